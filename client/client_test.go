@@ -82,7 +82,8 @@ func newRig(t *testing.T, opts ...client.Option) *rig {
 	s.Listener = cut
 	s.Start()
 	t.Cleanup(s.Close)
-	c, err := client.New(s.URL, append([]client.Option{client.WithHTTPClient(&http.Client{Transport: ending{t}})}, opts...)...)
+	c, err := client.New(s.URL,
+		append([]client.Option{client.WithHTTPClient(&http.Client{Transport: ending{t}})}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +169,9 @@ func TestNotes(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	n := 0
-	err = r.client.SubmitAll(r.ctx, func(yield func(client.Order) bool) { _ = yield(high) && yield(order("normal")) }, func(x client.Result) {
+	err = r.client.SubmitAll(r.ctx, func(yield func(client.Order) bool) {
+		_ = yield(high) && yield(order("normal"))
+	}, func(x client.Result) {
 		if n++; x.Err != nil || len(x.Notes) != 2-n {
 			t.Errorf("%+v", x)
 		}
@@ -209,7 +212,8 @@ func TestErrors(t *testing.T) {
 	}{
 		{"unknown order", second(r.client.Get(r.ctx, "none")), client.ErrNotFound, "not-found"},
 		{"wait for an unknown order", second(r.client.Wait(r.ctx, "none")), client.ErrNotFound, "not-found"},
-		{"command to an unknown order", second(r.client.Undo(r.ctx, "none")), client.ErrNotFound, "not-found"},
+		{"command to an unknown order", second(r.client.Undo(r.ctx, "none")), client.ErrNotFound,
+			"not-found"},
 		{"other content", second(r.client.Submit(r.ctx, other)), client.ErrRefused, "other-content"},
 		{"unknown workflow", second(r.client.Submit(r.ctx, unknown)), client.ErrInvalid, "unknown-workflow"},
 		{"bad ID", second(r.client.Submit(r.ctx, order("../x"))), client.ErrInvalid, "invalid-field"},
@@ -273,10 +277,19 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 		message.Resubmit: func() (client.Verdict, error) {
 			return r.client.Resubmit(r.ctx, "o", client.NewDeadline(apitest.Now.Std()))
 		},
-		message.Erase:   func() (client.Verdict, error) { return r.client.Erase(r.ctx, "o", "ann", "asked to") },
-		message.Close:   func() (client.Verdict, error) { return r.client.Close(r.ctx, "o", "ann", "refunded by hand") },
-		message.Move:    func() (client.Verdict, error) { return r.client.Move(r.ctx, "o", client.Latest) },
-		message.Resolve: func() (client.Verdict, error) { return r.client.Resolve(r.ctx, "o", "charge", client.Happened) },
+		message.Erase: func() (client.Verdict, error) {
+			return r.client.Erase(r.ctx, "o", "ann",
+				"asked to")
+		},
+		message.Close: func() (client.Verdict, error) {
+			return r.client.Close(r.ctx, "o", "ann",
+				"refunded by hand")
+		},
+		message.Move: func() (client.Verdict, error) { return r.client.Move(r.ctx, "o", client.Latest) },
+		message.Resolve: func() (client.Verdict, error) {
+			return r.client.Resolve(r.ctx, "o", "charge",
+				client.Happened)
+		},
 	} {
 		r.backend.Commands = nil
 		v, err := send()
@@ -284,7 +297,8 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 			t.Fatalf("%s: %+v %v", name, v, err)
 		}
 		got := r.backend.Commands[0]
-		if got.Kind != name || got.ID == "" || v.ID != got.ID || name != message.Cancel && got.Command != 4 || name == message.Cancel && got.Run != 2 {
+		if got.Kind != name || got.ID == "" || v.ID != got.ID || name != message.Cancel && got.Command != 4 ||
+			name == message.Cancel && got.Run != 2 {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -292,13 +306,15 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 		return core.Verdict{ID: c.ID, Command: string(c.Kind), Reason: "no", At: 1}, nil
 	}
 	_, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":`)))
-	if !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), `the input for step "charge": it is not JSON`) {
+	if !errors.Is(err, client.ErrInvalid) ||
+		!strings.Contains(err.Error(), `the input for step "charge": it is not JSON`) {
 		t.Error(err)
 	}
 	if _, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":1e400}`))); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.backend.Commands[len(r.backend.Commands)-1]; got.Schema != message.Schema || got.Step != "charge" || string(got.Input) != `{"a":1e400}` {
+	if got := r.backend.Commands[len(r.backend.Commands)-1]; got.Schema != message.Schema ||
+		got.Step != "charge" || string(got.Input) != `{"a":1e400}` {
 		t.Errorf("%+v", got)
 	}
 	v, err := r.client.Undo(r.ctx, "o", client.CommandID("mine"), client.IfCommand(3))
@@ -329,9 +345,12 @@ func TestAnswers(t *testing.T) {
 		reply client.Reply
 		want  message.Control
 	}{
-		{client.Reply{Step: "charge", Value: "yes", By: "ann", Run: -1}, message.Control{Run: 2, Step: "charge", Round: 3, Value: []byte(`"yes"`)}},
-		{client.Reply{Step: "charge", Value: "yes", By: "ann", Run: 1, Round: 2}, message.Control{Run: 1, Step: "charge", Round: 2, Value: []byte(`"yes"`)}},
-		{client.Reply{Step: "mail", Value: 1, By: "ann", Run: -1}, message.Control{Run: 2, Step: "mail", Round: 1, Value: []byte(`1`)}},
+		{client.Reply{Step: "charge", Value: "yes", By: "ann", Run: -1},
+			message.Control{Run: 2, Step: "charge", Round: 3, Value: []byte(`"yes"`)}},
+		{client.Reply{Step: "charge", Value: "yes", By: "ann", Run: 1, Round: 2},
+			message.Control{Run: 1, Step: "charge", Round: 2, Value: []byte(`"yes"`)}},
+		{client.Reply{Step: "mail", Value: 1, By: "ann", Run: -1},
+			message.Control{Run: 2, Step: "mail", Round: 1, Value: []byte(`1`)}},
 		{
 			client.Reply{
 				Event: "bought", Value: json.RawMessage(`{"n":12345678901234567890}`), By: "shop", Run: -1,
@@ -345,15 +364,19 @@ func TestAnswers(t *testing.T) {
 			t.Fatalf("%d: %+v %v", i, v, err)
 		}
 		got := r.backend.Commands[0]
-		if got.Kind != message.Answer || got.ID != "a-1" || got.By != x.reply.By || got.Run != x.want.Run || got.Step != x.want.Step ||
-			got.Name != x.want.Name || got.Round != x.want.Round || string(got.Value) != string(x.want.Value) {
+		if got.Kind != message.Answer || got.ID != "a-1" || got.By != x.reply.By || got.Run != x.want.Run ||
+			got.Step != x.want.Step ||
+			got.Name != x.want.Name || got.Round != x.want.Round ||
+			string(got.Value) != string(x.want.Value) {
 			t.Errorf("%d: %+v, want %+v", i, got, x.want)
 		}
 	}
-	if _, err := r.client.Answer(r.ctx, "missing", client.Reply{Event: "bought", Value: 1, By: "shop", Run: -1}); !errors.Is(err, client.ErrNotFound) {
+	if _, err := r.client.Answer(r.ctx, "missing", client.Reply{Event: "bought", Value: 1, By: "shop",
+		Run: -1}); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
 	}
-	if _, err := r.client.Answer(r.ctx, "o", client.Reply{Event: "bought", Value: func() {}, By: "shop"}); err == nil {
+	if _, err := r.client.Answer(r.ctx, "o",
+		client.Reply{Event: "bought", Value: func() {}, By: "shop"}); err == nil {
 		t.Error("a function was sent")
 	}
 }
@@ -393,7 +416,8 @@ func TestUndecidedCommand(t *testing.T) {
 			t.Fatalf("%s is %v, want %v: %v", field.name, field.got, field.want, err)
 		}
 	}
-	if v, err := r.client.Undo(r.ctx, "o", client.CommandID(u.ID)); err != nil || v.ID != u.ID || !v.Accepted {
+	if v, err := r.client.Undo(r.ctx, "o", client.CommandID(u.ID)); err != nil || v.ID != u.ID ||
+		!v.Accepted {
 		t.Errorf("asked again: %+v %v", v, err)
 	}
 	first := u.ID
@@ -401,7 +425,8 @@ func TestUndecidedCommand(t *testing.T) {
 		r.cut.left.Store(1)
 		return core.Verdict{ID: c.ID, Accepted: true}, nil
 	}))
-	if _, err := r.client.Cancel(r.ctx, "o"); !errors.As(err, &u) || u.ID == first || !errors.Is(err, client.ErrConnection) {
+	if _, err := r.client.Cancel(r.ctx, "o"); !errors.As(err, &u) || u.ID == first ||
+		!errors.Is(err, client.ErrConnection) {
 		t.Errorf("a lost answer: %v", err)
 	}
 	for _, refused := range []error{port.ErrNotFound, port.ErrUnavailable, core.ErrStale} {
@@ -420,7 +445,8 @@ func TestListGoesThroughPages(t *testing.T) {
 		r.submit(id)
 		want = append(want, id)
 	}
-	for s, err := range r.client.List(r.ctx, client.Query{State: core.Processing, Workflow: "order", PageSize: 3}) {
+	for s, err := range r.client.List(r.ctx, client.Query{State: core.Processing, Workflow: "order",
+		PageSize: 3}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -459,7 +485,8 @@ func TestDefinition(t *testing.T) {
 			t.Errorf("%s is %v, want %v: %+v %v", field.name, field.got, field.want, d, err)
 		}
 	}
-	for _, x := range [][2]string{{"none", client.Latest}, {"order", strings.Repeat("0", 32)}, {"other", d.Hash}} {
+	for _, x := range [][2]string{{"none", client.Latest}, {"order", strings.Repeat("0", 32)},
+		{"other", d.Hash}} {
 		if _, err := c.Definition(t.Context(), x[0], x[1]); !errors.Is(err, client.ErrNotFound) {
 			t.Errorf("%v: %v", x, err)
 		}
@@ -477,10 +504,12 @@ func TestWhatTheServerReports(t *testing.T) {
 	if err != nil || len(all) != 2 || all[0].Name != "order" || len(all[1].Problems) != 1 {
 		t.Errorf("%+v %v", all, err)
 	}
-	if s, err := r.client.Schedules(r.ctx); err != nil || len(s) != 1 || s[0].Started != 3 || s[0].Starts[0].At.IsZero() || s[0].Skipped[0].Why == "" {
+	if s, err := r.client.Schedules(r.ctx); err != nil || len(s) != 1 || s[0].Started != 3 ||
+		s[0].Starts[0].At.IsZero() || s[0].Skipped[0].Why == "" {
 		t.Errorf("%+v %v", s, err)
 	}
-	if s, err := r.client.Statistics(r.ctx); err != nil || s.From != apitest.Now || len(s.Series) != 1 || s.Agents[0].Agent != "shop" {
+	if s, err := r.client.Statistics(r.ctx); err != nil || s.From != apitest.Now || len(s.Series) != 1 ||
+		s.Agents[0].Agent != "shop" {
 		t.Errorf("%+v %v", s, err)
 	}
 	if u, err := r.client.Unattended(r.ctx, ""); err != nil || !slices.Equal(u, r.backend.NotTaken) {
@@ -489,7 +518,8 @@ func TestWhatTheServerReports(t *testing.T) {
 	r.submit("o")
 	plan, err := r.client.PlanMove(r.ctx, "o", apitest.Definition.Hash)
 	whole, err2 := r.client.PlanMoveDocuments(r.ctx, "o", apitest.Definition.Hash)
-	if err != nil || err2 != nil || plan.Documents != nil || whole.Documents == nil || plan.OrderID != "o" || plan.Definition != apitest.Definition.Hash {
+	if err != nil || err2 != nil || plan.Documents != nil || whole.Documents == nil || plan.OrderID != "o" ||
+		plan.Definition != apitest.Definition.Hash {
 		t.Errorf("%+v, %+v, %v, %v", plan, whole, err, err2)
 	}
 }
@@ -499,9 +529,13 @@ func readings(ctx context.Context, c *client.Client) map[string]error {
 	errs := map[string]error{
 		"get": second(c.Get(ctx, "o")), "submitted": second(c.Submitted(ctx, "o")),
 		"submit": second(c.Submit(ctx, order("o"))), "wait": second(c.Wait(ctx, "o")),
-		"workflows": second(c.Workflows(ctx)), "definition": second(c.Definition(ctx, "order", client.Latest)), "schedules": second(c.Schedules(ctx)),
-		"statistics": second(c.Statistics(ctx)), "unattended": second(c.Unattended(ctx, "")), "plan": second(c.PlanMove(ctx, "o", client.Latest)),
-		"checks": second(c.Checks(ctx)), "cancel": second(c.Cancel(ctx, "o")), "undo": second(c.Undo(ctx, "o", client.IfCommand(1))),
+		"workflows":  second(c.Workflows(ctx)),
+		"definition": second(c.Definition(ctx, "order", client.Latest)),
+		"schedules":  second(c.Schedules(ctx)),
+		"statistics": second(c.Statistics(ctx)), "unattended": second(c.Unattended(ctx, "")),
+		"plan":   second(c.PlanMove(ctx, "o", client.Latest)),
+		"checks": second(c.Checks(ctx)), "cancel": second(c.Cancel(ctx, "o")),
+		"undo": second(c.Undo(ctx, "o", client.IfCommand(1))),
 		"many": c.SubmitMany(ctx, strings.NewReader(lines(1)), func(client.Result) {}),
 	}
 	for _, err := range c.List(ctx, client.Query{}) {
@@ -516,7 +550,8 @@ func readings(ctx context.Context, c *client.Client) map[string]error {
 // An answer of something else than a Stepkeeper is an error of every call, and so is one that breaks off.
 func TestAnswersThatCannotBeRead(t *testing.T) {
 	long := "data: " + strings.Repeat(" ", 17<<20) // longer than any answer that is read
-	for body, want := range map[string]error{"data: <html>\n": client.ErrAnswer, "": client.ErrConnection, long: client.ErrAnswer} {
+	for body, want := range map[string]error{"data: <html>\n": client.ErrAnswer, "": client.ErrConnection,
+		long: client.ErrAnswer} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if body == "" {
 				w.Header().Set("Content-Length", "10")
@@ -534,7 +569,9 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 		}
 		s.Close()
 	}
-	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }))
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+	}))
 	defer refusing.Close()
 	c, _ := client.New(refusing.URL)
 	for name, err := range readings(t.Context(), c) {
@@ -556,7 +593,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	to := strings.Replace(login.URL, "://", "://user:password@", 1) + "/login?secret=1"
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		server := httptest.NewServer(http.RedirectHandler(to, status))
-		for name, options := range map[string][]client.Option{"": nil, "own": {client.WithHTTPClient(&http.Client{})}} {
+		for name, options := range map[string][]client.Option{"": nil,
+			"own": {client.WithHTTPClient(&http.Client{})}} {
 			c, err := client.New(server.URL, append(options, client.WithRetry(1, time.Second))...)
 			if err != nil {
 				t.Fatal(err)
@@ -565,7 +603,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			_, calls["submit"] = c.Submit(t.Context(), client.Order{ID: "o", Workflow: "w"})
 			for call, err := range calls {
 				var e *client.Error
-				if !errors.As(err, &e) || e.Status != status || !strings.Contains(e.Error(), fmt.Sprintf("%q", login.URL)) ||
+				if !errors.As(err, &e) || e.Status != status ||
+					!strings.Contains(e.Error(), fmt.Sprintf("%q", login.URL)) ||
 					strings.Contains(e.Error(), "secret") || strings.Contains(e.Error(), "password") {
 					t.Errorf("%s of %s client, %d: %v", call, name, status, err)
 				}
@@ -591,7 +630,8 @@ func TestARedirectWithoutAnAddress(t *testing.T) {
 	}
 	_, err = c.Submit(t.Context(), client.Order{ID: "o", Workflow: "w"})
 	var e *client.Error
-	if !errors.As(err, &e) || e.Status != http.StatusFound || !strings.Contains(e.Error(), "a redirect to an address that is missing or cannot be read,") || strings.Contains(e.Error(), "zz") {
+	if !errors.As(err, &e) || e.Status != http.StatusFound || !strings.Contains(e.Error(),
+		"a redirect to an address that is missing or cannot be read,") || strings.Contains(e.Error(), "zz") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -625,7 +665,8 @@ func TestFollowToTheEndOverBrokenConnections(t *testing.T) {
 
 // What a server asks to wait is bounded, however large the number is.
 func TestRetryAfterIsBounded(t *testing.T) {
-	for header, want := range map[string]time.Duration{"7": 7 * time.Second, "3600": time.Hour, "9223372036854775807": time.Hour, "-5": 0, "soon": 0} {
+	for header, want := range map[string]time.Duration{"7": 7 * time.Second, "3600": time.Hour,
+		"9223372036854775807": time.Hour, "-5": 0, "soon": 0} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", header)
 			w.WriteHeader(http.StatusTeapot)
@@ -643,10 +684,12 @@ func TestRetryAfterIsBounded(t *testing.T) {
 	}
 }
 
-// TestControlCharactersAreNotSent: a name or a reason that could forge a line is refused before anything is sent.
+// TestControlCharactersAreNotSent: a name or a reason that could forge a line is refused before anything is
+// sent.
 func TestControlCharactersAreNotSent(t *testing.T) {
 	var requests atomic.Int32
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
+	server := httptest.NewServer(
+		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	defer server.Close()
 	c, err := client.New(server.URL, client.WithRetry(1, time.Second))
 	if err != nil {

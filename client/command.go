@@ -35,8 +35,8 @@ func IfCommand(number int) CommandOption {
 	return func(c *command) { c.Command, c.numbered = number, true }
 }
 
-// By says who sends the command, in at most 128 bytes, and why, in at most 512: both are kept with its verdict. Close and
-// Erase have them as arguments, Answer in its Reply.
+// By says who sends the command, in at most 128 bytes, and why, in at most 512: both are kept with its
+// verdict. Close and Erase have them as arguments, Answer in its Reply.
 func By(name, reason string) CommandOption {
 	return func(c *command) { c.By, c.Reason = name, reason }
 }
@@ -46,14 +46,15 @@ func NewDeadline(t time.Time) CommandOption {
 	return func(c *command) { c.Deadline = core.TimeOf(t) }
 }
 
-// NewInput gives a call of a resubmitted order another input, any JSON value of at most 32 KiB, in place of its definition's (P51).
-// It is refused where the step was asked and is not proven to have had no effect: its service must not get two inputs under one key.
+// NewInput gives a call of a resubmitted order another input, any JSON value of at most 32 KiB, in place of
+// its definition's (P51). It is refused where the step was asked and is not proven to have had no effect: its
+// service must not get two inputs under one key.
 func NewInput(step string, input json.RawMessage) CommandOption {
 	return func(c *command) { c.Step, c.Input = step, input }
 }
 
-// StepOutput says with a Resolve what the step returned, any JSON value of at most 48 KiB, so that later steps can read it. It is for
-// a step that happened, in an order that was going forward.
+// StepOutput says with a Resolve what the step returned, any JSON value of at most 48 KiB, so that later
+// steps can read it. It is for a step that happened, in an order that was going forward.
 func StepOutput(output json.RawMessage) CommandOption {
 	return func(c *command) { c.Output = output }
 }
@@ -85,28 +86,31 @@ func (c *Client) Resubmit(ctx context.Context, id string, opts ...CommandOption)
 }
 
 // Resolve states what happened to a step in doubt. The order stays in Error; Resubmit or Undo goes on.
-func (c *Client) Resolve(ctx context.Context, id, step string, fact Fact, opts ...CommandOption) (Verdict, error) {
-	return c.command(ctx, command{Control: message.Control{Kind: message.Resolve, OrderID: id, Step: step, Fact: fact}}, opts)
+func (c *Client) Resolve(ctx context.Context, id, step string, fact Fact,
+	opts ...CommandOption) (Verdict, error) {
+	return c.command(ctx, command{Control: message.Control{Kind: message.Resolve, OrderID: id, Step: step,
+		Fact: fact}}, opts)
 }
 
 // Reply is an answer to a step that waits for one.
 type Reply struct {
-	Step  string // an answer to one step; or
-	Event string // to every step that waits for the event of this name, or has yet to
-	Value any    // what is answered: it is encoded as JSON
-	By    string // who answers; required without a Token
+	Step  string // step that gets the answer; set this or Event
+	Event string // name of an event: the reply goes to every step that waits for it, now or later
+	Value any    // value of the answer, encoded as JSON
+	By    string // person or program that answers; required without a Token
 	// Reason is why, for people, in at most 512 bytes; it stands in the history. Optional.
 	Reason string
-	// Token of the order, from a link (P39). It says the step, the run and who answers: Step, Event, Run and By are left out.
+	// Token of the order, from a link (P39). It says the step, the run and who answers: Step, Event, Run and
+	// By are left out.
 	Token string
-	// Round of the step, as it was shown; 0: the present one. With Event there is none.
+	// Round of the step, as it was shown; 0 means the present one. It is unused with Event.
 	Round int
 	// Run as it was shown; -1: the present one.
 	Run int
 }
 
-// Answer answers a step that waits for people, or for an event from outside. An answer that came before with the
-// same ID (CommandID) changes nothing.
+// Answer sends an answer to a step that waits for people, or for an event from outside. An answer that came
+// before with the same ID (CommandID) changes nothing.
 func (c *Client) Answer(ctx context.Context, id string, r Reply, opts ...CommandOption) (Verdict, error) {
 	value, err := json.Marshal(r.Value)
 	if err != nil {
@@ -116,7 +120,8 @@ func (c *Client) Answer(ctx context.Context, id string, r Reply, opts ...Command
 		return Verdict{}, errors.New("an answer by a token has no Step, Event or By: the token says them")
 	}
 	cmd := command{numbered: true, Control: message.Control{
-		Token: r.Token, Kind: message.Answer, OrderID: id, Run: r.Run, Step: r.Step, Name: r.Event, Round: r.Round, Value: value, By: r.By, Reason: r.Reason}}
+		Token: r.Token, Kind: message.Answer, OrderID: id, Run: r.Run, Step: r.Step, Name: r.Event,
+		Round: r.Round, Value: value, By: r.By, Reason: r.Reason}}
 	if r.Run < 0 || r.Event == "" && r.Round == 0 {
 		t, err := c.Get(ctx, id)
 		if err != nil {
@@ -159,32 +164,41 @@ func ToDefinition(definition string) CommandOption {
 // Move pins an order to another definition of its workflow: that with the hash, or the Latest. It is refused,
 // with the differences, where that changes what was done already.
 func (c *Client) Move(ctx context.Context, id, definition string, opts ...CommandOption) (Verdict, error) {
-	return c.command(ctx, command{Control: message.Control{Kind: message.Move, OrderID: id, Definition: definition}}, opts)
+	return c.command(ctx, command{Control: message.Control{Kind: message.Move, OrderID: id,
+		Definition: definition}}, opts)
 }
 
 // PlanMove says what a Move would mean, step by step; nothing is changed. Stacks on AWS do not know what the
 // Latest is.
 func (c *Client) PlanMove(ctx context.Context, id, definition string) (Plan, error) {
-	return again(ctx, c, func(ctx context.Context) (Plan, error) { return c.via.Plan(ctx, id, definition, false) })
+	return again(ctx, c, func(ctx context.Context) (Plan, error) {
+		return c.via.Plan(ctx, id, definition,
+			false)
+	})
 }
 
-// PlanMoveDocuments is PlanMove with what is stored of the order and of both definitions, for a program that tries the move
-// elsewhere.
+// PlanMoveDocuments is PlanMove with what is stored of the order and of both definitions, for a program that
+// tries the move elsewhere.
 func (c *Client) PlanMoveDocuments(ctx context.Context, id, definition string) (Plan, error) {
-	return again(ctx, c, func(ctx context.Context) (Plan, error) { return c.via.Plan(ctx, id, definition, true) })
+	return again(ctx, c, func(ctx context.Context) (Plan, error) {
+		return c.via.Plan(ctx, id, definition,
+			true)
+	})
 }
 
 // Close ends an order that stopped in Error as it stands: by is who closes it, reason why. A Closed order
 // takes no further command.
 func (c *Client) Close(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
-	return c.command(ctx, command{Control: message.Control{Kind: message.Close, OrderID: id, By: by, Reason: reason}}, opts)
+	return c.command(ctx, command{Control: message.Control{Kind: message.Close, OrderID: id, By: by,
+		Reason: reason}}, opts)
 }
 
-// Erase removes what an order that has ended holds of people's data: content, inputs, outputs, answers, texts and notes. States, times
-// and identity stay. by is who erases it, reason why: both stay with the order. An erased order takes no further command. A repeated Erase
-// is accepted.
+// Erase removes what an order that has ended holds of people's data: content, inputs, outputs, answers, texts
+// and notes. States, times and identity stay. by is who erases it, reason why: both stay with the order. An
+// erased order takes no further command. A repeated Erase is accepted.
 func (c *Client) Erase(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
-	return c.command(ctx, command{Control: message.Control{Kind: message.Erase, OrderID: id, By: by, Reason: reason}}, opts)
+	return c.command(ctx, command{Control: message.Control{Kind: message.Erase, OrderID: id, By: by,
+		Reason: reason}}, opts)
 }
 
 // command fills in what the caller left out. The ID is made once, so that a repeated attempt is
@@ -197,7 +211,9 @@ func (c *Client) command(ctx context.Context, cmd command, opts []CommandOption)
 		return Verdict{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	if err := rawjson.Check(cmd.Input, rawjson.MaxLevels); err != nil && len(cmd.Input) > 0 {
-		return Verdict{}, fmt.Errorf("%w: the input for step %q: %w; write a JSON value, for instance {\"amount\": 12}", ErrInvalid, cmd.Step, err)
+		return Verdict{},
+			fmt.Errorf("%w: the input for step %q: %w; write a JSON value, for instance {\"amount\": 12}",
+				ErrInvalid, cmd.Step, err)
 	}
 	cmd.Schema = message.Schema
 	if cmd.ID == "" {
@@ -210,7 +226,10 @@ func (c *Client) command(ctx context.Context, cmd command, opts []CommandOption)
 		}
 		cmd.Command = t.Command
 	}
-	v, err := again(ctx, c, func(ctx context.Context) (Verdict, error) { return c.via.Command(ctx, cmd.Control) })
+	v, err := again(ctx, c, func(ctx context.Context) (Verdict, error) {
+		return c.via.Command(ctx,
+			cmd.Control)
+	})
 	if u := (*Undecided)(nil); err != nil && !errors.As(err, &u) && doubtful(err) {
 		err = &Undecided{OrderID: cmd.OrderID, ID: cmd.ID, Err: err}
 	}

@@ -20,12 +20,15 @@ const MissedSweeps = "missed-sweeps"
 
 // DeadLetterQueue is a queue whose messages wait for the operator.
 type DeadLetterQueue struct {
-	// Queue is the one whose dead letters these are, "replies" or "requests-mail"; or "quarantine", or MissedSweeps.
-	Queue    string    `json:"queue"`
-	Messages int       `json:"messages"`          // hidden ones included; of a stack an estimate
-	Oldest   time.Time `json:"oldest,omitzero"`   // when the oldest of those that were looked at was sent; zero: none was to be seen
-	LookedAt int       `json:"lookedAt"`          // ten at most
-	Problem  string    `json:"problem,omitempty"` // why the queue could not be looked at: then nothing else is known of it
+	// Queue is the one whose dead letters these are, "replies" or "requests-mail"; or "quarantine", or
+	// MissedSweeps.
+	Queue    string `json:"queue"`
+	Messages int    `json:"messages"` // hidden ones included; of a stack an estimate
+	// time when the oldest message of those read was sent; the zero value means that no message was visible
+	Oldest   time.Time `json:"oldest,omitzero"`
+	LookedAt int       `json:"lookedAt"` // ten at most
+	// why the queue could not be looked at: then nothing else is known of it
+	Problem string `json:"problem,omitempty"`
 }
 
 // KeptFor is how long dead letters and quarantined messages are kept, from when they were first sent.
@@ -46,9 +49,10 @@ type deadLetters interface {
 }
 
 const (
-	lookHold   = 30 * time.Second // what is looked at is hidden so long, if it is not returned to its queue before
-	lastPoll   = time.Second      // SQS asks only some of its servers where it shall not wait
-	mostLooked = 10_000           // messages that a search goes through
+	// A message that was read stays hidden for this time unless it is returned to its queue earlier.
+	lookHold   = 30 * time.Second
+	lastPoll   = time.Second // SQS asks only some of its servers if it must not wait
+	mostLooked = 10_000      // messages that a search goes through
 	returnTime = 5 * time.Second
 )
 
@@ -56,11 +60,12 @@ func (c *Client) deadLetters() (deadLetters, error) {
 	if via, ok := c.via.(deadLetters); ok {
 		return via, nil
 	}
-	return nil, &Error{Status: http.StatusBadRequest, Code: "no-dead-letters", Detail: "this client cannot look at queues"}
+	return nil, &Error{Status: http.StatusBadRequest, Code: "no-dead-letters",
+		Detail: "this client cannot look at queues"}
 }
 
-// DeadLetterQueues lists the queues of dead letters and the quarantine, by name: how many messages each holds, and how old
-// the oldest of ten is. Those ten are hidden from others meanwhile, for a second at most.
+// DeadLetterQueues lists the queues of dead letters and the quarantine, by name: how many messages each
+// holds, and how old the oldest of ten is. Those ten are hidden from others meanwhile, for a second at most.
 func (c *Client) DeadLetterQueues(ctx context.Context) ([]DeadLetterQueue, error) {
 	via, err := c.deadLetters()
 	if err != nil {
@@ -113,11 +118,13 @@ func (d *DeadLetterQueue) look(ctx context.Context, via deadLetters) error {
 	return nil
 }
 
-// CheckDeadLetters is a check of each queue that holds messages or cannot be looked at, or one that says that there is none.
+// CheckDeadLetters is a check of each queue that holds messages or cannot be looked at, or one that says that
+// there is none.
 func CheckDeadLetters(all []DeadLetterQueue, now time.Time) []Check {
 	var checks []Check
 	for _, d := range all {
-		c := Check{Name: "dead letters of " + d.Queue, Result: CheckUnknown, Text: "not checked: " + d.Problem}
+		c := Check{Name: "dead letters of " + d.Queue, Result: CheckUnknown,
+			Text: "not checked: " + d.Problem}
 		if d.Queue == port.Quarantine || d.Queue == MissedSweeps {
 			c.Name = d.Queue
 		}
@@ -126,40 +133,43 @@ func CheckDeadLetters(all []DeadLetterQueue, now time.Time) []Check {
 		}
 		if d.Problem == "" {
 			c.Result, c.Text = CheckFailed, view.Count(d.Messages, "message")
-			c.Fix = "look at them with `stepkeeper dead-letters look " + d.Queue + "`, then redrive or discard them"
+			c.Fix = "look at them with `stepkeeper dead-letters look " + d.Queue +
+				"`, then redrive or discard them"
 		}
 		if !d.Oldest.IsZero() {
-			c.Text += fmt.Sprintf("; the oldest of %d looked at was sent %s ago, and is deleted in %s", d.LookedAt,
+			c.Text += fmt.Sprintf("; the oldest of %d looked at was sent %s ago, and is deleted in %s",
+				d.LookedAt,
 				now.Sub(d.Oldest).Round(time.Minute), d.Oldest.Add(KeptFor).Sub(now).Round(time.Hour))
 		}
 		checks = append(checks, c)
 	}
 	if len(checks) == 0 {
-		checks = append(checks, Check{Name: "dead letters", Result: CheckOK, Text: "none in " + view.Count(len(all), "queue")})
+		checks = append(checks, Check{Name: "dead letters", Result: CheckOK,
+			Text: "none in " + view.Count(len(all), "queue")})
 	}
 	return checks
 }
 
 // DeadLetter is a message of such a queue.
 type DeadLetter struct {
-	ID       string    `json:"id"`       // the queue's
-	Queue    string    `json:"queue"`    // that it was sent to, and would be redriven to
-	Sent     time.Time `json:"sent"`     // first, to any queue
-	Received int       `json:"received"` // how often, looks included
+	ID       string    `json:"id"`       // ID given by the queue
+	Queue    string    `json:"queue"`    // queue that it was sent to, and would be redriven to
+	Sent     time.Time `json:"sent"`     // time when it was first sent to any queue
+	Received int       `json:"received"` // number of receives, looks included
 	Kind     string    `json:"kind,omitempty"`
 	OrderID  string    `json:"orderId,omitempty"`
 	Step     string    `json:"step,omitempty"`
 	Attempt  int       `json:"attempt,omitempty"`
-	Reason   string    `json:"reason,omitempty"`  // why it is in quarantine
-	SHA256   string    `json:"sha256"`            // of its body, in hexadecimal digits
-	Refused  string    `json:"refused,omitempty"` // why it would not be redriven; "": it would
+	Reason   string    `json:"reason,omitempty"`  // reason why it is in quarantine
+	SHA256   string    `json:"sha256"`            // hash of its body, in hexadecimal digits
+	Refused  string    `json:"refused,omitempty"` // reason why it would not be redriven; "" if it would
 	// Body as it was sent; of a quarantined one the first 40,000 bytes. It may hold the data of an order.
 	Body []byte `json:"-"`
 }
 
-// DeadLetters looks at messages of a queue of DeadLetterQueues, at most so many, the oldest of them first. A queue can only be looked at
-// by receiving: meanwhile they are hidden from others, for 30 seconds at most, and each look counts as a receive. Those
-// that another one looks at are not to be seen.
+// DeadLetters looks at messages of a queue of DeadLetterQueues, at most so many, the oldest of them first. A
+// queue can only be looked at by receiving: meanwhile they are hidden from others, for 30 seconds at most,
+// and each look counts as a receive. Those that another one looks at are not to be seen.
 func (c *Client) DeadLetters(ctx context.Context, queue string, most int) ([]DeadLetter, error) {
 	q, via, err := c.deadQueue(ctx, queue)
 	if err != nil {
@@ -170,7 +180,10 @@ func (c *Client) DeadLetters(ctx context.Context, queue string, most int) ([]Dea
 		all = append(all, c.letter(ctx, via, queue, d))
 		return false, len(all) < most, nil
 	})
-	slices.SortFunc(all, func(a, b DeadLetter) int { return cmp.Or(a.Sent.Compare(b.Sent), strings.Compare(a.ID, b.ID)) })
+	slices.SortFunc(all, func(a, b DeadLetter) int {
+		return cmp.Or(a.Sent.Compare(b.Sent),
+			strings.Compare(a.ID, b.ID))
+	})
 	return all, err
 }
 
@@ -184,8 +197,10 @@ func (c *Client) deadQueue(ctx context.Context, name string) (q *operated, via d
 		return nil, nil, err
 	}
 	if slices.Sort(names); !slices.Contains(names, name) {
-		return nil, nil, &Error{Status: http.StatusNotFound, Code: "unknown-queue", Title: http.StatusText(http.StatusNotFound),
-			Detail: fmt.Sprintf("there are no dead letters of a queue %.80q; there are those of %s", name, strings.Join(names, ", "))}
+		return nil, nil, &Error{Status: http.StatusNotFound, Code: "unknown-queue",
+			Title: http.StatusText(http.StatusNotFound),
+			Detail: fmt.Sprintf("there are no dead letters of a queue %.80q; there are those of %s", name,
+				strings.Join(names, ", "))}
 	}
 	found, err := via.DeadQueue(name)
 	if err != nil {
@@ -201,14 +216,16 @@ type operated struct {
 	via  deadLetters
 }
 
-// walk receives messages, each once, and hides them for a time. f says whether it has taken the message out of the
-// queue, and whether to go on. What it has not taken is returned to the queue at the end.
-func walk(ctx context.Context, q *operated, most int, hold time.Duration, f func(d *port.Delivery) (taken, more bool, err error)) error {
-	receipts := map[string]string{} // by ID; "" of what was taken
+// walk receives messages, each once, and hides them for a time. f says whether it has taken the message out
+// of the queue, and whether to go on. What it has not taken is returned to the queue at the end.
+func walk(ctx context.Context, q *operated, most int, hold time.Duration,
+	f func(d *port.Delivery) (taken, more bool, err error)) error {
+	receipts := map[string]string{} // receipts by ID; "" if the message was taken
 	var seen []string
 	defer func() { q.makeVisible(ctx, seen, receipts) }()
 	for more, again := true, 0; more && len(seen) < most && again <= len(seen); {
-		got, err := q.Receive(ctx, min(port.MaxBatch, most-len(seen)), lastPoll, min(hold, port.MaxVisibility))
+		got, err := q.Receive(ctx, min(port.MaxBatch, most-len(seen)), lastPoll,
+			min(hold, port.MaxVisibility))
 		if err != nil {
 			return q.via.QueueError(ctx, "ReceiveMessage", q.name, err)
 		}
@@ -234,7 +251,8 @@ func walk(ctx context.Context, q *operated, most int, hold time.Duration, f func
 	return nil
 }
 
-// makeVisible makes messages visible again, in their order. Where that fails, they are when their time is over.
+// makeVisible makes messages visible again, in their order. Where that fails, they are when their time is
+// over.
 func (q *operated) makeVisible(ctx context.Context, ids []string, receipts map[string]string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), returnTime)
 	defer cancel()
@@ -278,7 +296,10 @@ func (l *DeadLetter) identify() {
 	if json.Unmarshal(l.Body, &k) != nil {
 		return
 	}
-	l.Kind, l.OrderID, l.Step, l.Attempt = k.kind(), k.OrderID, k.Step, k.Attempt
+	l.Kind = k.kind()
+	l.OrderID = k.OrderID
+	l.Step = k.Step
+	l.Attempt = k.Attempt
 	l.OrderID = cmp.Or(l.OrderID, k.Task)
 }
 

@@ -43,23 +43,26 @@ func (h *overHTTP) DeadQueue(name string) (port.Queue, error) {
 
 // queue is one of the server's, whether it has such a one or not.
 func (h *overHTTP) queue(name string) (port.Queue, error) {
-	return sqs.New(h.sdk, sqs.Config{URLs: map[string]string{name: h.base + "/000000000000/" + name}}).Queue(name)
+	return sqs.New(h.sdk, sqs.Config{URLs: map[string]string{name: h.base + "/000000000000/" + name}}).Queue(
+		name)
 }
 
 // atOnce does not wait for messages: the server, unlike SQS, answers all that are there.
 type atOnce struct{ port.Queue }
 
-// Receive answers what is there.
+// Receive returns what is there.
 func (q atOnce) Receive(ctx context.Context, most int, _, visibility time.Duration) ([]port.Delivery, error) {
 	return q.Queue.Receive(ctx, most, 0, visibility)
 }
 
-// Redrivable: the server sends wakes itself and takes none from outside.
+// Redrivable returns an error for wakes, because only the server itself may send them.
 func (h *overHTTP) Redrivable(ctx context.Context, queue string, body []byte) error {
 	switch queue {
 	case port.Control:
-		if c, err := message.DecodeControl(body); err == nil && (c.Kind == message.Wake || c.Kind == message.Settle) {
-			return fmt.Errorf("a %s is sent by the server itself, and again where it is due: discard it", c.Kind)
+		if c, err := message.DecodeControl(body); err == nil &&
+			(c.Kind == message.Wake || c.Kind == message.Settle) {
+			return fmt.Errorf("a %s is sent by the server itself, and again where it is due: discard it",
+				c.Kind)
 		}
 	case port.Intake:
 		o, command, err := message.IntakeOf(port.Delivery{Message: port.Message{Body: body}})
@@ -96,15 +99,19 @@ func (h *overHTTP) QueueError(ctx context.Context, action, queue string, err err
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, port.ErrNotFound):
-		return &Error{Status: http.StatusNotFound, Code: "unknown-queue", Title: http.StatusText(http.StatusNotFound), Detail: fmt.Sprintf("the server has no queue %s", queue)}
+		return &Error{Status: http.StatusNotFound, Code: "unknown-queue",
+			Title:  http.StatusText(http.StatusNotFound),
+			Detail: fmt.Sprintf("the server has no queue %s", queue)}
 	case errors.As(err, &api):
-		status := http.StatusBadRequest // of an entry of a batch
+		status := http.StatusBadRequest // The error of one entry of a batch has no status of its own.
 		if errors.As(err, &answer) {
 			status = answer.HTTPStatusCode()
 		}
-		return &Error{Status: status, Code: api.ErrorCode(), Title: http.StatusText(status), Detail: fmt.Sprintf("%s of %s: %s", action, queue, api.ErrorMessage())}
+		return &Error{Status: status, Code: api.ErrorCode(), Title: http.StatusText(status),
+			Detail: fmt.Sprintf("%s of %s: %s", action, queue, api.ErrorMessage())}
 	case errors.Is(err, port.ErrTooLarge):
-		return &Error{Status: http.StatusRequestEntityTooLarge, Code: message.CodeTooLarge, Title: http.StatusText(http.StatusRequestEntityTooLarge), Detail: err.Error()}
+		return &Error{Status: http.StatusRequestEntityTooLarge, Code: message.CodeTooLarge,
+			Title: http.StatusText(http.StatusRequestEntityTooLarge), Detail: err.Error()}
 	}
 	return fmt.Errorf("%w: %w", ErrConnection, err)
 }

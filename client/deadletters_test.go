@@ -25,7 +25,8 @@ import (
 func (r *realRig) send(queue, body string) {
 	r.Helper()
 	at := r.url + "/000000000000/" + queue
-	if _, err := r.sdk.SendMessage(r.Context(), &sqs.SendMessageInput{QueueUrl: &at, MessageBody: &body}); err != nil {
+	if _, err := r.sdk.SendMessage(r.Context(),
+		&sqs.SendMessageInput{QueueUrl: &at, MessageBody: &body}); err != nil {
 		r.Fatal(err)
 	}
 }
@@ -33,7 +34,8 @@ func (r *realRig) send(queue, body string) {
 // quarantine puts an envelope into quarantine, as one who could not read a message does.
 func (r *realRig) quarantine(queue, body, reason string) {
 	r.Helper()
-	text, err := message.Quarantine(queue, port.Delivery{Message: port.Message{Body: []byte(body)}, ID: "original"}, reason, 1_800_000_000_000).Encode()
+	text, err := message.Quarantine(queue, port.Delivery{Message: port.Message{Body: []byte(body)},
+		ID: "original"}, reason, 1_800_000_000_000).Encode()
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -54,12 +56,14 @@ func (r *realRig) look(queue string) map[string]client.DeadLetter {
 }
 
 // handle redrives or discards, and returns the result of each message, and whether it was begun before.
-func (r *realRig) handle(do func(h client.Handling) error, h client.Handling) (reported map[string]client.Handled, err error) {
+func (r *realRig) handle(do func(h client.Handling) error,
+	h client.Handling) (reported map[string]client.Handled, err error) {
 	r.Helper()
 	reported = map[string]client.Handled{}
 	h.By, h.Reason, h.Rate = "ada", "the bank is back", 1000
 	h.Record = func(x client.Handled) error {
-		if x.By != "ada" || x.Reason != "the bank is back" || x.At.IsZero() || x.Queue != h.Queue || x.DryRun != h.DryRun {
+		if x.By != "ada" || x.Reason != "the bank is back" || x.At.IsZero() || x.Queue != h.Queue ||
+			x.DryRun != h.DryRun {
 			r.Errorf("%+v", x)
 		}
 		done := x.Result == client.Redriven || x.Result == client.Discarded
@@ -87,7 +91,8 @@ func requestOf(id string) string {
 		`","run":0,"step":"charge","attempt":1,"operation":"do","name":"charge","key":"k","timeout":1000,"stopBy":"2026-11-20T12:00:00.000Z","agent":"shop"}`
 }
 
-// What waits for the operator is counted and looked at without being taken, the quarantine's with what was wrong.
+// What waits for the operator is counted and looked at without being taken, the quarantine's with what was
+// wrong.
 func TestDeadLettersAreLookedAt(t *testing.T) {
 	r := newRealRig(t)
 	for i := range 12 {
@@ -101,26 +106,32 @@ func TestDeadLettersAreLookedAt(t *testing.T) {
 	var names []string
 	for _, q := range all {
 		names = append(names, fmt.Sprint(q.Queue, " ", q.Messages))
-		if (q.Messages > 0) != (time.Since(q.Oldest) < time.Minute) || q.LookedAt != min(q.Messages, 10) || q.Problem != "" {
+		if (q.Messages > 0) != (time.Since(q.Oldest) < time.Minute) || q.LookedAt != min(q.Messages, 10) ||
+			q.Problem != "" {
 			t.Errorf("%+v", q)
 		}
 	}
-	if got := strings.Join(names, ", "); got != "control 0, quarantine 1, replies 0, requests-shop 12, tasks 0" {
+	if got := strings.Join(names,
+		", "); got != "control 0, quarantine 1, replies 0, requests-shop 12, tasks 0" {
 		t.Error(got)
 	}
 	for range 2 { // they are returned to the queue
 		seen := r.look(port.Requests("shop"))
-		if l := seen["o-3"]; len(seen) != 12 || l.Kind != "request" || l.Step != "charge" || l.Attempt != 1 || l.Queue != "requests-shop" ||
-			l.Refused != "" || len(l.SHA256) != 64 || string(l.Body) != requestOf("o-3") || time.Since(l.Sent) > time.Minute || l.Received < 1 {
+		if l := seen["o-3"]; len(seen) != 12 || l.Kind != "request" || l.Step != "charge" || l.Attempt != 1 ||
+			l.Queue != "requests-shop" ||
+			l.Refused != "" || len(l.SHA256) != 64 || string(l.Body) != requestOf("o-3") ||
+			time.Since(l.Sent) > time.Minute || l.Received < 1 {
 			t.Errorf("%d: %+v", len(seen), l)
 		}
 	}
-	if some, err := r.client.DeadLetters(t.Context(), port.Requests("shop"), 3); err != nil || len(some) != 3 {
+	if some, err := r.client.DeadLetters(t.Context(), port.Requests("shop"), 3); err != nil ||
+		len(some) != 3 {
 		t.Errorf("%d, %v", len(some), err)
 	}
 	for _, l := range r.look(port.Quarantine) {
 		if l.Reason != "unexpected end" || l.Queue != port.Replies ||
-			!strings.HasPrefix(l.Refused, "its queue would not accept it: ") || string(l.Body) != `{"schema":1,"task":"o-1"` {
+			!strings.HasPrefix(l.Refused, "its queue would not accept it: ") ||
+			string(l.Body) != `{"schema":1,"task":"o-1"` {
 			t.Errorf("%+v", l)
 		}
 	}
@@ -133,7 +144,8 @@ func TestDeadLettersAreLookedAt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(checks, func(c client.Check) bool { return c.Name == "dead letters of requests-shop" })
+	i := slices.IndexFunc(checks,
+		func(c client.Check) bool { return c.Name == "dead letters of requests-shop" })
 	if i < 0 || checks[i].Result != client.CheckFailed ||
 		!strings.HasPrefix(checks[i].Text, "12 messages; the oldest of 10 looked at was sent 0s ago") ||
 		!strings.Contains(checks[i].Fix, "stepkeeper dead-letters look requests-shop") {
@@ -189,7 +201,8 @@ func TestRedriveAndDiscardTheChosen(t *testing.T) {
 	if left = r.look(dead); len(left) != 22 || left["o-8"].ID != "" {
 		t.Errorf("%d are left", len(left))
 	}
-	if reported, err = r.discard(client.Handling{Queue: dead, All: true}); err != nil || len(reported) != 22 || len(r.look(dead)) != 0 {
+	if reported, err = r.discard(client.Handling{Queue: dead, All: true}); err != nil ||
+		len(reported) != 22 || len(r.look(dead)) != 0 {
 		t.Errorf("%d, %v", len(reported), err)
 	}
 }
@@ -207,9 +220,12 @@ func TestRedriveFromQuarantine(t *testing.T) {
 	r.quarantine(port.Intake, submission("elsewhere", "other"), "unknown-workflow")
 	r.quarantine(port.Intake, submission("large", "order")+strings.Repeat(" ", 50_000), "too large")
 	r.quarantine(port.Intake, `{"schema":1,"kind":"cancel","task":"early","id":"c"}`, "odd")
-	r.quarantine(port.Intake, `{"schema":1,"kind":"close","task":"ended","id":"c","command":0,"by":"app","reason":"r"}`, "odd")
-	r.quarantine(port.Intake, `{"schema":1,"kind":"answer","task":"gone2","id":"c","round":1,"value":"yes","token":"x"}`, "odd")
-	r.quarantine(port.Control, `{"schema":1,"kind":"undo","task":"gone","id":"c","command":0}`, "unknown-task")
+	r.quarantine(port.Intake,
+		`{"schema":1,"kind":"close","task":"ended","id":"c","command":0,"by":"app","reason":"r"}`, "odd")
+	r.quarantine(port.Intake,
+		`{"schema":1,"kind":"answer","task":"gone2","id":"c","round":1,"value":"yes","token":"x"}`, "odd")
+	r.quarantine(port.Control, `{"schema":1,"kind":"undo","task":"gone","id":"c","command":0}`,
+		"unknown-task")
 	r.quarantine(port.Control, `{"schema":1,"kind":"wake","task":"there"}`, "odd")
 	r.quarantine("nowhere", `{"schema":1,"task":"lost"}`, "odd")
 	r.quarantine(port.Replies,
@@ -222,7 +238,8 @@ func TestRedriveFromQuarantine(t *testing.T) {
 	if err != nil || len(reported) != 12 {
 		t.Fatalf("%+v, %v", reported, err)
 	}
-	if x := seen["repeating"]; x.Reason != "odd (token)" || !strings.Contains(string(x.Body), `"(token)"`) { // P39
+	// P39
+	if x := seen["repeating"]; x.Reason != "odd (token)" || !strings.Contains(string(x.Body), `"(token)"`) {
 		t.Errorf("a token is kept: %s, %s", x.Reason, x.Body)
 	}
 	for order, why := range map[string]string{"elsewhere": "there is no workflow other",
@@ -262,7 +279,8 @@ func TestRedriveLosesNothing(t *testing.T) {
 		calls = append(calls, action)
 		if failing != "" && strings.HasPrefix(action, failing) {
 			w.WriteHeader(http.StatusForbidden)
-			_ = json.NewEncoder(w).Encode(map[string]string{"__type": "AccessDenied", "message": "not for you"})
+			_ = json.NewEncoder(w).Encode(map[string]string{"__type": "AccessDenied",
+				"message": "not for you"})
 			return
 		}
 		q.Host = target.Host
@@ -276,7 +294,8 @@ func TestRedriveLosesNothing(t *testing.T) {
 	r.send(port.Dead(dead), requestOf("o-1"))
 	id := r.look(dead)["o-1"].ID
 	one := client.Handling{Queue: dead, IDs: []string{id}}
-	for action, text := range map[string]string{"SendMessage": "it was not sent: ", "DeleteMessage": "it was sent to requests-shop and is here still"} {
+	for action, text := range map[string]string{"SendMessage": "it was not sent: ",
+		"DeleteMessage": "it was sent to requests-shop and is here still"} {
 		failing = action
 		reported, err := r.redrive(one)
 		if x := reported[id]; !errors.Is(err, client.ErrForbidden) || x.Result != client.Failed ||
@@ -294,7 +313,8 @@ func TestRedriveLosesNothing(t *testing.T) {
 		func(h client.Handling) error { return r.client.Discard(t.Context(), h) },
 	} {
 		calls = nil
-		h := client.Handling{Queue: dead, IDs: []string{id}, By: "ada", Reason: "why", Record: func(client.Handled) error { return full }}
+		h := client.Handling{Queue: dead, IDs: []string{id}, By: "ada", Reason: "why",
+			Record: func(client.Handled) error { return full }}
 		if err := do(h); !errors.Is(err, full) || slices.ContainsFunc(calls, func(a string) bool {
 			return strings.HasPrefix(a, "Send") || strings.HasPrefix(a, "Delete")
 		}) {
@@ -306,12 +326,14 @@ func TestRedriveLosesNothing(t *testing.T) {
 	}
 	for call, queue := range map[string]string{"ListQueues": "dead letters", "ReceiveMessage": dead} {
 		failing = call
-		if _, err := r.client.DeadLetters(t.Context(), dead, 1); !errors.Is(err, client.ErrForbidden) || err.Error() != call+" of "+queue+": not for you" {
+		if _, err := r.client.DeadLetters(t.Context(), dead, 1); !errors.Is(err, client.ErrForbidden) ||
+			err.Error() != call+" of "+queue+": not for you" {
 			t.Errorf("without %s: %v", call, err)
 		}
 	}
 	failing = "GetQueueAttributes"
-	if all, err := r.client.DeadLetterQueues(t.Context()); err != nil || len(all) != 5 || all[0].Problem != "GetQueueAttributes of control: not for you" {
+	if all, err := r.client.DeadLetterQueues(t.Context()); err != nil || len(all) != 5 ||
+		all[0].Problem != "GetQueueAttributes of control: not for you" {
 		t.Errorf("%+v, %v", all, err)
 	}
 	server.Close()
@@ -329,17 +351,18 @@ func TestRedriveOfAllEnds(t *testing.T) {
 	}
 	seen := r.look(dead)
 	n := 0
-	err := r.client.Redrive(t.Context(), client.Handling{Queue: dead, All: true, By: "ada", Reason: "why", Rate: 1000, Record: func(x client.Handled) error {
-		if n > 10 {
-			return errors.New("it does not end")
-		}
-		if x.Result == client.Redriven {
-			n++
-			r.ahead.Add(int64(time.Second))
-			r.send(port.Dead(dead), requestOf(x.OrderID))
-		}
-		return nil
-	}})
+	err := r.client.Redrive(t.Context(), client.Handling{Queue: dead, All: true, By: "ada", Reason: "why",
+		Rate: 1000, Record: func(x client.Handled) error {
+			if n > 10 {
+				return errors.New("it does not end")
+			}
+			if x.Result == client.Redriven {
+				n++
+				r.ahead.Add(int64(time.Second))
+				r.send(port.Dead(dead), requestOf(x.OrderID))
+			}
+			return nil
+		}})
 	again := r.look(dead)
 	if err != nil || n != 3 || len(again) != 3 || again["o-1"].ID == seen["o-1"].ID {
 		t.Errorf("%d redriven, %d again, %v", n, len(again), err)
@@ -352,7 +375,8 @@ func TestHandlingsAreChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := client.Handling{Queue: "replies", IDs: []string{"a"}, By: "ada", Reason: "why", Record: func(client.Handled) error { return nil }}
+	good := client.Handling{Queue: "replies", IDs: []string{"a"}, By: "ada", Reason: "why",
+		Record: func(client.Handled) error { return nil }}
 	for what, change := range map[string]func(h *client.Handling){
 		"no Record":            func(h *client.Handling) { h.Record = nil },
 		"give the IDs":         func(h *client.Handling) { h.IDs = nil },
@@ -366,7 +390,8 @@ func TestHandlingsAreChecked(t *testing.T) {
 	} {
 		h := good
 		change(&h)
-		if err := c.Redrive(t.Context(), h); !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), what) {
+		if err := c.Redrive(t.Context(), h); !errors.Is(err, client.ErrInvalid) ||
+			!strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

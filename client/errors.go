@@ -9,28 +9,31 @@ import (
 	"time"
 )
 
-// Kinds of errors, for errors.Is.
+// Errors for errors.Is.
 var (
-	ErrNotFound    = errors.New("not found")             // the order is not known
-	ErrInvalid     = errors.New("invalid request")       // it will never be accepted as it is
-	ErrRefused     = errors.New("refused")               // another order of that ID exists, or the state does not allow it
-	ErrForbidden   = errors.New("forbidden")             // the server does not serve this caller
-	ErrBusy        = errors.New("busy")                  // too much work at once; later
-	ErrUnavailable = errors.New("unavailable")           // shutting down, disk full; later
-	ErrConnection  = errors.New("connection failed")     // no answer, or the answer broke off
-	ErrAnswer      = errors.New("unreadable answer")     // is that a Stepkeeper server?
-	ErrInternal    = errors.New("failure at the server") // its log says more
+	ErrNotFound = errors.New("not found")       // no such order
+	ErrInvalid  = errors.New("invalid request") // the request will never be accepted unchanged
+	// Another order with that ID exists, or the order's state does not allow the command.
+	ErrRefused     = errors.New("refused")
+	ErrForbidden   = errors.New("forbidden")             // the caller lacks permission
+	ErrBusy        = errors.New("busy")                  // too much work at once; retry later
+	ErrUnavailable = errors.New("unavailable")           // server shutting down or disk full; retry later
+	ErrConnection  = errors.New("connection failed")     // no answer, or an incomplete one
+	ErrAnswer      = errors.New("unreadable answer")     // probably not a Stepkeeper server
+	ErrInternal    = errors.New("failure at the server") // the server's log has the details
 )
 
-// Error is what a server answered.
+// Error is an error that the server returned.
 type Error struct {
-	Status     int           // of HTTP; of a line of a stream what the order alone would have got
-	Code       string        // a short, stable word: "unknown-workflow", "busy" …
-	Title      string        // the kind of problem
-	Detail     string        // what happened, to what, what to do
-	Field      string        // the field of the order that is wrong, "" for none
-	RetryAfter time.Duration // what the server asks to wait; 0: it does not help, or it did not say
-	RequestID  string        // to find an internal failure in the server's log
+	// HTTP status; for a line of a stream, the status that the order alone would have got
+	Status int
+	Code   string // a short, stable word: "unknown-workflow", "busy" …
+	Title  string // the kind of problem
+	Detail string // description: what happened, to what, and what to do
+	Field  string // name of the wrong field of the order; "" if no field is wrong
+	// wait that the server asks for; 0 if waiting does not help or the server did not state it
+	RetryAfter time.Duration
+	RequestID  string // ID that finds an internal failure in the server's log
 }
 
 func (e *Error) Error() string {
@@ -47,9 +50,9 @@ func (e *Error) Is(target error) bool { return target == e.kind() }
 // carried out. Sent again with the same ID (CommandID) it is carried out once, and its verdict comes.
 type Undecided struct {
 	OrderID string
-	ID      string // of the command
-	Queued  bool   // it is known to be in the queue that leads to its verdict
-	Err     error  // why the verdict did not come
+	ID      string // ID of the command
+	Queued  bool   // The command is known to be in the queue that leads to its verdict.
+	Err     error  // reason why the verdict did not come
 }
 
 func (u *Undecided) Error() string {
@@ -57,20 +60,23 @@ func (u *Undecided) Error() string {
 	if u.Queued {
 		how = "is queued"
 	}
-	return fmt.Sprintf("command %s of order %q %s, and no verdict of it is known: %v; ask again with the same ID, it is carried out once",
+	return fmt.Sprintf(
+		"command %s of order %q %s, and no verdict of it is known: %v; ask again with the same ID, it is "+
+			"carried out once",
 		u.ID, u.OrderID, how, u.Err)
 }
 
 // Unwrap gives the reason.
 func (u *Undecided) Unwrap() error { return u.Err }
 
-// doubtful: after that error of a command it may have been taken all the same.
+// doubtful reports whether a command that got this error may nevertheless have been accepted.
 func doubtful(err error) bool {
-	return slices.ContainsFunc([]error{ErrConnection, ErrAnswer, context.Canceled, context.DeadlineExceeded}, func(kind error) bool { return errors.Is(err, kind) })
+	return slices.ContainsFunc([]error{ErrConnection, ErrAnswer, context.Canceled, context.DeadlineExceeded},
+		func(kind error) bool { return errors.Is(err, kind) })
 }
 
-// codeStoreDamaged is the code of a server whose data is damaged. A later attempt fails too, until a person has
-// restored the data.
+// codeStoreDamaged is the code of a server whose data is damaged. A later attempt fails too, until a person
+// has restored the data.
 const codeStoreDamaged = "store-damaged"
 
 func (e *Error) kind() error {
@@ -91,7 +97,7 @@ func (e *Error) kind() error {
 	return ErrInvalid
 }
 
-// repeatable: a later attempt of the same call may succeed, and does no harm.
+// repeatable reports whether a later attempt of the same call is harmless and may succeed.
 func repeatable(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false

@@ -35,7 +35,8 @@ func (c *Client) Follow(ctx context.Context, id string) iter.Seq2[*Task, error] 
 }
 
 // followOnce follows over one connection. It fails only if that brought nothing.
-func (c *Client) followOnce(ctx context.Context, id string, after int64, yield func(*Task, error) bool) (seen int64, over bool, err error) {
+func (c *Client) followOnce(ctx context.Context, id string, after int64,
+	yield func(*Task, error) bool) (seen int64, over bool, err error) {
 	started := time.Now()
 	seen = after
 	for t, err := range c.via.Follow(ctx, id, after) {
@@ -59,7 +60,8 @@ const maxEvent = 4 << 20
 
 func (h *overHTTP) Follow(ctx context.Context, id string, after int64) iter.Seq2[*Task, error] {
 	return func(yield func(*Task, error) bool) {
-		resp, err := h.send(ctx, http.MethodGet, path(id, "/events?after="+strconv.FormatInt(after, 10)), "", nil)
+		resp, err := h.send(ctx, http.MethodGet, path(id, "/events?after="+strconv.FormatInt(after, 10)), "",
+			nil)
 		if err != nil {
 			yield(nil, err)
 			return

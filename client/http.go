@@ -31,7 +31,7 @@ func WithHTTPClient(c *http.Client) Option {
 
 const (
 	dialTimeout   = 5 * time.Second
-	answerTimeout = 45 * time.Second // to the header of an answer that does not wait
+	answerTimeout = 45 * time.Second // limit until the header of an answer that does not wait
 	connections   = 64
 	maxAnswer     = 16 << 20
 	maxProblem    = 64 << 10
@@ -58,7 +58,8 @@ func newHTTP(baseURL string, o httpOptions) (*overHTTP, error) {
 		}}
 	}
 	h := &overHTTP{base: strings.TrimRight(u.String(), "/"), client: redirect.Refused(*c)}
-	h.sdk = aws.Config{Region: "local", BaseEndpoint: &h.base, HTTPClient: h.client, Credentials: aws.AnonymousCredentials{}}
+	h.sdk = aws.Config{Region: "local", BaseEndpoint: &h.base, HTTPClient: h.client,
+		Credentials: aws.AnonymousCredentials{}}
 	return h, nil
 }
 
@@ -66,7 +67,8 @@ func newHTTP(baseURL string, o httpOptions) (*overHTTP, error) {
 func path(id, rest string) string { return "/v1/orders/" + url.PathEscape(id) + rest }
 
 // send makes one request. A status of 300 or more is an *Error.
-func (h *overHTTP) send(ctx context.Context, method, path, contentType string, body io.Reader) (*http.Response, error) {
+func (h *overHTTP) send(ctx context.Context, method, path, contentType string,
+	body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, h.base+path, body)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -93,7 +95,8 @@ func redirected(resp *http.Response) error {
 	return &Error{
 		Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode),
 		Detail: fmt.Sprintf("the server answered with status %d, a redirect to %s, which is not followed;"+
-			" is there a proxy or a login page before the server? Give the address of Stepkeeper itself", resp.StatusCode, redirect.Target(resp)),
+			" is there a proxy or a login page before the server? Give the address of Stepkeeper itself",
+			resp.StatusCode, redirect.Target(resp)),
 	}
 }
 
@@ -141,7 +144,11 @@ func errorOf(resp *http.Response) error {
 	if json.Unmarshal(data, &p) != nil || p.Code == "" {
 		return e
 	}
-	e.Code, e.Title, e.Detail, e.Field, e.RequestID = p.Code, p.Title, p.Detail, p.Field, p.RequestID
+	e.Code = p.Code
+	e.Title = p.Title
+	e.Detail = p.Detail
+	e.Field = p.Field
+	e.RequestID = p.RequestID
 	if p.Verdict != nil {
 		return &verdictError{e, *p.Verdict}
 	}
@@ -160,7 +167,8 @@ func get[T any](ctx context.Context, h *overHTTP, path string) (T, error) {
 	return call[T](ctx, h, http.MethodGet, path, "", nil)
 }
 
-func call[T any](ctx context.Context, h *overHTTP, method, path, contentType string, body io.Reader) (answer T, err error) {
+func call[T any](ctx context.Context, h *overHTTP, method, path, contentType string,
+	body io.Reader) (answer T, err error) {
 	resp, err := h.send(ctx, method, path, contentType, body)
 	if err != nil {
 		return answer, err
@@ -199,7 +207,8 @@ func (h *overHTTP) Order(ctx context.Context, id string) (json.RawMessage, error
 
 func (h *overHTTP) Page(ctx context.Context, q Query, cursor string) (*view.Page, error) {
 	v := url.Values{}
-	for name, value := range map[string]string{"state": string(q.State), "workflow": q.Workflow, "cursor": cursor} {
+	for name, value := range map[string]string{"state": string(q.State), "workflow": q.Workflow,
+		"cursor": cursor} {
 		if value != "" {
 			v.Set(name, value)
 		}
@@ -223,7 +232,8 @@ func (h *overHTTP) Workflows(ctx context.Context) ([]Workflow, error) {
 }
 
 func (h *overHTTP) Definition(ctx context.Context, workflow, definition string) (Definition, error) {
-	return get[Definition](ctx, h, "/v1/workflows/"+url.PathEscape(workflow)+"?definition="+url.QueryEscape(definition))
+	return get[Definition](ctx, h, "/v1/workflows/"+url.PathEscape(workflow)+"?definition="+
+		url.QueryEscape(definition))
 }
 
 func (h *overHTTP) Schedules(ctx context.Context) ([]Schedule, error) {
@@ -239,7 +249,8 @@ func (h *overHTTP) Statistics(ctx context.Context) (*Statistics, error) {
 
 // Plan asks what a move would mean.
 func (h *overHTTP) Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error) {
-	return get[view.Plan](ctx, h, path(id, "/move?definition="+url.QueryEscape(definition)+"&documents="+strconv.FormatBool(documents)))
+	return get[view.Plan](ctx, h, path(id, "/move?definition="+url.QueryEscape(definition)+"&documents="+
+		strconv.FormatBool(documents)))
 }
 
 // Unattended asks the server's health.
@@ -248,10 +259,13 @@ func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, erro
 	return health.Unattended, err
 }
 
-// fieldsOf are the members of a control message that the body of each command has, beside its ID, who sends it, and why.
+// fieldsOf are the members of a control message that the body of each command has, beside its ID, who sends
+// it, and why.
 var fieldsOf = map[message.ControlKind][]string{
-	message.Cancel: {"run", "replyTo"}, message.Undo: {}, message.Resubmit: {"deadline", "definition", "step", "input"}, message.Resolve: {"step", "fact", "output"},
-	message.Move: {"definition"}, message.Close: {}, message.Erase: {}, message.Answer: {"step", "value", "token"},
+	message.Cancel: {"run", "replyTo"}, message.Undo: {}, message.Resubmit: {"deadline", "definition", "step",
+		"input"}, message.Resolve: {"step", "fact", "output"},
+	message.Move: {"definition"}, message.Close: {}, message.Erase: {},
+	message.Answer: {"step", "value", "token"},
 }
 
 // Command sends what the operation's schema knows of a control message.

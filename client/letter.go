@@ -15,12 +15,16 @@ import (
 // letter is a message as the operator sees it: of the quarantine what its envelope holds.
 func (c *Client) letter(ctx context.Context, via deadLetters, queue string, d *port.Delivery) DeadLetter {
 	body, err := d.Bytes()
-	l := DeadLetter{ID: d.ID, Queue: queue, Sent: d.SentAt.UTC(), Received: d.Received, Body: body, SHA256: digest(body)}
+	l := DeadLetter{ID: d.ID, Queue: queue, Sent: d.SentAt.UTC(), Received: d.Received, Body: body,
+		SHA256: digest(body)}
 	whole := true
 	if err == nil && queue == port.Quarantine {
 		var q *message.Quarantined
 		if q, err = message.DecodeQuarantined(body); err == nil {
-			l.Queue, l.Reason, l.Body, l.SHA256 = q.Queue, q.Reason, q.Body, q.SHA256
+			l.Queue = q.Queue
+			l.Reason = q.Reason
+			l.Body = q.Body
+			l.SHA256 = q.SHA256
 			whole = digest(q.Body) == q.SHA256
 		}
 	}
@@ -31,7 +35,8 @@ func (c *Client) letter(ctx context.Context, via deadLetters, queue string, d *p
 	case !whole && len(l.Body) < message.MaxQuarantined:
 		l.Refused = "it held a token of an answer, which is not kept: have its sender send it again"
 	case !whole:
-		l.Refused = fmt.Sprintf("only its first %d bytes were kept: have its sender send it again", len(l.Body))
+		l.Refused = fmt.Sprintf("only its first %d bytes were kept: have its sender send it again",
+			len(l.Body))
 	default:
 		if err := c.redrivable(ctx, via, queue == port.Quarantine, &l); err != nil {
 			l.Refused = err.Error()
@@ -45,14 +50,16 @@ func digest(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// redrivable says why a message would not be redriven. A dead letter could be read once, perhaps by newer code than
-// this; what was quarantined is held to what its queue would accept now.
+// redrivable says why a message would not be redriven. A dead letter could be read once, perhaps by newer
+// code than this; what was quarantined is held to what its queue would accept now.
 func (c *Client) redrivable(ctx context.Context, via deadLetters, quarantined bool, l *DeadLetter) error {
 	switch l.Queue {
 	case MissedSweeps:
 		return errTicks
 	case port.Tasks:
-		return errors.New("only the Scheduler may send to this queue, and the Supervisor asks again for what is lost of it: discard it")
+		return errors.New(
+			"only the Scheduler may send to this queue, and the Supervisor asks again for what is lost of " +
+				"it: discard it")
 	}
 	if quarantined {
 		if err := readable(l.Queue, l.Body); err != nil {

@@ -15,28 +15,31 @@ type Query struct {
 	State     State
 	Workflow  string
 	OlderThan time.Duration // created at least so long ago
-	PageSize  int           // orders fetched at once, 1 to 1000; 0: 100
+	PageSize  int           // orders fetched at once, 1 to 1000; 0 means 100
 	Oldest    bool          // only the oldest of the orders that the fields above select
 
 	// These select among the orders of a page, here and not in the store: few of many orders take many pages.
 	Step     string // the step that failed, or one that the order waits in
-	Code     string // of its error
+	Code     string // code of the step's error
 	IDPrefix string
 }
 
 // Matches reports whether the fields that select here let the order through.
 func (q *Query) Matches(s *Summary) bool {
-	if !strings.HasPrefix(s.OrderID, q.IDPrefix) || q.Code != "" && (s.Error == nil || s.Error.Code != q.Code) {
+	if !strings.HasPrefix(s.OrderID, q.IDPrefix) || q.Code != "" &&
+		(s.Error == nil || s.Error.Code != q.Code) {
 		return false
 	}
 	return q.Step == "" || s.Error != nil && s.Error.Step == q.Step ||
 		slices.ContainsFunc(s.Waits, func(w view.Wait) bool { return w.Step == q.Step })
 }
 
-// Page answers the selected orders of one page, newest first, and the cursor of the next; "" at the end. The first
-// page has the cursor "". A page may hold no order and have a next one.
-func (c *Client) Page(ctx context.Context, q Query, cursor string) (selected []Summary, next string, err error) {
-	page, err := again(ctx, c, func(ctx context.Context) (*view.Page, error) { return c.via.Page(ctx, q, cursor) })
+// Page returns the selected orders of one page, newest first, and the cursor of the next; "" at the end. The
+// first page has the cursor "". A page may hold no order and have a next one.
+func (c *Client) Page(ctx context.Context, q Query,
+	cursor string) (selected []Summary, next string, err error) {
+	page, err := again(ctx, c,
+		func(ctx context.Context) (*view.Page, error) { return c.via.Page(ctx, q, cursor) })
 	if err != nil {
 		return nil, "", err
 	}
@@ -75,9 +78,10 @@ func (c *Client) Unlisted() string {
 	return ""
 }
 
-// Statistics answers figures of the last hour at most, and of each agent now, for an operator to watch. A server counts
-// them while it runs. Of a stack they are CloudWatch's metrics, some minutes late, and what one call reads is answered
-// again for a minute, because each read is billed (docs/cost.md); what may not be read is said in Unknown.
+// Statistics answers figures of the last hour at most, and of each agent now, for an operator to watch. A
+// server counts them while it runs. Of a stack they are CloudWatch's metrics, some minutes late, and what one
+// call reads is answered again for a minute, because each read is billed (docs/cost.md); what may not be read
+// is said in Unknown.
 func (c *Client) Statistics(ctx context.Context) (*Statistics, error) {
 	via, ok := c.via.(interface {
 		Statistics(ctx context.Context) (*Statistics, error)
@@ -102,5 +106,8 @@ func (c *Client) Unattended(ctx context.Context, workflow string) ([]Unattended,
 	if !ok {
 		return nil, nil
 	}
-	return again(ctx, c, func(ctx context.Context) ([]Unattended, error) { return via.Unattended(ctx, workflow) })
+	return again(ctx, c, func(ctx context.Context) ([]Unattended, error) {
+		return via.Unattended(ctx,
+			workflow)
+	})
 }

@@ -19,11 +19,11 @@ type many struct {
 	mu       sync.Mutex
 	change   *sync.Cond
 	waiting  []sending
-	sent     int // of waiting, by the present connection
+	sent     int // number of orders of waiting that the present connection sent
 	answered int
 	ended    bool  // nothing more will be read
-	err      error // of reading
-	over     bool  // the rest is not waited for
+	err      error // error of reading; nil if none occurred
+	over     bool  // The caller does not wait for the rest.
 }
 
 func newMany() *many {
@@ -60,7 +60,7 @@ func (m *many) take(s sending, err error) bool {
 	return true
 }
 
-// connect sends over one connection; nil: everything is answered.
+// connect sends over one connection. It returns nil once everything is answered.
 func (m *many) connect(ctx context.Context, c *Client, each func(Result)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -33,7 +33,8 @@ func TestSubmitManyOverBrokenConnections(t *testing.T) {
 	const n = 3000
 	r := newRig(t)
 	r.cut.left.Store(2000)
-	r.cut.then.Store(80_000) // the server answers faster than the client takes note, so it is the server that counts
+	// the server answers faster than the client takes note, so it is the server that counts
+	r.cut.then.Store(80_000)
 	seen := 0
 	err := r.client.SubmitMany(r.ctx, strings.NewReader(lines(n)), func(got client.Result) {
 		if got.Line != seen+1 || got.OrderID != fmt.Sprintf("o-%d", seen) || !got.Accepted || got.Err != nil {
@@ -51,7 +52,8 @@ func TestSubmitManyOverBrokenConnections(t *testing.T) {
 
 func TestSubmitManyBadLines(t *testing.T) {
 	r := newRig(t)
-	in := "\n" + lines(1) + "nonsense\n" + strings.Repeat("x", 3*port.MaxOrder) + "\n\n" + strings.TrimSpace(lines(1))
+	in := "\n" + lines(1) + "nonsense\n" + strings.Repeat("x", 3*port.MaxOrder) + "\n\n" +
+		strings.TrimSpace(lines(1))
 	in += "\n" + strings.Replace(lines(1), "12", "13", 1)
 	want := []struct {
 		line int
@@ -62,7 +64,8 @@ func TestSubmitManyBadLines(t *testing.T) {
 		{7, "other-content", client.ErrRefused},
 	}
 	var got []client.Result
-	if err := r.client.SubmitMany(r.ctx, strings.NewReader(in), func(x client.Result) { got = append(got, x) }); err != nil {
+	if err := r.client.SubmitMany(r.ctx, strings.NewReader(in),
+		func(x client.Result) { got = append(got, x) }); err != nil {
 		t.Fatal(err)
 	}
 	if len(got) != len(want) {
@@ -74,7 +77,8 @@ func TestSubmitManyBadLines(t *testing.T) {
 		if errors.As(got[i].Err, &e) {
 			code = e.Code
 		}
-		if got[i].Line != w.line || code != w.code || !errors.Is(got[i].Err, w.kind) || got[i].Accepted != (w.code == "") {
+		if got[i].Line != w.line || code != w.code || !errors.Is(got[i].Err, w.kind) ||
+			got[i].Accepted != (w.code == "") {
 			t.Errorf("%+v, want %+v", got[i], w)
 		}
 	}
@@ -118,7 +122,8 @@ func TestSubmitAll(t *testing.T) {
 
 func TestSubmitManyEnds(t *testing.T) {
 	r := newRig(t)
-	if err := r.client.SubmitMany(r.ctx, strings.NewReader(""), func(client.Result) { t.Error("an answer to nothing") }); err != nil {
+	if err := r.client.SubmitMany(r.ctx, strings.NewReader(""),
+		func(client.Result) { t.Error("an answer to nothing") }); err != nil {
 		t.Error(err)
 	}
 	broken := io.MultiReader(strings.NewReader(lines(2)), iotest.ErrReader(errors.New("tape torn")))
@@ -151,7 +156,11 @@ func TestNoCallWaitsForEverForAServer(t *testing.T) {
 		"SubmitMany": func(ctx context.Context, c *client.Client) error {
 			return c.SubmitMany(ctx, strings.NewReader(lines(1)), func(client.Result) {})
 		},
-		"Wait": func(ctx context.Context, c *client.Client) error { _, err := c.Wait(ctx, "o-0"); return err },
+		"Wait": func(ctx context.Context, c *client.Client) error {
+			_,
+				err := c.Wait(ctx, "o-0")
+			return err
+		},
 		"Follow": func(ctx context.Context, c *client.Client) (last error) {
 			for _, err := range c.Follow(ctx, "o-0") {
 				last = err

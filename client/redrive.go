@@ -24,17 +24,19 @@ const (
 	maxRedriveRate = 1000
 )
 
-// Handling says which messages of a queue of DeadLetterQueues are redriven or discarded, and who does it and why.
+// Handling says which messages of a queue of DeadLetterQueues are redriven or discarded, and who does it and
+// why.
 type Handling struct {
 	Queue string
-	IDs   []string // of messages; or
-	All   bool     // those that were sent before the beginning: what comes back meanwhile is left alone
+	IDs   []string // IDs of messages; set this or All
+	// all messages that were sent before the call began; messages that come back during the call stay
+	All bool
 	// By says who does it, in 1 to 128 bytes, Reason why, in 1 to 512.
 	By, Reason string
-	Rate       float64 // messages a second, 0.001 to 1000; 0: RedriveRate
-	// Record gets what is done, one message after another: before a message is sent or deleted, with the Result Begun,
-	// and what became of it. When it has returned, the record has to be durable. Its error ends the handling: the
-	// message stays.
+	Rate       float64 // messages a second, 0.001 to 1000; 0 means RedriveRate
+	// Record gets what is done, one message after another: before a message is sent or deleted, with the
+	// Result Begun, and what became of it. When it has returned, the record has to be durable. Its error ends
+	// the handling: the message stays.
 	Record func(Handled) error
 	// DryRun sends and deletes nothing: Record gets what would become of each message.
 	DryRun bool
@@ -44,8 +46,8 @@ type Handling struct {
 type Handled struct {
 	At      time.Time     `json:"at"`
 	Action  string        `json:"action"` // redrive or discard
-	Queue   string        `json:"queue"`  // that keeps the message, as in Handling
-	ID      string        `json:"id"`     // of the message
+	Queue   string        `json:"queue"`  // queue that keeps the message, as in Handling
+	ID      string        `json:"id"`     // ID of the message
 	To      string        `json:"to,omitempty"`
 	OrderID string        `json:"orderId,omitempty"`
 	SHA256  string        `json:"sha256,omitempty"`
@@ -69,9 +71,10 @@ const (
 	Missing   HandledResult = "missing"   // no message of that ID was seen
 )
 
-// Redrive sends messages to the queue that they were given up in, or that they were quarantined from, and deletes each
-// here when it was sent. A message may so be sent twice, never lost; a copy, and one that is days old, does no harm. What
-// its queue would not accept stays. The queue is gone through, as with DeadLetters; an error means that it ended early.
+// Redrive sends messages to the queue that they were given up in, or that they were quarantined from, and
+// deletes each here when it was sent. A message may so be sent twice, never lost; a copy, and one that is
+// days old, does no harm. What its queue would not accept stays. The queue is gone through, as with
+// DeadLetters; an error means that it ended early.
 func (c *Client) Redrive(ctx context.Context, h Handling) error { return c.handle(ctx, "redrive", h) }
 
 // Discard deletes messages. Each was recorded before.
@@ -89,11 +92,13 @@ func (h *Handling) check() error {
 	case strings.TrimSpace(h.Reason) == "" || len(h.Reason) > core.MaxMessage:
 		what = fmt.Sprintf("reason has %d bytes; it says why, in 1 to %d", len(h.Reason), core.MaxMessage)
 	case h.Rate != 0 && !(h.Rate >= minRedriveRate && h.Rate <= maxRedriveRate): // not a number is neither
-		what = fmt.Sprintf("rate is %v; it is %v to %v messages a second", h.Rate, minRedriveRate, maxRedriveRate)
+		what = fmt.Sprintf("rate is %v; it is %v to %v messages a second", h.Rate, minRedriveRate,
+			maxRedriveRate)
 	default:
 		return nil
 	}
-	return &Error{Status: http.StatusBadRequest, Code: message.CodeInvalid, Title: http.StatusText(http.StatusBadRequest), Detail: what}
+	return &Error{Status: http.StatusBadRequest, Code: message.CodeInvalid,
+		Title: http.StatusText(http.StatusBadRequest), Detail: what}
 }
 
 // handling is one on its way through a queue.
@@ -103,7 +108,7 @@ type handling struct {
 	q      *operated
 	action string
 	began  time.Time
-	left   map[string]bool // of IDs
+	left   map[string]bool // IDs of the messages still to be handled
 	pace   *time.Ticker
 }
 
@@ -117,7 +122,8 @@ func (c *Client) handle(ctx context.Context, action string, h Handling) error {
 	}
 	h.Rate = cmp.Or(h.Rate, RedriveRate)
 	apart := time.Duration(float64(time.Second) / h.Rate)
-	x := &handling{Handling: h, c: c, q: q, action: action, began: time.Now(), left: map[string]bool{}, pace: time.NewTicker(apart)}
+	x := &handling{Handling: h, c: c, q: q, action: action, began: time.Now(), left: map[string]bool{},
+		pace: time.NewTicker(apart)}
 	for _, id := range h.IDs {
 		x.left[id] = true
 	}
@@ -125,14 +131,18 @@ func (c *Client) handle(ctx context.Context, action string, h Handling) error {
 	if h.All {
 		most = math.MaxInt
 	}
-	hold := lookHold + apart*time.Duration(max(len(h.IDs), port.MaxBatch)) // those of a batch have their turn before they come back
-	if err := walk(ctx, q, most, hold, func(d *port.Delivery) (bool, bool, error) { return x.each(ctx, d) }); err != nil {
+	// those of a batch have their turn before they come back
+	hold := lookHold + apart*time.Duration(max(len(h.IDs), port.MaxBatch))
+	if err := walk(ctx, q, most, hold,
+		func(d *port.Delivery) (bool, bool, error) { return x.each(ctx, d) }); err != nil {
 		return err
 	}
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(h.IDs))) {
 		if x.left[id] {
 			missing := Handled{Queue: h.Queue, ID: id}
-			if err := x.report(missing, Missing, "it is not there, or hidden because another one looks at it: then try again in half a minute"); err != nil {
+			if err := x.report(missing, Missing,
+				"it is not there, or hidden because another one looks at it: then try "+
+					"again in half a minute"); err != nil {
 				return err
 			}
 		}
@@ -142,7 +152,11 @@ func (c *Client) handle(ctx context.Context, action string, h Handling) error {
 
 // report completes the record of what was done and passes it on.
 func (x *handling) report(r Handled, result HandledResult, text string) error {
-	r.At, r.Action, r.By, r.Reason, r.DryRun = time.Now().UTC(), x.action, x.By, x.Reason, x.DryRun
+	r.At = time.Now().UTC()
+	r.Action = x.action
+	r.By = x.By
+	r.Reason = x.Reason
+	r.DryRun = x.DryRun
 	r.Result, r.Text = result, text
 	if err := x.Record(r); err != nil {
 		return fmt.Errorf("the record of message %s could not be written: %w", r.ID, err)
@@ -180,7 +194,8 @@ func (x *handling) each(ctx context.Context, d *port.Delivery) (taken, more bool
 	text, failure := x.carryOut(ctx, &l, d)
 	if failure != nil {
 		err = x.report(r, Failed, text+failure.Error())
-		if errors.Is(failure, ErrForbidden) || errors.Is(failure, ErrConnection) || ctx.Err() != nil { // the next one fails too
+		// the next one fails too
+		if errors.Is(failure, ErrForbidden) || errors.Is(failure, ErrConnection) || ctx.Err() != nil {
 			err = errors.Join(failure, err)
 		}
 		return false, more, err
@@ -195,7 +210,8 @@ func (x *handling) carryOut(ctx context.Context, l *DeadLetter, d *port.Delivery
 		if err := x.q.via.Resend(ctx, l.Queue, m); err != nil {
 			return "it was not sent: ", err
 		}
-		text = "it was sent to " + l.Queue + " and is here still, where it may be discarded; a copy does no harm: "
+		text = "it was sent to " + l.Queue +
+			" and is here still, where it may be discarded; a copy does no harm: "
 	}
 	if err := x.q.Delete(ctx, []string{d.Receipt})[0]; err != nil {
 		return text, x.q.via.QueueError(ctx, "DeleteMessage", x.Queue, err)

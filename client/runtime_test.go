@@ -131,7 +131,8 @@ func TestOperatorsCommandsOnTheRealRuntime(t *testing.T) {
 	if err != nil || x.State != core.Error || x.Error == nil || x.Steps[0].Error == nil {
 		t.Fatalf("%+v %v", x, err)
 	}
-	if v, err := r.client.Resubmit(t.Context(), "o", client.IfCommand(x.Command+7)); err != nil || v.Accepted {
+	if v, err := r.client.Resubmit(t.Context(), "o", client.IfCommand(x.Command+7)); err != nil ||
+		v.Accepted {
 		t.Errorf("a command number that no answer gave: %+v %v", v, err)
 	}
 	r.broken.Store(false)
@@ -150,7 +151,8 @@ func TestOperatorsCommandsOnTheRealRuntime(t *testing.T) {
 		t.Errorf("undo of a processed order: %+v %v", v, err)
 	}
 	for run, want := range map[string]int{"0": 409, "7": 409} { // Processed, and a run that has not begun
-		resp, err := http.Post(r.url+"/v1/orders/o/cancel", "application/json", strings.NewReader(`{"run":`+run+`}`))
+		resp, err := http.Post(r.url+"/v1/orders/o/cancel", "application/json",
+			strings.NewReader(`{"run":`+run+`}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +167,8 @@ func TestOperatorsCommandsOnTheRealRuntime(t *testing.T) {
 	if v, err := r.client.Cancel(t.Context(), "not-there-yet"); err != nil || !v.Accepted {
 		t.Errorf("a cancel that comes first: %+v %v", v, err)
 	}
-	if got, err := r.client.Submit(t.Context(), order("not-there-yet")); err != nil || got.State != core.Cancelled {
+	if got, err := r.client.Submit(t.Context(), order("not-there-yet")); err != nil ||
+		got.State != core.Cancelled {
 		t.Errorf("its order: %+v %v", got, err)
 	}
 }
@@ -186,13 +189,15 @@ func TestSDKOnTheRealRuntime(t *testing.T) {
 	o.ID, o.Workflow = "lost", "nope"
 	bad, _ := json.Marshal(o)
 	for _, body := range []string{string(good), string(bad), "nonsense"} {
-		if _, err := r.sdk.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: url("intake"), MessageBody: &body}); err != nil {
+		if _, err := r.sdk.SendMessage(t.Context(),
+			&sqs.SendMessageInput{QueueUrl: url("intake"), MessageBody: &body}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want := map[string]bool{"o received": true, "o started": true, "o completed": true, "lost refused": true}
 	for len(want) > 0 {
-		got, err := r.sdk.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: url("status-shop"), WaitTimeSeconds: 10, MaxNumberOfMessages: 10})
+		got, err := r.sdk.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: url("status-shop"),
+			WaitTimeSeconds: 10, MaxNumberOfMessages: 10})
 		if err != nil || len(got.Messages) == 0 {
 			t.Fatalf("still missing %v: %v", want, err)
 		}
@@ -202,12 +207,15 @@ func TestSDKOnTheRealRuntime(t *testing.T) {
 				t.Fatal(err)
 			}
 			delete(want, s.OrderID+" "+string(s.Kind))
-			if _, err := r.sdk.DeleteMessage(t.Context(), &sqs.DeleteMessageInput{QueueUrl: url("status-shop"), ReceiptHandle: m.ReceiptHandle}); err != nil {
+			if _, err := r.sdk.DeleteMessage(t.Context(),
+				&sqs.DeleteMessageInput{QueueUrl: url("status-shop"),
+					ReceiptHandle: m.ReceiptHandle}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	q, err := r.sdk.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: url("quarantine"), WaitTimeSeconds: 10})
+	q, err := r.sdk.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: url("quarantine"),
+		WaitTimeSeconds: 10})
 	if err != nil || len(q.Messages) != 1 || !strings.Contains(aws.ToString(q.Messages[0].Body), "intake") {
 		t.Errorf("quarantine: %+v %v", q, err)
 	}

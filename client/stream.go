@@ -20,9 +20,9 @@ type Result struct {
 	Line     int      // number of the line, or of the order, from 1
 	OrderID  string   // "" where it could not be read
 	Accepted bool     // stored and started, or Queued
-	Known    bool     // the same order was there before
-	Queued   bool     // it is in the intake queue, as on AWS: its task shows what becomes of it
-	Notes    []string // what of the order has no effect where it is handled, for people
+	Known    bool     // the same order existed before
+	Queued   bool     // The order is in the intake queue, as on AWS. Its task shows the result.
+	Notes    []string // texts that name the parts of the order without effect in this deployment
 	// Unattended is as in a Receipt.
 	Unattended []Unattended
 	Err        error `json:"-"` // why it was not accepted, an *Error; nil where it was
@@ -80,7 +80,7 @@ func linesOf(r io.Reader) iter.Seq2[sending, error] {
 	}
 }
 
-// readLine answers a line without its end; of one over the limit only as much as shows the server
+// readLine returns a line without its end; of one over the limit only as much as shows the server
 // that it is.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var text []byte
@@ -158,7 +158,8 @@ func (h *overHTTP) Stream(ctx context.Context, next func() ([]byte, bool), answe
 			return fmt.Errorf("%w in the stream of orders: %w", ErrAnswer, err)
 		}
 		if p := l.Error; p != nil {
-			l.Err = &Error{Status: p.Status, Code: p.Code, Title: p.Title, Detail: p.Detail, Field: p.Field, RetryAfter: retryAfter(p.RetryAfter)}
+			l.Err = &Error{Status: p.Status, Code: p.Code, Title: p.Title, Detail: p.Detail, Field: p.Field,
+				RetryAfter: retryAfter(p.RetryAfter)}
 		}
 		if err := answer(l.Result); err != nil {
 			return err

@@ -19,14 +19,14 @@ type Transport interface {
 	// Stream submits what next gives, until it says that there is no more, and answers each in its
 	// turn, without a Line. next may be asked a last time after Stream returned; the end of ctx releases it.
 	Stream(ctx context.Context, next func() ([]byte, bool), answer func(Result) error) error
-	// Task answers a task, at its end if that comes within wait. nil without an error: it is on its
+	// Task returns a task, at its end if that comes within wait. nil without an error: it is on its
 	// way and not to be seen yet; only with a wait.
 	Task(ctx context.Context, id string, wait time.Duration) (*Task, error)
-	// Order answers the content of an order as it was submitted.
+	// Order returns the content of an order as it was submitted.
 	Order(ctx context.Context, id string) (json.RawMessage, error)
 	// Page answers one page of a listing.
 	Page(ctx context.Context, q Query, cursor string) (*view.Page, error)
-	// Follow answers the versions of a task after the given one. An error is the last element.
+	// Follow returns the versions of a task after the given one. An error is the last element.
 	Follow(ctx context.Context, id string, after int64) iter.Seq2[*Task, error]
 	// Command carries a command out and answers its verdict, which may be a refusal; *Undecided where
 	// it is sure to have been sent and the verdict did not come.
@@ -35,7 +35,7 @@ type Transport interface {
 	Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error)
 	// Workflows lists what orders can name.
 	Workflows(ctx context.Context) ([]Workflow, error)
-	// Definition answers a version of a workflow: by its hash, or the Latest.
+	// Definition returns a version of a workflow: by its hash, or the Latest.
 	Definition(ctx context.Context, workflow, definition string) (Definition, error)
 	// Schedules lists the workflows that start by the clock.
 	Schedules(ctx context.Context) ([]Schedule, error)

@@ -16,23 +16,30 @@ func lines() [][]byte {
 }
 
 // read sorts the lines: the first of each ID that can be read, and why others cannot.
-func read() (orders map[string]message.SubmitOrder, again, other int, refused map[string]int) {
-	orders, refused = map[string]message.SubmitOrder{}, map[string]int{}
+// reading holds what the file's lines are.
+type reading struct {
+	orders       map[string]message.SubmitOrder
+	again, other int            // lines of an order that came before, with the same content and with another
+	refused      map[string]int // number of refusals by code and field
+}
+
+func read() reading {
+	r := reading{orders: map[string]message.SubmitOrder{}, refused: map[string]int{}}
 	for _, line := range lines() {
 		o, err := message.DecodeSubmit(line)
 		var no *message.Refusal
-		switch first, seen := orders[o.OrderID]; {
+		switch first, seen := r.orders[o.OrderID]; {
 		case errors.As(err, &no):
-			refused[no.Code+" "+no.Field]++
+			r.refused[no.Code+" "+no.Field]++
 		case seen && bytes.Equal(first.Order, o.Order):
-			again++
+			r.again++
 		case seen:
-			other++
+			r.other++
 		default:
-			orders[o.OrderID] = o
+			r.orders[o.OrderID] = o
 		}
 	}
-	return orders, again, other, refused
+	return r
 }
 
 func TestFile(t *testing.T) {
@@ -42,21 +49,23 @@ func TestFile(t *testing.T) {
 	if size := len(demo.Orders); size > 700<<10 {
 		t.Errorf("the file has %d bytes, want at most 700 KiB", size)
 	}
-	orders, again, other, refused := read()
+	r := read()
+	orders, again, other := r.orders, r.again, r.other
 	if len(orders) != 980 || again != 2 || other != 2 {
-		t.Errorf("%d orders, %d again, %d with other content; want 980 (one of an unknown workflow), 2, 2", len(orders), again, other)
+		t.Errorf("%d orders, %d again, %d with other content; want 980 (one of an unknown workflow), 2, 2",
+			len(orders), again, other)
 	}
 	for _, want := range []string{
 		"missing-field orderId", "invalid-field orderId", "invalid-field workflow", "invalid-field schema",
 		"invalid-field priority", "invalid-field deadline", "invalid-field replyTo", "missing-field order",
 		"unknown-field oder", "not-json ",
 	} {
-		if refused[want] == 0 {
-			t.Errorf("no line is refused as %q; there are %v", want, refused)
+		if r.refused[want] == 0 {
+			t.Errorf("no line is refused as %q; there are %v", want, r.refused)
 		}
 	}
-	if refused["not-json "] != 3 {
-		t.Errorf("%d lines are no JSON (cut off, wrong UTF-8, too deep), want 3", refused["not-json "])
+	if r.refused["not-json "] != 3 {
+		t.Errorf("%d lines are no JSON (cut off, wrong UTF-8, too deep), want 3", r.refused["not-json "])
 	}
 }
 
@@ -64,7 +73,7 @@ func TestFile(t *testing.T) {
 func TestVariety(t *testing.T) {
 	var got struct{ several, digital, high, badCard, soldOut, limited, unserved, foreign int }
 	countries, currencies := map[string]bool{}, map[string]bool{}
-	orders, _, _, _ := read()
+	orders := read().orders
 	for id, s := range orders {
 		var o struct {
 			Customer struct{ Name, Country string }
@@ -101,7 +110,9 @@ func TestVariety(t *testing.T) {
 		count(&got.several, len(o.Items) > 1)
 		count(&got.digital, !physical)
 		count(&got.high, s.Priority == "high")
-		count(&got.badCard, strings.HasPrefix(o.Payment.Card, "tok_declined") || strings.HasPrefix(o.Payment.Card, "tok_expired") || strings.HasPrefix(o.Payment.Card, "tok_empty"))
+		count(&got.badCard, strings.HasPrefix(o.Payment.Card, "tok_declined") ||
+			strings.HasPrefix(o.Payment.Card, "tok_expired") ||
+			strings.HasPrefix(o.Payment.Card, "tok_empty"))
 		count(&got.unserved, o.ShipTo != nil && o.ShipTo.Country == "AQ")
 		count(&got.foreign, strings.IndexFunc(o.Customer.Name, func(r rune) bool { return r > 127 }) >= 0)
 	}
@@ -109,8 +120,10 @@ func TestVariety(t *testing.T) {
 		t.Errorf("%d countries, %d currencies; want at least 15 and 12", len(countries), len(currencies))
 	}
 	for name, n := range map[string]int{
-		"several items": got.several / 30, "digital only": got.digital / 10, "high priority": got.high / 3, "bad card": got.badCard / 2,
-		"sold out": got.soldOut, "limited": got.limited / 3, "country not served": got.unserved / 1, "names beyond ASCII": got.foreign / 30,
+		"several items": got.several / 30, "digital only": got.digital / 10, "high priority": got.high / 3,
+		"bad card": got.badCard / 2,
+		"sold out": got.soldOut, "limited": got.limited / 3, "country not served": got.unserved / 1,
+		"names beyond ASCII": got.foreign / 30,
 	} {
 		if n < 8 {
 			t.Errorf("too few orders with %s: %+v", name, got)

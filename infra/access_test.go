@@ -55,7 +55,8 @@ func allowed(x tmpl) []statement {
 			for _, p := range list(r.Properties["Policies"]) {
 				add(id, at(p, "PolicyDocument"))
 			}
-		case "AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::UserPolicy", "AWS::IAM::RolePolicy", "AWS::IAM::GroupPolicy":
+		case "AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::UserPolicy", "AWS::IAM::RolePolicy",
+			"AWS::IAM::GroupPolicy":
 			add(id, r.Properties["PolicyDocument"])
 		}
 	}
@@ -70,10 +71,13 @@ const stackByName = "arn:AWS::Partition:cloudformation:eu-central-1:123456789012
 func loose(x tmpl) (problems []string) {
 	for _, s := range allowed(x) {
 		for _, text := range append(slices.Clone(s.actions), s.resources...) {
-			if unrestricted := text == "*" && slices.Equal(s.actions, []string{"cloudwatch:GetMetricData"}) && strings.HasPrefix(s.where, "Operator"); unrestricted {
+			if unrestricted := text == "*" && slices.Equal(s.actions, []string{"cloudwatch:GetMetricData"}) &&
+				strings.HasPrefix(s.where, "Operator"); unrestricted {
 				continue // it knows no resources
 			}
-			if byName := strings.HasSuffix(text, "/*") && strings.Count(text, "*") == 1 && strings.Contains(text, ":stack/"); byName && slices.Equal(s.actions, []string{"cloudformation:DescribeStacks"}) {
+			if byName := strings.HasSuffix(text, "/*") && strings.Count(text, "*") == 1 &&
+				strings.Contains(text, ":stack/"); byName &&
+				slices.Equal(s.actions, []string{"cloudformation:DescribeStacks"}) {
 				continue
 			}
 			if strings.Contains(text, "*") || strings.Contains(text, "?") {
@@ -82,12 +86,14 @@ func loose(x tmpl) (problems []string) {
 		}
 		for _, a := range s.actions {
 			switch a {
-			case "dynamodb:Scan", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem", "dynamodb:DeleteTable", "iam:PassRole":
+			case "dynamodb:Scan", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem", "dynamodb:DeleteTable",
+				"iam:PassRole":
 				problems = append(problems, fmt.Sprintf("%s, %s: no role has %s", s.where, s.sid, a))
 			}
 		}
 		if s.sid == "<nil>" {
-			problems = append(problems, fmt.Sprintf("%s: a statement without a Sid, with %v", s.where, s.actions))
+			problems = append(problems, fmt.Sprintf("%s: a statement without a Sid, with %v", s.where,
+				s.actions))
 		}
 	}
 	for id, r := range x.of("AWS::IAM::Role") {
@@ -103,7 +109,10 @@ func TestNoWildcards(t *testing.T) {
 	for name, change := range map[string]func(awscdk.Stack, *infra.Props){
 		"default": nil,
 		"all options": func(_ awscdk.Stack, p *infra.Props) {
-			p.CustomerManagedKey, p.EventBridgeRule, p.FinishedOrders, p.Operators = true, true, true, []string{"arn:aws:iam::123456789012:role/ops"}
+			p.CustomerManagedKey = true
+			p.EventBridgeRule = true
+			p.FinishedOrders = true
+			p.Operators = []string{"arn:aws:iam::123456789012:role/ops"}
 		},
 		"secrets": withSecrets,
 	} {
@@ -121,17 +130,22 @@ func TestNoWildcards(t *testing.T) {
 func TestWildcardsAreFound(t *testing.T) {
 	x := template(t, func(stack awscdk.Stack, _ *infra.Props) {
 		role := awsiam.NewRole(stack, str("Planted"), &awsiam.RoleProps{
-			AssumedBy:       awsiam.NewServicePrincipal(str("lambda.amazonaws.com"), nil),
-			ManagedPolicies: &[]awsiam.IManagedPolicy{awsiam.ManagedPolicy_FromAwsManagedPolicyName(str("ReadOnlyAccess"))},
+			AssumedBy: awsiam.NewServicePrincipal(str("lambda.amazonaws.com"), nil),
+			ManagedPolicies: &[]awsiam.IManagedPolicy{
+				awsiam.ManagedPolicy_FromAwsManagedPolicyName(str("ReadOnlyAccess"))},
 		})
 		queue := awssqs.NewQueue(stack, str("PlantedQueue"), nil)
-		for _, s := range [][2]string{{"sqs:*", *queue.QueueArn()}, {"sqs:SendMessage", "*"}, {"dynamodb:Scan", "arn:aws:dynamodb:eu-central-1:123456789012:table/t/index/*"}} {
-			role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings(s[0]), Resources: jsii.Strings(s[1])}))
+		for _, s := range [][2]string{{"sqs:*", *queue.QueueArn()}, {"sqs:SendMessage", "*"},
+			{"dynamodb:Scan", "arn:aws:dynamodb:eu-central-1:123456789012:table/t/index/*"}} {
+			role.AddToPolicy(awsiam.NewPolicyStatement(
+				&awsiam.PolicyStatementProps{Actions: jsii.Strings(s[0]), Resources: jsii.Strings(s[1])}))
 		}
-		role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{NotActions: jsii.Strings("iam:*"), Resources: &[]*string{queue.QueueArn()}}))
+		role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+			NotActions: jsii.Strings("iam:*"), Resources: &[]*string{queue.QueueArn()}}))
 	})
 	text := strings.Join(loose(x), "\n")
-	for _, want := range []string{"wildcard sqs:*", "wildcard *", "table/t/index/*", "no role has dynamodb:Scan", "Planted: managed policies of AWS's", "without a Sid"} {
+	for _, want := range []string{"wildcard sqs:*", "wildcard *", "table/t/index/*",
+		"no role has dynamodb:Scan", "Planted: managed policies of AWS's", "without a Sid"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q was not found in\n%s", want, text)
 		}
@@ -172,43 +186,63 @@ func TestWhoMayWhat(t *testing.T) {
 		if agent != queue {
 			mapping = "Agent" + agent + "Mapping"
 		}
-		mapped = append(mapped, "arn:AWS::Partition:lambda:eu-central-1:123456789012:event-source-mapping:"+mapping)
+		mapped = append(mapped, "arn:AWS::Partition:lambda:eu-central-1:123456789012:event-source-mapping:"+
+			mapping)
 	}
 	const status = "arn:aws:sqs:eu-central-1:123456789012:shop-status"
 	want := map[string][]string{
-		"SchedulerRole": slices.Concat(take("Intake", "Replies", "Control"), each("sqs:ChangeMessageVisibility", "Intake", "Replies", "Control"), each("dynamodb:GetItem", "Orders", "Definitions"),
-			each("dynamodb:PutItem", "Orders", "Definitions"), each("sqs:SendMessage", append(requests, "Control", "Quarantine", status)...),
+		"SchedulerRole": slices.Concat(take("Intake", "Replies", "Control"),
+			each("sqs:ChangeMessageVisibility", "Intake", "Replies", "Control"),
+			each("dynamodb:GetItem", "Orders", "Definitions"),
+			each("dynamodb:PutItem", "Orders", "Definitions"),
+			each("sqs:SendMessage", append(requests, "Control", "Quarantine", status)...),
 			each("sns:Publish", "Alerts"), logs("Scheduler")),
-		"SupervisorRole": slices.Concat(each("dynamodb:Query", "Orders/index/complete-by"), each("dynamodb:GetItem", "Orders", "Definitions"),
-			each("dynamodb:PutItem", "Orders"), each("sqs:GetQueueAttributes", append([]string{"Replies", "Control"}, requests...)...), each("sqs:SendMessage", "Control", "MissedSweeps"),
+		"SupervisorRole": slices.Concat(each("dynamodb:Query", "Orders/index/complete-by"),
+			each("dynamodb:GetItem", "Orders", "Definitions"),
+			each("dynamodb:PutItem", "Orders"),
+			each("sqs:GetQueueAttributes", append([]string{"Replies", "Control"}, requests...)...),
+			each("sqs:SendMessage", "Control", "MissedSweeps"),
 			each("sns:Publish", "Alerts"), logs("Supervisor")),
-		"AgentPaymentRole": slices.Concat(take("RequestsPayment"), each("sqs:ChangeMessageVisibility", "RequestsPayment"),
+		"AgentPaymentRole": slices.Concat(take("RequestsPayment"),
+			each("sqs:ChangeMessageVisibility", "RequestsPayment"),
 			each("sqs:SendMessage", "Replies", "Quarantine"), logs("AgentPayment")),
-		"AgentShippingRole": slices.Concat(take("RequestsShipping"), each("sqs:ChangeMessageVisibility", "RequestsShipping"),
-			each("sqs:SendMessage", "Replies", "Quarantine"), each("dynamodb:GetItem", "LedgerShipping"), each("dynamodb:PutItem", "LedgerShipping"), logs("AgentShipping")),
+		"AgentShippingRole": slices.Concat(take("RequestsShipping"),
+			each("sqs:ChangeMessageVisibility", "RequestsShipping"),
+			each("sqs:SendMessage", "Replies", "Quarantine"), each("dynamodb:GetItem", "LedgerShipping"),
+			each("dynamodb:PutItem", "LedgerShipping"), logs("AgentShipping")),
 		"ScheduleRole": {"lambda:InvokeFunction Supervisor", "sqs:SendMessage MissedSweeps"},
-		"Operator": slices.Concat(each("sqs:SendMessage", append(requests, "Intake", "Control", "Replies")...), each("dynamodb:GetItem", "Orders", "Definitions"),
-			each("cloudformation:DescribeStacks", stackByName), each("dynamodb:Query", "Orders/index/complete-by"),
-			each("sqs:GetQueueAttributes", slices.Concat(requests, []string{"Intake", "Control", "Replies"}, dead)...),
-			each("lambda:GetEventSourceMapping", mapped...), each("cloudwatch:GetMetricData", "*"), each("sqs:ReceiveMessage", dead...), each("sqs:DeleteMessage", dead...),
-			each("sqs:ChangeMessageVisibility", dead...), each("sqs:ListMessageMoveTasks", dead...), each("sqs:StartMessageMoveTask", dead...), each("sqs:CancelMessageMoveTask", dead...)),
-		"Application": slices.Concat(each("sqs:SendMessage", "Intake"), each("dynamodb:GetItem", "Orders", "Definitions"),
+		"Operator": slices.Concat(each("sqs:SendMessage", append(requests, "Intake", "Control",
+			"Replies")...), each("dynamodb:GetItem", "Orders", "Definitions"),
+			each("cloudformation:DescribeStacks", stackByName),
+			each("dynamodb:Query", "Orders/index/complete-by"),
+			each("sqs:GetQueueAttributes", slices.Concat(requests, []string{"Intake", "Control", "Replies"},
+				dead)...),
+			each("lambda:GetEventSourceMapping", mapped...), each("cloudwatch:GetMetricData", "*"),
+			each("sqs:ReceiveMessage", dead...), each("sqs:DeleteMessage", dead...),
+			each("sqs:ChangeMessageVisibility", dead...), each("sqs:ListMessageMoveTasks", dead...),
+			each("sqs:StartMessageMoveTask", dead...), each("sqs:CancelMessageMoveTask", dead...)),
+		"Application": slices.Concat(each("sqs:SendMessage", "Intake"),
+			each("dynamodb:GetItem", "Orders", "Definitions"),
 			each("cloudformation:DescribeStacks", stackByName)),
 	}
 	for who, may := range want {
 		have := slices.Compact(slices.Sorted(slices.Values(got[who])))
 		slices.Sort(may)
 		if !slices.Equal(have, may) {
-			t.Errorf("%s may\n  %s\nand should\n  %s", who, strings.Join(have, "\n  "), strings.Join(may, "\n  "))
+			t.Errorf("%s may\n  %s\nand should\n  %s", who, strings.Join(have, "\n  "),
+				strings.Join(may, "\n  "))
 		}
 	}
-	same(t, "roles and policies", slices.Sorted(maps.Keys(got)), "[AgentInventoryRole AgentNotificationRole AgentPaymentRole AgentShippingRole Application Operator ScheduleRole SchedulerRole SupervisorRole]")
+	same(t, "roles and policies", slices.Sorted(maps.Keys(got)),
+		"[AgentInventoryRole AgentNotificationRole AgentPaymentRole AgentShippingRole Application "+
+			"Operator ScheduleRole SchedulerRole SupervisorRole]")
 }
 
 // inVPC puts the agent payment into a VPC.
 func inVPC(stack awscdk.Stack, p *infra.Props) {
 	vpc := awsec2.Vpc_FromVpcAttributes(stack, str("Vpc"), &awsec2.VpcAttributes{
-		VpcId: str("vpc-0123456789abcdef0"), AvailabilityZones: jsii.Strings("eu-central-1a"), PrivateSubnetIds: jsii.Strings("subnet-0123456789abcdef0"),
+		VpcId: str("vpc-0123456789abcdef0"), AvailabilityZones: jsii.Strings("eu-central-1a"),
+		PrivateSubnetIds: jsii.Strings("subnet-0123456789abcdef0"),
 	})
 	a := p.Agents["payment"]
 	a.VPC = vpc
@@ -223,12 +257,14 @@ func TestVPC(t *testing.T) {
 			t.Error(problem)
 		}
 	}
-	same(t, "subnet", at(x.of("AWS::Lambda::Function")["AgentPayment"].Properties, "VpcConfig", "SubnetIds", 0), "subnet-0123456789abcdef0")
+	same(t, "subnet", at(x.of("AWS::Lambda::Function")["AgentPayment"].Properties, "VpcConfig", "SubnetIds",
+		0), "subnet-0123456789abcdef0")
 	same(t, "others", x.of("AWS::Lambda::Function")["AgentShipping"].Properties["VpcConfig"], nil)
 }
 
 func findings(stack awscdk.Stack) []string {
-	awscdk.Aspects_Of(stack).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true), Reports: jsii.Bool(false)}), nil)
+	awscdk.Aspects_Of(stack).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true),
+		Reports: jsii.Bool(false)}), nil)
 	a := assertions.Annotations_FromStack(stack)
 	pattern := assertions.Match_StringLikeRegexp(str("AwsSolutions-.*"))
 	var all []string
@@ -249,10 +285,12 @@ func TestNag(t *testing.T) {
 	for name, change := range map[string]func(*infra.Props){
 		"default": func(*infra.Props) {},
 		"all options": func(p *infra.Props) {
-			p.CustomerManagedKey, p.EventBridgeRule, p.RemovalPolicy = true, true, awscdk.RemovalPolicy_DESTROY
+			p.CustomerManagedKey, p.EventBridgeRule, p.RemovalPolicy = true, true,
+				awscdk.RemovalPolicy_DESTROY
 		},
 		"waiting": func(p *infra.Props) {
-			p.Paused, p.Tables = true, infra.Tables{Orders: tableOf + "Orders", Definitions: tableOf + "Definitions"}
+			p.Paused, p.Tables = true,
+				infra.Tables{Orders: tableOf + "Orders", Definitions: tableOf + "Definitions"}
 		},
 	} {
 		_, stack := newStack("Nag")
@@ -266,17 +304,20 @@ func TestNag(t *testing.T) {
 		for id, r := range read(t, stack).Resources {
 			for _, s := range list(at(r.Metadata, "cdk_nag", "rules_to_suppress")) {
 				passed++
-				if reason := fmt.Sprint(at(s, "reason")); len(reason) < 40 || !strings.HasSuffix(reason, ".") {
+				if reason := fmt.Sprint(at(s, "reason")); len(reason) < 40 ||
+					!strings.HasSuffix(reason, ".") {
 					t.Errorf("%s: %s is passed over because of %q", id, at(s, "id"), reason)
 				}
 			}
 		}
-		same(t, name+": passed over", passed, 11) // seven dead-letter queues, quarantine, missed ticks, the policies of operators and applications
+		// seven dead-letter queues, quarantine, missed ticks, the policies of operators and applications
+		same(t, name+": passed over", passed, 11)
 	}
 	_, stack := newStack("Planted")
 	infra.NewStepkeeper(stack, "Engine", shop(stack))
 	awssqs.NewQueue(stack, str("Planted"), nil)
-	if f := strings.Join(findings(stack), "\n"); !strings.Contains(f, "AwsSolutions-SQS3") || !strings.Contains(f, "AwsSolutions-SQS4") {
+	if f := strings.Join(findings(stack), "\n"); !strings.Contains(f, "AwsSolutions-SQS3") ||
+		!strings.Contains(f, "AwsSolutions-SQS4") {
 		t.Errorf("a queue without protection is not found: %q", f)
 	}
 }
@@ -291,7 +332,8 @@ func TestScheduledStarts(t *testing.T) {
 	x := template(t, func(_ awscdk.Stack, p *infra.Props) { p.Workflows = append(p.Workflows, file) })
 	sends := false
 	for _, s := range allowed(x) {
-		sends = sends || s.where == "SupervisorRole" && slices.Contains(s.actions, "sqs:SendMessage") && slices.Contains(s.resources, "Intake")
+		sends = sends || s.where == "SupervisorRole" && slices.Contains(s.actions, "sqs:SendMessage") &&
+			slices.Contains(s.resources, "Intake")
 	}
 	if !sends {
 		t.Error("the Supervisor may not send to the intake queue")
@@ -304,10 +346,12 @@ func TestScheduledStarts(t *testing.T) {
 	t.Errorf("no output names the workflow: %v", x.Outputs)
 }
 
-// The Scheduler may ask for the length of an agent's queue where a step can choose that agent, and is given the number of requests it takes.
+// The Scheduler may ask for the length of an agent's queue where a step can choose that agent, and is given
+// the number of requests it takes.
 func TestLengthsOfQueues(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "paying.yaml")
-	text := "workflow: paying\nsteps:\n  pay: {agents: [payment, shipping], operation: charge, timeout: 2s, onFailure: undo, undo: refund, grade: idempotent, retry: {maxFailures: 9}}\n"
+	text := "workflow: paying\nsteps:\n  pay: {agents: [payment, shipping], operation: charge, timeout: " +
+		"2s, onFailure: undo, undo: refund, grade: idempotent, retry: {maxFailures: 9}}\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +377,8 @@ func withTokens(_ awscdk.Stack, p *infra.Props) {
 func TestTokenKeys(t *testing.T) {
 	readers := func(x tmpl, of string) (who []string) {
 		for _, s := range allowed(x) {
-			if slices.Contains(s.actions, "secretsmanager:GetSecretValue") && slices.Contains(s.resources, of) {
+			if slices.Contains(s.actions, "secretsmanager:GetSecretValue") &&
+				slices.Contains(s.resources, of) {
 				who = append(who, s.where)
 			}
 		}
@@ -349,28 +394,35 @@ func TestTokenKeys(t *testing.T) {
 	const arn = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:keys-AbCdEf"
 	x = template(t, func(stack awscdk.Stack, p *infra.Props) {
 		withTokens(stack, p)
-		p.TokenKeys = awssecretsmanager.Secret_FromSecretCompleteArn(stack, jsii.String("Keys"), jsii.String(arn))
+		p.TokenKeys = awssecretsmanager.Secret_FromSecretCompleteArn(stack, jsii.String("Keys"),
+			jsii.String(arn))
 	})
 	same(t, "readers of a secret that was there", readers(x, arn), []string{"SchedulerRole"})
 	same(t, "secrets of its own", len(x.of("AWS::SecretsManager::Secret")), 0)
 }
 
-// P41: where a workflow has child orders there is a queue between tasks, which the Scheduler alone writes and reads.
+// P41: where a workflow has child orders there is a queue between tasks, which the Scheduler alone writes and
+// reads.
 func TestChildOrders(t *testing.T) {
 	dir := t.TempDir()
 	parent, child := filepath.Join(dir, "family.yaml"), filepath.Join(dir, "leaf.yaml")
 	for file, text := range map[string]string{
 		parent: "workflow: family\nsteps:\n  all: {each: \"${ order.items }\", workflow: leaf}\n",
-		child:  "workflow: leaf\nsteps:\n  pay: {agent: payment, operation: charge, timeout: 2s, onFailure: undo, undo: refund, grade: idempotent, retry: {maxFailures: 9}}\n",
+		child: "workflow: leaf\nsteps:\n  pay: {agent: payment, operation: charge, timeout: 2s, " +
+			"onFailure: undo, undo: refund, grade: idempotent, retry: {maxFailures: 9}}\n",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	x := template(t, func(_ awscdk.Stack, p *infra.Props) { p.Workflows = append(p.Workflows, parent, child) })
+	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
+		p.Workflows = append(p.Workflows, parent,
+			child)
+	})
 	rights := map[string][]string{}
 	for _, s := range allowed(x) {
-		if slices.Contains(s.resources, "TaskMessages") && slices.ContainsFunc(s.actions, func(a string) bool { return strings.HasPrefix(a, "sqs:") }) {
+		if slices.Contains(s.resources, "TaskMessages") &&
+			slices.ContainsFunc(s.actions, func(a string) bool { return strings.HasPrefix(a, "sqs:") }) {
 			rights[s.where] = append(rights[s.where], s.actions...)
 		}
 	}
@@ -382,7 +434,8 @@ func TestChildOrders(t *testing.T) {
 			}
 		}
 	}
-	for _, action := range []string{"sqs:SendMessage", "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"} {
+	for _, action := range []string{"sqs:SendMessage", "sqs:ReceiveMessage", "sqs:DeleteMessage",
+		"sqs:ChangeMessageVisibility"} {
 		if !slices.Contains(rights["SchedulerRole"], action) {
 			t.Errorf("the Scheduler may not %s on the queue between tasks", action)
 		}

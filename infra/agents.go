@@ -53,15 +53,16 @@ func (s *Stepkeeper) addAgent(name string, a Agent) error {
 	return nil
 }
 
-func (s *Stepkeeper) addMappings(id string, f awslambda.IFunction, agent string, after ...constructs.IDependable) {
+func (s *Stepkeeper) addMappings(id string, f awslambda.IFunction, agent string,
+	after ...constructs.IDependable) {
 	s.addMapping(id+"Mapping", f, s.queues[port.Requests(agent)]).Node().AddDependency(after...)
 	if high := s.queues[port.High(port.Requests(agent))]; high != nil {
 		s.addMapping(id+"HighMapping", f, high).Node().AddDependency(after...)
 	}
 }
 
-// sendsAs notes the ID of the role that an agent's replies come from, by which the Scheduler distinguishes one
-// agent from another (rule 32). Of a role that was not made in this app only its author knows the ID.
+// sendsAs notes the ID of the role that an agent's replies come from, by which the Scheduler distinguishes
+// one agent from another (rule 32). Of a role that was not made in this app only its author knows the ID.
 func (s *Stepkeeper) sendsAs(name string, a Agent, role awsiam.IRole) {
 	own, made := role.(awsiam.Role)
 	switch {
@@ -70,7 +71,9 @@ func (s *Stepkeeper) sendsAs(name string, a Agent, role awsiam.IRole) {
 	case made:
 		s.senderIDs[name] = []string{*own.RoleId()}
 	case !a.External || len(a.SenderARNs) > 0: // an external one without any waits for GrantAgent
-		s.warn("unchecked-replies-"+name, "whether replies of agent %s come from it is not checked: set its SenderIDs to what `aws iam get-role --role-name ROLE --query Role.RoleId` answers", name)
+		s.warn("unchecked-replies-"+name,
+			"whether replies of agent %s come from it is not checked: set its SenderIDs to what `aws iam "+
+				"get-role --role-name ROLE --query Role.RoleId` answers", name)
 	}
 }
 
@@ -83,7 +86,8 @@ func (s *Stepkeeper) agentFolder(name string, a Agent) (string, error) {
 		}
 		return s.assets.folder("agent-"+name, folder, nil)
 	}
-	return s.assets.folder("agent-"+name, build.HTTPAgent, map[string][]byte{deployment.AgentFile: s.assets.settings[name]})
+	return s.assets.folder("agent-"+name, build.HTTPAgent,
+		map[string][]byte{deployment.AgentFile: s.assets.settings[name]})
 }
 
 func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {
@@ -121,7 +125,8 @@ func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {
 // adoptFunction gives a function of the app's own its permissions and settings. Of an imported one
 // only its role is known, and CDK adds the permissions to that role if it may.
 // The answer is its role, and what must be there before its mapping takes a message.
-func (s *Stepkeeper) adoptFunction(name string, a Agent) (role awsiam.IRole, policies []constructs.IDependable) {
+func (s *Stepkeeper) adoptFunction(name string,
+	a Agent) (role awsiam.IRole, policies []constructs.IDependable) {
 	role = a.Function.Role()
 	for _, statement := range s.roleAccess(name, a) {
 		if added := role.AddToPrincipalPolicy(statement); added.PolicyDependable != nil {

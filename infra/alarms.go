@@ -28,24 +28,30 @@ func (s *Stepkeeper) addAlarms() {
 		q := s.queues[name]
 		s.deadAlarm(pascal(name)+"Dead", fmt.Sprintf("messages of queue %s were given up", name), q.dead)
 		s.addAlarm(alarm{
-			id: pascal(name) + "Age", text: fmt.Sprintf("queue %s is not worked off: its oldest message is too old", name),
-			metric: q.queue.MetricApproximateAgeOfOldestMessage(minute("Maximum")), threshold: q.oldest.Seconds(), periods: 3,
+			id:        pascal(name) + "Age",
+			text:      fmt.Sprintf("queue %s is not worked off: its oldest message is too old", name),
+			metric:    q.queue.MetricApproximateAgeOfOldestMessage(minute("Maximum")),
+			threshold: q.oldest.Seconds(), periods: 3,
 		})
 	}
 	s.deadAlarm("Quarantine", "messages came that cannot be read", s.quarantine)
 	s.deadAlarm("MissedSweeps", "ticks of the schedule were given up", s.missed)
 	// Rule 17.
 	s.addAlarm(alarm{
-		id: "OldestOverdue", text: "a task has been overdue for long, so the Supervisor or the Scheduler does not get through",
+		id:   "OldestOverdue",
+		text: "a task has been overdue for long, so the Supervisor or the Scheduler does not get through",
 		metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricOldestOverdue), Statistic: str("Maximum"), Period: seconds(s.props.SweepInterval),
+			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricOldestOverdue),
+			Statistic: str("Maximum"), Period: seconds(s.props.SweepInterval),
 			DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.stackName()},
 		}),
 		threshold: s.props.Tuning.OldestOverdue.Seconds(), periods: 3,
 	})
 	s.addAlarm(alarm{
-		id: "NoSweeps", text: "the Supervisor is not started by its schedule, so nothing that fails is noticed",
-		metric: s.functions["supervisor"].MetricInvocations(every(s.props.SweepInterval, "Sum")), threshold: 1, periods: 5, below: true,
+		id:        "NoSweeps",
+		text:      "the Supervisor is not started by its schedule, so nothing that fails is noticed",
+		metric:    s.functions["supervisor"].MetricInvocations(every(s.props.SweepInterval, "Sum")),
+		threshold: 1, periods: 5, below: true,
 		silent: s.props.Paused,
 	})
 	for _, name := range s.agentNames() {
@@ -59,30 +65,39 @@ func (s *Stepkeeper) addAlarms() {
 	}
 	for _, name := range sorted(s.functions) {
 		f := s.functions[name]
-		s.addAlarm(alarm{id: pascal(name) + "Errors", text: fmt.Sprintf("function %s fails", name), metric: f.MetricErrors(minute("Sum")), threshold: 1, periods: 3})
-		s.addAlarm(alarm{id: pascal(name) + "Throttles", text: fmt.Sprintf("function %s is throttled", name), metric: f.MetricThrottles(minute("Sum")), threshold: 1, periods: 3})
+		s.addAlarm(alarm{id: pascal(name) + "Errors", text: fmt.Sprintf("function %s fails", name),
+			metric: f.MetricErrors(minute("Sum")), threshold: 1, periods: 3})
+		s.addAlarm(alarm{id: pascal(name) + "Throttles", text: fmt.Sprintf("function %s is throttled", name),
+			metric: f.MetricThrottles(minute("Sum")), threshold: 1, periods: 3})
 	}
 }
 
-// notCalledAlarm: for 10 to 20 minutes an agent has not called its service, whose credentials have expired
-// or which fails; its steps wait, uncounted (P45). None of them waits for longer than a period between
-// two tries, and a circuit breaker that was open for some seconds does not alarm.
+// notCalledAlarm reports that an agent has not called its service for 10 to 20 minutes, because the
+// credentials have expired or the service fails. The agent's steps wait, and no failure is counted (P45). No
+// try is delayed for longer than a period, and a circuit breaker that was open for some seconds raises no
+// alarm.
 func (s *Stepkeeper) notCalledAlarm(agent string) {
 	s.addAlarm(alarm{
-		id: pascal(agent) + "NotCalled", text: fmt.Sprintf("agent %s does not call its service: its credentials have expired, or the service is sick; its steps wait", agent),
+		id: pascal(agent) + "NotCalled",
+		text: fmt.Sprintf(
+			"agent %s does not call its service: its credentials have expired, or the service is sick; "+
+				"its steps wait", agent),
 		metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricNotCalled), Statistic: str("Sum"), Period: seconds(10 * time.Minute),
-			DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.stackName(), deployment.MetricAgent: str(agent)},
+			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricNotCalled),
+			Statistic: str("Sum"), Period: seconds(10 * time.Minute),
+			DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.stackName(),
+				deployment.MetricAgent: str(agent)},
 		}),
 		threshold: 1, periods: 2,
 	})
 }
 
-// deadAlarm: one message is one too many (rule 6).
+// deadAlarm reports every dead letter: one message raises the alarm (rule 6).
 func (s *Stepkeeper) deadAlarm(id, text string, q interface {
 	MetricApproximateNumberOfMessagesVisible(*awscloudwatch.MetricOptions) awscloudwatch.Metric
 }) {
-	s.addAlarm(alarm{id: id, text: text, metric: q.MetricApproximateNumberOfMessagesVisible(minute("Maximum")), threshold: 1, periods: 1})
+	s.addAlarm(alarm{id: id, text: text,
+		metric: q.MetricApproximateNumberOfMessagesVisible(minute("Maximum")), threshold: 1, periods: 1})
 }
 
 func (s *Stepkeeper) addAlarm(a alarm) {
@@ -106,10 +121,13 @@ func (s *Stepkeeper) addAlarm(a alarm) {
 // throttleAlarm watches a table, or its index, for requests that DynamoDB refused: a hot partition, or a
 // table that grows faster than it is scaled. The SDK repeats them, so that nothing else shows at first.
 func (s *Stepkeeper) throttleAlarm(id, text string, t awsdynamodb.ITableV2, index string) {
-	s.addAlarm(alarm{id: id + "Throttles", text: text + " is throttled", threshold: 1, periods: 3, metric: awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
-		Expression: str("FILL(reads, 0) + FILL(writes, 0)"), Period: seconds(time.Minute), Label: str("throttled requests"),
-		UsingMetrics: &map[string]awscloudwatch.IMetric{"reads": throttles("Read", "", t, index), "writes": throttles("Write", "", t, index)},
-	})})
+	s.addAlarm(alarm{id: id + "Throttles", text: text + " is throttled", threshold: 1, periods: 3,
+		metric: awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
+			Expression: str("FILL(reads, 0) + FILL(writes, 0)"), Period: seconds(time.Minute),
+			Label: str("throttled requests"),
+			UsingMetrics: &map[string]awscloudwatch.IMetric{"reads": throttles("Read", "", t, index),
+				"writes": throttles("Write", "", t, index)},
+		})})
 }
 
 func minute(statistic string) *awscloudwatch.MetricOptions { return every(time.Minute, statistic) }

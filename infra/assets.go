@@ -24,18 +24,20 @@ import (
 type assets struct {
 	props    Props
 	dir      string
-	built    map[string]string // by package
+	built    map[string]string // folders of the built programs, by package
 	warnings []string
-	ledgers  map[string]bool // agents that need a ledger: with a plain operation (P31), or a point of no return (P22a)
-	flows    map[string][]byte
-	hashes   map[string]string // of workflows, by name
+	// agents that need a ledger: with a plain operation (P31), or a point of no return (P22a)
+	ledgers map[string]bool
+	flows   map[string][]byte
+	hashes  map[string]string // hashes of workflows, by name
 	// scheduled are the files of flows whose workflows start by the clock, which the Supervisor does.
 	scheduled map[string][]byte
-	clocked   []string          // their names
-	tokens    bool              // a workflow makes tokens of answers (P39)
-	choosable map[string]bool   // agents of steps that have several (P44)
-	children  map[string]string // by hash of a child workflow: which one has such children (P40)
-	settings  map[string][]byte // of HTTP agents, by name
+	clocked   []string        // names of these workflows
+	tokens    bool            // A workflow makes tokens of answers (P39).
+	choosable map[string]bool // agents of steps that can choose among several (P44)
+	// names of the workflows with such children, by hash of the child workflow (P40)
+	children map[string]string
+	settings map[string][]byte // settings of HTTP agents, by name
 }
 
 func newAssets(p Props) (*assets, error) {
@@ -43,8 +45,10 @@ func newAssets(p Props) (*assets, error) {
 	if err != nil {
 		return nil, fmt.Errorf("folder for the functions: %w", err)
 	}
-	return &assets{props: p, dir: dir, built: map[string]string{}, ledgers: map[string]bool{}, flows: map[string][]byte{},
-		hashes: map[string]string{}, settings: map[string][]byte{}, scheduled: map[string][]byte{}, choosable: map[string]bool{}, children: map[string]string{}}, nil
+	return &assets{props: p, dir: dir, built: map[string]string{}, ledgers: map[string]bool{},
+		flows:  map[string][]byte{},
+		hashes: map[string]string{}, settings: map[string][]byte{}, scheduled: map[string][]byte{},
+		choosable: map[string]bool{}, children: map[string]string{}}, nil
 }
 
 func (a *assets) close() { _ = os.RemoveAll(a.dir) }
@@ -63,7 +67,9 @@ func (a *assets) compile() error {
 			a.settings[name], err = httpAgent(name, agent)
 		case agent.Folder != "":
 			if sources, _ := filepath.Glob(filepath.Join(agent.Folder, "*.go")); len(sources) == 0 {
-				err = fmt.Errorf("agent %q: Folder %s holds no Go program; a main package that calls agent.Serve is meant", name, agent.Folder)
+				err = fmt.Errorf(
+					"agent %q: Folder %s holds no Go program; a main package that calls agent.Serve is meant",
+					name, agent.Folder)
 			}
 		}
 		errs = append(errs, err)
@@ -94,12 +100,14 @@ func (a *assets) fill(folder, pkg string, files map[string][]byte) error {
 	}
 	bootstrap := filepath.Join(folder, "bootstrap")
 	// The mode is the same on every machine, because it is in the hash.
-	if err := errors.Join(os.MkdirAll(folder, 0o755), os.Link(binary, bootstrap), os.Chmod(bootstrap, 0o755)); err != nil {
+	if err := errors.Join(os.MkdirAll(folder, 0o755), os.Link(binary, bootstrap),
+		os.Chmod(bootstrap, 0o755)); err != nil {
 		return err
 	}
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		path := filepath.Join(folder, file)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, files[file], 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, files[file], 0o644)); err != nil {
 			return err
 		}
 	}
@@ -127,7 +135,9 @@ func (a *assets) workflows() error {
 				a.warnings = append(a.warnings, p.String())
 			}
 			if other, twice := from[d.Name]; twice {
-				failed = append(failed, fmt.Errorf("%s: workflow %s is already defined in %s; rename one of them", file, d.Name, other))
+				failed = append(failed,
+					fmt.Errorf("%s: workflow %s is already defined in %s; rename one of them", file, d.Name,
+						other))
 				continue
 			}
 			from[d.Name] = file
@@ -136,18 +146,24 @@ func (a *assets) workflows() error {
 		}
 	}
 	if len(a.hashes) > maxWorkflows {
-		failed = append(failed, fmt.Errorf("there are %d workflows; %d are possible, make a second deployment", len(a.hashes), maxWorkflows))
+		failed = append(failed,
+			fmt.Errorf("there are %d workflows; %d are possible, make a second deployment", len(a.hashes),
+				maxWorkflows))
 	}
 	deployed := slices.Collect(maps.Values(a.hashes))
 	for _, child := range slices.Sorted(maps.Keys(a.children)) {
 		if !slices.Contains(deployed, child) {
-			failed = append(failed, errors.New(a.children[child]+", which is not among Workflows; add its file"))
+			failed = append(failed, errors.New(a.children[child]+
+				", which is not among Workflows; add its file"))
 		}
 	}
 	ids := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(a.hashes)) {
 		if other, taken := ids[pascal(name)]; taken {
-			failed = append(failed, fmt.Errorf("workflows %s and %s: their names are too much alike, both would own the output Workflow%s; call one of them otherwise", other, name, pascal(name)))
+			failed = append(failed,
+				fmt.Errorf(
+					"workflows %s and %s: their names are too much alike, both would own the output "+
+						"Workflow%s; call one of them otherwise", other, name, pascal(name)))
 		}
 		ids[pascal(name)] = name
 	}
@@ -169,8 +185,8 @@ func (a *assets) maxTimeout(agent string) core.Duration {
 // throttled minute, a service's restart take that.
 const leastQueueWait = 30 * core.Second
 
-// warnShortTimes warns of steps that a short wait in their queue alone can bring to failure: with the times of a
-// demo, on a busy or throttled account, orders would be undone of which nothing is wrong.
+// warnShortTimes warns of steps that a short wait in their queue alone can bring to failure: with the times
+// of a demo, on a busy or throttled account, orders would be undone of which nothing is wrong.
 func (a *assets) warnShortTimes(file string, d *core.Definition) {
 	for i := range d.Steps {
 		s := &d.Steps[i]
@@ -180,7 +196,8 @@ func (a *assets) warnShortTimes(file string, d *core.Definition) {
 		allowance, failures := d.Agents[s.Agent].QueueAllowance, s.Retry.MaxFailures
 		if queueWait := allowance * core.Duration(failures); queueWait < leastQueueWait {
 			a.warnings = append(a.warnings, fmt.Sprintf(
-				"%s: step %s fails after %d waits of %s in the queue of agent %s, %s in all; on AWS let it be %s or more: raise queueAllowance or maxFailures",
+				"%s: step %s fails after %d waits of %s in the queue of agent %s, %s in all; on AWS let "+
+					"it be %s or more: raise queueAllowance or maxFailures",
 				file, s.Name, failures, allowance, s.Agent, queueWait, leastQueueWait))
 		}
 	}
@@ -201,7 +218,8 @@ func (a *assets) add(d *core.Definition) error {
 	for i := range d.Steps {
 		s := &d.Steps[i]
 		if s.Each != nil {
-			a.children[s.Each.Definition] = fmt.Sprintf("workflow %s has children of the workflow %s", d.Name, s.Each.Workflow)
+			a.children[s.Each.Definition] = fmt.Sprintf("workflow %s has children of the workflow %s", d.Name,
+				s.Each.Workflow)
 			continue
 		}
 		if s.Grade == core.Plain || s.PointOfNoReturn {
@@ -243,7 +261,10 @@ func httpAgent(name string, a Agent) ([]byte, error) {
 		return nil, fmt.Errorf("agents file %s has no agent %q", a.HTTP, name)
 	}
 	if settings.External {
-		return nil, fmt.Errorf("agents file %s says that agent %q is external; say so here too: Agent{External: true}", a.HTTP, name)
+		return nil,
+			fmt.Errorf(
+				"agents file %s says that agent %q is external; say so here too: Agent{External: true}",
+				a.HTTP, name)
 	}
 	own := httpagent.Config{Agents: map[string]httpagent.Agent{name: settings}}
 	compiled, err := httpagent.Encode(own)
@@ -256,7 +277,9 @@ func httpAgent(name string, a Agent) ([]byte, error) {
 			return value, true
 		}
 		if _, secret := a.Secrets[variable]; !secret {
-			missing = append(missing, fmt.Errorf("agents file %s, agent %q: ${env:%s} is neither in Secrets nor in Environment", a.HTTP, name, variable))
+			missing = append(missing,
+				fmt.Errorf("agents file %s, agent %q: ${env:%s} is neither in Secrets nor in Environment",
+					a.HTTP, name, variable))
 		}
 		return "https://secret.invalid", true
 	})

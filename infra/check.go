@@ -41,7 +41,7 @@ const maxWorkflows = 100
 // resources into a template.
 const maxAgents = 20
 
-// withDefaults answers a copy that is complete. The error lists all that is wrong.
+// withDefaults returns a copy that is complete. The error lists all that is wrong.
 func (p Props) withDefaults() (Props, error) {
 	c := &checker{}
 	p.SweepInterval = cmp.Or(p.SweepInterval, time.Minute)
@@ -52,7 +52,8 @@ func (p Props) withDefaults() (Props, error) {
 		p.Build = build.Go
 	}
 	c.within("Shards", p.Shards, 1, 1024)
-	c.spanning("SweepInterval", p.SweepInterval, deployment.MinSweepEvery, deployment.MaxSweepEvery, time.Minute)
+	c.spanning("SweepInterval", p.SweepInterval, deployment.MinSweepEvery, deployment.MaxSweepEvery,
+		time.Minute)
 	p.Tuning.OldestOverdue = cmp.Or(p.Tuning.OldestOverdue, 4*time.Minute+p.SweepInterval)
 	if p.PagesPerSweep != 0 {
 		c.within("PagesPerSweep", p.PagesPerSweep, 1, deployment.MaxSweepPages)
@@ -67,13 +68,17 @@ func (p Props) withDefaults() (Props, error) {
 		c.wrong("Agents is empty; every step of a workflow needs one")
 	}
 	if len(p.Agents) > maxAgents {
-		c.wrong("Agents has %d; %d are possible, because their queues and roles must fit into the 4 KB of a function's environment; make a second deployment", len(p.Agents), maxAgents)
+		c.wrong(
+			"Agents has %d; %d are possible, because their queues and roles must fit into the 4 KB of a "+
+				"function's environment; make a second deployment", len(p.Agents), maxAgents)
 	}
 	c.tuning(&p.Tuning)
 	managed := p.CustomerManagedKey || p.Key != nil
 	for i, r := range p.Replicas {
 		if r.Region == "" || (r.KeyARN != "") != managed {
-			c.wrong("Replicas[%d] must name a Region, and a key there if and only if the deployment has a key of its own", i)
+			c.wrong(
+				"Replicas[%d] must name a Region, and a key there if and only if the deployment has a key "+
+					"of its own", i)
 		}
 	}
 	agents := make(map[string]Agent, len(p.Agents))
@@ -96,12 +101,15 @@ func (p Props) withDefaults() (Props, error) {
 }
 
 func (c *checker) replyTo(queues map[string]awssqs.IQueue) {
-	own := []string{port.Intake, port.High(port.Intake), port.Replies, port.Control, port.Tasks, port.Quarantine}
+	own := []string{port.Intake, port.High(port.Intake), port.Replies, port.Control, port.Tasks,
+		port.Quarantine}
 	for _, name := range slices.Sorted(maps.Keys(queues)) {
 		q := queues[name]
 		switch {
 		case !replyToName.MatchString(name) || slices.Contains(own, name) || q == nil:
-			c.wrong("ReplyTo %.90q must be letters, digits, '.', '_' and '-', must not be a queue of the deployment's own, and must name a queue", name)
+			c.wrong(
+				"ReplyTo %.90q must be letters, digits, '.', '_' and '-', must not be a queue of the "+
+					"deployment's own, and must name a queue", name)
 		case *q.Fifo():
 			c.wrong("ReplyTo %q is a FIFO queue; a standard one is meant", name)
 		}
@@ -123,18 +131,21 @@ func (c *checker) principals(what string, arns []string) {
 	}
 }
 
-// clashes: the IDs of constructs are made of the agents' names, and two agents must not want the same.
+// clashes reports agents whose constructs would have the same ID, because IDs are made from agent names.
 func (c *checker) clashes(p Props) {
 	owner, agents := map[string]string{}, p.Agents
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
 		id := pascal(name)
-		all := []string{"Requests" + id, "Requests" + id + "Dead", "Agent" + id, "Agent" + id + "Logs", "Agent" + id + "Role", "Agent" + id + "Mapping"}
+		all := []string{"Requests" + id, "Requests" + id + "Dead", "Agent" + id, "Agent" + id + "Logs",
+			"Agent" + id + "Role", "Agent" + id + "Mapping"}
 		if p.Priorities[name] > 0 {
 			all = append(all, "Requests"+id+"High", "Requests"+id+"HighDead", "Agent"+id+"HighMapping")
 		}
 		for _, made := range all {
 			if other, taken := owner[made]; taken && other != name {
-				c.wrong("agents %q and %q: their names are too much alike, both would own the resource %s; call one of them otherwise", other, name, made)
+				c.wrong(
+					"agents %q and %q: their names are too much alike, both would own the resource %s; "+
+						"call one of them otherwise", other, name, made)
 				break
 			}
 			owner[made] = name
@@ -154,7 +165,8 @@ const maxPriorities = 5
 
 func (c *checker) priorities(p Props) {
 	if len(p.Priorities) > maxPriorities {
-		c.wrong("Priorities has %d entries; %d are possible: give them to the queues that have backlogs", len(p.Priorities), maxPriorities)
+		c.wrong("Priorities has %d entries; %d are possible: give them to the queues that have backlogs",
+			len(p.Priorities), maxPriorities)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Priorities)) {
 		a, agent := p.Agents[name]
@@ -173,7 +185,9 @@ func (c *checker) priorities(p Props) {
 			continue
 		}
 		if n := p.Priorities[name]; n < 2 || n > most-2 {
-			c.wrong("Priorities[%q] is %d; 2 to %d are possible: of its MaxConcurrency, which is %d, 2 at least stay for the other orders", name, n, most-2, most)
+			c.wrong(
+				"Priorities[%q] is %d; 2 to %d are possible: of its MaxConcurrency, which is %d, 2 at "+
+					"least stay for the other orders", name, n, most-2, most)
 		}
 	}
 }
@@ -211,7 +225,8 @@ func (c *checker) tuning(t *Tuning) {
 	c.spanning("Tuning.SchedulerTimeout", t.SchedulerTimeout, leastTimeout, maxFunction, time.Second)
 	c.within("Tuning.MaxReceives", t.MaxReceives, 5, 1000) // rule 3
 	c.within("Tuning.ReservedSupervisors", t.ReservedSupervisors, 0, 1000)
-	c.reserved("Tuning.ReservedSchedulers", t.ReservedSchedulers, t.Intake.MaxConcurrency+t.Replies.MaxConcurrency+t.Control.MaxConcurrency)
+	c.reserved("Tuning.ReservedSchedulers", t.ReservedSchedulers,
+		t.Intake.MaxConcurrency+t.Replies.MaxConcurrency+t.Control.MaxConcurrency)
 	t.SystemLogLevel = cmp.Or(t.SystemLogLevel, awslambda.SystemLogLevel_WARN)
 	c.spanning("Tuning.OldestMessage", t.OldestMessage, time.Minute, 4*24*time.Hour, time.Second)
 	c.spanning("Tuning.OldestRequest", t.OldestRequest, time.Minute, 4*24*time.Hour, time.Second)
@@ -220,11 +235,13 @@ func (c *checker) tuning(t *Tuning) {
 	t.AlertReminder = cmp.Or(t.AlertReminder, incident.DefaultReminder)
 	c.spanning("Tuning.AlertWindow", t.AlertWindow, deployment.MinWindow, deployment.MaxWindow, time.Second)
 	if t.AlertReminder >= 0 {
-		c.spanning("Tuning.AlertReminder", t.AlertReminder, deployment.MinReminder, deployment.MaxReminder, time.Second)
+		c.spanning("Tuning.AlertReminder", t.AlertReminder, deployment.MinReminder, deployment.MaxReminder,
+			time.Second)
 	}
 }
 
-// reserved: a mapping that starts more than may run is throttled, and its messages count receives.
+// reserved checks a reserved concurrency. A mapping that starts more executions than may run is throttled,
+// and each throttled message counts a receive.
 func (c *checker) reserved(what string, n, mapped int) {
 	if n != 0 {
 		c.within(what, n, mapped, 1000)
@@ -262,7 +279,8 @@ func (c *checker) agent(name string, a *Agent) {
 	c.principals(what+": SenderARNs", a.SenderARNs)
 	for _, id := range a.SenderIDs {
 		if !strings.Contains(id, "${Token[") && !principalID.MatchString(id) {
-			c.wrong("%s: SenderIDs has %.100q; the ID of a role or user is meant, as in AROAEXAMPLEEXAMPLE12", what, id)
+			c.wrong("%s: SenderIDs has %.100q; the ID of a role or user is meant, as in AROAEXAMPLEEXAMPLE12",
+				what, id)
 		}
 	}
 	if a.VPC == nil && (a.Subnets != nil || len(a.SecurityGroups) > 0) {
@@ -270,7 +288,8 @@ func (c *checker) agent(name string, a *Agent) {
 	}
 	for _, variable := range slices.Sorted(maps.Keys(a.Environment)) {
 		_, secret := a.Secrets[variable]
-		if secret || strings.HasPrefix(variable, "STEPKEEPER_") || strings.HasPrefix(variable, "AWS_") || strings.HasPrefix(variable, "LAMBDA_") {
+		if secret || strings.HasPrefix(variable, "STEPKEEPER_") || strings.HasPrefix(variable, "AWS_") ||
+			strings.HasPrefix(variable, "LAMBDA_") {
 			c.wrong("%s: Environment must not set %s, which is a secret's, ours, or Lambda's", what, variable)
 		}
 	}
@@ -285,7 +304,8 @@ func (c *checker) agent(name string, a *Agent) {
 		if (s.secret == nil) == (s.parameter == nil) {
 			c.wrong("%s: secret %s must be made with SecretValue or ParameterValue", what, variable)
 		} else if s.secret != nil && s.secret.SecretFullArn() == nil {
-			c.wrong("%s: secret %s must be known by its complete ARN, for a permission without wildcards", what, variable)
+			c.wrong("%s: secret %s must be known by its complete ARN, for a permission without wildcards",
+				what, variable)
 		}
 	}
 }
@@ -303,14 +323,16 @@ func (c *checker) adopted(what string, a Agent) {
 		return
 	}
 	if a.Function.Role() == nil {
-		c.wrong("%s: its function was imported without its role; import it with FunctionAttributes.Role", what)
+		c.wrong("%s: its function was imported without its role; import it with FunctionAttributes.Role",
+			what)
 	}
 	if a.Reserved != 0 || a.VPC != nil {
 		c.wrong("%s: Reserved and VPC of a function of your own are set where it is made", what)
 	}
 	if own, made := a.Function.(awslambda.Function); made {
 		if timeout := own.Timeout(); timeout == nil || *timeout.ToSeconds(nil) < a.Timeout.Seconds() {
-			c.wrong("%s: Timeout is %s, which is more than its function's own; give both the same", what, a.Timeout)
+			c.wrong("%s: Timeout is %s, which is more than its function's own; give both the same", what,
+				a.Timeout)
 		}
 	}
 }

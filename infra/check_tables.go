@@ -19,7 +19,8 @@ const (
 )
 
 // tableARN is of a table, with its Region, account and name.
-var tableARN = regexp.MustCompile(`^arn:[a-z-]+:dynamodb:([a-z0-9-]+):([0-9]{12}):table/([A-Za-z0-9_.-]{3,255})$`)
+var tableARN = regexp.MustCompile(
+	`^arn:[a-z-]+:dynamodb:([a-z0-9-]+):([0-9]{12}):table/([A-Za-z0-9_.-]{3,255})$`)
 
 // given lists the ARNs of tables that are there already.
 func (t Tables) given() map[string]string {
@@ -50,10 +51,14 @@ func (c *checker) tables(p Props) {
 	for _, what := range slices.Sorted(maps.Keys(warmed)) {
 		w := warmed[what]
 		if w.Writes != 0 && w.Writes < leastWarmWrites || w.Reads != 0 && w.Reads < leastWarmReads {
-			c.wrong("Tuning.Warm.%s is %d writes and %d reads; %d and %d are the least, which every table has", what, w.Writes, w.Reads, leastWarmWrites, leastWarmReads)
+			c.wrong(
+				"Tuning.Warm.%s is %d writes and %d reads; %d and %d are the least, which every table has",
+				what, w.Writes, w.Reads, leastWarmWrites, leastWarmReads)
 		}
 		if w != (Throughput{}) && t.Orders != "" {
-			c.wrong("Tuning.Warm.%s is for a table that the deployment makes; warm the one that is there by hand", what)
+			c.wrong(
+				"Tuning.Warm.%s is for a table that the deployment makes; warm the one that is there by hand",
+				what)
 		}
 	}
 }
@@ -72,10 +77,12 @@ func (p Props) placed(scope constructs.Construct) error {
 			continue
 		}
 		if region := stack.Region(); !unresolved(region) && *region != parts[1] {
-			c.wrong("Tables.%s is in %s and the stack in %s; a deployment uses the copies of its own Region", what, parts[1], *region)
+			c.wrong("Tables.%s is in %s and the stack in %s; a deployment uses the copies of its own Region",
+				what, parts[1], *region)
 		}
 		if account := stack.Account(); !unresolved(account) && *account != parts[2] {
-			c.wrong("Tables.%s is of account %s and the stack of %s; they must be the same", what, parts[2], *account)
+			c.wrong("Tables.%s is of account %s and the stack of %s; they must be the same", what, parts[2],
+				*account)
 		}
 	}
 	if len(p.Replicas) > 0 && unresolved(stack.Region()) {
@@ -91,9 +98,12 @@ func (p Props) placed(scope constructs.Construct) error {
 }
 
 const (
-	sameAccount     = "an external agent must run with a role of the stack's account: let its process assume one there"
-	operatorAccount = "the policies Operator cannot be attached in another account, and the queues and tables allow it nothing: let operators assume a role of the stack's account"
-	functionAccount = "an event source mapping must be of the account of its function: make the function in the stack's account, or make the agent external with a role there"
+	sameAccount = "an external agent must run with a role of the stack's account: let its process " +
+		"assume one there"
+	operatorAccount = "the policies Operator cannot be attached in another account, and the queues and " +
+		"tables allow it nothing: let operators assume a role of the stack's account"
+	functionAccount = "an event source mapping must be of the account of its function: make the function " +
+		"in the stack's account, or make the agent external with a role there"
 )
 
 // outsider is a principal or a function from outside of the app.
@@ -115,14 +125,15 @@ func (p Props) outsiders() (all []outsider) {
 			add(fmt.Sprintf("agent %q: SenderARNs", name), arn, sameAccount)
 		}
 		if a.Function != nil && !*awscdk.Token_IsUnresolved(a.Function.Env().Account) {
-			all = append(all, outsider{fmt.Sprintf("agent %q has a Function", name), *a.Function.Env().Account, functionAccount})
+			all = append(all, outsider{fmt.Sprintf("agent %q has a Function", name),
+				*a.Function.Env().Account, functionAccount})
 		}
 	}
 	return all
 }
 
-// accounts refuses operators, external agents and functions of other accounts, which cannot work. If the account of the stack is not known
-// at synthesis, they must be of one account.
+// accounts refuses operators, external agents and functions of other accounts, which cannot work. If the
+// account of the stack is not known at synthesis, they must be of one account.
 func (c *checker) accounts(p Props, own string) {
 	all, of := p.outsiders(), "the stack is of "
 	if len(all) > 0 && *awscdk.Token_IsUnresolved(&own) {

@@ -11,19 +11,22 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// addDashboard makes one page of what an operator looks at first: what stopped, what is late, the queues, the functions, the
-// tables. It has metrics only that are there anyway.
+// addDashboard makes one page of what an operator looks at first: what stopped, what is late, the queues, the
+// functions, the tables. It has metrics only that are there anyway.
 func (s *Stepkeeper) addDashboard() {
 	if !s.props.Dashboard {
 		return
 	}
-	page := awscloudwatch.NewDashboard(s.Construct, str("Dashboard"), &awscloudwatch.DashboardProps{DefaultInterval: seconds(3 * time.Hour)})
+	page := awscloudwatch.NewDashboard(s.Construct, str("Dashboard"),
+		&awscloudwatch.DashboardProps{DefaultInterval: seconds(3 * time.Hour)})
 	page.AddWidgets(
-		// A workflow with orders in Error has a metric of its own; which ones have is found when the page is shown.
+		// A workflow with orders in Error has a metric of its own; which ones have is found when the page is
+		// shown.
 		s.graph("Orders in Error", s.found(deployment.MetricInError, "Maximum")),
 		s.graph("Oldest order in Error, seconds", s.found(deployment.MetricOldestInError, "Maximum")),
 		s.graph("Most overdue task, seconds", awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricOldestOverdue), Statistic: str("Maximum"), Period: seconds(s.props.SweepInterval),
+			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricOldestOverdue),
+			Statistic: str("Maximum"), Period: seconds(s.props.SweepInterval),
 			DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.stackName()},
 		})),
 	)
@@ -35,7 +38,8 @@ func (s *Stepkeeper) addDashboard() {
 		waiting = append(waiting, q.queue.MetricApproximateNumberOfMessagesVisible(named(name, "Maximum")))
 		dead = append(dead, q.dead.MetricApproximateNumberOfMessagesVisible(named(name, "Maximum")))
 	}
-	dead = append(dead, s.quarantine.MetricApproximateNumberOfMessagesVisible(named(port.Quarantine, "Maximum")),
+	dead = append(dead, s.quarantine.MetricApproximateNumberOfMessagesVisible(named(port.Quarantine,
+		"Maximum")),
 		s.missed.MetricApproximateNumberOfMessagesVisible(named("missed sweeps", "Maximum")))
 	page.AddWidgets(s.graph("Messages sent", sent...), s.graph("Messages waiting", waiting...),
 		s.graph("Oldest message, seconds", age...), s.graph("Dead letters, quarantine", dead...))
@@ -46,14 +50,17 @@ func (s *Stepkeeper) addDashboard() {
 		failed = append(failed, f.MetricErrors(named(name, "Sum")))
 		throttled = append(throttled, f.MetricThrottles(named(name, "Sum")))
 	}
-	page.AddWidgets(s.graph("Duration of an invocation, p95, ms", took...), s.graph("Failed invocations", failed...),
-		s.graph("Throttled invocations", throttled...), s.graph("Throttled requests to tables", s.throttled()...))
+	page.AddWidgets(s.graph("Duration of an invocation, p95, ms", took...),
+		s.graph("Failed invocations", failed...),
+		s.graph("Throttled invocations", throttled...),
+		s.graph("Throttled requests to tables", s.throttled()...))
 }
 
 // throttled are the requests that DynamoDB refused, by table and index.
 func (s *Stepkeeper) throttled() (all []awscloudwatch.IMetric) {
 	add := func(what string, t awsdynamodb.ITableV2, index string) {
-		all = append(all, throttles("Read", "Reads of "+what, t, index), throttles("Write", "Writes of "+what, t, index))
+		all = append(all, throttles("Read", "Reads of "+what, t, index),
+			throttles("Write", "Writes of "+what, t, index))
 	}
 	add("Orders", s.orders, "")
 	add("the index", s.orders, dynamo.IndexName)
@@ -71,7 +78,8 @@ func throttles(kind, label string, t awsdynamodb.ITableV2, index string) awsclou
 		dimensions["GlobalSecondaryIndexName"] = str(index)
 	}
 	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-		Namespace: str("AWS/DynamoDB"), MetricName: str(kind + "ThrottleEvents"), Statistic: str("Sum"), Period: seconds(time.Minute), DimensionsMap: &dimensions, Label: labelled(label),
+		Namespace: str("AWS/DynamoDB"), MetricName: str(kind + "ThrottleEvents"), Statistic: str("Sum"),
+		Period: seconds(time.Minute), DimensionsMap: &dimensions, Label: labelled(label),
 	})
 }
 
@@ -85,15 +93,19 @@ func labelled(label string) *string {
 // found are the metrics of a name of all workflows.
 func (s *Stepkeeper) found(name, statistic string) awscloudwatch.IMetric {
 	return awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
-		Expression: str(`SEARCH('{` + deployment.MetricNamespace + `,` + deployment.MetricDeployment + `,` + deployment.MetricWorkflow + `} ` +
-			deployment.MetricDeployment + `="` + *s.stackName() + `" MetricName="` + name + `"', '` + statistic + `')`),
-		Period: seconds(s.props.SweepInterval), Label: str(""), UsingMetrics: &map[string]awscloudwatch.IMetric{},
+		Expression: str(`SEARCH('{` + deployment.MetricNamespace + `,` + deployment.MetricDeployment + `,` +
+			deployment.MetricWorkflow + `} ` +
+			deployment.MetricDeployment + `="` + *s.stackName() + `" MetricName="` + name + `"', '` +
+			statistic + `')`),
+		Period: seconds(s.props.SweepInterval), Label: str(""),
+		UsingMetrics: &map[string]awscloudwatch.IMetric{},
 	})
 }
 
 func (s *Stepkeeper) graph(title string, metrics ...awscloudwatch.IMetric) awscloudwatch.IWidget {
 	return awscloudwatch.NewGraphWidget(&awscloudwatch.GraphWidgetProps{
-		Title: &title, Left: &metrics, Width: num(6), Height: num(6), LeftYAxis: &awscloudwatch.YAxisProps{Min: num(0), ShowUnits: new(bool)},
+		Title: &title, Left: &metrics, Width: num(6), Height: num(6),
+		LeftYAxis: &awscloudwatch.YAxisProps{Min: num(0), ShowUnits: new(bool)},
 	})
 }
 

@@ -24,8 +24,10 @@ import (
 // templates hold:
 //
 //	pip download --no-deps cfn-lint==1.58.0
-//	go test ./infra -run TestPermissionsOfCloudFormation -schemas $PWD/cfn_lint-1.58.0-py3-none-any.whl -update
-var schemas = flag.String("schemas", "", "the wheel of cfn-lint, to hold infra/testdata/cloudformation.json to it")
+//	go test ./infra -run TestPermissionsOfCloudFormation -update \
+//		-schemas $PWD/cfn_lint-1.58.0-py3-none-any.whl
+var schemas = flag.String("schemas", "",
+	"the wheel of cfn-lint, to hold infra/testdata/cloudformation.json to it")
 
 // permissions are what the handlers of a resource type need.
 type permissions struct {
@@ -76,7 +78,8 @@ func TestPermissionsOfCloudFormation(t *testing.T) {
 		}
 		read("resources/"+files[kind], &schema)
 		h := schema.Handlers
-		all[kind] = permissions{h["create"].Permissions, h["read"].Permissions, h["update"].Permissions, h["delete"].Permissions, schema.Tagging.Permissions}
+		all[kind] = permissions{h["create"].Permissions, h["read"].Permissions, h["update"].Permissions,
+			h["delete"].Permissions, schema.Tagging.Permissions}
 	}
 	text, err := json.MarshalIndent(all, "", " ")
 	if err != nil {
@@ -111,55 +114,93 @@ var arns = map[string]string{
 
 // elsewhere are the actions on something else than the resource itself.
 var elsewhere = map[string]string{
-	"iam:PassRole": "arn:aws:iam::ACCOUNT:role/Shop-x", "iam:GetRole": "arn:aws:iam::ACCOUNT:role/Shop-x", "iam:AttachRolePolicy": "arn:aws:iam::ACCOUNT:role/Shop-x",
-	"iam:DetachRolePolicy": "arn:aws:iam::ACCOUNT:role/Shop-x", "s3:GetObject": "arn:aws:s3:::cdk-hnb659fds-assets-ACCOUNT-eu-central-1/x",
-	"logs:DescribeLogGroups": "*", "logs:DescribeResourcePolicies": "*", "cloudwatch:DescribeAlarms": "*", "cloudwatch:PutMetricData": "*", "application-autoscaling:Describe*": "*",
+	"iam:PassRole": "arn:aws:iam::ACCOUNT:role/Shop-x", "iam:GetRole": "arn:aws:iam::ACCOUNT:role/Shop-x",
+	"iam:AttachRolePolicy":   "arn:aws:iam::ACCOUNT:role/Shop-x",
+	"iam:DetachRolePolicy":   "arn:aws:iam::ACCOUNT:role/Shop-x",
+	"s3:GetObject":           "arn:aws:s3:::cdk-hnb659fds-assets-ACCOUNT-eu-central-1/x",
+	"logs:DescribeLogGroups": "*", "logs:DescribeResourcePolicies": "*", "cloudwatch:DescribeAlarms": "*",
+	"cloudwatch:PutMetricData": "*", "application-autoscaling:Describe*": "*",
 }
 
 // only are permissions that a handler needs where a resource has a property, by its path. The others are
 // needed always.
 var only = map[string]map[string]string{
 	"AWS::DynamoDB::GlobalTable": {
-		"dynamodb:CreateTableReplica": "Replicas.1", "dynamodb:DeleteTableReplica": "Replicas.1", "dynamodb:DisassociateTableReplica": "Replicas.1", "dynamodb:UpdateTableReplicaAutoScaling": "Replicas.1",
-		"dynamodb:Query": "Replicas.1", "dynamodb:Scan": "Replicas.1", "dynamodb:GetItem": "Replicas.1", "dynamodb:PutItem": "Replicas.1", "dynamodb:UpdateItem": "Replicas.1",
-		"dynamodb:DeleteItem": "Replicas.1", "dynamodb:BatchWriteItem": "Replicas.1", "iam:CreateServiceLinkedRole": "Replicas.1",
-		"dynamodb:EnableKinesisStreamingDestination": "Replicas.0.KinesisStreamSpecification", "dynamodb:DisableKinesisStreamingDestination": "Replicas.0.KinesisStreamSpecification",
-		"dynamodb:UpdateKinesisStreamingDestination": "Replicas.0.KinesisStreamSpecification", "kinesis:ListStreams": "Replicas.0.KinesisStreamSpecification",
-		"kinesis:DescribeStream": "Replicas.0.KinesisStreamSpecification", "kinesis:PutRecords": "Replicas.0.KinesisStreamSpecification",
-		"dynamodb:PutResourcePolicy": "Replicas.0.ResourcePolicy", "dynamodb:DeleteResourcePolicy": "Replicas.0.ResourcePolicy",
-		"application-autoscaling:DeleteScalingPolicy": "WriteProvisionedThroughputSettings", "application-autoscaling:DeleteScheduledAction": "WriteProvisionedThroughputSettings",
-		"application-autoscaling:DeregisterScalableTarget": "WriteProvisionedThroughputSettings", "application-autoscaling:PutScalingPolicy": "WriteProvisionedThroughputSettings",
-		"application-autoscaling:PutScheduledAction": "WriteProvisionedThroughputSettings", "application-autoscaling:RegisterScalableTarget": "WriteProvisionedThroughputSettings",
-		"kms:CreateGrant": "Replicas.0.SSESpecification", "kms:DescribeKey": "Replicas.0.SSESpecification", "kms:ListAliases": "Replicas.0.SSESpecification",
-		"kms:Decrypt": "Replicas.0.SSESpecification", "kms:RevokeGrant": "Replicas.0.SSESpecification",
+		"dynamodb:CreateTableReplica": "Replicas.1", "dynamodb:DeleteTableReplica": "Replicas.1",
+		"dynamodb:DisassociateTableReplica":      "Replicas.1",
+		"dynamodb:UpdateTableReplicaAutoScaling": "Replicas.1",
+		"dynamodb:Query":                         "Replicas.1", "dynamodb:Scan": "Replicas.1",
+		"dynamodb:GetItem": "Replicas.1",
+		"dynamodb:PutItem": "Replicas.1", "dynamodb:UpdateItem": "Replicas.1",
+		"dynamodb:DeleteItem": "Replicas.1", "dynamodb:BatchWriteItem": "Replicas.1",
+		"iam:CreateServiceLinkedRole":                      "Replicas.1",
+		"dynamodb:EnableKinesisStreamingDestination":       "Replicas.0.KinesisStreamSpecification",
+		"dynamodb:DisableKinesisStreamingDestination":      "Replicas.0.KinesisStreamSpecification",
+		"dynamodb:UpdateKinesisStreamingDestination":       "Replicas.0.KinesisStreamSpecification",
+		"kinesis:ListStreams":                              "Replicas.0.KinesisStreamSpecification",
+		"kinesis:DescribeStream":                           "Replicas.0.KinesisStreamSpecification",
+		"kinesis:PutRecords":                               "Replicas.0.KinesisStreamSpecification",
+		"dynamodb:PutResourcePolicy":                       "Replicas.0.ResourcePolicy",
+		"dynamodb:DeleteResourcePolicy":                    "Replicas.0.ResourcePolicy",
+		"application-autoscaling:DeleteScalingPolicy":      "WriteProvisionedThroughputSettings",
+		"application-autoscaling:DeleteScheduledAction":    "WriteProvisionedThroughputSettings",
+		"application-autoscaling:DeregisterScalableTarget": "WriteProvisionedThroughputSettings",
+		"application-autoscaling:PutScalingPolicy":         "WriteProvisionedThroughputSettings",
+		"application-autoscaling:PutScheduledAction":       "WriteProvisionedThroughputSettings",
+		"application-autoscaling:RegisterScalableTarget":   "WriteProvisionedThroughputSettings",
+		"kms:CreateGrant":                                  "Replicas.0.SSESpecification",
+		"kms:DescribeKey":                                  "Replicas.0.SSESpecification",
+		"kms:ListAliases":                                  "Replicas.0.SSESpecification",
+		"kms:Decrypt":                                      "Replicas.0.SSESpecification",
+		"kms:RevokeGrant":                                  "Replicas.0.SSESpecification",
 	},
 	"AWS::EC2::SecurityGroup": {
-		"ec2:AuthorizeSecurityGroupIngress": "SecurityGroupIngress", "ec2:RevokeSecurityGroupIngress": "SecurityGroupIngress",
+		"ec2:AuthorizeSecurityGroupIngress":              "SecurityGroupIngress",
+		"ec2:RevokeSecurityGroupIngress":                 "SecurityGroupIngress",
 		"ec2:UpdateSecurityGroupRuleDescriptionsIngress": "SecurityGroupIngress",
 	},
-	"AWS::Events::Rule":       {"iam:PassRole": "RoleArn"},
-	"AWS::IAM::ManagedPolicy": {"iam:AttachGroupPolicy": "Groups", "iam:DetachGroupPolicy": "Groups", "iam:AttachUserPolicy": "Users", "iam:DetachUserPolicy": "Users"},
-	"AWS::IAM::Role":          {"iam:PutRolePermissionsBoundary": "PermissionsBoundary", "iam:DeleteRolePermissionsBoundary": "PermissionsBoundary"},
+	"AWS::Events::Rule": {"iam:PassRole": "RoleArn"},
+	"AWS::IAM::ManagedPolicy": {"iam:AttachGroupPolicy": "Groups", "iam:DetachGroupPolicy": "Groups",
+		"iam:AttachUserPolicy": "Users", "iam:DetachUserPolicy": "Users"},
+	"AWS::IAM::Role": {"iam:PutRolePermissionsBoundary": "PermissionsBoundary",
+		"iam:DeleteRolePermissionsBoundary": "PermissionsBoundary"},
 	"AWS::Lambda::EventSourceMapping": {
 		"kms:DescribeKey": "KmsKeyArn", "kms:GenerateDataKey": "KmsKeyArn", "kms:Decrypt": "KmsKeyArn",
 	},
 	"AWS::Lambda::Function": {
-		"s3:GetObjectVersion": "Code.S3ObjectVersion", "ec2:DescribeSecurityGroups": "VpcConfig", "ec2:DescribeSubnets": "VpcConfig", "ec2:DescribeVpcs": "VpcConfig",
-		"ec2:DescribeNetworkInterfaces": "VpcConfig", "elasticfilesystem:DescribeMountTargets": "FileSystemConfigs", "s3files:ListMountTargets": "FileSystemConfigs",
-		"kms:CreateGrant": "KmsKeyArn", "kms:Decrypt": "KmsKeyArn", "kms:DescribeKey": "KmsKeyArn", "kms:Encrypt": "KmsKeyArn", "kms:GenerateDataKey": "KmsKeyArn",
-		"lambda:GetCodeSigningConfig": "CodeSigningConfigArn", "lambda:PutFunctionCodeSigningConfig": "CodeSigningConfigArn", "lambda:DeleteFunctionCodeSigningConfig": "CodeSigningConfigArn",
-		"lambda:GetLayerVersion": "Layers", "lambda:PutRuntimeManagementConfig": "RuntimeManagementConfig", "lambda:PutFunctionScalingConfig": "FunctionScalingConfig",
-		"lambda:PassCapacityProvider": "CapacityProviderConfig", "lambda:PublishVersion": "PublishToLatestPublished",
+		"s3:GetObjectVersion": "Code.S3ObjectVersion", "ec2:DescribeSecurityGroups": "VpcConfig",
+		"ec2:DescribeSubnets": "VpcConfig", "ec2:DescribeVpcs": "VpcConfig",
+		"ec2:DescribeNetworkInterfaces":          "VpcConfig",
+		"elasticfilesystem:DescribeMountTargets": "FileSystemConfigs",
+		"s3files:ListMountTargets":               "FileSystemConfigs",
+		"kms:CreateGrant":                        "KmsKeyArn", "kms:Decrypt": "KmsKeyArn",
+		"kms:DescribeKey": "KmsKeyArn",
+		"kms:Encrypt":     "KmsKeyArn", "kms:GenerateDataKey": "KmsKeyArn",
+		"lambda:GetCodeSigningConfig":            "CodeSigningConfigArn",
+		"lambda:PutFunctionCodeSigningConfig":    "CodeSigningConfigArn",
+		"lambda:DeleteFunctionCodeSigningConfig": "CodeSigningConfigArn",
+		"lambda:GetLayerVersion":                 "Layers",
+		"lambda:PutRuntimeManagementConfig":      "RuntimeManagementConfig",
+		"lambda:PutFunctionScalingConfig":        "FunctionScalingConfig",
+		"lambda:PassCapacityProvider":            "CapacityProviderConfig",
+		"lambda:PublishVersion":                  "PublishToLatestPublished",
 	},
 	"AWS::Logs::LogGroup": {
-		"logs:PutDataProtectionPolicy": "DataProtectionPolicy", "logs:CreateLogDelivery": "DataProtectionPolicy", "s3:REST.PUT.OBJECT": "DataProtectionPolicy", "firehose:TagDeliveryStream": "DataProtectionPolicy",
-		"logs:PutResourcePolicy": "ResourcePolicyDocument", "logs:DeleteResourcePolicy": "ResourcePolicyDocument", "logs:PutIndexPolicy": "FieldIndexPolicies", "logs:DeleteIndexPolicy": "FieldIndexPolicies",
-		"logs:PutBearerTokenAuthentication": "BearerTokenAuthenticationEnabled", "logs:PutLogGroupDeletionProtection": "DeletionProtectionEnabled",
+		"logs:PutDataProtectionPolicy": "DataProtectionPolicy",
+		"logs:CreateLogDelivery":       "DataProtectionPolicy", "s3:REST.PUT.OBJECT": "DataProtectionPolicy",
+		"firehose:TagDeliveryStream": "DataProtectionPolicy",
+		"logs:PutResourcePolicy":     "ResourcePolicyDocument",
+		"logs:DeleteResourcePolicy":  "ResourcePolicyDocument", "logs:PutIndexPolicy": "FieldIndexPolicies",
+		"logs:DeleteIndexPolicy":             "FieldIndexPolicies",
+		"logs:PutBearerTokenAuthentication":  "BearerTokenAuthenticationEnabled",
+		"logs:PutLogGroupDeletionProtection": "DeletionProtectionEnabled",
 	},
 	"AWS::SNS::Subscription": {"iam:GetRole": "SubscriptionRoleArn", "iam:PassRole": "SubscriptionRoleArn"},
-	"AWS::SNS::Topic":        {"sns:PutDataProtectionPolicy": "DataProtectionPolicy", "iam:GetRole": "DeliveryStatusLogging", "iam:PassRole": "DeliveryStatusLogging"},
+	"AWS::SNS::Topic": {"sns:PutDataProtectionPolicy": "DataProtectionPolicy",
+		"iam:GetRole": "DeliveryStatusLogging", "iam:PassRole": "DeliveryStatusLogging"},
 	"AWS::SecretsManager::Secret": {
-		"secretsmanager:ReplicateSecretToRegions": "ReplicaRegions", "secretsmanager:RemoveRegionsFromReplication": "ReplicaRegions",
+		"secretsmanager:ReplicateSecretToRegions":     "ReplicaRegions",
+		"secretsmanager:RemoveRegionsFromReplication": "ReplicaRegions",
 	},
 }
 
@@ -167,12 +208,16 @@ var only = map[string]map[string]string{
 func needed(t *testing.T, x tmpl, schemas map[string]permissions) map[[2]string]bool {
 	t.Helper()
 	all := map[[2]string]bool{
-		{"s3:GetObject", "arn:aws:s3:::cdk-hnb659fds-assets-ACCOUNT-eu-central-1/x"}:                        true,
-		{"ssm:GetParameters", "arn:aws:ssm:eu-central-1:ACCOUNT:parameter/cdk-bootstrap/hnb659fds/version"}: true,
+		{"s3:GetObject",
+			"arn:aws:s3:::cdk-hnb659fds-assets-ACCOUNT-eu-central-1/x"}: true,
+		{"ssm:GetParameters",
+			"arn:aws:ssm:eu-central-1:ACCOUNT:parameter/cdk-bootstrap/hnb659fds/version"}: true,
 	}
 	for _, r := range x.Resources {
 		if arns[r.Type] == "" {
-			t.Errorf("the template has a %s: say here which ARN IAM sees, and run TestPermissionsOfCloudFormation with -update", r.Type)
+			t.Errorf(
+				"the template has a %s: say here which ARN IAM sees, and run "+
+					"TestPermissionsOfCloudFormation with -update", r.Type)
 		}
 		for _, action := range schemas[r.Type].all() {
 			property, conditional := only[r.Type][action]
@@ -201,9 +246,11 @@ func inside(v any, path string) any {
 var settings = map[string]func(awscdk.Stack, *infra.Props){
 	"CustomerManagedKey": func(_ awscdk.Stack, p *infra.Props) { p.CustomerManagedKey = true },
 	"Dashboard":          func(_ awscdk.Stack, p *infra.Props) { p.Dashboard = true },
-	"Replicas":           func(_ awscdk.Stack, p *infra.Props) { p.Replicas = []infra.Replica{{Region: "eu-west-1"}} },
-	"TokenKeys":          withTokens,
-	"VPC":                inVPC,
+	"Replicas": func(_ awscdk.Stack, p *infra.Props) {
+		p.Replicas = []infra.Replica{{Region: "eu-west-1"}}
+	},
+	"TokenKeys": withTokens,
+	"VPC":       inVPC,
 }
 
 type deployPolicy struct {
@@ -274,7 +321,8 @@ func TestDeployPolicy(t *testing.T) {
 		if !policy.allows(action, arn) {
 			t.Errorf("docs/aws-deploy-policy.json does not allow %s on %s", action, arn)
 		}
-		if others := strings.ReplaceAll(arn, "Shop", "Other"); others != arn && policy.allows(action, others) {
+		if others := strings.ReplaceAll(arn, "Shop", "Other"); others != arn &&
+			policy.allows(action, others) {
 			t.Errorf("docs/aws-deploy-policy.json allows %s on resources of other stacks", action)
 		}
 	}
@@ -289,7 +337,8 @@ func TestDeployPolicy(t *testing.T) {
 	for setting, change := range settings {
 		row := rowOf(t, setting)
 		for call := range needed(t, template(t, change), schemas) {
-			if action := call[0]; !whole[call] && !policy.allows(action, call[1]) && !slices.ContainsFunc(row, func(a string) bool { return covers(a, action) }) {
+			if action := call[0]; !whole[call] && !policy.allows(action, call[1]) &&
+				!slices.ContainsFunc(row, func(a string) bool { return covers(a, action) }) {
 				t.Errorf("docs/aws.md does not say that %s needs %s", setting, action)
 			}
 		}
@@ -314,7 +363,8 @@ func rowOf(t *testing.T, setting string) (actions []string) {
 	t.Helper()
 	row := between(t, file(t, "docs", "aws.md"), "| `"+setting+"`", "\n")
 	service := ""
-	for _, word := range regexp.MustCompile("`([a-z0-9-]+:)?([A-Z][A-Za-z*]+)`").FindAllStringSubmatch(row, -1) {
+	for _, word := range regexp.MustCompile("`([a-z0-9-]+:)?([A-Z][A-Za-z*]+)`").FindAllStringSubmatch(row,
+		-1) {
 		service = cmp.Or(word[1], service)
 		actions = append(actions, service+word[2])
 	}

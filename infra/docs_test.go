@@ -35,10 +35,12 @@ func firsts(pattern, text string) (found []string) {
 	return slices.Compact(found)
 }
 
-// What the pages name is there: outputs, targets of make, settings of the app. Links are followed by TestLinks.
+// What the pages name is there: outputs, targets of make, settings of the app. Links are followed by
+// TestLinks.
 func TestDocs(t *testing.T) {
 	var golden tmpl
-	if err := json.Unmarshal([]byte(file(t, "infra", "testdata", "shop.template.json")), &golden); err != nil {
+	if err := json.Unmarshal([]byte(file(t, "infra", "testdata", "shop.template.json")),
+		&golden); err != nil {
 		t.Fatal(err)
 	}
 	settings := firsts(`(?m)^//\t([a-z0-9-]+)  `, file(t, "infra", "app", "main.go"))
@@ -61,12 +63,15 @@ func TestDocs(t *testing.T) {
 			}
 		}
 	}
-	listed := firsts("`([a-z0-9-]+)`", between(t, file(t, "docs", "aws.md"), "All of them stand in", "Synthesis warns"))
+	listed := firsts("`([a-z0-9-]+)`", between(t, file(t, "docs", "aws.md"), "All of them stand in",
+		"Synthesis warns"))
 	if !slices.Equal(listed, settings) {
 		t.Errorf("aws.md lists the settings\n%v\ninfra/app/main.go has\n%v", listed, settings)
 	}
-	code := file(t, "infra", "app", "example", "settings.go") + file(t, "infra", "app", "example", "example.go")
-	if read := firsts(`c\.(?:text|list|truth|number|duration|pairs)\("([a-z0-9-]+)"`, code); !slices.Equal(read, settings) {
+	code := file(t, "infra", "app", "example", "settings.go") + file(t, "infra", "app", "example",
+		"example.go")
+	if read := firsts(`c\.(?:text|list|truth|number|duration|pairs)\("([a-z0-9-]+)"`,
+		code); !slices.Equal(read, settings) {
 		t.Errorf("the app reads the settings\n%v\nits comment has\n%v", read, settings)
 	}
 	tuning := file(t, "docs", "aws-tuning.md")
@@ -80,7 +85,8 @@ func TestDocs(t *testing.T) {
 // The page says how much the order example makes.
 func TestCountsInDocs(t *testing.T) {
 	var golden tmpl
-	if err := json.Unmarshal([]byte(file(t, "infra", "testdata", "shop.template.json")), &golden); err != nil {
+	if err := json.Unmarshal([]byte(file(t, "infra", "testdata", "shop.template.json")),
+		&golden); err != nil {
 		t.Fatal(err)
 	}
 	alarms := 0
@@ -89,7 +95,8 @@ func TestCountsInDocs(t *testing.T) {
 			alarms++
 		}
 	}
-	want := fmt.Sprintf("The order example has %d resources, %d of them alarms.", len(golden.Resources), alarms)
+	want := fmt.Sprintf("The order example has %d resources, %d of them alarms.", len(golden.Resources),
+		alarms)
 	if !strings.Contains(file(t, "docs", "aws.md"), want) {
 		t.Errorf("aws.md does not say %q", want)
 	}
@@ -99,7 +106,8 @@ func TestCountsInDocs(t *testing.T) {
 // scripts, and the variables that those scripts and make read.
 func TestCommandsInDocs(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "stepkeeper")
-	if out, err := exec.Command("go", "build", "-o", program, "../cmd/stepkeeper").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", program,
+		"../cmd/stepkeeper").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	help := map[string]string{}
@@ -112,16 +120,20 @@ func TestCommandsInDocs(t *testing.T) {
 		return help[key]
 	}
 	deployFlags := firsts(`flags\.[A-Z][a-z]+\("([a-z-]+)"`, file(t, "localstack", "deploy", "main.go"))
-	scripts := file(t, "localstack", "start.sh") + file(t, "localstack", "integration.sh") + file(t, "localstack", "process", "start.sh") +
-		file(t, "localstack", "ministack", "start.sh") + file(t, "localstack", "compose.yaml") + file(t, "Makefile")
+	scripts := file(t, "localstack", "start.sh") + file(t, "localstack", "integration.sh") +
+		file(t, "localstack", "process", "start.sh") +
+		file(t, "localstack", "ministack", "start.sh") + file(t, "localstack", "compose.yaml") +
+		file(t, "Makefile")
 	checked := 0
 	for _, page := range pages {
 		text := strings.ReplaceAll(file(t, "docs", page), "\\\n", " ")
 		for _, command := range firsts("(?:`|\\| |    )(?:bin/)?stepkeeper ([^`|#\n]*)", commandsOf(text)) {
-			words := strings.Fields(regexp.MustCompile(`--(stack|region|server)[ =]\S+|--stack$`).ReplaceAllString(command, ""))
+			words := strings.Fields(regexp.MustCompile(`--(stack|region|server)[ =]\S+|--stack$`).
+				ReplaceAllString(command, ""))
 			var sub []string
 			for _, w := range words {
-				if !regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(w) || len(sub) == 2 || len(sub) == 1 && !regexp.MustCompile(`(?m)^  `+w+` `).MatchString(helpOf(sub...)) {
+				if !regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(w) || len(sub) == 2 ||
+					len(sub) == 1 && !regexp.MustCompile(`(?m)^  `+w+` `).MatchString(helpOf(sub...)) {
 					break
 				}
 				sub = append(sub, w)
@@ -147,7 +159,8 @@ func TestCommandsInDocs(t *testing.T) {
 			}
 		}
 		if page == "localstack.md" {
-			deploy := strings.Join(firsts("(make local-deploy ARGS=[^\n]*)", text), "\n") + between(t, text, "`ARGS` goes to", ":\n\n    make")
+			deploy := strings.Join(firsts("(make local-deploy ARGS=[^\n]*)", text), "\n") +
+				between(t, text, "`ARGS` goes to", ":\n\n    make")
 			for _, flag := range firsts(`["\x60 ]-([a-z][a-z-]*)[\x60 ]`, deploy) {
 				checked++
 				if !slices.Contains(deployFlags, flag) {
@@ -160,7 +173,8 @@ func TestCommandsInDocs(t *testing.T) {
 					t.Errorf("%s does not name the flag -%s of localstack/deploy", page, flag)
 				}
 			}
-			for _, variable := range firsts("\\b((?:LOCALSTACK|MINISTACK)_[A-Z]+|BACKEND|KEEP|STATE|PYTHON)\\b", text) {
+			for _, variable := range firsts(
+				"\\b((?:LOCALSTACK|MINISTACK)_[A-Z]+|BACKEND|KEEP|STATE|PYTHON)\\b", text) {
 				checked++
 				if !strings.Contains(scripts, variable) {
 					t.Errorf("%s: nothing reads %s", page, variable)

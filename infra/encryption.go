@@ -17,23 +17,30 @@ func (s *Stepkeeper) addKey() {
 	}
 	if s.key == nil {
 		s.key = awskms.NewKey(s.Construct, str("Key"), &awskms.KeyProps{
-			Description: str("Stepkeeper: orders, tasks, queues, alerts, logs"), EnableKeyRotation: jsii.Bool(true), RemovalPolicy: s.props.RemovalPolicy,
+			Description:       str("Stepkeeper: orders, tasks, queues, alerts, logs"),
+			EnableKeyRotation: jsii.Bool(true), RemovalPolicy: s.props.RemovalPolicy,
 		})
 	}
 	stack := awscdk.Stack_Of(s.Construct)
 	account := map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": stack.Account()}}
-	group := stack.FormatArn(&awscdk.ArnComponents{Service: str("logs"), Resource: str("log-group"), ResourceName: str("*"), ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME})
-	ours := allowService(s.key, "Alarms", "cloudwatch.amazonaws.com", account, "kms:Decrypt", "kms:GenerateDataKey")
+	group := stack.FormatArn(&awscdk.ArnComponents{Service: str("logs"), Resource: str("log-group"),
+		ResourceName: str("*"), ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME})
+	ours := allowService(s.key, "Alarms", "cloudwatch.amazonaws.com", account, "kms:Decrypt",
+		"kms:GenerateDataKey")
 	allowService(s.key, "Events", "events.amazonaws.com", account, "kms:Decrypt", "kms:GenerateDataKey")
 	allowService(s.key, "Logs", "logs."+*stack.Region()+".amazonaws.com", map[string]any{
 		"ArnLike": map[string]any{"kms:EncryptionContext:aws:logs:arn": group},
-	}, "kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo")
+	}, "kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey",
+		"kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo")
 	if !ours {
-		s.warn("key", "Key was made elsewhere, where its policy has to let cloudwatch.amazonaws.com, events.amazonaws.com and the logs service of the Region use it; else alarms notify no subscriber")
+		s.warn("key",
+			"Key was made elsewhere, where its policy has to let cloudwatch.amazonaws.com, "+
+				"events.amazonaws.com and the logs service of the Region use it; else alarms notify no "+
+				"subscriber")
 	}
 }
 
-// allowService answers whether the key's policy can be changed here.
+// allowService reports whether the key's policy can be changed here.
 func allowService(k awskms.IKey, sid, service string, conditions map[string]any, actions ...string) bool {
 	result := k.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Sid: str(sid), Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(str(service), nil)},
@@ -49,7 +56,8 @@ func (s *Stepkeeper) addTopic() {
 	})
 	stack := awscdk.Stack_Of(s.Construct)
 	s.alerts.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
-		Sid: str("Alarms"), Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(str("cloudwatch.amazonaws.com"), nil)},
+		Sid: str("Alarms"), Principals: &[]awsiam.IPrincipal{
+			awsiam.NewServicePrincipal(str("cloudwatch.amazonaws.com"), nil)},
 		Actions: jsii.Strings("sns:Publish"), Resources: &[]*string{s.alerts.TopicArn()},
 		Conditions: &map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": stack.Account()}},
 	}))

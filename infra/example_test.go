@@ -46,12 +46,14 @@ func TestExample(t *testing.T) {
 	for _, p := range loose(x) {
 		t.Error(p)
 	}
-	if w := strings.Join(warnings(a.Node().FindChild(str("Stepkeeper")).(awscdk.Stack)), " "); !strings.Contains(w, "have no subscriber") {
+	if w := strings.Join(warnings(a.Node().FindChild(str("Stepkeeper")).(awscdk.Stack)),
+		" "); !strings.Contains(w, "have no subscriber") {
 		t.Errorf("an app without subscribers warns of %q", w)
 	}
 
 	a, err = app(t, map[string]any{
-		"stack": "Shop", "email": "ops@example.com", "keep": "false", "x86": "true", "rule": "true", "sweep": "5m", "finished": "true",
+		"stack": "Shop", "email": "ops@example.com", "keep": "false", "x86": "true", "rule": "true",
+		"sweep": "5m", "finished": "true",
 		"reply-to": "web=arn:aws:sqs:eu-central-1:123456789012:web", "nag": "true", "dashboard": "true",
 		"operators": "arn:aws:iam::123456789012:role/a,arn:aws:iam::123456789012:role/b",
 	})
@@ -61,10 +63,12 @@ func TestExample(t *testing.T) {
 	stack := a.Node().FindChild(str("Shop")).(awscdk.Stack)
 	x = read(t, stack)
 	same(t, "tables go", x.of("AWS::DynamoDB::GlobalTable")["Orders"].DeletionPolicy, "Delete")
-	same(t, "architecture", at(x.of("AWS::Lambda::Function")["Scheduler"].Properties, "Architectures", 0), "x86_64")
+	same(t, "architecture", at(x.of("AWS::Lambda::Function")["Scheduler"].Properties, "Architectures", 0),
+		"x86_64")
 	same(t, "sweep", at(variables(x, "Supervisor"), "STEPKEEPER_SWEEP_EVERY"), "5m0s")
 	same(t, "finished", at(variables(x, "Scheduler"), "STEPKEEPER_FINISHED"), "true")
-	same(t, "mail", x.of("AWS::SNS::Subscription")["Alertsopsexamplecom"].Properties["Endpoint"], "ops@example.com")
+	same(t, "mail", x.of("AWS::SNS::Subscription")["Alertsopsexamplecom"].Properties["Endpoint"],
+		"ops@example.com")
 	same(t, "dashboard", len(x.of("AWS::CloudWatch::Dashboard")), 1)
 	same(t, "rule", len(x.of("AWS::Events::Rule")), 1)
 	same(t, "own status queue", len(x.of("AWS::SQS::Queue")), 16)
@@ -87,18 +91,23 @@ func TestExampleSettings(t *testing.T) {
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const secret, role = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay-AbCdEf", "arn:aws:iam::123456789012:role/shipper"
+	const secret, role = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay-AbCdEf",
+		"arn:aws:iam::123456789012:role/shipper"
 	a, err := app(t, map[string]any{
 		"agents": file, "secrets": "payment.TOKEN=" + secret + "#token,payment.URL=/pay/url",
-		"senders": "shipping=" + role + ",shipping=" + role + "2", "role-ids": "shipping=AROAEXAMPLEEXAMPLE12", "fair": "true", "pages": "70", "paused": "true", "email": "ops@example.com",
-		"tables": "orders=" + tableOf + "O-1,definitions=" + tableOf + "D-1,ledger.shipping=" + tableOf + "L-1,ledger.notification=" + tableOf + "L-2",
+		"senders":  "shipping=" + role + ",shipping=" + role + "2",
+		"role-ids": "shipping=AROAEXAMPLEEXAMPLE12", "fair": "true", "pages": "70", "paused": "true",
+		"email": "ops@example.com",
+		"tables": "orders=" + tableOf + "O-1,definitions=" + tableOf + "D-1,ledger.shipping=" + tableOf +
+			"L-1,ledger.notification=" + tableOf + "L-2",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	stack := a.Node().FindChild(str("Stepkeeper")).(awscdk.Stack)
 	x := read(t, stack)
-	same(t, "secrets", at(variables(x, "AgentPayment"), "STEPKEEPER_SECRETS"), `{"TOKEN":{"field":"token","secret":"`+secret+`"},"URL":{"parameter":"/pay/url"}}`)
+	same(t, "secrets", at(variables(x, "AgentPayment"), "STEPKEEPER_SECRETS"),
+		`{"TOKEN":{"field":"token","secret":"`+secret+`"},"URL":{"parameter":"/pay/url"}}`)
 	same(t, "fair", at(variables(x, "Scheduler"), "STEPKEEPER_FAIR_QUEUES"), "true")
 	same(t, "pages", at(variables(x, "Supervisor"), "STEPKEEPER_SWEEP_PAGES"), "70")
 	same(t, "paused", x.of("AWS::Scheduler::Schedule")["Schedule"].Properties["State"], "DISABLED")
@@ -113,7 +122,9 @@ func TestExampleSettings(t *testing.T) {
 	if !strings.Contains(replies, role+" "+role+"2") {
 		t.Errorf("the external agent's roles are not in %s", replies)
 	}
-	if w := strings.Join(warnings(stack), " "); !strings.Contains(w, "external agent notification are refused") || strings.Contains(w, "agent shipping") || strings.Contains(w, "have no subscriber") {
+	if w := strings.Join(warnings(stack), " "); !strings.Contains(w,
+		"external agent notification are refused") || strings.Contains(w, "agent shipping") ||
+		strings.Contains(w, "have no subscriber") {
 		t.Errorf("warned of %q", w)
 	}
 	for _, p := range loose(x) {
@@ -135,25 +146,33 @@ func TestExampleRefuses(t *testing.T) {
 		context map[string]any
 		want    string
 	}{
-		"no truth":        {map[string]any{"rule": "perhaps"}, "context rule is"},
-		"no number":       {map[string]any{"pages": "many"}, "context pages is"},
-		"no secret":       {map[string]any{"secrets": "payment.TOKEN=arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay"}, "context secrets is"},
-		"stray secret":    {map[string]any{"secrets": "mail.TOKEN=/mail/token"}, "the name of an HTTP agent"},
-		"no role":         {map[string]any{"senders": "payment=arn:aws:iam::123456789012:role/x"}, "the name of an external agent"},
-		"no queue":        {map[string]any{"reply-to": "shop=https://sqs.eu-central-1.amazonaws.com/123456789012/shop"}, "context reply-to is"},
-		"no table":        {map[string]any{"tables": "orders=Shop-Orders"}, "context tables is"},
-		"strange table":   {map[string]any{"tables": "others=" + tableOf + "Shop-Orders"}, "context tables is"},
-		"two mistakes":    {map[string]any{"rule": "perhaps", "pages": "many"}, "context pages is"},
-		"no interval":     {map[string]any{"sweep": "often"}, "context sweep"},
-		"no file":         {map[string]any{"agents": "nowhere.yaml"}, "nowhere.yaml"},
-		"no workflow":     {map[string]any{"workflows": "nowhere"}, "nowhere"},
-		"nothing built":   {map[string]any{"prebuilt": t.TempDir()}, "prebuilt functions"},
-		"strange sweep":   {map[string]any{"sweep": "45s"}, "SweepInterval is 45s"},
-		"stray ID":        {map[string]any{"role-ids": "payment=AROAEXAMPLEEXAMPLE12"}, "context role-ids is"},
+		"no truth":  {map[string]any{"rule": "perhaps"}, "context rule is"},
+		"no number": {map[string]any{"pages": "many"}, "context pages is"},
+		"no secret": {map[string]any{
+			"secrets": "payment.TOKEN=arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay"},
+			"context secrets is"},
+		"stray secret": {map[string]any{"secrets": "mail.TOKEN=/mail/token"}, "the name of an HTTP agent"},
+		"no role": {map[string]any{"senders": "payment=arn:aws:iam::123456789012:role/x"},
+			"the name of an external agent"},
+		"no queue": {map[string]any{
+			"reply-to": "shop=https://sqs.eu-central-1.amazonaws.com/123456789012/shop"},
+			"context reply-to is"},
+		"no table": {map[string]any{"tables": "orders=Shop-Orders"}, "context tables is"},
+		"strange table": {map[string]any{"tables": "others=" + tableOf + "Shop-Orders"},
+			"context tables is"},
+		"two mistakes":  {map[string]any{"rule": "perhaps", "pages": "many"}, "context pages is"},
+		"no interval":   {map[string]any{"sweep": "often"}, "context sweep"},
+		"no file":       {map[string]any{"agents": "nowhere.yaml"}, "nowhere.yaml"},
+		"no workflow":   {map[string]any{"workflows": "nowhere"}, "nowhere"},
+		"nothing built": {map[string]any{"prebuilt": t.TempDir()}, "prebuilt functions"},
+		"strange sweep": {map[string]any{"sweep": "45s"}, "SweepInterval is 45s"},
+		"stray ID": {map[string]any{"role-ids": "payment=AROAEXAMPLEEXAMPLE12"},
+			"context role-ids is"},
 		"missing service": {map[string]any{"workflows": "../workflows"}, "there is no agent accounts"},
 	} {
 		_, err := app(t, c.context)
-		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "goroutine") {
+		if err == nil || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "goroutine") {
 			t.Errorf("%s: %v; want %q", name, err, c.want)
 		}
 	}

@@ -34,7 +34,8 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 		Retention: s.props.LogRetention, RemovalPolicy: s.removal(), EncryptionKey: s.key,
 	})
 	// The ARN of a log group stands for the group with its streams.
-	statements := append(f.access, allow("Logs", []string{"logs:CreateLogStream", "logs:PutLogEvents"}, logs.LogGroupArn()))
+	statements := append(f.access, allow("Logs", []string{"logs:CreateLogStream", "logs:PutLogEvents"},
+		logs.LogGroupArn()))
 	if s.key != nil {
 		statements = append(statements, allow("Key", useKey, s.key.KeyArn()))
 	}
@@ -43,18 +44,23 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	}
 	// Inline, so that no function exists a moment before its permissions do.
 	role := awsiam.NewRole(s.Construct, str(f.id+"Role"), &awsiam.RoleProps{
-		AssumedBy: awsiam.NewServicePrincipal(str("lambda.amazonaws.com"), nil), Description: str("Stepkeeper: " + f.description),
+		AssumedBy:   awsiam.NewServicePrincipal(str("lambda.amazonaws.com"), nil),
+		Description: str("Stepkeeper: " + f.description),
 		InlinePolicies: &map[string]awsiam.PolicyDocument{
 			"Access": awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &statements}),
 		},
 	})
 	if f.vpc != nil {
-		Accept(role, "AwsSolutions-IAM5", "Lambda makes the network interfaces of a function in a VPC under names that are not known before, and the Describe actions know no resources.")
+		Accept(role, "AwsSolutions-IAM5",
+			"Lambda makes the network interfaces of a function in a VPC under names that are not known "+
+				"before, and the Describe actions know no resources.")
 	}
 	props := &awslambda.FunctionProps{
 		Description: str("Stepkeeper: " + f.description),
-		Runtime:     awslambda.Runtime_PROVIDED_AL2023(), Handler: str("bootstrap"), Architecture: awslambda.Architecture_ARM_64(),
-		Code: awslambda.Code_FromAsset(str(f.folder), nil), Role: role, LogGroup: logs, LoggingFormat: awslambda.LoggingFormat_JSON,
+		Runtime:     awslambda.Runtime_PROVIDED_AL2023(), Handler: str("bootstrap"),
+		Architecture: awslambda.Architecture_ARM_64(),
+		Code:         awslambda.Code_FromAsset(str(f.folder), nil), Role: role, LogGroup: logs,
+		LoggingFormat:    awslambda.LoggingFormat_JSON,
 		SystemLogLevelV2: s.props.Tuning.SystemLogLevel, // a line of ours costs as much as one of Lambda's
 		MemorySize:       num(f.memory), Timeout: seconds(f.timeout), Environment: &f.environment,
 		EnvironmentEncryption: s.key,
@@ -74,7 +80,8 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	}
 	made := awslambda.NewFunction(s.Construct, str(f.id), props)
 	s.environments[f.id] = func() any {
-		return awscdk.Stack_Of(s.Construct).Resolve(made.Node().DefaultChild().(awslambda.CfnFunction).Environment())
+		return awscdk.Stack_Of(s.Construct).Resolve(
+			made.Node().DefaultChild().(awslambda.CfnFunction).Environment())
 	}
 	return made, role
 }

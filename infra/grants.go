@@ -13,18 +13,20 @@ import (
 )
 
 // GrantSubmit lets a role or user of the app submit orders, follow and cancel them, and answer a step with a
-// token. It panics for a principal of another account, as the other grants do. A principal from outside of the app gets the policy Application. A program that answers without a
-// token, in the name of a person or another system, needs engine.Control().GrantSendMessages(role): with it
-// the program can send every command.
+// token. It panics for a principal of another account, as the other grants do. A principal from outside of
+// the app gets the policy Application. A program that answers without a token, in the name of a person or
+// another system, needs engine.Control().GrantSendMessages(role): with it the program can send every command.
 func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
 	if account := to.GrantPrincipal().PrincipalAccount(); account != nil {
-		s.refuseElsewhere("GrantSubmit: the principal", *account, "let applications assume a role of the stack's account, or put a queue or function of this account between")
+		s.refuseElsewhere("GrantSubmit: the principal", *account,
+			"let applications assume a role of the stack's account, or put a queue or function of this "+
+				"account between")
 	}
 	grant(to, s.applicationAccess())
 }
 
-// GrantOperate lets a role of the stack's account do all that an operator does, putting dead letters back included. A principal
-// from outside of the app gets the policies Operator, and stands among Props.Operators.
+// GrantOperate lets a role of the stack's account do all that an operator does, putting dead letters back
+// included. A principal from outside of the app gets the policies Operator, and stands among Props.Operators.
 func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
 	s.refuseElsewhere("GrantOperate: the role", *role.Env().Account, operatorAccount)
 	// As statements they would be more than a role holds inline. They are attached to the role, not the role
@@ -44,9 +46,11 @@ func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
 func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
 	a, there := s.props.Agents[agent]
 	if !there || !a.External {
-		panic(fmt.Errorf("stepkeeper %s: GrantAgent: %q is no external agent of it", *s.Construct.Node().Id(), agent))
+		panic(fmt.Errorf("stepkeeper %s: GrantAgent: %q is no external agent of it", *s.Construct.Node().Id(),
+			agent))
 	}
-	s.refuseElsewhere(fmt.Sprintf("GrantAgent: the role of agent %q", agent), *role.Env().Account, sameAccount)
+	s.refuseElsewhere(fmt.Sprintf("GrantAgent: the role of agent %q", agent), *role.Env().Account,
+		sameAccount)
 	grant(role, s.roleAccess(agent, a))
 	if own, made := role.(awsiam.Role); made && (len(a.SenderARNs) == 0 || len(a.SenderIDs) > 0) {
 		s.senderIDs[agent] = append(s.senderIDs[agent], *own.RoleId())
@@ -57,13 +61,14 @@ func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
 	}
 }
 
-// AllowLoop sets RecursiveLoop: Allow on a function of the app that takes statuses and sends orders or commands
-// in answer. Lambda otherwise stops such a function after about 16 rounds, and drops the status. The function
-// itself must then see to it that its orders come to an end. It panics for a function from outside of the app:
-// set the property where the function is made. Agents' functions have it already.
+// AllowLoop sets RecursiveLoop: Allow on a function of the app that takes statuses and sends orders or
+// commands in answer. Lambda otherwise stops such a function after about 16 rounds, and drops the status. The
+// function itself must then see to it that its orders come to an end. It panics for a function from outside
+// of the app: set the property where the function is made. Agents' functions have it already.
 func (s *Stepkeeper) AllowLoop(f awslambda.IFunction) {
 	if own, made := f.(awslambda.Function); !made || !allowLoop(own) {
-		panic(fmt.Errorf("stepkeeper %s: AllowLoop: the function was made elsewhere; set RecursiveLoop: Allow there",
+		panic(fmt.Errorf(
+			"stepkeeper %s: AllowLoop: the function was made elsewhere; set RecursiveLoop: Allow there",
 			*s.Construct.Node().Id()))
 	}
 }
@@ -71,7 +76,8 @@ func (s *Stepkeeper) AllowLoop(f awslambda.IFunction) {
 // refuseElsewhere panics if what gets rights is known to be of another account.
 func (s *Stepkeeper) refuseElsewhere(what, account, advice string) {
 	if own := *awscdk.Stack_Of(s.Construct).Account(); elsewhere(own, account) {
-		panic(fmt.Errorf("stepkeeper %s: %s is of account %s and the stack of %s; %s", *s.Construct.Node().Id(), what, account, own, advice))
+		panic(fmt.Errorf("stepkeeper %s: %s is of account %s and the stack of %s; %s",
+			*s.Construct.Node().Id(), what, account, own, advice))
 	}
 }
 
@@ -85,8 +91,8 @@ func grant(to awsiam.IGrantable, statements []awsiam.PolicyStatement) {
 // to name it.
 func (s *Stepkeeper) Scheduler() awsiam.IGrantable { return s.roles["scheduler"] }
 
-// Agent is the function of an agent, for what it may do besides: table.GrantReadData(engine.Agent("shipping")).
-// nil for an external agent, and for an unknown name.
+// Agent is the function of an agent, for what it may do besides:
+// table.GrantReadData(engine.Agent("shipping")). nil for an external agent, and for an unknown name.
 func (s *Stepkeeper) Agent(name string) awslambda.IFunction {
 	if _, there := s.props.Agents[name]; !there {
 		return nil

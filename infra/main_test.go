@@ -46,7 +46,9 @@ func needNode(t *testing.T) {
 	if os.Getenv("STEPKEEPER_NEED_NODE") != "" {
 		t.Fatal("the CDK needs Node 20 or later, and there is none; install it")
 	}
-	t.Skip("SKIPPED: the CDK needs Node, and there is none; NOTHING OF THE TEMPLATE WAS TESTED. Install Node and run make test-infra")
+	t.Skip(
+		"SKIPPED: the CDK needs Node, and there is none; NOTHING OF THE TEMPLATE WAS TESTED. Install Node " +
+			"and run make test-infra")
 }
 
 // fake stands in for the Go toolchain: what is in a binary does not matter to a template.
@@ -66,9 +68,11 @@ func newStack(id string) (awscdk.App, awscdk.Stack) {
 // shop is the order example.
 func shop(stack awscdk.Stack) *infra.Props {
 	p := &infra.Props{
-		Workflows: []string{"app/order.yaml"}, Agents: map[string]infra.Agent{}, Build: fake, AlarmEmail: "ops@example.com",
+		Workflows: []string{"app/order.yaml"}, Agents: map[string]infra.Agent{}, Build: fake,
+		AlarmEmail: "ops@example.com",
 		ReplyTo: map[string]awssqs.IQueue{
-			"shop": awssqs.Queue_FromQueueArn(stack, jsii.String("Shop"), jsii.String("arn:aws:sqs:"+region+":"+account+":shop-status")),
+			"shop": awssqs.Queue_FromQueueArn(stack, jsii.String("Shop"),
+				jsii.String("arn:aws:sqs:"+region+":"+account+":shop-status")),
 		},
 	}
 	for _, name := range []string{"inventory", "payment", "shipping", "notification"} {
@@ -157,7 +161,8 @@ func (x tmpl) id(kind, plain string) string {
 // attached are the managed policies that say of themselves that a role has them.
 func (x tmpl) attached(role string) (policies []string) {
 	for id, p := range x.of("AWS::IAM::ManagedPolicy") {
-		if slices.ContainsFunc(list(p.Properties["Roles"]), func(r any) bool { return at(r, "Ref") == role }) {
+		if slices.ContainsFunc(list(p.Properties["Roles"]),
+			func(r any) bool { return at(r, "Ref") == role }) {
 			policies = append(policies, id)
 		}
 	}

@@ -22,8 +22,10 @@ const tableOf = "arn:aws:dynamodb:" + region + ":" + account + ":table/"
 
 // warnings of the construct itself.
 func warnings(stack awscdk.Stack) (all []string) {
-	for _, m := range *assertions.Annotations_FromStack(stack).FindWarning(str("*"), assertions.Match_StringLikeRegexp(str("stepkeeper:.*"))) {
-		all = append(all, fmt.Sprint(m.Entry.Data)) //nolint:staticcheck // the type moves to a module that Go has no package of yet
+	for _, m := range *assertions.Annotations_FromStack(stack).FindWarning(str("*"),
+		assertions.Match_StringLikeRegexp(str("stepkeeper:.*"))) {
+		//nolint:staticcheck // the type moves to a module that Go has no package of yet
+		all = append(all, fmt.Sprint(m.Entry.Data))
 	}
 	return all
 }
@@ -36,14 +38,16 @@ func TestStandby(t *testing.T) {
 		p.Paused = true
 		p.Tables = infra.Tables{
 			Orders: tableOf + "Shop-Orders", Definitions: tableOf + "Shop-Definitions",
-			Ledgers: map[string]string{"shipping": tableOf + "Shop-Ledger", "notification": tableOf + "Shop-Notices"},
-			KeyARN:  "arn:aws:kms:" + region + ":" + account + ":key/k",
+			Ledgers: map[string]string{"shipping": tableOf + "Shop-Ledger",
+				"notification": tableOf + "Shop-Notices"},
+			KeyARN: "arn:aws:kms:" + region + ":" + account + ":key/k",
 		}
 	})
 	same(t, "tables made", len(x.of("AWS::DynamoDB::GlobalTable")), 0)
 	same(t, "warnings", warnings(in), "[]")
 	for _, function := range []string{"Scheduler", "Supervisor"} {
-		for variable, want := range map[string]string{"ORDERS": "Shop-Orders", "DEFINITIONS": "Shop-Definitions"} {
+		for variable, want := range map[string]string{"ORDERS": "Shop-Orders",
+			"DEFINITIONS": "Shop-Definitions"} {
 			same(t, function+": "+variable, at(variables(x, function), "STEPKEEPER_"+variable), want)
 		}
 	}
@@ -62,8 +66,10 @@ func TestStandby(t *testing.T) {
 			}
 		}
 	}
-	same(t, "who may use them", got, "map[AgentNotificationRole:[Ledger TablesKey] AgentShippingRole:[Ledger TablesKey] Application:[Read TablesKey] Operator:[Read TablesKey List] "+
-		"SchedulerRole:[Orders Definitions TablesKey] SupervisorRole:[Due Orders Definitions TablesKey]]")
+	same(t, "who may use them", got,
+		"map[AgentNotificationRole:[Ledger TablesKey] AgentShippingRole:[Ledger TablesKey] "+
+			"Application:[Read TablesKey] Operator:[Read TablesKey List] "+
+			"SchedulerRole:[Orders Definitions TablesKey] SupervisorRole:[Due Orders Definitions TablesKey]]")
 	for _, p := range loose(x) {
 		t.Error(p)
 	}
@@ -90,8 +96,10 @@ func TestRestoredTables(t *testing.T) {
 		in = stack
 		p.Tables = infra.Tables{Orders: tableOf + "Orders-2"}
 	})
-	same(t, "tables made", slices.Sorted(maps.Keys(x.of("AWS::DynamoDB::GlobalTable"))), "[Definitions LedgerNotification LedgerShipping]")
-	if w := strings.Join(warnings(in), " "); !strings.Contains(w, "does not name Definitions, Ledgers[notification], Ledgers[shipping]") {
+	same(t, "tables made", slices.Sorted(maps.Keys(x.of("AWS::DynamoDB::GlobalTable"))),
+		"[Definitions LedgerNotification LedgerShipping]")
+	if w := strings.Join(warnings(in), " "); !strings.Contains(w,
+		"does not name Definitions, Ledgers[notification], Ledgers[shipping]") {
 		t.Errorf("warned of %q", w)
 	}
 }
@@ -101,7 +109,8 @@ func TestTuning(t *testing.T) {
 	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
 		p.PagesPerSweep, p.FairQueues = 200, true
 		p.Tuning.SystemLogLevel, p.Tuning.ReservedSchedulers = awslambda.SystemLogLevel_INFO, 60
-		p.Tuning.Warm = infra.Warm{Orders: infra.Throughput{Writes: 20_000}, Index: infra.Throughput{Writes: 8_000, Reads: 15_000}}
+		p.Tuning.Warm = infra.Warm{Orders: infra.Throughput{Writes: 20_000},
+			Index: infra.Throughput{Writes: 8_000, Reads: 15_000}}
 		a := p.Agents["payment"]
 		a.Reserved = 10
 		p.Agents["payment"] = a
@@ -110,22 +119,29 @@ func TestTuning(t *testing.T) {
 	same(t, "pages", at(variables(x, "Supervisor"), "STEPKEEPER_SWEEP_PAGES"), 200)
 	same(t, "fair queues", at(variables(x, "Scheduler"), "STEPKEEPER_FAIR_QUEUES"), "true")
 	same(t, "output", x.Outputs["EngineFairQueues"].Value, "true")
-	same(t, "system log level", at(functions["AgentPayment"].Properties, "LoggingConfig", "SystemLogLevel"), "INFO")
+	same(t, "system log level", at(functions["AgentPayment"].Properties, "LoggingConfig", "SystemLogLevel"),
+		"INFO")
 	same(t, "reserved Schedulers", functions["Scheduler"].Properties["ReservedConcurrentExecutions"], 60)
 	same(t, "reserved agents", functions["AgentPayment"].Properties["ReservedConcurrentExecutions"], 10)
 	same(t, "other agents", functions["AgentShipping"].Properties["ReservedConcurrentExecutions"], nil)
-	same(t, "output of what runs without reserved concurrency", x.Outputs["EngineSharedConcurrency"].Value, 3*5+1)
-	same(t, "warm index", at(tables["Orders"].Properties, "GlobalSecondaryIndexes", 0, "WarmThroughput"), "map[ReadUnitsPerSecond:15000 WriteUnitsPerSecond:8000]")
-	same(t, "warm Orders", tables["Orders"].Properties["WarmThroughput"], "map[ReadUnitsPerSecond:12000 WriteUnitsPerSecond:20000]")
+	same(t, "output of what runs without reserved concurrency", x.Outputs["EngineSharedConcurrency"].Value,
+		3*5+1)
+	same(t, "warm index", at(tables["Orders"].Properties, "GlobalSecondaryIndexes", 0, "WarmThroughput"),
+		"map[ReadUnitsPerSecond:15000 WriteUnitsPerSecond:8000]")
+	same(t, "warm Orders", tables["Orders"].Properties["WarmThroughput"],
+		"map[ReadUnitsPerSecond:12000 WriteUnitsPerSecond:20000]")
 
 	x = template(t, nil)
-	same(t, "Orders by default", x.of("AWS::DynamoDB::GlobalTable")["Orders"].Properties["WarmThroughput"], nil)
+	same(t, "Orders by default", x.of("AWS::DynamoDB::GlobalTable")["Orders"].Properties["WarmThroughput"],
+		nil)
 	for _, variable := range []string{"STEPKEEPER_SWEEP_PAGES", "STEPKEEPER_FAIR_QUEUES"} {
-		same(t, variable+" by default", fmt.Sprint(at(variables(x, "Supervisor"), variable), at(variables(x, "Scheduler"), variable)), "<nil> <nil>")
+		same(t, variable+" by default", fmt.Sprint(at(variables(x, "Supervisor"), variable),
+			at(variables(x, "Scheduler"), variable)), "<nil> <nil>")
 	}
 }
 
-// P46: a queue with a share of the functions for orders of high priority, and who may send to it and take from it.
+// P46: a queue with a share of the functions for orders of high priority, and who may send to it and take
+// from it.
 func TestPriorities(t *testing.T) {
 	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
 		a := p.Agents["payment"]
@@ -135,14 +151,20 @@ func TestPriorities(t *testing.T) {
 	mappings := map[string]string{}
 	for id, m := range x.of("AWS::Lambda::EventSourceMapping") {
 		if strings.HasPrefix(id, "Intake") || strings.HasPrefix(id, "AgentPayment") {
-			mappings[id] = fmt.Sprint(target(m.Properties["EventSourceArn"]), " to ", target(m.Properties["FunctionName"]), " ", at(m.Properties, "ScalingConfig", "MaximumConcurrency"), " x ", m.Properties["BatchSize"])
+			mappings[id] = fmt.Sprint(target(m.Properties["EventSourceArn"]), " to ",
+				target(m.Properties["FunctionName"]), " ", at(m.Properties, "ScalingConfig",
+					"MaximumConcurrency"), " x ", m.Properties["BatchSize"])
 		}
 	}
-	same(t, "mappings", mappings, "map[AgentPaymentHighMapping:RequestsPaymentHigh to AgentPayment 4 x 7 AgentPaymentMapping:RequestsPayment to AgentPayment 16 x 7 "+
-		"IntakeHighMapping:IntakeHigh to Scheduler 2 x 10 IntakeMapping:Intake to Scheduler 3 x 10]")
+	same(t, "mappings", mappings,
+		"map[AgentPaymentHighMapping:RequestsPaymentHigh to AgentPayment 4 x 7 "+
+			"AgentPaymentMapping:RequestsPayment to AgentPayment 16 x 7 "+
+			"IntakeHighMapping:IntakeHigh to Scheduler 2 x 10 IntakeMapping:Intake to Scheduler 3 x 10]")
 	queues := x.of("AWS::SQS::Queue")
-	same(t, "visibility", queues["RequestsPaymentHigh"].Properties["VisibilityTimeout"], queues["RequestsPayment"].Properties["VisibilityTimeout"])
-	same(t, "dead letters", target(at(queues["IntakeHigh"].Properties, "RedrivePolicy", "deadLetterTargetArn")), "IntakeHighDead")
+	same(t, "visibility", queues["RequestsPaymentHigh"].Properties["VisibilityTimeout"],
+		queues["RequestsPayment"].Properties["VisibilityTimeout"])
+	same(t, "dead letters", target(at(queues["IntakeHigh"].Properties, "RedrivePolicy",
+		"deadLetterTargetArn")), "IntakeHighDead")
 	may := map[string][]string{}
 	for _, s := range allowed(x) {
 		for _, r := range s.resources {
@@ -154,8 +176,11 @@ func TestPriorities(t *testing.T) {
 	for _, all := range may {
 		slices.Sort(all)
 	}
-	same(t, "who may", may, "map[IntakeHigh:[Application Send Operator Depths Operator Send SchedulerRole Take] "+
-		"RequestsPaymentHigh:[AgentPaymentRole Take Operator Depths Operator2 Redrive SchedulerRole Send SupervisorRole Backlog]]")
+	same(t, "who may", may,
+		"map[IntakeHigh:[Application Send Operator Depths Operator Send SchedulerRole Take] "+
+			"RequestsPaymentHigh:[AgentPaymentRole Take Operator Depths Operator2 Redrive "+
+			"SchedulerRole Send "+
+			"SupervisorRole Backlog]]")
 	for _, p := range loose(x) {
 		t.Error(p)
 	}
@@ -163,16 +188,25 @@ func TestPriorities(t *testing.T) {
 	for _, q := range x.of("AWS::SQS::QueuePolicy") {
 		policies[target(at(q.Properties, "Queues", 0))] = q.Properties["PolicyDocument"]
 	}
-	same(t, "an application of the account sends to the intake", decide(t, policies["IntakeHigh"], role("arn:aws:iam::"+account+":role/app")), "")
-	same(t, "one of another account", decide(t, policies["IntakeHigh"], role("arn:aws:iam::999999999999:role/app")), "Deny")
-	same(t, "an application sends to an agent", decide(t, policies["RequestsPaymentHigh"], role("arn:aws:iam::"+account+":role/app")), "Deny")
-	same(t, "the address that an agent knows", strings.Contains(fmt.Sprint(at(variables(x, "AgentPayment"), "STEPKEEPER_QUEUES")), "requests-payment-high"), true)
-	same(t, "the capacity that the Supervisor knows", strings.Contains(fmt.Sprint(at(variables(x, "Supervisor"), "STEPKEEPER_CAPACITY")), `"payment":140`), true)
+	same(t, "an application of the account sends to the intake",
+		decide(t, policies["IntakeHigh"], role("arn:aws:iam::"+account+":role/app")), "")
+	same(t, "one of another account",
+		decide(t, policies["IntakeHigh"], role("arn:aws:iam::999999999999:role/app")), "Deny")
+	same(t, "an application sends to an agent",
+		decide(t, policies["RequestsPaymentHigh"], role("arn:aws:iam::"+account+":role/app")), "Deny")
+	same(t, "the address that an agent knows",
+		strings.Contains(fmt.Sprint(at(variables(x, "AgentPayment"), "STEPKEEPER_QUEUES")),
+			"requests-payment-high"), true)
+	same(t, "the capacity that the Supervisor knows",
+		strings.Contains(fmt.Sprint(at(variables(x, "Supervisor"), "STEPKEEPER_CAPACITY")), `"payment":140`),
+		true)
 	same(t, "output", x.Outputs["EnginePriorities"].Value, "intake,payment")
 	same(t, "output of the intake", target(x.Outputs["EngineIntakeHighUrl"].Value), "IntakeHigh")
-	same(t, "output of the agent", target(x.Outputs["EngineRequestsPaymentHighUrl"].Value), "RequestsPaymentHigh")
+	same(t, "output of the agent", target(x.Outputs["EngineRequestsPaymentHighUrl"].Value),
+		"RequestsPaymentHigh")
 	same(t, "output of what runs at once", x.Outputs["EngineConcurrency"].Value, 51)
-	for _, id := range []string{"IntakeHighDeadAlarm", "IntakeHighAgeAlarm", "RequestsPaymentHighDeadAlarm", "RequestsPaymentHighAgeAlarm"} {
+	for _, id := range []string{"IntakeHighDeadAlarm", "IntakeHighAgeAlarm", "RequestsPaymentHighDeadAlarm",
+		"RequestsPaymentHighAgeAlarm"} {
 		if x.of("AWS::CloudWatch::Alarm")[id].Properties == nil {
 			t.Errorf("no alarm %s", id)
 		}
@@ -191,15 +225,19 @@ func TestPrioritiesRefused(t *testing.T) {
 		agent      string
 		want       string
 	}{
-		{map[string]int{"paiment": 2}, "", `Priorities has "paiment"; "intake" or the name of an agent is meant`},
+		{map[string]int{"paiment": 2}, "",
+			`Priorities has "paiment"; "intake" or the name of an agent is meant`},
 		{map[string]int{"payment": 1}, "", `Priorities["payment"] is 1; 2 to 3 are possible`},
 		{map[string]int{"intake": 4}, "", `Priorities["intake"] is 4; 2 to 3 are possible`},
 		{map[string]int{"far": 2}, "far", `Priorities has "far", which is External`},
 		{map[string]int{"intake": 2}, "intake", `Priorities has "intake", which is an agent here too`},
-		{map[string]int{"payment": 2}, "payment-high", `agents "payment" and "payment-high": their names are too much alike`},
-		{map[string]int{"a": 2, "b": 2, "c": 2, "d": 2, "e": 2, "f": 2}, "", "Priorities has 6 entries; 5 are possible"},
+		{map[string]int{"payment": 2}, "payment-high",
+			`agents "payment" and "payment-high": their names are too much alike`},
+		{map[string]int{"a": 2, "b": 2, "c": 2, "d": 2, "e": 2, "f": 2}, "",
+			"Priorities has 6 entries; 5 are possible"},
 	} {
-		p := &infra.Props{Priorities: c.priorities, Agents: map[string]infra.Agent{"payment": {HTTP: "agents.yaml"}}}
+		p := &infra.Props{Priorities: c.priorities,
+			Agents: map[string]infra.Agent{"payment": {HTTP: "agents.yaml"}}}
 		if c.agent != "" {
 			p.Agents[c.agent] = infra.Agent{External: true}
 		}
@@ -209,13 +247,15 @@ func TestPrioritiesRefused(t *testing.T) {
 	}
 }
 
-// The role of an agent's own function may be an operator's too: nothing depends on itself, which CDK finds here.
+// The role of an agent's own function may be an operator's too: nothing depends on itself, which CDK finds
+// here.
 func TestAgentThatOperates(t *testing.T) {
 	needNode(t)
 	_, stack := newStack("Test")
 	p := shop(stack)
 	f := awslambda.NewFunction(stack, str("Own"), &awslambda.FunctionProps{
-		Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: str("bootstrap"), Code: awslambda.Code_FromAsset(str("testdata"), nil),
+		Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: str("bootstrap"),
+		Code:    awslambda.Code_FromAsset(str("testdata"), nil),
 		Timeout: awscdk.Duration_Minutes(jsii.Number(1)),
 	})
 	p.Agents["payment"] = infra.Agent{Function: f}
@@ -229,9 +269,10 @@ func TestMappingsAreReported(t *testing.T) {
 	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
 		p.Agents["mail-2"] = infra.Agent{External: true}
 	})
-	same(t, "mappings", target(x.Outputs["EngineMappings"].Value), "control=ControlMapping,intake=IntakeMapping,replies=RepliesMapping,"+
-		"requests-inventory=AgentInventoryMapping,requests-mail-2=,requests-notification=AgentNotificationMapping,"+
-		"requests-payment=AgentPaymentMapping,requests-shipping=AgentShippingMapping")
+	same(t, "mappings", target(x.Outputs["EngineMappings"].Value),
+		"control=ControlMapping,intake=IntakeMapping,replies=RepliesMapping,"+
+			"requests-inventory=AgentInventoryMapping,requests-mail-2=,requests-notification=AgentNotificationMapping,"+
+			"requests-payment=AgentPaymentMapping,requests-shipping=AgentShippingMapping")
 	all, reported := large(t), 0
 	for name, o := range all.Outputs {
 		if !strings.HasPrefix(name, "EngineMappings") {
@@ -271,11 +312,13 @@ func TestGrantsElsewhere(t *testing.T) {
 	}
 }
 
-// If the account of the stack is not known at synthesis, principals of two accounts are refused, and one of another account is possible.
+// If the account of the stack is not known at synthesis, principals of two accounts are refused, and one of
+// another account is possible.
 func TestAccountsWithoutEnv(t *testing.T) {
 	needNode(t)
 	synthesize := func(id string, change func(awscdk.Stack, *infra.Props)) (reported, warned string) {
-		stack := awscdk.NewStack(awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false)}), &id, nil)
+		stack := awscdk.NewStack(awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false)}), &id,
+			nil)
 		p := shop(stack)
 		change(stack, p)
 		defer func() {
@@ -289,16 +332,19 @@ func TestAccountsWithoutEnv(t *testing.T) {
 	}
 	function := func(stack awscdk.Stack, p *infra.Props) {
 		role := awsiam.Role_FromRoleArn(stack, str("Far"), str("arn:aws:iam::999999999999:role/f"), nil)
-		p.Agents["shipping"] = infra.Agent{Function: awslambda.Function_FromFunctionAttributes(stack, str("Function"), &awslambda.FunctionAttributes{
-			FunctionArn: str("arn:aws:lambda:eu-central-1:999999999999:function:f"), Role: role,
-		})}
+		p.Agents["shipping"] = infra.Agent{Function: awslambda.Function_FromFunctionAttributes(stack,
+			str("Function"), &awslambda.FunctionAttributes{
+				FunctionArn: str("arn:aws:lambda:eu-central-1:999999999999:function:f"), Role: role,
+			})}
 	}
 	for _, x := range []struct {
 		name, operator, refused, warned string
 		change                          func(awscdk.Stack, *infra.Props)
 	}{
 		{"none", "", "", "", func(awscdk.Stack, *infra.Props) {}},
-		{"one", "arn:aws:iam::999999999999:role/ops", "", "Operators has arn:aws:iam::999999999999:role/ops of account 999999999999", func(awscdk.Stack, *infra.Props) {}},
+		{"one", "arn:aws:iam::999999999999:role/ops", "",
+			"Operators has arn:aws:iam::999999999999:role/ops of account 999999999999",
+			func(awscdk.Stack, *infra.Props) {}},
 		{"function", "", "", `agent "shipping" has a Function of account 999999999999`, function},
 		{"same", "arn:aws:iam::999999999999:role/ops", "", "of account 999999999999", function},
 		{"other", "arn:aws:iam::111122223333:role/ops", `agent "shipping" has a Function of account 999999999999, and Operators has arn:aws:iam::111122223333:role/ops of account 111122223333`, "", function},
@@ -312,7 +358,8 @@ func TestAccountsWithoutEnv(t *testing.T) {
 		if !strings.Contains(reported, x.refused) || (x.refused == "") != (reported == "") {
 			t.Errorf("%s: refused with %q, want %q", x.name, reported, x.refused)
 		}
-		if x.refused == "" && (!strings.Contains(warned, x.warned) || (x.warned == "") == strings.Contains(warned, "set StackProps.Env")) {
+		if x.refused == "" && (!strings.Contains(warned, x.warned) ||
+			(x.warned == "") == strings.Contains(warned, "set StackProps.Env")) {
 			t.Errorf("%s: warned of %q, want %q", x.name, warned, x.warned)
 		}
 	}
@@ -324,24 +371,30 @@ func TestGrants(t *testing.T) {
 	_, stack := newStack("Test")
 	p := shop(stack)
 	p.CustomerManagedKey = true
-	p.Agents["notification"] = infra.Agent{External: true, SenderARNs: []string{"arn:aws:iam::123456789012:role/first"}}
+	p.Agents["notification"] = infra.Agent{External: true,
+		SenderARNs: []string{"arn:aws:iam::123456789012:role/first"}}
 	engine := infra.NewStepkeeper(stack, "Engine", p)
 	role := func(id string) awsiam.Role {
-		return awsiam.NewRole(stack, &id, &awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(str("ecs-tasks.amazonaws.com"), nil)})
+		return awsiam.NewRole(stack, &id,
+			&awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(str("ecs-tasks.amazonaws.com"), nil)})
 	}
 	engine.GrantSubmit(role("Web"))
 	engine.GrantOperate(role("Ops"))
 	engine.GrantAgent("notification", role("Mailer"))
-	table := awsdynamodb.NewTableV2(stack, str("Parcels"), &awsdynamodb.TablePropsV2{PartitionKey: &awsdynamodb.Attribute{Name: str("id"), Type: awsdynamodb.AttributeType_STRING}})
+	table := awsdynamodb.NewTableV2(stack, str("Parcels"),
+		&awsdynamodb.TablePropsV2{PartitionKey: &awsdynamodb.Attribute{Name: str("id"),
+			Type: awsdynamodb.AttributeType_STRING}})
 	table.Grant(engine.Agent("shipping"), str("dynamodb:GetItem"))
-	if engine.Agent("notification") != nil || engine.Agent("scheduler") != nil || engine.Requests("missing") != nil {
+	if engine.Agent("notification") != nil || engine.Agent("scheduler") != nil ||
+		engine.Requests("missing") != nil {
 		t.Error("there is a function of an external agent, of no agent, or a queue of no agent")
 	}
 	x := read(t, stack)
 	who := map[string][]string{}
 	for _, s := range allowed(x) {
 		if s.sid == "<nil>" { // of the app's own
-			same(t, "the agent's own right", fmt.Sprint(s.actions, s.resources), "[dynamodb:GetItem] [Parcels]")
+			same(t, "the agent's own right", fmt.Sprint(s.actions, s.resources),
+				"[dynamodb:GetItem] [Parcels]")
 			continue
 		}
 		for _, id := range []string{"Web", "Ops", "Mailer"} {
@@ -351,8 +404,10 @@ func TestGrants(t *testing.T) {
 		}
 	}
 	same(t, "grants", who, "map[Mailer:[Take Send Ledger Key] Ops:[OwnRights] Web:[Send Read Outputs Key]]")
-	// Of its first sender only the ARN is known: that of the second alone would have the first's replies refused.
-	if text := fmt.Sprint(at(variables(x, "Scheduler"), "STEPKEEPER_AGENTS")); strings.Contains(text, "Mailer") {
+	// Of its first sender only the ARN is known: that of the second alone would have the first's replies
+	// refused.
+	if text := fmt.Sprint(at(variables(x, "Scheduler"), "STEPKEEPER_AGENTS")); strings.Contains(text,
+		"Mailer") {
 		t.Errorf("replies are checked against %s", text)
 	}
 	same(t, "operator's policies", x.attached(x.id("AWS::IAM::Role", "Ops")), "[Operator]")
@@ -371,7 +426,8 @@ func TestGrants(t *testing.T) {
 	const first = "arn:aws:iam::123456789012:role/first"
 	agents := "AgentInventory " + first + " AgentPayment AgentShipping Ops Mailer"
 	for queue, want := range map[string]string{
-		"Replies": agents, "Quarantine": "Scheduler " + agents, "RequestsPayment": "Scheduler Ops", "RequestsNotification": "Scheduler Ops",
+		"Replies": agents, "Quarantine": "Scheduler " + agents, "RequestsPayment": "Scheduler Ops",
+		"RequestsNotification": "Scheduler Ops",
 	} {
 		same(t, queue+": senders", senders[queue], want)
 	}
@@ -432,9 +488,11 @@ func TestKeyAnywhere(t *testing.T) {
 			services = append(services, target(service))
 		}
 	}
-	same(t, "services that may use it", services, "[cloudwatch.amazonaws.com events.amazonaws.com logs.AWS::Region.amazonaws.com]")
+	same(t, "services that may use it", services,
+		"[cloudwatch.amazonaws.com events.amazonaws.com logs.AWS::Region.amazonaws.com]")
 	for id, r := range x.of("AWS::DynamoDB::GlobalTable") {
 		same(t, id+": key", at(r.Properties, "SSESpecification", "SSEType"), "KMS")
-		same(t, id+": key's ID", target(at(r.Properties, "Replicas", 0, "SSESpecification", "KMSMasterKeyId")), "Key")
+		same(t, id+": key's ID", target(at(r.Properties, "Replicas", 0, "SSESpecification",
+			"KMSMasterKeyId")), "Key")
 	}
 }

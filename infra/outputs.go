@@ -25,18 +25,23 @@ func (s *Stepkeeper) addOutputs() {
 	s.output("DefinitionsTable", *s.definitions.TableName(), "compiled workflows")
 	s.output("Shards", *jsii.Sprintf("%d", s.props.Shards), "shards of the index")
 	s.output("Finished", *jsii.Sprintf("%t", s.props.FinishedOrders), "whether ended orders are in the index")
-	s.output("FairQueues", *jsii.Sprintf("%t", s.props.FairQueues), "whether messages carry the tenant of their order")
+	s.output("FairQueues", *jsii.Sprintf("%t", s.props.FairQueues),
+		"whether messages carry the tenant of their order")
 	s.output("IntakeCommands", "true", "whether the intake queue takes cancels, and answers with a token")
-	s.output("Concurrency", strconv.Itoa(s.concurrency+1), "functions that may run at once: of all mappings, and the Supervisor")
-	s.output("SharedConcurrency", strconv.Itoa(s.sharedConcurrency()), "of these, functions without reserved concurrency")
+	s.output("Concurrency", strconv.Itoa(s.concurrency+1),
+		"functions that may run at once: of all mappings, and the Supervisor")
+	s.output("SharedConcurrency", strconv.Itoa(s.sharedConcurrency()),
+		"of these, functions without reserved concurrency")
 	s.output("Release", view.Built().String(), "what the functions were built from")
-	s.output("SweepSeconds", strconv.Itoa(int(s.props.SweepInterval.Seconds())), "from one sweep of the Supervisor to the next")
+	s.output("SweepSeconds", strconv.Itoa(int(s.props.SweepInterval.Seconds())),
+		"from one sweep of the Supervisor to the next")
 	s.output("Paused", *jsii.Sprintf("%t", s.props.Paused), "whether nothing is started")
 	for _, name := range sorted(s.assets.hashes) {
 		s.output("Workflow"+pascal(name), s.assets.hashes[name], name)
 	}
 	if len(s.props.Priorities) > 0 {
-		s.output("Priorities", strings.Join(sorted(s.props.Priorities), ","), "queues that have another beside them for high priority")
+		s.output("Priorities", strings.Join(sorted(s.props.Priorities), ","),
+			"queues that have another beside them for high priority")
 	}
 	if len(s.assets.clocked) > 0 {
 		slices.Sort(s.assets.clocked)
@@ -76,7 +81,8 @@ func (s *Stepkeeper) addOutputs() {
 	}
 }
 
-// sharedConcurrency is what may run without reserved concurrency; of a function of the app's own it is not known whether it has any.
+// sharedConcurrency is what may run without reserved concurrency; of a function of the app's own it is not
+// known whether it has any.
 func (s *Stepkeeper) sharedConcurrency() (n int) {
 	t := s.props.Tuning
 	if t.ReservedSupervisors == 0 {
@@ -127,6 +133,7 @@ func (s *Stepkeeper) exportMappings() {
 }
 
 func (s *Stepkeeper) output(name, value, description string) {
-	o := awscdk.NewCfnOutput(s.Construct, str("Output"+name), &awscdk.CfnOutputProps{Value: &value, Description: &description})
+	o := awscdk.NewCfnOutput(s.Construct, str("Output"+name),
+		&awscdk.CfnOutputProps{Value: &value, Description: &description})
 	o.OverrideLogicalId(str(pascal(*s.Construct.Node().Id()) + name))
 }

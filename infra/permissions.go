@@ -14,9 +14,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Rule 21: statements are written out, because CDK's grants allow more than is used. No role has
-// Scan, DeleteItem or BatchWriteItem, and UpdateItem only if orders expire. Content that is erased is overwritten (P52), because
-// PutItem on the orders is granted anyway.
+// Rule 21: statements are written out, because CDK's grants allow more than is used. No role has Scan,
+// DeleteItem or BatchWriteItem, and UpdateItem only if orders expire. Content that is erased is overwritten
+// (P52), because PutItem on the orders is granted anyway.
 
 // allow is one statement of an identity policy.
 func allow(sid string, actions []string, resources ...*string) awsiam.PolicyStatement {
@@ -26,10 +26,11 @@ func allow(sid string, actions []string, resources ...*string) awsiam.PolicyStat
 }
 
 var (
-	get        = []string{"dynamodb:GetItem"}
-	getAndPut  = []string{"dynamodb:GetItem", "dynamodb:PutItem"}
-	query      = []string{"dynamodb:Query"}
-	take       = []string{"sqs:ChangeMessageVisibility", "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}
+	get       = []string{"dynamodb:GetItem"}
+	getAndPut = []string{"dynamodb:GetItem", "dynamodb:PutItem"}
+	query     = []string{"dynamodb:Query"}
+	take      = []string{"sqs:ChangeMessageVisibility", "sqs:ReceiveMessage", "sqs:DeleteMessage",
+		"sqs:GetQueueAttributes"}
 	send       = []string{"sqs:SendMessage"}
 	attributes = []string{"sqs:GetQueueAttributes"}
 	useKey     = []string{"kms:Decrypt", "kms:GenerateDataKey"}
@@ -84,7 +85,8 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 		allow("Send", send, to...),
 		allow("Alert", []string{"sns:Publish"}, s.alerts.TopicArn()),
 	}
-	if agents := slices.Sorted(maps.Keys(s.assets.choosable)); len(agents) > 0 { // it asks how long their queues are (P44)
+	// it asks how long their queues are (P44)
+	if agents := slices.Sorted(maps.Keys(s.assets.choosable)); len(agents) > 0 {
 		var queues []*string
 		for _, agent := range agents {
 			queues = append(queues, s.requests(agent)...)
@@ -128,7 +130,8 @@ func (s *Stepkeeper) replyToKeys() []awsiam.PolicyStatement {
 // supervisorAccess is all that the Supervisor may. It claims nothing and sends no request (P16), so
 // that it may not send to an agent's queue either.
 func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
-	waiting := arns(s.queues["replies"].queue, s.queues["control"].queue) // for the Scheduler (P32)
+	// The Supervisor reads how many messages wait for the Scheduler (P32).
+	waiting := arns(s.queues["replies"].queue, s.queues["control"].queue)
 	for _, agent := range s.agentNames() {
 		waiting = append(waiting, s.requests(agent)...)
 	}
@@ -175,7 +178,8 @@ func secretAccess(a Agent) (statements []awsiam.PolicyStatement) {
 		}
 	}
 	if len(secrets) > 0 {
-		statements = append(statements, allow("Secrets", []string{"secretsmanager:GetSecretValue"}, secrets...))
+		statements = append(statements, allow("Secrets", []string{"secretsmanager:GetSecretValue"},
+			secrets...))
 	}
 	if len(parameters) > 0 {
 		statements = append(statements, allow("Parameters", []string{"ssm:GetParameter"}, parameters...))
@@ -186,8 +190,9 @@ func secretAccess(a Agent) (statements []awsiam.PolicyStatement) {
 	return statements
 }
 
-// readMetrics is for the operator's charts. CloudWatch knows no resources of metrics, nor a condition on their namespace: who has this
-// reads the metrics of the whole account, and changes nothing. It is one of the two wildcards of all policies.
+// readMetrics is for the operator's charts. CloudWatch knows no resources of metrics, nor a condition on
+// their namespace: who has this reads the metrics of the whole account, and changes nothing. It is one of the
+// two wildcards of all policies.
 func readMetrics() awsiam.PolicyStatement {
 	return allow(metrics, []string{"cloudwatch:GetMetricData"}, str("*"))
 }

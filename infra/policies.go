@@ -15,7 +15,8 @@ import (
 // addPolicies makes the policies for people and programs outside (rule 21); no principal has them
 // until you attach them.
 func (s *Stepkeeper) addPolicies() {
-	s.application = s.policy("Application", "submit orders, follow, cancel and answer them", s.applicationAccess())
+	s.application = s.policy("Application", "submit orders, follow, cancel and answer them",
+		s.applicationAccess())
 	Accept(s.application, "AwsSolutions-IAM5", stackByName)
 	for i, statements := range s.split(s.operatorAccess()) {
 		id := "Operator"
@@ -38,11 +39,13 @@ func (s *Stepkeeper) addPolicies() {
 
 // wildcards says of statements with a wildcard why there is one, by their IDs.
 var wildcards = map[string]string{
-	metrics:      "CloudWatch knows no resources of metrics: cloudwatch:GetMetricData is allowed on all or none.",
+	metrics: "CloudWatch knows no resources of metrics: cloudwatch:GetMetricData is allowed on all " +
+		"or none.",
 	stackOutputs: stackByName,
 }
 
-const stackByName = "IAM sees a stack that is asked for by its name as stack/NAME/*: the ARN ends with the wildcard of AWS itself."
+const stackByName = "IAM sees a stack that is asked for by its name as stack/NAME/*: the ARN ends with " +
+	"the wildcard of AWS itself."
 
 // Rule 28: a managed policy has 6,144 characters at most. An ARN of a queue or a table has some 120, with
 // the longest names that CloudFormation makes; the rest is for what is around it.
@@ -76,7 +79,8 @@ func (s *Stepkeeper) split(statements []awsiam.PolicyStatement) [][]awsiam.Polic
 	return policies
 }
 
-// sizeOfARN is that of an ARN in this stack: CloudFormation makes a name of the stack's, the ID, and a random end.
+// sizeOfARN is that of an ARN in this stack: CloudFormation makes a name of the stack's, the ID, and a random
+// end.
 func (s *Stepkeeper) sizeOfARN(arn *string) int {
 	stack := awscdk.Stack_Of(s.Construct)
 	resolved, _ := stack.Resolve(arn).(map[string]any)
@@ -146,9 +150,11 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 		allow("Command", send, s.queues[port.Control].queue.QueueArn()),
 		allow("List", query, index(s.orders)),
 		allow("Depths", attributes, append(all, dead...)...),
-		allow("Mappings", []string{"lambda:GetEventSourceMapping"}, mappings...), // listing them knows no resources
+		// listing them knows no resources
+		allow("Mappings", []string{"lambda:GetEventSourceMapping"}, mappings...),
 		allow("DeadLetters", []string{
-			"sqs:CancelMessageMoveTask", "sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ListMessageMoveTasks", "sqs:ReceiveMessage", "sqs:StartMessageMoveTask",
+			"sqs:CancelMessageMoveTask", "sqs:ChangeMessageVisibility", "sqs:DeleteMessage",
+			"sqs:ListMessageMoveTasks", "sqs:ReceiveMessage", "sqs:StartMessageMoveTask",
 		}, dead...),
 		readMetrics(),
 		allow("Redrive", send, append(requests, s.queues[port.Replies].queue.QueueArn())...),

@@ -31,8 +31,8 @@ type Props struct {
 	// RemovalPolicy of tables, queues, key and logs; default RETAIN, with deletion protection of
 	// the tables. DESTROY is for trying things out.
 	RemovalPolicy awscdk.RemovalPolicy
-	// Operators are ARNs of roles and users of the stack's account that may put messages of a dead-letter queue
-	// back where they came from. Except for them only the functions may send to the internal queues.
+	// Operators are ARNs of roles and users of the stack's account that may put messages of a dead-letter
+	// queue back where they came from. Except for them only the functions may send to the internal queues.
 	Operators []string
 
 	// SweepInterval is how often the Supervisor looks for what is overdue: whole minutes, 1 m (default) to
@@ -50,21 +50,23 @@ type Props struct {
 	Shards int
 	// FinishedOrders keeps ended orders in the index too, for listings: one more write per order.
 	FinishedOrders bool
-	// TaskTTL is how long an order is kept after its end, 1 h to 10 years. 0 means for ever. Of an expired order a small
-	// item stays, so that its ID never runs again. It costs one write and one read an order, and one more write for
-	// each KiB of an order that is kept apart. To keep orders for ever later, set 10 years: without TaskTTL
-	// new orders do not look for the IDs of expired ones.
+	// TaskTTL is how long an order is kept after its end, 1 h to 10 years. 0 means for ever. Of an expired
+	// order a small item stays, so that its ID never runs again. It costs one write and one read an order,
+	// and one more write for each KiB of an order that is kept apart. To keep orders for ever later, set 10
+	// years: without TaskTTL new orders do not look for the IDs of expired ones.
 	TaskTTL time.Duration
-	// TokenKeys is the secret of another stack with the keys of the tokens of answers (P39), for one that goes on with its tables.
-	// Default: where a workflow makes tokens, a secret of its own, with one key that AWS makes.
+	// TokenKeys is the secret of another stack with the keys of the tokens of answers (P39), for one that
+	// goes on with its tables. Default: where a workflow makes tokens, a secret of its own, with one key that
+	// AWS makes.
 	TokenKeys awssecretsmanager.ISecret
 	// FairQueues puts a MessageGroupId on each request: the tenant of the order, which is the part of
 	// its ID before the first colon, as in "acme:1001". Then a flood of one tenant does not delay the
 	// others' steps (rule 4). AWS bills such requests higher.
 	FairQueues bool
-	// Priorities give orders of high priority queues of their own, beside "intake" or the queue of an agent by its name: how
-	// many of that queue's MaxConcurrency functions are theirs alone, 2 to MaxConcurrency - 2 (P46). At most 5 entries, of no
-	// external agent. Each queue costs as much while idle as a further agent does.
+	// Priorities give orders of high priority queues of their own, beside "intake" or the queue of an agent
+	// by its name: how many of that queue's MaxConcurrency functions are theirs alone, 2 to MaxConcurrency -
+	// 2 (P46). At most 5 entries, of no external agent. Each queue costs as much while idle as a further
+	// agent does.
 	Priorities map[string]int
 	// Replicas are Regions that get copies of the tables, for disaster recovery only: one Region is
 	// active (rule 14). The stack must have an explicit Region. Tables that are there take one more or
@@ -86,19 +88,19 @@ type Props struct {
 	X86 bool
 	// LogRetention of all functions; default one month.
 	LogRetention awslogs.RetentionDays
-	// Dashboard makes a dashboard in CloudWatch of what an operator looks at first. AWS bills dashboards: three are free in an
-	// account, a further one is $3 a month.
+	// Dashboard makes a dashboard in CloudWatch of what an operator looks at first. AWS bills dashboards:
+	// three are free in an account, a further one is $3 a month.
 	Dashboard bool
 	// Tuning of Scheduler, Supervisor and alarms.
 	Tuning Tuning
-	// Build makes the functions; nil: build.Go.
+	// Build makes the functions; nil means build.Go.
 	Build build.Builder
 }
 
 // Replica is a copy of the tables in another Region.
 type Replica struct {
 	Region string
-	KeyARN string // of a key there; required with a customer-managed key, and only with one
+	KeyARN string // ARN of a key in Region; required with a customer-managed key and invalid without one
 }
 
 // Tables are ARNs of tables of the deployment's own account and Region, with the keys and the index
@@ -128,7 +130,7 @@ type Tuning struct {
 	SchedulerTimeout time.Duration
 	// MaxReceives before a message goes to its dead-letter queue, 5 to 1000; default 10 (rule 3).
 	MaxReceives int
-	// ReservedSchedulers and ReservedSupervisors are reserved concurrencies; 0: none, because in a new
+	// ReservedSchedulers and ReservedSupervisors are reserved concurrencies; 0 means none, because in a new
 	// account they fail the deploy (rule 16). The Scheduler's must carry its three mappings. Two
 	// Supervisors at once do no harm.
 	ReservedSchedulers, ReservedSupervisors int
@@ -138,24 +140,26 @@ type Tuning struct {
 	SystemLogLevel awslambda.SystemLogLevel
 	// Warm is for a busy first day.
 	Warm Warm
-	// OldestMessage is the age of a message in intake or replies that alarms; default 5 m. In control it is 20 m at least,
-	// because a message that waits there for a step is delayed by up to 15 m.
+	// OldestMessage is the age of a message in intake or replies that alarms; default 5 m. In control it is
+	// 20 m at least, because a message that waits there for a step is delayed by up to 15 m.
 	OldestMessage time.Duration
 	// OldestRequest is the same for the agents' queues; default 15 m: a flood may wait (P32).
 	OldestRequest time.Duration
 	// OldestOverdue is the age of the most overdue task that alarms; default 4 m and SweepInterval.
 	OldestOverdue time.Duration
-	// AlertWindow is how long orders that stop for the same reason are gathered before their number is published, 1 m to 24 h;
-	// default 15 m. The first one is published at once.
+	// AlertWindow is how long orders that stop for the same reason are gathered before their number is
+	// published, 1 m to 24 h; default 15 m. The first one is published at once.
 	AlertWindow time.Duration
-	// AlertReminder is how long after an alert the next one while orders still wait, 1 h to 30 days; default 24 h. Negative: none.
+	// AlertReminder is how long after an alert the next one while orders still wait, 1 h to 30 days; default
+	// 24 h. Negative: none.
 	AlertReminder time.Duration
 }
 
 // Mapping is between a queue and the function that takes from it. Partial batches are always on
 // (rule 2).
 type Mapping struct {
-	Batch          int           // messages at once, 1 to 10; default 10 for the Scheduler, 5 for agents (rule 4)
+	// messages at once, 1 to 10; default 10 for the Scheduler, 5 for agents (rule 4)
+	Batch          int
 	Window         time.Duration // wait for a fuller batch, up to 5 m in whole seconds; default 0
 	MaxConcurrency int           // functions at the same time, 2 to 1000; default 5 (rule 33)
 }
@@ -185,14 +189,16 @@ type Agent struct {
 	SenderIDs []string
 
 	Mapping
-	Timeout     time.Duration     // of one batch, 5 s to 15 m; default 1 m. A step's timeout must be 3 s less, or shorter (rule 3)
+	// Timeout limits one batch, 5 s to 15 m; default 1 m. A step's timeout must be at least 3 s shorter (rule
+	// 3).
+	Timeout     time.Duration
 	Memory      int               // MB; default 128
-	Reserved    int               // concurrency, at least MaxConcurrency; 0: none. Not for Function
+	Reserved    int               // concurrency, at least MaxConcurrency; 0 means none. Not for Function
 	Environment map[string]string // further variables; never secrets
 	// Secrets by the variable that stands for them, as in ${env:TOKEN} of an agents file. They are
 	// read at run time and never stand in the template or in the function's settings.
 	Secrets map[string]Secret
-	// VPC that the function runs in; nil: none. Subnets and SecurityGroups as CDK has them.
+	// VPC that the function runs in; nil means none. Subnets and SecurityGroups as CDK has them.
 	VPC            awsec2.IVpc
 	Subnets        *awsec2.SubnetSelection
 	SecurityGroups []awsec2.ISecurityGroup

@@ -18,8 +18,8 @@ import (
 type queue struct {
 	queue, dead awssqs.Queue
 	mapping     Mapping
-	source      awslambda.EventSourceMapping // nil: an external agent takes from it
-	oldest      time.Duration                // that alarms
+	source      awslambda.EventSourceMapping // nil if an external agent takes from it
+	oldest      time.Duration                // age of the oldest message that raises the alarm
 }
 
 // Retention: a dead letter must outlive the search for its cause (rule 6).
@@ -30,11 +30,13 @@ const (
 
 func (s *Stepkeeper) addQueues() {
 	t := s.props.Tuning
-	s.quarantine = s.deadQueue("Quarantine", "it is where messages end that cannot be read; nothing takes from it by itself")
+	s.quarantine = s.deadQueue("Quarantine",
+		"it is where messages end that cannot be read; nothing takes from it by itself")
 	s.missed = s.deadQueue("MissedSweeps", "it is itself a dead-letter queue, of the schedule")
 	s.addShared(port.Intake, port.Intake, t.Intake, t.SchedulerTimeout, t.OldestMessage)
 	s.addQueue(port.Replies, t.Replies, t.SchedulerTimeout, t.OldestMessage)
-	// SQS counts a delayed message as old from when it was sent, and a wait of a step is a delay of up to 15 minutes (rule 5).
+	// SQS counts a delayed message as old from when it was sent, and a wait of a step is a delay of up to 15
+	// minutes (rule 5).
 	s.addQueue(port.Control, t.Control, t.SchedulerTimeout, max(t.OldestMessage, 20*time.Minute))
 	if len(s.assets.children) > 0 {
 		s.addQueue(port.Tasks, t.Control, t.SchedulerTimeout, t.OldestMessage)
@@ -45,7 +47,8 @@ func (s *Stepkeeper) addQueues() {
 	}
 }
 
-// addShared adds a queue and, where owner has a priority, the one beside it that takes a share of its functions (P46).
+// addShared adds a queue and, where owner has a priority, the one beside it that takes a share of its
+// functions (P46).
 func (s *Stepkeeper) addShared(owner, name string, m Mapping, timeout, oldest time.Duration) {
 	if share := s.props.Priorities[owner]; share > 0 {
 		high := m
@@ -64,7 +67,8 @@ func (s *Stepkeeper) withHigh(name string) []*queue {
 	return []*queue{s.queues[name]}
 }
 
-// ownQueues are those that the Scheduler takes from: where a workflow has child orders, the queue between tasks too (P41).
+// ownQueues are those that the Scheduler takes from: where a workflow has child orders, the queue between
+// tasks too (P41).
 func (s *Stepkeeper) ownQueues() []string {
 	names := []string{port.Intake, port.Replies, port.Control}
 	if s.props.Priorities[port.Intake] > 0 {
@@ -81,8 +85,10 @@ func (s *Stepkeeper) addQueue(name string, m Mapping, timeout, oldest time.Durat
 	dead := s.deadQueue(id+"Dead", "it is itself a dead-letter queue")
 	props := s.queueProps(retention)
 	props.VisibilityTimeout = seconds(6*timeout + m.Window) // rule 3
-	props.DeadLetterQueue = &awssqs.DeadLetterQueue{Queue: dead, MaxReceiveCount: num(s.props.Tuning.MaxReceives)}
-	s.queues[name] = &queue{queue: awssqs.NewQueue(s.Construct, str(id), props), dead: dead, mapping: m, oldest: oldest}
+	props.DeadLetterQueue = &awssqs.DeadLetterQueue{Queue: dead,
+		MaxReceiveCount: num(s.props.Tuning.MaxReceives)}
+	s.queues[name] = &queue{queue: awssqs.NewQueue(s.Construct, str(id), props), dead: dead, mapping: m,
+		oldest: oldest}
 }
 
 // queueID is the queue's construct ID, which its outputs begin with.
@@ -141,7 +147,8 @@ func (s *Stepkeeper) onlyThisAccount(q awssqs.Queue) {
 	ours := awscdk.Fn_Join(str(""), &[]*string{str("arn:*:*:*:"), account, str(":*")})
 	refuse(q, "OnlyFromThisAccount", map[string]any{
 		"StringNotEquals": map[string]any{"aws:PrincipalAccount": account},
-		"BoolIfExists":    map[string]any{"aws:PrincipalIsAWSService": "false"}, // absent from anonymous requests
+		// absent from anonymous requests
+		"BoolIfExists": map[string]any{"aws:PrincipalIsAWSService": "false"},
 	})
 	refuse(q, "OnlyServicesForThisAccount", map[string]any{
 		"Bool":            map[string]any{"aws:PrincipalIsAWSService": "true"},

@@ -46,9 +46,11 @@ func (s *Stepkeeper) addScheduler() error {
 		environment[deployment.VarFairQueues] = str("true")
 	}
 	f, role := s.addFunction(function{
-		id: "Scheduler", folder: folder, description: "claims steps in their order, sends requests, takes replies",
-		memory: s.props.Tuning.SchedulerMemory, timeout: s.props.Tuning.SchedulerTimeout,
-		environment: environment, access: s.schedulerAccess(), loops: true, reserved: s.props.Tuning.ReservedSchedulers,
+		id: "Scheduler", folder: folder,
+		description: "claims steps in their order, sends requests, takes replies",
+		memory:      s.props.Tuning.SchedulerMemory, timeout: s.props.Tuning.SchedulerTimeout,
+		environment: environment, access: s.schedulerAccess(), loops: true,
+		reserved: s.props.Tuning.ReservedSchedulers,
 	})
 	s.scheduler, s.functions["scheduler"], s.roles["scheduler"] = f, f, role
 	for _, name := range s.ownQueues() {
@@ -116,7 +118,8 @@ func (s *Stepkeeper) peers(senders bool) *string {
 	for _, name := range s.agentNames() {
 		q := s.queues[port.Requests(name)].queue
 		id, _ := stack.Resolve(stack.GetLogicalId(q.Node().DefaultChild().(awscdk.CfnElement))).(string)
-		if i := strings.Index(id, requestsID+pascal(name)); start == "" && i >= 0 && !*awscdk.Token_IsUnresolved(stack.StackName()) {
+		if i := strings.Index(id, requestsID+pascal(name)); start == "" && i >= 0 &&
+			!*awscdk.Token_IsUnresolved(stack.StackName()) {
 			start = *stack.StackName() + "-" + id[:i+len(requestsID)]
 		}
 		p := deployment.Peer{Name: name, Queue: shortened(q, start)}

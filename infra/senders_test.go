@@ -28,11 +28,13 @@ type request struct {
 }
 
 func role(arn string) request {
-	return request{keys: map[string]string{"aws:PrincipalArn": arn, "aws:PrincipalAccount": strings.Split(arn, ":")[4], "aws:PrincipalIsAWSService": "false", "aws:SecureTransport": "true"}}
+	return request{keys: map[string]string{"aws:PrincipalArn": arn, "aws:PrincipalAccount": strings.Split(arn,
+		":")[4], "aws:PrincipalIsAWSService": "false", "aws:SecureTransport": "true"}}
 }
 
 func service(name string, keys ...string) request {
-	r := request{service: name, keys: map[string]string{"aws:PrincipalIsAWSService": "true", "aws:SecureTransport": "true"}}
+	r := request{service: name, keys: map[string]string{"aws:PrincipalIsAWSService": "true",
+		"aws:SecureTransport": "true"}}
 	for i := 0; i < len(keys); i += 2 {
 		r.keys[keys[i]] = keys[i+1]
 	}
@@ -45,7 +47,9 @@ func decide(t *testing.T, policy any, r request) string {
 	t.Helper()
 	answer := ""
 	for _, s := range list(at(policy, "Statement")) {
-		if !slices.ContainsFunc(list(at(s, "Action")), func(a any) bool { return a == "sqs:SendMessage" || a == "sqs:*" }) || !meant(at(s, "Principal"), r) {
+		if !slices.ContainsFunc(list(at(s, "Action")), func(a any) bool {
+			return a == "sqs:SendMessage" || a == "sqs:*"
+		}) || !meant(at(s, "Principal"), r) {
 			continue
 		}
 		fits := true
@@ -105,7 +109,8 @@ func TestQueuePolicies(t *testing.T) {
 	topic := awssns.Topic_FromTopicArn(stack, str("Orders"), str(ours))
 	foreign := awssns.Topic_FromTopicArn(stack, str("Foreign"), str(others))
 	for _, from := range []awssns.ITopic{topic, foreign} {
-		from.AddSubscription(awssnssubscriptions.NewSqsSubscription(engine.Intake(), &awssnssubscriptions.SqsSubscriptionProps{RawMessageDelivery: jsii.Bool(true)}))
+		from.AddSubscription(awssnssubscriptions.NewSqsSubscription(engine.Intake(),
+			&awssnssubscriptions.SqsSubscriptionProps{RawMessageDelivery: jsii.Bool(true)}))
 	}
 	awsevents.NewRule(stack, str("Nightly"), &awsevents.RuleProps{
 		Schedule: awsevents.Schedule_Rate(awscdk.Duration_Days(jsii.Number(1))),
@@ -135,13 +140,18 @@ func TestQueuePolicies(t *testing.T) {
 		{"Intake", "a role of the account", mine, ""},
 		{"Intake", "a role of another account", strange, "Deny"},
 		{"Intake", "plain HTTP", plain, "Deny"},
-		{"Intake", "an anonymous request", request{keys: map[string]string{"aws:SecureTransport": "true"}}, "Deny"},
+		{"Intake", "an anonymous request", request{keys: map[string]string{"aws:SecureTransport": "true"}},
+			"Deny"},
 		{"Intake", "our topic", sns, "Allow"},
 		{"Intake", "another account's topic, though it is subscribed", elsewhere, "Deny"},
-		{"Intake", "our rule", service("events.amazonaws.com", "aws:SourceArn", nightly, "aws:SourceAccount", account), "Allow"},
-		{"Intake", "another rule of ours", service("events.amazonaws.com", "aws:SourceArn", rule, "aws:SourceAccount", account), ""},
-		{"Intake", "a bucket, whose ARN has no account", service("s3.amazonaws.com", "aws:SourceArn", "arn:aws:s3:::uploads", "aws:SourceAccount", account), ""},
-		{"Intake", "another account's bucket", service("s3.amazonaws.com", "aws:SourceArn", "arn:aws:s3:::uploads", "aws:SourceAccount", "999999999999"), "Deny"},
+		{"Intake", "our rule", service("events.amazonaws.com", "aws:SourceArn", nightly, "aws:SourceAccount",
+			account), "Allow"},
+		{"Intake", "another rule of ours", service("events.amazonaws.com", "aws:SourceArn", rule,
+			"aws:SourceAccount", account), ""},
+		{"Intake", "a bucket, whose ARN has no account", service("s3.amazonaws.com", "aws:SourceArn",
+			"arn:aws:s3:::uploads", "aws:SourceAccount", account), ""},
+		{"Intake", "another account's bucket", service("s3.amazonaws.com", "aws:SourceArn",
+			"arn:aws:s3:::uploads", "aws:SourceAccount", "999999999999"), "Deny"},
 		{"Intake", "a service that acts for no account", service("sns.amazonaws.com"), "Deny"},
 		{"Control", "a role of the account", mine, ""},
 		{"Control", "a service for us", sns, ""},
@@ -156,7 +166,8 @@ func TestQueuePolicies(t *testing.T) {
 		{"Quarantine", "an agent", role("AgentPaymentRole:::: "), ""},
 		{"Quarantine", "a service for us", sns, "Deny"},
 	} {
-		if arn, cut := strings.CutSuffix(c.r.keys["aws:PrincipalArn"], ":::: "); cut { // a role of the template
+		// a role of the template
+		if arn, cut := strings.CutSuffix(c.r.keys["aws:PrincipalArn"], ":::: "); cut {
 			c.r.keys["aws:PrincipalArn"], c.r.keys["aws:PrincipalAccount"] = arn, account
 		}
 		if policies[c.queue] == nil {
@@ -177,9 +188,12 @@ func TestReplySenders(t *testing.T) {
 	of := func(notification func(awscdk.Stack) infra.Agent) (peers string) {
 		x := template(t, func(stack awscdk.Stack, p *infra.Props) {
 			in = stack
-			p.Agents["shipping"] = infra.Agent{Function: awslambda.NewFunction(stack, str("Mine"), &awslambda.FunctionProps{
-				Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: str("bootstrap"), Timeout: awscdk.Duration_Minutes(jsii.Number(1)), Code: awslambda.Code_FromAsset(str(code), nil),
-			})}
+			p.Agents["shipping"] = infra.Agent{Function: awslambda.NewFunction(stack, str("Mine"),
+				&awslambda.FunctionProps{
+					Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: str("bootstrap"),
+					Timeout: awscdk.Duration_Minutes(jsii.Number(1)),
+					Code:    awslambda.Code_FromAsset(str(code), nil),
+				})}
 			p.Agents["notification"] = notification(stack)
 		})
 		for _, part := range list(at(variables(x, "Scheduler"), "STEPKEEPER_AGENTS", "Fn::Join", 1)) {
@@ -198,22 +212,30 @@ func TestReplySenders(t *testing.T) {
 		want   string
 		warned bool
 	}{
-		"external": {func(awscdk.Stack) infra.Agent { return infra.Agent{External: true, SenderARNs: []string{mailer}} }, "QUEUE", true},
+		"external": {func(awscdk.Stack) infra.Agent {
+			return infra.Agent{External: true, SenderARNs: []string{mailer}}
+		}, "QUEUE", true},
 		"external and declared": {func(awscdk.Stack) infra.Agent {
-			return infra.Agent{External: true, SenderARNs: []string{mailer}, SenderIDs: []string{"AROAMAILERMAILERMAIL1", "AROAMAILERMAILERMAIL2"}}
+			return infra.Agent{External: true, SenderARNs: []string{mailer},
+				SenderIDs: []string{"AROAMAILERMAILERMAIL1", "AROAMAILERMAILERMAIL2"}}
 		}, "QUEUE=AROAMAILERMAILERMAIL1+AROAMAILERMAILERMAIL2", false},
 		"imported": {func(s awscdk.Stack) infra.Agent {
-			return infra.Agent{Function: awslambda.Function_FromFunctionAttributes(s, str("Far"), &awslambda.FunctionAttributes{
-				FunctionArn: str("arn:aws:lambda:" + region + ":" + account + ":function:far"), Role: awsiam.Role_FromRoleArn(s, str("FarRole"), str(mailer), nil),
-			})}
+			return infra.Agent{Function: awslambda.Function_FromFunctionAttributes(s, str("Far"),
+				&awslambda.FunctionAttributes{
+					FunctionArn: str("arn:aws:lambda:" + region + ":" + account + ":function:far"),
+					Role:        awsiam.Role_FromRoleArn(s, str("FarRole"), str(mailer), nil),
+				})}
 		}, "QUEUE", true},
 	} {
 		got, want := of(c.agent), fmt.Sprintf(others, c.want)
-		if i := strings.Index(got, "MineServiceRole"); i >= 0 && !strings.HasSuffix(got, "MineServiceRole.RoleId") { // CDK's hash is not cut off a resource of the app's own
+		// CDK's hash is not cut off a resource of the app's own
+		if i := strings.Index(got, "MineServiceRole"); i >= 0 &&
+			!strings.HasSuffix(got, "MineServiceRole.RoleId") {
 			got = got[:i] + "MineServiceRole.RoleId"
 		}
 		same(t, name, got, want)
-		reported := slices.ContainsFunc(warnings(in), func(w string) bool { return strings.Contains(w, "replies of agent notification") })
+		reported := slices.ContainsFunc(warnings(in),
+			func(w string) bool { return strings.Contains(w, "replies of agent notification") })
 		same(t, name+": warned", reported, c.warned)
 	}
 }
@@ -225,9 +247,11 @@ func TestGrantedAgentIsKnown(t *testing.T) {
 	p := shop(stack)
 	p.Agents["notification"] = infra.Agent{External: true}
 	engine := infra.NewStepkeeper(stack, "Engine", p)
-	engine.GrantAgent("notification", awsiam.NewRole(stack, str("Mailer"), &awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(str("ecs-tasks.amazonaws.com"), nil)}))
+	engine.GrantAgent("notification", awsiam.NewRole(stack, str("Mailer"),
+		&awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(str("ecs-tasks.amazonaws.com"), nil)}))
 	x := read(t, stack)
-	if text := fmt.Sprint(at(variables(x, "Scheduler"), "STEPKEEPER_AGENTS")); !strings.Contains(text, "Mailer") {
+	if text := fmt.Sprint(at(variables(x, "Scheduler"), "STEPKEEPER_AGENTS")); !strings.Contains(text,
+		"Mailer") {
 		t.Errorf("its role is not in %s", text)
 	}
 	same(t, "warnings", warnings(stack), "[]")

@@ -29,21 +29,28 @@ func (s *Stepkeeper) environmentsFit() error {
 	var errs []error
 	for _, id := range sorted(s.environments) {
 		if n := size(s.environments[id]()); n > environmentSize {
-			errs = append(errs, fmt.Errorf("function %s: its environment would have some %d bytes, and Lambda takes %d; give the stack, the agents or the reply-to queues shorter names, have fewer Priorities, or make a second deployment", id, n, environmentSize))
+			errs = append(errs,
+				fmt.Errorf(
+					"function %s: its environment would have some %d bytes, and Lambda takes %d; give the "+
+						"stack, the agents or the reply-to queues shorter names, have fewer Priorities, "+
+						"or make a second deployment", id, n, environmentSize))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// policyLimits are in characters without white space: of IAM ("IAM and AWS STS quotas"), a queue ("Amazon SQS policy quotas"), a topic
-// and a key. A function's resource policy (20 KB) has one statement at most here. Managed policies are divided, see split.
+// policyLimits are in characters without white space: of IAM ("IAM and AWS STS quotas"), a queue ("Amazon SQS
+// policy quotas"), a topic and a key. A function's resource policy (20 KB) has one statement at most here.
+// Managed policies are divided, see split.
 var policyLimits = map[string]struct {
 	limit int
 	do    string
 }{
-	"AWS::IAM::Role":        {10_240, "give its agent fewer Secrets, or the deployment fewer ReplyTo; or make a second deployment"},
-	"AWS::IAM::Policy":      {10_240, "grant its role less"},
-	"AWS::SQS::QueuePolicy": {8_192, "have fewer Operators and SenderARNs: name roles in place of users, who assume them"},
+	"AWS::IAM::Role": {10_240,
+		"give its agent fewer Secrets, or the deployment fewer ReplyTo; or make a second deployment"},
+	"AWS::IAM::Policy": {10_240, "grant its role less"},
+	"AWS::SQS::QueuePolicy": {8_192,
+		"have fewer Operators and SenderARNs: name roles in place of users, who assume them"},
 	"AWS::SNS::TopicPolicy": {30_720, "grant fewer principals to publish"},
 	"AWS::KMS::Key":         {32_768, "grant fewer principals the key"},
 }
@@ -74,7 +81,9 @@ func (p *policySizes) Validate() *[]*string {
 			continue
 		}
 		if n, of := size(stack.Resolve(document)), policyLimits[*kind]; n > of.limit {
-			problems = append(problems, jsii.Sprintf("%s: its policies would have some %d characters, and AWS takes %d; %s", *c.Node().Path(), n, of.limit, of.do))
+			problems = append(problems,
+				jsii.Sprintf("%s: its policies would have some %d characters, and AWS takes %d; %s",
+					*c.Node().Path(), n, of.limit, of.do))
 		}
 	}
 	return &problems
@@ -114,7 +123,7 @@ func sizeOfReference(name string, argument any) (n int, is bool) {
 	switch {
 	case name == "Ref" && strings.HasPrefix(fmt.Sprint(argument), "AWS::"):
 		return len("ap-southeast-2"), true
-	case name == "Ref": // of a queue it is the URL
+	case name == "Ref": // Ref returns the URL of a queue.
 		return urlSize, true
 	case name == "Fn::GetAtt" && len(list) == 2:
 		switch list[1] {

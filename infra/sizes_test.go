@@ -74,7 +74,8 @@ func (r resolved) ref(id string) string {
 	case "AWS::URLSuffix":
 		return "amazonaws.com"
 	case "AWS::StackId":
-		return "arn:aws:cloudformation:" + r.region + ":" + account + ":stack/" + r.stack + "/01234567-89ab-cdef-0123-456789abcdef"
+		return "arn:aws:cloudformation:" + r.region + ":" + account + ":stack/" + r.stack +
+			"/01234567-89ab-cdef-0123-456789abcdef"
 	}
 	switch r.Resources[id].Type {
 	case "AWS::SQS::Queue":
@@ -170,10 +171,15 @@ func large(t *testing.T) resolved {
 	const in = "ap-southeast-2"
 	app := awscdk.NewApp(nil)
 	name := "the-shop-of-thirty-letters-one"
-	stack := awscdk.NewStack(app, &name, &awscdk.StackProps{Env: &awscdk.Environment{Account: str(account), Region: str(in)}})
-	p := &infra.Props{Workflows: []string{dir}, Agents: map[string]infra.Agent{}, Priorities: map[string]int{"intake": 2}, ReplyTo: map[string]awssqs.IQueue{}, Build: fake, CustomerManagedKey: true, EventBridgeRule: true,
-		FinishedOrders: true, FairQueues: true, TaskTTL: 90 * 24 * 3600e9, PagesPerSweep: 100, SweepInterval: 5 * 60e9, AlarmEmail: "ops@example.com",
-		Operators: []string{"arn:aws:iam::" + account + ":role/operators-of-the-shop", "arn:aws:iam::" + account + ":role/pipeline"}}
+	stack := awscdk.NewStack(app, &name,
+		&awscdk.StackProps{Env: &awscdk.Environment{Account: str(account), Region: str(in)}})
+	p := &infra.Props{Workflows: []string{dir}, Agents: map[string]infra.Agent{},
+		Priorities: map[string]int{"intake": 2}, ReplyTo: map[string]awssqs.IQueue{}, Build: fake,
+		CustomerManagedKey: true, EventBridgeRule: true,
+		FinishedOrders: true, FairQueues: true, TaskTTL: 90 * 24 * 3600e9, PagesPerSweep: 100,
+		SweepInterval: 5 * 60e9, AlarmEmail: "ops@example.com",
+		Operators: []string{"arn:aws:iam::" + account + ":role/operators-of-the-shop",
+			"arn:aws:iam::" + account + ":role/pipeline"}}
 	file := "agents:\n"
 	for i := range 20 {
 		letters := 12 + 8*(i%2)
@@ -190,22 +196,27 @@ func large(t *testing.T) resolved {
 	for i := range 100 {
 		steps := ""
 		for n, agent := range slices.Sorted(maps.Keys(p.Agents)) {
-			steps += fmt.Sprintf("  s%d: {agent: %s, operation: run, timeout: 20s, grade: plain, onFailure: stop, undo: none}\n", n, agent)
+			steps += fmt.Sprintf(
+				"  s%d: {agent: %s, operation: run, timeout: 20s, grade: plain, onFailure: stop, undo: "+
+					"none}\n", n, agent)
 		}
 		text := fmt.Sprintf("workflow: workflow-number-%03d\nsteps:\n%s", i, steps)
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("w%d.yaml", i)), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("w%d.yaml", i)), []byte(text),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range 10 {
 		id := fmt.Sprintf("department-%02d", i)
-		p.ReplyTo[id] = awssqs.Queue_FromQueueArn(stack, &id, str(fmt.Sprintf("arn:aws:sqs:%s:%s:%s%02d", in, account, strings.Repeat("status", 13), i)))
+		p.ReplyTo[id] = awssqs.Queue_FromQueueArn(stack, &id,
+			str(fmt.Sprintf("arn:aws:sqs:%s:%s:%s%02d", in, account, strings.Repeat("status", 13), i)))
 	}
 	if err := os.WriteFile(filepath.Join(dir, "agents.yml.txt"), []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	engine := infra.NewStepkeeper(stack, "Engine", p)
-	engine.GrantOperate(awsiam.NewRole(stack, str("Ops"), &awsiam.RoleProps{AssumedBy: awsiam.NewAccountRootPrincipal()}))
+	engine.GrantOperate(awsiam.NewRole(stack, str("Ops"),
+		&awsiam.RoleProps{AssumedBy: awsiam.NewAccountRootPrincipal()}))
 	largest = resolved{tmpl: read(t, stack), stack: name, region: in}
 	return largest
 }
@@ -243,7 +254,8 @@ func TestSizes(t *testing.T) {
 				inline += x.size(at(policy, "PolicyDocument"))
 			}
 			for _, attached := range x.of("AWS::IAM::Policy") {
-				if slices.ContainsFunc(list(attached.Properties["Roles"]), func(role any) bool { return at(role, "Ref") == id }) {
+				if slices.ContainsFunc(list(attached.Properties["Roles"]),
+					func(role any) bool { return at(role, "Ref") == id }) {
 					inline += x.size(attached.Properties["PolicyDocument"])
 				}
 			}
@@ -258,7 +270,8 @@ func TestSizes(t *testing.T) {
 		}
 	}
 	t.Log(most)
-	for _, what := range []string{"environment", "managed policy", "inline policies", "managed policies", "queue policy", "topic policy", "key policy"} {
+	for _, what := range []string{"environment", "managed policy", "inline policies", "managed policies",
+		"queue policy", "topic policy", "key policy"} {
 		if most[what] == 0 {
 			t.Errorf("there is no %s", what)
 		}
@@ -293,7 +306,8 @@ func TestOperatorsRightsAreWhole(t *testing.T) {
 		t.Error(problem)
 	}
 	few := resolved{tmpl: template(t, nil), stack: "Test", region: region}
-	same(t, "size of one policy for four agents", few.size(few.of("AWS::IAM::ManagedPolicy")["Operator"].Properties["PolicyDocument"]) <= 6_144, true)
+	same(t, "size of one policy for four agents",
+		few.size(few.of("AWS::IAM::ManagedPolicy")["Operator"].Properties["PolicyDocument"]) <= 6_144, true)
 	same(t, "policies for four agents", few.Outputs["EngineOperatorPolicy2"].Value, nil)
 	var outputs []string
 	for name := range x.Outputs {
@@ -344,7 +358,8 @@ func TestEnvironmentIsRead(t *testing.T) {
 		if function == "Supervisor" {
 			continue
 		}
-		same(t, "reply-to", s.ReplyTo["department-03"], "https://sqs.ap-southeast-2.amazonaws.com/"+account+"/"+strings.Repeat("status", 13)+"03")
+		same(t, "reply-to", s.ReplyTo["department-03"], "https://sqs.ap-southeast-2.amazonaws.com/"+account+
+			"/"+strings.Repeat("status", 13)+"03")
 		same(t, "reply-to queues", len(s.ReplyTo), 10)
 		same(t, "agents whose senders are known", len(s.Senders), 20)
 		for agent, ids := range s.Senders {
@@ -369,10 +384,12 @@ func TestEnvironmentTooLarge(t *testing.T) {
 	p := shop(stack)
 	for i := range 30 {
 		id := fmt.Sprintf("department-%02d", i)
-		p.ReplyTo[id] = awssqs.Queue_FromQueueArn(stack, &id, str(fmt.Sprintf("arn:aws:sqs:eu-west-1:%s:%s%02d", account, strings.Repeat("status", 13), i)))
+		p.ReplyTo[id] = awssqs.Queue_FromQueueArn(stack, &id,
+			str(fmt.Sprintf("arn:aws:sqs:eu-west-1:%s:%s%02d", account, strings.Repeat("status", 13), i)))
 	}
 	defer func() {
-		if text := fmt.Sprint(recover()); !strings.Contains(text, "function Scheduler: its environment would have some") || strings.Contains(text, "Supervisor") {
+		if text := fmt.Sprint(recover()); !strings.Contains(text,
+			"function Scheduler: its environment would have some") || strings.Contains(text, "Supervisor") {
 			t.Errorf("reported as %s", text)
 		}
 	}()
@@ -390,7 +407,8 @@ func TestEnvironmentAsLargeAsAllowed(t *testing.T) {
 		}()
 		_, stack := newStack("Large")
 		p := shop(stack)
-		p.Agents["payment"] = infra.Agent{HTTP: "app/agents.yaml", Environment: map[string]string{"LONG": strings.Repeat("x", letters)}}
+		p.Agents["payment"] = infra.Agent{HTTP: "app/agents.yaml",
+			Environment: map[string]string{"LONG": strings.Repeat("x", letters)}}
 		infra.NewStepkeeper(stack, "Engine", p)
 		return ""
 	}
@@ -407,18 +425,21 @@ func TestEnvironmentAsLargeAsAllowed(t *testing.T) {
 	}
 }
 
-// So is a policy that grows with what an app gives: of a queue with its operators, of a role with its secrets.
+// So is a policy that grows with what an app gives: of a queue with its operators, of a role with its
+// secrets.
 func TestPoliciesTooLarge(t *testing.T) {
 	needNode(t)
 	app, stack := newStack("Large")
 	p := shop(stack)
 	for i := range 150 {
-		p.Operators = append(p.Operators, fmt.Sprintf("arn:aws:iam::%s:role/operators-of-the-shop-number-%03d", account, i))
+		p.Operators = append(p.Operators,
+			fmt.Sprintf("arn:aws:iam::%s:role/operators-of-the-shop-number-%03d", account, i))
 	}
 	infra.NewStepkeeper(stack, "Engine", p)
 	defer func() {
 		text := fmt.Sprint(recover())
-		for _, want := range []string{"Large/Engine/Replies/Policy/Resource", "AWS takes 8192", "fewer Operators"} {
+		for _, want := range []string{"Large/Engine/Replies/Policy/Resource", "AWS takes 8192",
+			"fewer Operators"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is missing in %s", want, text)
 			}

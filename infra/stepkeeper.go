@@ -23,7 +23,7 @@ type Stepkeeper struct {
 	constructs.Construct
 	props  Props
 	assets *assets
-	key    awskms.IKey // nil: the services' own keys
+	key    awskms.IKey // nil means keys of AWS
 
 	orders, definitions awsdynamodb.ITableV2
 	ledgers             map[string]awsdynamodb.ITableV2 // keys are agents
@@ -31,13 +31,13 @@ type Stepkeeper struct {
 	quarantine, missed  awssqs.Queue
 	alerts              awssns.Topic
 	tokenKeys           awssecretsmanager.ISecret // nil if no workflow makes tokens
-	roles               map[string]awsiam.IRole   // of our functions, by logical name
+	roles               map[string]awsiam.IRole   // roles of our functions, by logical name
 	functions           map[string]awslambda.IFunction
 	scheduler           awslambda.Function
-	senders             map[string][]*string // ARNs of who sends, by the queue's logical name
-	concurrency         int                  // of all mappings
+	senders             map[string][]*string // ARNs of the senders, by the queue's logical name
+	concurrency         int                  // total concurrency of all mappings
 	environments        map[string]func() any
-	senderIDs           map[string][]string // IDs of the roles that an agent replies with; absent: unknown
+	senderIDs           map[string][]string // IDs of the roles that an agent replies with; absent if unknown
 	refusals            map[string]awsiam.PolicyStatement
 	application         awsiam.ManagedPolicy
 	operator            []awsiam.ManagedPolicy
@@ -60,8 +60,10 @@ func NewStepkeeper(scope constructs.Construct, id string, props *Props) *Stepkee
 	}
 	s := &Stepkeeper{
 		Construct: constructs.NewConstruct(scope, jsii.String(id)), props: complete, assets: assets,
-		ledgers: map[string]awsdynamodb.ITableV2{}, queues: map[string]*queue{}, roles: map[string]awsiam.IRole{},
-		functions: map[string]awslambda.IFunction{}, senders: map[string][]*string{}, refusals: map[string]awsiam.PolicyStatement{},
+		ledgers: map[string]awsdynamodb.ITableV2{}, queues: map[string]*queue{},
+		roles:     map[string]awsiam.IRole{},
+		functions: map[string]awslambda.IFunction{}, senders: map[string][]*string{},
+		refusals:  map[string]awsiam.PolicyStatement{},
 		senderIDs: map[string][]string{}, environments: map[string]func() any{},
 	}
 	if err := s.build(); err != nil {
@@ -78,8 +80,11 @@ func (s *Stepkeeper) build() error {
 	for _, w := range s.assets.warnings {
 		s.warn("workflow", "%s", w)
 	}
-	if all := s.props.outsiders(); len(all) > 0 && *awscdk.Token_IsUnresolved(awscdk.Stack_Of(s.Construct).Account()) {
-		s.warn("account", "%s of account %s, and works in no stack of another one: set StackProps.Env, so that this is checked", all[0].what, all[0].account)
+	if all := s.props.outsiders(); len(all) > 0 &&
+		*awscdk.Token_IsUnresolved(awscdk.Stack_Of(s.Construct).Account()) {
+		s.warn("account",
+			"%s of account %s, and works in no stack of another one: set StackProps.Env, so that this is "+
+				"checked", all[0].what, all[0].account)
 	}
 	s.addKey()
 	s.addTables()

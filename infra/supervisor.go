@@ -29,7 +29,8 @@ func (s *Stepkeeper) addSupervisor() error {
 		return err
 	}
 	environment := s.engineEnvironment()
-	capacity := map[string]int{deployment.SchedulerCapacity: min(s.queues[port.Replies].mapping.taken(), s.queues[port.Control].mapping.taken())}
+	capacity := map[string]int{deployment.SchedulerCapacity: min(s.queues[port.Replies].mapping.taken(),
+		s.queues[port.Control].mapping.taken())}
 	for _, name := range s.agentNames() {
 		a := s.props.Agents[name]
 		capacity[name] = a.taken() // P32
@@ -54,13 +55,15 @@ func (s *Stepkeeper) addSupervisor() error {
 		access: access, reserved: s.props.Tuning.ReservedSupervisors,
 	})
 	s.functions["supervisor"], s.roles["supervisor"] = f, role
-	awslambda.NewCfnEventInvokeConfig(s.Construct, str("SupervisorInvocations"), &awslambda.CfnEventInvokeConfigProps{
-		FunctionName: f.FunctionName(), Qualifier: str("$LATEST"),
-		MaximumEventAgeInSeconds: num(tickAge), MaximumRetryAttempts: num(tickRetries),
-		DestinationConfig: &awslambda.CfnEventInvokeConfig_DestinationConfigProperty{
-			OnFailure: &awslambda.CfnEventInvokeConfig_OnFailureProperty{Destination: s.missed.QueueArn()},
-		},
-	})
+	awslambda.NewCfnEventInvokeConfig(s.Construct, str("SupervisorInvocations"),
+		&awslambda.CfnEventInvokeConfigProps{
+			FunctionName: f.FunctionName(), Qualifier: str("$LATEST"),
+			MaximumEventAgeInSeconds: num(tickAge), MaximumRetryAttempts: num(tickRetries),
+			DestinationConfig: &awslambda.CfnEventInvokeConfig_DestinationConfigProperty{
+				OnFailure: &awslambda.CfnEventInvokeConfig_OnFailureProperty{
+					Destination: s.missed.QueueArn()},
+			},
+		})
 	if s.props.EventBridgeRule {
 		s.addRule(f)
 	} else {
@@ -79,7 +82,8 @@ func (s *Stepkeeper) addSchedule(f awslambda.Function) {
 	}
 	role := awsiam.NewRole(s.Construct, str("ScheduleRole"), &awsiam.RoleProps{
 		AssumedBy: awsiam.NewServicePrincipal(str("scheduler.amazonaws.com"), &awsiam.ServicePrincipalOpts{
-			Conditions: &map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": awscdk.Stack_Of(s.Construct).Account()}},
+			Conditions: &map[string]any{
+				"StringEquals": map[string]any{"aws:SourceAccount": awscdk.Stack_Of(s.Construct).Account()}},
 		}),
 		Description: str("Stepkeeper: the Supervisor's schedule"),
 		InlinePolicies: &map[string]awsiam.PolicyDocument{
@@ -97,7 +101,8 @@ func (s *Stepkeeper) addSchedule(f awslambda.Function) {
 		FlexibleTimeWindow: &awsscheduler.CfnSchedule_FlexibleTimeWindowProperty{Mode: str("OFF")},
 		Target: &awsscheduler.CfnSchedule_TargetProperty{
 			Arn: f.FunctionArn(), RoleArn: role.RoleArn(), Input: str(`{"from":"schedule"}`),
-			RetryPolicy:      &awsscheduler.CfnSchedule_RetryPolicyProperty{MaximumEventAgeInSeconds: num(tickAge), MaximumRetryAttempts: num(tickRetries)},
+			RetryPolicy: &awsscheduler.CfnSchedule_RetryPolicyProperty{
+				MaximumEventAgeInSeconds: num(tickAge), MaximumRetryAttempts: num(tickRetries)},
 			DeadLetterConfig: &awsscheduler.CfnSchedule_DeadLetterConfigProperty{Arn: s.missed.QueueArn()},
 		},
 	})
@@ -113,9 +118,11 @@ func (s *Stepkeeper) addRule(f awslambda.Function) {
 		Description: str("Stepkeeper: the Supervisor's sweeps"),
 		Schedule:    s.sweepRate(),
 		Enabled:     jsii.Bool(!s.props.Paused),
-		Targets: &[]awsevents.IRuleTarget{awseventstargets.NewLambdaFunction(f, &awseventstargets.LambdaFunctionProps{
-			DeadLetterQueue: s.missed, MaxEventAge: seconds(tickAge * time.Second), RetryAttempts: num(tickRetries),
-			Event: awsevents.RuleTargetInput_FromObject(map[string]string{"from": "rule"}),
-		})},
+		Targets: &[]awsevents.IRuleTarget{awseventstargets.NewLambdaFunction(f,
+			&awseventstargets.LambdaFunctionProps{
+				DeadLetterQueue: s.missed, MaxEventAge: seconds(tickAge * time.Second),
+				RetryAttempts: num(tickRetries),
+				Event:         awsevents.RuleTargetInput_FromObject(map[string]string{"from": "rule"}),
+			})},
 	})
 }

@@ -10,28 +10,32 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
 
-// addTables makes the tables. Definitions stays as long as Orders does, whose tasks pin what is in it: always, unless
-// the removal policy lets all of them go. Of an expired order a tombstone stays in Orders (P26).
+// addTables makes the tables. Definitions stays as long as Orders does, whose tasks pin what is in it:
+// always, unless the removal policy lets all of them go. Of an expired order a tombstone stays in Orders
+// (P26).
 func (s *Stepkeeper) addTables() {
 	there, warm := s.props.Tables, s.props.Tuning.Warm
-	s.orders = s.table(table{id: "Orders", key: dynamo.OrderKey, there: there.Orders, warm: warm.Orders, indexes: &[]*awsdynamodb.GlobalSecondaryIndexPropsV2{{
-		IndexName:      str(dynamo.IndexName),
-		PartitionKey:   key(dynamo.IndexBucket),
-		SortKey:        &awsdynamodb.Attribute{Name: str(dynamo.IndexSort), Type: awsdynamodb.AttributeType_NUMBER},
-		ProjectionType: awsdynamodb.ProjectionType_KEYS_ONLY, // a hint needs no more (rule 11)
-		WarmThroughput: warm.Index.units(),
-	}}, ttl: s.props.TaskTTL > 0})
+	s.orders = s.table(table{id: "Orders", key: dynamo.OrderKey, there: there.Orders, warm: warm.Orders,
+		indexes: &[]*awsdynamodb.GlobalSecondaryIndexPropsV2{{
+			IndexName:    str(dynamo.IndexName),
+			PartitionKey: key(dynamo.IndexBucket),
+			SortKey: &awsdynamodb.Attribute{Name: str(dynamo.IndexSort),
+				Type: awsdynamodb.AttributeType_NUMBER},
+			ProjectionType: awsdynamodb.ProjectionType_KEYS_ONLY, // a hint needs no more (rule 11)
+			WarmThroughput: warm.Index.units(),
+		}}, ttl: s.props.TaskTTL > 0})
 	s.definitions = s.table(table{id: "Definitions", key: dynamo.DefinitionKey, there: there.Definitions})
 	for _, name := range s.agentNames() {
 		if s.assets.ledgers[name] { // P31, P22a
-			s.ledgers[name] = s.table(table{id: "Ledger" + pascal(name), key: dynamo.LedgerKey, there: there.Ledgers[name]})
+			s.ledgers[name] = s.table(table{id: "Ledger" + pascal(name), key: dynamo.LedgerKey,
+				there: there.Ledgers[name]})
 		}
 	}
 	s.warnOfEmptyTables()
 }
 
-// warnOfEmptyTables: a new stack that is given some tables and makes others anew has lost what stood
-// in them; in the stack that they were made by they stay.
+// warnOfEmptyTables warns if only some tables are given. A new stack creates the others empty, so their
+// contents are lost; the stack that created them keeps them.
 func (s *Stepkeeper) warnOfEmptyTables() {
 	there := s.props.Tables
 	if there.Orders == "" {
@@ -47,7 +51,9 @@ func (s *Stepkeeper) warnOfEmptyTables() {
 		}
 	}
 	if len(made) > 0 {
-		s.warn("tables", "Tables does not name %s: right in the stack that has them; in a new stack they begin empty, and tasks under way need them", strings.Join(made, ", "))
+		s.warn("tables",
+			"Tables does not name %s: right in the stack that has them; in a new stack they begin empty, "+
+				"and tasks under way need them", strings.Join(made, ", "))
 	}
 }
 
@@ -56,7 +62,8 @@ func (t Throughput) units() *awsdynamodb.WarmThroughput {
 	if t == (Throughput{}) {
 		return nil
 	}
-	return &awsdynamodb.WarmThroughput{WriteUnitsPerSecond: num(max(t.Writes, leastWarmWrites)), ReadUnitsPerSecond: num(max(t.Reads, leastWarmReads))}
+	return &awsdynamodb.WarmThroughput{WriteUnitsPerSecond: num(max(t.Writes, leastWarmWrites)),
+		ReadUnitsPerSecond: num(max(t.Reads, leastWarmReads))}
 }
 
 func key(name string) *awsdynamodb.Attribute {
@@ -113,6 +120,7 @@ func (s *Stepkeeper) table(t table) awsdynamodb.ITableV2 {
 	// The CDK writes a key only where it knows the Region.
 	props.Encryption = awsdynamodb.TableEncryptionV2_AwsManagedKey()
 	made := awsdynamodb.NewTableV2(s.Construct, str(t.id), props)
-	made.Node().DefaultChild().(awsdynamodb.CfnGlobalTable).AddPropertyOverride(str("Replicas.0.SSESpecification.KMSMasterKeyId"), s.key.KeyArn())
+	made.Node().DefaultChild().(awsdynamodb.CfnGlobalTable).AddPropertyOverride(
+		str("Replicas.0.SSESpecification.KMSMasterKeyId"), s.key.KeyArn())
 	return made
 }

@@ -45,7 +45,8 @@ func TestGolden(t *testing.T) {
 func TestFunctions(t *testing.T) {
 	x := template(t, nil)
 	functions := x.of("AWS::Lambda::Function")
-	same(t, "functions", slices.Sorted(maps.Keys(functions)), "[AgentInventory AgentNotification AgentPayment AgentShipping Scheduler Supervisor]")
+	same(t, "functions", slices.Sorted(maps.Keys(functions)),
+		"[AgentInventory AgentNotification AgentPayment AgentShipping Scheduler Supervisor]")
 	logs := x.of("AWS::Logs::LogGroup")
 	for id, f := range functions {
 		p := f.Properties
@@ -54,10 +55,15 @@ func TestFunctions(t *testing.T) {
 			loop = nil // it is no part of the circle, and Lambda's guard stays on (rule 1)
 		}
 		for what, c := range map[string][2]any{
-			"RecursiveLoop": {p["RecursiveLoop"], loop}, "runtime": {p["Runtime"], "provided.al2023"}, "handler": {p["Handler"], "bootstrap"},
-			"architecture": {at(p, "Architectures", 0), "arm64"}, "log format": {at(p, "LoggingConfig", "LogFormat"), "JSON"},
-			"system log level": {at(p, "LoggingConfig", "SystemLogLevel"), "WARN"}, "log group": {target(at(p, "LoggingConfig", "LogGroup")), id + "Logs"}, "reserved concurrency": {p["ReservedConcurrentExecutions"], nil},
-			"retention": {logs[id+"Logs"].Properties["RetentionInDays"], 30}, "role": {target(p["Role"]), id + "Role"},
+			"RecursiveLoop": {p["RecursiveLoop"], loop}, "runtime": {p["Runtime"], "provided.al2023"},
+			"handler":              {p["Handler"], "bootstrap"},
+			"architecture":         {at(p, "Architectures", 0), "arm64"},
+			"log format":           {at(p, "LoggingConfig", "LogFormat"), "JSON"},
+			"system log level":     {at(p, "LoggingConfig", "SystemLogLevel"), "WARN"},
+			"log group":            {target(at(p, "LoggingConfig", "LogGroup")), id + "Logs"},
+			"reserved concurrency": {p["ReservedConcurrentExecutions"], nil},
+			"retention":            {logs[id+"Logs"].Properties["RetentionInDays"], 30},
+			"role":                 {target(p["Role"]), id + "Role"},
 		} {
 			same(t, id+": "+what, c[0], c[1])
 		}
@@ -68,7 +74,10 @@ func TestFunctions(t *testing.T) {
 func TestMappings(t *testing.T) {
 	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
 		a := p.Agents["payment"]
-		a.Timeout, a.Batch, a.Window, a.MaxConcurrency = 90*time.Second, 7, 3*time.Second, 40
+		a.Timeout = 90 * time.Second
+		a.Batch = 7
+		a.Window = 3 * time.Second
+		a.MaxConcurrency = 40
 		p.Agents["payment"] = a
 	})
 	functions, queues := x.of("AWS::Lambda::Function"), x.of("AWS::SQS::Queue")
@@ -133,11 +142,14 @@ func TestQueues(t *testing.T) {
 
 // Rules 20, 21: who may send.
 func TestSenders(t *testing.T) {
-	x := template(t, func(_ awscdk.Stack, p *infra.Props) { p.Operators = []string{"arn:aws:iam::123456789012:role/ops"} })
+	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
+		p.Operators = []string{"arn:aws:iam::123456789012:role/ops"}
+	})
 	agents := "AgentInventoryRole AgentNotificationRole AgentPaymentRole AgentShippingRole"
 	const ops = " arn:aws:iam::123456789012:role/ops"
 	want := map[string]string{
-		"Intake": "account", "Control": "account", "Replies": agents + ops, "Quarantine": "SchedulerRole " + agents + ops,
+		"Intake": "account", "Control": "account", "Replies": agents + ops,
+		"Quarantine":      "SchedulerRole " + agents + ops,
 		"RequestsPayment": "SchedulerRole" + ops, "RequestsInventory": "SchedulerRole" + ops,
 		"RequestsShipping": "SchedulerRole" + ops, "RequestsNotification": "SchedulerRole" + ops,
 	}
@@ -145,7 +157,8 @@ func TestSenders(t *testing.T) {
 		queue := target(at(p.Properties, "Queues", 0))
 		got := ""
 		for _, s := range list(at(p.Properties, "PolicyDocument", "Statement")) {
-			if at(s, "Effect") != "Deny" || at(s, "Action") != "sqs:SendMessage" || at(s, "Sid") == "OnlyServicesForThisAccount" {
+			if at(s, "Effect") != "Deny" || at(s, "Action") != "sqs:SendMessage" ||
+				at(s, "Sid") == "OnlyServicesForThisAccount" {
 				continue
 			}
 			if at(s, "Condition", "StringNotEquals", "aws:PrincipalAccount") == account {
@@ -168,7 +181,8 @@ func TestSenders(t *testing.T) {
 func TestTopic(t *testing.T) {
 	x := template(t, nil)
 	var secure bool
-	for _, s := range list(at(x.of("AWS::SNS::TopicPolicy")["AlertsPolicy"].Properties, "PolicyDocument", "Statement")) {
+	for _, s := range list(at(x.of("AWS::SNS::TopicPolicy")["AlertsPolicy"].Properties, "PolicyDocument",
+		"Statement")) {
 		switch at(s, "Effect") {
 		case "Deny":
 			secure = secure || at(s, "Condition", "Bool", "aws:SecureTransport") == "false"
@@ -184,13 +198,16 @@ func TestTopic(t *testing.T) {
 func TestTables(t *testing.T) {
 	x := template(t, nil)
 	tables := x.of("AWS::DynamoDB::GlobalTable")
-	same(t, "tables", slices.Sorted(maps.Keys(tables)), "[Definitions LedgerNotification LedgerShipping Orders]") // shipping is plain (P31), notification a point of no return (P22a)
+	// shipping is plain (P31), notification a point of no return (P22a)
+	same(t, "tables", slices.Sorted(maps.Keys(tables)),
+		"[Definitions LedgerNotification LedgerShipping Orders]")
 	for id, r := range tables {
 		p := r.Properties
 		same(t, id+": billing", p["BillingMode"], "PAY_PER_REQUEST")
 		same(t, id+": stays", r.DeletionPolicy, "Retain")
 		same(t, id+": Regions", len(list(p["Replicas"])), 1)
-		same(t, id+": recovery", at(p, "Replicas", 0, "PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled"), true)
+		same(t, id+": recovery", at(p, "Replicas", 0, "PointInTimeRecoverySpecification",
+			"PointInTimeRecoveryEnabled"), true)
 		same(t, id+": protection", at(p, "Replicas", 0, "DeletionProtectionEnabled"), true)
 		same(t, id+": TTL", p["TimeToLiveSpecification"], nil)
 		same(t, id+": stream", p["StreamSpecification"], nil)
@@ -203,7 +220,8 @@ func TestTables(t *testing.T) {
 	index := at(tables["Orders"].Properties, "GlobalSecondaryIndexes", 0)
 	same(t, "index", at(index, "IndexName"), "complete-by")
 	same(t, "projection", at(index, "Projection", "ProjectionType"), "KEYS_ONLY")
-	same(t, "keys", at(index, "KeySchema"), "[map[AttributeName:bucket KeyType:HASH] map[AttributeName:dueAt KeyType:RANGE]]")
+	same(t, "keys", at(index, "KeySchema"),
+		"[map[AttributeName:bucket KeyType:HASH] map[AttributeName:dueAt KeyType:RANGE]]")
 }
 
 // Rule 16.
@@ -211,24 +229,32 @@ func TestSchedule(t *testing.T) {
 	x := template(t, nil)
 	s := x.of("AWS::Scheduler::Schedule")["Schedule"].Properties
 	for what, c := range map[string][2]any{
-		"expression": {s["ScheduleExpression"], "rate(1 minute)"}, "window": {at(s, "FlexibleTimeWindow", "Mode"), "OFF"},
-		"target": {target(at(s, "Target", "Arn")), "Supervisor"}, "dead letters": {target(at(s, "Target", "DeadLetterConfig", "Arn")), "MissedSweeps"},
-		"retries": {at(s, "Target", "RetryPolicy", "MaximumRetryAttempts"), 2}, "age": {at(s, "Target", "RetryPolicy", "MaximumEventAgeInSeconds"), 60},
-		"rules": {len(x.of("AWS::Events::Rule")), 0}, "state": {s["State"], "ENABLED"},
+		"expression":   {s["ScheduleExpression"], "rate(1 minute)"},
+		"window":       {at(s, "FlexibleTimeWindow", "Mode"), "OFF"},
+		"target":       {target(at(s, "Target", "Arn")), "Supervisor"},
+		"dead letters": {target(at(s, "Target", "DeadLetterConfig", "Arn")), "MissedSweeps"},
+		"retries":      {at(s, "Target", "RetryPolicy", "MaximumRetryAttempts"), 2},
+		"age":          {at(s, "Target", "RetryPolicy", "MaximumEventAgeInSeconds"), 60},
+		"rules":        {len(x.of("AWS::Events::Rule")), 0}, "state": {s["State"], "ENABLED"},
 	} {
 		same(t, what, c[0], c[1])
 	}
 	a := x.of("AWS::Lambda::EventInvokeConfig")["SupervisorInvocations"].Properties
 	same(t, "retries of the invocation", a["MaximumRetryAttempts"], 2)
 	same(t, "age of the invocation", a["MaximumEventAgeInSeconds"], 60)
-	same(t, "dead letters of the invocation", target(at(a, "DestinationConfig", "OnFailure", "Destination")), "MissedSweeps")
+	same(t, "dead letters of the invocation", target(at(a, "DestinationConfig", "OnFailure", "Destination")),
+		"MissedSweeps")
 
 	same(t, "interval that is reported", at(variables(x, "Supervisor"), "STEPKEEPER_SWEEP_EVERY"), nil)
 
 	x = template(t, func(_ awscdk.Stack, p *infra.Props) { p.SweepInterval = time.Hour })
-	same(t, "hourly", x.of("AWS::Scheduler::Schedule")["Schedule"].Properties["ScheduleExpression"], "rate(1 hour)")
+	same(t, "hourly", x.of("AWS::Scheduler::Schedule")["Schedule"].Properties["ScheduleExpression"],
+		"rate(1 hour)")
 
-	x = template(t, func(_ awscdk.Stack, p *infra.Props) { p.EventBridgeRule, p.SweepInterval = true, 5*time.Minute })
+	x = template(t, func(_ awscdk.Stack, p *infra.Props) {
+		p.EventBridgeRule, p.SweepInterval = true,
+			5*time.Minute
+	})
 	same(t, "schedules beside a rule", len(x.of("AWS::Scheduler::Schedule")), 0)
 	rule := x.of("AWS::Events::Rule")["Rule"].Properties
 	same(t, "rule", rule["ScheduleExpression"], "rate(5 minutes)")
@@ -238,7 +264,8 @@ func TestSchedule(t *testing.T) {
 		same(t, id, fmt.Sprint(a["Period"], " ", a["EvaluationPeriods"], " ", a["Threshold"]), want)
 	}
 	same(t, "rule's target", target(at(rule, "Targets", 0, "Arn")), "Supervisor")
-	same(t, "interval", at(x.of("AWS::Lambda::Function")["Supervisor"].Properties, "Environment", "Variables", "STEPKEEPER_SWEEP_EVERY"), "5m0s")
+	same(t, "interval", at(x.of("AWS::Lambda::Function")["Supervisor"].Properties, "Environment", "Variables",
+		"STEPKEEPER_SWEEP_EVERY"), "5m0s")
 }
 
 // Rules 6 and 17.
@@ -246,10 +273,12 @@ func TestAlarms(t *testing.T) {
 	x := template(t, nil)
 	alarms := x.of("AWS::CloudWatch::Alarm")
 	var want []string
-	for _, q := range []string{"Intake", "Replies", "Control", "RequestsInventory", "RequestsPayment", "RequestsShipping", "RequestsNotification"} {
+	for _, q := range []string{"Intake", "Replies", "Control", "RequestsInventory", "RequestsPayment",
+		"RequestsShipping", "RequestsNotification"} {
 		want = append(want, q+"DeadAlarm", q+"AgeAlarm")
 	}
-	for _, f := range []string{"Scheduler", "Supervisor", "Inventory", "Payment", "Shipping", "Notification"} {
+	for _, f := range []string{"Scheduler", "Supervisor", "Inventory", "Payment", "Shipping",
+		"Notification"} {
 		want = append(want, f+"ErrorsAlarm", f+"ThrottlesAlarm")
 	}
 	for _, table := range []string{"Orders", "Index", "Definitions", "LedgerNotification", "LedgerShipping"} {
@@ -257,10 +286,13 @@ func TestAlarms(t *testing.T) {
 	}
 	for _, a := range []string{"Inventory", "Payment", "Shipping", "Notification"} {
 		want = append(want, a+"NotCalledAlarm")
-		p := alarms[a+"NotCalledAlarm"].Properties // no step waits for longer than 450 s between two tries (P45)
-		same(t, a+": not called", fmt.Sprint(p["MetricName"], " ", p["Statistic"], " ", p["Period"], " ", p["EvaluationPeriods"], " ", p["Threshold"]), "NotCalled Sum 600 2 1")
+		// no step waits for longer than 450 s between two tries (P45)
+		p := alarms[a+"NotCalledAlarm"].Properties
+		same(t, a+": not called", fmt.Sprint(p["MetricName"], " ", p["Statistic"], " ", p["Period"], " ",
+			p["EvaluationPeriods"], " ", p["Threshold"]), "NotCalled Sum 600 2 1")
 		same(t, a+": agent", at(p, "Dimensions", 0, "Value"), strings.ToLower(a))
-		same(t, a+": deployment", at(p, "Dimensions", 1, "Value"), at(variables(x, "Scheduler"), "STEPKEEPER_STACK"))
+		same(t, a+": deployment", at(p, "Dimensions", 1, "Value"),
+			at(variables(x, "Scheduler"), "STEPKEEPER_STACK"))
 	}
 	want = append(want, "QuarantineAlarm", "MissedSweepsAlarm", "OldestOverdueAlarm", "NoSweepsAlarm")
 	slices.Sort(want)
@@ -289,11 +321,14 @@ func TestAlarms(t *testing.T) {
 			same(t, id+": age that alarms", a["Threshold"], oldest)
 		}
 		same(t, id+": watched", target(at(a, "Dimensions", 0, "Value")), id)
-		same(t, id+": is an end", dead, a["MetricName"] == "ApproximateNumberOfMessagesVisible" && a["Threshold"] == 1.0)
+		same(t, id+": is an end", dead, a["MetricName"] == "ApproximateNumberOfMessagesVisible" &&
+			a["Threshold"] == 1.0)
 	}
 	for id, want := range map[string]string{
-		"NoSweepsAlarm": "Invocations LessThanThreshold 1", "OldestOverdueAlarm": "OldestOverdue GreaterThanOrEqualToThreshold 300",
-		"SchedulerErrorsAlarm": "Errors GreaterThanOrEqualToThreshold 1", "PaymentThrottlesAlarm": "Throttles GreaterThanOrEqualToThreshold 1",
+		"NoSweepsAlarm":         "Invocations LessThanThreshold 1",
+		"OldestOverdueAlarm":    "OldestOverdue GreaterThanOrEqualToThreshold 300",
+		"SchedulerErrorsAlarm":  "Errors GreaterThanOrEqualToThreshold 1",
+		"PaymentThrottlesAlarm": "Throttles GreaterThanOrEqualToThreshold 1",
 	} {
 		p := alarms[id].Properties
 		same(t, id, fmt.Sprint(p["MetricName"], " ", p["ComparisonOperator"], " ", p["Threshold"]), want)
@@ -302,7 +337,9 @@ func TestAlarms(t *testing.T) {
 	same(t, "threshold of dead letters", dead["Threshold"], 1)
 	same(t, "metric of dead letters", dead["MetricName"], "ApproximateNumberOfMessagesVisible")
 	same(t, "queue of dead letters", target(at(dead, "Dimensions", 0, "Value")), "RequestsPaymentDead")
-	for id, table := range map[string]string{"Orders": "Orders", "Index": "Orders", "Definitions": "Definitions", "LedgerNotification": "LedgerNotification", "LedgerShipping": "LedgerShipping"} {
+	for id, table := range map[string]string{"Orders": "Orders", "Index": "Orders",
+		"Definitions": "Definitions", "LedgerNotification": "LedgerNotification",
+		"LedgerShipping": "LedgerShipping"} {
 		a := alarms[id+"ThrottlesAlarm"].Properties
 		var watched []string
 		for _, m := range list(a["Metrics"]) {
@@ -310,7 +347,8 @@ func TestAlarms(t *testing.T) {
 				watched = append(watched, fmt.Sprint(at(metric, "MetricName")))
 				dimensions := list(at(metric, "Dimensions"))
 				same(t, id+": table watched", target(at(dimensions[len(dimensions)-1], "Value")), table)
-				same(t, id+": index watched", len(dimensions) == 2 && at(dimensions[0], "Value") == "complete-by", id == "Index")
+				same(t, id+": index watched", len(dimensions) == 2 &&
+					at(dimensions[0], "Value") == "complete-by", id == "Index")
 			}
 		}
 		slices.Sort(watched)
@@ -318,10 +356,13 @@ func TestAlarms(t *testing.T) {
 		same(t, id+": threshold", fmt.Sprint(a["Threshold"], a["EvaluationPeriods"]), "1 3")
 	}
 	overdue := alarms["OldestOverdueAlarm"].Properties
-	same(t, "dimension", at(overdue, "Dimensions", 0, "Value"), at(x.of("AWS::Lambda::Function")["Supervisor"].Properties, "Environment", "Variables", "STEPKEEPER_STACK"))
+	same(t, "dimension", at(overdue, "Dimensions", 0, "Value"),
+		at(x.of("AWS::Lambda::Function")["Supervisor"].Properties, "Environment", "Variables",
+			"STEPKEEPER_STACK"))
 }
 
-// The dashboard is asked for, and shows each queue, function and table, and the orders in Error of this deployment.
+// The dashboard is asked for, and shows each queue, function and table, and the orders in Error of this
+// deployment.
 func TestDashboard(t *testing.T) {
 	same(t, "dashboards", len(template(t, nil).of("AWS::CloudWatch::Dashboard")), 0)
 	x := template(t, func(_ awscdk.Stack, p *infra.Props) { p.Dashboard = true })
@@ -357,11 +398,16 @@ func TestDashboard(t *testing.T) {
 	}
 	same(t, "lines of each graph", fmt.Sprint(lines), fmt.Sprint(map[string]int{
 		"Orders in Error": 1, "Oldest order in Error, seconds": 1, "Most overdue task, seconds": 1,
-		"Messages sent": 7, "Messages waiting": 7, "Oldest message, seconds": 7, "Dead letters, quarantine": 9,
-		"Duration of an invocation, p95, ms": 6, "Failed invocations": 6, "Throttled invocations": 6, "Throttled requests to tables": 10,
+		"Messages sent": 7, "Messages waiting": 7, "Oldest message, seconds": 7,
+		"Dead letters, quarantine":           9,
+		"Duration of an invocation, p95, ms": 6, "Failed invocations": 6, "Throttled invocations": 6,
+		"Throttled requests to tables": 10,
 	}))
-	same(t, "queues", labels["Messages sent"], "[control intake replies requests-inventory requests-notification requests-payment requests-shipping]")
-	same(t, "functions", labels["Failed invocations"], "[inventory notification payment scheduler shipping supervisor]")
+	same(t, "queues", labels["Messages sent"],
+		"[control intake replies requests-inventory requests-notification "+
+			"requests-payment requests-shipping]")
+	same(t, "functions", labels["Failed invocations"],
+		"[inventory notification payment scheduler shipping supervisor]")
 	for _, want := range []string{`SEARCH('{Stepkeeper,Deployment,Workflow} Deployment=\"Test/Engine\" MetricName=\"OrdersInError\"', 'Maximum')`, `"RequestsPaymentDead"`, `"Scheduler"`, `"complete-by"`} {
 		if !strings.Contains(body.String(), want) {
 			t.Errorf("the dashboard lacks %s: %s", want, body.String())
@@ -374,7 +420,10 @@ func TestAlertTimes(t *testing.T) {
 	x := template(t, nil)
 	same(t, "window", at(variables(x, "Scheduler"), "STEPKEEPER_ALERT_WINDOW"), nil)
 	same(t, "reminder", at(variables(x, "Supervisor"), "STEPKEEPER_ALERT_AGAIN"), nil)
-	x = template(t, func(_ awscdk.Stack, p *infra.Props) { p.Tuning.AlertWindow, p.Tuning.AlertReminder = time.Hour, -1 })
+	x = template(t, func(_ awscdk.Stack, p *infra.Props) {
+		p.Tuning.AlertWindow,
+			p.Tuning.AlertReminder = time.Hour, -1
+	})
 	for _, f := range []string{"Scheduler", "Supervisor"} {
 		same(t, f+": window", at(variables(x, f), "STEPKEEPER_ALERT_WINDOW"), "1h0m0s")
 		same(t, f+": reminder", at(variables(x, f), "STEPKEEPER_ALERT_AGAIN"), "0s")
@@ -385,20 +434,23 @@ func TestAlertTimes(t *testing.T) {
 func TestOutputs(t *testing.T) {
 	x := template(t, nil)
 	for name, want := range map[string]string{
-		"EngineIntakeUrl": "Intake", "EngineControlUrl": "Control", "EngineRepliesUrl": "Replies", "EngineQuarantineUrl": "Quarantine",
+		"EngineIntakeUrl": "Intake", "EngineControlUrl": "Control", "EngineRepliesUrl": "Replies",
+		"EngineQuarantineUrl":      "Quarantine",
 		"EngineRequestsPaymentUrl": "RequestsPayment", "EngineRequestsPaymentDeadUrl": "RequestsPaymentDead",
 		"EngineOrdersTable": "Orders", "EngineDefinitionsTable": "Definitions", "EngineAlertsTopic": "Alerts",
 		"EngineShards": "8", "EngineFinished": "false", "EngineVersion": "1",
 		"EngineAgentPaymentFunction": "AgentPayment", "EngineConcurrency": "36",
 		"EngineSharedConcurrency": "36", "EngineRelease": view.Built().String(),
 		"EngineSchedulerFunction": "Scheduler", "EngineFairQueues": "false", "EnginePaused": "false",
-		"EngineApplicationPolicy": "Application", "EngineOperatorPolicy": "Operator", "EngineSupervisorFunction": "Supervisor",
+		"EngineApplicationPolicy": "Application", "EngineOperatorPolicy": "Operator",
+		"EngineSupervisorFunction": "Supervisor",
 	} {
 		same(t, "output "+name, target(x.Outputs[name].Value), want)
 	}
 	same(t, "logical name", x.Outputs["EngineRequestsPaymentUrl"].Description, "requests-payment")
 	same(t, "agent's name", x.Outputs["EngineAgentPaymentFunction"].Description, "payment")
-	d, problems := source.LoadFile("app/order.yaml", source.Options{KnownAgents: []string{"inventory", "payment", "shipping", "notification"}})
+	d, problems := source.LoadFile("app/order.yaml",
+		source.Options{KnownAgents: []string{"inventory", "payment", "shipping", "notification"}})
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -415,7 +467,8 @@ func TestOutputs(t *testing.T) {
 		values[name] = target(o.Value)
 	}
 	outputs, err := aws.ReadOutputs(values, "")
-	if err != nil || outputs.Intake != "Intake" || outputs.Control != "Control" || outputs.Quarantine != "Quarantine" || outputs.Orders != "Orders" || outputs.Shards != 8 {
+	if err != nil || outputs.Intake != "Intake" || outputs.Control != "Control" ||
+		outputs.Quarantine != "Quarantine" || outputs.Orders != "Orders" || outputs.Shards != 8 {
 		t.Errorf("read as %+v, %v", outputs, err)
 	}
 }
@@ -427,7 +480,8 @@ func TestSideBySide(t *testing.T) {
 	p := shop(first)
 	infra.NewStepkeeper(first, "Engine", p)
 	infra.NewStepkeeper(first, "Another", p)
-	second := awscdk.NewStack(app, str("Second"), &awscdk.StackProps{Env: &awscdk.Environment{Account: str(account), Region: str(region)}})
+	second := awscdk.NewStack(app, str("Second"),
+		&awscdk.StackProps{Env: &awscdk.Environment{Account: str(account), Region: str(region)}})
 	infra.NewStepkeeper(second, "Engine", shop(second))
 	for _, stack := range []awscdk.Stack{first, second} {
 		x := read(t, stack)
@@ -450,8 +504,13 @@ func str(s string) *string { return &s }
 // Props that change much at once.
 func TestVariants(t *testing.T) {
 	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
-		p.CustomerManagedKey, p.X86, p.FinishedOrders, p.TaskTTL, p.RemovalPolicy = true, true, true, 90*24*time.Hour, awscdk.RemovalPolicy_DESTROY
-		p.Replicas, p.Shards, p.Tuning.ReservedSupervisors = []infra.Replica{{Region: "eu-west-1", KeyARN: "arn:aws:kms:eu-west-1:123456789012:key/k"}}, 32, 1
+		p.CustomerManagedKey = true
+		p.X86 = true
+		p.FinishedOrders = true
+		p.TaskTTL = 90 * 24 * time.Hour
+		p.RemovalPolicy = awscdk.RemovalPolicy_DESTROY
+		p.Replicas, p.Shards, p.Tuning.ReservedSupervisors = []infra.Replica{{Region: "eu-west-1",
+			KeyARN: "arn:aws:kms:eu-west-1:123456789012:key/k"}}, 32, 1
 	})
 	for id, q := range x.of("AWS::SQS::Queue") { // rule 22: one option switches all
 		same(t, id+": key", target(q.Properties["KmsMasterKeyId"]), "Key")
@@ -467,7 +526,8 @@ func TestVariants(t *testing.T) {
 		same(t, id+": Regions", len(list(r.Properties["Replicas"])), 2)
 		same(t, id+": protection", at(r.Properties, "Replicas", 0, "DeletionProtectionEnabled"), false)
 	}
-	same(t, "TTL", at(x.of("AWS::DynamoDB::GlobalTable")["Orders"].Properties, "TimeToLiveSpecification", "AttributeName"), "expiresAt")
+	same(t, "TTL", at(x.of("AWS::DynamoDB::GlobalTable")["Orders"].Properties, "TimeToLiveSpecification",
+		"AttributeName"), "expiresAt")
 	var live []string // who sets or removes the time to live of a content
 	for _, s := range allowed(x) {
 		if slices.Contains(s.actions, "dynamodb:UpdateItem") {
@@ -483,5 +543,6 @@ func TestVariants(t *testing.T) {
 	same(t, "shards", at(scheduler, "STEPKEEPER_SHARDS"), 32)
 	same(t, "finished", at(scheduler, "STEPKEEPER_FINISHED"), true)
 	same(t, "TTL reported", at(scheduler, "STEPKEEPER_TASK_TTL"), "2160h0m0s")
-	same(t, "reserved", x.of("AWS::Lambda::Function")["Supervisor"].Properties["ReservedConcurrentExecutions"], 1)
+	same(t, "reserved",
+		x.of("AWS::Lambda::Function")["Supervisor"].Properties["ReservedConcurrentExecutions"], 1)
 }

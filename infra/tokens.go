@@ -6,8 +6,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// addTokenKeys makes the secret with the keys of tokens, where a workflow makes tokens (P39). AWS makes the first key, so that
-// it stands in no template. Only the Scheduler may read it.
+// addTokenKeys makes the secret with the keys of tokens, where a workflow makes tokens (P39). AWS makes the
+// first key, so that it stands in no template. Only the Scheduler may read it.
 func (s *Stepkeeper) addTokenKeys() {
 	if !s.assets.tokens {
 		return
@@ -16,12 +16,16 @@ func (s *Stepkeeper) addTokenKeys() {
 		return
 	}
 	secret := awssecretsmanager.NewSecret(s.Construct, str("TokenKeys"), &awssecretsmanager.SecretProps{
-		Description: str("Stepkeeper: keys of the tokens that answer a step"), EncryptionKey: s.key, RemovalPolicy: s.removal(),
+		Description: str("Stepkeeper: keys of the tokens that answer a step"), EncryptionKey: s.key,
+		RemovalPolicy: s.removal(),
 		GenerateSecretString: &awssecretsmanager.SecretStringGenerator{
-			SecretStringTemplate: str("{}"), GenerateStringKey: str("generated"), PasswordLength: jsii.Number(64), ExcludePunctuation: jsii.Bool(true),
+			SecretStringTemplate: str("{}"), GenerateStringKey: str("generated"),
+			PasswordLength: jsii.Number(64), ExcludePunctuation: jsii.Bool(true),
 		},
 	})
-	Accept(secret, "AwsSolutions-SMG4", "A new key leaves the links valid that were sent with the one before, for 400 days; rotation by schedule would keep two versions only.")
+	Accept(secret, "AwsSolutions-SMG4",
+		"A new key leaves the links valid that were sent with the one before, for 400 days; rotation by "+
+			"schedule would keep two versions only.")
 	s.tokenKeys = secret
 }
 
@@ -37,7 +41,8 @@ func (s *Stepkeeper) tokenKeysAccess() (statements []awsiam.PolicyStatement) {
 	if s.tokenKeys == nil {
 		return nil
 	}
-	statements = append(statements, allow("TokenKeys", []string{"secretsmanager:GetSecretValue"}, secretARN(s.tokenKeys)))
+	statements = append(statements, allow("TokenKeys", []string{"secretsmanager:GetSecretValue"},
+		secretARN(s.tokenKeys)))
 	if k := s.tokenKeys.EncryptionKey(); k != nil && k != s.key {
 		statements = append(statements, allow("TokenKeysKey", []string{"kms:Decrypt"}, k.KeyArn()))
 	}

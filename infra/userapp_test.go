@@ -95,14 +95,20 @@ func userModule(t *testing.T) string {
 	if page == nil {
 		t.Fatal("docs/aws.md shows no app")
 	}
-	requires := strings.Replace(text("go.mod"), "module github.com/stepkeeper/stepkeeper\n", "module example.com/shop\n", 1)
+	requires := strings.Replace(text("go.mod"), "module github.com/stepkeeper/stepkeeper\n",
+		"module example.com/shop\n", 1)
 	dir := t.TempDir()
 	for file, content := range map[string]string{
-		"go.mod": requires + "\nrequire github.com/stepkeeper/stepkeeper v0.0.0\n\nreplace github.com/stepkeeper/stepkeeper => " + root + "\n",
-		"go.sum": text("go.sum"), "main.go": page[1], "other/main.go": otherKinds, "shipping/main.go": shippingAgent,
-		"workflows/order.yaml": text("workflows/order.yaml"), "mine/bootstrap": "a function of the user's own",
+		"go.mod": requires +
+			"\nrequire github.com/stepkeeper/stepkeeper v0.0.0\n\nreplace " +
+			"github.com/stepkeeper/stepkeeper => " + root + "\n",
+		"go.sum": text("go.sum"), "main.go": page[1], "other/main.go": otherKinds,
+		"shipping/main.go":     shippingAgent,
+		"workflows/order.yaml": text("workflows/order.yaml"),
+		"mine/bootstrap":       "a function of the user's own",
 		"agents.yaml": strings.Replace(text("infra/app/agents.yaml"), "    url: https://payment.example\n",
-			"    url: https://payment.example\n    headers: {Authorization: \"Bearer ${env:PAYMENT_TOKEN}\"}\n", 1),
+			"    url: https://payment.example\n    headers: {Authorization: \"Bearer "+
+				"${env:PAYMENT_TOKEN}\"}\n", 1),
 	} {
 		path := filepath.Join(dir, file)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -127,7 +133,8 @@ func TestUsersOwnApp(t *testing.T) {
 			t.Fatalf("go build %s: %v\n%s", pkg, err, text)
 		}
 		app := exec.Command(binary)
-		app.Dir, app.Env = dir, append(append(os.Environ(), "CDK_OUTDIR="+out, "GOFLAGS=", "GOWORK=off"), environment...)
+		app.Dir, app.Env = dir, append(append(os.Environ(), "CDK_OUTDIR="+out, "GOFLAGS=", "GOWORK=off"),
+			environment...)
 		text, err := app.CombinedOutput()
 		return string(text), err
 	}
@@ -154,18 +161,21 @@ func TestUsersOwnApp(t *testing.T) {
 	x = synthesised("./other", "Other")
 	same(t, "functions", len(x.of("AWS::Lambda::Function")), 6)
 	same(t, "mappings", len(x.of("AWS::Lambda::EventSourceMapping")), 7)
-	same(t, "in the VPC", at(x.of("AWS::Lambda::Function")["AgentPayment"].Properties, "VpcConfig", "SubnetIds", 0), "subnet-1")
+	same(t, "in the VPC", at(x.of("AWS::Lambda::Function")["AgentPayment"].Properties, "VpcConfig",
+		"SubnetIds", 0), "subnet-1")
 
 	text, err := run("./other", t.TempDir(), "WRONG=1")
 	if err == nil {
 		t.Error("an app that is wrong was synthesised")
 	}
-	for _, want := range []string{"stepkeeper Engine cannot be deployed:", "SweepInterval is 45s", "there is no agent inventory", `agent "shipping": Folder ./nowhere holds no Go program`} {
+	for _, want := range []string{"stepkeeper Engine cannot be deployed:", "SweepInterval is 45s",
+		"there is no agent inventory", `agent "shipping": Folder ./nowhere holds no Go program`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not reported in\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "goroutine ") || strings.Contains(text, "\n    at ") || strings.Contains(text, "panic:") {
+	if strings.Contains(text, "goroutine ") || strings.Contains(text, "\n    at ") ||
+		strings.Contains(text, "panic:") {
 		t.Errorf("it is reported with a stack trace:\n%s", text)
 	}
 }

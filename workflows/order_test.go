@@ -12,8 +12,10 @@ type m = map[string]any
 // goods is an order; physical ones have to be carried.
 func goods(physical bool) any {
 	return m{
-		"customer": m{"email": "ada@example.com"}, "currency": "EUR", "payment": m{"card": "tok_1"}, "shipTo": m{"country": "DE"},
-		"items": []m{{"sku": "A", "quantity": 2, "unitPrice": 1250, "physical": physical}, {"sku": "E", "quantity": 1, "unitPrice": 99}},
+		"customer": m{"email": "ada@example.com"}, "currency": "EUR", "payment": m{"card": "tok_1"},
+		"shipTo": m{"country": "DE"},
+		"items": []m{{"sku": "A", "quantity": 2, "unitPrice": 1250, "physical": physical},
+			{"sku": "E", "quantity": 1, "unitPrice": 99}},
 	}
 }
 
@@ -45,11 +47,13 @@ func TestOrderOfGoods(t *testing.T) {
 		Amount         int
 		Card, Currency string
 	}
-	if err := charges[0].Into(&charge); err != nil || charge.Amount != 2599 || charge.Card != "tok_1" || charge.Currency != "EUR" {
+	if err := charges[0].Into(&charge); err != nil || charge.Amount != 2599 || charge.Card != "tok_1" ||
+		charge.Currency != "EUR" {
 		t.Errorf("charged %+v, %v; want 2 × 12.50 and 0.99 EUR", charge, err)
 	}
 	var booked struct{ Items []struct{ SKU string } }
-	if err := run.Calls("shipping.book")[0].Into(&booked); err != nil || len(booked.Items) != 1 || booked.Items[0].SKU != "A" {
+	if err := run.Calls("shipping.book")[0].Into(&booked); err != nil || len(booked.Items) != 1 ||
+		booked.Items[0].SKU != "A" {
 		t.Errorf("shipped %+v, %v; want what is physical only", booked, err)
 	}
 }
@@ -77,7 +81,8 @@ func TestCardDeclined(t *testing.T) {
 
 func TestPaymentIsDownForAWhile(t *testing.T) {
 	w := order(t)
-	w.Agent("payment").On("charge").FailTimes(4, workflowtest.Transient("http-503", "down")).Return(m{"chargeId": "c-1"})
+	w.Agent("payment").On("charge").FailTimes(4,
+		workflowtest.Transient("http-503", "down")).Return(m{"chargeId": "c-1"})
 	run := w.Submit(goods(true)).UntilEnd(time.Minute)
 	run.ExpectProcessed()
 	run.ExpectCalls("payment.charge", 5)
@@ -163,7 +168,8 @@ func TestRefusedConfirmationCanBeUndone(t *testing.T) {
 	}
 	run.UntilEnd(time.Minute)
 	run.ExpectCompensated()
-	run.ExpectUndone("send-confirmation", "charge-payment", "reserve-inventory") // the first one without a call
+	// the first one without a call
+	run.ExpectUndone("send-confirmation", "charge-payment", "reserve-inventory")
 	run.ExpectCalls("notification.confirm", 35)
 }
 

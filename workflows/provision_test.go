@@ -27,7 +27,8 @@ func TestProvision(t *testing.T) {
 	run.ExpectPath("create-account", "allocate-database", "configure-dns", "announce")
 	run.ExpectOutput(m{"accountId": "a-1", "host": "db-1.example.com"})
 	var record struct{ Name, Target string }
-	if err := run.Calls("dns.add")[0].Into(&record); err != nil || record.Name != "ada.example.com" || record.Target != "db-1.example.com" {
+	if err := run.Calls("dns.add")[0].Into(&record); err != nil || record.Name != "ada.example.com" ||
+		record.Target != "db-1.example.com" {
 		t.Errorf("DNS record %+v, %v", record, err)
 	}
 }

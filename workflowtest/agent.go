@@ -22,13 +22,14 @@ type Call struct {
 	Run       int // how often the order was started from the beginning, from 0
 	Step      string
 	Operation string          // "payment.charge"
-	Undo      bool            // it reverses the step
-	Attempt   int             // of the step, undos included
+	Undo      bool            // The call reverses the step.
+	Attempt   int             // number of the step's attempts so far, undos included
 	Key       string          // idempotency key, the same for all attempts of a run
-	Input     json.RawMessage // as the workflow made it
+	Input     json.RawMessage // input that the workflow made
 	At        time.Time
-	Resolved  core.Fact    // what the operator stated of the step; "" mostly
-	Outcome   core.Outcome // what the agent answered: done, failed, retry-later; "" where nothing came
+	Resolved  core.Fact // fact that the operator stated about the step; usually ""
+	// outcome that the agent reported: done, failed or retry-later; "" if no reply came
+	Outcome core.Outcome
 }
 
 // Into decodes the input.
@@ -54,8 +55,8 @@ func RetryAfter(wait time.Duration, code, text string) error {
 	return worker.NoEffect(worker.RetryAfter(worker.WithCode(errors.New(text), code), wait))
 }
 
-// NotYet says that the service works and did nothing, since what is asked for cannot be done yet: the step polls, uncounted,
-// for up to its pollFor.
+// NotYet says that the service works and did nothing, since what is asked for cannot be done yet: the step
+// polls, uncounted, for up to its pollFor.
 func NotYet(after time.Duration) error { return worker.NotYet(after) }
 
 // InDoubt is a call that failed in such a way that it is unknown whether it has had its effect.
@@ -78,7 +79,8 @@ func (w *Workflow) Agent(name string) *Agent {
 	w.t.Helper()
 	a := w.agents[name]
 	if a == nil {
-		w.t.Fatalf("the workflow %s has no agent %q; its agents are %s", w.def.Name, name, strings.Join(w.names, ", "))
+		w.t.Fatalf("the workflow %s has no agent %q; its agents are %s", w.def.Name, name,
+			strings.Join(w.names, ", "))
 	}
 	return a
 }
@@ -125,12 +127,17 @@ func (a *Agent) handle(ctx context.Context, d port.Delivery) error {
 	verdict := a.worker.Handle(ctx, d)
 	switch {
 	case a.unknown:
-		return fmt.Errorf("%s.%s was called, by the step %s, and has no script. Script it:\n\tw.Agent(%q).On(%q).Return(…)\nor let operations without one answer \"done\": w.AllowUnscripted()",
+		return fmt.Errorf(
+			"%s.%s was called, by the step %s, and has no script. Script "+
+				"it:\n\tw.Agent(%q).On(%q).Return(…)\nor let operations without one answer \"done\": "+
+				"w.AllowUnscripted()",
 			a.name, r.Name, r.Step, a.name, r.Name)
 	case !verdict.Delete:
 		return fmt.Errorf("%s.%s of step %s was returned to the queue", a.name, r.Name, r.Step)
 	case len(run.calls) == calls:
-		run.note("%s: %s.%s, attempt %d: not called: the ledger of the plain service forbids it, or knows the answer", r.Step, a.name, r.Name, r.Attempt)
+		run.note(
+			"%s: %s.%s, attempt %d: not called: the ledger of the plain service forbids it, or knows the "+
+				"answer", r.Step, a.name, r.Name, r.Attempt)
 	case run.calls[calls].Outcome == "":
 		run.note("%s: %s.%s, attempt %d: no answer", r.Step, a.name, r.Name, r.Attempt)
 	}
@@ -144,7 +151,8 @@ var errNoAnswer = InDoubt("timeout", "the service did not answer within the step
 func (a *Agent) run(_ context.Context, c worker.Call) (any, error) {
 	run := a.w.run(c.OrderID)
 	call := Call{
-		OrderID: c.OrderID, Run: c.Run, Step: c.Step, Operation: a.name + "." + c.Name, Undo: c.Operation == core.UndoOp,
+		OrderID: c.OrderID, Run: c.Run, Step: c.Step, Operation: a.name + "." + c.Name,
+		Undo:    c.Operation == core.UndoOp,
 		Attempt: c.Attempt, Key: c.Key, Input: c.Input, At: a.w.clock.Now(),
 	}
 	if c.Resolved != nil {
@@ -186,7 +194,7 @@ func (o outbox) Send(_ context.Context, messages []port.Message) []error {
 	switch {
 	case o.agent.unknown:
 		return []error{nil}
-	case b == nil: // from the ledger
+	case b == nil: // No behaviour means that the answer comes from the ledger.
 		b = &behaviour{}
 	case b.silent:
 		return []error{nil}

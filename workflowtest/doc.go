@@ -19,8 +19,8 @@
 // takes the same path each time, down to the millisecond. Nothing moves by itself either: after
 // Submit, or a command, call Advance, UntilEnd or UntilStep.
 //
-// Child orders run in the same test. Calls and ExpectCalls of an order count the calls of its children too; all else is of one order
-// alone, and Child finds that of a child:
+// Child orders run in the same test. Calls and ExpectCalls of an order count the calls of its children too;
+// all else is of one order alone, and Child finds that of a child:
 //
 //	run.ExpectCalls("carrier.send", 6)
 //	run.Child("ship", 1).ExpectUndone("send", "pick")

@@ -12,13 +12,15 @@ import (
 // fatal ends the test with what happened.
 func (r *Run) fatal(format string, args ...any) {
 	r.w.t.Helper()
-	r.w.t.Fatalf("order %s "+format+"; what happened:\n%s", append(append([]any{r.id}, args...), r.Timeline())...)
+	r.w.t.Fatalf("order %s "+format+"; what happened:\n%s",
+		append(append([]any{r.id}, args...), r.Timeline())...)
 }
 
 // wrong fails the test with what happened, and lets it go on.
 func (r *Run) wrong(format string, args ...any) {
 	r.w.t.Helper()
-	r.w.t.Errorf("order %s "+format+"; what happened:\n%s", append(append([]any{r.id}, args...), r.Timeline())...)
+	r.w.t.Errorf("order %s "+format+"; what happened:\n%s",
+		append(append([]any{r.id}, args...), r.Timeline())...)
 }
 
 func (r *Run) expect(want State) {
@@ -93,8 +95,8 @@ func (r *Run) ExpectUndone(steps ...string) {
 	}
 }
 
-// ExpectCalls fails the test unless the operation, "payment.charge", was called n times by the order and its child orders. Of one
-// child alone use Child.
+// ExpectCalls fails the test unless the operation, "payment.charge", was called n times by the order and its
+// child orders. Of one child alone use Child.
 func (r *Run) ExpectCalls(operation string, n int) {
 	r.w.t.Helper()
 	calls := r.Calls(operation)

@@ -17,8 +17,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// OpenLink opens the page behind a link that the workflow has sent, as a browser does: it only looks. It answers the
-// page's status and text (P39).
+// OpenLink opens the page behind a link that the workflow has sent, as a browser does: it only looks. It
+// answers the page's status and text (P39).
 func (r *Run) OpenLink(link string) (status int, page string) {
 	r.w.t.Helper()
 	return r.browse(http.MethodGet, link, nil)

@@ -31,7 +31,7 @@ func (w *Workflow) Advance(d time.Duration) {
 	w.until(w.clock.Now().Add(d), func() bool { return false })
 }
 
-// until plays up to that time, or until enough says so; it reports whether enough did.
+// until plays until end, or until enough returns true. It reports whether enough returned true.
 func (w *Workflow) until(end time.Time, enough func() bool) bool {
 	w.t.Helper()
 	for {

@@ -41,7 +41,7 @@ func (w *Workflow) committed(c state.Change) {
 		r.path, r.undone = nil, nil
 		r.note("started again from the beginning, run %d", t.Run)
 	}
-	for _, begun := range []bool{false, true} { // what has ended is the cause of what begins
+	for _, begun := range []bool{false, true} { // Ends come first, because they cause the beginnings.
 		for i := range t.Steps {
 			var was core.Step
 			if s := old.Step(t.Steps[i].Name); s != nil { // which stands elsewhere after a Move
@@ -77,7 +77,8 @@ func (r *Run) stepped(was, now *core.Step) {
 		r.note("%s: %s, attempt %d", now.Name, now.State, now.Attempt)
 	case core.Pending:
 		if now.Attempted() {
-			r.note("%s: waits for another attempt until %s, failures so far: %d", now.Name, r.w.since(now.WakeAt.Std()), now.FailureCount)
+			r.note("%s: waits for another attempt until %s, failures so far: %d", now.Name,
+				r.w.since(now.WakeAt.Std()), now.FailureCount)
 		}
 	case core.Waiting:
 		r.note("%s: waits until %s", now.Name, r.w.since(now.WakeAt.Std()))
@@ -124,7 +125,7 @@ func (r *Run) note(format string, args ...any) {
 	r.story = append(r.story, moment{r.w.clock.Now(), fmt.Sprintf(format, args...)})
 }
 
-// since is a time, counted from the start of the test.
+// since returns a time as the duration since the start of the test.
 func (w *Workflow) since(at time.Time) string {
 	d := at.Sub(Start)
 	if d >= time.Hour {

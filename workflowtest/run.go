@@ -11,15 +11,22 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// What a Run answers; packages view and core document the fields.
+// Results of a Run. Packages view and core document their fields.
 type (
-	State   = core.State
-	Step    = view.Step
-	Task    = view.Task
-	Alert   = core.RaiseAlert
-	Status  = core.Status
+	// State is the state of an order or a step.
+	State = core.State
+	// Step is one step of a Task.
+	Step = view.Step
+	// Task is an order with its steps.
+	Task = view.Task
+	// Alert is an alert to the operator.
+	Alert = core.RaiseAlert
+	// Status is a status message to the sender of the order.
+	Status = core.Status
+	// Verdict is the result of a command.
 	Verdict = core.Verdict
-	Fact    = core.Fact
+	// Fact is what an operator states about a step in doubt.
+	Fact = core.Fact
 )
 
 // States of an order and its steps.
@@ -49,7 +56,7 @@ const (
 type Run struct {
 	w        *Workflow
 	id       string
-	task     *core.Task // as stored last
+	task     *core.Task // task as it was last stored
 	calls    []Call
 	alerts   []Alert
 	statuses []Status
@@ -112,8 +119,9 @@ func (r *Run) Path() []string { return slices.Clone(r.path) }
 // Undone names the steps in the order in which they were undone, in the present run.
 func (r *Run) Undone() []string { return slices.Clone(r.undone) }
 
-// Calls returns the calls that the order and its child orders have made to an operation, "payment.charge", in the order in which
-// they were made; OrderID says whose each is. With "" it returns the calls of all operations. Of one child alone use Child.
+// Calls returns the calls that the order and its child orders have made to an operation, "payment.charge", in
+// the order in which they were made; OrderID says whose each is. With "" it returns the calls of all
+// operations. Of one child alone use Child.
 func (r *Run) Calls(operation string) []Call {
 	var some []Call
 	next := map[*Run]int{}
@@ -168,7 +176,8 @@ func (r *Run) UntilStep(step string, state State, longest time.Duration) *Run {
 		r.w.t.Fatalf("the workflow %s has no step %q", r.w.def.Name, step)
 	}
 	if !r.w.until(r.w.clock.Now().Add(longest), func() bool { return r.task.Step(step).State == state }) {
-		r.fatal("did not come to %s %s within %s; the step is %s", step, state, longest, r.task.Step(step).State)
+		r.fatal("did not come to %s %s within %s; the step is %s", step, state, longest,
+			r.task.Step(step).State)
 	}
 	return r
 }
@@ -198,7 +207,8 @@ func (r *Run) ResubmitWith(step string, input any) Verdict {
 	if err != nil {
 		r.w.t.Fatalf("the input cannot be sent: %v", err)
 	}
-	return r.command(message.Control{Kind: message.Resubmit, Command: r.task.Command, Step: step, Input: data})
+	return r.command(message.Control{Kind: message.Resubmit, Command: r.task.Command, Step: step,
+		Input: data})
 }
 
 // Resolve states what happened to a step in doubt. The order stays in Error; Resubmit or Undo goes on.
@@ -207,14 +217,16 @@ func (r *Run) Resolve(step string, fact Fact) Verdict {
 	return r.command(message.Control{Kind: message.Resolve, Command: r.task.Command, Step: step, Fact: fact})
 }
 
-// ResolveWith is a Resolve of a step that happened, with what it returned: its output, which later steps can read.
+// ResolveWith is a Resolve of a step that happened, with what it returned: its output, which later steps can
+// read.
 func (r *Run) ResolveWith(step string, output any) Verdict {
 	r.w.t.Helper()
 	data, err := json.Marshal(output)
 	if err != nil {
 		r.w.t.Fatalf("the output cannot be sent: %v", err)
 	}
-	return r.command(message.Control{Kind: message.Resolve, Command: r.task.Command, Step: step, Fact: Happened, Output: data})
+	return r.command(message.Control{Kind: message.Resolve, Command: r.task.Command, Step: step,
+		Fact: Happened, Output: data})
 }
 
 // Answer is what a person answers to a step with an approval, in its present round.
@@ -266,7 +278,8 @@ func (r *Run) command(c message.Control) Verdict {
 	r.w.t.Helper()
 	r.w.next++
 	c.Schema, c.OrderID, c.ID = message.Schema, r.id, fmt.Sprintf("command-%d", r.w.next)
-	r.note("command %s %s", c.Kind, joined(c.Step, c.Name, string(c.Fact), string(c.Value)+string(c.Input)+string(c.Output), c.By, c.Reason))
+	r.note("command %s %s", c.Kind, joined(c.Step, c.Name, string(c.Fact),
+		string(c.Value)+string(c.Input)+string(c.Output), c.By, c.Reason))
 	v, err := r.w.scheduler.Command(r.w.t.Context(), c)
 	if err != nil {
 		r.fatal("cannot take the command %s: %v", c.Kind, err)

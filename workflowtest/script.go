@@ -16,10 +16,10 @@ type Operation struct {
 // behaviour is one answer.
 type behaviour struct {
 	do     func(Call) (any, error)
-	times  int // 0: once, or for ever as the last one
+	times  int // number of uses; 0 means one, or no limit for the last behaviour
 	silent bool
-	takes  time.Duration // of the service
-	held   time.Duration // of the reply, on its way
+	takes  time.Duration // time that the service takes
+	held   time.Duration // time that the reply is on its way
 }
 
 // On begins the script of an operation, and forgets an earlier one of it. A name that the workflow
@@ -32,7 +32,8 @@ func (a *Agent) On(operation string) *Operation {
 		found = found || name == operation
 	}
 	if !found {
-		a.w.t.Fatalf("the workflow %s never asks agent %s for %q; its operations are %s", a.w.def.Name, a.name, operation, strings.Join(known, ", "))
+		a.w.t.Fatalf("the workflow %s never asks agent %s for %q; its operations are %s", a.w.def.Name,
+			a.name, operation, strings.Join(known, ", "))
 	}
 	o := &Operation{w: a.w}
 	a.scripts[operation] = o
@@ -69,7 +70,7 @@ func (o *Operation) FailTimes(n int, err error) *Operation {
 // or the agent died. The Supervisor finds the step once its complete-by has passed.
 func (o *Operation) Silent() *Operation { return o.add(behaviour{silent: true}) }
 
-// Func answers what the function answers.
+// Func returns what the function answers.
 func (o *Operation) Func(f func(Call) (output any, err error)) *Operation {
 	return o.add(behaviour{do: f})
 }

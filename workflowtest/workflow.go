@@ -33,15 +33,15 @@ const replyTo = "test"
 // Workflow is a workflow under test, with its own agents, store and clock.
 type Workflow struct {
 	t          testing.TB
-	def        *core.Definition            // that new orders get
-	defs       map[string]*core.Definition // all that orders run, by hash
+	def        *core.Definition            // definition that new orders get
+	defs       map[string]*core.Definition // definitions that orders run, by hash
 	clock      *memory.Clock
 	store      *memory.Store
 	queues     *memory.Queues
 	scheduler  *scheduler.Scheduler
 	supervisor *supervisor.Supervisor
 	agents     map[string]*Agent
-	names      []string // of the agents, sorted: the order in which they are looked after
+	names      []string // sorted names of the agents, which is the order in which they are served
 	runs       map[string]*Run
 	order      []*Run
 	unscripted bool   // operations without a script answer "done"
@@ -69,7 +69,8 @@ func made(t testing.TB, name string, def *core.Definition, problems source.Probl
 	t.Helper()
 	usable(t, name, def, problems)
 	w := &Workflow{
-		t: t, def: def, defs: map[string]*core.Definition{}, clock: memory.NewClock(Start), store: memory.NewStore(1),
+		t: t, def: def, defs: map[string]*core.Definition{}, clock: memory.NewClock(Start),
+		store:  memory.NewStore(1),
 		agents: map[string]*Agent{}, runs: map[string]*Run{},
 	}
 	w.wire()
@@ -146,7 +147,8 @@ func (w *Workflow) uses(def *core.Definition) {
 func (w *Workflow) wire() {
 	w.uses(w.def)
 	slices.Sort(w.names)
-	configs := []memory.QueueConfig{{Name: port.Replies}, {Name: port.Control}, {Name: port.Tasks}, {Name: port.Quarantine}, {Name: replyTo}}
+	configs := []memory.QueueConfig{{Name: port.Replies}, {Name: port.Control}, {Name: port.Tasks},
+		{Name: port.Quarantine}, {Name: replyTo}}
 	for _, name := range w.names {
 		configs = append(configs, memory.QueueConfig{Name: port.Requests(name)})
 	}
@@ -155,7 +157,8 @@ func (w *Workflow) wire() {
 	w.must(err)
 	quiet := slog.New(slog.DiscardHandler)
 	st := state.New(state.Config{
-		Store: w.store, Definitions: memory.NewDefinitions(), Compile: workflow.Decode, Encode: workflow.Encode,
+		Store: w.store, Definitions: memory.NewDefinitions(), Compile: workflow.Decode,
+		Encode: workflow.Encode,
 		Current: func(name string) *core.Definition {
 			if name != w.def.Name {
 				return nil
@@ -165,7 +168,8 @@ func (w *Workflow) wire() {
 		OnCommit: w.committed,
 	})
 	parts := engine.Parts{
-		State: st, Queues: w.queues, Alerts: alerts{w}, Leases: memory.NewLeases(), Clock: w.clock, Name: "scheduler", Logger: quiet,
+		State: st, Queues: w.queues, Alerts: alerts{w}, Leases: memory.NewLeases(), Clock: w.clock,
+		Name: "scheduler", Logger: quiet,
 		Tokens: func(context.Context, bool) (core.Tokens, error) { return token.Fixed(false), nil },
 	}
 	w.scheduler = scheduler.New(scheduler.Config{Parts: parts})
@@ -189,7 +193,7 @@ func (w *Workflow) Now() time.Time { return w.clock.Now() }
 // Option changes a submission.
 type Option func(*message.SubmitOrder)
 
-// WithID sets the order's ID; otherwise they are order-1, order-2 …
+// WithID sets the order's ID. The default IDs are order-1, order-2 and so on.
 func WithID(id string) Option { return func(o *message.SubmitOrder) { o.OrderID = id } }
 
 // WithDeadline sets the time by which the order has to be done.

@@ -61,18 +61,33 @@ func TestScripts(t *testing.T) {
 	}{
 		{"none", func(*workflowtest.Operation) {}, workflowtest.Processed, 1, 0},
 		{"done", func(o *workflowtest.Operation) { o.Return(1) }, workflowtest.Processed, 1, 0},
-		{"slow", func(o *workflowtest.Operation) { o.Return(1).After(900 * time.Millisecond) }, workflowtest.Processed, 1, 900 * time.Millisecond},
-		{"too slow once", func(o *workflowtest.Operation) { o.Return(1).After(5 * time.Second).Return(2) }, workflowtest.Processed, 2, 2 * time.Second},
-		{"late on its way", func(o *workflowtest.Operation) { o.Return(1).ArrivesAfter(2500 * time.Millisecond) }, workflowtest.Processed, 1, 2500 * time.Millisecond},
-		{"fails once", func(o *workflowtest.Operation) { o.FailTimes(1, transient) }, workflowtest.Processed, 2, time.Second},
-		{"fails too often", func(o *workflowtest.Operation) { o.Fail(transient) }, workflowtest.Compensated, 2, 0},
+		{"slow", func(o *workflowtest.Operation) {
+			o.Return(1).After(900 * time.Millisecond)
+		}, workflowtest.Processed, 1, 900 * time.Millisecond},
+		{"too slow once", func(o *workflowtest.Operation) {
+			o.Return(1).After(5 * time.Second).Return(2)
+		}, workflowtest.Processed, 2, 2 * time.Second},
+		{"late on its way", func(o *workflowtest.Operation) {
+			o.Return(1).ArrivesAfter(2500 * time.Millisecond)
+		}, workflowtest.Processed, 1, 2500 * time.Millisecond},
+		{"fails once", func(o *workflowtest.Operation) {
+			o.FailTimes(1, transient)
+		}, workflowtest.Processed, 2, time.Second},
+		{"fails too often", func(o *workflowtest.Operation) { o.Fail(transient) }, workflowtest.Compensated,
+			2, 0},
 		{"asks to wait", func(o *workflowtest.Operation) {
 			o.Fail(workflowtest.RetryAfter(7*time.Second, "busy", "later")).Return(1)
 		}, workflowtest.Processed, 2, 7 * time.Second},
-		{"fails for good", func(o *workflowtest.Operation) { o.Fail(workflowtest.Permanent("no", "never")) }, workflowtest.Compensated, 1, 0},
-		{"in doubt once", func(o *workflowtest.Operation) { o.Fail(workflowtest.InDoubt("reset", "connection lost")).Return(1) }, workflowtest.Processed, 2, time.Second},
-		{"any error", func(o *workflowtest.Operation) { o.Fail(errors.New("ouch")) }, workflowtest.Compensated, 2, 0},
-		{"silent once", func(o *workflowtest.Operation) { o.Silent().Return(1) }, workflowtest.Processed, 2, 0},
+		{"fails for good", func(o *workflowtest.Operation) {
+			o.Fail(workflowtest.Permanent("no", "never"))
+		}, workflowtest.Compensated, 1, 0},
+		{"in doubt once", func(o *workflowtest.Operation) {
+			o.Fail(workflowtest.InDoubt("reset", "connection lost")).Return(1)
+		}, workflowtest.Processed, 2, time.Second},
+		{"any error", func(o *workflowtest.Operation) { o.Fail(errors.New("ouch")) },
+			workflowtest.Compensated, 2, 0},
+		{"silent once", func(o *workflowtest.Operation) { o.Silent().Return(1) }, workflowtest.Processed, 2,
+			0},
 		{"silent", func(o *workflowtest.Operation) { o.Silent() }, workflowtest.Compensated, 2, 0},
 		{"computed", func(o *workflowtest.Operation) {
 			o.Func(func(c workflowtest.Call) (any, error) {
@@ -82,16 +97,19 @@ func TestScripts(t *testing.T) {
 				return c.Key, nil
 			})
 		}, workflowtest.Processed, 2, time.Second},
-		{"an output that is no JSON", func(o *workflowtest.Operation) { o.Return(make(chan int)) }, workflowtest.Compensated, 1, 0},
+		{"an output that is no JSON", func(o *workflowtest.Operation) { o.Return(make(chan int)) },
+			workflowtest.Compensated, 1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := both(t)
 			c.script(w.Agent("right").On("do-b"))
 			run := w.Submit(map[string]int{"x": 1}).UntilEnd(time.Hour)
 			if run.State() != c.state || len(run.Calls("right.do-b")) != c.calls {
-				t.Errorf("%s with %d calls, want %s with %d\n%s", run.State(), len(run.Calls("right.do-b")), c.state, c.calls, run.Timeline())
+				t.Errorf("%s with %d calls, want %s with %d\n%s", run.State(), len(run.Calls("right.do-b")),
+					c.state, c.calls, run.Timeline())
 			}
-			if took := w.Now().Sub(workflowtest.Start); c.took != 0 && (took < c.took || took > c.took+200*time.Millisecond) {
+			if took := w.Now().Sub(workflowtest.Start); c.took != 0 &&
+				(took < c.took || took > c.took+200*time.Millisecond) {
 				t.Errorf("it took %s, want %s\n%s", took, c.took, run.Timeline())
 			}
 			if c.state == workflowtest.Compensated {
@@ -111,7 +129,8 @@ func TestScripts(t *testing.T) {
 // story plays a test with everything that could differ from one time to the next.
 func story(t testing.TB) string {
 	w := both(t)
-	w.Agent("right").On("do-b").FailTimes(1, transient).Silent().Fail(workflowtest.RetryAfter(90*time.Minute, "busy", "later")).Return(1)
+	w.Agent("right").On("do-b").FailTimes(1, transient).Silent().Fail(workflowtest.RetryAfter(90*time.Minute,
+		"busy", "later")).Return(1)
 	w.Agent("left").On("do-a").Return(1).After(300 * time.Millisecond)
 	var runs []*workflowtest.Run
 	for i := range 5 {
@@ -128,7 +147,8 @@ func story(t testing.TB) string {
 	var b strings.Builder
 	for _, r := range append(runs, again, closed, waits) {
 		r.UntilEnd(25 * time.Hour)
-		fmt.Fprintf(&b, "%s\n%s%v %v\n%+v\n%+v\n", r.ID(), r.Timeline(), r.Path(), r.Undone(), r.Calls(""), r.Statuses())
+		fmt.Fprintf(&b, "%s\n%s%v %v\n%+v\n%+v\n", r.ID(), r.Timeline(), r.Path(), r.Undone(), r.Calls(""),
+			r.Statuses())
 	}
 	return b.String()
 }
@@ -168,7 +188,8 @@ func TestCommands(t *testing.T) {
 	run.ExpectProcessed()
 	run.ExpectPath("a", "b")
 	run.ExpectUndone() // of the second run
-	if keys := run.Calls("right.do-b"); keys[0].Key != "x/0/b" || keys[1].Key != "x/1/b" || run.Task().Run != 1 {
+	if keys := run.Calls("right.do-b"); keys[0].Key != "x/0/b" || keys[1].Key != "x/1/b" ||
+		run.Task().Run != 1 {
 		t.Errorf("calls %+v", keys)
 	}
 	if v := run.Cancel(); v.Accepted || v.Reason == "" {
@@ -184,19 +205,26 @@ func TestCommands(t *testing.T) {
 
 // refused is an order whose second step was refused, where its policy is undo or stop.
 func refused(t testing.TB, policy string) *workflowtest.Run {
-	w := workflowtest.NewFromYAML(t, strings.ReplaceAll(pair, "onFailure: undo", "onFailure: "+policy)).AllowUnscripted()
+	w := workflowtest.NewFromYAML(t,
+		strings.ReplaceAll(pair, "onFailure: undo", "onFailure: "+policy)).AllowUnscripted()
 	w.Agent("right").On("do-b").Fail(workflowtest.Permanent("no", "never"))
 	run := w.Submit(1).UntilEnd(time.Hour)
 	w.Advance(time.Minute) // past the time in which the agent may still be at work
 	return run
 }
 
-// A plain service is called once: at another attempt its agent's ledger forbids the call, or answers at once what the first one came to.
+// A plain service is called once: at another attempt its agent's ledger forbids the call, or answers at once
+// what the first one came to.
 func TestPlainServicesAreCalledOnce(t *testing.T) {
 	plain := strings.Replace(pair, "undo: undo-b\n    grade: idempotent", "undo: none\n    grade: plain", 1)
 	for want, script := range map[string]func(*workflowtest.Operation){
-		"+3.000s  b: right.do-b, attempt 2: not called: the ledger of the plain service forbids it": func(o *workflowtest.Operation) { o.Silent() },
-		"+3.000s  b: right answers done": func(o *workflowtest.Operation) { o.Return(1).ArrivesAfter(9 * time.Second) },
+		"+3.000s  b: right.do-b, attempt 2: not called: the ledger of the plain service forbids it": func(
+			o *workflowtest.Operation) {
+			o.Silent()
+		},
+		"+3.000s  b: right answers done": func(o *workflowtest.Operation) {
+			o.Return(1).ArrivesAfter(9 * time.Second)
+		},
 	} {
 		story := judged(t, func(t testing.TB) {
 			w := workflowtest.NewFromYAML(t, plain).AllowUnscripted()
@@ -214,10 +242,12 @@ func TestPlainServicesAreCalledOnce(t *testing.T) {
 func TestOperatorGoesOn(t *testing.T) {
 	run := refused(t, "stop")
 	run.ExpectError("b")
-	if a := run.Alerts(); len(a) != 1 || a[0].Step != "b" || a[0].Code != "no" || run.State() != workflowtest.Error || !run.Ended() {
+	if a := run.Alerts(); len(a) != 1 || a[0].Step != "b" || a[0].Code != "no" ||
+		run.State() != workflowtest.Error || !run.Ended() {
 		t.Errorf("alerts %+v of an order that is %s", a, run.State())
 	}
-	if v := run.Resolve("a", workflowtest.Happened); v.Accepted || !strings.Contains(run.Timeline(), "command resolve refused: "+v.Reason) {
+	if v := run.Resolve("a", workflowtest.Happened); v.Accepted ||
+		!strings.Contains(run.Timeline(), "command resolve refused: "+v.Reason) {
 		t.Errorf("a fact about a step that is done: %+v\n%s", v, run.Timeline())
 	}
 	if v := run.Resolve("b", workflowtest.Happened); !v.Accepted {
@@ -228,7 +258,8 @@ func TestOperatorGoesOn(t *testing.T) {
 	}
 	run.UntilEnd(time.Hour).ExpectProcessed()
 	run.ExpectCalls("right.do-b", 1)
-	if story := run.Timeline(); strings.Count(story, "refused:") != 1 || !strings.Contains(story, "ALERT to the operator: b") {
+	if story := run.Timeline(); strings.Count(story, "refused:") != 1 ||
+		!strings.Contains(story, "ALERT to the operator: b") {
 		t.Error(story)
 	}
 	stated := refused(t, "stop")
@@ -249,12 +280,14 @@ func TestOperatorGoesOn(t *testing.T) {
 
 // Another input for a step (P51): refused while it is in doubt whether it happened, then under the same key.
 func TestOperatorGivesAnotherInput(t *testing.T) {
-	w := workflowtest.NewFromYAML(t, strings.ReplaceAll(pair, "onFailure: undo", "onFailure: stop")).AllowUnscripted()
+	w := workflowtest.NewFromYAML(t,
+		strings.ReplaceAll(pair, "onFailure: undo", "onFailure: stop")).AllowUnscripted()
 	w.Agent("right").On("do-b").Fail(workflowtest.Permanent("no", "never"))
 	run := w.Submit(1).UntilEnd(time.Hour)
 	w.Advance(time.Minute)
 	input := map[string]any{"amount": 12}
-	if v := run.ResubmitWith("b", input); v.Accepted || !strings.Contains(v.Reason, "resolve the step as not-happened first") {
+	if v := run.ResubmitWith("b", input); v.Accepted ||
+		!strings.Contains(v.Reason, "resolve the step as not-happened first") {
 		t.Fatalf("in doubt: %+v", v)
 	}
 	if v := run.Resolve("b", workflowtest.NotHappened); !v.Accepted {
@@ -266,7 +299,8 @@ func TestOperatorGivesAnotherInput(t *testing.T) {
 	}
 	run.UntilEnd(time.Hour).ExpectProcessed()
 	calls := run.Calls("right.do-b")
-	if len(calls) != 2 || calls[0].Key != calls[1].Key || string(calls[1].Input) != `{"amount":12}` || string(calls[0].Input) == string(calls[1].Input) {
+	if len(calls) != 2 || calls[0].Key != calls[1].Key || string(calls[1].Input) != `{"amount":12}` ||
+		string(calls[0].Input) == string(calls[1].Input) {
 		t.Errorf("%+v", calls)
 	}
 	if !strings.Contains(run.Timeline(), `{"amount":12}`) {
@@ -295,7 +329,8 @@ func TestWhyItWasUndone(t *testing.T) {
 		t.Fatal(v.Reason)
 	}
 	run.UntilEnd(time.Hour).ExpectCancelled()
-	if task := run.Task(); task.Error == nil || *task.Error != want || task.UndoneFor != nil || task.Why != "failure" {
+	if task := run.Task(); task.Error == nil || *task.Error != want || task.UndoneFor != nil ||
+		task.Why != "failure" {
 		t.Errorf("it was undone because of %s, %+v, %+v", task.Why, task.Error, task.UndoneFor)
 	}
 }
@@ -322,11 +357,13 @@ func TestReportedAttemptsStay(t *testing.T) {
 	}
 	run.UntilEnd(24 * time.Hour)
 	task := run.Task()
-	if len(task.Attempts) != 16 || task.Earlier == nil || *task.Earlier != (view.Earlier{Failed: runs + 1 - 16}) {
+	if len(task.Attempts) != 16 || task.Earlier == nil ||
+		*task.Earlier != (view.Earlier{Failed: runs + 1 - 16}) {
 		t.Fatalf("%d attempts are listed, and %+v counted before them", len(task.Attempts), task.Earlier)
 	}
 	for i, a := range task.Attempts {
-		want := view.Attempt{Step: "a", Number: 2*(runs+1-16+i) + 1, Operation: "do", Agent: "left", Began: a.Began, Ended: a.Ended, Outcome: "failed", Code: "locked"}
+		want := view.Attempt{Step: "a", Number: 2*(runs+1-16+i) + 1, Operation: "do", Agent: "left",
+			Began: a.Began, Ended: a.Ended, Outcome: "failed", Code: "locked"}
 		if i == 15 {
 			want.Outcome, want.Code = "overdue", "timeout"
 		}
@@ -376,10 +413,12 @@ func judged(t *testing.T, test func(testing.TB)) string {
 func TestOutputsWithLongNumbers(t *testing.T) {
 	text := strings.Replace(pair, "workflow: pair\n", "workflow: pair\noutput: ${ order }\n", 1)
 	for expected, same := range map[string]bool{
-		`[10e399,9007199254740993,1.50]`: true, `[1e400,9007199254740992,1.5]`: false, `[1e401,9007199254740993,1.5]`: false,
+		`[10e399,9007199254740993,1.50]`: true, `[1e400,9007199254740992,1.5]`: false,
+		`[1e401,9007199254740993,1.5]`: false,
 	} {
 		reported := judged(t, func(t testing.TB) {
-			workflowtest.NewFromYAML(t, text).AllowUnscripted().Submit(json.RawMessage(`[1e400,9007199254740993,1.5]`)).
+			workflowtest.NewFromYAML(t,
+				text).AllowUnscripted().Submit(json.RawMessage(`[1e400,9007199254740993,1.5]`)).
 				UntilEnd(time.Hour).ExpectOutput(json.RawMessage(expected))
 		})
 		if (reported == "") != same {
@@ -410,7 +449,10 @@ func TestFailuresSayWhatWasExpected(t *testing.T) {
 			w.Agent("left").On("do-a").Silent()
 			w.Submit(1).UntilEnd(time.Second)
 		}},
-		{"no such state", func(t testing.TB) { both(t).Submit(1).UntilStep("b", workflowtest.Failed, time.Minute) }},
+		{"no such state", func(t testing.TB) {
+			both(t).Submit(1).UntilStep("b", workflowtest.Failed,
+				time.Minute)
+		}},
 		{"modifier first", func(t testing.TB) { both(t).Agent("left").On("do-a").After(1) }},
 		{"no order", func(t testing.TB) { both(t).Submit(nil) }},
 		{"processed", func(t testing.TB) { ended(t).ExpectCompensated() }},
@@ -423,7 +465,10 @@ func TestFailuresSayWhatWasExpected(t *testing.T) {
 		{"output of another form", func(t testing.TB) { ended(t).Output(new(chan int)) }},
 		{"no times", func(t testing.TB) { both(t).Agent("left").On("do-a").FailTimes(0, transient) }},
 		{"late before an answer", func(t testing.TB) { both(t).Agent("left").On("do-a").ArrivesAfter(1) }},
-		{"no such step", func(t testing.TB) { both(t).Submit(1).UntilStep("c", workflowtest.Failed, time.Minute) }},
+		{"no such step", func(t testing.TB) {
+			both(t).Submit(1).UntilStep("c", workflowtest.Failed,
+				time.Minute)
+		}},
 		{"path", func(t testing.TB) { ended(t).ExpectPath("b", "a") }},
 		{"undone", func(t testing.TB) { ended(t).ExpectUndone("a") }},
 		{"calls", func(t testing.TB) { ended(t).ExpectCalls("left.do-a", 2) }},
@@ -431,19 +476,24 @@ func TestFailuresSayWhatWasExpected(t *testing.T) {
 		{"no child", func(t testing.TB) { ended(t).Child("a", 0) }},
 		{"not closed", func(t testing.TB) { ended(t).ExpectClosed() }},
 		{"an order that is no JSON", func(t testing.TB) { both(t).Submit(make(chan int)) }},
-		{"an input that is no JSON", func(t testing.TB) { refused(t, "stop").ResubmitWith("b", make(chan int)) }},
+		{"an input that is no JSON",
+			func(t testing.TB) { refused(t, "stop").ResubmitWith("b", make(chan int)) }},
 		{"an answer that is no JSON", func(t testing.TB) { ended(t).Answer("a", "ann", make(chan int)) }},
 		{"expects what is no JSON", func(t testing.TB) { ended(t).ExpectOutput(make(chan int)) }},
 		{"no link", func(t testing.TB) { ended(t).OpenLink(":") }},
-		{"another workflow", func(t testing.TB) { both(t).DeployYAML(strings.Replace(pair, "workflow: pair", "workflow: other", 1)) }},
-		{"an agent more", func(t testing.TB) { both(t).DeployYAML(strings.ReplaceAll(pair, "right", "middle")) }},
+		{"another workflow", func(t testing.TB) {
+			both(t).DeployYAML(strings.Replace(pair, "workflow: pair", "workflow: other", 1))
+		}},
+		{"an agent more",
+			func(t testing.TB) { both(t).DeployYAML(strings.ReplaceAll(pair, "right", "middle")) }},
 	} {
 		fmt.Fprintf(&reported, "== %s\n%s\n", c.name, judged(t, c.test))
 	}
 	golden.Assert(t, reported.String(), "failures.txt")
 }
 
-// The calls of an order are those of its children too, in the order in which they were made, and a failure says whose they are.
+// The calls of an order are those of its children too, in the order in which they were made, and a failure
+// says whose they are.
 func TestCallsOfChildOrders(t *testing.T) {
 	const text = `{"items":[{"sku":"cup"},{"sku":"pot"}],"card":"c"}`
 	submitted := func(t testing.TB) *workflowtest.Run {
@@ -460,11 +510,13 @@ func TestCallsOfChildOrders(t *testing.T) {
 	for _, c := range run.Calls("") {
 		made = append(made, strings.TrimPrefix(c.OrderID, run.ID())+" "+c.Operation)
 	}
-	if want := []string{" payment.charge", "~ship~0 stock.pick", "~ship~0 carrier.send", "~ship~1 stock.pick", "~ship~1 carrier.send"}; !slices.Equal(made, want) {
+	if want := []string{" payment.charge", "~ship~0 stock.pick", "~ship~0 carrier.send", "~ship~1 stock.pick",
+		"~ship~1 carrier.send"}; !slices.Equal(made, want) {
 		t.Errorf("made %q, want %q", made, want)
 	}
 	got := judged(t, func(t testing.TB) { submitted(t).ExpectCalls("carrier.send", 1) })
-	if want := "called carrier.send 2 times, 1 by " + run.ID() + "~ship~0, 1 by " + run.ID() + "~ship~1, expected 1; "; !strings.Contains(got, want) {
+	if want := "called carrier.send 2 times, 1 by " + run.ID() + "~ship~0, 1 by " + run.ID() +
+		"~ship~1, expected 1; "; !strings.Contains(got, want) {
 		t.Errorf("it says %q, want %q", got, want)
 	}
 }
@@ -490,11 +542,13 @@ func TestShippedWorkflowsLoad(t *testing.T) {
 func TestMoveToAFixedWorkflow(t *testing.T) {
 	stops := strings.ReplaceAll(pair, "onFailure: undo", "onFailure: stop")
 	fixed := strings.Replace(stops, "after: [a]\n", "after: [a]\n    input: {n: \"${ order.n }\"}\n", 1)
-	w := workflowtest.NewFromYAML(t, strings.Replace(fixed, "order.n }", "order.missing.n }", 1)).AllowUnscripted()
+	w := workflowtest.NewFromYAML(t, strings.Replace(fixed, "order.n }", "order.missing.n }",
+		1)).AllowUnscripted()
 	run := w.Submit(map[string]int{"n": 7}).UntilEnd(time.Hour)
 	run.ExpectError("b")
 	w.DeployYAML(strings.Replace(fixed, "operation: do-a", "operation: do-other", 1))
-	if v := run.Move(); v.Accepted || !strings.Contains(v.Reason, "step a: its operation was do-a and is do-other") {
+	if v := run.Move(); v.Accepted ||
+		!strings.Contains(v.Reason, "step a: its operation was do-a and is do-other") {
 		t.Errorf("what was done is another thing there: %+v", v)
 	}
 	file := filepath.Join(t.TempDir(), "pair.yaml")
@@ -526,11 +580,13 @@ func TestMoveToAFixedWorkflow(t *testing.T) {
 // P50: an order that a rule refuses is undone with the rule's code; one that it does not refuse passes it.
 func TestARuleFailsTheOrder(t *testing.T) {
 	w := workflowtest.NewFromYAML(t, strings.Replace(pair, "    after: [a]\n", "    after: [large]\n", 1)+
-		"  large: {fail: {code: too-large, message: Large orders need an offer.}, when: order.total > 10, after: [a]}\n").AllowUnscripted()
+		"  large: {fail: {code: too-large, message: Large orders need an offer.}, when: order.total > 10, "+
+		"after: [a]}\n").AllowUnscripted()
 	large := w.Submit(map[string]any{"total": 11}).UntilEnd(time.Minute)
 	large.ExpectCompensated()
 	large.ExpectCalls("right.do-b", 0)
-	if e := large.Step("large").Error; e == nil || e.Code != "too-large" || e.Message != "Large orders need an offer." {
+	if e := large.Step("large").Error; e == nil || e.Code != "too-large" ||
+		e.Message != "Large orders need an offer." {
 		t.Errorf("the rule left %+v", e)
 	}
 	small := w.Submit(map[string]any{"total": 10}).UntilEnd(time.Minute)
@@ -549,7 +605,8 @@ steps:
 	w := workflowtest.NewFromYAML(t, reminding)
 	run := w.Submit(map[string]any{"dueAt": workflowtest.Start.Add(10 * 24 * time.Hour).Format(time.RFC3339)})
 	w.Advance(7*24*time.Hour - time.Second)
-	if s := run.Step("before"); s.State != workflowtest.Waiting || !s.WakeAt.Std().Equal(workflowtest.Start.Add(7*24*time.Hour)) {
+	if s := run.Step("before"); s.State != workflowtest.Waiting ||
+		!s.WakeAt.Std().Equal(workflowtest.Start.Add(7*24*time.Hour)) {
 		t.Errorf("it is %s, until %s", s.State, s.WakeAt)
 	}
 	run.UntilEnd(5 * time.Minute)
@@ -565,7 +622,9 @@ steps:
 
 // A step with several agents goes on at another one, and the task says which was asked (P44).
 func TestSeveralAgents(t *testing.T) {
-	w := workflowtest.NewFromYAML(t, strings.NewReplacer("agent: left", "agents: [left, left-too]", "agents:\n", "agents:\n  left-too: {queueAllowance: 1s, clockSkew: 100ms}\n").Replace(pair)).AllowUnscripted()
+	w := workflowtest.NewFromYAML(t, strings.NewReplacer("agent: left", "agents: [left, left-too]",
+		"agents:\n", "agents:\n  left-too: {queueAllowance: 1s, clockSkew: 100ms}\n").Replace(
+		pair)).AllowUnscripted()
 	w.Agent("left").On("do-a").Fail(transient)
 	w.Agent("left-too").On("do-a").Return(7)
 	r := w.Submit(map[string]any{}).UntilEnd(time.Minute)
@@ -581,14 +640,17 @@ func TestSeveralAgents(t *testing.T) {
 
 // Why a person answers as they do stands in the history, beside the answer.
 func TestAnswerWithAReason(t *testing.T) {
-	w := workflowtest.NewFromYAML(t, "workflow: ask\nsteps:\n  agree: {approval: {question: Go?, answers: ['yes', 'no'], timeout: 1h, onTimeout: undo}}\n")
+	w := workflowtest.NewFromYAML(t,
+		"workflow: ask\nsteps:\n  agree: {approval: {question: Go?, answers: ['yes', 'no'], timeout: 1h, "+
+			"onTimeout: undo}}\n")
 	run := w.Submit(1)
 	w.Advance(time.Minute)
 	if v := run.AnswerWith("agree", "ann", "yes", "the customer called"); !v.Accepted {
 		t.Fatal(v.Reason)
 	}
 	run.UntilEnd(time.Hour).ExpectProcessed()
-	if story := run.Timeline(); !strings.Contains(story, `command answer agree, "yes", ann, the customer called`) {
+	if story := run.Timeline(); !strings.Contains(story,
+		`command answer agree, "yes", ann, the customer called`) {
 		t.Error(story)
 	}
 }

@@ -28,10 +28,12 @@ func (q *choosy) Send(_ context.Context, messages []port.Message) []error {
 		body := string(m.Body)
 		switch {
 		case strings.Contains(body, "refuse-me"):
-			errs[i] = fmt.Errorf("queue: %w", &smithy.GenericAPIError{Code: "InvalidMessageContents", Message: "no", Fault: smithy.FaultClient})
+			errs[i] = fmt.Errorf("queue: %w", &smithy.GenericAPIError{Code: "InvalidMessageContents",
+				Message: "no", Fault: smithy.FaultClient})
 		case strings.Contains(body, "throttle-me") && !q.busy:
 			q.busy = true
-			errs[i] = fmt.Errorf("queue: %w: %w", port.ErrUnavailable, &smithy.GenericAPIError{Code: "RequestThrottled", Fault: smithy.FaultServer})
+			errs[i] = fmt.Errorf("queue: %w: %w", port.ErrUnavailable,
+				&smithy.GenericAPIError{Code: "RequestThrottled", Fault: smithy.FaultServer})
 		default:
 			q.taken = append(q.taken, body)
 		}
@@ -43,8 +45,11 @@ func (q *choosy) Send(_ context.Context, messages []port.Message) []error {
 func TestAnswersBehindABadLine(t *testing.T) {
 	q := &choosy{}
 	c := aws.Over(aws.Parts{Queues: queues{q}})
-	lines := []string{"nonsense", submission("a"), `{"schema":1}`, submission("refuse-me"), submission("b"), "[]", submission("throttle-me"), submission("c")}
-	want := []string{"1:  not-json", "2: a accepted", "3:  missing-field", "4: refuse-me InvalidMessageContents", "5: b accepted", "6:  not-json", "7: throttle-me accepted", "8: c accepted"}
+	lines := []string{"nonsense", submission("a"), `{"schema":1}`, submission("refuse-me"), submission("b"),
+		"[]", submission("throttle-me"), submission("c")}
+	want := []string{"1:  not-json", "2: a accepted", "3:  missing-field",
+		"4: refuse-me InvalidMessageContents", "5: b accepted", "6:  not-json", "7: throttle-me accepted",
+		"8: c accepted"}
 	var got []string
 	err := c.SubmitMany(t.Context(), strings.NewReader(strings.Join(lines, "\n")), func(r client.Result) {
 		what := "?"

@@ -20,28 +20,30 @@ func deadQueue(name string) string {
 }
 
 // DeadQueues lists those of the outputs.
-func (t *transport) DeadQueues(context.Context) ([]string, error) {
+func (t *Transport) DeadQueues(context.Context) ([]string, error) {
 	return slices.Collect(maps.Keys(t.Outputs.Dead)), nil
 }
 
 // DeadQueue finds one by the name of the queue whose dead letters it keeps.
-func (t *transport) DeadQueue(name string) (port.Queue, error) {
+func (t *Transport) DeadQueue(name string) (port.Queue, error) {
 	return t.Queues.Queue(deadQueue(name))
 }
 
-// Redrivable: of an order the workflow has to be deployed. One that only newer code can read may be.
-func (t *transport) Redrivable(_ context.Context, queue string, body []byte) error {
+// Redrivable returns an error if the workflow of an order is not deployed. It permits messages that only
+// newer code can read.
+func (t *Transport) Redrivable(_ context.Context, queue string, body []byte) error {
 	if queue != port.Intake && queue != port.High(port.Intake) {
 		return nil
 	}
-	if o, err := message.DecodeSubmit(body); err == nil && t.Outputs.Workflows[idOf(o.Workflow)] == "" {
+	if o, err := message.DecodeSubmit(body); err == nil && t.Outputs.Hash(o.Workflow) == "" {
 		return fmt.Errorf("the workflow %s is not deployed in this stack", o.Workflow)
 	}
 	return nil
 }
 
-// Resend sends the message: the queues of replies and requests take it from those among the stack's Operators only.
-func (t *transport) Resend(ctx context.Context, queue string, m port.Message) error {
+// Resend sends the message: the queues of replies and requests take it from those among the stack's Operators
+// only.
+func (t *Transport) Resend(ctx context.Context, queue string, m port.Message) error {
 	if !t.Outputs.FairQueues {
 		m.Group = ""
 	}
@@ -49,13 +51,14 @@ func (t *transport) Resend(ctx context.Context, queue string, m port.Message) er
 	if err == nil {
 		err = q.Send(ctx, []port.Message{m})[0]
 	}
-	return failed(ctx, use{"sqs:SendMessage", "queue " + queue + " (and to be among Operators of the stack)", t.Outputs.Operator}, err)
+	return Failed(ctx, Use{"sqs:SendMessage", "queue " + queue + " (and to be among Operators of the stack)",
+		t.Outputs.Operator}, err)
 }
 
 // QueueError names the permission that is missing, and the policy that has it.
-func (t *transport) QueueError(ctx context.Context, action, queue string, err error) error {
+func (t *Transport) QueueError(ctx context.Context, action, queue string, err error) error {
 	if queue != port.Quarantine && queue != client.MissedSweeps {
 		queue = "the dead letters of " + queue
 	}
-	return failed(ctx, use{"sqs:" + action, queue, t.Outputs.Operator}, err)
+	return Failed(ctx, Use{"sqs:" + action, queue, t.Outputs.Operator}, err)
 }

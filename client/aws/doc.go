@@ -6,16 +6,16 @@
 //	receipt, err := c.Submit(ctx, client.Order{ID: "order-1001", Workflow: "order", Content: content})
 //	task, err := c.Wait(ctx, "order-1001")
 //
-// Nothing stands between the caller and AWS but the caller's own permissions, so what calls do is
-// what those allow (rule 21). Orders, cancels, and answers that have a token are messages to the intake
-// queue, the operator's commands to the control queue (sqs:SendMessage); tasks, orders and definitions are
-// read from their tables (dynamodb:GetItem,
-// strongly consistent for tasks); listings ask the index (dynamodb:Query); Open asks for the stack's
-// outputs (cloudformation:DescribeStacks). Whether something takes from a queue is seen in its event
-// source mapping (lambda:GetEventSourceMapping) and its attributes (sqs:GetQueueAttributes), and statistics
-// are metrics (cloudwatch:GetMetricData). The policies of the outputs ApplicationPolicy and OperatorPolicy allow
-// these; the first one sends to the intake queue only, does not list, and looks at neither queues nor
-// metrics.
+// Nothing stands between the caller and AWS but the caller's own permissions, so what calls do is what those
+// allow (rule 21). Orders, cancels, and answers that have a token are messages to the intake queue, the
+// operator's commands to the control queue (sqs:SendMessage); tasks, orders and definitions are read from
+// their tables (dynamodb:GetItem, strongly consistent for tasks); listings ask the index (dynamodb:Query);
+// Open asks for the stack's outputs (cloudformation:DescribeStacks). The policies of the outputs
+// ApplicationPolicy and OperatorPolicy allow these; the first one sends to the intake queue only, and does
+// not list.
+//
+// Whether the deployment works, and its statistics, are calls of package operate's client. They need the SDKs
+// of Lambda, IAM, CloudWatch and STS, which this package does not import.
 //
 // What differs from a server:
 //

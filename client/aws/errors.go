@@ -32,7 +32,8 @@ const (
 const busyRetry = 300 * time.Millisecond
 
 func refusal(status int, code, format string, args ...any) *client.Error {
-	return &client.Error{Status: status, Code: code, Title: http.StatusText(status), Detail: fmt.Sprintf(format, args...)}
+	return &client.Error{Status: status, Code: code, Title: http.StatusText(status),
+		Detail: fmt.Sprintf(format, args...)}
 }
 
 // unreadable is what the strict reading of a submission answers.
@@ -52,17 +53,24 @@ func unreadable(err error) *client.Error {
 
 // The words of the services for the same things.
 var (
-	denied      = []string{"AccessDenied", "AccessDeniedException", "AccessDeniedFault", "AWS.SimpleQueueService.AccessDenied", "KmsAccessDenied", "KMS.AccessDeniedException"}
-	credentials = []string{"ExpiredToken", "ExpiredTokenException", "RequestExpired", "InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "InvalidSignatureException", "MissingAuthenticationToken", "MissingAuthenticationTokenException", "AuthFailure", "InvalidAccessKeyId"}
-	throttled   = []string{"Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled", "RequestThrottledException", "TooManyRequestsException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "KmsThrottled", "OverLimit", "LimitExceededException"}
-	gone        = []string{"ResourceNotFoundException", "QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue"}
+	denied = []string{"AccessDenied", "AccessDeniedException", "AccessDeniedFault",
+		"AWS.SimpleQueueService.AccessDenied", "KmsAccessDenied", "KMS.AccessDeniedException"}
+	credentials = []string{"ExpiredToken", "ExpiredTokenException", "RequestExpired", "InvalidClientTokenId",
+		"UnrecognizedClientException", "SignatureDoesNotMatch", "InvalidSignatureException",
+		"MissingAuthenticationToken", "MissingAuthenticationTokenException", "AuthFailure",
+		"InvalidAccessKeyId"}
+	throttled = []string{"Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled",
+		"RequestThrottledException", "TooManyRequestsException", "ProvisionedThroughputExceededException",
+		"RequestLimitExceeded", "KmsThrottled", "OverLimit", "LimitExceededException"}
+	gone = []string{"ResourceNotFoundException", "QueueDoesNotExist",
+		"AWS.SimpleQueueService.NonExistentQueue"}
 )
 
-// use is what a call needs: the action, what it acts on, and the policy that allows it.
-type use struct{ action, on, policy string }
+// Use is what a call needs: the action, what it acts on, and the policy that allows it.
+type Use struct{ Action, On, Policy string }
 
-// failed gives an error of AWS the client's meaning.
-func failed(ctx context.Context, u use, err error) error {
+// Failed gives an error of AWS the client's meaning.
+func Failed(ctx context.Context, u Use, err error) error {
 	var api smithy.APIError
 	switch {
 	case err == nil:
@@ -70,7 +78,8 @@ func failed(ctx context.Context, u use, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, port.ErrTooLarge):
-		return refusal(http.StatusRequestEntityTooLarge, message.CodeTooLarge, "%v; store large data elsewhere and send a reference", err)
+		return refusal(http.StatusRequestEntityTooLarge, message.CodeTooLarge,
+			"%v; store large data elsewhere and send a reference", err)
 	case !errors.As(err, &api):
 		if errors.Is(err, port.ErrUnavailable) {
 			return disconnected("", err)
@@ -80,25 +89,31 @@ func failed(ctx context.Context, u use, err error) error {
 	code := api.ErrorCode()
 	switch {
 	case slices.Contains(denied, code):
-		e := refusal(http.StatusForbidden, codeForbidden, "the permission %s on %s is missing (%s)", u.action, u.on, api.ErrorMessage())
-		if u.policy != "" {
-			e.Detail += "; attach the policy " + u.policy + " to your role"
+		e := refusal(http.StatusForbidden, codeForbidden, "the permission %s on %s is missing (%s)", u.Action,
+			u.On, api.ErrorMessage())
+		if u.Policy != "" {
+			e.Detail += "; attach the policy " + u.Policy + " to your role"
 		}
 		return e
 	case slices.Contains(credentials, code):
-		return refusal(http.StatusForbidden, codeCredentials, "AWS does not take the credentials (%s: %s); log in again", code, api.ErrorMessage())
+		return refusal(http.StatusForbidden, codeCredentials,
+			"AWS does not take the credentials (%s: %s); log in again", code, api.ErrorMessage())
 	case slices.Contains(throttled, code):
-		e := refusal(http.StatusTooManyRequests, "busy", "%s on %s is throttled; try again later", u.action, u.on)
+		e := refusal(http.StatusTooManyRequests, "busy", "%s on %s is throttled; try again later", u.Action,
+			u.On)
 		e.RetryAfter = busyRetry
 		return e
 	case slices.Contains(gone, code):
-		return refusal(http.StatusBadGateway, codeGone, "%s is not there any more (%s); is the stack being deployed anew?", u.on, code)
-	case api.ErrorFault() == smithy.FaultServer || errors.Is(err, port.ErrUnavailable) || statusOf(err) >= http.StatusInternalServerError:
-		e := refusal(http.StatusServiceUnavailable, "unavailable", "%s on %s failed (%s); it is tried again", u.action, u.on, code)
+		return refusal(http.StatusBadGateway, codeGone,
+			"%s is not there any more (%s); is the stack being deployed anew?", u.On, code)
+	case api.ErrorFault() == smithy.FaultServer || errors.Is(err, port.ErrUnavailable) ||
+		statusOf(err) >= http.StatusInternalServerError:
+		e := refusal(http.StatusServiceUnavailable, "unavailable", "%s on %s failed (%s); it is tried again",
+			u.Action, u.On, code)
 		e.RetryAfter = busyRetry
 		return e
 	}
-	return refusal(http.StatusBadRequest, code, "%s on %s: %s", u.action, u.on, api.ErrorMessage())
+	return refusal(http.StatusBadRequest, code, "%s on %s: %s", u.Action, u.On, api.ErrorMessage())
 }
 
 // disconnected keeps the text of an error only: the time limit of one call is not the end of the
@@ -120,11 +135,12 @@ func statusOf(err error) int {
 // unseen is what is wrong with asking for a stack.
 func unseen(ctx context.Context, name, region string, err error) error {
 	var api smithy.APIError
-	if errors.As(err, &api) && api.ErrorCode() == "ValidationError" && strings.Contains(api.ErrorMessage(), "does not exist") {
+	if errors.As(err, &api) && api.ErrorCode() == "ValidationError" &&
+		strings.Contains(api.ErrorMessage(), "does not exist") {
 		return fmt.Errorf("%w: %s in %s, in the account of these credentials", ErrNoStack, name, region)
 	}
 	if !errors.As(err, &api) && ctx.Err() == nil {
 		return disconnected(fmt.Sprintf("asking for stack %s in %s: ", name, region), err)
 	}
-	return failed(ctx, use{action: "cloudformation:DescribeStacks", on: "stack " + name}, err)
+	return Failed(ctx, Use{Action: "cloudformation:DescribeStacks", On: "stack " + name}, err)
 }

@@ -20,7 +20,7 @@ const (
 // pauses between looks at a task: growing, and never in step with those of others.
 type pauses struct{ first, next time.Duration }
 
-func (t *transport) pauses() *pauses { return &pauses{t.Poll, t.Poll} }
+func (t *Transport) pauses() *pauses { return &pauses{t.Poll, t.Poll} }
 
 // reset begins anew: something has changed, so more may change soon.
 func (p *pauses) reset() { p.next = p.first }
@@ -33,7 +33,7 @@ func (p *pauses) wait(ctx context.Context, left time.Duration) error {
 }
 
 // Follow looks at the task again and again.
-func (t *transport) Follow(ctx context.Context, id string, after int64) iter.Seq2[*client.Task, error] {
+func (t *Transport) Follow(ctx context.Context, id string, after int64) iter.Seq2[*client.Task, error] {
 	return func(yield func(*client.Task, error) bool) {
 		for p := t.pauses(); ; {
 			task, err := t.present(ctx, id)
@@ -41,7 +41,8 @@ func (t *transport) Follow(ctx context.Context, id string, after int64) iter.Seq
 				after = task.Version
 				p.reset()
 				var shown *client.Task
-				if shown, err = t.show(ctx, task, false); err == nil && (!yield(shown, nil) || view.Ended(task)) {
+				if shown, err = t.show(ctx, task, false); err == nil &&
+					(!yield(shown, nil) || view.Ended(task)) {
 					return
 				}
 			}

@@ -8,10 +8,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
-	"github.com/aws/aws-sdk-go-v2/service/iam"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
@@ -37,18 +33,28 @@ type Options struct {
 // The error wraps ErrNoStack, or is one of package client's: ErrForbidden (with the permission that
 // is missing), ErrConnection.
 func Open(ctx context.Context, name string, o Options, opts ...client.Option) (*client.Client, error) {
+	c, err := Configure(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return OpenWith(ctx, c, name, opts...)
+}
+
+// Configure loads a configuration of the SDK, and reports an error if there are no credentials.
+func Configure(ctx context.Context, o Options) (aws.Config, error) {
 	c, err := awsclient.Load(ctx, awsclient.Options{Region: o.Region, Endpoint: o.Endpoint, Wrap: o.Wrap})
 	if err != nil {
-		return nil, refusal(http.StatusBadRequest, "no-configuration", "%v", err)
+		return c, refusal(http.StatusBadRequest, "no-configuration", "%v", err)
 	}
 	if _, err := c.Credentials.Retrieve(ctx); err != nil {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return c, ctx.Err()
 		}
-		return nil, refusal(http.StatusForbidden, codeCredentials,
-			"no AWS credentials can be had (%v); log in, for instance by `aws login` or `aws sso login`, or set AWS_PROFILE", err)
+		return c, refusal(http.StatusForbidden, codeCredentials,
+			"no AWS credentials can be had (%v); log in, for instance by `aws login` or `aws sso login`, "+
+				"or set AWS_PROFILE", err)
 	}
-	return OpenWith(ctx, c, name, opts...)
+	return c, nil
 }
 
 // OpenWith is Open with a configuration of the SDK that the program has already. Calls have the
@@ -64,10 +70,11 @@ func OpenWith(ctx context.Context, c aws.Config, name string, opts ...client.Opt
 // Describe asks CloudFormation for the outputs of a stack.
 func Describe(ctx context.Context, c aws.Config, name string) (Outputs, error) {
 	stackName, construct, _ := strings.Cut(name, "/")
-	if strings.HasPrefix(name, "arn:") { // of the stack, whose ARN has slashes
+	if strings.HasPrefix(name, "arn:") { // a stack's ARN contains slashes
 		stackName, construct = name, ""
 	}
-	out, err := cloudformation.NewFromConfig(c).DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &stackName})
+	out, err := cloudformation.NewFromConfig(c).DescribeStacks(ctx,
+		&cloudformation.DescribeStacksInput{StackName: &stackName})
 	if err != nil {
 		return Outputs{}, unseen(ctx, stackName, c.Region, err)
 	}
@@ -87,10 +94,19 @@ func Describe(ctx context.Context, c aws.Config, name string) (Outputs, error) {
 
 // Connect makes a client of outputs that are known. It makes no network calls.
 func Connect(c aws.Config, o Outputs, opts ...client.Option) *client.Client {
-	tables := dynamo.NewClient(c)
-	store := dynamo.New(tables,
-		dynamo.Tables{Orders: o.Orders, Definitions: o.Definitions},
+	store := Store(c, o)
+	return Over(Parts{Outputs: o, Tasks: store, Definitions: store, Schedules: store.Schedules(),
+		Queues: Addresses(c, o)}, opts...)
+}
+
+// Store returns the tables of a stack.
+func Store(c aws.Config, o Outputs) *dynamo.Store {
+	return dynamo.New(dynamo.NewClient(c), dynamo.Tables{Orders: o.Orders, Definitions: o.Definitions},
 		dynamo.Options{Shards: o.Shards, FinishedIndex: o.Finished})
+}
+
+// Addresses returns the queues of a stack.
+func Addresses(c aws.Config, o Outputs) Queues {
 	urls := map[string]string{port.Intake: o.Intake, port.Control: o.Control, port.Replies: o.Replies}
 	for agent, url := range o.Requests {
 		urls[port.Requests(agent)] = url
@@ -101,8 +117,5 @@ func Connect(c aws.Config, o Outputs, opts ...client.Option) *client.Client {
 	for name, url := range o.Dead {
 		urls[deadQueue(name)] = url
 	}
-	queues, rights := sqs.New(c, sqs.Config{URLs: urls}), iam.NewFromConfig(c)
-	return Over(Parts{Outputs: o, Tasks: store, Definitions: store, Schedules: store.Schedules(), Queues: queues, Sweeps: store,
-		Lambda: lambda.NewFromConfig(c), Metrics: cloudwatch.NewFromConfig(c), Tables: tables, Caller: sts.NewFromConfig(c),
-		Rights: rights.SimulatePrincipalPolicy, Role: rights.GetRole}, opts...)
+	return sqs.New(c, sqs.Config{URLs: urls})
 }

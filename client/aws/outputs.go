@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -19,31 +20,40 @@ const outputVersion = "1"
 
 // Outputs is what a program outside must know of a deployed Stepkeeper.
 type Outputs struct {
-	Stack, Region               string            // for messages
-	Orders, Definitions         string            // tables
-	Intake, Control, Quarantine string            // addresses of queues
-	Replies                     string            // likewise; "" where nothing but the Scheduler has to know it
-	Shards                      int               // of the index
-	Finished                    bool              // ended orders are in the index
-	IntakeCommands              bool              // the Scheduler reads commands of applications from the intake queue
-	FairQueues                  bool              // messages carry the tenant of their order
-	Application, Operator       string            // ARNs of the managed policies, of Operator the first
-	Concurrency                 int               // functions that may run at once; 0: unknown
-	Shared                      int               // of these, what functions without reserved concurrency may run
-	Release                     view.Release      // what the functions were built from; zero before it was an output
-	Requests                    map[string]string // by agent: the address of its queue of requests
-	High                        map[string]string // by queue: the address of the one beside it for orders of high priority, where there is one (P46)
-	Mappings                    map[string]string // by queue: the UUID of the event source mapping that takes from it; "" of an external agent's
-	Workflows                   map[string]string // by name, as idOf spells it: the hash of the definition
-	Scheduled                   []string          // names of the workflows that start by the clock
-	Paused                      bool              // deployed so that nothing takes from its queues
-	Dead                        map[string]string // by what it keeps: "intake", "requests-mail", "quarantine", "missed-sweeps": the address of a queue of dead letters
-	SweepInterval               time.Duration     // from one sweep to the next
-	Deployment                  string            // that distinguishes its metrics from those of others; "" before it was an output
-	Scheduler                   string            // name of the function
+	Stack, Region               string // names used in messages
+	Orders, Definitions         string // tables
+	Intake, Control, Quarantine string // addresses of queues
+	// also an address; "" if only the Scheduler needs it
+	Replies  string
+	Shards   int  // number of shards of the index
+	Finished bool // ended orders are in the index
+	// the Scheduler reads commands of applications from the intake queue
+	IntakeCommands        bool
+	FairQueues            bool   // messages carry the tenant of their order
+	Application, Operator string // ARNs of the managed policies, of Operator the first
+	Concurrency           int    // functions that may run at once; 0 means unknown
+	// share of these used by functions without reserved concurrency
+	Shared int
+	// release of the functions; the zero value means that the stack is older than this output
+	Release  view.Release
+	Requests map[string]string // addresses of the request queues, by agent
+	// addresses of the queues for orders of high priority, by queue; absent if a queue has none (P46)
+	High map[string]string
+	// UUIDs of the event source mappings, by queue; "" if the agent is external
+	Mappings  map[string]string
+	Workflows map[string]string // hashes of the definitions, by workflow name as idOf spells it
+	Scheduled []string          // names of the workflows that start by the clock
+	Paused    bool              // deployed so that nothing takes from its queues
+	// addresses of the queues with dead letters, by source: "intake", "requests-mail", "quarantine",
+	// "missed-sweeps"
+	Dead          map[string]string
+	SweepInterval time.Duration // time from one sweep to the next
+	// name that distinguishes its metrics from those of others; "" if the stack is older than this output
+	Deployment string
+	Scheduler  string // name of the function
 }
 
-// ErrNoStack: there is nothing of Stepkeeper's at that name.
+// ErrNoStack means that no stack with a Stepkeeper has that name.
 var ErrNoStack = errors.New("no such stack")
 
 // ReadOutputs reads the outputs of a CloudFormation stack. A stack may hold several Stepkeepers;
@@ -54,7 +64,10 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		return Outputs{}, err
 	}
 	if v := values[prefix+"Version"]; v != outputVersion {
-		return Outputs{}, fmt.Errorf("its outputs are of version %q, this program reads version %s; use the stepkeeper that it was deployed with", v, outputVersion)
+		return Outputs{},
+			fmt.Errorf(
+				"its outputs are of version %q, this program reads version %s; use the stepkeeper that it "+
+					"was deployed with", v, outputVersion)
 	}
 	var missing []string
 	value := func(name string) string {
@@ -68,7 +81,8 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		Orders: value("OrdersTable"), Definitions: value("DefinitionsTable"),
 		Intake: value("IntakeUrl"), Control: value("ControlUrl"), Quarantine: value("QuarantineUrl"),
 		Finished: value("Finished") == "true", FairQueues: values[prefix+"FairQueues"] == "true",
-		IntakeCommands: values[prefix+"IntakeCommands"] == "true", // absent before applications had no right to send to control
+		// absent before applications had no right to send to control
+		IntakeCommands: values[prefix+"IntakeCommands"] == "true",
 		Application:    value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
 	}
 	o.Deployment, o.Scheduler = values[prefix+"Deployment"], values[prefix+"SchedulerFunction"]
@@ -98,7 +112,8 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	o.Release = view.ReadRelease(values[prefix+"Release"])
 	shards := value("Shards")
 	if len(missing) > 0 {
-		return Outputs{}, fmt.Errorf("its outputs %s are missing; deploy it again", strings.Join(missing, ", "))
+		return Outputs{}, fmt.Errorf("its outputs %s are missing; deploy it again",
+			strings.Join(missing, ", "))
 	}
 	if o.Shards, err = strconv.Atoi(shards); err != nil || o.Shards < 1 {
 		return Outputs{}, fmt.Errorf("its output %sShards is %.40q; a number from 1 is meant", prefix, shards)
@@ -137,6 +152,17 @@ func deadOf(values map[string]string, prefix string, mappings map[string]string)
 	return dead
 }
 
+// Hash returns the hash of the definition that the stack was deployed with; "" if it has no such workflow.
+func (o *Outputs) Hash(workflow string) string { return o.Workflows[idOf(workflow)] }
+
+// Senders returns the policy that allows sending to one of the Scheduler's queues.
+func (o *Outputs) Senders(queue string) string {
+	if queue == port.Control {
+		return o.Operator
+	}
+	return o.Application
+}
+
 // prefixOf finds the ID that begins the keys: the one of an IntakeUrl that stands beside a Version.
 func prefixOf(values map[string]string, construct string) (string, error) {
 	var found []string
@@ -152,9 +178,78 @@ func prefixOf(values map[string]string, construct string) (string, error) {
 	case construct != "" && slices.Contains(found, construct):
 		return construct, nil
 	case construct != "":
-		return "", fmt.Errorf("%w: it holds no Stepkeeper %q; it holds %s", ErrNoStack, construct, strings.Join(found, ", "))
+		return "", fmt.Errorf("%w: it holds no Stepkeeper %q; it holds %s", ErrNoStack, construct,
+			strings.Join(found, ", "))
 	case len(found) > 1:
-		return "", fmt.Errorf("the stack holds several Stepkeepers: name one as STACK/%s", strings.Join(found, ", STACK/"))
+		return "", fmt.Errorf("the stack holds several Stepkeepers: name one as STACK/%s",
+			strings.Join(found, ", STACK/"))
 	}
 	return found[0], nil
+}
+
+// mappingsOf reads the outputs Mappings, Mappings2 …; none of them: the stack was deployed without these
+// outputs.
+func mappingsOf(values map[string]string, prefix string) map[string]string {
+	mappings := map[string]string{}
+	for i := 1; ; i++ {
+		key := prefix + "Mappings"
+		if i > 1 {
+			key += fmt.Sprint(i)
+		}
+		text, reported := values[key]
+		if !reported {
+			return mappings
+		}
+		for _, entry := range strings.Split(text, ",") {
+			if queue, uuid, ok := strings.Cut(entry, "="); ok {
+				mappings[queue] = uuid
+			}
+		}
+	}
+}
+
+// agentsOf reads the names of the agents, with the addresses of their queues. The outputs spell card-payment
+// CardPayment; the mappings have its name as it is, and an older stack without them leaves it to
+// be guessed.
+func agentsOf(values map[string]string, prefix string, mappings map[string]string) map[string]string {
+	names := map[string]string{}
+	for queue := range mappings {
+		if agent, ok := strings.CutPrefix(queue, port.Requests("")); ok {
+			names[idOf(agent)] = agent
+		}
+	}
+	agents := map[string]string{}
+	for key, url := range values {
+		id, ok := strings.CutPrefix(key, prefix+"Requests")
+		if id, ok2 := strings.CutSuffix(id, "Url"); ok && ok2 && id != "" && !strings.HasSuffix(id, "Dead") {
+			name := names[id]
+			if name == "" {
+				name = dashed(id)
+			}
+			agents[name] = url
+		}
+	}
+	return agents
+}
+
+// idOf spells a logical name as the keys of outputs do.
+func idOf(name string) string {
+	var b strings.Builder
+	for _, word := range strings.Split(name, "-") {
+		if word != "" {
+			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		}
+	}
+	return b.String()
+}
+
+func dashed(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if unicode.IsUpper(r) && i > 0 {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
 }

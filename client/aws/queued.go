@@ -10,19 +10,19 @@ import (
 // tasks are there.
 const remembered = 200_000
 
-// queued is what this client has sent to the intake queue and when, by the orders' IDs, so that a task that is not there yet,
-// or is another order's, can be distinguished from one that never was.
+// queued is what this client has sent to the intake queue and when, by the orders' IDs, so that a task that
+// is not there yet, or is another order's, can be distinguished from one that never was.
 type queued = *lru.Cache[string, sent]
 
 type sent struct {
-	hash string // of the content
+	hash string // hash of the content
 	at   time.Time
 }
 
 func newQueued() queued {
 	q, err := lru.New[string, sent](remembered)
 	if err != nil {
-		panic(err) // of a size below 1
+		panic(err) // lru.New fails only if the size is below 1
 	}
 	return q
 }

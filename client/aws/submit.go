@@ -12,7 +12,7 @@ import (
 )
 
 // send sends to one of our queues.
-func (t *transport) send(ctx context.Context, queue string, messages []port.Message) []error {
+func (t *Transport) send(ctx context.Context, queue string, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	q, err := t.Queues.Queue(queue)
 	if err == nil {
@@ -22,21 +22,13 @@ func (t *transport) send(ctx context.Context, queue string, messages []port.Mess
 		if err != nil {
 			errs[i] = err
 		}
-		errs[i] = failed(ctx, use{"sqs:SendMessage", "queue " + queue, t.senders(queue)}, errs[i])
+		errs[i] = Failed(ctx, Use{"sqs:SendMessage", "queue " + queue, t.Outputs.Senders(queue)}, errs[i])
 	}
 	return errs
 }
 
-// senders is the policy that allows sending to one of our queues.
-func (t *transport) senders(queue string) string {
-	if queue == port.Control {
-		return t.Outputs.Operator
-	}
-	return t.Outputs.Application
-}
-
 // Submit sends one order to the intake queue.
-func (t *transport) Submit(ctx context.Context, order []byte) (client.Receipt, error) {
+func (t *Transport) Submit(ctx context.Context, order []byte) (client.Receipt, error) {
 	answers, err := t.batch(ctx, [][]byte{order})
 	switch {
 	case err != nil:
@@ -49,7 +41,7 @@ func (t *transport) Submit(ctx context.Context, order []byte) (client.Receipt, e
 
 // batch sends at most port.MaxBatch orders with one request. What the queue never takes from any sender,
 // and a lost connection, are errors of the whole batch.
-func (t *transport) batch(ctx context.Context, orders [][]byte) ([]client.Result, error) {
+func (t *Transport) batch(ctx context.Context, orders [][]byte) ([]client.Result, error) {
 	answers := make([]client.Result, len(orders))
 	var messages []port.Message
 	var hashes []string
@@ -83,7 +75,8 @@ func (t *transport) batch(ctx context.Context, orders [][]byte) ([]client.Result
 			continue
 		}
 		var e *client.Error
-		if a.Err = err; !errors.As(err, &e) || e.Status == http.StatusForbidden || e.Status == http.StatusBadGateway {
+		if a.Err = err; !errors.As(err, &e) || e.Status == http.StatusForbidden ||
+			e.Status == http.StatusBadGateway {
 			return nil, err
 		}
 	}
@@ -105,7 +98,8 @@ type outcome struct {
 }
 
 // Stream sends batches, several at a time, and answers in the order of the orders.
-func (t *transport) Stream(ctx context.Context, next func() ([]byte, bool), answer func(client.Result) error) error {
+func (t *Transport) Stream(ctx context.Context, next func() ([]byte, bool),
+	answer func(client.Result) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	orders := make(chan []byte, port.MaxBatch)

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
@@ -40,19 +38,6 @@ type Queues interface {
 	Queue(name string) (port.Queue, error)
 }
 
-// Lambda reads the state of an event source mapping, and what the account has room for; *lambda.Client does.
-type Lambda interface {
-	GetEventSourceMapping(ctx context.Context, in *lambda.GetEventSourceMappingInput, o ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error)
-	GetAccountSettings(ctx context.Context, in *lambda.GetAccountSettingsInput, o ...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error)
-}
-
-// Sweeps reads what the Supervisor has done.
-type Sweeps interface {
-	Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error)
-	// LeaseUntil: zero if nothing ever took the lease.
-	LeaseUntil(ctx context.Context, name string) (time.Time, error)
-}
-
 // Parts are what a client of a stack stands on; Outputs is for messages only.
 type Parts struct {
 	Outputs     Outputs
@@ -60,23 +45,11 @@ type Parts struct {
 	Definitions Definitions
 	Schedules   schedule.Reader
 	Queues      Queues
-	Sweeps      Sweeps  // nil: they are not looked at
-	Lambda      Lambda  // nil: it is not asked
-	Metrics     Metrics // nil: they are not read
-	Tables      Tables  // nil: AWS's default quotas hold
-	Caller      Caller  // nil: it is not asked who calls
-	Rights      Rights  // nil: it is not asked what the caller may
-	Role        Role    // nil if IAM is not asked for the path of the caller's role
-	// Poll is the first pause between two looks at a task; 0: 100 ms. It grows up to 5 s.
+	// Poll is the first pause between two looks at a task; 0 means 100 ms. It grows up to 5 s.
 	Poll time.Duration
 	// Patience is how long a queued order may be without a task, and a command without a verdict,
-	// before that is an error; 0: the constant Patience.
+	// before that is an error; 0 means the constant Patience.
 	Patience time.Duration
-	// Unattended is how long a request may wait before its queue is looked at, see client.Unattended, and
-	// how long what was seen holds, a failure six times as long; 0: 10 s.
-	Unattended time.Duration
-	// LookTimeout bounds the time of such a look; 0: 3 s.
-	LookTimeout time.Duration
 }
 
 // Patience is how long a queued order may be without a task, and a command without a verdict.
@@ -84,35 +57,34 @@ const Patience = 5 * time.Minute
 
 // Over makes a client of the parts.
 func Over(p Parts, opts ...client.Option) *client.Client {
-	p.Poll = cmp.Or(p.Poll, firstPause)
-	p.Patience = cmp.Or(p.Patience, Patience)
-	p.Unattended = cmp.Or(p.Unattended, unattendedAfter)
-	p.LookTimeout = cmp.Or(p.LookTimeout, lookTimeout)
-	return client.Over(&transport{Parts: p, queued: newQueued()}, opts...)
+	return client.Over(NewTransport(p), opts...)
 }
 
-// transport is a client.Transport.
-type transport struct {
+// NewTransport makes the transport of such a client. Package operate adds to it.
+func NewTransport(p Parts) *Transport {
+	p.Poll = cmp.Or(p.Poll, firstPause)
+	p.Patience = cmp.Or(p.Patience, Patience)
+	return &Transport{Parts: p, queued: newQueued()}
+}
+
+// Transport is a client.Transport.
+type Transport struct {
 	Parts
 	queued queued
 
 	mu          sync.Mutex
-	definitions map[string]*core.Definition // by hash; they never change
-	seen        map[string]seen             // by queue: what the last look at it found
-
-	statisticsMu sync.Mutex
-	statistics   statistics
+	definitions map[string]*core.Definition // definitions by hash; a definition never changes
 }
 
-func (t *transport) readTask() use {
-	return use{"dynamodb:GetItem", "table " + t.Outputs.Orders, t.Outputs.Application}
+func (t *Transport) readTask() Use {
+	return Use{"dynamodb:GetItem", "table " + t.Outputs.Orders, t.Outputs.Application}
 }
 
-// load answers a task, strongly consistent; nil if there is none.
-func (t *transport) load(ctx context.Context, id string) (*core.Task, error) {
+// load returns a task, strongly consistent; nil if there is none.
+func (t *Transport) load(ctx context.Context, id string) (*core.Task, error) {
 	records, errs := t.Tasks.Load(ctx, []string{id})
 	if errs[0] != nil {
-		return nil, failed(ctx, t.readTask(), errs[0])
+		return nil, Failed(ctx, t.readTask(), errs[0])
 	}
 	if records[0] == nil {
 		return nil, nil
@@ -130,29 +102,29 @@ func decode(r *port.Record) (*core.Task, error) {
 }
 
 // show adds what only the definition knows. Inputs are not shown: expressions are not for clients.
-func (t *transport) show(ctx context.Context, task *core.Task, detailed bool) (*client.Task, error) {
-	def, err := t.definition(ctx, task.Definition)
+func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*client.Task, error) {
+	def, err := t.Stored(ctx, task.Definition)
 	if err != nil {
 		return nil, err
 	}
 	shown := view.Of(task, def)
 	if detailed {
 		shown = view.Detailed(task, def, nil, time.Now())
-		t.await(ctx, &shown, time.Now())
 		shown.ItemBytes = itemBytes(task)
 		shown.Pinned(task, def, t.deployed(ctx, task, def), time.Now())
 	}
 	return &shown, nil
 }
 
-// deployed returns the definition that new orders of the task's workflow get; nil if that is not known. One that no order has
-// run yet is not stored, so the definition that the task pins, def, stands for it under its hash.
-func (t *transport) deployed(ctx context.Context, task *core.Task, def *core.Definition) *core.Definition {
-	hash := t.Outputs.Workflows[idOf(task.Workflow)]
+// deployed returns the definition that new orders of the task's workflow get; nil if that is not known. One
+// that no order has run yet is not stored, so the definition that the task pins, def, stands for it under its
+// hash.
+func (t *Transport) deployed(ctx context.Context, task *core.Task, def *core.Definition) *core.Definition {
+	hash := t.Outputs.Hash(task.Workflow)
 	if hash == "" || def == nil {
 		return nil
 	}
-	if to, err := t.definition(ctx, hash); err == nil && to != nil {
+	if to, err := t.Stored(ctx, hash); err == nil && to != nil {
 		return to
 	}
 	c := *def
@@ -169,12 +141,14 @@ func itemBytes(task *core.Task) int {
 	if err != nil {
 		return 0
 	}
-	n, _ := items.ItemSize(&port.Record{ID: task.OrderID, Version: task.Version, State: string(task.ProcessState), Workflow: task.Workflow, Created: task.Created.Std(), Document: document})
+	n, _ := items.ItemSize(&port.Record{ID: task.OrderID, Version: task.Version,
+		State: string(task.ProcessState), Workflow: task.Workflow, Created: task.Created.Std(),
+		Document: document})
 	return n
 }
 
-// definition reads the data of a definition; expressions are not for clients. nil for a tombstone.
-func (t *transport) definition(ctx context.Context, hash string) (*core.Definition, error) {
+// Stored reads the data of a definition; expressions are not for clients. nil for a tombstone.
+func (t *Transport) Stored(ctx context.Context, hash string) (*core.Definition, error) {
 	if hash == "" {
 		return nil, nil
 	}
@@ -186,10 +160,12 @@ func (t *transport) definition(ctx context.Context, hash string) (*core.Definiti
 	}
 	data, err := t.Definitions.Definition(ctx, hash)
 	if errors.Is(err, port.ErrNotFound) {
-		return nil, fmt.Errorf("%w: definition %s is not stored: %w", client.ErrAnswer, hash, port.ErrNotFound)
+		return nil, fmt.Errorf("%w: definition %s is not stored: %w", client.ErrAnswer, hash,
+			port.ErrNotFound)
 	}
 	if err != nil {
-		return nil, failed(ctx, use{"dynamodb:GetItem", "table " + t.Outputs.Definitions, t.Outputs.Application}, err)
+		return nil, Failed(ctx, Use{"dynamodb:GetItem", "table " + t.Outputs.Definitions,
+			t.Outputs.Application}, err)
 	}
 	def := new(core.Definition)
 	if err := json.Unmarshal(data, def); err != nil {
@@ -207,12 +183,13 @@ func (t *transport) definition(ctx context.Context, hash string) (*core.Definiti
 }
 
 func notFound(id string) error {
-	return refusal(http.StatusNotFound, "not-found", "no order %q is known; check the ID; one that was queued just now is known in a moment", id)
+	return refusal(http.StatusNotFound, "not-found",
+		"no order %q is known; check the ID; one that was queued just now is known in a moment", id)
 }
 
-// present answers a task that may still be on its way: nil, then. What was queued here and cannot
+// present returns a task that may still be on its way: nil, then. What was queued here and cannot
 // become a task is an error.
-func (t *transport) present(ctx context.Context, id string) (*core.Task, error) {
+func (t *Transport) present(ctx context.Context, id string) (*core.Task, error) {
 	task, err := t.load(ctx, id)
 	if err != nil {
 		return nil, err
@@ -223,19 +200,22 @@ func (t *transport) present(ctx context.Context, id string) (*core.Task, error) 
 		return nil, notFound(id)
 	case task == nil && time.Since(sent.at) > t.Patience:
 		return nil, refusal(http.StatusConflict, codeNotStarted,
-			"order %q was queued %s ago and has no task: it was refused, for instance because its workflow is not deployed (the message and the reason are in the quarantine queue %s, or went to its reply-to), or the intake queue is far behind",
+			"order %q was queued %s ago and has no task: it was refused, for instance because its "+
+				"workflow is not deployed (the message and the reason are in the quarantine queue %s, or "+
+				"went to its reply-to), or the intake queue is far behind",
 			id, time.Since(sent.at).Round(time.Second), t.Outputs.Quarantine)
 	case task == nil || !known || task.IsTombstone():
 		return task, nil
 	case message.HashOf(task) != sent.hash:
 		return nil, refusal(http.StatusConflict, "other-content",
-			"an order with the ID %q and other content was submitted before; nothing was changed: submit the new content under a new ID", id)
+			"an order with the ID %q and other content was submitted before; nothing was changed: submit "+
+				"the new content under a new ID", id)
 	}
 	return task, nil
 }
 
 // Task looks at the task until it has ended or the wait is over.
-func (t *transport) Task(ctx context.Context, id string, wait time.Duration) (*client.Task, error) {
+func (t *Transport) Task(ctx context.Context, id string, wait time.Duration) (*client.Task, error) {
 	until := time.Now().Add(wait)
 	for p := t.pauses(); ; {
 		task, err := t.present(ctx, id)
@@ -257,8 +237,8 @@ func (t *transport) Task(ctx context.Context, id string, wait time.Duration) (*c
 	}
 }
 
-// Order answers the content of an order.
-func (t *transport) Order(ctx context.Context, id string) (json.RawMessage, error) {
+// Order returns the content of an order.
+func (t *Transport) Order(ctx context.Context, id string) (json.RawMessage, error) {
 	task, err := t.load(ctx, id)
 	if err != nil {
 		return nil, err
@@ -267,25 +247,28 @@ func (t *transport) Order(ctx context.Context, id string) (json.RawMessage, erro
 		return nil, notFound(id)
 	}
 	if task.Erased != nil {
-		return nil, refusal(http.StatusNotFound, "not-found", "the content of order %q was erased at %s; its states and times are still shown", id, task.Erased.At)
+		return nil, refusal(http.StatusNotFound, "not-found",
+			"the content of order %q was erased at %s; its states and times are still shown", id,
+			task.Erased.At)
 	}
 	return t.order(ctx, task)
 }
 
 // order reads the order of a task.
-func (t *transport) order(ctx context.Context, task *core.Task) (json.RawMessage, error) {
+func (t *Transport) order(ctx context.Context, task *core.Task) (json.RawMessage, error) {
 	order, err := state.OrderOf(ctx, t.Tasks, task)
 	if errors.Is(err, port.ErrNotFound) {
 		return nil, notFound(task.OrderID)
 	}
-	return order, failed(ctx, t.readTask(), err)
+	return order, Failed(ctx, t.readTask(), err)
 }
 
 const defaultPage = 100
 
 // Page lists what the index holds.
-func (t *transport) Page(ctx context.Context, q client.Query, cursor string) (*view.Page, error) {
-	ask := port.Query{State: string(q.State), Workflow: q.Workflow, Oldest: q.Oldest, Limit: q.PageSize, Cursor: cursor}
+func (t *Transport) Page(ctx context.Context, q client.Query, cursor string) (*view.Page, error) {
+	ask := port.Query{State: string(q.State), Workflow: q.Workflow, Oldest: q.Oldest, Limit: q.PageSize,
+		Cursor: cursor}
 	ask.Limit = cmp.Or(ask.Limit, defaultPage)
 	if q.OlderThan > 0 {
 		ask.Before = time.Now().Add(-q.OlderThan)
@@ -301,30 +284,34 @@ func (t *transport) Page(ctx context.Context, q client.Query, cursor string) (*v
 	return page, nil
 }
 
-func (t *transport) unlisted(ctx context.Context, err error) error {
+func (t *Transport) unlisted(ctx context.Context, err error) error {
 	if errors.Is(err, dynamo.ErrNotListed) || errors.Is(err, port.ErrCursor) {
 		return refusal(http.StatusBadRequest, codeNotListed, "%v", err)
 	}
-	u := use{"dynamodb:Query", "the index " + dynamo.IndexName + " of table " + t.Outputs.Orders, t.Outputs.Operator}
-	err = failed(ctx, u, err)
+	u := Use{"dynamodb:Query", "the index " + dynamo.IndexName + " of table " + t.Outputs.Orders,
+		t.Outputs.Operator}
+	err = Failed(ctx, u, err)
 	var e *client.Error
-	if errors.As(err, &e) && e.Status == http.StatusInternalServerError { // of the store itself: too many are open
+	// The store itself returns this if too many orders are open.
+	if errors.As(err, &e) && e.Status == http.StatusInternalServerError {
 		return refusal(http.StatusBadRequest, codeNotListed, "%s", e.Detail)
 	}
 	return err
 }
 
-// Definition answers a stored definition: one that no order has run yet stands inside the functions only.
-func (t *transport) Definition(ctx context.Context, workflow, definition string) (client.Definition, error) {
+// Definition returns a stored definition: one that no order has run yet stands inside the functions only.
+func (t *Transport) Definition(ctx context.Context, workflow, definition string) (client.Definition, error) {
 	if definition == client.Latest {
-		definition = t.Outputs.Workflows[idOf(workflow)]
+		definition = t.Outputs.Hash(workflow)
 	}
-	def, err := t.definition(ctx, definition)
+	def, err := t.Stored(ctx, definition)
 	if errors.Is(err, port.ErrNotFound) {
 		err = nil
 	}
 	if err == nil && (def == nil || def.Name != workflow) {
-		err = refusal(http.StatusNotFound, "not-found", "no order of workflow %q has run the definition %q; it is stored with its first order", workflow, definition)
+		err = refusal(http.StatusNotFound, "not-found",
+			"no order of workflow %q has run the definition %q; it is stored with its first order", workflow,
+			definition)
 	}
 	if err != nil {
 		return client.Definition{}, err
@@ -333,7 +320,7 @@ func (t *transport) Definition(ctx context.Context, workflow, definition string)
 }
 
 // Unlisted says what listings leave out; "" for nothing.
-func (t *transport) Unlisted() string {
+func (t *Transport) Unlisted() string {
 	if t.Outputs.Finished {
 		return ""
 	}
@@ -341,7 +328,7 @@ func (t *transport) Unlisted() string {
 }
 
 // Plan compares with the stored definition: one that no order has run yet stands inside the functions only.
-func (t *transport) Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error) {
+func (t *Transport) Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error) {
 	task, err := t.load(ctx, id)
 	if err == nil && task == nil {
 		err = notFound(id)
@@ -349,19 +336,22 @@ func (t *transport) Plan(ctx context.Context, id, definition string, documents b
 	if err != nil {
 		return view.Plan{}, err
 	}
-	def, err := t.definition(ctx, task.Definition)
+	def, err := t.Stored(ctx, task.Definition)
 	if err != nil {
 		return view.Plan{}, err
 	}
 	if definition == client.Latest && task.Workflow != "" {
-		if definition = t.Outputs.Workflows[idOf(task.Workflow)]; definition == "" {
-			return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack, "the workflow %s is not deployed in this stack; give the hash of a definition", task.Workflow)
+		if definition = t.Outputs.Hash(task.Workflow); definition == "" {
+			return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack,
+				"the workflow %s is not deployed in this stack; give the hash of a definition", task.Workflow)
 		}
 	}
 	to := core.Target{}
-	if to.Definition, err = t.definition(ctx, definition); errors.Is(err, port.ErrNotFound) {
+	if to.Definition, err = t.Stored(ctx, definition); errors.Is(err, port.ErrNotFound) {
 		return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack,
-			"no order has run the definition %s yet, so that it stands inside the functions of the stack only; move the order: it is refused, with the differences, where that is not possible", definition)
+			"no order has run the definition %s yet, so that it stands inside the functions of the stack "+
+				"only; move the order: it is refused, with the differences, where that is not possible",
+			definition)
 	}
 	if err != nil {
 		return view.Plan{}, err
@@ -374,22 +364,24 @@ func (t *transport) Plan(ctx context.Context, id, definition string, documents b
 	if err != nil {
 		return view.Plan{}, err
 	}
-	p.Documents, err = view.DocumentsOf(task, order, def, to.Definition, func(hash string) (*core.Definition, error) { return t.definition(ctx, hash) })
+	p.Documents, err = view.DocumentsOf(task, order, def, to.Definition,
+		func(hash string) (*core.Definition, error) { return t.Stored(ctx, hash) })
 	return p, err
 }
 
 // Workflows cannot be listed.
-func (t *transport) Workflows(context.Context) ([]client.Workflow, error) {
-	return nil, refusal(http.StatusBadRequest, codeNotOnStack, "the workflows of a stack are inside its functions and cannot be listed; look at what was deployed")
+func (t *Transport) Workflows(context.Context) ([]client.Workflow, error) {
+	return nil, refusal(http.StatusBadRequest, codeNotOnStack,
+		"the workflows of a stack are inside its functions and cannot be listed; look at what was deployed")
 }
 
 // Schedules reads the records of the workflows that start by the clock.
-func (t *transport) Schedules(ctx context.Context) ([]client.Schedule, error) {
+func (t *Transport) Schedules(ctx context.Context) ([]client.Schedule, error) {
 	all := make([]client.Schedule, len(t.Outputs.Scheduled))
 	for i, name := range t.Outputs.Scheduled {
 		r, _, err := schedule.Load(ctx, t.Parts.Schedules, name)
 		if err != nil {
-			return nil, failed(ctx, t.readTask(), err)
+			return nil, Failed(ctx, t.readTask(), err)
 		}
 		r.Workflow = name
 		data, err := json.Marshal(r)
@@ -404,7 +396,7 @@ func (t *transport) Schedules(ctx context.Context) ([]client.Schedule, error) {
 }
 
 // Command sends a command to its queue and reads the task until the verdict stands there (P5).
-func (t *transport) Command(ctx context.Context, c message.Control) (client.Verdict, error) {
+func (t *Transport) Command(ctx context.Context, c message.Control) (client.Verdict, error) {
 	if err := c.Check(); err != nil {
 		return client.Verdict{}, refusal(http.StatusBadRequest, message.CodeInvalid, "%v", err)
 	}
@@ -427,32 +419,33 @@ func (t *transport) Command(ctx context.Context, c message.Control) (client.Verd
 // queueOf is the queue that a command goes to: the control queue is the operator's, and what an application
 // may send goes to the intake queue, which it may send to. There it overtakes the orders if the stack has a
 // queue for high priority.
-func (t *transport) queueOf(c *message.Control) string {
+func (t *Transport) queueOf(c *message.Control) string {
 	if t.Outputs.IntakeCommands && c.ForApplications() {
 		return port.Intake
 	}
 	return port.Control
 }
 
-// absent decides whether a command may come before its order: a Cancel only (P17), and not if the order's record has
-// expired.
-func (t *transport) absent(ctx context.Context, c message.Control) (*core.Task, error) {
+// absent decides whether a command may come before its order: a Cancel only (P17), and not if the order's
+// record has expired.
+func (t *Transport) absent(ctx context.Context, c message.Control) (*core.Task, error) {
 	if c.Kind != message.Cancel {
 		return nil, notFound(c.OrderID)
 	}
 	ended, err := t.Tasks.Ended(ctx, c.OrderID)
 	if err != nil || !ended {
-		return nil, failed(ctx, t.readTask(), err)
+		return nil, Failed(ctx, t.readTask(), err)
 	}
 	task, err := t.load(ctx, c.OrderID) // it may have come meanwhile
 	if err == nil && task == nil {
-		err = refusal(http.StatusConflict, "expired", "order %q ended long ago and its record has expired", c.OrderID)
+		err = refusal(http.StatusConflict, "expired", "order %q ended long ago and its record has expired",
+			c.OrderID)
 	}
 	return task, err
 }
 
 // verdict waits until it stands in the task. Whatever keeps it from coming, the command is queued.
-func (t *transport) verdict(ctx context.Context, c message.Control) (client.Verdict, error) {
+func (t *Transport) verdict(ctx context.Context, c message.Control) (client.Verdict, error) {
 	undecided := func(err error) (client.Verdict, error) {
 		return client.Verdict{}, &client.Undecided{OrderID: c.OrderID, ID: c.ID, Queued: true, Err: err}
 	}
@@ -470,7 +463,8 @@ func (t *transport) verdict(ctx context.Context, c message.Control) (client.Verd
 		}
 		if time.Now().After(until) {
 			return undecided(refusal(http.StatusGatewayTimeout, codeNoVerdict,
-				"no verdict stands in the task after %s; look at the order, and at the queue %s", t.Patience, t.queueOf(&c)))
+				"no verdict stands in the task after %s; look at the order, and at the queue %s", t.Patience,
+				t.queueOf(&c)))
 		}
 	}
 }

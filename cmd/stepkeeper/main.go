@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/cli"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 )
@@ -19,5 +20,6 @@ func run() int {
 	defer stop()
 	// The first signal ends in good order; the second one ends at once.
 	context.AfterFunc(ctx, stop)
-	return int(cli.New(streams.System(), os.Getenv).Execute(ctx, os.Args[1:]))
+	a := app.New(streams.System(), os.Getenv)
+	return int(a.Execute(ctx, cli.Root(a), os.Args[1:]))
 }

@@ -43,7 +43,8 @@ func open(t *testing.T) *terminal {
 	if err := os.Symlink(self, filepath.Join(bin, name)); err != nil {
 		t.Fatal(err)
 	}
-	env := append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "GOFLAGS=", "GOWORK=off", "NO_COLOR=1")
+	env := append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "GOFLAGS=",
+		"GOWORK=off", "NO_COLOR=1")
 	return &terminal{dir: t.TempDir(), env: append(env, "STEPKEEPER_SERVER=http://127.0.0.1:1")}
 }
 
@@ -158,7 +159,8 @@ func TestFirstHour(t *testing.T) {
 	x.run(t, "stepkeeper init", 2, "nothing was written", "is there already")
 	x.edit(t, "agents.yaml", "127.0.0.1:9100", x.leave(t, steps[1]+" -listen 127.0.0.1:0", address))
 	// The refund of a declined card waits until no charge can be under way; the test has no half a minute.
-	x.edit(t, "workflows/booking.yaml", "steps:\n", "agents: {seats: {queueAllowance: 1s}, payments: {queueAllowance: 1s, clockSkew: 10ms}}\nsteps:\n")
+	x.edit(t, "workflows/booking.yaml", "steps:\n",
+		"agents: {seats: {queueAllowance: 1s}, payments: {queueAllowance: 1s, clockSkew: 10ms}}\nsteps:\n")
 	x.edit(t, "workflows/booking.yaml", "timeout: 5s", "timeout: 1s")
 	x.env = append(x.env, "STEPKEEPER_SERVER=http://"+x.leave(t, steps[2]+" --listen 127.0.0.1:0", address))
 	x.run(t, steps[3], 0, "o-1: accepted, Processed")
@@ -176,7 +178,8 @@ func TestFirstHour(t *testing.T) {
 	restore(t, x)
 }
 
-// restore runs the lines of docs/operations.md that make a backup of the running server and start a server on it.
+// restore runs the lines of docs/operations.md that make a backup of the running server and start a server on
+// it.
 func restore(t *testing.T, x *terminal) {
 	t.Helper()
 	steps := lines(t, "../../docs/operations.md", "stepkeeper backup")
@@ -249,7 +252,8 @@ func TestSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	ready := bufio.NewScanner(out)
-	if !ready.Scan() || !strings.HasPrefix(ready.Text(), "stepkeeper dev ready on http://127.0.0.1:") || !ready.Scan() {
+	if !ready.Scan() || !strings.HasPrefix(ready.Text(), "stepkeeper dev ready on http://127.0.0.1:") ||
+		!ready.Scan() {
 		t.Errorf("%q", ready.Text())
 	}
 	_, orders, _ := strings.Cut(ready.Text(), "submit --wait ")

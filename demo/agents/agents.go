@@ -29,7 +29,7 @@ const settings = `    concurrency: 32
 `
 
 // File is an agents' file: it says where the services are. Those for which external says yes have an
-// agent outside, which attaches to its queue; nil: none has.
+// agent outside, which attaches to its queue; nil means that no service has.
 func File(url func(name string) string, external func(name string) bool) []byte {
 	var b bytes.Buffer
 	b.WriteString("agents:\n")

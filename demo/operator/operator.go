@@ -21,8 +21,8 @@ const clockMargin = 500 * time.Millisecond
 type Operator struct {
 	Fleet  *services.Fleet
 	Client func() *client.Client
-	Now    func() time.Time // nil: time.Now
-	// Undoes says which orders it has undone instead of letting them go on; nil: none.
+	Now    func() time.Time // nil means time.Now
+	// Undoes reports whether an order is undone instead of continued; nil means that all continue.
 	Undoes func(id string) bool
 	// Resubmits is, by order, how often the operator let it go on; Undone, how often it had it undone;
 	// Resolved, how many facts it stated.
@@ -32,7 +32,8 @@ type Operator struct {
 
 // New makes an operator with nothing done yet.
 func New(fleet *services.Fleet, api func() *client.Client) *Operator {
-	return &Operator{Fleet: fleet, Client: api, Now: time.Now, Resubmits: map[string]int{}, Undone: map[string]int{}}
+	return &Operator{Fleet: fleet, Client: api, Now: time.Now, Resubmits: map[string]int{},
+		Undone: map[string]int{}}
 }
 
 // maxResubmits is how often the operator lets one order go on before it leaves it as it is.
@@ -61,7 +62,8 @@ func (p *Operator) Attend(ctx context.Context, id string) error {
 		return err
 	}
 	for _, s := range t.Steps {
-		if !inDoubt(s) || s.Resolved != nil && s.Resolved.At > s.ClaimedAt { // said already, and no agent was asked since
+		// said already, and no agent was asked since
+		if !inDoubt(s) || s.Resolved != nil && s.Resolved.At > s.ClaimedAt {
 			continue
 		}
 		if p.Now().Before(latestStart(s).Add(clockMargin)) {
@@ -94,8 +96,8 @@ func (p *Operator) resume(ctx context.Context, t *client.Task) error {
 	return err
 }
 
-// inDoubt: a step of a service that does not recognise keys, failed or not undone. The other
-// grades need no statement: asking again is safe.
+// inDoubt reports whether a step needs a statement: it failed or was not undone, and its service does not
+// recognise keys. For the other grades, calling again is safe.
 func inDoubt(s view.Step) bool {
 	return s.Grade == core.Plain && (s.State == core.Failed || s.State == core.UndoWait)
 }

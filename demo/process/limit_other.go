@@ -13,5 +13,6 @@ const NoLimit = math.MaxUint64
 
 // LimitFiles bounds the size of the files that the process writes: on Linux only.
 func (s *Process) LimitFiles(uint64) error {
-	return fmt.Errorf("the limit of another process's files can be set on Linux only: %w", errors.ErrUnsupported)
+	return fmt.Errorf("the limit of another process's files can be set on Linux only: %w",
+		errors.ErrUnsupported)
 }

@@ -23,17 +23,17 @@ const (
 	drainTimeout  = 8 * time.Second // SIGTERM ends it within 5 s
 )
 
-// ErrProcess: the process did not start, or did not end as it was asked to.
+// ErrProcess means that the process did not start or did not stop when asked to.
 var ErrProcess = errors.New("process")
 
 // Process is one program, run again and again. It says that it is ready by a line with an address.
 type Process struct {
-	Name   string // for errors: "stepkeeper dev"
+	Name   string // name used in errors: "stepkeeper dev"
 	Binary string
 	Args   []string
 	Env    []string // beside that of this process
 	Log    string   // file that takes its output
-	// Patience is how long it may take to be ready; 0: 15 s.
+	// Patience is how long it may take to be ready; 0 means 15 s.
 	Patience time.Duration
 
 	mu     sync.Mutex
@@ -83,7 +83,8 @@ func (s *Process) Start(ctx context.Context) (time.Duration, error) {
 	return s.await(ctx, began, ready, exited)
 }
 
-func (s *Process) await(ctx context.Context, began time.Time, ready <-chan string, exited <-chan struct{}) (time.Duration, error) {
+func (s *Process) await(ctx context.Context, began time.Time, ready <-chan string,
+	exited <-chan struct{}) (time.Duration, error) {
 	limit := s.Patience
 	if limit <= 0 {
 		limit = readyPatience
@@ -102,7 +103,8 @@ func (s *Process) await(ctx context.Context, began time.Time, ready <-chan strin
 	case <-exited:
 		return 0, fmt.Errorf("%w: it ended before it was ready; it said:\n%s", s.err(), s.LogTail())
 	case <-time.After(limit):
-		return 0, errors.Join(fmt.Errorf("%w: not ready after %s; it said:\n%s", s.err(), limit, s.LogTail()), s.Kill())
+		return 0, errors.Join(fmt.Errorf("%w: not ready after %s; it said:\n%s", s.err(), limit, s.LogTail()),
+			s.Kill())
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}

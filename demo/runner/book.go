@@ -6,16 +6,16 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/stepkeeper/stepkeeper/demo/audit"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
-	"github.com/stepkeeper/stepkeeper/verify/audit"
 )
 
 // book is what the demo knows of its lines and orders: as the sender, never by looking inside.
 type book struct {
 	mu       sync.Mutex
 	lines    []line
-	answers  []answer // of the line at the same place
+	answers  []answer // answers to the lines with the same index
 	orders   map[string]*entry
 	accepted int // lines
 	refused  int // lines
@@ -31,10 +31,10 @@ type answer struct {
 // entry is one acknowledged order.
 type entry struct {
 	expect audit.Order
-	state  core.State // as last listed; "" while it was not
+	state  core.State // state in the last listing that had the order; "" before that
 	ended  bool
-	reason string // of an order that was undone or stopped
-	seen   bool   // in the last listing
+	reason string // reason why the order was undone or stopped
+	seen   bool   // the last listing had the order
 }
 
 // progress in numbers.
@@ -50,7 +50,7 @@ func newBook(lines []line) *book {
 	return &book{lines: lines, answers: make([]answer, len(lines)), orders: map[string]*entry{}}
 }
 
-// open answers the places of the lines without an answer, in the order of the file: an earlier
+// open returns the places of the lines without an answer, in the order of the file: an earlier
 // line of the same ID must stay the earlier one.
 func (b *book) open() []int {
 	b.mu.Lock()
@@ -108,7 +108,10 @@ func (b *book) observe(list []view.Summary) {
 		if terminal(e.state) && e.state != s.State {
 			b.reopened = append(b.reopened, s.OrderID)
 		}
-		e.state, e.ended, e.seen, e.reason = s.State, s.Ended, true, ""
+		e.state = s.State
+		e.ended = s.Ended
+		e.seen = true
+		e.reason = ""
 		if s.Error != nil {
 			e.reason = reasonOf(s.Error)
 		}

@@ -38,7 +38,7 @@ type coordinator struct {
 	outageAt int // ends
 	outage   bool
 	killsAt  []int         // ends
-	firstUp  time.Duration // until ready, at the first start
+	firstUp  time.Duration // time until the first start was ready
 	restarts []Restart
 	waiting  time.Time // ready since then, and no call of a service seen yet
 }
@@ -63,7 +63,7 @@ func (d *coordinator) coordinate(ctx context.Context) error {
 	feeding.Wait()
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		d.screen.event("the limit of %s has passed", d.o.Limit)
-		return d.look(ctx) // what has no end is reported as unfinished
+		return d.look(ctx) // The report counts orders without an end as unfinished.
 	}
 	return err
 }
@@ -111,7 +111,7 @@ func (d *coordinator) watch(ctx context.Context) error {
 		}
 		wait := min(max(pollEvery, 5*took), pollAtLeast)
 		if len(d.killsAt) > 0 {
-			wait = pollEvery // on a slow machine the moment would pass unseen
+			wait = pollEvery // With a longer wait, a slow machine would miss the moment of the kill.
 		}
 		if err := port.Sleep(ctx, wait); err != nil {
 			return err
@@ -119,7 +119,8 @@ func (d *coordinator) watch(ctx context.Context) error {
 	}
 }
 
-// due: so many orders have ended, or, as it is known without asking, so many more were acknowledged.
+// due reports whether it is time for the next kill: enough orders have ended, or, which needs no query,
+// enough more were acknowledged.
 func (d *coordinator) due(p progress) bool {
 	return p.ends() >= d.killsAt[0] || p.answered >= d.killsAt[0]+p.lines/5
 }
@@ -168,7 +169,7 @@ func (d *coordinator) clock() {
 func (d *coordinator) runOutage(ctx context.Context) {
 	d.screen.event("the payment service goes down for %s", d.o.Outage)
 	d.fleet.BeginOutage(services.Payment)
-	_ = port.Sleep(ctx, d.o.Outage) // at the end of the demo, whichever way, it comes back too
+	_ = port.Sleep(ctx, d.o.Outage) // The service also comes back if the demo ends early.
 	d.fleet.EndOutage(services.Payment)
 	d.screen.event("the payment service is back")
 }

@@ -51,7 +51,8 @@ func runFake(args []string) {
 	for i := 1; i+1 < len(args); i += 2 {
 		flags[args[i]] = args[i+1]
 	}
-	f := &fake{orders: map[string]*fakeOrder{}, services: map[string]string{}, fault: os.Getenv(faultVariable)}
+	f := &fake{orders: map[string]*fakeOrder{}, services: map[string]string{},
+		fault: os.Getenv(faultVariable)}
 	f.readAgents(flags["--agents"])
 	f.load(flags["--data"])
 	listener, err := net.Listen("tcp", flags["--listen"])
@@ -84,7 +85,8 @@ func check(err error) {
 func (f *fake) readAgents(path string) {
 	text, err := os.ReadFile(path)
 	check(err)
-	for _, m := range regexp.MustCompile(`(?m)^  (\w+):\n    url: "(.*)"$`).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^  (\w+):\n    url: "(.*)"$`).FindAllStringSubmatch(
+		string(text), -1) {
 		f.services[m[1]] = m[2]
 	}
 }
@@ -169,7 +171,8 @@ func (f *fake) list(w http.ResponseWriter, r *http.Request) {
 	defer f.mu.Unlock()
 	all := []map[string]any{}
 	for _, o := range f.orders {
-		all = append(all, map[string]any{"orderId": o.ID, "state": o.State, "ended": !strings.HasSuffix(o.State, "ing"), "created": "2026-01-01T00:00:00Z",
+		all = append(all, map[string]any{"orderId": o.ID, "state": o.State,
+			"ended": !strings.HasSuffix(o.State, "ing"), "created": "2026-01-01T00:00:00Z",
 			"error": map[string]any{"code": o.Reason, "message": o.Reason}})
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -196,8 +199,10 @@ func (f *fake) work(o *fakeOrder) {
 	if f.fault == "off-by-one" {
 		amount++
 	}
-	steps := [][2]string{{"inventory", "reserve"}, {"payment", "charge"}, {"shipping", "book"}, {"notification", "confirm"}}
-	inputs := []string{string(o.Content), fmt.Sprintf(`{"card":%q,"amount":%.0f,"currency":%q}`, c.Payment.Card, amount, c.Currency), string(o.Content), "{}"}
+	steps := [][2]string{{"inventory", "reserve"}, {"payment", "charge"}, {"shipping", "book"},
+		{"notification", "confirm"}}
+	inputs := []string{string(o.Content), fmt.Sprintf(`{"card":%q,"amount":%.0f,"currency":%q}`,
+		c.Payment.Card, amount, c.Currency), string(o.Content), "{}"}
 	for i, s := range steps {
 		if s[1] == "book" && !physical && f.fault != "ships-all" {
 			continue
@@ -233,10 +238,12 @@ func (f *fake) insist(service, operation, key, input string) string {
 		if f.fault == "new-keys" && n > 0 && operation == "charge" {
 			k = strings.Replace(key, "/0/", "/"+strconv.Itoa(n)+"/", 1)
 		}
-		if service == "shipping" && happened(client, f.services[service]+"/"+operation+"?key="+url.QueryEscape(key)) {
+		if service == "shipping" &&
+			happened(client, f.services[service]+"/"+operation+"?key="+url.QueryEscape(key)) {
 			return ""
 		}
-		req, err := http.NewRequest(http.MethodPost, f.services[service]+"/"+operation, strings.NewReader(input))
+		req, err := http.NewRequest(http.MethodPost, f.services[service]+"/"+operation,
+			strings.NewReader(input))
 		check(err)
 		req.GetBody = nil
 		req.Header.Set("Idempotency-Key", k)

@@ -67,7 +67,7 @@ func (f *feeder) stream(ctx context.Context, places []int) error {
 	})
 }
 
-// forGood: sending the line again would be answered the same.
+// forGood reports whether the server would refuse the line again if it were sent again.
 func forGood(e *client.Error) bool {
 	return e.RetryAfter == 0 && !errors.Is(e, client.ErrInternal) && e.Code != "internal"
 }

@@ -6,15 +6,15 @@ import (
 	"os"
 
 	"github.com/stepkeeper/stepkeeper/demo"
+	"github.com/stepkeeper/stepkeeper/demo/audit"
 	"github.com/stepkeeper/stepkeeper/demo/shop"
-	"github.com/stepkeeper/stepkeeper/verify/audit"
 )
 
 // line is one line of the orders file, as it will be sent.
 type line struct {
 	text   []byte
-	id     string      // "" where it cannot be read
-	expect audit.Order // what it should cause, if it is accepted and processed
+	id     string      // "" if the line cannot be parsed
+	expect audit.Order // expected effects if the order is accepted and processed
 }
 
 func readOrders(path string) ([]byte, error) {

@@ -16,7 +16,8 @@ const violationsShown = 20
 
 // print writes the report for a person.
 func (r *Report) print(out io.Writer) {
-	fmt.Fprintf(out, "\n%d lines in %.1f s; seed %d; kill -9 and restart: %d\n\n", r.Submitted, r.Seconds, r.Seed, r.Restarts)
+	fmt.Fprintf(out, "\n%d lines in %.1f s; seed %d; kill -9 and restart: %d\n\n", r.Submitted, r.Seconds,
+		r.Seed, r.Restarts)
 	t := tabwriter.NewWriter(out, 0, 0, 3, ' ', tabwriter.AlignRight)
 	row := func(n int, what, more string) {
 		fmt.Fprintf(t, "%d\t  %s\n", n, strings.TrimRight(pad(what)+more, " "))
@@ -38,7 +39,9 @@ func pad(s string) string { return fmt.Sprintf("%-13s", s) }
 func (r *Report) printServices(out io.Writer) {
 	fmt.Fprintln(out, "\nWhat the services did to it")
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "\tcalls\trepeats\trefusals\t5xx before\t5xx after\t429\thangs\tanswer lost\tlate effect\tin outage\t")
+	fmt.Fprintln(t,
+		"\tcalls\trepeats\trefusals\t5xx before\t5xx after\t429\thangs\tanswer lost\tlate "+
+			"effect\tin outage\t")
 	for _, name := range services.Names() {
 		c := r.Services[name]
 		fmt.Fprintf(t, "  %s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name,
@@ -57,18 +60,23 @@ func (r *Report) printRecovery(out io.Writer) {
 		fmt.Fprintln(out)
 	}
 	if r.RecoveryMS.PaymentOutage != nil {
-		fmt.Fprintf(out, "  after the outage   first payment %d ms after the service was back\n", *r.RecoveryMS.PaymentOutage)
+		fmt.Fprintf(out, "  after the outage   first payment %d ms after the service was back\n",
+			*r.RecoveryMS.PaymentOutage)
 	}
-	fmt.Fprintf(out, "  by the operator    orders in doubt, looked up and resubmitted: %d\n", r.ResolvedByOperator)
+	fmt.Fprintf(out, "  by the operator    orders in doubt, looked up and resubmitted: %d\n",
+		r.ResolvedByOperator)
 }
 
 func (r *Report) printAudit(out io.Writer) {
 	if r.AuditViolations == 0 {
-		fmt.Fprintf(out, "\nAudit: holds. %d effects and %d reversals in four ledgers: every processed order has\n"+
-			"each effect exactly once, every undone order none, nothing was lost.\n", r.Effects, r.Reversals)
+		fmt.Fprintf(out,
+			"\nAudit: holds. %d effects and %d reversals in four ledgers: every processed order has\n"+
+				"each effect exactly once, every undone order none, nothing was lost.\n", r.Effects,
+			r.Reversals)
 		return
 	}
-	fmt.Fprintf(out, "\nAudit: FAILS with %d violations in %d effects and %d reversals\n", r.AuditViolations, r.Effects, r.Reversals)
+	fmt.Fprintf(out, "\nAudit: FAILS with %d violations in %d effects and %d reversals\n", r.AuditViolations,
+		r.Effects, r.Reversals)
 	for _, v := range r.Violations[:min(len(r.Violations), violationsShown)] {
 		fmt.Fprintln(out, "  "+v.String())
 	}

@@ -8,28 +8,31 @@ import (
 	"os"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/demo/audit"
 	"github.com/stepkeeper/stepkeeper/demo/services"
-	"github.com/stepkeeper/stepkeeper/verify/audit"
 )
 
 // Report is the result of a demo. Submitted = Processed + Undone + Refused + Repeated + Error +
 // Unfinished.
 type Report struct {
-	Orders          string  `json:"orders,omitempty"` // the file; absent: the demo's own
-	Seed            uint64  `json:"seed"`
-	Submitted       int     `json:"submitted"`  // lines read, refused ones included
-	Processed       int     `json:"processed"`  // orders
-	Undone          int     `json:"undone"`     // orders
-	Refused         int     `json:"refused"`    // lines
-	Repeated        int     `json:"repeated"`   // lines whose order was there already: accepted, nothing done twice
-	Error           int     `json:"error"`      // orders that wait for an operator
-	Unfinished      int     `json:"unfinished"` // acknowledged orders without an end, and lines without an answer
+	Orders    string `json:"orders,omitempty"` // the file; absent means the demo's own
+	Seed      uint64 `json:"seed"`
+	Submitted int    `json:"submitted"` // lines read, refused ones included
+	Processed int    `json:"processed"` // orders
+	Undone    int    `json:"undone"`    // orders
+	Refused   int    `json:"refused"`   // lines
+	// lines whose order was there already: accepted, nothing done twice
+	Repeated int `json:"repeated"`
+	Error    int `json:"error"` // orders that wait for an operator
+	// acknowledged orders without an end, and lines without an answer
+	Unfinished      int     `json:"unfinished"`
 	AuditViolations int     `json:"audit_violations"`
 	Restarts        int     `json:"restarts"`
 	Seconds         float64 `json:"seconds"`
 	OrdersPerSecond float64 `json:"orders_per_s"` // ends of orders over the time until the last one
 
-	Retries            int                        `json:"retries"` // calls that services saw again, do and undo
+	// calls that services saw again, do and undo
+	Retries            int                        `json:"retries"`
 	ResolvedByOperator int                        `json:"resolved_by_operator"`
 	RecoveryMS         Recovery                   `json:"recovery_ms"`
 	RefusedReasons     map[string]int             `json:"refused_reasons"`
@@ -42,15 +45,17 @@ type Report struct {
 
 // Recovery holds times in milliseconds.
 type Recovery struct {
-	FirstReady    int64     `json:"first_ready"`              // from the start on an empty folder until ready
-	Restarts      []Restart `json:"restarts"`                 // after each kill
-	PaymentOutage *int64    `json:"payment_outage,omitempty"` // from the end of the outage to the first charge or refund
+	FirstReady int64     `json:"first_ready"` // time from the start on an empty folder until ready
+	Restarts   []Restart `json:"restarts"`    // restart after each kill
+	// time from the end of the outage to the first charge or refund
+	PaymentOutage *int64 `json:"payment_outage,omitempty"`
 }
 
 // Restart after a kill, in milliseconds.
 type Restart struct {
-	Ready  int64  `json:"ready"`             // from the start until ready
-	AtWork *int64 `json:"at_work,omitempty"` // from ready until a service is called; absent if nothing was left to do
+	Ready int64 `json:"ready"` // time from the start until ready
+	// time from ready until a service is called; absent if no work was left
+	AtWork *int64 `json:"at_work,omitempty"`
 }
 
 // report prints how far the run got; the audit is still to come.
@@ -63,7 +68,8 @@ func (d *coordinator) report() Report {
 		Restarts: len(d.restarts), Seconds: seconds(time.Since(d.began)),
 		RefusedReasons: refused, UndoneReasons: undone,
 		Services: map[string]services.Counts{}, Violations: []audit.Violation{},
-		RecoveryMS: Recovery{FirstReady: d.firstUp.Milliseconds(), Restarts: append([]Restart{}, d.restarts...)},
+		RecoveryMS: Recovery{FirstReady: d.firstUp.Milliseconds(),
+			Restarts: append([]Restart{}, d.restarts...)},
 	}
 	r.OrdersPerSecond = math.Round(float64(p.processed+p.undone)/max(r.Seconds, 0.001)*10) / 10
 	for _, name := range services.Names() {
@@ -107,7 +113,8 @@ func (r *Report) audit(ctx context.Context, d *coordinator) error {
 	r.Violations = append(r.Violations, result.Violations...)
 	for _, id := range d.book.reopened {
 		r.Violations = append(r.Violations, audit.Violation{
-			Order: id, What: "an end that changed afterwards", Expected: "the same end for ever", Found: "another state",
+			Order: id, What: "an end that changed afterwards", Expected: "the same end for ever",
+			Found: "another state",
 		})
 	}
 	r.AuditViolations = len(r.Violations)

@@ -17,29 +17,33 @@ import (
 )
 
 var (
-	// ErrNotProven: the run came to its end, and the audit does not hold or an order has no end.
-	// The report says which.
+	// ErrNotProven means that the run completed, but the audit failed or an order did not end.
+	// The report states which.
 	ErrNotProven = errors.New("the demo did not prove its point")
-	// ErrStack: the process under test did not start, or ended without being killed.
+	// ErrStack means that the process under test did not start, or ended without being killed.
 	ErrStack = process.ErrProcess
 )
 
 // Options of a demo. Only Binary and Workflows must be set.
 type Options struct {
-	Orders    string    // path of a JSON Lines file; "": the demo's own
-	Seed      uint64    // of the misbehaviour and of the moment of the kill
-	Report    string    // path of the JSON report; "": none is written
-	Binary    string    // the stepkeeper executable to run as `dev`
-	Workflows string    // folder of workflow files, handed to `dev`
-	Dir       string    // for ledgers, data, log; "": a temporary one, removed when all went well
-	Out       io.Writer // progress and report; nil: nowhere
-	Terminal  bool      // Out is a terminal: draw a bar
+	Orders    string // path of a JSON Lines file; "" means the demo's own
+	Seed      uint64 // seed of the injected faults and of the moment of the kill
+	Report    string // path of the JSON report; "" means no report
+	Binary    string // the stepkeeper executable to run as `dev`
+	Workflows string // folder of workflow files for `dev`
+	// folder with ledgers, data and log; "" means a temporary one, removed if the demo succeeds
+	Dir      string
+	Out      io.Writer // writer of progress and report; nil means no output
+	Terminal bool      // Out is a terminal: draw a bar
 
-	Rates  map[string]services.Rates // nil: services.DefaultRates
-	PerSec int                       // orders fed per second; 0: 100, or a tenth of the file where that is more
-	Outage time.Duration             // of the payment service; 0: 3 s, below 0: none
-	Kills  int                       // how often Stepkeeper is killed and restarted; 0: once, below 0: never
-	Limit  time.Duration             // after which what has no end counts as unfinished; 0: 55 s and 1 s more per 50 orders past 1,000
+	Rates map[string]services.Rates // nil means services.DefaultRates
+	// orders fed per second; 0 means 100, or a tenth of the file if that is more
+	PerSec int
+	Outage time.Duration // length of the payment service's outage; 0 means 3 s, a negative value no outage
+	Kills  int           // number of kills and restarts of Stepkeeper; 0 means one, a negative value none
+	// time after which an order without an end counts as unfinished; 0 means 55 s and 1 s more per 50 orders
+	// past 1,000
+	Limit time.Duration
 }
 
 // complete fills in what was left out.
@@ -144,7 +148,8 @@ func conclude(ctx context.Context, o Options, d *coordinator, report Report) (Re
 	}
 	report.print(o.Out)
 	if report.AuditViolations > 0 || report.Unfinished > 0 {
-		return report, fmt.Errorf("%w: %d violations, %d orders without an end", ErrNotProven, report.AuditViolations, report.Unfinished)
+		return report, fmt.Errorf("%w: %d violations, %d orders without an end", ErrNotProven,
+			report.AuditViolations, report.Unfinished)
 	}
 	return report, nil
 }

@@ -44,8 +44,9 @@ func quick(t *testing.T, fault, orders string) runner.Options {
 	}
 	return runner.Options{
 		Orders: path, Seed: 5, Report: filepath.Join(dir, "report.json"), Binary: self, Workflows: dir,
-		Dir: filepath.Join(dir, "run"), Out: &bytes.Buffer{}, Rates: rates, PerSec: 200, Outage: 300 * time.Millisecond,
-		Limit: 20 * time.Second,
+		Dir: filepath.Join(dir, "run"), Out: &bytes.Buffer{}, Rates: rates, PerSec: 200,
+		Outage: 300 * time.Millisecond,
+		Limit:  20 * time.Second,
 	}
 }
 
@@ -62,16 +63,20 @@ func TestRightEngineIsProven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum := r.Processed + r.Undone + r.Refused + r.Repeated + r.Error + r.Unfinished; r.Submitted != 150 || sum != 150 {
+	if sum := r.Processed + r.Undone + r.Refused + r.Repeated + r.Error + r.Unfinished; r.Submitted != 150 ||
+		sum != 150 {
 		t.Errorf("submitted %d, the parts add up to %d; want 150: %+v", r.Submitted, sum, r)
 	}
-	if r.Processed < 100 || r.Undone < 5 || r.Refused < 2 || r.Repeated != 1 || r.Restarts != 1 || r.Retries == 0 || r.Unfinished != 0 || r.AuditViolations != 0 {
+	if r.Processed < 100 || r.Undone < 5 || r.Refused < 2 || r.Repeated != 1 || r.Restarts != 1 ||
+		r.Retries == 0 || r.Unfinished != 0 || r.AuditViolations != 0 {
 		t.Errorf("report %+v", r)
 	}
-	if r.UndoneReasons["card-declined"]+r.UndoneReasons["card-expired"]+r.UndoneReasons["insufficient-funds"] == 0 {
+	if r.UndoneReasons["card-declined"]+r.UndoneReasons["card-expired"]+
+		r.UndoneReasons["insufficient-funds"] == 0 {
 		t.Errorf("no order was undone for its card: %v", r.UndoneReasons)
 	}
-	if len(r.RecoveryMS.Restarts) != 1 || r.RecoveryMS.Restarts[0].AtWork == nil || r.RecoveryMS.PaymentOutage == nil {
+	if len(r.RecoveryMS.Restarts) != 1 || r.RecoveryMS.Restarts[0].AtWork == nil ||
+		r.RecoveryMS.PaymentOutage == nil {
 		t.Errorf("recovery %+v", r.RecoveryMS)
 	}
 	var written map[string]any
@@ -82,7 +87,8 @@ func TestRightEngineIsProven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"submitted", "processed", "undone", "refused", "error", "unfinished", "audit_violations", "restarts", "seconds"} {
+	for _, name := range []string{"submitted", "processed", "undone", "refused", "error", "unfinished",
+		"audit_violations", "restarts", "seconds"} {
 		if _, ok := written[name].(float64); !ok {
 			t.Errorf("the report has no number %q: %s", name, text)
 		}
@@ -98,7 +104,8 @@ func TestWrongEnginesAreFound(t *testing.T) {
 		also                 []string // what it leads to in orders that are undone
 	}{
 		{"forgetful", "", "acknowledged, and lost", "", nil},
-		{"new-keys", "payment", "net charges of a processed order", "expected 1, found 2", []string{"net charges of an undone order"}},
+		{"new-keys", "payment", "net charges of a processed order", "expected 1, found 2",
+			[]string{"net charges of an undone order"}},
 		{"off-by-one", "payment", "charge of another amount", "", nil},
 		{"ships-all", "shipping", "net bookings of a processed order", "expected 0, found 1", nil},
 		{"keeps-money", "payment", "net charges of an undone order", "expected 0, found 1", nil},
@@ -139,12 +146,14 @@ func TestFilesOfAnyForm(t *testing.T) {
 		submitted, accepted, refused int
 	}{
 		{"no newline at the end", good[0] + "\n" + good[1], 2, 2, 0},
-		{"CRLF, blank lines, byte order mark", "\xef\xbb\xbf" + good[0] + "\r\n\r\n  \r\n" + good[1] + "\r\n", 2, 2, 0},
+		{"CRLF, blank lines, byte order mark", "\xef\xbb\xbf" + good[0] + "\r\n\r\n  \r\n" + good[1] + "\r\n",
+			2, 2, 0},
 		{"empty file", "", 0, 0, 0},
 		{"no order at all", "hello\n{}\n[1]\n\xff\n", 4, 0, 4},
 		{"one order", good[2] + "\n", 1, 1, 0},
-		{"prices with decimals", `{"schema":1,"orderId":"a","workflow":"order","order":{"currency":"EUR","payment":{"card":"tok_1"},` +
-			`"items":[{"sku":"MUG","quantity":2,"unitPrice":9.5},{"sku":"TEE","quantity":1,"unitPrice":1.0e2}]}}`, 1, 1, 0},
+		{"prices with decimals",
+			`{"schema":1,"orderId":"a","workflow":"order","order":{"currency":"EUR","payment":{"card":"tok_1"},` +
+				`"items":[{"sku":"MUG","quantity":2,"unitPrice":9.5},{"sku":"TEE","quantity":1,"unitPrice":1.0e2}]}}`, 1, 1, 0},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -154,8 +163,10 @@ func TestFilesOfAnyForm(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, o.Out)
 			}
-			if r.Submitted != c.submitted || r.Processed+r.Undone != c.accepted || r.Refused != c.refused || r.Restarts != 1 {
-				t.Errorf("report %+v, want %d submitted, %d ended, %d refused, 1 restart", r, c.submitted, c.accepted, c.refused)
+			if r.Submitted != c.submitted || r.Processed+r.Undone != c.accepted || r.Refused != c.refused ||
+				r.Restarts != 1 {
+				t.Errorf("report %+v, want %d submitted, %d ended, %d refused, 1 restart", r, c.submitted,
+					c.accepted, c.refused)
 			}
 		})
 	}
@@ -171,14 +182,17 @@ func TestCannotRun(t *testing.T) {
 	}{
 		{"no file", func(o *runner.Options) { o.Orders += ".absent" }, os.ErrNotExist, "read the orders"},
 		{"no program", func(o *runner.Options) { o.Binary += ".absent" }, runner.ErrStack, "start"},
-		{"a program that ends at once", func(o *runner.Options) { o.Binary = "/bin/false" }, runner.ErrStack, "ended before it was ready"},
+		{"a program that ends at once", func(o *runner.Options) {
+			o.Binary = "/bin/false"
+		}, runner.ErrStack, "ended before it was ready"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			o := o
 			o.Dir = t.TempDir()
 			c.change(&o)
-			if _, err := runner.Run(t.Context(), o); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
+			if _, err := runner.Run(t.Context(), o); !errors.Is(err, c.want) ||
+				!strings.Contains(err.Error(), c.text) {
 				t.Errorf("error %v, want %v that reports %q", err, c.want, c.text)
 			}
 		})

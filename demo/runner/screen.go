@@ -84,7 +84,8 @@ func (s *barScreen) update(p progress) {
 }
 
 func (s *barScreen) event(format string, args ...any) {
-	_, _ = fmt.Fprintf(s.all, "%s  * %s\n", since(s.began), fmt.Sprintf(format, args...)) // a bar that is done takes no more
+	// a bar that is done takes no more
+	_, _ = fmt.Fprintf(s.all, "%s  * %s\n", since(s.began), fmt.Sprintf(format, args...))
 }
 
 func (s *barScreen) close() {
@@ -94,7 +95,8 @@ func (s *barScreen) close() {
 
 // line is the progress in one line.
 func (p progress) line(d time.Duration) string {
-	return fmt.Sprintf("submitted %d/%d  processed %d  undone %d  refused %d  error %d  in flight %d  %.0f orders/s",
+	return fmt.Sprintf(
+		"submitted %d/%d  processed %d  undone %d  refused %d  error %d  in flight %d  %.0f orders/s",
 		p.answered, p.lines, p.processed, p.undone, p.refused, p.stopped, p.open,
 		float64(p.processed+p.undone)/max(d.Seconds(), 0.001))
 }

@@ -5,7 +5,7 @@ import "sync"
 // Counts is what one service saw and did, for the report.
 type Counts struct {
 	Calls   int `json:"calls"`   // POSTs, faulty ones included
-	Repeats int `json:"repeats"` // of these, not the first for their operation and key
+	Repeats int `json:"repeats"` // calls after the first with the same operation and key
 	Checks  int `json:"checks"`  // GETs
 	Refused int `json:"refused"` // answered 409 or 422
 	Slow    int `json:"slow"`

@@ -80,7 +80,8 @@ func (r Rates) faultOf(seed uint64, service, operation, key string, call int) fa
 	for _, c := range []struct {
 		share float64
 		kind  kind
-	}{{r.Before, before}, {r.After, after}, {r.TooMany, tooMany}, {r.Hang, hang}, {r.Cut, cut}, {r.Late, late}, {r.Lie, lie}} {
+	}{{r.Before, before}, {r.After, after}, {r.TooMany, tooMany}, {r.Hang, hang}, {r.Cut, cut},
+		{r.Late, late}, {r.Lie, lie}} {
 		if u < c.share {
 			f.kind = c.kind
 			return f

@@ -27,10 +27,10 @@ func Names() []string { return []string{Inventory, Payment, Shipping, Notificati
 
 // Options for a fleet.
 type Options struct {
-	Dir   string           // where the ledgers are created; it must exist and hold none
-	Seed  uint64           // of the misbehaviour
-	Rates map[string]Rates // by service; absent: no faults, and 1 to 10 ms
-	Clock func() time.Time // nil: time.Now
+	Dir   string           // folder for the ledgers; it must exist and hold no ledgers
+	Seed  uint64           // seed of the injected faults
+	Rates map[string]Rates // fault rates by service; absent means no faults and 1 to 10 ms per call
+	Clock func() time.Time // nil means time.Now
 }
 
 // Fleet is the four services, running.
@@ -43,7 +43,7 @@ type Fleet struct {
 	clock   func() time.Time
 
 	marked    atomic.Bool
-	firstCall atomic.Int64 // Unix nanoseconds of the first call since the mark; 0: none yet
+	firstCall atomic.Int64 // Unix nanoseconds of the first call since the mark; 0 means no call yet
 }
 
 // Start opens the ledgers and listens on four free ports of 127.0.0.1.
@@ -83,7 +83,8 @@ func (f *Fleet) start(ctx context.Context, s *service, o Options) error {
 	}
 	h := &http.Server{
 		Handler: srv, ReadHeaderTimeout: 5 * time.Second,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // callers that leave are daily fare here
+		// callers that leave are daily fare here
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	f.https[s.name] = h
 	f.urls[s.name] = "http://" + listener.Addr().String()

@@ -33,7 +33,7 @@ func unprocessable(code, format string, args ...any) *refusal {
 type service struct {
 	name    string
 	do      string
-	undo    string // "" where there is none
+	undo    string // "" if there is none
 	grade   grade
 	read    func(key string, input []byte) (effect, error)
 	opening func(account string) int64
@@ -49,7 +49,8 @@ func (s *service) perform(ctx context.Context, l *ledger, key string, input []by
 			return err
 		}
 		if s.grade == fenced && (h.fences > 0 || h.undos > 0) {
-			return &refusal{http.StatusConflict, "fenced", "this key was undone before; it cannot be used again"}
+			return &refusal{http.StatusConflict, "fenced",
+				"this key was undone before; it cannot be used again"}
 		}
 		// Done before: the same answer, even where it was undone since. A service that recognises
 		// keys never does one twice.
@@ -91,7 +92,7 @@ func (s *service) reverse(ctx context.Context, l *ledger, key string) error {
 	})
 }
 
-// happened answers a check: whether the operation's effect stands, and its output.
+// happened returns a check: whether the operation's effect stands, and its output.
 func (s *service) happened(ctx context.Context, l *ledger, operation, key string) (bool, string, error) {
 	var h history
 	err := l.change(ctx, func(tx *sql.Tx) (err error) {

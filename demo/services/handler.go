@@ -24,12 +24,12 @@ type server struct {
 	rates  Rates
 	tally  tally
 	clock  func() time.Time
-	ctx    context.Context // of the fleet: an effect does not stop because its caller has gone
+	ctx    context.Context // context of the fleet, so that an effect continues after its caller has gone
 
 	faultless  atomic.Bool
 	busy       atomic.Int64
 	down       atomic.Bool
-	upSince    atomic.Int64 // Unix nanoseconds of the end of the outage; 0: none yet
+	upSince    atomic.Int64 // Unix nanoseconds of the end of the outage; 0 means that it has not ended
 	firstAfter atomic.Int64 // Unix nanoseconds of the first effect after it
 	arrival    func()       // counts a call in the fleet
 }
@@ -57,7 +57,8 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, operation string) 
 	input, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxInput))
 	key := r.Header.Get("Idempotency-Key")
 	if err != nil || key == "" || len(key) > maxKey {
-		answerError(w, &refusal{http.StatusBadRequest, "bad-request", "a call needs an Idempotency-Key of at most 300 bytes and a body of at most 64 KiB"})
+		answerError(w, &refusal{http.StatusBadRequest, "bad-request",
+			"a call needs an Idempotency-Key of at most 300 bytes and a body of at most 64 KiB"})
 		return
 	}
 	s.arrival()
@@ -81,7 +82,8 @@ func (s *server) faultOf(operation, key string, call int) fault {
 	return rates.faultOf(s.seed, s.name, operation, key, call)
 }
 
-func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key string, input []byte, f fault) {
+func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key string, input []byte,
+	f fault) {
 	switch {
 	case f.kind == before && f.coin:
 		answerError(w, &refusal{http.StatusInternalServerError, "broken", "failed before anything was done"})
@@ -100,7 +102,7 @@ func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key
 		answer(w, http.StatusOK, "{}")
 		return
 	case f.kind == late:
-		s.pause(s.ctx, s.rates.HangFor) // on purpose not the caller's context: it has long gone
+		s.pause(s.ctx, s.rates.HangFor) // The caller has long gone, so its context does not apply.
 	}
 	output, err := s.effect(operation, key, input)
 	if err != nil {
@@ -194,7 +196,8 @@ func answer(w http.ResponseWriter, status int, body string) {
 }
 
 func answerError(w http.ResponseWriter, no *refusal) {
-	body, err := json.Marshal(map[string]any{"error": map[string]string{"code": no.code, "message": no.message}})
+	body, err := json.Marshal(map[string]any{"error": map[string]string{"code": no.code,
+		"message": no.message}})
 	if err != nil { // strings always marshal
 		panic(err)
 	}

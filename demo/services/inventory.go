@@ -52,7 +52,8 @@ func readReserve(key string, input []byte) (effect, error) {
 	e := effect{unit: "piece", output: fmt.Sprintf(`{"reservationId":%q}`, reference("R", key))}
 	for _, l := range in.Items {
 		if l.SKU == "" || l.Quantity < 1 || l.Quantity > usualPieces {
-			return effect{}, unprocessable("bad-input", "an item needs a sku and a quantity from 1 to %d", usualPieces)
+			return effect{}, unprocessable("bad-input", "an item needs a sku and a quantity from 1 to %d",
+				usualPieces)
 		}
 		e.amount += l.Quantity
 		e.parts = append(e.parts, part{l.SKU, l.Quantity})

@@ -73,7 +73,7 @@ func (h history) open() bool { return h.dos > h.undos }
 type ledger struct {
 	db      *sql.DB
 	clock   func() time.Time
-	opening func(account string) int64 // what an account holds when it is first seen
+	opening func(account string) int64 // opening balance or stock of a new account
 	lacking func(account string) *refusal
 }
 
@@ -85,7 +85,8 @@ func openLedger(ctx context.Context, path string, clock func() time.Time) (*ledg
 		return nil, fmt.Errorf("ledger %s: %w", path, err)
 	}
 	file := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute)} // escapes what a URI would misread
-	dsn := file.String() + "?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(5000)&_txlock=immediate"
+	dsn := file.String() +
+		"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(5000)&_txlock=immediate"
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return nil, fmt.Errorf("open ledger %s: %w", path, err)
@@ -138,7 +139,8 @@ func historyOf(ctx context.Context, tx *sql.Tx, key string) (h history, err erro
 
 // record appends a row and moves its accounts: down for a do, up for an undo.
 func (l *ledger) record(ctx context.Context, tx *sql.Tx, kind, key string, e effect) error {
-	res, err := tx.ExecContext(ctx, `INSERT INTO ledger (kind, key, amount, unit, output, at) VALUES (?, ?, ?, ?, ?, ?)`,
+	res, err := tx.ExecContext(ctx,
+		`INSERT INTO ledger (kind, key, amount, unit, output, at) VALUES (?, ?, ?, ?, ?, ?)`,
 		kind, key, e.amount, e.unit, e.output, l.clock().UTC().Format(time.RFC3339Nano))
 	if err != nil {
 		return fmt.Errorf("write ledger row %s %s: %w", kind, key, err)
@@ -151,7 +153,8 @@ func (l *ledger) record(ctx context.Context, tx *sql.Tx, kind, key string, e eff
 		if err := l.move(ctx, tx, kind, p); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO parts (seq, account, quantity) VALUES (?, ?, ?)`, seq, p.account, p.quantity); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO parts (seq, account, quantity) VALUES (?, ?, ?)`, seq,
+			p.account, p.quantity); err != nil {
 			return fmt.Errorf("write part of %s: %w", key, err)
 		}
 	}
@@ -162,12 +165,15 @@ func (l *ledger) move(ctx context.Context, tx *sql.Tx, kind string, p part) erro
 	by := p.quantity
 	if kind == kindDo {
 		start := l.opening(p.account)
-		if _, err := tx.ExecContext(ctx, `INSERT INTO accounts (name, opened, balance) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, p.account, start, start); err != nil {
+		if _, err := tx.ExecContext(ctx,
+			`INSERT INTO accounts (name, opened, balance) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, p.account,
+			start, start); err != nil {
 			return fmt.Errorf("open account %s: %w", p.account, err)
 		}
 		by = -by
 	}
-	res, err := tx.ExecContext(ctx, `UPDATE accounts SET balance = balance + ? WHERE name = ? AND balance + ? >= 0`, by, p.account, by)
+	res, err := tx.ExecContext(ctx,
+		`UPDATE accounts SET balance = balance + ? WHERE name = ? AND balance + ? >= 0`, by, p.account, by)
 	if err != nil {
 		return fmt.Errorf("move account %s: %w", p.account, err)
 	}
@@ -179,7 +185,8 @@ func (l *ledger) move(ctx context.Context, tx *sql.Tx, kind string, p part) erro
 
 // effectOf reads back what a do changed, so that it can be reversed from the key alone.
 func effectOf(ctx context.Context, tx *sql.Tx, seq int64) (e effect, err error) {
-	if err := tx.QueryRowContext(ctx, `SELECT amount, unit FROM ledger WHERE seq = ?`, seq).Scan(&e.amount, &e.unit); err != nil {
+	if err := tx.QueryRowContext(ctx, `SELECT amount, unit FROM ledger WHERE seq = ?`, seq).Scan(&e.amount,
+		&e.unit); err != nil {
 		return e, fmt.Errorf("read ledger row %d: %w", seq, err)
 	}
 	rows, err := tx.QueryContext(ctx, `SELECT account, quantity FROM parts WHERE seq = ?`, seq)

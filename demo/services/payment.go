@@ -9,9 +9,9 @@ import (
 
 // Prefixes of cards that the payment service refuses.
 const (
-	Declined = "tok_declined" // by the bank
+	Declined = "tok_declined" // the bank declines the card
 	Expired  = "tok_expired"
-	Empty    = "tok_empty" // no money left on it
+	Empty    = "tok_empty" // the card has no money left
 )
 
 // cardLimit is what a card holds in each currency, in minor units.
@@ -43,7 +43,8 @@ func readCharge(key string, input []byte) (effect, error) {
 	}
 	switch err := json.Unmarshal(input, &in); {
 	case err != nil, in.Card == "", in.Amount <= 0, !currency.MatchString(in.Currency):
-		return effect{}, unprocessable("bad-input", "a charge needs a card, a positive amount in whole minor units and a currency of three letters")
+		return effect{}, unprocessable("bad-input",
+			"a charge needs a card, a positive amount in whole minor units and a currency of three letters")
 	case strings.HasPrefix(in.Card, Declined):
 		return effect{}, unprocessable("card-declined", "the bank declined the card")
 	case strings.HasPrefix(in.Card, Expired):
@@ -51,7 +52,8 @@ func readCharge(key string, input []byte) (effect, error) {
 	}
 	return effect{
 		amount: in.Amount, unit: in.Currency,
-		output: fmt.Sprintf(`{"chargeId":%q,"amount":%d,"currency":%q}`, reference("C", key), in.Amount, in.Currency),
-		parts:  []part{{in.Card + "/" + in.Currency, in.Amount}},
+		output: fmt.Sprintf(`{"chargeId":%q,"amount":%d,"currency":%q}`, reference("C", key), in.Amount,
+			in.Currency),
+		parts: []part{{in.Card + "/" + in.Currency, in.Amount}},
 	}, nil
 }

@@ -35,7 +35,8 @@ var homes = map[string]string{
 
 func start(t *testing.T, seed uint64, rates map[string]services.Rates) *services.Fleet {
 	t.Helper()
-	f, err := services.Start(context.Background(), services.Options{Dir: t.TempDir(), Seed: seed, Rates: rates})
+	f, err := services.Start(context.Background(),
+		services.Options{Dir: t.TempDir(), Seed: seed, Rates: rates})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,8 @@ func start(t *testing.T, seed uint64, rates map[string]services.Rates) *services
 // post answers 0 where the connection broke.
 func post(t *testing.T, f *services.Fleet, operation, key, body string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.URL(homes[operation])+"/"+operation, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+		f.URL(homes[operation])+"/"+operation, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +92,7 @@ func send(t *testing.T, req *http.Request) (int, string) {
 	return res.StatusCode, string(body)
 }
 
-// ledger answers the kinds of the rows of a key, in order.
+// ledger returns the kinds of the rows of a key, in order.
 func ledger(t *testing.T, f *services.Fleet, service, key string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite", f.Ledger(service))
@@ -99,7 +101,9 @@ func ledger(t *testing.T, f *services.Fleet, service, key string) string {
 	}
 	defer func() { _ = db.Close() }()
 	var kinds sql.NullString
-	err = db.QueryRowContext(t.Context(), `SELECT group_concat(kind, ' ') FROM (SELECT kind FROM ledger WHERE key = ? ORDER BY seq)`, key).Scan(&kinds)
+	err = db.QueryRowContext(t.Context(),
+		`SELECT group_concat(kind, ' ') FROM (SELECT kind FROM ledger WHERE key = ? ORDER BY seq)`,
+		key).Scan(&kinds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +120,8 @@ func TestGrades(t *testing.T) {
 		{"fenced: done once, repeats answer the same", "reserve=200 reserve=200 ?reserve=200", "do"},
 		{"fenced: reversed", "reserve=200 release=200 ?reserve=404 ?release=200", "do undo"},
 		{"fenced: reversed once", "reserve=200 release=200 release=200", "do undo"},
-		{"fenced: undo of nothing, and no do after it", "release=200 release=200 reserve=409 ?reserve=404 ?release=200", "fence"},
+		{"fenced: undo of nothing, and no do after it",
+			"release=200 release=200 reserve=409 ?reserve=404 ?release=200", "fence"},
 		{"fenced: no do after its undo", "reserve=200 release=200 reserve=409", "do undo"},
 		{"idempotent: done once", "charge=200 charge=200 ?charge=200", "do"},
 		{"idempotent: undo of nothing leaves no trace", "refund=200 ?refund=404 charge=200", "do"},
@@ -124,7 +129,8 @@ func TestGrades(t *testing.T) {
 		{"idempotent: never done again", "charge=200 refund=200 charge=200", "do undo"},
 		{"idempotent without undo", "confirm=200 confirm=200 ?confirm=200", "do"},
 		{"plain: each call books", "book=200 book=200 ?book=200", "do do"},
-		{"plain: cancels one at a time", "book=200 book=200 cancel=200 ?book=200 cancel=200 ?book=404 cancel=409", "do do undo undo"},
+		{"plain: cancels one at a time",
+			"book=200 book=200 cancel=200 ?book=200 cancel=200 ?book=404 cancel=409", "do do undo undo"},
 		{"plain: nothing to cancel", "cancel=409 ?cancel=404", ""},
 	}
 	for _, c := range cases {
@@ -164,8 +170,10 @@ func TestRefusalsLeaveNoTrace(t *testing.T) {
 	cases := []struct {
 		operation, body, code string
 	}{
-		{"reserve", `{"items":[{"sku":"MUG-01","quantity":1},{"sku":"SOLDOUT-9","quantity":1}]}`, "out-of-stock"},
-		{"reserve", `{"items":[{"sku":"LTD-01","quantity":20},{"sku":"LTD-01","quantity":6}]}`, "out-of-stock"},
+		{"reserve", `{"items":[{"sku":"MUG-01","quantity":1},{"sku":"SOLDOUT-9","quantity":1}]}`,
+			"out-of-stock"},
+		{"reserve", `{"items":[{"sku":"LTD-01","quantity":20},{"sku":"LTD-01","quantity":6}]}`,
+			"out-of-stock"},
 		{"reserve", `{"items":[]}`, "bad-input"},
 		{"reserve", `{"items":[{"sku":"MUG-01","quantity":-1}]}`, "bad-input"},
 		{"charge", `{"card":"tok_declined_7","amount":1,"currency":"EUR"}`, "card-declined"},
@@ -208,7 +216,8 @@ func TestStockIsCounted(t *testing.T) {
 	for _, step := range []struct {
 		operation, key string
 		want           int
-	}{{"reserve", "a/0/s", 200}, {"reserve", "b/0/s", 422}, {"release", "a/0/s", 200}, {"reserve", "b/0/s", 200}, {"reserve", "c/0/s", 422}} {
+	}{{"reserve", "a/0/s", 200}, {"reserve", "b/0/s", 422}, {"release", "a/0/s", 200},
+		{"reserve", "b/0/s", 200}, {"reserve", "c/0/s", 422}} {
 		if status, body := post(t, f, step.operation, step.key, all); status != step.want {
 			t.Fatalf("%s %s answered %d, want %d: %s", step.operation, step.key, status, step.want, body)
 		}
@@ -232,7 +241,8 @@ func TestBadCalls(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/", "/reserve", "/charge/x"} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.URL(services.Payment)+path, strings.NewReader("{}"))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.URL(services.Payment)+path,
+			strings.NewReader("{}"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -320,7 +330,10 @@ func TestSeed(t *testing.T) {
 	run := func(seed uint64, backwards, together bool) map[string]int {
 		rates := services.DefaultRates()
 		for name, r := range rates {
-			r.Before, r.TooMany, r.After, r.Cut = 0.2, 0.2, 0.1, 0.1
+			r.Before = 0.2
+			r.TooMany = 0.2
+			r.After = 0.1
+			r.Cut = 0.1
 			r.SlowFor, r.HangFor = time.Millisecond, 5*time.Millisecond
 			rates[name] = r
 		}

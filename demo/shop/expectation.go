@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"strings"
 
-	"github.com/stepkeeper/stepkeeper/verify/audit"
+	"github.com/stepkeeper/stepkeeper/demo/audit"
 )
 
 // Expectation reads from an order what the services should be asked for. What is not a shop's

@@ -1,5 +1,6 @@
-// Package answerpage is the page behind a link with a token: it shows the question, and takes the answer (P39). It needs no
-// script. GET never decides, because mail scanners follow links; POST does, with the round that was shown.
+// Package answerpage is the page behind a link with a token: it shows the question, and takes the answer
+// (P39). It needs no script. GET never decides, because mail scanners follow links; POST does, with the round
+// that was shown.
 package answerpage
 
 import (
@@ -26,9 +27,10 @@ const Prefix = "/answer/"
 
 const maxForm = 4 << 10
 
-// Backend answers what a token is for, and takes the answers.
+// Backend returns what a token is for, and takes the answers.
 type Backend interface {
-	// Question checks the token, and answers what it may show. A refusal, or port.ErrNotFound, port.ErrUnavailable.
+	// Question checks the token, and answers what it may show. A refusal, or port.ErrNotFound,
+	// port.ErrUnavailable.
 	Question(ctx context.Context, order, token string) (Question, error)
 	Command(ctx context.Context, c message.Control) (core.Verdict, error)
 }
@@ -39,8 +41,8 @@ type Question struct {
 	Show    []Field
 	Answers []string
 	Round   int
-	Person  string // who answers; "": each who has the link
-	Closed  string // why it takes no answer now; "": it does
+	Person  string // person who may answer; "" means anyone who has the link
+	Closed  string // reason why it takes no answer now; "" if it does
 }
 
 // Field is one of show.
@@ -62,7 +64,8 @@ func Read(t *core.Task, def *core.Definition, order json.RawMessage, of core.Tok
 		q.Round = max(1, s.Answers.Round)
 	}
 	open := s.State == core.Waiting || s.State == core.Pending
-	switch going := t.ProcessState == core.Processing || t.ProcessState == core.Error && t.Phase == core.Forward; {
+	switch going := t.ProcessState == core.Processing || t.ProcessState == core.Error &&
+		t.Phase == core.Forward; {
 	case t.Run != of.Run || !going && !open:
 		q.Closed = "This link is of an earlier time and takes no answer any more."
 	case !going || !open:
@@ -110,7 +113,7 @@ var page = template.Must(template.New("page").Parse(source))
 // shown is what the template gets.
 type shown struct {
 	Question
-	Message string // in place of the question
+	Message string // text shown instead of the question
 }
 
 // New makes the handler of the pages. It knows no other path.
@@ -137,7 +140,8 @@ func serve(w http.ResponseWriter, r *http.Request, b Backend) {
 		answer(w, r, b, id, token)
 	default:
 		w.Header().Set("Allow", "GET, HEAD, POST")
-		write(w, http.StatusMethodNotAllowed, shown{Message: "This page is read with GET and answered with POST."})
+		write(w, http.StatusMethodNotAllowed,
+			shown{Message: "This page is read with GET and answered with POST."})
 	}
 }
 
@@ -152,12 +156,14 @@ func answer(w http.ResponseWriter, r *http.Request, b Backend, id, token string)
 		return
 	}
 	if err != nil || wrong != nil || round < 1 || value == "" || len(value) > core.MaxApproval {
-		write(w, http.StatusBadRequest, shown{Message: "The answer is not complete. Open the link again and choose one."})
+		write(w, http.StatusBadRequest,
+			shown{Message: "The answer is not complete. Open the link again and choose one."})
 		return
 	}
 	data, _ := json.Marshal(value) // a text can be written
 	v, err := b.Command(r.Context(), message.Control{
-		Schema: message.Schema, Kind: message.Answer, OrderID: id, ID: uuid.NewString(), Round: round, Value: data, Token: token})
+		Schema: message.Schema, Kind: message.Answer, OrderID: id, ID: uuid.NewString(), Round: round,
+		Value: data, Token: token})
 	switch {
 	case err != nil:
 		write(w, statusOf(err), shown{Message: reason(err)})
@@ -205,7 +211,8 @@ func write(w http.ResponseWriter, status int, what shown) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("Content-Security-Policy",
+		"default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")

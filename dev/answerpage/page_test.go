@@ -29,7 +29,8 @@ func (a asks) Input(int, core.Environment) (json.RawMessage, error) {
 
 func asking(input string) *core.Definition {
 	d := &core.Definition{Name: "order", Expr: asks{input: input}, Steps: []core.StepDefinition{
-		{Name: "approve", Input: json.RawMessage(`"t"`), Answer: &core.Answer{Values: []string{"yes", "no"}}}, {Name: "pay"}, {Name: "bought", Answer: &core.Answer{Event: "bought"}}}}
+		{Name: "approve", Input: json.RawMessage(`"t"`), Answer: &core.Answer{Values: []string{"yes", "no"}}},
+		{Name: "pay"}, {Name: "bought", Answer: &core.Answer{Event: "bought"}}}}
 	d.Link()
 	return d
 }
@@ -38,12 +39,14 @@ func waiting() *core.Task {
 	step := core.Step{State: core.Waiting, Attempt: 1, First: 1, FirstAt: 1, Answers: &core.Answers{}}
 	first, last := step, step
 	first.Name, last.Name = "approve", "bought"
-	return &core.Task{OrderID: "o", Run: 1, ProcessState: core.Processing, Steps: []core.Step{first, {Name: "pay", State: core.Pending}, last}}
+	return &core.Task{OrderID: "o", Run: 1, ProcessState: core.Processing,
+		Steps: []core.Step{first, {Name: "pay", State: core.Pending}, last}}
 }
 
 // A page takes an answer where the step asks or will ask, in the run of its link; else it says why not.
 func TestWhatIsOpen(t *testing.T) {
-	const decided, earlier, none, hidden = "This is decided", "This link is of an earlier time", "This is not answered on a page", "The question cannot be shown now"
+	const decided, earlier, none, hidden = "This is decided", "This link is of an earlier time",
+		"This is not answered on a page", "The question cannot be shown now"
 	for _, c := range []struct {
 		step   string
 		run    int
@@ -53,11 +56,17 @@ func TestWhatIsOpen(t *testing.T) {
 	}{
 		{"approve", 1, `{}`, func(*core.Task) {}, ""},
 		{"approve", 1, ``, func(*core.Task) {}, ""},
-		{"approve", 1, `{}`, func(x *core.Task) { x.Steps[0] = core.Step{Name: "approve", State: core.Pending} }, ""},
+		{"approve", 1, `{}`, func(x *core.Task) {
+			x.Steps[0] = core.Step{Name: "approve",
+				State: core.Pending}
+		}, ""},
 		{"approve", 1, `{}`, func(x *core.Task) { x.ProcessState = core.Error; x.Phase = core.Forward }, ""},
-		{"approve", 1, `{}`, func(x *core.Task) { x.ProcessState = core.Error; x.Phase = core.Undoing }, decided},
+		{"approve", 1, `{}`, func(x *core.Task) { x.ProcessState = core.Error; x.Phase = core.Undoing },
+			decided},
 		{"approve", 1, `{}`, func(x *core.Task) { x.Steps[0].State = core.Processed }, decided},
-		{"approve", 1, `{}`, func(x *core.Task) { x.ProcessState, x.Steps[0].State = core.Processed, core.Processed }, earlier},
+		{"approve", 1, `{}`, func(x *core.Task) {
+			x.ProcessState, x.Steps[0].State = core.Processed, core.Processed
+		}, earlier},
 		{"approve", 0, `{}`, func(*core.Task) {}, earlier},
 		{"approve", 1, `{`, func(*core.Task) {}, hidden},
 		{"approve", 1, `{`, func(x *core.Task) { x.Steps[0].State = core.Processed }, decided},
@@ -67,12 +76,15 @@ func TestWhatIsOpen(t *testing.T) {
 	} {
 		x := waiting()
 		c.change(x)
-		q := answerpage.Read(x, asking(c.input), []byte(`{}`), core.TokenOf{Step: c.step, Run: c.run, Person: "ann"})
-		if !strings.HasPrefix(q.Closed, c.closed) || (q.Closed == "") != (c.closed == "") || q.Person != "ann" || q.Round != 1 {
+		q := answerpage.Read(x, asking(c.input), []byte(`{}`),
+			core.TokenOf{Step: c.step, Run: c.run, Person: "ann"})
+		if !strings.HasPrefix(q.Closed, c.closed) || (q.Closed == "") != (c.closed == "") ||
+			q.Person != "ann" || q.Round != 1 {
 			t.Errorf("%+v: %+v", c, q)
 		}
 	}
-	if q := answerpage.Read(waiting(), nil, nil, core.TokenOf{Step: "approve", Run: 1}); !strings.HasPrefix(q.Closed, none) {
+	if q := answerpage.Read(waiting(), nil, nil,
+		core.TokenOf{Step: "approve", Run: 1}); !strings.HasPrefix(q.Closed, none) {
 		t.Errorf("without a definition: %+v", q)
 	}
 }
@@ -117,34 +129,44 @@ const open = `<!DOCTYPE html>
 </html>
 `
 
-// The page shows what the workflow shows, keeps its address to itself, and hands an answer on with its round and its token.
+// The page shows what the workflow shows, keeps its address to itself, and hands an answer on with its round
+// and its token.
 func TestPages(t *testing.T) {
 	x := waiting()
 	x.Steps[0].Answers = &core.Answers{Round: 3}
-	b := &backend{question: answerpage.Read(x, asking(`{"question":"Pay?","show":{"total":12.50,"of":null,"note":"<none>"}}`), []byte(`{}`), core.TokenOf{Step: "approve", Run: 1, Person: "ann"})}
+	b := &backend{question: answerpage.Read(x,
+		asking(`{"question":"Pay?","show":{"total":12.50,"of":null,"note":"<none>"}}`), []byte(`{}`),
+		core.TokenOf{Step: "approve", Run: 1, Person: "ann"})}
 	pages := answerpage.New(b)
 	do := func(method, path string, form url.Values) *httptest.ResponseRecorder {
-		w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(form.Encode()))
+		w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), method, path,
+			strings.NewReader(form.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		pages.ServeHTTP(w, r)
 		return w
 	}
 	const path = answerpage.Prefix + "o/secret"
 	w := do(http.MethodGet, path, nil)
-	want := http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Content-Security-Policy": {"default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"},
-		"Referrer-Policy": {"no-referrer"}, "X-Frame-Options": {"DENY"}, "X-Content-Type-Options": {"nosniff"}, "X-Robots-Tag": {"noindex"}, "Cache-Control": {"no-store"}}
+	want := http.Header{"Content-Type": {"text/html; charset=utf-8"},
+		"Content-Security-Policy": {
+			"default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"},
+		"Referrer-Policy": {"no-referrer"}, "X-Frame-Options": {"DENY"},
+		"X-Content-Type-Options": {"nosniff"}, "X-Robots-Tag": {"noindex"}, "Cache-Control": {"no-store"}}
 	if w.Code != http.StatusOK || w.Body.String() != open || fmt.Sprint(w.Header()) != fmt.Sprint(want) {
 		t.Errorf("%d %v\n%s", w.Code, w.Header(), w.Body)
 	}
-	one := answerpage.Read(waiting(), asking(`{"show":["a"]}`), []byte(`{}`), core.TokenOf{Step: "approve", Run: 1})
+	one := answerpage.Read(waiting(), asking(`{"show":["a"]}`), []byte(`{}`),
+		core.TokenOf{Step: "approve", Run: 1})
 	if len(one.Show) != 1 || one.Show[0] != (answerpage.Field{Value: `["a"]`}) {
 		t.Errorf("%+v", one)
 	}
 	yes := url.Values{"round": {"3"}, "value": {"yes"}}
-	if w := do(http.MethodPost, path, yes); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "Your answer was taken: yes.") {
+	if w := do(http.MethodPost, path, yes); w.Code != http.StatusOK ||
+		!strings.Contains(w.Body.String(), "Your answer was taken: yes.") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if c := b.sent; c.Check() != nil || c.Kind != message.Answer || c.OrderID != "o" || c.Round != 3 || string(c.Value) != `"yes"` || c.Token != "secret" {
+	if c := b.sent; c.Check() != nil || c.Kind != message.Answer || c.OrderID != "o" || c.Round != 3 ||
+		string(c.Value) != `"yes"` || c.Token != "secret" {
 		t.Errorf("%+v, %v", c, c.Check())
 	}
 	for _, c := range []struct {
@@ -155,22 +177,37 @@ func TestPages(t *testing.T) {
 		status       int
 		text         string
 	}{
-		{http.MethodPost, path, yes, nil, "it is too late", http.StatusConflict, "The answer was not taken: it is too late."},
-		{http.MethodPost, path, yes, port.ErrUnavailable, "", http.StatusServiceUnavailable, "This cannot be answered now."},
-		{http.MethodPost, path, yes, &message.Refusal{Text: "the token is too long"}, "", http.StatusForbidden, "The link cannot be used: the token is too long."},
-		{http.MethodGet, path, nil, &core.Refusal{Text: "the token has expired"}, "", http.StatusForbidden, "The link cannot be used: the token has expired."},
-		{http.MethodGet, path, nil, errors.New("disk full"), "", http.StatusServiceUnavailable, "This cannot be answered now."},
-		{http.MethodGet, answerpage.Prefix + "o/other", nil, nil, "", http.StatusForbidden, "the token is not one of this order"},
-		{http.MethodPost, path, url.Values{"round": {"0"}, "value": {"yes"}}, nil, "", http.StatusBadRequest, "The answer is not complete."},
-		{http.MethodPost, path, url.Values{"round": {"x"}, "value": {"yes"}}, nil, "", http.StatusBadRequest, "The answer is not complete."},
-		{http.MethodPost, path, url.Values{"round": {"1"}}, nil, "", http.StatusBadRequest, "The answer is not complete."},
-		{http.MethodPost, path, url.Values{"round": {"1"}, "value": {strings.Repeat("x", core.MaxApproval)}}, nil, "", http.StatusOK, "Your answer was taken"},
-		{http.MethodPost, path, url.Values{"round": {"1"}, "value": {strings.Repeat("x", core.MaxApproval+1)}}, nil, "", http.StatusBadRequest, "The answer is not complete."},
-		{http.MethodPost, path, url.Values{"round": {"1"}, "value": {"yes"}, "z": {strings.Repeat("x", 4<<10)}}, nil, "", http.StatusRequestEntityTooLarge, "The answer is too large."},
+		{http.MethodPost, path, yes, nil, "it is too late", http.StatusConflict,
+			"The answer was not taken: it is too late."},
+		{http.MethodPost, path, yes, port.ErrUnavailable, "", http.StatusServiceUnavailable,
+			"This cannot be answered now."},
+		{http.MethodPost, path, yes, &message.Refusal{Text: "the token is too long"}, "",
+			http.StatusForbidden, "The link cannot be used: the token is too long."},
+		{http.MethodGet, path, nil, &core.Refusal{Text: "the token has expired"}, "", http.StatusForbidden,
+			"The link cannot be used: the token has expired."},
+		{http.MethodGet, path, nil, errors.New("disk full"), "", http.StatusServiceUnavailable,
+			"This cannot be answered now."},
+		{http.MethodGet, answerpage.Prefix + "o/other", nil, nil, "", http.StatusForbidden,
+			"the token is not one of this order"},
+		{http.MethodPost, path, url.Values{"round": {"0"}, "value": {"yes"}}, nil, "", http.StatusBadRequest,
+			"The answer is not complete."},
+		{http.MethodPost, path, url.Values{"round": {"x"}, "value": {"yes"}}, nil, "", http.StatusBadRequest,
+			"The answer is not complete."},
+		{http.MethodPost, path, url.Values{"round": {"1"}}, nil, "", http.StatusBadRequest,
+			"The answer is not complete."},
+		{http.MethodPost, path, url.Values{"round": {"1"}, "value": {strings.Repeat("x", core.MaxApproval)}},
+			nil, "", http.StatusOK, "Your answer was taken"},
+		{http.MethodPost, path, url.Values{"round": {"1"},
+			"value": {strings.Repeat("x", core.MaxApproval+1)}}, nil, "", http.StatusBadRequest,
+			"The answer is not complete."},
+		{http.MethodPost, path, url.Values{"round": {"1"}, "value": {"yes"},
+			"z": {strings.Repeat("x", 4<<10)}}, nil, "", http.StatusRequestEntityTooLarge,
+			"The answer is too large."},
 		{http.MethodDelete, path, nil, nil, "", http.StatusMethodNotAllowed, "This page is read with GET"},
 	} {
 		b.err, b.refused = c.err, c.refused
-		if w := do(c.method, c.path, c.form); w.Code != c.status || !strings.Contains(w.Body.String(), c.text) || strings.Contains(w.Body.String(), "<form") ||
+		if w := do(c.method, c.path, c.form); w.Code != c.status ||
+			!strings.Contains(w.Body.String(), c.text) || strings.Contains(w.Body.String(), "<form") ||
 			(w.Header().Get("Allow") != "") != (c.status == http.StatusMethodNotAllowed) {
 			t.Errorf("%+v: %d %s", c, w.Code, w.Body)
 		}

@@ -26,8 +26,8 @@ type Backend interface {
 	// known, or puts the message into quarantine. An error: it could not be sent or stored, the sender shall
 	// send again.
 	Reject(ctx context.Context, r Rejected) error
-	// Command carries out a cancel, undo, resubmit, resolve, close or move; the verdict of a repeated ID is the
-	// stored one (P5). port.ErrNotFound for an unknown order, core.ErrStale where it is ahead of it.
+	// Command carries out a cancel, undo, resubmit, resolve, close or move; the verdict of a repeated ID is
+	// the stored one (P5). port.ErrNotFound for an unknown order, core.ErrStale where it is ahead of it.
 	Command(ctx context.Context, c message.Control) (core.Verdict, error)
 	// Task: port.ErrNotFound, port.ErrDamaged. The definition is nil for the tombstone of a Cancel (P17).
 	Task(ctx context.Context, id string) (*core.Task, *core.Definition, error)
@@ -64,9 +64,9 @@ type Backend interface {
 // SubmitResult answers one submission.
 type SubmitResult struct {
 	OrderID string
-	Known   bool       // the same order with the same content was there before
-	State   core.State // of the task, after the commit
-	Notes   []string   // what of the order has no effect, for people
+	Known   bool       // the same order with the same content existed before
+	State   core.State // state of the task after the commit
+	Notes   []string   // texts that name the parts of the order without effect
 	// Unattended are the queues of requests that the order's workflow needs and nothing takes from.
 	Unattended []view.Unattended
 	// Err is nil where the order is stored and started. A refusal, *message.Refusal or
@@ -77,9 +77,9 @@ type SubmitResult struct {
 // Rejected is a message that is not carried out.
 type Rejected struct {
 	Queue string               // intake or control
-	Body  []byte               // as sent
-	Order *message.SubmitOrder // of intake, as far as it could be read: use Known of it; nil for a command
-	Err   error                // why: a refusal
+	Body  []byte               // body as it was sent
+	Order *message.SubmitOrder // order, as much of it as could be parsed (use its Known); nil for a command
+	Err   error                // refusal that states the reason
 }
 
 // BusyError refuses a new order because as many orders are active as the server takes.
@@ -90,18 +90,19 @@ type BusyError struct {
 }
 
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("busy: %d orders are active and the limit is %d (--max-open); send the order again later",
+	return fmt.Sprintf(
+		"busy: %d orders are active and the limit is %d (--max-open); send the order again later",
 		e.Active, e.Limit)
 }
 
 // Health is what the runtime says of itself.
 type Health struct {
-	Ready  bool              `json:"ready"`            // takes orders
-	Checks map[string]string `json:"checks,omitempty"` // by part: "ok", or what is wrong
-	Counts map[string]int64  `json:"counts,omitempty"` // by name: "running", "refused" …
+	Ready  bool              `json:"ready"`            // the server accepts orders
+	Checks map[string]string `json:"checks,omitempty"` // results by part: "ok" or the problem
+	Counts map[string]int64  `json:"counts,omitempty"` // counts by name: "running", "refused" …
 	// Unattended are queues of requests that nothing takes from: agents that do not run.
 	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false"`
-	Release    view.Release      `json:"release"` // what the server was built from
+	Release    view.Release      `json:"release"` // release of the server
 }
 
 // Throttled lets the SQS edge answer what an AWS SDK retries by itself.

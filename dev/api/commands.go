@@ -20,7 +20,8 @@ import (
 // maxCommand is the largest body of a command, in bytes.
 const maxCommand = 8 << 10
 
-// maxAnswer is the largest body of an answer, in bytes: an event's value at its largest, with room for white space.
+// maxAnswer is the largest body of an answer, in bytes: an event's value at its largest, with room for white
+// space.
 const maxAnswer = 2 * core.MaxAnswerValue
 
 // CommandID makes a command recognisable when it is sent again (P5).
@@ -155,64 +156,83 @@ func (e *edge) registerCommands(doc huma.API) {
 		"Also before the order has come: then it will not run."),
 		func(ctx context.Context, in *cancelInput) (*verdictOutput, error) {
 			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Cancel, By: in.Body.By, Reason: in.Body.Reason, Run: in.Body.Run, ReplyTo: in.Body.ReplyTo})
+				message.Control{Kind: message.Cancel, By: in.Body.By, Reason: in.Body.Reason,
+					Run: in.Body.Run, ReplyTo: in.Body.ReplyTo})
 		})
 	huma.Register(doc, operation("undo", "Undo an order that stopped in Error", ""),
 		func(ctx context.Context, in *undoInput) (*verdictOutput, error) {
 			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Undo, By: in.Body.By, Reason: in.Body.Reason, Command: in.Body.Command})
+				message.Control{Kind: message.Undo, By: in.Body.By, Reason: in.Body.Reason,
+					Command: in.Body.Command})
 		})
-	resubmit := operation("resubmit", "Go on with an order that stopped in Error, or run an undone one again", "")
+	resubmit := operation("resubmit", "Go on with an order that stopped in Error, or run an undone one again",
+		"")
 	resubmit.MaxBodyBytes += core.MaxInput
 	huma.Register(doc, resubmit,
 		func(ctx context.Context, in *resubmitInput) (*verdictOutput, error) {
 			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Resubmit, By: in.Body.By, Reason: in.Body.Reason, Command: in.Body.Command, Deadline: in.Body.Deadline, Definition: in.Body.Definition,
+				message.Control{Kind: message.Resubmit, By: in.Body.By, Reason: in.Body.Reason,
+					Command: in.Body.Command, Deadline: in.Body.Deadline, Definition: in.Body.Definition,
 					Step: in.Body.Step, Input: in.Body.Input})
 		})
-	resolve := operation("resolve", "State what happened to a step in doubt", "The order stays in Error; resubmit or undo goes on.")
+	resolve := operation("resolve", "State what happened to a step in doubt",
+		"The order stays in Error; resubmit or undo goes on.")
 	resolve.MaxBodyBytes += core.MaxOutput
 	huma.Register(doc, resolve,
 		func(ctx context.Context, in *resolveInput) (*verdictOutput, error) {
 			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Resolve, By: in.Body.By, Reason: in.Body.Reason, Command: in.Body.Command, Step: in.Body.Step, Fact: in.Body.Fact, Output: in.Body.Output})
+				message.Control{Kind: message.Resolve, By: in.Body.By, Reason: in.Body.Reason,
+					Command: in.Body.Command, Step: in.Body.Step, Fact: in.Body.Fact, Output: in.Body.Output})
 		})
-	huma.Register(doc, operation("move", "Pin an order to another definition of its workflow",
-		"Refused, with the differences, where the definition changes what was done already."),
-		func(ctx context.Context, in *moveInput) (*verdictOutput, error) {
-			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Move, By: in.Body.By, Reason: in.Body.Reason, Command: in.Body.Command, Definition: in.Body.Definition})
-		})
-	huma.Register(doc, huma.Operation{
-		OperationID: "plan-move", Method: http.MethodGet, Path: "/v1/orders/{id}/move", Tags: []string{"commands"},
-		Summary: "What a move to another definition would mean; nothing is changed", Errors: []int{400, 403, 404, 503},
-	}, e.plan)
+	e.registerMove(doc)
 	answers := operation("answer", "Answer a step that waits for people, or for an event from outside",
-		"An answer may come before its step; the same answer twice changes nothing, and another one after the decision is refused.")
+		"An answer may come before its step; the same answer twice changes nothing, and another one after "+
+			"the decision is refused.")
 	answers.Path, answers.MaxBodyBytes = "/v1/orders/{id}/answers", maxAnswer
 	huma.Register(doc, answers, e.answer)
 	huma.Register(doc, operation("close", "End an order that stopped in Error, as it stands",
 		"What its steps did stays as the operator found it. A Closed order takes no further command."),
 		func(ctx context.Context, in *closeInput) (*verdictOutput, error) {
 			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Close, Command: in.Body.Command, By: in.Body.By, Reason: in.Body.Reason})
+				message.Control{Kind: message.Close, Command: in.Body.Command, By: in.Body.By,
+					Reason: in.Body.Reason})
 		})
 	huma.Register(doc, operation("erase", "Remove what an order that has ended holds of people's data",
-		"Its content, inputs, outputs, answers, texts and notes are removed at once; states, times and identity stay. An erased order takes no further command."),
+		"Its content, inputs, outputs, answers, texts and notes are removed at once; states, times and "+
+			"identity stay. An erased order takes no further command."),
 		func(ctx context.Context, in *eraseInput) (*verdictOutput, error) {
 			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Erase, Command: in.Body.Command, By: in.Body.By, Reason: in.Body.Reason})
+				message.Control{Kind: message.Erase, Command: in.Body.Command, By: in.Body.By,
+					Reason: in.Body.Reason})
 		})
+}
+
+func (e *edge) registerMove(doc huma.API) {
+	huma.Register(doc, operation("move", "Pin an order to another definition of its workflow",
+		"Refused, with the differences, where the definition changes what was done already."),
+		func(ctx context.Context, in *moveInput) (*verdictOutput, error) {
+			return e.command(ctx, in.ID, in.Body.CommandID,
+				message.Control{Kind: message.Move, By: in.Body.By, Reason: in.Body.Reason,
+					Command: in.Body.Command, Definition: in.Body.Definition})
+		})
+	huma.Register(doc, huma.Operation{
+		OperationID: "plan-move", Method: http.MethodGet, Path: "/v1/orders/{id}/move",
+		Tags:    []string{"commands"},
+		Summary: "What a move to another definition would mean; nothing is changed",
+		Errors:  []int{400, 403, 404, 503},
+	}, e.plan)
 }
 
 // answer fills in what the sender left out, and hands the answer over.
 func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, error) {
 	b := &in.Body
-	c := message.Control{Kind: message.Answer, Step: b.Step, Name: b.Event, Round: b.Round, Value: b.Value, By: cmp.Or(b.By, "local"), Reason: b.Reason}
+	c := message.Control{Kind: message.Answer, Step: b.Step, Name: b.Event, Round: b.Round, Value: b.Value,
+		By: cmp.Or(b.By, "local"), Reason: b.Reason}
 	step := b.Step
 	if b.Token != "" {
 		if b.Step != "" || b.Event != "" || b.By != "" || b.Run != nil {
-			return nil, problem(http.StatusBadRequest, CodeInvalid, "a token says the step, the run and who answers; leave step, event, run and by out")
+			return nil, problem(http.StatusBadRequest, CodeInvalid,
+				"a token says the step, the run and who answers; leave step, event, run and by out")
 		}
 		c.Token, c.By, step = b.Token, "", token.StepOf(b.Token)
 	}
@@ -231,7 +251,7 @@ func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, err
 	return e.command(ctx, in.ID, b.CommandID, c)
 }
 
-// plan answers what a move would change.
+// plan returns what a move would change.
 func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 	t, def, err := e.backend.Task(ctx, in.ID)
 	if err != nil {
@@ -247,10 +267,11 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 	}
 	p := view.PlanOf(t, def, to, order, e.clock.Now(), state.Room)
 	if in.Documents {
-		p.Documents, err = view.DocumentsOf(t, order, def, to.Definition, func(hash string) (*core.Definition, error) {
-			child, err := e.backend.Target(ctx, t.Workflow, hash)
-			return child.Definition, err
-		})
+		p.Documents, err = view.DocumentsOf(t, order, def, to.Definition,
+			func(hash string) (*core.Definition, error) {
+				child, err := e.backend.Target(ctx, t.Workflow, hash)
+				return child.Definition, err
+			})
 		if err != nil {
 			return nil, ofOrder(in.ID, err)
 		}
@@ -259,7 +280,8 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 }
 
 // command completes the message, hands it over and answers the verdict.
-func (e *edge) command(ctx context.Context, orderID string, id CommandID, c message.Control) (*verdictOutput, error) {
+func (e *edge) command(ctx context.Context, orderID string, id CommandID,
+	c message.Control) (*verdictOutput, error) {
 	c.Schema, c.OrderID, c.ID = message.Schema, orderID, id.ID
 	if c.ID == "" {
 		c.ID = uuid.NewString()

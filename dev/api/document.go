@@ -40,8 +40,10 @@ func configOf(version string) huma.Config {
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
 				Title: "Stepkeeper", Version: version,
-				Description: "Orders that are carried to one of two ends: every step done, or everything that was done undone. " +
-					"The same address serves the queues in SQS's JSON protocol (POST / with an AWS SDK and this endpoint URL).",
+				Description: "Orders that are carried to one of two ends: every step done, or everything " +
+					"that was done undone. " +
+					"The same address serves the queues in SQS's JSON protocol (POST / with an AWS SDK " +
+					"and this endpoint URL).",
 			},
 			Components: &huma.Components{Schemas: registry},
 		},
@@ -83,13 +85,14 @@ func readFormat(data []byte, to any) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) { // huma took it for an integer
 		field := wrong.Field[strings.LastIndex(wrong.Field, ".")+1:] // the path begins with embedded types
-		return fmt.Errorf("%s: found %s; give a whole number of at most %d, in digits", field, wrong.Value, math.MaxInt)
+		return fmt.Errorf("%s: found %s; give a whole number of at most %d, in digits", field, wrong.Value,
+			math.MaxInt)
 	}
 	return err
 }
 
-// withFloats makes each number a float64, as huma expects. A number beyond these becomes infinite: values that people and
-// services send may hold one (rawjson.MaxExponent), and no field of ours does.
+// withFloats makes each number a float64, as huma expects. A number beyond these becomes infinite: values
+// that people and services send may hold one (rawjson.MaxExponent), and no field of ours does.
 func withFloats(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -155,23 +158,30 @@ func (e *edge) documentSubmit(doc huma.API) {
 	doc.OpenAPI().AddOperation(&huma.Operation{
 		OperationID: "submit-orders", Method: http.MethodPost, Path: "/v1/orders", Tags: []string{"orders"},
 		Summary: "Submit one order, or a stream of them",
-		Description: "With Content-Type " + jsonType + " the body is one order. With " + linesType + " each line is one; " +
-			"each line that is not blank is answered by one line, in their order, while the stream is still being sent. " +
-			"A line that is refused does not touch the others. An order is acknowledged after it was stored. Sending the same order again is harmless.",
+		Description: "With Content-Type " + jsonType + " the body is one order. With " + linesType +
+			" each line is one; " +
+			"each line that is not blank is answered by one line, in their order, while the stream is " +
+			"still being sent. " +
+			"A line that is refused does not touch the others. An order is acknowledged after it was " +
+			"stored. Sending the same order again is harmless.",
 		Parameters: []*huma.Param{{
 			Name: "wait", In: "query", Schema: &huma.Schema{Type: "string", Examples: []any{"30s"}},
-			Description: "of one order: wait so long for its end, at most " + MaxWait.String() + "; 200 and the task if it has come, else 202",
+			Description: "of one order: wait so long for its end, at most " + MaxWait.String() +
+				"; 200 and the task if it has come, else 202",
 		}},
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 			jsonType:  {Schema: ref},
 			linesType: {Schema: ref},
 		}},
 		Responses: responses(doc, map[int]*huma.Response{
-			http.StatusAccepted: {Description: "Stored and started", Content: map[string]*huma.MediaType{jsonType: {Schema: schemaOf[Receipt](doc)}}},
-			http.StatusOK: {Description: "The task at its end (with wait), or one answer a line (of a stream)", Content: map[string]*huma.MediaType{
-				jsonType:  {Schema: schemaOf[view.Task](doc)},
-				linesType: {Schema: schemaOf[LineResult](doc)},
-			}},
+			http.StatusAccepted: {Description: "Stored and started",
+				Content: map[string]*huma.MediaType{jsonType: {Schema: schemaOf[Receipt](doc)}}},
+			http.StatusOK: {
+				Description: "The task at its end (with wait), or one answer a line (of a stream)",
+				Content: map[string]*huma.MediaType{
+					jsonType:  {Schema: schemaOf[view.Task](doc)},
+					linesType: {Schema: schemaOf[LineResult](doc)},
+				}},
 		}, 400, 403, 409, 413, 415, 429, 500, 503),
 	})
 }
@@ -183,14 +193,16 @@ func submitSchema() *huma.Schema {
 	id := text("an ID of your own: sending the same order again is then harmless", orderIDPattern)
 	id.Not = &huma.Schema{Enum: []any{".", ".."}}
 	return &huma.Schema{
-		Type: "object", AdditionalProperties: false, Required: []string{"schema", "orderId", "workflow", "order"},
+		Type: "object", AdditionalProperties: false, Required: []string{"schema", "orderId", "workflow",
+			"order"},
 		Properties: map[string]*huma.Schema{
 			"schema":   {Type: "integer", Enum: []any{1}},
 			"orderId":  id,
 			"workflow": text("name of the workflow", "^[a-z][a-z0-9-]{0,63}$"),
 			"order":    {Description: "any JSON; numbers keep their digits"},
 			"priority": {Type: "string", Enum: []any{"normal", "high"}},
-			"replyTo":  text("logical name of the queue that gets the status messages", "^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"),
+			"replyTo": text("logical name of the queue that gets the status messages",
+				"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"),
 			"deadline": {Type: "string", Format: "date-time"},
 		},
 	}

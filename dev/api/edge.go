@@ -18,14 +18,14 @@ import (
 // Config of the edge.
 type Config struct {
 	Backend Backend
-	Version string     // of the program, for the OpenAPI document
-	Clock   port.Clock // nil: the system's
-	// Pages serves the patterns of PagePaths, beside the interface; nil: there are none.
+	Version string     // version of the program, stated in the OpenAPI document
+	Clock   port.Clock // nil means the system's
+	// Pages serves the patterns of PagePaths, beside the interface; nil means no pages.
 	Pages     http.Handler
 	PagePaths []string // patterns of http.ServeMux
-	// Metrics answers GET /metrics; nil: there are none.
+	// Metrics serves GET /metrics; nil means no metrics.
 	Metrics http.Handler
-	// ReceiptKey is the secret of the receipt handles of the SQS protocol; nil: a new one.
+	// ReceiptKey is the secret of the receipt handles of the SQS protocol; nil means a new one.
 	ReceiptKey []byte
 }
 
@@ -41,7 +41,8 @@ type edge struct {
 func New(c Config) http.Handler {
 	answers, rest := answerpage.New(c.Backend), ownOrigin(routes(c))
 	return guard(thisMachine(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, answerpage.Prefix) { // guard refuses paths that can be read otherwise
+		// guard refuses paths that can be read otherwise
+		if strings.HasPrefix(r.URL.Path, answerpage.Prefix) {
 			answers.ServeHTTP(w, r)
 			return
 		}

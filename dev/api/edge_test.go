@@ -120,7 +120,8 @@ func (r *rig) submit(id string) {
 }
 
 func orderJSON(id string) string {
-	return `{"schema":1,"orderId":"` + id + `","workflow":"order","order":{"total":12.50,"big":12345678901234567890.10}}`
+	return `{"schema":1,"orderId":"` + id +
+		`","workflow":"order","order":{"total":12.50,"big":12345678901234567890.10}}`
 }
 
 // document is the OpenAPI document with its schemas compiled.
@@ -173,7 +174,8 @@ func (d *document) check(t *testing.T, method, path string, a answer) {
 	if template == "" || a.status == http.StatusMethodNotAllowed {
 		return
 	}
-	operation, _ := d.raw["paths"].(map[string]any)[template].(map[string]any)[strings.ToLower(method)].(map[string]any)
+	item := d.raw["paths"].(map[string]any)[template].(map[string]any)
+	operation, _ := item[strings.ToLower(method)].(map[string]any)
 	if operation == nil {
 		return
 	}
@@ -229,17 +231,23 @@ func bodies(media string, body []byte) [][]byte {
 	return all
 }
 
-// TestEveryOperationKeepsItsDocument calls every operation of the document once with success, some also without, and fails if
-// one was added that is not called here, or answers something else than before.
+// TestEveryOperationKeepsItsDocument calls every operation of the document once with success, some also
+// without, and fails if one was added that is not called here, or answers something else than before.
 func TestEveryOperationKeepsItsDocument(t *testing.T) {
 	r := newRig(t)
 	r.submit("a-1")
 	r.backend.Change("a-1", func(x *core.Task) {
-		x.ProcessState, x.Phase, x.Ended, x.Why = core.Error, core.Undoing, apitest.Now+9, core.WhyFailure
+		x.ProcessState = core.Error
+		x.Phase = core.Undoing
+		x.Ended = apitest.Now + 9
+		x.Why = core.WhyFailure
 		x.EndCode, x.EndText, x.EndStep = "timeout", "payment did not answer", "charge"
 		x.Verdicts = []core.Verdict{{ID: "c1", Command: "cancel", Reason: "too late", At: apitest.Now}}
 		s := &x.Steps[0]
-		s.State, s.Undo, s.UndoFailures, s.Output = core.UndoWait, true, 2, json.RawMessage(`{"id":7}`)
+		s.State = core.UndoWait
+		s.Undo = true
+		s.UndoFailures = 2
+		s.Output = json.RawMessage(`{"id":7}`)
 		s.Error = &core.StepError{Code: "timeout", Message: "no answer", At: apitest.Now, Attempt: 1}
 		s.Resolved = &core.Resolved{Fact: core.Happened, Command: 1}
 	})
@@ -302,7 +310,8 @@ func TestDocumentIsServed(t *testing.T) {
 		t.Errorf("openapi is %v", v)
 	}
 	yaml := r.get("/openapi.yaml")
-	for path, want := range map[string]string{"/openapi.yaml": "application/openapi+yaml", "/openapi.json": "application/openapi+json"} {
+	for path, want := range map[string]string{"/openapi.yaml": "application/openapi+yaml",
+		"/openapi.json": "application/openapi+json"} {
 		if got := r.get(path).header.Get("Content-Type"); got != want {
 			t.Errorf("%s is %q", path, got)
 		}
@@ -324,10 +333,12 @@ func TestServeReportsWhatItCannotServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	ln.Close()
-	if err := api.Serve(t.Context(), ln, api.New(api.Config{Backend: apitest.New()})); err == nil || !strings.Contains(err.Error(), ln.Addr().String()) {
+	if err := api.Serve(t.Context(), ln, api.New(api.Config{Backend: apitest.New()})); err == nil ||
+		!strings.Contains(err.Error(), ln.Addr().String()) {
 		t.Error(err)
 	}
-	for address, want := range map[string]string{"localhost": "give host and port", "0.0.0.0:0": "is not on the loopback interface", ":0": "is not on the loopback interface"} {
+	for address, want := range map[string]string{"localhost": "give host and port",
+		"0.0.0.0:0": "is not on the loopback interface", ":0": "is not on the loopback interface"} {
 		if _, err := api.Listen(address); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", address, err)
 		}

@@ -26,10 +26,13 @@ type eventsInput struct {
 
 func (e *edge) registerEvents(doc huma.API) {
 	huma.Register(doc, huma.Operation{
-		OperationID: "follow-order", Method: http.MethodGet, Path: "/v1/orders/{id}/events", Tags: []string{"orders"},
+		OperationID: "follow-order", Method: http.MethodGet, Path: "/v1/orders/{id}/events",
+		Tags:    []string{"orders"},
 		Summary: "Follow an order: each new version of its task, as Server-Sent Events",
-		Description: "Each event is named \"task\", has the version as its ID, and the task as JSON in its data. " +
-			"The present version comes first; versions that follow each other quickly may be left out, the last one never. " +
+		Description: "Each event is named \"task\", has the version as its ID, and the task as JSON in " +
+			"its data. " +
+			"The present version comes first; versions that follow each other quickly may be left out, " +
+			"the last one never. " +
 			"The stream goes on after the end of the order, because a command may continue it.",
 		Responses: map[string]*huma.Response{"200": {
 			Description: "A stream of tasks",
@@ -60,7 +63,8 @@ func (e *edge) events(ctx context.Context, in *eventsInput) (*huma.StreamRespons
 	}}, nil
 }
 
-func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core.Definition, tasks <-chan *core.Task) {
+func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core.Definition,
+	tasks <-chan *core.Task) {
 	rc := http.NewResponseController(w)
 	alive := time.NewTicker(eventPause)
 	send := func(b []byte) bool {
@@ -77,7 +81,8 @@ func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core
 			if !open {
 				return
 			}
-			if def == nil || t.Definition != def.Hash { // moved to another definition, or begun after a refused cancel
+			// moved to another definition, or begun after a refused cancel
+			if def == nil || t.Definition != def.Hash {
 				if _, d, err := e.backend.Task(ctx, t.OrderID); err == nil {
 					def = d
 				}

@@ -180,7 +180,8 @@ func TestServeCutsOff(t *testing.T) {
 		t.Error("it was answered")
 	}
 	<-ended
-	if err := <-served; err == nil || !strings.Contains(err.Error(), "some requests to "+addr+" had to be cut off after 3s") {
+	if err := <-served; err == nil ||
+		!strings.Contains(err.Error(), "some requests to "+addr+" had to be cut off after 3s") {
 		t.Errorf("%v", err)
 	}
 }

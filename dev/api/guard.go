@@ -25,7 +25,8 @@ func guard(next http.Handler) http.Handler {
 		defer recovered(w)
 		if !plainPath(r.URL) {
 			writeProblem(w, problem(http.StatusBadRequest, CodeInvalid,
-				"the path has a dot segment, a doubled, encoded or backward slash, or a sign that no path here has; "+
+				"the path has a dot segment, a doubled, encoded or backward slash, or a sign that no path "+
+					"here has; "+
 					"write it plainly"))
 			return
 		}
@@ -73,7 +74,8 @@ func ownOrigin(next http.Handler) http.Handler {
 		}
 		if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "none" && site != "same-origin" {
 			writeProblem(w, problem(http.StatusForbidden, CodeForbidden,
-				"a page of another site may not use this interface (Sec-Fetch-Site: %.20s); call it from a program",
+				"a page of another site may not use this interface (Sec-Fetch-Site: %.20s); call it from "+
+					"a program",
 				site))
 			return
 		}
@@ -85,7 +87,7 @@ func ownOrigin(next http.Handler) http.Handler {
 // body is still answered with its own status.
 type response struct {
 	http.ResponseWriter
-	status int // 0: none was given yet
+	status int // 0 means that none was given yet.
 	begun  bool
 }
 
@@ -155,7 +157,7 @@ func loopbackHost(host string) bool {
 	return err == nil && a.Unmap().IsLoopback()
 }
 
-// recovered answers a panic with a problem; the log gets the stack, never the body. An answer that
+// recovered returns a panic with a problem; the log gets the stack, never the body. An answer that
 // has begun is cut off instead: text in the middle of it could be taken for a part of it.
 func recovered(w *response) {
 	v := recover()

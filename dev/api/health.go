@@ -61,9 +61,15 @@ func (e *edge) registerHealth(doc huma.API) {
 		return &healthOutput{http.StatusOK, h}, nil
 	})
 	e.registerStatistics(doc)
+	e.registerWorkflows(doc)
+}
+
+func (e *edge) registerWorkflows(doc huma.API) {
 	huma.Register(doc, huma.Operation{
-		OperationID: "list-workflows", Method: http.MethodGet, Path: "/v1/workflows", Tags: []string{"workflows"},
-		Summary: "Workflows that orders can name, and what is wrong with newer files", Errors: []int{403, 503},
+		OperationID: "list-workflows", Method: http.MethodGet, Path: "/v1/workflows",
+		Tags:    []string{"workflows"},
+		Summary: "Workflows that orders can name, and what is wrong with newer files",
+		Errors:  []int{403, 503},
 	}, func(ctx context.Context, _ *struct{}) (*workflowsOutput, error) {
 		all := e.backend.Workflows(ctx)
 		if all == nil {
@@ -72,21 +78,26 @@ func (e *edge) registerHealth(doc huma.API) {
 		return &workflowsOutput{Workflows{all}}, nil
 	})
 	huma.Register(doc, huma.Operation{
-		OperationID: "get-workflow", Method: http.MethodGet, Path: "/v1/workflows/{name}", Tags: []string{"workflows"},
-		Summary: "A version of a workflow: its steps, and what they come after", Errors: []int{400, 403, 404, 503},
+		OperationID: "get-workflow", Method: http.MethodGet, Path: "/v1/workflows/{name}",
+		Tags:    []string{"workflows"},
+		Summary: "A version of a workflow: its steps, and what they come after",
+		Errors:  []int{400, 403, 404, 503},
 	}, func(ctx context.Context, in *definitionInput) (*definitionOutput, error) {
 		to, err := e.backend.Target(ctx, in.Name, in.Definition)
 		if err != nil {
 			return nil, problemOf(err)
 		}
 		if to.Definition == nil || to.Definition.Name != in.Name {
-			return nil, problem(http.StatusNotFound, CodeNotFound, "workflow %.80q, definition %.40q: %s", in.Name, in.Definition, cmp.Or(to.Absent, "that is a definition of another workflow"))
+			return nil, problem(http.StatusNotFound, CodeNotFound, "workflow %.80q, definition %.40q: %s",
+				in.Name, in.Definition, cmp.Or(to.Absent, "that is a definition of another workflow"))
 		}
 		return &definitionOutput{view.DefinitionOf(to.Definition)}, nil
 	})
 	huma.Register(doc, huma.Operation{
-		OperationID: "list-schedules", Method: http.MethodGet, Path: "/v1/schedules", Tags: []string{"workflows"},
-		Summary: "Workflows that start by the clock: the next time, the last starts, and what was skipped", Errors: []int{403, 503},
+		OperationID: "list-schedules", Method: http.MethodGet, Path: "/v1/schedules",
+		Tags:    []string{"workflows"},
+		Summary: "Workflows that start by the clock: the next time, the last starts, and what was skipped",
+		Errors:  []int{403, 503},
 	}, func(ctx context.Context, _ *struct{}) (*schedulesOutput, error) {
 		all, err := e.backend.Schedules(ctx)
 		if err != nil {
@@ -98,7 +109,8 @@ func (e *edge) registerHealth(doc huma.API) {
 
 func (e *edge) registerStatistics(doc huma.API) {
 	huma.Register(doc, huma.Operation{
-		OperationID: "get-statistics", Method: http.MethodGet, Path: "/v1/statistics", Tags: []string{"health"},
+		OperationID: "get-statistics", Method: http.MethodGet, Path: "/v1/statistics",
+		Tags:    []string{"health"},
 		Summary: "Figures of the last hour at most, and of the agents now", Errors: []int{403, 503},
 	}, func(ctx context.Context, _ *struct{}) (*statisticsOutput, error) {
 		x, err := e.backend.Statistics(ctx)

@@ -28,12 +28,15 @@ func sized(id string, size int) string {
 func TestLimitsToTheByte(t *testing.T) {
 	r := newRig(t)
 	for extra, want := range map[int]int{0: 202, 1: 413} {
-		if a := r.post("/v1/orders", sized(fmt.Sprintf("body-%d", extra), port.MaxOrder+extra)); a.status != want {
+		if a := r.post("/v1/orders",
+			sized(fmt.Sprintf("body-%d", extra), port.MaxOrder+extra)); a.status != want {
 			t.Errorf("a body of %d bytes more than the limit: %d", extra, a.status)
 		}
 	}
-	results := r.stream(sized("fits", port.MaxOrder) + "\r\n" + sized("over", port.MaxOrder+1) + "\n" + orderJSON("next") + "\n" + sized("last", port.MaxOrder))
-	if len(results) != 4 || code(results[0]) != "" || code(results[1]) != "too-large" || code(results[2]) != "" || code(results[3]) != "" || results[3].OrderID != "last" {
+	results := r.stream(sized("fits", port.MaxOrder) + "\r\n" + sized("over", port.MaxOrder+1) + "\n" +
+		orderJSON("next") + "\n" + sized("last", port.MaxOrder))
+	if len(results) != 4 || code(results[0]) != "" || code(results[1]) != "too-large" ||
+		code(results[2]) != "" || code(results[3]) != "" || results[3].OrderID != "last" {
 		t.Errorf("%+v", results)
 	}
 	long := `{"command":0,"id":"` + strings.Repeat("x", 8<<10) + `"}`
@@ -77,10 +80,13 @@ func TestIntakeBatchAnswersStandAtTheirMessages(t *testing.T) {
 	r.backend.Failing = map[string]error{"full": fmt.Errorf("disk full: %w", port.ErrUnavailable)}
 	newer := strings.Replace(orderJSON("newer"), `"schema":1`, `"schema":2`, 1)
 	var entries []string
-	for _, e := range [][2]string{{"a", newer}, {"b", orderJSON("first")}, {"c", "nonsense"}, {"d", orderJSON("full")}, {"e", orderJSON("second")}} {
+	for _, e := range [][2]string{{"a", newer}, {"b", orderJSON("first")}, {"c", "nonsense"},
+		{"d", orderJSON("full")}, {"e", orderJSON("second")}} {
 		entries = append(entries, fmt.Sprintf(`{"Id":%q,"MessageBody":%q}`, e[0], e[1]))
 	}
-	a := r.do("POST", "/", "application/x-amz-json-1.0", fmt.Sprintf(`{"QueueUrl":"%s/000000000000/intake","Entries":[%s]}`, r.url, strings.Join(entries, ",")),
+	a := r.do("POST", "/", "application/x-amz-json-1.0",
+		fmt.Sprintf(`{"QueueUrl":"%s/000000000000/intake","Entries":[%s]}`, r.url,
+			strings.Join(entries, ",")),
 		"X-Amz-Target", "AmazonSQS.SendMessageBatch")
 	v := a.json(t)
 	got := map[string]string{}
@@ -91,11 +97,13 @@ func TestIntakeBatchAnswersStandAtTheirMessages(t *testing.T) {
 		f := x.(map[string]any)
 		got[f["Id"].(string)] = fmt.Sprint(f["Code"], " ", f["SenderFault"])
 	}
-	want := map[string]string{"a": "InvalidParameterValue true", "b": "ok", "c": "ok", "d": "ServiceUnavailable false", "e": "ok"}
+	want := map[string]string{"a": "InvalidParameterValue true", "b": "ok", "c": "ok",
+		"d": "ServiceUnavailable false", "e": "ok"}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if len(r.backend.Rejected) != 1 || string(r.backend.Rejected[0].Body) != "nonsense" || r.backend.Seen("first") == nil || r.backend.Seen("second") == nil {
+	if len(r.backend.Rejected) != 1 || string(r.backend.Rejected[0].Body) != "nonsense" ||
+		r.backend.Seen("first") == nil || r.backend.Seen("second") == nil {
 		t.Errorf("%+v", r.backend.Rejected)
 	}
 }
@@ -184,9 +192,12 @@ func TestSlowRequestsAndLargeHeaders(t *testing.T) {
 		limit  time.Duration // 0: it is answered at once
 		answer string        // how it begins
 	}{
-		"half a header":  {"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Half: ", 5 * time.Second, ""},
-		"a large header": {"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Large: " + strings.Repeat("x", 64<<10) + "\r\n\r\n", 0, "HTTP/1.1 431 "},
-		"half an order": {"POST /v1/orders HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 4096\r\n\r\n" + orderJSON("slow"),
+		"half a header": {"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Half: ", 5 * time.Second, ""},
+		"a large header": {"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Large: " + strings.Repeat("x",
+			64<<10) + "\r\n\r\n", 0, "HTTP/1.1 431 "},
+		"half an order": {
+			"POST /v1/orders HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: " +
+				"application/json\r\nContent-Length: 4096\r\n\r\n" + orderJSON("slow"),
 			30 * time.Second, "HTTP/1.1 400 "},
 	} {
 		began := time.Now()
@@ -195,7 +206,8 @@ func TestSlowRequestsAndLargeHeaders(t *testing.T) {
 			served.waits(t, c.limit, began)
 			served.pass()
 		}
-		if answer, err := io.ReadAll(conn); !strings.HasPrefix(string(answer), c.answer) || errors.Is(err, os.ErrDeadlineExceeded) {
+		if answer, err := io.ReadAll(conn); !strings.HasPrefix(string(answer), c.answer) ||
+			errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%s: %q %v", name, answer, err)
 		}
 	}
@@ -208,7 +220,9 @@ func TestSlowRequestsAndLargeHeaders(t *testing.T) {
 func TestSlowLines(t *testing.T) {
 	l, b := serveLimited(t)
 	began := time.Now()
-	conn, served := l.dial(t, "POST /v1/orders HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n")
+	conn, served := l.dial(t,
+		"POST /v1/orders HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: "+
+			"application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n")
 	for i := range 3 {
 		served.waits(t, time.Minute, began)
 		began = time.Now()
@@ -224,12 +238,14 @@ func TestSlowLines(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	// The answers so far are all: their sender sees which of its lines have none, and sends those again.
-	if answers, err := io.ReadAll(resp.Body); err != nil || strings.Count(string(answers), `"accepted":true`) != 3 || strings.Count(string(answers), "\n") != 3 {
+	if answers, err := io.ReadAll(resp.Body); err != nil ||
+		strings.Count(string(answers), `"accepted":true`) != 3 || strings.Count(string(answers), "\n") != 3 {
 		t.Errorf("%s %v", answers, err)
 	}
 }
 
-// A client that writes its whole request before it reads gets the refusal of a body that is too large, whatever refuses it.
+// A client that writes its whole request before it reads gets the refusal of a body that is too large,
+// whatever refuses it.
 func TestBodiesThatAreTooLargeAreAnswered(t *testing.T) {
 	l, _ := serveLimited(t)
 	const size = 20 << 20
@@ -240,7 +256,9 @@ func TestBodiesThatAreTooLargeAreAnswered(t *testing.T) {
 	}{
 		"order":   {"POST /v1/orders HTTP/1.1\r\nContent-Type: application/json\r\n", 413},
 		"command": {"POST /v1/orders/o/undo HTTP/1.1\r\nContent-Type: application/json\r\n", 413},
-		"queue":   {"POST / HTTP/1.1\r\nX-Amz-Target: AmazonSQS.SendMessage\r\nContent-Type: application/x-amz-json-1.0\r\n", 413},
+		"queue": {
+			"POST / HTTP/1.1\r\nX-Amz-Target: AmazonSQS.SendMessage\r\nContent-Type: " +
+				"application/x-amz-json-1.0\r\n", 413},
 		"answer":  {"POST /answer/o/t HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\n", 413},
 		"nothing": {"POST /nothing HTTP/1.1\r\n", 404},
 		"other":   {"POST /v1/orders HTTP/1.1\r\nOrigin: http://example.com\r\n", 403},
@@ -270,7 +288,8 @@ func TestBodiesThatAreTooLargeAreAnswered(t *testing.T) {
 			}
 			text, err := io.ReadAll(resp.Body)
 			if err != nil || len(text) == 0 || resp.StatusCode != c.status || !resp.Close {
-				t.Errorf("%s, chunked %t: %d, close %t, %q, %v", name, chunked, resp.StatusCode, resp.Close, text, err)
+				t.Errorf("%s, chunked %t: %d, close %t, %q, %v", name, chunked, resp.StatusCode, resp.Close,
+					text, err)
 			}
 		}
 	}
@@ -279,7 +298,9 @@ func TestBodiesThatAreTooLargeAreAnswered(t *testing.T) {
 // Who asks first whether to send gets the refusal at once, and sends nothing.
 func TestARefusedBodyThatIsNotSentIsNotAwaited(t *testing.T) {
 	l, _ := serveLimited(t)
-	conn, _ := l.dial(t, "POST /v1/orders HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 9999999\r\n\r\n")
+	conn, _ := l.dial(t,
+		"POST /v1/orders HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nExpect: "+
+			"100-continue\r\nContent-Length: 9999999\r\n\r\n")
 	if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != 413 {
 		t.Errorf("%v, %v", resp, err)
 	}

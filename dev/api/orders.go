@@ -53,7 +53,8 @@ func (e *edge) registerOrders(doc huma.API) {
 	tags := []string{"orders"}
 	huma.Register(doc, huma.Operation{
 		OperationID: "get-order", Method: http.MethodGet, Path: "/v1/orders/{id}", Tags: tags,
-		Summary: "The task of an order: its state, its steps, why it failed", Errors: []int{400, 403, 404, 503},
+		Summary: "The task of an order: its state, its steps, why it failed",
+		Errors:  []int{400, 403, 404, 503},
 	}, e.getTask)
 	huma.Register(doc, huma.Operation{
 		OperationID: "get-submitted-order", Method: http.MethodGet, Path: "/v1/orders/{id}/order", Tags: tags,
@@ -99,17 +100,21 @@ func (e *edge) getOrder(ctx context.Context, in *OrderPath) (*orderOutput, error
 		return nil, ofOrder(in.ID, err)
 	}
 	if t.Erased != nil {
-		return nil, problem(http.StatusNotFound, CodeNotFound, "the content of order %q was erased at %s; its states and times are still shown", in.ID, t.Erased.At)
+		return nil, problem(http.StatusNotFound, CodeNotFound,
+			"the content of order %q was erased at %s; its states and times are still shown", in.ID,
+			t.Erased.At)
 	}
 	order, err := e.backend.Order(ctx, t)
 	if err != nil {
 		return nil, ofOrder(in.ID, err)
 	}
-	return &orderOutput{Body: OrderDocument{OrderID: t.OrderID, ContentHash: message.HashOf(t), Created: t.Created, Order: order}}, nil
+	return &orderOutput{Body: OrderDocument{OrderID: t.OrderID, ContentHash: message.HashOf(t),
+		Created: t.Created, Order: order}}, nil
 }
 
 func (e *edge) list(ctx context.Context, in *listInput) (*pageOutput, error) {
-	q := port.Query{State: in.State, Workflow: in.Workflow, Oldest: in.Oldest, Limit: in.Limit, Cursor: in.Cursor}
+	q := port.Query{State: in.State, Workflow: in.Workflow, Oldest: in.Oldest, Limit: in.Limit,
+		Cursor: in.Cursor}
 	if in.OlderThan != "" {
 		age, ok := parseAge(in.OlderThan)
 		if !ok {
@@ -144,7 +149,8 @@ func ofOrder(id string, err error) *Problem {
 	p := problemOf(err)
 	switch p.Code {
 	case CodeNotFound:
-		p.Detail = "no order " + strconv.Quote(id) + " is known; check the ID, or look for it with GET /v1/orders"
+		p.Detail = "no order " + strconv.Quote(id) +
+			" is known; check the ID, or look for it with GET /v1/orders"
 	case CodeDamaged:
 		p.Detail = "order " + strconv.Quote(id) + ": " + p.Detail
 	}

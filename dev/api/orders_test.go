@@ -51,8 +51,10 @@ func TestSubmitRefusals(t *testing.T) {
 		{"empty", ``, 400, "not-json"},
 		{"wrong UTF-8", with("\"\xff\""), 400, "not-json"},
 		{"no object", `[]`, 400, "not-json"},
-		{"unknown field", `{"schema":1,"orderId":"x","workflow":"order","order":1,"extra":1}`, 400, "unknown-field"},
-		{"unknown workflow", strings.Replace(orderJSON("x"), `"workflow":"order"`, `"workflow":"nope"`, 1), 400, "unknown-workflow"},
+		{"unknown field", `{"schema":1,"orderId":"x","workflow":"order","order":1,"extra":1}`, 400,
+			"unknown-field"},
+		{"unknown workflow", strings.Replace(orderJSON("x"), `"workflow":"order"`, `"workflow":"nope"`, 1),
+			400, "unknown-workflow"},
 		{"no ID", `{"schema":1,"workflow":"order","order":1}`, 400, "missing-field"},
 		{"empty ID", strings.Replace(orderJSON("x"), `"x"`, `""`, 1), 400, "missing-field"},
 		{"long ID", orderJSON(strings.Repeat("x", 300)), 400, "invalid-field"},
@@ -79,7 +81,8 @@ func TestSubmitRefusals(t *testing.T) {
 	if a := r.post("/v1/orders", with(strings.Repeat("[", 64)+strings.Repeat("]", 64))); a.status != 202 {
 		t.Errorf("64 levels: %d %s", a.status, a.body)
 	}
-	if a := r.post("/v1/orders/there/undo", `{"command":0,"more":`+deep[:3000]+deep[len(deep)-3000:]+`}`); a.status != 400 || !strings.Contains(string(a.body), "deeper than 64 levels") {
+	if a := r.post("/v1/orders/there/undo", `{"command":0,"more":`+deep[:3000]+deep[len(deep)-3000:]+
+		`}`); a.status != 400 || !strings.Contains(string(a.body), "deeper than 64 levels") {
 		t.Errorf("a deep command: %d %.200s", a.status, a.body)
 	}
 }
@@ -88,7 +91,8 @@ func TestSubmitBodyOfUnknownLength(t *testing.T) {
 	r := newRig(t)
 	for size, want := range map[int]int{10: 202, port.MaxOrder + 1: 413} {
 		id := fmt.Sprintf("o-%d", size)
-		body := strings.NewReader(strings.Replace(orderJSON(id), "12.50", `"`+strings.Repeat("x", size)+`"`, 1))
+		body := strings.NewReader(strings.Replace(orderJSON(id), "12.50", `"`+strings.Repeat("x", size)+`"`,
+			1))
 		req, _ := http.NewRequest("POST", r.url+"/v1/orders", struct{ *onlyReader }{&onlyReader{body}})
 		req.Header.Set("Content-Type", "application/json; charset=UTF-8")
 		resp, err := http.DefaultClient.Do(req)
@@ -130,12 +134,15 @@ func TestReadsWhenTheStoreIsUnavailable(t *testing.T) {
 	r.submit("o")
 	for method, paths := range map[string][]string{
 		"Task":  {"/v1/orders/o", "/v1/orders/o/events", "/v1/orders/o/move?definition=latest"},
-		"Order": {"/v1/orders/o/order", "/v1/orders/o/move?definition=latest&documents=true"}, "Wait": {"/v1/orders/o?wait=1s"}, "List": {"/v1/orders"},
-		"Target": {"/v1/orders/o/move?definition=latest", "/v1/workflows/order"}, "Statistics": {"/v1/statistics"}, "Schedules": {"/v1/schedules"},
+		"Order": {"/v1/orders/o/order", "/v1/orders/o/move?definition=latest&documents=true"},
+		"Wait":  {"/v1/orders/o?wait=1s"}, "List": {"/v1/orders"},
+		"Target":     {"/v1/orders/o/move?definition=latest", "/v1/workflows/order"},
+		"Statistics": {"/v1/statistics"}, "Schedules": {"/v1/schedules"},
 	} {
 		r.backend.Broken = method
 		for _, path := range paths {
-			if a := r.get(path); a.status != 503 || a.json(t)["code"] != "unavailable" || a.header.Get("Retry-After") != "2" || a.json(t)["retryAfter"] != 2.0 {
+			if a := r.get(path); a.status != 503 || a.json(t)["code"] != "unavailable" ||
+				a.header.Get("Retry-After") != "2" || a.json(t)["retryAfter"] != 2.0 {
 				t.Errorf("%s without %s: %d %v %s", path, method, a.status, a.header, a.body)
 			}
 		}
@@ -172,7 +179,8 @@ func TestQueries(t *testing.T) {
 	v := r.get("/v1/orders/o-3").json(t)
 	steps := v["steps"].([]any)
 	first := steps[0].(map[string]any)
-	if v["state"] != "Processed" || len(steps) != 2 || first["name"] != "charge" || first["agent"] != "payment" {
+	if v["state"] != "Processed" || len(steps) != 2 || first["name"] != "charge" ||
+		first["agent"] != "payment" {
 		t.Errorf("task: %v", v)
 	}
 	seen, cursor := 0, ""
@@ -225,21 +233,27 @@ func TestCommands(t *testing.T) {
 	if v := a.json(t); a.status != 200 || v["accepted"] != true || v["id"] != "c-1" {
 		t.Errorf("%d %v", a.status, v)
 	}
-	want := message.Control{Schema: 1, Kind: message.Resolve, OrderID: "o", ID: "c-1", Command: 3, Step: "charge", Fact: core.Happened}
+	want := message.Control{Schema: 1, Kind: message.Resolve, OrderID: "o", ID: "c-1", Command: 3,
+		Step: "charge", Fact: core.Happened}
 	if got := r.backend.Commands[0]; !reflect.DeepEqual(got, want) {
 		t.Errorf("the backend got %+v", got)
 	}
 	a = r.post("/v1/orders/o/close", `{"id":"c-9","command":3,"by":"ann","reason":"refunded by hand"}`)
-	want = message.Control{Schema: 1, Kind: message.Close, OrderID: "o", ID: "c-9", Command: 3, By: "ann", Reason: "refunded by hand"}
+	want = message.Control{Schema: 1, Kind: message.Close, OrderID: "o", ID: "c-9", Command: 3, By: "ann",
+		Reason: "refunded by hand"}
 	if got := r.backend.Commands[1]; a.status != 200 || !reflect.DeepEqual(got, want) {
 		t.Errorf("%d, the backend got %+v", a.status, got)
 	}
 	a = r.post("/v1/orders/o/erase", `{"id":"c-8","command":3,"by":"ann","reason":"asked to"}`)
-	want = message.Control{Schema: 1, Kind: message.Erase, OrderID: "o", ID: "c-8", Command: 3, By: "ann", Reason: "asked to"}
+	want = message.Control{Schema: 1, Kind: message.Erase, OrderID: "o", ID: "c-8", Command: 3, By: "ann",
+		Reason: "asked to"}
 	if got := r.backend.Commands[2]; a.status != 200 || !reflect.DeepEqual(got, want) {
 		t.Errorf("%d, the backend got %+v", a.status, got)
 	}
-	r.backend.Change("o", func(x *core.Task) { x.Erased = &core.Erasure{By: "ann", Reason: "asked to", At: 1} })
+	r.backend.Change("o", func(x *core.Task) {
+		x.Erased = &core.Erasure{By: "ann", Reason: "asked to",
+			At: 1}
+	})
 	if a = r.get("/v1/orders/o/order"); a.status != 404 || !strings.Contains(string(a.body), "was erased") {
 		t.Errorf("the content of an erased order: %d %s", a.status, a.body)
 	}
@@ -257,7 +271,8 @@ func TestCommands(t *testing.T) {
 		},
 	} {
 		a = r.post("/v1/orders/o/"+string(want.Kind), body)
-		if got := r.backend.Commands[len(r.backend.Commands)-1]; a.status != 200 || !reflect.DeepEqual(got, want) {
+		if got := r.backend.Commands[len(r.backend.Commands)-1]; a.status != 200 ||
+			!reflect.DeepEqual(got, want) {
 			t.Errorf("%d, the backend got %+v", a.status, got)
 		}
 	}
@@ -266,10 +281,12 @@ func TestCommands(t *testing.T) {
 		t.Errorf("a command without ID: %d %s", a.status, a.body)
 	}
 	r.backend.Verdict = func(c message.Control) (core.Verdict, error) {
-		return core.Verdict{ID: c.ID, Command: string(c.Kind), Reason: "the command number is 4, not 3", At: 1}, nil
+		return core.Verdict{ID: c.ID, Command: string(c.Kind), Reason: "the command number is 4, not 3",
+			At: 1}, nil
 	}
 	a = r.post("/v1/orders/o/undo", `{"id":"c-2","command":3}`)
-	if v := a.json(t); a.status != 409 || v["detail"] != "the command number is 4, not 3" || v["verdict"] == nil {
+	if v := a.json(t); a.status != 409 || v["detail"] != "the command number is 4, not 3" ||
+		v["verdict"] == nil {
 		t.Errorf("refused: %d %v", a.status, v)
 	}
 }
@@ -301,17 +318,21 @@ func TestCommandBadInput(t *testing.T) {
 		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"input":{}}`, 400},
 		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"step":"charge"}`, 400},
 		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"step":"charge","input":null}`, 400},
-		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"step":"charge","input":{"a":1,"a":2}}`, 400},
-		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"step":"charge","input":"` + strings.Repeat("x", 32<<10) + `"}`, 400},
+		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"step":"charge","input":{"a":1,"a":2}}`,
+			400},
+		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"step":"charge","input":"` +
+			strings.Repeat("x", 32<<10) + `"}`, 400},
 		{"/v1/orders/o/undo", "text/plain", `{"command":0}`, 415},
 		{"/v1/orders/o/undo", "", `{"command":0}`, 415},
-		{"/v1/orders/o/undo", "application/json", `{"command":0,"id":"` + strings.Repeat("x", 9<<10) + `"}`, 413},
+		{"/v1/orders/o/undo", "application/json", `{"command":0,"id":"` + strings.Repeat("x", 9<<10) + `"}`,
+			413},
 		{"/v1/orders/o/undo", "application/json", strings.Repeat("[", 8000), 400},
 		{"/v1/orders", "text/plain", orderJSON("x"), 415},
 		{"/v1/orders", "application/json; charset=latin-1", orderJSON("x"), 415},
 	} {
 		if a := r.do("POST", tt.path, tt.contentType, tt.body); a.status != tt.status {
-			t.Errorf("%s %s %.60s: %d %s, want %d", tt.path, tt.contentType, tt.body, a.status, a.body, tt.status)
+			t.Errorf("%s %s %.60s: %d %s, want %d", tt.path, tt.contentType, tt.body, a.status, a.body,
+				tt.status)
 		}
 	}
 	if n := len(r.backend.Commands); n != 1 { // the unknown order's
@@ -319,8 +340,8 @@ func TestCommandBadInput(t *testing.T) {
 	}
 }
 
-// What people and services send may hold any number within the bounds of values, as an order may; the refusal of a number of
-// ours names its field, and shows no words of Go.
+// What people and services send may hold any number within the bounds of values, as an order may; the refusal
+// of a number of ours names its field, and shows no words of Go.
 func TestNumbersOfCommands(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
@@ -340,14 +361,16 @@ func TestNumbersOfCommands(t *testing.T) {
 			switch {
 			case tt.field != "":
 				want := "body: " + tt.field + ": found number " + number + "; give a whole number"
-				if detail, _ := a.json(t)["detail"].(string); a.status != 400 || !strings.HasPrefix(detail, want) {
+				if detail, _ := a.json(t)["detail"].(string); a.status != 400 ||
+					!strings.HasPrefix(detail, want) {
 					t.Errorf("%s %s of %s: %d %s", tt.path, tt.field, number, a.status, a.body)
 				}
 			case a.status != 200 || len(r.backend.Commands) != 1:
 				t.Errorf("%s of %s: %d %s", tt.path, number, a.status, a.body)
 			default:
 				c := r.backend.Commands[0]
-				if sent := fmt.Sprintf("%s%s%s", c.Value, c.Input, c.Output); !strings.Contains(sent, number) {
+				if sent := fmt.Sprintf("%s%s%s", c.Value, c.Input, c.Output); !strings.Contains(sent,
+					number) {
 					t.Errorf("%s of %s: the backend got %s", tt.path, number, sent)
 				}
 			}
@@ -370,8 +393,10 @@ func TestMethodsAndPanics(t *testing.T) {
 	}
 	r.backend.Panic = "boom"
 	a = r.get("/v1/orders/boom")
-	if v := a.json(t); a.status != 500 || !regexp.MustCompile(`^\w+-\d+$`).MatchString(fmt.Sprint(v["requestId"])) ||
-		!strings.HasSuffix(fmt.Sprint(v["detail"]), " under request "+fmt.Sprint(v["requestId"])) || strings.Contains(string(a.body), "asked for it") {
+	if v := a.json(t); a.status != 500 ||
+		!regexp.MustCompile(`^\w+-\d+$`).MatchString(fmt.Sprint(v["requestId"])) ||
+		!strings.HasSuffix(fmt.Sprint(v["detail"]), " under request "+fmt.Sprint(v["requestId"])) ||
+		strings.Contains(string(a.body), "asked for it") {
 		t.Errorf("a panic: %d %s", a.status, a.body)
 	}
 	r.submit("unwritable") // no valid document holds that: it stands for any failure to write an answer
@@ -388,7 +413,8 @@ func TestMethodsAndPanics(t *testing.T) {
 		t.Errorf("a stream that broke ended as if it were whole: %v, %s", err, text)
 	}
 	r.backend.Failing = map[string]error{"odd": fmt.Errorf("a secret of the inside")}
-	if a := r.post("/v1/orders", orderJSON("odd")); a.status != 500 || strings.Contains(string(a.body), "secret") {
+	if a := r.post("/v1/orders", orderJSON("odd")); a.status != 500 ||
+		strings.Contains(string(a.body), "secret") {
 		t.Errorf("an internal failure: %d %s", a.status, a.body)
 	}
 	r.submit("still-there")
@@ -421,7 +447,8 @@ func TestOnlyThisMachineAndNoOtherOrigin(t *testing.T) {
 			for _, a := range []answer{
 				r.do("GET", "/v1/orders", "", "", tt.headers...),
 				r.do("POST", "/v1/orders", "application/json", orderJSON("o"), tt.headers...),
-				r.do("POST", "/", "application/x-amz-json-1.0", "{}", append(tt.headers, "X-Amz-Target", "AmazonSQS.ListQueues")...),
+				r.do("POST", "/", "application/x-amz-json-1.0", "{}",
+					append(tt.headers, "X-Amz-Target", "AmazonSQS.ListQueues")...),
 			} {
 				if (a.status < 300) != tt.ok || !tt.ok && a.status != 403 {
 					t.Errorf("%d %s", a.status, a.body)
@@ -433,7 +460,8 @@ func TestOnlyThisMachineAndNoOtherOrigin(t *testing.T) {
 
 func TestListenOnlyOnLoopback(t *testing.T) {
 	for address, ok := range map[string]bool{
-		"127.0.0.1:0": true, "localhost:0": true, "0.0.0.0:0": false, ":0": false, "192.0.2.1:0": false, "nonsense": false,
+		"127.0.0.1:0": true, "localhost:0": true, "0.0.0.0:0": false, ":0": false, "192.0.2.1:0": false,
+		"nonsense": false,
 	} {
 		ln, err := api.Listen(address)
 		if (err == nil) != ok {
@@ -460,13 +488,16 @@ func TestDamagedDocument(t *testing.T) {
 	for _, o := range orders {
 		o := o.(map[string]any)
 		damaged, _ := o["damaged"].(string)
-		if (o["orderId"] == "b") != strings.Contains(damaged, "restore it") || o["state"] != "Processing" || o["workflow"] != "order" {
+		if (o["orderId"] == "b") != strings.Contains(damaged, "restore it") || o["state"] != "Processing" ||
+			o["workflow"] != "order" {
 			t.Errorf("%v", o)
 		}
 	}
-	for _, path := range []string{"/v1/orders/b", "/v1/orders/b/events", "/v1/orders/b?wait=10s", "/v1/orders/b/order"} {
+	for _, path := range []string{"/v1/orders/b", "/v1/orders/b/events", "/v1/orders/b?wait=10s",
+		"/v1/orders/b/order"} {
 		a := r.get(path)
-		if v := a.json(t); a.status != 500 || v["code"] != "damaged" || !strings.Contains(v["detail"].(string), `order "b"`) {
+		if v := a.json(t); a.status != 500 || v["code"] != "damaged" ||
+			!strings.Contains(v["detail"].(string), `order "b"`) {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
 	}
@@ -477,10 +508,12 @@ func TestDamagedStore(t *testing.T) {
 	r := newRig(t)
 	r.submit("a")
 	r.backend.BrokenBy = fmt.Errorf("listing: %w: page 7; restore a backup", port.ErrStoreDamaged)
-	for method, path := range map[string]string{"List": "/v1/orders", "Task": "/v1/orders/a", "Order": "/v1/orders/a/order"} {
+	for method, path := range map[string]string{"List": "/v1/orders", "Task": "/v1/orders/a",
+		"Order": "/v1/orders/a/order"} {
 		r.backend.Broken = method
 		a := r.get(path)
-		if v := a.json(t); a.status != 503 || v["code"] != "store-damaged" || !strings.Contains(v["detail"].(string), "page 7; restore a backup") {
+		if v := a.json(t); a.status != 503 || v["code"] != "store-damaged" ||
+			!strings.Contains(v["detail"].(string), "page 7; restore a backup") {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
 	}
@@ -494,22 +527,27 @@ func TestAnswersAreForThePresentRound(t *testing.T) {
 	post := func(path, body string) int { return r.post(path, body).status }
 	b.Change("o", func(x *core.Task) { x.Run, x.Steps[0].Answers = 2, &core.Answers{Round: 3} })
 	for body, want := range map[string]message.Control{
-		`{"step":"charge","value":"yes"}`:                              {Run: 2, Step: "charge", Round: 3, By: "local"},
-		`{"step":"charge","value":"yes","run":0,"round":1,"by":"ann"}`: {Run: 0, Step: "charge", Round: 1, By: "ann"},
-		`{"event":"bought","value":"yes","id":"x"}`:                    {Run: 2, Name: "bought", By: "local", ID: "x"},
+		`{"step":"charge","value":"yes"}`: {Run: 2, Step: "charge", Round: 3,
+			By: "local"},
+		`{"step":"charge","value":"yes","run":0,"round":1,"by":"ann"}`: {Run: 0, Step: "charge", Round: 1,
+			By: "ann"},
+		`{"event":"bought","value":"yes","id":"x"}`: {Run: 2, Name: "bought", By: "local",
+			ID: "x"},
 	} {
 		b.Commands = nil
 		if code := post("/v1/orders/o/answers", body); code != 200 || len(b.Commands) != 1 {
 			t.Fatalf("%s: %d", body, code)
 		}
 		got := b.Commands[0]
-		if got.Run != want.Run || got.Step != want.Step || got.Name != want.Name || got.Round != want.Round || got.By != want.By || want.ID != "" && got.ID != want.ID {
+		if got.Run != want.Run || got.Step != want.Step || got.Name != want.Name || got.Round != want.Round ||
+			got.By != want.By || want.ID != "" && got.ID != want.ID {
 			t.Errorf("%s: %+v", body, got)
 		}
 	}
 	for body, want := range map[string]int{
 		`{"value":"yes"}`: 400, `{"step":"charge"}`: 400, `{"step":"charge","event":"b","value":1}`: 400,
-		`{"step":"charge","value":1,"by":"a<b"}`: 400, `{"event":"b","value":"` + strings.Repeat("x", 17<<10) + `"}`: 413,
+		`{"step":"charge","value":1,"by":"a<b"}`:                      400,
+		`{"event":"b","value":"` + strings.Repeat("x", 17<<10) + `"}`: 413,
 	} {
 		if code := post("/v1/orders/o/answers", body); code != want {
 			t.Errorf("%.60s: %d, want %d", body, code, want)

@@ -69,10 +69,11 @@ type ProblemPlace struct {
 
 func (p *Problem) Error() string { return p.Detail }
 
-// GetStatus, GetHeaders and ContentType make a Problem the error model of huma.
+// GetStatus returns the HTTP status. Together with GetHeaders and ContentType it makes a Problem huma's error
+// model.
 func (p *Problem) GetStatus() int { return p.Status }
 
-// GetHeaders answers the headers that go with it.
+// GetHeaders returns the headers that belong to the problem.
 func (p *Problem) GetHeaders() http.Header {
 	h := http.Header{}
 	if p.RetryAfter > 0 {
@@ -90,7 +91,8 @@ func (p *Problem) ContentType(string) string { return problemType }
 const problemType = "application/problem+json"
 
 func problem(status int, code, format string, args ...any) *Problem {
-	return &Problem{Title: http.StatusText(status), Status: status, Code: code, Detail: fmt.Sprintf(format, args...)}
+	return &Problem{Title: http.StatusText(status), Status: status, Code: code,
+		Detail: fmt.Sprintf(format, args...)}
 }
 
 // problemOf translates what a Backend answers.
@@ -112,12 +114,14 @@ func problemOf(err error) *Problem {
 		return p
 	case errors.Is(err, core.ErrStale):
 		return problem(http.StatusConflict, CodeRefused,
-			"the command names a run that the order has not begun; read the order again and send it with the run that it has")
+			"the command names a run that the order has not begun; read the order again and send it with "+
+				"the run that it has")
 	case errors.Is(err, port.ErrCursor):
 		return problem(http.StatusBadRequest, CodeInvalid, "query.cursor: %v", err)
 	case errors.Is(err, port.ErrStoreDamaged):
 		return problem(http.StatusServiceUnavailable, CodeStoreDamaged, "%v", err)
-	case errors.Is(err, port.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, port.ErrUnavailable), errors.Is(err, context.Canceled),
+		errors.Is(err, context.DeadlineExceeded):
 		p := problem(http.StatusServiceUnavailable, CodeUnavailable,
 			"nothing is known to be stored (%v); send it again later, that is harmless", err)
 		p.RetryAfter = seconds(unavailableRetry)
@@ -126,7 +130,8 @@ func problemOf(err error) *Problem {
 		return problem(http.StatusInternalServerError, CodeDamaged,
 			"its stored document cannot be read, other orders are not affected (%v)", err)
 	case errors.Is(err, port.ErrNotFound):
-		return problem(http.StatusNotFound, CodeNotFound, "%v; check the ID, or look for it with GET /v1/orders", err)
+		return problem(http.StatusNotFound, CodeNotFound,
+			"%v; check the ID, or look for it with GET /v1/orders", err)
 	}
 	return internalProblem(err)
 }
@@ -198,7 +203,8 @@ var useProblems = sync.OnceFunc(func() {
 			}
 		}
 		if len(p.Errors) > 0 {
-			p.Detail = fmt.Sprintf("%s: %s; see /openapi.json for what is meant", p.Errors[0].Where, p.Errors[0].Message)
+			p.Detail = fmt.Sprintf("%s: %s; see /openapi.json for what is meant", p.Errors[0].Where,
+				p.Errors[0].Message)
 		}
 		return p
 	}

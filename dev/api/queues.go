@@ -40,7 +40,8 @@ func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 			i := at[k]
 			errs[i] = result.Err
 			if isRefusal(result.Err) {
-				errs[i] = e.reject(ctx, Rejected{Queue: port.Intake, Body: bodies[i], Order: &orders[k], Err: result.Err})
+				errs[i] = e.reject(ctx, Rejected{Queue: port.Intake, Body: bodies[i], Order: &orders[k],
+					Err: result.Err})
 			}
 		}
 	}
@@ -62,7 +63,8 @@ func (e *edge) control(ctx context.Context, bodies [][]byte) []error {
 			continue
 		}
 		if err == nil && (c.Kind == message.Wake || c.Kind == message.Settle) {
-			err = &core.Refusal{Code: CodeForbidden, Text: "a " + string(c.Kind) + " is sent by the runtime itself; send cancel, undo, resubmit, resolve, close or move"}
+			err = &core.Refusal{Code: CodeForbidden, Text: "a " + string(c.Kind) +
+				" is sent by the runtime itself; send cancel, undo, resubmit, resolve, close or move"}
 		}
 		if err != nil {
 			errs[i] = e.reject(ctx, Rejected{Queue: port.Control, Body: body, Err: err})

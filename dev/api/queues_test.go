@@ -23,7 +23,8 @@ func (r *rig) sendTo(queue, body string, more string) (int, string) {
 // TestIntakeQueue: a message is acknowledged when it is committed (P27), or reported to be refused.
 func TestIntakeQueue(t *testing.T) {
 	r := newRig(t)
-	if status, typ := r.sendTo("intake", orderJSON("o-1"), ""); status != 200 || r.backend.Seen("o-1") == nil {
+	if status, typ := r.sendTo("intake", orderJSON("o-1"), ""); status != 200 ||
+		r.backend.Seen("o-1") == nil {
 		t.Fatalf("%d %s", status, typ)
 	}
 	r.sendTo("intake", `{"schema":1,"orderId":"bad","replyTo":"shop","color":1}`, "")
@@ -33,7 +34,8 @@ func TestIntakeQueue(t *testing.T) {
 		t.Fatalf("%d messages rejected, want 3", n)
 	}
 	first := r.backend.Rejected[0]
-	if id, replyTo := first.Order.Known(); first.Queue != port.Intake || id != "bad" || replyTo != "shop" || first.Err == nil {
+	if id, replyTo := first.Order.Known(); first.Queue != port.Intake || id != "bad" || replyTo != "shop" ||
+		first.Err == nil {
 		t.Errorf("the application of a refused order cannot be notified: %+v", first)
 	}
 	r.backend.Busy(1)
@@ -45,7 +47,8 @@ func TestIntakeQueue(t *testing.T) {
 		t.Errorf("disk full: %d %s", status, typ)
 	}
 	r.backend.Down(nil)
-	if status, typ := r.sendTo("intake", orderJSON("o-2"), `,"DelaySeconds":1`); status != 400 || typ != "InvalidParameterValue" {
+	if status, typ := r.sendTo("intake", orderJSON("o-2"), `,"DelaySeconds":1`); status != 400 ||
+		typ != "InvalidParameterValue" {
 		t.Errorf("delay: %d %s", status, typ)
 	}
 	if r.backend.Seen("o-2") != nil || len(r.backend.Rejected) != 3 {
@@ -56,7 +59,8 @@ func TestIntakeQueue(t *testing.T) {
 func TestControlQueue(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
-	if status, typ := r.sendTo("control", `{"schema":1,"kind":"undo","task":"o","id":"c-1","command":2}`, ""); status != 200 {
+	if status, typ := r.sendTo("control", `{"schema":1,"kind":"undo","task":"o","id":"c-1","command":2}`,
+		""); status != 200 {
 		t.Fatalf("%d %s", status, typ)
 	}
 	want := message.Control{Schema: 1, Kind: message.Undo, OrderID: "o", ID: "c-1", Command: 2}
@@ -79,7 +83,8 @@ func TestControlQueue(t *testing.T) {
 	r.backend.Verdict = func(message.Control) (core.Verdict, error) {
 		return core.Verdict{}, fmt.Errorf("shutting down: %w", port.ErrUnavailable)
 	}
-	if status, typ := r.sendTo("control", `{"schema":1,"kind":"cancel","task":"o","id":"c-4"}`, ""); status != 503 {
+	if status, typ := r.sendTo("control", `{"schema":1,"kind":"cancel","task":"o","id":"c-4"}`,
+		""); status != 503 {
 		t.Errorf("unavailable: %d %s", status, typ)
 	}
 }
@@ -88,31 +93,37 @@ func TestControlQueue(t *testing.T) {
 func TestCommandsToTheIntakeQueue(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
-	for _, body := range []string{`{"schema":1,"kind":"cancel","task":"o","id":"c-1"}`, `{"schema":1,"kind":"answer","task":"o","id":"c-2","round":1,"value":"yes","token":"x"}`} {
+	for _, body := range []string{`{"schema":1,"kind":"cancel","task":"o","id":"c-1"}`,
+		`{"schema":1,"kind":"answer","task":"o","id":"c-2","round":1,"value":"yes","token":"x"}`} {
 		if status, typ := r.sendTo("intake", body, ""); status != 200 {
 			t.Errorf("%s: %d %s", body, status, typ)
 		}
 	}
-	if got := r.backend.Commands; len(got) != 2 || got[0].Kind != message.Cancel || got[1].Token != "x" || len(r.backend.Rejected) != 0 {
+	if got := r.backend.Commands; len(got) != 2 || got[0].Kind != message.Cancel || got[1].Token != "x" ||
+		len(r.backend.Rejected) != 0 {
 		t.Errorf("commands %+v, rejected %+v", got, r.backend.Rejected)
 	}
-	for _, body := range []string{`{"schema":1,"kind":"undo","task":"o","id":"c-3"}`, `{"schema":1,"kind":"answer","task":"o","id":"c-4","step":"ask","round":1,"value":"yes","by":"eve"}`} {
+	for _, body := range []string{`{"schema":1,"kind":"undo","task":"o","id":"c-3"}`,
+		`{"schema":1,"kind":"answer","task":"o","id":"c-4","step":"ask","round":1,"value":"yes","by":"eve"}`} {
 		if status, typ := r.sendTo("intake", body, ""); status != 200 {
 			t.Errorf("%s: %d %s", body, status, typ)
 		}
 	}
-	if len(r.backend.Commands) != 2 || len(r.backend.Rejected) != 2 || !strings.Contains(fmt.Sprint(r.backend.Rejected[0].Err), "to the control queue") {
+	if len(r.backend.Commands) != 2 || len(r.backend.Rejected) != 2 ||
+		!strings.Contains(fmt.Sprint(r.backend.Rejected[0].Err), "to the control queue") {
 		t.Errorf("commands %+v, rejected %+v", r.backend.Commands, r.backend.Rejected)
 	}
 }
 
 func TestQueueURLsAreThoseOfTheRequest(t *testing.T) {
 	r := newRig(t)
-	a := r.do("POST", "/", "application/x-amz-json-1.0", `{"QueueName":"intake"}`, "X-Amz-Target", "AmazonSQS.GetQueueUrl")
+	a := r.do("POST", "/", "application/x-amz-json-1.0", `{"QueueName":"intake"}`, "X-Amz-Target",
+		"AmazonSQS.GetQueueUrl")
 	if got := a.json(t)["QueueUrl"]; got != r.url+"/000000000000/intake" {
 		t.Errorf("the URL is %v", got)
 	}
-	a = r.do("POST", "/000000000000/intake", "application/x-amz-json-1.0", `{"QueueUrl":"intake","MessageBody":"nonsense"}`, "X-Amz-Target", "AmazonSQS.SendMessage")
+	a = r.do("POST", "/000000000000/intake", "application/x-amz-json-1.0",
+		`{"QueueUrl":"intake","MessageBody":"nonsense"}`, "X-Amz-Target", "AmazonSQS.SendMessage")
 	if a.status != 200 {
 		t.Errorf("at the queue's own path: %d %s", a.status, a.body)
 	}
@@ -134,14 +145,16 @@ func TestQueuesRefuseWhatIsAhead(t *testing.T) {
 			t.Errorf("schema 2 to %s: %d %s", queue, status, typ)
 		}
 	}
-	if status, typ := r.sendTo("control", `{"schema":1,"kind":"cancel","task":"o","run":7,"id":"c-2"}`, ""); status != 400 || typ != "InvalidParameterValue" {
+	if status, typ := r.sendTo("control", `{"schema":1,"kind":"cancel","task":"o","run":7,"id":"c-2"}`,
+		""); status != 400 || typ != "InvalidParameterValue" {
 		t.Errorf("a run ahead: %d %s", status, typ)
 	}
 	if r.backend.Seen("x") != nil || len(r.backend.Rejected) != 0 {
 		t.Errorf("%+v", r.backend.Rejected)
 	}
 	a := r.post("/v1/orders/o/cancel", `{"run":7}`)
-	if v := a.json(t); a.status != 409 || v["code"] != "command-refused" || !strings.Contains(v["detail"].(string), "read the order again") {
+	if v := a.json(t); a.status != 409 || v["code"] != "command-refused" ||
+		!strings.Contains(v["detail"].(string), "read the order again") {
 		t.Errorf("over HTTP: %d %s", a.status, a.body)
 	}
 }

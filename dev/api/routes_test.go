@@ -87,7 +87,8 @@ func spellings(path string) []string {
 	}
 	for _, behind := range []string{"/answer", "/answer/", "/answer/o", "/answer/o/token", "/Answer/o/token",
 		"/answer%2fo", "/%61nswer/o"} {
-		for _, up := range []string{"", "/..", "/%2e%2e", "/.%2e", "%2f..", "%2f%2e%2e%2f%2e%2e%2f..", "/../..",
+		for _, up := range []string{"", "/..", "/%2e%2e", "/.%2e", "%2f..", "%2f%2e%2e%2f%2e%2e%2f..",
+			"/../..",
 			"/../../..", "/..;", "/.", "//..", "/;", "%5c.."} {
 			all = append(all, behind+up+path)
 		}
@@ -110,7 +111,8 @@ var routeBodies = map[string]string{
 	"form":   "round=1&value=yes",
 	"submit": orderJSON("o"),
 	"cancel": `{"id":"c-1","command":0}`,
-	"queued": fmt.Sprintf(`{"QueueUrl":"http://127.0.0.1/000000000000/intake","MessageBody":%q}`, orderJSON("o")),
+	"queued": fmt.Sprintf(`{"QueueUrl":"http://127.0.0.1/000000000000/intake","MessageBody":%q}`,
+		orderJSON("o")),
 }
 
 // listener is a handler with its backend, and the headers that each of its requests has.
@@ -158,8 +160,8 @@ func (l *listener) try(t *testing.T, method, target string, headers []string, bo
 }
 
 // A request reaches only the class of routes that the first segment of its path names, however the path is
-// spelled and whatever headers and body it has. The listener for answers reaches the answer page alone, and so
-// does a page of another origin on the main listener.
+// spelled and whatever headers and body it has. The listener for answers reaches the answer page alone, and
+// so does a page of another origin on the main listener.
 func TestRoutesDoNotOverlap(t *testing.T) {
 	whole := func(b *routed) http.Handler { return api.New(api.Config{Backend: b, Version: "test"}) }
 	answers := func(b *routed) http.Handler { return api.Answers(b) }

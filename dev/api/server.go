@@ -30,7 +30,10 @@ func Listen(address string) (net.Listener, error) {
 		return nil, fmt.Errorf("listen address %q: %w; give host and port, like 127.0.0.1:7070", address, err)
 	}
 	if !loopbackHost(host) {
-		return nil, fmt.Errorf("listen address %q is not on the loopback interface; use 127.0.0.1, because every client that reaches this port may submit and undo orders", address)
+		return nil,
+			fmt.Errorf(
+				"listen address %q is not on the loopback interface; use 127.0.0.1, because every client "+
+					"that reaches this port may submit and undo orders", address)
 	}
 	return net.Listen("tcp", address)
 }
@@ -61,13 +64,14 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 	err := s.Shutdown(limit)
 	cancel()
 	if err != nil {
-		err = errors.Join(fmt.Errorf("some requests to %s had to be cut off after %v: %w", ln.Addr(), drainTimeout, err), s.Close())
+		err = errors.Join(fmt.Errorf("some requests to %s had to be cut off after %v: %w", ln.Addr(),
+			drainTimeout, err), s.Close())
 	}
 	return err
 }
 
-// closeUnused has Shutdown close the connections on which no request has come: browsers open some in advance, and
-// Shutdown waits for them.
+// closeUnused has Shutdown close the connections on which no request has come: browsers open some in advance,
+// and Shutdown waits for them.
 func closeUnused(s *http.Server) {
 	var unused sync.Map
 	s.ConnState = func(c net.Conn, state http.ConnState) {

@@ -12,7 +12,7 @@ import (
 // everything: about 150,000 lines. Past that the stream stands still until the sender reads.
 const spoolLimit = 16 << 20
 
-const spoolTimeout = time.Minute // of one write
+const spoolTimeout = time.Minute // limit of one write
 
 // spool writes answers in the background, so that a slow reader does not stop the orders.
 type spool struct {
@@ -29,7 +29,8 @@ func newSpool(rc *http.ResponseController, w http.ResponseWriter) *spool {
 	s.change = sync.NewCond(&s.mu)
 	go func() {
 		defer close(s.gone)
-		if err := port.Guard(nil, "writing answers", func() error { s.write(rc, w); return nil }); err != nil {
+		if err := port.Guard(nil, "writing answers",
+			func() error { s.write(rc, w); return nil }); err != nil {
 			s.fail(err)
 		}
 	}()

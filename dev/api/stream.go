@@ -83,7 +83,8 @@ func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 	var broken error // read after the end of groups
 	go func() {
 		defer close(groups)
-		broken = port.Guard(nil, "grouping orders", func() error { e.submitGroups(ctx, lines, groups); return nil })
+		broken = port.Guard(nil, "grouping orders",
+			func() error { e.submitGroups(ctx, lines, groups); return nil })
 	}()
 
 	out := newSpool(rc, w)
@@ -210,7 +211,8 @@ func readLine(in *bufio.Reader, first bool) ([]byte, error) {
 func decodeLine(number int, text []byte, err error) (line, bool) {
 	if errors.Is(err, errLongLine) {
 		return line{number: number, err: problem(http.StatusRequestEntityTooLarge, message.CodeTooLarge,
-			"the line is longer than %d bytes and was skipped; store large data elsewhere and send a reference", port.MaxOrder)}, true
+			"the line is longer than %d bytes and was skipped; store large data elsewhere and send a "+
+				"reference", port.MaxOrder)}, true
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return line{}, false
@@ -246,7 +248,8 @@ func (e *edge) submitGroups(ctx context.Context, lines <-chan line, groups chan<
 		pending = append(pending, g)
 		go func() {
 			defer close(g.done)
-			if err := port.Guard(nil, "submitting orders", func() error { e.submitGroup(ctx, g); return nil }); err != nil {
+			if err := port.Guard(nil, "submitting orders",
+				func() error { e.submitGroup(ctx, g); return nil }); err != nil {
 				g.fail(err)
 			}
 		}()
@@ -259,7 +262,7 @@ func (e *edge) submitGroups(ctx context.Context, lines <-chan line, groups chan<
 }
 
 // fill takes the first line and whatever waits behind it. The line that it answers belongs to the
-// next group; number 0: there is none yet.
+// next group; its number is 0 if no line has been read yet.
 func (g *group) fill(first line, lines <-chan line, onTheWay map[string]bool) (next line, more bool) {
 	size := 0
 	for l := first; ; {
@@ -286,7 +289,7 @@ func (g *group) fill(first line, lines <-chan line, onTheWay map[string]bool) (n
 	}
 }
 
-// submitGroup submits what is readable and waits for room where there is none.
+// submitGroup submits what is readable and waits for room if there is none.
 func (e *edge) submitGroup(ctx context.Context, g *group) {
 	g.results = make([]LineResult, len(g.lines))
 	var open []int // places in the group that have no answer yet
@@ -309,8 +312,10 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 			i := open[k]
 			var full *BusyError
 			if errors.As(result.Err, &full) && waited < busyPatience {
-				// It waits as long as it is asked to, from 50 ms to 5 s; the answer below stands until the next one.
-				again, pause = append(again, i), max(pause, min(max(full.RetryAfter, 50*time.Millisecond), 5*time.Second))
+				// It waits as long as it is asked to, from 50 ms to 5 s; the answer below stands until the
+				// next one.
+				again, pause = append(again, i),
+					max(pause, min(max(full.RetryAfter, 50*time.Millisecond), 5*time.Second))
 			}
 			g.results[i] = answerOf(g.lines[i].number, result, g.results[i].OrderID)
 		}
@@ -335,12 +340,14 @@ func answerOf(number int, r SubmitResult, orderID string) LineResult {
 	if r.Err != nil {
 		return LineResult{Line: number, OrderID: orderID, Error: lineError(r.Err)}
 	}
-	return LineResult{Line: number, OrderID: orderID, Accepted: true, Known: r.Known, State: r.State, Notes: r.Notes, Unattended: r.Unattended}
+	return LineResult{Line: number, OrderID: orderID, Accepted: true, Known: r.Known, State: r.State,
+		Notes: r.Notes, Unattended: r.Unattended}
 }
 
 func lineError(err error) *LineError {
 	p := problemOf(err)
-	return &LineError{Code: p.Code, Title: p.Title, Status: p.Status, Detail: p.Detail, Field: p.Field, RetryAfter: p.RetryAfter}
+	return &LineError{Code: p.Code, Title: p.Title, Status: p.Status, Detail: p.Detail, Field: p.Field,
+		RetryAfter: p.RetryAfter}
 }
 
 func orderIDOf(o *message.SubmitOrder) string {

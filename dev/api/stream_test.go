@@ -261,13 +261,15 @@ func TestStreamLeavesItsConnectionInOrder(t *testing.T) {
 	}
 }
 
-// A panic while orders of a stream are submitted is an answer to their lines. The stream goes on, and so does the server.
+// A panic while orders of a stream are submitted is an answer to their lines. The stream goes on, and so does
+// the server.
 func TestStreamGoesOnAfterAPanic(t *testing.T) {
 	r := newRig(t)
 	r.backend.Panic = "boom"
 	before := port.Panics()
 	results := r.stream(orderJSON("boom") + "\n" + orderJSON("boom") + "\n" + orderJSON("o-1") + "\n")
-	if len(results) != 3 || code(results[0]) != "internal" || code(results[1]) != "internal" || port.Panics() == before {
+	if len(results) != 3 || code(results[0]) != "internal" || code(results[1]) != "internal" ||
+		port.Panics() == before {
 		t.Errorf("%+v, %d panics", results, port.Panics()-before)
 	}
 	r.submit("o-2")

@@ -63,7 +63,8 @@ func waitOf(query string, r *http.Request) (time.Duration, *Problem) {
 	}
 	for name := range r.URL.Query() {
 		if name != "wait" {
-			return 0, problem(http.StatusBadRequest, CodeInvalid, "query.%.40s is not known; there is only wait", name)
+			return 0, problem(http.StatusBadRequest, CodeInvalid,
+				"query.%.40s is not known; there is only wait", name)
 		}
 	}
 	return parseWait(r.URL.Query().Get("wait"))
@@ -76,7 +77,8 @@ func parseWait(text string) (time.Duration, *Problem) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d > MaxWait {
 		return 0, problem(http.StatusBadRequest, CodeInvalid,
-			"query.wait is %.40q; give a duration from 0s to %s, like 30s, and ask again if it takes longer", text, MaxWait)
+			"query.wait is %.40q; give a duration from 0s to %s, like 30s, and ask again if it takes longer",
+			text, MaxWait)
 	}
 	return d, nil
 }
@@ -104,17 +106,18 @@ func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Durat
 		}
 	}
 	w.Header().Set("Location", "/v1/orders/"+order.OrderID)
-	writeJSON(w, http.StatusAccepted, Receipt{result.OrderID, result.Known, result.State, result.Notes, result.Unattended})
+	writeJSON(w, http.StatusAccepted, Receipt{result.OrderID, result.Known, result.State, result.Notes,
+		result.Unattended})
 }
 
-// waitForEnd answers the task if it ends in time.
+// waitForEnd returns the task if it ends in time.
 func (e *edge) waitForEnd(ctx context.Context, id string, wait time.Duration) (view.Task, bool) {
 	t, err := e.waited(ctx, id, wait)
 	return t, err == nil && t.Ended // it is stored all the same: 202
 }
 
-// waited returns the task at its end, or as it is when the time is over. A task that has ended is not read again
-// from the store: only its definition is looked up.
+// waited returns the task at its end, or as it is when the time is over. A task that has ended is not read
+// again from the store: only its definition is looked up.
 func (e *edge) waited(ctx context.Context, id string, wait time.Duration) (view.Task, error) {
 	t, err := e.atEnd(ctx, id, wait)
 	if err != nil {
@@ -153,7 +156,8 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	if n := r.ContentLength; n >= 0 {
 		body := make([]byte, n)
 		if _, err := io.ReadFull(r.Body, body); err != nil {
-			return nil, problem(http.StatusBadRequest, CodeInvalid, "the body broke off (%v); send it again", err)
+			return nil, problem(http.StatusBadRequest, CodeInvalid, "the body broke off (%v); send it again",
+				err)
 		}
 		return body, nil
 	}

@@ -23,13 +23,13 @@ const (
 // the user's that takes its queue.
 type agent struct {
 	name        string
-	operations  worker.Operations // nil: outside
+	operations  worker.Operations // nil if the agent runs outside
 	concurrency int
 	batch       int
 	retry       worker.Retry
 	breaker     worker.Breaker
 	pump        *worker.Pump
-	service     *httpagent.Service // nil: inside the process, or outside
+	service     *httpagent.Service // nil means inside the process, or outside
 }
 
 // readAgents reads the agents' file and adds those inside the process.
@@ -55,7 +55,8 @@ func (s *Runtime) readAgents() ([]*agent, error) {
 	}
 	for name, ops := range s.options.Operations {
 		in := s.options.Inside
-		all = append(all, &agent{name: name, operations: ops, concurrency: in.Concurrency, retry: in.Retry, breaker: in.Breaker})
+		all = append(all, &agent{name: name, operations: ops, concurrency: in.Concurrency, retry: in.Retry,
+			breaker: in.Breaker})
 	}
 	for _, a := range all {
 		a.concurrency = cmp.Or(a.concurrency, defaultConcurrency)
@@ -64,7 +65,8 @@ func (s *Runtime) readAgents() ([]*agent, error) {
 	sort.Slice(all, func(i, j int) bool { return all[i].name < all[j].name })
 	for i := 1; i < len(all); i++ {
 		if all[i].name == all[i-1].name {
-			return nil, fmt.Errorf("agent %s is given twice: in %s and inside the process", all[i].name, s.options.Agents)
+			return nil, fmt.Errorf("agent %s is given twice: in %s and inside the process", all[i].name,
+				s.options.Agents)
 		}
 	}
 	return all, nil
@@ -78,7 +80,8 @@ func (s *Runtime) agentNames() []string {
 	return names
 }
 
-// capacity is supervisor.Config.Capacity: more messages than that, visible and in flight, are a backlog (P32).
+// capacity is supervisor.Config.Capacity: more messages than that, visible and in flight, are a backlog
+// (P32).
 func (s *Runtime) capacity(name string) int {
 	if name == supervisor.Scheduler {
 		return min(replyConsumers, controlConsumers) * port.MaxBatch
@@ -98,13 +101,15 @@ func (s *Runtime) wireAgents() error {
 			continue
 		}
 		w, err := worker.New(worker.Config{
-			Agent: a.name, Operations: a.operations, Replies: s.queues.ours(port.Replies), Quarantine: s.queues.ours(port.Quarantine), Ledger: s.store,
+			Agent: a.name, Operations: a.operations, Replies: s.queues.ours(port.Replies),
+			Quarantine: s.queues.ours(port.Quarantine), Ledger: s.store,
 			Clock: s.clock, Log: s.log, Tracer: s.options.Tracer, Retry: a.retry, Breaker: a.breaker,
 		})
 		if err != nil {
 			return err
 		}
-		a.pump = &worker.Pump{Queue: s.queues.ours(port.Requests(a.name)), Worker: w, Concurrency: a.concurrency, Batch: a.batch, Drain: drainTime, Log: s.log}
+		a.pump = &worker.Pump{Queue: s.queues.ours(port.Requests(a.name)), Worker: w,
+			Concurrency: a.concurrency, Batch: a.batch, Drain: drainTime, Log: s.log}
 	}
 	return nil
 }
@@ -129,7 +134,8 @@ func (a *agent) stats() map[string]int64 {
 	}
 	x := a.pump.Worker.Stats()
 	return map[string]int64{
-		"in-flight": x.InFlight, "done": x.Done, "failed": x.Failed, "retry-later": x.RetryLater, "retried": x.Retried,
+		"in-flight": x.InFlight, "done": x.Done, "failed": x.Failed, "retry-later": x.RetryLater,
+		"retried":      x.Retried,
 		"dropped-late": x.DroppedLate, "in-doubt": x.InDoubt,
 	}
 }

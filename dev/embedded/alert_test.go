@@ -46,7 +46,8 @@ func (l *alertLines) Write(line []byte) (int, error) {
 // accepts, for this very server.
 func TestAlertIsLogged(t *testing.T) {
 	w := newFixture(t, "5s")
-	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo", "second, after: [first], timeout: 5s, onFailure: stop", 1))
+	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo",
+		"second, after: [first], timeout: 5s, onFailure: stop", 1))
 	w.shop.refuse.Store(true)
 	log := &alertLines{alert: make(chan []byte, 1)}
 	ready := make(chan string, 1)
@@ -62,7 +63,8 @@ func TestAlertIsLogged(t *testing.T) {
 		}
 	}()
 	server := <-ready
-	answer, err := http.Post(server+"/v1/orders", "application/json", strings.NewReader(`{"schema":1,"orderId":"o-1","workflow":"pair","order":{"n":1}}`))
+	answer, err := http.Post(server+"/v1/orders", "application/json",
+		strings.NewReader(`{"schema":1,"orderId":"o-1","workflow":"pair","order":{"n":1}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,19 +87,23 @@ func TestAlertIsLogged(t *testing.T) {
 	}
 	delete(got, "time")
 	want := map[string]any{
-		"level": "ERROR", "msg": "ALERT: order o-1 needs you", "kind": "first", "in": server, "orders": "1", "most": "1", "order": "o-1", "workflow": "pair", "phase": "forward", "step": "second",
+		"level": "ERROR", "msg": "ALERT: order o-1 needs you", "kind": "first", "in": server, "orders": "1",
+		"most": "1", "order": "o-1", "workflow": "pair", "phase": "forward", "step": "second",
 		"attempts": "1", "key": "o-1/0/second", "code": "failed", "reason": "no such thing", "run": "0",
-		"commands": []any{"stepkeeper --server " + server + " show o-1", "stepkeeper --server " + server + " resubmit o-1", "stepkeeper --server " + server + " undo o-1"},
+		"commands": []any{"stepkeeper --server " + server + " show o-1", "stepkeeper --server " + server +
+			" resubmit o-1", "stepkeeper --server " + server + " undo o-1"},
 	}
 	if a, b := fmt.Sprint(got), fmt.Sprint(want); a != b {
 		t.Errorf("logged\n%s\nwant\n%s", a, b)
 	}
 }
 
-// An order that is undone because a step failed is posted too, where its workflow asks for that: the whole of what a program reads.
+// An order that is undone because a step failed is posted too, where its workflow asks for that: the whole of
+// what a program reads.
 func TestAlertOfAnUndoIsSent(t *testing.T) {
 	w := newFixture(t, "5s")
-	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "notify: [started, step-finished]", "notify: [undone]", 1))
+	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "notify: [started, step-finished]", "notify: [undone]",
+		1))
 	w.shop.refuse.Store(true)
 	posted := make(chan []byte, 10)
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -107,10 +113,14 @@ func TestAlertOfAnUndoIsSent(t *testing.T) {
 	t.Cleanup(hook.Close)
 	w.options.Log, w.options.OnAlert = slog.New(slog.DiscardHandler), embedded.OnAlert{Webhook: hook.URL}
 	s := w.open()
-	if r := s.Submit(t.Context(), []message.SubmitOrder{{Schema: 1, OrderID: "o-1", Workflow: "pair", Order: json.RawMessage(`{"n":1}`)}})[0]; r.Err != nil {
+	if r := s.Submit(t.Context(), []message.SubmitOrder{{Schema: 1, OrderID: "o-1", Workflow: "pair",
+		Order: json.RawMessage(`{"n":1}`)}})[0]; r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	if _, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool { return x.ProcessState == core.Compensated && x.ResendAt == 0 }); err != nil { // reported, and settled (P11)
+	// reported, and settled (P11)
+	if _, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool {
+		return x.ProcessState == core.Compensated && x.ResendAt == 0
+	}); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -132,11 +142,13 @@ func TestAlertOfAnUndoIsSent(t *testing.T) {
 	}
 }
 
-// An alert is posted to the webhook and given to the command; one that was not taken is tried again by the next sweep. A second
-// order that stops for the same reason is of the same incident, and reports nothing at once.
+// An alert is posted to the webhook and given to the command; one that was not taken is tried again by the
+// next sweep. A second order that stops for the same reason is of the same incident, and reports nothing at
+// once.
 func TestAlertIsSent(t *testing.T) {
 	w := newFixture(t, "5s")
-	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo", "second, after: [first], timeout: 5s, onFailure: stop", 1))
+	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo",
+		"second, after: [first], timeout: 5s, onFailure: stop", 1))
 	w.shop.refuse.Store(true)
 	posted := make(chan []byte, 10)
 	refusals := atomic.Int32{}
@@ -154,13 +166,19 @@ func TestAlertIsSent(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "alerts")
 	clock := memory.NewClock(time.Now())
 	w.options.Clock, w.options.Log = clock, slog.New(slog.DiscardHandler)
-	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Command: []string{"tee", "-a", file}, Window: time.Minute, Reminder: time.Hour}
+	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Command: []string{"tee", "-a", file},
+		Window: time.Minute, Reminder: time.Hour}
 	s := w.open()
 	submit := func(id string) {
-		if r := s.Submit(t.Context(), []message.SubmitOrder{{Schema: 1, OrderID: id, Workflow: "pair", Order: json.RawMessage(`{"n":1}`)}})[0]; r.Err != nil {
+		if r := s.Submit(t.Context(), []message.SubmitOrder{{Schema: 1, OrderID: id, Workflow: "pair",
+			Order: json.RawMessage(`{"n":1}`)}})[0]; r.Err != nil {
 			t.Fatal(r.Err)
 		}
-		if _, err := s.Wait(t.Context(), id, func(x *core.Task) bool { return x.ProcessState == core.Error && x.ResendAt == 0 }); err != nil { // reported, and settled (P11)
+		// reported, and settled (P11)
+		if _, err := s.Wait(t.Context(), id, func(x *core.Task) bool {
+			return x.ProcessState == core.Error &&
+				x.ResendAt == 0
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -170,7 +188,8 @@ func TestAlertIsSent(t *testing.T) {
 			select {
 			case body := <-posted:
 				var a message.Alert
-				if err := json.Unmarshal(body, &a); err != nil || string(a.Kind) != kind || a.Orders != orders || a.OrderID != "o-1" || a.Code != "failed" {
+				if err := json.Unmarshal(body, &a); err != nil || string(a.Kind) != kind ||
+					a.Orders != orders || a.OrderID != "o-1" || a.Code != "failed" {
 					t.Fatalf("%s %v; want %s of %d", body, err, kind, orders)
 				}
 				return
@@ -201,22 +220,29 @@ func TestAlertIsSent(t *testing.T) {
 	}
 }
 
-// That a webhook fails is logged without its address, which may hold a secret; and the order is settled all the same (P11).
+// That a webhook fails is logged without its address, which may hold a secret; and the order is settled all
+// the same (P11).
 func TestAlertWebhookIsKeptSecret(t *testing.T) {
 	w := newFixture(t, "5s")
-	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo", "second, after: [first], timeout: 5s, onFailure: stop", 1))
+	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo",
+		"second, after: [first], timeout: 5s, onFailure: stop", 1))
 	w.shop.refuse.Store(true)
 	var log logged
 	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
 	w.options.OnAlert = embedded.OnAlert{Webhook: "http://127.0.0.1:1/hooks/top-secret"}
 	s := w.open()
-	if r := s.Submit(t.Context(), []message.SubmitOrder{{Schema: 1, OrderID: "o-1", Workflow: "pair", Order: json.RawMessage(`{"n":1}`)}})[0]; r.Err != nil {
+	if r := s.Submit(t.Context(), []message.SubmitOrder{{Schema: 1, OrderID: "o-1", Workflow: "pair",
+		Order: json.RawMessage(`{"n":1}`)}})[0]; r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	if _, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool { return x.ProcessState == core.Error && x.ResendAt == 0 }); err != nil {
+	if _, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool {
+		return x.ProcessState == core.Error &&
+			x.ResendAt == 0
+	}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the failure is logged", func() bool { return strings.Contains(log.String(), "the webhook: ") })
+	eventually(t, "the failure is logged",
+		func() bool { return strings.Contains(log.String(), "the webhook: ") })
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -228,11 +254,13 @@ func TestAlertWebhookIsKeptSecret(t *testing.T) {
 // Settings that cannot work are refused at the start.
 func TestAlertSettings(t *testing.T) {
 	for want, o := range map[string]embedded.OnAlert{
-		"a URL like": {Webhook: "alerts.example.com"}, `"https:///hook"`: {Webhook: "https:///hook"}, "cannot be run": {Command: []string{"no-such-program-here"}}, "a time like 15m": {Window: -1},
+		"a URL like": {Webhook: "alerts.example.com"}, `"https:///hook"`: {Webhook: "https:///hook"},
+		"cannot be run": {Command: []string{"no-such-program-here"}}, "a time like 15m": {Window: -1},
 	} {
 		w := newFixture(t, "5s")
 		w.options.OnAlert = o
-		if s, err := embedded.Open(t.Context(), w.options); err == nil || !strings.Contains(err.Error(), want) {
+		if s, err := embedded.Open(t.Context(), w.options); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			if s != nil {
 				_ = s.Close()
 			}
@@ -241,8 +269,8 @@ func TestAlertSettings(t *testing.T) {
 	}
 }
 
-// The operator gets one alert while new orders are refused because as many as --max-open are active, with the number, the limit and the
-// flag; one that it is over; and another one the next time.
+// The operator gets one alert while new orders are refused because as many as --max-open are active, with the
+// number, the limit and the flag; one that it is over; and another one the next time.
 func TestAlertWhileOrdersAreRefused(t *testing.T) {
 	w := newFixture(t, "5m")
 	posted := make(chan message.Alert, 10)
@@ -265,7 +293,8 @@ func TestAlertWhileOrdersAreRefused(t *testing.T) {
 			select {
 			case a := <-posted:
 				text := a.RaiseAlert.Message
-				if a.Kind != kind || !a.Intake || a.Code != "busy" || !strings.HasPrefix(text, "3 orders are active and the limit is 3 (--max-open)") {
+				if a.Kind != kind || !a.Intake || a.Code != "busy" ||
+					!strings.HasPrefix(text, "3 orders are active and the limit is 3 (--max-open)") {
 					t.Fatalf("the alert is %+v, want %s of the intake", a, kind)
 				}
 				return
@@ -284,7 +313,8 @@ func TestAlertWhileOrdersAreRefused(t *testing.T) {
 		for range 3 * 2 { // both steps of the orders that were taken
 			w.shop.gate <- struct{}{}
 		}
-		eventually(t, "there is room again", func() bool { return s.Health(t.Context()).Checks["intake"] == "ok" })
+		eventually(t, "there is room again",
+			func() bool { return s.Health(t.Context()).Checks["intake"] == "ok" })
 		next(message.AlertOver)
 	}
 }

@@ -28,13 +28,15 @@ type OnAlert struct {
 	// Webhook gets a POST with the alert's JSON, and has 10 s to answer 2xx. A redirect is not followed: it
 	// is a failure. "" for none.
 	Webhook string
-	// Command is a program with its arguments, without a shell. It gets the alert's JSON on its standard input and has 30 s to
-	// exit with 0; none for nothing.
+	// Command is a program with its arguments, without a shell. It gets the alert's JSON on its standard
+	// input and has 30 s to exit with 0; none for nothing.
 	Command []string
-	Timeout time.Duration // that either has instead; 0: these
-	// Window is how long an incident gathers orders before their number is reported; 0: incident.DefaultWindow.
+	Timeout time.Duration // limit of URL and Command; 0 means their defaults
+	// Window is how long an incident gathers orders before their number is reported; 0 means
+	// incident.DefaultWindow.
 	Window time.Duration
-	// Reminder is how long after an alert the next one of an incident that lasts; 0: incident.DefaultReminder, negative: none.
+	// Reminder is how long after an alert the next one of an incident that lasts; 0 means
+	// incident.DefaultReminder, a negative value no reminders.
 	Reminder time.Duration
 }
 
@@ -50,8 +52,11 @@ const (
 // Check says what is wrong with the settings.
 func (o OnAlert) Check() error {
 	if o.Webhook != "" {
-		if u, err := url.Parse(o.Webhook); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return fmt.Errorf("the webhook of alerts is %.200q; a URL like https://alerts.example.com/stepkeeper is meant", o.Webhook)
+		if u, err := url.Parse(o.Webhook); err != nil || u.Host == "" || u.Scheme != "http" &&
+			u.Scheme != "https" {
+			return fmt.Errorf(
+				"the webhook of alerts is %.200q; a URL like https://alerts.example.com/stepkeeper is meant",
+				o.Webhook)
 		}
 	}
 	if len(o.Command) > 0 {
@@ -87,7 +92,8 @@ func (s *Runtime) watch(ctx context.Context) {
 	}
 }
 
-// alertRefusals notifies the operator that new orders are refused because MaxOpen are active. That lasts until a tenth of the places is free.
+// alertRefusals notifies the operator that new orders are refused because MaxOpen are active. That lasts
+// until a tenth of the places is free.
 func (s *Runtime) alertRefusals(ctx context.Context) {
 	last, active := s.refused.Load(), s.hub.activeOrders()
 	if last == nil {
@@ -95,7 +101,8 @@ func (s *Runtime) alertRefusals(ctx context.Context) {
 	}
 	err := s.incidents.Refused(ctx, api.CodeBusy, tooMany(max(active, last.Active), s.options.MaxOpen))
 	if err != nil && ctx.Err() == nil {
-		s.log.ErrorContext(ctx, "no alert that new orders are refused; it is tried again while that lasts", "error", err)
+		s.log.ErrorContext(ctx, "no alert that new orders are refused; it is tried again while that lasts",
+			"error", err)
 	}
 	if active < s.options.MaxOpen-s.options.MaxOpen/10 {
 		s.refused.CompareAndSwap(last, nil)
@@ -110,7 +117,8 @@ func (s *Runtime) newIncidents() *incident.Incidents {
 		posts: make(chan struct{}, atOnce), runs: make(chan struct{}, atOnce),
 	}
 	return incident.New(incident.Config{
-		Records: s.store, Tasks: s.store, Publish: sinks.publish, Clock: s.clock, Window: sinks.Window, Reminder: sinks.Reminder, Log: s.log,
+		Records: s.store, Tasks: s.store, Publish: sinks.publish, Clock: s.clock, Window: sinks.Window,
+		Reminder: sinks.Reminder, Log: s.log,
 		Go: func(publication func(context.Context)) {
 			s.rest.Go(func() {
 				_ = port.Guard(s.log, "an alert", func() error { publication(s.work); return nil })
@@ -119,7 +127,8 @@ func (s *Runtime) newIncidents() *incident.Incidents {
 	})
 }
 
-// alertSinks publish alerts to the log, a webhook and a command. The tasks stand in the operator's list too (P27).
+// alertSinks publish alerts to the log, a webhook and a command. The tasks stand in the operator's list too
+// (P27).
 type alertSinks struct {
 	OnAlert
 	log         *slog.Logger
@@ -168,8 +177,8 @@ func take(ctx context.Context, places chan struct{}) error {
 	}
 }
 
-// hook follows no redirect: an alert that followed it would become a GET of another address, perhaps of a login page that answers 200, or
-// would reach a host that was never named.
+// hook follows no redirect: an alert that followed it would become a GET of another address, perhaps of a
+// login page that answers 200, or would reach a host that was never named.
 var hook = redirect.Refused(http.Client{})
 
 func (a alertSinks) post(ctx context.Context, body []byte) error {
@@ -201,7 +210,8 @@ func (a alertSinks) post(ctx context.Context, body []byte) error {
 	case 2:
 		return nil
 	case 3:
-		return fmt.Errorf("the webhook answered %s, a redirect to %s, and alerts follow no redirect: set its final address",
+		return fmt.Errorf(
+			"the webhook answered %s, a redirect to %s, and alerts follow no redirect: set its final address",
 			resp.Status, redirect.Target(resp))
 	}
 	return fmt.Errorf("the webhook answered %s", resp.Status)

@@ -35,8 +35,9 @@ func answering(t *testing.T, s *embedded.Runtime, order, step, by, value string)
 		t.Fatal(err)
 	}
 	for {
-		v, err := s.Command(t.Context(), message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: order,
-			ID: by + "-" + step + "-" + value, Step: step, Round: 1, By: by, Value: text})
+		v, err := s.Command(t.Context(), message.Control{Schema: message.Schema, Kind: message.Answer,
+			OrderID: order,
+			ID:      by + "-" + step + "-" + value, Step: step, Round: 1, By: by, Value: text})
 		if errors.Is(err, port.ErrUnavailable) {
 			continue // as a client does
 		}
@@ -47,8 +48,8 @@ func answering(t *testing.T, s *embedded.Runtime, order, step, by, value string)
 	}
 }
 
-// A thousand answers to one step, fifty at a time: each has a verdict, the step is decided once, its document stays small,
-// and another order goes on meanwhile.
+// A thousand answers to one step, fifty at a time: each has a verdict, the step is decided once, its document
+// stays small, and another order goes on meanwhile.
 func TestAThousandAnswersAtOnce(t *testing.T) {
 	w := newFixture(t, "60s")
 	w.write(asking)
@@ -63,7 +64,8 @@ func TestAThousandAnswersAtOnce(t *testing.T) {
 	for sender := range senders {
 		group.Go(func() {
 			for i := sender; i < people; i += senders {
-				verdicts[i] = answering(t, s, "flooded", "approve", fmt.Sprintf("person-%d", i), []string{"yes", "no"}[i%2])
+				verdicts[i] = answering(t, s, "flooded", "approve", fmt.Sprintf("person-%d", i),
+					[]string{"yes", "no"}[i%2])
 			}
 		})
 	}
@@ -78,7 +80,8 @@ func TestAThousandAnswersAtOnce(t *testing.T) {
 	group.Wait()
 	task := wait(t, s, "flooded")
 	var decided core.Decided
-	if err := json.Unmarshal(task.Step("approve").Output, &decided); err != nil || task.ProcessState != core.Processed {
+	if err := json.Unmarshal(task.Step("approve").Output, &decided); err != nil ||
+		task.ProcessState != core.Processed {
 		t.Fatalf("the order is %s, %v", task.ProcessState, err)
 	}
 	if a := task.Step("approve").Answers; len(a.Votes) > core.MaxVoters || len(a.Verdicts) > 8 {
@@ -87,7 +90,8 @@ func TestAThousandAnswersAtOnce(t *testing.T) {
 	for i, v := range verdicts {
 		agrees := string(decided.Value) == []string{`"yes"`, `"no"`}[i%2]
 		switch {
-		case v.Accepted || strings.Contains(v.Reason, "people have answered") || strings.Contains(v.Reason, "no longer forward"):
+		case v.Accepted || strings.Contains(v.Reason, "people have answered") ||
+			strings.Contains(v.Reason, "no longer forward"):
 		case agrees || !strings.Contains(v.Reason, "was decided"):
 			t.Errorf("answer %d: %+v, decided: %s", i, v, decided.Value)
 		}
@@ -110,7 +114,8 @@ func TestAnswersThatCannotCount(t *testing.T) {
 			t.Errorf("%+v: %+v", c, v)
 		}
 	}
-	_, err := s.Command(t.Context(), message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: "o-2", ID: "x", Step: "approve", Round: 1, By: "ann", Value: []byte(`"yes"`)})
+	_, err := s.Command(t.Context(), message.Control{Schema: message.Schema, Kind: message.Answer,
+		OrderID: "o-2", ID: "x", Step: "approve", Round: 1, By: "ann", Value: []byte(`"yes"`)})
 	if !errors.Is(err, port.ErrNotFound) {
 		t.Errorf("an unknown order: %v", err)
 	}

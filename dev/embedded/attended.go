@@ -20,12 +20,13 @@ type attended struct {
 	clock port.Clock
 
 	mu        sync.Mutex
-	receivers int       // that wait now
-	last      time.Time // when one was there last; at first, when the queue was made
+	receivers int       // number of receivers that wait now
+	last      time.Time // time of the last receive; before the first one, the time when the queue was made
 }
 
 // Receive counts the receiver for as long as it waits.
-func (q *attended) Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]port.Delivery, error) {
+func (q *attended) Receive(ctx context.Context, max int, wait,
+	visibility time.Duration) ([]port.Delivery, error) {
 	q.count(1)
 	defer q.count(-1)
 	return q.Queue.Receive(ctx, max, wait, visibility)
@@ -39,7 +40,7 @@ func (q *attended) count(receivers int) {
 	q.last = now
 }
 
-// since is when a receiver was there last; false while there is one, or was one just now.
+// since returns the time of the last receiver. It returns false if a receiver is waiting or was a moment ago.
 func (q *attended) since() (time.Time, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -57,7 +58,8 @@ func (q *attended) unattended(ctx context.Context, agent string) (view.Unattende
 	if err != nil || depth.InFlight > 0 {
 		return view.Unattended{}, false
 	}
-	return view.Unattended{Queue: q.Name(), Agent: agent, Since: core.TimeOf(since), Waiting: depth.Visible + depth.Delayed}, true
+	return view.Unattended{Queue: q.Name(), Agent: agent, Since: core.TimeOf(since),
+		Waiting: depth.Visible + depth.Delayed}, true
 }
 
 // Unattended is api.Backend.Unattended.

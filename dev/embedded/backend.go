@@ -27,8 +27,8 @@ var _ api.Backend = (*Runtime)(nil)
 // busyRetry is how long a sender is asked to wait when too many tasks are open.
 const busyRetry = 2 * time.Second
 
-// Submit stores and starts orders. While MaxOpen tasks are active it refuses new orders with *api.BusyError, so
-// that a flood ends late and not in a crash (P32). It still accepts an order that is already stored.
+// Submit stores and starts orders. While MaxOpen tasks are active it refuses new orders with *api.BusyError,
+// so that a flood ends late and not in a crash (P32). It still accepts an order that is already stored.
 func (s *Runtime) Submit(ctx context.Context, orders []message.SubmitOrder) []api.SubmitResult {
 	return s.submit(ctx, orders, s.options.MaxOpen)
 }
@@ -79,7 +79,8 @@ func (s *Runtime) knownOrBusy(ctx context.Context, o *message.SubmitOrder, activ
 }
 
 func resultOf(r scheduler.SubmitResult) api.SubmitResult {
-	out := api.SubmitResult{OrderID: r.OrderID, Known: r.Answer == scheduler.Known, State: r.State, Notes: r.Notes}
+	out := api.SubmitResult{OrderID: r.OrderID, Known: r.Answer == scheduler.Known, State: r.State,
+		Notes: r.Notes}
 	switch r.Answer {
 	case scheduler.Refused:
 		out.Err = r.Refusal
@@ -141,7 +142,8 @@ func (s *Runtime) Reject(ctx context.Context, r api.Rejected) error {
 	return nil
 }
 
-// answered: Submit has already sent the refusal of a submission that could be read and names a reply-to.
+// answered reports whether Submit has already sent the refusal. It has if the submission could be parsed and
+// names a reply-to.
 func (s *Runtime) answered(body []byte) bool {
 	o, err := message.DecodeSubmit(body)
 	if err != nil || o.ReplyTo == "" {
@@ -151,8 +153,8 @@ func (s *Runtime) answered(body []byte) bool {
 	return err == nil
 }
 
-// Command carries out a command; only a Cancel may come before its order. One that others were faster than each
-// time may be sent again.
+// Command carries out a command; only a Cancel may come before its order. One that others were faster than
+// each time may be sent again.
 func (s *Runtime) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
 	ctx, done, err := s.carry(ctx)
 	if err != nil {
@@ -170,7 +172,8 @@ func (s *Runtime) Command(ctx context.Context, c message.Control) (core.Verdict,
 	return v, err
 }
 
-// load reads a task. After Close it returns an error, because the cache still holds tasks that the store no longer serves.
+// load reads a task. After Close it returns an error, because the cache still holds tasks that the store no
+// longer serves.
 func (s *Runtime) load(ctx context.Context, id string) (*core.Task, error) {
 	if s.closed.Load() {
 		return nil, errShuttingDown
@@ -185,7 +188,7 @@ func (s *Runtime) load(ctx context.Context, id string) (*core.Task, error) {
 	return loaded.Task, nil
 }
 
-// Task answers the task and the definition that it pins.
+// Task returns the task and the definition that it pins.
 func (s *Runtime) Task(ctx context.Context, id string) (*core.Task, *core.Definition, error) {
 	t, err := s.load(ctx, id)
 	if err != nil {
@@ -229,20 +232,24 @@ func (s *Runtime) Wait(ctx context.Context, id string, done func(*core.Task) boo
 
 // Follow sends each newer version, the present one first.
 func (s *Runtime) Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error) {
-	t, changes, stop, err := s.hub.present(id, func() (*core.Task, error) { return s.load(ctx, id) })
+	changes, stop := s.hub.watch(id) // before the load, so that no version in between is missed
+	t, err := s.load(ctx, id)
 	if err != nil {
+		stop()
 		return nil, err
 	}
 	out := make(chan *core.Task)
 	go func() {
 		defer close(out)
 		defer stop()
-		_ = port.Guard(s.log, "following an order", func() error { return follow(ctx, t, after, changes, out) })
+		_ = port.Guard(s.log, "following an order",
+			func() error { return follow(ctx, t, after, changes, out) })
 	}()
 	return out, nil
 }
 
-func follow(ctx context.Context, t *core.Task, after int64, changes <-chan *core.Task, out chan<- *core.Task) error {
+func follow(ctx context.Context, t *core.Task, after int64, changes <-chan *core.Task,
+	out chan<- *core.Task) error {
 	for {
 		if t.Version > after {
 			after = t.Version
@@ -286,8 +293,9 @@ func (s *Runtime) QueueNames() []string {
 	return slices.DeleteFunc(s.queues.names(), func(name string) bool { return name == port.Tasks })
 }
 
-// startScheduled is Submit for the Supervisor. The limit of active orders does not hold for it, because a schedule
-// starts few orders and no client would send them again. An order that is refused for good is as good as started.
+// startScheduled is Submit for the Supervisor. The limit of active orders does not hold for it, because a
+// schedule starts few orders and no client would send them again. An order that is refused for good is as
+// good as started.
 func (s *Runtime) startScheduled(ctx context.Context, orders []message.SubmitOrder) []error {
 	errs := make([]error, len(orders))
 	for i, r := range s.submit(ctx, orders, math.MaxInt32) {
@@ -321,13 +329,15 @@ func (s *Runtime) Workflows(context.Context) []view.WorkflowInfo { return s.work
 
 // process has the figures of this process that grow where something leaks.
 func process() (goroutines, heapBytes int64) {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}} // cheap: nothing is stopped for it
+	// cheap: nothing is stopped for it
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
-	return int64(runtime.NumGoroutine()), int64(sample[0].Value.Uint64()) //nolint:gosec // far below the limit
+	//nolint:gosec // far below the limit
+	return int64(runtime.NumGoroutine()), int64(sample[0].Value.Uint64())
 }
 
-// intake checks the number of active orders. Readiness does not depend on it: agents outside reach their queues
-// only through a server that is ready, and without them no order would end.
+// intake checks the number of active orders. Readiness does not depend on it: agents outside reach their
+// queues only through a server that is ready, and without them no order would end.
 func (s *Runtime) intake(active int64) string {
 	if active < int64(s.options.MaxOpen) {
 		return "ok"
@@ -337,14 +347,16 @@ func (s *Runtime) intake(active int64) string {
 
 // tooMany names the number of active orders, the limit, its flag, and what to do.
 func tooMany(active, limit int) string {
-	return fmt.Sprintf("%d orders are active and the limit is %d (--max-open). Orders that only wait do not count. "+
-		"Look for an agent that is absent, slow or failing, or start with a higher limit", active, limit)
+	return fmt.Sprintf(
+		"%d orders are active and the limit is %d (--max-open). Orders that only wait do not count. "+
+			"Look for an agent that is absent, slow or failing, or start with a higher limit", active, limit)
 }
 
 // Health reports whether orders are taken, and how much is under way.
 func (s *Runtime) Health(ctx context.Context) api.Health {
 	h := api.Health{
-		Ready: s.ready.Load(), Checks: map[string]string{"store": "ok"}, Counts: s.hub.counts(), Release: view.Built(),
+		Ready: s.ready.Load(), Checks: map[string]string{"store": "ok"}, Counts: s.hub.counts(),
+		Release: view.Built(),
 	}
 	if err := s.store.Probe(); err != nil {
 		h.Checks["store"], h.Ready = err.Error(), false

@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// A backup that is made while orders come in and run holds each order that was acknowledged before it began. All of
-// them run to their end in a runtime on the copy.
+// A backup that is made while orders come in and run holds each order that was acknowledged before it began.
+// All of them run to their end in a runtime on the copy.
 func TestABackupUnderLoadIsRestored(t *testing.T) {
 	w := newFixture(t, "5s")
 	s := w.open()

@@ -94,7 +94,8 @@ func TestCloseWaitsForWhatIsCarried(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
-	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "late", "")})[0]; !errors.Is(r.Err, port.ErrUnavailable) {
+	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "late", "")})[0]; !errors.Is(r.Err,
+		port.ErrUnavailable) {
 		t.Errorf("after the end: %v", r.Err)
 	}
 	s = w.open()

@@ -32,7 +32,9 @@ func submitParent(t *testing.T, s *embedded.Runtime, id string, items int) {
 	for i := range numbers {
 		numbers[i] = fmt.Sprint(i)
 	}
-	o, err := message.DecodeSubmit(fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"parents","order":{"items":[%s]}}`, id, strings.Join(numbers, ",")))
+	o, err := message.DecodeSubmit(fmt.Appendf(nil,
+		`{"schema":1,"orderId":%q,"workflow":"parents","order":{"items":[%s]}}`, id,
+		strings.Join(numbers, ",")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +45,8 @@ func submitParent(t *testing.T, s *embedded.Runtime, id string, items int) {
 
 func parentFixture(t *testing.T) *fixture {
 	w := newFixture(t, "60s")
-	if err := os.WriteFile(filepath.Join(w.dir, "workflows", "parents.yaml"), []byte(parents), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.dir, "workflows", "parents.yaml"), []byte(parents),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -69,11 +72,13 @@ func TestChildrenOutliveTheRuntime(t *testing.T) {
 	if task.ProcessState != core.Processed || w.shop.standing() != 2*children {
 		t.Errorf("the order is %s, with %d effects", task.ProcessState, w.shop.standing())
 	}
-	if out := string(task.Steps[0].Output); !strings.HasPrefix(out, `{"count":30,"failed":0,"results":[{"first":{"key":"p~all~0/0/first"}}`) {
+	if out := string(task.Steps[0].Output); !strings.HasPrefix(out,
+		`{"count":30,"failed":0,"results":[{"first":{"key":"p~all~0/0/first"}}`) {
 		t.Errorf("the output of the step is %.200s", out)
 	}
 	for i := range children {
-		if c := wait(t, s, fmt.Sprintf("p~all~%d", i)); c.ProcessState != core.Processed || c.Parent == nil || c.ReplyTo != "" {
+		if c := wait(t, s, fmt.Sprintf("p~all~%d", i)); c.ProcessState != core.Processed || c.Parent == nil ||
+			c.ReplyTo != "" {
 			t.Errorf("child %d is %s, of %+v", i, c.ProcessState, c.Parent)
 		}
 	}
@@ -88,10 +93,12 @@ func TestChildrenAreUndone(t *testing.T) {
 	submitParent(t, s, "p", 12)
 	task := wait(t, s, "p")
 	if task.ProcessState != core.Compensated || w.shop.standing() != 0 || task.EndCode != "children-failed" {
-		t.Errorf("the order is %s (%s: %s), %d effects stand", task.ProcessState, task.EndCode, task.EndText, w.shop.standing())
+		t.Errorf("the order is %s (%s: %s), %d effects stand", task.ProcessState, task.EndCode, task.EndText,
+			w.shop.standing())
 	}
 	first := wait(t, s, "p~all~0")
-	if v, err := s.Command(t.Context(), message.Control{Schema: message.Schema, Kind: message.Resubmit, OrderID: first.OrderID, ID: "r", Command: first.Command}); err != nil || v.Accepted ||
+	if v, err := s.Command(t.Context(), message.Control{Schema: message.Schema, Kind: message.Resubmit,
+		OrderID: first.OrderID, ID: "r", Command: first.Command}); err != nil || v.Accepted ||
 		!strings.Contains(v.Reason, "child 0 of step all of p") {
 		t.Errorf("a child that its parent has undone takes a resubmission: %+v, %v", v, err)
 	}
@@ -108,7 +115,8 @@ func TestNoOrderHasTheIDOfAChild(t *testing.T) {
 	o := order(t, "x", "")
 	o.OrderID = "p~all~0"
 	var refused *message.Refusal
-	if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; !errors.As(r.Err, &refused) || refused.Field != "orderId" {
+	if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; !errors.As(r.Err, &refused) ||
+		refused.Field != "orderId" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -128,7 +136,8 @@ func TestChildrenOfOrdersWithLongIDs(t *testing.T) {
 			want, effects = core.Compensated, 0
 		}
 		if task.ProcessState != want || w.shop.standing() != effects {
-			t.Errorf("the order is %s (%s), %d effects stand", task.ProcessState, task.EndText, w.shop.standing())
+			t.Errorf("the order is %s (%s), %d effects stand", task.ProcessState, task.EndText,
+				w.shop.standing())
 		}
 		child := core.Parent{OrderID: id, Step: "all", Index: 0}.ChildID()
 		if c := wait(t, s, child); c.ProcessState != want || len(child) > core.MaxID {
@@ -138,8 +147,9 @@ func TestChildrenOfOrdersWithLongIDs(t *testing.T) {
 	}
 }
 
-// P41, P49: a bug in the workflow of the children is repaired in its file. Children that have stopped go on with the fixed workflow
-// by their own command; those that were undone start again with it once their parent is moved.
+// P41, P49: a bug in the workflow of the children is repaired in its file. Children that have stopped go on
+// with the fixed workflow by their own command; those that were undone start again with it once their parent
+// is moved.
 func TestChildrenGoOnWithTheFixedWorkflow(t *testing.T) {
 	for policy, x := range map[string]struct {
 		children core.State // state of the children after the bug
@@ -157,7 +167,8 @@ func TestChildrenGoOnWithTheFixedWorkflow(t *testing.T) {
 		t.Run(policy, func(t *testing.T) {
 			w := parentFixture(t)
 			parent := strings.Replace(parents, "collect: true", "onFailure: stop", 1)
-			if err := os.WriteFile(filepath.Join(w.dir, "workflows", "parents.yaml"), []byte(parent), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(w.dir, "workflows", "parents.yaml"), []byte(parent),
+				0o600); err != nil {
 				t.Fatal(err)
 			}
 			w.write(strings.Replace(broken, "onFailure: stop", policy, 1))
@@ -173,11 +184,13 @@ func TestChildrenGoOnWithTheFixedWorkflow(t *testing.T) {
 				c, _, _ := s.Task(t.Context(), id)
 				first[id] = c.Definition
 			}
-			w.write(strings.Replace(strings.Replace(fixed, "order.n }", "order.n + 1 }", 1), "onFailure: stop", policy, 1))
+			w.write(strings.Replace(strings.Replace(fixed, "order.n }", "order.n + 1 }", 1),
+				"onFailure: stop", policy, 1))
 			eventually(t, "the fixed workflow is deployed", func() bool {
 				to, err := s.Target(t.Context(), "pair", message.Latest)
 				above, err2 := s.Target(t.Context(), "parents", message.Latest)
-				return err == nil && err2 == nil && to.Definition != nil && to.Definition.Hash != first["p~all~0"] &&
+				return err == nil && err2 == nil && to.Definition != nil &&
+					to.Definition.Hash != first["p~all~0"] &&
 					above.Definition != nil && above.Definition.Steps[0].Each.Definition == to.Definition.Hash
 			})
 			x.repair(t, s)
@@ -186,7 +199,8 @@ func TestChildrenGoOnWithTheFixedWorkflow(t *testing.T) {
 				return err == nil && p.ProcessState == core.Processed
 			})
 			for id, was := range first {
-				if c, _, err := s.Task(t.Context(), id); err != nil || c.ProcessState != core.Processed || c.Definition == was {
+				if c, _, err := s.Task(t.Context(), id); err != nil || c.ProcessState != core.Processed ||
+					c.Definition == was {
 					t.Errorf("%s is %s, with the definition %s, %v", id, c.ProcessState, c.Definition, err)
 				}
 			}
@@ -208,7 +222,10 @@ func commanded(t *testing.T, s *embedded.Runtime, id string, c message.Control) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Schema, c.OrderID, c.ID, c.Command = message.Schema, id, "c-"+id[len(id)-1:], task.Command
+	c.Schema = message.Schema
+	c.OrderID = id
+	c.ID = "c-" + id[len(id)-1:]
+	c.Command = task.Command
 	if v, err := s.Command(t.Context(), c); err != nil || !v.Accepted {
 		t.Fatalf("%s of %s: %+v, %v", c.Kind, id, v, err)
 	}

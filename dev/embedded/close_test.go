@@ -10,7 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// broken reads a field of something that the order does not have, so that its first step fails without a claim.
+// broken reads a field of something that the order does not have, so that its first step fails without a
+// claim.
 var broken = strings.Replace(fixed, "order.n }", "order.amount.value }", 1)
 
 const fixed = `
@@ -51,7 +52,8 @@ func TestAnOrderIsClosed(t *testing.T) {
 		t.Fatal(v.Reason)
 	}
 	for _, c := range []message.Control{
-		{Kind: message.Cancel, ID: "c-2"}, {Kind: message.Resubmit, ID: "c-3", Command: 1}, {Kind: message.Undo, ID: "c-4", Command: 1},
+		{Kind: message.Cancel, ID: "c-2"}, {Kind: message.Resubmit, ID: "c-3", Command: 1},
+		{Kind: message.Undo, ID: "c-4", Command: 1},
 		{Kind: message.Resolve, ID: "c-5", Command: 1, Step: "first", Fact: core.Happened},
 		{Kind: message.Close, ID: "c-6", Command: 1, By: "bob", Reason: "again"},
 	} {
@@ -83,7 +85,8 @@ func TestAnOrderIsClosed(t *testing.T) {
 	reported := map[core.StatusKind]int{}
 	for _, status := range taken(t, s, 3) {
 		reported[status.Kind]++
-		if status.Kind == core.StatusClosed && (status.By != "ann" || status.Reason != "refunded by hand" || status.Step != "first" || len(status.Steps) != 1) {
+		if status.Kind == core.StatusClosed && (status.By != "ann" || status.Reason != "refunded by hand" ||
+			status.Step != "first" || len(status.Steps) != 1) {
 			t.Errorf("reported %+v", status)
 		}
 	}

@@ -2,20 +2,21 @@ package embedded
 
 import "runtime/debug"
 
-// ballast is never read or written, so that the system gives it no memory; the collector counts it all the same.
+// ballast is never read or written, so that the system gives it no memory; the collector counts it all the
+// same.
 var ballast []byte //nolint:unused // a global variable stays reachable
 
-// A heap with this much ballast and this percentage may grow by 32 MB and a half of its live objects until the next
-// collection.
+// A heap with this much ballast and this percentage may grow by 32 MB and a half of its live objects until
+// the next collection.
 const (
 	ballastBytes = 64 << 20
 	gcPercent    = 50
 )
 
-// SetCollector makes Go's garbage collector run less often while the heap is small, and more often than by default
-// once it is large. The next collection begins when the heap has grown by 32 MB and a half of its live objects; by
-// default it begins when the heap has doubled. SetCollector changes nothing if the environment sets GOGC or
-// GOMEMLIMIT.
+// SetCollector makes Go's garbage collector run less often while the heap is small, and more often than by
+// default once it is large. The next collection begins when the heap has grown by 32 MB and a half of its
+// live objects; by default it begins when the heap has doubled. SetCollector changes nothing if the
+// environment sets GOGC or GOMEMLIMIT.
 func SetCollector(getenv func(string) string) {
 	if getenv("GOGC") != "" || getenv("GOMEMLIMIT") != "" {
 		return

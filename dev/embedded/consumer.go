@@ -36,7 +36,8 @@ func (p *consumer) run(receiving, work context.Context) {
 		if len(deliveries) > 0 {
 			begun := p.clock.Now()
 			failed := p.handle(work, p.queue.Name(), deliveries)
-			if p.clock.Now().Sub(begun) < visibility { // past it they are another handler's, which may have to send (P12a)
+			// past it they are another handler's, which may have to send (P12a)
+			if p.clock.Now().Sub(begun) < visibility {
 				p.finish(work, deliveries, failed)
 			}
 		}
@@ -58,7 +59,8 @@ func (p *consumer) finish(ctx context.Context, deliveries []port.Delivery, faile
 			continue
 		}
 		if err := p.queue.Extend(ctx, d.Receipt, d.Backoff(visibility)); err != nil {
-			p.log.Debug("not returned to its queue; it comes again by itself", "queue", p.queue.Name(), "messageId", d.ID, "error", err)
+			p.log.Debug("not returned to its queue; it comes again by itself", "queue", p.queue.Name(),
+				"messageId", d.ID, "error", err)
 		}
 	}
 	if len(done) == 0 {
@@ -66,7 +68,8 @@ func (p *consumer) finish(ctx context.Context, deliveries []port.Delivery, faile
 	}
 	for _, err := range p.queue.Delete(ctx, done) {
 		if err != nil {
-			p.log.Debug("not deleted; it comes again, which is harmless", "queue", p.queue.Name(), "error", err)
+			p.log.Debug("not deleted; it comes again, which is harmless", "queue", p.queue.Name(), "error",
+				err)
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// A handling that outlasts its visibility deletes nothing: the message comes again, as a redelivery, which emits again what the first
-// handling may not have sent (P12a).
+// A handling that outlasts its visibility deletes nothing: the message comes again, as a redelivery, which
+// emits again what the first handling may not have sent (P12a).
 func TestPastItsVisibilityNothingIsDeleted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -30,17 +30,20 @@ func TestPastItsVisibilityNothingIsDeleted(t *testing.T) {
 	}
 	var received []int
 	took := visibility // of the handling; the next one takes no time
-	p := &consumer{queue: queue, clock: clock, log: slog.New(slog.DiscardHandler), handle: func(_ context.Context, _ string, d []port.Delivery) []string {
-		received = append(received, d[0].Received)
-		clock.Advance(took)
-		if took = 0; len(received) == 2 {
-			cancel()
-		}
-		return nil
-	}}
+	p := &consumer{queue: queue, clock: clock, log: slog.New(slog.DiscardHandler),
+		handle: func(_ context.Context, _ string, d []port.Delivery) []string {
+			received = append(received, d[0].Received)
+			clock.Advance(took)
+			if took = 0; len(received) == 2 {
+				cancel()
+			}
+			return nil
+		}}
 	p.run(ctx, t.Context())
 	if !slices.Equal(received, []int{1, 2}) {
-		t.Errorf("the message was received as %v, expected a redelivery after the handling that took too long", received)
+		t.Errorf(
+			"the message was received as %v, expected a redelivery after the handling that took too long",
+			received)
 	}
 	if depth, err := queue.Depth(t.Context()); err != nil || depth.Visible+depth.InFlight != 0 {
 		t.Errorf("after a handling in time the queue holds %+v, %v", depth, err)

@@ -19,17 +19,18 @@ import (
 func held(w *fixture, first int64) (calls *atomic.Int64, letGo func()) {
 	calls = &atomic.Int64{}
 	gate := make(chan struct{})
-	w.options.Operations["shop"] = worker.Operations{worker.AnyOperation: {Run: func(ctx context.Context, _ worker.Call) (any, error) {
-		if calls.Add(1) > first {
-			return nil, nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-gate:
-			return nil, nil
-		}
-	}}}
+	w.options.Operations["shop"] = worker.Operations{
+		worker.AnyOperation: {Run: func(ctx context.Context, _ worker.Call) (any, error) {
+			if calls.Add(1) > first {
+				return nil, nil
+			}
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-gate:
+				return nil, nil
+			}
+		}}}
 	return calls, func() { close(gate) }
 }
 
@@ -44,7 +45,9 @@ func TestResendingMultipliesNoCall(t *testing.T) {
 		if i > 0 {
 			after = fmt.Sprintf("after: [s%d], ", i-1)
 		}
-		text += fmt.Sprintf("  s%d: {agent: shop, operation: do, %stimeout: 1h, onFailure: undo, undo: undo, grade: fenced}\n", i, after)
+		text += fmt.Sprintf(
+			"  s%d: {agent: shop, operation: do, %stimeout: 1h, onFailure: undo, undo: "+
+				"undo, grade: fenced}\n", i, after)
 	}
 	w.write(text)
 	calls, letGo := held(w, 1)
@@ -53,7 +56,8 @@ func TestResendingMultipliesNoCall(t *testing.T) {
 	submit(t, s, "one", "")
 	eventually(t, "the first call", func() bool { return calls.Load() == 1 })
 	for range resent {
-		if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", "")})[0]; r.Err != nil || !r.Known {
+		if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", "")})[0]; r.Err != nil ||
+			!r.Known {
 			t.Fatalf("%+v", r)
 		}
 	}
@@ -89,7 +93,8 @@ func TestAFloodOfCopiesLeavesNothing(t *testing.T) {
 		}
 	}
 	eventually(t, "a call for each order", func() bool { return calls.Load() == orders })
-	eventually(t, "two statuses of each order, received and started", func() bool { return depth(t, s, embedded.Status("shop")).Visible == 2*orders })
+	eventually(t, "two statuses of each order, received and started",
+		func() bool { return depth(t, s, embedded.Status("shop")).Visible == 2*orders })
 	reported, before := depth(t, s, embedded.Status("shop")), heap()
 	many := slices.Repeat(all, 20)
 	for range copies / len(many) {

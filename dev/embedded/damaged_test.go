@@ -66,7 +66,8 @@ func TestADamagedDocumentAffectsNoOther(t *testing.T) {
 		t.Fatalf("%+v, %v", orders, err)
 	}
 	for _, o := range orders {
-		if (o.Damaged != "") != (o.OrderID == "bad") || o.Workflow != "pair" || o.State != core.Processing || o.Created == 0 {
+		if (o.Damaged != "") != (o.OrderID == "bad") || o.Workflow != "pair" || o.State != core.Processing ||
+			o.Created == 0 {
 			t.Errorf("listed: %+v", o)
 		}
 	}
@@ -89,13 +90,15 @@ func TestADamagedDocumentAffectsNoOther(t *testing.T) {
 	if _, err := s.Follow(t.Context(), "bad", 0); !errors.Is(err, port.ErrDamaged) {
 		t.Errorf("following it: %v", err)
 	}
-	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "bad", "")})[0]; !errors.Is(r.Err, port.ErrDamaged) || errors.Is(r.Err, port.ErrUnavailable) {
+	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "bad", "")})[0]; !errors.Is(r.Err,
+		port.ErrDamaged) || errors.Is(r.Err, port.ErrUnavailable) {
 		t.Errorf("submitted again: %v", r.Err)
 	}
 	if h := s.Health(t.Context()); !h.Ready {
 		t.Errorf("%+v", h)
 	}
-	eventually(t, "the sweep that meets the damaged document", func() bool { return log.count("left for the next sweep") > 0 })
+	eventually(t, "the sweep that meets the damaged document",
+		func() bool { return log.count("left for the next sweep") > 0 })
 	if n := log.count("left for the next sweep"); n != 1 {
 		t.Errorf("the sweeps said it %d times, once is enough", n)
 	}
@@ -164,13 +167,15 @@ func TestOutputNestedTooDeep(t *testing.T) {
 	submit(t, s, "deep", "")
 	submit(t, s, "flat", "")
 	task := wait(t, s, "deep")
-	if e := task.Step("second").Error; task.ProcessState != core.Compensated || e == nil || !strings.Contains(e.Message, "deeper than 64 levels") {
+	if e := task.Step("second").Error; task.ProcessState != core.Compensated || e == nil ||
+		!strings.Contains(e.Message, "deeper than 64 levels") {
 		t.Errorf("%s, %+v", task.ProcessState, e)
 	}
 	if task := wait(t, s, "flat"); task.ProcessState != core.Processed {
 		t.Errorf("the other order: %s", task.ProcessState)
 	}
-	if orders, _, err := s.List(t.Context(), port.Query{Limit: 10}); err != nil || len(orders) != 2 || orders[0].Damaged+orders[1].Damaged != "" {
+	if orders, _, err := s.List(t.Context(), port.Query{Limit: 10}); err != nil || len(orders) != 2 ||
+		orders[0].Damaged+orders[1].Damaged != "" {
 		t.Errorf("%+v, %v", orders, err)
 	}
 }
@@ -201,11 +206,13 @@ func TestReplyNestedTooDeep(t *testing.T) {
 		t.Fatalf("not in quarantine: %v", err)
 	}
 	text, err := got[0].Bytes()
-	if q, bad := message.DecodeQuarantined(text); err != nil || bad != nil || !strings.Contains(q.Reason, "deeper than 64 levels") {
+	if q, bad := message.DecodeQuarantined(text); err != nil || bad != nil ||
+		!strings.Contains(q.Reason, "deeper than 64 levels") {
 		t.Errorf("%s, %v %v", text, err, bad)
 	}
 	w.shop.hang.Store(false)
-	if task := wait(t, s, "one"); task.ProcessState != core.Processed || slices.ContainsFunc(task.Steps, func(x core.Step) bool { return len(x.Output) > 1000 }) {
+	if task := wait(t, s, "one"); task.ProcessState != core.Processed ||
+		slices.ContainsFunc(task.Steps, func(x core.Step) bool { return len(x.Output) > 1000 }) {
 		t.Errorf("%+v", task)
 	}
 }

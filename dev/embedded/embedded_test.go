@@ -122,7 +122,8 @@ func newFixture(t *testing.T, timeout string) *fixture {
 	w := &fixture{t: t, dir: dir, shop: &shop{effects: map[string]int{}, fenced: map[string]bool{}}}
 	w.write(fmt.Sprintf(pair, timeout))
 	w.options = embedded.Options{
-		Data: filepath.Join(dir, "data"), Workflows: flows, ReplyTo: []string{"shop"}, SweepEvery: 50 * time.Millisecond,
+		Data: filepath.Join(dir, "data"), Workflows: flows, ReplyTo: []string{"shop"},
+		SweepEvery: 50 * time.Millisecond,
 		Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: w.shop.run}}},
 		Inside:     embedded.Inside{Concurrency: 4, Breaker: worker.Breaker{Off: true}},
 		Log:        slog.New(slog.DiscardHandler),
@@ -162,7 +163,8 @@ func (w *fixture) open() *embedded.Runtime {
 
 func order(t *testing.T, id, rest string) message.SubmitOrder {
 	t.Helper()
-	o, err := message.DecodeSubmit(fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"pair","order":{"n":12345678901234567890}%s}`, id, rest))
+	o, err := message.DecodeSubmit(fmt.Appendf(nil,
+		`{"schema":1,"orderId":%q,"workflow":"pair","order":{"n":12345678901234567890}%s}`, id, rest))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,14 +203,16 @@ func TestAnOrderIsDoneAndReported(t *testing.T) {
 	s := w.open()
 	defer closeRuntime(t, s)
 	submit(t, s, "one", `,"replyTo":"shop"`)
-	if task := wait(t, s, "one"); task.ProcessState != core.Processed || string(task.Output) != `{"first":{"key":"one/0/first"}}` {
+	if task := wait(t, s, "one"); task.ProcessState != core.Processed ||
+		string(task.Output) != `{"first":{"key":"one/0/first"}}` {
 		t.Fatalf("ended %s with %s: %s", task.ProcessState, task.Output, task.EndText)
 	}
 	want := []string{"received", "started", "step-finished", "step-finished", "completed"}
 	if got := statuses(t, s, len(want)); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Fatalf("the application got %v, want %v", got, want)
 	}
-	eventually(t, "what was handled is deleted", func() bool { return !busy(t, s) && depth(t, s, port.Requests("shop")) == port.Depth{} })
+	eventually(t, "what was handled is deleted",
+		func() bool { return !busy(t, s) && depth(t, s, port.Requests("shop")) == port.Depth{} })
 }
 
 // statuses takes n messages from the application's queue, in the order of their numbers.
@@ -248,7 +252,8 @@ func TestAFailedOrderIsUndone(t *testing.T) {
 	submit(t, s, "one", "")
 	task := wait(t, s, "one")
 	if task.ProcessState != core.Compensated || task.EndStep != "second" || w.shop.standing() != 0 {
-		t.Fatalf("ended %s because of %q with %d effects left", task.ProcessState, task.EndStep, w.shop.standing())
+		t.Fatalf("ended %s because of %q with %d effects left", task.ProcessState, task.EndStep,
+			w.shop.standing())
 	}
 }
 
@@ -258,10 +263,12 @@ func TestTheSameOrderAgain(t *testing.T) {
 	defer closeRuntime(t, s)
 	submit(t, s, "one", "")
 	wait(t, s, "one")
-	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", "")})[0]; r.Err != nil || !r.Known || r.State != core.Processed {
+	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", "")})[0]; r.Err != nil || !r.Known ||
+		r.State != core.Processed {
 		t.Fatalf("the same order again: %+v", r)
 	}
-	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "two", `,"priority":"high"`)})[0]; r.Err != nil || len(r.Notes) != 0 {
+	if r := s.Submit(t.Context(),
+		[]message.SubmitOrder{order(t, "two", `,"priority":"high"`)})[0]; r.Err != nil || len(r.Notes) != 0 {
 		t.Errorf("a priority has an effect here, and its receipt says: %+v", r)
 	}
 	r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", `,"priority":"high"`)})[0]
@@ -343,9 +350,13 @@ func TestAChangedWorkflowCountsForNewOrders(t *testing.T) {
 	}
 	submit(t, s, "old", "")
 	w.write(fmt.Sprintf(pair, "4s"))
-	corrected := until(t, s, func(i view.WorkflowInfo) bool { return len(i.Problems) == 0 && i.Hash != first.Hash })
+	corrected := until(t, s, func(i view.WorkflowInfo) bool {
+		return len(i.Problems) == 0 &&
+			i.Hash != first.Hash
+	})
 	submit(t, s, "new", "")
-	if old, new := wait(t, s, "old"), wait(t, s, "new"); old.Definition != first.Hash || new.Definition != corrected.Hash {
+	if old, new := wait(t, s, "old"), wait(t, s, "new"); old.Definition != first.Hash ||
+		new.Definition != corrected.Hash {
 		t.Fatalf("the old order ran %s, the new one %s", old.Definition, new.Definition)
 	}
 }

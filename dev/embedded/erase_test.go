@@ -11,7 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// An operator erases an order that has ended: its content is gone, also after a restart, and the same order is still recognised (P52).
+// An operator erases an order that has ended: its content is gone, also after a restart, and the same order
+// is still recognised (P52).
 func TestAnOrderIsErased(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.write(broken)
@@ -28,7 +29,10 @@ func TestAnOrderIsErased(t *testing.T) {
 	}
 	send := func(id string, c message.Control) core.Verdict {
 		t.Helper()
-		c.Schema, c.OrderID, c.By, c.Reason = 1, id, "ann", "asked to by "+secret
+		c.Schema = 1
+		c.OrderID = id
+		c.By = "ann"
+		c.Reason = "asked to by " + secret
 		v, err := s.Command(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
@@ -37,14 +41,16 @@ func TestAnOrderIsErased(t *testing.T) {
 	}
 	for id := range orders {
 		eventually(t, "it is at rest in Error", func() bool { return wait(t, s, id).AtRest() })
-		if v := send(id, message.Control{Kind: message.Erase, ID: "e-1"}); v.Accepted || !strings.Contains(v.Reason, "in Error") {
+		if v := send(id, message.Control{Kind: message.Erase, ID: "e-1"}); v.Accepted ||
+			!strings.Contains(v.Reason, "in Error") {
 			t.Errorf("%s in Error: %+v", id, v)
 		}
 		if v := send(id, message.Control{Kind: message.Close, ID: "c-1"}); !v.Accepted {
 			t.Fatal(v)
 		}
 		eventually(t, "it is at rest", func() bool { return wait(t, s, id).AtRest() })
-		c := message.Control{Schema: 1, Kind: message.Erase, OrderID: id, ID: "e-2", Command: 1, By: "ann", Reason: "asked to"}
+		c := message.Control{Schema: 1, Kind: message.Erase, OrderID: id, ID: "e-2", Command: 1, By: "ann",
+			Reason: "asked to"}
 		if v, err := s.Command(t.Context(), c); err != nil || !v.Accepted {
 			t.Fatal(v, err)
 		}
@@ -57,7 +63,8 @@ func TestAnOrderIsErased(t *testing.T) {
 			}
 			document, err := state.EncodeTask(task)
 			content, failed := s.Order(t.Context(), task)
-			if err != nil || failed != nil || len(content) > 0 || bytes.Contains(document, []byte(secret)) || task.ProcessState != core.Closed || task.Erased.By != "ann" {
+			if err != nil || failed != nil || len(content) > 0 || bytes.Contains(document, []byte(secret)) ||
+				task.ProcessState != core.Closed || task.Erased.By != "ann" {
 				t.Errorf("%s: its content is %s, %v; its document %s, %v", id, content, failed, document, err)
 			}
 			if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; r.Err != nil || !r.Known {
@@ -65,7 +72,8 @@ func TestAnOrderIsErased(t *testing.T) {
 			}
 			other := o
 			other.Order = json.RawMessage(`{}`)
-			if r := s.Submit(t.Context(), []message.SubmitOrder{other})[0]; r.Err == nil || !strings.Contains(r.Err.Error(), "other content") {
+			if r := s.Submit(t.Context(), []message.SubmitOrder{other})[0]; r.Err == nil ||
+				!strings.Contains(r.Err.Error(), "other content") {
 				t.Errorf("%s with other content: %+v", id, r)
 			}
 		}

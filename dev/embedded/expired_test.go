@@ -35,9 +35,11 @@ func TestAnHourOfExpiredCredentialsUndoesNothing(t *testing.T) {
 	until := func(what string, done func() bool) {
 		for end := time.Now().Add(4 * patience); !done(); {
 			if time.Now().After(end) {
-				t.Fatalf("%s: not after %s of the clock: %v", what, clock.Now().Sub(from), s.Health(t.Context()).Counts)
+				t.Fatalf("%s: not after %s of the clock: %v", what, clock.Now().Sub(from),
+					s.Health(t.Context()).Counts)
 			}
-			if busy(t, s) || depth(t, s, port.Requests("shop")).Visible > 0 || s.Health(t.Context()).Counts["agent-shop-in-flight"] > 0 {
+			if busy(t, s) || depth(t, s, port.Requests("shop")).Visible > 0 ||
+				s.Health(t.Context()).Counts["agent-shop-in-flight"] > 0 {
 				time.Sleep(100 * time.Microsecond)
 				continue
 			}
@@ -46,12 +48,14 @@ func TestAnHourOfExpiredCredentialsUndoesNothing(t *testing.T) {
 	}
 	until("the hour", func() bool { return clock.Now().Sub(from) >= time.Hour })
 	health := s.Health(t.Context())
-	if text := health.Checks["agent shop first"]; !strings.HasPrefix(text, "unauthorized since 2026-11-21T10:00:") || !health.Ready {
+	if text := health.Checks["agent shop first"]; !strings.HasPrefix(text,
+		"unauthorized since 2026-11-21T10:00:") || !health.Ready {
 		t.Errorf("health says %q, ready %v", text, health.Ready)
 	}
 	w.shop.expired.Store(false)
 	renewed := clock.Now()
-	until("all end", func() bool { return s.Health(t.Context()).Counts["ended-"+string(core.Processed)] == int64(n) })
+	until("all end",
+		func() bool { return s.Health(t.Context()).Counts["ended-"+string(core.Processed)] == int64(n) })
 	if took := clock.Now().Sub(renewed); took > 20*time.Minute {
 		t.Errorf("they ended %s after the credentials were renewed", took)
 	}
@@ -59,14 +63,17 @@ func TestAnHourOfExpiredCredentialsUndoesNothing(t *testing.T) {
 		task := wait(t, s, fmt.Sprintf("o-%d", i))
 		for _, step := range task.Steps {
 			if step.FailureCount != 0 || task.Hops > 2 {
-				t.Fatalf("%s, step %s: %d failures, %d hops of the task", task.OrderID, step.Name, step.FailureCount, task.Hops)
+				t.Fatalf("%s, step %s: %d failures, %d hops of the task", task.OrderID, step.Name,
+					step.FailureCount, task.Hops)
 			}
 		}
 	}
 	if w.shop.undone.Load() != 0 || w.shop.standing() != 2*n {
-		t.Errorf("%d requests to undo, %d effects stand; want none, and %d", w.shop.undone.Load(), w.shop.standing(), 2*n)
+		t.Errorf("%d requests to undo, %d effects stand; want none, and %d", w.shop.undone.Load(),
+			w.shop.standing(), 2*n)
 	}
-	if reported := strings.Count(log.String(), "ALERT"); reported != 1 || !strings.Contains(log.String(), "operation=first code=unauthorized") {
+	if reported := strings.Count(log.String(), "ALERT"); reported != 1 ||
+		!strings.Contains(log.String(), "operation=first code=unauthorized") {
 		t.Errorf("the operator was notified %d times: %.500s", reported, log)
 	}
 	if text, waits := s.Health(t.Context()).Checks["agent shop first"]; waits {

@@ -17,7 +17,8 @@ import (
 // refuseWrites makes the store fail for writes to a table, until the function answered is called.
 func (w *fixture) refuseWrites(what, table string) (end func()) {
 	w.t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(w.options.Data, "stepkeeper.db")+"?_pragma=busy_timeout(10000)")
+	db, err := sql.Open("sqlite", filepath.Join(w.options.Data, "stepkeeper.db")+
+		"?_pragma=busy_timeout(10000)")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -28,15 +29,16 @@ func (w *fixture) refuseWrites(what, table string) (end func()) {
 			w.t.Fatal(err)
 		}
 	}
-	run("CREATE TRIGGER refuse BEFORE " + what + " ON " + table + " BEGIN SELECT RAISE(ABORT, 'refused by the test'); END")
+	run("CREATE TRIGGER refuse BEFORE " + what + " ON " + table +
+		" BEGIN SELECT RAISE(ABORT, 'refused by the test'); END")
 	return func() {
 		w.t.Helper()
 		run("DROP TRIGGER refuse")
 	}
 }
 
-// While the store fails, messages are returned to the queue after longer and longer pauses: none is lost, none
-// becomes a dead letter within minutes, and the work goes on by itself afterwards.
+// While the store fails, messages are returned to the queue after longer and longer pauses: none is lost,
+// none becomes a dead letter within minutes, and the work goes on by itself afterwards.
 func TestWhatCannotBeStoredComesBack(t *testing.T) {
 	w, clock := onItsOwnClock(t, "7m30s")
 	w.shop.gate = make(chan struct{})
@@ -82,7 +84,8 @@ func TestOrdersThatCannotBeStoredAreRefused(t *testing.T) {
 	defer closeRuntime(t, s)
 	end := w.refuseWrites("INSERT", "orders")
 	r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", "")})[0]
-	if !errors.Is(r.Err, port.ErrUnavailable) || r.OrderID != "one" || strings.Count(r.Err.Error(), port.ErrUnavailable.Error()) != 1 {
+	if !errors.Is(r.Err, port.ErrUnavailable) || r.OrderID != "one" ||
+		strings.Count(r.Err.Error(), port.ErrUnavailable.Error()) != 1 {
 		t.Errorf("submitted: %+v, want %v", r, port.ErrUnavailable)
 	}
 	if _, _, err := s.Task(t.Context(), "one"); !errors.Is(err, port.ErrNotFound) {

@@ -26,15 +26,16 @@ type counter struct {
 func newCounter(t *testing.T) *counter {
 	w, c := newFixture(t, "1h"), &counter{t: t, called: make(chan string), goes: make(chan struct{})}
 	w.options.Inside.Concurrency, w.options.MaxOpen = 1, 100_000
-	w.options.Operations = map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: func(ctx context.Context, call worker.Call) (any, error) {
-		select {
-		case c.called <- call.OrderID:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-		<-c.goes
-		return nil, nil
-	}}}}
+	w.options.Operations = map[string]worker.Operations{
+		"shop": {worker.AnyOperation: {Run: func(ctx context.Context, call worker.Call) (any, error) {
+			select {
+			case c.called <- call.OrderID:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			<-c.goes
+			return nil, nil
+		}}}}
 	c.s = w.open()
 	t.Cleanup(func() { closeRuntime(t, c.s) })
 	return c
@@ -53,8 +54,8 @@ func (c *counter) submit(rest string, ids ...string) {
 	}
 }
 
-// call lets one call happen, and answers whose it was; "" where none is to be made. A call takes much longer than the
-// Scheduler takes for a reply.
+// call lets one call happen, and answers whose it was; "" where none is to be made. A call takes much longer
+// than the Scheduler takes for a reply.
 func (c *counter) call() string {
 	c.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); {
@@ -75,8 +76,8 @@ func (c *counter) call() string {
 	return ""
 }
 
-// latencies submits an order of the tenant "small" every six calls, and floods orders of another one; it answers how many
-// calls each order of the small one took to end, in order.
+// latencies submits an order of the tenant "small" every six calls, and floods orders of another one; it
+// answers how many calls each order of the small one took to end, in order.
 func (c *counter) latencies(orders, flood int) (took []int) {
 	began, calls := map[string]int{}, map[string]int{}
 	for now := 0; len(took) < orders; now++ {
@@ -101,12 +102,16 @@ func (c *counter) latencies(orders, flood int) (took []int) {
 	return took
 }
 
-// P46: a flood of one tenant at 20 times what the agent can do at most doubles the time of another one's orders.
+// P46: a flood of one tenant at 20 times what the agent can do at most doubles the time of another one's
+// orders.
 func TestAFloodOfOneTenantDelaysTheOthersLittle(t *testing.T) {
 	const orders = 50
-	alone, beside := newCounter(t).latencies(orders, 0), newCounter(t).latencies(orders, 10) // of two calls each
+	// of two calls each
+	alone, beside := newCounter(t).latencies(orders, 0), newCounter(t).latencies(orders, 10)
 	p99 := func(took []int) int { return took[len(took)*99/100] }
-	t.Logf("calls until an order of two steps has ended: median %d, p99 %d alone; median %d, p99 %d beside a flood of another tenant at 20 times the capacity",
+	t.Logf(
+		"calls until an order of two steps has ended: median %d, p99 %d alone; median %d, p99 %d beside a "+
+			"flood of another tenant at 20 times the capacity",
 		alone[orders/2], p99(alone), beside[orders/2], p99(beside))
 	if p99(beside) > 2*p99(alone) {
 		t.Errorf("a flood takes the p99 from %d to %d calls", p99(alone), p99(beside))
@@ -125,7 +130,8 @@ func TestHighPriorityGoesFirst(t *testing.T) {
 		t.Fatalf("the first call is of %q", id)
 	}
 	c.submit(`,"priority":"high"`, high...)
-	if n := c.s.Submit(t.Context(), []message.SubmitOrder{order(t, "high-0", `,"priority":"high"`)})[0].Notes; n != nil {
+	if n := c.s.Submit(t.Context(),
+		[]message.SubmitOrder{order(t, "high-0", `,"priority":"high"`)})[0].Notes; n != nil {
 		t.Errorf("the receipt says %q", n)
 	}
 	c.call() // of a normal one, received before
@@ -136,7 +142,8 @@ func TestHighPriorityGoesFirst(t *testing.T) {
 		}
 	}
 	if others < 7 || others > 10 {
-		t.Errorf("%d of 80 calls are of orders without priority, while 40 orders of high priority wait", others)
+		t.Errorf("%d of 80 calls are of orders without priority, while 40 orders of high priority wait",
+			others)
 	}
 	for c.call() != "" {
 	}

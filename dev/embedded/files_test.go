@@ -46,7 +46,8 @@ func TestOnlyRegularFilesOfTheFolderAreWorkflows(t *testing.T) {
 	socket, err := net.Listen("unix", "socket.yaml")
 	must(err)
 	defer socket.Close()
-	must(os.WriteFile(at("hidden"), []byte(strings.Replace(fmt.Sprintf(pair, "5s"), "workflow: pair", "workflow: linked", 1)), 0o600))
+	must(os.WriteFile(at("hidden"),
+		[]byte(strings.Replace(fmt.Sprintf(pair, "5s"), "workflow: pair", "workflow: linked", 1)), 0o600))
 	must(os.Symlink("hidden", at("linked.yaml"))) // within the folder, as in a mounted ConfigMap
 
 	opened := make(chan *embedded.Runtime, 1)
@@ -59,8 +60,9 @@ func TestOnlyRegularFilesOfTheFolderAreWorkflows(t *testing.T) {
 	}
 	defer closeRuntime(t, s)
 	why := map[string]string{
-		"pipe": "it is a named pipe", "absolute": "link", "relative": "link", "device": "link", "link-to-pipe": "it is a named pipe",
-		"dangling": "link", "folder": "it is a directory", "socket": "it is a socket",
+		"pipe": "it is a named pipe", "absolute": "link", "relative": "link", "device": "link",
+		"link-to-pipe": "it is a named pipe",
+		"dangling":     "link", "folder": "it is a directory", "socket": "it is a socket",
 	}
 	found := map[string]view.WorkflowInfo{}
 	for _, i := range s.Workflows(t.Context()) {
@@ -71,7 +73,8 @@ func TestOnlyRegularFilesOfTheFolderAreWorkflows(t *testing.T) {
 	}
 	for name, what := range why {
 		i := found[name]
-		if text := strings.Join(i.Problems, "\n"); i.Hash != "" || !strings.Contains(text, name+".yaml") || !strings.Contains(text, what) {
+		if text := strings.Join(i.Problems, "\n"); i.Hash != "" || !strings.Contains(text, name+".yaml") ||
+			!strings.Contains(text, what) {
 			t.Errorf("%s.yaml: %+v; want a problem that names it and says %q", name, i, what)
 		}
 	}
@@ -98,7 +101,8 @@ func TestAgentsFileThatIsNoFile(t *testing.T) {
 	}()
 	select {
 	case err := <-refused:
-		if err == nil || !strings.Contains(err.Error(), "named pipe") || !strings.Contains(err.Error(), w.options.Agents) {
+		if err == nil || !strings.Contains(err.Error(), "named pipe") ||
+			!strings.Contains(err.Error(), w.options.Agents) {
 			t.Fatalf("refused with %v", err)
 		}
 	case <-time.After(patience):
@@ -116,9 +120,11 @@ func TestAProblemIsLoggedOnce(t *testing.T) {
 	defer closeRuntime(t, s)
 	served := func(name string) {
 		t.Helper()
-		w.writeAs(name+".yaml", strings.Replace(fmt.Sprintf(pair, "5s"), "workflow: pair", "workflow: "+name, 1))
+		w.writeAs(name+".yaml", strings.Replace(fmt.Sprintf(pair, "5s"), "workflow: pair", "workflow: "+name,
+			1))
 		eventually(t, name+" is served", func() bool {
-			return slices.ContainsFunc(s.Workflows(t.Context()), func(i view.WorkflowInfo) bool { return i.Name == name })
+			return slices.ContainsFunc(s.Workflows(t.Context()),
+				func(i view.WorkflowInfo) bool { return i.Name == name })
 		})
 	}
 	served("first") // the start has looked twice before

@@ -48,7 +48,8 @@ func TestAFloodEndsLateWithNothingFailed(t *testing.T) {
 		}
 		for _, step := range task.Steps {
 			if step.FailureCount != 0 {
-				t.Errorf("step %s of %s has had %d failures, and only time in a queue can be one of them", step.Name, task.OrderID, step.FailureCount)
+				t.Errorf("step %s of %s has had %d failures, and only time in a queue can be one of them",
+					step.Name, task.OrderID, step.FailureCount)
 			}
 			uncounted += step.Attempt - 1 - step.FailureCount
 		}
@@ -57,7 +58,8 @@ func TestAFloodEndsLateWithNothingFailed(t *testing.T) {
 		t.Error("no request ever waited too long: this was no flood")
 	}
 	if w.shop.undone.Load() != 0 || w.shop.standing() != 2*n {
-		t.Errorf("%d requests to undo, %d effects stand; want none, and %d", w.shop.undone.Load(), w.shop.standing(), 2*n)
+		t.Errorf("%d requests to undo, %d effects stand; want none, and %d", w.shop.undone.Load(),
+			w.shop.standing(), 2*n)
 	}
 	submit(t, s, fmt.Sprintf("o-%d", n), "") // the refused one, now that there is room
 	workOff(t, w, s, clock, calls, n+1)
@@ -129,8 +131,8 @@ func flood(t *testing.T, s *embedded.Runtime, room int) (taken int) {
 	return taken
 }
 
-// P32: requests that lie in a queue since they were sent are no failures, whether more or fewer wait than the agent takes at
-// a time, concurrency times batch.
+// P32: requests that lie in a queue since they were sent are no failures, whether more or fewer wait than the
+// agent takes at a time, concurrency times batch.
 func TestRequestsThatLieInAQueueAreNoFailures(t *testing.T) {
 	for _, c := range []struct{ concurrency, orders, failures int }{
 		{3, 15, 0}, {3, 16, 0}, {1, 5, 0}, {1, 6, 0}, {0, 50, 0}, {0, 51, 0}, // 0: 10, unless asked otherwise
@@ -145,23 +147,27 @@ func TestRequestsThatLieInAQueueAreNoFailures(t *testing.T) {
 			for i := range c.orders {
 				submit(t, s, fmt.Sprintf("o-%d", i), "")
 			}
-			eventually(t, "calls are made", func() bool { return depth(t, s, port.Requests("shop")).InFlight >= max(c.concurrency, 1) })
+			eventually(t, "calls are made",
+				func() bool { return depth(t, s, port.Requests("shop")).InFlight >= max(c.concurrency, 1) })
 			clock.Advance(2 * time.Hour) // the requests in hand are visible again too
 			for i := range c.orders {
-				task, err := s.Wait(t.Context(), fmt.Sprintf("o-%d", i), func(task *core.Task) bool { return task.Version > 1 })
+				task, err := s.Wait(t.Context(), fmt.Sprintf("o-%d", i),
+					func(task *core.Task) bool { return task.Version > 1 })
 				if err != nil {
 					t.Fatal(err)
 				}
 				if step := task.Steps[0]; step.FailureCount != c.failures || step.State != core.Pending {
-					t.Fatalf("%s is %s with %d failures, want it handed back with %d", task.OrderID, step.State, step.FailureCount, c.failures)
+					t.Fatalf("%s is %s with %d failures, want it handed back with %d", task.OrderID,
+						step.State, step.FailureCount, c.failures)
 				}
 			}
 		})
 	}
 }
 
-// P32: an agent outside has received all its requests and is gone. They are failures when they are overdue, unless they are more than it
-// takes at a time: 50, which is the concurrency times the batch of an agent without settings.
+// P32: an agent outside has received all its requests and is gone. They are failures when they are overdue,
+// unless they are more than it takes at a time: 50, which is the concurrency times the batch of an agent
+// without settings.
 func TestRequestsThatAnAgentOutsideHolds(t *testing.T) {
 	for _, c := range []struct{ orders, failures int }{{50, 1}, {51, 0}} {
 		t.Run(strconv.Itoa(c.orders), func(t *testing.T) {
@@ -185,12 +191,14 @@ func TestRequestsThatAnAgentOutsideHolds(t *testing.T) {
 			}
 			clock.Advance(2 * time.Hour)
 			for i := range c.orders {
-				task, err := s.Wait(t.Context(), fmt.Sprintf("o-%d", i), func(task *core.Task) bool { return task.Version > 1 })
+				task, err := s.Wait(t.Context(), fmt.Sprintf("o-%d", i),
+					func(task *core.Task) bool { return task.Version > 1 })
 				if err != nil {
 					t.Fatal(err)
 				}
 				if step := task.Steps[0]; step.FailureCount != c.failures || step.State != core.Pending {
-					t.Fatalf("%s is %s with %d failures, want it handed back with %d", task.OrderID, step.State, step.FailureCount, c.failures)
+					t.Fatalf("%s is %s with %d failures, want it handed back with %d", task.OrderID,
+						step.State, step.FailureCount, c.failures)
 				}
 			}
 		})
@@ -247,7 +255,8 @@ func TestAnAgentThatIsAwayForHoursUndoesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			reply := &message.Reply{Schema: message.Schema, OrderID: r.OrderID, Run: r.Run, Step: r.Step, Agent: r.Agent,
+			reply := &message.Reply{Schema: message.Schema, OrderID: r.OrderID, Run: r.Run, Step: r.Step,
+				Agent:   r.Agent,
 				Attempt: r.Attempt, Operation: r.Operation, Outcome: core.OutcomeDone}
 			if err := replies.Send(t.Context(), []port.Message{{Value: reply}})[0]; err != nil {
 				t.Fatal(err)

@@ -13,7 +13,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// manySteps is a workflow whose steps run in a row or all at once; what fails in its second half stops the order.
+// manySteps is a workflow whose steps run in a row or all at once; what fails in its second half stops the
+// order.
 func manySteps(n int, row bool) string {
 	var b strings.Builder
 	b.WriteString("workflow: pair\nagents:\n  shop: {queueAllowance: 30s, clockSkew: 10ms}\nsteps:\n")
@@ -25,7 +26,9 @@ func manySteps(n int, row bool) string {
 		if i >= n/2 {
 			policy = "stop"
 		}
-		fmt.Fprintf(&b, "  s%03d: {agent: shop, operation: do%s, timeout: 60s, onFailure: %s, undo: undo, grade: fenced, retry: {maxFailures: 1}}\n", i, after, policy)
+		fmt.Fprintf(&b,
+			"  s%03d: {agent: shop, operation: do%s, timeout: 60s, onFailure: %s, undo: undo, grade: "+
+				"fenced, retry: {maxFailures: 1}}\n", i, after, policy)
 	}
 	return b.String()
 }
@@ -45,14 +48,16 @@ func TestOrdersNearTheLimitOfTheirDocumentEnd(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newFixture(t, "60s")
 			w.write(manySteps(tt.steps, tt.row))
-			w.options.Operations = map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
-				if c.Operation == core.UndoOp {
-					return nil, nil
-				}
-				h := fnv.New32a() // the same size for a key in each run
-				_, _ = h.Write([]byte(c.Key))
-				return json.RawMessage(`"` + strings.Repeat("x", tt.smallest+int(h.Sum32())%(tt.most-tt.smallest)) + `"`), nil
-			}}}}
+			w.options.Operations = map[string]worker.Operations{
+				"shop": {worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
+					if c.Operation == core.UndoOp {
+						return nil, nil
+					}
+					h := fnv.New32a() // the same size for a key in each run
+					_, _ = h.Write([]byte(c.Key))
+					return json.RawMessage(`"` + strings.Repeat("x",
+						tt.smallest+int(h.Sum32())%(tt.most-tt.smallest)) + `"`), nil
+				}}}}
 			s := w.open()
 			defer closeRuntime(t, s)
 			for i := range tt.orders {
@@ -80,7 +85,8 @@ func TestOrdersNearTheLimitOfTheirDocumentEnd(t *testing.T) {
 					return v
 				}
 				for range 10 { // each is refused, and its verdict is kept
-					if v := send(message.Control{Kind: message.Resubmit, Command: 99}); v.Accepted || v.Reason == "" {
+					if v := send(message.Control{Kind: message.Resubmit, Command: 99}); v.Accepted ||
+						v.Reason == "" {
 						t.Errorf("%s: a resubmit of another number: %+v", id, v)
 					}
 				}
@@ -93,7 +99,9 @@ func TestOrdersNearTheLimitOfTheirDocumentEnd(t *testing.T) {
 				if v := send(message.Control{Kind: message.Undo, Command: task.Command}); !v.Accepted {
 					t.Errorf("undo of %s: %s", id, v.Reason)
 				}
-				if task, err := s.Wait(t.Context(), id, func(t *core.Task) bool { return t.Terminal() }); err != nil || task.ProcessState != core.Compensated {
+				if task, err := s.Wait(t.Context(), id, func(t *core.Task) bool {
+					return t.Terminal()
+				}); err != nil || task.ProcessState != core.Compensated {
 					t.Errorf("undo of %s: %s, %v", id, task.ProcessState, err)
 				}
 			}

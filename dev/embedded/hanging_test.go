@@ -71,12 +71,14 @@ func TestSinksThatHangDelayNoOrder(t *testing.T) {
 	hook := newHangingHook(t)
 	var log logged
 	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
-	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Command: []string{"sleep", "1000"}, Timeout: time.Hour}
+	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Command: []string{"sleep", "1000"},
+		Timeout: time.Hour}
 	s := w.open()
 	defer closeRuntime(t, s)
 	take := requestsOf(t, s)
 	for i := range incidents {
-		o := message.SubmitOrder{Schema: 1, OrderID: fmt.Sprintf("stop-%d", i), Workflow: fmt.Sprintf("stops-%d", i), Order: json.RawMessage(`{}`)}
+		o := message.SubmitOrder{Schema: 1, OrderID: fmt.Sprintf("stop-%d", i),
+			Workflow: fmt.Sprintf("stops-%d", i), Order: json.RawMessage(`{}`)}
 		if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; r.Err != nil {
 			t.Fatal(r.Err)
 		}
@@ -87,7 +89,8 @@ func TestSinksThatHangDelayNoOrder(t *testing.T) {
 			continue // the Supervisor finds it overdue
 		}
 		reply := message.Reply{
-			Schema: 1, OrderID: request.OrderID, Run: request.Run, Step: request.Step, Attempt: request.Attempt, Operation: request.Operation,
+			Schema: 1, OrderID: request.OrderID, Run: request.Run, Step: request.Step,
+			Attempt: request.Attempt, Operation: request.Operation,
 			Outcome: core.OutcomeFailed, Error: &message.ReplyError{Code: "failed"}, Agent: "shop",
 		}
 		q, err := s.Queue(port.Replies)
@@ -102,7 +105,8 @@ func TestSinksThatHangDelayNoOrder(t *testing.T) {
 		return strings.Count(log.String(), "ALERT: ") == incidents && hook.called.Load() > 0
 	})
 	for i := range incidents { // they are reported, and settled (P11)
-		if _, err := s.Wait(t.Context(), fmt.Sprintf("stop-%d", i), func(x *core.Task) bool { return x.ProcessState == core.Error && x.ResendAt == 0 }); err != nil {
+		if _, err := s.Wait(t.Context(), fmt.Sprintf("stop-%d", i),
+			func(x *core.Task) bool { return x.ProcessState == core.Error && x.ResendAt == 0 }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -151,7 +155,8 @@ func requestsOf(t *testing.T, s *embedded.Runtime) func(order string) message.Re
 // says is in the log, cut.
 func TestSinksThatHangAreEnded(t *testing.T) {
 	w := newFixture(t, "5s")
-	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo", "second, after: [first], timeout: 5s, onFailure: stop", 1))
+	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo",
+		"second, after: [first], timeout: 5s, onFailure: stop", 1))
 	w.shop.refuse.Store(true)
 	hook := newHangingHook(t)
 	fifo, script := filepath.Join(w.dir, "fifo"), filepath.Join(w.dir, "alert.sh")
@@ -166,7 +171,8 @@ func TestSinksThatHangAreEnded(t *testing.T) {
 	var log logged
 	clock := memory.NewClock(time.Now())
 	w.options.Clock, w.options.Log = clock, slog.New(slog.NewTextHandler(&log, nil))
-	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Command: []string{"sh", script}, Timeout: 300 * time.Millisecond}
+	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Command: []string{"sh", script},
+		Timeout: 300 * time.Millisecond}
 	s := w.open()
 	defer closeRuntime(t, s)
 	submit(t, s, "o-1", "")
@@ -184,13 +190,17 @@ func TestSinksThatHangAreEnded(t *testing.T) {
 		t.Fatal("what the command has started runs on")
 	}
 	eventually(t, "the webhook's caller goes", func() bool { return hook.left.Load() > 0 })
-	eventually(t, "the failure is logged", func() bool { return strings.Contains(log.String(), "could not be published") })
+	eventually(t, "the failure is logged",
+		func() bool { return strings.Contains(log.String(), "could not be published") })
 	line := log.String()
-	if !regexp.MustCompile(`the webhook: [^\n]*deadline exceeded[^\n]*the command sh: it was ended after 300ms`).MatchString(line) || strings.Contains(line, strings.Repeat("0", 501)) {
+	if !regexp.MustCompile(
+		`the webhook: [^\n]*deadline exceeded[^\n]*the command sh: it was ended after 300ms`).MatchString(
+		line) || strings.Contains(line, strings.Repeat("0", 501)) {
 		t.Errorf("logged %s", line)
 	}
 	go func() { _, _ = os.ReadFile(fifo) }()
-	eventually(t, "it is tried again", func() bool { clock.Advance(10 * time.Second); return hook.called.Load() > 1 })
+	eventually(t, "it is tried again",
+		func() bool { clock.Advance(10 * time.Second); return hook.called.Load() > 1 })
 }
 
 // unparseable stands for a redirect whose address cannot be parsed.
@@ -202,10 +212,13 @@ func TestWebhookFollowsNoRedirect(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308, unparseable} {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
 			w := newFixture(t, "5s")
-			w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo", "second, after: [first], timeout: 5s, onFailure: stop", 1))
+			w.write(strings.Replace(fmt.Sprintf(pair, "5s"),
+				"second, after: [first], timeout: 5s, onFailure: undo",
+				"second, after: [first], timeout: 5s, onFailure: stop", 1))
 			w.shop.refuse.Store(true)
 			var elsewhere atomic.Int32
-			login := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+			login := httptest.NewServer(
+				http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
 			t.Cleanup(login.Close)
 			target := `\"` + login.URL + `\"`
 			hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -218,7 +231,8 @@ func TestWebhookFollowsNoRedirect(t *testing.T) {
 			}))
 			t.Cleanup(hook.Close)
 			var log logged
-			w.options.Log, w.options.OnAlert = slog.New(slog.NewTextHandler(&log, nil)), embedded.OnAlert{Webhook: hook.URL}
+			w.options.Log, w.options.OnAlert = slog.New(slog.NewTextHandler(&log, nil)),
+				embedded.OnAlert{Webhook: hook.URL}
 			s := w.open()
 			defer closeRuntime(t, s)
 			submit(t, s, "o-1", "")
@@ -226,8 +240,11 @@ func TestWebhookFollowsNoRedirect(t *testing.T) {
 			if status == unparseable {
 				target, want = "an address that is missing or cannot be read", "the webhook answered 302"
 			}
-			eventually(t, "the redirect is logged as a failure", func() bool { return strings.Contains(log.String(), want) })
-			if text := log.String(); !strings.Contains(text, "set its final address") || !strings.Contains(text, "a redirect to "+target+",") || strings.Contains(text, "secret") || elsewhere.Load() != 0 {
+			eventually(t, "the redirect is logged as a failure",
+				func() bool { return strings.Contains(log.String(), want) })
+			if text := log.String(); !strings.Contains(text, "set its final address") ||
+				!strings.Contains(text, "a redirect to "+target+",") || strings.Contains(text, "secret") ||
+				elsewhere.Load() != 0 {
 				t.Errorf("%d calls of the other host; logged %s", elsewhere.Load(), text)
 			}
 		})

@@ -65,49 +65,58 @@ const outOfBounds = "number is out of bounds"
 func everyEntrance(t *testing.T, number string) {
 	w := newFixture(t, "60s")
 	w.write(branching)
-	w.options.Operations = map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
-		if c.OrderID == "output" && c.Operation == core.Do {
-			return json.RawMessage(`{"n":` + number + `}`), nil
-		}
-		return nil, nil
-	}}}}
+	w.options.Operations = map[string]worker.Operations{
+		"shop": {worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
+			if c.OrderID == "output" && c.Operation == core.Do {
+				return json.RawMessage(`{"n":` + number + `}`), nil
+			}
+			return nil, nil
+		}}}}
 	bank := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintf(w, `{"n":%s}`, number)
 	}))
 	defer bank.Close()
 	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
-	if err := os.WriteFile(w.options.Agents, fmt.Appendf(nil, "agents: {bank: {url: %q}}", bank.URL), 0o600); err != nil {
+	if err := os.WriteFile(w.options.Agents, fmt.Appendf(nil, "agents: {bank: {url: %q}}", bank.URL),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := w.open()
 	defer closeRuntime(t, s)
 	site := serveSite(t, s)
 
-	site.refuses("/v1/orders", "", fmt.Sprintf(`{"schema":1,"orderId":"x","workflow":"pair","order":{"n":%s}}`, number))
+	site.refuses("/v1/orders", "",
+		fmt.Sprintf(`{"schema":1,"orderId":"x","workflow":"pair","order":{"n":%s}}`, number))
 	submit(t, s, "output", "")
 	submit(t, s, "response", "")
 	if len(number) < 8<<10 { // longer ones are too large for a command in the first place
-		site.refuses("/v1/orders/output/answers", "", fmt.Sprintf(`{"event":"paid","value":{"n":%s}}`, number))
-		site.refuses("/v1/orders/output/resubmit", "", fmt.Sprintf(`{"command":0,"step":"first","input":{"n":%s}}`, number))
+		site.refuses("/v1/orders/output/answers", "",
+			fmt.Sprintf(`{"event":"paid","value":{"n":%s}}`, number))
+		site.refuses("/v1/orders/output/resubmit", "",
+			fmt.Sprintf(`{"command":0,"step":"first","input":{"n":%s}}`, number))
 	}
-	site.refuses("/", "AmazonSQS.ReceiveMessage", fmt.Sprintf(`{"QueueUrl":"replies","MaxNumberOfMessages":%s}`, number))
+	site.refuses("/", "AmazonSQS.ReceiveMessage",
+		fmt.Sprintf(`{"QueueUrl":"replies","MaxNumberOfMessages":%s}`, number))
 	for queue, body := range map[string]string{
-		port.Intake:  fmt.Sprintf(`{"schema":1,"orderId":"x","workflow":"pair","order":{"n":%s}}`, number),
-		port.Control: fmt.Sprintf(`{"schema":1,"kind":"answer","orderId":"output","id":"i","name":"paid","by":"ann","value":{"n":%s}}`, number),
+		port.Intake: fmt.Sprintf(`{"schema":1,"orderId":"x","workflow":"pair","order":{"n":%s}}`, number),
+		port.Control: fmt.Sprintf(
+			`{"schema":1,"kind":"answer","orderId":"output","id":"i","name":"paid","by":"ann","value":{"n":%s}}`, number),
 		port.Replies: fmt.Sprintf(`{"schema":1,"task":"output","run":0,"step":"first","attempt":1,"operation":"do","outcome":"done","output":%s}`, number),
 	} {
 		site.quarantines(s, queue, body)
 	}
 
 	for _, id := range []string{"output", "response"} {
-		v, err := s.Command(t.Context(), message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: id, ID: "a",
+		v, err := s.Command(t.Context(), message.Control{Schema: message.Schema, Kind: message.Answer,
+			OrderID: id, ID: "a",
 			Name: "paid", By: "ann", Value: json.RawMessage(`{"list":[1,2.5,1e2],"n":2.30}`)})
 		if err != nil || !v.Accepted {
 			t.Fatalf("%+v %v", v, err)
 		}
 		task := wait(t, s, id)
 		step := map[string]string{"output": "first", "response": "second"}[id]
-		if e := task.Step(step).Error; e == nil || !strings.Contains(e.Message, outOfBounds) || !strings.Contains(e.Message, "send it as a text") {
+		if e := task.Step(step).Error; e == nil || !strings.Contains(e.Message, outOfBounds) ||
+			!strings.Contains(e.Message, "send it as a text") {
 			t.Errorf("%s of an agent: %s, %+v", id, task.ProcessState, e)
 		}
 	}
@@ -148,7 +157,8 @@ func (s site) post(path, target, body string) (int, string) {
 // quarantines sends a message over the SQS protocol that goes to quarantine because of its number.
 func (s site) quarantines(runtime *embedded.Runtime, queue, body string) {
 	s.t.Helper()
-	if status, text := s.post("/", "AmazonSQS.SendMessage", fmt.Sprintf(`{"QueueUrl":%q,"MessageBody":%q}`, queue, body)); status != http.StatusOK {
+	if status, text := s.post("/", "AmazonSQS.SendMessage",
+		fmt.Sprintf(`{"QueueUrl":%q,"MessageBody":%q}`, queue, body)); status != http.StatusOK {
 		s.t.Fatalf("%s: %d %s", queue, status, text)
 	}
 	bad, err := runtime.Queue(port.Quarantine)
@@ -160,7 +170,8 @@ func (s site) quarantines(runtime *embedded.Runtime, queue, body string) {
 		s.t.Fatalf("%s: not in quarantine: %v", queue, err)
 	}
 	text, err := got[0].Bytes()
-	if m, wrong := message.DecodeQuarantined(text); err != nil || wrong != nil || !strings.Contains(m.Reason, outOfBounds) {
+	if m, wrong := message.DecodeQuarantined(text); err != nil || wrong != nil ||
+		!strings.Contains(m.Reason, outOfBounds) {
 		s.t.Errorf("%s: %.300s, %v %v", queue, text, err, wrong)
 	}
 	if err := bad.Delete(s.t.Context(), []string{got[0].Receipt})[0]; err != nil {
@@ -168,7 +179,8 @@ func (s site) quarantines(runtime *embedded.Runtime, queue, body string) {
 	}
 }
 
-// An event whose check costs 2^60 is refused after a bounded amount of work, and the step waits on for another one.
+// An event whose check costs 2^60 is refused after a bounded amount of work, and the step waits on for
+// another one.
 func TestAnEventIsCheckedWithinABudget(t *testing.T) {
 	w := newFixture(t, "60s")
 	w.write(branching)
@@ -181,13 +193,15 @@ func TestAnEventIsCheckedWithinABudget(t *testing.T) {
 	submit(t, s, "one", "")
 	untilStep(t, s, "one", "paid", core.Waiting)
 	answer := func(id, value string) core.Verdict {
-		v, err := s.Command(t.Context(), message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: "one", ID: id, Name: "paid", By: "ann", Value: json.RawMessage(value)})
+		v, err := s.Command(t.Context(), message.Control{Schema: message.Schema, Kind: message.Answer,
+			OrderID: "one", ID: id, Name: "paid", By: "ann", Value: json.RawMessage(value)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return v
 	}
-	if v := answer("deep", `{"tree":`+strings.Repeat(`{"a":`, 60)+"1"+strings.Repeat("}", 61)); v.Accepted || !strings.Contains(v.Reason, "takes more than 100000 steps of work; send less") {
+	if v := answer("deep", `{"tree":`+strings.Repeat(`{"a":`, 60)+"1"+strings.Repeat("}", 61)); v.Accepted ||
+		!strings.Contains(v.Reason, "takes more than 100000 steps of work; send less") {
 		t.Errorf("%+v", v)
 	}
 	if v := answer("flat", `{"tree":{"z":1,"a":{"y":1,"a":7}}}`); !v.Accepted {

@@ -10,8 +10,8 @@ import (
 )
 
 // hub is called with every stored task. It wakes those who wait for one, and counts the active tasks, because
-// memory is spent on those: with an agent, to be repeated, or with a status to be sent. A task that only waits
-// costs no memory here.
+// memory is spent on those: with an agent, to be repeated, or with a status to be sent. A task that only
+// waits costs no memory here.
 type hub struct {
 	mu       sync.Mutex
 	active   map[string]int64 // versions of active tasks
@@ -19,8 +19,8 @@ type hub struct {
 	order    [4096]string     // ring of the keys of passive
 	next     int
 	watchers map[string][]chan *core.Task
-	ended    map[core.State]int64 // since the start
-	rested   func(*core.Task)     // called with each task that comes to rest
+	ended    map[core.State]int64 // numbers of tasks that ended since the start, by state
+	rested   func(*core.Task)     // function called with each task that comes to rest
 }
 
 func newHub() *hub {
@@ -32,9 +32,9 @@ func newHub() *hub {
 	}
 }
 
-// committed is state.Config.OnCommit. Two goroutines may report two commits of one task in the wrong order. An
-// older version neither makes a task active that has ceased to be it since, nor replaces a newer one that a reader
-// has not taken yet.
+// committed is state.Config.OnCommit. Two goroutines may report two commits of one task in the wrong order.
+// An older version neither makes a task active that has ceased to be it since, nor replaces a newer one that
+// a reader has not taken yet.
 func (h *hub) committed(c state.Change) {
 	t := c.Task
 	h.mu.Lock()
@@ -102,7 +102,8 @@ func (h *hub) counts() map[string]int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := map[string]int64{"running": int64(len(h.active))}
-	for _, s := range []core.State{core.Processed, core.Compensated, core.Cancelled, core.Closed, core.Error} {
+	for _, s := range []core.State{core.Processed, core.Compensated, core.Cancelled, core.Closed,
+		core.Error} {
 		c["ended-"+string(s)] = h.ended[s]
 	}
 	return c
@@ -124,23 +125,15 @@ func (h *hub) watch(id string) (<-chan *core.Task, func()) {
 	}
 }
 
-// present watches a task, and then loads its present version, so that no version in between is missed.
-func (h *hub) present(id string, load func() (*core.Task, error)) (t *core.Task, changes <-chan *core.Task, stop func(), err error) {
-	changes, stop = h.watch(id)
-	if t, err = load(); err != nil {
-		stop()
-		return nil, nil, nil, err
-	}
-	return t, changes, stop, nil
-}
-
 // wait blocks until done accepts a version of the task. load returns the present version.
-func (h *hub) wait(ctx context.Context, id string, load func() (*core.Task, error), done func(*core.Task) bool) (*core.Task, error) {
-	t, ch, stop, err := h.present(id, load)
+func (h *hub) wait(ctx context.Context, id string, load func() (*core.Task, error),
+	done func(*core.Task) bool) (*core.Task, error) {
+	ch, stop := h.watch(id) // before the load, so that no version in between is missed
+	defer stop()
+	t, err := load()
 	if err != nil {
 		return nil, err
 	}
-	defer stop()
 	for !done(t) {
 		select {
 		case <-ctx.Done():

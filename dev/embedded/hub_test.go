@@ -18,10 +18,12 @@ const (
 	rests = core.Processed
 )
 
-// version makes a version of a task of one step, after one in another state of the step; an empty text means no earlier version.
+// version makes a version of a task of one step, after one in another state of the step; an empty text means
+// no earlier version.
 func version(id string, version int64, was, is core.State) state.Change {
 	made := func(version int64, is core.State) *core.Task {
-		t := &core.Task{OrderID: id, Version: version, ProcessState: core.Processing, Due: 1, Steps: []core.Step{{Name: "a", First: 1, State: is}}}
+		t := &core.Task{OrderID: id, Version: version, ProcessState: core.Processing, Due: 1,
+			Steps: []core.Step{{Name: "a", First: 1, State: is}}}
 		if is == rests {
 			t.ProcessState, t.Due = core.Processed, 0
 		}
@@ -34,8 +36,8 @@ func version(id string, version int64, was, is core.State) state.Change {
 	return c
 }
 
-// Commits of one task may be reported in the wrong order. An older one does not make a task active that has come to
-// rest or waits, or intake would stop for good after enough of them. An end is counted once.
+// Commits of one task may be reported in the wrong order. An older one does not make a task active that has
+// come to rest or waits, or intake would stop for good after enough of them. An end is counted once.
 func TestOlderVersionsMakeNothingActive(t *testing.T) {
 	h := newHub()
 	for i, step := range []struct {
@@ -43,17 +45,20 @@ func TestOlderVersionsMakeNothingActive(t *testing.T) {
 		want   int // active tasks after it
 	}{
 		{version("a", 1, "", asks), 1}, {version("b", 1, "", asks), 2},
-		{version("a", 3, asks, rests), 1}, {version("a", 2, asks, asks), 1}, {version("a", 4, rests, rests), 1},
+		{version("a", 3, asks, rests), 1}, {version("a", 2, asks, asks), 1},
+		{version("a", 4, rests, rests), 1},
 		{version("b", 3, asks, waits), 0}, {version("b", 2, asks, asks), 0},
 		{version("b", 5, waits, asks), 1}, {version("b", 4, waits, waits), 1},
 		{version("b", 6, asks, core.Pending), 1}, // an attempt that will be repeated
 		{version("b", 7, asks, core.UndoWait), 1}, {version("b", 8, asks, core.Failed), 1},
-		{version("b", 9, asks, rests), 0}, {version("b", 10, rests, asks), 1}, {version("b", 11, asks, rests), 0},
+		{version("b", 9, asks, rests), 0}, {version("b", 10, rests, asks), 1},
+		{version("b", 11, asks, rests), 0},
 		{version("c", 1, "", rests), 0}, {version("d", 1, "", waits), 0}, {version("d", 2, waits, rests), 0},
 	} {
 		h.committed(step.change)
 		if got := h.activeOrders(); got != step.want {
-			t.Errorf("%d: after version %d of %s: %d tasks are active, want %d", i, step.change.Task.Version, step.change.Task.OrderID, got, step.want)
+			t.Errorf("%d: after version %d of %s: %d tasks are active, want %d", i, step.change.Task.Version,
+				step.change.Task.OrderID, got, step.want)
 		}
 	}
 	if c := h.counts(); c["ended-Processed"] != 5 || c["running"] != 0 {
@@ -76,14 +81,18 @@ func TestAVersionThatComesDuringTheLoadIsNotMissed(t *testing.T) {
 			t.Errorf("version %d came, want 2: %v", got.Version, err)
 		}
 		go h.committed(version("a", 3, rests, asks))
-		if got, err = h.wait(ctx, "a", func() (*core.Task, error) { return got, nil }, func(t *core.Task) bool { return t.Version == 3 }); err != nil {
+		if got, err = h.wait(ctx, "a", func() (*core.Task, error) {
+			return got, nil
+		}, func(t *core.Task) bool { return t.Version == 3 }); err != nil {
 			t.Errorf("version %d came, want 3: %v", got.Version, err)
 		}
 		if len(h.watchers) > 0 {
 			t.Errorf("%d watches are left", len(h.watchers))
 		}
 		failed := errors.New("failed")
-		if _, err := h.wait(ctx, "a", func() (*core.Task, error) { return nil, failed }, nil); !errors.Is(err, failed) || len(h.watchers) > 0 {
+		if _, err := h.wait(ctx, "a", func() (*core.Task, error) {
+			return nil, failed
+		}, nil); !errors.Is(err, failed) || len(h.watchers) > 0 {
 			t.Errorf("%v, %d watches are left", err, len(h.watchers))
 		}
 	})
@@ -96,7 +105,8 @@ func TestTasksAtRestAreForgotten(t *testing.T) {
 	for i := range kept + 10 {
 		h.committed(version(fmt.Sprint(i), 2, asks, rests))
 	}
-	if len(h.passive) != kept || h.passive["9"] != 0 || h.passive["10"] != 2 || h.passive[fmt.Sprint(kept+9)] != 2 {
+	if len(h.passive) != kept || h.passive["9"] != 0 || h.passive["10"] != 2 ||
+		h.passive[fmt.Sprint(kept+9)] != 2 {
 		t.Errorf("%d are remembered, of at most %d", len(h.passive), kept)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// telemetry is what GET /metrics reports. Names and units follow the conventions of Prometheus; labels are names of
-// workflows, steps, agents and queues, whose number is bounded, and never IDs of orders.
+// telemetry is what GET /metrics reports. Names and units follow the conventions of Prometheus; labels are
+// names of workflows, steps, agents and queues, whose number is bounded, and never IDs of orders.
 type telemetry struct {
 	registry  *prometheus.Registry
 	ended     *prometheus.CounterVec
@@ -40,37 +40,47 @@ func newMetrics(s *Runtime) *telemetry {
 	m := &telemetry{
 		registry: prometheus.NewRegistry(),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "stepkeeper_orders_ended_total",
-			Help: "Orders that came to an end, or to Error, since the start."}, []string{"workflow", "state"}),
+			Help: "Orders that came to an end, or to Error, since the start."}, []string{"workflow",
+			"state"}),
 		orders: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "stepkeeper_order_duration_seconds",
-			Help: "Time from an order's receipt to its end.", Buckets: seconds}, []string{"workflow", "state"}),
+			Help: "Time from an order's receipt to its end.", Buckets: seconds}, []string{"workflow",
+			"state"}),
 		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "stepkeeper_step_duration_seconds",
-			Help: "Time from a step's first claim to its end, of orders that were processed.", Buckets: seconds}, []string{"workflow", "step"}),
+			Help:    "Time from a step's first claim to its end, of orders that were processed.",
+			Buckets: seconds}, []string{"workflow", "step"}),
 		replies: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "stepkeeper_replies_total",
-			Help: "Replies of agents by outcome; those that are not done are attempts that will be made again, or failures."}, []string{"agent", "operation", "outcome"}),
+			Help: "Replies of agents by outcome; those that are not done are attempts that will be made " +
+				"again, or failures."}, []string{"agent", "operation", "outcome"}),
 		commits: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "stepkeeper_commit_duration_seconds",
-			Help: "Time that a group of writes took to be durable.", Buckets: prometheus.ExponentialBuckets(0.0002, 2, 14)}),
+			Help:    "Time that a group of writes took to be durable.",
+			Buckets: prometheus.ExponentialBuckets(0.0002, 2, 14)}),
 		group: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "stepkeeper_commit_group_size",
 			Help: "Writes that one commit carried.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
 		sweeps: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "stepkeeper_sweep_duration_seconds",
-			Help: "Time that a sweep of the Supervisor took.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}),
-		swept: prometheus.NewGauge(prometheus.GaugeOpts{Name: "stepkeeper_sweep_last_success_timestamp_seconds",
-			Help: "When a sweep last ended without an error."}),
+			Help:    "Time that a sweep of the Supervisor took.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}),
+		swept: prometheus.NewGauge(
+			prometheus.GaugeOpts{Name: "stepkeeper_sweep_last_success_timestamp_seconds",
+				Help: "When a sweep last ended without an error."}),
 		handBacks: prometheus.NewCounter(prometheus.CounterOpts{Name: "stepkeeper_steps_overdue_total",
 			Help: "Steps that the Supervisor handed back, because no reply came in time."}),
 		inError: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "stepkeeper_orders_in_error",
-			Help: "Orders that wait for an operator; workflows without any are absent."}, []string{"workflow"}),
+			Help: "Orders that wait for an operator; workflows without any are absent."},
+			[]string{"workflow"}),
 		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "stepkeeper_oldest_in_error_seconds",
 			Help: "How long the oldest of these orders has been in Error."}, []string{"workflow"}),
 	}
 	m.registry.MustRegister(m.ended, m.orders, m.steps, m.replies, m.commits, m.group, m.sweeps, m.swept,
 		m.handBacks, m.inError, m.oldest,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), present{s})
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		present{s})
 	return m
 }
 
-// Metrics answers what Prometheus asks for.
+// Metrics returns what Prometheus asks for.
 func (s *Runtime) Metrics() http.Handler {
-	return promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Timeout: scrapeTime})
+	return promhttp.HandlerFor(s.metrics.registry,
+		promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Timeout: scrapeTime})
 }
 
 // scrapeTime bounds what is asked of the store and the queues for one scrape.
@@ -89,7 +99,8 @@ func (m *telemetry) rested(t *core.Task) {
 	}
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.State == core.Processed && s.FirstClaim() != 0 && s.FinishedAt != 0 {
-			m.steps.WithLabelValues(t.Workflow, s.Name).Observe(s.FinishedAt.Sub(s.FirstClaim()).Std().Seconds())
+			m.steps.WithLabelValues(t.Workflow,
+				s.Name).Observe(s.FinishedAt.Sub(s.FirstClaim()).Std().Seconds())
 		}
 	}
 }
@@ -143,32 +154,49 @@ func (s *Runtime) sweepLag(ctx context.Context) (lag time.Duration, err error) {
 type present struct{ *Runtime }
 
 var (
-	ordersNow     = prometheus.NewDesc("stepkeeper_orders", "Stored orders by state.", []string{"state"}, nil)
-	activeNow     = prometheus.NewDesc("stepkeeper_orders_active", "Orders that count against --max-open: not at rest, and not only waiting.", nil, nil)
-	activeMost    = prometheus.NewDesc("stepkeeper_orders_active_limit", "Number of active orders from which new ones are refused (--max-open).", nil, nil)
-	messagesNow   = prometheus.NewDesc("stepkeeper_queue_messages", "Messages in a queue: visible, in flight, or delayed.", []string{"queue", "state"}, nil)
-	oldestNow     = prometheus.NewDesc("stepkeeper_queue_oldest_seconds", "Age of the oldest visible message of a queue.", []string{"queue"}, nil)
-	eventsNow     = prometheus.NewDesc("stepkeeper_messages_total", "Messages that were ignored, refused, returned to the queue or quarantined, since the start.", []string{"what", "reason"}, nil)
-	callsNow      = prometheus.NewDesc("stepkeeper_agent_requests_total", "Requests that an agent of this process ended, by outcome.", []string{"agent", "outcome"}, nil)
-	inFlightNow   = prometheus.NewDesc("stepkeeper_agent_requests_in_flight", "Requests that an agent of this process works at.", []string{"agent"}, nil)
-	breakersNow   = prometheus.NewDesc("stepkeeper_breaker_open", "1 where the circuit breaker of an operation lets no calls through.", []string{"agent", "operation"}, nil)
-	lagNow        = prometheus.NewDesc("stepkeeper_sweep_lag_seconds", "How long the most overdue order has been due.", nil, nil)
-	panicsNow     = prometheus.NewDesc("stepkeeper_panics_total", "Panics that were caught; each is in the log with its stack, and is a mistake in Stepkeeper.", nil, nil)
-	unattendedNow = prometheus.NewDesc("stepkeeper_queues_unattended", "Queues of requests that nothing takes from.", nil, nil)
+	ordersNow = prometheus.NewDesc("stepkeeper_orders", "Stored orders by state.", []string{"state"}, nil)
+	activeNow = prometheus.NewDesc("stepkeeper_orders_active",
+		"Orders that count against --max-open: not at rest, and not only waiting.", nil, nil)
+	activeMost = prometheus.NewDesc("stepkeeper_orders_active_limit",
+		"Number of active orders from which new ones are refused (--max-open).", nil, nil)
+	messagesNow = prometheus.NewDesc("stepkeeper_queue_messages",
+		"Messages in a queue: visible, in flight, or delayed.", []string{"queue", "state"}, nil)
+	oldestNow = prometheus.NewDesc("stepkeeper_queue_oldest_seconds",
+		"Age of the oldest visible message of a queue.", []string{"queue"}, nil)
+	eventsNow = prometheus.NewDesc("stepkeeper_messages_total",
+		"Messages that were ignored, refused, returned to the queue or quarantined, since the start.",
+		[]string{"what", "reason"}, nil)
+	callsNow = prometheus.NewDesc("stepkeeper_agent_requests_total",
+		"Requests that an agent of this process ended, by outcome.", []string{"agent", "outcome"}, nil)
+	inFlightNow = prometheus.NewDesc("stepkeeper_agent_requests_in_flight",
+		"Requests that an agent of this process works at.", []string{"agent"}, nil)
+	breakersNow = prometheus.NewDesc("stepkeeper_breaker_open",
+		"1 where the circuit breaker of an operation lets no calls through.", []string{"agent", "operation"},
+		nil)
+	lagNow = prometheus.NewDesc("stepkeeper_sweep_lag_seconds",
+		"How long the most overdue order has been due.", nil, nil)
+	panicsNow = prometheus.NewDesc("stepkeeper_panics_total",
+		"Panics that were caught; each is in the log with its stack, and is a mistake in Stepkeeper.", nil,
+		nil)
+	unattendedNow = prometheus.NewDesc("stepkeeper_queues_unattended",
+		"Queues of requests that nothing takes from.", nil, nil)
 )
 
 // Describe is prometheus.Collector.
 func (p present) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		ordersNow, activeNow, activeMost, messagesNow, oldestNow, eventsNow, callsNow, inFlightNow, breakersNow, lagNow, unattendedNow, panicsNow,
+		ordersNow, activeNow, activeMost, messagesNow, oldestNow, eventsNow, callsNow, inFlightNow,
+		breakersNow, lagNow, unattendedNow, panicsNow,
 	} {
 		to <- d
 	}
 }
 
-// Collect is prometheus.Collector. The registry calls it in a goroutine of its own, so a panic would end the process.
+// Collect is prometheus.Collector. The registry calls it in a goroutine of its own, so a panic would end the
+// process.
 func (p present) Collect(to chan<- prometheus.Metric) {
-	if err := port.Guard(p.log, "a collector of metrics", func() error { p.collect(to); return nil }); err != nil {
+	if err := port.Guard(p.log, "a collector of metrics",
+		func() error { p.collect(to); return nil }); err != nil {
 		to <- prometheus.NewInvalidMetric(panicsNow, err)
 	}
 }
@@ -180,7 +208,8 @@ func (p present) collect(to chan<- prometheus.Metric) {
 	p.collectQueues(ctx, to)
 	p.counts.Range(func(key, n any) bool {
 		what, reason, _ := strings.Cut(key.(string), ": ")
-		to <- prometheus.MustNewConstMetric(eventsNow, prometheus.CounterValue, float64(n.(*counter).Load()), what, reason)
+		to <- prometheus.MustNewConstMetric(eventsNow, prometheus.CounterValue, float64(n.(*counter).Load()),
+			what, reason)
 		return true
 	})
 	p.collectAgents(to)

@@ -26,7 +26,8 @@ func scraped(s *embedded.Runtime) string {
 	return r.Body.String()
 }
 
-// Orders in Error are counted by workflow, with the age of the oldest, until the last one has been dealt with.
+// Orders in Error are counted by workflow, with the age of the oldest, until the last one has been dealt
+// with.
 func TestMetricsOfOrdersInError(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.write(broken)
@@ -45,12 +46,15 @@ func TestMetricsOfOrdersInError(t *testing.T) {
 			}
 		}
 	}
-	older := regexp.MustCompile(`stepkeeper_oldest_in_error_seconds\{workflow="pair"\} (0\.[0-9]*[1-9]|[1-9])`)
+	older := regexp.MustCompile(
+		`stepkeeper_oldest_in_error_seconds\{workflow="pair"\} (0\.[0-9]*[1-9]|[1-9])`)
 	until("two orders are in Error", func(text string) bool {
-		return strings.Contains(text, `stepkeeper_orders_in_error{workflow="pair"} 2`) && older.MatchString(text)
+		return strings.Contains(text, `stepkeeper_orders_in_error{workflow="pair"} 2`) &&
+			older.MatchString(text)
 	})
 	for _, id := range []string{"o-1", "o-2"} {
-		if v, err := s.Command(t.Context(), message.Control{Schema: 1, OrderID: id, Kind: message.Close, ID: "c-" + id, By: "ann", Reason: "by hand"}); err != nil || !v.Accepted {
+		if v, err := s.Command(t.Context(), message.Control{Schema: 1, OrderID: id, Kind: message.Close,
+			ID: "c-" + id, By: "ann", Reason: "by hand"}); err != nil || !v.Accepted {
 			t.Fatal(v, err)
 		}
 	}
@@ -84,7 +88,8 @@ func TestMetricsOfMessages(t *testing.T) {
 	if err := s.Reject(t.Context(), api.Rejected{Queue: port.Control, Body: []byte("nonsense")}); err != nil {
 		t.Fatal(err)
 	}
-	if text := scraped(s); !strings.Contains(text, `stepkeeper_messages_total{reason="control",what="quarantined"} 1`) {
+	if text := scraped(s); !strings.Contains(text,
+		`stepkeeper_messages_total{reason="control",what="quarantined"} 1`) {
 		t.Error(text)
 	}
 }
@@ -111,7 +116,8 @@ steps:
 	}
 }
 
-// GET /metrics reports what is stored, under way, queued, ended and committed. The dashboard asks for nothing else.
+// GET /metrics reports what is stored, under way, queued, ended and committed. The dashboard asks for nothing
+// else.
 func TestMetrics(t *testing.T) {
 	w := newFixture(t, "30s")
 	s := w.open()
@@ -124,21 +130,27 @@ func TestMetrics(t *testing.T) {
 	submit(t, s, "o-4", "")
 	wait(t, s, "o-4")
 	scrape := func() string { return scraped(s) }
-	for end := time.Now().Add(patience); !strings.Contains(scrape(), "stepkeeper_sweep_duration_seconds_count") || strings.Contains(scrape(), "stepkeeper_sweep_duration_seconds_count 0"); {
+	for end := time.Now().Add(patience); !strings.Contains(scrape(),
+		"stepkeeper_sweep_duration_seconds_count") || strings.Contains(scrape(),
+		"stepkeeper_sweep_duration_seconds_count 0"); {
 		if time.Now().After(end) {
 			t.Fatal("no sweep is reported")
 		}
 	}
 	text := scrape()
 	for _, want := range []string{
-		`stepkeeper_order_duration_seconds_count{state="Processed",workflow="pair"} 3`, `stepkeeper_order_duration_seconds_bucket{state="Processed",workflow="pair",le="120"} 3`,
-		`stepkeeper_step_duration_seconds_count{step="first",workflow="pair"} 3`, `stepkeeper_step_duration_seconds_count{step="second",workflow="pair"} 3`,
+		`stepkeeper_order_duration_seconds_count{state="Processed",workflow="pair"} 3`,
+		`stepkeeper_order_duration_seconds_bucket{state="Processed",workflow="pair",le="120"} 3`,
+		`stepkeeper_step_duration_seconds_count{step="first",workflow="pair"} 3`,
+		`stepkeeper_step_duration_seconds_count{step="second",workflow="pair"} 3`,
 		`stepkeeper_queue_messages{queue="replies",state="visible"} 0`,
 		`stepkeeper_queue_messages{queue="replies",state="in-flight"} 0`,
 		`stepkeeper_queue_messages{queue="replies",state="delayed"} 0`,
 		`stepkeeper_queue_oldest_seconds{queue="replies"} 0`,
-		`stepkeeper_agent_requests_in_flight{agent="shop"} 0`, `stepkeeper_agent_requests_total{agent="shop",outcome="failed"} 1`,
-		"stepkeeper_commit_group_size_count ", "stepkeeper_sweep_lag_seconds 0", "stepkeeper_queues_unattended 0", "go_goroutines ",
+		`stepkeeper_agent_requests_in_flight{agent="shop"} 0`,
+		`stepkeeper_agent_requests_total{agent="shop",outcome="failed"} 1`,
+		"stepkeeper_commit_group_size_count ", "stepkeeper_sweep_lag_seconds 0",
+		"stepkeeper_queues_unattended 0", "go_goroutines ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it lacks %s", want)
@@ -153,11 +165,13 @@ func TestMetrics(t *testing.T) {
 	if strings.Contains(text, "stepkeeper_commit_group_size_count 0") {
 		t.Error("commits are not reported")
 	}
-	swept := regexp.MustCompile(`\nstepkeeper_sweep_last_success_timestamp_seconds (\S+)\n`).FindStringSubmatch(text)
+	swept := regexp.MustCompile(`\nstepkeeper_sweep_last_success_timestamp_seconds (\S+)\n`).
+		FindStringSubmatch(text)
 	if len(swept) == 0 {
 		t.Fatal("sweeps are not reported")
 	}
-	if at, err := strconv.ParseFloat(swept[1], 64); err != nil || time.Since(time.Unix(int64(at), 0)).Abs() > 5*time.Minute {
+	if at, err := strconv.ParseFloat(swept[1], 64); err != nil ||
+		time.Since(time.Unix(int64(at), 0)).Abs() > 5*time.Minute {
 		t.Errorf("the last sweep ended at %v, %v", swept, err)
 	}
 	if regexp.MustCompile(`_sum(\{[^}]*\})? -`).MatchString(text) {
@@ -180,9 +194,11 @@ func TestMetrics(t *testing.T) {
 	if err != nil || !json.Valid(board) {
 		t.Fatalf("the dashboard: %v", err)
 	}
-	part, atTimes := regexp.MustCompile(`_(bucket|sum|count)$`), []string{"stepkeeper_messages_total", "stepkeeper_breaker_open", "stepkeeper_orders_in_error", "stepkeeper_oldest_in_error_seconds"}
+	part, atTimes := regexp.MustCompile(`_(bucket|sum|count)$`), []string{"stepkeeper_messages_total",
+		"stepkeeper_breaker_open", "stepkeeper_orders_in_error", "stepkeeper_oldest_in_error_seconds"}
 	for _, name := range regexp.MustCompile(`stepkeeper_[a-z_]+`).FindAllString(string(board), -1) {
-		if base := part.ReplaceAllString(name, ""); !strings.Contains(text, "# HELP "+base) && !slices.Contains(atTimes, base) {
+		if base := part.ReplaceAllString(name, ""); !strings.Contains(text, "# HELP "+base) &&
+			!slices.Contains(atTimes, base) {
 			t.Errorf("the dashboard asks for %s, which is not there", name)
 		}
 	}

@@ -41,12 +41,15 @@ func TestAnOrderIsMovedToTheFixedWorkflow(t *testing.T) {
 	}
 	eventually(t, "it fails as before", func() bool {
 		task := wait(t, s, "one")
-		return task.Command == 1 && task.AtRest() && task.ProcessState == core.Error && task.Definition == first.Hash
+		return task.Command == 1 && task.AtRest() && task.ProcessState == core.Error &&
+			task.Definition == first.Hash
 	})
-	if v := send(message.Control{Kind: message.Resubmit, Definition: strings.Repeat("0", 32)}); v.Accepted || !strings.Contains(v.Reason, "no definition with the hash") {
+	if v := send(message.Control{Kind: message.Resubmit, Definition: strings.Repeat("0", 32)}); v.Accepted ||
+		!strings.Contains(v.Reason, "no definition with the hash") {
 		t.Errorf("an unknown hash: %+v", v)
 	}
-	if v := send(message.Control{Kind: message.Resubmit, Definition: message.Latest}); !v.Accepted || v.Command != "resubmit" {
+	if v := send(message.Control{Kind: message.Resubmit, Definition: message.Latest}); !v.Accepted ||
+		v.Command != "resubmit" {
 		t.Fatalf("%+v", v)
 	}
 	eventually(t, "it is Processed", func() bool { return wait(t, s, "one").ProcessState == core.Processed })

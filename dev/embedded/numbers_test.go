@@ -45,10 +45,11 @@ steps:
       - ${ 8 / 2 }
 `)
 	sent := make(chan string, 10)
-	w.options.Operations = map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
-		sent <- string(c.Input)
-		return nil, nil
-	}}}}
+	w.options.Operations = map[string]worker.Operations{
+		"shop": {worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
+			sent <- string(c.Input)
+			return nil, nil
+		}}}}
 	s := w.open()
 	defer closeRuntime(t, s)
 	o, err := message.DecodeSubmit([]byte(`{"schema":1,"orderId":"one","workflow":"pair","order":{"price":19.90,"big":9223372036854775807,"total":40.1}}`))
@@ -61,13 +62,15 @@ steps:
 	if task := wait(t, s, "one"); task.ProcessState != core.Processed {
 		t.Fatalf("%s: %s", task.ProcessState, task.EndText)
 	}
-	want := `[1e3,16,0.5,"02134",12345678901234567890123,1.10,19.90,59.7,0.3,9223372036854775808,` + `0.3333333333333333333333333333333333,true,4]`
+	want := `[1e3,16,0.5,"02134",12345678901234567890123,1.10,19.90,59.7,0.3,9223372036854775808,` +
+		`0.3333333333333333333333333333333333,true,4]`
 	if got := <-sent; got != want {
 		t.Errorf("sent %s, want %s", got, want)
 	}
 }
 
-// Orders whose expressions work on long numbers are taken up again at a restart, and send what they sent before.
+// Orders whose expressions work on long numbers are taken up again at a restart, and send what they sent
+// before.
 func TestRestartWithOrdersOfLongNumbers(t *testing.T) {
 	w := newFixture(t, "60s")
 	w.write(strings.ReplaceAll(strings.ReplaceAll(pair, "%[1]s", "60s"), `input: {n: "${ order.n }"}`,
@@ -78,7 +81,8 @@ func TestRestartWithOrdersOfLongNumbers(t *testing.T) {
 	const orders = 12
 	for i := range orders {
 		id := "long-" + string(rune('a'+i))
-		o, err := message.DecodeSubmit([]byte(`{"schema":1,"orderId":"` + id + `","workflow":"pair","order":{"l":[` + long + `]}}`))
+		o, err := message.DecodeSubmit([]byte(`{"schema":1,"orderId":"` + id +
+			`","workflow":"pair","order":{"l":[` + long + `]}}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 
 // Options of the runtime. Data and Workflows are required, and Agents or Operations.
 type Options struct {
-	Data   string // folder of the database; made where there is none
+	Data   string // folder of the database; made if there is none
 	Listen string // loopback address and port, 127.0.0.1:8377; port 0 takes a free one
 	// AnswersListen is a loopback address that serves the pages behind links of answers and nothing else, so
 	// that a proxy may open it to the world. Empty means that only Listen serves them.
@@ -24,24 +24,25 @@ type Options struct {
 	Operations map[string]worker.Operations
 	Inside     Inside   // how those run
 	ReplyTo    []string // logical names that orders may name; each has a queue "status-<name>"
-	// MaxOpen is the number of active tasks from which intake refuses new orders with 429; default 20,000. A task
-	// that only waits for a time, an answer or its child orders is not active.
+	// MaxOpen is the number of active tasks from which intake refuses new orders with 429; default 20,000. A
+	// task that only waits for a time, an answer or its child orders is not active.
 	MaxOpen    int
-	SweepEvery time.Duration // of the Supervisor; default 500 ms
+	SweepEvery time.Duration // time between the Supervisor's sweeps; default 500 ms
 	// StatisticsEvery is the interval of Statistics, of which 360 are kept; default 10 s.
 	StatisticsEvery time.Duration
-	// Keep is how long an order that has come to rest stays readable; 0: for ever. Of an expired one
+	// Keep is how long an order that has come to rest stays readable; 0 means for ever. Of an expired one
 	// the ID and the hash stay, so that it never runs again (P26). At least sqlite.MinKeep.
 	Keep time.Duration
-	// NewTokenKey makes a new key for the tokens of answers (P39); those of the key before are read for 400 days more.
+	// NewTokenKey makes a new key for the tokens of answers (P39); those of the key before are read for 400
+	// days more.
 	NewTokenKey bool
 	OnAlert     OnAlert     // beside the log
-	Tracer      port.Tracer // nil: no spans are recorded
+	Tracer      port.Tracer // nil records no spans
 	Log         *slog.Logger
 	Clock       port.Clock
-	Version     string // of the program, for the OpenAPI document
+	Version     string // version of the program, stated in the OpenAPI document
 	// Pages makes a handler of pages for people, which Run serves under PagePaths (patterns of http.ServeMux)
-	// beside the interface; server is its address. nil: there are none.
+	// beside the interface; server is its address. nil means no pages.
 	Pages     func(server string) http.Handler
 	PagePaths []string
 	// Ready is called once, with the address, when orders may be submitted.

@@ -61,7 +61,8 @@ func TestARefusedDepositRefundsTheWithdrawal(t *testing.T) {
 	submit(t, s, "one", "")
 	task := wait(t, s, "one")
 	if task.ProcessState != core.Compensated || b.withdrawn.Load() != 1 || b.refunded.Load() != 1 {
-		t.Fatalf("ended %s, withdrawn %d times, refunded %d times: %s", task.ProcessState, b.withdrawn.Load(), b.refunded.Load(), task.EndText)
+		t.Fatalf("ended %s, withdrawn %d times, refunded %d times: %s", task.ProcessState, b.withdrawn.Load(),
+			b.refunded.Load(), task.EndText)
 	}
 	if took := task.Ended.Sub(task.Created).Std(); took > 15*time.Second { // the quiet time would be 35 s
 		t.Errorf("it took %s", took)
@@ -100,14 +101,16 @@ func TestADepositInDoubtIsUndoneOnceItIsResolved(t *testing.T) {
 	eventually(t, "the fact is accepted, once no call can be under way", func() bool {
 		tries++
 		id, _ := json.Marshal(tries)
-		return command(message.Control{Kind: message.Resolve, ID: "r-" + string(id), Command: number(), Step: "deposit", Fact: core.NotHappened})
+		return command(message.Control{Kind: message.Resolve, ID: "r-" + string(id), Command: number(),
+			Step: "deposit", Fact: core.NotHappened})
 	})
 	if !command(message.Control{Kind: message.Undo, ID: "u-2", Command: number()}) {
 		t.Fatal("the undo is refused after the deposit was resolved as not-happened")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if task, err := s.Wait(ctx, "one", (*core.Task).Terminal); err != nil || task.ProcessState != core.Compensated || b.refunded.Load() != 1 {
+	if task, err := s.Wait(ctx, "one", (*core.Task).Terminal); err != nil ||
+		task.ProcessState != core.Compensated || b.refunded.Load() != 1 {
 		t.Fatalf("%v, %+v, refunded %d times", err, task, b.refunded.Load())
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// filming works for longer than its timeout, in one attempt, while it reports, and defers the reply of its second step.
+// filming works for longer than its timeout, in one attempt, while it reports, and defers the reply of its
+// second step.
 const filming = `workflow: pair
 grace: 1s
 tellAfter: 1s
@@ -72,7 +73,8 @@ func TestLongWork(t *testing.T) {
 	}
 	answers := worker.Replies{Agent: "shop", Queue: replies, Clock: port.ClockFunc(time.Now)}
 	deferred := <-id
-	if err := errors.Join(answers.Progress(t.Context(), deferred, 90, "", time.Minute), answers.Done(t.Context(), deferred, "cut.mp4")); err != nil {
+	if err := errors.Join(answers.Progress(t.Context(), deferred, 90, "", time.Minute),
+		answers.Done(t.Context(), deferred, "cut.mp4")); err != nil {
 		t.Fatal(err)
 	}
 	task := wait(t, s, "o-1")

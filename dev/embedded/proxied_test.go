@@ -59,8 +59,8 @@ func send(t *testing.T, target, contentType, amz, body string) (status int, text
 	return resp.StatusCode, string(all)
 }
 
-// The listener for answers, opened to the world by a proxy, serves links and nothing else. A proxy that passes
-// the paths of answers on to the main listener opens nothing else either.
+// The listener for answers, opened to the world by a proxy, serves links and nothing else. A proxy that
+// passes the paths of answers on to the main listener opens nothing else either.
 func TestAProxyOfAnswersOpensNothingElse(t *testing.T) {
 	w := newFixture(t, "60s")
 	w.write(linking)
@@ -91,7 +91,8 @@ func TestAProxyOfAnswersOpensNothingElse(t *testing.T) {
 		}
 		link := <-links
 		form := url.Values{"round": {"1"}, "value": {"yes"}}.Encode()
-		code, page := send(t, public+"/answer/"+id+"/"+link.Ann, "application/x-www-form-urlencoded", "", form)
+		code, page := send(t, public+"/answer/"+id+"/"+link.Ann, "application/x-www-form-urlencoded", "",
+			form)
 		if code != http.StatusOK || !strings.Contains(page, "Your answer was taken") {
 			t.Errorf("the link: %d\n%s", code, page)
 		}

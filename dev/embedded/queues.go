@@ -19,7 +19,7 @@ const (
 	// from the documents by the Supervisor (P9).
 	maxReceives = 40
 	retention   = 4 * 24 * time.Hour
-	keptLonger  = 14 * 24 * time.Hour // of statuses, quarantine and dead letters
+	keptLonger  = 14 * 24 * time.Hour // retention of statuses, quarantine and dead letters
 )
 
 // queues joins the ones in memory, which a restart rebuilds (P27), with the durable ones, whose
@@ -27,7 +27,7 @@ const (
 type queues struct {
 	memory  *memory.Queues
 	disk    *sqlite.Queues
-	outside map[string]*attended // by agent: the queues of those that run outside
+	outside map[string]*attended // queues of the agents that run outside, by agent
 }
 
 // Status is the name of the queue that takes the statuses of orders with that reply-to.
@@ -55,8 +55,8 @@ func durableQueues(agents []*agent, replyTo []string) (all []sqlite.QueueConfig,
 	return all, statuses
 }
 
-// newQueues makes the queues. The numbers of messages in memory begin anywhere, so that a receipt from before a restart
-// names none of them.
+// newQueues makes the queues. The numbers of messages in memory begin anywhere, so that a receipt from before
+// a restart names none of them.
 func newQueues(disk *sqlite.Queues, clock port.Clock, agents []*agent) (*queues, error) {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // it does not return without

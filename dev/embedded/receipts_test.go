@@ -67,7 +67,8 @@ func TestReceiptHandlesOutliveARestart(t *testing.T) {
 			}
 			handle = receivedHandle(t, address)
 			receipt := handle[:strings.LastIndexByte(handle, '.')]
-			for _, guessed := range []string{receipt, receipt + ".", receipt + ".AAAAAAAAAAAAAAAAAAAAAA", "", "."} {
+			for _, guessed := range []string{receipt, receipt + ".", receipt + ".AAAAAAAAAAAAAAAAAAAAAA", "",
+				"."} {
 				if status, _ := deleted(t, address, guessed); status != http.StatusBadRequest {
 					t.Errorf("the guessed handle %q: %d", guessed, status)
 				}
@@ -89,7 +90,8 @@ func receivedHandle(t *testing.T, address string) string {
 	var out struct {
 		Messages []struct{ ReceiptHandle string }
 	}
-	_, body := post(t, address, "application/x-amz-json-1.0", "AmazonSQS.ReceiveMessage", statusQueue+`,"WaitTimeSeconds":20}`)
+	_, body := post(t, address, "application/x-amz-json-1.0", "AmazonSQS.ReceiveMessage",
+		statusQueue+`,"WaitTimeSeconds":20}`)
 	if err := json.Unmarshal(body, &out); err != nil || len(out.Messages) != 1 {
 		t.Fatalf("%s, %v", body, err)
 	}
@@ -98,7 +100,8 @@ func receivedHandle(t *testing.T, address string) string {
 
 func deleted(t *testing.T, address, handle string) (status int, body []byte) {
 	t.Helper()
-	return post(t, address, "application/x-amz-json-1.0", "AmazonSQS.DeleteMessage", statusQueue+`,"ReceiptHandle":"`+handle+`"}`)
+	return post(t, address, "application/x-amz-json-1.0", "AmazonSQS.DeleteMessage",
+		statusQueue+`,"ReceiptHandle":"`+handle+`"}`)
 }
 
 func post(t *testing.T, address, contentType, target, body string) (status int, answer []byte) {

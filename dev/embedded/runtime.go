@@ -29,8 +29,9 @@ const (
 	controlConsumers = 4
 	taskConsumers    = 8
 	cachedTasks      = 20_000
-	inlineOrder      = 1 << 10 // a commit to SQLite writes whole pages, and a row of its own costs more than some bytes
-	wakeSlack        = 2 * time.Millisecond
+	// Larger orders get a row of their own. SQLite commits whole pages, so a row costs more than a few bytes.
+	inlineOrder = 1 << 10
+	wakeSlack   = 2 * time.Millisecond
 )
 
 type counter = atomic.Int64
@@ -47,21 +48,22 @@ type Runtime struct {
 	sweeper   *supervisor.Supervisor
 	incidents *incident.Incidents
 	workflows *workflows
-	tokens    *token.Keys // of answers (P39)
+	tokens    *token.Keys // keys of the tokens of answers (P39)
 	agents    []*agent
 	hub       *hub
 	uncalled  *uncalled
 	metrics   *telemetry
 	samples   samples
-	counts    sync.Map // of *counter, by what was counted
+	counts    sync.Map // *counter by name and labels
 	rejects   atomic.Int64
 	ready     atomic.Bool
-	refused   atomic.Pointer[api.BusyError] // last refusal of an order because too many are active; nil once there is room, see alertRefusals
+	// last refusal of an order because too many are active; nil once there is room, see alertRefusals
+	refused atomic.Pointer[api.BusyError]
 
-	receiving context.CancelFunc // ends the taking of messages
-	work      context.Context    // of the handling of them
-	working   context.CancelFunc // ends it
-	gate      sync.RWMutex       // held, for reading, by what is carried for a client, see carry
+	receiving context.CancelFunc // stops the receipt of messages
+	work      context.Context    // context of the message handlers
+	working   context.CancelFunc // cancels work
+	gate      sync.RWMutex       // held for reading while a client's request runs, see carry
 	closed    atomic.Bool        // set by Close once nothing is carried any more
 	consumers sync.WaitGroup
 	rest      sync.WaitGroup
@@ -86,7 +88,7 @@ func Open(ctx context.Context, o Options) (*Runtime, error) {
 	switch {
 	case ctx.Err() != nil || errors.Is(err, sqlite.ErrDamaged):
 		s.working()
-		s.rest.Wait() // for alerts
+		s.rest.Wait() // Alerts may still be running.
 		_ = s.store.Close()
 		return nil, fmt.Errorf("taking up the tasks under way: %w", errors.Join(err, ctx.Err()))
 	case err != nil: // one task that cannot be read must not keep all others from going on
@@ -111,7 +113,8 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 		return err
 	}
 	durable, statuses := durableQueues(s.agents, s.options.ReplyTo)
-	if s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{Clock: s.clock, Keep: s.options.Keep, Queues: durable, ReplyTo: statuses, Committed: s.metrics.committed}); err != nil {
+	if s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{Clock: s.clock, Keep: s.options.Keep,
+		Queues: durable, ReplyTo: statuses, Committed: s.metrics.committed}); err != nil {
 		return err
 	}
 	if err = token.Exposed(s.options.Data); err != nil {
@@ -120,7 +123,8 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 		}
 		s.log.Warn("the keys are not safe; no workflow makes tokens now", "error", err)
 	}
-	if s.tokens, err = token.Open(s.options.Data, s.options.NewTokenKey, core.TimeOf(s.clock.Now())); err != nil {
+	if s.tokens, err = token.Open(s.options.Data, s.options.NewTokenKey,
+		core.TimeOf(s.clock.Now())); err != nil {
 		return err
 	}
 	if s.queues, err = newQueues(s.store.Queues(), s.clock, s.agents); err != nil {
@@ -128,10 +132,12 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	}
 	s.state = state.New(state.Config{
 		Store: s.store, Definitions: s.store, Compile: workflow.Decode, Encode: workflow.Encode,
-		Current: s.workflows.current, Broken: s.workflows.broken, OnCommit: s.hub.committed, CacheTasks: cachedTasks,
-		Inline: inlineOrder,
+		Current: s.workflows.current, Broken: s.workflows.broken, OnCommit: s.hub.committed,
+		CacheTasks: cachedTasks,
+		Inline:     inlineOrder,
 	})
-	s.uncalled = &uncalled{clock: s.clock, log: s.log, now: map[string]waiting{}, worked: map[string]core.Time{}}
+	s.uncalled = &uncalled{clock: s.clock, log: s.log, now: map[string]waiting{},
+		worked: map[string]core.Time{}}
 	s.incidents = s.newIncidents()
 	parts := engine.Parts{
 		State: s.state, Queues: s.queues, Alerts: s.incidents, Leases: memory.NewLeases(), Clock: s.clock,
@@ -146,8 +152,10 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 			return ctx.Err()
 		},
 	})
-	s.sweeper = supervisor.New(supervisor.Config{Parts: parts, Capacity: s.capacity, Interval: s.options.SweepEvery,
-		Schedules: supervisor.Schedules{Current: s.workflows.scheduled, Records: s.store, Submit: s.startScheduled}})
+	s.sweeper = supervisor.New(supervisor.Config{Parts: parts, Capacity: s.capacity,
+		Interval: s.options.SweepEvery,
+		Schedules: supervisor.Schedules{Current: s.workflows.scheduled, Records: s.store,
+			Submit: s.startScheduled}})
 	return s.wireAgents()
 }
 
@@ -163,7 +171,8 @@ func (s *Runtime) start() {
 	receiving, stopReceiving := context.WithCancel(context.Background())
 	s.receiving = stopReceiving
 	work := s.work
-	consumers := map[string]int{port.Replies: replyConsumers, port.Control: controlConsumers, port.Tasks: taskConsumers}
+	consumers := map[string]int{port.Replies: replyConsumers, port.Control: controlConsumers,
+		port.Tasks: taskConsumers}
 	for name, n := range consumers {
 		p := &consumer{queue: s.queues.ours(name), handle: s.scheduler.Handle, clock: s.clock, log: s.log}
 		for range n {
@@ -199,7 +208,8 @@ func (s *Runtime) sweep(ctx context.Context) {
 		s.metrics.sweep(r, began, time.Now(), err)
 		s.alertRefusals(ctx)
 		if err != nil && ctx.Err() == nil && failed.isNews(err, time.Now()) {
-			s.log.Error("a sweep failed, and the next one tries again; this line repeats each minute at most", "error", err)
+			s.log.Error("a sweep failed, and the next one tries again; this line repeats each minute at most",
+				"error", err)
 		}
 	}
 }

@@ -58,13 +58,17 @@ func TestAgentsOfAFile(t *testing.T) {
 	w := newFixture(t, "30s")
 	w.options.Operations = nil
 	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
-	text := "agents:\n  shop: {url: '" + shop.URL + "', concurrency: 2, batch: 1, operations: {'*': {path: '/do/{operation}'}}}\n  courier: {external: true}\n"
+	text := "agents:\n  shop: {url: '" + shop.URL +
+		"', concurrency: 2, batch: 1, operations: {'*': {path: '/do/{operation}'}}}\n  courier: " +
+		"{external: true}\n"
 	if err := os.WriteFile(w.options.Agents, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	outside := strings.ReplaceAll(fmt.Sprintf(pair, "30s"), "workflow: pair", "workflow: outside")
-	outside = strings.ReplaceAll(strings.ReplaceAll(outside, "agent: shop", "agent: courier"), "  shop:", "  courier:")
-	if err := os.WriteFile(filepath.Join(w.dir, "workflows", "outside.yaml"), []byte(outside), 0o600); err != nil {
+	outside = strings.ReplaceAll(strings.ReplaceAll(outside, "agent: shop", "agent: courier"), "  shop:",
+		"  courier:")
+	if err := os.WriteFile(filepath.Join(w.dir, "workflows", "outside.yaml"), []byte(outside),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := w.open()
@@ -73,7 +77,8 @@ func TestAgentsOfAFile(t *testing.T) {
 		submit(t, s, fmt.Sprintf("o-%d", i), "")
 	}
 	for i := range 10 {
-		if task := wait(t, s, fmt.Sprintf("o-%d", i)); task.ProcessState != core.Processed || string(task.Output) != `{"first":{"path":"/do/first"}}` {
+		if task := wait(t, s, fmt.Sprintf("o-%d", i)); task.ProcessState != core.Processed ||
+			string(task.Output) != `{"first":{"path":"/do/first"}}` {
 			t.Fatalf("ended %s with %s: %s", task.ProcessState, task.Output, task.EndText)
 		}
 	}
@@ -81,7 +86,8 @@ func TestAgentsOfAFile(t *testing.T) {
 		t.Errorf("%d calls at once, want 2", most)
 	}
 	counts := s.Health(t.Context()).Counts
-	if _, there := counts["agent-courier-done"]; there || counts["agent-shop-done"] != 20 || counts["agent-shop-failed"] != 0 {
+	if _, there := counts["agent-courier-done"]; there || counts["agent-shop-done"] != 20 ||
+		counts["agent-shop-failed"] != 0 {
 		t.Errorf("counts are %v", counts)
 	}
 	o := order(t, "far", "")
@@ -104,7 +110,8 @@ func TestAnAgentGivenTwiceIsRefused(t *testing.T) {
 	if err := os.WriteFile(w.options.Agents, []byte("agents: {shop: {external: true}}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := embedded.Open(t.Context(), w.options); err == nil || !strings.Contains(err.Error(), "agent shop is given twice") {
+	if _, err := embedded.Open(t.Context(), w.options); err == nil ||
+		!strings.Contains(err.Error(), "agent shop is given twice") {
 		t.Errorf("error is %v", err)
 	}
 	w.options.Agents = ""
@@ -138,19 +145,21 @@ func TestRetriesOfAnAgentInside(t *testing.T) {
 	w := newFixture(t, "30s")
 	var mu sync.Mutex
 	tries := 0
-	w.options.Operations["shop"] = worker.Operations{worker.AnyOperation: {Run: func(context.Context, worker.Call) (any, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if tries++; tries < 3 {
-			return nil, errors.New("try again")
-		}
-		return nil, nil
-	}}}
+	w.options.Operations["shop"] = worker.Operations{
+		worker.AnyOperation: {Run: func(context.Context, worker.Call) (any, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if tries++; tries < 3 {
+				return nil, errors.New("try again")
+			}
+			return nil, nil
+		}}}
 	w.options.Inside.Retry = worker.Retry{Tries: 3, Initial: time.Millisecond, Max: time.Millisecond}
 	s := w.open()
 	defer closeRuntime(t, s)
 	submit(t, s, "one", "")
-	if task := wait(t, s, "one"); task.ProcessState != core.Processed || task.Steps[0].Attempt != 1 || task.Steps[0].FailureCount != 0 {
+	if task := wait(t, s, "one"); task.ProcessState != core.Processed || task.Steps[0].Attempt != 1 ||
+		task.Steps[0].FailureCount != 0 {
 		t.Errorf("ended %s, step %+v", task.ProcessState, task.Steps[0])
 	}
 	if n := s.Health(t.Context()).Counts["agent-shop-retried"]; n != 2 {
@@ -179,7 +188,8 @@ func TestACloseLetsCallsEnd(t *testing.T) {
 	if w.shop.standing() != 1 {
 		t.Error("the call was cut off")
 	}
-	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "late", "")})[0]; !errors.Is(r.Err, port.ErrUnavailable) {
+	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "late", "")})[0]; !errors.Is(r.Err,
+		port.ErrUnavailable) {
 		t.Errorf("submitted after the close: %v, want %v", r.Err, port.ErrUnavailable)
 	}
 	close(w.shop.gate)
@@ -278,7 +288,8 @@ func TestEndedOrdersExpireMeanwhile(t *testing.T) {
 	if q, err := s.Question(t.Context(), "one", link.Ann); err != nil || q.Person != "ann" || q.Closed != "" {
 		t.Errorf("%+v %v", q, err)
 	}
-	if v, err := s.Command(t.Context(), message.Control{Schema: 1, OrderID: "one", Kind: message.Cancel, ID: "c"}); err != nil || !v.Accepted {
+	if v, err := s.Command(t.Context(), message.Control{Schema: 1, OrderID: "one", Kind: message.Cancel,
+		ID: "c"}); err != nil || !v.Accepted {
 		t.Fatal(v, err)
 	}
 	wait(t, s, "one")
@@ -350,7 +361,8 @@ func TestManyWaitForOneOrder(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if task, err := s.Wait(t.Context(), "one", atEnd); err != nil || task.ProcessState != core.Processed {
+			if task, err := s.Wait(t.Context(), "one", atEnd); err != nil ||
+				task.ProcessState != core.Processed {
 				t.Errorf("%+v, %v", task, err)
 			}
 		})
@@ -374,7 +386,8 @@ func TestNamesOfCounts(t *testing.T) {
 	want := []string{
 		"agent-shop-done", "agent-shop-dropped-late", "agent-shop-failed", "agent-shop-in-doubt",
 		"agent-shop-in-flight", "agent-shop-retried", "agent-shop-retry-later",
-		"ended-Cancelled", "ended-Closed", "ended-Compensated", "ended-Error", "ended-Processed", "process-goroutines", "process-heap-bytes", "running",
+		"ended-Cancelled", "ended-Closed", "ended-Compensated", "ended-Error", "ended-Processed",
+		"process-goroutines", "process-heap-bytes", "running",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("counts of %v, want %v", names, want)
@@ -402,7 +415,8 @@ func TestADamagedFileIsNotReady(t *testing.T) {
 	})
 	eventually(t, "it is not ready", func() bool {
 		h := s.Health(t.Context())
-		return !h.Ready && strings.Contains(h.Checks["store"], "damaged") && strings.Contains(h.Checks["store"], "backup")
+		return !h.Ready && strings.Contains(h.Checks["store"], "damaged") &&
+			strings.Contains(h.Checks["store"], "backup")
 	})
 	_ = s.Close() // it may fail on such a file
 	if _, err := embedded.Open(t.Context(), w.options); err == nil {
@@ -415,7 +429,8 @@ func TestCommandsAndReads(t *testing.T) {
 	w.shop.gate = make(chan struct{})
 	s := w.open()
 	defer closeRuntime(t, s)
-	if _, err := s.Command(t.Context(), message.Control{Schema: 1, Kind: message.Undo, OrderID: "missing", ID: "c-1"}); !errors.Is(err, port.ErrNotFound) {
+	if _, err := s.Command(t.Context(), message.Control{Schema: 1, Kind: message.Undo, OrderID: "missing",
+		ID: "c-1"}); !errors.Is(err, port.ErrNotFound) {
 		t.Errorf("a command for an unknown order: %v, want %v", err, port.ErrNotFound)
 	}
 	for _, read := range []func() error{
@@ -441,10 +456,12 @@ func TestCommandsAndReads(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if last, err := s.Wait(ctx, "one", atEnd); !errors.Is(err, context.Canceled) || last == nil || last.OrderID != "one" {
+	if last, err := s.Wait(ctx, "one", atEnd); !errors.Is(err, context.Canceled) || last == nil ||
+		last.OrderID != "one" {
 		t.Errorf("a wait that ends early: %+v, %v", last, err)
 	}
-	v, err := s.Command(t.Context(), message.Control{Schema: 1, Kind: message.Cancel, OrderID: "one", ID: "c-2"})
+	v, err := s.Command(t.Context(), message.Control{Schema: 1, Kind: message.Cancel, OrderID: "one",
+		ID: "c-2"})
 	if err != nil || !v.Accepted {
 		t.Errorf("cancel: %+v, %v", v, err)
 	}
@@ -452,7 +469,8 @@ func TestCommandsAndReads(t *testing.T) {
 	if task := wait(t, s, "one"); task.ProcessState != core.Cancelled {
 		t.Errorf("ended %s", task.ProcessState)
 	}
-	if v, err := s.Command(t.Context(), message.Control{Schema: 1, Kind: message.Cancel, OrderID: "coming", ID: "c-3"}); err != nil || !v.Accepted {
+	if v, err := s.Command(t.Context(), message.Control{Schema: 1, Kind: message.Cancel, OrderID: "coming",
+		ID: "c-3"}); err != nil || !v.Accepted {
 		t.Errorf("cancel of an order that comes later: %+v, %v", v, err)
 	}
 	counts := s.Health(t.Context()).Counts
@@ -547,7 +565,8 @@ func TestRejectedMessages(t *testing.T) {
 	defer closeRuntime(t, s)
 	reject := func(queue, body string, err error) {
 		t.Helper()
-		if err := s.Reject(t.Context(), api.Rejected{Queue: queue, Body: []byte(body), Err: err}); err != nil {
+		if err := s.Reject(t.Context(),
+			api.Rejected{Queue: queue, Body: []byte(body), Err: err}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -582,7 +601,9 @@ func TestQueuesOfTheStack(t *testing.T) {
 	w := newFixture(t, "30s")
 	s := w.open()
 	defer closeRuntime(t, s)
-	if got, want := fmt.Sprint(s.QueueNames()), "[control dead-control dead-replies dead-requests-shop dead-tasks quarantine replies requests-shop status-shop]"; got != want {
+	if got, want := fmt.Sprint(s.QueueNames()),
+		"[control dead-control dead-replies dead-requests-shop dead-tasks quarantine replies "+
+			"requests-shop status-shop]"; got != want {
 		t.Errorf("queues %s, want %s", got, want)
 	}
 	for _, name := range s.QueueNames() {
@@ -605,7 +626,8 @@ func TestQueuesOfTheStack(t *testing.T) {
 func TestHowLongMessagesAreKept(t *testing.T) {
 	w := newFixture(t, "30s")
 	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
-	if err := os.WriteFile(w.options.Agents, []byte("agents: {courier: {external: true}}"), 0o600); err != nil {
+	if err := os.WriteFile(w.options.Agents, []byte("agents: {courier: {external: true}}"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	clock := memory.NewClock(time.Now())
@@ -663,7 +685,8 @@ func TestAQueueWithoutAReceiver(t *testing.T) {
 	if _, err := q.Receive(t.Context(), 1, 0, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(q.Send(t.Context(), []port.Message{{Body: []byte("now")}, {Body: []byte("later"), Delay: time.Minute}})...); err != nil {
+	if err := errors.Join(q.Send(t.Context(),
+		[]port.Message{{Body: []byte("now")}, {Body: []byte("later"), Delay: time.Minute}})...); err != nil {
 		t.Fatal(err)
 	}
 	since := clock.Now()
@@ -673,7 +696,8 @@ func TestAQueueWithoutAReceiver(t *testing.T) {
 	}{{0, 0}, {4999 * time.Millisecond, 0}, {time.Millisecond, 1}} {
 		clock.Advance(x.by)
 		all := s.Unattended(t.Context())
-		if len(all) != x.found || x.found > 0 && all[0] != (view.Unattended{Queue: q.Name(), Agent: "shop", Since: core.TimeOf(since), Waiting: 2}) {
+		if len(all) != x.found || x.found > 0 && all[0] != (view.Unattended{Queue: q.Name(), Agent: "shop",
+			Since: core.TimeOf(since), Waiting: 2}) {
 			t.Errorf("%s after the last receiver: %+v", clock.Now().Sub(since), all)
 		}
 	}
@@ -691,7 +715,8 @@ func TestDeadLetters(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := 1; n <= 40; n++ {
-		if got, err := q.Receive(t.Context(), 1, patience, 0); err != nil || len(got) != 1 || got[0].Received != n {
+		if got, err := q.Receive(t.Context(), 1, patience, 0); err != nil || len(got) != 1 ||
+			got[0].Received != n {
 			t.Fatalf("receive %d: %+v, %v", n, got, err)
 		}
 	}
@@ -735,10 +760,12 @@ func TestRunServes(t *testing.T) {
 		}
 		return body
 	}
-	if body := get("/readyz", http.StatusOK); body["ready"] != true || fmt.Sprint(body["checks"]) != "map[intake:ok store:ok]" {
+	if body := get("/readyz", http.StatusOK); body["ready"] != true ||
+		fmt.Sprint(body["checks"]) != "map[intake:ok store:ok]" {
 		t.Errorf("readiness %v", body)
 	}
-	res, err := http.Post(s.Address+"/v1/orders", "application/json", strings.NewReader(`{"schema":1,"orderId":"one","workflow":"pair","order":{"n":1}}`))
+	res, err := http.Post(s.Address+"/v1/orders", "application/json",
+		strings.NewReader(`{"schema":1,"orderId":"one","workflow":"pair","order":{"n":1}}`))
 	if err != nil || res.StatusCode/100 != 2 {
 		t.Fatalf("submit: %v, %v", res, err)
 	}
@@ -778,7 +805,8 @@ func TestFilesOfOneWorkflow(t *testing.T) {
 	s := w.open()
 	defer closeRuntime(t, s)
 	infos := s.Workflows(t.Context())
-	if len(infos) != 2 || infos[0].Name != "pair" || len(infos[0].Problems) != 0 || infos[1].Name != "second" || infos[1].Hash != "" ||
+	if len(infos) != 2 || infos[0].Name != "pair" || len(infos[0].Problems) != 0 ||
+		infos[1].Name != "second" || infos[1].Hash != "" ||
 		len(infos[1].Problems) != 1 || !strings.HasSuffix(infos[1].Problems[0],
 		"second.yml: workflow pair is defined in pair.yaml already; fix: give one of them another name") {
 		t.Fatalf("workflows are %+v", infos)
@@ -832,7 +860,8 @@ func TestAnAlertIsLogged(t *testing.T) {
 	w := newFixture(t, "5s")
 	log := &logged{}
 	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
-	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "onFailure: undo, undo: unsecond, grade: fenced", "onFailure: stop, undo: unsecond, grade: fenced", 1))
+	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "onFailure: undo, undo: unsecond, grade: fenced",
+		"onFailure: stop, undo: unsecond, grade: fenced", 1))
 	w.shop.refuse.Store(true)
 	s := w.open()
 	defer closeRuntime(t, s)
@@ -866,10 +895,12 @@ func TestNoWarningsWhereNothingIsWrong(t *testing.T) {
 	wait(t, s, "one")
 	eventually(t, "there were sweeps and samples", func() bool {
 		x, err := s.Statistics(t.Context())
-		return err == nil && len(x.Series) > 0 && len(x.Series[0].Values) > 2 && *x.Agents[0].Done == 2 && *x.Agents[0].Failed == 0
+		return err == nil && len(x.Series) > 0 && len(x.Series[0].Values) > 2 && *x.Agents[0].Done == 2 &&
+			*x.Agents[0].Failed == 0
 	})
 	closeRuntime(t, s)
-	if text := log.String(); strings.Contains(text, "level=WARN") || strings.Contains(text, "level=ERROR") || strings.Contains(text, "taken up again") {
+	if text := log.String(); strings.Contains(text, "level=WARN") || strings.Contains(text, "level=ERROR") ||
+		strings.Contains(text, "taken up again") {
 		t.Error(text)
 	}
 }
@@ -882,7 +913,8 @@ func TestAFolderOfWorkflowsThatGoes(t *testing.T) {
 	s := w.open()
 	defer closeRuntime(t, s)
 	other := strings.Replace(fmt.Sprintf(pair, "5s"), "workflow: pair", "workflow: other", 1)
-	if err := os.WriteFile(filepath.Join(w.options.Workflows, "other.yaml"), []byte(other), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.options.Workflows, "other.yaml"), []byte(other),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "another workflow is in force", func() bool { return log.line("workflow=other") != "" })
@@ -897,7 +929,8 @@ func TestAFolderOfWorkflowsThatGoes(t *testing.T) {
 	wait(t, s, "one")
 }
 
-// A workflow that names an agent which this process does not have is refused, as its orders would wait for ever.
+// A workflow that names an agent which this process does not have is refused, as its orders would wait for
+// ever.
 func TestAWorkflowWithAnUnknownAgent(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "agent: shop", "agent: shpo", 1))
@@ -913,7 +946,8 @@ func TestAWorkflowWithAnUnknownAgent(t *testing.T) {
 func TestAFolderOfWorkflowsThatIsMissing(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.options.Workflows = filepath.Join(w.dir, "nowhere")
-	if _, err := embedded.Open(t.Context(), w.options); err == nil || !strings.Contains(err.Error(), "nowhere") {
+	if _, err := embedded.Open(t.Context(), w.options); err == nil ||
+		!strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -23,21 +23,25 @@ steps:
   first: {agent: shop, operation: first, timeout: 5s, onFailure: undo, undo: none, grade: idempotent}
 `
 
-// allFail checks that a closed runtime refuses each call about an order, and never says that the order does not exist.
+// allFail checks that a closed runtime refuses each call about an order, and never says that the order does
+// not exist.
 func allFail(t *testing.T, s *embedded.Runtime, id string) {
 	t.Helper()
 	ctx := t.Context()
 	for name, call := range map[string]func() error{
 		"reject": func() error { return s.Reject(ctx, api.Rejected{Queue: port.Intake}) },
 		"command": func() error {
-			return second(s.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: id, ID: "late"}))
+			return second(s.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: id,
+				ID: "late"}))
 		},
-		"order":     func() error { return second(s.Order(ctx, &core.Task{OrderID: id, ContentHash: "h"})) },
-		"task":      func() error { _, _, err := s.Task(ctx, id); return err },
-		"wait":      func() error { return second(s.Wait(ctx, id, func(*core.Task) bool { return true })) },
-		"follow":    func() error { return second(s.Follow(ctx, id, 0)) },
-		"list":      func() error { _, _, err := s.List(ctx, port.Query{Limit: 10}); return err },
-		"target":    func() error { return second(s.Target(ctx, "pair", "0123456789abcdef0123456789abcdef")) },
+		"order":  func() error { return second(s.Order(ctx, &core.Task{OrderID: id, ContentHash: "h"})) },
+		"task":   func() error { _, _, err := s.Task(ctx, id); return err },
+		"wait":   func() error { return second(s.Wait(ctx, id, func(*core.Task) bool { return true })) },
+		"follow": func() error { return second(s.Follow(ctx, id, 0)) },
+		"list":   func() error { _, _, err := s.List(ctx, port.Query{Limit: 10}); return err },
+		"target": func() error {
+			return second(s.Target(ctx, "pair", "0123456789abcdef0123456789abcdef"))
+		},
 		"schedules": func() error { return second(s.Schedules(ctx)) },
 	} {
 		if err := call(); err == nil || errors.Is(err, port.ErrNotFound) {
@@ -59,7 +63,8 @@ func TestAClosedRuntimeShowsNoOpenOrder(t *testing.T) {
 	allFail(t, s, "one")
 }
 
-// Orders start by the clock, each once, also where the process was away in the meantime; the list says what was skipped.
+// Orders start by the clock, each once, also where the process was away in the meantime; the list says what
+// was skipped.
 func TestOrdersStartByTheClock(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.write(hourly)
@@ -76,16 +81,22 @@ func TestOrdersStartByTheClock(t *testing.T) {
 	eventually(t, "the schedule is found", func() bool { return known().Next != 0 })
 	clock.Advance(time.Minute)
 	eventually(t, "it starts", func() bool { return known().Started == 1 && known().Starts[0].Sent })
-	if o := wait(t, s, "pair-20260329T010000Z").Order; string(o) != `{"scheduledTime":"2026-03-29T01:00:00Z","tenant":"a"}` {
+	if o := wait(t, s, "pair-20260329T010000Z").Order; string(
+		o) != `{"scheduledTime":"2026-03-29T01:00:00Z","tenant":"a"}` {
 		t.Errorf("%s", o)
 	}
 	closeRuntime(t, s)
 	allFail(t, s, "pair-20260329T010000Z")
-	clock.Advance(10*time.Hour + time.Minute) // 11:01: ten times have passed, four of them within catchUp or at its end
+	// 11:01: ten times have passed, four of them within catchUp or at its end
+	clock.Advance(10*time.Hour + time.Minute)
 	s = w.open()
 	defer closeRuntime(t, s)
-	eventually(t, "it catches up", func() bool { return known().Started+known().Missed == 11 && known().Starts[known().Started-1].Sent })
-	if r := known(); r.Started != 4 || !strings.Contains(r.Skipped[0].Why, "late, longer than catchUp") || r.Next != core.TimeOf(clock.Now().Truncate(time.Hour).Add(time.Hour)) {
+	eventually(t, "it catches up", func() bool {
+		return known().Started+known().Missed == 11 &&
+			known().Starts[known().Started-1].Sent
+	})
+	if r := known(); r.Started != 4 || !strings.Contains(r.Skipped[0].Why, "late, longer than catchUp") ||
+		r.Next != core.TimeOf(clock.Now().Truncate(time.Hour).Add(time.Hour)) {
 		t.Errorf("%+v", r)
 	}
 	page, _, err := s.List(t.Context(), port.Query{Limit: 10})
@@ -94,7 +105,8 @@ func TestOrdersStartByTheClock(t *testing.T) {
 	}
 }
 
-// Without catchUp the times of the last hour are started after an outage, and no earlier ones, as docs/workflows.md says.
+// Without catchUp the times of the last hour are started after an outage, and no earlier ones, as
+// docs/workflows.md says.
 func TestAScheduleCatchesUpAnHour(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.write(strings.Replace(hourly, "catchUp: 3h, ", "", 1))
@@ -119,7 +131,8 @@ func TestAScheduleCatchesUpAnHour(t *testing.T) {
 	}
 }
 
-// An order of a schedule that is refused for good is as good as started: it is logged, and the times after it are started.
+// An order of a schedule that is refused for good is as good as started: it is logged, and the times after it
+// are started.
 func TestARefusedOrderOfAScheduleHoldsUpNoOther(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.write(hourly)
@@ -139,8 +152,10 @@ func TestARefusedOrderOfAScheduleHoldsUpNoOther(t *testing.T) {
 	clock.Advance(time.Minute)
 	eventually(t, "it starts", func() bool { r := schedules(); return r.Started == 1 && r.Starts[0].Sent })
 	clock.Advance(time.Hour)
-	eventually(t, "the next one starts", func() bool { r := schedules(); return r.Started == 2 && r.Starts[1].Sent })
-	if next, _, err := s.Task(t.Context(), "pair-20260329T020000Z"); err != nil || !strings.Contains(string(next.Order), "2026-03-29T02:00:00Z") {
+	eventually(t, "the next one starts",
+		func() bool { r := schedules(); return r.Started == 2 && r.Starts[1].Sent })
+	if next, _, err := s.Task(t.Context(), "pair-20260329T020000Z"); err != nil ||
+		!strings.Contains(string(next.Order), "2026-03-29T02:00:00Z") {
 		t.Errorf("%+v %v", next, err)
 	}
 	closeRuntime(t, s)

@@ -28,7 +28,7 @@ const (
 // sample is what the metrics said at a time.
 type sample struct {
 	at      time.Time
-	numbers map[figure]int // of ended, done and failed: since the start
+	numbers map[figure]int // values; ended, done and failed count from the start
 }
 
 // samples are the last ones, the oldest first.
@@ -71,7 +71,8 @@ func (s *Runtime) sampleAlways(ctx context.Context) {
 }
 
 func (s *Runtime) sample() (sample, error) {
-	inFlight, inError := figure{view.SeriesOrders, view.OrdersInFlight}, figure{view.SeriesOrders, string(core.Error)}
+	inFlight, inError := figure{view.SeriesOrders, view.OrdersInFlight},
+		figure{view.SeriesOrders, string(core.Error)}
 	x := sample{s.clock.Now(), map[figure]int{inFlight: 0, inError: 0}}
 	families, err := s.metrics.registry.Gather()
 	if err != nil {
@@ -89,7 +90,8 @@ func (s *Runtime) sample() (sample, error) {
 				x.numbers[figure{view.SeriesEnded, labels["state"]}] += int(m.GetCounter().GetValue())
 			case name == "stepkeeper_orders" && labels["state"] == string(core.Error):
 				x.numbers[inError] = int(m.GetGauge().GetValue())
-			case name == "stepkeeper_orders" && (labels["state"] == string(core.Processing) || labels["state"] == string(core.Compensating)):
+			case name == "stepkeeper_orders" && (labels["state"] == string(core.Processing) ||
+				labels["state"] == string(core.Compensating)):
 				x.numbers[inFlight] += int(m.GetGauge().GetValue())
 			case name == "stepkeeper_queue_messages" && ofAgent && labels["state"] == "visible":
 				x.numbers[figure{view.SeriesWaiting, agent}] = int(m.GetGauge().GetValue())
@@ -107,7 +109,8 @@ func (s *Runtime) sample() (sample, error) {
 func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
 	all, every := s.samples.copied(), s.options.StatisticsEvery
 	now := s.clock.Now()
-	out := view.Statistics{From: core.TimeOf(now), Interval: core.Duration(every.Milliseconds()), Series: []view.Series{}, Agents: []view.AgentStatistics{}}
+	out := view.Statistics{From: core.TimeOf(now), Interval: core.Duration(every.Milliseconds()),
+		Series: []view.Series{}, Agents: []view.AgentStatistics{}}
 	var first, last sample
 	if len(all) > 0 {
 		first, last = all[0], all[len(all)-1]
@@ -119,7 +122,8 @@ func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
 			n := last.numbers[figure{kind, a.name}] - first.numbers[figure{kind, a.name}]
 			return &n
 		}
-		x := view.AgentStatistics{Agent: a.name, Done: count(repliesDone), Failed: count(repliesFailed), NotCalled: s.uncalled.of(a.name)}
+		x := view.AgentStatistics{Agent: a.name, Done: count(repliesDone), Failed: count(repliesFailed),
+			NotCalled: s.uncalled.of(a.name)}
 		q, err := s.queues.Queue(port.Requests(a.name))
 		var depth port.Depth
 		if err == nil {
@@ -128,12 +132,14 @@ func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
 		if err != nil {
 			x.Unknown = err.Error()
 		}
-		x.Waiting, x.InFlight, x.Oldest = depth.Visible, depth.InFlight, core.Duration(depth.Oldest.Milliseconds())
+		x.Waiting, x.InFlight, x.Oldest = depth.Visible, depth.InFlight,
+			core.Duration(depth.Oldest.Milliseconds())
 		out.Agents = append(out.Agents, x)
 	}
 	overdue := view.Overdue{}
 	for shard := range s.store.Shards() {
-		due, err := s.store.Due(ctx, port.DueBucket, shard, now.Add(-s.options.SweepEvery), nil, view.MostOverdue-overdue.Orders)
+		due, err := s.store.Due(ctx, port.DueBucket, shard, now.Add(-s.options.SweepEvery), nil,
+			view.MostOverdue-overdue.Orders)
 		if err != nil {
 			return out, fmt.Errorf("overdue orders: %w", err)
 		}
@@ -143,8 +149,8 @@ func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
 	return out, nil
 }
 
-// seriesOf puts the samples into intervals. A sample that came late, as after the machine slept, says nothing of how
-// many ended in which of the intervals before it.
+// seriesOf puts the samples into intervals. A sample that came late, as after the machine slept, says nothing
+// of how many ended in which of the intervals before it.
 func seriesOf(all []sample, every time.Duration) []view.Series {
 	place := func(at time.Time) int { return int(at.Sub(all[0].at).Round(every)/every) - 1 }
 	intervals := max(place(all[len(all)-1].at)+1, 0)
@@ -174,6 +180,9 @@ func seriesOf(all []sample, every time.Duration) []view.Series {
 		}
 		series = append(series, view.Series{Kind: f.kind, Of: f.of, Values: values})
 	}
-	slices.SortFunc(series, func(a, b view.Series) int { return strings.Compare(a.Kind+" "+a.Of, b.Kind+" "+b.Of) })
+	slices.SortFunc(series, func(a, b view.Series) int {
+		return strings.Compare(a.Kind+" "+a.Of,
+			b.Kind+" "+b.Of)
+	})
 	return series
 }

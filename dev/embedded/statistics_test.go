@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// total is the sum of a series; false where there is none of that name.
+// total is the sum of a series; false if there is none of that name.
 func total(s view.Statistics, kind, of string) (sum int, there bool) {
 	for _, x := range s.Series {
 		if x.Kind == kind && x.Of == of {
@@ -43,7 +43,8 @@ func TestStatistics(t *testing.T) {
 		}
 		return x
 	}
-	eventually(t, "a first interval", func() bool { x := read(); return len(x.Series) > 0 && len(x.Series[0].Values) > 0 })
+	eventually(t, "a first interval",
+		func() bool { x := read(); return len(x.Series) > 0 && len(x.Series[0].Values) > 0 })
 	for _, id := range []string{"o-1", "o-2", "o-3"} {
 		submit(t, s, id, "")
 		wait(t, s, id)
@@ -58,15 +59,18 @@ func TestStatistics(t *testing.T) {
 		return done == 3 && undone == 1
 	})
 	x := read()
-	if x.Interval != 2*core.Second || x.From == 0 || len(x.Unknown) > 0 || x.Overdue == nil || x.Overdue.Orders != 0 {
+	if x.Interval != 2*core.Second || x.From == 0 || len(x.Unknown) > 0 || x.Overdue == nil ||
+		x.Overdue.Orders != 0 {
 		t.Errorf("%+v", x)
 	}
-	if !slices.IsSortedFunc(x.Series, func(a, b view.Series) int { return strings.Compare(a.Kind+" "+a.Of, b.Kind+" "+b.Of) }) {
+	if !slices.IsSortedFunc(x.Series,
+		func(a, b view.Series) int { return strings.Compare(a.Kind+" "+a.Of, b.Kind+" "+b.Of) }) {
 		t.Errorf("not in order: %+v", x.Series)
 	}
 	for i := range x.Series {
 		if len(x.Series[i].Values) != len(x.Series[0].Values) {
-			t.Errorf("%s has %d intervals, and %s %d", x.Series[i].Of, len(x.Series[i].Values), x.Series[0].Of, len(x.Series[0].Values))
+			t.Errorf("%s has %d intervals, and %s %d", x.Series[i].Of, len(x.Series[i].Values),
+				x.Series[0].Of, len(x.Series[0].Values))
 		}
 	}
 	for _, series := range x.Series {
@@ -74,17 +78,20 @@ func TestStatistics(t *testing.T) {
 			t.Errorf("requests of %q wait, which is no agent", series.Of)
 		}
 	}
-	for _, want := range [][2]string{{view.SeriesOrders, "Error"}, {view.SeriesOrders, view.OrdersInFlight}, {view.SeriesWaiting, "shop"}} {
+	for _, want := range [][2]string{{view.SeriesOrders, "Error"}, {view.SeriesOrders, view.OrdersInFlight},
+		{view.SeriesWaiting, "shop"}} {
 		if _, there := total(x, want[0], want[1]); !there {
 			t.Errorf("there is no series %q", want)
 		}
 	}
-	if a := x.Agents; len(a) != 1 || a[0].Agent != "shop" || *a[0].Failed != 1 || *a[0].Done < 6 || a[0].Unknown != "" || len(a[0].NotCalled) > 0 {
+	if a := x.Agents; len(a) != 1 || a[0].Agent != "shop" || *a[0].Failed != 1 || *a[0].Done < 6 ||
+		a[0].Unknown != "" || len(a[0].NotCalled) > 0 {
 		t.Errorf("%+v", a)
 	}
 	w.shop.hang.Store(true)
 	submit(t, s, "o-5", "")
-	eventually(t, "an order is in flight", func() bool { n, _ := total(read(), view.SeriesOrders, view.OrdersInFlight); return n > 0 })
+	eventually(t, "an order is in flight",
+		func() bool { n, _ := total(read(), view.SeriesOrders, view.OrdersInFlight); return n > 0 })
 }
 
 // The series are those of the last hour at most, and the agents stand in the order of their names.
@@ -136,15 +143,16 @@ func TestStatisticsHaveGaps(t *testing.T) {
 	values := func() []*int { return of(view.SeriesOrders) }
 	eventually(t, "two intervals", func() bool { return len(values()) >= 2 })
 	offset.Store(int64(10 * time.Second))
-	eventually(t, "it is reported how many ended in an interval, but not in the first one after the gap", func() bool {
-		ended, all := of(view.SeriesEnded), values()
-		for i := 51; i < min(len(ended), len(all)); i++ {
-			if ended[i] != nil {
-				return ended[i-1] == nil && all[i-1] != nil
+	eventually(t, "it is reported how many ended in an interval, but not in the first one after the gap",
+		func() bool {
+			ended, all := of(view.SeriesEnded), values()
+			for i := 51; i < min(len(ended), len(all)); i++ {
+				if ended[i] != nil {
+					return ended[i-1] == nil && all[i-1] != nil
+				}
 			}
-		}
-		return false
-	})
+			return false
+		})
 	missing := 0
 	for _, n := range values() {
 		if n == nil {

@@ -49,12 +49,13 @@ type tokens struct{ Ann, Either string }
 // asked is a shop that keeps what it was sent.
 func (w *fixture) asked() chan tokens {
 	sent := make(chan tokens, 10)
-	w.options.Operations = map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
-		var in tokens
-		err := json.Unmarshal(c.Input, &in)
-		sent <- in
-		return nil, err
-	}}}}
+	w.options.Operations = map[string]worker.Operations{
+		"shop": {worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
+			var in tokens
+			err := json.Unmarshal(c.Input, &in)
+			sent <- in
+			return nil, err
+		}}}}
 	return sent
 }
 
@@ -101,8 +102,8 @@ func untilStep(t *testing.T, s *embedded.Runtime, id, step string, state core.St
 	return task
 }
 
-// P39: the page shows what the workflow shows, GET decides nothing, POST decides the round that was shown, and a step
-// that asks who answers takes no other name.
+// P39: the page shows what the workflow shows, GET decides nothing, POST decides the round that was shown,
+// and a step that asks who answers takes no other name.
 func TestAPageAnswers(t *testing.T) {
 	w := newFixture(t, "60s")
 	w.write(linking)
@@ -139,7 +140,8 @@ func TestAPageAnswers(t *testing.T) {
 			t.Errorf("%s: %q", name, header.Get(name))
 		}
 	}
-	if p := header.Get("Content-Security-Policy"); !strings.Contains(p, "default-src 'none'") || !strings.Contains(p, "frame-ancestors 'none'") {
+	if p := header.Get("Content-Security-Policy"); !strings.Contains(p, "default-src 'none'") ||
+		!strings.Contains(p, "frame-ancestors 'none'") {
 		t.Errorf("policy %q", p)
 	}
 	if code, _, _ = site.browse(http.MethodHead, path, nil); code != 200 {
@@ -150,12 +152,13 @@ func TestAPageAnswers(t *testing.T) {
 		form url.Values
 		want int
 	}{
-		"an order that is not there": {"/answer/other/" + link.Ann, url.Values{"round": {"1"}, "value": {"yes"}}, 403},
-		"a cut token":                {path[:len(path)-2], url.Values{"round": {"1"}, "value": {"yes"}}, 403},
-		"another round":              {path, url.Values{"round": {"2"}, "value": {"yes"}}, 409},
-		"without a round":            {path, url.Values{"value": {"yes"}}, 400},
-		"without a value":            {path, url.Values{"round": {"1"}}, 400},
-		"another value":              {path, url.Values{"round": {"1"}, "value": {"perhaps"}}, 409},
+		"an order that is not there": {"/answer/other/" + link.Ann,
+			url.Values{"round": {"1"}, "value": {"yes"}}, 403},
+		"a cut token":     {path[:len(path)-2], url.Values{"round": {"1"}, "value": {"yes"}}, 403},
+		"another round":   {path, url.Values{"round": {"2"}, "value": {"yes"}}, 409},
+		"without a round": {path, url.Values{"value": {"yes"}}, 400},
+		"without a value": {path, url.Values{"round": {"1"}}, 400},
+		"another value":   {path, url.Values{"round": {"1"}, "value": {"perhaps"}}, 409},
 	} {
 		if code, page, _ = site.browse(http.MethodPost, c.path, c.form); code != c.want {
 			t.Errorf("%s: %d\n%s", what, code, page)
@@ -164,7 +167,8 @@ func TestAPageAnswers(t *testing.T) {
 	if got, _, err := s.Task(t.Context(), "o"); err != nil || got.Version != before.Version {
 		t.Errorf("looks and refused answers wrote version %d over %d, %v", got.Version, before.Version, err)
 	}
-	if code, page, _ = site.browse(http.MethodPost, path, url.Values{"round": {"1"}, "value": {"yes"}}); code != 200 {
+	if code, page, _ = site.browse(http.MethodPost, path,
+		url.Values{"round": {"1"}, "value": {"yes"}}); code != 200 {
 		t.Fatalf("%d\n%s", code, page)
 	}
 	task := untilStep(t, s, "o", "check", core.Waiting)
@@ -172,7 +176,8 @@ func TestAPageAnswers(t *testing.T) {
 	if err := json.Unmarshal(task.Step("approve").Output, &decided); err != nil || decided.By != "ann" {
 		t.Errorf("%+v, %v", decided, err)
 	}
-	if code, page, _ = site.browse(http.MethodGet, path, nil); code != 200 || strings.Contains(page, "<form") {
+	if code, page, _ = site.browse(http.MethodGet, path, nil); code != 200 ||
+		strings.Contains(page, "<form") {
 		t.Errorf("after the decision: %d\n%s", code, page)
 	}
 }
@@ -192,14 +197,17 @@ func TestATokenAnswersOverTheAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Answer(t.Context(), "o", client.Reply{Token: link.Ann + "x", Value: "yes"}); err == nil || !strings.Contains(err.Error(), "not complete") {
+	if _, err := c.Answer(t.Context(), "o", client.Reply{Token: link.Ann + "x", Value: "yes"}); err == nil ||
+		!strings.Contains(err.Error(), "not complete") {
 		t.Errorf("a bad token: %v", err)
 	}
-	if v, err := c.Answer(t.Context(), "o", client.Reply{Token: link.Ann, Value: "yes"}); err != nil || !v.Accepted {
+	if v, err := c.Answer(t.Context(), "o", client.Reply{Token: link.Ann, Value: "yes"}); err != nil ||
+		!v.Accepted {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	untilStep(t, s, "o", "check", core.Waiting)
-	if v, err := c.Answer(t.Context(), "o", client.Reply{Token: link.Either, Value: "yes"}); err != nil || !v.Accepted {
+	if v, err := c.Answer(t.Context(), "o", client.Reply{Token: link.Either, Value: "yes"}); err != nil ||
+		!v.Accepted {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	task := wait(t, s, "o")
@@ -228,7 +236,8 @@ func TestKeysThatCannotBeRead(t *testing.T) {
 	if err := os.WriteFile(name, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := embedded.Open(t.Context(), w.options); err == nil || !strings.Contains(err.Error(), name+": ") {
+	if _, err := embedded.Open(t.Context(), w.options); err == nil ||
+		!strings.Contains(err.Error(), name+": ") {
 		t.Errorf("error is %v", err)
 	}
 	if err := os.Remove(name); err != nil {
@@ -237,7 +246,8 @@ func TestKeysThatCannotBeRead(t *testing.T) {
 	closeRuntime(t, w.open())
 }
 
-// Keys that others may use are refused only while a workflow makes tokens: at the start, and when its file comes later.
+// Keys that others may use are refused only while a workflow makes tokens: at the start, and when its file
+// comes later.
 func TestKeysThatOthersMayUse(t *testing.T) {
 	w := newFixture(t, "60s")
 	closeRuntime(t, w.open())
@@ -254,30 +264,32 @@ func TestKeysThatOthersMayUse(t *testing.T) {
 		return len(all) == 1 && strings.Contains(strings.Join(all[0].Problems, ""), "run chmod 600 on it")
 	})
 	closeRuntime(t, r)
-	if _, err := embedded.Open(t.Context(), w.options); err == nil || !strings.Contains(err.Error(), "run chmod 600 on it") {
+	if _, err := embedded.Open(t.Context(), w.options); err == nil ||
+		!strings.Contains(err.Error(), "run chmod 600 on it") {
 		t.Errorf("error is %v", err)
 	}
 	chmod(0o660) // Kubernetes sets these modes with fsGroup
 	closeRuntime(t, w.open())
 }
 
-// P39, P12: an order keeps the key that it began with, so that what is sent again is the same; the key is in a file of
-// the data folder and its tokens work after it was replaced.
+// P39, P12: an order keeps the key that it began with, so that what is sent again is the same; the key is in
+// a file of the data folder and its tokens work after it was replaced.
 func TestAnOrderKeepsItsKey(t *testing.T) {
 	w := newFixture(t, "60s")
 	w.write(linking)
 	sent := w.asked()
 	work := w.options.Operations["shop"][worker.AnyOperation].Run
 	down := make(chan struct{})
-	w.options.Operations["shop"] = worker.Operations{worker.AnyOperation: {Run: func(ctx context.Context, c worker.Call) (any, error) {
-		_, err := work(ctx, c)
-		select {
-		case <-down:
-			return nil, err
-		case <-ctx.Done(): // it ends with the process
-			return nil, ctx.Err()
-		}
-	}}}
+	w.options.Operations["shop"] = worker.Operations{
+		worker.AnyOperation: {Run: func(ctx context.Context, c worker.Call) (any, error) {
+			_, err := work(ctx, c)
+			select {
+			case <-down:
+				return nil, err
+			case <-ctx.Done(): // it ends with the process
+				return nil, ctx.Err()
+			}
+		}}}
 	s := w.open()
 	submit(t, s, "o", "")
 	first := <-sent
@@ -306,7 +318,8 @@ func TestAnOrderKeepsItsKey(t *testing.T) {
 		t.Error("a new order has the old key")
 	}
 	untilStep(t, s, "o", "approve", core.Waiting)
-	if code, page, _ := serveSite(t, s).browse(http.MethodPost, "/answer/o/"+first.Ann, url.Values{"round": {"1"}, "value": {"yes"}}); code != 200 {
+	if code, page, _ := serveSite(t, s).browse(http.MethodPost, "/answer/o/"+first.Ann,
+		url.Values{"round": {"1"}, "value": {"yes"}}); code != 200 {
 		t.Errorf("%d\n%s", code, page)
 	}
 }
@@ -325,7 +338,8 @@ var repeating = strings.Replace(linking, "clockSkew: 10ms}", "clockSkew: 10ms}\n
 output: {asked: "${ steps.echo.output }"}
 `
 
-// repeater is a service that says what it was sent, as its output or, of orders called failing, as its failure.
+// repeater is a service that says what it was sent, as its output or, of orders called failing, as its
+// failure.
 type repeater struct {
 	mu   sync.Mutex
 	sent []string // the last part of each token
@@ -343,7 +357,8 @@ func (r *repeater) run(_ context.Context, c worker.Call) (any, error) {
 	}
 	text := string(c.Input)
 	if c.OrderID == "failing" && c.Name == "echo" {
-		return nil, worker.Permanent(worker.WithCode(errors.New("cannot handle "+text+" or "+url.QueryEscape(text)), "bad "+in["ann"]))
+		return nil, worker.Permanent(
+			worker.WithCode(errors.New("cannot handle "+text+" or "+url.QueryEscape(text)), "bad "+in["ann"]))
 	}
 	return map[string]any{"seen": in, "raw": text, "url": url.QueryEscape(text)}, nil
 }
@@ -354,8 +369,8 @@ func (r *repeater) token() string {
 	return "00000000.MC9hcHByb3ZlL2Fubg." + r.sent[0]
 }
 
-// P39: a service that repeats its input, and people who put a token into their words, get it neither into the store nor into what is
-// shown or logged: as output, as failure, as reason, as value, as name, as code.
+// P39: a service that repeats its input, and people who put a token into their words, get it neither into the
+// store nor into what is shown or logged: as output, as failure, as reason, as value, as name, as code.
 func TestARepeatedTokenIsNotKept(t *testing.T) {
 	w := newFixture(t, "60s")
 	w.write(repeating)
@@ -374,7 +389,8 @@ func TestARepeatedTokenIsNotKept(t *testing.T) {
 		submit(t, s, id, "")
 		untilStep(t, s, id, "approve", core.Waiting)
 		token := r.token()
-		kept = append(kept, reasonOf(t, c, id, client.Reply{Step: "approve", Value: "yes", By: "bob", Reason: "as " + token + " says"}))
+		kept = append(kept, reasonOf(t, c, id, client.Reply{Step: "approve", Value: "yes", By: "bob",
+			Reason: "as " + token + " says"}))
 		untilStep(t, s, id, "check", core.Waiting)
 		kept = append(kept, reasonOf(t, c, id, client.Reply{Step: "check", Value: token, By: "bob"}),
 			reasonOf(t, c, id, client.Reply{Step: "check", Value: "yes", By: token, Reason: token}))

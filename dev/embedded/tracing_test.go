@@ -43,27 +43,30 @@ func (s *span) End(of port.Span, err error) {
 	s.tracer.spans = append(s.tracer.spans, *s)
 }
 
-// Every handling has a span that is linked with its order: of the Scheduler with the state that it led to, of an agent with the step, and
-// the code of its failure. Services are handed the agent's.
+// Every handling has a span that is linked with its order: of the Scheduler with the state that it led to, of
+// an agent with the step, and the code of its failure. Services are handed the agent's.
 func TestSpans(t *testing.T) {
 	w := newFixture(t, "5s")
 	traced := &tracer{}
 	w.options.Tracer = traced
 	var handed []string
-	w.options.Operations = map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
-		traced.mu.Lock()
-		defer traced.mu.Unlock()
-		handed = append(handed, c.Trace)
-		if c.Step == "second" && c.Operation == core.Do {
-			return nil, worker.Permanent(errSecret)
-		}
-		return nil, nil
-	}}}}
+	w.options.Operations = map[string]worker.Operations{
+		"shop": {worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
+			traced.mu.Lock()
+			defer traced.mu.Unlock()
+			handed = append(handed, c.Trace)
+			if c.Step == "second" && c.Operation == core.Do {
+				return nil, worker.Permanent(errSecret)
+			}
+			return nil, nil
+		}}}}
 	s := w.open()
 	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "o-1", "")})[0]; r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	if _, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool { return x.ProcessState == core.Compensated && x.ResendAt == 0 }); err != nil {
+	if _, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool {
+		return x.ProcessState == core.Compensated && x.ResendAt == 0
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -71,7 +74,8 @@ func TestSpans(t *testing.T) {
 	}
 	var states, steps []string
 	for _, x := range traced.spans {
-		if x.OrderID != "o-1" || x.name == "scheduler" && x.Trace != core.Trace("o-1", 0) || strings.Contains(x.err, errSecret.Error()) {
+		if x.OrderID != "o-1" || x.name == "scheduler" && x.Trace != core.Trace("o-1", 0) ||
+			strings.Contains(x.err, errSecret.Error()) {
 			t.Errorf("%+v", x)
 		}
 		switch x.name {

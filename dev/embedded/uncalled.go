@@ -12,15 +12,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// uncalled knows which operations their agents do not call now, inside this process or outside, by what
-// they answer (P45). A service that answers not-yet is none of these: it works, and its steps poll it as they should.
+// uncalled knows which operations their agents do not call now, inside this process or outside, by what they
+// answer (P45). A service that answers not-yet is none of these: it works, and its steps poll it as they
+// should.
 type uncalled struct {
 	clock port.Clock
 	log   *slog.Logger
 
-	mu     sync.Mutex
-	now    map[string]waiting   // by agent and operation
-	worked map[string]core.Time // when a reply last showed that the service works; of those that once did not
+	mu  sync.Mutex
+	now map[string]waiting // operations that no service call has reached, by agent and operation
+	// time when a reply last showed that the service works; kept only for services that once failed
+	worked map[string]core.Time
 }
 
 // waiting is since when, and why.
@@ -48,14 +50,17 @@ func (u *uncalled) replied(agent, operation string, r core.Reply) {
 		worked, ever := u.worked[name]
 		if !was.reported && (!ever || now.Sub(worked) > settling) {
 			was.reported = true
-			u.log.Error("ALERT: an agent does not call its service, and its steps wait, uncounted, for up to their maxQueueTime",
+			u.log.Error(
+				"ALERT: an agent does not call its service, and its steps wait, uncounted, for up to "+
+					"their maxQueueTime",
 				"agent", agent, "operation", operation, "code", r.Code)
 		}
 		u.now[name] = waiting{r.Code, r.Message, was.since, was.reported}
 	case (r.Outcome != core.OutcomeRetryLater || r.Code == core.CodeNotYet) && waits:
 		delete(u.now, name)
 		u.worked[name] = now
-		u.log.Info("an agent calls its service again", "agent", agent, "operation", operation, "since", was.since)
+		u.log.Info("an agent calls its service again", "agent", agent, "operation", operation, "since",
+			was.since)
 	}
 }
 

@@ -38,7 +38,8 @@ func TestAnUndoSaysWhatItWaitsFor(t *testing.T) {
 			return false
 		}
 		claimed := shown.Steps[1].ClaimedAt
-		want := view.UndoWait{Step: "second", For: "quiet", LastEffect: claimed.Add(20 * core.Second), Until: claimed.Add(21*core.Second) + 1}
+		want := view.UndoWait{Step: "second", For: "quiet", LastEffect: claimed.Add(20 * core.Second),
+			Until: claimed.Add(21*core.Second) + 1}
 		if *shown.UndoWait != want {
 			t.Fatalf("it waits for %+v, want %+v", *shown.UndoWait, want)
 		}
@@ -58,7 +59,8 @@ func TestAnUndoSaysWhatItWaitsFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if reported.Kind == core.StatusUndoing && (reported.Step != "second" || reported.Until != until || reported.OrderID != "one") {
+		if reported.Kind == core.StatusUndoing && (reported.Step != "second" || reported.Until != until ||
+			reported.OrderID != "one") {
 			t.Errorf("it is reported %+v, want step second and %s", reported, until)
 		}
 		return reported.Kind == core.StatusUndoing

@@ -21,8 +21,8 @@ steps:
   first: {agent: shop, operation: first, after: [trial], timeout: 5m, onFailure: stop, undo: none, grade: fenced}
 `
 
-// Orders that wait take no place of --max-open, however many they are. Where work fills all places, the refusal and
-// the health name the limit, the log says it once, and orders of schedules start all the same.
+// Orders that wait take no place of --max-open, however many they are. Where work fills all places, the
+// refusal and the health name the limit, the log says it once, and orders of schedules start all the same.
 func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
 	w := newFixture(t, "5m")
 	clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
@@ -77,10 +77,13 @@ func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
 	}
 	w.shop.hang.Store(false)
 	closeRuntime(t, again)
-	warnings, errorLines := strings.Count(log.String(), "new orders are refused, and"), strings.Count(log.String(), "level=ERROR")
+	warnings, errorLines := strings.Count(log.String(), "new orders are refused, and"),
+		strings.Count(log.String(), "level=ERROR")
 	alerts := strings.Count(log.String(), "ALERT: new orders are refused")
 	if warnings != 1 || errorLines != alerts || alerts > 1 { // it may be stopped before the alert
-		t.Errorf("the log has %d warnings, %d alerts of refused orders and %d errors; want 1, at most 1, and as many errors as alerts:\n%s",
+		t.Errorf(
+			"the log has %d warnings, %d alerts of refused orders and %d errors; want 1, at most 1, and "+
+				"as many errors as alerts:\n%s",
 			warnings, alerts, errorLines, log.String())
 	}
 }

@@ -23,10 +23,10 @@ import (
 // deployed is what new orders can name, at one moment. It is replaced as a whole.
 type deployed struct {
 	byName   map[string]*core.Definition
-	fileOf   map[string]string   // of a name
-	problems map[string][]string // by file: why its newest version is not in force
-	broken   map[string]string   // by workflow: the file with problems that declares it
-	empty    bool                // there is no file
+	fileOf   map[string]string   // files by workflow name
+	problems map[string][]string // problems by file that keep its newest version out of force
+	broken   map[string]string   // files with problems, by the workflow that they declare
+	empty    bool                // the folder has no file
 }
 
 // workflows keeps the definitions for new orders in step with a folder. A broken file is refused
@@ -59,7 +59,8 @@ func (s *Runtime) loadFiles(dir string) ([]source.File, error) {
 	return files, nil
 }
 
-func newWorkflows(dir string, load func(string) ([]source.File, error), log *slog.Logger) (*workflows, error) {
+func newWorkflows(dir string, load func(string) ([]source.File, error),
+	log *slog.Logger) (*workflows, error) {
 	w := &workflows{dir: dir, load: load, log: log}
 	w.now.Store(&deployed{byName: map[string]*core.Definition{}})
 	return w, w.reload()
@@ -107,7 +108,8 @@ func (w *workflows) reload() error {
 		return err
 	}
 	old := w.now.Load()
-	next := &deployed{byName: map[string]*core.Definition{}, fileOf: map[string]string{}, problems: map[string][]string{}, broken: map[string]string{}}
+	next := &deployed{byName: map[string]*core.Definition{}, fileOf: map[string]string{},
+		problems: map[string][]string{}, broken: map[string]string{}}
 	for _, f := range files {
 		var problems []string
 		for _, p := range f.Problems {
@@ -127,7 +129,9 @@ func (w *workflows) reload() error {
 		next.byName[name], next.fileOf[name] = f.Definition, f.Name
 	}
 	if next.empty = len(files) == 0; next.empty && !old.empty {
-		w.log.Warn("the folder holds no workflow file, so that no order can be started; put one with the ending .yaml or .yml there", "folder", w.dir)
+		w.log.Warn(
+			"the folder holds no workflow file, so that no order can be started; put one with the ending "+
+				".yaml or .yml there", "folder", w.dir)
 	}
 	w.now.Store(next)
 	return nil
@@ -136,8 +140,8 @@ func (w *workflows) reload() error {
 // served counts the workflows that new orders can name.
 func (w *workflows) served() int { return len(w.now.Load().byName) }
 
-// refused keeps the versions that came from a file whose newest one is broken. It logs the problems unless they are those of
-// the last look at the folder.
+// refused keeps the versions that came from a file whose newest one is broken. It logs the problems unless
+// they are those of the last look at the folder.
 func (w *workflows) refused(old, next *deployed, file string, problems []string) {
 	next.problems[file] = problems
 	what := "workflow file refused; nothing is served for it until it is corrected"
@@ -198,7 +202,7 @@ func (w *workflows) watch(ctx context.Context) {
 		}
 		return
 	}
-	w.again() // what changed before the watch stood
+	w.again() // Files may have changed before the watch started.
 	quiet := time.NewTimer(time.Hour)
 	for {
 		select {

@@ -18,7 +18,7 @@ type Definitions struct {
 // NewDefinitions gives an empty one.
 func NewDefinitions() *Definitions { return &Definitions{data: map[string][]byte{}} }
 
-// Definition answers a copy of the definition with that hash.
+// Definition returns a copy of the definition with that hash.
 func (d *Definitions) Definition(ctx context.Context, hash string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -23,7 +23,10 @@ func TestEndedContext(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	clock := memory.NewClock(start)
-	store, defs, ledger, leases := memory.NewStore(2), memory.NewDefinitions(), memory.NewLedger(), memory.NewLeases()
+	store := memory.NewStore(2)
+	defs := memory.NewDefinitions()
+	ledger := memory.NewLedger()
+	leases := memory.NewLeases()
 	queues := queuesOf(t, clock, nil, nil)
 	if err := queues.Add(memory.QueueConfig{Name: "a"}); err != nil {
 		t.Fatal(err)
@@ -31,7 +34,8 @@ func TestEndedContext(t *testing.T) {
 	q := queue(t, queues, "a")
 	send(t, q, "kept")
 	d := receive(t, q, time.Hour)[0]
-	write := port.Write{Record: port.Record{ID: "o-1", Version: 1, State: "Processing", Document: []byte("{}"), Created: start}, Hash: "h", Apart: true, Content: []byte("1")}
+	write := port.Write{Record: port.Record{ID: "o-1", Version: 1, State: "Processing",
+		Document: []byte("{}"), Created: start}, Hash: "h", Apart: true, Content: []byte("1")}
 	if errs := store.Commit(t.Context(), []port.Write{write}); errs[0] != nil {
 		t.Fatal(errs[0])
 	}
@@ -43,23 +47,35 @@ func TestEndedContext(t *testing.T) {
 	second.Record.Version, second.Expected, second.Content = 2, 1, nil
 	other := []byte(`{"name":"y"}`)
 	for name, call := range map[string]func() error{
-		"Commit":        func() error { return store.Commit(ended, []port.Write{second})[0] },
-		"Load":          func() error { _, errs := store.Load(ended, []string{"o-1"}); return errs[0] },
-		"Content":       func() error { _, err := store.Content(ended, "o-1", "h"); return err },
-		"Ended":         func() error { _, err := store.Ended(ended, "o-1"); return err },
-		"Due":           func() error { _, err := store.Due(ended, port.DueBucket, 0, start, nil, 1); return err },
-		"List":          func() error { _, err := store.List(ended, port.Query{Limit: 1}); return err },
-		"Forget":        func() error { return store.Forget(ended, []string{"o-1"}) },
-		"Definition":    func() error { _, err := defs.Definition(ended, core.DefinitionHash(stored)); return err },
+		"Commit":  func() error { return store.Commit(ended, []port.Write{second})[0] },
+		"Load":    func() error { _, errs := store.Load(ended, []string{"o-1"}); return errs[0] },
+		"Content": func() error { _, err := store.Content(ended, "o-1", "h"); return err },
+		"Ended":   func() error { _, err := store.Ended(ended, "o-1"); return err },
+		"Due": func() error {
+			_, err := store.Due(ended, port.DueBucket, 0, start, nil,
+				1)
+			return err
+		},
+		"List":   func() error { _, err := store.List(ended, port.Query{Limit: 1}); return err },
+		"Forget": func() error { return store.Forget(ended, []string{"o-1"}) },
+		"Definition": func() error {
+			_,
+				err := defs.Definition(ended, core.DefinitionHash(stored))
+			return err
+		},
 		"PutDefinition": func() error { return defs.PutDefinition(ended, core.DefinitionHash(other), other) },
 		"Entry":         func() error { _, err := ledger.Entry(ended, "k"); return err },
 		"Move":          func() error { return ledger.Move(ended, port.LedgerEntry{Key: "k"}) },
-		"Acquire":       func() error { _, err := leases.Acquire(ended, "l", "me", start, time.Hour); return err },
-		"Send":          func() error { return q.Send(ended, []port.Message{{Body: []byte("x")}})[0] },
-		"Receive":       func() error { _, err := q.Receive(ended, 1, 0, time.Minute); return err },
-		"Delete":        func() error { return q.Delete(ended, []string{d.Receipt})[0] },
-		"Extend":        func() error { return q.Extend(ended, d.Receipt, 0) },
-		"Depth":         func() error { _, err := q.Depth(ended); return err },
+		"Acquire": func() error {
+			_,
+				err := leases.Acquire(ended, "l", "me", start, time.Hour)
+			return err
+		},
+		"Send":    func() error { return q.Send(ended, []port.Message{{Body: []byte("x")}})[0] },
+		"Receive": func() error { _, err := q.Receive(ended, 1, 0, time.Minute); return err },
+		"Delete":  func() error { return q.Delete(ended, []string{d.Receipt})[0] },
+		"Extend":  func() error { return q.Extend(ended, d.Receipt, 0) },
+		"Depth":   func() error { _, err := q.Depth(ended); return err },
 	} {
 		if err := call(); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)
@@ -112,7 +128,8 @@ func TestQueueAgainstAModel(t *testing.T) {
 				switch op := r.IntN(10); {
 				case op < 4 || n < 1100: // more than a block of the slab
 					name, delay := strconv.Itoa(n), within(60)*time.Duration(r.IntN(2))
-					if errs := q.Send(t.Context(), []port.Message{{Body: []byte(name), Delay: delay}}); errs[0] != nil {
+					if errs := q.Send(t.Context(),
+						[]port.Message{{Body: []byte(name), Delay: delay}}); errs[0] != nil {
 						t.Fatal(errs[0])
 					}
 					model[name] = &held{visibleAt: now.Add(delay)}
@@ -140,7 +157,8 @@ func TestQueueAgainstAModel(t *testing.T) {
 	}
 }
 
-func takeSome(t *testing.T, q port.Queue, model map[string]*held, now time.Time, most int, visibility time.Duration) {
+func takeSome(t *testing.T, q port.Queue, model map[string]*held, now time.Time, most int,
+	visibility time.Duration) {
 	t.Helper()
 	visible := 0
 	for _, m := range model {
@@ -164,7 +182,8 @@ func takeSome(t *testing.T, q port.Queue, model map[string]*held, now time.Time,
 func extend(t *testing.T, q port.Queue, m *held, now time.Time, by time.Duration, name string) {
 	t.Helper()
 	err := q.Extend(t.Context(), m.receipt, by)
-	if visible := !m.visibleAt.After(now); visible != errors.Is(err, port.ErrReceipt) || !visible && err != nil {
+	if visible := !m.visibleAt.After(now); visible != errors.Is(err, port.ErrReceipt) || !visible &&
+		err != nil {
 		t.Fatalf("message %s, visible %t, is extended: %v", name, visible, err)
 	}
 	if err == nil {
@@ -197,7 +216,8 @@ func TestClockRunsWhatWasToHappen(t *testing.T) {
 	clock := memory.NewClock(start)
 	var got []string
 	at := func(name string, d time.Duration) (stop func()) {
-		return clock.At(start.Add(d), func() { got = append(got, fmt.Sprintf("%s@%s", name, clock.Now().Sub(start))) })
+		return clock.At(start.Add(d),
+			func() { got = append(got, fmt.Sprintf("%s@%s", name, clock.Now().Sub(start))) })
 	}
 	stops := map[string]func(){}
 	for i, d := range []int{5, 3, 9, 3, 7, 1, 8, 2, 6, 4} {
@@ -218,7 +238,8 @@ func TestClockRunsWhatWasToHappen(t *testing.T) {
 		t.Errorf("the clock shows %s", now)
 	}
 	clock.Advance(20 * time.Second)
-	if want := []string{"5@1s", "7@2s", "1@3s", "3@3s", "9@4s", "0@5s", "8@6s", "6@8s"}; !slices.Equal(got, want) {
+	if want := []string{"5@1s", "7@2s", "1@3s", "3@3s", "9@4s", "0@5s", "8@6s", "6@8s"}; !slices.Equal(got,
+		want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	got = nil
@@ -250,9 +271,11 @@ func TestMemoryUnderConcurrency(t *testing.T) {
 		wg.Go(func() {
 			for i := range each {
 				clock.At(start.Add(time.Duration(i)*time.Second), func() { mu.Lock(); rang++; mu.Unlock() })
-				_ = q.Send(t.Context(), []port.Message{{Body: []byte("x"), Delay: time.Duration(i) * time.Second}})
+				_ = q.Send(t.Context(), []port.Message{{Body: []byte("x"),
+					Delay: time.Duration(i) * time.Second}})
 				name := strconv.Itoa(i)
-				if ours, err := leases.Acquire(t.Context(), name, strconv.Itoa(w), start, time.Hour); ours && err == nil {
+				if ours, err := leases.Acquire(t.Context(), name, strconv.Itoa(w), start, time.Hour); ours &&
+					err == nil {
 					mu.Lock()
 					taken[name]++
 					mu.Unlock()
@@ -287,7 +310,9 @@ func TestWaitersAreWokenAgainAndAgain(t *testing.T) {
 	q := queue(t, queues, "a")
 	const messages = 4
 	for i := range messages {
-		if errs := q.Send(t.Context(), []port.Message{{Body: []byte(strconv.Itoa(i)), Delay: time.Duration(10*(i+1)) * time.Second}}); errs[0] != nil {
+		if errs := q.Send(t.Context(),
+			[]port.Message{{Body: []byte(strconv.Itoa(i)),
+				Delay: time.Duration(10*(i+1)) * time.Second}}); errs[0] != nil {
 			t.Fatal(errs[0])
 		}
 	}

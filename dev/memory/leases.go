@@ -21,7 +21,8 @@ type lease struct {
 func NewLeases() *Leases { return &Leases{held: map[string]lease{}} }
 
 // Acquire takes a lease that is free, expired at now, or the owner's own.
-func (l *Leases) Acquire(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error) {
+func (l *Leases) Acquire(ctx context.Context, name, owner string, now time.Time,
+	ttl time.Duration) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}

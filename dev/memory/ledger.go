@@ -18,7 +18,7 @@ type Ledger struct {
 // NewLedger gives an empty one.
 func NewLedger() *Ledger { return &Ledger{entries: map[string]port.LedgerEntry{}} }
 
-// Entry answers a copy of the entry; Version 0 where there is none.
+// Entry returns a copy of the entry; Version 0 if there is none.
 func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
 	if err := ctx.Err(); err != nil {
 		return port.LedgerEntry{}, err
@@ -41,7 +41,8 @@ func (l *Ledger) Move(ctx context.Context, e port.LedgerEntry) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if stored := l.entries[e.Key].Version; stored != e.Version {
-		return fmt.Errorf("ledger entry %q has version %d, expected was %d: %w", e.Key, stored, e.Version, port.ErrConflict)
+		return fmt.Errorf("ledger entry %q has version %d, expected was %d: %w", e.Key, stored, e.Version,
+			port.ErrConflict)
 	}
 	e.Version++
 	e.Output = bytes.Clone(e.Output)

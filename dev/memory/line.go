@@ -2,14 +2,16 @@ package memory
 
 import "github.com/stepkeeper/stepkeeper/shared/port"
 
-// normalFirst is every how many takes the messages without priority come first, so that they are never starved (P46).
+// normalFirst is every how many takes the messages without priority come first, so that they are never
+// starved (P46).
 const normalFirst = 10
 
 // keptGroups is how many empty groups keep their memory.
 const keptGroups = 64
 
-// line holds the tickets of visible messages: those of high priority first, but for every tenth take. Within a priority the
-// groups take turns, each first in, first out, so that a flood of one delays the others little (P46).
+// line holds the tickets of visible messages: those of high priority first, but for every tenth take. Within
+// a priority the groups take turns, each first in, first out, so that a flood of one delays the others little
+// (P46).
 type line struct {
 	high, normal turns
 	takes        int
@@ -34,7 +36,8 @@ func (l *line) begin(some bool) (first, second *turns) {
 	return &l.high, &l.normal
 }
 
-// turns are the tickets of one priority, by group. The next one is of the group whose last turn is the longest ago.
+// turns are the tickets of one priority, by group. The next one is of the group whose last turn is the
+// longest ago.
 type turns struct {
 	groups map[string]*group
 	order  ring[*group] // those with tickets, by their last turn
@@ -44,7 +47,7 @@ type turns struct {
 type group struct {
 	name    string
 	waiting ring[ticket]
-	last    uint64 // when it had its last turn, in turns; 0: none yet
+	last    uint64 // number of its last turn; 0 means no turn yet
 }
 
 func (s *turns) push(name string, t ticket) {
@@ -121,7 +124,7 @@ func (r *ring[T]) push(x T) {
 	r.count++
 }
 
-// at is the i-th from the front.
+// at returns the i-th element from the front.
 func (r *ring[T]) at(i int) T { return r.slots[(r.first+i)&(len(r.slots)-1)] }
 
 // swap exchanges the i-th and the one after it.

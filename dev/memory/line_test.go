@@ -10,9 +10,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-func sorting(t *testing.T) (q port.Queue, send func(group string, high bool, names ...string), take func(max int) string) {
+func sorting(t *testing.T) (q port.Queue, send func(group string, high bool, names ...string),
+	take func(max int) string) {
 	t.Helper()
-	queues, err := memory.NewQueues(memory.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)), []memory.QueueConfig{{Name: "q", Retention: time.Hour}})
+	queues, err := memory.NewQueues(memory.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)),
+		[]memory.QueueConfig{{Name: "q", Retention: time.Hour}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +23,8 @@ func sorting(t *testing.T) (q port.Queue, send func(group string, high bool, nam
 	}
 	send = func(group string, high bool, names ...string) {
 		for _, name := range names {
-			if err := q.Send(t.Context(), []port.Message{{Body: []byte(name), Group: group, High: high}})[0]; err != nil {
+			if err := q.Send(t.Context(),
+				[]port.Message{{Body: []byte(name), Group: group, High: high}})[0]; err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -67,7 +70,8 @@ func TestQueuesPutHighPriorityFirst(t *testing.T) {
 	}
 }
 
-// P46: within a priority the groups take turns, and each is first in, first out; a message that was returned to the queue keeps its group.
+// P46: within a priority the groups take turns, and each is first in, first out; a message that was returned
+// to the queue keeps its group.
 func TestQueuesGiveGroupsTurns(t *testing.T) {
 	q, send, take := sorting(t)
 	send("flood", false, "f0", "f1", "f2", "f3", "f4")
@@ -90,7 +94,8 @@ func TestQueuesGiveGroupsTurns(t *testing.T) {
 	for n := range 200 { // more groups than keep their memory
 		send(fmt.Sprint("g", n), false, fmt.Sprint("x", n), fmt.Sprint("y", n))
 	}
-	if got := take(400); strings.Count(got, " ") != 399 || !strings.HasPrefix(got, "x0 x1 ") || !strings.HasSuffix(got, " y198 y199") {
+	if got := take(400); strings.Count(got, " ") != 399 || !strings.HasPrefix(got, "x0 x1 ") ||
+		!strings.HasSuffix(got, " y198 y199") {
 		t.Errorf("%d of 400: %.60s", strings.Count(got, " ")+1, got)
 	}
 }
@@ -111,7 +116,8 @@ func TestQueuesReportTheOldestOfAllGroups(t *testing.T) {
 		q.Send(t.Context(), []port.Message{m})
 		clock.Advance(time.Minute)
 	}
-	for _, want := range []port.Depth{{Visible: 4, Oldest: 4 * time.Minute}, {Visible: 3, InFlight: 1, Oldest: 4 * time.Minute}, {Visible: 2, InFlight: 2, Oldest: 3 * time.Minute}} {
+	for _, want := range []port.Depth{{Visible: 4, Oldest: 4 * time.Minute}, {Visible: 3, InFlight: 1,
+		Oldest: 4 * time.Minute}, {Visible: 2, InFlight: 2, Oldest: 3 * time.Minute}} {
 		if got, err := q.Depth(t.Context()); err != nil || got != want {
 			t.Errorf("%+v, %v, want %+v", got, err, want)
 		}

@@ -10,12 +10,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Queue is a port.Queue in memory: first in, first out among what was never returned. Values
-// and bodies are handed over as they are, neither encoded nor copied, except a value that is delayed for longer than
-// longDelay: it is kept as bytes, which take less memory. Receive takes any max, the
-// other batches any length. The size of a Value is not checked, since that would mean to encode
-// it. A logarithm of the number of messages that are delayed or in flight is all that an
-// operation costs. Safe for concurrent use.
+// Queue is a port.Queue in memory: first in, first out among what was never returned. Values and bodies are
+// handed over as they are, neither encoded nor copied, except a value that is delayed for longer than
+// longDelay: it is kept as bytes, which take less memory. Receive takes any max, the other batches any
+// length. The size of a Value is not checked, since that would mean to encode it. A logarithm of the number
+// of messages that are delayed or in flight is all that an operation costs. Safe for concurrent use.
 type Queue struct {
 	config QueueConfig
 	clock  port.Clock
@@ -27,8 +26,8 @@ type Queue struct {
 	seq      uint64
 	visible  int
 	inFlight int
-	waiting  list.List // of *waiter, longest waiting first
-	armed    int64     // when the alarm rings that wakes the waiters; 0: none
+	waiting  list.List // *waiter values; the first has waited longest
+	armed    int64     // time of the alarm that wakes the waiters; 0 if no alarm is set
 	stopRing func()
 }
 
@@ -65,7 +64,8 @@ func (q *Queue) check(m *port.Message) error {
 	return nil
 }
 
-// longDelay is the longest delay for which a message keeps its value. Far more messages can wait for longer than that.
+// longDelay is the longest delay for which a message keeps its value. Far more messages can wait for longer
+// than that.
 const longDelay = 5 * time.Second
 
 func (q *Queue) add(m port.Message, sent, at time.Time) {
@@ -140,7 +140,8 @@ type buried struct {
 
 // Receive answers at most max messages, waiting up to wait for the first. When the context ends
 // meanwhile, it answers its error.
-func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]port.Delivery, error) {
+func (q *Queue) Receive(ctx context.Context, max int, wait,
+	visibility time.Duration) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {
 		return nil, fmt.Errorf("queue %q: %w", q.config.Name, err)
 	}
@@ -168,7 +169,8 @@ func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Dura
 }
 
 // takeOrWait hands out visible messages. If there are none before the time, it adds a waiter.
-func (q *Queue) takeOrWait(now, until time.Time, most int, visibility time.Duration) ([]port.Delivery, []buried, *waiter) {
+func (q *Queue) takeOrWait(now, until time.Time, most int,
+	visibility time.Duration) ([]port.Delivery, []buried, *waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	deliveries, left := q.take(now, most, visibility)
@@ -212,7 +214,8 @@ func (q *Queue) take(now time.Time, most int, visibility time.Duration) ([]port.
 			if deliveries == nil {
 				deliveries = make([]port.Delivery, 0, min(most, q.visible+1))
 			}
-			deliveries = append(deliveries, port.Delivery{Message: e.message, ID: id, Receipt: text, Received: e.received, SentAt: e.sent})
+			deliveries = append(deliveries, port.Delivery{Message: e.message, ID: id, Receipt: text,
+				Received: e.received, SentAt: e.sent})
 			q.hideUntil(t.slot, e, now.Add(visibility))
 		}
 	}
@@ -228,7 +231,8 @@ func (q *Queue) expired(e *entry, now time.Time) bool {
 // settle carries out, without the lock, what an operation left to do elsewhere.
 func (q *Queue) settle(ctx context.Context, left []buried) {
 	for _, b := range left {
-		if errs := q.config.DeadLetterTo.Send(context.WithoutCancel(ctx), []port.Message{b.message}); errs[0] != nil {
+		if errs := q.config.DeadLetterTo.Send(context.WithoutCancel(ctx),
+			[]port.Message{b.message}); errs[0] != nil {
 			continue // it comes again when its visibility timeout has passed
 		}
 		q.bury(b)
@@ -262,18 +266,18 @@ func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 		if errs[i] = ctx.Err(); errs[i] != nil {
 			continue
 		}
-		seq, slot, received, ok := parseReceipt(text)
+		r, ok := parseReceipt(text)
 		if !ok {
 			errs[i] = q.badReceipt(text)
 			continue
 		}
-		e := q.slab.holds(slot, seq)
+		e := q.slab.holds(r.slot, r.seq)
 		switch {
 		case e == nil: // deleted before
-		case e.received != received:
+		case e.received != r.received:
 			errs[i] = q.badReceipt(text)
 		default:
-			q.remove(slot, e)
+			q.remove(r.slot, e)
 		}
 	}
 	return errs
@@ -289,23 +293,24 @@ func (q *Queue) Extend(ctx context.Context, text string, d time.Duration) error 
 		return err
 	}
 	if d < 0 || d > port.MaxVisibility {
-		return fmt.Errorf("queue %q: a visibility timeout of %s is not within 0 and %s", q.config.Name, d, port.MaxVisibility)
+		return fmt.Errorf("queue %q: a visibility timeout of %s is not within 0 and %s", q.config.Name, d,
+			port.MaxVisibility)
 	}
 	now := q.clock.Now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.promote(now)
-	seq, slot, received, ok := parseReceipt(text)
+	r, ok := parseReceipt(text)
 	var e *entry
 	if ok {
-		e = q.slab.holds(slot, seq)
+		e = q.slab.holds(r.slot, r.seq)
 	}
-	if e == nil || e.received != received || e.state != inFlight {
+	if e == nil || e.received != r.received || e.state != inFlight {
 		q.notify(now)
 		return q.badReceipt(text)
 	}
 	q.unhide(e)
-	q.hideUntil(slot, e, now.Add(d))
+	q.hideUntil(r.slot, e, now.Add(d))
 	q.promote(now)
 	q.notify(now)
 	return nil

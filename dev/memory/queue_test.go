@@ -35,10 +35,12 @@ func queuesOf(t *testing.T, clock port.Clock, configs []queuetest.Config, replyT
 }
 
 func TestQueue(t *testing.T) {
-	queuetest.Run(t, queueOptions, func(t *testing.T, configs []queuetest.Config, replyTo []string) queuetest.Backends {
-		clock := memory.NewClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
-		return queuetest.Backends{Queues: queuesOf(t, clock, configs, replyTo), Advance: clock.Advance, Sleepers: clock.Waiting}
-	})
+	queuetest.Run(t, queueOptions,
+		func(t *testing.T, configs []queuetest.Config, replyTo []string) queuetest.Backends {
+			clock := memory.NewClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
+			return queuetest.Backends{Queues: queuesOf(t, clock, configs, replyTo), Advance: clock.Advance,
+				Sleepers: clock.Waiting}
+		})
 }
 
 // TestQueueInRealTime runs on the machine's clock and its timers.
@@ -47,7 +49,8 @@ func TestQueueInRealTime(t *testing.T) {
 	options := queueOptions
 	options.Unit = 300 * time.Millisecond
 	options.Groups = []string{"poll", "together"}
-	queuetest.Run(t, options, func(t *testing.T, configs []queuetest.Config, replyTo []string) queuetest.Backends {
-		return queuetest.Backends{Queues: queuesOf(t, port.ClockFunc(time.Now), configs, replyTo)}
-	})
+	queuetest.Run(t, options,
+		func(t *testing.T, configs []queuetest.Config, replyTo []string) queuetest.Backends {
+			return queuetest.Backends{Queues: queuesOf(t, port.ClockFunc(time.Now), configs, replyTo)}
+		})
 }

@@ -12,13 +12,13 @@ import (
 // QueueConfig describes one queue.
 type QueueConfig struct {
 	Name        string
-	MaxReceives int // receives before a message goes to the dead letters; 0: never
+	MaxReceives int // receives before a message goes to the dead letters; 0 means never
 	// DeadLetterTo is the dead-letter queue, required with MaxReceives. While it does not take a
 	// message, the message stays here, invisible for the time that its receiver asked for.
 	DeadLetterTo port.Queue
-	Retention    time.Duration // age at which a message expires; 0: never
-	// First is the number before that of the first message. A queue that begins above the numbers of an earlier process
-	// has no message that a receipt of that process names.
+	Retention    time.Duration // age at which a message expires; 0 means never
+	// First is the number before that of the first message. A queue that begins above the numbers of an
+	// earlier process has no message that a receipt of that process names.
 	First uint64
 }
 
@@ -58,7 +58,8 @@ func (q *Queues) Next() (at time.Time, some bool) {
 // Add makes a further queue, before others use them.
 func (q *Queues) Add(c QueueConfig) error {
 	if c.MaxReceives < 0 || c.MaxReceives > 0 && c.DeadLetterTo == nil {
-		return fmt.Errorf("queue %q: %d receives before a message goes to which dead-letter queue?", c.Name, c.MaxReceives)
+		return fmt.Errorf("queue %q: %d receives before a message goes to which dead-letter queue?", c.Name,
+			c.MaxReceives)
 	}
 	return q.Set.Add(c.Name, c.Retention, newQueue(q.clock, c))
 }

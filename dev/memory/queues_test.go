@@ -48,17 +48,22 @@ func TestConfigurationIsChecked(t *testing.T) {
 		replyTo string
 		want    string
 	}{
-		"a queue without a name":      {configs: []memory.QueueConfig{{}}, want: "without a name"},
-		"a queue twice":               {configs: []memory.QueueConfig{{Name: "a"}, {Name: "a"}}, want: "twice"},
-		"dead letters to nowhere":     {configs: []memory.QueueConfig{{Name: "a", MaxReceives: 1}}, want: "dead-letter"},
-		"a negative limit":            {configs: []memory.QueueConfig{{Name: "a", Retention: -1}}, want: "negative"},
-		"a reply-to that is no queue": {configs: []memory.QueueConfig{{Name: "a"}}, replyTo: "b", want: "reply-to"},
+		"a queue without a name": {configs: []memory.QueueConfig{{}}, want: "without a name"},
+		"a queue twice": {configs: []memory.QueueConfig{{Name: "a"}, {Name: "a"}},
+			want: "twice"},
+		"dead letters to nowhere": {configs: []memory.QueueConfig{{Name: "a", MaxReceives: 1}},
+			want: "dead-letter"},
+		"a negative limit": {configs: []memory.QueueConfig{{Name: "a", Retention: -1}},
+			want: "negative"},
+		"a reply-to that is no queue": {configs: []memory.QueueConfig{{Name: "a"}}, replyTo: "b",
+			want: "reply-to"},
 	} {
 		var replyTo []string
 		if c.replyTo != "" {
 			replyTo = append(replyTo, c.replyTo)
 		}
-		if _, err := memory.NewQueues(memory.NewClock(start), c.configs, replyTo...); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := memory.NewQueues(memory.NewClock(start), c.configs, replyTo...); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error is %v, want one with %q", name, err, c.want)
 		}
 	}
@@ -142,7 +147,8 @@ func TestNextOfSeveralQueues(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, delay := range map[string]time.Duration{"a": time.Minute, "b": 2 * time.Minute} {
-		queue(t, queues, name).Send(t.Context(), []port.Message{{Body: []byte("1"), Delay: delay}, {Body: []byte("2")}})
+		queue(t, queues, name).Send(t.Context(),
+			[]port.Message{{Body: []byte("1"), Delay: delay}, {Body: []byte("2")}})
 	}
 	for _, after := range []time.Duration{time.Minute, 2 * time.Minute} {
 		if at, some := queues.Next(); !some || !at.Equal(start.Add(after)) {

@@ -19,11 +19,19 @@ func receipt(seq uint64, slot uint32, received int) (id, text string) {
 	return text[:n], text
 }
 
-func parseReceipt(text string) (seq uint64, slot uint32, received int, ok bool) {
+// parsedReceipt names one delivery of a message.
+type parsedReceipt struct {
+	seq      uint64
+	slot     uint32
+	received int
+}
+
+func parseReceipt(text string) (r parsedReceipt, ok bool) {
 	first, rest, _ := strings.Cut(text, ".")
 	second, third, _ := strings.Cut(rest, ".")
 	seq, err1 := strconv.ParseUint(first, 36, 64)
 	s, err2 := strconv.ParseUint(second, 36, 32)
 	n, err3 := strconv.ParseUint(third, 36, 31)
-	return seq, uint32(s), int(n), err1 == nil && err2 == nil && err3 == nil && seq != 0
+	ok = err1 == nil && err2 == nil && err3 == nil && seq != 0
+	return parsedReceipt{seq, uint32(s), int(n)}, ok
 }

@@ -20,9 +20,9 @@ type entry struct {
 	message  port.Message
 	seq      uint64 // never used twice; 0 while free
 	sent     time.Time
-	wake     int64 // when it becomes visible, in nanoseconds since the epoch
+	wake     int64 // time when it becomes visible, in nanoseconds since the epoch
 	received int
-	place    int // in the heap, while delayed or in flight
+	place    int // index in the heap while delayed or in flight
 	state    state
 }
 
@@ -37,7 +37,7 @@ const blockSize = 1024
 
 func (s *slab) at(slot uint32) *entry { return &s.blocks[slot/blockSize][slot%blockSize] }
 
-// take answers a free slot.
+// take returns a free slot.
 func (s *slab) take() uint32 {
 	if len(s.unused) == 0 {
 		first := uint32(len(s.blocks) * blockSize)

@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Store is a port.Store in memory, for tests: it looks at all records where it lists some. Workflow and Created of a record are those of its create.
-// Safe for concurrent use.
+// Store is a port.Store in memory, for tests: it looks at all records where it lists some. Workflow and
+// Created of a record are those of its create. Safe for concurrent use.
 type Store struct {
 	shards int
 
@@ -75,7 +75,8 @@ func (s *Store) commit(w *port.Write) error {
 		return fmt.Errorf("task %q: %w", w.Record.ID, port.ErrNotFound)
 	}
 	if stored.record.Version != w.Expected {
-		return fmt.Errorf("task %q has version %d, expected was %d: %w", w.Record.ID, stored.record.Version, w.Expected, port.ErrConflict)
+		return fmt.Errorf("task %q has version %d, expected was %d: %w", w.Record.ID, stored.record.Version,
+			w.Expected, port.ErrConflict)
 	}
 	next := copyRecord(&w.Record)
 	next.Workflow, next.Created = stored.record.Workflow, stored.record.Created
@@ -89,7 +90,8 @@ func (s *Store) create(w *port.Write) error {
 		return fmt.Errorf("task %q: %w", id, port.ErrExists)
 	}
 	s.seq++
-	s.rows[id] = &row{record: *copyRecord(&w.Record), hash: w.Hash, content: bytes.Clone(w.Content), seq: s.seq}
+	s.rows[id] = &row{record: *copyRecord(&w.Record), hash: w.Hash, content: bytes.Clone(w.Content),
+		seq: s.seq}
 	return nil
 }
 
@@ -108,7 +110,7 @@ func (s *Store) Forget(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// Load answers copies of the records; nil where there is none. It fails for all of them, or none.
+// Load returns copies of the records; nil if there is none. It fails for all of them, or none.
 func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	records := make([]*port.Record, len(ids))
 	if err := ctx.Err(); err != nil {
@@ -162,7 +164,8 @@ func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
 }
 
 // Due lists entries of one shard, earliest first; never stale here.
-func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
+func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
+	limit int) ([]port.Due, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -170,7 +173,8 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 	defer s.mu.RUnlock()
 	var found []port.Due
 	for id, r := range s.rows {
-		if r.expired || r.record.Bucket != bucket || port.ShardOf(id, s.shards) != shard || r.record.IndexAt.After(before) {
+		if r.expired || r.record.Bucket != bucket || port.ShardOf(id, s.shards) != shard ||
+			r.record.IndexAt.After(before) {
 			continue
 		}
 		if d := (port.Due{ID: id, At: r.record.IndexAt}); after == nil || earliestFirst(d, *after) > 0 {
@@ -239,7 +243,8 @@ func parseCursor(text string) (*row, error) {
 			return &row{record: port.Record{Created: time.UnixMilli(ms).UTC()}, seq: n}, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: %.40q is not one of a page of this store; start again without a cursor", port.ErrCursor, text)
+	return nil, fmt.Errorf("%w: %.40q is not one of a page of this store; start again without a cursor",
+		port.ErrCursor, text)
 }
 
 // copyRecord keeps the store's bytes and the caller's apart, and times to what every adapter keeps.

@@ -10,7 +10,8 @@ import (
 func backends(*testing.T) storetest.Backends {
 	s := memory.NewStore(3)
 	return storetest.Backends{
-		Store: s, Definitions: memory.NewDefinitions(), Leases: memory.NewLeases(), Ledger: memory.NewLedger(),
+		Store: s, Definitions: memory.NewDefinitions(), Leases: memory.NewLeases(),
+		Ledger: memory.NewLedger(),
 		Forget: s.Forget,
 	}
 }

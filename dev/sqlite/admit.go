@@ -36,7 +36,10 @@ func inspect(file string) (f found, err error) {
 	header, err := regularfile.Read(file, headerBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		if f.rest > 0 {
-			return f, fmt.Errorf("%[1]s is missing, yet its write-ahead log is there: put the file back beside it, or remove %[1]s-wal if there are no orders that matter", filepath.Base(file))
+			return f,
+				fmt.Errorf(
+					"%[1]s is missing, yet its write-ahead log is there: put the file back beside it, or "+
+						"remove %[1]s-wal if there are no orders that matter", filepath.Base(file))
 		}
 		return f, nil
 	}
@@ -58,7 +61,9 @@ func inspect(file string) (f found, err error) {
 }
 
 func foreign(file string) error {
-	return fmt.Errorf("%s is the database of another program; choose another folder, or put your own file in its place", filepath.Base(file))
+	return fmt.Errorf(
+		"%s is the database of another program; choose another folder, or put your own file in its place",
+		filepath.Base(file))
 }
 
 // create makes a new file with all its tables under another name first, so that a process killed
@@ -83,7 +88,8 @@ func create(file string) error {
 	return os.Rename(unfinished, file)
 }
 
-// admit refuses a file that is not ours, that is damaged, or that lacks its newest commits. Its connection only reads, so that what is refused stays as it is.
+// admit refuses a file that is not ours, that is damaged, or that lacks its newest commits. Its connection
+// only reads, so that what is refused stays as it is.
 func (c *checking) admit(ctx context.Context, file string, f found) error {
 	from := source(file, 1<<20) + "&mode=ro"
 	if !f.log {
@@ -126,7 +132,9 @@ func (c *checking) admit(ctx context.Context, file string, f found) error {
 func useLog(w *writer) error {
 	mode, err := w.text("PRAGMA journal_mode=wal")
 	if err == nil && mode != "wal" {
-		err = fmt.Errorf("the write-ahead log cannot be used here, SQLite answers %q; choose a folder on a local disk", mode)
+		err = fmt.Errorf(
+			"the write-ahead log cannot be used here, SQLite answers %q; choose a folder on a local disk",
+			mode)
 	}
 	return err
 }
@@ -135,15 +143,17 @@ func useLog(w *writer) error {
 // killed and its log gets lost, the next one sees it. It is taken back by the last commit of a clean
 // end, which is in the log until SQLite has moved it into the file.
 func (s *Store) mark(w *writer) error {
-	if err := w.run("UPDATE settings SET value=1 WHERE name='running'; DELETE FROM probe; PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+	if err := w.run(
+		"UPDATE settings SET value=1 WHERE name='running'; DELETE FROM probe; PRAGMA " +
+			"wal_checkpoint(TRUNCATE)"); err != nil {
 		return err
 	}
 	s.marked = true
 	return nil
 }
 
-// unmark keeps the log beside the file if the mark cannot be taken back, as on a full disk: a marked file without
-// its log is refused.
+// unmark keeps the log beside the file if the mark cannot be taken back, as on a full disk: a marked file
+// without its log is refused.
 func (s *Store) unmark(w *writer) error {
 	if !s.marked {
 		return nil

@@ -14,10 +14,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Backup writes a copy of the store in a data folder to a new file, as it is at one moment, and returns the size
-// of the copy. A process that has the folder open goes on meanwhile, because the copy is read in one transaction of
-// a connection that only reads. The copy appears under its name when it is complete, checked and on the disk. In a
-// new folder, under the name FileName, it opens like a file that was closed cleanly.
+// Backup writes a copy of the store in a data folder to a new file, as it is at one moment, and returns the
+// size of the copy. A process that has the folder open goes on meanwhile, because the copy is read in one
+// transaction of a connection that only reads. The copy appears under its name when it is complete, checked
+// and on the disk. In a new folder, under the name FileName, it opens like a file that was closed cleanly.
 func Backup(ctx context.Context, folder, to string) (bytes int64, err error) {
 	if _, err := os.Lstat(to); err == nil {
 		return 0, fmt.Errorf("%s: %w", to, fs.ErrExist)
@@ -35,7 +35,8 @@ func Backup(ctx context.Context, folder, to string) (bytes int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	answered := lastAnswered(filepath.Join(folder, FileName)) // read before the copy, which must have these commits
+	// read before the copy, which must have these commits
+	answered := lastAnswered(filepath.Join(folder, FileName))
 	if err := copyInto(ctx, folder, unfinished); err != nil {
 		return 0, err
 	}
@@ -72,8 +73,8 @@ func copyInto(ctx context.Context, folder, to string) error {
 	return err
 }
 
-// readable returns the source of a connection that only reads a folder's database. Without a log no process may
-// open the folder until done is called, because such a connection does not see what others write.
+// readable returns the source of a connection that only reads a folder's database. Without a log no process
+// may open the folder until done is called, because such a connection does not see what others write.
 func readable(ctx context.Context, folder string) (from string, done func(), err error) {
 	file := filepath.Join(folder, FileName)
 	from = source(file, 1<<20) + "&mode=ro"
@@ -115,7 +116,8 @@ func finish(ctx context.Context, file string, answered int64) error {
 		return err
 	}
 	var stored int64
-	err = db.QueryRowContext(ctx, "SELECT coalesce((SELECT value FROM settings WHERE name='commits'), 0)").Scan(&stored)
+	err = db.QueryRowContext(ctx,
+		"SELECT coalesce((SELECT value FROM settings WHERE name='commits'), 0)").Scan(&stored)
 	if err == nil && answered > stored {
 		err = fmt.Errorf(lostCommits, FileName, answered-stored, answered, sequenceName)
 	}

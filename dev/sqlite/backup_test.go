@@ -35,7 +35,8 @@ func restored(t *testing.T, backup string) *sqlite.Store {
 	return open(t, folder, sqlite.Options{})
 }
 
-// A backup holds every commit of a folder that is in use, closed, or left by a killed process, and changes nothing there.
+// A backup holds every commit of a folder that is in use, closed, or left by a killed process, and changes
+// nothing there.
 func TestBackup(t *testing.T) {
 	folder := t.TempDir()
 	s := open(t, folder, sqlite.Options{})
@@ -45,7 +46,8 @@ func TestBackup(t *testing.T) {
 	closedFolder := t.TempDir()
 	inUse := filepath.Join(t.TempDir(), "in-use.db")
 	for to, from := range map[string]string{
-		inUse: folder, filepath.Join(t.TempDir(), "killed.db"): left, filepath.Join(t.TempDir(), "closed.db"): closedFolder,
+		inUse: folder, filepath.Join(t.TempDir(), "killed.db"): left,
+		filepath.Join(t.TempDir(), "closed.db"): closedFolder,
 	} {
 		if from == closedFolder {
 			must(t, s.Commit(t.Context(), []port.Write{creation("later")}))
@@ -71,7 +73,8 @@ func TestBackup(t *testing.T) {
 		}
 		copied := restored(t, to)
 		records, errs := copied.Load(t.Context(), []string{"a", "b"})
-		if err := errors.Join(errs...); err != nil || records[0] == nil || records[0].Version != 2 || records[1] == nil {
+		if err := errors.Join(errs...); err != nil || records[0] == nil || records[0].Version != 2 ||
+			records[1] == nil {
 			t.Errorf("%s: tasks are %+v, %v", to, records, errs)
 		}
 		must(t, copied.Commit(t.Context(), []port.Write{replacement("a", 2)}))
@@ -135,7 +138,8 @@ func TestBackupsThatAreRefused(t *testing.T) {
 		"damaged":        {t.Context(), damaged, "malformed"},
 		"an interrupted": {ended, folder, "interrupted"},
 	} {
-		if _, err := sqlite.Backup(c.ctx, c.folder, to); err == nil || !strings.Contains(err.Error(), c.want) && !errors.Is(err, c.ctx.Err()) {
+		if _, err := sqlite.Backup(c.ctx, c.folder, to); err == nil ||
+			!strings.Contains(err.Error(), c.want) && !errors.Is(err, c.ctx.Err()) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if all := listing(t, filepath.Dir(to)); all != "" {

@@ -14,15 +14,17 @@ import (
 
 // refuses makes the file refuse what is written to a table.
 func refuses(what, table string) string {
-	return "CREATE TRIGGER refuses BEFORE " + what + " ON " + table + " BEGIN SELECT RAISE(ABORT, 'refused by the file'); END"
+	return "CREATE TRIGGER refuses BEFORE " + what + " ON " + table +
+		" BEGIN SELECT RAISE(ABORT, 'refused by the file'); END"
 }
 
-// A file that another program has changed fails the calls that need what is not there any more: none succeeds, or finds
-// nothing, and what could not be written whole is not written at all.
+// A file that another program has changed fails the calls that need what is not there any more: none
+// succeeds, or finds nothing, and what could not be written whole is not written at all.
 func TestADamagedFileFailsTheCallsThatNeedIt(t *testing.T) {
 	hash := core.DefinitionHash([]byte("{}"))
 	for damage, want := range map[string]string{
-		"DROP TABLE orders":              "Commit new, Commit, Forget, Load, Content, Ended, Due, List, States, Expire",
+		"DROP TABLE orders": "Commit new, Commit, Forget, Load, Content, Ended, Due, List, " +
+			"States, Expire",
 		"DROP TABLE contents":            "Commit new, Forget, Content, Expire",
 		"DROP TABLE definitions":         "Definition, PutDefinition",
 		"DROP TABLE ledger":              "Entry, Move, Move again, Expire",
@@ -42,7 +44,8 @@ func TestADamagedFileFailsTheCallsThatNeedIt(t *testing.T) {
 	} {
 		folder := t.TempDir()
 		c := newClock()
-		s := open(t, folder, sqlite.Options{Clock: c, Heads: -1, Keep: sqlite.MinKeep, Queues: []sqlite.QueueConfig{{Name: "a"}}})
+		s := open(t, folder, sqlite.Options{Clock: c, Heads: -1, Keep: sqlite.MinKeep,
+			Queues: []sqlite.QueueConfig{{Name: "a"}}})
 		q, err := s.Queues().Queue("a")
 		if err != nil {
 			t.Fatal(err)
@@ -73,14 +76,20 @@ func TestADamagedFileFailsTheCallsThatNeedIt(t *testing.T) {
 			{"Load", func() error { _, errs := s.Load(t.Context(), []string{"a"}); return errs[0] }},
 			{"Content", func() error { _, err := s.Content(t.Context(), "a", "hash"); return err }},
 			{"Ended", func() error { _, err := s.Ended(t.Context(), "a"); return err }},
-			{"Due", func() error { _, err := s.Due(t.Context(), port.DueBucket, 0, created, nil, 1); return err }},
+			{"Due", func() error {
+				_, err := s.Due(t.Context(), port.DueBucket, 0, created, nil, 1)
+				return err
+			}},
 			{"List", func() error { _, err := s.List(t.Context(), port.Query{Limit: 1}); return err }},
 			{"States", func() error { _, err := s.States(t.Context()); return err }},
 			{"Probe", s.Probe},
 			{"Definition", func() error { _, err := s.Definition(t.Context(), hash); return err }},
 			{"PutDefinition", func() error { return s.PutDefinition(t.Context(), hash, []byte("{}")) }},
 			{"Entry", func() error { _, err := s.Entry(t.Context(), "k"); return err }},
-			{"Move", func() error { return s.Move(t.Context(), port.LedgerEntry{Key: "k", State: "started"}) }},
+			{"Move", func() error {
+				return s.Move(t.Context(),
+					port.LedgerEntry{Key: "k", State: "started"})
+			}},
 			{"Move again", func() error {
 				return s.Move(t.Context(), port.LedgerEntry{Key: "a/0/pay", State: "done", Version: 1})
 			}},
@@ -89,9 +98,15 @@ func TestADamagedFileFailsTheCallsThatNeedIt(t *testing.T) {
 			{"Extend", func() error { return q.Extend(t.Context(), got[0].Receipt, time.Minute) }},
 			{"Delete", func() error { return q.Delete(t.Context(), []string{got[0].Receipt})[0] }},
 			{"Depth", func() error { _, err := q.Depth(t.Context()); return err }},
-			{"Expire", func() error { c.Advance(sqlite.MinKeep); _, err := s.Expire(t.Context()); return err }},
+			{"Expire", func() error {
+				c.Advance(sqlite.MinKeep)
+				_,
+					err := s.Expire(t.Context())
+				return err
+			}},
 		} {
-			if err := x.call(); err != nil && (strings.Contains(err.Error(), "no such table: ") || strings.Contains(err.Error(), "refused by the file")) {
+			if err := x.call(); err != nil && (strings.Contains(err.Error(), "no such table: ") ||
+				strings.Contains(err.Error(), "refused by the file")) {
 				failed = append(failed, x.name)
 			}
 		}

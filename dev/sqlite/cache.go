@@ -14,8 +14,8 @@ type head struct {
 	indexAt      int64 // milliseconds; meaningless at rest
 }
 
-// cache keeps the heads of running tasks, so that a commit need not read them. Only the committer uses it, and fills
-// it once the disk has them.
+// cache keeps the heads of running tasks, so that a commit need not read them. Only the committer uses it,
+// and fills it once the disk has them.
 type cache struct{ heads *simplelru.LRU[string, *head] }
 
 // newCache makes a cache of that many heads; below 1 it keeps none.

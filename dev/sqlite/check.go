@@ -72,6 +72,6 @@ func (c *checking) end() {
 	}
 }
 
-// Checked reports whether the file was checked as a whole when it was opened. Otherwise the check goes on, and
-// Probe reports what it finds.
+// Checked reports whether the file was checked as a whole when it was opened. Otherwise the check goes on,
+// and Probe reports what it finds.
 func (s *Store) Checked() bool { return s.checking.whole }

@@ -71,7 +71,8 @@ func (o *commit) apply(tx *transaction) error {
 func (o *commit) create(tx *transaction, w *port.Write) (refusal, err error) {
 	r := &w.Record
 	bucket, shard, at := o.store.place(r)
-	added, err := tx.addOrder.result(r.Version, millis(r.Created), at, shard, bucket, r.State, r.Workflow, w.Hash, r.ID, r.Document)
+	added, err := tx.addOrder.result(r.Version, millis(r.Created), at, shard, bucket, r.State, r.Workflow,
+		w.Hash, r.ID, r.Document)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +131,8 @@ func (o *commit) replace(tx *transaction, w *port.Write) (refusal, err error) {
 }
 
 func conflict(w *port.Write, stored int64) error {
-	return fmt.Errorf("task %q has version %d, expected was %d: %w", w.Record.ID, stored, w.Expected, port.ErrConflict)
+	return fmt.Errorf("task %q has version %d, expected was %d: %w", w.Record.ID, stored, w.Expected,
+		port.ErrConflict)
 }
 
 func headOf(row int64, r *port.Record) *head {

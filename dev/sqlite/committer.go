@@ -21,9 +21,9 @@ type operation interface {
 // transaction is what operations of one group see.
 type transaction struct {
 	*writer
-	cache  cache            // heads of what is stored
-	heads  map[string]*head // tasks written in this transaction; nil: removed in it
-	stored []func()         // what to do once it is on the disk, before anyone is answered
+	cache  cache            // heads of stored tasks
+	heads  map[string]*head // heads of tasks written in this transaction; nil if the task was removed in it
+	stored []func()         // functions called after the commit is on the disk and before the callers return
 }
 
 // maxGroup bounds a transaction, and with it the time that one operation can wait for others.
@@ -32,7 +32,7 @@ const maxGroup = 1024
 // committer carries out operations in groups.
 type committer struct {
 	store    *Store
-	reported func(writes int, took time.Duration) // of commits; nil: nothing is
+	reported func(writes int, took time.Duration) // function called after each commit; nil means no reports
 	writer   *writer
 	sequence sequence
 	cache    cache
@@ -71,9 +71,10 @@ func (c *committer) stop() {
 	<-c.done
 }
 
-// do hands the operation over and waits for its answer. nil: it was applied, its own answers
-// stand in it, and they are on the disk. ErrUnavailable: nothing of it is stored. The context's
-// error: it may be stored or not.
+// do hands the operation over and waits for its result:
+//   - nil: the operation was applied and is on the disk. It holds its own results.
+//   - ErrUnavailable: nothing of it is stored.
+//   - the context's error: it may be stored or not.
 func (c *committer) do(ctx context.Context, o operation) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -120,8 +121,8 @@ func (c *committer) loop() {
 	}
 }
 
-// gather lets the goroutines that are ready to run go first as long as that makes the group larger: a larger group
-// costs less for each write. A writer that is alone does not wait. The lock is held, except meanwhile.
+// gather lets the goroutines that are ready to run go first as long as that makes the group larger: a larger
+// group costs less for each write. A writer that is alone does not wait. The lock is held, except meanwhile.
 func (c *committer) gather() {
 	for waiting := 0; waiting < len(c.pending); {
 		waiting = len(c.pending)
@@ -135,7 +136,8 @@ func (c *committer) gather() {
 // tried alone, so that one that SQLite does not take, or that panics, harms no other.
 func (c *committer) carryOut(group []*job) {
 	var err error
-	if panicked := port.Guard(nil, "a commit", func() error { err = c.transact(group); return nil }); panicked != nil {
+	if panicked := port.Guard(nil, "a commit",
+		func() error { err = c.transact(group); return nil }); panicked != nil {
 		err = panicked // it may be stored or not
 		_ = port.Guard(nil, "a rollback", func() error { return c.abort(panicked) })
 	}
@@ -152,7 +154,8 @@ func (c *committer) carryOut(group []*job) {
 }
 
 func (c *committer) transact(group []*job) error {
-	tx, began := &transaction{writer: c.writer, cache: c.cache, heads: make(map[string]*head, len(group))}, time.Now()
+	tx, began := &transaction{writer: c.writer, cache: c.cache, heads: make(map[string]*head, len(group))},
+		time.Now()
 	if _, err := c.writer.begin.exec(); err != nil {
 		return c.store.unavailable(err)
 	}
@@ -168,7 +171,8 @@ func (c *committer) transact(group []*job) error {
 		c.sequence.last++
 		c.sequence.answered()
 	}
-	if port.Guard(nil, "a commit's report", func() error { c.report(tx, len(group), time.Since(began)); return nil }) != nil {
+	if port.Guard(nil, "a commit's report",
+		func() error { c.report(tx, len(group), time.Since(began)); return nil }) != nil {
 		c.cache.clear() // it may lack what is on the disk
 	}
 	return nil

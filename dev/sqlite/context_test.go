@@ -24,14 +24,21 @@ func TestEndedContextEndsEveryCall(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, call := range map[string]func() error{
-		"Commit":        func() error { return s.Commit(ctx, []port.Write{creation("b")})[0] },
-		"Forget":        func() error { return s.Forget(ctx, []string{"a"}) },
-		"Load":          func() error { _, errs := s.Load(ctx, []string{"a"}); return errs[0] },
-		"Content":       func() error { _, err := s.Content(ctx, "a", "hash"); return err },
-		"Ended":         func() error { _, err := s.Ended(ctx, "a"); return err },
-		"Due":           func() error { _, err := s.Due(ctx, port.DueBucket, 0, created, nil, 1); return err },
-		"List":          func() error { _, err := s.List(ctx, port.Query{Limit: 1}); return err },
-		"List by both":  func() error { _, err := s.List(ctx, port.Query{Limit: 1, State: "a", Workflow: "b"}); return err },
+		"Commit":  func() error { return s.Commit(ctx, []port.Write{creation("b")})[0] },
+		"Forget":  func() error { return s.Forget(ctx, []string{"a"}) },
+		"Load":    func() error { _, errs := s.Load(ctx, []string{"a"}); return errs[0] },
+		"Content": func() error { _, err := s.Content(ctx, "a", "hash"); return err },
+		"Ended":   func() error { _, err := s.Ended(ctx, "a"); return err },
+		"Due": func() error {
+			_,
+				err := s.Due(ctx, port.DueBucket, 0, created, nil, 1)
+			return err
+		},
+		"List": func() error { _, err := s.List(ctx, port.Query{Limit: 1}); return err },
+		"List by both": func() error {
+			_, err := s.List(ctx, port.Query{Limit: 1, State: "a", Workflow: "b"})
+			return err
+		},
 		"Definition":    func() error { _, err := s.Definition(ctx, hash); return err },
 		"PutDefinition": func() error { return s.PutDefinition(ctx, hash, []byte("{}")) },
 		"Entry":         func() error { _, err := s.Entry(ctx, "k"); return err },
@@ -50,7 +57,10 @@ func TestEndedContextEndsEveryCall(t *testing.T) {
 	closed(t, s) // which first does all that was begun
 	s = open(t, folder, options)
 	defer closed(t, s)
-	if n, err := s.Number("SELECT (SELECT count(*) FROM orders) + (SELECT count(*) FROM definitions) + (SELECT count(*) FROM ledger) + (SELECT count(*) FROM messages)"); err != nil || n != 1 {
+	if n,
+		err := s.Number(
+		"SELECT (SELECT count(*) FROM orders) + (SELECT count(*) FROM definitions) + (SELECT count(*) " +
+			"FROM ledger) + (SELECT count(*) FROM messages)"); err != nil || n != 1 {
 		t.Errorf("%d rows (%v), want the one task", n, err)
 	}
 }

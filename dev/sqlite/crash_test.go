@@ -32,7 +32,8 @@ func TestMain(m *testing.M) {
 
 // writeUntilKilled prints a line for each write once it was acknowledged. A SIGTERM closes the store.
 func writeUntilKilled(folder string) {
-	s, err := sqlite.Open(context.Background(), folder, sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "status"}}})
+	s, err := sqlite.Open(context.Background(), folder,
+		sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "status"}}})
 	if err != nil {
 		fmt.Println("error", err)
 		os.Exit(1)

@@ -23,7 +23,7 @@ const (
 	commitNumber = "stepkeeper.commits"
 )
 
-// killed answers a folder as a process that ended without closing it leaves it, with n tasks.
+// killed returns a folder as a process that ended without closing it leaves it, with n tasks.
 func killed(t *testing.T, n int) (folder string) {
 	t.Helper()
 	running := t.TempDir()
@@ -136,7 +136,8 @@ func TestDamageFoundLaterEndsReadiness(t *testing.T) {
 		t.Errorf("a listing has %d orders and says %v, want %v", len(page.Records), err, sqlite.ErrDamaged)
 	}
 	var verdict error
-	for end := time.Now().Add(10 * time.Second); verdict == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); verdict == nil &&
+		time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		verdict = s.Probe()
 	}
 	if !errors.Is(verdict, sqlite.ErrDamaged) {
@@ -154,8 +155,8 @@ func withoutNumber(t *testing.T, n int) (folder string) {
 	return folder
 }
 
-// TestLostCommitsAreNoticed cuts and damages a log at each of its frames after a kill. SQLite drops the rest of the
-// log without an error.
+// TestLostCommitsAreNoticed cuts and damages a log at each of its frames after a kill. SQLite drops the rest
+// of the log without an error.
 func TestLostCommitsAreNoticed(t *testing.T) {
 	running := t.TempDir()
 	closed(t, filled(t, running, 1))
@@ -183,7 +184,8 @@ func TestLostCommitsAreNoticed(t *testing.T) {
 				write(t, filepath.Join(folder, name), data)
 			}
 			write(t, filepath.Join(folder, writeLog), damaged)
-			refused(t, folder, "lacks the newest", "orders that were acknowledged", "restore a backup", "remove stepkeeper.commits")
+			refused(t, folder, "lacks the newest", "orders that were acknowledged", "restore a backup",
+				"remove stepkeeper.commits")
 			write(t, filepath.Join(folder, writeLog), log) // nothing was changed
 			s := open(t, folder, sqlite.Options{})
 			stored(t, s, map[string]bool{"task-0": true, "newest-4": true})
@@ -211,7 +213,8 @@ func TestAnOlderCopyIsNoticed(t *testing.T) {
 	closed(t, open(t, folder, sqlite.Options{}))
 }
 
-// TestAWholeFileIsNotRefusedForItsMark: without the log, the number of the last commit shows that nothing is missing.
+// TestAWholeFileIsNotRefusedForItsMark: without the log, the number of the last commit shows that nothing is
+// missing.
 func TestAWholeFileIsNotRefusedForItsMark(t *testing.T) {
 	folder := t.TempDir()
 	closed(t, filled(t, folder, 1))
@@ -221,8 +224,8 @@ func TestAWholeFileIsNotRefusedForItsMark(t *testing.T) {
 	stored(t, s, map[string]bool{"task-0": true})
 }
 
-// misplaced makes a folder whose index of orders has a page twice, in the place of another. SQLite reads it without an
-// error and does not find the orders of the other page.
+// misplaced makes a folder whose index of orders has a page twice, in the place of another. SQLite reads it
+// without an error and does not find the orders of the other page.
 func misplaced(t *testing.T, n int) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
@@ -244,13 +247,14 @@ func misplaced(t *testing.T, n int) (folder string) {
 
 // TestMisplacedPageIsNoticed after a clean end, too.
 func TestMisplacedPageIsNoticed(t *testing.T) {
-	if err := refused(t, misplaced(t, 400), "damaged", "restore a backup"); !errors.Is(err, sqlite.ErrDamaged) {
+	if err := refused(t, misplaced(t, 400), "damaged", "restore a backup"); !errors.Is(err,
+		sqlite.ErrDamaged) {
 		t.Errorf("error is %v, want %v", err, sqlite.ErrDamaged)
 	}
 }
 
-// TestACheckThatTakesTooLongGoesOn behind the start. What it finds ends readiness, and an order that is not found
-// does not count as unknown any more.
+// TestACheckThatTakesTooLongGoesOn behind the start. What it finds ends readiness, and an order that is not
+// found does not count as unknown any more.
 func TestACheckThatTakesTooLongGoesOn(t *testing.T) {
 	folder := misplaced(t, 400)
 	s := open(t, folder, sqlite.ShortCheck(sqlite.Options{Heads: -1}))
@@ -263,7 +267,8 @@ func TestACheckThatTakesTooLongGoesOn(t *testing.T) {
 		id := fmt.Sprint("task-", i)
 		r, errs := s.Load(t.Context(), []string{id})
 		_, err := s.Content(t.Context(), id, "hash")
-		if r[0] == nil && !errors.Is(errs[0], sqlite.ErrDamaged) || err != nil && !errors.Is(err, sqlite.ErrDamaged) {
+		if r[0] == nil && !errors.Is(errs[0], sqlite.ErrDamaged) || err != nil &&
+			!errors.Is(err, sqlite.ErrDamaged) {
 			t.Fatalf("%s: %+v, %v; its order: %v", id, r, errs, err)
 		}
 		if err != nil {
@@ -328,14 +333,24 @@ func TestFileThatIsNotOursIsRefused(t *testing.T) {
 		make func(*testing.T, string)
 		want string
 	}{
-		"empty":                        {file(""), "is empty"},
-		"a text":                       {file("hello"), "not a database"},
-		"a folder":                     {func(t *testing.T, folder string) { mkdir(t, filepath.Join(folder, database)) }, "a directory"},
-		"the log alone":                {func(t *testing.T, folder string) { write(t, filepath.Join(folder, writeLog), []byte("log")) }, "stepkeeper.db is missing"},
-		"tables of another program":    {script("CREATE TABLE settings(a)"), "another program"},
-		"no tables":                    {script("PRAGMA user_version=1"), "another program"},
-		"the number of another":        {script("PRAGMA application_id=7; CREATE TABLE settings(name, value); CREATE TABLE orders(a)"), "another program"},
-		"cut off after the first page": {func(t *testing.T, folder string) { closed(t, filled(t, folder, 50)); cut(t, folder) }, "damaged"},
+		"empty":  {file(""), "is empty"},
+		"a text": {file("hello"), "not a database"},
+		"a folder": {func(t *testing.T, folder string) {
+			mkdir(t,
+				filepath.Join(folder, database))
+		}, "a directory"},
+		"the log alone": {func(t *testing.T, folder string) {
+			write(t, filepath.Join(folder, writeLog), []byte("log"))
+		}, "stepkeeper.db is missing"},
+		"tables of another program": {script("CREATE TABLE settings(a)"), "another program"},
+		"no tables":                 {script("PRAGMA user_version=1"), "another program"},
+		"the number of another": {
+			script("PRAGMA application_id=7; CREATE TABLE settings(name, value); CREATE TABLE orders(a)"),
+			"another program"},
+		"cut off after the first page": {func(t *testing.T, folder string) {
+			closed(t, filled(t, folder, 50))
+			cut(t, folder)
+		}, "damaged"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
@@ -406,7 +421,8 @@ func TestProbeReportsWhetherWritesFindRoom(t *testing.T) {
 func becomes(t *testing.T, s *sqlite.Store, what string, ok func(error) bool) {
 	t.Helper()
 	verdict := s.Probe()
-	for end := time.Now().Add(10 * time.Second); !ok(verdict) && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); !ok(verdict) &&
+		time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		verdict = s.Probe()
 	}
 	if !ok(verdict) {

@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Definition answers the definition with that hash.
+// Definition returns the definition with that hash.
 func (s *Store) Definition(ctx context.Context, hash string) ([]byte, error) {
 	var data []byte
 	err := s.reads.definition.QueryRowContext(ctx, hash).Scan(&data)

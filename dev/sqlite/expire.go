@@ -21,7 +21,8 @@ const strayRetention = 14 * 24 * time.Hour
 
 // restedTasks finds tasks at rest in the order of their creation: what has not come to rest by then is
 // passed over, and is little.
-const restedTasks = "SELECT row, id FROM orders WHERE created<=?1 AND bucket IS NULL AND index_at<=?1 ORDER BY created LIMIT ?2"
+const restedTasks = "SELECT row, id FROM orders WHERE created<=?1 AND bucket IS NULL AND index_at<=?1 " +
+	"ORDER BY created LIMIT ?2"
 
 // Expired is what one call of Expire removed.
 type Expired struct {
@@ -36,7 +37,8 @@ type Expired struct {
 // Call it again, after a pause for other writers, while there is more.
 func (s *Store) Expire(ctx context.Context) (Expired, error) {
 	o := &expire{store: s, now: s.clock.Now()}
-	if err := s.committer.do(ctx, o); err != nil { // where the context ended, it may still be under way
+	// If the context ended, the operation may still be running.
+	if err := s.committer.do(ctx, o); err != nil {
 		return Expired{}, err
 	}
 	return o.Expired, nil
@@ -82,7 +84,8 @@ func (o *expire) messages(tx *transaction) error {
 }
 
 // expireOld removes at most limit messages of a queue that are past its retention.
-func (tx *transaction) expireOld(queue string, retention time.Duration, now time.Time, limit int) (int, error) {
+func (tx *transaction) expireOld(queue string, retention time.Duration, now time.Time,
+	limit int) (int, error) {
 	if retention == 0 {
 		return 0, nil
 	}
@@ -111,10 +114,12 @@ func (o *expire) tasks(tx *transaction) error {
 	return nil
 }
 
-// ledgerKeys are the bounds of an order's entries in the ledger: the keys of its requests are ID/run/step (P2), and "0" follows "/".
+// ledgerKeys are the bounds of an order's entries in the ledger: the keys of its requests are ID/run/step
+// (P2), and "0" follows "/".
 func ledgerKeys(id string) (first, last string) { return id + "/", id + "0" }
 
-// Erase removes the content that an order keeps apart, and what its entries in the ledger hold of outputs and messages.
+// Erase removes the content that an order keeps apart, and what its entries in the ledger hold of outputs and
+// messages.
 func (s *Store) Erase(ctx context.Context, id, hash string) error {
 	return s.committer.do(ctx, &erase{id, hash})
 }

@@ -52,7 +52,9 @@ func newClock() *memory.Clock { return memory.NewClock(created) }
 // TestMessagesExpireThoughNothingReadsThem, those of queues that are gone too.
 func TestMessagesExpireThoughNothingReadsThem(t *testing.T) {
 	folder, c := t.TempDir(), newClock()
-	s := open(t, folder, sqlite.Options{Clock: c, Queues: []sqlite.QueueConfig{{Name: "a", Retention: time.Hour}, {Name: "b", Retention: 3 * time.Hour}, {Name: "c"}, {Name: "gone", Retention: time.Minute}}})
+	s := open(t, folder, sqlite.Options{Clock: c,
+		Queues: []sqlite.QueueConfig{{Name: "a", Retention: time.Hour}, {Name: "b", Retention: 3 * time.Hour},
+			{Name: "c"}, {Name: "gone", Retention: time.Minute}}})
 	const many = 2*sqlite.ExpiresAtOnce + 7
 	send(t, s, "a", many)
 	send(t, s, "b", 3)
@@ -86,7 +88,8 @@ func TestMessagesExpireThoughNothingReadsThem(t *testing.T) {
 // TestManyExpiredMessagesAreReadPast: by receives that wait, and by those that do not.
 func TestManyExpiredMessagesAreReadPast(t *testing.T) {
 	c := newClock()
-	s := open(t, t.TempDir(), sqlite.Options{Clock: c, Queues: []sqlite.QueueConfig{{Name: "a", Retention: time.Hour}}})
+	s := open(t, t.TempDir(),
+		sqlite.Options{Clock: c, Queues: []sqlite.QueueConfig{{Name: "a", Retention: time.Hour}}})
 	defer closed(t, s)
 	q, err := s.Queues().Queue("a")
 	if err != nil {
@@ -140,7 +143,8 @@ func TestKeptTasksExpire(t *testing.T) {
 		t.Fatalf("expired %v, want the one at rest for so long", tasks)
 	}
 	records, errs := s.Load(t.Context(), []string{"done", "don", "later", "running", "stopped"})
-	if err := errors.Join(errs...); err != nil || records[0] != nil || records[1] == nil || records[2] == nil || records[3] == nil || records[4] == nil {
+	if err := errors.Join(errs...); err != nil || records[0] != nil || records[1] == nil ||
+		records[2] == nil || records[3] == nil || records[4] == nil {
 		t.Errorf("tasks are %v, %v", records, err)
 	}
 	if content, err := s.Content(t.Context(), "done", "hash"); !errors.Is(err, port.ErrNotFound) {
@@ -151,13 +155,17 @@ func TestKeptTasksExpire(t *testing.T) {
 			t.Errorf("%s has expired: %t, %v", id, ended, err)
 		}
 	}
-	if n, err := s.Number("SELECT count(*) FROM orders WHERE id='done' AND state='Processed' AND workflow='order' AND hash='hash' AND index_at>0"); n != 1 || err != nil {
+	if n,
+		err := s.Number(
+		"SELECT count(*) FROM orders WHERE id='done' AND state='Processed' AND workflow='order' AND " +
+			"hash='hash' AND index_at>0"); n != 1 || err != nil {
 		t.Errorf("%d rows say how it ended (%v)", n, err)
 	}
 	if err := s.Commit(t.Context(), []port.Write{creation("done")})[0]; !errors.Is(err, port.ErrExists) {
 		t.Errorf("it is created again: %v, want %v", err, port.ErrExists)
 	}
-	for key, want := range map[string]int64{"done/0/pay": 0, "don/0/pay": 1, "done-2/0/pay": 1, "later/0/pay": 1} {
+	for key, want := range map[string]int64{"done/0/pay": 0, "don/0/pay": 1, "done-2/0/pay": 1,
+		"later/0/pay": 1} {
 		if e, err := s.Entry(t.Context(), key); err != nil || e.Version != want {
 			t.Errorf("ledger entry %s has version %d (%v), want %d", key, e.Version, err, want)
 		}
@@ -175,7 +183,8 @@ func TestManyTasksExpireInSteps(t *testing.T) {
 	var writes []port.Write
 	for i := range 500 {
 		id, created := fmt.Sprintf("o-%d", i), c.Now()
-		writes = append(writes, port.Write{Record: port.Record{ID: id, Version: 1, State: "Processed", Workflow: "order", Created: created, Document: []byte("{}")}})
+		writes = append(writes, port.Write{Record: port.Record{ID: id, Version: 1, State: "Processed",
+			Workflow: "order", Created: created, Document: []byte("{}")}})
 	}
 	if err := errors.Join(s.Commit(t.Context(), writes)...); err != nil {
 		t.Fatal(err)
@@ -200,13 +209,15 @@ func TestTasksAreKeptForAWhile(t *testing.T) {
 	}
 }
 
-// P52: of an erased order the ledger keeps how its calls ended, and neither what they returned nor why they failed; no other order is affected.
+// P52: of an erased order the ledger keeps how its calls ended, and neither what they returned nor why they
+// failed; no other order is affected.
 func TestEraseReachesTheLedger(t *testing.T) {
 	s := open(t, t.TempDir(), sqlite.Options{Clock: newClock()})
 	defer closed(t, s)
 	must(t, s.Commit(t.Context(), []port.Write{creation("a"), creation("a-2")}))
 	for _, key := range []string{"a/0/pay", "a-2/0/pay"} {
-		if err := s.Move(t.Context(), port.LedgerEntry{Key: key, State: "done", Code: "paid", Message: "anna", Output: []byte(`"anna"`)}); err != nil {
+		if err := s.Move(t.Context(), port.LedgerEntry{Key: key, State: "done", Code: "paid", Message: "anna",
+			Output: []byte(`"anna"`)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -215,7 +226,8 @@ func TestEraseReachesTheLedger(t *testing.T) {
 	}
 	for key, kept := range map[string]bool{"a/0/pay": false, "a-2/0/pay": true} {
 		e, err := s.Entry(t.Context(), key)
-		if err != nil || e.State != "done" || e.Code != "paid" || e.Version != 1 || (e.Message != "") != kept || (len(e.Output) > 0) != kept {
+		if err != nil || e.State != "done" || e.Code != "paid" || e.Version != 1 ||
+			(e.Message != "") != kept || (len(e.Output) > 0) != kept {
 			t.Errorf("%s: %+v, %v", key, e, err)
 		}
 	}

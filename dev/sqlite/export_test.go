@@ -112,7 +112,8 @@ func (s *Store) Number(query string) (n int64, err error) {
 
 // Schema is all that the file declares.
 func (s *Store) Schema() (all string, err error) {
-	err = s.readers.QueryRow("SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_schema ORDER BY name)").Scan(&all)
+	err = s.readers.QueryRow(
+		"SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_schema ORDER BY name)").Scan(&all)
 	return all, err
 }
 

@@ -25,8 +25,13 @@ func run(t *testing.T, folder, script string) {
 func TestFileOfAPreviewIsRefused(t *testing.T) {
 	for version := 1; version <= 3; version++ {
 		folder := t.TempDir()
-		run(t, folder, fmt.Sprintf("PRAGMA application_id=0x5374706b; PRAGMA user_version=%d; CREATE TABLE settings(name TEXT, value INTEGER); "+
-			"CREATE TABLE orders(row INTEGER PRIMARY KEY, id TEXT, body BLOB); CREATE TABLE tasks(row INTEGER PRIMARY KEY, id TEXT)", version))
+		run(t, folder,
+			fmt.Sprintf(
+				"PRAGMA application_id=0x5374706b; PRAGMA user_version=%d; CREATE TABLE settings(name "+
+					"TEXT, value INTEGER); "+
+					"CREATE TABLE orders(row INTEGER PRIMARY KEY, id TEXT, body BLOB); CREATE TABLE "+
+					"tasks(row "+
+					"INTEGER PRIMARY KEY, id TEXT)", version))
 		refused(t, folder, "written by a preview of Stepkeeper", "choose another folder")
 	}
 }

@@ -36,7 +36,8 @@ func TestFullDisk(t *testing.T) {
 			t.Fatalf("on a full disk: %v, want %v", err, port.ErrUnavailable)
 		}
 	}
-	if err := s.PutDefinition(t.Context(), core.DefinitionHash(make([]byte, 100_000)), make([]byte, 100_000)); !errors.Is(err, port.ErrUnavailable) {
+	if err := s.PutDefinition(t.Context(), core.DefinitionHash(make([]byte, 100_000)),
+		make([]byte, 100_000)); !errors.Is(err, port.ErrUnavailable) {
 		t.Errorf("a definition on a full disk: %v, want %v", err, port.ErrUnavailable)
 	}
 	small := replacement("task-0", 1) // this one needs no room, and finds its place

@@ -44,8 +44,9 @@ func fill(t *testing.T, disk string, pages int) (ballast string) {
 	return ballast
 }
 
-// TestStopOnAFullDisk fills a disk at each page that the next commits need, ends the process that writes there
-// by a signal, and frees space. The next process starts on what is left, and nothing acknowledged is lost.
+// TestStopOnAFullDisk fills a disk at each page that the next commits need, ends the process that writes
+// there by a signal, and frees space. The next process starts on what is left, and nothing acknowledged is
+// lost.
 func TestStopOnAFullDisk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
@@ -74,7 +75,9 @@ func TestStopOnAFullDisk(t *testing.T) {
 			for id, version := range acknowledged {
 				r, errs := s.Load(t.Context(), []string{id})
 				if errs[0] != nil || r[0] == nil || r[0].Version < min(version, 3) {
-					t.Fatalf("with room for %d pages, stopped by %v: version %d of %q was acknowledged, stored is %+v (%v)",
+					t.Fatalf(
+						"with room for %d pages, stopped by %v: version %d of %q was acknowledged, stored "+
+							"is %+v (%v)",
 						pages, stop, version, id, r, errs)
 				}
 			}
@@ -89,7 +92,8 @@ func TestStopOnAFullDisk(t *testing.T) {
 
 // writeUntilFull runs a process that writes, and ends it by the signal once the disk is full. The result says
 // whether the process met the full disk while it was starting or while it was writing.
-func writeUntilFull(t *testing.T, folder string, stop syscall.Signal, acknowledged map[string]int64) (outcome string) {
+func writeUntilFull(t *testing.T, folder string, stop syscall.Signal,
+	acknowledged map[string]int64) (outcome string) {
 	t.Helper()
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), crashFolder+"="+folder)

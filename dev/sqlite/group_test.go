@@ -35,7 +35,8 @@ func inOneGroup(t *testing.T, s *sqlite.Store, writes ...port.Write) []error {
 func TestGroupAnswersEachItsOwn(t *testing.T) {
 	s := open(t, t.TempDir(), sqlite.Options{})
 	defer closed(t, s)
-	errs := inOneGroup(t, s, creation("a"), replacement("a", 1), replacement("a", 1), creation("a"), replacement("b", 1), replacement("a", 2))
+	errs := inOneGroup(t, s, creation("a"), replacement("a", 1), replacement("a", 1), creation("a"),
+		replacement("b", 1), replacement("a", 2))
 	for i, want := range []error{nil, nil, port.ErrConflict, port.ErrExists, port.ErrNotFound, nil} {
 		if !errors.Is(errs[i], want) {
 			t.Errorf("commit %d: %v, want %v", i, errs[i], want)
@@ -66,7 +67,8 @@ func TestGroupThatFailsAffectsNoOther(t *testing.T) {
 			t.Errorf("commit %d: %v, want %v", i, errs[i], want)
 		}
 	}
-	if r, errs := s.Load(t.Context(), []string{"a", "b"}); errors.Join(errs...) != nil || r[0] == nil || r[0].Version != 3 || r[1] == nil {
+	if r, errs := s.Load(t.Context(), []string{"a", "b"}); errors.Join(errs...) != nil || r[0] == nil ||
+		r[0].Version != 3 || r[1] == nil {
 		t.Errorf("the tasks are %+v, %v", r, errs)
 	}
 }
@@ -111,9 +113,12 @@ func TestNoQueryReadsFinishedTasks(t *testing.T) {
 		queries[name] = query{q.Text, make([]any, q.Args)}
 	}
 	for name, q := range map[string]port.Query{
-		"all": {}, "state": {State: "Error"}, "workflow": {Workflow: "order"}, "time": {Before: created, After: created},
-		"state and time": {State: "Error", Before: created}, "next page": {Cursor: "1.1"}, "next page of a state": {State: "Error", Cursor: "1.1"},
-		"workflow and time": {Workflow: "order", After: created}, "next page of a workflow": {Workflow: "order", Cursor: "1.1"},
+		"all": {}, "state": {State: "Error"}, "workflow": {Workflow: "order"},
+		"time":           {Before: created, After: created},
+		"state and time": {State: "Error", Before: created}, "next page": {Cursor: "1.1"},
+		"next page of a state":    {State: "Error", Cursor: "1.1"},
+		"workflow and time":       {Workflow: "order", After: created},
+		"next page of a workflow": {Workflow: "order", Cursor: "1.1"},
 	} {
 		q.Limit = 10
 		text, args, err := s.Listing(q)
@@ -147,7 +152,9 @@ func TestNoQueryReadsFinishedTasks(t *testing.T) {
 func TestAnOperationThatFailsLeavesNothing(t *testing.T) {
 	s := open(t, t.TempDir(), sqlite.Options{})
 	defer closed(t, s)
-	if err := s.Script("INSERT INTO definitions VALUES('half', x''); INSERT INTO nowhere VALUES(1)"); !errors.Is(err, port.ErrUnavailable) {
+	if err := s.Script(
+		"INSERT INTO definitions VALUES('half', x''); INSERT INTO nowhere VALUES(1)"); !errors.Is(err,
+		port.ErrUnavailable) {
 		t.Fatalf("error is %v, want %v", err, port.ErrUnavailable)
 	}
 	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
@@ -173,7 +180,8 @@ func TestListByStateAndWorkflowGoesByTheRarer(t *testing.T) {
 	for _, c := range []struct {
 		state, workflow, index string
 		found                  int
-	}{{"Error", "order", "orders_state", 1}, {"Processing", "rare", "orders_workflow", 2}, {"Error", "rare", "orders_state", 1}, {"Processing", "order", "orders_workflow", 16}} {
+	}{{"Error", "order", "orders_state", 1}, {"Processing", "rare", "orders_workflow", 2},
+		{"Error", "rare", "orders_state", 1}, {"Processing", "order", "orders_workflow", 16}} {
 		q := port.Query{State: c.state, Workflow: c.workflow, Limit: 100}
 		if page, err := s.List(t.Context(), q); err != nil || len(page.Records) != c.found {
 			t.Errorf("%s of %s: %d tasks (%v), want %d", c.state, c.workflow, len(page.Records), err, c.found)
@@ -188,7 +196,8 @@ func TestListByStateAndWorkflowGoesByTheRarer(t *testing.T) {
 	}
 }
 
-// An operation that panics is answered, harms no other of its group, and ends neither the store nor the process.
+// An operation that panics is answered, harms no other of its group, and ends neither the store nor the
+// process.
 func TestOperationsThatPanic(t *testing.T) {
 	s := open(t, t.TempDir(), sqlite.Options{})
 	defer closed(t, s)
@@ -214,15 +223,18 @@ func TestOperationsThatPanic(t *testing.T) {
 		for range 2 {
 			if err := <-answered; err != nil {
 				failed++
-				if later || !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), "panicked") {
+				if later || !errors.Is(err, port.ErrUnavailable) ||
+					!strings.Contains(err.Error(), "panicked") {
 					t.Errorf("later %v: %v", later, err)
 				}
 			}
 		}
 		if wanted := map[bool]int{false: 1, true: 0}[later]; failed != wanted || port.Panics() == before {
-			t.Errorf("later %v: %d failed, want %d; %d panics were counted", later, failed, wanted, port.Panics()-before)
+			t.Errorf("later %v: %d failed, want %d; %d panics were counted", later, failed, wanted,
+				port.Panics()-before)
 		}
-		if r, errs := s.Load(t.Context(), []string{"a"}); errs[0] != nil || r[0] == nil || r[0].Version != version+1 {
+		if r, errs := s.Load(t.Context(), []string{"a"}); errs[0] != nil || r[0] == nil ||
+			r[0].Version != version+1 {
 			t.Errorf("later %v: the task is %+v, %v", later, r, errs)
 		}
 	}

@@ -10,10 +10,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Entry answers the entry; Version 0 where there is none.
+// Entry returns the entry; Version 0 if there is none.
 func (s *Store) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
 	e := port.LedgerEntry{Key: key}
-	err := s.reads.entry.QueryRowContext(ctx, key).Scan(&e.Version, &e.State, &e.Attempt, &e.Command, &e.Code, &e.Message, &e.Output)
+	err := s.reads.entry.QueryRowContext(ctx, key).Scan(&e.Version, &e.State, &e.Attempt, &e.Command, &e.Code,
+		&e.Message, &e.Output)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 		if hidden := s.missing(); !errors.Is(hidden, port.ErrNotFound) {

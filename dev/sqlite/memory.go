@@ -7,12 +7,13 @@ import (
 	"modernc.org/libc"
 )
 
-// largestPiece is the size of the largest piece of memory that shares a mapping with others of its size class.
+// largestPiece is the size of the largest piece of memory that shares a mapping with others of its size
+// class.
 const largestPiece = 16 << 10
 
-// keepMappings holds one piece of memory of each size class until the process ends. The driver's allocator returns a
-// mapping to the system with the last piece in it, so that most statements would map and unmap memory for their
-// arguments. Pieces that cannot be had only cost that time.
+// keepMappings holds one piece of memory of each size class until the process ends. The driver's allocator
+// returns a mapping to the system with the last piece in it, so that most statements would map and unmap
+// memory for their arguments. Pieces that cannot be had only cost that time.
 var keepMappings = sync.OnceFunc(func() {
 	for size := 16; size <= largestPiece; size *= 2 {
 		_, _ = libc.CString(strings.Repeat("-", size-1)) // it gets a zero byte at its end

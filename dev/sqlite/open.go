@@ -20,7 +20,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// FileName is the database in the data folder. The lock is on the folder, so that it holds whatever files are removed there.
+// FileName is the database in the data folder. The lock is on the folder, so that it holds whatever files are
+// removed there.
 const FileName = "stepkeeper.db"
 
 // walPages is after how many pages (4 KiB each) the committer moves them from the WAL into the
@@ -29,25 +30,27 @@ const FileName = "stepkeeper.db"
 const walPages = "wal_autocheckpoint(2000)"
 
 const (
-	shards     = 16       // of the due index; the rows of a file are sorted into so many
-	maxReaders = 4        // connections that read
+	shards     = 16       // number of shards of the due index; the rows of a file are sorted into them
+	maxReaders = 4        // limit of connections that read
 	pageBytes  = 16 << 20 // memory for SQLite's pages
 )
 
-// ErrLocked: another process uses the data folder.
+// ErrLocked means that another process uses the data folder.
 var ErrLocked = errors.New("data folder in use")
 
-// ErrDamaged: the file is not what SQLite wrote.
+// ErrDamaged means that the database file does not contain what SQLite wrote.
 var ErrDamaged = port.ErrStoreDamaged
 
 // Options of a store. Zero fields take the defaults.
 type Options struct {
-	Heads   int           // running tasks of which a commit need not read what it replaces; default 10,000; below 0 none
-	Keep    time.Duration // how long a task is kept once it is at rest, see Expire; 0: for ever
-	Clock   port.Clock    // for the queues, and for Keep; default the machine's
+	// running tasks of which a commit need not read what it replaces; default 10,000; below 0 none
+	Heads   int
+	Keep    time.Duration // time that a task is kept once it is at rest, see Expire; 0 keeps it for ever
+	Clock   port.Clock    // clock of the queues and of Keep; default the machine's
 	Queues  []QueueConfig
 	ReplyTo []string // queues that an order may name as its reply-to
-	// Committed is called with each commit: how many writes it carried, and how long it took; nil: nothing is.
+	// Committed is called with each commit: how many writes it carried, and how long it took. It may be
+	// nil.
 	Committed func(writes int, took time.Duration)
 
 	checkTime time.Duration // bound of the check at the start, for tests
@@ -76,12 +79,15 @@ type Store struct {
 	checking  checking
 }
 
-// Open opens the store in a data folder, which it creates where there is none. ErrLocked where
+// Open opens the store in a data folder, which it creates if there is none. ErrLocked where
 // another process has it open. Close it in the end.
 func Open(ctx context.Context, folder string, options Options) (*Store, error) {
 	o := options.withDefaults()
 	if o.Keep != 0 && o.Keep < MinKeep {
-		return nil, fmt.Errorf("opening %s: tasks cannot be kept for %s only: requests and orders may be in queues for up to %s", folder, o.Keep, MinKeep)
+		return nil,
+			fmt.Errorf(
+				"opening %s: tasks cannot be kept for %s only: requests and orders may be in queues for "+
+					"up to %s", folder, o.Keep, MinKeep)
 	}
 	lock, err := lockFolder(folder)
 	if err != nil {
@@ -89,7 +95,8 @@ func Open(ctx context.Context, folder string, options Options) (*Store, error) {
 	}
 	s := &Store{keep: o.Keep, clock: o.Clock, lock: lock, checking: checking{limit: o.checkTime}}
 	if err := s.open(ctx, filepath.Join(folder, FileName), o); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the store in %s: %w", folder, s.explained(err)), s.Close())
+		return nil, errors.Join(fmt.Errorf("opening the store in %s: %w", folder, s.explained(err)),
+			s.Close())
 	}
 	return s, nil
 }
@@ -110,7 +117,8 @@ func lockFolder(folder string) (*flock.Flock, error) {
 	case err != nil:
 		return nil, fmt.Errorf("locking data folder %s: %w", folder, err)
 	case !got:
-		return nil, fmt.Errorf("%w: another process is running on %s; stop it, or choose another folder", ErrLocked, folder)
+		return nil, fmt.Errorf("%w: another process is running on %s; stop it, or choose another folder",
+			ErrLocked, folder)
 	}
 	return lock, nil
 }
@@ -129,7 +137,8 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 	if err != nil {
 		return err
 	}
-	w, err := openWriter(source(file, pageBytes, "synchronous(full)", walPages, "journal_size_limit(67108864)"))
+	w, err := openWriter(source(file, pageBytes, "synchronous(full)", walPages,
+		"journal_size_limit(67108864)"))
 	if err != nil {
 		return err
 	}
@@ -155,8 +164,10 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 
 // source names the file to the driver, with the settings of one connection.
 func source(file string, pageBytes int, pragmas ...string) string {
-	pragmas = append(pragmas, "busy_timeout(10000)", fmt.Sprintf("cache_size(-%d)", pageBytes>>10), "temp_store(memory)")
-	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath(), RawQuery: url.Values{"_pragma": pragmas}.Encode()}
+	pragmas = append(pragmas, "busy_timeout(10000)", fmt.Sprintf("cache_size(-%d)", pageBytes>>10),
+		"temp_store(memory)")
+	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath(),
+		RawQuery: url.Values{"_pragma": pragmas}.Encode()}
 	return u.String()
 }
 
@@ -171,7 +182,8 @@ func (s *Store) Close() error {
 		errs = append(errs, s.readers.Close())
 	}
 	if s.committer != nil {
-		errs = append(errs, s.unmark(s.committer.writer), s.committer.writer.close(), s.committer.sequence.close())
+		errs = append(errs, s.unmark(s.committer.writer), s.committer.writer.close(),
+			s.committer.sequence.close())
 	}
 	return errors.Join(append(errs, s.lock.Unlock())...)
 }

@@ -23,7 +23,8 @@ func creation(id string) port.Write {
 	return port.Write{
 		Record: port.Record{
 			ID: id, Version: 1, State: "Processing", Workflow: "order", Created: created,
-			Bucket: port.DueBucket, IndexAt: created.Add(time.Minute), Document: []byte(`{"id":"` + id + `"}`),
+			Bucket: port.DueBucket, IndexAt: created.Add(time.Minute),
+			Document: []byte(`{"id":"` + id + `"}`),
 		},
 		Hash: "hash", Apart: true, Content: []byte("{}"),
 	}
@@ -74,7 +75,8 @@ func TestReopenedStoreHoldsEverything(t *testing.T) {
 	s = open(t, folder, queues)
 	defer closed(t, s)
 	records, errs := s.Load(t.Context(), []string{"a", "b"})
-	if err := errors.Join(errs...); err != nil || records[0] == nil || records[0].Version != 2 || records[1] == nil || records[1].Version != 1 {
+	if err := errors.Join(errs...); err != nil || records[0] == nil || records[0].Version != 2 ||
+		records[1] == nil || records[1].Version != 1 {
 		t.Errorf("tasks are %+v, %v", records, errs)
 	}
 	if _, err := s.Content(t.Context(), "b", "hash"); err != nil {
@@ -89,7 +91,8 @@ func TestReopenedStoreHoldsEverything(t *testing.T) {
 	if q, err = s.Queues().Queue("status"); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := q.Receive(t.Context(), 10, 0, time.Minute); err != nil || len(got) != 1 || string(got[0].Body) != "reported" {
+	if got, err := q.Receive(t.Context(), 10, 0, time.Minute); err != nil || len(got) != 1 ||
+		string(got[0].Body) != "reported" {
 		t.Errorf("received %+v, %v", got, err)
 	}
 	must(t, s.Commit(t.Context(), []port.Write{replacement("a", 2)}))
@@ -113,7 +116,8 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := t.TempDir()
-	if err := os.WriteFile(filepath.Join(broken, "stepkeeper.db"), []byte(strings.Repeat("not a database ", 1000)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(broken, "stepkeeper.db"),
+		[]byte(strings.Repeat("not a database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -121,16 +125,20 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		options sqlite.Options
 		want    string
 	}{
-		"a file in place of the folder":   {file, sqlite.Options{}, "cannot be made"},
-		"another file in its place":       {broken, sqlite.Options{}, "not a database"},
-		"a queue twice":                   {t.TempDir(), sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "a"}, {Name: "a"}}}, "twice"},
-		"a queue without a name":          {t.TempDir(), sqlite.Options{Queues: []sqlite.QueueConfig{{}}}, "without a name"},
-		"a reply-to that is no queue":     {t.TempDir(), sqlite.Options{ReplyTo: []string{"a"}}, "reply-to"},
-		"a queue with a negative setting": {t.TempDir(), sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "a", Retention: -1}}}, "negative"},
+		"a file in place of the folder": {file, sqlite.Options{}, "cannot be made"},
+		"another file in its place":     {broken, sqlite.Options{}, "not a database"},
+		"a queue twice": {t.TempDir(),
+			sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "a"}, {Name: "a"}}}, "twice"},
+		"a queue without a name": {t.TempDir(), sqlite.Options{Queues: []sqlite.QueueConfig{{}}},
+			"without a name"},
+		"a reply-to that is no queue": {t.TempDir(), sqlite.Options{ReplyTo: []string{"a"}}, "reply-to"},
+		"a queue with a negative setting": {t.TempDir(),
+			sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "a", Retention: -1}}}, "negative"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := sqlite.Open(t.Context(), c.folder, c.options)
-			if err == nil || s != nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.folder) && name != "a file in place of the folder" {
+			if err == nil || s != nil || !strings.Contains(err.Error(), c.want) ||
+				!strings.Contains(err.Error(), c.folder) && name != "a file in place of the folder" {
 				t.Fatalf("error is %v, want one with %q and the folder", err, c.want)
 			}
 			if name == "a file in place of the folder" || name == "another file in its place" {
@@ -148,7 +156,8 @@ func TestNewerFileIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed(t, s)
-	if _, err := sqlite.Open(t.Context(), folder, sqlite.Options{}); err == nil || !strings.Contains(err.Error(), "newer program") {
+	if _, err := sqlite.Open(t.Context(), folder, sqlite.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "newer program") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -186,7 +195,8 @@ func TestNothingRunsOnAfterClose(t *testing.T) {
 func TestWriterWaitsForTheDisk(t *testing.T) {
 	s := open(t, t.TempDir(), sqlite.Options{})
 	defer closed(t, s)
-	for name, want := range map[string]int64{"synchronous": 2, "wal_autocheckpoint": 2000, "cache_size": -16384} {
+	for name, want := range map[string]int64{"synchronous": 2, "wal_autocheckpoint": 2000,
+		"cache_size": -16384} {
 		if got, err := s.Setting(name); err != nil || got != want {
 			t.Errorf("%s is %d (%v), want %d", name, got, err, want)
 		}

@@ -96,7 +96,8 @@ func (o *send) apply(tx *transaction) error {
 
 // Receive answers at most max messages, waiting up to wait for the first. When the context ends
 // meanwhile, it answers its error. An empty queue costs a read, no commit.
-func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]port.Delivery, error) {
+func (q *Queue) Receive(ctx context.Context, max int, wait,
+	visibility time.Duration) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {
 		return nil, fmt.Errorf("queue %q: %w", q.config.Name, err)
 	}
@@ -112,7 +113,8 @@ func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Dura
 			// Waiting can be given up, taking cannot: what is taken would stay invisible, and while the
 			// committer has the operation no other goroutine may look at it.
 			o := &receive{queue: q, now: now, max: max, visibility: visibility}
-			if err := q.store.committer.do(context.WithoutCancel(ctx), o); err != nil || len(o.deliveries) > 0 {
+			if err := q.store.committer.do(context.WithoutCancel(ctx), o); err != nil ||
+				len(o.deliveries) > 0 {
 				return o.deliveries, err
 			}
 			if err := ctx.Err(); err != nil {
@@ -134,7 +136,7 @@ func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Dura
 	}
 }
 
-// next is when the first message becomes visible; the zero time where there is none.
+// next is when the first message becomes visible; the zero time if there is none.
 func (q *Queue) next(ctx context.Context) (time.Time, error) {
 	var at int64
 	err := q.store.reads.nextMessage.QueryRowContext(ctx, q.config.Name).Scan(&at)
@@ -267,7 +269,8 @@ func (o *remove) apply(tx *transaction) error {
 // Extend makes a delivery invisible for d from now on. ErrReceipt also where it is visible again.
 func (q *Queue) Extend(ctx context.Context, receipt string, d time.Duration) error {
 	if d < 0 || d > port.MaxVisibility {
-		return fmt.Errorf("queue %q: a visibility timeout of %s is not within 0 and %s", q.config.Name, d, port.MaxVisibility)
+		return fmt.Errorf("queue %q: a visibility timeout of %s is not within 0 and %s", q.config.Name, d,
+			port.MaxVisibility)
 	}
 	now := q.clock.Now()
 	o := &extend{queue: q, now: now.UnixNano(), until: now.Add(d).UnixNano()}
@@ -308,7 +311,8 @@ func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 	if q.config.Retention > 0 {
 		expired = now.Add(-q.config.Retention).UnixNano()
 	}
-	err := q.store.reads.depth.QueryRowContext(ctx, now.UnixNano(), q.config.Name, expired).Scan(&d.Visible, &d.InFlight, &d.Delayed, &oldest)
+	err := q.store.reads.depth.QueryRowContext(ctx, now.UnixNano(), q.config.Name, expired).Scan(&d.Visible,
+		&d.InFlight, &d.Delayed, &oldest)
 	if err != nil {
 		return port.Depth{}, fmt.Errorf("queue %q: %w", q.config.Name, q.store.scanned(err))
 	}

@@ -9,7 +9,7 @@ import (
 // QueueConfig describes one durable queue.
 type QueueConfig struct {
 	Name      string
-	Retention time.Duration // age at which a message expires; 0: never
+	Retention time.Duration // age at which a message expires; 0 means never
 }
 
 // Queues is a port.Queues whose messages survive: those of an earlier process are in them. Safe for

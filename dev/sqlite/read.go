@@ -20,8 +20,10 @@ type reads struct {
 }
 
 const (
-	dueQuery      = "SELECT id, index_at FROM orders WHERE bucket=? AND shard=? AND index_at<=? ORDER BY index_at, id LIMIT ?"
-	dueAfterQuery = "SELECT id, index_at FROM orders WHERE bucket=? AND shard=? AND index_at<=? AND (index_at, id) > (?, ?) ORDER BY index_at, id LIMIT ?"
+	dueQuery = "SELECT id, index_at FROM orders WHERE bucket=? AND shard=? AND index_at<=? ORDER BY " +
+		"index_at, id LIMIT ?"
+	dueAfterQuery = "SELECT id, index_at FROM orders WHERE bucket=? AND shard=? AND index_at<=? AND " +
+		"(index_at, id) > (?, ?) ORDER BY index_at, id LIMIT ?"
 )
 
 const recordColumns = "t.id, t.version, t.state, t.workflow, t.created, t.bucket, t.index_at, t.document"
@@ -32,14 +34,19 @@ func prepareReads(ctx context.Context, db *sql.DB) (reads, error) {
 		to   **sql.Stmt
 		text string
 	}{
-		{&r.load, "SELECT " + recordColumns + " FROM orders t WHERE t.created IS NOT NULL AND t.id IN (SELECT value FROM json_each(?))"},
-		{&r.content, "SELECT c.content FROM orders o JOIN contents c ON c.row = o.row WHERE o.id=? AND o.hash=?"},
+		{&r.load, "SELECT " + recordColumns +
+			" FROM orders t WHERE t.created IS NOT NULL AND t.id IN (SELECT value FROM json_each(?))"},
+		{&r.content,
+			"SELECT c.content FROM orders o JOIN contents c ON c.row = o.row WHERE o.id=? AND o.hash=?"},
 		{&r.ended, "SELECT count(*) FROM orders WHERE id=? AND created IS NULL"},
 		{&r.due, dueQuery},
 		{&r.dueAfter, dueAfterQuery},
 		{&r.definition, "SELECT data FROM definitions WHERE hash=?"},
 		{&r.entry, "SELECT version, state, attempt, command, code, message, output FROM ledger WHERE key=?"},
-		{&r.depth, "SELECT count(*) FILTER (WHERE visible_at<=?1), count(*) FILTER (WHERE visible_at>?1 AND received>0), count(*) FILTER (WHERE visible_at>?1 AND received=0), coalesce(min(sent_at) FILTER (WHERE visible_at<=?1), 0) FROM messages WHERE queue=?2 AND sent_at>?3"},
+		{&r.depth,
+			"SELECT count(*) FILTER (WHERE visible_at<=?1), count(*) FILTER (WHERE visible_at>?1 AND " +
+				"received>0), count(*) FILTER (WHERE visible_at>?1 AND received=0), coalesce(min(sent_at) " +
+				"FILTER (WHERE visible_at<=?1), 0) FROM messages WHERE queue=?2 AND sent_at>?3"},
 		{&r.nextMessage, "SELECT visible_at FROM messages WHERE queue=? ORDER BY visible_at LIMIT 1"},
 	} {
 		s, err := db.PrepareContext(ctx, p.text)
@@ -107,7 +114,8 @@ func scanRecord(rows *sql.Rows, extra ...any) (port.Record, error) {
 	var created int64
 	var bucket sql.NullString
 	var at sql.NullInt64
-	err := rows.Scan(append([]any{&r.ID, &r.Version, &r.State, &r.Workflow, &created, &bucket, &at, &r.Document}, extra...)...)
+	err := rows.Scan(append([]any{&r.ID, &r.Version, &r.State, &r.Workflow, &created, &bucket, &at,
+		&r.Document}, extra...)...)
 	r.Created, r.Bucket = fromMillis(created), port.Bucket(bucket.String)
 	if bucket.Valid {
 		r.IndexAt = fromMillis(at.Int64)
@@ -140,7 +148,8 @@ func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
 }
 
 // Due lists entries of one shard, earliest first; never older than the last commit answered.
-func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
+func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
+	limit int) ([]port.Due, error) {
 	if limit < 1 || bucket == port.NoBucket {
 		return nil, nil
 	}
@@ -149,7 +158,8 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 	if after == nil {
 		rows, err = s.reads.due.QueryContext(ctx, string(bucket), shard, before.UnixMilli(), limit)
 	} else {
-		rows, err = s.reads.dueAfter.QueryContext(ctx, string(bucket), shard, before.UnixMilli(), millis(after.At), after.ID, limit)
+		rows, err = s.reads.dueAfter.QueryContext(ctx, string(bucket), shard, before.UnixMilli(),
+			millis(after.At), after.ID, limit)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("index %s, shard %d: %w", bucket, shard, s.explained(err))
@@ -189,8 +199,8 @@ func (s *Store) States(ctx context.Context) (map[string]int, error) {
 
 const countStates = "SELECT state, COUNT(*) FROM orders WHERE created IS NOT NULL GROUP BY state"
 
-// List answers every query. It reads what it answers, except by state and workflow together: then it
-// goes through the rarer of the two. Once damage is known it returns that instead, because the damage may have
+// List answers every query. It reads what it answers, except by state and workflow together: then it goes
+// through the rarer of the two. Once damage is known it returns that instead, because the damage may have
 // hidden orders.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
@@ -234,7 +244,9 @@ func (s *Store) rarer(ctx context.Context, q port.Query) (byState bool, err erro
 	if q.State == "" || q.Workflow == "" {
 		return q.State != "", nil
 	}
-	const upTo = "SELECT (SELECT count(*) FROM (SELECT 1 FROM orders WHERE state=? AND created IS NOT NULL LIMIT 5000)) < (SELECT count(*) FROM (SELECT 1 FROM orders WHERE workflow=? AND created IS NOT NULL LIMIT 5000))"
+	const upTo = "SELECT (SELECT count(*) FROM (SELECT 1 FROM orders WHERE state=? AND created IS NOT " +
+		"NULL LIMIT 5000)) < (SELECT count(*) FROM (SELECT 1 FROM orders WHERE workflow=? AND created IS " +
+		"NOT NULL LIMIT 5000))"
 	err = s.readers.QueryRowContext(ctx, upTo, q.State, q.Workflow).Scan(&byState)
 	return byState, err
 }
@@ -301,7 +313,8 @@ func parseCursor(text string) (created, row int64, err error) {
 		row, err = strconv.ParseInt(second, 36, 64)
 	}
 	if err != nil {
-		err = fmt.Errorf("%w: %.40q is not one of a page of this store; start again without a cursor", port.ErrCursor, text)
+		err = fmt.Errorf("%w: %.40q is not one of a page of this store; start again without a cursor",
+			port.ErrCursor, text)
 	}
 	return created, row, err
 }

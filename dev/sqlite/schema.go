@@ -8,10 +8,11 @@ const applicationID = 0x5374706b
 // schemaVersion is the version of the schema below. There is no other one yet.
 const schemaVersion = 1
 
-// schema makes the tables. An order is one row: its state, its document, and its ID for ever. A row at rest stands in
-// no due index; its index_at is the time when it came to rest. Of an expired row only id, hash, state, workflow and
-// index_at are left, so that it stands in no index but that of the IDs (P26). The document is the last column, so
-// that a listing can pass over rows without reading their overflow pages. Times are milliseconds since the epoch.
+// schema makes the tables. An order is one row: its state, its document, and its ID for ever. A row at rest
+// stands in no due index; its index_at is the time when it came to rest. Of an expired row only id, hash,
+// state, workflow and index_at are left, so that it stands in no index but that of the IDs (P26). The
+// document is the last column, so that a listing can pass over rows without reading their overflow pages.
+// Times are milliseconds since the epoch.
 const schema = `
 CREATE TABLE settings(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO settings VALUES('running', 0); -- 1 while a process has the file open
@@ -66,7 +67,10 @@ func makeTables(w *writer) error {
 	case err != nil || version == schemaVersion:
 		return err
 	case version > schemaVersion:
-		return fmt.Errorf("the file has schema version %d, this program knows version %d: a newer program wrote it; run that one, or choose another folder", version, schemaVersion)
+		return fmt.Errorf(
+			"the file has schema version %d, this program knows version %d: a newer program wrote it; run "+
+				"that one, or choose another folder", version, schemaVersion)
 	}
-	return w.run(fmt.Sprintf("BEGIN IMMEDIATE; %s PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT", schema, applicationID, schemaVersion))
+	return w.run(fmt.Sprintf("BEGIN IMMEDIATE; %s PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT",
+		schema, applicationID, schemaVersion))
 }

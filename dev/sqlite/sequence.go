@@ -57,7 +57,8 @@ func checkSequence(w *writer, file string, f found, unclean bool) error {
 }
 
 const (
-	lostCommits = "%[1]s lacks the newest %[2]d of %[3]d commits: orders that were acknowledged are missing, " +
+	lostCommits = "%[1]s lacks the newest %[2]d of %[3]d commits: orders that were " +
+		"acknowledged are missing, " +
 		"because its write-ahead log %[1]s-wal is damaged or missing, or the file is an older copy. " +
 		"Put back the file together with its log, or restore a backup into a new folder; " +
 		"to go on with what %[1]s holds, remove %[4]s"

@@ -35,11 +35,16 @@ func (s *Store) explained(err error) error {
 	}
 	switch number & 0xff {
 	case code.SQLITE_FULL:
-		return fmt.Errorf("the disk is full: make room for the data folder; a process that runs goes on by itself then: %w", err)
+		return fmt.Errorf(
+			"the disk is full: make room for the data folder; a process that runs goes on by itself then: %w",
+			err)
 	case code.SQLITE_READONLY, code.SQLITE_PERM, code.SQLITE_CANTOPEN:
-		return fmt.Errorf("the data folder cannot be written: give the user that runs this the right to write there: %w", err)
+		return fmt.Errorf(
+			"the data folder cannot be written: give the user that runs this the right to write there: %w",
+			err)
 	case code.SQLITE_IOERR:
-		return fmt.Errorf("the data folder cannot be read or written: look at the disk and its free space: %w", err)
+		return fmt.Errorf(
+			"the data folder cannot be read or written: look at the disk and its free space: %w", err)
 	case code.SQLITE_CORRUPT, code.SQLITE_NOTADB:
 		if !errors.Is(err, ErrDamaged) {
 			err = fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -69,5 +74,6 @@ func (s *Store) missing() error {
 	return port.ErrNotFound
 }
 
-const damaged = "stop the process, keep a copy of the data folder, then restore a backup into a new folder, " +
+const damaged = "stop the process, keep a copy of the data folder, then restore a backup " +
+	"into a new folder, " +
 	"or rescue what can be read with: sqlite3 stepkeeper.db .recover"

@@ -45,20 +45,35 @@ func (w *writer) prepareAll() error {
 		{&w.begin, "BEGIN IMMEDIATE"},
 		{&w.commit, "COMMIT"},
 		{&w.rollback, "ROLLBACK"},
-		{&w.findTask, "SELECT row, version, state, bucket, index_at FROM orders WHERE id=? AND created IS NOT NULL"},
-		{&w.addOrder, "INSERT INTO orders(version, created, index_at, shard, bucket, state, workflow, hash, id, document) VALUES(?,?,?,?,?,?,?,?,?,?) ON CONFLICT(id) DO NOTHING"},
+		{&w.findTask,
+			"SELECT row, version, state, bucket, index_at FROM orders WHERE id=? AND created IS NOT NULL"},
+		{&w.addOrder,
+			"INSERT INTO orders(version, created, index_at, shard, bucket, state, workflow, hash, id, " +
+				"document) VALUES(?,?,?,?,?,?,?,?,?,?) ON CONFLICT(id) DO NOTHING"},
 		{&w.addContent, "INSERT INTO contents(row, content) VALUES(?,?)"},
 		{&w.putDocument, "UPDATE orders SET version=?, document=? WHERE row=? AND version=?"},
 		{&w.putState, "UPDATE orders SET version=?, document=?, state=? WHERE row=? AND version=?"},
-		{&w.putIndex, "UPDATE orders SET version=?, document=?, index_at=?, shard=?, bucket=? WHERE row=? AND version=?"},
-		{&w.putAll, "UPDATE orders SET version=?, document=?, state=?, index_at=?, shard=?, bucket=? WHERE row=? AND version=?"},
+		{&w.putIndex,
+			"UPDATE orders SET version=?, document=?, index_at=?, shard=?, bucket=? WHERE " +
+				"row=? AND version=?"},
+		{&w.putAll,
+			"UPDATE orders SET version=?, document=?, state=?, index_at=?, shard=?, bucket=? WHERE row=? " +
+				"AND version=?"},
 		{&w.addDefinition, "INSERT INTO definitions(hash, data) VALUES(?,?) ON CONFLICT(hash) DO NOTHING"},
-		{&w.addEntry, "INSERT INTO ledger(version, state, attempt, command, code, message, output, key) VALUES(?,?,?,?,?,?,?,?) ON CONFLICT(key) DO NOTHING"},
-		{&w.moveEntry, "UPDATE ledger SET version=?, state=?, attempt=?, command=?, code=?, message=?, output=? WHERE key=? AND version=?"},
+		{&w.addEntry,
+			"INSERT INTO ledger(version, state, attempt, command, code, message, output, key) " +
+				"VALUES(?,?,?,?,?,?,?,?) ON CONFLICT(key) DO NOTHING"},
+		{&w.moveEntry,
+			"UPDATE ledger SET version=?, state=?, attempt=?, command=?, code=?, message=?, output=? " +
+				"WHERE key=? AND version=?"},
 		{&w.addMessage, "INSERT INTO messages(queue, visible_at, received, sent_at, body) VALUES(?,?,0,?,?)"},
-		{&w.dueMessages, "SELECT row, received, sent_at, body FROM messages WHERE queue=? AND visible_at<=? ORDER BY visible_at, row LIMIT ?"},
+		{&w.dueMessages,
+			"SELECT row, received, sent_at, body FROM messages WHERE queue=? AND visible_at<=? ORDER BY " +
+				"visible_at, row LIMIT ?"},
 		{&w.receiveMessage, "UPDATE messages SET visible_at=?, received=received+1 WHERE row=?"},
-		{&w.expireMessages, "DELETE FROM messages WHERE row IN (SELECT row FROM messages WHERE queue=? AND sent_at<=? LIMIT ?)"},
+		{&w.expireMessages,
+			"DELETE FROM messages WHERE row IN (SELECT row FROM messages WHERE queue=? AND sent_at<=? " +
+				"LIMIT ?)"},
 		{&w.nextQueue, "SELECT queue FROM messages WHERE queue>? ORDER BY queue LIMIT 1"},
 		{&w.restedTasks, restedTasks},
 		{&w.expireTask, "UPDATE orders SET created=NULL, shard=NULL, bucket=NULL, document=NULL WHERE row=?"},
@@ -72,7 +87,8 @@ func (w *writer) prepareAll() error {
 		{&w.countCommit, "UPDATE settings SET value=? WHERE name='commits'"},
 		{&w.deleteMessage, "DELETE FROM messages WHERE row=? AND queue=? AND received=?"},
 		{&w.findMessage, "SELECT received FROM messages WHERE row=? AND queue=?"},
-		{&w.extendMessage, "UPDATE messages SET visible_at=? WHERE row=? AND queue=? AND received=? AND visible_at>?"},
+		{&w.extendMessage,
+			"UPDATE messages SET visible_at=? WHERE row=? AND queue=? AND received=? AND visible_at>?"},
 	} {
 		s, err := w.prepare(p.text)
 		if err != nil {
@@ -168,7 +184,7 @@ func (s *statement) result(args ...any) (driver.Result, error) {
 	return s.stmt.(driver.StmtExecContext).ExecContext(context.Background(), s.bind(args))
 }
 
-// first answers the first row, nil where there is none.
+// first returns the first row, nil if there is none.
 func (s *statement) first(args ...any) ([]driver.Value, error) {
 	rows, err := s.stmt.(driver.StmtQueryContext).QueryContext(context.Background(), s.bind(args))
 	if err != nil {

@@ -38,7 +38,7 @@ type envelope struct {
 	trace      string // AWSTraceHeader, "" for none
 }
 
-// Encode answers the body.
+// Encode returns the body.
 func (e *envelope) Encode() ([]byte, error) { return e.body, nil }
 
 var _ port.Value = (*envelope)(nil)
@@ -57,7 +57,7 @@ func (a attributes) md5() string {
 	}
 	var b bytes.Buffer
 	put := func(part []byte) {
-		_ = binary.Write(&b, binary.BigEndian, uint32(len(part))) // to a buffer: it cannot fail
+		_ = binary.Write(&b, binary.BigEndian, uint32(len(part))) // writing to a buffer cannot fail
 		b.Write(part)
 	}
 	for _, name := range slices.Sorted(maps.Keys(a)) {
@@ -89,11 +89,14 @@ func (a attributes) size() int {
 
 func (a attributes) check() error {
 	if len(a) > maxAttributes {
-		return invalid("Number of message attributes [%d] exceeds the allowed maximum [%d].", len(a), maxAttributes)
+		return invalid("Number of message attributes [%d] exceeds the allowed maximum [%d].", len(a),
+			maxAttributes)
 	}
 	for name, v := range a {
 		if !attributeName(name) {
-			return invalid("The message attribute name %.100q must be 1 to 256 of A-Z a-z 0-9 _ - ., no period first, last or twice, and not begin with AWS. or Amazon.", name)
+			return invalid(
+				"The message attribute name %.100q must be 1 to 256 of A-Z a-z 0-9 _ - ., no period "+
+					"first, last or twice, and not begin with AWS. or Amazon.", name)
 		}
 		kind, _, _ := strings.Cut(v.DataType, ".")
 		switch {
@@ -104,14 +107,17 @@ func (a attributes) check() error {
 		case kind == "Binary" && len(v.BinaryValue) == 0:
 			return invalid("The message attribute %q of type %q must have a binary value.", name, v.DataType)
 		case kind != "String" && kind != "Number" && kind != "Binary" || len(v.DataType) > 256:
-			return invalid("The message attribute %q has the type %.40q; the type must begin with String, Number or Binary.", name, v.DataType)
+			return invalid(
+				"The message attribute %q has the type %.40q; the type must begin with String, Number or "+
+					"Binary.", name, v.DataType)
 		}
 	}
 	return nil
 }
 
 func attributeName(name string) bool {
-	if name == "" || len(name) > 256 || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") || strings.Contains(name, "..") {
+	if name == "" || len(name) > 256 || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") ||
+		strings.Contains(name, "..") {
 		return false
 	}
 	lower := strings.ToLower(name)
@@ -119,14 +125,15 @@ func attributeName(name string) bool {
 		return false
 	}
 	for _, c := range []byte(name) {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.') {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' ||
+			c == '.') {
 			return false
 		}
 	}
 	return true
 }
 
-// allowedText: the characters of XML 1.0, which are those that SQS takes.
+// allowedText reports whether a text has only characters of XML 1.0, which are the ones that SQS accepts.
 func allowedText(s string) bool {
 	for i, r := range s {
 		switch {
@@ -134,7 +141,8 @@ func allowedText(s string) bool {
 			if _, n := utf8.DecodeRuneInString(s[i:]); n <= 1 {
 				return false
 			}
-		case r == '\t' || r == '\n' || r == '\r' || r >= 0x20 && r <= 0xD7FF || r >= 0xE000 && r <= 0xFFFD || r >= 0x10000:
+		case r == '\t' || r == '\n' || r == '\r' || r >= 0x20 && r <= 0xD7FF || r >= 0xE000 && r <= 0xFFFD ||
+			r >= 0x10000:
 		default:
 			return false
 		}
@@ -144,16 +152,18 @@ func allowedText(s string) bool {
 
 func badCharacters() *fail {
 	return failure(400, "InvalidMessageContents", "InvalidMessageContents",
-		"The message contains characters outside of the allowed set: #x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF.")
+		"The message contains characters outside of the allowed set: #x9 | #xA | #xD | #x20 to #xD7FF | "+
+			"#xE000 to #xFFFD | #x10000 to #x10FFFF.")
 }
 
-// choose answers the attributes that a receiver asked for: names, a prefix with ".*", or All.
+// choose returns the attributes that a receiver asked for: names, a prefix with ".*", or All.
 func (a attributes) choose(names []string) attributes {
 	out := attributes{}
 	for _, want := range names {
 		prefix, wild := strings.CutSuffix(want, ".*")
 		for name, v := range a {
-			if want == "All" || want == name || wild && (strings.HasPrefix(name, prefix+".") || name == prefix || prefix == "") {
+			if want == "All" || want == name ||
+				wild && (strings.HasPrefix(name, prefix+".") || name == prefix || prefix == "") {
 				out[name] = v
 			}
 		}

@@ -26,7 +26,8 @@ type fail struct {
 func (f *fail) Error() string { return f.text }
 
 func failure(status int, name, query, format string, args ...any) *fail {
-	return &fail{status: status, name: name, query: query, text: fmt.Sprintf(format, args...), sender: status < 500}
+	return &fail{status: status, name: name, query: query, text: fmt.Sprintf(format, args...),
+		sender: status < 500}
 }
 
 func invalid(format string, args ...any) *fail {
@@ -55,9 +56,11 @@ func failOf(err error) *fail {
 		return own
 	case errors.Is(err, port.ErrReceipt):
 		return failure(http.StatusBadRequest, "ReceiptHandleIsInvalid", "ReceiptHandleIsInvalid",
-			"The receipt handle is not that of the newest delivery: the message was received again, or deleted.")
+			"The receipt handle is not that of the newest delivery: the message was received again, or "+
+				"deleted.")
 	case errors.Is(err, port.ErrTooLarge):
-		return invalid("One or more parameters are invalid. Reason: Message must be shorter than %d bytes.", port.MaxMessage)
+		return invalid("One or more parameters are invalid. Reason: Message must be shorter than %d bytes.",
+			port.MaxMessage)
 	case errors.Is(err, port.ErrUnavailable):
 		return failure(http.StatusServiceUnavailable, "ServiceUnavailable", "ServiceUnavailable",
 			"Nothing was stored (%v); send again.", err)
@@ -83,5 +86,6 @@ func writeError(w http.ResponseWriter, err error) {
 	h.Set("Content-Type", contentType)
 	h.Set("x-amzn-query-error", f.query+";"+side)
 	w.WriteHeader(f.status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"__type": "com.amazonaws.sqs#" + f.name, "message": f.text})
+	_ = json.NewEncoder(w).Encode(map[string]string{"__type": "com.amazonaws.sqs#" + f.name,
+		"message": f.text})
 }

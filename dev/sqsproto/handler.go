@@ -32,13 +32,13 @@ type Sink func(ctx context.Context, bodies [][]byte) []error
 // Config of the protocol's handler.
 type Config struct {
 	Queues Queues
-	Sinks  map[string]Sink // by name of the queue; Queues is not asked for these
-	// LongPoll derives the context of a waiting receive; nil: the request's. It lets the process
+	Sinks  map[string]Sink // sinks by queue name; the handler does not look these up in Queues
+	// LongPoll derives the context of a waiting receive; nil means the request's. It lets the process
 	// end without waiting for the poll's end.
 	LongPoll func(context.Context) (context.Context, context.CancelFunc)
-	Clock    port.Clock // nil: the system's
-	// ReceiptKey is the secret of the receipt handles. A nil key means a new one, with which no handle of another
-	// handler is accepted.
+	Clock    port.Clock // nil means the system's
+	// ReceiptKey is the secret of the receipt handles. A nil key means a new one, with which no handle of
+	// another handler is accepted.
 	ReceiptKey []byte
 }
 
@@ -116,18 +116,22 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {
 	name, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), targetPrefix)
 	operation := operations[name]
 	if !ok || operation == nil {
-		return nil, failure(http.StatusBadRequest, "UnsupportedOperation", "AWS.SimpleQueueService.UnsupportedOperation",
-			"the operation %.80q is not served here; the header X-Amz-Target names it, like AmazonSQS.SendMessage", r.Header.Get("X-Amz-Target"))
+		return nil, failure(http.StatusBadRequest, "UnsupportedOperation",
+			"AWS.SimpleQueueService.UnsupportedOperation",
+			"the operation %.80q is not served here; the header X-Amz-Target names it, like "+
+				"AmazonSQS.SendMessage", r.Header.Get("X-Amz-Target"))
 	}
 	if t, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); t != contentType {
 		return nil, failure(http.StatusBadRequest, "InvalidParameterValue", "InvalidParameterValue",
-			"Content-Type %.80q is not SQS's JSON protocol, %s; use a newer AWS SDK", r.Header.Get("Content-Type"), contentType)
+			"Content-Type %.80q is not SQS's JSON protocol, %s; use a newer AWS SDK",
+			r.Header.Get("Content-Type"), contentType)
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		var over *http.MaxBytesError
 		if errors.As(err, &over) {
-			return nil, failure(http.StatusRequestEntityTooLarge, "BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong",
+			return nil, failure(http.StatusRequestEntityTooLarge, "BatchRequestTooLong",
+				"AWS.SimpleQueueService.BatchRequestTooLong",
 				"the request is larger than %d bytes", int64(maxBody))
 		}
 		return nil, err
@@ -146,7 +150,8 @@ func (c *call) read(to any) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &wrong):
-		field := cmp.Or(wrong.Field[strings.LastIndex(wrong.Field, ".")+1:], "the request") // the path begins with embedded types
+		// the path begins with embedded types
+		field := cmp.Or(wrong.Field[strings.LastIndex(wrong.Field, ".")+1:], "the request")
 		return invalid("the request cannot be read: %s at byte %d: found %s, expected %s",
 			field, wrong.Offset, wrong.Value, typeNames[wrong.Type.Kind()])
 	}
@@ -155,8 +160,9 @@ func (c *call) read(to any) error {
 
 // typeNames are the types of parameters in the words of the SQS reference.
 var typeNames = map[reflect.Kind]string{
-	reflect.String: "a String", reflect.Int: "an Integer", reflect.Bool: "a Boolean", reflect.Slice: "an Array",
-	reflect.Map: "a map", reflect.Struct: "an object",
+	reflect.String: "a String", reflect.Int: "an Integer", reflect.Bool: "a Boolean",
+	reflect.Slice: "an Array",
+	reflect.Map:   "a map", reflect.Struct: "an object",
 }
 
 func (c *call) url(queue string) string { return c.base + Path + queue }

@@ -74,7 +74,8 @@ func listQueues(c *call) (any, error) {
 
 // queueAttributes are the names that GetQueueAttributes knows.
 var queueAttributes = []string{
-	"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed",
+	"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible",
+	"ApproximateNumberOfMessagesDelayed",
 	"QueueArn", "VisibilityTimeout", "MaximumMessageSize", "DelaySeconds", "ReceiveMessageWaitTimeSeconds",
 	"CreatedTimestamp", "LastModifiedTimestamp", "MessageRetentionPeriod", "Policy", "RedrivePolicy",
 }
@@ -89,7 +90,8 @@ func getQueueAttributes(c *call) (any, error) {
 	}
 	for _, name := range in.AttributeNames {
 		if name != "All" && !slices.Contains(queueAttributes, name) {
-			return nil, failure(400, "InvalidAttributeName", "InvalidAttributeName", "Unknown Attribute %.60s.", name)
+			return nil, failure(400, "InvalidAttributeName", "InvalidAttributeName",
+				"Unknown Attribute %.60s.", name)
 		}
 	}
 	name := nameOf(in.QueueURL)

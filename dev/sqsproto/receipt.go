@@ -16,8 +16,8 @@ const macSize = 16
 // encoding has one form for each value.
 var encoding = base64.RawURLEncoding.Strict()
 
-// receiptHandle makes the handle that a receiver gets: a receipt of the queue, which is made of small numbers, and a
-// MAC, so that only who has received the message can delete or extend it.
+// receiptHandle makes the handle that a receiver gets: a receipt of the queue, which is made of small
+// numbers, and a MAC, so that only who has received the message can delete or extend it.
 func (h *handler) receiptHandle(queue, receipt string) string {
 	return receipt + "." + encoding.EncodeToString(h.mac(queue, receipt))
 }

@@ -50,13 +50,13 @@ func receiveMessage(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	count, wait, visibility, err := in.limits()
+	l, err := in.limits()
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := c.h.LongPoll(c.ctx)
 	defer cancel()
-	deliveries, err := q.Receive(ctx, count, wait, visibility)
+	deliveries, err := q.Receive(ctx, l.count, l.wait, l.visibility)
 	if err != nil && (ctx.Err() == nil || len(deliveries) > 0) {
 		return nil, err
 	}
@@ -77,37 +77,41 @@ func receiveMessage(c *call) (any, error) {
 	return out, nil
 }
 
-// pollSink answers a poll of a queue that never holds a message, as late as asked for.
+// pollSink returns a poll of a queue that never holds a message, as late as asked for.
 func (c *call) pollSink(in *receiveInput) (any, error) {
-	_, wait, _, err := in.limits()
+	l, err := in.limits()
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := c.h.LongPoll(c.ctx)
 	defer cancel()
-	_ = port.Sleep(ctx, wait)
+	_ = port.Sleep(ctx, l.wait)
 	return receiveOutput{}, nil
 }
 
-func (in *receiveInput) limits() (count int, wait, visibility time.Duration, err error) {
-	count, visibility = 1, defaultVisibility
+// limits holds what a ReceiveMessage asks for, or SQS's defaults.
+type limits struct {
+	count            int
+	wait, visibility time.Duration
+}
+
+func (in *receiveInput) limits() (l limits, err error) {
+	l = limits{count: 1, visibility: defaultVisibility}
 	if v := in.MaxNumberOfMessages; v != nil {
-		if count = *v; count < 1 || count > port.MaxBatch {
-			return 0, 0, 0, outside("MaxNumberOfMessages", count, 1, port.MaxBatch)
+		if l.count = *v; l.count < 1 || l.count > port.MaxBatch {
+			return l, outside("MaxNumberOfMessages", l.count, 1, port.MaxBatch)
 		}
 	}
 	if v := in.WaitTimeSeconds; v != nil {
 		if *v < 0 || *v > int(maxWait/time.Second) {
-			return 0, 0, 0, outside("WaitTimeSeconds", *v, 0, int(maxWait/time.Second))
+			return l, outside("WaitTimeSeconds", *v, 0, int(maxWait/time.Second))
 		}
-		wait = time.Duration(*v) * time.Second
+		l.wait = time.Duration(*v) * time.Second
 	}
 	if v := in.VisibilityTimeout; v != nil {
-		if visibility, err = visibilityOf(*v); err != nil {
-			return 0, 0, 0, err
-		}
+		l.visibility, err = visibilityOf(*v)
 	}
-	return count, wait, visibility, nil
+	return l, err
 }
 
 func visibilityOf(seconds int) (time.Duration, error) {
@@ -118,7 +122,8 @@ func visibilityOf(seconds int) (time.Duration, error) {
 }
 
 func outside(parameter string, value, low, high int) *fail {
-	return invalid("Value %d for parameter %s is invalid. Reason: Must be >= %d and <= %d, if provided.", value, parameter, low, high)
+	return invalid("Value %d for parameter %s is invalid. Reason: Must be >= %d and <= %d, if provided.",
+		value, parameter, low, high)
 }
 
 // show makes a delivery what SQS would answer, with the attributes that were asked for.
@@ -127,7 +132,8 @@ func (h *handler) show(queue string, d port.Delivery, in *receiveInput) (receive
 	if err != nil {
 		return received{}, err
 	}
-	m := received{MessageID: d.ID, ReceiptHandle: h.receiptHandle(queue, d.Receipt), Body: string(body), MD5OfBody: md5Of(body)}
+	m := received{MessageID: d.ID, ReceiptHandle: h.receiptHandle(queue, d.Receipt), Body: string(body),
+		MD5OfBody: md5Of(body)}
 	if v, ok := d.Value.(*envelope); ok {
 		m.MessageID = v.id
 		m.MessageAttributes = v.attributes.choose(in.MessageAttributeNames)
@@ -222,7 +228,8 @@ func deleteMessageBatch(c *call) (any, error) {
 	return receiptBatch(c, c.deleteAll)
 }
 
-// deleteAll deletes the messages of the handles that are genuine. The errors stand at the places of the entries.
+// deleteAll deletes the messages of the handles that are genuine. The errors stand at the places of the
+// entries.
 func (c *call) deleteAll(q port.Queue, entries []receiptEntry) []error {
 	errs := make([]error, len(entries))
 	var receipts []string

@@ -20,7 +20,8 @@ type leaving struct {
 	hangUp func()
 }
 
-func (q leaving) Receive(ctx context.Context, n int, wait, visibility time.Duration) ([]port.Delivery, error) {
+func (q leaving) Receive(ctx context.Context, n int, wait,
+	visibility time.Duration) ([]port.Delivery, error) {
 	deliveries, err := q.Queue.Receive(ctx, n, wait, visibility)
 	q.hangUp()
 	return deliveries, err
@@ -76,7 +77,8 @@ func TestReceiptHandlesBelongToTheirQueue(t *testing.T) {
 		QueueUrl: other, ReceiptHandle: handle, VisibilityTimeout: 1,
 	})
 	r.wantCode(err, "ReceiptHandleIsInvalid")
-	if _, err = r.sdk.DeleteMessage(r.ctx, &sqs.DeleteMessageInput{QueueUrl: r.queueURL("replies"), ReceiptHandle: handle}); err != nil {
+	if _, err = r.sdk.DeleteMessage(r.ctx, &sqs.DeleteMessageInput{QueueUrl: r.queueURL("replies"),
+		ReceiptHandle: handle}); err != nil {
 		t.Error(err)
 	}
 }

@@ -70,7 +70,8 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{T: t, ctx: t.Context(), sink: &sink{}}
 	clock := port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) })
-	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "replies"}, {Name: "requests-payment"}})
+	queues, err := memory.NewQueues(clock,
+		[]memory.QueueConfig{{Name: "replies"}, {Name: "requests-payment"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,8 @@ func (r *rig) queueURL(name string) *string {
 
 func (r *rig) send(queue, body string) *sqs.SendMessageOutput {
 	r.Helper()
-	out, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{QueueUrl: r.queueURL(queue), MessageBody: &body})
+	out, err := r.sdk.SendMessage(r.ctx,
+		&sqs.SendMessageInput{QueueUrl: r.queueURL(queue), MessageBody: &body})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -131,14 +133,16 @@ func (r *rig) wantCode(err error, code string) {
 func TestBodiesOfAllShapes(t *testing.T) {
 	r := newRig(t)
 	for _, body := range []string{
-		"x", " ", "\t\r\n", `{"a":"b"}`, "<&>\"'\\/", "grüße 世界 🚀 e\u0301 \u2028", strings.Repeat("ä", 30_000), "\ufffd",
+		"x", " ", "\t\r\n", `{"a":"b"}`, "<&>\"'\\/", "grüße 世界 🚀 e\u0301 \u2028",
+		strings.Repeat("ä", 30_000), "\ufffd",
 	} {
 		out := r.send("replies", body)
 		got := r.receive(&sqs.ReceiveMessageInput{})
 		if len(got) != 1 || *got[0].Body != body || *got[0].MessageId != *out.MessageId {
 			t.Fatalf("sent %.40q, received %d: %v", body, len(got), got)
 		}
-		if _, err := r.sdk.DeleteMessage(r.ctx, &sqs.DeleteMessageInput{QueueUrl: r.queueURL("replies"), ReceiptHandle: got[0].ReceiptHandle}); err != nil {
+		if _, err := r.sdk.DeleteMessage(r.ctx, &sqs.DeleteMessageInput{QueueUrl: r.queueURL("replies"),
+			ReceiptHandle: got[0].ReceiptHandle}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -157,25 +161,37 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		{sqs.SendMessageInput{MessageBody: aws.String("a\x00b")}, "InvalidMessageContents"},
 		{sqs.SendMessageInput{MessageBody: aws.String("\uffff")}, "InvalidMessageContents"},
 		{sqs.SendMessageInput{MessageBody: aws.String("")}, "MissingParameter"},
-		{sqs.SendMessageInput{MessageBody: aws.String(strings.Repeat("x", port.MaxMessage+1))}, "InvalidParameterValue"},
-		{sqs.SendMessageInput{MessageBody: aws.String(strings.Repeat("x", 1<<20+1))}, "InvalidParameterValue"},
+		{sqs.SendMessageInput{MessageBody: aws.String(strings.Repeat("x", port.MaxMessage+1))},
+			"InvalidParameterValue"},
+		{sqs.SendMessageInput{MessageBody: aws.String(strings.Repeat("x", 1<<20+1))},
+			"InvalidParameterValue"},
 		{sqs.SendMessageInput{MessageBody: aws.String("x"), DelaySeconds: 901}, "InvalidParameterValue"},
-		{sqs.SendMessageInput{MessageBody: aws.String("x"), MessageAttributes: map[string]types.MessageAttributeValue{
-			"AWS.x": {DataType: aws.String("String"), StringValue: aws.String("v")}}}, "InvalidParameterValue"},
-		{sqs.SendMessageInput{MessageBody: aws.String("x"), MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
-			"AWSTraceHeader": {DataType: aws.String("String")}}}, "InvalidParameterValue"},
-		{sqs.SendMessageInput{MessageBody: aws.String("x"), MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
-			"AWSTraceHeader": {DataType: aws.String("Number"), StringValue: aws.String("1")}}}, "InvalidParameterValue"},
-		{sqs.SendMessageInput{MessageBody: aws.String("x"), MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
-			"Other": {DataType: aws.String("String"), StringValue: aws.String("v")}}}, "InvalidParameterValue"},
-		{sqs.SendMessageInput{MessageBody: aws.String("x"), MessageAttributes: map[string]types.MessageAttributeValue{
-			"a": {DataType: aws.String("String")}}}, "InvalidParameterValue"},
+		{sqs.SendMessageInput{MessageBody: aws.String("x"),
+			MessageAttributes: map[string]types.MessageAttributeValue{
+				"AWS.x": {DataType: aws.String("String"), StringValue: aws.String("v")}}},
+			"InvalidParameterValue"},
+		{sqs.SendMessageInput{MessageBody: aws.String("x"),
+			MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
+				"AWSTraceHeader": {DataType: aws.String("String")}}}, "InvalidParameterValue"},
+		{sqs.SendMessageInput{MessageBody: aws.String("x"),
+			MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
+				"AWSTraceHeader": {DataType: aws.String("Number"), StringValue: aws.String("1")}}},
+			"InvalidParameterValue"},
+		{sqs.SendMessageInput{MessageBody: aws.String("x"),
+			MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
+				"Other": {DataType: aws.String("String"), StringValue: aws.String("v")}}},
+			"InvalidParameterValue"},
+		{sqs.SendMessageInput{MessageBody: aws.String("x"),
+			MessageAttributes: map[string]types.MessageAttributeValue{
+				"a": {DataType: aws.String("String")}}}, "InvalidParameterValue"},
 	} {
 		tt.in.QueueUrl = &url
 		_, err := r.sdk.SendMessage(r.ctx, &tt.in)
 		r.wantCode(err, tt.code)
 	}
-	_, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{QueueUrl: aws.String(r.url + "/000000000000/none"), MessageBody: aws.String("x")})
+	_, err := r.sdk.SendMessage(r.ctx,
+		&sqs.SendMessageInput{QueueUrl: aws.String(r.url + "/000000000000/none"),
+			MessageBody: aws.String("x")})
 	var none *types.QueueDoesNotExist
 	if !errors.As(err, &none) {
 		t.Errorf("unknown queue: %v", err)
@@ -194,8 +210,10 @@ func TestAttributes(t *testing.T) {
 		"app.one":     {DataType: aws.String("String.json"), StringValue: aws.String("{}")},
 	}
 	sent := time.Now().Add(-time.Second)
-	trace := map[string]types.MessageSystemAttributeValue{"AWSTraceHeader": {DataType: aws.String("String"), StringValue: aws.String("Root=1-2-3")}}
-	if _, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("x"), MessageAttributes: attributes, MessageSystemAttributes: trace}); err != nil {
+	trace := map[string]types.MessageSystemAttributeValue{"AWSTraceHeader": {DataType: aws.String("String"),
+		StringValue: aws.String("Root=1-2-3")}}
+	if _, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("x"),
+		MessageAttributes: attributes, MessageSystemAttributes: trace}); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -215,7 +233,9 @@ func TestAttributes(t *testing.T) {
 		var names []string
 		for name, v := range got[0].MessageAttributes {
 			names = append(names, name)
-			if w := attributes[name]; *v.DataType != *w.DataType || aws.ToString(v.StringValue) != aws.ToString(w.StringValue) || string(v.BinaryValue) != string(w.BinaryValue) {
+			if w := attributes[name]; *v.DataType != *w.DataType ||
+				aws.ToString(v.StringValue) != aws.ToString(w.StringValue) ||
+				string(v.BinaryValue) != string(w.BinaryValue) {
 				t.Errorf("%s: %+v", name, v)
 			}
 		}
@@ -228,13 +248,15 @@ func TestAttributes(t *testing.T) {
 		}
 		for _, name := range []string{"SentTimestamp", "ApproximateFirstReceiveTimestamp"} {
 			var ms int64
-			if _, err := fmt.Sscan(got[0].Attributes[name], &ms); err != nil || ms < sent.UnixMilli() || ms > time.Now().UnixMilli() {
+			if _, err := fmt.Sscan(got[0].Attributes[name], &ms); err != nil || ms < sent.UnixMilli() ||
+				ms > time.Now().UnixMilli() {
 				t.Errorf("%s: %q", name, got[0].Attributes[name])
 			}
 		}
 		r.makeVisible(url, got[0].ReceiptHandle)
 	}
-	got := r.receive(&sqs.ReceiveMessageInput{MessageSystemAttributeNames: []types.MessageSystemAttributeName{"ApproximateReceiveCount"}})
+	got := r.receive(&sqs.ReceiveMessageInput{MessageSystemAttributeNames: []types.MessageSystemAttributeName{
+		"ApproximateReceiveCount"}})
 	if a := got[0].Attributes; len(a) != 1 || a["ApproximateReceiveCount"] != "5" {
 		t.Errorf("attributes asked for one by one: %v", a)
 	}
@@ -248,7 +270,9 @@ func TestFirstReceived(t *testing.T) {
 	for i := range 3 {
 		r.ahead.Add(int64(time.Hour))
 		due := time.Now().Add(time.Hour)
-		got := r.receive(&sqs.ReceiveMessageInput{MessageSystemAttributeNames: []types.MessageSystemAttributeName{"ApproximateFirstReceiveTimestamp"}})
+		got := r.receive(&sqs.ReceiveMessageInput{
+			MessageSystemAttributeNames: []types.MessageSystemAttributeName{
+				"ApproximateFirstReceiveTimestamp"}})
 		if len(got) != 1 {
 			t.Fatalf("%d messages", len(got))
 		}
@@ -256,7 +280,8 @@ func TestFirstReceived(t *testing.T) {
 		if i == 0 {
 			first = at
 			var ms int64
-			if _, err := fmt.Sscan(at, &ms); err != nil || ms < due.UnixMilli() || ms > due.Add(time.Minute).UnixMilli() {
+			if _, err := fmt.Sscan(at, &ms); err != nil || ms < due.UnixMilli() ||
+				ms > due.Add(time.Minute).UnixMilli() {
 				t.Errorf("first received at %s, not an hour after it was sent, %d", at, due.UnixMilli())
 			}
 		}
@@ -269,7 +294,8 @@ func TestFirstReceived(t *testing.T) {
 
 func (r *rig) makeVisible(url string, receipt *string) {
 	r.Helper()
-	if _, err := r.sdk.ChangeMessageVisibility(r.ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: receipt, VisibilityTimeout: 0}); err != nil {
+	if _, err := r.sdk.ChangeMessageVisibility(r.ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &url,
+		ReceiptHandle: receipt, VisibilityTimeout: 0}); err != nil {
 		r.Fatal(err)
 	}
 }
@@ -313,16 +339,20 @@ func TestVisibilityAndReceipts(t *testing.T) {
 	if len(second) != 1 {
 		t.Fatal("it was returned to the queue and does not come")
 	}
-	_, err := r.sdk.ChangeMessageVisibility(r.ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: first[0].ReceiptHandle, VisibilityTimeout: 10})
+	_, err := r.sdk.ChangeMessageVisibility(r.ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &url,
+		ReceiptHandle: first[0].ReceiptHandle, VisibilityTimeout: 10})
 	r.wantCode(err, "ReceiptHandleIsInvalid")
-	_, err = r.sdk.ChangeMessageVisibility(r.ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: second[0].ReceiptHandle, VisibilityTimeout: 43201})
+	_, err = r.sdk.ChangeMessageVisibility(r.ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &url,
+		ReceiptHandle: second[0].ReceiptHandle, VisibilityTimeout: 43201})
 	r.wantCode(err, "InvalidParameterValue")
 	_, err = r.sdk.ReceiveMessage(r.ctx, &sqs.ReceiveMessageInput{QueueUrl: &url, VisibilityTimeout: 43201})
 	r.wantCode(err, "InvalidParameterValue")
-	_, err = r.sdk.DeleteMessage(r.ctx, &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: aws.String("made-up")})
+	_, err = r.sdk.DeleteMessage(r.ctx,
+		&sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: aws.String("made-up")})
 	r.wantCode(err, "ReceiptHandleIsInvalid")
 	for range 2 { // deleting twice is no error
-		if _, err := r.sdk.DeleteMessage(r.ctx, &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: second[0].ReceiptHandle}); err != nil {
+		if _, err := r.sdk.DeleteMessage(r.ctx,
+			&sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: second[0].ReceiptHandle}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -335,9 +365,11 @@ func TestBatches(t *testing.T) {
 		return types.SendMessageBatchRequestEntry{Id: &id, MessageBody: &body}
 	}
 	send := func(entries ...types.SendMessageBatchRequestEntry) (*sqs.SendMessageBatchOutput, error) {
-		return r.sdk.SendMessageBatch(r.ctx, &sqs.SendMessageBatchInput{QueueUrl: &url, Entries: append([]types.SendMessageBatchRequestEntry{}, entries...)})
+		return r.sdk.SendMessageBatch(r.ctx, &sqs.SendMessageBatchInput{QueueUrl: &url,
+			Entries: append([]types.SendMessageBatchRequestEntry{}, entries...)})
 	}
-	out, err := send(entry("a", "1"), entry("b", "\x01"), entry("c", strings.Repeat("x", port.MaxMessage+1)), entry("d", "ä"))
+	out, err := send(entry("a", "1"), entry("b", "\x01"), entry("c", strings.Repeat("x", port.MaxMessage+1)),
+		entry("d", "ä"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,7 +386,8 @@ func TestBatches(t *testing.T) {
 	_, err = send(entry("a b", "1"))
 	r.wantCode(err, "AWS.SimpleQueueService.InvalidBatchEntryId")
 	half := strings.Repeat("x", 512<<10)
-	if out, err := send(entry("a", half), entry("b", half)); err != nil || len(out.Failed) != 2 { // of a batch's size; each is too large
+	// of a batch's size; each is too large
+	if out, err := send(entry("a", half), entry("b", half)); err != nil || len(out.Failed) != 2 {
 		t.Errorf("a batch of 1 MiB: %+v %v", out, err)
 	}
 	_, err = send(entry("a", half), entry("b", half+"x"))
@@ -370,19 +403,24 @@ func TestBatches(t *testing.T) {
 	if len(got) != 2 {
 		t.Fatalf("%d messages", len(got))
 	}
-	extended, err := r.sdk.ChangeMessageVisibilityBatch(r.ctx, &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &url, Entries: []types.ChangeMessageVisibilityBatchRequestEntry{
-		{Id: aws.String("1"), ReceiptHandle: got[0].ReceiptHandle, VisibilityTimeout: 100},
-		{Id: aws.String("2"), ReceiptHandle: aws.String("made-up"), VisibilityTimeout: 100},
-	}})
-	if err != nil || len(extended.Successful) != 1 || len(extended.Failed) != 1 || *extended.Failed[0].Code != "ReceiptHandleIsInvalid" {
+	extended, err := r.sdk.ChangeMessageVisibilityBatch(r.ctx,
+		&sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &url,
+			Entries: []types.ChangeMessageVisibilityBatchRequestEntry{
+				{Id: aws.String("1"), ReceiptHandle: got[0].ReceiptHandle, VisibilityTimeout: 100},
+				{Id: aws.String("2"), ReceiptHandle: aws.String("made-up"), VisibilityTimeout: 100},
+			}})
+	if err != nil || len(extended.Successful) != 1 || len(extended.Failed) != 1 ||
+		*extended.Failed[0].Code != "ReceiptHandleIsInvalid" {
 		t.Errorf("extended: %+v %v", extended, err)
 	}
-	deleted, err := r.sdk.DeleteMessageBatch(r.ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &url, Entries: []types.DeleteMessageBatchRequestEntry{
-		{Id: aws.String("1"), ReceiptHandle: got[0].ReceiptHandle},
-		{Id: aws.String("2"), ReceiptHandle: aws.String("made-up")},
-		{Id: aws.String("3"), ReceiptHandle: got[1].ReceiptHandle},
-	}})
-	if err != nil || len(deleted.Successful) != 2 || len(deleted.Failed) != 1 || *deleted.Failed[0].Id != "2" {
+	deleted, err := r.sdk.DeleteMessageBatch(r.ctx,
+		&sqs.DeleteMessageBatchInput{QueueUrl: &url, Entries: []types.DeleteMessageBatchRequestEntry{
+			{Id: aws.String("1"), ReceiptHandle: got[0].ReceiptHandle},
+			{Id: aws.String("2"), ReceiptHandle: aws.String("made-up")},
+			{Id: aws.String("3"), ReceiptHandle: got[1].ReceiptHandle},
+		}})
+	if err != nil || len(deleted.Successful) != 2 || len(deleted.Failed) != 1 ||
+		*deleted.Failed[0].Id != "2" {
 		t.Errorf("deleted: %+v %v", deleted, err)
 	}
 }
@@ -393,14 +431,16 @@ func TestQueuesAndTheirAttributes(t *testing.T) {
 	if id, there := awsmiddleware.GetRequestIDMetadata(out.ResultMetadata); !there || len(id) != 36 {
 		t.Errorf("the request ID is %q", id)
 	}
-	want := []string{r.url + "/000000000000/intake", r.url + "/000000000000/replies", r.url + "/000000000000/requests-payment"}
+	want := []string{r.url + "/000000000000/intake", r.url + "/000000000000/replies",
+		r.url + "/000000000000/requests-payment"}
 	if err != nil || !slices.Equal(out.QueueUrls, want) {
 		t.Errorf("%v %v", out, err)
 	}
 	var paged []string
 	_, err = r.sdk.ListQueues(r.ctx, &sqs.ListQueuesInput{NextToken: aws.String("!")})
 	r.wantCode(err, "InvalidParameterValue")
-	for p := sqs.NewListQueuesPaginator(r.sdk, &sqs.ListQueuesInput{MaxResults: aws.Int32(1), QueueNamePrefix: aws.String("re")}); p.HasMorePages(); {
+	for p := sqs.NewListQueuesPaginator(r.sdk, &sqs.ListQueuesInput{MaxResults: aws.Int32(1),
+		QueueNamePrefix: aws.String("re")}); p.HasMorePages(); {
 		page, err := p.NextPage(r.ctx)
 		if err != nil {
 			t.Fatal(err)
@@ -413,21 +453,28 @@ func TestQueuesAndTheirAttributes(t *testing.T) {
 	r.send("replies", "1")
 	r.send("replies", "2")
 	r.receive(&sqs.ReceiveMessageInput{})
-	if _, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{QueueUrl: &want[1], MessageBody: aws.String("3"), DelaySeconds: 900}); err != nil {
+	if _, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{QueueUrl: &want[1],
+		MessageBody: aws.String("3"), DelaySeconds: 900}); err != nil {
 		t.Fatal(err)
 	}
 	for url, wanted := range map[string]map[string]string{
-		want[0]: {"QueueArn": "arn:aws:sqs:local:000000000000:intake", "ApproximateNumberOfMessages": "0", "ApproximateNumberOfMessagesNotVisible": "0", "ApproximateNumberOfMessagesDelayed": "0",
-			"MaximumMessageSize": "1048576", "VisibilityTimeout": "30", "DelaySeconds": "0", "ReceiveMessageWaitTimeSeconds": "0"},
-		want[1]: {"QueueArn": "arn:aws:sqs:local:000000000000:replies", "ApproximateNumberOfMessages": "1", "ApproximateNumberOfMessagesNotVisible": "1", "ApproximateNumberOfMessagesDelayed": "1",
-			"MaximumMessageSize": fmt.Sprint(port.MaxMessage), "VisibilityTimeout": "30", "DelaySeconds": "0", "ReceiveMessageWaitTimeSeconds": "0"},
+		want[0]: {"QueueArn": "arn:aws:sqs:local:000000000000:intake", "ApproximateNumberOfMessages": "0",
+			"ApproximateNumberOfMessagesNotVisible": "0", "ApproximateNumberOfMessagesDelayed": "0",
+			"MaximumMessageSize": "1048576", "VisibilityTimeout": "30", "DelaySeconds": "0",
+			"ReceiveMessageWaitTimeSeconds": "0"},
+		want[1]: {"QueueArn": "arn:aws:sqs:local:000000000000:replies", "ApproximateNumberOfMessages": "1",
+			"ApproximateNumberOfMessagesNotVisible": "1", "ApproximateNumberOfMessagesDelayed": "1",
+			"MaximumMessageSize": fmt.Sprint(port.MaxMessage), "VisibilityTimeout": "30", "DelaySeconds": "0",
+			"ReceiveMessageWaitTimeSeconds": "0"},
 	} {
-		out, err := r.sdk.GetQueueAttributes(r.ctx, &sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: []types.QueueAttributeName{"All"}})
+		out, err := r.sdk.GetQueueAttributes(r.ctx,
+			&sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: []types.QueueAttributeName{"All"}})
 		if err != nil || !maps.Equal(out.Attributes, wanted) {
 			t.Errorf("%v %v", out, err)
 		}
 	}
-	_, err = r.sdk.GetQueueAttributes(r.ctx, &sqs.GetQueueAttributesInput{QueueUrl: &want[1], AttributeNames: []types.QueueAttributeName{"Colour"}})
+	_, err = r.sdk.GetQueueAttributes(r.ctx, &sqs.GetQueueAttributesInput{QueueUrl: &want[1],
+		AttributeNames: []types.QueueAttributeName{"Colour"}})
 	r.wantCode(err, "InvalidAttributeName")
 	_, err = r.sdk.PurgeQueue(r.ctx, &sqs.PurgeQueueInput{QueueUrl: &want[1]})
 	r.wantCode(err, "AWS.SimpleQueueService.UnsupportedOperation")
@@ -437,10 +484,12 @@ func TestSinkIsHandledAtOnce(t *testing.T) {
 	r := newRig(t)
 	url := *r.queueURL("intake")
 	r.send("intake", "order 1")
-	r.sink.errs = []error{nil, fmt.Errorf("disk full: %w", port.ErrUnavailable), throttled{}, errors.New("not foreseen")}
+	r.sink.errs = []error{nil, fmt.Errorf("disk full: %w", port.ErrUnavailable), throttled{},
+		errors.New("not foreseen")}
 	var entries []types.SendMessageBatchRequestEntry
 	for _, i := range []int{3, 0, 1, 2, 4} { // the one that is refused at once stands before the others
-		entries = append(entries, types.SendMessageBatchRequestEntry{Id: aws.String(fmt.Sprint(i)), MessageBody: aws.String(fmt.Sprint("order ", i+2))})
+		entries = append(entries, types.SendMessageBatchRequestEntry{Id: aws.String(fmt.Sprint(i)),
+			MessageBody: aws.String(fmt.Sprint("order ", i+2))})
 	}
 	entries[0].DelaySeconds = 5
 	out, err := r.sdk.SendMessageBatch(r.ctx, &sqs.SendMessageBatchInput{QueueUrl: &url, Entries: entries})
@@ -448,7 +497,8 @@ func TestSinkIsHandledAtOnce(t *testing.T) {
 		t.Fatalf("%+v %v", out, err)
 	}
 	for _, f := range out.Failed {
-		want := map[string]string{"1": "ServiceUnavailable", "2": "RequestThrottled", "3": "InvalidParameterValue", "4": "InternalError"}[*f.Id]
+		want := map[string]string{"1": "ServiceUnavailable", "2": "RequestThrottled",
+			"3": "InvalidParameterValue", "4": "InternalError"}[*f.Id]
 		if *f.Code != want || f.SenderFault != (*f.Id == "3") {
 			t.Errorf("entry %s: %s %v", *f.Id, *f.Code, f.SenderFault)
 		}
@@ -472,9 +522,11 @@ func TestSDKRetriesWhatMayPass(t *testing.T) {
 	url := *r.queueURL("intake")
 	for _, fail := range []error{throttled{}, fmt.Errorf("disk full: %w", port.ErrUnavailable)} {
 		r.sink.errs = []error{fail, fail}
-		_, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("x")}, func(o *sqs.Options) {
-			o.Retryer = retry.NewStandard(func(so *retry.StandardOptions) { so.MaxBackoff = time.Millisecond })
-		})
+		_, err := r.sdk.SendMessage(r.ctx,
+			&sqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("x")}, func(o *sqs.Options) {
+				o.Retryer = retry.NewStandard(
+					func(so *retry.StandardOptions) { so.MaxBackoff = time.Millisecond })
+			})
 		if err != nil {
 			t.Errorf("after two times %v: %v", fail, err)
 		}

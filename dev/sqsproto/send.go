@@ -95,7 +95,8 @@ func sendMessageBatch(c *call) (any, error) {
 		return nil, err
 	}
 	if total > maxText {
-		return nil, failure(http.StatusBadRequest, "BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong",
+		return nil, failure(http.StatusBadRequest, "BatchRequestTooLong",
+			"AWS.SimpleQueueService.BatchRequestTooLong",
 			"Batch requests cannot be longer than %d bytes. You have sent %d bytes.", maxText, total)
 	}
 	out := newBatch[sent]()
@@ -123,13 +124,16 @@ func sendMessageBatch(c *call) (any, error) {
 // sender finds who takes messages to that queue: a sink that handles them now, or the queue.
 func (c *call) sender(queueURL string) (func(context.Context, []port.Message) []error, error) {
 	if sink := c.h.Sinks[nameOf(queueURL)]; sink != nil {
-		return func(ctx context.Context, messages []port.Message) []error { return sinkAll(ctx, sink, messages) }, nil
+		return func(ctx context.Context, messages []port.Message) []error {
+			return sinkAll(ctx, sink, messages)
+		}, nil
 	}
 	q, err := c.queue(queueURL)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, messages []port.Message) []error { return sendAll(ctx, q, messages) }, nil
+	return func(ctx context.Context, messages []port.Message) []error { return sendAll(ctx, q, messages) },
+		nil
 }
 
 // sendAll queues messages that are not larger than our own may be. The queue is not asked, because
@@ -161,7 +165,9 @@ func sinkAll(ctx context.Context, sink Sink, messages []port.Message) []error {
 	var at []int
 	for i, m := range messages {
 		if m.Delay != 0 {
-			errs[i] = invalid("Value %d for parameter DelaySeconds is invalid. Reason: this queue takes its messages at once; the delay must be 0.", int(m.Delay/time.Second))
+			errs[i] = invalid(
+				"Value %d for parameter DelaySeconds is invalid. Reason: this queue takes its messages at "+
+					"once; the delay must be 0.", int(m.Delay/time.Second))
 			continue
 		}
 		body, err := m.Bytes()
@@ -197,13 +203,17 @@ func (e *entry) check() error {
 	case !allowedText(*e.MessageBody):
 		return badCharacters()
 	case e.DelaySeconds < 0 || e.DelaySeconds > int(port.MaxDelay/time.Second):
-		return invalid("Value %d for parameter DelaySeconds is invalid. Reason: DelaySeconds must be >= 0 and <= 900.", e.DelaySeconds)
+		return invalid(
+			"Value %d for parameter DelaySeconds is invalid. Reason: DelaySeconds must be >= 0 and <= 900.",
+			e.DelaySeconds)
 	case e.size() > maxText:
-		return invalid("One or more parameters are invalid. Reason: Message must be shorter than %d bytes.", maxText)
+		return invalid("One or more parameters are invalid. Reason: Message must be shorter than %d bytes.",
+			maxText)
 	}
 	for name, v := range e.MessageSystemAttributes {
 		if name != traceHeader || v.DataType != "String" {
-			return invalid("The message system attribute %.60q is not known; there is only %s, a String.", name, traceHeader)
+			return invalid("The message system attribute %.60q is not known; there is only %s, a String.",
+				name, traceHeader)
 		}
 	}
 	if err := e.MessageSystemAttributes.check(); err != nil {
@@ -237,17 +247,21 @@ func checkBatch(ids []string) error {
 		return failure(http.StatusBadRequest, "EmptyBatchRequest", "AWS.SimpleQueueService.EmptyBatchRequest",
 			"There should be at least one entry in the request.")
 	case len(ids) > port.MaxBatch:
-		return failure(http.StatusBadRequest, "TooManyEntriesInBatchRequest", "AWS.SimpleQueueService.TooManyEntriesInBatchRequest",
+		return failure(http.StatusBadRequest, "TooManyEntriesInBatchRequest",
+			"AWS.SimpleQueueService.TooManyEntriesInBatchRequest",
 			"Maximum number of entries per request are %d. You have sent %d.", port.MaxBatch, len(ids))
 	}
 	seen := map[string]bool{}
 	for _, id := range ids {
 		if !entryID.MatchString(id) {
-			return failure(http.StatusBadRequest, "InvalidBatchEntryId", "AWS.SimpleQueueService.InvalidBatchEntryId",
-				"A batch entry id can only contain alphanumeric characters, hyphens and underscores. It can be at most 80 letters long.")
+			return failure(http.StatusBadRequest, "InvalidBatchEntryId",
+				"AWS.SimpleQueueService.InvalidBatchEntryId",
+				"A batch entry id can only contain alphanumeric characters, hyphens and underscores. It "+
+					"can be at most 80 letters long.")
 		}
 		if seen[id] {
-			return failure(http.StatusBadRequest, "BatchEntryIdsNotDistinct", "AWS.SimpleQueueService.BatchEntryIdsNotDistinct",
+			return failure(http.StatusBadRequest, "BatchEntryIdsNotDistinct",
+				"AWS.SimpleQueueService.BatchEntryIdsNotDistinct",
 				"Id %s repeated.", id)
 		}
 		seen[id] = true

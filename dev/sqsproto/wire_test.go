@@ -29,9 +29,11 @@ func TestErrorsOnTheWire(t *testing.T) {
 	r := newRig(t)
 	const json10 = "application/x-amz-json-1.0"
 	type request struct{ name, target, contentType, body string }
-	const replies, intake = `{"QueueUrl":"http://x/000000000000/replies",`, `{"QueueUrl":"http://x/000000000000/intake",`
+	const replies, intake = `{"QueueUrl":"http://x/000000000000/replies",`,
+		`{"QueueUrl":"http://x/000000000000/intake",`
 	cases := []request{
-		{"unknown queue", "AmazonSQS.SendMessage", json10, `{"QueueUrl":"http://x/000000000000/none","MessageBody":"x"}`},
+		{"unknown queue", "AmazonSQS.SendMessage", json10,
+			`{"QueueUrl":"http://x/000000000000/none","MessageBody":"x"}`},
 		{"no queue", "AmazonSQS.ReceiveMessage", json10, `{}`},
 		{"no JSON", "AmazonSQS.SendMessage", json10, `{"QueueUrl":`},
 		{"wrong type", "AmazonSQS.SendMessage", json10, `{"QueueUrl":7}`},
@@ -40,17 +42,22 @@ func TestErrorsOnTheWire(t *testing.T) {
 		{"a number beyond doubles", "AmazonSQS.ReceiveMessage", json10, replies + `"WaitTimeSeconds":1e400}`},
 		{"a text for a number", "AmazonSQS.ReceiveMessage", json10, replies + `"WaitTimeSeconds":"1"}`},
 		{"nested deep", "AmazonSQS.SendMessage", json10, strings.Repeat(`[`, 10_001)},
-		{"one level too deep", "AmazonSQS.SendMessage", json10, replies + `"MessageBody":"x","Later":` + strings.Repeat(`[`, 64) + strings.Repeat(`]`, 64) + `}`},
+		{"one level too deep", "AmazonSQS.SendMessage", json10, replies + `"MessageBody":"x","Later":` +
+			strings.Repeat(`[`, 64) + strings.Repeat(`]`, 64) + `}`},
 		{"unknown operation", "AmazonSQS.CreateQueue", json10, `{}`},
 		{"other service", "DynamoDB_20120810.PutItem", json10, `{}`},
-		{"query protocol", "AmazonSQS.SendMessage", "application/x-www-form-urlencoded", `Action=SendMessage`},
+		{"query protocol", "AmazonSQS.SendMessage", "application/x-www-form-urlencoded",
+			`Action=SendMessage`},
 		{"too large", "AmazonSQS.SendMessage", json10, strings.Repeat(" ", 3<<20)},
 		{"polled for too long", "AmazonSQS.ReceiveMessage", json10, replies + `"WaitTimeSeconds":21}`},
 		{"a sink polled for too long", "AmazonSQS.ReceiveMessage", json10, intake + `"WaitTimeSeconds":21}`},
 		{"too many at once", "AmazonSQS.ReceiveMessage", json10, replies + `"MaxNumberOfMessages":11}`},
-		{"delayed for too long", "AmazonSQS.SendMessage", json10, replies + `"MessageBody":"x","DelaySeconds":901}`},
-		{"delayed at a sink", "AmazonSQS.SendMessage", json10, intake + `"MessageBody":"x","DelaySeconds":1}`},
-		{"hidden for too long", "AmazonSQS.ChangeMessageVisibility", json10, replies + `"ReceiptHandle":"r","VisibilityTimeout":43201}`},
+		{"delayed for too long", "AmazonSQS.SendMessage", json10,
+			replies + `"MessageBody":"x","DelaySeconds":901}`},
+		{"delayed at a sink", "AmazonSQS.SendMessage", json10,
+			intake + `"MessageBody":"x","DelaySeconds":1}`},
+		{"hidden for too long", "AmazonSQS.ChangeMessageVisibility", json10,
+			replies + `"ReceiptHandle":"r","VisibilityTimeout":43201}`},
 		{"another's receipt", "AmazonSQS.DeleteMessage", json10, replies + `"ReceiptHandle":"r"}`},
 	}
 	for _, n := range []int{10, 11} { // a message may have 10
@@ -59,25 +66,41 @@ func TestErrorsOnTheWire(t *testing.T) {
 			attributes[fmt.Sprint("a", i)] = map[string]string{"DataType": "String", "StringValue": "v"}
 		}
 		text, _ := json.Marshal(attributes)
-		cases = append(cases, request{fmt.Sprintf("%d attributes", n), "AmazonSQS.SendMessage", json10, replies + `"MessageBody":"x","MessageAttributes":` + string(text) + `}`})
+		cases = append(cases, request{fmt.Sprintf("%d attributes", n), "AmazonSQS.SendMessage", json10,
+			replies + `"MessageBody":"x","MessageAttributes":` + string(text) + `}`})
 	}
 	long := strings.Repeat("n", 256)
 	for name, attribute := range map[string]string{
-		"a.b-C_9": `"String","StringValue":"v"`, long: `"Number.int","StringValue":"7"`, long + "n": `"String","StringValue":"v"`, "": `"String","StringValue":"v"`,
-		".a": `"String","StringValue":"v"`, "a.": `"String","StringValue":"v"`, "a..b": `"String","StringValue":"v"`, "a b": `"String","StringValue":"v"`, "a~": `"String","StringValue":"v"`,
-		"AWS.a": `"String","StringValue":"v"`, "amazon.a": `"String","StringValue":"v"`, "awsome": `"String." , "StringValue":"v"`,
-		"empty": `"String","StringValue":""`, "none": `"Number"`, "bytes": `"Binary","BinaryValue":"AA=="`, "no-bytes": `"Binary"`, "strange": `"Text","StringValue":"v"`,
-		"long-type": `"String.` + long + `","StringValue":"v"`, "control": `"String","StringValue":"\u0001"`, "binary-text": `"Binary","StringValue":"v"`,
+		"a.b-C_9": `"String","StringValue":"v"`, long: `"Number.int","StringValue":"7"`,
+		long + "n": `"String","StringValue":"v"`, "": `"String","StringValue":"v"`,
+		".a": `"String","StringValue":"v"`, "a.": `"String","StringValue":"v"`,
+		"a..b": `"String","StringValue":"v"`, "a b": `"String","StringValue":"v"`,
+		"a~":    `"String","StringValue":"v"`,
+		"AWS.a": `"String","StringValue":"v"`, "amazon.a": `"String","StringValue":"v"`,
+		"awsome": `"String." , "StringValue":"v"`,
+		"empty":  `"String","StringValue":""`, "none": `"Number"`, "bytes": `"Binary","BinaryValue":"AA=="`,
+		"no-bytes": `"Binary"`, "strange": `"Text","StringValue":"v"`,
+		"long-type": `"String.` + long + `","StringValue":"v"`, "control": `"String","StringValue":"\u0001"`,
+		"binary-text": `"Binary","StringValue":"v"`,
 	} {
-		cases = append(cases, request{fmt.Sprintf("attribute %.9s %d", name, len(name)), "AmazonSQS.SendMessage", json10, replies + fmt.Sprintf(`"MessageBody":"x","MessageAttributes":{%q:{"DataType":%s}}}`, name, attribute)})
+		cases = append(cases, request{fmt.Sprintf("attribute %.9s %d", name, len(name)),
+			"AmazonSQS.SendMessage", json10, replies +
+				fmt.Sprintf(`"MessageBody":"x","MessageAttributes":{%q:{"DataType":%s}}}`, name, attribute)})
 	}
-	for _, text := range []string{`\u0008`, `\t`, `\n`, `\u000b`, `\r`, `\u001f`, ` `, `\ud7ff`, `\ue000`, `\ufffd`, `\ufffe`, `\ud800\udc00`, `\udbff\udfff`} { // XML 1.0
-		cases = append(cases, request{"character " + text, "AmazonSQS.SendMessage", json10, replies + `"MessageBody":"` + text + `"}`})
+	// XML 1.0
+	for _, text := range []string{`\u0008`, `\t`, `\n`, `\u000b`, `\r`, `\u001f`, ` `, `\ud7ff`, `\ue000`,
+		`\ufffd`, `\ufffe`, `\ud800\udc00`, `\udbff\udfff`} {
+		cases = append(cases, request{"character " + text, "AmazonSQS.SendMessage", json10,
+			replies + `"MessageBody":"` + text + `"}`})
 	}
 	const elsewhere = `{"QueueUrl":"http://x/000000000000/none","QueueName":"none","MessageBody":"x","ReceiptHandle":"r","VisibilityTimeout":1,"Entries":[{"Id":"a","MessageBody":"x","ReceiptHandle":"r","VisibilityTimeout":1}]}`
-	for _, operation := range []string{"GetQueueUrl", "GetQueueAttributes", "SendMessage", "SendMessageBatch", "ReceiveMessage", "DeleteMessage", "DeleteMessageBatch", "ChangeMessageVisibility", "ChangeMessageVisibilityBatch"} {
+	for _, operation := range []string{"GetQueueUrl", "GetQueueAttributes", "SendMessage", "SendMessageBatch",
+		"ReceiveMessage", "DeleteMessage", "DeleteMessageBatch", "ChangeMessageVisibility",
+		"ChangeMessageVisibilityBatch"} {
 		target := "AmazonSQS." + operation
-		cases = append(cases, request{"torn " + operation, target, json10, `{"Queue`}, request{"empty " + operation, target, json10, `{}`}, request{operation + " of no queue", target, json10, elsewhere})
+		cases = append(cases, request{"torn " + operation, target, json10, `{"Queue`},
+			request{"empty " + operation, target, json10, `{}`},
+			request{operation + " of no queue", target, json10, elsewhere})
 		if !strings.HasSuffix(operation, "Batch") {
 			continue
 		}
@@ -86,7 +109,8 @@ func TestErrorsOnTheWire(t *testing.T) {
 			`{"Id":"a","ReceiptHandle":"r","VisibilityTimeout":43201}`: "a poor",
 			strings.Repeat(`{"Id":"a"},`, 10) + `{}`:                   "eleven",
 		} {
-			cases = append(cases, request{operation + " of " + name + " entry", target, json10, replies + `"Entries":[` + entries + `]}`})
+			cases = append(cases, request{operation + " of " + name + " entry", target, json10,
+				replies + `"Entries":[` + entries + `]}`})
 		}
 	}
 	var reported []string
@@ -105,7 +129,8 @@ func TestErrorsOnTheWire(t *testing.T) {
 		if got := resp.Header.Get("Content-Type"); got != json10 {
 			t.Errorf("%s: Content-Type %q", c.name, got)
 		}
-		reported = append(reported, fmt.Sprintf("%s: %d %s\n%s\n", c.name, resp.StatusCode, resp.Header.Get("x-amzn-query-error"), random.ReplaceAll(body, []byte("…"))))
+		reported = append(reported, fmt.Sprintf("%s: %d %s\n%s\n", c.name, resp.StatusCode,
+			resp.Header.Get("x-amzn-query-error"), random.ReplaceAll(body, []byte("…"))))
 	}
 	slices.Sort(reported)
 	golden.Assert(t, strings.Join(reported, ""), "errors.txt")
@@ -116,7 +141,8 @@ func TestBoundsAreReported(t *testing.T) {
 	r := newRig(t)
 	for n, ok := range map[int32]bool{0: false, 1: true, 1000: true, 1001: false} {
 		_, err := r.sdk.ListQueues(r.ctx, &sqs.ListQueuesInput{MaxResults: aws.Int32(n)})
-		want := fmt.Sprintf("Value %d for parameter MaxResults is invalid. Reason: Must be >= 1 and <= 1000", n)
+		want := fmt.Sprintf("Value %d for parameter MaxResults is invalid. Reason: Must be >= 1 and <= 1000",
+			n)
 		if ok != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%d: %v", n, err)
 		}
@@ -138,7 +164,8 @@ func TestSDKSeesAWrongChecksum(t *testing.T) {
 	}
 	liar := httptest.NewServer(proxy)
 	defer liar.Close()
-	_, err := r.sdk.ReceiveMessage(r.ctx, &sqs.ReceiveMessageInput{QueueUrl: aws.String(r.url + "/000000000000/replies")},
+	_, err := r.sdk.ReceiveMessage(r.ctx,
+		&sqs.ReceiveMessageInput{QueueUrl: aws.String(r.url + "/000000000000/replies")},
 		func(o *sqs.Options) { o.BaseEndpoint = &liar.URL })
 	if err == nil || !strings.Contains(err.Error(), "checksum") {
 		t.Errorf("the SDK took a wrong body: %v", err)
@@ -164,7 +191,8 @@ func TestAttributeNamesOfOlderSDKs(t *testing.T) {
 	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil {
 		t.Fatal(err)
 	}
-	if len(out.Messages) != 1 || len(out.Messages[0].Attributes) != 1 || out.Messages[0].Attributes["SentTimestamp"] == "" {
+	if len(out.Messages) != 1 || len(out.Messages[0].Attributes) != 1 ||
+		out.Messages[0].Attributes["SentTimestamp"] == "" {
 		t.Errorf("%+v", out)
 	}
 }

@@ -38,7 +38,8 @@ type ticket struct {
 // hang gives one ticket for each key, however often it is asked.
 func (c *cloakroom) hang(_ context.Context, in coat, call agent.Call) (ticket, error) {
 	if in.Coat == "" {
-		return ticket{}, agent.WithCode(agent.Permanent(agent.NoEffect(errors.New("there is no coat"))), "no-coat")
+		return ticket{}, agent.WithCode(agent.Permanent(agent.NoEffect(errors.New("there is no coat"))),
+			"no-coat")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

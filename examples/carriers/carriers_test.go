@@ -58,7 +58,8 @@ func TestTheSecondCarrierIsAskedWhereTheFirstIsUndone(t *testing.T) {
 // The stock is asked until the parcel has left, and no time in which it has not is a failure.
 func TestTheStockIsAskedUntilTheParcelIsCollected(t *testing.T) {
 	w := shop(t)
-	w.Agent("stock").On("collected").Fail(workflowtest.NotYet(time.Hour)).Fail(workflowtest.NotYet(time.Hour)).Fail(workflowtest.NotYet(0)).Return(nil)
+	w.Agent("stock").On("collected").Fail(workflowtest.NotYet(time.Hour)).Fail(
+		workflowtest.NotYet(time.Hour)).Fail(workflowtest.NotYet(0)).Return(nil)
 	run := w.Submit(order(t))
 	run.UntilEnd(3 * time.Hour)
 	run.ExpectProcessed()
@@ -78,7 +79,8 @@ func TestAParcelThatIsNeverCollectedStops(t *testing.T) {
 	run := w.Submit(order(t))
 	run.UntilEnd(4 * 24 * time.Hour)
 	run.ExpectError("collected")
-	if left := run.Step("collected").Error.At.Std().Sub(workflowtest.Start); left < 3*24*time.Hour || left > 3*24*time.Hour+time.Minute {
+	if left := run.Step("collected").Error.At.Std().Sub(workflowtest.Start); left < 3*24*time.Hour ||
+		left > 3*24*time.Hour+time.Minute {
 		t.Errorf("it stopped after %s", left)
 	}
 }

@@ -10,7 +10,8 @@ import (
 
 const day = 24 * time.Hour
 
-var expense = map[string]any{"employee": "eve", "amount": 120, "purpose": "a train to the customer", "approvers": []string{"ann", "eve"}}
+var expense = map[string]any{"employee": "eve", "amount": 120, "purpose": "a train to the customer",
+	"approvers": []string{"ann", "eve"}}
 
 func waiting(t *testing.T) (*workflowtest.Workflow, *workflowtest.Run) {
 	w := workflowtest.New(t, "expense.yaml")
@@ -67,13 +68,15 @@ func TestALinkAnswers(t *testing.T) {
 		links[m.To] = m.Link
 	}
 	status, page := run.OpenLink(links["ann"])
-	if status != 200 || !strings.Contains(page, "Pay 120 to eve?") || !strings.Contains(page, "a train to the customer") || !strings.Contains(page, "You answer as ann.") {
+	if status != 200 || !strings.Contains(page, "Pay 120 to eve?") ||
+		!strings.Contains(page, "a train to the customer") || !strings.Contains(page, "You answer as ann.") {
 		t.Errorf("%d\n%s", status, page)
 	}
 	if s := run.Step("approve"); s.State != workflowtest.Waiting || len(s.Answers.Votes) > 0 {
 		t.Errorf("after the look the approval is %s", s.State)
 	}
-	if status, page = run.AnswerLink(links["eve"], "approve"); status != 409 || !strings.Contains(page, "excluded") {
+	if status, page = run.AnswerLink(links["eve"], "approve"); status != 409 ||
+		!strings.Contains(page, "excluded") {
 		t.Errorf("her own expense: %d\n%s", status, page)
 	}
 	if status, page = run.AnswerLink(links["ann"][:len(links["ann"])-1], "approve"); status != 403 {
@@ -158,7 +161,8 @@ func TestApproversAreReminded(t *testing.T) {
 	w.Advance(2 * time.Minute)
 	run.ExpectCalls("mail.ask", 2)
 	calls := run.Calls("mail.ask")
-	if first, second := calls[0], calls[1]; first.Key == second.Key || string(first.Input) != string(second.Input) {
+	if first, second := calls[0], calls[1]; first.Key == second.Key ||
+		string(first.Input) != string(second.Input) {
 		t.Errorf("asked with %q, reminded with %q", first.Key, second.Key)
 	}
 	w.Advance(day)

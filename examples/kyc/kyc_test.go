@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/verify/simulate/sim"
+	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -39,10 +39,12 @@ func TestTheWebhookMayComeFirst(t *testing.T) {
 func TestTheWebhookMayComeLater(t *testing.T) {
 	w, run := submitted(t)
 	w.Advance(48 * time.Hour)
-	if v := run.Event("kyc-result", "kyc", map[string]any{"status": "unsure"}); v.Accepted || !strings.Contains(v.Reason, "/status") {
+	if v := run.Event("kyc-result", "kyc", map[string]any{"status": "unsure"}); v.Accepted ||
+		!strings.Contains(v.Reason, "/status") {
 		t.Errorf("a result of another shape: %+v", v)
 	}
-	if v := run.Event("kyc-resultt", "kyc", passed(1)); v.Accepted || !strings.Contains(v.Reason, "no step of the order waits for an event kyc-resultt") {
+	if v := run.Event("kyc-resultt", "kyc", passed(1)); v.Accepted ||
+		!strings.Contains(v.Reason, "no step of the order waits for an event kyc-resultt") {
 		t.Errorf("an event of another name: %+v", v)
 	}
 	run.ExpectCalls("accounts.open", 0)
@@ -93,14 +95,15 @@ func opened(t *testing.T, run *workflowtest.Run, score int) {
 	}
 }
 
-// Against everything that can go wrong the account is open for a customer who has passed, or nothing is left. Where no
-// result comes, one stands for it, since the simulation needs an end.
+// Against everything that can go wrong the account is open for a customer who has passed, or nothing is left.
+// Where no result comes, one stands for it, since the simulation needs an end.
 func TestSimulated(t *testing.T) {
 	text, err := os.ReadFile("kyc.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	quick := strings.NewReplacer("timeout: 14d", "timeout: 5s", "onTimeout: stop", "onTimeout: {answer: {status: passed}}").Replace(string(text))
+	quick := strings.NewReplacer("timeout: 14d", "timeout: 5s", "onTimeout: stop",
+		"onTimeout: {answer: {status: passed}}").Replace(string(text))
 	file := filepath.Join(t.TempDir(), "kyc.yaml")
 	if err := os.WriteFile(file, []byte(quick), 0o600); err != nil {
 		t.Fatal(err)

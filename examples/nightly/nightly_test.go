@@ -76,7 +76,8 @@ func TestFiveThousandCustomers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d orders in %.1f s; the whole run as JSON has %d bytes", 1+regions+regions*customers, time.Since(began).Seconds(), len(document))
+	t.Logf("%d orders in %.1f s; the whole run as JSON has %d bytes", 1+regions+regions*customers,
+		time.Since(began).Seconds(), len(document))
 }
 
 // A region with more than five failures stops for the operator; the run waits for it, and names it.
@@ -85,7 +86,8 @@ func TestARegionThatFails(t *testing.T) {
 	run := w.Submit(map[string]any{})
 	w.Advance(time.Hour)
 	run.Child("regions", 7).ExpectError("customers")
-	if regions := run.Step("regions").Children; regions == nil || !slices.Equal(regions.Stopped, []string{"order-1~regions~7"}) {
+	if regions := run.Step("regions").Children; regions == nil ||
+		!slices.Equal(regions.Stopped, []string{"order-1~regions~7"}) {
 		t.Errorf("the run shows %+v", regions)
 	}
 }

@@ -41,7 +41,8 @@ func TestAPurchaseEndsTheReminders(t *testing.T) {
 	}
 }
 
-// The second reminder goes out three days before the end, and without a purchase the account is closed at the end.
+// The second reminder goes out three days before the end, and without a purchase the account is closed at the
+// end.
 func TestATrialThatIsNotBoughtIsClosed(t *testing.T) {
 	w, run := begun(t)
 	w.Advance(11*day - time.Hour)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/verify/simulate/sim"
+	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -43,7 +43,8 @@ func TestARefusedDepositIsRefunded(t *testing.T) {
 	}
 }
 
-// It is unknown whether a deposit without an answer has happened: nothing is refunded before the operator has looked.
+// It is unknown whether a deposit without an answer has happened: nothing is refunded before the operator has
+// looked.
 func TestADepositInDoubtStops(t *testing.T) {
 	w, deposit := bank(t)
 	deposit.Silent()

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/verify/simulate/sim"
+	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -18,7 +18,8 @@ func trial(t *testing.T) (order map[string]any) {
 	if err == nil {
 		err = json.Unmarshal(data, &order)
 	}
-	if want := workflowtest.Start.Add(14 * day).Format(time.RFC3339); err != nil || order["trialEnds"] != want {
+	if want := workflowtest.Start.Add(14 * day).Format(time.RFC3339); err != nil ||
+		order["trialEnds"] != want {
 		t.Fatalf("%v, %v; want an end at %s", order, err, want)
 	}
 	return order
@@ -74,14 +75,18 @@ func TestACancelledTrialIsUndoneAtOnce(t *testing.T) {
 // An end that is no time undoes the order before anything was charged.
 func TestAnEndThatIsNoTimeUndoesTheOrder(t *testing.T) {
 	w := deployed(t)
-	run := w.Submit(map[string]any{"email": "ann@shop.example", "amount": 12, "trialEnds": "in two weeks"}).UntilEnd(time.Hour)
+	run := w.Submit(map[string]any{"email": "ann@shop.example", "amount": 12,
+		"trialEnds": "in two weeks"}).UntilEnd(time.Hour)
 	run.ExpectCompensated()
 	if e := run.Step("over").Error; e == nil || e.Code != "expression" {
 		t.Errorf("the wait failed with %+v", e)
 	}
 }
 
-// Against everything that can go wrong the account is open and charged, or closed; the simulation begins on 1 January 2026.
+// Against everything that can go wrong the account is open and charged, or closed; the simulation begins on 1
+// January 2026.
 func TestNeverOpenAndUnpaid(t *testing.T) {
-	sim.Check(t, "trial.yaml", sim.Order(`{"email":"ann@shop.example","amount":12,"trialEnds":"2026-01-15T12:00:00Z"}`), sim.Seeds(200))
+	sim.Check(t, "trial.yaml",
+		sim.Order(`{"email":"ann@shop.example","amount":12,"trialEnds":"2026-01-15T12:00:00Z"}`),
+		sim.Seeds(200))
 }

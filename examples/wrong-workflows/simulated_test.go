@@ -5,8 +5,8 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/verify/simulate"
-	"github.com/stepkeeper/stepkeeper/verify/simulate/sim"
+	"github.com/stepkeeper/stepkeeper/simulate"
+	"github.com/stepkeeper/stepkeeper/simulate/sim"
 )
 
 // The simulator is reported what the service truly offers: then an effect comes after its undo.
@@ -28,7 +28,8 @@ func TestCalmSimulations(t *testing.T) {
 		if def == nil {
 			t.Fatal(problems)
 		}
-		sc := simulate.Scenario{Definition: def, Services: sim.Services{"warehouse": {Latency: 4 * core.Second}}}
+		sc := simulate.Scenario{Definition: def,
+			Services: sim.Services{"warehouse": {Latency: 4 * core.Second}}}
 		sc.Prepare()
 		r := simulate.Run(sc, simulate.Plain{}, simulate.Options{})
 		if (r.Violation == nil && r.Orders > 0 && r.Ends[core.Processed] == r.Orders) != clean {

@@ -37,7 +37,8 @@ func TestWhatValidationFinds(t *testing.T) {
 		if text := problems.Error(); !strings.Contains(text, says) || (text == "") != (says == "") {
 			t.Errorf("%s: %q, want %q", name, text, says)
 		}
-		if def, problems := source.LoadFile(name+"-fixed.yaml", source.Options{}); def == nil || len(problems) > 0 {
+		if def, problems := source.LoadFile(name+"-fixed.yaml", source.Options{}); def == nil ||
+			len(problems) > 0 {
 			t.Errorf("%s, corrected: %v", name, problems)
 		}
 	}
@@ -134,8 +135,13 @@ func TestCannotFence(t *testing.T) {
 			h.book(c.Key, now)
 			return nil, nil
 		}},
-		"cancel": {Run: func(_ context.Context, c worker.Call) (any, error) { h.cancel(c.Key, now); return nil, nil }},
-	}, agenttest.Probe{Do: "book", Undo: "cancel", Timeout: time.Second, Effects: func(key string) int { return h.rooms(key, now) }})
+		"cancel": {Run: func(_ context.Context, c worker.Call) (any, error) {
+			h.cancel(c.Key,
+				now)
+			return nil, nil
+		}},
+	}, agenttest.Probe{Do: "book", Undo: "cancel", Timeout: time.Second,
+		Effects: func(key string) int { return h.rooms(key, now) }})
 	if r.Grade != agenttest.Idempotent || !strings.Contains(r.WhyNot(agenttest.Fenced), "do after undo") {
 		t.Errorf("the hotel earns %s", r)
 	}
@@ -149,14 +155,17 @@ func lostOnce(t *testing.T, file string) (waited time.Duration, attempts, calls 
 	w.Agent("carrier").On("book").Fail(workflowtest.InDoubt("reset", "the connection was cut")).Return(nil)
 	run := w.Submit(map[string]any{}).UntilEnd(24 * time.Hour)
 	run.ExpectError("book-parcel")
-	return run.Alerts()[0].At.Std().Sub(workflowtest.Start), run.Step("book-parcel").Attempts, len(run.Calls("carrier.book"))
+	return run.Alerts()[0].At.Std().Sub(workflowtest.Start), run.Step("book-parcel").Attempts,
+		len(run.Calls("carrier.book"))
 }
 
 func TestAsksInVain(t *testing.T) {
-	if waited, attempts, calls := lostOnce(t, "asks-in-vain.yaml"); waited < 10*time.Minute || attempts != 8 || calls != 1 {
+	if waited, attempts, calls := lostOnce(t, "asks-in-vain.yaml"); waited < 10*time.Minute ||
+		attempts != 8 || calls != 1 {
 		t.Errorf("alert after %s, %d attempts, %d calls: the example shows nothing", waited, attempts, calls)
 	}
-	if waited, attempts, calls := lostOnce(t, "asks-in-vain-fixed.yaml"); waited > time.Minute || attempts != calls {
+	if waited, attempts, calls := lostOnce(t, "asks-in-vain-fixed.yaml"); waited > time.Minute ||
+		attempts != calls {
 		t.Errorf("alert after %s, %d attempts, %d calls", waited, attempts, calls)
 	}
 }

@@ -37,20 +37,21 @@ func RetryAfter(err error, wait time.Duration) error { return worker.RetryAfter(
 // waits, uncounted, until they are renewed.
 func Unauthorized(err error) error { return worker.Unauthorized(err) }
 
-// NotYet says that the service was asked, did nothing, and is to be asked again: the step polls, uncounted, for up to its
-// pollFor, and not before after. Wrap it to say what is missing:
+// NotYet says that the service was asked, did nothing, and is to be asked again: the step polls, uncounted,
+// for up to its pollFor, and not before after. Wrap it to say what is missing:
 //
 //	return nil, fmt.Errorf("the parcel was not collected: %w", agent.NotYet(time.Minute))
 func NotYet(after time.Duration) error { return worker.NotYet(after) }
 
-// Progress reports that an operation of a step with a maxDuration is still at work: it may go on for the step's timeout
-// from now on. See worker.Progress for how often it is sent.
+// Progress reports that an operation of a step with a maxDuration is still at work: it may go on for the
+// step's timeout from now on. See worker.Progress for how often it is sent.
 func Progress(ctx context.Context, percent int, note string) error {
 	return worker.Progress(ctx, percent, note)
 }
 
-// Deferred says that the operation goes on elsewhere, and that its reply comes later, by Replies and Call.ReplyID: within
-// that time, 0: until the call's StopBy. See worker.Deferred.
+// Deferred returns the error that an agent returns if the operation continues elsewhere. Its reply comes
+// later, by Replies and Call.ReplyID, within the given time; 0 means until the call's StopBy. See
+// worker.Deferred.
 //
 //	return nil, agent.Deferred(2 * time.Hour)
 func Deferred(within time.Duration) error { return worker.Deferred(within) }
@@ -58,11 +59,11 @@ func Deferred(within time.Duration) error { return worker.Deferred(within) }
 // Replies answers calls that were Deferred.
 type Replies = worker.Replies
 
-// ErrTooLate: the call's StopBy has passed, and its reply counts no more.
+// ErrTooLate means that the call's StopBy has passed, so its reply no longer counts.
 var ErrTooLate = worker.ErrTooLate
 
-// OpenReplies finds the queue that the calls of the agent of that name are answered by, as Serve does; only WithQueues and
-// WithClock are used. It is for a process; on AWS its role is one of infra's GrantAgent.
+// OpenReplies finds the queue that the calls of the agent of that name are answered by, as Serve does; only
+// WithQueues and WithClock are used. It is for a process; on AWS its role is one of infra's GrantAgent.
 func OpenReplies(ctx context.Context, name string, options ...Option) (*Replies, error) {
 	var s settings
 	for _, o := range options {
@@ -84,7 +85,9 @@ func Typed[In, Out any](run func(ctx context.Context, in In, call Call) (Out, er
 	return Operation{Run: func(ctx context.Context, call Call) (any, error) {
 		var in In
 		if err := strictly(call.Input, &in); err != nil {
-			return nil, WithCode(Permanent(NoEffect(fmt.Errorf("the input of %s cannot be read: %w", call.Name, err))), "input")
+			return nil,
+				WithCode(Permanent(NoEffect(fmt.Errorf("the input of %s cannot be read: %w", call.Name,
+					err))), "input")
 		}
 		out, err := run(ctx, in, call)
 		if err != nil {

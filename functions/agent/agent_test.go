@@ -15,12 +15,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
 	"github.com/stepkeeper/stepkeeper/functions/agent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/ledger"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 type payment struct {
@@ -67,12 +68,15 @@ func TestWordsForErrors(t *testing.T) {
 		err  error
 		want agent.Failure
 	}{
-		"permanent":    {agent.Permanent(boom), agent.Failure{Permanent: true, Code: "failed"}},
-		"transient":    {agent.Transient(agent.Permanent(boom)), agent.Failure{Code: "failed"}},
-		"retry after":  {agent.RetryAfter(agent.Permanent(boom), time.Second), agent.Failure{RetryAfter: time.Second, Code: "failed"}},
-		"unauthorized": {agent.Unauthorized(boom), agent.Failure{NoEffect: true, Code: core.CodeUnauthorized}},
-		"no effect":    {agent.NoEffect(boom), agent.Failure{NoEffect: true, Code: "failed"}},
-		"with a code":  {agent.WithCode(agent.Permanent(boom), "no-funds"), agent.Failure{Permanent: true, Code: "no-funds"}},
+		"permanent": {agent.Permanent(boom), agent.Failure{Permanent: true, Code: "failed"}},
+		"transient": {agent.Transient(agent.Permanent(boom)), agent.Failure{Code: "failed"}},
+		"retry after": {agent.RetryAfter(agent.Permanent(boom), time.Second),
+			agent.Failure{RetryAfter: time.Second, Code: "failed"}},
+		"unauthorized": {agent.Unauthorized(boom),
+			agent.Failure{NoEffect: true, Code: core.CodeUnauthorized}},
+		"no effect": {agent.NoEffect(boom), agent.Failure{NoEffect: true, Code: "failed"}},
+		"with a code": {agent.WithCode(agent.Permanent(boom), "no-funds"),
+			agent.Failure{Permanent: true, Code: "no-funds"}},
 	} {
 		var got *agent.Failure
 		if !errors.As(tt.err, &got) || !errors.Is(tt.err, boom) {
@@ -87,7 +91,8 @@ func TestWordsForErrors(t *testing.T) {
 // P45. What it waits for can be said around it.
 func TestNotYet(t *testing.T) {
 	err := fmt.Errorf("the parcel was not collected: %w", agent.NotYet(time.Minute))
-	if got := (*agent.Failure)(nil); !errors.As(err, &got) || got.Permanent || !got.NoEffect || got.Code != core.CodeNotYet || got.RetryAfter != time.Minute {
+	if got := (*agent.Failure)(nil); !errors.As(err, &got) || got.Permanent || !got.NoEffect ||
+		got.Code != core.CodeNotYet || got.RetryAfter != time.Minute {
 		t.Errorf("%v: %+v", err, got)
 	}
 }
@@ -105,15 +110,18 @@ type site struct {
 // serve serves queues in SQS's protocol. The environment names none of them, and nothing of AWS.
 func serve(t *testing.T, requests, replies, quarantine string) site {
 	t.Helper()
-	queues, err := memory.NewQueues(port.ClockFunc(time.Now), []memory.QueueConfig{{Name: requests}, {Name: replies}, {Name: quarantine}})
+	queues, err := memory.NewQueues(port.ClockFunc(time.Now),
+		[]memory.QueueConfig{{Name: requests}, {Name: replies}, {Name: quarantine}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	srv := httptest.NewServer(sqsproto.New(sqsproto.Config{Queues: named{queues}}))
 	t.Cleanup(srv.Close)
 	for _, name := range []string{
-		"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS", "STEPKEEPER_ENDPOINT", deployment.VarRuntimeAPI,
-		deployment.VarLedger, deployment.VarLedgerFolder, deployment.VarQueuePrefix, deployment.VarRequestsURL, deployment.VarRepliesURL, deployment.VarQuarantineURL,
+		"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_ENDPOINT_URL",
+		"AWS_ENDPOINT_URL_SQS", "STEPKEEPER_ENDPOINT", deployment.VarRuntimeAPI,
+		deployment.VarLedger, deployment.VarLedgerFolder, deployment.VarQueuePrefix,
+		deployment.VarRequestsURL, deployment.VarRepliesURL, deployment.VarQuarantineURL,
 	} {
 		t.Setenv(name, "")
 	}
@@ -132,8 +140,10 @@ func dev(t *testing.T) site {
 // docs/aws.md says.
 func deployed(t *testing.T) site {
 	t.Helper()
-	s := serve(t, "Shop-EngineRequestspayment5D21-aZ", "Shop-EngineReplies77F0-bY", "Shop-EngineQuarantine0C3B-cX")
-	for variable, queue := range map[string]string{deployment.VarRequestsURL: s.requests, deployment.VarRepliesURL: s.replies, deployment.VarQuarantineURL: s.quarantine} {
+	s := serve(t, "Shop-EngineRequestspayment5D21-aZ", "Shop-EngineReplies77F0-bY",
+		"Shop-EngineQuarantine0C3B-cX")
+	for variable, queue := range map[string]string{deployment.VarRequestsURL: s.requests,
+		deployment.VarRepliesURL: s.replies, deployment.VarQuarantineURL: s.quarantine} {
 		t.Setenv(variable, s.url+"/111122223333/"+queue)
 	}
 	t.Setenv("AWS_ENDPOINT_URL_SQS", s.url)
@@ -148,8 +158,10 @@ func ask(t *testing.T, s site, grade core.Grade, attempt int, change ...func(*co
 		t.Fatal(err)
 	}
 	request := &message.Request{Schema: 1, SendRequest: core.SendRequest{
-		OrderID: "o-1", Step: "pay", Attempt: attempt, Operation: core.Do, Name: "charge", Grade: grade, Key: "o-1/0/pay", Timeout: core.Minute,
-		ClaimedAt: now, CompleteBy: now.Add(core.Minute), StopBy: now.Add(core.Minute), Input: json.RawMessage(`{"amount":7}`),
+		OrderID: "o-1", Step: "pay", Attempt: attempt, Operation: core.Do, Name: "charge", Grade: grade,
+		Key: "o-1/0/pay", Timeout: core.Minute,
+		ClaimedAt: now, CompleteBy: now.Add(core.Minute), StopBy: now.Add(core.Minute),
+		Input: json.RawMessage(`{"amount":7}`),
 	}}
 	for _, f := range change {
 		f(&request.SendRequest)
@@ -184,21 +196,26 @@ func TestServe(t *testing.T) {
 	queues := dev(t)
 	folder := t.TempDir()
 	calls := 0
-	operations := agent.Operations{"charge": agent.Typed(func(context.Context, payment, agent.Call) (receipt, error) {
-		calls++
-		return receipt{ID: "c-1"}, nil
-	})}
+	operations := agent.Operations{
+		"charge": agent.Typed(func(context.Context, payment, agent.Call) (receipt, error) {
+			calls++
+			return receipt{ID: "c-1"}, nil
+		})}
 	for start := 1; start <= 2; start++ {
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
 		var stats worker.Stats
 		go func() {
-			ended <- agent.Serve(ctx, "payment", operations, agent.WithLedgerFolder(folder), agent.WithConcurrency(4), agent.WithBatch(2),
-				agent.WithDrain(time.Second), agent.WithRetry(agent.Retry{Tries: 1}), agent.WithBreaker(agent.Breaker{Off: true}),
-				agent.WithLog(slog.New(slog.DiscardHandler)), agent.WithStats(func(s worker.Stats) { stats = s }))
+			ended <- agent.Serve(ctx, "payment", operations, ledger.InFolder(folder),
+				agent.WithConcurrency(4), agent.WithBatch(2),
+				agent.WithDrain(time.Second), agent.WithRetry(agent.Retry{Tries: 1}),
+				agent.WithBreaker(agent.Breaker{Off: true}),
+				agent.WithLog(slog.New(slog.DiscardHandler)), agent.WithStats(
+					func(s worker.Stats) { stats = s }))
 		}()
 		ask(t, queues, core.Plain, start)
-		if r := answer(t, queues); r.Outcome != core.OutcomeDone || string(r.Output) != `{"id":"c-1"}` || r.Attempt != start || r.Agent != "payment" {
+		if r := answer(t, queues); r.Outcome != core.OutcomeDone || string(r.Output) != `{"id":"c-1"}` ||
+			r.Attempt != start || r.Agent != "payment" {
 			t.Errorf("start %d: %+v", start, r)
 		}
 		cancel()
@@ -211,8 +228,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// P43. Long work reports how far it is, may be answered later by another process, which finds the queue as the agent does,
-// and is not answered once its time is over.
+// P43. Long work reports how far it is, may be answered later by another process, which finds the queue as
+// the agent does, and is not answered once its time is over.
 func TestLongWorkIsAnsweredByAnotherProcess(t *testing.T) {
 	for name, made := range map[string]func(*testing.T) site{"dev": dev, "deployed": deployed} {
 		t.Run(name, func(t *testing.T) {
@@ -221,10 +238,12 @@ func TestLongWorkIsAnsweredByAnotherProcess(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() {
-				ended <- agent.Serve(ctx, "payment", agent.Operations{"charge": {Run: func(ctx context.Context, c agent.Call) (any, error) {
-					ids <- c.ReplyID()
-					return nil, errors.Join(agent.Progress(ctx, 10, "begun"), agent.Deferred(20*time.Minute))
-				}}}, agent.WithLog(slog.New(slog.DiscardHandler)))
+				ended <- agent.Serve(ctx, "payment",
+					agent.Operations{"charge": {Run: func(ctx context.Context, c agent.Call) (any, error) {
+						ids <- c.ReplyID()
+						return nil, errors.Join(agent.Progress(ctx, 10, "begun"),
+							agent.Deferred(20*time.Minute))
+					}}}, agent.WithLog(slog.New(slog.DiscardHandler)))
 			}()
 			begun := time.Now()
 			ask(t, queues, core.Idempotent, 1, func(r *core.SendRequest) {
@@ -233,7 +252,9 @@ func TestLongWorkIsAnsweredByAnotherProcess(t *testing.T) {
 			if r := answer(t, queues); r.Outcome != message.Progress || r.Percent != 10 || r.Note != "begun" {
 				t.Errorf("%+v", r)
 			}
-			if r := answer(t, queues); r.Outcome != message.Progress || r.Until < core.TimeOf(begun.Add(20*time.Minute)) || r.Until > core.TimeOf(time.Now().Add(20*time.Minute)) {
+			if r := answer(t, queues); r.Outcome != message.Progress ||
+				r.Until < core.TimeOf(begun.Add(20*time.Minute)) ||
+				r.Until > core.TimeOf(time.Now().Add(20*time.Minute)) {
 				t.Errorf("%+v", r)
 			}
 			cancel()
@@ -248,10 +269,12 @@ func TestLongWorkIsAnsweredByAnotherProcess(t *testing.T) {
 			if err := replies.Done(t.Context(), id, receipt{ID: "c-1"}); err != nil {
 				t.Error(err)
 			}
-			if r := answer(t, queues); r.Outcome != core.OutcomeDone || string(r.Output) != `{"id":"c-1"}` || r.OrderID != "o-1" || r.Step != "pay" || r.Agent != "payment" {
+			if r := answer(t, queues); r.Outcome != core.OutcomeDone || string(r.Output) != `{"id":"c-1"}` ||
+				r.OrderID != "o-1" || r.Step != "pay" || r.Agent != "payment" {
 				t.Errorf("%+v", r)
 			}
-			late, err := agent.OpenReplies(t.Context(), "payment", agent.WithClock(port.ClockFunc(func() time.Time { return begun.Add(2 * time.Hour) })))
+			late, err := agent.OpenReplies(t.Context(), "payment",
+				agent.WithClock(port.ClockFunc(func() time.Time { return begun.Add(2 * time.Hour) })))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -268,11 +291,16 @@ func TestServeThatCannotStart(t *testing.T) {
 	for want, start := range map[string]func() error{
 		"no operations": func() error { return agent.Serve(t.Context(), "payment", nil) },
 		"requests-shipping": func() error {
-			return agent.Serve(t.Context(), "shipping", agent.Operations{"book": run}, agent.WithQueues(queues.Queues))
+			return agent.Serve(t.Context(), "shipping", agent.Operations{"book": run},
+				agent.WithQueues(queues.Queues))
 		},
-		deployment.VarRequestsURL: func() error { return agent.Serve(t.Context(), "shipping", agent.Operations{"book": run}) },
+		deployment.VarRequestsURL: func() error {
+			return agent.Serve(t.Context(), "shipping",
+				agent.Operations{"book": run})
+		},
 		"opening its ledger": func() error {
-			return agent.Serve(t.Context(), "payment", agent.Operations{"charge": run}, agent.WithLedgerFolder("/dev/null/x"))
+			return agent.Serve(t.Context(), "payment", agent.Operations{"charge": run},
+				ledger.InFolder("/dev/null/x"))
 		},
 	} {
 		if err := start(); err == nil || !strings.Contains(err.Error(), want) {
@@ -284,20 +312,37 @@ func TestServeThatCannotStart(t *testing.T) {
 // An agent that finds no server names the command and the variable that are missing, once.
 func TestServeWithoutAServer(t *testing.T) {
 	dev(t)
-	run := agent.Operations{"charge": {Run: func(context.Context, agent.Call) (any, error) { return nil, nil }}}
+	run := agent.Operations{"charge": {Run: func(context.Context, agent.Call) (any, error) {
+		return nil,
+			nil
+	}}}
 	const unset = "set AWS_ENDPOINT_URL_SQS=http://127.0.0.1:8377"
 	for endpoint, want := range map[string]string{
-		"":                   unset,
-		"http://127.0.0.1:1": "is `stepkeeper dev` running at http://127.0.0.1:1? start it, or set AWS_ENDPOINT_URL_SQS",
+		"": unset,
+		"http://127.0.0.1:1": "is `stepkeeper dev` running at http://127.0.0.1:1? start it, or set " +
+			"AWS_ENDPOINT_URL_SQS",
 	} {
 		t.Setenv("AWS_ENDPOINT_URL_SQS", endpoint)
 		err := agent.Serve(t.Context(), "payment", run)
-		if err == nil || strings.Count(err.Error(), want) != 1 || strings.Contains(err.Error(), port.Quarantine) {
+		if err == nil || strings.Count(err.Error(), want) != 1 ||
+			strings.Contains(err.Error(), port.Quarantine) {
 			t.Errorf("Serve with %q: %v", endpoint, err)
 		}
-		if _, err := agent.OpenReplies(t.Context(), "payment"); err == nil || strings.Count(err.Error(), want) != 1 {
+		if _, err := agent.OpenReplies(t.Context(), "payment"); err == nil ||
+			strings.Count(err.Error(), want) != 1 {
 			t.Errorf("OpenReplies with %q: %v", endpoint, err)
 		}
+	}
+}
+
+func TestServeWithAProfileThatDoesNotExist(t *testing.T) {
+	dev(t)
+	t.Setenv("AWS_PROFILE", "absent")
+	err := agent.Serve(t.Context(), "payment", agent.Operations{"charge": {
+		Run: func(context.Context, agent.Call) (any, error) { return nil, nil }}})
+	if err == nil || !strings.Contains(err.Error(), "absent") ||
+		!strings.Contains(err.Error(), "AWS_ENDPOINT_URL_SQS") {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -309,11 +354,15 @@ func TestServeForAStack(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", aws.URL)
 	t.Setenv(deployment.VarLedger, "ledger")
 	calls := 0
-	run := agent.Operation{Run: func(context.Context, agent.Call) (any, error) { calls++; return receipt{ID: "c-1"}, nil }}
+	run := agent.Operation{Run: func(context.Context, agent.Call) (any, error) {
+		calls++
+		return receipt{ID: "c-1"}, nil
+	}}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- agent.Serve(ctx, "payment", agent.Operations{"charge": run}, agent.WithLedgerFolder("/dev/null/x"), agent.WithLog(slog.New(slog.DiscardHandler)))
+		ended <- agent.Serve(ctx, "payment", agent.Operations{"charge": run},
+			ledger.InFolder("/dev/null/x"), agent.WithLog(slog.New(slog.DiscardHandler)))
 	}()
 	for attempt := 1; attempt <= 2; attempt++ {
 		ask(t, queues, core.Plain, attempt)
@@ -332,9 +381,11 @@ func TestEverythingWrongAtOnce(t *testing.T) {
 	dev(t)
 	t.Setenv(deployment.VarRepliesURL, "replies")
 	t.Setenv(deployment.VarLedger, "./ledger")
-	err := agent.Serve(t.Context(), "payment", agent.Operations{"charge": {}}, agent.WithRetry(agent.Retry{Tries: 100}), agent.WithBreaker(agent.Breaker{Failures: -1}))
+	err := agent.Serve(t.Context(), "payment", agent.Operations{"charge": {}},
+		agent.WithRetry(agent.Retry{Tries: 100}), agent.WithBreaker(agent.Breaker{Failures: -1}))
 	for _, want := range []string{
-		deployment.VarRequestsURL + " is not set", deployment.VarQuarantineURL + " is not set", deployment.VarRepliesURL + ` is "replies"`, deployment.VarLedgerFolder,
+		deployment.VarRequestsURL + " is not set", deployment.VarQuarantineURL + " is not set",
+		deployment.VarRepliesURL + ` is "replies"`, deployment.VarLedgerFolder,
 		`operation "charge" has no function`, "100 tries", "breaker",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -30,9 +30,10 @@
 //	STEPKEEPER_QUEUE_PREFIX    without addresses: put before the names requests-<agent>, replies and
 //	                           quarantine, which are looked up
 //	STEPKEEPER_LEDGER          table of the ledger for plain services, by name or ARN
-//	STEPKEEPER_LEDGER_FOLDER   folder of that ledger on this machine, instead
+//	STEPKEEPER_LEDGER_FOLDER   folder of that ledger on this machine, instead; the program needs the
+//	                           option ledger.InFolder of package ledger
 //
 // The build tag lambda.norpc, which is AWS's own and which the construct sets, leaves out what Lambda
-// does not need: SQLite, the poller, the search for credentials. A program that was built without it
+// does not need: the poller, the search for credentials. A program that was built without it
 // works on Lambda too; it is twice as large.
 package agent

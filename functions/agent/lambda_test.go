@@ -14,10 +14,10 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 // example builds examples/agent-go with the tag of Lambda, once, for this machine.
@@ -61,7 +61,8 @@ func exampleAgent(t *testing.T) string {
 func coats(t *testing.T, aws *awsstub.Stub) *awsstub.Function {
 	t.Helper()
 	return awsstub.Start(t, exampleAgent(t), aws.Variables(map[string]string{
-		deployment.VarAgent: "coats", deployment.VarQueues: aws.Queues("requests-coats", "replies", "quarantine"), deployment.VarLedger: "ledger",
+		deployment.VarAgent: "coats", deployment.VarQueues: aws.Queues("requests-coats", "replies",
+			"quarantine"), deployment.VarLedger: "ledger",
 	}))
 }
 
@@ -71,8 +72,10 @@ func batch(records ...events.SQSMessage) events.SQSEvent { return events.SQSEven
 func hang(t *testing.T, order string, change func(*core.SendRequest)) events.SQSMessage {
 	t.Helper()
 	stopBy := core.TimeOf(time.Now().Add(5 * time.Minute))
-	r := core.SendRequest{Agent: "coats", OrderID: order, Step: "hang", Attempt: 1, Operation: core.Do, Name: "hang", Grade: core.Idempotent,
-		Key: order + "/0/hang", Timeout: 10 * core.Second, StopBy: stopBy, CompleteBy: stopBy, Input: json.RawMessage(`{"coat":"red"}`)}
+	r := core.SendRequest{Agent: "coats", OrderID: order, Step: "hang", Attempt: 1, Operation: core.Do,
+		Name: "hang", Grade: core.Idempotent,
+		Key: order + "/0/hang", Timeout: 10 * core.Second, StopBy: stopBy, CompleteBy: stopBy,
+		Input: json.RawMessage(`{"coat":"red"}`)}
 	if change != nil {
 		change(&r)
 	}
@@ -80,7 +83,8 @@ func hang(t *testing.T, order string, change func(*core.SendRequest)) events.SQS
 	if err != nil {
 		t.Fatal(err)
 	}
-	return events.SQSMessage{MessageId: order, ReceiptHandle: order, Body: string(body), EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-coats"}
+	return events.SQSMessage{MessageId: order, ReceiptHandle: order, Body: string(body),
+		EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-coats"}
 }
 
 // said are the replies that came, in short.
@@ -92,7 +96,8 @@ func said(t *testing.T, aws *awsstub.Stub) string {
 		if err := json.Unmarshal([]byte(body), &r); err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, strings.TrimSpace(fmt.Sprintf("%s/%d %s %s", r.OrderID, r.Attempt, r.Outcome, r.Output)))
+		all = append(all, strings.TrimSpace(fmt.Sprintf("%s/%d %s %s", r.OrderID, r.Attempt, r.Outcome,
+			r.Output)))
 	}
 	slices.Sort(all)
 	return strings.Join(all, ", ")
@@ -122,13 +127,17 @@ func TestExampleOnLambda(t *testing.T) {
 	poison, newer := hang(t, "poison", nil), hang(t, "newer", nil)
 	poison.Body, newer.Body = "{", `{"schema":2}`
 	check("bad ones beside good ones", f.Invoke(batch(poison, hang(t, "a", nil), newer,
-		hang(t, "bare", func(r *core.SendRequest) { r.Input = json.RawMessage(`{}`) }))), "newer", `a/1 done {"ticket":1}, bare/1 failed`)
+		hang(t, "bare", func(r *core.SendRequest) {
+			r.Input = json.RawMessage(`{}`)
+		}))), "newer", `a/1 done {"ticket":1}, bare/1 failed`)
 	if got := aws.Sent("quarantine"); len(got) != 1 || !strings.Contains(got[0], `"id":"poison"`) {
 		t.Errorf("quarantined: %q", got)
 	}
 
 	aws.Calls()
-	check("too late (P25)", f.Invoke(batch(hang(t, "late", func(r *core.SendRequest) { r.StopBy = core.TimeOf(time.Now()) }))), "", "")
+	check("too late (P25)",
+		f.Invoke(batch(hang(t, "late", func(r *core.SendRequest) { r.StopBy = core.TimeOf(time.Now()) }))),
+		"", "")
 	if calls := aws.Calls(); len(calls) > 0 {
 		t.Errorf("after stopBy it was not silent: %q", calls)
 	}
@@ -146,7 +155,8 @@ func TestExampleWithoutSettings(t *testing.T) {
 	if code := f.Ends(); code != 1 {
 		t.Errorf("it ended with %d", code)
 	}
-	for _, want := range []string{deployment.VarQueues, "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", `deployed as agent \"cloaks\"`} {
+	for _, want := range []string{deployment.VarQueues, "AWS_REGION", "AWS_ACCESS_KEY_ID",
+		"AWS_SECRET_ACCESS_KEY", `deployed as agent \"cloaks\"`} {
 		if !strings.Contains(f.Output(), want) {
 			t.Errorf("%s is not in:\n%s", want, f.Output())
 		}

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"context"
+	"io"
 	"log/slog"
 	"time"
 
@@ -25,6 +27,7 @@ type settings struct {
 	breaker            Breaker
 	ledger             port.Ledger
 	ledgerFolder       string
+	openFolder         func(ctx context.Context, folder string) (LedgerFile, error) // nil if no option set it
 	queues             port.Queues
 	log                *slog.Logger
 	clock              port.Clock
@@ -53,15 +56,24 @@ func WithBreaker(b Breaker) Option { return func(s *settings) { s.breaker = b } 
 // their requests are answered retry-later.
 func WithLedger(l port.Ledger) Option { return func(s *settings) { s.ledger = l } }
 
-// WithLedgerFolder keeps the ledger in an SQLite file in that folder. One process may use it at a
-// time; it must survive the process. Where STEPKEEPER_LEDGER names a table, as it does on Lambda, the
-// table is used instead: a function's folders do not last.
-func WithLedgerFolder(folder string) Option { return func(s *settings) { s.ledgerFolder = folder } }
+// LedgerFile is a ledger in a folder. Serve closes it when it returns.
+type LedgerFile interface {
+	port.Ledger
+	io.Closer
+}
+
+// WithLedgerFolder has Serve open the ledger in that folder, or in the one that STEPKEEPER_LEDGER_FOLDER
+// names if folder is empty. Package ledger calls it.
+func WithLedgerFolder(folder string,
+	open func(ctx context.Context, folder string) (LedgerFile, error)) Option {
+	return func(s *settings) { s.ledgerFolder, s.openFolder = folder, open }
+}
 
 // WithQueues takes the queues from there and not from the environment: for tests, not on Lambda.
 func WithQueues(q port.Queues) Option { return func(s *settings) { s.queues = q } }
 
-// WithLog sets the logger; default slog.Default, on Lambda JSON with the invocation's ID. IDs are logged, never bodies.
+// WithLog sets the logger; default slog.Default, on Lambda JSON with the invocation's ID. IDs are logged,
+// never bodies.
 func WithLog(l *slog.Logger) Option { return func(s *settings) { s.log = l } }
 
 // WithClock sets the clock that stopBy is compared with; default the machine's: for tests, not on Lambda.

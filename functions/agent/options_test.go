@@ -21,11 +21,13 @@ import (
 // inMemory are queues of an agent without a server, for synctest.
 func inMemory(t *testing.T) site {
 	t.Helper()
-	queues, err := memory.NewQueues(port.ClockFunc(time.Now), []memory.QueueConfig{{Name: "requests-payment"}, {Name: port.Replies}, {Name: port.Quarantine}})
+	queues, err := memory.NewQueues(port.ClockFunc(time.Now),
+		[]memory.QueueConfig{{Name: "requests-payment"}, {Name: port.Replies}, {Name: port.Quarantine}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return site{Queues: queues, requests: "requests-payment", replies: port.Replies, quarantine: port.Quarantine}
+	return site{Queues: queues, requests: "requests-payment", replies: port.Replies,
+		quarantine: port.Quarantine}
 }
 
 // counted notes how many messages a receive of requests wanted at most.
@@ -47,7 +49,8 @@ func (c counted) Queue(name string) (port.Queue, error) {
 	return countedQueue{q, c.most}, err
 }
 
-func (q countedQueue) Receive(ctx context.Context, n int, wait, visibility time.Duration) ([]port.Delivery, error) {
+func (q countedQueue) Receive(ctx context.Context, n int, wait,
+	visibility time.Duration) ([]port.Delivery, error) {
 	*q.most = max(*q.most, n)
 	return q.Queue.Receive(ctx, n, wait, visibility)
 }
@@ -120,7 +123,8 @@ func TestOptions(t *testing.T) {
 			agent.WithClock(port.ClockFunc(func() time.Time { return time.Now().Add(time.Hour) })),
 		}, core.Idempotent, sleep(0),
 			func(s seen) bool { return s.calls == 0 && s.stats.DroppedLate == 12 }},
-		"a log": {nil, core.Idempotent, sleep(0), func(s seen) bool { return strings.Contains(s.log, "the agent takes requests") }},
+		"a log": {nil, core.Idempotent, sleep(0),
+			func(s seen) bool { return strings.Contains(s.log, "the agent takes requests") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -146,8 +150,10 @@ func TestOptions(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 				defer cancel()
 				start := time.Now()
-				s.err = agent.Serve(ctx, "payment", agent.Operations{"charge": run}, append(tt.options, agent.WithQueues(counted{queues.Queues, &s.most}),
-					agent.WithLog(slog.New(slog.NewTextHandler(&log, nil))), agent.WithStats(func(st worker.Stats) { s.stats = st }))...)
+				s.err = agent.Serve(ctx, "payment", agent.Operations{"charge": run},
+					append(tt.options, agent.WithQueues(counted{queues.Queues, &s.most}),
+						agent.WithLog(slog.New(slog.NewTextHandler(&log, nil))), agent.WithStats(
+							func(st worker.Stats) { s.stats = st }))...)
 				s.took, s.log = time.Since(start), log.String()
 				mu.Lock() // what was not drained is still at work
 				if !tt.right(s) {

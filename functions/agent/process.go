@@ -11,7 +11,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
@@ -40,36 +39,44 @@ func (s *settings) process(ctx context.Context, name string, operations Operatio
 		defer func() { s.stats(w.Stats()) }()
 	}
 	s.log.Info("the agent takes requests", "agent", name, "queue", requests.Name(), "ledger", s.ledger != nil)
-	pump := worker.Pump{Queue: requests, Worker: w, Concurrency: s.concurrency, Batch: s.batch, Drain: s.drain}
+	pump := worker.Pump{Queue: requests, Worker: w, Concurrency: s.concurrency, Batch: s.batch,
+		Drain: s.drain}
 	return pump.Run(ctx)
 }
 
 // openLedger opens the ledger that the environment or the program names, where the program has not
 // brought one.
-func (s *settings) openLedger(ctx context.Context, environment deployment.Process) (closeIt func(), err error) {
+func (s *settings) openLedger(ctx context.Context,
+	environment deployment.Process) (closeIt func(), err error) {
 	none := func() {}
 	folder := cmp.Or(s.ledgerFolder, environment.LedgerFolder)
 	switch {
 	case s.ledger != nil:
-	case environment.Ledger != "": // the table of a deployment comes before the program's own folder, as on Lambda
+	case environment.Ledger != "":
+		// the table of a deployment comes before the program's own folder, as on Lambda
 		sdk, err := awsclient.Load(ctx, awsclient.Options{Endpoint: awsclient.Endpoint("dynamodb")})
 		if err != nil {
 			return none, err
 		}
 		s.ledger = dynamo.NewLedger(dynamo.NewClient(sdk), environment.Ledger)
-	case folder != "":
-		store, err := sqlite.Open(ctx, folder, sqlite.Options{})
+	case folder != "" && s.openFolder != nil:
+		store, err := s.openFolder(ctx, folder)
 		if err != nil {
 			return none, err
 		}
 		s.ledger = store
 		return func() { _ = store.Close() }, nil
+	case folder != "":
+		s.log.Warn(
+			"no ledger is opened, because the program lacks the option ledger.InFolder; requests of plain "+
+				"steps are refused", "variable", deployment.VarLedgerFolder)
 	}
 	return none, nil
 }
 
 // connect wires the engine to its queues.
-func (s *settings) connect(ctx context.Context, name string, operations Operations, environment deployment.Process) (port.Queue, *worker.Worker, error) {
+func (s *settings) connect(ctx context.Context, name string, operations Operations,
+	environment deployment.Process) (port.Queue, *worker.Worker, error) {
 	queues, clock, err := s.open(ctx, environment)
 	if err != nil {
 		return nil, nil, err
@@ -81,8 +88,11 @@ func (s *settings) connect(ctx context.Context, name string, operations Operatio
 	replies, errReplies := queues.Queue(port.Replies)
 	quarantine, errQuarantine := queues.Queue(port.Quarantine)
 	if err := errors.Join(errRequests, errReplies, errQuarantine); errors.Is(err, port.ErrNotFound) {
-		return nil, nil, fmt.Errorf("%w\nof a deployed stack set %s, %s and %s to the addresses in its outputs; `stepkeeper dev` has the queue of an agent that its file of agents names",
-			err, deployment.VarRequestsURL, deployment.VarRepliesURL, deployment.VarQuarantineURL)
+		return nil, nil,
+			fmt.Errorf(
+				"%w\nof a deployed stack set %s, %s and %s to the addresses in its outputs; `stepkeeper "+
+					"dev` has the queue of an agent that its file of agents names",
+				err, deployment.VarRequestsURL, deployment.VarRepliesURL, deployment.VarQuarantineURL)
 	} else if err != nil {
 		return nil, nil, err
 	}
@@ -94,7 +104,8 @@ func (s *settings) connect(ctx context.Context, name string, operations Operatio
 }
 
 // open finds the queues, and the clock.
-func (s *settings) open(ctx context.Context, environment deployment.Process) (port.Queues, port.Clock, error) {
+func (s *settings) open(ctx context.Context,
+	environment deployment.Process) (port.Queues, port.Clock, error) {
 	clock := cmp.Or[port.Clock](s.clock, port.ClockFunc(time.Now))
 	if s.queues != nil {
 		return s.queues, clock, nil
@@ -103,7 +114,8 @@ func (s *settings) open(ctx context.Context, environment deployment.Process) (po
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w\n%s", err, ofDev)
 	}
-	return sqs.New(sdk, sqs.Config{URLs: environment.Queues, Prefix: environment.Prefix, LookUp: environment.Queues == nil}), clock, nil
+	return sqs.New(sdk, sqs.Config{URLs: environment.Queues, Prefix: environment.Prefix,
+		LookUp: environment.Queues == nil}), clock, nil
 }
 
 // ofDev is the fix if the agent should use the queues of `stepkeeper dev`.

@@ -9,12 +9,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
-// process is left out of programs that are built for Lambda: the ledger on SQLite, the poller and the
-// search for credentials would double their size.
+// process is left out of programs that are built for Lambda: the poller and the search for credentials would
+// add to their size.
 func (s *settings) process(_ context.Context, name string, _ Operations) error {
-	return fmt.Errorf("agent %q: %s is not set, and the program was built for Lambda alone; build it without the tag lambda.norpc to run it elsewhere", name, deployment.VarRuntimeAPI)
+	return fmt.Errorf(
+		"agent %q: %s is not set, and the program was built for Lambda alone; build it without the tag "+
+			"lambda.norpc to run it elsewhere", name, deployment.VarRuntimeAPI)
 }
 
 func (s *settings) openReplies(_ context.Context, name string) (*Replies, error) {
-	return nil, fmt.Errorf("replies of agent %q: the program was built for Lambda alone; build it without the tag lambda.norpc", name)
+	return nil,
+		fmt.Errorf(
+			"replies of agent %q: the program was built for Lambda alone; build it without the tag "+
+				"lambda.norpc", name)
 }

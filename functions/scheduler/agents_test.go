@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // twoAgents has a second agent for its step a.
@@ -20,7 +20,8 @@ func twoAgents(t *testing.T) *world.World {
 	return world.New(t, def).Boot()
 }
 
-// P44: a step whose agent failed goes on at its other agent, whose reply counts; so does a late one of the first.
+// P44: a step whose agent failed goes on at its other agent, whose reply counts; so does a late one of the
+// first.
 func TestAStepGoesOnAtItsOtherAgent(t *testing.T) {
 	for _, replies := range []string{"agent-a", "agent-east"} {
 		w := twoAgents(t)
@@ -62,7 +63,8 @@ func TestAWaitIsLearntOfTheAgentThatWasAsked(t *testing.T) {
 	}
 }
 
-// P44: where nothing comes from an agent any more, its queue grows, and the other agent is asked; the queues are asked every 10 s.
+// P44: where nothing comes from an agent any more, its queue grows, and the other agent is asked; the queues
+// are asked every 10 s.
 func TestAnAgentWithALongQueueIsLeft(t *testing.T) {
 	w := twoAgents(t)
 	config := w.SchedulerConfig(w.NewState(w.Store, 0), "s")
@@ -83,7 +85,7 @@ func TestAnAgentWithALongQueueIsLeft(t *testing.T) {
 			w.Send(port.Requests(agent), copied)
 		}
 	}
-	asks("first", "agent-a") // from now on it knows that there is a choice
+	asks("first", "agent-a") // the Scheduler now knows that there is a choice
 	fill("agent-a", 4)
 	asks("long", "agent-east") // which empties the queues
 	w.Clock.Advance(9 * time.Second)
@@ -91,11 +93,11 @@ func TestAnAgentWithALongQueueIsLeft(t *testing.T) {
 	w.Clock.Advance(time.Second)
 	asks("over", "agent-a")
 	w.Clock.Advance(10 * time.Second)
-	fill("agent-a", 1) // no more than it takes at a time
+	fill("agent-a", 1) // no more than one round of the agent
 	asks("one", "agent-a")
 	w.Clock.Advance(10 * time.Second)
 	fill("agent-a", 4)
-	fill("agent-east", 8) // as many rounds
+	fill("agent-east", 8) // the same number of rounds
 	asks("both", "agent-a")
 }
 

@@ -7,31 +7,33 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // approving is a, then an approval, then c.
 func approving() *core.Definition {
 	def := world.Definition()
 	def.Schema = 2
-	def.Steps[1] = core.StepDefinition{Name: "b", After: []string{"a"}, Timeout: core.Hour, OnFailure: core.OnFailureUndo,
-		Answer: &core.Answer{Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo}}
+	def.Steps[1] = core.StepDefinition{Name: "b", After: []string{"a"}, Timeout: core.Hour,
+		OnFailure: core.OnFailureUndo,
+		Answer:    &core.Answer{Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo}}
 	delete(def.Agents, "agent-b")
 	return def
 }
 
 func answer(id, value string) *message.Control {
 	text, _ := json.Marshal(value)
-	return &message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: "o-1", ID: id, Step: "b", Round: 1, By: "ann", Value: text}
+	return &message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: "o-1", ID: id, Step: "b",
+		Round: 1, By: "ann", Value: text}
 }
 
-// P35: an answer through the control queue decides its step, and a copy changes nothing; a refusal is sent where
-// the answer says, and stands in the step.
+// P35: an answer through the control queue decides its step, and a copy changes nothing; a refusal is sent
+// where the answer says, and stands in the step.
 func TestAnAnswerThroughTheQueueDecides(t *testing.T) {
 	w := world.New(t, approving()).Boot()
 	w.Send(port.Intake, world.Order("o-1"))
@@ -45,7 +47,8 @@ func TestAnAnswerThroughTheQueueDecides(t *testing.T) {
 	if failed := w.Scheduler.Handle(ctx, port.Control, deliver(wrong)); len(failed) > 0 {
 		t.Fatal("a wrong answer came back")
 	}
-	if got := statuses(t, w, "desk"); len(got) != 1 || got[0].Kind != core.StatusCommandRefused || got[0].Command != "answer" || got[0].CommandID != "x-1" {
+	if got := statuses(t, w, "desk"); len(got) != 1 || got[0].Kind != core.StatusCommandRefused ||
+		got[0].Command != "answer" || got[0].CommandID != "x-1" {
 		t.Errorf("the sender got %+v", got)
 	}
 	w.Scheduler.Handle(ctx, port.Control, deliver(answer("x-2", "yes")))
@@ -61,14 +64,15 @@ func TestAnAnswerThroughTheQueueDecides(t *testing.T) {
 	}
 }
 
-// P36: an answer may come before its order. It is sent again after 5 s, 1 minute and 15 minutes, then kept for the
-// operator.
+// P36: an answer may come before its order. It is sent again after 5 s, 1 minute and 15 minutes, then kept
+// for the operator.
 func TestAnAnswerMayComeBeforeItsOrder(t *testing.T) {
 	for comes := range 4 {
 		w := world.New(t, approving()).Boot()
 		next := answer("x-1", "yes")
 		for n, delay := range []time.Duration{5 * time.Second, time.Minute, 15 * time.Minute}[:comes] {
-			if failed := w.Scheduler.Handle(ctx, port.Control, deliver(next)); len(failed) > 0 || len(w.Take(port.Quarantine)) > 0 || w.Counts["answer sent again: unknown order"] != n+1 {
+			if failed := w.Scheduler.Handle(ctx, port.Control, deliver(next)); len(failed) > 0 ||
+				len(w.Take(port.Quarantine)) > 0 || w.Counts["answer sent again: unknown order"] != n+1 {
 				t.Fatalf("try %d: it came back, was given up, or was not counted", n)
 			}
 			w.Clock.Advance(delay - time.Second)
@@ -87,14 +91,16 @@ func TestAnAnswerMayComeBeforeItsOrder(t *testing.T) {
 			next = c
 		}
 		if comes == 3 {
-			if failed := w.Scheduler.Handle(ctx, port.Control, deliver(next)); len(failed) > 0 || len(w.Take(port.Quarantine)) != 1 {
+			if failed := w.Scheduler.Handle(ctx, port.Control, deliver(next)); len(failed) > 0 ||
+				len(w.Take(port.Quarantine)) != 1 {
 				t.Error("at last it is not in quarantine")
 			}
 			continue
 		}
 		w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
 		w.Scheduler.Handle(ctx, port.Control, deliver(next))
-		if s := w.Task("o-1").Step("b"); s.State != core.Pending || s.Answers == nil || len(s.Answers.Votes) != 1 {
+		if s := w.Task("o-1").Step("b"); s.State != core.Pending || s.Answers == nil ||
+			len(s.Answers.Votes) != 1 {
 			t.Errorf("the early answer is not kept: %+v", s)
 		}
 	}
@@ -125,17 +131,20 @@ func TestAnAnswerThatCannotCount(t *testing.T) {
 func TestOlderCodeLeavesAnswersAlone(t *testing.T) {
 	w := world.New(t, approving()).Boot()
 	old := scheduler.New(w.SchedulerConfig(state.New(state.Config{
-		Store: w.Store, Definitions: w.Defs, Current: func(string) *core.Definition { return nil }, Encode: workflow.Encode,
+		Store: w.Store, Definitions: w.Defs, Current: func(string) *core.Definition { return nil },
+		Encode:  workflow.Encode,
 		Compile: func(string, []byte) (*core.Definition, error) { return nil, workflow.ErrNewer },
 	}), "old"))
 	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
 	before := w.Task("o-1").Version
-	if failed := old.Handle(ctx, port.Control, deliver(answer("x-1", "yes"))); len(failed) != 1 || w.Task("o-1").Version != before {
+	if failed := old.Handle(ctx, port.Control, deliver(answer("x-1", "yes"))); len(failed) != 1 ||
+		w.Task("o-1").Version != before {
 		t.Errorf("older code keeps an answer, or changes the order")
 	}
 }
 
-// P36: answers that no step takes are refused to their senders, and leave the verdict of an operator's command where its sender reads it.
+// P36: answers that no step takes are refused to their senders, and leave the verdict of an operator's
+// command where its sender reads it.
 func TestRefusedAnswersLeaveVerdictsOfCommands(t *testing.T) {
 	w, _ := begun(t)
 	undo := message.Control{Schema: 1, Kind: message.Undo, OrderID: "o-1", ID: "undo"}
@@ -145,7 +154,8 @@ func TestRefusedAnswersLeaveVerdictsOfCommands(t *testing.T) {
 	want := *w.Task("o-1").Verdict("undo")
 	w.Take("shop")
 	for i := range 12 {
-		answer := message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: "o-1", ID: fmt.Sprintf("answer-%d", i),
+		answer := message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: "o-1",
+			ID:   fmt.Sprintf("answer-%d", i),
 			Name: "bought", By: "ann", Value: json.RawMessage(`1`)}
 		if failed := w.Scheduler.Handle(ctx, port.Control, deliver(&answer)); len(failed) > 0 {
 			t.Fatal("returned")

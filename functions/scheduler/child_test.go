@@ -5,18 +5,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // childOf is what a step asks of its third child.
 func childOf(w *world.World, ask core.ChildAsk, attempt int) *message.Child {
 	p := core.Parent{OrderID: "parent", Step: "all", Index: 2, Attempt: attempt}
-	return &message.Child{Schema: message.Schema, Ask: &core.AskChild{OrderID: p.ChildID(), Parent: p, Ask: ask, Workflow: "order", Definition: w.Def.Hash, Order: json.RawMessage(`{"n":1}`)}}
+	return &message.Child{Schema: message.Schema, Ask: &core.AskChild{OrderID: p.ChildID(), Parent: p,
+		Ask: ask, Workflow: "order", Definition: w.Def.Hash, Order: json.RawMessage(`{"n":1}`)}}
 }
 
 // reported are the ends that children have reported since.
@@ -44,7 +44,8 @@ func TestAChildAnswers(t *testing.T) {
 	w, _ := begun(t)
 	const id = "parent~all~2"
 	handled(t, w, childOf(w, core.AskStart, 1))
-	if task := w.Task(id); task.ProcessState != core.Processing || task.Parent == nil || task.Parent.Attempt != 1 || task.ReplyTo != "" {
+	if task := w.Task(id); task.ProcessState != core.Processing || task.Parent == nil ||
+		task.Parent.Attempt != 1 || task.ReplyTo != "" {
 		t.Fatalf("it is %+v", task)
 	}
 	for range 40 {
@@ -54,7 +55,8 @@ func TestAChildAnswers(t *testing.T) {
 			break
 		}
 	}
-	if all := reported(t, w); len(all) != 1 || all[0].State != core.ChildProcessed || all[0].Parent.OrderID != "parent" || all[0].Parent.Index != 2 {
+	if all := reported(t, w); len(all) != 1 || all[0].State != core.ChildProcessed ||
+		all[0].Parent.OrderID != "parent" || all[0].Parent.Index != 2 {
 		t.Fatalf("it reported %+v", all)
 	}
 	if task := w.Task(id); task.ResendAt != 0 {
@@ -70,7 +72,8 @@ func TestAChildAnswers(t *testing.T) {
 	w.Boot()
 	for _, ask := range []core.ChildAsk{core.AskStart, core.AskUndo} {
 		handled(t, w, childOf(w, ask, 2))
-		if all := reported(t, w); len(all) != 1 || all[0].State != core.ChildExpired || all[0].Code != scheduler.CodeExpired || all[0].Parent.Attempt != 2 {
+		if all := reported(t, w); len(all) != 1 || all[0].State != core.ChildExpired ||
+			all[0].Code != message.CodeExpired || all[0].Parent.Attempt != 2 {
 			t.Errorf("%s of a child that has expired reported %+v", ask, all)
 		}
 	}
@@ -90,7 +93,8 @@ func TestAChildUndoneBeforeItCame(t *testing.T) {
 	}
 }
 
-// Bad input on the queue between tasks: each lands in quarantine with a reason, and the message beside it is carried out.
+// Bad input on the queue between tasks: each lands in quarantine with a reason, and the message beside it is
+// carried out.
 func TestBadMessagesBetweenTasks(t *testing.T) {
 	bad := map[string]func(*message.Child){
 		"is not the child":   func(m *message.Child) { m.Ask.OrderID = "o-1" },
@@ -103,9 +107,14 @@ func TestBadMessagesBetweenTasks(t *testing.T) {
 			m.Ask.Parent.OrderID = strings.Repeat("x", core.MaxID+1)
 			m.Ask.OrderID = m.Ask.Parent.ChildID()
 		},
-		"no step's name": func(m *message.Child) { m.Ask.Parent.Step = "A"; m.Ask.OrderID = m.Ask.Parent.ChildID() },
-		"what is asked":  func(m *message.Child) { m.Ask = nil },
-		"state is":       func(m *message.Child) { m.Ended, m.Ask = &core.ChildEnded{Parent: m.Ask.Parent, State: "done"}, nil },
+		"no step's name": func(m *message.Child) {
+			m.Ask.Parent.Step = "A"
+			m.Ask.OrderID = m.Ask.Parent.ChildID()
+		},
+		"what is asked": func(m *message.Child) { m.Ask = nil },
+		"state is": func(m *message.Child) {
+			m.Ended, m.Ask = &core.ChildEnded{Parent: m.Ask.Parent, State: "done"}, nil
+		},
 	}
 	for reason, change := range bad {
 		w, _ := begun(t)
@@ -126,8 +135,8 @@ func TestBadMessagesBetweenTasks(t *testing.T) {
 	}
 }
 
-// P41: the next run of an undone child has the definition that its parent's request names. If that is not stored, the child keeps its own
-// and begins all the same, instead of a request that comes back for ever.
+// P41: the next run of an undone child has the definition that its parent's request names. If that is not
+// stored, the child keeps its own and begins all the same, instead of a request that comes back for ever.
 func TestAChildWhoseNextDefinitionIsNotStored(t *testing.T) {
 	w, _ := begun(t)
 	next := world.Definition()
@@ -144,8 +153,11 @@ func TestAChildWhoseNextDefinitionIsNotStored(t *testing.T) {
 	start := childOf(w, core.AskStart, 2)
 	start.Ask.Definition = core.DefinitionHash(text)
 	handled(t, w, start)
-	if task := w.Task(id); task.ProcessState != core.Processing || task.Run != 1 || task.Definition != w.Def.Hash {
-		t.Errorf("without the definition that is named it is %s in run %d, with the definition %s; want Processing, 1, and its own", task.ProcessState, task.Run, task.Definition)
+	if task := w.Task(id); task.ProcessState != core.Processing || task.Run != 1 ||
+		task.Definition != w.Def.Hash {
+		t.Errorf(
+			"without the definition that is named it is %s in run %d, with the definition %s; want "+
+				"Processing, 1, and its own", task.ProcessState, task.Run, task.Definition)
 	}
 	if lost := w.Take(port.Quarantine); len(lost) > 0 {
 		t.Errorf("the request is in quarantine: %+v", lost)
@@ -166,36 +178,42 @@ func TestAChildWhoseNextDefinitionIsNotStored(t *testing.T) {
 	again.Ask.Definition = start.Ask.Definition
 	handled(t, w, again)
 	if task := w.Task(id); task.ProcessState != core.Processing || task.Definition != again.Ask.Definition {
-		t.Errorf("once it is stored the child is %s with the definition %s, want Processing with %s", task.ProcessState, task.Definition, again.Ask.Definition)
+		t.Errorf("once it is stored the child is %s with the definition %s, want Processing with %s",
+			task.ProcessState, task.Definition, again.Ask.Definition)
 	}
 }
 
-// P41: a child that cannot be stored counts as undone; one that is there does not, when its start comes again to a store that takes nothing.
+// P41: a child that cannot be stored counts as undone; one that is there does not, when its start comes again
+// to a store that takes nothing.
 func TestAChildThatCannotBeStored(t *testing.T) {
 	for _, there := range []bool{false, true} {
 		w, _ := begun(t)
 		if there {
 			handled(t, w, childOf(w, core.AskStart, 1))
 		}
-		full := w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrTooLarge }}, 0, "other")
+		full := w.SchedulerOn(&world.Faulty{Store: w.Store,
+			FailCommit: func(int) error { return port.ErrTooLarge }}, 0, "other")
 		if failed := full.Handle(ctx, port.Tasks, deliver(childOf(w, core.AskStart, 1))); len(failed) > 0 {
 			t.Errorf("there %t: returned %v", there, failed)
 		}
 		all := reported(t, w)
-		if undone := len(all) == 1 && all[0].State == core.ChildCompensated && all[0].Code == "too-large" && strings.HasPrefix(all[0].Message, "the order's task does not fit"); undone == there || there && len(all) > 0 {
+		if undone := len(all) == 1 && all[0].State == core.ChildCompensated && all[0].Code == "too-large" &&
+			strings.HasPrefix(all[0].Message, "the order's task does not fit"); undone == there || there &&
+			len(all) > 0 {
 			t.Errorf("there %t: reported %+v", there, all)
 		}
 	}
 }
 
-// P41: only the queue between tasks takes messages of tasks, and only the Scheduler may send there. What an application forges goes to
-// quarantine, on each queue that it may send to.
+// P41: only the queue between tasks takes messages of tasks, and only the Scheduler may send there. What an
+// application forges goes to quarantine, on each queue that it may send to.
 func TestAForgedEndOfAChild(t *testing.T) {
 	for _, queue := range []string{port.Intake, port.Control, port.Replies} {
 		w, _ := begun(t)
 		before := w.Task("o-1").Version
 		for _, m := range []*message.Child{
-			{Schema: message.Schema, Ended: &core.ChildEnded{Parent: core.Parent{OrderID: "o-1", Step: "a", Attempt: 1}, State: core.ChildProcessed}},
+			{Schema: message.Schema, Ended: &core.ChildEnded{Parent: core.Parent{OrderID: "o-1", Step: "a",
+				Attempt: 1}, State: core.ChildProcessed}},
 			childOf(w, core.AskUndo, 1),
 		} {
 			body, err := m.Encode()
@@ -204,7 +222,8 @@ func TestAForgedEndOfAChild(t *testing.T) {
 			}
 			d := deliver(m)
 			d[0].Value, d[0].Body = nil, body
-			if failed := w.Scheduler.Handle(ctx, queue, d); len(failed) > 0 || len(w.Take(port.Quarantine)) != 1 {
+			if failed := w.Scheduler.Handle(ctx, queue, d); len(failed) > 0 ||
+				len(w.Take(port.Quarantine)) != 1 {
 				t.Errorf("%s: %s was returned to the queue, %v, or is not in quarantine", queue, body, failed)
 			}
 		}
@@ -214,12 +233,15 @@ func TestAForgedEndOfAChild(t *testing.T) {
 	}
 }
 
-// An end that no step waits for changes nothing (P41): that of no child, of another step, or to an order that is not there.
+// An end that no step waits for changes nothing (P41): that of no child, of another step, or to an order that
+// is not there.
 func TestEndsThatNothingWaitsFor(t *testing.T) {
 	w, _ := begun(t)
 	before := w.Task("o-1").Version
-	for _, p := range []core.Parent{{OrderID: "o-1", Step: "a", Attempt: 1}, {OrderID: "o-1", Step: "z", Attempt: 1}, {OrderID: "gone", Step: "a", Attempt: 1}} {
-		handled(t, w, &message.Child{Schema: message.Schema, Ended: &core.ChildEnded{Parent: p, State: core.ChildProcessed}})
+	for _, p := range []core.Parent{{OrderID: "o-1", Step: "a", Attempt: 1},
+		{OrderID: "o-1", Step: "z", Attempt: 1}, {OrderID: "gone", Step: "a", Attempt: 1}} {
+		handled(t, w, &message.Child{Schema: message.Schema,
+			Ended: &core.ChildEnded{Parent: p, State: core.ChildProcessed}})
 	}
 	if after := w.Task("o-1").Version; after != before {
 		t.Errorf("version %d after %d", after, before)
@@ -237,8 +259,9 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 	}
 	for _, first := range []message.ControlKind{"", message.Cancel} {
 		parent := world.Definition()
-		parent.Steps = []core.StepDefinition{{Name: "all", OnFailure: core.OnFailureUndo, Input: json.RawMessage(`{}`),
-			Each: &core.Each{Workflow: "order", Definition: core.DefinitionHash(child), Concurrency: 2}}}
+		parent.Steps = []core.StepDefinition{{Name: "all", OnFailure: core.OnFailureUndo,
+			Input: json.RawMessage(`{}`),
+			Each:  &core.Each{Workflow: "order", Definition: core.DefinitionHash(child), Concurrency: 2}}}
 		w := world.New(t, parent)
 		if err := w.Defs.PutDefinition(ctx, core.DefinitionHash(child), child); err != nil {
 			t.Fatal(err)
@@ -254,7 +277,8 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 		}
 		command := 0
 		if first != "" {
-			v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: first, OrderID: "p", ID: "c-0"})
+			v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: first, OrderID: "p",
+				ID: "c-0"})
 			if err != nil || !v.Accepted {
 				t.Fatal(v, err)
 			}
@@ -263,7 +287,8 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 		}
 		closing := func(id string) core.Verdict {
 			v, err := w.Scheduler.Command(ctx, message.Control{
-				Schema: 1, Kind: message.Close, OrderID: "p", ID: id, Command: command, By: "ann", Reason: "lost",
+				Schema: 1, Kind: message.Close, OrderID: "p", ID: id, Command: command, By: "ann",
+				Reason: "lost",
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -275,8 +300,10 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 			t.Errorf("after %q, with a child under way: %+v", first, v)
 		}
 		handled(t, w, &message.Child{Schema: message.Schema, Ask: &core.AskChild{
-			OrderID: "p~all~1", Parent: core.Parent{OrderID: "p", Step: "all", Index: 1, Attempt: w.Task("p").Steps[0].Attempt},
-			Ask: core.AskUndo, Workflow: "order", Definition: core.DefinitionHash(child), Order: json.RawMessage(`{"n":2}`),
+			OrderID: "p~all~1", Parent: core.Parent{OrderID: "p", Step: "all", Index: 1,
+				Attempt: w.Task("p").Steps[0].Attempt},
+			Ask: core.AskUndo, Workflow: "order", Definition: core.DefinitionHash(child),
+			Order: json.RawMessage(`{"n":2}`),
 		}})
 		for range 40 {
 			w.Agents()
@@ -294,8 +321,8 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 	}
 }
 
-// P41: an undone child that is asked to start by a later attempt runs the definition that the request names; one that is
-// only asked again keeps its own.
+// P41: an undone child that is asked to start by a later attempt runs the definition that the request names;
+// one that is only asked again keeps its own.
 func TestAnUndoneChildGetsTheDefinitionOfTheRequest(t *testing.T) {
 	w, _ := begun(t)
 	const id = "parent~all~2"
@@ -316,7 +343,8 @@ func TestAnUndoneChildGetsTheDefinitionOfTheRequest(t *testing.T) {
 	}{{1, own, 0}, {2, newer.Hash, 1}, {2, newer.Hash, 1}} {
 		handled(t, w, childOf(w, core.AskStart, x.attempt))
 		if task := w.Task(id); task.Definition != x.pins || task.Run != x.run {
-			t.Errorf("attempt %d: it pins %s in run %d, want %s in run %d", x.attempt, task.Definition, task.Run, x.pins, x.run)
+			t.Errorf("attempt %d: it pins %s in run %d, want %s in run %d", x.attempt, task.Definition,
+				task.Run, x.pins, x.run)
 		}
 	}
 }

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // overtaking lets another writer be first, once.
@@ -33,7 +33,8 @@ func TestACopyThatLosesSendsNothing(t *testing.T) {
 	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"])))
 	last := deliver(world.Done(asked["o-1 b/1 do"]))
 	store := &overtaking{Store: w.Store, first: func() {
-		if failed := w.Scheduler.Handle(ctx, port.Replies, last); len(failed) > 0 || len(requests(t, w)) != 1 {
+		if failed := w.Scheduler.Handle(ctx, port.Replies, last); len(failed) > 0 ||
+			len(requests(t, w)) != 1 {
 			t.Fatal("the one that was first did not ask for c")
 		}
 	}}
@@ -43,7 +44,8 @@ func TestACopyThatLosesSendsNothing(t *testing.T) {
 	if n := len(requests(t, w)); n > 0 {
 		t.Errorf("%d requests by the copy that lost", n)
 	}
-	if w.SchedulerOn(w.Store, 0, "third").Handle(ctx, port.Replies, again(last)); len(requests(t, w)) != 1 { // the first may have died before it sent
+	// the first may have died before it sent
+	if w.SchedulerOn(w.Store, 0, "third").Handle(ctx, port.Replies, again(last)); len(requests(t, w)) != 1 {
 		t.Error("a redelivery does not ask again")
 	}
 }
@@ -74,7 +76,8 @@ func TestWhatCameWithoutAQueueIsCarriedOn(t *testing.T) {
 		}
 		r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]
 		asked := requests(t, w)
-		if carried := down <= 5; carried != (r.Err == nil) || carried != (asked["o-1 a/1 do"] != nil) || pauses != min(down, 6) || w.Task("o-1") == nil {
+		if carried := down <= 5; carried != (r.Err == nil) || carried != (asked["o-1 a/1 do"] != nil) ||
+			pauses != min(down, 6) || w.Task("o-1") == nil {
 			t.Errorf("%d times down: %+v, %d pauses, asked %v", down, r, pauses, asked)
 		}
 		if len(asked) == 0 || asked["o-1 b/1 do"] == nil {

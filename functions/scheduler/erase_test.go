@@ -5,14 +5,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 func erasing(order, id string, command int) *message.Control {
-	return &message.Control{Schema: 1, Kind: message.Erase, OrderID: order, ID: id, Command: command, By: "ann", Reason: "asked to"}
+	return &message.Control{Schema: 1, Kind: message.Erase, OrderID: order, ID: id, Command: command,
+		By: "ann", Reason: "asked to"}
 }
 
 // undone is an order that was cancelled, undone and reported.
@@ -20,7 +21,8 @@ func undone(t *testing.T, w *world.World, o *message.SubmitOrder) {
 	t.Helper()
 	w.Send(port.Intake, o)
 	w.Handle(port.Intake)
-	if v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: o.OrderID, ID: "cancel"}); err != nil || !v.Accepted {
+	if v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: o.OrderID,
+		ID: "cancel"}); err != nil || !v.Accepted {
 		t.Fatal(v, err)
 	}
 	for range 40 {
@@ -32,8 +34,9 @@ func undone(t *testing.T, w *world.World, o *message.SubmitOrder) {
 	}
 }
 
-// P52: the content that an order keeps apart is removed by the message that erased the order, also if its handling died after the
-// commit; a submission that comes again is recognised, and a fresh command repeats the removal.
+// P52: the content that an order keeps apart is removed by the message that erased the order, also if its
+// handling died after the commit; a submission that comes again is recognised, and a fresh command repeats
+// the removal.
 func TestErasedContent(t *testing.T) {
 	w := world.New(t, world.Definition()).Boot()
 	o := world.Order("o-1")
@@ -50,9 +53,11 @@ func TestErasedContent(t *testing.T) {
 	if v, err := w.Scheduler.Command(ctx, *erasing("o-1", "e-0", 7)); err != nil || v.Accepted || !there() {
 		t.Fatalf("%+v, %v", v, err)
 	}
-	sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrFailing)}, 0, "sick")
+	sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrFailing)}, 0,
+		"sick")
 	m := deliver(erasing("o-1", "e-1", w.Task("o-1").Command))
-	if failed := sick.Handle(ctx, port.Control, m); len(failed) != 1 || w.Task("o-1").Erased == nil || !there() {
+	if failed := sick.Handle(ctx, port.Control, m); len(failed) != 1 || w.Task("o-1").Erased == nil ||
+		!there() {
 		t.Fatalf("%d returned; erased: %+v", len(failed), w.Task("o-1").Erased)
 	}
 	if failed := w.Scheduler.Handle(ctx, port.Control, m); len(failed) > 0 || there() {
@@ -61,7 +66,8 @@ func TestErasedContent(t *testing.T) {
 	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o}); r[0].Answer != "known" || there() {
 		t.Errorf("the same order again: %+v", r[0])
 	}
-	if v, err := w.Scheduler.Command(ctx, *erasing("o-1", "e-2", w.Task("o-1").Command)); err != nil || !v.Accepted || w.Task("o-1").Erased.At == 0 {
+	if v, err := w.Scheduler.Command(ctx, *erasing("o-1", "e-2", w.Task("o-1").Command)); err != nil ||
+		!v.Accepted || w.Task("o-1").Erased.At == 0 {
 		t.Errorf("erased again: %+v, %v", v, err)
 	}
 }
@@ -90,7 +96,8 @@ func TestAChildIsErasedAfterItsParents(t *testing.T) {
 	if v := eraseChild("e-1"); v.Accepted || !strings.Contains(v.Reason, "child of parent,") {
 		t.Errorf("%+v", v)
 	}
-	if _, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "parent", ID: "c-1"}); err != nil {
+	if _, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "parent",
+		ID: "c-1"}); err != nil {
 		t.Fatal(err)
 	}
 	for range 40 {

@@ -11,10 +11,10 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // P13, P28: a message whose request is too large leads to a further decision; it stays until that
@@ -48,7 +48,8 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 			store := c.store
 			store.Store = w.Store
 			sick := w.SchedulerOn(&store, 0, "sick")
-			if failed := sick.Handle(ctx, port.Intake, deliver(large())); len(failed) != 1 || failed[0] != "r0" {
+			if failed := sick.Handle(ctx, port.Intake, deliver(large())); len(failed) != 1 ||
+				failed[0] != "r0" {
 				t.Errorf("returned: %v", failed)
 			}
 			w.Fail = nil
@@ -56,7 +57,8 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 				t.Errorf("returned again: %v", failed)
 			}
 			task := w.Task("o-1")
-			if e := task.Step("a").Error; task.ProcessState != core.Compensated || e == nil || e.Code != "input-too-large" || e.Attempt != 1 {
+			if e := task.Step("a").Error; task.ProcessState != core.Compensated || e == nil ||
+				e.Code != "input-too-large" || e.Attempt != 1 {
 				t.Errorf("%s, %+v", task.ProcessState, e)
 			}
 			if w.Listen(); w.FinalStatus("o-1") == "" || task.ResendAt != 0 {
@@ -69,16 +71,20 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 // A batch answers each order at its place, also behind one that cannot be read, and with faults.
 func TestAnswersStandAtTheirPlaces(t *testing.T) {
 	w := world.New(t, world.Definition()).Boot()
-	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1"), *world.Order("o-2")}); r[0].Answer != scheduler.Stored || r[1].Answer != scheduler.Stored {
+	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1"),
+		*world.Order("o-2")}); r[0].Answer != scheduler.Stored || r[1].Answer != scheduler.Stored {
 		t.Fatalf("%+v", r)
 	}
 	w.Send(port.Replies, failure("o-2"))
 	w.Handle(port.Replies) // o-2 is being undone
 	bad, unknown, other := *world.Order("../o"), *world.Order("o-4"), *world.Order("o-1")
 	unknown.Workflow, other.Order = "missing", json.RawMessage(`1`)
-	orders := []message.SubmitOrder{bad, *world.Order("o-3"), unknown, *world.Order("o-2"), bad, other, *world.Order("o-1"), *world.Order("o-3"), *world.Order("o-5")}
-	want := []string{"../o refused invalid-field", "o-3 stored Processing", "o-4 refused unknown-workflow", "o-2 known Compensating", "../o refused invalid-field",
-		"o-1 refused Processing other-content", "o-1 known Processing", "o-3 known Processing", "o-5 unavailable"}
+	orders := []message.SubmitOrder{bad, *world.Order("o-3"), unknown, *world.Order("o-2"), bad, other,
+		*world.Order("o-1"), *world.Order("o-3"), *world.Order("o-5")}
+	want := []string{"../o refused invalid-field", "o-3 stored Processing", "o-4 refused unknown-workflow",
+		"o-2 known Compensating", "../o refused invalid-field",
+		"o-1 refused Processing other-content", "o-1 known Processing", "o-3 known Processing",
+		"o-5 unavailable"}
 	store := &world.Faulty{Store: w.Store}
 	w.Fail = func(_ string, m port.Message) error {
 		if r, ok := m.Value.(*message.Request); ok && r.OrderID == "o-5" {
@@ -94,17 +100,20 @@ func TestAnswersStandAtTheirPlaces(t *testing.T) {
 		if r.Refusal != nil {
 			words = append(words, r.Refusal.Code)
 		}
-		if got := strings.Join(words, " "); got != want[i] || (r.Err != nil) != (r.Answer == scheduler.Unavailable) {
+		if got := strings.Join(words, " "); got != want[i] ||
+			(r.Err != nil) != (r.Answer == scheduler.Unavailable) {
 			t.Errorf("%d: %q, want %q (%v)", i, got, want[i], r.Err)
 		}
 	}
-	if w.Counts["refused: invalid-field"] != 2 || w.Counts["refused: unknown-workflow"] != 1 || w.Counts["refused: other-content"] != 1 {
+	if w.Counts["refused: invalid-field"] != 2 || w.Counts["refused: unknown-workflow"] != 1 ||
+		w.Counts["refused: other-content"] != 1 {
 		t.Errorf("counts %v", w.Counts)
 	}
 }
 
 func failure(order string) *message.Reply {
-	return world.Failed(&message.Request{Schema: 1, SendRequest: core.SendRequest{OrderID: order, Step: "a", Attempt: 1, Operation: core.Do}}, "no")
+	return world.Failed(&message.Request{Schema: 1, SendRequest: core.SendRequest{OrderID: order, Step: "a",
+		Attempt: 1, Operation: core.Do}}, "no")
 }
 
 // P13: of a batch only those messages come back whose own effects were not sent, whatever the place
@@ -114,7 +123,8 @@ func TestOnlyWhatWasNotSentComesBack(t *testing.T) {
 	for _, sick := range []int{0, 9, 10, 13, 24} {
 		w := world.New(t, world.Definition()).Boot()
 		w.Fail = func(queue string, m port.Message) error {
-			if r, ok := m.Value.(*message.Request); ok && r.OrderID == fmt.Sprintf("o-%d", sick) && queue == "requests-agent-b" {
+			if r, ok := m.Value.(*message.Request); ok && r.OrderID == fmt.Sprintf("o-%d", sick) &&
+				queue == "requests-agent-b" {
 				return port.ErrUnavailable
 			}
 			return nil
@@ -123,7 +133,8 @@ func TestOnlyWhatWasNotSentComesBack(t *testing.T) {
 		for i := range values {
 			values[i] = world.Order(fmt.Sprintf("o-%d", i))
 		}
-		if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(values...)); len(failed) != 1 || failed[0] != fmt.Sprintf("r%d", sick) {
+		if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(values...)); len(failed) != 1 ||
+			failed[0] != fmt.Sprintf("r%d", sick) {
 			t.Errorf("order %d: returned %v", sick, failed)
 		}
 		if n := len(w.Take("requests-agent-b")); n != orders-1 {
@@ -156,14 +167,16 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 			return nil
 		}}
 		n, err := w.SchedulerOn(store, 0, "sick").Restart(ctx)
-		if !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), "shard 1") || n != len(first) {
+		if !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), "shard 1") ||
+			n != len(first) {
 			t.Errorf("%d of %d tasks, %v", n, len(first), err)
 		}
 	})
 	t.Run("one document", func(t *testing.T) {
 		w := fill()
 		n, err := w.SchedulerOn(&world.Faulty{Store: w.Store, Damaged: "o-3"}, 0, "sick").Restart(ctx)
-		if err != nil || n != 11 || w.Counts["damaged: restart"] != 1 { // it is logged and counted: it must not keep the others from going on
+		// it is logged and counted: it must not keep the others from going on
+		if err != nil || n != 11 || w.Counts["damaged: restart"] != 1 {
 			t.Errorf("%d tasks, %v, %v", n, err, w.Counts)
 		}
 		if a := len(w.Take("requests-agent-a")); a != 11 {
@@ -172,7 +185,8 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 	})
 	t.Run("all", func(t *testing.T) {
 		w := fill()
-		n, err := w.SchedulerOn(&world.Faulty{Store: w.Store, FailLoad: func(int) error { return world.ErrFailing }}, 0, "sick").Restart(ctx)
+		n, err := w.SchedulerOn(&world.Faulty{Store: w.Store,
+			FailLoad: func(int) error { return world.ErrFailing }}, 0, "sick").Restart(ctx)
 		if !errors.Is(err, port.ErrUnavailable) || n != 0 {
 			t.Errorf("%d tasks, %v", n, err)
 		}
@@ -196,12 +210,14 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 func TestFaultsOfReading(t *testing.T) {
 	t.Run("no task is loaded", func(t *testing.T) {
 		w, asked := begun(t)
-		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailLoad: world.OnCall(1, world.ErrFailing)}, 0, "sick")
+		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailLoad: world.OnCall(1, world.ErrFailing)}, 0,
+			"sick")
 		ds := deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))
 		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) != 2 {
 			t.Errorf("returned %v", failed)
 		}
-		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) > 0 || w.Task("o-1").Step("c").State != core.Processing {
+		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) > 0 ||
+			w.Task("o-1").Step("c").State != core.Processing {
 			t.Errorf("returned %v", failed)
 		}
 	})
@@ -211,14 +227,17 @@ func TestFaultsOfReading(t *testing.T) {
 		other := requests(t, w)["o-2 a/1 do"]
 		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, Unread: "o-2"}, 0, "sick")
 		failed := sick.Handle(ctx, port.Replies, deliver(world.Done(other), world.Done(asked["o-1 a/1 do"])))
-		if len(failed) != 1 || failed[0] != "r0" || w.Task("o-1").Step("a").State != core.Processed || w.Task("o-2").Step("a").State != core.Processing {
-			t.Errorf("returned %v, a is %s and %s", failed, w.Task("o-1").Step("a").State, w.Task("o-2").Step("a").State)
+		if len(failed) != 1 || failed[0] != "r0" || w.Task("o-1").Step("a").State != core.Processed ||
+			w.Task("o-2").Step("a").State != core.Processing {
+			t.Errorf("returned %v, a is %s and %s", failed, w.Task("o-1").Step("a").State,
+				w.Task("o-2").Step("a").State)
 		}
 	})
 	t.Run("a new order needs no load", func(t *testing.T) {
 		w := world.New(t, world.Definition()).Boot()
 		store := &world.Faulty{Store: w.Store}
-		if failed := w.SchedulerOn(store, 0, "new").Handle(ctx, port.Intake, deliver(world.Order("o-1"), world.Order("o-2"))); len(failed) > 0 || store.Loads+store.Orders > 0 || store.Commits != 1 {
+		if failed := w.SchedulerOn(store, 0, "new").Handle(ctx, port.Intake, deliver(world.Order("o-1"),
+			world.Order("o-2"))); len(failed) > 0 || store.Loads+store.Orders > 0 || store.Commits != 1 {
 			t.Errorf("returned %v, %d loads, %d commits", failed, store.Loads+store.Orders, store.Commits)
 		}
 	})
@@ -234,12 +253,14 @@ func TestFaultsOfReading(t *testing.T) {
 	})
 	t.Run("the order is not loaded", func(t *testing.T) {
 		w, asked := begunWith(t, apart)
-		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrFailing)}, 0, "sick")
+		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrFailing)}, 0,
+			"sick")
 		ds := deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))
 		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) != 2 {
 			t.Errorf("returned %v", failed)
 		}
-		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) > 0 || w.Task("o-1").Step("c").State != core.Processing {
+		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) > 0 ||
+			w.Task("o-1").Step("c").State != core.Processing {
 			t.Errorf("returned %v", failed)
 		}
 	})
@@ -248,11 +269,16 @@ func TestFaultsOfReading(t *testing.T) {
 		if err := w.Store.Forget(ctx, []string{"o-1"}); err != nil {
 			t.Fatal(err)
 		}
-		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrFailing)}, 0, "sick")
-		if r := sick.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]; r.Answer != scheduler.Unavailable || !errors.Is(r.Err, port.ErrUnavailable) {
+		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrFailing)}, 0,
+			"sick")
+		if r := sick.Submit(ctx,
+			[]message.SubmitOrder{*world.Order("o-1")})[0]; r.Answer != scheduler.Unavailable ||
+			!errors.Is(r.Err, port.ErrUnavailable) {
 			t.Errorf("%+v", r)
 		}
-		if r := sick.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]; r.Answer != scheduler.Refused || r.Refusal.Code != scheduler.CodeExpired {
+		if r := sick.Submit(ctx,
+			[]message.SubmitOrder{*world.Order("o-1")})[0]; r.Answer != scheduler.Refused ||
+			r.Refusal.Code != message.CodeExpired {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -260,7 +286,8 @@ func TestFaultsOfReading(t *testing.T) {
 		w, asked := begun(t)
 		sick := w.SchedulerOn(w.Store, 0, "sick")
 		w.Unread = world.ErrFailing
-		for queue, m := range map[string]port.Value{port.Intake: world.Order("o-2"), port.Tasks: childOf(w, core.AskStart, 1), port.Replies: world.Done(asked["o-1 a/1 do"])} {
+		for queue, m := range map[string]port.Value{port.Intake: world.Order("o-2"),
+			port.Tasks: childOf(w, core.AskStart, 1), port.Replies: world.Done(asked["o-1 a/1 do"])} {
 			if failed := sick.Handle(ctx, queue, deliver(m)); len(failed) != 1 {
 				t.Errorf("%s: returned %v", queue, failed)
 			}
@@ -274,7 +301,9 @@ func TestFaultsOfReading(t *testing.T) {
 		if len(failed) != 1 || w.Task("o-1").Version != 1 {
 			t.Errorf("returned %v", failed)
 		}
-		if _, err := sick.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1", ID: "c"}); !errors.Is(err, port.ErrNotFound) || !strings.Contains(err.Error(), `cancel task "o-1"`) {
+		if _, err := sick.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1",
+			ID: "c"}); !errors.Is(err, port.ErrNotFound) || !strings.Contains(err.Error(),
+			`cancel task "o-1"`) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -295,7 +324,8 @@ func TestConflictsAreDecidedAgain(t *testing.T) {
 		}}
 		w.Config = func(s *scheduler.Config) { s.State, s.Tries = w.NewState(store, 0), c.tries }
 		w.Boot()
-		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) != c.failed {
+		if failed := w.Scheduler.Handle(ctx, port.Replies,
+			deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) != c.failed {
 			t.Errorf("%+v: returned %v", c, failed)
 		}
 		if done := w.Task("o-1").Step("a").State == core.Processed; done != (c.failed == 0) {
@@ -310,13 +340,15 @@ func TestDoubtfulCommitIsLookedAt(t *testing.T) {
 		w, asked := begun(t)
 		store := &forgetful{Store: w.Store}
 		s := w.SchedulerOn(store, cached, "other")
-		if failed := s.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))); len(failed) > 0 {
+		if failed := s.Handle(ctx, port.Replies,
+			deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))); len(failed) > 0 {
 			t.Errorf("returned %v", failed)
 		}
 		if got := names(requests(t, w)); got != "c/1 do" || w.Task("o-1").Version != 2 {
 			t.Errorf("asked %q, version %d", got, w.Task("o-1").Version)
 		}
-		if failed := s.Handle(ctx, port.Intake, deliver(world.Order("o-2"))); len(failed) > 0 || len(requests(t, w)) != 2 || w.Task("o-2").Version != 1 {
+		if failed := s.Handle(ctx, port.Intake, deliver(world.Order("o-2"))); len(failed) > 0 ||
+			len(requests(t, w)) != 2 || w.Task("o-2").Version != 1 {
 			t.Errorf("a new order: returned %v, version %d", failed, w.Task("o-2").Version)
 		}
 	}
@@ -325,7 +357,8 @@ func TestDoubtfulCommitIsLookedAt(t *testing.T) {
 // P12: the write itself may have been lost with its answer; it is made again.
 func TestLostCommitIsMadeAgain(t *testing.T) {
 	w, asked := begun(t)
-	s := w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: world.OnCall(1, errors.New("connection lost"))}, 10, "other")
+	s := w.SchedulerOn(&world.Faulty{Store: w.Store,
+		FailCommit: world.OnCall(1, errors.New("connection lost"))}, 10, "other")
 	if failed := s.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
 		t.Errorf("returned %v", failed)
 	}
@@ -334,11 +367,13 @@ func TestLostCommitIsMadeAgain(t *testing.T) {
 	}
 }
 
-// P12: where the handler's time is over before it can look whether its commit took place, the message returns.
+// P12: where the handler's time is over before it can look whether its commit took place, the message
+// returns.
 func TestALostCommitAtTheEndOfTheHandlersTime(t *testing.T) {
 	w, asked := begun(t)
 	over, end := context.WithCancel(ctx)
-	s := w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: func(int) error { end(); return errors.New("connection lost") }}, 10, "other")
+	s := w.SchedulerOn(&world.Faulty{Store: w.Store,
+		FailCommit: func(int) error { end(); return errors.New("connection lost") }}, 10, "other")
 	if failed := s.Handle(over, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) != 1 {
 		t.Errorf("returned %v, want the one message", failed)
 	}
@@ -366,19 +401,23 @@ func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
 	w := world.New(t, world.Definition()).Boot()
 	store := &world.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrTooLarge }}
 	s := w.SchedulerOn(store, 0, "other")
-	if failed := s.Handle(ctx, port.Intake, deliver(world.Order("o-1"), world.Order("o-1"))); len(failed) > 0 {
+	if failed := s.Handle(ctx, port.Intake,
+		deliver(world.Order("o-1"), world.Order("o-1"))); len(failed) > 0 {
 		t.Errorf("returned: %v", failed)
 	}
 	reported := statuses(t, w, "shop")
-	if len(reported) != 2 || reported[0].Kind != core.StatusRefused || reported[1].Code != scheduler.CodeTooLarge || !strings.Contains(reported[0].Message, "reference") {
+	if len(reported) != 2 || reported[0].Kind != core.StatusRefused ||
+		reported[1].Code != message.CodeTooLarge || !strings.Contains(reported[0].Message, "reference") {
 		t.Errorf("reported %+v", reported)
 	}
 	if len(requests(t, w)) > 0 || w.Task("o-1") != nil {
 		t.Error("it runs")
 	}
 	w, asked := begun(t)
-	s = w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrTooLarge }}, 0, "other")
-	if failed := s.Handle(ctx, port.Replies, deliver(world.Failed(asked["o-1 a/1 do"], "no"))); len(failed) != 1 {
+	s = w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrTooLarge }},
+		0, "other")
+	if failed := s.Handle(ctx, port.Replies,
+		deliver(world.Failed(asked["o-1 a/1 do"], "no"))); len(failed) != 1 {
 		t.Errorf("a reply without an output was deleted: %v", failed)
 	}
 	if reported := statuses(t, w, "shop"); len(reported) != 2 { // received and started, when it began
@@ -391,7 +430,8 @@ func TestCommandThatCannotBeStored(t *testing.T) {
 	w, _ := begun(t)
 	cancel := message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1", ID: "c-1"}
 	sick := w.SchedulerOn(full{w.Store}, 0, "sick")
-	if v, err := sick.Command(ctx, cancel); !errors.Is(err, port.ErrUnavailable) || v != (core.Verdict{}) || !strings.Contains(err.Error(), `cancel task "o-1"`) {
+	if v, err := sick.Command(ctx, cancel); !errors.Is(err, port.ErrUnavailable) || v != (core.Verdict{}) ||
+		!strings.Contains(err.Error(), `cancel task "o-1"`) {
 		t.Errorf("%+v %v", v, err)
 	}
 	for range 2 {
@@ -415,14 +455,18 @@ func TestRefusalsNameTheField(t *testing.T) {
 		"replyTo unknown-reply-to":  func(o *message.SubmitOrder) { o.ReplyTo = "elsewhere" },
 		"orderId expired":           func(o *message.SubmitOrder) { o.OrderID = "o-1" },
 		"deadline deadline-passed":  func(o *message.SubmitOrder) { o.Deadline = core.TimeOf(w.Clock.Now()) },
-		" other-content":            func(o *message.SubmitOrder) { o.OrderID, o.Order = "o-2", json.RawMessage(`2`) },
-		"orderId invalid-field":     func(o *message.SubmitOrder) { o.OrderID = "../o" },
+		" other-content": func(o *message.SubmitOrder) {
+			o.OrderID, o.Order = "o-2",
+				json.RawMessage(`2`)
+		},
+		"orderId invalid-field": func(o *message.SubmitOrder) { o.OrderID = "../o" },
 	} {
 		w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-2")})
 		o := world.Order("o-9")
 		change(o)
 		r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]
-		if r.Answer != scheduler.Refused || r.Refusal.Field+" "+r.Refusal.Code != want || len(r.Refusal.Text) < 40 || strings.Contains(r.Refusal.Text, "%!") {
+		if r.Answer != scheduler.Refused || r.Refusal.Field+" "+r.Refusal.Code != want ||
+			len(r.Refusal.Text) < 40 || strings.Contains(r.Refusal.Text, "%!") {
 			t.Errorf("%+v, want %s", r.Refusal, want)
 		}
 	}
@@ -438,7 +482,8 @@ func TestWaitsOfSeveralAgents(t *testing.T) {
 		w.Scheduler.Handle(ctx, port.Replies, deliver(r))
 	}
 	w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-2")})
-	if a, b := w.Task("o-2").Step("a").Allowance, w.Task("o-2").Step("b").Allowance; a != 200*core.Second || b != 60*core.Second {
+	if a, b := w.Task("o-2").Step("a").Allowance, w.Task("o-2").Step("b").Allowance; a != 200*core.Second ||
+		b != 60*core.Second {
 		t.Errorf("allowances %s and %s", a, b)
 	}
 }
@@ -458,7 +503,8 @@ func TestReasonsOfAgents(t *testing.T) {
 		r := world.Failed(asked["o-1 a/1 do"], "")
 		r.Error, r.Output = c.given, json.RawMessage(`"an output of a failure"`)
 		w.Scheduler.Handle(ctx, port.Replies, deliver(r))
-		if a := w.Task("o-1").Step("a"); a.Error == nil || a.Error.Code != c.code || a.Error.Message != c.message || a.Output != nil {
+		if a := w.Task("o-1").Step("a"); a.Error == nil || a.Error.Code != c.code ||
+			a.Error.Message != c.message || a.Output != nil {
 			t.Errorf("%+v: %+v, output %s", c.given, a.Error, a.Output)
 		}
 	}

@@ -10,10 +10,10 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // full takes no write.
@@ -34,13 +34,15 @@ func TestWhatIsNotStoredComesBack(t *testing.T) {
 	if failed := sick.Handle(ctx, port.Intake, deliver(world.Order("o-2"))); len(failed) != 1 {
 		t.Error("a submission was deleted")
 	}
-	if failed := sick.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))); len(failed) != 2 {
+	if failed := sick.Handle(ctx, port.Replies,
+		deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))); len(failed) != 2 {
 		t.Error("replies were deleted")
 	}
 	if got := requests(t, w); len(got) > 0 {
 		t.Errorf("asked for what is not stored: %v", got)
 	}
-	if r := sick.Submit(ctx, []message.SubmitOrder{*world.Order("o-2")}); r[0].Answer != scheduler.Unavailable {
+	if r := sick.Submit(ctx,
+		[]message.SubmitOrder{*world.Order("o-2")}); r[0].Answer != scheduler.Unavailable {
 		t.Errorf("%+v", r[0])
 	}
 }
@@ -49,7 +51,8 @@ func TestWhatIsNotStoredComesBack(t *testing.T) {
 func TestCachedTaskIsLoadedAgain(t *testing.T) {
 	w, asked := begun(t)
 	cached := w.SchedulerOn(w.Store, 10, "cached")
-	if failed := cached.Handle(ctx, port.Control, deliver(&message.Control{Schema: 1, Kind: message.Settle, OrderID: "o-1"})); len(failed) > 0 {
+	if failed := cached.Handle(ctx, port.Control,
+		deliver(&message.Control{Schema: 1, Kind: message.Settle, OrderID: "o-1"})); len(failed) > 0 {
 		t.Fatal("not loaded")
 	}
 	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Later(asked["o-1 a/1 do"])))
@@ -83,8 +86,10 @@ func TestNoStatusBeforeItsAlert(t *testing.T) {
 	asked := requests(t, w)
 	failed := w.Scheduler.Handle(ctx, port.Replies, deliver(world.Failed(asked["o-1 a/1 do"], "no")))
 	w.Listen()
-	if task := w.Task("o-1"); len(failed) != 1 || task.ProcessState != core.Error || task.ResendAt == 0 || w.FinalStatus("o-1") != "" {
-		t.Errorf("returned %v, %s, report %s, reported %q", failed, task.ProcessState, task.ResendAt, w.FinalStatus("o-1"))
+	if task := w.Task("o-1"); len(failed) != 1 || task.ProcessState != core.Error || task.ResendAt == 0 ||
+		w.FinalStatus("o-1") != "" {
+		t.Errorf("returned %v, %s, report %s, reported %q", failed, task.ProcessState, task.ResendAt,
+			w.FinalStatus("o-1"))
 	}
 }
 
@@ -106,7 +111,7 @@ func TestMoreThanABatchIsSent(t *testing.T) {
 
 // P27: a restart takes up all tasks, however many there are.
 func TestRestartTakesAllPages(t *testing.T) {
-	const orders = 900 // of 4 shards, 200 to a page
+	const orders = 900 // orders in 4 shards, 200 to a page
 	w := world.New(t, world.Definition()).Boot()
 	for i := range orders {
 		w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order(fmt.Sprintf("o-%d", i))))
@@ -140,13 +145,15 @@ func TestAnOrderThatIsKeptApart(t *testing.T) {
 	}
 	w.Clock.Advance(core.Minute.Std()) // the backoff
 	wakes := w.Take(port.Control)
-	if failed := sick.Handle(ctx, port.Control, wakes); len(wakes) != 1 || len(failed) != 1 || len(requests(t, w)) > 0 {
+	if failed := sick.Handle(ctx, port.Control, wakes); len(wakes) != 1 || len(failed) != 1 ||
+		len(requests(t, w)) > 0 {
 		t.Errorf("%d wakes, %d returned", len(wakes), len(failed))
 	}
 	if failed := w.Scheduler.Handle(ctx, port.Control, wakes); len(failed) > 0 { // it was put back
 		t.Error("returned, though the order is there")
 	}
-	if again := requests(t, w)["o-1 b/2 do"]; again == nil || again.Key != asked["o-1 b/1 do"].Key || !strings.Contains(string(again.Input), "12.50") {
+	if again := requests(t, w)["o-1 b/2 do"]; again == nil || again.Key != asked["o-1 b/1 do"].Key ||
+		!strings.Contains(string(again.Input), "12.50") {
 		t.Errorf("asked again: %+v, want b with its key", again)
 	}
 }

@@ -13,10 +13,10 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 var ctx = world.Context
@@ -25,7 +25,8 @@ var ctx = world.Context
 func deliver(values ...port.Value) []port.Delivery {
 	ds := make([]port.Delivery, len(values))
 	for i, v := range values {
-		ds[i] = port.Delivery{Message: port.Message{Value: v}, ID: fmt.Sprintf("m%d", i), Receipt: fmt.Sprintf("r%d", i), Received: 1}
+		ds[i] = port.Delivery{Message: port.Message{Value: v}, ID: fmt.Sprintf("m%d", i),
+			Receipt: fmt.Sprintf("r%d", i), Received: 1}
 	}
 	return ds
 }
@@ -86,10 +87,12 @@ func begunWith(t *testing.T, change func(*message.SubmitOrder)) (*world.World, m
 func TestRepliesOfOneTaskCostOneCommit(t *testing.T) {
 	w, asked := begun(t)
 	before := w.Task("o-1").Version
-	failed := w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"])))
+	failed := w.Scheduler.Handle(ctx, port.Replies,
+		deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"])))
 	task := w.Task("o-1")
 	if len(failed) > 0 || task.Version != before+1 || task.Step("c").State != core.Processing {
-		t.Errorf("failed %v, version %d after %d, c is %s", failed, task.Version, before, task.Step("c").State)
+		t.Errorf("failed %v, version %d after %d, c is %s", failed, task.Version, before,
+			task.Step("c").State)
 	}
 	if got := names(requests(t, w)); got != "c/1 do" {
 		t.Errorf("asked %q", got)
@@ -110,7 +113,9 @@ func TestOneBadMessageAffectsNoOther(t *testing.T) {
 	def := world.Definition()
 	def.Expr = bomb{}
 	w := world.New(t, def).Boot()
-	body := func(text string) port.Delivery { return port.Delivery{Message: port.Message{Body: []byte(text)}} }
+	body := func(text string) port.Delivery {
+		return port.Delivery{Message: port.Message{Body: []byte(text)}}
+	}
 	ds := []port.Delivery{
 		deliver(world.Order("o-1"))[0],
 		body(`{"schema":1,`),
@@ -143,7 +148,8 @@ func TestOneBadMessageAffectsNoOther(t *testing.T) {
 		q := d.Value.(*message.Quarantined)
 		quarantined[q.ID] = q
 	}
-	for id, part := range map[string]string{"m1": "not JSON", "m4": "panicked", "m7": "no workflow", "m8": "no reply-to"} {
+	for id, part := range map[string]string{"m1": "not JSON", "m4": "panicked", "m7": "no workflow",
+		"m8": "no reply-to"} {
 		if q := quarantined[id]; q == nil || !strings.Contains(q.Reason, part) || q.Queue != port.Intake {
 			t.Errorf("quarantine of %s: %+v", id, q)
 		}
@@ -158,7 +164,8 @@ func TestOneBadMessageAffectsNoOther(t *testing.T) {
 			refused[s.OrderID] = s.Code
 		}
 	}
-	if len(refused) != 2 || refused["o-x"] != message.CodeUnknownField || refused["o-y"] != scheduler.CodeUnknownWorkflow {
+	if len(refused) != 2 || refused["o-x"] != message.CodeUnknownField ||
+		refused["o-y"] != message.CodeUnknownWorkflow {
 		t.Errorf("refused: %v", refused)
 	}
 }
@@ -167,7 +174,8 @@ func TestUnreadableRepliesAndCommands(t *testing.T) {
 	w, asked := begun(t)
 	good, _ := world.Done(asked["o-1 a/1 do"]).Encode()
 	for _, queue := range []string{port.Replies, port.Control} {
-		ds := []port.Delivery{{Message: port.Message{Body: []byte(`{"schema":1}`)}, Receipt: "bad"}, {Message: port.Message{Body: []byte(`{"schema":7}`)}, Receipt: "newer"}}
+		ds := []port.Delivery{{Message: port.Message{Body: []byte(`{"schema":1}`)}, Receipt: "bad"},
+			{Message: port.Message{Body: []byte(`{"schema":7}`)}, Receipt: "newer"}}
 		if queue == port.Replies {
 			ds = append(ds, port.Delivery{Message: port.Message{Body: good}, Receipt: "good"})
 		}
@@ -181,7 +189,8 @@ func TestUnreadableRepliesAndCommands(t *testing.T) {
 	if w.Task("o-1").Step("a").State != core.Processed {
 		t.Error("the good reply was lost")
 	}
-	if failed := w.Scheduler.Handle(ctx, "elsewhere", deliver(world.Order("o-2"))); len(failed) != 1 || w.Counts["returned: elsewhere"] != 1 {
+	if failed := w.Scheduler.Handle(ctx, "elsewhere", deliver(world.Order("o-2"))); len(failed) != 1 ||
+		w.Counts["returned: elsewhere"] != 1 {
 		t.Error("a message of a queue that is not ours was taken, or not counted")
 	}
 }
@@ -228,19 +237,23 @@ func TestLostCommitIsDecidedAgain(t *testing.T) {
 		w, asked := begun(t)
 		store := &interfering{Store: w.Store}
 		other := w.SchedulerOn(store, cached, "other")
-		if failed := other.Handle(ctx, port.Control, deliver(&message.Control{Schema: 1, Kind: message.Settle, OrderID: "o-1"})); len(failed) > 0 {
+		if failed := other.Handle(ctx, port.Control,
+			deliver(&message.Control{Schema: 1, Kind: message.Settle, OrderID: "o-1"})); len(failed) > 0 {
 			t.Fatal("not loaded")
 		}
 		store.before = func() {
-			if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
+			if failed := w.Scheduler.Handle(ctx, port.Replies,
+				deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
 				t.Error("the winner failed")
 			}
 		}
 		before := w.Task("o-1").Version
-		if failed := other.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 b/1 do"]))); len(failed) > 0 {
+		if failed := other.Handle(ctx, port.Replies,
+			deliver(world.Done(asked["o-1 b/1 do"]))); len(failed) > 0 {
 			t.Errorf("returned: %v", failed)
 		}
-		if task := w.Task("o-1"); task.Version != before+2 || task.Step("c").State != core.Processing || task.Step("c").LockedBy != "other" {
+		if task := w.Task("o-1"); task.Version != before+2 || task.Step("c").State != core.Processing ||
+			task.Step("c").LockedBy != "other" {
 			t.Errorf("version %d, c %+v", task.Version, task.Step("c"))
 		}
 		if got := names(requests(t, w)); got != "c/1 do" {
@@ -301,7 +314,8 @@ func TestOutputTooLargeForTheDocument(t *testing.T) {
 		both = again(both)
 		task := w.Task("o-1")
 		a := task.Step("a")
-		if a.State == core.Processed || a.Error == nil || a.Error.Code != "output-too-large" || task.ProcessState != core.Compensating || task.Version != 2 {
+		if a.State == core.Processed || a.Error == nil || a.Error.Code != "output-too-large" ||
+			task.ProcessState != core.Compensating || task.Version != 2 {
 			t.Fatalf("version %d, a: %+v", task.Version, a)
 		}
 		if undo := requests(t, w)["o-1 b/2 undo"]; undo == nil {
@@ -320,7 +334,8 @@ func TestRequestTooLargeForItsQueue(t *testing.T) {
 		t.Fatalf("returned: %v", failed)
 	}
 	task := w.Task("o-1")
-	if e := task.Step("a").Error; e == nil || e.Code != "input-too-large" || !strings.Contains(e.Message, "reference") {
+	if e := task.Step("a").Error; e == nil || e.Code != "input-too-large" ||
+		!strings.Contains(e.Message, "reference") {
 		t.Errorf("a: %+v", task.Step("a"))
 	}
 	if task.ProcessState == core.Processing {
@@ -328,7 +343,8 @@ func TestRequestTooLargeForItsQueue(t *testing.T) {
 	}
 }
 
-// P28, P12a: an undo whose request no queue takes stops its order, and the alert is raised again when the message that led to it comes again.
+// P28, P12a: an undo whose request no queue takes stops its order, and the alert is raised again when the
+// message that led to it comes again.
 func TestUndoTooLargeForItsQueue(t *testing.T) {
 	def := world.Definition()
 	def.Steps[1].Undo.Retry.MaxFailures = 1
@@ -339,12 +355,14 @@ func TestUndoTooLargeForItsQueue(t *testing.T) {
 	w.Limit = 4000
 	led := deliver(world.Failed(requests(t, w)["o-1 b/1 do"], "no"))
 	for alerts := range 2 {
-		if failed := w.Scheduler.Handle(ctx, port.Replies, led); len(failed) > 0 || len(w.Alerts) != alerts+1 {
+		if failed := w.Scheduler.Handle(ctx, port.Replies, led); len(failed) > 0 ||
+			len(w.Alerts) != alerts+1 {
 			t.Errorf("returned %v, %d alerts, want %d", failed, len(w.Alerts), alerts+1)
 		}
 		led = again(led)
 	}
-	if task := w.Task("o-1"); task.ProcessState != core.Error || task.Step("b").Error.Code != "input-too-large" {
+	if task := w.Task("o-1"); task.ProcessState != core.Error ||
+		task.Step("b").Error.Code != "input-too-large" {
 		t.Errorf("%s, %+v", task.ProcessState, task.Step("b").Error)
 	}
 }
@@ -367,7 +385,9 @@ func TestStatusTooLargeIsReportedWithoutItsOutput(t *testing.T) {
 	}
 	w.Listen()
 	task := w.Task("o-1")
-	if s := w.FinalStatus("o-1"); task.ResendAt != 0 || !strings.Contains(s, `"output-too-large","message":"the output is too large for a message; look the order up by its ID"`) || strings.Contains(s, "xxx") {
+	if s := w.FinalStatus("o-1"); task.ResendAt != 0 ||
+		!strings.Contains(s,
+			`"output-too-large","message":"the output is too large for a message; look the order up by its ID"`) || strings.Contains(s, "xxx") {
 		t.Errorf("report %s, reported %.300s", task.ResendAt, s)
 	}
 }
@@ -408,7 +428,8 @@ func TestWaitsAreLearnt(t *testing.T) {
 	w.Scheduler.Handle(ctx, port.Replies, deliver(r))
 	w.Send(port.Intake, world.Order("o-2"))
 	w.Handle(port.Intake)
-	if a, b := w.Task("o-2").Step("a").Allowance, w.Task("o-2").Step("b").Allowance; a != 200*core.Second || b != 20*core.Second {
+	if a, b := w.Task("o-2").Step("a").Allowance, w.Task("o-2").Step("b").Allowance; a != 200*core.Second ||
+		b != 20*core.Second {
 		t.Errorf("allowances %s and %s", a, b)
 	}
 }
@@ -439,14 +460,35 @@ func TestWaitsOfRepliesAreLearnt(t *testing.T) {
 			w.Scheduler.Handle(ctx, port.Replies, ds)
 			w.Send(port.Intake, world.Order("o-2"))
 			w.Handle(port.Intake)
-			if a, b := w.Task("o-2").Step("a").Allowance, w.Task("o-2").Step("b").Allowance; a != c.want || b != 20*core.Second {
+			if a, b := w.Task("o-2").Step("a").Allowance, w.Task("o-2").Step("b").Allowance; a != c.want ||
+				b != 20*core.Second {
 				t.Errorf("allowances %s and %s, not %s and 20s", a, b, c.want)
 			}
 		})
 	}
 }
 
-// P28, P32: the decision on a request that no queue takes is like the others: its claims know how long requests wait.
+// P32: work on an unreadable message does not count as queue wait of the reply behind it.
+func TestWorkOnABatchIsNoQueueWait(t *testing.T) {
+	w, asked := begun(t)
+	config := w.SchedulerConfig(w.NewState(w.Store, 0), "s")
+	config.Waits = &scheduler.Waits{}
+	config.Count = func(string, string) { w.Clock.Advance(10 * time.Second) }
+	w.Clock.Advance(100 * time.Second)
+	ds := deliver(nil, world.Done(asked["o-1 a/1 do"]))
+	ds[0].Body, ds[1].SentAt = []byte("{"), w.Clock.Now()
+	w.Clock.Advance(3 * time.Second)
+	if failed := scheduler.New(config).Handle(ctx, port.Replies, ds); len(failed) > 0 ||
+		len(w.Take(port.Quarantine)) != 1 {
+		t.Errorf("returned %v, or not in quarantine", failed)
+	}
+	if got := config.Waits.All()["agent-a"].Waited; got != 3*core.Second {
+		t.Errorf("recorded a wait of %s, want 3s", got)
+	}
+}
+
+// P28, P32: the decision on a request that no queue takes is like the others: its claims know how long
+// requests wait.
 func TestWaitsCountWhereARequestIsTooLarge(t *testing.T) {
 	w, asked := begun(t)
 	w.Clock.Advance(100 * time.Second)
@@ -482,8 +524,8 @@ func allowed(t *testing.T, w *world.World, s *scheduler.Scheduler, id string) co
 	return w.Task(id).Step("a").Allowance
 }
 
-// P32: only an accepted reply of the current attempt teaches, no more than the time since its request was made,
-// and half of that after each minute.
+// P32: only an accepted reply of the current attempt teaches, no more than the time since its request was
+// made, and half of that after each minute.
 func TestWhatTeachesWaits(t *testing.T) {
 	waited := func(r *message.Reply, d core.Duration) *message.Reply { r.Waited = d; return r }
 	send := func(t *testing.T, w *world.World, values ...port.Value) {
@@ -496,7 +538,8 @@ func TestWhatTeachesWaits(t *testing.T) {
 		w, asked := begun(t)
 		w.Clock.Advance(100 * time.Second)
 		send(t, w, waited(world.Later(asked["o-1 a/1 do"]), core.Day))
-		for i, want := range []core.Duration{200 * core.Second, 100 * core.Second, 50 * core.Second, 25 * core.Second, 20 * core.Second} {
+		for i, want := range []core.Duration{200 * core.Second, 100 * core.Second, 50 * core.Second,
+			25 * core.Second, 20 * core.Second} {
 			if got := allowed(t, w, w.Scheduler, fmt.Sprintf("o-1%d", i)); got != want {
 				t.Errorf("after %d minutes a request may wait for %s, want %s", i, got, want)
 			}
@@ -511,20 +554,26 @@ func TestWhatTeachesWaits(t *testing.T) {
 		if got := allowed(t, w, w.Scheduler, "o-2"); got != 20*core.Second {
 			t.Errorf("after a copy a request may wait for %s", got)
 		}
-		if failed := w.Scheduler.Handle(ctx, port.Control, deliver(&message.Control{Schema: 1, Kind: message.Wake, OrderID: "o-1", Step: "a", Attempt: 1})); len(failed) > 0 || w.Task("o-1").Step("a").Attempt != 2 {
+		if failed := w.Scheduler.Handle(ctx, port.Control,
+			deliver(&message.Control{Schema: 1, Kind: message.Wake, OrderID: "o-1", Step: "a",
+				Attempt: 1})); len(failed) > 0 || w.Task("o-1").Step("a").Attempt != 2 {
 			t.Fatalf("returned %v, and step a is %+v", failed, w.Task("o-1").Step("a"))
 		}
 		w.Clock.Advance(100 * time.Second)
 		send(t, w, waited(world.Done(asked["o-1 a/1 do"]), core.Day))
-		if got := allowed(t, w, w.Scheduler, "o-3"); got != 20*core.Second || w.Task("o-1").Step("a").State != core.Processed {
-			t.Errorf("after an older attempt a request may wait for %s; the step is %s", got, w.Task("o-1").Step("a").State)
+		if got := allowed(t, w, w.Scheduler, "o-3"); got != 20*core.Second ||
+			w.Task("o-1").Step("a").State != core.Processed {
+			t.Errorf("after an older attempt a request may wait for %s; the step is %s", got,
+				w.Task("o-1").Step("a").State)
 		}
 	})
 	t.Run("one that is returned to the queue", func(t *testing.T) {
 		w, asked := begun(t)
-		s := w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: world.OnCall(1, port.ErrUnavailable)}, 0, "other")
+		s := w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: world.OnCall(1, port.ErrUnavailable)}, 0,
+			"other")
 		w.Clock.Advance(100 * time.Second)
-		if failed := s.Handle(ctx, port.Replies, deliver(waited(world.Later(asked["o-1 a/1 do"]), core.Day))); len(failed) != 1 {
+		if failed := s.Handle(ctx, port.Replies,
+			deliver(waited(world.Later(asked["o-1 a/1 do"]), core.Day))); len(failed) != 1 {
 			t.Fatalf("returned: %v", failed)
 		}
 		if got := allowed(t, w, s, "o-2"); got != 20*core.Second {
@@ -536,7 +585,8 @@ func TestWhatTeachesWaits(t *testing.T) {
 // end brings o-1 to Processed.
 func end(t *testing.T, w *world.World, asked map[string]*message.Request) []string {
 	t.Helper()
-	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"])))
+	w.Scheduler.Handle(ctx, port.Replies,
+		deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"])))
 	return w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(requests(t, w)["o-1 c/1 do"])))
 }
 
@@ -564,7 +614,8 @@ func TestSettleOnlyWhatWasReportedHere(t *testing.T) {
 	if w.Task("o-1").ResendAt == 0 {
 		t.Error("a Submit settled what it did not report")
 	}
-	w.Scheduler.Handle(ctx, port.Control, deliver(&message.Control{Schema: 1, Kind: message.Settle, OrderID: "o-1"}))
+	w.Scheduler.Handle(ctx, port.Control,
+		deliver(&message.Control{Schema: 1, Kind: message.Settle, OrderID: "o-1"}))
 	w.Listen()
 	if task := w.Task("o-1"); task.ResendAt != 0 || w.FinalStatus("o-1") == "" {
 		t.Errorf("Settle did not report and settle: %+v", task)
@@ -603,14 +654,16 @@ func TestSubmit(t *testing.T) {
 		order("o-4", func(o *message.SubmitOrder) { o.ReplyTo = "elsewhere" }),
 		order("../o", nil),
 	}
-	want := []string{"stored Processing ", "stored Processing ", "known Processing ", "refused Processing other-content",
+	want := []string{"stored Processing ", "stored Processing ", "known Processing ",
+		"refused Processing other-content",
 		"refused  unknown-workflow", "refused  unknown-reply-to", "refused  invalid-field"}
 	for i, r := range w.Scheduler.Submit(ctx, orders) {
 		code := ""
 		if r.Refusal != nil {
 			code = r.Refusal.Code
 		}
-		if got := fmt.Sprintf("%s %s %s", r.Answer, r.State, code); got != want[i] || r.OrderID != orders[i].OrderID {
+		if got := fmt.Sprintf("%s %s %s", r.Answer, r.State, code); got != want[i] ||
+			r.OrderID != orders[i].OrderID {
 			t.Errorf("%d: %q, want %q", i, got, want[i])
 		}
 	}
@@ -629,7 +682,8 @@ func TestSubmit(t *testing.T) {
 // P14, P26: the order's ID outlives its record; an old Submit does not run it again (H13).
 func TestExpiredTaskIsNotRunAgain(t *testing.T) {
 	w := world.New(t, world.Definition()).Boot()
-	write := port.Write{Record: port.Record{ID: "o-1", Version: 1, State: "Processed", Created: world.Start, Document: []byte("{}")}}
+	write := port.Write{Record: port.Record{ID: "o-1", Version: 1, State: "Processed", Created: world.Start,
+		Document: []byte("{}")}}
 	if errs := w.Store.Commit(ctx, []port.Write{write}); errs[0] != nil {
 		t.Fatal(errs[0])
 	}
@@ -637,12 +691,13 @@ func TestExpiredTaskIsNotRunAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]
-	if r.Answer != scheduler.Refused || r.Refusal.Code != scheduler.CodeExpired {
+	if r.Answer != scheduler.Refused || r.Refusal.Code != message.CodeExpired {
 		t.Errorf("%+v", r)
 	}
-	_, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1", ID: "c"})
+	_, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1",
+		ID: "c"})
 	var refusal *message.Refusal
-	if !errors.As(err, &refusal) || refusal.Code != scheduler.CodeExpired {
+	if !errors.As(err, &refusal) || refusal.Code != message.CodeExpired {
 		t.Errorf("cancel: %v", err)
 	}
 }
@@ -686,14 +741,16 @@ func TestCommandsThatCannotBe(t *testing.T) {
 			t.Errorf("%+v: %v", c.control, err)
 		}
 	}
-	v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Undo, OrderID: "o-1", ID: "c-2", Command: 7})
+	v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Undo, OrderID: "o-1",
+		ID: "c-2", Command: 7})
 	if err != nil || v.Accepted || v.Reason == "" {
 		t.Errorf("%+v %v", v, err)
 	}
 	if stored := w.Task("o-1").Verdicts; len(stored) != 1 || stored[0].ID != "c-2" { // P5
 		t.Errorf("verdicts: %+v", stored)
 	}
-	w.Scheduler.Handle(ctx, port.Control, deliver(&message.Control{Schema: 1, Kind: message.Undo, OrderID: "o-9", ID: "c"}))
+	w.Scheduler.Handle(ctx, port.Control,
+		deliver(&message.Control{Schema: 1, Kind: message.Undo, OrderID: "o-9", ID: "c"}))
 	if n := len(w.Take(port.Quarantine)); n != 1 {
 		t.Errorf("%d in quarantine: a command for an unknown order must not vanish", n)
 	}
@@ -706,8 +763,10 @@ func TestRestartEmitsAgain(t *testing.T) {
 	w.Send(port.Intake, world.Order("o-1"), world.Order("o-2"), world.Order("o-3"))
 	w.Handle(port.Intake)
 	asked := requests(t, w) // lost
-	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Later(asked["o-2 a/1 do"]), world.Done(asked["o-2 b/1 do"])))
-	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-3 a/1 do"]), world.Done(asked["o-3 b/1 do"])))
+	w.Scheduler.Handle(ctx, port.Replies,
+		deliver(world.Later(asked["o-2 a/1 do"]), world.Done(asked["o-2 b/1 do"])))
+	w.Scheduler.Handle(ctx, port.Replies,
+		deliver(world.Done(asked["o-3 a/1 do"]), world.Done(asked["o-3 b/1 do"])))
 	w.Refuse = "shop" // the end of the third stays unreported
 	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(requests(t, w)["o-3 c/1 do"])))
 	w.Refuse = ""

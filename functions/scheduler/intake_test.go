@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // Applications may send to the intake queue alone: a cancel, and an answer that has a token. Every other
@@ -17,7 +17,7 @@ func TestCommandsOfApplications(t *testing.T) {
 		w, _, sent := linked(t, `{"who":["ann","bob"]}`)
 		before := w.Task("o-1").Version
 		forbidden := []*message.Control{
-			answer("x-by", "yes"), // as anyone
+			answer("x-by", "yes"), // an answer without a checked sender
 			{Schema: 1, Kind: message.Undo, OrderID: "o-1", ID: "c-1"},
 			{Schema: 1, Kind: message.Resubmit, OrderID: "o-1", ID: "c-2"},
 			{Schema: 1, Kind: message.Resolve, OrderID: "o-1", ID: "c-3", Step: "a", Fact: core.Happened},
@@ -32,7 +32,8 @@ func TestCommandsOfApplications(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ds := append(deliver(c), port.Delivery{Message: port.Message{Body: body}, ID: "as text", Receipt: "as text"})
+			ds := append(deliver(c), port.Delivery{Message: port.Message{Body: body}, ID: "as text",
+				Receipt: "as text"})
 			if failed := w.Scheduler.Handle(ctx, queue, ds); len(failed) > 0 {
 				t.Errorf("%s to %s is returned", c.Kind, queue)
 			}
@@ -41,7 +42,8 @@ func TestCommandsOfApplications(t *testing.T) {
 				t.Fatalf("%s to %s: %d in quarantine", c.Kind, queue, len(letters))
 			}
 			for _, l := range letters {
-				if q := l.Value.(*message.Quarantined); q.Queue != queue || !strings.Contains(q.Reason, "send this "+string(c.Kind)+" to the control queue") {
+				if q := l.Value.(*message.Quarantined); q.Queue != queue ||
+					!strings.Contains(q.Reason, "send this "+string(c.Kind)+" to the control queue") {
 					t.Errorf("%s to %s: %+v", c.Kind, queue, q)
 				}
 			}
@@ -53,7 +55,8 @@ func TestCommandsOfApplications(t *testing.T) {
 		if s := w.Task("o-1").Step("b"); s.State != core.Processed {
 			t.Errorf("after an answer by token to %s the approval is %s", queue, s.State)
 		}
-		w.Scheduler.Handle(ctx, queue, deliver(world.Order("o-2"), &message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-2", ID: "c-9"}))
+		w.Scheduler.Handle(ctx, queue, deliver(world.Order("o-2"),
+			&message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-2", ID: "c-9"}))
 		if v := w.Task("o-2").Verdict("c-9"); v == nil || !v.Accepted {
 			t.Errorf("a cancel to %s has the verdict %+v", queue, v)
 		}
@@ -64,7 +67,8 @@ func TestCommandsOfApplications(t *testing.T) {
 func TestASubmissionIsNoCommand(t *testing.T) {
 	w, _ := begun(t)
 	body := `{"schema":1,"orderId":"o-7","workflow":"w","replyTo":"shop","order":1,"kind":"cancel","task":"o-1","id":"c"}`
-	if failed := w.Scheduler.Handle(ctx, port.Intake, []port.Delivery{{Message: port.Message{Body: []byte(body)}, Receipt: "r"}}); len(failed) > 0 {
+	if failed := w.Scheduler.Handle(ctx, port.Intake,
+		[]port.Delivery{{Message: port.Message{Body: []byte(body)}, Receipt: "r"}}); len(failed) > 0 {
 		t.Error(failed)
 	}
 	if w.Task("o-1").Verdict("c") != nil || len(w.Take(port.Quarantine)) != 0 || len(w.Take("shop")) == 0 {

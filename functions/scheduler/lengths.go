@@ -12,15 +12,16 @@ import (
 const (
 	// lengthEvery is how long the length of a queue counts before the queue is asked again (P44).
 	lengthEvery = 10 * core.Second
-	// roundTime is what as many requests as an agent takes at a time are assumed to take: queues are compared with each
-	// other, and with waits that are measured.
+	// roundTime is what as many requests as an agent takes at a time are assumed to take: queues are compared
+	// with each other, and with waits that are measured.
 	roundTime = core.Second
 )
 
-// lengths are how long the queues are of the agents that some step of a workflow seen here may choose. Safe for concurrent use.
+// lengths are how long the queues are of the agents that some step of a workflow seen here may choose. Safe
+// for concurrent use.
 type lengths struct {
 	mu    sync.Mutex
-	asked map[string]core.Time // of these agents: when their queues were asked last; 0: never
+	asked map[string]core.Time // time of the last query of each agent's queue; 0 means never
 	waits map[string]core.Duration
 }
 
@@ -67,8 +68,8 @@ func (l *lengths) set(agent string, wait core.Duration) {
 	l.waits[agent] = wait
 }
 
-// measure asks the queues of agents that steps may choose for their lengths. A queue that does not answer keeps its last length: the
-// choice is worse then, and nothing else.
+// measure asks the queues of agents that steps may choose for their lengths. A queue that does not answer
+// keeps its last length: the choice is worse then, and nothing else.
 func (s *Scheduler) measure(ctx context.Context) {
 	if s.cfg.Capacity == nil {
 		return
@@ -80,9 +81,12 @@ func (s *Scheduler) measure(ctx context.Context) {
 			depth, err = q.Depth(ctx)
 		}
 		if err != nil {
-			s.log.Warn("the length of an agent's queue is not known; its steps choose their agents without it", "agent", agent, "error", err)
+			s.log.Warn(
+				"the length of an agent's queue is not known; its steps choose their agents without it",
+				"agent", agent, "error", err)
 			continue
 		}
-		s.lengths.set(agent, core.Duration((depth.Visible+depth.InFlight)/max(s.cfg.Capacity(agent), 1))*roundTime)
+		s.lengths.set(agent, core.Duration((depth.Visible+depth.InFlight)/max(s.cfg.Capacity(agent),
+			1))*roundTime)
 	}
 }

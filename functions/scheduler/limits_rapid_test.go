@@ -9,12 +9,12 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // read reads a message as the actor behind the queue does, from its bytes.
@@ -59,10 +59,12 @@ func family(rt *rapid.T, long, alone bool) (defs []*core.Definition) {
 		if alone || level > 0 {
 			def.Steps[0].Input = nil
 		}
-		def.Agents = map[string]core.AgentDefinition{agent: {QueueAllowance: 20 * core.Second, ClockSkew: core.Second}}
+		def.Agents = map[string]core.AgentDefinition{agent: {QueueAllowance: 20 * core.Second,
+			ClockSkew: core.Second}}
 		if level > 0 {
 			below := defs[level-1]
-			each := core.StepDefinition{Name: name("c"), OnFailure: core.OnFailureUndo, Each: &core.Each{Workflow: below.Name, Definition: below.Hash, Concurrency: 20}}
+			each := core.StepDefinition{Name: name("c"), OnFailure: core.OnFailureUndo,
+				Each: &core.Each{Workflow: below.Name, Definition: below.Hash, Concurrency: 20}}
 			if !alone {
 				each.Input, each.Each.Collect = json.RawMessage(`{}`), true
 			}
@@ -109,7 +111,8 @@ func TestEveryMessageCanBeRead(t *testing.T) {
 		output := nested(rawjson.MaxLevels - 1) // the workflow's output has one more
 		w.Script = func(r *message.Request) *message.Reply {
 			ofChild := strings.Contains(r.OrderID, core.ChildMark)
-			if r.Operation == core.Do && (refused == "a child" && ofChild || refused == "the top" && !ofChild) {
+			if r.Operation == core.Do && (refused == "a child" && ofChild || refused == "the top" &&
+				!ofChild) {
 				return world.Failed(r, strings.Repeat("x", 128))
 			}
 			reply := world.Done(r)
@@ -119,7 +122,8 @@ func TestEveryMessageCanBeRead(t *testing.T) {
 		w.Boot()
 		o := world.Order(id)
 		levels := len(defs) - 1
-		if o.Order = orderOf(rapid.IntRange(1, 11).Draw(rt, "items"), levels, rawjson.MaxLevels-1-2*levels); alone {
+		if o.Order = orderOf(rapid.IntRange(1, 11).Draw(rt, "items"), levels,
+			rawjson.MaxLevels-1-2*levels); alone {
 			o.Order = orderOf(1, 0, rawjson.MaxLevels-1)
 		}
 		w.Send(port.Intake, o)
@@ -128,7 +132,8 @@ func TestEveryMessageCanBeRead(t *testing.T) {
 				break
 			}
 		}
-		if task := w.Task(id); task == nil || !task.AtRest() || (task.ProcessState == core.Processed) != (refused == "") {
+		if task := w.Task(id); task == nil || !task.AtRest() ||
+			(task.ProcessState == core.Processed) != (refused == "") {
 			rt.Errorf("the order did not end: %+v", task)
 		}
 		if q := w.Take(port.Quarantine); len(q) > 0 {
@@ -161,7 +166,8 @@ func TestEveryScheduledOrderCanBeRead(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		o := &message.SubmitOrder{Schema: message.Schema, OrderID: schedule.OrderID(name, at), Workflow: name, Order: order}
+		o := &message.SubmitOrder{Schema: message.Schema, OrderID: schedule.OrderID(name, at), Workflow: name,
+			Order: order}
 		if err := read(port.Intake, port.Message{Value: o}); err != nil {
 			rt.Error(err)
 		}

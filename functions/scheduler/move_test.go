@@ -4,15 +4,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
-// P49, P13: what comes after a Move in the same batch is decided by the definition that it has pinned, and a Move
-// that comes again changes nothing.
+// P49, P13: what comes after a Move in the same batch is decided by the definition that it has pinned, and a
+// Move that comes again changes nothing.
 func TestMoveInABatch(t *testing.T) {
 	def := world.Definition()
 	def.Steps[2].OnFailure = core.OnFailureStop
@@ -22,14 +22,18 @@ func TestMoveInABatch(t *testing.T) {
 	w := world.New(t, def).Boot()
 	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
 	asked := requests(t, w)
-	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"])))
+	w.Scheduler.Handle(ctx, port.Replies,
+		deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"])))
 	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Failed(requests(t, w)["o-1 c/1 do"], "refused")))
 	if task := w.Task("o-1"); task.ProcessState != core.Error || task.ResendAt != 0 {
 		t.Fatalf("it is %s", task.ProcessState)
 	}
-	given := &message.Control{Schema: message.Schema, Kind: message.Resubmit, OrderID: "o-1", ID: "m-0", Step: "c", Input: []byte(`{}`)} // in doubt (P51)
+	// in doubt (P51)
+	given := &message.Control{Schema: message.Schema, Kind: message.Resubmit, OrderID: "o-1", ID: "m-0",
+		Step: "c", Input: []byte(`{}`)}
 	w.Scheduler.Handle(ctx, port.Control, deliver(given))
-	if v := w.Task("o-1").Verdicts; len(v) != 1 || v[0].Accepted || !strings.Contains(v[0].Reason, "step c was asked") {
+	if v := w.Task("o-1").Verdicts; len(v) != 1 || v[0].Accepted ||
+		!strings.Contains(v[0].Reason, "step c was asked") {
 		t.Errorf("%+v", v)
 	}
 	newer := *def
@@ -39,7 +43,8 @@ func TestMoveInABatch(t *testing.T) {
 	}
 	w.Def = &newer
 	w.Boot()
-	move := &message.Control{Schema: 1, Kind: message.Move, OrderID: "o-1", ID: "m-1", Definition: message.Latest}
+	move := &message.Control{Schema: 1, Kind: message.Move, OrderID: "o-1", ID: "m-1",
+		Definition: message.Latest}
 	resubmit := &message.Control{Schema: 1, Kind: message.Resubmit, OrderID: "o-1", ID: "m-2", Command: 1}
 	version := w.Task("o-1").Version
 	ds := deliver(move, resubmit)
@@ -48,14 +53,18 @@ func TestMoveInABatch(t *testing.T) {
 			t.Fatalf("returned: %v", failed)
 		}
 		task := w.Task("o-1")
-		if task.Definition != newer.Hash || task.Command != 2 || task.ProcessState != core.Processing || task.Version != version+1 {
-			t.Errorf("it pins %s, command %d, %s, version %d", task.Definition, task.Command, task.ProcessState, task.Version)
+		if task.Definition != newer.Hash || task.Command != 2 || task.ProcessState != core.Processing ||
+			task.Version != version+1 {
+			t.Errorf("it pins %s, command %d, %s, version %d", task.Definition, task.Command,
+				task.ProcessState, task.Version)
 		}
 		ds = again(ds)
 	}
-	unknown := &message.Control{Schema: 1, Kind: message.Move, OrderID: "o-1", ID: "m-3", Command: 2, Definition: strings.Repeat("0", 32)}
+	unknown := &message.Control{Schema: 1, Kind: message.Move, OrderID: "o-1", ID: "m-3", Command: 2,
+		Definition: strings.Repeat("0", 32)}
 	w.Scheduler.Handle(ctx, port.Control, deliver(unknown))
-	if v := w.Task("o-1").Verdicts; v[len(v)-1].Accepted || !strings.Contains(v[len(v)-1].Reason, "no definition with the hash") {
+	if v := w.Task("o-1").Verdicts; v[len(v)-1].Accepted ||
+		!strings.Contains(v[len(v)-1].Reason, "no definition with the hash") {
 		t.Errorf("%+v", v)
 	}
 }

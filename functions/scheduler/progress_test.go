@@ -4,16 +4,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
-// P43: progress moves the time at which a step is found overdue; that of another agent, or past stopBy, does not, and no
-// report teaches how long requests wait.
+// P43: progress moves the time at which a step is found overdue; that of another agent, or past stopBy, does
+// not, and no report teaches how long requests wait.
 func TestProgressGivesTime(t *testing.T) {
 	def := world.Definition()
 	def.Steps[0].MaxDuration = core.Hour
@@ -23,11 +22,13 @@ func TestProgressGivesTime(t *testing.T) {
 	w := world.New(t, def).Boot()
 	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
 	asked := requests(t, w)["o-1 a/1 do"]
-	if asked.MaxDuration != core.Hour || asked.StopBy != asked.ClaimedAt.Add(core.Hour+20*core.Second) || asked.CompleteBy != asked.ClaimedAt.Add(30*core.Second) {
+	if asked.MaxDuration != core.Hour || asked.StopBy != asked.ClaimedAt.Add(core.Hour+20*core.Second) ||
+		asked.CompleteBy != asked.ClaimedAt.Add(30*core.Second) {
 		t.Fatalf("asked with %+v", asked.SendRequest)
 	}
 	report := func(change func(*message.Reply)) core.Step {
-		r := &message.Reply{Schema: message.Schema, OrderID: "o-1", Step: "a", Attempt: 1, Agent: "agent-a", Operation: core.Do, Outcome: message.Progress, Percent: 40, Note: "frames"}
+		r := &message.Reply{Schema: message.Schema, OrderID: "o-1", Step: "a", Attempt: 1, Agent: "agent-a",
+			Operation: core.Do, Outcome: message.Progress, Percent: 40, Note: "frames"}
 		change(r)
 		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(r)); len(failed) > 0 {
 			t.Errorf("returned: %v", failed)
@@ -35,18 +36,26 @@ func TestProgressGivesTime(t *testing.T) {
 		return *w.Task("o-1").Step("a")
 	}
 	w.Clock.Advance(25 * time.Second)
-	if s := report(func(r *message.Reply) { r.Agent = "agent-b" }); s.CompleteBy != asked.CompleteBy || w.Counts["refused: "+scheduler.CodeOtherAgent] != 1 {
+	if s := report(func(r *message.Reply) {
+		r.Agent = "agent-b"
+	}); s.CompleteBy != asked.CompleteBy || w.Counts["refused: "+message.CodeOtherAgent] != 1 {
 		t.Errorf("of another agent: complete by %s, %v", s.CompleteBy, w.Counts)
 	}
-	if s := report(func(*message.Reply) {}); s.CompleteBy != asked.ClaimedAt.Add(35*core.Second) || s.Progress.Percent != 40 || s.Progress.Note != "frames" {
+	if s := report(func(*message.Reply) {}); s.CompleteBy != asked.ClaimedAt.Add(35*core.Second) ||
+		s.Progress.Percent != 40 || s.Progress.Note != "frames" {
 		t.Errorf("complete by %s, %+v", s.CompleteBy, s.Progress)
 	}
 	w.Clock.Advance(5 * time.Second)
-	if s := report(func(r *message.Reply) { r.Until = asked.StopBy.Add(core.Hour) }); s.CompleteBy != asked.StopBy || s.StopBy != asked.StopBy {
+	if s := report(func(r *message.Reply) {
+		r.Until = asked.StopBy.Add(core.Hour)
+	}); s.CompleteBy != asked.StopBy || s.StopBy != asked.StopBy {
 		t.Errorf("complete by %s, stopBy %s", s.CompleteBy, s.StopBy)
 	}
 	if s := report(func(r *message.Reply) {
-		r.Outcome, r.Schema, r.Percent, r.Note = core.OutcomeDone, message.Schema, 0, ""
+		r.Outcome = core.OutcomeDone
+		r.Schema = message.Schema
+		r.Percent = 0
+		r.Note = ""
 	}); s.State != core.Processed || s.Progress != nil {
 		t.Errorf("done: %s, %+v", s.State, s.Progress)
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,10 +15,10 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 func body(text string) port.Delivery {
@@ -42,7 +43,8 @@ func logged(t *testing.T, w *world.World) *bytes.Buffer {
 	t.Helper()
 	var log bytes.Buffer
 	w.Config = func(c *scheduler.Config) {
-		c.Logger = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{ReplaceAttr: lambdacontext.ReplaceAttr, Level: slog.LevelDebug}))
+		c.Logger = slog.New(slog.NewJSONHandler(&log,
+			&slog.HandlerOptions{ReplaceAttr: lambdacontext.ReplaceAttr, Level: slog.LevelDebug}))
 	}
 	w.Boot()
 	return &log
@@ -84,25 +86,34 @@ func TestRefusalThatCannotBeSentComesBack(t *testing.T) {
 		name, queue, body, full, want string
 	}{
 		{"unreadable", port.Intake, unknownField, "shop", "refused unknown-field"},
-		{"readable", port.Intake, strings.Replace(unanswered, `"schema"`, `"replyTo":"shop","schema"`, 1), "shop", "refused unknown-workflow"},
-		{"other content", port.Intake, `{"schema":1,"orderId":"o-1","replyTo":"shop","workflow":"order","order":1}`, "shop", "refused other-content"},
+		{"readable", port.Intake, strings.Replace(unanswered, `"schema"`, `"replyTo":"shop","schema"`, 1),
+			"shop", "refused unknown-workflow"},
+		{"other content", port.Intake,
+			`{"schema":1,"orderId":"o-1","replyTo":"shop","workflow":"order","order":1}`, "shop",
+			"refused other-content"},
 		{"readable, without a reply-to", port.Intake, unanswered, port.Quarantine, "quarantined m0"},
 		{"unreadable, without a reply-to", port.Intake, `{`, port.Quarantine, "quarantined m0"},
 		{"reply", port.Replies, `{`, port.Quarantine, "quarantined m0"},
-		{"command of no order", port.Control, `{"schema":1,"kind":"undo","task":"o-9","id":"c-1","replyTo":"desk"}`, "desk", "command-refused unknown-task"},
-		{"command of no order, without a reply-to", port.Control, `{"schema":1,"kind":"undo","task":"o-9","id":"c-1"}`, port.Quarantine, "quarantined m0"},
-		{"command", port.Control, `{"schema":1,"kind":"undo","task":"o-1","id":"c-1"}`, "shop", "command-refused refused"},
+		{"command of no order", port.Control,
+			`{"schema":1,"kind":"undo","task":"o-9","id":"c-1","replyTo":"desk"}`, "desk",
+			"command-refused unknown-task"},
+		{"command of no order, without a reply-to", port.Control,
+			`{"schema":1,"kind":"undo","task":"o-9","id":"c-1"}`, port.Quarantine, "quarantined m0"},
+		{"command", port.Control, `{"schema":1,"kind":"undo","task":"o-1","id":"c-1"}`, "shop",
+			"command-refused refused"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, _ := begun(t)
 			w.Take("shop")
 			w.Refuse = c.full
-			if failed := w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}); len(failed) != 1 || failed[0] != "r0" {
+			if failed := w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}); len(failed) != 1 ||
+				failed[0] != "r0" {
 				t.Errorf("returned: %v", failed)
 			}
 			w.Refuse = ""
 			for range 2 { // a redelivery is answered again
-				if failed := w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}); len(failed) > 0 {
+				if failed := w.Scheduler.Handle(ctx, c.queue,
+					[]port.Delivery{body(c.body)}); len(failed) > 0 {
 					t.Errorf("returned although it was reported: %v", failed)
 				}
 			}
@@ -123,19 +134,54 @@ func TestRefusalThatCannotBeSentComesBack(t *testing.T) {
 	}
 }
 
+// panicky are queues that panic when one reply-to is looked up.
+type panicky struct{ port.Queues }
+
+func (q panicky) ReplyTo(name string) (port.Queue, error) {
+	if name == "panics" {
+		panic("a faulty adapter")
+	}
+	return q.Queues.ReplyTo(name)
+}
+
+// A panic while a sender is answered concerns that message only.
+func TestAPanicInAnAnswerConcernsItsMessage(t *testing.T) {
+	w, _ := begun(t)
+	config := w.SchedulerConfig(w.NewState(w.Store, 0), "faulty")
+	config.Queues = panicky{config.Queues}
+	bad := body(`{"schema":1,"orderId":"o-7","replyTo":"panics","workflow":"missing","order":1}`)
+	good := body(`{"schema":1,"orderId":"o-8","replyTo":"shop","workflow":"order","order":1}`)
+	good.Receipt = "r-good"
+	failed := scheduler.New(config).Handle(ctx, port.Intake, []port.Delivery{bad, good})
+	if !slices.Equal(failed, []string{bad.Receipt}) {
+		t.Errorf("returned: %v, want the first only", failed)
+	}
+	if task := w.Task("o-8"); task == nil {
+		t.Error("the other order of the batch is not stored")
+	}
+}
+
 // An outage is not the answer that no such reply-to is deployed.
 func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 	for _, c := range []struct{ name, queue, body, want string }{
-		{"new order", port.Intake, `{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"order","order":1}`, "received"},
-		{"unreadable order", port.Intake, `{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"order","order":1,"extra":1}`, "refused"},
-		{"refused order", port.Intake, `{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"missing","order":1}`, "refused"},
-		{"order that was cancelled before", port.Intake, `{"schema":1,"orderId":"o-0","replyTo":"shop","workflow":"order","order":1}`, "cancelled"},
-		{"refused command", port.Control, `{"schema":1,"kind":"undo","task":"o-1","id":"c-1"}`, "command-refused"},
-		{"command of no order", port.Control, `{"schema":1,"kind":"undo","task":"o-9","id":"c-1","replyTo":"shop"}`, "command-refused"},
+		{"new order", port.Intake,
+			`{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"order","order":1}`, "received"},
+		{"unreadable order", port.Intake,
+			`{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"order","order":1,"extra":1}`,
+			"refused"},
+		{"refused order", port.Intake,
+			`{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"missing","order":1}`, "refused"},
+		{"order that was cancelled before", port.Intake,
+			`{"schema":1,"orderId":"o-0","replyTo":"shop","workflow":"order","order":1}`, "cancelled"},
+		{"refused command", port.Control, `{"schema":1,"kind":"undo","task":"o-1","id":"c-1"}`,
+			"command-refused"},
+		{"command of no order", port.Control,
+			`{"schema":1,"kind":"undo","task":"o-9","id":"c-1","replyTo":"shop"}`, "command-refused"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, _ := begun(t)
-			if v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-0", ID: "c-0"}); err != nil || !v.Accepted {
+			if v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel,
+				OrderID: "o-0", ID: "c-0"}); err != nil || !v.Accepted {
 				t.Fatalf("%+v %v", v, err)
 			}
 			w.Take("shop")
@@ -147,7 +193,8 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 				t.Error("an outage is taken for a reply-to that is not deployed")
 			}
 			if records, errs := w.Store.Load(ctx, []string{"o-2"}); errs[0] != nil || records[0] != nil {
-				t.Errorf("an order whose reply-to could not be looked up is stored: %+v, %v", records[0], errs[0])
+				t.Errorf("an order whose reply-to could not be looked up is stored: %+v, %v", records[0],
+					errs[0])
 			}
 			w.Outage = false
 			if failed := w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}); len(failed) > 0 {
@@ -163,14 +210,17 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 	}
 	t.Run("end", func(t *testing.T) {
 		w, asked := begun(t)
-		w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"])))
+		w.Scheduler.Handle(ctx, port.Replies,
+			deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"])))
 		last := deliver(world.Done(requests(t, w)["o-1 c/1 do"]))
 		w.Outage = true
-		if failed := w.Scheduler.Handle(ctx, port.Replies, last); len(failed) != 1 || w.Task("o-1").ResendAt == 0 {
+		if failed := w.Scheduler.Handle(ctx, port.Replies, last); len(failed) != 1 ||
+			w.Task("o-1").ResendAt == 0 {
 			t.Errorf("returned %v, settled %t", failed, w.Task("o-1").ResendAt == 0)
 		}
 		w.Outage = false
-		if failed := w.Scheduler.Handle(ctx, port.Replies, again(last)); len(failed) > 0 || w.Task("o-1").ResendAt != 0 || w.Counts["status not sent: unknown reply-to"] > 0 {
+		if failed := w.Scheduler.Handle(ctx, port.Replies, again(last)); len(failed) > 0 ||
+			w.Task("o-1").ResendAt != 0 || w.Counts["status not sent: unknown reply-to"] > 0 {
 			t.Errorf("returned %v, settled %t, counts %v", failed, w.Task("o-1").ResendAt == 0, w.Counts)
 		}
 	})
@@ -183,20 +233,26 @@ func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
 		name, body string
 		reported   bool
 	}{
-		{"with a reply-to", `{"schema":1,"workflow":"order","order":` + content + `,"orderId":"o-2","replyTo":"shop"}`, true},
+		{"with a reply-to", `{"schema":1,"workflow":"order","order":` + content +
+			`,"orderId":"o-2","replyTo":"shop"}`, true},
 		{"without one", `{"schema":1,"workflow":"order","order":` + content + `,"orderId":"o-2"}`, false},
-		{"with one that is not deployed", `{"schema":1,"workflow":"order","order":` + content + `,"orderId":"o-2","replyTo":"elsewhere"}`, false},
+		{"with one that is not deployed", `{"schema":1,"workflow":"order","order":` + content +
+			`,"orderId":"o-2","replyTo":"elsewhere"}`, false},
 		{"without an ID", `{"schema":1,"workflow":"order","order":` + content + `,"replyTo":"shop"}`, false},
 		{"no JSON", `{"orderId":"o-2","replyTo":"shop","order":` + content, false},
-		{"nested deep", `{"orderId":"o-2","replyTo":"shop","order":` + strings.Repeat("[", port.MaxOrder) + strings.Repeat("]", port.MaxOrder) + `}`, false},
+		{"nested deep", `{"orderId":"o-2","replyTo":"shop","order":` + strings.Repeat("[", port.MaxOrder) +
+			strings.Repeat("]", port.MaxOrder) + `}`, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := world.New(t, world.Definition()).Boot()
-			if failed := w.Scheduler.Handle(ctx, port.Intake, []port.Delivery{body(c.body)}); len(failed) > 0 {
+			if failed := w.Scheduler.Handle(ctx, port.Intake,
+				[]port.Delivery{body(c.body)}); len(failed) > 0 {
 				t.Fatal("returned")
 			}
 			all := statuses(t, w, "shop")
-			if reported := len(all) == 1 && all[0].Kind == core.StatusRefused && all[0].Code == message.CodeTooLarge && all[0].OrderID == "o-2"; reported != c.reported || !c.reported && len(all) > 0 {
+			if reported := len(all) == 1 && all[0].Kind == core.StatusRefused &&
+				all[0].Code == message.CodeTooLarge && all[0].OrderID == "o-2"; reported != c.reported ||
+				!c.reported && len(all) > 0 {
 				t.Errorf("reported: %+v", all)
 			}
 			kept := w.Take(port.Quarantine)
@@ -205,7 +261,8 @@ func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
 			}
 			sum := sha256.Sum256([]byte(c.body))
 			q := kept[0].Value.(*message.Quarantined)
-			if q.SHA256 != hex.EncodeToString(sum[:]) || string(q.Body) != c.body[:40_000] || q.ID != "m0" || q.At != core.TimeOf(w.Clock.Now()) {
+			if q.SHA256 != hex.EncodeToString(sum[:]) || string(q.Body) != c.body[:40_000] || q.ID != "m0" ||
+				q.At != core.TimeOf(w.Clock.Now()) {
 				t.Errorf("%s with %d bytes, ID %s at %s", q.SHA256, len(q.Body), q.ID, q.At)
 			}
 			if w.Task("o-2") != nil {
@@ -218,15 +275,22 @@ func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
 // P5: the refusal of a command that came through the queue is set to the reply-to that it names,
 // else to that of its order; a direct one has its answer.
 func TestRefusedCommandIsReported(t *testing.T) {
-	stale := message.Control{Schema: 1, Kind: message.Resolve, OrderID: "o-1", ID: "c-1", Command: 7, Step: "a", Fact: core.Happened}
+	stale := message.Control{Schema: 1, Kind: message.Resolve, OrderID: "o-1", ID: "c-1", Command: 7,
+		Step: "a", Fact: core.Happened}
 	for name, c := range map[string]struct {
 		change     func(*message.Control)
 		shop, desk int
 	}{
-		"to the order's reply-to":   {func(*message.Control) {}, 1, 0},
-		"to its own":                {func(c *message.Control) { c.ReplyTo = "desk" }, 0, 1},
-		"to one that is not there":  {func(c *message.Control) { c.ReplyTo = "elsewhere" }, 0, 0},
-		"an accepted one is silent": {func(c *message.Control) { c.Kind, c.Run, c.Command, c.Step, c.Fact = message.Cancel, 0, 0, "", "" }, 0, 0},
+		"to the order's reply-to":  {func(*message.Control) {}, 1, 0},
+		"to its own":               {func(c *message.Control) { c.ReplyTo = "desk" }, 0, 1},
+		"to one that is not there": {func(c *message.Control) { c.ReplyTo = "elsewhere" }, 0, 0},
+		"an accepted one is silent": {func(c *message.Control) {
+			c.Kind = message.Cancel
+			c.Run = 0
+			c.Command = 0
+			c.Step = ""
+			c.Fact = ""
+		}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _ := begun(t)
@@ -249,8 +313,10 @@ func TestRefusedCommandIsReported(t *testing.T) {
 				}
 				for _, s := range refused {
 					at := core.TimeOf(w.Clock.Now())
-					if want := w.Task("o-1").Verdicts[0].Reason; s.Message != want || want == "" || s.CommandID != "c-1" || s.Command != "resolve" ||
-						s.OrderID != "o-1" || s.Workflow != "order" || s.Seq != 0 || s.At != at || s.Code != "refused" {
+					if want := w.Task("o-1").Verdicts[0].Reason; s.Message != want || want == "" ||
+						s.CommandID != "c-1" || s.Command != "resolve" ||
+						s.OrderID != "o-1" || s.Workflow != "order" || s.Seq != 0 || s.At != at ||
+						s.Code != "refused" {
 						t.Errorf("%+v", s)
 					}
 				}
@@ -289,18 +355,22 @@ func TestDeadlineThatHasPassed(t *testing.T) {
 			}
 			asked, reported := requests(t, w), statuses(t, w, "shop")
 			if c.accepted {
-				if r.Answer != scheduler.Stored || len(asked) != 4 || w.Task("o-1").Deadline != at("").Deadline {
+				if r.Answer != scheduler.Stored || len(asked) != 4 ||
+					w.Task("o-1").Deadline != at("").Deadline {
 					t.Errorf("%+v, %d requests", r, len(asked))
 				}
 				return
 			}
-			if r.Answer != scheduler.Refused || r.Refusal.Code != "deadline-passed" || r.Refusal.Field != "deadline" || !strings.Contains(r.Refusal.Text, core.TimeOf(w.Clock.Now()).String()) {
+			if r.Answer != scheduler.Refused || r.Refusal.Code != "deadline-passed" ||
+				r.Refusal.Field != "deadline" ||
+				!strings.Contains(r.Refusal.Text, core.TimeOf(w.Clock.Now()).String()) {
 				t.Errorf("%+v", r)
 			}
 			if len(asked) > 0 || w.Task("o-1") != nil || w.Task("o-2") != nil {
 				t.Errorf("it was begun: %v", asked)
 			}
-			if last := reported[len(reported)-1]; last.OrderID != "o-2" || last.Kind != core.StatusRefused || last.Code != "deadline-passed" {
+			if last := reported[len(reported)-1]; last.OrderID != "o-2" || last.Kind != core.StatusRefused ||
+				last.Code != "deadline-passed" {
 				t.Errorf("reported %+v", reported)
 			}
 		})
@@ -311,7 +381,9 @@ func TestDeadlineThatHasPassed(t *testing.T) {
 // and its reply-to; also by an instance that has never seen it.
 func TestAcceptedOrderStaysAccepted(t *testing.T) {
 	for name, change := range map[string]func(*world.World, *message.SubmitOrder){
-		"the deadline passes":        func(w *world.World, _ *message.SubmitOrder) { w.Clock.Advance(2 * time.Hour) },
+		"the deadline passes": func(w *world.World, _ *message.SubmitOrder) {
+			w.Clock.Advance(2 * time.Hour)
+		},
 		"the workflow is taken away": func(w *world.World, _ *message.SubmitOrder) { w.Def.Name = "another" },
 		"the reply-to is taken away": func(w *world.World, _ *message.SubmitOrder) { w.Gone = "shop" },
 	} {
@@ -328,7 +400,9 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 				first := requests(t, w)
 				change(w, o)
 				for received := 1; received <= 2; received++ {
-					if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Answer != scheduler.Known || r.State != core.Processing {
+					if r := w.Scheduler.Submit(ctx,
+						[]message.SubmitOrder{*o})[0]; r.Answer != scheduler.Known ||
+						r.State != core.Processing {
 						t.Errorf("%+v", r)
 					}
 					ds := deliver(o)
@@ -337,7 +411,8 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 						t.Error("returned")
 					}
 					if sent := len(requests(t, w)); sent != len(first)*(received-1) {
-						t.Errorf("%d requests by a message received %d times, %d at first (P12, P12a)", sent, received, len(first))
+						t.Errorf("%d requests by a message received %d times, %d at first (P12, P12a)", sent,
+							received, len(first))
 					}
 					w.Boot()
 				}
@@ -357,7 +432,8 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 		o := world.Order("o-1")
 		o.Deadline = core.TimeOf(w.Clock.Now())
 		w.Clock.Advance(time.Hour)
-		if r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Answer != scheduler.Refused || r.Refusal.Code != scheduler.CodeExpired {
+		if r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Answer != scheduler.Refused ||
+			r.Refusal.Code != message.CodeExpired {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -384,7 +460,8 @@ func TestPriorityHasNoEffectAndSaysSo(t *testing.T) {
 	w.Config = func(c *scheduler.Config) { c.Priorities = true }
 	o := world.Order("o-1")
 	o.Priority = "high"
-	if r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Notes != nil || statuses(t, w, "shop")[0].Notes != nil {
+	if r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Notes != nil ||
+		statuses(t, w, "shop")[0].Notes != nil {
 		t.Errorf("where it has an effect: %+v", r)
 	}
 	for _, d := range w.Take(port.Requests("agent-a")) {
@@ -394,7 +471,8 @@ func TestPriorityHasNoEffectAndSaysSo(t *testing.T) {
 	}
 	w = world.New(t, world.Definition()).Boot()
 	o.Workflow = "missing"
-	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Answer != scheduler.Refused || r.Notes != nil {
+	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Answer != scheduler.Refused ||
+		r.Notes != nil {
 		t.Errorf("%+v", r)
 	}
 }
@@ -414,8 +492,10 @@ func TestWhatIsAheadIsLoggedAndCounted(t *testing.T) {
 	}{
 		{port.Replies, reply, map[string]any{"step": "a", "run": 0.0, "attempt": 9.0}},
 		{port.Replies, later, map[string]any{"step": "a", "run": 3.0, "attempt": 1.0}},
-		{port.Control, &message.Control{Schema: 1, Kind: message.Wake, OrderID: "o-1", Step: "b", Attempt: 5}, map[string]any{"step": "b", "run": 0.0, "attempt": 5.0}},
-		{port.Control, &message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1", ID: "c", Run: 2}, map[string]any{"run": 2.0}},
+		{port.Control, &message.Control{Schema: 1, Kind: message.Wake, OrderID: "o-1", Step: "b", Attempt: 5},
+			map[string]any{"step": "b", "run": 0.0, "attempt": 5.0}},
+		{port.Control, &message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1", ID: "c", Run: 2},
+			map[string]any{"run": 2.0}},
 	} {
 		log.Reset()
 		if failed := w.Scheduler.Handle(ctx, d.queue, deliver(d.value)); len(failed) != 1 {
@@ -444,7 +524,8 @@ func TestLogLinesHaveEachKeyOnce(t *testing.T) {
 	w := world.New(t, world.Definition())
 	log := logged(t, w)
 	ds := []port.Delivery{
-		body(`{`), body(`{"schema":2,"orderId":"o-9"}`), body(`{"schema":1,"orderId":"o-x","replyTo":"shop","workflow":"order","order":1,"extra":1}`),
+		body(`{`), body(`{"schema":2,"orderId":"o-9"}`),
+		body(`{"schema":1,"orderId":"o-x","replyTo":"shop","workflow":"order","order":1,"extra":1}`),
 		body(`{"schema":1,"orderId":"o-z","workflow":"missing","order":1}`), deliver(world.Order("o-1"))[0],
 	}
 	w.Scheduler.Handle(ctx, port.Intake, ds)
@@ -468,19 +549,23 @@ func TestLogLinesHaveEachKeyOnce(t *testing.T) {
 	}
 }
 
-// A line of the log about a message names its task, and the run, step and attempt, as far as they can be read.
+// A line of the log about a message names its task, and the run, step and attempt, as far as they can be
+// read.
 func TestLogNamesWhatAMessageIsOf(t *testing.T) {
 	w, _ := begun(t)
 	log := logged(t, w)
 	w.Scheduler.Handle(ctx, port.Replies, []port.Delivery{body(`{"schema":1,"task":"o-1","run":0,"step":"a","attempt":9,"operation":"do","outcome":"done","waited":0}`)})
 	w.Scheduler.Handle(ctx, port.Intake, []port.Delivery{
-		body(`{"schema":1,"orderId":"o-x","workflow":"missing","order":1}`), body(`{"schema":1,"orderId":"o-y","workflow":"order","order":1,"extra":1}`), body(`{`)})
+		body(`{"schema":1,"orderId":"o-x","workflow":"missing","order":1}`),
+		body(`{"schema":1,"orderId":"o-y","workflow":"order","order":1,"extra":1}`), body(`{`)})
 	got := map[string]bool{}
 	for _, l := range lines(t, log) {
-		got[fmt.Sprint(l["message"], " ", l["order"], " ", l["run"], " ", l["step"], " ", l["attempt"])] = true
+		got[fmt.Sprint(l["message"], " ", l["order"], " ", l["run"], " ", l["step"], " ",
+			l["attempt"])] = true
 	}
 	for _, want := range []string{
-		"message returned to its queue o-1 0 a 9", "message put into quarantine o-x <nil> <nil> <nil>", "message put into quarantine o-y <nil> <nil> <nil>",
+		"message returned to its queue o-1 0 a 9", "message put into quarantine o-x <nil> <nil> <nil>",
+		"message put into quarantine o-y <nil> <nil> <nil>",
 		"message put into quarantine <nil> <nil> <nil> <nil>",
 	} {
 		if !got[want] {

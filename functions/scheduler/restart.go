@@ -18,7 +18,7 @@ var farFuture = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
 // Restart emits again all that is under way in every task that is not at rest, from its document
 // alone (P27). It is for a process whose queues died with its predecessor, before it takes new
-// messages. It answers how many tasks it took up; the error names those that it could not,
+// messages. It returns how many tasks it took up; the error names those that it could not,
 // which the Supervisor finds when they are due. One whose document cannot be read is logged and
 // left out: it must not keep the others from going on.
 func (s *Scheduler) Restart(ctx context.Context) (tasks int, err error) {
@@ -47,18 +47,16 @@ func (s *Scheduler) Restart(ctx context.Context) (tasks int, err error) {
 
 func (s *Scheduler) restart(ctx context.Context, due []port.Due) (tasks int, err error) {
 	var batch engine.Batch
-	items, jobs := make([]item, len(due)), make([]*engine.Job, len(due))
 	for i := range due {
-		items[i].s = s
-		jobs[i] = batch.Add(due[i].ID, &items[i])
+		batch.Add(&engine.Message{OrderID: due[i].ID})
 	}
-	s.engine.Run(ctx, batch.Jobs)
-	for i := range items {
-		switch failed := items[i].Err; {
+	s.run(ctx, batch.Jobs, nil)
+	for i, j := range batch.Jobs {
+		switch failed := j.Messages[0].Err; {
 		case failed == nil:
 			tasks++
-			if s.cfg.Restarted != nil && jobs[i].Task != nil {
-				s.cfg.Restarted(jobs[i].Task)
+			if s.cfg.Restarted != nil && j.Task != nil {
+				s.cfg.Restarted(j.Task)
 			}
 		case errors.Is(failed, port.ErrDamaged):
 			s.log.Error("left out of the restart", "order", due[i].ID, "error", failed)

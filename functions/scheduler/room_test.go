@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // wide is a workflow of n steps of one agent, in a row or all at once, whose steps see no outputs.
@@ -134,7 +134,8 @@ func endsWhole(t *testing.T, w *world.World, id string, refuses map[string]bool)
 		}
 		refuses[id+task.EndStep] = false
 		for _, wrong := range []int{task.Command + 5, task.Command} { // a refusal is stored too
-			v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Resubmit, OrderID: id, ID: fmt.Sprintf("c-%d-%d", n, wrong), Command: wrong})
+			v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Resubmit, OrderID: id,
+				ID: fmt.Sprintf("c-%d-%d", n, wrong), Command: wrong})
 			if err != nil || v.Accepted != (wrong == task.Command) {
 				t.Fatalf("%s: resubmit: %+v %v", id, v, err)
 			}
@@ -145,7 +146,8 @@ func endsWhole(t *testing.T, w *world.World, id string, refuses map[string]bool)
 	if limited == 1 && task.ProcessState != core.Compensated {
 		t.Errorf("%s ended %s, and an output had not fitted", id, task.ProcessState)
 	}
-	v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: id, ID: "c-last", Run: task.Run})
+	v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: id,
+		ID: "c-last", Run: task.Run})
 	if err != nil || v.Accepted != (task.ProcessState == core.Compensated) {
 		t.Errorf("%s: cancel: %+v %v", id, v, err)
 	}

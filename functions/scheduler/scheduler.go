@@ -14,25 +14,28 @@ import (
 type Config struct {
 	engine.Parts
 	// Tries is how often a task is loaded and decided again in one handling before its messages
-	// are returned to the queue; 0: 8.
+	// are returned to the queue; 0 means 8.
 	Tries int
-	// Waits is what is known of the agents' queues at the beginning; the Scheduler adds to it. nil: nothing (P32).
+	// Waits is what is known of the agents' queues at the beginning; the Scheduler adds to it. nil: nothing
+	// (P32).
 	Waits *Waits
 	// Pause is waited before a submission or a command that came without a queue is carried on, because not
 	// all of what it led to was sent (P12a); an error ends that. nil: it is left to its due time (P9).
 	Pause func(ctx context.Context, try int) error
-	// Capacity is how many requests an agent takes at a time, concurrency × batch; 0: unknown. With it the lengths of the queues
-	// of agents that a step may choose are asked for, at most every 10 s (P44). nil: they are not.
+	// Capacity is how many requests an agent takes at a time, concurrency × batch; 0: unknown. With it the
+	// lengths of the queues of agents that a step may choose are asked for, at most every 10 s (P44). nil:
+	// they are not.
 	Capacity func(agent string) int
 	// FairQueues puts the order's tenant on each request, see message.Tenant (rule 4).
 	FairQueues bool
-	// Priorities: the agents' queues put orders of high priority first (P46). Without, receipts say that it has no effect.
+	// Priorities: the agents' queues put orders of high priority first (P46). Without, receipts say that it
+	// has no effect.
 	Priorities bool
 	// Senders are the role IDs that the replies of an agent come from, by agent (P3). Those of an agent
 	// that is absent are compared by their name only.
 	Senders map[string][]string
-	// Replied is called with each reply of an agent that is accepted, so that it is known which ones make no calls (P45): the agent, and its
-	// operation; may be nil.
+	// Replied is called with each reply of an agent that is accepted, so that it is known which ones make no
+	// calls (P45): the agent, and its operation; may be nil.
 	Replied func(agent, operation string, r core.Reply)
 	// Restarted is called with each task that Restart has taken up; optional.
 	Restarted func(t *core.Task)
@@ -56,13 +59,14 @@ func New(cfg Config) *Scheduler {
 	known := &lengths{}
 	return &Scheduler{cfg: cfg, log: cfg.Logger, lengths: known, engine: engine.Engine{Config: engine.Config{
 		Span:  "scheduler",
-		Parts: cfg.Parts, Tries: cfg.Tries, Waits: cfg.Waits.At, Lengths: known.all, FairQueues: cfg.FairQueues,
+		Parts: cfg.Parts, Tries: cfg.Tries, Waits: cfg.Waits.At, Lengths: known.all,
+		FairQueues: cfg.FairQueues, Claims: true, Senders: cfg.Senders,
 	}}}
 }
 
 func (s *Scheduler) now() core.Time { return core.TimeOf(s.cfg.Clock.Now()) }
 
-// notes say what of an order has no effect.
+// notes lists the parts of an order that have no effect.
 func (s *Scheduler) notes(priority string) []string {
 	if s.cfg.Priorities {
 		return nil

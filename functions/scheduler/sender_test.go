@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // P3: a reply counts only if it is of the agent that its step asked, by the role that the queue vouches
@@ -31,17 +31,20 @@ func TestReplyOfAnotherAgent(t *testing.T) {
 		"redriven by an operator":          {"agent-a", "AROAOPERATOR:ann", known, true},
 		"an operator's, in another's name": {"agent-c", "AIDAOPERATOR", known, false},
 		"nothing is known of the sender":   {"", "", known, true},
-		"the agent's roles are not known":  {"agent-a", "AROABBBB:shipping", map[string][]string{"agent-b": {"AROABBBB"}}, true},
-		"no roles are known at all":        {"agent-b", "", nil, false},
-		"no roles, its own name":           {"agent-a", "AROABBBB:x", nil, true},
+		"the agent's roles are not known": {"agent-a", "AROABBBB:shipping",
+			map[string][]string{"agent-b": {"AROABBBB"}}, true},
+		"no roles are known at all": {"agent-b", "", nil, false},
+		"no roles, its own name":    {"agent-a", "AROABBBB:x", nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, asked := begun(t)
 			config := w.SchedulerConfig(w.NewState(w.Store, 0), "s")
 			config.Senders = c.senders
 			s := scheduler.New(config)
-			replies := deliver(&message.Reply{Schema: 1, OrderID: "o-1", Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone,
-				Agent: c.agent, Waited: 400 * core.Second}, &message.Reply{Schema: 1, OrderID: "o-1", Step: "b", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone, Agent: "agent-b"})
+			replies := deliver(&message.Reply{Schema: 1, OrderID: "o-1", Step: "a", Attempt: 1,
+				Operation: core.Do, Outcome: core.OutcomeDone,
+				Agent: c.agent, Waited: 400 * core.Second}, &message.Reply{Schema: 1, OrderID: "o-1",
+				Step: "b", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone, Agent: "agent-b"})
 			replies[0].Sender = c.sender
 			if failed := s.Handle(ctx, port.Replies, replies); len(failed) > 0 {
 				t.Errorf("returned: %v", failed)
@@ -53,7 +56,8 @@ func TestReplyOfAnotherAgent(t *testing.T) {
 			if task.Step("b").State != core.Processed {
 				t.Error("the good reply beside it was lost")
 			}
-			if (len(quarantined) == 0) != c.counts || (w.Counts["refused: "+scheduler.CodeOtherAgent] == 0) != c.counts {
+			if (len(quarantined) == 0) != c.counts ||
+				(w.Counts["refused: "+message.CodeOtherAgent] == 0) != c.counts {
 				t.Errorf("%d in quarantine, counts %v", len(quarantined), w.Counts)
 			}
 			for _, d := range quarantined {

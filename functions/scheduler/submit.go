@@ -24,87 +24,88 @@ const (
 type SubmitResult struct {
 	OrderID string
 	Answer  Answer
-	State   core.State       // of the order's task, where it is there
-	Refusal *message.Refusal // why it was refused
-	Notes   []string         // what of an order that is stored has no effect, for people
-	Err     error            // why it is unavailable
+	State   core.State       // state of the order's task, if there is one
+	Refusal *message.Refusal // reason for the refusal
+	Notes   []string         // parts of a stored order that have no effect, for people
+	Err     error            // reason why the answer is Unavailable
 }
 
 // Submit takes submissions at once, as Handle takes them from the intake queue. The answers stand
 // at the places of the orders; what was stored was also sent before it returns.
 func (s *Scheduler) Submit(ctx context.Context, orders []message.SubmitOrder) []SubmitResult {
 	results := make([]SubmitResult, len(orders))
-	items := make([]*item, len(orders))
+	ins := make([]*submission, len(orders))
+	var all []incoming
 	of := make([]*engine.Job, len(orders))
 	var batch engine.Batch
 	for i := range orders {
-		o := &orders[i]
-		items[i] = &item{s: s, direct: true, submit: o}
-		if err := o.Check(); err != nil {
-			items[i].refusal = err.(*message.Refusal) // Check answers nothing else
-			s.count("refused", items[i].refusal.Code)
+		err := orders[i].Check()
+		in := newSubmission(&orders[i], err == nil, true)
+		if ins[i] = in; err != nil {
+			in.Refusal = err.(*message.Refusal) // Check returns nothing else
+			s.count("refused", in.Refusal.Code)
 			continue
 		}
-		items[i].ev, items[i].New = submitted(o), true
-		of[i] = batch.Add(o.OrderID, items[i])
+		of[i], all = batch.Add(&in.Message), append(all, in)
 	}
-	s.carry(ctx, batch.Jobs)
+	s.carry(ctx, batch.Jobs, all)
 	for i := range orders {
-		results[i] = resultOf(orders[i].OrderID, items[i], of[i])
+		results[i] = ins[i].result(s, of[i])
 	}
 	return results
 }
 
-func resultOf(id string, it *item, j *engine.Job) SubmitResult {
-	r := SubmitResult{OrderID: id, Answer: Stored, Refusal: it.refusal, Err: it.Err}
+func (in *submission) result(s *Scheduler, j *engine.Job) SubmitResult {
+	r := SubmitResult{OrderID: in.order.OrderID, Answer: Stored, Refusal: in.Refusal, Err: in.Err}
 	switch {
-	case it.Err != nil:
+	case in.Err != nil:
 		r.Answer = Unavailable
 		return r
-	case it.refusal != nil:
+	case in.Refusal != nil:
 		r.Answer = Refused
-	case it.known:
+	case in.Before != nil:
 		r.Answer = Known
 	}
 	if j != nil && j.Task != nil {
 		r.State = j.Task.ProcessState
 	}
 	if r.Refusal == nil {
-		r.Notes = it.s.notes(it.submit.Priority)
+		r.Notes = s.notes(in.order.Priority)
 	}
 	return r
 }
 
-// Command carries out a Cancel, Undo, Resubmit, Resolve, Close, Move or Erase at once and answers its verdict, which
-// also stands in the task (P5). The error is a *message.Refusal where the command can never be
+// Command carries out a Cancel, Undo, Resubmit, Resolve, Close, Move or Erase at once and returns its
+// verdict, which also stands in the task (P5). The error is a *message.Refusal if the command can never be
 // carried out; any other means "perhaps": repeat it with the same ID.
 func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
 	if err := c.Check(); err != nil {
 		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Text: err.Error()}
 	}
 	if c.Kind == message.Wake || c.Kind == message.Settle {
-		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Field: "kind", Text: fmt.Sprintf("%q is no command", c.Kind)}
+		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Field: "kind",
+			Text: fmt.Sprintf("%q is no command", c.Kind)}
 	}
-	it := &item{s: s, ev: controlled(&c), moveTo: c.Definition, token: c.Token}
+	in := newCommand(&c, false)
 	var batch engine.Batch
-	batch.Add(c.OrderID, it)
-	s.carry(ctx, batch.Jobs)
+	batch.Add(&in.Message)
+	s.carry(ctx, batch.Jobs, []incoming{in})
 	switch {
-	case it.Err != nil:
-		return core.Verdict{}, fmt.Errorf("%s task %q: %w", c.Kind, c.OrderID, it.Err)
-	case it.refusal != nil:
-		return core.Verdict{}, it.refusal
-	case it.verdict == nil:
+	case in.Err != nil:
+		return core.Verdict{}, fmt.Errorf("%s task %q: %w", c.Kind, c.OrderID, in.Err)
+	case in.Refusal != nil:
+		return core.Verdict{}, in.Refusal
+	case in.Decision.Verdict == nil:
 		return core.Verdict{}, fmt.Errorf("%s task %q: the command was not answered", c.Kind, c.OrderID)
 	}
-	return *it.verdict, nil
+	return *in.Decision.Verdict, nil
 }
 
-// carry runs the loop until all is sent: no queue stands behind the sender that would bring its message
-// again, so that this process does (P12a). What it has to give up is found by its due time (P9).
-func (s *Scheduler) carry(ctx context.Context, jobs []*engine.Job) {
-	for try := 1; len(jobs) > 0; try++ {
-		s.engine.Run(ctx, jobs)
+// carry decides and sends until all is sent: no queue would bring the message of the sender again, so that
+// this process does (P12a). What it has to give up is found by its due time (P9).
+func (s *Scheduler) carry(ctx context.Context, jobs []*engine.Job, all []incoming) {
+	for try := 1; ; try++ {
+		s.run(ctx, jobs, all)
 		if s.cfg.Pause == nil {
 			return
 		}
@@ -112,6 +113,7 @@ func (s *Scheduler) carry(ctx context.Context, jobs []*engine.Job) {
 		if len(jobs) == 0 || s.cfg.Pause(ctx, try) != nil {
 			return
 		}
+		all = slices.DeleteFunc(slices.Clone(all), func(in incoming) bool { return in.decided().Err == nil })
 		for _, j := range jobs {
 			j.Again()
 		}

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/token"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // linking sends tokens to the approval after it; need and who are those of the question.
@@ -42,7 +42,8 @@ func keys(ring **token.Keys) func(*scheduler.Config) {
 }
 
 // linked is an order that waits for its answer, and the tokens that were sent.
-func linked(t *testing.T, question string) (w *world.World, ring **token.Keys, sent struct{ Ann, Either string }) {
+func linked(t *testing.T,
+	question string) (w *world.World, ring **token.Keys, sent struct{ Ann, Either string }) {
 	t.Helper()
 	w = world.New(t, linking(t, question))
 	first := token.New()
@@ -80,23 +81,27 @@ func TestATokenAnswersItsStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for text, want := range map[string]string{sent.Ann[1:]: token.CodeMalformed, "ffffffff" + sent.Ann[8:]: token.CodeUnknown, sent.Ann[:9] + "MC9iL2JvYg" + sent.Ann[19:]: token.CodeForeign} {
+	for text, want := range map[string]string{sent.Ann[1:]: token.CodeMalformed, "ffffffff" +
+		sent.Ann[8:]: token.CodeUnknown, sent.Ann[:9] + "MC9iL2JvYg" + sent.Ann[19:]: token.CodeForeign} {
 		_, err := w.Scheduler.Command(ctx, *byToken("x-"+want, text, "yes"))
 		if r, ok := err.(*message.Refusal); !ok || r.Code != want {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	forged := byToken("x-as-bob", sent.Ann, "yes") // what stands beside a token says nothing
+	forged := byToken("x-as-bob", sent.Ann, "yes") // fields beside a token do not count
 	forged.By, forged.Step, forged.Round = "bob", "c", 2
 	for reason, c := range map[string]*message.Control{
 		"names no person": byToken("x-either", sent.Either, "yes"),
 		"for round 2":     forged, "must be one of": byToken("x-value", sent.Ann, "perhaps"),
 	} {
-		if v, err := w.Scheduler.Command(ctx, *c); err != nil || v.Accepted || !strings.Contains(v.Reason, reason) {
+		if v, err := w.Scheduler.Command(ctx, *c); err != nil || v.Accepted ||
+			!strings.Contains(v.Reason, reason) {
 			t.Errorf("%s: %+v, %v", reason, v, err)
 		}
 	}
-	if _, err := w.Scheduler.Command(ctx, *byToken("x-run", otherRun, "yes")); !errors.Is(err, core.ErrStale) { // P8
+	// P8
+	if _, err := w.Scheduler.Command(ctx, *byToken("x-run", otherRun, "yes")); !errors.Is(err,
+		core.ErrStale) {
 		t.Errorf("for a run that has not begun: %v", err)
 	}
 	if got := w.Task("o-1"); got.Version != before {
@@ -106,14 +111,16 @@ func TestATokenAnswersItsStep(t *testing.T) {
 	right.By, right.Step, right.Run = "bob", "c", 7
 	w.Scheduler.Handle(ctx, port.Control, deliver(right))
 	var decided core.Decided
-	if s := w.Task("o-1").Step("b"); s.State != core.Processed || json.Unmarshal(s.Output, &decided) != nil || decided.By != "ann" {
+	if s := w.Task("o-1").Step("b"); s.State != core.Processed || json.Unmarshal(s.Output, &decided) != nil ||
+		decided.By != "ann" {
 		t.Errorf("the approval is %s, decided by %q", s.State, decided.By)
 	}
 }
 
 // P39: a token without a person answers only where no one asks who answers.
 func TestATokenForAnyone(t *testing.T) {
-	for question, want := range map[string]bool{`{}`: true, `{"need":2}`: false, `{"who":["token","ann"]}`: false, `{"notSelf":"eve"}`: false} {
+	for question, want := range map[string]bool{`{}`: true, `{"need":2}`: false,
+		`{"who":["token","ann"]}`: false, `{"notSelf":"eve"}`: false} {
 		w, _, sent := linked(t, question)
 		v, err := w.Scheduler.Command(ctx, *byToken("x-1", sent.Either, "yes"))
 		if err != nil || v.Accepted != want {
@@ -143,7 +150,8 @@ func TestASentTokenStaysTheSame(t *testing.T) {
 	}
 }
 
-// P39: where the keys cannot be read, nothing is decided; where there are none, orders that need them are refused.
+// P39: where the keys cannot be read, nothing is decided; where there are none, orders that need them are
+// refused.
 func TestWithoutKeys(t *testing.T) {
 	w := world.New(t, linking(t, `{}`))
 	var none *token.Keys
@@ -163,8 +171,10 @@ func TestWithoutKeys(t *testing.T) {
 	w.Boot().Send(port.Intake, world.Order("o-1"))
 	w.Round()
 	ring = token.New() // an instance that does not know the key
-	if failed := w.Scheduler.Handle(ctx, port.Intake, again(deliver(world.Order("o-1")))); len(failed) != 1 || w.Task("o-1").Step("a").State != core.Processing {
-		t.Errorf("with another ring: %d come again, the step is %s", len(failed), w.Task("o-1").Step("a").State)
+	if failed := w.Scheduler.Handle(ctx, port.Intake, again(deliver(world.Order("o-1")))); len(failed) != 1 ||
+		w.Task("o-1").Step("a").State != core.Processing {
+		t.Errorf("with another ring: %d come again, the step is %s", len(failed),
+			w.Task("o-1").Step("a").State)
 	}
 	failing := world.New(t, linking(t, `{}`))
 	failing.Config = keys(&ring)
@@ -177,17 +187,20 @@ func TestWithoutKeys(t *testing.T) {
 	for range 5 {
 		failing.Round()
 	}
-	if s := failing.Task("o-1").Step("a"); s.State == core.Failed || failing.Task("o-1").ProcessState != core.Processing {
+	if s := failing.Task("o-1").Step("a"); s.State == core.Failed ||
+		failing.Task("o-1").ProcessState != core.Processing {
 		t.Errorf("its next attempt with another ring: the step is %s", s.State)
 	}
 	w.Config = nil
 	w.Boot()
-	if _, err := w.Scheduler.Command(ctx, *answer("x-1", "yes")); err == nil || errors.As(err, new(*message.Refusal)) {
+	if _, err := w.Scheduler.Command(ctx, *answer("x-1", "yes")); err == nil ||
+		errors.As(err, new(*message.Refusal)) {
 		t.Errorf("a Scheduler without keys decides: %v", err)
 	}
 }
 
-// P39: a Scheduler that read the keys before the key was replaced reads them again for an order or a token of the new one.
+// P39: a Scheduler that read the keys before the key was replaced reads them again for an order or a token of
+// the new one.
 func TestAReplacedKeyIsRead(t *testing.T) {
 	old := token.New()
 	now := old.Replace(5)

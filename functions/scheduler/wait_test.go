@@ -6,19 +6,20 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // waiting is a, then a wait, then c.
 func waiting(d core.Duration) *core.Definition {
 	def := world.Definition()
 	def.Schema = 2
-	def.Steps[1] = core.StepDefinition{Name: "b", Wait: &core.Wait{For: d}, After: []string{"a"}, OnFailure: core.OnFailureUndo}
+	def.Steps[1] = core.StepDefinition{Name: "b", Wait: &core.Wait{For: d}, After: []string{"a"},
+		OnFailure: core.OnFailureUndo}
 	delete(def.Agents, "agent-b")
 	return def
 }
@@ -29,8 +30,9 @@ func TestAWaitEndsAtItsTime(t *testing.T) {
 	for _, c := range []struct {
 		wait core.Duration
 		lost bool
-		late time.Duration // at most, after the time
-	}{{10 * core.Minute, false, 2 * time.Second}, {10 * core.Minute, true, 8 * time.Second}, {48 * core.Hour, false, 4 * time.Second}, {366 * core.Day, false, 4 * time.Second}} {
+		late time.Duration // longest delay after the time
+	}{{10 * core.Minute, false, 2 * time.Second}, {10 * core.Minute, true, 8 * time.Second},
+		{48 * core.Hour, false, 4 * time.Second}, {366 * core.Day, false, 4 * time.Second}} {
 		w := world.New(t, waiting(c.wait)).Boot()
 		w.Send(port.Intake, world.Order("o-1"))
 		w.Round()
@@ -63,8 +65,8 @@ func TestAWaitEndsAtItsTime(t *testing.T) {
 	}
 }
 
-// A Scheduler and a Supervisor of a version that knows no waits work on the same store and queues: they return
-// to the queue what belongs to an order with one, change nothing of it, and go on with all others.
+// A Scheduler and a Supervisor of a version that knows no waits work on the same store and queues: they
+// return to the queue what belongs to an order with one, change nothing of it, and go on with all others.
 func TestOlderCodeLeavesWaitsAlone(t *testing.T) {
 	const waitTime = 10 * core.Minute
 	w := world.New(t, waiting(waitTime))
@@ -72,7 +74,8 @@ func TestOlderCodeLeavesWaitsAlone(t *testing.T) {
 	knows := state.New(state.Config{
 		Store: w.Store, Definitions: w.Defs, Current: func(string) *core.Definition { return nil },
 		Encode: workflow.Encode,
-		Compile: func(hash string, data []byte) (*core.Definition, error) { // as it was before there were kinds
+		// as it was before there were kinds
+		Compile: func(hash string, data []byte) (*core.Definition, error) {
 			d, err := workflow.Decode(hash, data)
 			if err == nil && d.Schema > 1 {
 				return nil, workflow.ErrNewer
@@ -96,11 +99,13 @@ func TestOlderCodeLeavesWaitsAlone(t *testing.T) {
 	}
 	reply := deliver(world.Done(asked["o-1 a/1 do"]))
 	unchanged("a reply", old.Handle(ctx, port.Replies, reply))
-	if failed := w.Scheduler.Handle(ctx, port.Replies, reply); len(failed) > 0 || w.Task("o-1").Step("b").State != core.Waiting {
+	if failed := w.Scheduler.Handle(ctx, port.Replies, reply); len(failed) > 0 ||
+		w.Task("o-1").Step("b").State != core.Waiting {
 		t.Fatalf("the newer code leaves b %s", w.Task("o-1").Step("b").State)
 	}
 	w.Clock.Advance(waitTime.Std() + time.Hour)
-	wake := deliver(&message.Control{Schema: message.Schema, Kind: message.Wake, OrderID: "o-1", Step: "b", Attempt: 1})
+	wake := deliver(&message.Control{Schema: message.Schema, Kind: message.Wake, OrderID: "o-1", Step: "b",
+		Attempt: 1})
 	unchanged("a wake", old.Handle(ctx, port.Control, wake))
 	before := w.Task("o-1").Version
 	if r, err := oldSweep.Sweep(ctx); err != nil || r.Failed != 1 {

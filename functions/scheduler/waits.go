@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/engine"
 )
 
 // Wait is how long the last request of an agent had waited whose reply counted (P32).
@@ -20,11 +19,11 @@ func (w Wait) At(now core.Time) core.Duration {
 	return w.Waited >> (max(0, now.Sub(w.Learnt)) / core.Minute)
 }
 
-// Waits is what an instance has learnt of the agents' queues. The zero value knows of none. Safe for
+// Waits holds the queue waits that an instance has seen, by agent. The zero value holds none. Safe for
 // concurrent use.
 type Waits struct {
 	mu   sync.Mutex
-	last map[string]Wait // by agent
+	last map[string]Wait // latest wait by agent
 }
 
 // At is what counts at a time, by agent.
@@ -53,54 +52,11 @@ func (w *Waits) Set(all map[string]Wait) {
 	w.last = maps.Clone(all)
 }
 
-func (w *Waits) learn(agent string, l Wait) {
+func (w *Waits) record(agent string, l Wait) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.last == nil {
 		w.last = map[string]Wait{}
 	}
 	w.last[agent] = l
-}
-
-// lesson is what an accepted reply teaches of its step's agent.
-type lesson struct {
-	step    *core.StepDefinition // nil: nothing
-	agent   string               // that the step asked; never from the reply, so that replies cannot make Waits grow
-	current bool                 // it is of the step's current attempt, and teaches how long requests wait now
-	wait    Wait
-}
-
-// teaches: a wait is no more than the time since the request was made, whatever the reply says.
-func (it *item) teaches(j *engine.Job, before *core.Task) lesson {
-	r, ok := it.ev.(core.Reply)
-	if !ok || before == nil {
-		return lesson{}
-	}
-	i := j.Definition.Index(r.Step)
-	if i < 0 {
-		return lesson{}
-	}
-	s, now := &before.Steps[i], j.At.Now
-	d := &j.Definition.Steps[i]
-	return lesson{d, d.AskedAgent(s), s.Attempt == r.Attempt, Wait{min(it.waited, max(0, now.Sub(s.ClaimedAt))), now}}
-}
-
-// learn keeps what a reply says of the queue, and reports it.
-func (it *item) learn() {
-	r, ok := it.ev.(core.Reply)
-	l, s := &it.lesson, it.s
-	if !ok || l.step == nil {
-		return
-	}
-	if l.current {
-		s.cfg.Waits.learn(l.agent, l.wait)
-	}
-	if s.cfg.Replied == nil {
-		return
-	}
-	operation := l.step.Operation
-	if r.Operation == core.UndoOp && l.step.Undo != nil {
-		operation = l.step.Undo.Operation
-	}
-	s.cfg.Replied(l.agent, operation, r)
 }

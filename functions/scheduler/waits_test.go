@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
-// P32, P44: one instance handles messages concurrently. The handlings share the queue waits and the queue lengths;
-// `make race` fails if one of them reads or writes these without the lock.
+// P32, P44: one instance handles messages concurrently. The handlings share the queue waits and the queue
+// lengths; `make race` fails if one of them reads or writes these without the lock.
 func TestConcurrentHandlingsShareWaitsAndLengths(t *testing.T) {
 	const orders = 16
 	w := twoAgents(t)
@@ -31,7 +31,8 @@ func TestConcurrentHandlingsShareWaitsAndLengths(t *testing.T) {
 		all.Wait()
 	}
 	concurrently(orders, func(i int) {
-		if failed := s.Handle(ctx, port.Intake, deliver(world.Order(fmt.Sprintf("o-%d", i)))); len(failed) > 0 {
+		if failed := s.Handle(ctx, port.Intake,
+			deliver(world.Order(fmt.Sprintf("o-%d", i)))); len(failed) > 0 {
 			t.Errorf("returned: %v", failed)
 		}
 	})

@@ -11,104 +11,84 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// errClaimed: the core broke P16. Nothing of such a decision is stored or sent.
-var errClaimed = errors.New("a decision of the Supervisor holds a request; it must not claim (P16)")
-
-// visit is one task that the index shows as due.
-type visit struct {
-	engine.Message
-	sweep *sweep
-	job   *engine.Job
-	read  bool   // the task was
-	tally Report // what was done, if it is stored
-}
-
-// Decide of engine.Decider: all that is overdue in the task, in the order that the core lists it. Where
-// nothing is, the due time was early, which is allowed, and is pushed (P9).
-func (v *visit) Decide(ctx context.Context, j *engine.Job) ([]core.Effect, error) {
-	w := v.sweep
-	v.read = true
+// events adds to a job all that is overdue in its task, in the order that the core lists it. If nothing is,
+// the due time was early, which is allowed, and is pushed (P9).
+func (w *sweep) events(ctx context.Context, j *engine.Job) error {
 	if j.Task == nil || j.Task.AtRest() { // the index is a hint
 		w.report.Stale++
-		return nil, nil
+		return nil
 	}
-	found, events := j.Task, core.SweepEvents(j.Definition, j.Task, j.At.Now)
+	j.Push, j.Now = true, core.TimeOf(w.cfg.Clock.Now())
+	events := core.SweepEvents(j.Definition, j.Task, j.Now)
 	if len(events) > 0 {
 		w.report.Overdue++
-		if found.Due != 0 {
-			w.report.OldestOverdue = max(w.report.OldestOverdue, j.At.Now.Sub(found.Due).Std())
+		if j.Task.Due != 0 {
+			w.report.OldestOverdue = max(w.report.OldestOverdue, j.Now.Sub(j.Task.Due).Std())
 		}
 	}
 	for _, ev := range events {
 		if o, ok := ev.(core.Overdue); ok {
 			asked, err := w.asked(ctx, j.Task, o)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if asked {
 				continue
 			}
 			if o.Backlog, err = w.backlog(ctx, j.Definition, j.Task, o); err != nil {
-				return nil, err
+				return err
 			}
 			ev = o
 		}
-		if err := v.apply(ctx, j, ev); err != nil {
-			return nil, err
-		}
+		j.Messages = append(j.Messages, &engine.Message{OrderID: j.ID, Event: ev})
 	}
-	if j.Task == found && j.Push() {
-		v.tally.Pushed++
-	}
-	return nil, nil
-}
-
-func (v *visit) apply(ctx context.Context, j *engine.Job, ev core.Event) error {
-	before := j.Task
-	d, err := j.Decide(ctx, ev)
-	if err != nil || !d.Changed {
-		return err
-	}
-	for _, e := range d.Effects {
-		if r, ok := e.(core.SendRequest); ok {
-			return fmt.Errorf("step %q: %w", r.Step, errClaimed)
-		}
-	}
-	v.note(ev, before, d.Task)
 	return nil
 }
 
-// note counts what one event did to the task.
-func (v *visit) note(ev core.Event, before, after *core.Task) {
+// tally counts what a job that is stored did to its task.
+func (w *sweep) tally(j *engine.Job) {
+	if j.Pushed {
+		w.report.Pushed++
+	}
+	for _, m := range j.Messages {
+		if m.Decision.Changed {
+			w.report.count(m.Event, m.Before, m.Decision.Task)
+		}
+	}
+}
+
+// count counts what one event did to a task.
+func (r *Report) count(ev core.Event, before, after *core.Task) {
 	if before.ProcessState != after.ProcessState {
 		switch after.ProcessState {
 		case core.Error:
-			v.tally.Errors++
+			r.Errors++
 		case core.Compensating:
-			v.tally.GivenUp++
+			r.GivenUp++
 		}
 	}
 	switch e := ev.(type) {
 	case core.ResendDue:
-		v.tally.Unreported++
+		r.Unreported++
 	case core.Overdue:
 		was, is := before.Step(e.Step), after.Step(e.Step)
 		switch {
 		case was == nil || is == nil:
 		case !was.InFlight():
-			v.tally.Asked++
+			r.Asked++
 		case is.State == core.Failed:
 		case is.FailureCount == was.FailureCount && is.UndoFailures == was.UndoFailures:
-			v.tally.Uncounted++
+			r.Uncounted++
 		default:
-			v.tally.HandedBack++
+			r.HandedBack++
 		}
 	}
 }
 
 // backlog reports whether a step in flight may be late because of a queue (P32): its agent takes nothing,
 // more requests wait than the agent takes at a time, or more replies than the Scheduler does.
-func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task, o core.Overdue) (bool, error) {
+func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
+	o core.Overdue) (bool, error) {
 	i, st := def.Index(o.Step), t.Step(o.Step)
 	if i < 0 || st == nil || !st.InFlight() {
 		return false, nil
@@ -183,26 +163,19 @@ func (w *sweep) depth(ctx context.Context, queue string) (port.Depth, error) {
 	return depth, nil
 }
 
-func (r *Report) add(o Report) {
-	r.HandedBack += o.HandedBack
-	r.Uncounted += o.Uncounted
-	r.Asked += o.Asked
-	r.GivenUp += o.GivenUp
-	r.Errors += o.Errors
-	r.Unreported += o.Unreported
-	r.Pushed += o.Pushed
-}
-
-// String says it in one line, the zeros left out.
+// String returns the report in one line, without the zeros.
 func (r Report) String() string {
 	text := fmt.Sprintf("%d scanned in %d shards", r.Scanned, r.Shards)
 	for _, n := range []struct {
 		count int
 		what  string
 	}{
-		{r.Skipped, "shards of others"}, {r.Overdue, "overdue"}, {r.HandedBack, "handed back"}, {r.Uncounted, "handed back uncounted"},
-		{r.Asked, "asked again"}, {r.GivenUp, "given up"}, {r.Errors, "in Error"}, {r.Unreported, "to be reported"}, {r.Pushed, "pushed"},
-		{r.Started, "started by the clock"}, {r.Missed, "scheduled times skipped"}, {r.Stale, "stale"}, {r.Lost, "lost to another writer"}, {r.Failed, "failed"},
+		{r.Skipped, "shards of others"}, {r.Overdue, "overdue"}, {r.HandedBack, "handed back"},
+		{r.Uncounted, "handed back uncounted"},
+		{r.Asked, "asked again"}, {r.GivenUp, "given up"}, {r.Errors, "in Error"},
+		{r.Unreported, "to be reported"}, {r.Pushed, "pushed"},
+		{r.Started, "started by the clock"}, {r.Missed, "scheduled times skipped"}, {r.Stale, "stale"},
+		{r.Lost, "lost to another writer"}, {r.Failed, "failed"},
 	} {
 		if n.count > 0 {
 			text += fmt.Sprintf(", %d %s", n.count, n.what)

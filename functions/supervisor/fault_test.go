@@ -12,11 +12,11 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // watched are queues that count how often each is asked for its depth, and fail where a test says so.
@@ -26,6 +26,7 @@ type watched struct {
 	missing string // not there
 	lost    string // whether it is there is not known
 	silent  string // does not report its depth
+	panics  string // panics instead of reporting its depth
 }
 
 func (q *watched) Queue(name string) (port.Queue, error) {
@@ -46,6 +47,9 @@ type watchedQueue struct {
 
 func (q watchedQueue) Depth(ctx context.Context) (port.Depth, error) {
 	q.all.depths[q.Name()]++
+	if q.Name() == q.all.panics {
+		panic("a faulty adapter")
+	}
 	if q.Name() == q.all.silent {
 		return port.Depth{}, port.ErrUnavailable
 	}
@@ -82,6 +86,7 @@ func TestQueuesThatCannotBeAsked(t *testing.T) {
 		"replies are missing":         {func(q *watched) { q.missing = port.Replies }, 8, 0},
 		"the agent's is not known":    {func(q *watched) { q.lost = "requests-agent-b" }, 0, 4},
 		"the agent's does not report": {func(q *watched) { q.silent = "requests-agent-a" }, 0, 4},
+		"the agent's panics":          {func(q *watched) { q.panics = "requests-agent-a" }, 0, 4},
 		"another agent's is missing":  {func(q *watched) { q.missing = "requests-agent-c" }, 8, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +100,8 @@ func TestQueuesThatCannotBeAsked(t *testing.T) {
 					t.Errorf("%s was asked %d times in one sweep", name, n)
 				}
 			}
-			if a := w.Task("o-1").Step("a"); c.failed > 0 && (a.State != core.Processing || a.FailureCount > 0) {
+			if a := w.Task("o-1").Step("a"); c.failed > 0 &&
+				(a.State != core.Processing || a.FailureCount > 0) {
 				t.Errorf("half of a decision was stored: %+v", a)
 			}
 			if *q = (watched{Queues: q.Queues, depths: map[string]int{}}); c.failed > 0 {
@@ -145,7 +151,8 @@ func TestOldestOverdue(t *testing.T) {
 // A lease binds within a tick and never past it: the next one may be served by another process.
 func TestLeaseEndsBeforeTheNextTick(t *testing.T) {
 	for _, c := range []struct{ interval, ttl, held time.Duration }{
-		{0, 0, 30 * time.Second}, {0, 10 * time.Minute, 30 * time.Second}, {0, time.Minute, 30 * time.Second}, {0, 50 * time.Second, 50 * time.Second},
+		{0, 0, 30 * time.Second}, {0, 10 * time.Minute, 30 * time.Second}, {0, time.Minute, 30 * time.Second},
+		{0, 50 * time.Second, 50 * time.Second},
 		{10 * time.Second, 0, 5 * time.Second}, {10 * time.Second, 30 * time.Second, 5 * time.Second},
 	} {
 		w := begun(t, world.Definition(), 0, func(w *world.World) {
@@ -180,13 +187,15 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 	t.Run("a lease", func(t *testing.T) {
 		w, _ := late(t, 12, nil)
 		r, err := w.SupervisorWith(w.Store, failing{"sweep/2"}, "other").Sweep(ctx)
-		if !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), "shard 2") || r.Shards != w.Store.Shards()-1 || r.HandedBack == 0 {
+		if !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), "shard 2") ||
+			r.Shards != w.Store.Shards()-1 || r.HandedBack == 0 {
 			t.Errorf("%s, %v", r, err)
 		}
 	})
 	t.Run("a load", func(t *testing.T) {
 		w, _ := late(t, 12, nil)
-		r, err := w.SupervisorOn(&world.Faulty{Store: w.Store, FailLoad: world.OnCall(1, world.ErrFailing)}, "other").Sweep(ctx)
+		r, err := w.SupervisorOn(&world.Faulty{Store: w.Store, FailLoad: world.OnCall(1, world.ErrFailing)},
+			"other").Sweep(ctx)
 		if !errors.Is(err, port.ErrUnavailable) || r.HandedBack == 0 || r.HandedBack == 24 {
 			t.Errorf("%s, %v", r, err)
 		}
@@ -204,9 +213,13 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 		var log bytes.Buffer
 		w.Sweeping = func(c *supervisor.Config) {
 			c.Logger = slog.New(slog.NewTextHandler(&log, nil))
-			c.Incidents = func(context.Context) (map[string]port.Stopped, error) { return nil, world.ErrFailing }
+			c.Incidents = func(context.Context) (map[string]port.Stopped, error) {
+				return nil,
+					world.ErrFailing
+			}
 		}
-		if r, err := w.SupervisorOn(w.Store, "other").Sweep(ctx); err != nil || r.HandedBack != 2 || !strings.Contains(log.String(), world.ErrFailing.Error()) {
+		if r, err := w.SupervisorOn(w.Store, "other").Sweep(ctx); err != nil || r.HandedBack != 2 ||
+			!strings.Contains(log.String(), world.ErrFailing.Error()) {
 			t.Errorf("%s, %v", r, err)
 		}
 	})
@@ -233,7 +246,8 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 			lost, failed int
 		}{{port.ErrConflict, 1, 0}, {port.ErrNotFound, 1, 0}, {world.ErrFailing, 0, 1}} {
 			w, _ := late(t, 1, nil)
-			r, err := w.SupervisorOn(&world.Faulty{Store: w.Store, FailCommit: world.OnCall(1, c.err)}, "other").Sweep(ctx)
+			r, err := w.SupervisorOn(&world.Faulty{Store: w.Store, FailCommit: world.OnCall(1, c.err)},
+				"other").Sweep(ctx)
 			if err != nil || r.Lost != c.lost || r.Failed != c.failed || r.HandedBack > 0 {
 				t.Errorf("%v: %s, %v", c.err, r, err)
 			}
@@ -253,14 +267,18 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 			t.Errorf("%s, %v", r, err)
 		}
 		text := log.String()
-		if n := strings.Count(text, "left for the next sweep"); n != 11 || !strings.Contains(text, "orders=30") {
-			t.Errorf("a sweep that can store nothing logs %d lines, want 10 orders and one line of the others:\n%s", n, text)
+		if n := strings.Count(text, "left for the next sweep"); n != 11 ||
+			!strings.Contains(text, "orders=30") {
+			t.Errorf(
+				"a sweep that can store nothing logs %d lines, want 10 orders and one "+
+					"line of the others:\n%s", n, text)
 		}
 	})
 	t.Run("a definition", func(t *testing.T) {
 		w, _ := late(t, 2, nil)
 		w.Defs = memory.NewDefinitions()
-		if r, err := w.SupervisorOn(w.Store, "other").Sweep(ctx); err != nil || r.Failed != 2 || r.HandedBack > 0 {
+		if r, err := w.SupervisorOn(w.Store, "other").Sweep(ctx); err != nil || r.Failed != 2 ||
+			r.HandedBack > 0 {
 			t.Errorf("%s, %v", r, err)
 		}
 	})
@@ -281,7 +299,8 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 		}
 		w.Fail = nil
 		w.Clock.Advance(6 * time.Second)
-		if r := sweep(t, w); r.Asked != 6 || r.Failed > 0 { // the due time that the commit left brings it back
+		// the due time that the commit left brings it back
+		if r := sweep(t, w); r.Asked != 6 || r.Failed > 0 {
 			t.Errorf("%s", r)
 		}
 	})
@@ -293,7 +312,8 @@ func TestSweepEndsWithItsContext(t *testing.T) {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	leases := &noted{}
-	if _, err := w.SupervisorWith(w.Store, leases, "other").Sweep(ended); !errors.Is(err, context.Canceled) || len(leases.asked) != 1 {
+	if _, err := w.SupervisorWith(w.Store, leases, "other").Sweep(ended); !errors.Is(err, context.Canceled) ||
+		len(leases.asked) != 1 {
 		t.Errorf("%v after %v", err, leases.asked)
 	}
 }
@@ -317,7 +337,9 @@ func TestReportCountsWhatWasDone(t *testing.T) {
 	if r.GivenUp != 1 || r.HandedBack != 1 || r.Errors > 0 {
 		t.Errorf("one is handed back, then the other is given up: %s", r)
 	}
-	_, r = give(func(d *core.Definition) { d.Steps[0].Retry.MaxFailures, d.Steps[0].OnFailure = 1, core.OnFailureStop })
+	_, r = give(func(d *core.Definition) {
+		d.Steps[0].Retry.MaxFailures, d.Steps[0].OnFailure = 1, core.OnFailureStop
+	})
 	if r.Errors != 1 || r.GivenUp > 0 || r.HandedBack > 0 {
 		t.Errorf("stopped: %s", r)
 	}
@@ -326,7 +348,8 @@ func TestReportCountsWhatWasDone(t *testing.T) {
 	w.Handle(port.Control) // the undo of a, and of b, is asked for
 	taken(w)
 	w.Clock.Advance(31 * time.Second)
-	if r = sweep(t, w); r.HandedBack != 1 || r.Uncounted > 0 || w.Task("o-1").Step("b").UndoFailures+w.Task("o-1").Step("a").UndoFailures != 1 {
+	if r = sweep(t, w); r.HandedBack != 1 || r.Uncounted > 0 || w.Task("o-1").Step("b").UndoFailures+
+		w.Task("o-1").Step("a").UndoFailures != 1 {
 		t.Errorf("an undo is overdue: %s", r)
 	}
 }
@@ -335,10 +358,14 @@ func TestReportCountsWhatWasDone(t *testing.T) {
 func TestReportInOneLine(t *testing.T) {
 	for want, r := range map[string]supervisor.Report{
 		"0 scanned in 0 shards": {},
-		"7 scanned in 4 shards, 1 shards of others, 2 overdue, 3 handed back, 4 handed back uncounted, 5 asked again, 6 given up, 8 in Error, " +
-			"9 to be reported, 10 pushed, 14 started by the clock, 15 scheduled times skipped, 11 stale, 12 lost to another writer, 13 failed, the oldest by 1.235s": {
-			Shards: 4, Skipped: 1, Scanned: 7, Overdue: 2, HandedBack: 3, Uncounted: 4, Asked: 5, GivenUp: 6, Errors: 8, Unreported: 9, Pushed: 10,
-			Started: 14, Missed: 15, Stale: 11, Lost: 12, Failed: 13, Truncated: true, OldestOverdue: 1234567 * time.Microsecond,
+		"7 scanned in 4 shards, 1 shards of others, 2 overdue, 3 handed back, 4 handed back uncounted, 5 " +
+			"asked again, 6 given up, 8 in Error, " +
+			"9 to be reported, 10 pushed, 14 started by the clock, 15 scheduled times skipped, 11 stale, " +
+			"12 lost to another writer, 13 failed, the oldest by 1.235s": {
+			Shards: 4, Skipped: 1, Scanned: 7, Overdue: 2, HandedBack: 3, Uncounted: 4, Asked: 5, GivenUp: 6,
+			Errors: 8, Unreported: 9, Pushed: 10,
+			Started: 14, Missed: 15, Stale: 11, Lost: 12, Failed: 13, Truncated: true,
+			OldestOverdue: 1234567 * time.Microsecond,
 		},
 	} {
 		if got := r.String(); got != want {
@@ -353,7 +380,8 @@ type limits struct {
 	asked []int
 }
 
-func (s *limits) Due(ctx context.Context, b port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
+func (s *limits) Due(ctx context.Context, b port.Bucket, shard int, before time.Time, after *port.Due,
+	limit int) ([]port.Due, error) {
 	s.asked = append(s.asked, limit)
 	return s.Store.Due(ctx, b, shard, before, after, limit)
 }

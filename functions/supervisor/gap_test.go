@@ -10,10 +10,10 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // P16: a sweep that lost its commit sends nothing: another Supervisor decided.
@@ -79,7 +79,9 @@ func TestWorkInHandIsNoBacklog(t *testing.T) {
 		{"what is sent with a delay does not wait yet", 5, 0, 5, 0, 2, 3},
 	} {
 		w := begun(t, world.Definition(), 1, func(w *world.World) {
-			w.Sweeping = func(cfg *supervisor.Config) { cfg.Capacity = func(string) int { return c.capacity } }
+			w.Sweeping = func(cfg *supervisor.Config) {
+				cfg.Capacity = func(string) int { return c.capacity }
+			}
 		})
 		w.Clock.Advance(31 * time.Second)
 		q, err := w.Queues.Queue(port.Requests("agent-a"))
@@ -118,8 +120,8 @@ func TestWorkInHandIsNoBacklog(t *testing.T) {
 func TestAnAgentThatIsAway(t *testing.T) {
 	for name, c := range map[string]struct {
 		ours, others int           // requests of step a, and of other orders
-		held         int           // of them, received by an agent that has died since
-		age          time.Duration // of the others
+		held         int           // requests received by an agent that has died since
+		age          time.Duration // age of the other requests
 		uncounted    int
 	}{
 		"nothing takes its request":                          {1, 0, 0, 0, 1},
@@ -170,16 +172,20 @@ func TestAnAgentThatIsAway(t *testing.T) {
 	}
 }
 
-// P44, P32: the backlog that counts is that of the agent which the step has asked, of the several that it may ask.
+// P44, P32: the backlog that counts is that of the agent which the step has asked, of the several that it may
+// ask.
 func TestBacklogOfTheAgentThatWasAsked(t *testing.T) {
 	for agent, uncounted := range map[string]int{"agent-a": 0, "agent-east": 1} {
 		def := world.Definition()
 		def.Steps[0].Others = []string{"agent-east"}
-		def.Agents["agent-east"] = core.AgentDefinition{QueueAllowance: 20 * core.Second, ClockSkew: core.Second}
+		def.Agents["agent-east"] = core.AgentDefinition{QueueAllowance: 20 * core.Second,
+			ClockSkew: core.Second}
 		w := begun(t, def, 1, func(w *world.World) {
 			w.Sweeping = func(cfg *supervisor.Config) { cfg.Capacity = func(string) int { return 2 } }
 		})
-		w.Send(port.Replies, &message.Reply{Schema: 1, OrderID: "o-1", Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeRetryLater, Error: &message.ReplyError{Code: "busy", Message: "later"}})
+		w.Send(port.Replies, &message.Reply{Schema: 1, OrderID: "o-1", Step: "a", Attempt: 1,
+			Operation: core.Do, Outcome: core.OutcomeRetryLater,
+			Error: &message.ReplyError{Code: "busy", Message: "later"}})
 		for w.Handle(port.Replies) > 0 {
 		}
 		w.Clock.Advance(5 * time.Second)

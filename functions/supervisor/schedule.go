@@ -17,37 +17,41 @@ type Schedules struct {
 	Current func() []*core.Definition
 	// Records keeps what became of each start, see schedule.Record.
 	Records port.Ledger
-	// Submit hands orders over. The errors stand at the places of the orders, nil where an order was taken, or refused for good.
+	// Submit hands orders over. The errors stand at the places of the orders, nil where an order was taken,
+	// or refused for good.
 	Submit func(ctx context.Context, orders []message.SubmitOrder) []error
 }
 
-// takeTime is how long an order that was handed over, and is not in the store, counts as waiting in the intake queue.
+// takeTime is how long an order that was handed over, and is not in the store, counts as waiting in the
+// intake queue.
 const takeTime = core.Day
 
-// schedules starts what is due by the clock. One workflow's fault does not keep the others from starting. There is no lease: of
-// two Supervisors only the one whose record is stored sends.
+// schedules starts what is due by the clock. One workflow's fault does not keep the others from starting.
+// There is no lease: of two Supervisors only the one whose record is stored sends.
 func (w *sweep) schedules(ctx context.Context) error {
 	if w.cfg.Schedules.Current == nil {
 		return nil
 	}
 	var errs []error
 	for _, def := range w.cfg.Schedules.Current() {
-		if err := w.start(ctx, def); err != nil && !errors.Is(err, port.ErrConflict) { // another Supervisor was faster
+		// another Supervisor was faster
+		if err := w.start(ctx, def); err != nil && !errors.Is(err, port.ErrConflict) {
 			errs = append(errs, fmt.Errorf("schedule of workflow %q: %w", def.Name, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// start decides the scheduled times of one workflow, stores that, and then hands the orders over, those of an earlier sweep too
-// that may not have arrived.
+// start decides the scheduled times of one workflow, stores that, and then hands the orders over, those of an
+// earlier sweep too that may not have arrived.
 func (w *sweep) start(ctx context.Context, def *core.Definition) error {
 	r, e, err := schedule.Load(ctx, w.cfg.Schedules.Records, def.Name)
 	if err != nil {
 		return err
 	}
 	now, before := core.TimeOf(w.cfg.Clock.Now()), r
-	changed, err := r.Decide(def.Name, def.Schedule, now, func(s schedule.Start) string { return w.busy(ctx, s, now) })
+	changed, err := r.Decide(def.Name, def.Schedule, now,
+		func(s schedule.Start) string { return w.busy(ctx, s, now) })
 	if err != nil {
 		return err
 	}
@@ -61,7 +65,8 @@ func (w *sweep) start(ctx context.Context, def *core.Definition) error {
 	return w.handOver(ctx, def.Schedule, &e, &r)
 }
 
-func (w *sweep) handOver(ctx context.Context, s *core.Schedule, e *port.LedgerEntry, r *schedule.Record) error {
+func (w *sweep) handOver(ctx context.Context, s *core.Schedule, e *port.LedgerEntry,
+	r *schedule.Record) error {
 	unsent := r.Unsent()
 	if len(unsent) == 0 {
 		return nil
@@ -72,7 +77,8 @@ func (w *sweep) handOver(ctx context.Context, s *core.Schedule, e *port.LedgerEn
 		if err != nil {
 			return err
 		}
-		orders[i] = message.SubmitOrder{Schema: message.Schema, OrderID: start.OrderID, Workflow: r.Workflow, Order: order}
+		orders[i] = message.SubmitOrder{Schema: message.Schema, OrderID: start.OrderID, Workflow: r.Workflow,
+			Order: order}
 	}
 	var failed error
 	for i, err := range w.cfg.Schedules.Submit(ctx, orders) {
@@ -80,7 +86,8 @@ func (w *sweep) handOver(ctx context.Context, s *core.Schedule, e *port.LedgerEn
 			failed = fmt.Errorf("%s is started at the next sweep: %w", unsent[i].OrderID, err)
 			continue
 		}
-		w.log.InfoContext(ctx, "started by its schedule", "order", unsent[i].OrderID, "workflow", r.Workflow, "late", unsent[i].Late().Std().String())
+		w.log.InfoContext(ctx, "started by its schedule", "order", unsent[i].OrderID, "workflow", r.Workflow,
+			"late", unsent[i].Late().Std().String())
 	}
 	if len(r.Unsent()) == len(unsent) {
 		return failed
@@ -88,7 +95,7 @@ func (w *sweep) handOver(ctx context.Context, s *core.Schedule, e *port.LedgerEn
 	return errors.Join(failed, r.Store(ctx, w.cfg.Schedules.Records, e))
 }
 
-// busy says why the order of an earlier start keeps the next from starting; "" if it does not.
+// busy returns the reason why the order of an earlier start prevents the next start; "" if it does not.
 func (w *sweep) busy(ctx context.Context, s schedule.Start, now core.Time) string {
 	l := w.cfg.State.Load(ctx, []string{s.OrderID})[0]
 	switch {

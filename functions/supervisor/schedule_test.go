@@ -11,29 +11,30 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
-// timed is a world with a workflow that starts by the clock. What is submitted goes to the Scheduler, unless lost says otherwise.
+// timed is a world with a workflow that starts by the clock. Orders go to the Scheduler unless lost returns
+// an error.
 type timed struct {
 	*testing.T
 	*world.World
 	def             *core.Definition
 	records         *faultyLedger
 	asked           []string          // orders that were submitted, each time
-	lost            func(n int) error // of the n-th submission
-	started, missed int               // as the sweeps report
+	lost            func(n int) error // error of the n-th submission
+	started, missed int               // counts that the sweeps report
 }
 
 // faultyLedger is a ledger whose n-th move fails, stored or not.
 type faultyLedger struct {
 	*memory.Ledger
 	moves int
-	fail  map[int]bool // by the number of the move: true, it was stored all the same
+	fail  map[int]bool // failing moves by number; true if the move is stored all the same
 	other func()       // happens before the next move
 	world *world.World
 }
@@ -138,7 +139,8 @@ func (x *timed) want(ids ...string) {
 	}
 }
 
-var hourly = core.Schedule{Cron: "@hourly", Overlap: core.OverlapSkip, CatchUp: core.Hour, Input: []byte(`{"n":1}`)}
+var hourly = core.Schedule{Cron: "@hourly", Overlap: core.OverlapSkip, CatchUp: core.Hour,
+	Input: []byte(`{"n":1}`)}
 
 func TestOrdersStartByTheClock(t *testing.T) {
 	x := newTimed(t, hourly)
@@ -149,18 +151,22 @@ func TestOrdersStartByTheClock(t *testing.T) {
 	x.pass(31 * time.Minute)
 	x.Drain()
 	x.want("1100")
-	if order := x.Task(x.tasks()[0]).Order; string(order) != `{"n":1,"scheduledTime":"2026-11-21T11:00:00Z"}` {
+	if order := x.Task(x.tasks()[0]).Order; string(
+		order) != `{"n":1,"scheduledTime":"2026-11-21T11:00:00Z"}` {
 		t.Errorf("%s", order)
 	}
 	x.pass(60 * time.Minute)
 	x.Drain()
 	x.want("1100", "1200")
-	if r := x.record(); r.Started != 2 || r.Missed != 0 || r.Next != core.TimeOf(time.Date(2026, 11, 21, 13, 0, 0, 0, time.UTC)) || r.Starts[1].Late() > core.Minute {
+	if r := x.record(); r.Started != 2 || r.Missed != 0 ||
+		r.Next != core.TimeOf(time.Date(2026, 11, 21, 13, 0, 0, 0, time.UTC)) ||
+		r.Starts[1].Late() > core.Minute {
 		t.Errorf("%+v", r)
 	}
 }
 
-// TestOverlap: an order that has not ended keeps the next from starting, also while it is still in the intake queue.
+// TestOverlap: an order that has not ended keeps the next from starting, also while it is still in the intake
+// queue.
 func TestOverlap(t *testing.T) {
 	for overlap, want := range map[core.Overlap][]string{
 		core.OverlapSkip: {"1100", "1400"}, core.OverlapAllow: {"1100", "1200", "1300", "1400"},
@@ -168,15 +174,16 @@ func TestOverlap(t *testing.T) {
 		s := hourly
 		s.Overlap = overlap
 		x := newTimed(t, s)
-		x.pass(125 * time.Minute) // to 12:05, and no order is taken
+		x.pass(125 * time.Minute) // it is 12:05, and no order was taken
 		for x.Handle(port.Intake) > 0 {
 		}
-		x.pass(60 * time.Minute) // to 13:05: taken and not ended
+		x.pass(60 * time.Minute) // it is 13:05, and the order was taken but has not ended
 		x.Drain()
 		x.pass(60 * time.Minute)
 		x.Drain()
 		x.want(want...)
-		if r := x.record(); overlap == core.OverlapSkip && (r.Missed != 2 || !strings.Contains(r.Skipped[0].Why, "-20261121T110000Z, has not ended")) {
+		if r := x.record(); overlap == core.OverlapSkip &&
+			(r.Missed != 2 || !strings.Contains(r.Skipped[0].Why, "-20261121T110000Z, has not ended")) {
 			t.Errorf("%+v", r.Skipped)
 		}
 	}
@@ -209,7 +216,8 @@ func TestOverlapThatCannotBeRead(t *testing.T) {
 	x.pass(60 * time.Minute)
 	x.Drain()
 	x.want("1100")
-	if r := x.record(); r.Missed != 1 || r.Skipped[0].Why != "whether the order before, "+x.tasks()[0]+", has ended could not be read" {
+	if r := x.record(); r.Missed != 1 || r.Skipped[0].Why != "whether the order before, "+x.tasks()[0]+
+		", has ended could not be read" {
 		t.Errorf("%+v", r.Skipped)
 	}
 	x.Supervisor = whole
@@ -218,13 +226,15 @@ func TestOverlapThatCannotBeRead(t *testing.T) {
 	x.want("1100", "1300")
 }
 
-// TestOutage: for a day no sweep comes. What is not older than catchUp starts, the rest is skipped and counted.
+// TestOutage: for a day no sweep comes. What is not older than catchUp starts, the rest is skipped and
+// counted.
 func TestOutage(t *testing.T) {
 	s := hourly
 	s.Overlap, s.CatchUp = core.OverlapAllow, 3*core.Hour
 	x := newTimed(t, s)
 	x.pass(time.Minute)
-	x.Clock.Advance(24 * time.Hour) // it is 10:01 on the next day; 23 times have passed since 11:00, and 10:00
+	// it is 10:01 on the next day; 23 times have passed since 11:00, and 10:00
+	x.Clock.Advance(24 * time.Hour)
 	x.pass(time.Minute)
 	x.Drain()
 	r := x.record()
@@ -232,7 +242,8 @@ func TestOutage(t *testing.T) {
 		t.Errorf("the sweeps report %d started and %d missed", x.started, x.missed)
 	}
 	if r.Started != 3 || r.Missed != 21 || len(r.Skipped) != 20 || len(x.tasks()) != 3 {
-		t.Errorf("%d started, %d missed, %d listed, orders %v", r.Started, r.Missed, len(r.Skipped), x.tasks())
+		t.Errorf("%d started, %d missed, %d listed, orders %v", r.Started, r.Missed, len(r.Skipped),
+			x.tasks())
 	}
 	if last := r.Skipped[19]; !strings.Contains(last.Why, "longer than catchUp") {
 		t.Errorf("%+v", last)
@@ -253,8 +264,10 @@ func TestNoStartIsLostOrDoubled(t *testing.T) {
 						return nil
 					}
 					if what == "submission unheard" {
-						x.Send(port.Intake, &message.SubmitOrder{Schema: 1, OrderID: x.asked[k-1], Workflow: x.def.Name,
-							Order: must(schedule.Order(&hourly, core.TimeOf(x.Clock.Now().Truncate(time.Hour))))})
+						x.Send(port.Intake, &message.SubmitOrder{Schema: 1, OrderID: x.asked[k-1],
+							Workflow: x.def.Name,
+							Order: must(schedule.Order(&hourly,
+								core.TimeOf(x.Clock.Now().Truncate(time.Hour))))})
 					}
 					return port.ErrUnavailable
 				}
@@ -265,7 +278,8 @@ func TestNoStartIsLostOrDoubled(t *testing.T) {
 			}
 			x.pass(2 * time.Minute)
 			x.Drain()
-			if got := fmt.Sprint(x.tasks()); strings.Count(got, "T110000Z") != 1 || strings.Count(got, "T120000Z") != 1 || len(x.tasks()) != 2 {
+			if got := fmt.Sprint(x.tasks()); strings.Count(got, "T110000Z") != 1 ||
+				strings.Count(got, "T120000Z") != 1 || len(x.tasks()) != 2 {
 				t.Errorf("%s, %d: %s", what, n, got)
 			}
 		}
@@ -279,7 +293,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// TestChangedSchedule: another expression counts from when it is in force; a record that cannot be read stops only its workflow.
+// TestChangedSchedule: another expression counts from when it is in force; a record that cannot be read stops
+// only its workflow.
 func TestChangedSchedule(t *testing.T) {
 	x := newTimed(t, hourly)
 	x.pass(30 * time.Minute)
@@ -291,10 +306,12 @@ func TestChangedSchedule(t *testing.T) {
 	x.pass(20 * time.Minute)
 	x.Drain()
 	x.want("1045")
-	if err := x.records.Ledger.Move(ctx, port.LedgerEntry{Key: "#schedule/" + x.def.Name, Output: []byte("{"), Version: int64(x.records.moves)}); err != nil {
+	if err := x.records.Ledger.Move(ctx, port.LedgerEntry{Key: "#schedule/" + x.def.Name, Output: []byte("{"),
+		Version: int64(x.records.moves)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.Supervisor.Sweep(ctx); err == nil || !strings.Contains(err.Error(), "cannot be read") || errors.Is(err, port.ErrUnavailable) {
+	if _, err := x.Supervisor.Sweep(ctx); err == nil || !strings.Contains(err.Error(), "cannot be read") ||
+		errors.Is(err, port.ErrUnavailable) {
 		t.Errorf("%v", err)
 	}
 }
@@ -312,7 +329,8 @@ func TestScheduleThatCannotBeKept(t *testing.T) {
 		x.pass(time.Hour)
 		change(x)
 		x.Clock.Advance(61 * time.Minute)
-		if _, err := x.Supervisor.Sweep(ctx); err == nil || !strings.Contains(err.Error(), want) || len(x.asked) > 1 {
+		if _, err := x.Supervisor.Sweep(ctx); err == nil || !strings.Contains(err.Error(), want) ||
+			len(x.asked) > 1 {
 			t.Errorf("%s: %v, started %v", want, err, x.asked)
 		}
 	}

@@ -17,18 +17,19 @@ import (
 type Config struct {
 	engine.Parts
 	Schedules Schedules // the zero value: no workflow starts by the clock
-	// Incidents publishes the alerts that are due, and counts the orders in Error by workflow, see incident.Sweep; nil: there are none.
+	// Incidents publishes the alerts that are due, and counts the orders in Error by workflow, see
+	// incident.Sweep; nil if there are none.
 	Incidents func(ctx context.Context) (map[string]port.Stopped, error)
 	// Capacity is how many messages are taken at a time, concurrency × batch: requests by an agent,
 	// and by Scheduler the replies, and the control messages. More than that, visible and in flight, are
 	// a backlog (P32). nil, or an answer of 0 or less: 10.
 	Capacity      func(taker string) int
-	PagesPerSweep int // bounds the work of one sweep; 0: 50
-	PageSize      int // entries of the index per page; 0: 100
+	PagesPerSweep int // bound on the work of one sweep; 0 means 50
+	PageSize      int // entries of the index per page; 0 means 100
 	// LeaseTTL is how long a shard stays ours without a renewal. The next tick may be served by another
 	// process, so it is shorter than Interval: 0, or as long and longer, is half of it.
 	LeaseTTL time.Duration
-	Interval time.Duration // between two sweeps; each begins at the next shard (rule 17); 0: 1 m
+	Interval time.Duration // time between two sweeps; each begins at the next shard (rule 17); 0 means 1 m
 }
 
 // Supervisor is safe for concurrent use.
@@ -82,7 +83,7 @@ type Report struct {
 	Truncated  bool // the pages of this sweep were used up
 	// OldestOverdue is how long the most overdue task has been due.
 	OldestOverdue time.Duration
-	InError       map[string]port.Stopped // by workflow; none where no incident is open
+	InError       map[string]port.Stopped // open incidents by workflow
 }
 
 // Sweep looks once through what is due. The first shard is another one each time, so that a sweep
@@ -109,12 +110,14 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 	}
 	if s.cfg.Incidents != nil && ctx.Err() == nil {
 		var err error
-		if w.report.InError, err = s.cfg.Incidents(ctx); err != nil { // what is due was done, and the next sweep tries this again
+		// the due tasks are processed, and the next sweep tries this again
+		if w.report.InError, err = s.cfg.Incidents(ctx); err != nil {
 			s.log.Error("incidents are left for the next sweep", "error", err)
 		}
 	}
 	if unnamed := w.unavailable - maxNamed; unnamed > 0 {
-		s.log.Error("further orders are left for the next sweep, because the store is unavailable", "orders", unnamed)
+		s.log.Error("further orders are left for the next sweep, because the store is unavailable", "orders",
+			unnamed)
 	}
 	return w.report, errors.Join(append(errs, w.unread)...)
 }
@@ -127,8 +130,8 @@ type sweep struct {
 	*Supervisor
 	report Report
 	pages  int
-	depths map[string]port.Depth // by queue, each asked once
-	unread error                 // of the last read that failed
+	depths map[string]port.Depth // depth of each queue, asked once per sweep
+	unread error                 // error of the last read that failed
 
 	unavailable int // orders left because the store is unavailable
 }
@@ -171,27 +174,38 @@ func (w *sweep) shard(ctx context.Context, shard int) error {
 // the writer that was faster; what failed otherwise to the due time that stands there (P9).
 func (w *sweep) page(ctx context.Context, due []port.Due) {
 	w.report.Scanned += len(due)
-	var batch engine.Batch
-	visits := make([]visit, len(due))
+	jobs := make([]*engine.Job, len(due))
 	for i := range due {
-		visits[i].sweep = w
-		visits[i].job = batch.Add(due[i].ID, &visits[i])
+		jobs[i] = &engine.Job{ID: due[i].ID}
 	}
-	w.engine.Run(ctx, batch.Jobs)
-	for i := range visits {
-		v := &visits[i]
-		if v.job.Stored {
-			w.report.add(v.tally)
+	loaded := w.engine.Load(ctx, jobs)
+	for _, j := range jobs {
+		if errors.Is(j.Err(), port.ErrUnavailable) {
+			w.unread = j.Err()
 		}
-		switch err := v.Err; {
+	}
+	var ready []*engine.Job
+	for _, j := range loaded {
+		err := port.Guard(w.log, "looking for what is overdue", func() error { return w.events(ctx, j) })
+		if err != nil { // a panic too concerns this task only
+			j.Fail(err)
+			continue
+		}
+		ready = append(ready, j)
+	}
+	w.engine.Decide(ctx, ready)
+	w.engine.Deliver(ctx, jobs)
+	for _, j := range jobs {
+		if j.Stored() {
+			w.tally(j)
+		}
+		switch err := j.Err(); {
 		case err == nil:
-		case errors.Is(err, engine.ErrLost) && (errors.Is(err, port.ErrConflict) || errors.Is(err, port.ErrNotFound)):
+		case errors.Is(err, engine.ErrLost) &&
+			(errors.Is(err, port.ErrConflict) || errors.Is(err, port.ErrNotFound)):
 			w.report.Lost++
 		default:
-			w.fault(due[i].ID, err)
-			if !v.read && errors.Is(err, port.ErrUnavailable) {
-				w.unread = err
-			}
+			w.fault(j.ID, err)
 		}
 	}
 }

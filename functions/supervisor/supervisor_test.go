@@ -10,11 +10,11 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 var ctx = world.Context
@@ -95,7 +95,8 @@ func TestOverdueStepIsHandedBackOnce(t *testing.T) {
 
 // P32: with a backlog nothing is counted; the depth is asked once per agent and sweep.
 func TestBacklogIsNotCounted(t *testing.T) {
-	for _, c := range []struct{ waiting, capacity, uncounted int }{{6, 5, 5}, {5, 5, 0}, {2, 1, 5}, {11, 0, 5}, {10, 0, 0}} {
+	for _, c := range []struct{ waiting, capacity, uncounted int }{{6, 5, 5}, {5, 5, 0}, {2, 1, 5},
+		{11, 0, 5}, {10, 0, 0}} {
 		w := begun(t, world.Definition(), 5, func(w *world.World) {
 			w.Sweeping = func(s *supervisor.Config) { s.Capacity = func(string) int { return c.capacity } }
 		})
@@ -108,7 +109,8 @@ func TestBacklogIsNotCounted(t *testing.T) {
 			t.Errorf("%+v: %s", c, r)
 		}
 		a := w.Task("o-1").Step("a")
-		if counted := c.uncounted == 0; counted != (a.FailureCount == 1) || a.Allowance != 40*core.Second == !counted {
+		if counted := c.uncounted == 0; counted != (a.FailureCount == 1) ||
+			a.Allowance != 40*core.Second == !counted {
 			t.Errorf("%+v: a %+v", c, a)
 		}
 	}
@@ -119,7 +121,8 @@ func TestDueIsPushedForward(t *testing.T) {
 	w := begun(t, world.Definition(), 1, nil)
 	w.Clock.Advance(29 * time.Second)
 	reply := func(step string) *message.Reply {
-		return world.Done(&message.Request{Schema: 1, SendRequest: core.SendRequest{OrderID: "o-1", Step: step, Attempt: 1, Operation: core.Do}})
+		return world.Done(&message.Request{Schema: 1,
+			SendRequest: core.SendRequest{OrderID: "o-1", Step: step, Attempt: 1, Operation: core.Do}})
 	}
 	w.Send(port.Replies, reply("a"), reply("b"))
 	w.Handle(port.Replies)
@@ -127,7 +130,8 @@ func TestDueIsPushedForward(t *testing.T) {
 	before := w.Task("o-1")
 	r := sweep(t, w)
 	after := w.Task("o-1")
-	if r.Pushed != 1 || r.Overdue > 0 || after.Due != after.Step("c").CompleteBy || after.Due <= before.Due || after.Version != before.Version+1 {
+	if r.Pushed != 1 || r.Overdue > 0 || after.Due != after.Step("c").CompleteBy || after.Due <= before.Due ||
+		after.Version != before.Version+1 {
 		t.Errorf("%s: due %s, was %s, c until %s", r, after.Due, before.Due, after.Step("c").CompleteBy)
 	}
 }
@@ -198,12 +202,16 @@ func TestStaleIndex(t *testing.T) {
 	w.Clock.Advance(31 * time.Second)
 	stale := []port.Due{{ID: "o-gone", At: world.Start}, {ID: "o-1", At: world.Start}}
 	rest := *w.Task("o-1")
-	rest.ProcessState, rest.Due, rest.OrderID, rest.Version = core.Processed, 0, "o-rest", 1
+	rest.ProcessState = core.Processed
+	rest.Due = 0
+	rest.OrderID = "o-rest"
+	rest.Version = 1
 	for i := range rest.Steps {
 		rest.Steps[i].State = core.Processed
 	}
 	doc, _ := state.EncodeTask(&rest)
-	w.Store.Commit(ctx, []port.Write{{Record: port.Record{ID: "o-rest", Version: 1, State: "Processed", Document: doc, Created: world.Start}}})
+	w.Store.Commit(ctx, []port.Write{{Record: port.Record{ID: "o-rest", Version: 1, State: "Processed",
+		Document: doc, Created: world.Start}}})
 	stale = append(stale, port.Due{ID: "o-rest", At: world.Start})
 	s := w.SupervisorOn(hinting{w.Store, stale}, "other")
 	r, err := s.Sweep(ctx)
@@ -215,7 +223,7 @@ func TestStaleIndex(t *testing.T) {
 	}
 }
 
-// hinting answers the same index for every shard.
+// hinting returns the same index for every shard.
 type hinting struct {
 	*memory.Store
 	due []port.Due
@@ -308,7 +316,8 @@ func TestFaults(t *testing.T) {
 // broken cannot list shard 1, and holds a document of a newer program.
 type broken struct{ *memory.Store }
 
-func (s broken) Due(ctx context.Context, b port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
+func (s broken) Due(ctx context.Context, b port.Bucket, shard int, before time.Time, after *port.Due,
+	limit int) ([]port.Due, error) {
 	if shard == 1 {
 		return nil, port.ErrUnavailable
 	}

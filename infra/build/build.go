@@ -51,10 +51,12 @@ func Go(b Binary) error {
 	if b.X86 {
 		arch = "amd64"
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags=-s -w", "-o", out, target)
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc",
+		"-ldflags=-s -w", "-o", out, target)
 	cmd.Dir = dir
 	// An app in a workspace, or with flags of its own, must not change what is built.
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOARM64=", "GOAMD64=", "GOFLAGS=-mod=readonly")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOARM64=", "GOAMD64=",
+		"GOFLAGS=-mod=readonly")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build %s in %s: %w\n%s", target, dir, err, text)
 	}
@@ -69,7 +71,10 @@ var moduleRoot = sync.OnceValues(func() (string, error) {
 		if e := (*exec.ExitError)(nil); errors.As(err, &e) {
 			stderr = e.Stderr
 		}
-		return "", fmt.Errorf("looking for the sources of the functions; run the app inside its own module, with the Go toolchain installed: %w\n%s", err, stderr)
+		return "",
+			fmt.Errorf(
+				"looking for the sources of the functions; run the app inside its own module, with the Go "+
+					"toolchain installed: %w\n%s", err, stderr)
 	}
 	return strings.TrimSpace(string(out)), nil
 })

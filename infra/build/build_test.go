@@ -83,7 +83,8 @@ func TestFunctionsCarryNoBallast(t *testing.T) {
 				continue // the value of an event is held to its schema where the task is decided
 			}
 			for _, ballast := range []string{
-				"goccy/go-yaml", "jsonschema", "opentelemetry", "aws-xray-sdk", "aws-sdk-go-v2/config", "aws-sdk-go-v2/credentials",
+				"goccy/go-yaml", "jsonschema", "opentelemetry", "aws-xray-sdk", "aws-sdk-go-v2/config",
+				"aws-sdk-go-v2/credentials",
 				"modernc.org", "huma", "spf13", "aws-cdk-go", "shared/workflow/source",
 			} {
 				if strings.Contains(dep, ballast) {

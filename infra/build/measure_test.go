@@ -21,15 +21,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/infra/build"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
-var measure = flag.Bool("measure", false, "hold the functions to their limits of size, start and memory, which takes an idle machine")
+var measure = flag.Bool("measure", false,
+	"hold the functions to their limits of size, start and memory, which takes an idle machine")
 
 // Limits of each function, and how it is measured.
 const (
@@ -49,8 +50,9 @@ type measured struct {
 	event       func(n int) any // the n-th batch of work
 }
 
-// TestFunctionsKeepTheirLimits builds the functions as they are deployed and prints the size of binary and package, the time
-// from the start of the process to its first request for work, and the peak of memory over some batches of work.
+// TestFunctionsKeepTheirLimits builds the functions as they are deployed and prints the size of binary and
+// package, the time from the start of the process to its first request for work, and the peak of memory over
+// some batches of work.
 func TestFunctionsKeepTheirLimits(t *testing.T) {
 	if !*measure {
 		t.Skip("SKIPPED: make lambda-size measures")
@@ -70,13 +72,19 @@ func TestFunctionsKeepTheirLimits(t *testing.T) {
 		}
 		start := median(func(r timing) time.Duration { return r.start })
 		peak := slices.MaxFunc(all, func(a, b timing) int { return int(a.peak - b.peak) }).peak
-		t.Logf("%-12s %9.1f %7.1f %9.1f %15.1f %14.1f %8.1f", f.name, mega(binary), mega(packed), milli(start),
-			milli(median(func(r timing) time.Duration { return r.first })), milli(median(func(r timing) time.Duration { return r.warm })), mega(peak))
+		t.Logf("%-12s %9.1f %7.1f %9.1f %15.1f %14.1f %8.1f", f.name, mega(binary), mega(packed),
+			milli(start),
+			milli(median(func(r timing) time.Duration {
+				return r.first
+			})), milli(median(func(r timing) time.Duration { return r.warm })), mega(peak))
 		if binary > maxBinary || packed > maxZip || start > maxStart || peak > maxPeak {
-			t.Errorf("%s passes a limit: binary %.1f MB, zip %.1f MB, start %v, peak %.1f MB", f.name, mega(maxBinary), mega(maxZip), maxStart, mega(maxPeak))
+			t.Errorf("%s passes a limit: binary %.1f MB, zip %.1f MB, start %v, peak %.1f MB", f.name,
+				mega(maxBinary), mega(maxZip), maxStart, mega(maxPeak))
 		}
 	}
-	t.Logf("sizes of arm64 as deployed; starts and memory of %s on this machine, median of %d starts, peak after %d batches", runtime.GOARCH, starts, batches)
+	t.Logf(
+		"sizes of arm64 as deployed; starts and memory of %s on this machine, median of %d starts, peak "+
+			"after %d batches", runtime.GOARCH, starts, batches)
 }
 
 func mega(bytes int64) float64 { return float64(bytes) / 1e6 }
@@ -101,21 +109,29 @@ func measuredFunctions(t *testing.T, aws *awsstub.Stub) []measured {
 	if err != nil {
 		t.Fatal(err)
 	}
-	queues := aws.Queues("intake", "replies", "control", "quarantine", "requests-inventory", "requests-payment", "requests-shipping", "requests-notification", "requests-coats")
+	queues := aws.Queues("intake", "replies", "control", "quarantine", "requests-inventory",
+		"requests-payment", "requests-shipping", "requests-notification", "requests-coats")
 	engine := map[string]string{
 		deployment.VarOrders: "orders", deployment.VarDefinitions: "definitions", deployment.VarShards: "8",
-		deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts", deployment.VarQueues: queues, deployment.VarStack: "measured",
+		deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts", deployment.VarQueues: queues,
+		deployment.VarStack: "measured",
 	}
 	order := json.RawMessage(`{"items":[{"sku":"a","quantity":2,"unitPrice":990,"physical":true}],"currency":"EUR","payment":{"card":"tok"},"shipTo":{"country":"DE"},"customer":{"email":"a@example.com"}}`)
 	return []measured{
-		{"scheduler", build.Scheduler, map[string][]byte{"workflows/order.json": flow}, engine, work("intake", 10, func(id string) any {
-			return message.SubmitOrder{Schema: message.Schema, OrderID: id, Workflow: "order", Order: order}
-		})},
+		{"scheduler", build.Scheduler, map[string][]byte{"workflows/order.json": flow}, engine,
+			work("intake", 10, func(id string) any {
+				return message.SubmitOrder{Schema: message.Schema, OrderID: id, Workflow: "order",
+					Order: order}
+			})},
 		{"agent", build.HTTPAgent, map[string][]byte{deployment.AgentFile: settings},
-			map[string]string{deployment.VarAgent: "payment", deployment.VarQueues: queues}, work("requests-payment", 5, request("payment", "charge", `{"amount":1980}`))},
+			map[string]string{deployment.VarAgent: "payment", deployment.VarQueues: queues},
+			work("requests-payment", 5, request("payment", "charge", `{"amount":1980}`))},
 		{"agent in Go", "github.com/stepkeeper/stepkeeper/examples/agent-go", nil,
-			map[string]string{deployment.VarAgent: "coats", deployment.VarQueues: queues, deployment.VarLedger: "ledger"}, work("requests-coats", 5, request("coats", "hang", `{"coat":"red"}`))},
-		{"supervisor", build.Supervisor, nil, engine, func(int) any { return map[string]string{"from": "schedule"} }},
+			map[string]string{deployment.VarAgent: "coats", deployment.VarQueues: queues,
+				deployment.VarLedger: "ledger"}, work("requests-coats", 5,
+				request("coats", "hang", `{"coat":"red"}`))},
+		{"supervisor", build.Supervisor, nil, engine,
+			func(int) any { return map[string]string{"from": "schedule"} }},
 	}
 }
 
@@ -130,8 +146,10 @@ func work(queue string, size int, body func(id string) any) func(n int) any {
 				panic(err) // of our own types
 			}
 			e.Records = append(e.Records, events.SQSMessage{
-				MessageId: id, ReceiptHandle: id, Body: string(text), EventSource: "aws:sqs", EventSourceARN: "arn:aws:sqs:eu-central-1:1:" + queue,
-				Attributes: map[string]string{"ApproximateReceiveCount": "1", "SentTimestamp": "1795230000000"},
+				MessageId: id, ReceiptHandle: id, Body: string(text), EventSource: "aws:sqs",
+				EventSourceARN: "arn:aws:sqs:eu-central-1:1:" + queue,
+				Attributes: map[string]string{"ApproximateReceiveCount": "1",
+					"SentTimestamp": "1795230000000"},
 			})
 		}
 		return e
@@ -142,8 +160,11 @@ func request(agent, operation, input string) func(id string) any {
 	farFuture := core.TimeOf(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
 	return func(id string) any {
 		return message.Request{Schema: message.Schema, SendRequest: core.SendRequest{
-			Agent: agent, OrderID: id, Step: operation, Attempt: 1, Operation: core.Do, Name: operation, Grade: core.Idempotent,
-			Key: id + "/0/" + operation, Timeout: 10 * core.Second, StopBy: farFuture, CompleteBy: farFuture, Input: json.RawMessage(input),
+			Agent: agent, OrderID: id, Step: operation, Attempt: 1, Operation: core.Do, Name: operation,
+			Grade: core.Idempotent,
+			Key:   id + "/0/" + operation, Timeout: 10 * core.Second, StopBy: farFuture,
+			CompleteBy: farFuture,
+			Input:      json.RawMessage(input),
 		}}
 	}
 }
@@ -161,7 +182,8 @@ func sizes(t *testing.T, dir string, f measured) (binary, packed int64) {
 	}
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
-	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
+	z.RegisterCompressor(zip.Deflate,
+		func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
 	files := map[string][]byte{"bootstrap": data}
 	maps.Copy(files, f.files)
 	for name, text := range files {
@@ -193,7 +215,8 @@ func forThisMachine(t *testing.T, dir string, f measured) (program string) {
 		}
 	}
 	program = filepath.Join(folder, "bootstrap")
-	if err := build.Go(build.Binary{Package: f.pkg, X86: runtime.GOARCH == "amd64", Out: program}); err != nil {
+	if err := build.Go(build.Binary{Package: f.pkg, X86: runtime.GOARCH == "amd64",
+		Out: program}); err != nil {
 		t.Fatal(err)
 	}
 	return program
@@ -224,7 +247,8 @@ func started(t *testing.T, aws *awsstub.Stub, program string, f measured) (r tim
 			BatchItemFailures []any
 			ErrorMessage      string
 		}
-		if err := json.Unmarshal(answer, &said); err != nil || len(said.BatchItemFailures) > 0 || said.ErrorMessage != "" {
+		if err := json.Unmarshal(answer, &said); err != nil || len(said.BatchItemFailures) > 0 ||
+			said.ErrorMessage != "" {
 			t.Fatalf("%s, batch %d: %s", f.name, n, answer)
 		}
 	}

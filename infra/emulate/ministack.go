@@ -31,7 +31,8 @@ func MiniStack(template []byte) ([]byte, error) {
 		return r["Type"] == "AWS::SecretsManager::Secret"
 	})
 	for id, r := range resources {
-		if inside(r, "Properties")["Metrics"] != nil && r.(map[string]any)["Type"] == "AWS::CloudWatch::Alarm" {
+		if inside(r, "Properties")["Metrics"] != nil &&
+			r.(map[string]any)["Type"] == "AWS::CloudWatch::Alarm" {
 			delete(resources, id)
 		}
 	}
@@ -87,7 +88,8 @@ func sessions(principals []any) []any {
 			continue
 		}
 		if role, _ := of[0].(string); strings.Contains(role, "Role") {
-			principals = append(principals, map[string]any{"Fn::Sub": "arn:aws:sts::${AWS::AccountId}:assumed-role/${" + role + "}/*"})
+			principals = append(principals,
+				map[string]any{"Fn::Sub": "arn:aws:sts::${AWS::AccountId}:assumed-role/${" + role + "}/*"})
 		}
 	}
 	return principals

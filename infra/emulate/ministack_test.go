@@ -14,7 +14,8 @@ func TestMiniStack(t *testing.T) {
 			`{"P":{"Action":["sqs:SendMessage","sqs:SendMessageBatch"],"Effect":"Allow","Resource":"q"}}`},
 		{"an alarm on a calculation", `{"Resources":{"A":{"Properties":{"Metrics":[]},"Type":"AWS::CloudWatch::Alarm"},"B":{"Properties":{"MetricName":"m"},"Type":"AWS::CloudWatch::Alarm"}}}`,
 			`{"Resources":{"B":{"Properties":{"MetricName":"m"},"Type":"AWS::CloudWatch::Alarm"}}}`},
-		{"a secret's ARN", `{"Resources":{"F":{"A":{"Ref":"S"},"B":[{"Ref":"F"}]},"S":{"Type":"AWS::SecretsManager::Secret"}}}`,
+		{"a secret's ARN",
+			`{"Resources":{"F":{"A":{"Ref":"S"},"B":[{"Ref":"F"}]},"S":{"Type":"AWS::SecretsManager::Secret"}}}`,
 			`{"Resources":{"F":{"A":{"Fn::GetAtt":["S","Id"]},"B":[{"Ref":"F"}]},"S":{"Type":"AWS::SecretsManager::Secret"}}}`},
 		{"not allowed", `{"P":{"Effect":"Allow","Action":["sqs:ReceiveMessage"],"Resource":"q"}}`,
 			`{"P":{"Action":["sqs:ReceiveMessage"],"Effect":"Allow","Resource":"q"}}`},
@@ -31,7 +32,8 @@ func TestMiniStack(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := emulate.MiniStack(shop)
-	if err != nil || bytes.Contains(got, []byte("ArnNotEquals")) || bytes.Count(got, []byte("assumed-role")) != 4+4+5 {
+	if err != nil || bytes.Contains(got, []byte("ArnNotEquals")) ||
+		bytes.Count(got, []byte("assumed-role")) != 4+4+5 {
 		t.Errorf("%v; %d sessions", err, bytes.Count(got, []byte("assumed-role")))
 	}
 }

@@ -34,9 +34,13 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("deploy", flag.ContinueOnError)
 	endpoint := flags.String("endpoint", "http://127.0.0.1:4566", "where LocalStack answers")
 	name := flags.String("stack", "Stepkeeper", "name of the stack")
-	agents := flags.String("agents", "", "file of HTTP agents, from the folder infra; default: the example's, which call what make local-services runs")
-	workflows := flags.String("workflows", "../workflows/order.yaml", "workflow files, from the folder infra, with commas between them")
-	replyTo := flags.String("reply-to", "", "status queues, name=ARN with commas between them; default: a queue shop of the stack's own")
+	agents := flags.String("agents", "",
+		"file of HTTP agents, from the folder infra; default: the example's, which call what make "+
+			"local-services runs")
+	workflows := flags.String("workflows", "../workflows/order.yaml",
+		"workflow files, from the folder infra, with commas between them")
+	replyTo := flags.String("reply-to", "",
+		"status queues, name=ARN with commas between them; default: a queue shop of the stack's own")
 	sweep := flags.String("sweep", "1m", "interval of the Supervisor, whole minutes")
 	remove := flags.Bool("delete", false, "delete the stack in place of deploying it")
 	if err := flags.Parse(args); err != nil {
@@ -64,7 +68,8 @@ func run(ctx context.Context, args []string) error {
 	}
 	// LocalStack never fires EventBridge Scheduler (rule 24), and there is nothing to keep.
 	settings := map[string]string{"rule": "true", "keep": "false", "sweep": *sweep}
-	for key, value := range map[string]string{"agents": *agents, "workflows": *workflows, "reply-to": *replyTo} {
+	for key, value := range map[string]string{"agents": *agents, "workflows": *workflows,
+		"reply-to": *replyTo} {
 		if value != "" {
 			settings[key] = value
 		}

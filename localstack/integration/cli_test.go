@@ -30,7 +30,8 @@ func (s *site) program(t *testing.T, in string, args []string) (int, string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), rescued)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, append(args, "--stack", s.assembly.Stack, "--region", s.config.Region)...)
+	cmd := exec.CommandContext(ctx, program, append(args, "--stack", s.assembly.Stack, "--region",
+		s.config.Region)...)
 	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+*s.config.BaseEndpoint)
 	cmd.Stdin = strings.NewReader(in)
 	out, _ := cmd.CombinedOutput() // the exit code is returned
@@ -96,7 +97,8 @@ func TestCommandLine(t *testing.T) {
 		},
 		"resubmit": func(t *testing.T) {
 			o := failing(t, 1)
-			waitFor(t, "order in the list of those in Error", func() bool { // it is listed once its end has been reported
+			// it is listed once its end has been reported
+			waitFor(t, "order in the list of those in Error", func() bool {
 				_, out := s.program(t, "", []string{"list", "--state", "Error"})
 				return strings.Contains(out, o.id)
 			})
@@ -110,18 +112,21 @@ func TestCommandLine(t *testing.T) {
 		},
 		"resolve": func(t *testing.T) {
 			o := failing(t, 9)
-			time.Sleep(5 * time.Second) // the facts are the operator's only when no call can be on its way any more
+			// the facts are the operator's only when no call can be on its way any more
+			time.Sleep(5 * time.Second)
 			s.cli(t, "", ok, []string{"resolve", o.id, "settle", "happened"}, "resolve accepted")
 			s.cli(t, "", ok, []string{"resubmit", o.id}, "resubmit accepted")
 			s.cli(t, "", ok, []string{"watch", o.id}, "Processed")
 		},
-		"another input": func(t *testing.T) { // P51: the same key, so only once the operator has said that nothing happened under it
+		// P51: the same key, so only once the operator has said that nothing happened under it
+		"another input": func(t *testing.T) {
 			o := failing(t, 1)
 			file := filepath.Join(t.TempDir(), "input.json")
 			if err := os.WriteFile(file, []byte(`{"amount": 7}`), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			with := []string{"resubmit", o.id, "--input", "settle=" + file, "--by", "ann", "--reason", "the amount was wrong"}
+			with := []string{"resubmit", o.id, "--input", "settle=" + file, "--by", "ann", "--reason",
+				"the amount was wrong"}
 			time.Sleep(5 * time.Second) // see resolve
 			s.cli(t, "", refusedByIt, with, "resolve the step as not-happened first")
 			s.cli(t, "", ok, []string{"resolve", o.id, "settle", "not-happened"}, "resolve accepted")
@@ -129,7 +134,8 @@ func TestCommandLine(t *testing.T) {
 			s.cli(t, "", ok, []string{"watch", o.id}, "Processed")
 			s.cli(t, "", ok, []string{"show", o.id}, "input given by ann", "the amount was wrong")
 			calls := s.remote.of(o.id, "settle")
-			if last := calls[len(calls)-1]; strings.ReplaceAll(last.input, " ", "") != `{"amount":7}` || last.key != calls[0].key || calls[0].input == last.input {
+			if last := calls[len(calls)-1]; strings.ReplaceAll(last.input, " ", "") != `{"amount":7}` ||
+				last.key != calls[0].key || calls[0].input == last.input {
 				t.Errorf("%+v", calls)
 			}
 		},

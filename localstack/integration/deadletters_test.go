@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	clientstack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// letter waits for a message of a queue of dead letters, and answers it. Another test may look at it meanwhile.
-func (s *site) letter(t *testing.T, c *client.Client, queue string, is func(client.DeadLetter) bool) (found client.DeadLetter) {
+// letter waits for a message of a queue of dead letters, and answers it. Another test may look at it
+// meanwhile.
+func (s *site) letter(t *testing.T, c *client.Client, queue string,
+	is func(client.DeadLetter) bool) (found client.DeadLetter) {
 	t.Helper()
 	waitFor(t, "message in "+queue, func() bool {
 		all, err := c.DeadLetters(t.Context(), queue, 100)
@@ -32,12 +34,12 @@ func (s *site) letter(t *testing.T, c *client.Client, queue string, is func(clie
 	return found
 }
 
-// What cannot be read is looked at in quarantine, is not sent back as it is, and is discarded; an order that would be taken
-// now is sent back, and carried to its end; a dead letter goes back to its queue.
+// What cannot be read is looked at in quarantine, is not sent back as it is, and is discarded; an order that
+// would be taken now is sent back, and carried to its end; a dead letter goes back to its queue.
 func TestOperatorHandlesDeadLetters(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
-	c, err := clientstack.OpenWith(t.Context(), s.config, s.assembly.Stack)
+	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,20 +50,24 @@ func TestOperatorHandlesDeadLetters(t *testing.T) {
 			all, err := c.DeadLetters(t.Context(), queue, 100)
 			return err == nil && strings.Contains(fmt.Sprint(all), l.ID)
 		})
-		s.cli(t, "", code, []string{"dead-letters", action, queue, l.ID, "--reason", "tried by a test", "--file", file}, l.ID+": "+want)
+		s.cli(t, "", code, []string{"dead-letters", action, queue, l.ID, "--reason", "tried by a test",
+			"--file", file}, l.ID+": "+want)
 	}
 
 	poison := "{ this is no message: " + t.Name()
 	s.send(t, "Replies", poison)
 	l := s.letter(t, c, port.Quarantine, func(l client.DeadLetter) bool { return string(l.Body) == poison })
-	if l.Queue != port.Replies || l.Reason == "" || !strings.Contains(l.Refused, "its queue would not accept it") {
+	if l.Queue != port.Replies || l.Reason == "" ||
+		!strings.Contains(l.Refused, "its queue would not accept it") {
 		t.Errorf("%+v", l)
 	}
 	handle(refusedByIt, "redrive", port.Quarantine, l, "refused")
 	handle(ok, "discard", port.Quarantine, l, "discarded")
 
 	o := s.newOrder(t, "calm")
-	envelope, err := message.Quarantine(port.Intake, port.Delivery{Message: port.Message{Body: []byte(o.body)}, ID: "first"}, "unknown-workflow", 1_800_000_000_000).Encode()
+	envelope, err := message.Quarantine(port.Intake,
+		port.Delivery{Message: port.Message{Body: []byte(o.body)}, ID: "first"}, "unknown-workflow",
+		1_800_000_000_000).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +77,8 @@ func TestOperatorHandlesDeadLetters(t *testing.T) {
 	o.notified("completed", rescued)
 
 	// The reply of an order that has ended is ignored (P15).
-	s.send(t, "RepliesDead", `{"schema":1,"task":"`+o.id+`","run":0,"step":"link-1","attempt":1,"operation":"do","outcome":"done","waited":0}`)
+	s.send(t, "RepliesDead", `{"schema":1,"task":"`+o.id+
+		`","run":0,"step":"link-1","attempt":1,"operation":"do","outcome":"done","waited":0}`)
 	l = s.letter(t, c, port.Replies, func(l client.DeadLetter) bool { return l.OrderID == o.id })
 	handle(ok, "redrive", port.Replies, l, "redriven to replies")
 	waitFor(t, "empty queue", func() bool { return s.depth(t, "Replies") == 0 })

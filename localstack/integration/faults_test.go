@@ -128,7 +128,8 @@ func TestDuplicates(t *testing.T) {
 // transaction under way. The order is done all the same, and no step is claimed twice by it.
 func TestTroubleWithTheTable(t *testing.T) {
 	s := on(t, localstack)
-	for name, v := range map[string]verdict{"lost answer": lost, "throttled": throttled, "conflict": conflict} {
+	for name, v := range map[string]verdict{"lost answer": lost, "throttled": throttled,
+		"conflict": conflict} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := s.newOrder(t, "order")
@@ -172,7 +173,8 @@ func TestTwoSupervisors(t *testing.T) {
 	o := s.newOrder(t, "stopping")
 	var held atomic.Int32
 	t.Cleanup(s.proxy.hook(func(r request) verdict {
-		if strings.HasPrefix(r.function, "AgentPayment") && r.sends() && r.concerns(o.id) && firstAttempt.MatchString(r.body) {
+		if strings.HasPrefix(r.function, "AgentPayment") && r.sends() && r.concerns(o.id) &&
+			firstAttempt.MatchString(r.body) {
 			held.Add(1)
 			return refuse
 		}
@@ -187,7 +189,8 @@ func TestTwoSupervisors(t *testing.T) {
 		}
 	}
 	o.notified("completed", rescued)
-	if k := o.task(); k.Steps["settle"].FailureCount != 1 || k.Steps["settle"].Attempt != 2 || held.Load() == 0 {
+	if k := o.task(); k.Steps["settle"].FailureCount != 1 || k.Steps["settle"].Attempt != 2 ||
+		held.Load() == 0 {
 		t.Errorf("%d replies held back; %+v", held.Load(), k)
 	}
 }
@@ -195,8 +198,8 @@ func TestTwoSupervisors(t *testing.T) {
 // Rule 6: dead letters that are put back days later, when the order has ended, do no harm. A second
 // is as good as a day once every deadline has passed.
 //
-// Not parallel: a redrive takes the dead letters of other tests along, and LocalStack keeps their count of receives, so
-// that the Scheduler hides them for minutes.
+// Not parallel: a redrive takes the dead letters of other tests along, and LocalStack keeps their count of
+// receives, so that the Scheduler hides them for minutes.
 func TestRedriveAfterTheEnd(t *testing.T) {
 	s := on(t, localstack)
 	o := s.newOrder(t, "stopping")
@@ -206,7 +209,8 @@ func TestRedriveAfterTheEnd(t *testing.T) {
 		if r.sends() && r.concerns(o.id) {
 			mu.Lock()
 			defer mu.Unlock()
-			for kind, queue := range map[string]string{"Scheduler": "RequestsPayment", "AgentPayment": "Replies"} {
+			for kind, queue := range map[string]string{"Scheduler": "RequestsPayment",
+				"AgentPayment": "Replies"} {
 				if strings.HasPrefix(r.function, kind) {
 					for _, body := range bodies(r.body) {
 						if strings.Contains(body, `"operation"`) {
@@ -221,7 +225,8 @@ func TestRedriveAfterTheEnd(t *testing.T) {
 	o.submit()
 	o.notified("completed", soon)
 	var request struct{ StopBy time.Time }
-	if err := json.Unmarshal([]byte(seen["RequestsPayment"]), &request); err != nil || request.StopBy.IsZero() {
+	if err := json.Unmarshal([]byte(seen["RequestsPayment"]), &request); err != nil ||
+		request.StopBy.IsZero() {
 		t.Fatalf("no request was seen: %v %v", err, seen)
 	}
 	time.Sleep(time.Until(request.StopBy)) // it is the deployed agent's clock that has to pass it
@@ -239,7 +244,8 @@ func TestRedriveAfterTheEnd(t *testing.T) {
 		s.redrive(t, queue)
 	}
 	waitFor(t, "end of the redriven messages", func() bool {
-		return s.depth(t, "Intake")+s.depth(t, "RequestsPayment")+s.depth(t, "Replies")+s.depth(t, "Control") == 0
+		return s.depth(t, "Intake")+s.depth(t, "RequestsPayment")+s.depth(t, "Replies")+
+			s.depth(t, "Control") == 0
 	})
 	if k := o.task(); k.Version != settled.Version || k.ProcessState != "Processed" {
 		t.Errorf("the task has changed: %+v, before %+v", k, settled)
@@ -276,7 +282,8 @@ func (s *site) redrive(t *testing.T, queue string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.sqs.StartMessageMoveTask(t.Context(), &sqs.StartMessageMoveTaskInput{SourceArn: &from, DestinationArn: aws.String(to)}); err != nil {
+	if _, err := s.sqs.StartMessageMoveTask(t.Context(),
+		&sqs.StartMessageMoveTaskInput{SourceArn: &from, DestinationArn: aws.String(to)}); err != nil {
 		t.Fatal(err)
 	}
 	waitFor(t, "end of the redrive of "+queue, func() bool {

@@ -33,7 +33,8 @@ func newInbox(ctx context.Context, client *sqs.Client, url string) *inbox {
 				b.mu.Lock()
 				b.bodies = append(b.bodies, *m.Body)
 				b.mu.Unlock()
-				_, _ = client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: m.ReceiptHandle})
+				_, _ = client.DeleteMessage(ctx,
+					&sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: m.ReceiptHandle})
 			}
 		}
 	}()

@@ -39,7 +39,8 @@ func kill(function string) (int, error) {
 	}
 	for _, place := range places {
 		data, err := os.ReadFile(place)
-		if err != nil || !strings.Contains("\x00"+string(data), "\x00AWS_LAMBDA_FUNCTION_NAME="+function+"\x00") {
+		if err != nil || !strings.Contains("\x00"+string(data), "\x00AWS_LAMBDA_FUNCTION_NAME="+function+
+			"\x00") {
 			continue // another's process, or one that has just ended
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(place)))
@@ -56,8 +57,8 @@ func kill(function string) (int, error) {
 	return killContainers(function)
 }
 
-// killedInMidCall submits the order and kills the processes of a function while the first call of the step is inside its service,
-// which answers at release. It answers how many processes there were.
+// killedInMidCall submits the order and kills the processes of a function while the first call of the step is
+// inside its service, which answers at release. It answers how many processes there were.
 func (o *order) killedInMidCall(step, function string) (killed int, release func()) {
 	o.t.Helper()
 	inside, released := make(chan struct{}), make(chan struct{})
@@ -89,7 +90,8 @@ func killContainers(function string) (int, error) {
 	if _, err := exec.LookPath("docker"); err != nil {
 		return 0, fmt.Errorf("function %s has no process on this machine", function)
 	}
-	out, err := exec.Command("docker", "ps", "--quiet", "--filter", "name="+strings.ToLower(function)).Output()
+	out, err := exec.Command("docker", "ps", "--quiet", "--filter",
+		"name="+strings.ToLower(function)).Output()
 	ids := strings.Fields(string(out))
 	if err != nil || len(ids) == 0 {
 		return 0, fmt.Errorf("function %s has neither a process nor a container: %w", function, err)

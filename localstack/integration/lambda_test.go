@@ -28,7 +28,8 @@ func (s *site) lambdaNames(ctx context.Context) ([]string, error) {
 // invoke starts a function and does not wait for it.
 func (s *site) invoke(ctx context.Context, function string) error {
 	_, err := s.lambda.Invoke(ctx, &lambda.InvokeInput{
-		FunctionName: &function, InvocationType: types.InvocationTypeEvent, Payload: []byte(`{"from":"test"}`),
+		FunctionName: &function, InvocationType: types.InvocationTypeEvent,
+		Payload: []byte(`{"from":"test"}`),
 	})
 	return err
 }
@@ -64,6 +65,7 @@ func (k *ticker) onSchedule(t *testing.T) {
 }
 
 func (s *site) invokeAndWait(ctx context.Context, function string) error {
-	_, err := s.lambda.Invoke(ctx, &lambda.InvokeInput{FunctionName: &function, Payload: []byte(`{"from":"test"}`)})
+	_, err := s.lambda.Invoke(ctx,
+		&lambda.InvokeInput{FunctionName: &function, Payload: []byte(`{"from":"test"}`)})
 	return err
 }

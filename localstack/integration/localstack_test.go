@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 )
 
 func TestDone(t *testing.T) {
@@ -97,7 +97,8 @@ func TestShownWhileUnderWay(t *testing.T) {
 	})
 	release()
 	st := k.Steps["link-1"]
-	if by := time.UnixMilli(st.CompleteBy); st.CompleteBy == 0 || time.Until(by) > time.Minute || k.CompleteBy != st.CompleteBy {
+	if by := time.UnixMilli(st.CompleteBy); st.CompleteBy == 0 || time.Until(by) > time.Minute ||
+		k.CompleteBy != st.CompleteBy {
 		t.Errorf("the step is to be complete by %d, the order by %d", st.CompleteBy, k.CompleteBy)
 	}
 	if k.ProcessState != "Processing" || st.ProcessState != "Processing" || k.LockedBy != st.LockedBy {
@@ -188,14 +189,17 @@ func TestAlertedAndResubmitted(t *testing.T) {
 		{"a.Code", a.Code, "http-409"},
 		{"a.Kind", a.Kind, "first"},
 		{"a.Deployment is empty", a.Deployment == "", false},
-		{"a.Commands[1] resubmits the order", strings.Contains(a.Commands[1], "--stack "+a.Deployment+" resubmit "+o.id), true},
+		{"a.Commands[1] resubmits the order",
+			strings.Contains(a.Commands[1], "--stack "+a.Deployment+" resubmit "+o.id), true},
 		{"o.task().ProcessState", o.task().ProcessState, "Error"},
 	} {
 		if field.got != field.want {
 			t.Errorf("%s is %v, want %v: %+v %+v", field.name, field.got, field.want, a, o.task())
 		}
 	}
-	s.send(t, "Control", fmt.Sprintf(`{"schema":1,"kind":"resubmit","task":%q,"id":"resubmit-%s","command":%d}`, o.id, o.id, a.Command))
+	s.send(t, "Control",
+		fmt.Sprintf(`{"schema":1,"kind":"resubmit","task":%q,"id":"resubmit-%s","command":%d}`, o.id, o.id,
+			a.Command))
 	o.notified("completed", soon)
 	o.oneKeyPerStep()
 }
@@ -224,8 +228,8 @@ func TestWaits(t *testing.T) {
 	o.oneKeyPerStep()
 }
 
-// A step that fails at one of its agents goes on at the other one; where that fails too, the step is undone alone, and the
-// order goes on without it.
+// A step that fails at one of its agents goes on at the other one; where that fails too, the step is undone
+// alone, and the order goes on without it.
 func TestGoesOnWithoutAStep(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
@@ -242,8 +246,10 @@ func TestGoesOnWithoutAStep(t *testing.T) {
 		undone = undone || c.operation == "undo"
 	}
 	slices.Sort(asked) // the first is the one that is expected to take less long
-	if !slices.Equal(asked, []string{"payment", "shipping"}) || !undone || len(s.remote.of(o.id, "other")) != 1 {
-		t.Errorf("asked %q, undone %t, and then %d times in the other way", asked, undone, len(s.remote.of(o.id, "other")))
+	if !slices.Equal(asked, []string{"payment", "shipping"}) || !undone ||
+		len(s.remote.of(o.id, "other")) != 1 {
+		t.Errorf("asked %q, undone %t, and then %d times in the other way", asked, undone,
+			len(s.remote.of(o.id, "other")))
 	}
 	if k := o.task(); k.Steps["try"].ProcessState != "Compensated" || k.ProcessState != "Processed" {
 		t.Errorf("%+v", k)
@@ -299,12 +305,13 @@ func TestHighPriorityPassesAFlood(t *testing.T) {
 		flood[i].submit()
 	}
 	waitFor(t, "call of the flood", func() bool { return len(s.remote.of(flood[0].id, "write")) > 0 })
-	c, err := stack.OpenWith(t.Context(), s.config, s.assembly.Stack)
+	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := s.newOrder(t, "writing")
-	receipt, err := c.Submit(t.Context(), client.Order{ID: o.id, Workflow: "writing", Priority: "high", ReplyTo: "shop", Content: json.RawMessage(o.content())})
+	receipt, err := c.Submit(t.Context(), client.Order{ID: o.id, Workflow: "writing", Priority: "high",
+		ReplyTo: "shop", Content: json.RawMessage(o.content())})
 	if err != nil || len(receipt.Notes) > 0 {
 		t.Fatalf("%+v %v", receipt, err)
 	}
@@ -353,7 +360,7 @@ func TestChildOrders(t *testing.T) {
 func TestStartsByTheClock(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
-	c, err := stack.OpenWith(t.Context(), s.config, s.assembly.Stack)
+	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +375,8 @@ func TestStartsByTheClock(t *testing.T) {
 		}
 		return started.Sent
 	})
-	if id := "ticking-" + started.At.UTC().Format("20060102T150405Z"); started.OrderID != id || started.At.Second() != 0 {
+	if id := "ticking-" + started.At.UTC().Format("20060102T150405Z"); started.OrderID != id ||
+		started.At.Second() != 0 {
 		t.Errorf("%+v, want the order %s", started, id)
 	}
 	waitFor(t, "end of the order", func() bool {
@@ -379,7 +387,8 @@ func TestStartsByTheClock(t *testing.T) {
 		return err == nil && order.State == "Processed"
 	})
 	order, err := c.Submitted(t.Context(), started.OrderID)
-	if err != nil || string(order) != `{"from":"clock","scheduledTime":"`+started.At.UTC().Format(time.RFC3339)+`"}` {
+	if err != nil || string(order) != `{"from":"clock","scheduledTime":"`+
+		started.At.UTC().Format(time.RFC3339)+`"}` {
 		t.Errorf("%s %v", order, err)
 	}
 }
@@ -388,7 +397,7 @@ func TestStartsByTheClock(t *testing.T) {
 func TestIsAnswered(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
-	c, err := stack.OpenWith(t.Context(), s.config, s.assembly.Stack)
+	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -401,7 +410,8 @@ func TestIsAnswered(t *testing.T) {
 		return err == nil && order.Steps[0].State == "Waiting"
 	})
 	for _, a := range []client.Reply{
-		{Event: "payment", Value: map[string]int{"invoice": 4711}, By: "webhook", Run: -1}, {Step: "approve", Value: "go", By: "ann", Run: -1},
+		{Event: "payment", Value: map[string]int{"invoice": 4711}, By: "webhook", Run: -1},
+		{Step: "approve", Value: "go", By: "ann", Run: -1},
 		{Step: "approve", Value: "go", By: "bob", Run: -1},
 	} {
 		if v, err := c.Answer(t.Context(), o.id, a); err != nil || !v.Accepted {
@@ -410,10 +420,12 @@ func TestIsAnswered(t *testing.T) {
 	}
 	o.notified("completed", soon)
 	end, err := c.Get(t.Context(), o.id)
-	if err != nil || !strings.Contains(string(end.Steps[0].Output), `"by":"ann, bob"`) || !strings.Contains(string(end.Steps[1].Output), `{"invoice":4711}`) {
+	if err != nil || !strings.Contains(string(end.Steps[0].Output), `"by":"ann, bob"`) ||
+		!strings.Contains(string(end.Steps[1].Output), `{"invoice":4711}`) {
 		t.Errorf("%+v %v", end, err)
 	}
-	if v, err := c.Answer(t.Context(), o.id, client.Reply{Step: "approve", Value: "halt", By: "ann", Run: -1}); err != nil || v.Accepted || v.Reason == "" {
+	if v, err := c.Answer(t.Context(), o.id, client.Reply{Step: "approve", Value: "halt", By: "ann",
+		Run: -1}); err != nil || v.Accepted || v.Reason == "" {
 		t.Errorf("after the end: %+v %v", v, err)
 	}
 }
@@ -422,7 +434,7 @@ func TestIsAnswered(t *testing.T) {
 func TestIsAnsweredByAToken(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
-	c, err := stack.OpenWith(t.Context(), s.config, s.assembly.Stack)
+	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -435,15 +447,18 @@ func TestIsAnsweredByAToken(t *testing.T) {
 		}
 		return err == nil && order.Steps[1].State == "Waiting" && order.Steps[0].State == "Processed"
 	})
-	if err := json.Unmarshal([]byte(s.remote.of(o.id, "approve-ask")[0].input), &sent); err != nil || sent.Token == "" {
+	if err := json.Unmarshal([]byte(s.remote.of(o.id, "approve-ask")[0].input), &sent); err != nil ||
+		sent.Token == "" {
 		t.Fatalf("sent %+v, %v", sent, err)
 	}
-	if v, err := c.Answer(t.Context(), o.id, client.Reply{Step: "approve", Value: "go", By: "bob", Run: -1}); err != nil || v.Accepted {
+	if v, err := c.Answer(t.Context(), o.id, client.Reply{Step: "approve", Value: "go", By: "bob",
+		Run: -1}); err != nil || v.Accepted {
 		t.Errorf("by bob: %+v %v", v, err)
 	}
 	s.cli(t, "", ok, []string{"answer", o.id, "go", "--token", sent.Token}, "accepted")
 	o.notified("completed", soon)
-	if end, err := c.Get(t.Context(), o.id); err != nil || !strings.Contains(string(end.Steps[1].Output), `"by":"ann"`) {
+	if end, err := c.Get(t.Context(), o.id); err != nil ||
+		!strings.Contains(string(end.Steps[1].Output), `"by":"ann"`) {
 		t.Errorf("%+v %v", end, err)
 	}
 }
@@ -468,11 +483,13 @@ func (s *site) found(t *testing.T, queue string, has func(body string) bool) str
 		for _, m := range receive(t.Context(), s.sqs, url, 1) {
 			if has(*m.Body) {
 				body = *m.Body
-				_, _ = s.sqs.DeleteMessage(t.Context(), &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: m.ReceiptHandle})
+				_, _ = s.sqs.DeleteMessage(t.Context(),
+					&sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: m.ReceiptHandle})
 				return true
 			}
 			// Another test's: it shall be seen again at once.
-			_, _ = s.sqs.ChangeMessageVisibility(t.Context(), &sqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: m.ReceiptHandle})
+			_, _ = s.sqs.ChangeMessageVisibility(t.Context(),
+				&sqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: m.ReceiptHandle})
 		}
 		return false
 	})
@@ -486,7 +503,8 @@ func TestDeadLettered(t *testing.T) {
 	o := s.newOrder(t, "order")
 	newer := strings.Replace(o.body, `"schema":1`, `"schema":2`, 1)
 	s.send(t, "Intake", newer)
-	if got := s.found(t, "IntakeDead", func(body string) bool { return strings.Contains(body, o.id) }); got != newer {
+	if got := s.found(t, "IntakeDead",
+		func(body string) bool { return strings.Contains(body, o.id) }); got != newer {
 		t.Errorf("the message has changed:\n%s\n%s", newer, got)
 	}
 	if o.item() != "{}" {
@@ -512,7 +530,8 @@ func TestPoison(t *testing.T) {
 				return strings.Contains(body, base64.StdEncoding.EncodeToString([]byte(poison)))
 			})
 			var q struct{ Queue, Reason, SHA256 string }
-			if err := json.Unmarshal([]byte(body), &q); err != nil || q.Queue != name || q.Reason == "" || len(q.SHA256) != 64 {
+			if err := json.Unmarshal([]byte(body), &q); err != nil || q.Queue != name || q.Reason == "" ||
+				len(q.SHA256) != 64 {
 				t.Errorf("%v %+v", err, q)
 			}
 			waitFor(t, "empty queue", func() bool { return s.depth(t, queue) == 0 })
@@ -527,13 +546,14 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// depth is how many messages a queue holds, those in flight included. Delayed ones, as the Wake of a parent that
-// waits for its children, belong to other tests.
+// depth is how many messages a queue holds, those in flight included. Delayed ones, as the Wake of a parent
+// that waits for its children, belong to other tests.
 func (s *site) depth(t *testing.T, queue string) int {
 	t.Helper()
 	out, err := s.sqs.GetQueueAttributes(t.Context(), &sqs.GetQueueAttributesInput{
-		QueueUrl:       aws.String(s.url(t, queue)),
-		AttributeNames: attributeNames("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"),
+		QueueUrl: aws.String(s.url(t, queue)),
+		AttributeNames: attributeNames("ApproximateNumberOfMessages",
+			"ApproximateNumberOfMessagesNotVisible"),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -555,12 +575,14 @@ func TestThirtySteps(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	loops := map[string]any{}
-	s.assembly.Template.Each("AWS::Lambda::Function", func(id string, p map[string]any) { loops[id] = p["RecursiveLoop"] })
+	s.assembly.Template.Each("AWS::Lambda::Function",
+		func(id string, p map[string]any) { loops[id] = p["RecursiveLoop"] })
 	if len(loops) != 2+len(agentNames) {
 		t.Errorf("functions: %v", loops)
 	}
 	for id, setting := range loops {
-		if supervisor := strings.Contains(id, "Supervisor"); supervisor && setting != nil || !supervisor && setting != "Allow" {
+		if supervisor := strings.Contains(id, "Supervisor"); supervisor && setting != nil || !supervisor &&
+			setting != "Allow" {
 			t.Errorf("%s: RecursiveLoop is %v", id, setting)
 		}
 	}

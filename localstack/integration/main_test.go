@@ -52,7 +52,8 @@ func run(m *testing.M) int {
 	if backend == "" {
 		backend = localstack
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // what builds and synthesises is slow on a busy machine
+	// what builds and synthesises is slow on a busy machine
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	s, err := deploy(ctx, endpoint, backend)
 	cancel()
 	if err != nil {
@@ -71,7 +72,8 @@ func run(m *testing.M) int {
 func on(t *testing.T, backend string) *site {
 	t.Helper()
 	if deployed == nil {
-		t.Skip("SKIPPED: NOTHING WAS TESTED AGAINST AN EMULATOR, because " + varEndpoint + " is not set; run `make integration`")
+		t.Skip("SKIPPED: NOTHING WAS TESTED AGAINST AN EMULATOR, because " + varEndpoint +
+			" is not set; run `make integration`")
 	}
 	if deployed.backend != backend {
 		t.Skipf("SKIPPED: this test is for %s, and this run is against %s", backend, deployed.backend)

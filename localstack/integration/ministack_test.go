@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	tables "github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
@@ -40,14 +40,16 @@ func (s *site) keepSecret(ctx context.Context) error {
 	s.secret = *made.ARN
 	s.assembly.Template.Each("AWS::Lambda::Function", func(id string, p map[string]any) {
 		if strings.HasPrefix(id, "EngineAgentNotification") {
-			p["Environment"].(map[string]any)["Variables"].(map[string]any)[deployment.VarSecrets] = string(where)
+			p["Environment"].(map[string]any)["Variables"].(map[string]any)[deployment.VarSecrets] = string(
+				where)
 		}
 	})
 	s.assembly.Template.Each("AWS::IAM::Role", func(id string, p map[string]any) {
 		if strings.HasPrefix(id, "EngineAgentNotification") {
 			document := p["Policies"].([]any)[0].(map[string]any)["PolicyDocument"].(map[string]any)
 			document["Statement"] = append(document["Statement"].([]any), map[string]any{
-				"Sid": "Secrets", "Effect": "Allow", "Action": "secretsmanager:GetSecretValue", "Resource": *made.ARN,
+				"Sid": "Secrets", "Effect": "Allow", "Action": "secretsmanager:GetSecretValue",
+				"Resource": *made.ARN,
 			})
 		}
 	})
@@ -59,7 +61,8 @@ func TestEnoughDone(t *testing.T) {
 	o := s.newOrder(t, "order").submit()
 	o.notified("completed", soon)
 	o.oneKeyPerStep()
-	if k := o.task(); k.ProcessState != "Processed" || k.Steps["book-shipment"].ProcessState != "Processed" { // the agent's ledger too
+	// the agent's ledger too
+	if k := o.task(); k.ProcessState != "Processed" || k.Steps["book-shipment"].ProcessState != "Processed" {
 		t.Errorf("%+v", k)
 	}
 }
@@ -148,7 +151,8 @@ func undefined(s *site, t *testing.T) func() bool {
 		t.Fatal(err)
 	}
 	for _, key := range all.Items {
-		if _, err := s.dynamo.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: table, Key: key}); err != nil {
+		if _, err := s.dynamo.DeleteItem(t.Context(),
+			&dynamodb.DeleteItemInput{TableName: table, Key: key}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -183,12 +187,13 @@ func stopped(s *site, t *testing.T) func() bool {
 }
 
 func (o *order) alertCame() bool {
-	return slices.ContainsFunc(o.s.alerts.all(), func(body string) bool { return strings.Contains(body, o.id) })
+	return slices.ContainsFunc(o.s.alerts.all(),
+		func(body string) bool { return strings.Contains(body, o.id) })
 }
 
 // ticked waits for a start by the clock that came after it.
 func ticked(s *site, t *testing.T) func() bool {
-	c, err := stack.OpenWith(t.Context(), s.config, s.assembly.Stack)
+	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +204,8 @@ func ticked(s *site, t *testing.T) func() bool {
 			t.Fatal(err)
 		}
 		return slices.ContainsFunc(all, func(x client.Schedule) bool {
-			return slices.ContainsFunc(x.Starts, func(at client.ScheduledStart) bool { return at.Sent && at.At.After(from) })
+			return slices.ContainsFunc(x.Starts,
+				func(at client.ScheduledStart) bool { return at.Sent && at.At.After(from) })
 		})
 	}
 }
@@ -235,7 +241,8 @@ func silent(workflow, agent string, attempts int32, end func(o *order) func() bo
 		}
 		var held atomic.Int32
 		t.Cleanup(s.proxy.hook(func(r request) verdict {
-			if strings.HasPrefix(r.function, agent) && r.sends() && r.concerns(o.id) && (attempts > 1 || firstAttempt.MatchString(r.body)) {
+			if strings.HasPrefix(r.function, agent) && r.sends() && r.concerns(o.id) &&
+				(attempts > 1 || firstAttempt.MatchString(r.body)) {
 				held.Add(1)
 				return refuse
 			}
@@ -258,7 +265,8 @@ func unwoken(s *site, t *testing.T) func() bool {
 	})
 	control := path.Base(s.url(t, "Control"))
 	t.Cleanup(s.proxy.hook(func(r request) verdict {
-		if strings.HasPrefix(r.function, "Scheduler") && r.sends() && r.concerns(o.id) && strings.Contains(r.body, control) {
+		if strings.HasPrefix(r.function, "Scheduler") && r.sends() && r.concerns(o.id) &&
+			strings.Contains(r.body, control) {
 			return refuse
 		}
 		return pass
@@ -276,8 +284,13 @@ type need struct {
 
 // needs lists every grant with what shows that it is needed.
 func needs() []need {
-	scheduler := func(action, resource string, u use) need { return need{grant{"Scheduler", action, resource}, u} }
-	supervisor := func(action, resource string, u use) need { return need{grant{"Supervisor", action, resource}, u} }
+	scheduler := func(action, resource string, u use) need {
+		return need{grant{"Scheduler", action, resource},
+			u}
+	}
+	supervisor := func(action, resource string, u use) need {
+		return need{grant{"Supervisor", action, resource}, u}
+	}
 	late := silent("stopping", "AgentPayment", 1, completed)
 	all := []need{
 		scheduler("dynamodb:PutItem", "Orders", shop),
@@ -290,10 +303,13 @@ func needs() []need {
 		scheduler("sqs:ChangeMessageVisibility", "Control", newer("Control")),
 		scheduler("sqs:SendMessage", "Control", retried),
 		scheduler("sqs:SendMessage", "Quarantine", poisoned("Intake")),
-		scheduler("sqs:SendMessage", "TaskMessages", func(s *site, t *testing.T) func() bool { return completed(s.newOrder(t, "family").submit()) }),
+		scheduler("sqs:SendMessage", "TaskMessages",
+			func(s *site, t *testing.T) func() bool { return completed(s.newOrder(t, "family").submit()) }),
 		scheduler("sqs:SendMessage", "RequestsNotificationHigh", important),
-		{grant{"AgentNotification", "sqs:ChangeMessageVisibility", "RequestsNotificationHigh"}, newer("RequestsNotificationHigh")},
-		supervisor("sqs:GetQueueAttributes", "RequestsNotificationHigh", silent("writing", "AgentNotification", 1, completed)),
+		{grant{"AgentNotification", "sqs:ChangeMessageVisibility", "RequestsNotificationHigh"},
+			newer("RequestsNotificationHigh")},
+		supervisor("sqs:GetQueueAttributes", "RequestsNotificationHigh",
+			silent("writing", "AgentNotification", 1, completed)),
 		scheduler("sqs:SendMessage", "ShopStatus", shop),
 		scheduler("secretsmanager:GetSecretValue", "TokenKeys", afterRestart("Scheduler")),
 		scheduler("sns:Publish", "Alerts", stopped),
@@ -301,7 +317,8 @@ func needs() []need {
 		{grant{"AgentShipping", "dynamodb:PutItem", "LedgerShipping"}, shop},
 		{grant{"AgentNotification", "dynamodb:GetItem", "LedgerNotification"}, shop},
 		{grant{"AgentNotification", "dynamodb:PutItem", "LedgerNotification"}, shop},
-		{grant{"AgentNotification", "secretsmanager:GetSecretValue", "Secret"}, afterRestart("AgentNotification")},
+		{grant{"AgentNotification", "secretsmanager:GetSecretValue", "Secret"},
+			afterRestart("AgentNotification")},
 	}
 	for _, agent := range []string{"Inventory", "Payment", "Shipping", "Notification"} {
 		requests := "Requests" + agent
@@ -313,7 +330,8 @@ func needs() []need {
 		)
 	}
 	for _, agent := range []string{"Inventory", "Payment", "Shipping", "Notification"} {
-		all = append(all, supervisor("sqs:GetQueueAttributes", "Requests"+agent, silent("order", "Agent"+agent, 1, completed)))
+		all = append(all, supervisor("sqs:GetQueueAttributes", "Requests"+agent,
+			silent("order", "Agent"+agent, 1, completed)))
 	}
 	return append(all,
 		supervisor("sqs:GetQueueAttributes", "Replies", late),
@@ -326,7 +344,8 @@ func needs() []need {
 		supervisor("dynamodb:GetItem", "Definitions", silent("calm", "AgentInventory", 1, completed)),
 		supervisor("sqs:SendMessage", "Control", late),
 		supervisor("sqs:SendMessage", "Intake", ticked),
-		supervisor("sns:Publish", "Alerts", silent("stopping", "AgentPayment", 9, func(o *order) func() bool { return o.alertCame })),
+		supervisor("sns:Publish", "Alerts",
+			silent("stopping", "AgentPayment", 9, func(o *order) func() bool { return o.alertCame })),
 	)
 }
 
@@ -345,7 +364,8 @@ func TestNeeded(t *testing.T) {
 			t.Cleanup(func() { s.putRolePolicy(t, role, whole) }) // the next one needs it
 			done := n.use(s, t)
 			waitLong(t, "refusal", func() bool {
-				return slices.ContainsFunc(s.proxy.denied(before), func(d denial) bool { return s.isFor(d, n.grant) })
+				return slices.ContainsFunc(s.proxy.denied(before),
+					func(d denial) bool { return s.isFor(d, n.grant) })
 			})
 			if n.resource != "Quarantine" && done != nil && done() {
 				t.Error("it works without: another role has the grant too")
@@ -366,7 +386,8 @@ func (s *site) isFor(d denial, g grant) bool {
 			physical = name
 		}
 	}
-	return strings.HasPrefix(d.function, g.actor) && strings.Contains(d.answer, "perform: "+g.action) && strings.Contains(d.call, physical)
+	return strings.HasPrefix(d.function, g.actor) && strings.Contains(d.answer, "perform: "+g.action) &&
+		strings.Contains(d.call, physical)
 }
 
 // unseen are the grants that MiniStack cannot show to be needed, with the reason; docs/localstack.md
@@ -380,15 +401,18 @@ func unseen(g grant) string {
 	switch {
 	case strings.HasPrefix(g.action, "logs:"):
 		return "Lambda itself writes the logs, and MiniStack's does so without asking"
-	case slices.Contains([]string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}, g.action) &&
+	case slices.Contains([]string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"},
+		g.action) &&
 		slices.Contains(strings.Fields(own[g.actor]), g.resource):
-		return "the mapping receives and deletes with the function's role, and MiniStack's does so without asking"
+		return "the mapping receives and deletes with the function's role, and MiniStack's does so " +
+			"without asking"
 	case g == grant{"Scheduler", "sqs:ChangeMessageVisibility", "TaskMessages"}:
 		return "only the Scheduler may send there, and it sends nothing that it returns to the queue"
 	case g == grant{"Supervisor", "sqs:SendMessage", "MissedSweeps"}:
 		return "Lambda itself sends what it gave up, and MiniStack's does so without asking"
 	case g.actor == "Scheduler" && g.action == "sqs:GetQueueAttributes":
-		return "where an agent's queue cannot be asked for its length, an agent is chosen without it, and nothing fails"
+		return "where an agent's queue cannot be asked for its length, an agent is chosen without it, and " +
+			"nothing fails"
 	}
 	return ""
 }
@@ -400,7 +424,8 @@ func TestNoGrantIsForgotten(t *testing.T) {
 	for _, n := range needs() {
 		shown[n.grant] = true
 	}
-	for _, actor := range []string{"Scheduler", "Supervisor", "AgentInventory", "AgentPayment", "AgentShipping", "AgentNotification"} {
+	for _, actor := range []string{"Scheduler", "Supervisor", "AgentInventory", "AgentPayment",
+		"AgentShipping", "AgentNotification"} {
 		_, p := s.rolePolicy(t, actor)
 		for _, g := range p.grants(s, actor) {
 			if reason := unseen(g); shown[g] == (reason != "") {

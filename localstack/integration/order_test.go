@@ -92,7 +92,8 @@ func (s *site) send(t *testing.T, queue, body string) {
 			client = s.as(t, "AgentPayment")
 		}
 	}
-	if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: aws.String(s.url(t, queue)), MessageBody: &body}); err != nil {
+	if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: aws.String(s.url(t, queue)),
+		MessageBody: &body}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -141,7 +142,8 @@ func (o *order) until(within time.Duration, what string, condition func() bool) 
 			progress, last = time.Now(), now
 		}
 	}
-	o.t.Fatalf("order %s: no %s, and nothing else, within %s\nstatuses: %+v\ncalls: %+v\nitem: %s", o.id, what, within, o.statuses(), o.s.remote.of(o.id, ""), o.item())
+	o.t.Fatalf("order %s: no %s, and nothing else, within %s\nstatuses: %+v\ncalls: %+v\nitem: %s", o.id,
+		what, within, o.statuses(), o.s.remote.of(o.id, ""), o.item())
 }
 
 // longest bounds a wait, however much progress there is.

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 )
 
 // The policies for people and programs outside, each held by a user who has nothing else.
@@ -27,41 +27,48 @@ type outside struct {
 func outsideCalls(actor string) []outside {
 	on := func(action, resource string) grant { return grant{actor, action, resource} }
 	with := func(t *testing.T, u *user, do func(c *client.Client) error) error {
-		c, err := aws.OpenWith(t.Context(), u.Config, u.s.assembly.Stack)
+		c, err := operate.OpenWith(t.Context(), u.Config, u.s.assembly.Stack)
 		if err != nil {
 			return err
 		}
 		return do(c)
 	}
-	describe, task, definition := on("cloudformation:DescribeStacks", anywhere), on("dynamodb:GetItem", "Orders"), on("dynamodb:GetItem", "Definitions")
+	describe, task, definition := on("cloudformation:DescribeStacks", anywhere),
+		on("dynamodb:GetItem", "Orders"), on("dynamodb:GetItem", "Definitions")
 	calls := []outside{
-		{"submit", []grant{describe, on("sqs:SendMessage", "Intake")}, func(t *testing.T, u *user, o *order) error {
-			return with(t, u, func(c *client.Client) error {
-				_, err := c.Submit(t.Context(), client.Order{ID: o.id, Workflow: "order", Content: json.RawMessage(o.content())})
-				return err
-			})
-		}},
-		{"submit with high priority", []grant{on("sqs:SendMessage", "IntakeHigh")}, func(t *testing.T, u *user, o *order) error {
-			return with(t, u, func(c *client.Client) error {
-				_, err := c.Submit(t.Context(), client.Order{ID: o.id + "-high", Workflow: "writing", Priority: "high", Content: json.RawMessage(o.content())})
-				return err
-			})
-		}},
+		{"submit", []grant{describe, on("sqs:SendMessage", "Intake")},
+			func(t *testing.T, u *user, o *order) error {
+				return with(t, u, func(c *client.Client) error {
+					_, err := c.Submit(t.Context(),
+						client.Order{ID: o.id, Workflow: "order", Content: json.RawMessage(o.content())})
+					return err
+				})
+			}},
+		{"submit with high priority", []grant{on("sqs:SendMessage", "IntakeHigh")},
+			func(t *testing.T, u *user, o *order) error {
+				return with(t, u, func(c *client.Client) error {
+					_, err := c.Submit(t.Context(), client.Order{ID: o.id + "-high", Workflow: "writing",
+						Priority: "high", Content: json.RawMessage(o.content())})
+					return err
+				})
+			}},
 		{"wait", []grant{task, definition}, func(t *testing.T, u *user, o *order) error {
 			return with(t, u, func(c *client.Client) error {
 				_, err := c.Wait(t.Context(), o.id)
-				for end := time.Now().Add(soon); errors.Is(err, client.ErrNotFound) && time.Now().Before(end); time.Sleep(look) {
+				for end := time.Now().Add(soon); errors.Is(err, client.ErrNotFound) &&
+					time.Now().Before(end); time.Sleep(look) {
 					_, err = c.Wait(t.Context(), o.id) // it was queued by another client, and is on its way
 				}
 				return err
 			})
 		}},
-		{"read the order", []grant{on("dynamodb:GetItem", "Orders")}, func(t *testing.T, u *user, o *order) error {
-			return with(t, u, func(c *client.Client) error {
-				_, err := c.Submitted(t.Context(), o.id)
-				return err
-			})
-		}},
+		{"read the order", []grant{on("dynamodb:GetItem", "Orders")},
+			func(t *testing.T, u *user, o *order) error {
+				return with(t, u, func(c *client.Client) error {
+					_, err := c.Submitted(t.Context(), o.id)
+					return err
+				})
+			}},
 		{"cancel", []grant{on("sqs:SendMessage", "IntakeHigh")}, func(t *testing.T, u *user, o *order) error {
 			return with(t, u, func(c *client.Client) error {
 				_, err := c.Cancel(t.Context(), o.id)
@@ -73,25 +80,29 @@ func outsideCalls(actor string) []outside {
 		}},
 	}
 	if actor == "Operator" {
-		calls = append(calls, outside{"undo", []grant{on("sqs:SendMessage", "Control")}, func(t *testing.T, u *user, o *order) error {
-			return with(t, u, func(c *client.Client) error {
-				_, err := c.Undo(t.Context(), o.id)
-				if errors.Is(err, client.ErrRefused) && !errors.Is(err, client.ErrForbidden) {
-					return nil // a processed order cannot be undone: the command came through
-				}
-				return err
-			})
-		}}, outside{"list", []grant{on("dynamodb:Query", "Orders/index/complete-by")}, func(t *testing.T, u *user, _ *order) error {
-			return with(t, u, func(c *client.Client) error {
-				for _, err := range c.List(t.Context(), client.Query{}) {
+		calls = append(calls, outside{"undo", []grant{on("sqs:SendMessage", "Control")},
+			func(t *testing.T, u *user, o *order) error {
+				return with(t, u, func(c *client.Client) error {
+					_, err := c.Undo(t.Context(), o.id)
+					if errors.Is(err, client.ErrRefused) && !errors.Is(err, client.ErrForbidden) {
+						return nil // a processed order cannot be undone: the command came through
+					}
 					return err
-				}
-				return nil
-			})
-		}}, outside{"discard dead letters", []grant{on("sqs:ReceiveMessage", "RepliesDead"), on("sqs:DeleteMessage", "RepliesDead")}, func(t *testing.T, u *user, _ *order) error {
+				})
+			}}, outside{"list", []grant{on("dynamodb:Query", "Orders/index/complete-by")},
+			func(t *testing.T, u *user, _ *order) error {
+				return with(t, u, func(c *client.Client) error {
+					for _, err := range c.List(t.Context(), client.Query{}) {
+						return err
+					}
+					return nil
+				})
+			}}, outside{"discard dead letters", []grant{on("sqs:ReceiveMessage", "RepliesDead"),
+			on("sqs:DeleteMessage", "RepliesDead")}, func(t *testing.T, u *user, _ *order) error {
 			u.s.send(t, "RepliesDead", "{}")
 			return with(t, u, func(c *client.Client) error {
-				return c.Discard(t.Context(), client.Handling{Queue: "replies", All: true, By: actor, Reason: "tried", Record: func(client.Handled) error { return nil }})
+				return c.Discard(t.Context(), client.Handling{Queue: "replies", All: true, By: actor,
+					Reason: "tried", Record: func(client.Handled) error { return nil }})
 			})
 		}})
 	}
@@ -107,7 +118,8 @@ func (o *order) content() string {
 // operator too, who may list in addition, look at every queue, and handle the dead letters.
 func TestOutside(t *testing.T) {
 	s := on(t, ministack)
-	for actor, output := range map[string]string{"Application": "EngineApplicationPolicy", "Operator": "EngineOperatorPolicy"} {
+	for actor, output := range map[string]string{"Application": "EngineApplicationPolicy",
+		"Operator": "EngineOperatorPolicy"} {
 		t.Run(actor, func(t *testing.T) {
 			u, whole := s.newUser(t, actor), s.managedPolicy(t, output).spelledOut()
 			o := s.newOrder(t, "order")
@@ -137,7 +149,8 @@ func TestOutside(t *testing.T) {
 // byHand does what an operator does in the console, without the grant and with it.
 func (s *site) byHand(t *testing.T, u *user, whole policy, g grant) {
 	t.Helper()
-	if g.action == "lambda:GetEventSourceMapping" { // MiniStack asks for another action: see docs/localstack.md
+	// MiniStack asks for another action: see docs/localstack.md
+	if g.action == "lambda:GetEventSourceMapping" {
 		return
 	}
 	resource := g.resource
@@ -152,7 +165,8 @@ func (s *site) byHand(t *testing.T, u *user, whole policy, g grant) {
 	}
 	try := map[string]func() error{
 		"sqs:GetQueueAttributes": func() error {
-			_, err := client.GetQueueAttributes(t.Context(), &sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: attributeNames("All")})
+			_, err := client.GetQueueAttributes(t.Context(),
+				&sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: attributeNames("All")})
 			return err
 		},
 		"sqs:ReceiveMessage": func() error {
@@ -160,24 +174,29 @@ func (s *site) byHand(t *testing.T, u *user, whole policy, g grant) {
 			return err
 		},
 		"sqs:DeleteMessage": func() error {
-			_, err := client.DeleteMessage(t.Context(), &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: sdk.String("none")})
+			_, err := client.DeleteMessage(t.Context(),
+				&sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: sdk.String("none")})
 			return err
 		},
 		"sqs:ChangeMessageVisibility": func() error {
-			_, err := client.ChangeMessageVisibility(t.Context(), &sqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: sdk.String("none")})
+			_, err := client.ChangeMessageVisibility(t.Context(),
+				&sqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: sdk.String("none")})
 			return err
 		},
 		"sqs:ListMessageMoveTasks": func() error {
-			_, err := client.ListMessageMoveTasks(t.Context(), &sqs.ListMessageMoveTasksInput{SourceArn: &arn})
+			_, err := client.ListMessageMoveTasks(t.Context(),
+				&sqs.ListMessageMoveTasksInput{SourceArn: &arn})
 			return err
 		},
 		"sqs:StartMessageMoveTask": func() error {
-			_, err := client.StartMessageMoveTask(t.Context(), &sqs.StartMessageMoveTaskInput{SourceArn: &arn})
+			_, err := client.StartMessageMoveTask(t.Context(),
+				&sqs.StartMessageMoveTaskInput{SourceArn: &arn})
 			return err
 		},
 		// What follows has reasons: see docs/localstack.md.
-		"cloudwatch:GetMetricData":  nil, // MiniStack does not ask, and its answer cannot be read
-		"sqs:CancelMessageMoveTask": nil, // its queue stands inside a handle that only a redrive under way has
+		"cloudwatch:GetMetricData": nil, // MiniStack does not ask, and its answer cannot be read
+		// its queue stands inside a handle that only a redrive under way has
+		"sqs:CancelMessageMoveTask": nil,
 		"sqs:SendMessage":           nil, // a redrive sends with it, and MiniStack's does so without asking
 	}
 	call, known := try[g.action]

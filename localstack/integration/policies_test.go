@@ -20,9 +20,11 @@ import (
 
 // grant is one action on one resource that a deployed policy allows.
 type grant struct {
-	actor    string // start of the role's or the policy's ID in the template: Scheduler, AgentPayment, Operator
-	action   string // sqs:SendMessage
-	resource string // the ID in the template, without what CDK adds: RequestsPayment; indexes and streams end in /…
+	// start of the role's or the policy's ID in the template: Scheduler, AgentPayment, Operator
+	actor  string
+	action string // sqs:SendMessage
+	// the ID in the template, without what CDK adds: RequestsPayment; indexes and streams end in /…
+	resource string
 }
 
 func (g grant) String() string { return g.actor + " " + g.action + " " + g.resource }
@@ -96,7 +98,8 @@ func (p policy) without(s *site, g grant) policy {
 }
 
 // unplaced are actions for which MiniStack looks at no resource.
-var unplaced = []string{"cloudformation:DescribeStacks", "sqs:ListMessageMoveTasks", "sqs:StartMessageMoveTask"}
+var unplaced = []string{"cloudformation:DescribeStacks", "sqs:ListMessageMoveTasks",
+	"sqs:StartMessageMoveTask"}
 
 const anywhere = "*"
 
@@ -107,7 +110,8 @@ func (p policy) spelledOut() policy {
 		isUnplaced := func(a string) bool { return slices.Contains(unplaced, a) }
 		for _, action := range st.Action {
 			if isUnplaced(action) {
-				all.Statement = append(all.Statement, statement{Sid: st.Sid + "Anywhere", Effect: st.Effect, Action: many{action}, Resource: many{anywhere}})
+				all.Statement = append(all.Statement, statement{Sid: st.Sid + "Anywhere", Effect: st.Effect,
+					Action: many{action}, Resource: many{anywhere}})
 			}
 		}
 		if st.Action = slices.DeleteFunc(slices.Clone(st.Action), isUnplaced); len(st.Action) > 0 {
@@ -123,7 +127,8 @@ func (p policy) grants(s *site, actor string) []grant {
 	for _, st := range p.Statement {
 		for _, action := range st.Action {
 			for _, arn := range st.Resource {
-				if batched, is := strings.CutSuffix(action, "Batch"); is && slices.Contains(st.Action, batched) {
+				if batched, is := strings.CutSuffix(action, "Batch"); is &&
+					slices.Contains(st.Action, batched) {
 					continue
 				}
 				all = append(all, grant{actor, action, s.label(arn)})
@@ -135,7 +140,8 @@ func (p policy) grants(s *site, actor string) []grant {
 
 // resources reads which resource of the template has become what.
 func (s *site) readResources(ctx context.Context) error {
-	out, err := cloudformation.NewFromConfig(s.config).DescribeStackResources(ctx, &cloudformation.DescribeStackResourcesInput{StackName: &s.assembly.Stack})
+	out, err := cloudformation.NewFromConfig(s.config).DescribeStackResources(ctx,
+		&cloudformation.DescribeStackResourcesInput{StackName: &s.assembly.Stack})
 	if err != nil {
 		return err
 	}
@@ -190,7 +196,8 @@ func (s *site) label(arn string) string {
 func (s *site) rolePolicy(t *testing.T, actor string) (role string, p policy) {
 	t.Helper()
 	role = s.resources[s.logical(t, actor+"Role")]
-	out, err := s.iam.GetRolePolicy(t.Context(), &iam.GetRolePolicyInput{RoleName: &role, PolicyName: aws.String("Access")})
+	out, err := s.iam.GetRolePolicy(t.Context(),
+		&iam.GetRolePolicyInput{RoleName: &role, PolicyName: aws.String("Access")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +207,8 @@ func (s *site) rolePolicy(t *testing.T, actor string) (role string, p policy) {
 // putRolePolicy runs in clean-ups too, after the test's own context has ended.
 func (s *site) putRolePolicy(t *testing.T, role string, p policy) {
 	t.Helper()
-	_, err := s.iam.PutRolePolicy(context.WithoutCancel(t.Context()), &iam.PutRolePolicyInput{RoleName: &role, PolicyName: aws.String("Access"), PolicyDocument: aws.String(p.text())})
+	_, err := s.iam.PutRolePolicy(context.WithoutCancel(t.Context()), &iam.PutRolePolicyInput{RoleName: &role,
+		PolicyName: aws.String("Access"), PolicyDocument: aws.String(p.text())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +222,8 @@ func (s *site) managedPolicy(t *testing.T, output string) policy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := s.iam.GetPolicyVersion(t.Context(), &iam.GetPolicyVersionInput{PolicyArn: &arn, VersionId: got.Policy.DefaultVersionId})
+	out, err := s.iam.GetPolicyVersion(t.Context(),
+		&iam.GetPolicyVersionInput{PolicyArn: &arn, VersionId: got.Policy.DefaultVersionId})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,15 +248,18 @@ func (s *site) newUser(t *testing.T, name string) *user {
 		t.Fatal(err)
 	}
 	u := &user{s: s, name: name, Config: s.config.Copy()}
-	u.Credentials = aws.NewCredentialsCache(aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-		return aws.Credentials{AccessKeyID: *key.AccessKey.AccessKeyId, SecretAccessKey: *key.AccessKey.SecretAccessKey}, nil
-	}))
+	u.Credentials = aws.NewCredentialsCache(
+		aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: *key.AccessKey.AccessKeyId,
+				SecretAccessKey: *key.AccessKey.SecretAccessKey}, nil
+		}))
 	return u
 }
 
 func (u *user) may(t *testing.T, p policy) {
 	t.Helper()
-	_, err := u.s.iam.PutUserPolicy(t.Context(), &iam.PutUserPolicyInput{UserName: &u.name, PolicyName: aws.String("Access"), PolicyDocument: aws.String(p.text())})
+	_, err := u.s.iam.PutUserPolicy(t.Context(), &iam.PutUserPolicyInput{UserName: &u.name,
+		PolicyName: aws.String("Access"), PolicyDocument: aws.String(p.text())})
 	if err != nil {
 		t.Fatal(fmt.Errorf("policy of %s: %w", u.name, err))
 	}
@@ -258,14 +270,16 @@ func (u *user) may(t *testing.T, p policy) {
 func (s *site) as(t *testing.T, actor string) *sqs.Client {
 	t.Helper()
 	role := "arn:aws:iam::" + stack.Account + ":role/" + s.resources[s.logical(t, actor+"Role")]
-	out, err := sts.NewFromConfig(s.config).AssumeRole(t.Context(), &sts.AssumeRoleInput{RoleArn: &role, RoleSessionName: aws.String("test")})
+	out, err := sts.NewFromConfig(s.config).AssumeRole(t.Context(),
+		&sts.AssumeRoleInput{RoleArn: &role, RoleSessionName: aws.String("test")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := s.config.Copy()
 	c.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 		return aws.Credentials{
-			AccessKeyID: *out.Credentials.AccessKeyId, SecretAccessKey: *out.Credentials.SecretAccessKey, SessionToken: *out.Credentials.SessionToken,
+			AccessKeyID: *out.Credentials.AccessKeyId, SecretAccessKey: *out.Credentials.SecretAccessKey,
+			SessionToken: *out.Credentials.SessionToken,
 		}, nil
 	})
 	return sqs.NewFromConfig(c)

@@ -73,7 +73,8 @@ func newProxy(target string) (*proxy, error) {
 		transport.TLSClientConfig = &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}
 	}
 	return &proxy{
-		target: strings.TrimRight(target, "/"), hooks: map[int]func(request) verdict{}, client: &http.Client{Transport: transport},
+		target: strings.TrimRight(target, "/"), hooks: map[int]func(request) verdict{},
+		client: &http.Client{Transport: transport},
 	}, nil
 }
 
@@ -86,14 +87,16 @@ func (p *proxy) close() {
 
 // endpoints are the variables by which functions are led here. MiniStack sets AWS_ENDPOINT_URL itself.
 var endpoints = []string{
-	"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL_SNS", "AWS_ENDPOINT_URL_SECRETS_MANAGER",
+	"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL_SNS",
+	"AWS_ENDPOINT_URL_SECRETS_MANAGER",
 }
 
 // putBetween gives each function an address of the proxy in place of the emulator's.
 func (p *proxy) putBetween(t stack.Template) {
 	t.Each("AWS::Lambda::Function", func(id string, properties map[string]any) {
 		name := strings.TrimPrefix(id, "Engine")
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, name) }))
+		server := httptest.NewServer(
+			http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, name) }))
 		p.servers = append(p.servers, server)
 		environment, _ := properties["Environment"].(map[string]any)
 		variables, _ := environment["Variables"].(map[string]any)
@@ -191,7 +194,8 @@ func (p *proxy) denied(n int) []denial {
 }
 
 func (p *proxy) forward(in *http.Request, body []byte) (*http.Response, error) {
-	out, err := http.NewRequestWithContext(in.Context(), in.Method, p.target+in.URL.RequestURI(), bytes.NewReader(body))
+	out, err := http.NewRequestWithContext(in.Context(), in.Method, p.target+in.URL.RequestURI(),
+		bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

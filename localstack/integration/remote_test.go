@@ -51,7 +51,9 @@ func (r *remote) agentsFile() string {
 	var b strings.Builder
 	b.WriteString("agents:\n")
 	for _, name := range agentNames {
-		fmt.Fprintf(&b, "  %s:\n    url: %s/%s\n    allow: {loopback: true}\n    retry: {tries: 1}\n    breaker: {off: true}\n", name, r.server.URL, name)
+		fmt.Fprintf(&b,
+			"  %s:\n    url: %s/%s\n    allow: {loopback: true}\n    retry: {tries: 1}\n    breaker: "+
+				"{off: true}\n", name, r.server.URL, name)
 	}
 	return b.String()
 }
@@ -68,8 +70,10 @@ func (r *remote) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	agent, name, _ := strings.Cut(strings.Trim(req.URL.Path, "/"), "/")
 	h := req.Header
 	c := call{
-		agent: agent, name: name, operation: h.Get("X-Stepkeeper-Operation"), task: h.Get("X-Stepkeeper-Task"),
-		step: h.Get("X-Stepkeeper-Step"), key: h.Get("Idempotency-Key"), attempt: h.Get("X-Stepkeeper-Attempt"), input: string(body),
+		agent: agent, name: name, operation: h.Get("X-Stepkeeper-Operation"),
+		task: h.Get("X-Stepkeeper-Task"),
+		step: h.Get("X-Stepkeeper-Step"), key: h.Get("Idempotency-Key"),
+		attempt: h.Get("X-Stepkeeper-Attempt"), input: string(body),
 	}
 	r.mu.Lock()
 	r.calls = append(r.calls, c)
@@ -106,7 +110,7 @@ func (r *remote) of(task, step string) []call {
 // done answers as a service that is well.
 func done() (int, string) { return http.StatusOK, `{}` }
 
-// refused answers that it can never be.
+// refused returns that it can never be.
 func refused() (int, string) {
 	return http.StatusUnprocessableEntity, `{"error":{"code":"declined","message":"no funds"}}`
 }
@@ -115,5 +119,5 @@ func refused() (int, string) {
 func taken() (int, string) { return http.StatusConflict, `{"error":{"code":"declined"}}` }
 func gone() (int, string)  { return http.StatusGone, `{"error":{"code":"declined"}}` }
 
-// down answers that it may be later.
+// down returns that it may be later.
 func down() (int, string) { return http.StatusServiceUnavailable, `{}` }

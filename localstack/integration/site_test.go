@@ -57,7 +57,8 @@ const visibility = 6 // seconds
 var maxReceives = map[string]int{localstack: 3, ministack: 100}
 
 // rewrite changes the template where an emulator is unlike AWS.
-var rewrite = map[string]func([]byte) ([]byte, error){localstack: emulate.LocalStack, ministack: emulate.MiniStack}
+var rewrite = map[string]func([]byte) ([]byte, error){localstack: emulate.LocalStack,
+	ministack: emulate.MiniStack}
 
 func deploy(ctx context.Context, endpoint, backend string) (*site, error) {
 	c, err := awsclient.Load(ctx, awsclient.Options{Endpoint: endpoint, CallTimeout: time.Minute})
@@ -70,7 +71,8 @@ func deploy(ctx context.Context, endpoint, backend string) (*site, error) {
 	}
 	s := &site{
 		backend: backend, config: c, dir: dir, remote: newRemote(),
-		sqs: sqs.NewFromConfig(c), dynamo: dynamodb.NewFromConfig(c), lambda: lambda.NewFromConfig(c), sns: sns.NewFromConfig(c), iam: iam.NewFromConfig(c),
+		sqs: sqs.NewFromConfig(c), dynamo: dynamodb.NewFromConfig(c), lambda: lambda.NewFromConfig(c),
+		sns: sns.NewFromConfig(c), iam: iam.NewFromConfig(c),
 	}
 	began := time.Now()
 	if err := s.synthesise(ctx); err != nil {
@@ -92,7 +94,8 @@ func deploy(ctx context.Context, endpoint, backend string) (*site, error) {
 	if s.outputs, err = stack.Deploy(ctx, c, s.assembly); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	fmt.Fprintf(os.Stderr, "integration: stack %s deployed to %s in %.1f s\n", s.assembly.Stack, backend, time.Since(began).Seconds())
+	fmt.Fprintf(os.Stderr, "integration: stack %s deployed to %s in %.1f s\n", s.assembly.Stack, backend,
+		time.Since(began).Seconds())
 	if err := errors.Join(s.readResources(ctx), s.listen(ctx)); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -121,11 +124,13 @@ func (s *site) synthesise(ctx context.Context) error {
 	s.settings = map[string]string{
 		"agents": agents, "workflows": strings.Join(workflows, ","), "keep": "false",
 		"priorities": "intake=2,notification=2",
-		"rule":       strconv.FormatBool(s.backend == localstack), // LocalStack never fires EventBridge Scheduler (rule 24)
+		// LocalStack never fires EventBridge Scheduler (rule 24)
+		"rule": strconv.FormatBool(s.backend == localstack),
 	}
 	name := "it-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
 	var err error
-	s.assembly, err = stack.Synthesise(ctx, filepath.Join("..", ".."), filepath.Join(s.dir, "cdk.out"), name, s.settings)
+	s.assembly, err = stack.Synthesise(ctx, filepath.Join("..", ".."), filepath.Join(s.dir, "cdk.out"), name,
+		s.settings)
 	if err != nil {
 		return err
 	}
@@ -153,7 +158,8 @@ func (s *site) shorten(a *stack.Assembly) {
 
 // listen reads the application's status queue, and a queue that is subscribed to the alerts.
 func (s *site) listen(ctx context.Context) error {
-	made, err := s.sqs.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: aws.String(s.assembly.Stack + "-alerts")})
+	made, err := s.sqs.CreateQueue(ctx,
+		&sqs.CreateQueueInput{QueueName: aws.String(s.assembly.Stack + "-alerts")})
 	if err != nil {
 		return err
 	}
@@ -185,7 +191,8 @@ func (s *site) listen(ctx context.Context) error {
 }
 
 func (s *site) arn(ctx context.Context, url string) (string, error) {
-	out, err := s.sqs.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: attributeNames("QueueArn")})
+	out, err := s.sqs.GetQueueAttributes(ctx,
+		&sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: attributeNames("QueueArn")})
 	if err != nil {
 		return "", err
 	}

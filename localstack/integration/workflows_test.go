@@ -163,13 +163,17 @@ const links = 30
 // chain is a workflow of steps, one after the other.
 func chain(name string, links int, onFailure string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "workflow: %s\ngrace: 2s\ntellAfter: 2s\nagents:\n  inventory: {queueAllowance: 5s, clockSkew: 100ms}\nsteps:\n", name)
+	fmt.Fprintf(&b,
+		"workflow: %s\ngrace: 2s\ntellAfter: 2s\nagents:\n  inventory: {queueAllowance: 5s, clockSkew: "+
+			"100ms}\nsteps:\n", name)
 	for n := 1; n <= links; n++ {
 		fmt.Fprintf(&b, "  link-%d:\n    agent: inventory\n    operation: forge\n", n)
 		if n > 1 {
 			fmt.Fprintf(&b, "    after: [link-%d]\n", n-1)
 		}
-		fmt.Fprintf(&b, "    timeout: 2s\n    retry: {maxFailures: 4, backoff: {initial: 50ms, max: 100ms}}\n    onFailure: %s\n    undo: none\n    grade: idempotent\n", onFailure)
+		fmt.Fprintf(&b,
+			"    timeout: 2s\n    retry: {maxFailures: 4, backoff: {initial: 50ms, max: 100ms}}\n    "+
+				"onFailure: %s\n    undo: none\n    grade: idempotent\n", onFailure)
 	}
 	return b.String()
 }

@@ -39,7 +39,9 @@ func run(ctx context.Context) (err error) {
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return fmt.Errorf("%w; do they run already? If another program has the port: remove the file %s, and run make local-deploy again", err, stack.ServicesFile)
+		return fmt.Errorf(
+			"%w; do they run already? If another program has the port: remove the file %s, and run make "+
+				"local-deploy again", err, stack.ServicesFile)
 	}
 	dir, err := os.MkdirTemp("", "stepkeeper-services-")
 	if err != nil {
@@ -64,7 +66,8 @@ func run(ctx context.Context) (err error) {
 		<-ctx.Done()
 		_ = server.Close()
 	}()
-	fmt.Printf("inventory, payment, shipping and notification answer at http://%s; Ctrl-C ends them\n", address)
+	fmt.Printf("inventory, payment, shipping and notification answer at http://%s; Ctrl-C ends them\n",
+		address)
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

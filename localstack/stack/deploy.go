@@ -55,9 +55,11 @@ func DeployAs(ctx context.Context, c aws.Config, a *Assembly, name string) (map[
 	_, err = describe(ctx, client, name)
 	switch {
 	case err == nil:
-		_, err = client.UpdateStack(ctx, &cloudformation.UpdateStackInput{StackName: &name, TemplateURL: &where, Capabilities: capabilities})
+		_, err = client.UpdateStack(ctx, &cloudformation.UpdateStackInput{StackName: &name,
+			TemplateURL: &where, Capabilities: capabilities})
 	case errors.Is(err, errNoStack):
-		_, err = client.CreateStack(ctx, &cloudformation.CreateStackInput{StackName: &name, TemplateURL: &where, Capabilities: capabilities})
+		_, err = client.CreateStack(ctx, &cloudformation.CreateStackInput{StackName: &name,
+			TemplateURL: &where, Capabilities: capabilities})
 	}
 	if err != nil && !strings.Contains(err.Error(), "No updates are to be performed") {
 		return nil, fmt.Errorf("stack %s: %w", name, err)
@@ -104,7 +106,8 @@ func settled(ctx context.Context, client *cloudformation.Client, name string) (m
 		switch status := string(s.StackStatus); {
 		case strings.HasSuffix(status, "IN_PROGRESS"):
 		case strings.Contains(status, "ROLLBACK"), strings.Contains(status, "FAILED"):
-			return nil, fmt.Errorf("stack %s is %s: %s%s", name, status, aws.ToString(s.StackStatusReason), failures(ctx, client, name))
+			return nil, fmt.Errorf("stack %s is %s: %s%s", name, status, aws.ToString(s.StackStatusReason),
+				failures(ctx, client, name))
 		default:
 			outputs := make(map[string]string, len(s.Outputs))
 			for _, o := range s.Outputs {
@@ -126,7 +129,8 @@ func failures(ctx context.Context, client *cloudformation.Client, name string) s
 	var b strings.Builder
 	for _, e := range out.StackEvents {
 		if strings.Contains(string(e.ResourceStatus), "FAILED") {
-			fmt.Fprintf(&b, "\n  %s %s: %s", aws.ToString(e.LogicalResourceId), e.ResourceStatus, aws.ToString(e.ResourceStatusReason))
+			fmt.Fprintf(&b, "\n  %s %s: %s", aws.ToString(e.LogicalResourceId), e.ResourceStatus,
+				aws.ToString(e.ResourceStatusReason))
 		}
 	}
 	return b.String()
@@ -162,12 +166,14 @@ func upload(ctx context.Context, c aws.Config, a *Assembly) error {
 	}
 	in := &s3.CreateBucketInput{Bucket: aws.String(bucket(c))}
 	if c.Region != "us-east-1" {
-		in.CreateBucketConfiguration = &s3types.CreateBucketConfiguration{LocationConstraint: s3types.BucketLocationConstraint(c.Region)}
+		in.CreateBucketConfiguration = &s3types.CreateBucketConfiguration{
+			LocationConstraint: s3types.BucketLocationConstraint(c.Region)}
 	}
 	if _, err := storage(c).CreateBucket(ctx, in); err != nil && !owned(err) {
 		return fmt.Errorf("bucket of the assets: %w", err)
 	}
-	place := strings.NewReplacer("${AWS::AccountId}", Account, "${AWS::Region}", c.Region, "${AWS::Partition}", "aws")
+	place := strings.NewReplacer("${AWS::AccountId}", Account, "${AWS::Region}", c.Region,
+		"${AWS::Partition}", "aws")
 	for _, file := range m.Files {
 		body, err := pack(filepath.Join(a.Dir, file.Source.Path), file.Source.Packaging == "zip")
 		if err != nil {
@@ -183,7 +189,8 @@ func upload(ctx context.Context, c aws.Config, a *Assembly) error {
 }
 
 func storage(c aws.Config) *s3.Client {
-	return s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = true }) // no host names of their own here
+	// no host names of their own here
+	return s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = true })
 }
 
 func owned(err error) bool {
@@ -193,7 +200,8 @@ func owned(err error) bool {
 
 // put stores an object and answers its address.
 func put(ctx context.Context, c aws.Config, bucket, key string, body []byte) (string, error) {
-	if _, err := storage(c).PutObject(ctx, &s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: bytes.NewReader(body)}); err != nil {
+	if _, err := storage(c).PutObject(ctx,
+		&s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: bytes.NewReader(body)}); err != nil {
 		return "", fmt.Errorf("object %s of bucket %s: %w", key, bucket, err)
 	}
 	return strings.TrimRight(aws.ToString(c.BaseEndpoint), "/") + "/" + bucket + "/" + key, nil
@@ -205,7 +213,8 @@ func pack(path string, zipped bool) ([]byte, error) {
 	}
 	var buffer bytes.Buffer
 	w := zip.NewWriter(&buffer)
-	w.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) { return flate.NewWriter(out, flate.BestSpeed) })
+	w.RegisterCompressor(zip.Deflate,
+		func(out io.Writer) (io.WriteCloser, error) { return flate.NewWriter(out, flate.BestSpeed) })
 	if err := w.AddFS(os.DirFS(path).(fs.ReadDirFS)); err != nil {
 		return nil, err
 	}

@@ -19,5 +19,7 @@ func Loopback(endpoint string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("endpoint %.100q is not on this machine; this is for emulators on 127.0.0.1, see docs/localstack.md", endpoint)
+	return fmt.Errorf(
+		"endpoint %.100q is not on this machine; this is for emulators on 127.0.0.1, see docs/localstack.md",
+		endpoint)
 }

@@ -34,7 +34,8 @@ func ServicesAddress(root string) (string, error) {
 		return "", fmt.Errorf("address of the example's services: %w", err)
 	}
 	address := listener.Addr().String()
-	err = errors.Join(listener.Close(), os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(address+"\n"), 0o644))
+	err = errors.Join(listener.Close(), os.MkdirAll(filepath.Dir(file), 0o755),
+		os.WriteFile(file, []byte(address+"\n"), 0o644))
 	return address, err
 }
 
@@ -49,5 +50,6 @@ func AgentsFile(root, dir string) (string, error) {
 		return "", err
 	}
 	file := filepath.Join(dir, "agents.yaml")
-	return file, os.WriteFile(file, []byte(strings.ReplaceAll(string(data), "127.0.0.1:PORT", address)), 0o600)
+	return file, os.WriteFile(file, []byte(strings.ReplaceAll(string(data), "127.0.0.1:PORT", address)),
+		0o600)
 }

@@ -30,10 +30,12 @@ func TestServicesOfACheckout(t *testing.T) {
 	if second, err := stack.ServicesAddress(two); err != nil || second == first {
 		t.Errorf("both have %s, %v", second, err)
 	}
-	if err := os.WriteFile(filepath.Join(two, stack.ServicesFile), []byte("example.com:80\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(two, stack.ServicesFile), []byte("example.com:80\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
-	if address, err := stack.ServicesAddress(two); err == nil || !strings.Contains(err.Error(), stack.ServicesFile) {
+	if address, err := stack.ServicesAddress(two); err == nil ||
+		!strings.Contains(err.Error(), stack.ServicesFile) {
 		t.Errorf("services elsewhere are called: %s, %v", address, err)
 	}
 }

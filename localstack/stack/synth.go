@@ -39,7 +39,8 @@ func Synthesise(ctx context.Context, root, dir, name string, settings map[string
 	}
 	cmd := exec.CommandContext(ctx, "go", "run", "./app")
 	cmd.Dir = filepath.Join(root, "infra")
-	cmd.Env = append(os.Environ(), "CDK_OUTDIR="+dir, "CDK_CONTEXT_JSON="+string(text), "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20")
+	cmd.Env = append(os.Environ(), "CDK_OUTDIR="+dir, "CDK_CONTEXT_JSON="+string(text),
+		"JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("synthesising the app in %s: %w\n%s", cmd.Dir, err, out)
 	}

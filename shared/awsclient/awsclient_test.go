@@ -55,7 +55,8 @@ func (h *hasty) serve(conn net.Conn) {
 			return
 		}
 		h.requests.Add(1)
-		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: 2\r\n\r\n")
+		_, _ = io.WriteString(conn,
+			"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: 2\r\n\r\n")
 		_, _ = io.Copy(io.Discard, req.Body)
 		_, _ = io.WriteString(conn, "{}")
 	}
@@ -105,12 +106,14 @@ func TestAnEarlyAnswerIsNoFailure(t *testing.T) {
 		}
 		failures := 0
 		for range 50 {
-			if err := closesEarly(rt, "http://"+h.listener.Addr().String(), strings.NewReader(strings.Repeat("x", 1<<20))); err != nil {
+			if err := closesEarly(rt, "http://"+h.listener.Addr().String(),
+				strings.NewReader(strings.Repeat("x", 1<<20))); err != nil {
 				failures++
 			}
 		}
 		base.CloseIdleConnections()
-		t.Logf("%s: %d of 50 calls that landed are reported as failed, %d connections", name, failures, h.conns.Load())
+		t.Logf("%s: %d of 50 calls that landed are reported as failed, %d connections", name, failures,
+			h.conns.Load())
 		if wrapped && (failures > 0 || h.requests.Load() != 50 || h.conns.Load() != 1) {
 			t.Errorf("%d failures, %d requests, %d connections", failures, h.requests.Load(), h.conns.Load())
 		}
@@ -122,7 +125,8 @@ func TestAnEarlyAnswerIsNoFailure(t *testing.T) {
 
 func load(t *testing.T, o Options) aws.Config {
 	t.Helper()
-	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_ENDPOINT_URL"} {
+	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID",
+		"AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_ENDPOINT_URL"} {
 		t.Setenv(name, "")
 	}
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -141,7 +145,8 @@ func TestTheSDKCallsOnce(t *testing.T) {
 	client := sqs.NewFromConfig(load(t, Options{Endpoint: "http://" + h.listener.Addr().String()}))
 	body := strings.Repeat("x", 60<<10)
 	for range 200 {
-		if _, err := client.GetQueueUrl(context.Background(), &sqs.GetQueueUrlInput{QueueName: &body}); err != nil {
+		if _, err := client.GetQueueUrl(context.Background(),
+			&sqs.GetQueueUrlInput{QueueName: &body}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -168,12 +173,14 @@ func TestAttemptsAndTimeOfACall(t *testing.T) {
 	defer close(release)
 	client := sqs.NewFromConfig(load(t, Options{Endpoint: srv.URL, MaxAttempts: 2}))
 	name := "q"
-	if _, err := client.GetQueueUrl(context.Background(), &sqs.GetQueueUrlInput{QueueName: &name}); err == nil || calls.Load() != 2 {
+	if _, err := client.GetQueueUrl(context.Background(),
+		&sqs.GetQueueUrlInput{QueueName: &name}); err == nil || calls.Load() != 2 {
 		t.Errorf("%d attempts, %v", calls.Load(), err)
 	}
 	ctx := WithCallTimeout(context.Background(), 50*time.Millisecond)
 	start := time.Now()
-	if _, err := client.ListQueues(ctx, &sqs.ListQueuesInput{}); err == nil || time.Since(start) > 5*time.Second {
+	if _, err := client.ListQueues(ctx, &sqs.ListQueuesInput{}); err == nil ||
+		time.Since(start) > 5*time.Second {
 		t.Errorf("%v after %s", err, time.Since(start))
 	}
 }
@@ -191,7 +198,10 @@ func TestACancelledCallEnds(t *testing.T) {
 	client := sqs.NewFromConfig(load(t, Options{Endpoint: srv.URL}))
 	for name, limited := range map[string]func(context.Context) context.Context{
 		"the usual limit": func(ctx context.Context) context.Context { return ctx },
-		"its own limit":   func(ctx context.Context) context.Context { return WithCallTimeout(ctx, time.Minute) },
+		"its own limit": func(ctx context.Context) context.Context {
+			return WithCallTimeout(ctx,
+				time.Minute)
+		},
 	} {
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
@@ -214,24 +224,30 @@ func TestACancelledCallEnds(t *testing.T) {
 
 // Invented credentials are for this machine only.
 func TestLocalDefaults(t *testing.T) {
-	for _, endpoint := range []string{"http://127.0.0.1:7070", "https://127.0.0.2", "http://localhost:7070", "http://LocalHost", "http://[::1]:7070", "http://[::ffff:127.0.0.1]"} {
+	for _, endpoint := range []string{"http://127.0.0.1:7070", "https://127.0.0.2", "http://localhost:7070",
+		"http://LocalHost", "http://[::1]:7070", "http://[::ffff:127.0.0.1]"} {
 		c := load(t, Options{Endpoint: endpoint})
-		if got, err := c.Credentials.Retrieve(context.Background()); err != nil || got.AccessKeyID != "local" || c.Region != "us-east-1" {
+		if got, err := c.Credentials.Retrieve(context.Background()); err != nil ||
+			got.AccessKeyID != "local" || c.Region != "us-east-1" {
 			t.Errorf("%s: %+v, %v, region %q", endpoint, got.AccessKeyID, err, c.Region)
 		}
 	}
-	for _, endpoint := range []string{"", "https://sqs.example", "http://10.0.0.1", "http://127.0.0.1.example", "http://localhost.evil.example"} {
+	for _, endpoint := range []string{"", "https://sqs.example", "http://10.0.0.1",
+		"http://127.0.0.1.example", "http://localhost.evil.example"} {
 		if c, err := Load(context.Background(), Options{Endpoint: endpoint}); err == nil {
 			t.Errorf("endpoint %q: region %q was invented", endpoint, c.Region)
 		}
 	}
-	for _, endpoint := range []string{"127.0.0.1:7070", "ftp://127.0.0.1", "http://", "http:127.0.0.1", "http://[::1"} {
-		if _, err := Load(context.Background(), Options{Endpoint: endpoint}); err == nil || !strings.Contains(err.Error(), "http://") {
+	for _, endpoint := range []string{"127.0.0.1:7070", "ftp://127.0.0.1", "http://", "http:127.0.0.1",
+		"http://[::1"} {
+		if _, err := Load(context.Background(), Options{Endpoint: endpoint}); err == nil ||
+			!strings.Contains(err.Error(), "http://") {
 			t.Errorf("endpoint %q: %v", endpoint, err)
 		}
 	}
 	t.Setenv("AWS_PROFILE", "nosuchprofile")
-	if _, err := Load(context.Background(), Options{Region: "eu-central-1"}); err == nil || !strings.Contains(err.Error(), "nosuchprofile") {
+	if _, err := Load(context.Background(), Options{Region: "eu-central-1"}); err == nil ||
+		!strings.Contains(err.Error(), "nosuchprofile") {
 		t.Errorf("a profile that is not there: %v", err)
 	}
 }
@@ -245,7 +261,8 @@ func TestLocalKeepsWhatIsSet(t *testing.T) {
 		if c, err := Load(context.Background(), Options{Endpoint: local}); err != nil || c.Region != want {
 			t.Errorf("%s: region %q, %v", name, c.Region, err)
 		}
-		if c, err := Load(context.Background(), Options{Endpoint: local, Region: "eu-west-3"}); err != nil || c.Region != "eu-west-3" {
+		if c, err := Load(context.Background(), Options{Endpoint: local, Region: "eu-west-3"}); err != nil ||
+			c.Region != "eu-west-3" {
 			t.Errorf("a region of the options beside %s: region %q, %v", name, c.Region, err)
 		}
 		t.Setenv(name, "")
@@ -272,8 +289,10 @@ func TestDefaultsAreStated(t *testing.T) {
 		}
 		return next
 	}})
-	if c.RetryMode != aws.RetryModeStandard || c.RetryMaxAttempts != 4 || wrapped != 1 || c.BaseEndpoint != nil {
-		t.Errorf("retries %q, %d attempts, wrapped %d times, endpoint %v", c.RetryMode, c.RetryMaxAttempts, wrapped, c.BaseEndpoint)
+	if c.RetryMode != aws.RetryModeStandard || c.RetryMaxAttempts != 4 || wrapped != 1 ||
+		c.BaseEndpoint != nil {
+		t.Errorf("retries %q, %d attempts, wrapped %d times, endpoint %v", c.RetryMode, c.RetryMaxAttempts,
+			wrapped, c.BaseEndpoint)
 	}
 }
 

@@ -38,7 +38,8 @@ type Options struct {
 // Endpoint finds the endpoint of a service in the environment: STEPKEEPER_ENDPOINT, then
 // AWS_ENDPOINT_URL_<SERVICE>, then AWS_ENDPOINT_URL; "" for AWS.
 func Endpoint(service string) string {
-	for _, name := range []string{"STEPKEEPER_ENDPOINT", "AWS_ENDPOINT_URL_" + strings.ToUpper(service), "AWS_ENDPOINT_URL"} {
+	for _, name := range []string{"STEPKEEPER_ENDPOINT", "AWS_ENDPOINT_URL_" + strings.ToUpper(service),
+		"AWS_ENDPOINT_URL"} {
 		if value := os.Getenv(name); value != "" {
 			return value
 		}
@@ -72,14 +73,16 @@ func Load(ctx context.Context, o Options) (aws.Config, error) {
 		load = append(load, config.WithRegion("us-east-1"))
 	}
 	if local && os.Getenv("AWS_ACCESS_KEY_ID") == "" && os.Getenv("AWS_PROFILE") == "" {
-		load = append(load, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("local", "local", "")))
+		load = append(load, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("local",
+			"local", "")))
 	}
 	c, err := config.LoadDefaultConfig(ctx, load...)
 	if err != nil {
 		return aws.Config{}, fmt.Errorf("configuration of the AWS SDK: %w", err)
 	}
 	if c.Region == "" {
-		return aws.Config{}, fmt.Errorf("no AWS region is set; set AWS_REGION, or AWS_ENDPOINT_URL for a local endpoint")
+		return aws.Config{},
+			fmt.Errorf("no AWS region is set; set AWS_REGION, or AWS_ENDPOINT_URL for a local endpoint")
 	}
 	c.HTTPClient = wire.HTTPClient(c.HTTPClient, o.Wrap)
 	return c, nil
@@ -92,7 +95,8 @@ func isLocal(endpoint string) (bool, error) {
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return false, fmt.Errorf("endpoint %.100q is no address that begins with http:// or https://", endpoint)
+		return false, fmt.Errorf("endpoint %.100q is no address that begins with http:// or https://",
+			endpoint)
 	}
 	if strings.EqualFold(u.Hostname(), "localhost") {
 		return true, nil

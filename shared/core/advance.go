@@ -48,8 +48,8 @@ func (r *deciding) stillToClaim(claims, again []int) []int {
 	return claims
 }
 
-// passed: in a task that goes forward, what comes after the step need not wait for it any more. Compensated is one
-// that the task goes on without (P42).
+// passed reports whether later steps no longer wait for this one in a task that goes forward. A Compensated
+// step is one that the task goes on without (P42).
 func (s *Step) passed() bool {
 	return s.State == Processed || s.State == Skipped || s.State == Compensated
 }
@@ -82,8 +82,8 @@ func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 	return claims, skipped
 }
 
-// ready: not attempted in this run, and all before it done or skipped. A step that was handed
-// back is claimed by Wake and Resubmit only.
+// ready reports whether the step was not attempted in this run and every step before it is done or skipped.
+// Only Wake and Resubmit claim a step that was handed back.
 func (r *deciding) ready(i int) bool {
 	s := &r.t.Steps[i]
 	if s.State != Pending || s.Attempted() {
@@ -112,14 +112,14 @@ func (r *deciding) conditionHolds(i int) bool {
 	return yes && err == nil
 }
 
-// failExpression: Failed without a claim; nothing was attempted, so there is nothing to undo.
+// failExpression fails a step without a claim. Nothing was attempted, so there is nothing to undo.
 func (r *deciding) failExpression(i int, what string, err error) {
 	r.recordFailure(i, "expression", what+": "+err.Error(), 0)
-	r.markFailed(i)
-	r.applyPolicy(i)
+	r.failStep(i)
 }
 
-// failClaim: Failed without a claim, by the rule of the step itself (P50) or since its input cannot be computed.
+// failClaim fails a step without a claim, by the rule of the step itself (P50) or because its input cannot be
+// computed.
 func (r *deciding) failClaim(i int, err error) {
 	var rule *Fail
 	if !errors.As(err, &rule) {
@@ -127,8 +127,7 @@ func (r *deciding) failClaim(i int, err error) {
 		return
 	}
 	r.recordFailure(i, rule.Code, rule.Message, 0)
-	r.markFailed(i)
-	r.applyPolicy(i)
+	r.failStep(i)
 }
 
 func (r *deciding) orderKnown() bool {
@@ -140,8 +139,8 @@ func (r *deciding) orderKnown() bool {
 
 // claim takes each its next attempt, its times, its request (P1, P3, P6). All are prepared first: where one
 // fails, the task starts its undo, and then no request of the others may be sent in the same decision. Then
-// come those that end at once; it reports whether there was one, or one that the task goes on without, and then no
-// other was claimed.
+// come those that end at once; it reports whether there was one, or one that the task goes on without, and
+// then no other was claimed.
 func (r *deciding) claim(steps []int) (ended bool) {
 	if r.supervisor && len(steps) > 0 {
 		panic("core: the Supervisor must not claim (P16)")
@@ -163,7 +162,8 @@ func (r *deciding) claim(steps []int) (ended bool) {
 		}
 		s := &r.t.Steps[i]
 		if r.t.Hops >= r.def.HopBudget { // P23
-			r.recordFailure(i, "hops", "the task used up its hop budget: a loop, or far more retries than planned", s.Attempt)
+			r.recordFailure(i, "hops",
+				"the task used up its hop budget: a loop, or far more retries than planned", s.Attempt)
 			s.release()
 			r.enterError(Forward, i)
 			return false
@@ -177,11 +177,13 @@ func (r *deciding) claim(steps []int) (ended bool) {
 	return ended
 }
 
-// take writes a claim into the step: its next attempt, and in which order and when it was first claimed (P1, P4, P7).
+// take writes a claim into the step: its next attempt, and in which order and when it was first claimed (P1,
+// P4, P7).
 func (r *deciding) take(i int, state State) {
 	s := &r.t.Steps[i]
 	s.Attempt++
-	s.State, s.Cause, s.NoEffect, s.WakeAt = state, r.cause, 0, 0
+	s.State, s.Cause = state, r.cause
+	s.NoEffect, s.WakeAt = 0, 0
 	switch {
 	case s.First == 0:
 		last := 0
@@ -217,7 +219,8 @@ func (r *deciding) input(i int, op Operation) (json.RawMessage, error) {
 
 // environment shows an expression the outputs of the steps that come before it.
 func (r *deciding) environment(i int, own bool) Environment {
-	env := Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order, Outputs: make(map[string]json.RawMessage, len(r.def.ancestors[i])+1)}
+	env := Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order,
+		Outputs: make(map[string]json.RawMessage, len(r.def.ancestors[i])+1)}
 	for _, j := range r.def.ancestors[i] {
 		env.show(&r.t.Steps[j])
 	}
@@ -277,8 +280,8 @@ func (r *deciding) undoNext(i int) bool {
 	return r.undoStep(i)
 }
 
-// undoStep begins the undo of a step by the rules of its grade, or the wait for it; true where it is Compensated
-// by that.
+// undoStep begins the undo of a step by the rules of its grade, or the wait for it; true where it is
+// Compensated by that.
 func (r *deciding) undoStep(i int) bool {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if d.Each != nil {
@@ -286,7 +289,9 @@ func (r *deciding) undoStep(i int) bool {
 	}
 	quiet := s.Quiet().Add(r.def.Agents[d.Agent].ClockSkew)
 	switch {
-	case d.Undo == nil: // "undo: none", or a point of no return proven without effect: no request to send, once it is not in flight
+	case d.Undo == nil:
+		// "undo: none", or a point of no return proven without effect: no request to send, once it is not in
+		// flight
 		if s.State == Processing {
 			return false
 		}

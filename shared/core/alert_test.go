@@ -15,22 +15,30 @@ func TestAlertOffersWhatIsAccepted(t *testing.T) {
 		after  core.Duration // the failure comes
 		want   core.Accepted
 	}{
-		"it stops":                       {func(*core.Definition) {}, core.Second, core.Accepted{Resubmit: true, Undo: true}},
-		"past its point of no return":    {func(def *core.Definition) { def.Steps[0].PointOfNoReturn = true }, core.Second, core.Accepted{Resubmit: true}},
-		"its service forgets keys soon":  {forgets(10 * core.Second), core.Second, core.Accepted{Undo: true}},
-		"its service forgets keys later": {forgets(core.Day), core.Second, core.Accepted{Resubmit: true, Undo: true}},
-		"its calls are over":             {func(*core.Definition) {}, core.Hour, core.Accepted{Resubmit: true, Undo: true, Resolve: true}},
+		"it stops": {func(*core.Definition) {}, core.Second,
+			core.Accepted{Resubmit: true, Undo: true}},
+		"past its point of no return": {func(def *core.Definition) {
+			def.Steps[0].PointOfNoReturn = true
+		}, core.Second, core.Accepted{Resubmit: true}},
+		"its service forgets keys soon": {forgets(10 * core.Second), core.Second, core.Accepted{Undo: true}},
+		"its service forgets keys later": {forgets(core.Day), core.Second,
+			core.Accepted{Resubmit: true, Undo: true}},
+		"its calls are over": {func(*core.Definition) {}, core.Hour,
+			core.Accepted{Resubmit: true, Undo: true, Resolve: true}},
 	} {
 		def := workflow(step("a"))
 		def.Steps[0].OnFailure = core.OnFailureStop
 		c.change(def)
 		def.Link()
-		first, err := core.Decide(def, []byte(`{"n":1}`), nil, core.Submitted{OrderID: orderID, Workflow: def.Name, ContentHash: "h", KnownHash: "h"}, core.At{Now: noon, By: "s"})
+		first, err := core.Decide(def, []byte(`{"n":1}`), nil, core.Submitted{OrderID: orderID,
+			Workflow: def.Name, ContentHash: "h", KnownHash: "h"}, core.At{Now: noon, By: "s"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		failed := core.Reply{Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeFailed, Code: "declined", Message: "no funds"}
-		dec, err := core.Decide(def, []byte(`{"n":1}`), first.Task, failed, core.At{Now: noon.Add(c.after), By: "s"})
+		failed := core.Reply{Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeFailed,
+			Code: "declined", Message: "no funds"}
+		dec, err := core.Decide(def, []byte(`{"n":1}`), first.Task, failed,
+			core.At{Now: noon.Add(c.after), By: "s"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +48,8 @@ func TestAlertOffersWhatIsAccepted(t *testing.T) {
 				got = &a
 			}
 		}
-		want := core.RaiseAlert{OrderID: orderID, Workflow: def.Name, Phase: core.Forward, Step: "a", Attempts: 1, FirstTry: noon, LastTry: noon, Key: orderID + "/0/a",
+		want := core.RaiseAlert{OrderID: orderID, Workflow: def.Name, Phase: core.Forward, Step: "a",
+			Attempts: 1, FirstTry: noon, LastTry: noon, Key: orderID + "/0/a",
 			Code: "declined", Message: "no funds", At: noon.Add(c.after), Accepts: c.want}
 		if got == nil || *got != want {
 			t.Errorf("%s:\n got %+v\nwant %+v", name, got, want)
@@ -56,8 +65,8 @@ func forgets(after core.Duration) func(*core.Definition) {
 	}
 }
 
-// A workflow may have the operator alerted of an order that is undone because a step failed (P11): once, with the time to report it
-// again until that is settled. No other undo is.
+// A workflow may have the operator alerted of an order that is undone because a step failed (P11): once, with
+// the time to report it again until that is settled. No other undo is.
 func TestAlertOfAnUndo(t *testing.T) {
 	decide := func(def *core.Definition, task *core.Task, ev core.Event) core.Decision {
 		t.Helper()
@@ -75,7 +84,8 @@ func TestAlertOfAnUndo(t *testing.T) {
 		}
 		return found
 	}
-	failed := core.Reply{Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeFailed, Code: "declined", Message: "no funds"}
+	failed := core.Reply{Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeFailed,
+		Code: "declined", Message: "no funds"}
 	undone := core.Reply{Step: "a", Attempt: 2, Operation: core.UndoOp, Outcome: core.OutcomeDone}
 	cancel := core.Cancel{OrderID: orderID, ID: "cancel-1"}
 	for name, c := range map[string]struct {
@@ -83,10 +93,14 @@ func TestAlertOfAnUndo(t *testing.T) {
 		first          core.Event
 		want           []core.RaiseAlert
 	}{
-		"a step failed": {asked: true, replyTo: true, first: failed, want: []core.RaiseAlert{{OrderID: orderID, Workflow: "test", Undone: true, Step: "a", Code: "declined", Message: "no funds", At: noon,
-			Accepts: core.Accepted{Resubmit: true}}}},
-		"there is no reply-to": {asked: true, first: failed, want: []core.RaiseAlert{{OrderID: orderID, Workflow: "test", Undone: true, Step: "a", Code: "declined", Message: "no funds", At: noon,
-			Accepts: core.Accepted{Resubmit: true}}}},
+		"a step failed": {asked: true, replyTo: true, first: failed,
+			want: []core.RaiseAlert{{OrderID: orderID, Workflow: "test", Undone: true, Step: "a",
+				Code: "declined", Message: "no funds", At: noon,
+				Accepts: core.Accepted{Resubmit: true}}}},
+		"there is no reply-to": {asked: true, first: failed,
+			want: []core.RaiseAlert{{OrderID: orderID, Workflow: "test", Undone: true, Step: "a",
+				Code: "declined", Message: "no funds", At: noon,
+				Accepts: core.Accepted{Resubmit: true}}}},
 		"it is not asked for":  {replyTo: true, first: failed},
 		"it was cancelled":     {asked: true, replyTo: true, first: cancel},
 		"an operator undid it": {asked: true, replyTo: true, first: core.UndoCommand{ID: "undo-1"}},

@@ -82,8 +82,9 @@ func (r *deciding) addressed(e Answered) (steps []int, reason string) {
 	return nil, "step " + e.Step + " is not one that is answered"
 }
 
-// voteOf returns the vote that an answer adds to a step, or nil if it changes nothing. The note of an accepted answer
-// says who decided before, or what decides whether the answer counts. A non-empty refused says why it is refused.
+// voteOf returns the vote that an answer adds to a step, or nil if it changes nothing. The note of an
+// accepted answer names who decided before, or what decides whether the answer counts. A non-empty refused
+// is the reason of a refusal.
 func (r *deciding) voteOf(i int, e Answered) (vote *Vote, note, refused string) {
 	s := &r.t.Steps[i]
 	value, reason := r.answerValue(i, e.Value)
@@ -91,11 +92,14 @@ func (r *deciding) voteOf(i int, e Answered) (vote *Vote, note, refused string) 
 	case mode != going && mode != errForward:
 		return nil, "", r.hasEnded(s, e)
 	case e.Run != r.t.Run:
-		return nil, "", fmt.Sprintf("the order is in run %d, and the answer is for run %d; look at it again", r.t.Run, e.Run)
+		return nil, "", fmt.Sprintf("the order is in run %d, and the answer is for run %d; look at it again",
+			r.t.Run, e.Run)
 	case s.State == Skipped:
 		return nil, "", "step " + s.Name + " was skipped"
 	case e.Step != "" && e.Round != s.round():
-		return nil, "", fmt.Sprintf("step %s is in round %d, and the answer is for round %d; look at it again", s.Name, s.round(), e.Round)
+		return nil, "",
+			fmt.Sprintf("step %s is in round %d, and the answer is for round %d; look at it again", s.Name,
+				s.round(), e.Round)
 	case reason != "":
 		return nil, "", reason
 	}
@@ -119,11 +123,12 @@ func (r *deciding) voteOf(i int, e Answered) (vote *Vote, note, refused string) 
 	return vote, note, refused
 }
 
-// hasEnded says that the order goes no longer forward, and also how the step was decided if the answer is for that round and from
-// one who may answer.
+// hasEnded returns the text that the order no longer goes forward. It adds how the step was decided if the
+// answer is for that round and its sender may answer.
 func (r *deciding) hasEnded(s *Step, e Answered) string {
 	why := "the order goes no longer forward; it is " + string(r.t.ProcessState)
-	if e.Run != r.t.Run || e.Step != "" && e.Round != s.round() || s.Answers == nil || s.Answers.excludes(e.By) != "" {
+	if e.Run != r.t.Run || e.Step != "" && e.Round != s.round() || s.Answers == nil ||
+		s.Answers.excludes(e.By) != "" {
 		return why
 	}
 	if _, by := s.decisionText(); by != "" {
@@ -132,7 +137,8 @@ func (r *deciding) hasEnded(s *Step, e Answered) string {
 	return why
 }
 
-// newVote returns the vote of a person on an undecided step, nil if it is there already, or why it is refused.
+// newVote returns the vote of a person on an undecided step, nil if it is there already, or why it is
+// refused.
 func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *Vote, refused string) {
 	s, event := &r.t.Steps[i], r.def.Steps[i].Answer.Event != ""
 	a := s.Answers
@@ -144,25 +150,30 @@ func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *Vote,
 	case at >= 0 && bytes.Equal(a.Votes[at].Value, value):
 		return nil, ""
 	case at >= 0:
-		return nil, by + " has answered step " + s.Name + " before, with " + shown(a.Votes[at].Value) + " at " + a.Votes[at].At.String()
+		return nil, by + " has answered step " + s.Name + " before, with " + shown(a.Votes[at].Value) +
+			" at " + a.Votes[at].At.String()
 	case event && len(a.Votes) > 0: // the first one counts, also before the claim
 		if bytes.Equal(a.Votes[0].Value, value) {
 			return nil, ""
 		}
 		return nil, "an event came before, from " + a.Votes[0].By + " at " + a.Votes[0].At.String()
 	case len(a.Votes) >= MaxVoters:
-		return nil, fmt.Sprintf("%d people have answered step %s, which is the most that can", MaxVoters, s.Name)
+		return nil, fmt.Sprintf("%d people have answered step %s, which is the most that can", MaxVoters,
+			s.Name)
 	}
 	vote = &Vote{By: by, Value: value, At: r.at.Now}
 	if event && !r.holdsVote(i, vote) {
-		return nil, fmt.Sprintf("the event's value of %d bytes does not fit into the task's document beside the outputs of its steps; "+
-			"store the data elsewhere and send a reference", len(value))
+		return nil,
+			fmt.Sprintf(
+				"the event's value of %d bytes does not fit into the task's document beside the outputs "+
+					"of its steps; "+
+					"store the data elsewhere and send a reference", len(value))
 	}
 	return vote, ""
 }
 
-// questionOf returns who may answer a step: what its claim has stored, or, before the claim, what its question evaluates to. That is not
-// known while a step that the question reads has not ended.
+// questionOf returns who may answer a step: what its claim has stored, or, before the claim, what its
+// question evaluates to. That is not known while a step that the question reads has not ended.
 func (r *deciding) questionOf(i int) (question *Answers, known bool) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if s.Answers != nil && s.Answers.Need > 0 {
@@ -185,7 +196,7 @@ func (r *deciding) questionOf(i int) (question *Answers, known bool) {
 	return question, true
 }
 
-// decision is what was decided of a step, and when; also where it takes effect at the next Resubmit only.
+// decision returns the decision about a step and its time, even if it takes effect only at the next Resubmit.
 func (s *Step) decision() (decided Decided, at string, ok bool) {
 	if s.decided() && json.Unmarshal(s.Output, &decided) == nil {
 		return decided, " at " + decided.At.String(), true
@@ -196,7 +207,8 @@ func (s *Step) decision() (decided Decided, at string, ok bool) {
 	return decided, "", ok
 }
 
-// decisionText is what was decided of a step, and a text that says so; the text is empty until it is decided.
+// decisionText returns the decision about a step, and a text that states it. The text is empty until the step
+// is decided.
 func (s *Step) decisionText() (Decided, string) {
 	was, at, ok := s.decision()
 	switch {
@@ -236,7 +248,10 @@ func (r *deciding) answerValue(i int, value json.RawMessage) (json.RawMessage, s
 		return value, ""
 	}
 	if len(value) > MaxAnswerValue {
-		return nil, fmt.Sprintf("the value has %d bytes, the limit is %d; store large data elsewhere and send a reference", len(value), MaxAnswerValue)
+		return nil,
+			fmt.Sprintf(
+				"the value has %d bytes, the limit is %d; store large data elsewhere and send a reference",
+				len(value), MaxAnswerValue)
 	}
 	if d.Schema != nil {
 		if err := r.def.Expr.CheckAnswer(i, value); err != nil {
@@ -271,8 +286,8 @@ func (s *Step) answers() *Answers {
 	return s.Answers
 }
 
-// refuseEarly stores a verdict for each vote that came before the claim and does not count in it: its sender has read that it is kept
-// (P36). The verdict has no ID, because a vote has none.
+// refuseEarly stores a verdict for each vote that came before the claim and does not count in it: its sender
+// has read that it is kept (P36). The verdict has no ID, because a vote has none.
 func (r *deciding) refuseEarly(i int, early []Vote) {
 	sent := r.verdict
 	for _, v := range early {
@@ -296,8 +311,8 @@ func (r *deciding) keepVerdict(i int, v Verdict) {
 	r.verdict = &v
 }
 
-// refuseAnswer refuses an answer, and remembers that. The verdict is stored in step i; if i is negative, no step takes the answer. A
-// refusal of an answer by a token is not remembered: only its sender gets it (P36).
+// refuseAnswer refuses an answer, and remembers that. The verdict is stored in step i; if i is negative, no
+// step takes the answer. A refusal of an answer by a token is not remembered: only its sender gets it (P36).
 func (r *deciding) refuseAnswer(i int, e Answered, reason string) (string, error) {
 	v := Verdict{ID: e.ID, Command: "answer", Reason: TrimMessage(reason), At: r.at.Now}
 	r.verdict = &v

@@ -12,7 +12,8 @@ import (
 
 // asked is a workflow of one approval whose question evaluates to a text.
 func asked(question string, changes ...func(*core.StepDefinition)) *core.Definition {
-	s := core.StepDefinition{Name: "w", Timeout: core.Hour, OnFailure: core.OnFailureUndo, Input: json.RawMessage(`"template"`),
+	s := core.StepDefinition{Name: "w", Timeout: core.Hour, OnFailure: core.OnFailureUndo,
+		Input:  json.RawMessage(`"template"`),
 		Answer: &core.Answer{Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo}}
 	for _, change := range changes {
 		change(&s)
@@ -28,7 +29,8 @@ func byName(s *core.StepDefinition) {
 }
 
 func answered(n int, by, value string) core.Answered {
-	return core.Answered{ID: fmt.Sprintf("a%d", n), Step: "w", Round: 1, By: by, Value: json.RawMessage(value)}
+	return core.Answered{ID: fmt.Sprintf("a%d", n), Step: "w", Round: 1, By: by,
+		Value: json.RawMessage(value)}
 }
 
 // sizeOf stands for the size of a task's document.
@@ -51,17 +53,24 @@ func TestQuestions(t *testing.T) {
 	}
 	for question, ok := range map[string]bool{
 		`{}`: true, `{"need":32}`: true, `{"need":33}`: false, `{"need":0}`: false, `{"need":"two"}`: false,
-		`{"who":` + names(32, 128) + `}`: true, `{"who":` + names(33, 9) + `}`: false, `{"who":["a<b"]}`: false, `{"who":[""]}`: false,
+		`{"who":` + names(32, 128) + `}`: true, `{"who":` + names(33, 9) + `}`: false,
+		`{"who":["a<b"]}`: false, `{"who":[""]}`: false,
 		`{"who":["ann","bob"],"need":2}`: true, `{"who":["ann","bob"],"need":2,"notSelf":"ann"}`: false,
-		`{"notSelf":"ann"}`: true, `{"notSelf":""}`: false, `{"notSelf":7}`: false, `{"notSelf":` + names(1, 129)[1:132] + `}`: false,
-		`{"timeout":"366d"}`: true, `{"timeout":"367d"}`: false, `{"timeout":"90m"}`: true, `{"timeout":"0s"}`: false, `{"timeout":"-1h"}`: false, `{"timeout":"soon"}`: false, `{"timeout":7}`: false, `{"who":"ann"}`: false, `7`: false,
+		`{"notSelf":"ann"}`: true, `{"notSelf":""}`: false, `{"notSelf":7}`: false,
+		`{"notSelf":` + names(1, 129)[1:132] + `}`: false,
+		`{"timeout":"366d"}`:                       true, `{"timeout":"367d"}`: false,
+		`{"timeout":"90m"}`: true,
+		`{"timeout":"0s"}`:  false, `{"timeout":"-1h"}`: false, `{"timeout":"soon"}`: false,
+		`{"timeout":7}`: false, `{"who":"ann"}`: false, `7`: false,
 	} {
 		d := newDesk(t, asked(question))
 		d.decide(d.submit)
 		if is := d.task.ProcessState == core.Processing; is != ok {
-			t.Errorf("%.60s: the order is %s, and the question is good: %v", question, d.task.ProcessState, ok)
+			t.Errorf("%.60s: the order is %s, and the question is good: %v", question, d.task.ProcessState,
+				ok)
 		}
-		if question == `{"timeout":"soon"}` && !strings.Contains(d.task.EndText, `timeout is no duration, like "48h" or "7d"`) {
+		if question == `{"timeout":"soon"}` &&
+			!strings.Contains(d.task.EndText, `timeout is no duration, like "48h" or "7d"`) {
 			t.Errorf("%s: %s", question, d.task.EndText)
 		}
 	}
@@ -93,7 +102,8 @@ func TestValuesAreBounded(t *testing.T) {
 	d.expect(nil, "Processed: w Processed/1", "")
 }
 
-// P28: an event whose value does not fit the document is refused, and the order waits on; the reason of a refusal gives way.
+// P28: an event whose value does not fit the document is refused, and the order waits on; the reason of a
+// refusal gives way.
 func TestAnEventThatDoesNotFit(t *testing.T) {
 	d := newDesk(t, asked(`{}`, byName))
 	d.decide(d.submit)
@@ -106,7 +116,8 @@ func TestAnEventThatDoesNotFit(t *testing.T) {
 		}
 		return dec
 	}
-	if dec := try(answered(1, "shop", `"`+strings.Repeat("x", 4000)+`"`)); dec.Verdict.Accepted || dec.Task.Step("w").State != core.Waiting {
+	if dec := try(answered(1, "shop", `"`+strings.Repeat("x", 4000)+`"`)); dec.Verdict.Accepted ||
+		dec.Task.Step("w").State != core.Waiting {
 		t.Errorf("the verdict is %+v, the step %s", dec.Verdict, dec.Task.Step("w").State)
 	}
 	if dec := try(answered(1, "shop", `"x"`)); !dec.Verdict.Accepted {
@@ -114,7 +125,7 @@ func TestAnEventThatDoesNotFit(t *testing.T) {
 	}
 	wrong := answered(2, "shop", `7`)
 	wrong.Round = 5
-	for range 30 { // what is left of the reserve by an order with a shorter ID
+	for range 30 { // An order with a shorter ID leaves part of the reserve.
 		limit.Limit -= 40
 		if dec := try(wrong); len(dec.Verdict.Reason) < 60 {
 			return
@@ -154,8 +165,8 @@ func TestMoveOfAQuestion(t *testing.T) {
 	}
 }
 
-// P35, P49: after a move a question shows what counts, or has counted if it was decided before: who may answer, how many are needed, and
-// for how long, as it was asked.
+// P35, P49: after a move a question shows what counts, or has counted if it was decided before: who may
+// answer, how many are needed, and for how long, as it was asked.
 func TestAMovedQuestionShowsWhatCounts(t *testing.T) {
 	for _, state := range []core.State{core.Waiting, core.Processed} {
 		d := newDesk(t, then(asked(`{"need":2}`)))
@@ -188,11 +199,13 @@ func then(def *core.Definition) *core.Definition {
 	return more
 }
 
-// P36: the answer of a person who may not answer the step came before the step began, when that was not known. Once it begins, the order
-// keeps a refusal, because the person has read that the answer is kept.
+// P36: the answer of a person who may not answer the step came before the step began, when that was not
+// known. Once it begins, the order keeps a refusal, because the person has read that the answer is kept.
 func TestAnEarlyAnswerThatDoesNotCountIsRefused(t *testing.T) {
-	def := workflow(step("a"), core.StepDefinition{Name: "w", After: []string{"a"}, Timeout: core.Hour, OnFailure: core.OnFailureUndo,
-		Input: json.RawMessage(`"template"`), Answer: &core.Answer{Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo}})
+	def := workflow(step("a"), core.StepDefinition{Name: "w", After: []string{"a"}, Timeout: core.Hour,
+		OnFailure: core.OnFailureUndo,
+		Input:     json.RawMessage(`"template"`), Answer: &core.Answer{Values: []string{"yes", "no"},
+			OnTimeout: core.OnFailureUndo}})
 	def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
 		1: func(e core.Environment) (json.RawMessage, error) {
 			if _, known := e.Outputs["a"]; !known {
@@ -202,13 +215,15 @@ func TestAnEarlyAnswerThatDoesNotCountIsRefused(t *testing.T) {
 		}}}
 	d := newDesk(t, def)
 	d.decideAll(d.submit, answered(1, "bob", `"yes"`), answered(2, "ann", `"no"`))
-	d.decide(core.Reply{Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone, Output: json.RawMessage(`{}`)})
+	d.decide(core.Reply{Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone,
+		Output: json.RawMessage(`{}`)})
 	a := d.task.Step("w").Answers
 	if len(a.Verdicts) != 3 {
 		t.Fatalf("the step keeps the verdicts %+v, want those of two early answers and a refusal", a.Verdicts)
 	}
 	v := a.Verdicts[2]
-	if v.Accepted || v.By != "bob" || v.Command != "answer" || v.At != d.now || !strings.Contains(v.Reason, "not among those who may answer") {
+	if v.Accepted || v.By != "bob" || v.Command != "answer" || v.At != d.now ||
+		!strings.Contains(v.Reason, "not among those who may answer") {
 		t.Errorf("the last verdict is %+v, want a refusal of bob's answer", v)
 	}
 	if len(a.Votes) != 1 || a.Votes[0].By != "ann" {
@@ -216,8 +231,8 @@ func TestAnEarlyAnswerThatDoesNotCountIsRefused(t *testing.T) {
 	}
 }
 
-// P36: why a step was answered so stands in its verdict with who did, also after the decision; where the document has no room for it
-// the answer counts without it.
+// P36: why a step was answered so stands in its verdict with who did, also after the decision; where the
+// document has no room for it the answer counts without it.
 func TestAnswersSayWhy(t *testing.T) {
 	for _, full := range []bool{false, true} {
 		d := newDesk(t, asked(`{"need":2}`))
@@ -229,7 +244,8 @@ func TestAnswersSayWhy(t *testing.T) {
 		for n, by := range []string{"ann", "bob"} {
 			ev := answered(n, by, `"yes"`)
 			ev.Note = "seen " + strings.Repeat("x", 2*core.MaxMessage)
-			dec, err := core.Decide(d.def, d.order, d.task, ev, core.At{Now: d.now, By: d.by, SizeLimit: limit})
+			dec, err := core.Decide(d.def, d.order, d.task, ev,
+				core.At{Now: d.now, By: d.by, SizeLimit: limit})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -241,15 +257,16 @@ func TestAnswersSayWhy(t *testing.T) {
 		}
 		for i, by := range []string{"ann", "bob"} {
 			v := s.Answers.Verdicts[i]
-			if kept := v.By == by && strings.HasPrefix(v.Note, "seen x") && len(v.Note) <= core.MaxMessage; !v.Accepted || kept == full || full && v.By+v.Note != "" {
+			if kept := v.By == by && strings.HasPrefix(v.Note, "seen x") &&
+				len(v.Note) <= core.MaxMessage; !v.Accepted || kept == full || full && v.By+v.Note != "" {
 				t.Errorf("full %t: %+v", full, v)
 			}
 		}
 	}
 }
 
-// P36: an answer to an order that has ended is refused, and the refusal says who decided before, as it does while the order runs. Only
-// one who may answer that round reads it.
+// P36: an answer to an order that has ended is refused, and the refusal says who decided before, as it does
+// while the order runs. Only one who may answer that round reads it.
 func TestALateAnswerReadsWhoDecided(t *testing.T) {
 	const over = "the order goes no longer forward; it is Processed"
 	for what, x := range map[string]struct {
@@ -265,7 +282,8 @@ func TestALateAnswerReadsWhoDecided(t *testing.T) {
 		"another round": {[]core.Answered{answered(1, "ann", `"yes"`)},
 			core.Answered{ID: "a2", Step: "w", Round: 2, By: "bob", Value: json.RawMessage(`"no"`)}, over},
 		"the time was over": {nil, answered(2, "bob", `"no"`),
-			"the order goes no longer forward; it is Compensated; the time for an answer to step w was over at " + noon.Add(core.Minute+core.Hour).String()},
+			"the order goes no longer forward; it is Compensated; the time for an answer to step w was " +
+				"over at " + noon.Add(core.Minute+core.Hour).String()},
 	} {
 		d := newDesk(t, asked(`{"who":["ann","bob"]}`))
 		d.decide(d.submit)

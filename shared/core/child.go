@@ -2,17 +2,19 @@ package core
 
 import "fmt"
 
-// startChild creates a child task (P41). One that was to be started, and is to be undone before it came, is created as
-// Compensated: so it answers, and a later attempt of its parent can start it.
+// startChild creates a child task (P41). One that was to be started, and is to be undone before it came, is
+// created as Compensated: so it answers, and a later attempt of its parent can start it.
 func startChild(def *Definition, order []byte, e AskChild, at At) (Decision, error) {
 	if def == nil || def.Hash != e.Definition {
-		return Decision{}, fmt.Errorf("child %q: its definition %q is not there: %w", e.OrderID, e.Definition, ErrUnfit)
+		return Decision{}, fmt.Errorf("child %q: its definition %q is not there: %w", e.OrderID, e.Definition,
+			ErrUnfit)
 	}
-	return create(def, order, Submitted{OrderID: e.OrderID, Workflow: def.Name, ContentHash: e.ContentHash, Priority: e.Priority}, &e, at)
+	return create(def, order, Submitted{OrderID: e.OrderID, Workflow: def.Name, ContentHash: e.ContentHash,
+		Priority: e.Priority}, &e, at)
 }
 
-// askedByParent is what a parent asks of a child that is there (P41). The highest attempt that asked is kept, and named in
-// all that is sent; an earlier one changes nothing.
+// askedByParent decides the request of a parent to an existing child (P41). The highest attempt that asked is
+// kept, and all messages name it; an earlier one changes nothing.
 func (r *deciding) askedByParent(_ int, ev Event) (string, error) {
 	e, t := ev.(AskChild), r.t
 	if t.Parent == nil {
@@ -54,15 +56,15 @@ func (r *deciding) askedByParent(_ int, ev Event) (string, error) {
 		r.startUndo(WhyParent)
 		return "", nil
 	}
-	if newer { // it is kept, and what is sent names it
+	if newer { // The newer one is kept, and messages name it.
 		r.notifyParent()
 		return "", nil
 	}
 	return "the child is " + string(t.ProcessState), nil
 }
 
-// followParent pins an undone child to the definition that its parent's step names now, because its next run is all new (P41). A
-// child that cannot be pinned to it keeps its own.
+// followParent pins an undone child to the definition that its parent's step names now, because its next run
+// is all new (P41). A child that cannot be pinned to it keeps its own.
 func (r *deciding) followParent(to *Definition) {
 	if to != nil && to.Name == r.t.Workflow && to.Hash != r.t.Definition {
 		_ = r.pin(to)
@@ -93,7 +95,10 @@ func (r *deciding) notifyParent() {
 	r.emit(e)
 }
 
-// only says what an operator can do with a child.
+// only returns the text that lists the commands an operator can give to a child.
 func (p *Parent) only() string {
-	return fmt.Sprintf("the order is child %d of step %s of %s, which decides about it; a child in Error can be resubmitted, moved, resolved or closed, and for all else give the command to %s", p.Index, p.Step, p.OrderID, p.OrderID)
+	return fmt.Sprintf(
+		"the order is child %d of step %s of %s, which decides about it; a child in Error can be "+
+			"resubmitted, moved, resolved or closed, and for all else give the command to %s", p.Index,
+		p.Step, p.OrderID, p.OrderID)
 }

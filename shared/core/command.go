@@ -2,14 +2,13 @@ package core
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 )
 
-// maxVerdicts is how many answers to commands a task keeps (P5).
+// maxVerdicts is the number of verdicts on commands that a task keeps (P5).
 const maxVerdicts = 8
 
-// Verdict is the stored verdict of a command, or of an answer to a step; nil where none is stored.
+// Verdict is the stored verdict of a command, or of an answer to a step, or nil if none is stored.
 func (t *Task) Verdict(id string) *Verdict {
 	if v := verdictIn(t.Verdicts, id); v != nil {
 		return v
@@ -42,7 +41,8 @@ func (t *Task) verdictOf(ev Event) *Verdict {
 // noNumber stands for the number of an event that carries none.
 const noNumber = -1
 
-// commandOf returns the ID and the sender of a command, and the command number that it carries. Of an answer it returns the ID.
+// commandOf returns the ID and the sender of a command, and the command number that it carries. Of an answer
+// it returns the ID.
 func commandOf(ev Event) (id string, from Sender, number int) {
 	switch e := ev.(type) {
 	case Cancel:
@@ -65,9 +65,15 @@ func commandOf(ev Event) (id string, from Sender, number int) {
 	return "", Sender{}, noNumber
 }
 
-// accept and reject store the verdict; a refusal is a commit too, since its sender reads the task
-// until the verdict stands there (P5).
+// accept counts a command and stores its verdict. reject stores one too, because the sender reads the task
+// until the verdict is in it (P5).
 func (r *deciding) accept(id, command, reason string) {
+	r.t.Command++
+	r.acceptAgain(id, command, reason)
+}
+
+// acceptAgain stores the verdict of a command that asks for what was done before. It is not counted.
+func (r *deciding) acceptAgain(id, command, reason string) {
 	r.storeVerdict(Verdict{ID: id, Command: command, Accepted: true, Reason: reason, At: r.at.Now})
 }
 
@@ -94,20 +100,21 @@ func (r *deciding) storeVerdict(v Verdict) {
 	r.verdict = &v
 }
 
-// submittedAgain answers a submission of an order that is there (P14).
+// submittedAgain decides a submission of an order that exists already (P14).
 func (r *deciding) submittedAgain(_ int, ev Event) (string, error) {
 	switch {
 	case r.t.IsTombstone():
 		return "the order was cancelled before it came", nil
 	case ev.(Submitted).ContentHash != ev.(Submitted).KnownHash:
 		return "", refuse("other-content",
-			"an order with this ID and other content was submitted before; nothing was changed: submit the new content under a new ID")
+			"an order with this ID and other content was submitted before; nothing was changed: submit "+
+				"the new content under a new ID")
 	}
 	return "the order is there", nil
 }
 
-// cancelCommand stops and undoes the order for the caller (P17). The verdict of one command never changes from refused to
-// accepted, and repeats get the same one (H30).
+// cancelCommand stops and undoes the order for the caller (P17). The verdict of one command never changes
+// from refused to accepted, and repeats get the same one (H30).
 func (r *deciding) cancelCommand(_ int, ev Event) (string, error) {
 	e, t := ev.(Cancel), r.t
 	switch {
@@ -120,7 +127,7 @@ func (r *deciding) cancelCommand(_ int, ev Event) (string, error) {
 	case t.ProcessState == Closed:
 		return r.reject(e.ID, "cancel", "the order is Closed, which is final")
 	case t.ProcessState == Cancelled || t.CancelAsked:
-		r.accept(e.ID, "cancel", "it was cancelled before")
+		r.acceptAgain(e.ID, "cancel", "it was cancelled before")
 		return "", nil
 	case t.Erased != nil:
 		return r.reject(e.ID, "cancel", isErased)
@@ -132,7 +139,6 @@ func (r *deciding) cancelCommand(_ int, ev Event) (string, error) {
 	case len(t.Refused["cancel"]) == maxRefused:
 		return r.reject(e.ID, "cancel", tooManyCancels)
 	}
-	t.Command++
 	t.CancelAsked = true
 	r.accept(e.ID, "cancel", "")
 	switch modeOf(t) {
@@ -150,9 +156,10 @@ func (r *deciding) cancelCommand(_ int, ev Event) (string, error) {
 // startUndo takes a task out of Error into its undo. Every wait ends there (P9a).
 func (r *deciding) startUndo(why Why) {
 	if t := r.t; t.Phase == Undoing {
-		t.EndStep, t.EndCode, t.EndText, t.UndoneFor = t.UndoneFor.Step, t.UndoneFor.Code, t.UndoneFor.Text, UndoReason{}
+		t.setReason(t.UndoneFor)
+		t.UndoneFor = UndoReason{}
 	}
-	r.clearEnd()
+	r.t.leaveEnd()
 	r.t.ProcessState, r.t.Why = Compensating, why
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
@@ -165,7 +172,8 @@ func (r *deciding) startUndo(why Why) {
 	r.advance()
 }
 
-// checkCommand checks the command number that the sender saw (P5, H17). An erased task takes no further command (P52).
+// checkCommand checks the command number that the sender saw (P5, H17). An erased task takes no further
+// command (P52).
 func (r *deciding) checkCommand(number int) string {
 	switch {
 	case r.t.Erased != nil:
@@ -173,7 +181,8 @@ func (r *deciding) checkCommand(number int) string {
 	case number == r.t.Command:
 		return ""
 	}
-	return "the task has accepted another command, or refused many, since you loaded it; load it again and repeat the command if it still applies"
+	return "the task has accepted another command, or refused many, since you loaded it; load it again " +
+		"and repeat the command if it still applies"
 }
 
 // undoCommand is the operator's decision to undo a task in Error.
@@ -185,7 +194,6 @@ func (r *deciding) undoCommand(_ int, ev Event) (string, error) {
 	if reason := r.undoRefusal(); reason != "" {
 		return r.reject(e.ID, "undo", reason)
 	}
-	r.t.Command++
 	r.accept(e.ID, "undo", "")
 	why := WhyOperator
 	if r.t.Phase == Undoing { // it goes on with the reason that it had
@@ -195,7 +203,7 @@ func (r *deciding) undoCommand(_ int, ev Event) (string, error) {
 	return "", nil
 }
 
-// undoRefusal says why the operator cannot undo the task; "" where that is possible.
+// undoRefusal returns why the operator cannot undo the task, or "" if it can be undone.
 func (r *deciding) undoRefusal() string {
 	switch {
 	case r.t.Parent != nil:
@@ -203,7 +211,8 @@ func (r *deciding) undoRefusal() string {
 	case r.t.ProcessState != Error:
 		return "only a task in Error can be undone by the operator; this one is " + string(r.t.ProcessState)
 	case r.pastPointOfNoReturn():
-		return "the order is past its point of no return; fix: if that step has had no effect, resolve it as not-happened first"
+		return "the order is past its point of no return; fix: if that step has had no effect, resolve it " +
+			"as not-happened first"
 	}
 	return ""
 }
@@ -215,7 +224,8 @@ func (r *deciding) resubmitCommand(_ int, ev Event) (string, error) {
 		return r.reject(e.ID, "resubmit", reason)
 	}
 	if passed(e.Deadline, r.at.Now) {
-		return r.reject(e.ID, "resubmit", "the new deadline "+e.Deadline.String()+" has passed, it is "+r.at.Now.String()+" here; give a later one, or none")
+		return r.reject(e.ID, "resubmit", "the new deadline "+e.Deadline.String()+" has passed, it is "+
+			r.at.Now.String()+" here; give a later one, or none")
 	}
 	mode := modeOf(r.t)
 	switch mode {
@@ -226,7 +236,8 @@ func (r *deciding) resubmitCommand(_ int, ev Event) (string, error) {
 	case cancelled, processed, closed:
 		return r.reject(e.ID, "resubmit", "the order is "+string(r.t.ProcessState)+", which is final")
 	default:
-		return r.reject(e.ID, "resubmit", "the order is "+string(r.t.ProcessState)+"; only one in Error, or Compensated, can be resubmitted")
+		return r.reject(e.ID, "resubmit", "the order is "+string(r.t.ProcessState)+
+			"; only one in Error, or Compensated, can be resubmitted")
 	}
 	before, def := r.t, r.def
 	if e.To != nil && !e.To.is(r.t.Definition) { // both are one command (P49)
@@ -242,7 +253,6 @@ func (r *deciding) resubmitCommand(_ int, ev Event) (string, error) {
 		r.t, r.def = before, def
 		return r.reject(e.ID, "resubmit", reason)
 	}
-	r.t.Command++
 	r.accept(e.ID, "resubmit", e.note())
 	switch mode {
 	case errForward:
@@ -255,7 +265,7 @@ func (r *deciding) resubmitCommand(_ int, ev Event) (string, error) {
 	return "", nil
 }
 
-// note says in the history what more the command did.
+// note returns the part of the history entry that describes further effects of the command.
 func (e *Resubmit) note() string {
 	if e.Step == "" {
 		return ""
@@ -268,7 +278,9 @@ func (e *Resubmit) note() string {
 func (r *deciding) expiredKey() string {
 	for i := range r.t.Steps {
 		if s := &r.t.Steps[i]; r.keyMayExpire(i) {
-			return "step " + s.Name + " is in doubt and its service may have forgotten the key by the time a call lands (keyRetention); find out at the service whether it happened, and resolve it first"
+			return "step " + s.Name +
+				" is in doubt and its service may have forgotten the key by the time a call lands " +
+				"(keyRetention); find out at the service whether it happened, and resolve it first"
 		}
 	}
 	return ""
@@ -277,9 +289,9 @@ func (r *deciding) expiredKey() string {
 // resume goes on forward in the same run, with the same keys (H4), counters and hops renewed.
 func (r *deciding) resume(e Resubmit) {
 	t := r.t
-	r.clearEnd()
+	r.t.leaveEnd()
 	t.ProcessState, t.Hops = Processing, 0
-	t.EndStep, t.EndCode, t.EndText = "", "", ""
+	t.setReason(UndoReason{})
 	r.renewDeadline(e.Deadline)
 	r.started()
 	for i := range t.Steps {
@@ -308,9 +320,10 @@ func (r *deciding) resume(e Resubmit) {
 // restart begins a Compensated order from the beginning: a new run, and so new keys (H3).
 func (r *deciding) restart(e Resubmit) {
 	t := r.t
-	r.clearEnd()
+	r.t.leaveEnd()
 	t.ProcessState, t.Why = Processing, ""
-	t.EndStep, t.EndCode, t.EndText, t.Output = "", "", "", nil
+	t.setReason(UndoReason{})
+	t.Output = nil
 	t.Run++
 	t.forgetRefused()
 	t.Hops, t.DeadlineSeq = 0, 0
@@ -319,7 +332,8 @@ func (r *deciding) restart(e Resubmit) {
 		verdicts, given := s.Answers, s.Corrected
 		// P1: attempt goes on.
 		t.Steps[i] = Step{Name: s.Name, State: Pending, Attempt: s.Attempt, Unknown: s.Unknown}
-		if given != nil && given.Command == t.Command { // of this command: an earlier one ends with its run (P51)
+		// An input of an earlier command ends with its run (P51).
+		if given != nil && given.Command == t.Command {
 			t.Steps[i].Corrected = given
 		}
 		if verdicts != nil {
@@ -331,119 +345,12 @@ func (r *deciding) restart(e Resubmit) {
 	r.advance()
 }
 
-// renewDeadline: a Resubmit carries a new deadline or removes it (P23a).
+// renewDeadline sets the deadline that a Resubmit carries, or removes it (P23a).
 func (r *deciding) renewDeadline(at Time) {
 	r.t.Deadline = 0
 	if at != 0 {
 		r.setDeadline(at)
 	}
-}
-
-// resolveCommand stores the operator's fact about a step in doubt. The task stays in
-// Error; Resubmit or Undo goes on.
-func (r *deciding) resolveCommand(_ int, ev Event) (string, error) {
-	e := ev.(Resolve)
-	if reason := r.checkCommand(e.Command); reason != "" {
-		return r.reject(e.ID, "resolve", reason)
-	}
-	i := r.t.index(e.Step)
-	reason := r.resolveRefusal(i, e.Fact)
-	if reason == "" && len(e.Output) > 0 {
-		reason = r.statedOutputRefusal(i, e)
-	}
-	if reason != "" {
-		return r.reject(e.ID, "resolve", reason)
-	}
-	s := &r.t.Steps[i]
-	r.t.Command++
-	r.accept(e.ID, "resolve", e.note())
-	if s.Children != nil { // P41: of those that cannot be undone any more; the Resubmit goes on with the others
-		s.Children = s.Children.settled()
-		return "", nil
-	}
-	s.Resolved = &Resolved{Fact: e.Fact, Command: r.t.Command, At: r.at.Now}
-	undo := r.resolvesUndo(i)
-	switch {
-	case undo && e.Fact == Happened:
-		s.State = UndoWait
-	case undo:
-		r.undone(i)
-	case e.Fact == Happened:
-		r.finish(i, e.Output)
-	default: // it proves the attempts before it (P22a)
-		r.setNoEffect(i)
-	}
-	return "", nil
-}
-
-// resolvesUndo reports whether a fact about the step is about its undo: also of one that is undone alone (P42).
-func (r *deciding) resolvesUndo(i int) bool {
-	return r.t.Phase == Undoing || r.t.Steps[i].State == UndoWait
-}
-
-// note says in the history what more the command did.
-func (e *Resolve) note() string {
-	if len(e.Output) == 0 {
-		return ""
-	}
-	return "with an output for " + e.Step
-}
-
-// MaxOutput is the largest output of a step, in bytes: a reply must fit into one message.
-const MaxOutput = 48 << 10
-
-// statedOutputRefusal says why the output of a Resolve cannot be kept; "" if it can.
-func (r *deciding) statedOutputRefusal(i int, e Resolve) string {
-	switch {
-	case e.Fact != Happened:
-		return "only a step that happened has an output; fix: leave the output out"
-	case r.resolvesUndo(i):
-		return "the step is being undone, and its undo uses no output; fix: leave the output out"
-	case len(e.Output) > MaxOutput:
-		return fmt.Sprintf("the output has %d bytes, the limit is %d; store large data elsewhere and give a reference", len(e.Output), MaxOutput)
-	case !r.outputFits(i, e.Output):
-		return fmt.Sprintf("the output of step %s (%d bytes) does not fit into the task's document of at most %d bytes beside what it holds and a reserve; give a shorter one",
-			e.Step, len(e.Output), r.at.SizeLimit.Limit)
-	}
-	return ""
-}
-
-func (r *deciding) resolveRefusal(i int, fact Fact) string {
-	if r.t.ProcessState != Error {
-		return "only a task in Error takes a fact; this one is " + string(r.t.ProcessState)
-	}
-	if i < 0 {
-		return "the task has no such step"
-	}
-	s := &r.t.Steps[i]
-	switch {
-	case fact != Happened && fact != NotHappened && fact != Undone:
-		return "the fact must be happened, not-happened or undone"
-	case r.def.Steps[i].Each != nil:
-		return s.Children.resolveRefusal(fact)
-	case r.def.Steps[i].Answer != nil:
-		return "the step is answered from outside, so there is nothing in doubt; fix: resubmit the order, and it is asked again where it was decided"
-	case s.State == Waiting:
-		return "the step is a wait, so there is nothing in doubt; fix: resubmit the order, and it goes on at its time"
-	case s.State != Pending && !waiting(s): // one that was handed back too: its key may have expired (P18), and then only Resolve helps
-		return "the step is " + string(s.State) + "; only one that is Failed, UndoWait, or handed back is in doubt"
-	case !s.Attempted():
-		return "no request of the step was ever sent, so there is nothing in doubt; fix: correct the workflow or the order"
-	case r.t.Phase == Undoing && fact == Happened && r.def.Steps[i].PointOfNoReturn: // P22a
-		return "the step is the point of no return, and the order is being undone because the step was proven to have had no effect; fix: reverse its effect at the service, then state undone"
-	case r.at.Now <= r.lastActivity(i):
-		return "a call of the step may still take effect; wait until " + r.lastActivity(i).String()
-	}
-	return ""
-}
-
-// lastActivity is the last moment at which a call of this run may still take effect.
-func (r *deciding) lastActivity(i int) Time {
-	skew := Duration(0)
-	if r.def != nil {
-		skew = r.def.Agents[r.def.Steps[i].Agent].ClockSkew
-	}
-	return r.t.Steps[i].LastStop().Add(skew)
 }
 
 // closeCommand is the operator's decision to end a task as it stands (P48). Its steps keep their states: what
@@ -457,9 +364,8 @@ func (r *deciding) closeCommand(_ int, ev Event) (string, error) {
 	if reason := r.closeRefusal(e.Absent); reason != "" {
 		return r.reject(e.ID, "close", reason)
 	}
-	r.t.Command++
 	r.accept(e.ID, "close", "")
-	r.clearEnd()
+	r.t.leaveEnd()
 	for i := range r.t.Steps {
 		if s := &r.t.Steps[i]; s.Children.running() {
 			s.children().Stopped = true
@@ -470,8 +376,8 @@ func (r *deciding) closeCommand(_ int, ev Event) (string, error) {
 	return "", nil
 }
 
-// closeRefusal says why the task cannot be closed; "" where that is possible. Nothing may be able to take
-// effect afterwards, since what the operator found is what stays.
+// closeRefusal returns why the task cannot be closed, or "" if it can. No call may take effect after the
+// close, because the operator's findings become final.
 func (r *deciding) closeRefusal(absent []string) string {
 	silent := false // it waits for children that never answer
 	for i := range r.t.Steps {
@@ -489,9 +395,11 @@ func (r *deciding) closeRefusal(absent []string) string {
 	for i := range r.t.Steps {
 		switch s := &r.t.Steps[i]; {
 		case s.InFlight():
-			return "step " + s.Name + " is in flight; wait for its reply, or until its time has passed (" + s.CompleteBy.String() + ") and the Supervisor has looked at it"
+			return "step " + s.Name + " is in flight; wait for its reply, or until its time has passed (" +
+				s.CompleteBy.String() + ") and the Supervisor has looked at it"
 		case s.Attempted() && r.at.Now <= r.lastActivity(i):
-			return "a call of step " + s.Name + " may still take effect; wait until " + r.lastActivity(i).String()
+			return "a call of step " + s.Name + " may still take effect; wait until " +
+				r.lastActivity(i).String()
 		}
 	}
 	return ""

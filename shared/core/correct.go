@@ -9,8 +9,8 @@ import (
 // MaxInput is the largest input that an operator may give to a step, in bytes.
 const MaxInput = 32 << 10
 
-// Corrected is the input that an operator has given to a call, in place of its definition's (P51): an operator's fact, kept until
-// the run ends.
+// Corrected is the input that an operator has given to a call, in place of its definition's (P51): an
+// operator's fact, kept until the run ends.
 type Corrected struct {
 	Input   json.RawMessage `json:"input" doc:"what its agent is given in place of what the definition says"`
 	Command int             `json:"command" doc:"number of the command that gave it"`
@@ -19,7 +19,8 @@ type Corrected struct {
 	At      Time            `json:"at"`
 }
 
-// correct gives a step the input of a Resubmit (P51). It answers why not, and then changes nothing.
+// correct replaces the input of a step with that of a Resubmit (P51). If it cannot, it returns the reason and
+// changes nothing.
 func (r *deciding) correct(e Resubmit, mode mode) (refused string) {
 	if e.Step == "" {
 		return ""
@@ -29,9 +30,12 @@ func (r *deciding) correct(e Resubmit, mode mode) (refused string) {
 		return reason
 	}
 	t := r.t.clone()
-	t.Steps[i].Corrected = &Corrected{Input: e.Input, Command: t.Command + 1, By: e.By, Reason: TrimMessage(e.Reason), At: r.at.Now}
+	t.Steps[i].Corrected = &Corrected{Input: e.Input, Command: t.Command + 1, By: e.By,
+		Reason: TrimMessage(e.Reason), At: r.at.Now}
 	if !r.at.SizeLimit.keepsReserve(r.def, t) {
-		return fmt.Sprintf("the new input of step %s (%d bytes) does not fit into the task's document of at most %d bytes beside what it holds and a reserve; give a shorter one",
+		return fmt.Sprintf(
+			"the new input of step %s (%d bytes) does not fit into the task's document of at most %d "+
+				"bytes beside what it holds and a reserve; give a shorter one",
 			e.Step, len(e.Input), r.at.SizeLimit.Limit)
 	}
 	r.t = t
@@ -43,25 +47,36 @@ func (r *deciding) correctRefusal(i int, e Resubmit, mode mode) string {
 	case i < 0:
 		return "the task has no such step"
 	case mode == errUndo:
-		return "the order is being undone, so that nothing is asked for forward any more; fix: resubmit it without an input, and give the input when it is undone"
+		return "the order is being undone, so that nothing is asked for forward any more; fix: resubmit " +
+			"it without an input, and give the input when it is undone"
 	case kindOfStep(&r.def.Steps[i]) != callKind{}:
 		return "step " + e.Step + " calls no agent; only a call can get another input"
 	case len(e.Input) > MaxInput:
-		return fmt.Sprintf("the new input has %d bytes, the limit is %d; store large data elsewhere and give a reference", len(e.Input), MaxInput)
+		return fmt.Sprintf(
+			"the new input has %d bytes, the limit is %d; store large data elsewhere and give a reference",
+			len(e.Input), MaxInput)
 	case bytes.Contains(RedactJSON(e.Input), []byte(hiddenToken)):
-		return "the new input holds a token of an answer, or stands where one was hidden; tokens are not stored, so only the definition can send one; fix: leave it out"
+		return "the new input holds a token of an answer, or stands where one was hidden; tokens are not " +
+			"stored, so only the definition can send one; fix: leave it out"
 	case mode == compensated: // its next run has keys of its own
 		return ""
 	}
 	s := &r.t.Steps[i]
 	switch {
 	case s.State != Failed && s.State != Pending:
-		return "step " + e.Step + " is " + string(s.State) + "; only one that is still to be asked can get another input"
+		return "step " + e.Step + " is " + string(s.State) +
+			"; only one that is still to be asked can get another input"
 	case s.Attempted() && !withoutEffect(s):
-		return "step " + e.Step + " was asked, and is not proven to have had no effect: its service must not get another input under the same key; " +
-			"fix: find out at the service, and if it did not happen resolve the step as not-happened first; or undo the order, and resubmit it with the input"
-	case r.def.Steps[i].Grade != Plain && s.Resolved != nil && s.Resolved.Fact == Undone && s.Resolved.At > s.ClaimedAt:
-		return "step " + e.Step + " happened and was undone, so that its service may answer its key from memory, whatever the input; fix: undo the order, and resubmit it with the input"
+		return "step " + e.Step +
+			" was asked, and is not proven to have had no effect: its service must not get another input " +
+			"under the same key; " +
+			"fix: find out at the service, and if it did not happen resolve the step as not-happened " +
+			"first; or undo the order, and resubmit it with the input"
+	case r.def.Steps[i].Grade != Plain && s.Resolved != nil && s.Resolved.Fact == Undone &&
+		s.Resolved.At > s.ClaimedAt:
+		return "step " + e.Step +
+			" happened and was undone, so that its service may answer its key from memory, whatever the " +
+			"input; fix: undo the order, and resubmit it with the input"
 	}
 	return ""
 }

@@ -7,9 +7,9 @@ import "encoding/json"
 // order is the order as submitted and may be nil; where an expression has to be evaluated the
 // answer is then ErrOrderNeeded. task is nil for an unknown order. No argument is changed.
 //
-// Errors: ErrOrderNeeded, ErrStale, ErrUnfit, or a *Refusal for the sender. Everything else
-// is answered by the Decision: the event was accepted, or it changes nothing (Ignored says why)
-// and the effects that it once caused are emitted again (P12). Tokens of answers in the event are not kept (P39).
+// Errors: ErrOrderNeeded, ErrStale, ErrUnfit, or a *Refusal for the sender. Everything else is answered by
+// the Decision: the event was accepted, or it changes nothing (Ignored says why) and the effects that it once
+// caused are emitted again (P12). Tokens of answers in the event are not kept (P39).
 func Decide(def *Definition, order []byte, task *Task, ev Event, at At) (Decision, error) {
 	ev = redacted(ev)
 	if task == nil {
@@ -18,7 +18,8 @@ func Decide(def *Definition, order []byte, task *Task, ev Event, at At) (Decisio
 	if err := unfit(def, task); err != nil {
 		return Decision{}, err
 	}
-	r := &deciding{def: def, order: order, t: task.clone(), at: at, cause: causeOf(ev, task), supervisor: bySupervisor(ev)}
+	r := &deciding{def: def, order: order, t: task.clone(), at: at, cause: causeOf(ev, task),
+		supervisor: bySupervisor(ev)}
 	_, r.from, r.number = commandOf(ev)
 	var ignored string
 	if v := task.verdictOf(ev); v != nil {
@@ -53,22 +54,23 @@ type deciding struct {
 	cause      string
 	supervisor bool   // decided by the Supervisor: claims nothing, sends no request (P16)
 	ended      bool   // it entered an end, or Error
-	endSteps   []Step // as they stood then
+	endSteps   []Step // copy of the steps at that moment
 	changed    bool   // although the event itself was refused: its verdict is stored
 	effects    []Effect
 	verdict    *Verdict
-	from       Sender                  // of the command
+	from       Sender                  // sender of the command
 	number     int                     // command number that the event carries, or noNumber
-	items      map[int]json.RawMessage // of the list of step itemsOf, as far as they are needed
+	items      map[int]json.RawMessage // needed items of the list of step itemsOf
 	itemsOf    int
-	asked      bool // by its parent: where it is at an end, that is sent again
+	asked      bool // The parent asked: a child at an end reports it again.
 	err        error
 }
 
 func (r *deciding) emit(e Effect) { r.effects = append(r.effects, e) }
 
-// unchanged answers an event that changes nothing: what it caused before is emitted again (P12). Of an erased task all was reported
-// before, and what it sent is gone; only the removal of its content is repeated (P52).
+// unchanged decides an event that changes nothing: it emits again what the event caused before (P12). An
+// erased task has reported everything, and its messages are gone, so only the removal of its content is
+// repeated (P52).
 func (r *deciding) unchanged(task *Task, ev Event, ignored string) (Decision, error) {
 	r.t, r.effects = task, nil
 	if _, erases := ev.(Erase); erases && task.Erased != nil {
@@ -89,8 +91,8 @@ func (r *deciding) unchanged(task *Task, ev Event, ignored string) (Decision, er
 	}, nil
 }
 
-// apply finds the event's rule in the transition table. The answer is why the event changes
-// nothing, "" where it does.
+// apply finds the event's rule in the transition table. It returns why the event changes nothing, or "" if it
+// changes something.
 func (r *deciding) apply(ev Event) (ignored string, err error) {
 	kind, step := kindOf(ev)
 	if kind.ofStep() {
@@ -153,7 +155,8 @@ func decideUnknown(def *Definition, order []byte, ev Event, at At) (Decision, er
 	case AskChild:
 		return startChild(def, order, e, at)
 	case UndoCommand, Resubmit, Resolve, Close, Move, Erase, Answered:
-		return Decision{}, refuse(CodeUnknownTask, "no order with this ID is known; check the ID, or look for it with list")
+		return Decision{}, refuse(CodeUnknownTask,
+			"no order with this ID is known; check the ID, or look for it with list")
 	}
 	return Decision{Ignored: "no such task"}, nil
 }
@@ -161,7 +164,9 @@ func decideUnknown(def *Definition, order []byte, ev Event, at At) (Decision, er
 // start creates the task with its first claims (P14).
 func start(def *Definition, order []byte, e Submitted, at At) (Decision, error) {
 	if passed(e.Deadline, at.Now) {
-		r := refuse("deadline-passed", "the deadline %s has passed, it is %s here; nothing was done: submit the order with a later deadline, or without one, and compare the clocks", e.Deadline, at.Now)
+		r := refuse("deadline-passed",
+			"the deadline %s has passed, it is %s here; nothing was done: submit the order with a later "+
+				"deadline, or without one, and compare the clocks", e.Deadline, at.Now)
 		r.Field = "deadline"
 		return Decision{}, r
 	}
@@ -214,10 +219,11 @@ func (r *deciding) setDeadline(at Time) {
 	r.t.DeadlineSeq++
 }
 
-// tombstone is what a Cancel leaves that came before its order: the order will not run (P17, H18).
+// tombstone returns the record of a Cancel that came before its order: the order will not run (P17, H18).
 func tombstone(e Cancel, at At) Decision {
 	v := Verdict{ID: e.ID, Command: "cancel", Accepted: true, At: at.Now,
-		Reason: "the order had not arrived; it will not run when it does", By: e.By, Note: TrimMessage(e.Reason)}
+		Reason: "the order had not arrived; it will not run when it does", By: e.By,
+		Note: TrimMessage(e.Reason)}
 	t := &Task{
 		OrderID: e.OrderID, ProcessState: Cancelled, Why: WhyCancel, CancelAsked: true,
 		Command: 1, Created: at.Now, Ended: at.Now, EndCause: "cancel/0", Verdicts: []Verdict{v},
@@ -225,11 +231,11 @@ func tombstone(e Cancel, at At) Decision {
 	return Decision{Task: t, Changed: true, Verdict: &v}
 }
 
-// InlineOrder returns the longest order, in bytes, that stands in the documents of tasks of the definition, if SizeLimit
-// sets no other length. A longer one is kept apart. DynamoDB sets the length, because it bills a write by started KiB: an
-// order that fits into the first KiB beside the rest of the document costs nothing, and one that does not can make each
-// commit cost a unit more. Kept apart it costs about as much as 1.3 writes. The document is expected as measured
-// (docs/cost.md), with outputs of few bytes.
+// InlineOrder returns the longest order, in bytes, that stands in the documents of tasks of the definition,
+// if SizeLimit sets no other length. A longer one is kept apart. DynamoDB sets the length, because it bills a
+// write by started KiB: an order that fits into the first KiB beside the rest of the document costs nothing,
+// and one that does not can make each commit cost a unit more. Kept apart it costs about as much as 1.3
+// writes. The document is expected as measured (docs/cost.md), with outputs of few bytes.
 func InlineOrder(def *Definition) int {
 	const kibibyte, spare, header, step, least = 1 << 10, 45, 300, 85, 100
 	room := kibibyte - spare - header

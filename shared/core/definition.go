@@ -11,19 +11,21 @@ import (
 	"unicode/utf8"
 )
 
-// Grade says what a remote service's operation offers (protocol.md, section 6).
+// Grade describes what a remote service's operation offers (protocol.md, section 6).
 type Grade string
 
 const (
-	// Fenced: do(key) at most once; undo(key) reverses or succeeds on nothing, and refuses a later do(key).
+	// Fenced means that do(key) happens at most once, undo(key) reverses it or succeeds if there is nothing
+	// to undo, and a do(key) after that is refused.
 	Fenced Grade = "fenced"
-	// Idempotent: do(key) at most once; undo(key) succeeds on nothing; no fence.
+	// Idempotent means that do(key) happens at most once, and undo(key) succeeds if there is nothing to undo.
+	// A later do(key) is not refused.
 	Idempotent Grade = "idempotent"
-	// Plain: neither. The agent keeps a ledger (P31).
+	// Plain means that the service offers neither. The agent keeps a ledger (P31).
 	Plain Grade = "plain"
 )
 
-// Policy says what happens when a step has used up its budget or failed for good (P19).
+// Policy is the reaction to a step that has used up its budget or failed for good (P19).
 type Policy string
 
 const (
@@ -43,59 +45,80 @@ func DefinitionHash(stored []byte) string {
 // deploy never disturbs a running task. Package workflow makes it from YAML and validates it;
 // Decide trusts it.
 type Definition struct {
-	Schema      int                        `json:"schema"` // major version of the stored form
-	Name        string                     `json:"name"`
-	Hash        string                     `json:"-"` // DefinitionHash of the JSON form
-	Steps       []StepDefinition           `json:"steps"`
-	Agents      map[string]AgentDefinition `json:"agents"`                // every agent that a step names
-	Output      json.RawMessage            `json:"output,omitempty"`      // template, see Expressions
-	Deadline    Duration                   `json:"deadline,omitempty"`    // of a run from its submission; 0: none
-	OnDeadline  Policy                     `json:"onDeadline,omitempty"`  // required with Deadline
-	Grace       Duration                   `json:"grace"`                 // how long after wakeAt the Supervisor sends another Wake (P9a)
-	ResendAfter Duration                   `json:"tellAfter"`             // how long a final status may stay unacknowledged before the Supervisor sends Settle (P11)
-	HopBudget   int                        `json:"hopBudget"`             // forward claims between operator commands (P23)
-	Notify      []StatusKind               `json:"notify"`                // which status messages an order with a reply-to gets
-	AlertUndone bool                       `json:"alertUndone,omitempty"` // an order that is undone because a step failed raises an alert (P11)
-	Tokens      bool                       `json:"tokens,omitempty"`      // an input makes tokens of answers (P39)
-	Schedule    *Schedule                  `json:"schedule,omitempty"`    // when it starts by itself; nil: only by submissions
-	Expr        Expressions                `json:"-"`                     // attached after loading
+	Schema int                        `json:"schema"` // major version of the stored form
+	Name   string                     `json:"name"`
+	Hash   string                     `json:"-"` // DefinitionHash of the JSON form
+	Steps  []StepDefinition           `json:"steps"`
+	Agents map[string]AgentDefinition `json:"agents"`           // every agent that a step names
+	Output json.RawMessage            `json:"output,omitempty"` // template, see Expressions
+	// longest time of a run from its submission; 0 means no deadline
+	Deadline   Duration `json:"deadline,omitempty"`
+	OnDeadline Policy   `json:"onDeadline,omitempty"` // required with Deadline
+	// delay after wakeAt until the Supervisor sends another Wake (P9a)
+	Grace Duration `json:"grace"`
+	// longest time that a final status stays unacknowledged before the Supervisor sends Settle (P11)
+	ResendAfter Duration `json:"tellAfter"`
+	// forward claims between operator commands (P23)
+	HopBudget int `json:"hopBudget"`
+	// which status messages an order with a reply-to gets
+	Notify []StatusKind `json:"notify"`
+	// an order that is undone because a step failed raises an alert (P11)
+	AlertUndone bool `json:"alertUndone,omitempty"`
+	// an input makes tokens of answers (P39)
+	Tokens bool `json:"tokens,omitempty"`
+	// schedule of automatic starts; nil if orders start only by submission
+	Schedule *Schedule   `json:"schedule,omitempty"`
+	Expr     Expressions `json:"-"` // attached after loading
 
 	byName    map[string]int // set by Link
 	after     [][]int
 	ancestors [][]int
-	asks      []int // of a call that asks for an answer, its step; -1 of every other
+	asks      []int // step of the answer that a call asks for; -1 for every other step
 }
 
-// AgentDefinition is what the core must know of an agent.
+// AgentDefinition holds the facts about an agent that the core needs.
 type AgentDefinition struct {
-	QueueAllowance Duration `json:"queueAllowance"`         // time that a request may wait in the agent's queue (P32)
-	ClockSkew      Duration `json:"clockSkew"`              // greatest difference between the clocks of Scheduler and Agent (P21)
-	KeyRetention   Duration `json:"keyRetention,omitempty"` // how long the service remembers keys; 0: for ever (P18)
+	// time that a request may wait in the agent's queue (P32)
+	QueueAllowance Duration `json:"queueAllowance"`
+	// greatest difference between the clocks of Scheduler and Agent (P21)
+	ClockSkew Duration `json:"clockSkew"`
+	// time that the service remembers keys; 0 means for ever (P18)
+	KeyRetention Duration `json:"keyRetention,omitempty"`
 }
 
-// StepDefinition is one step of a workflow: a call of an agent or, where Wait, Answer, Fail or Each is set, a wait for a
-// time or for an answer, a failure by rule, or child tasks.
+// StepDefinition is one step of a workflow: a call of an agent or, where Wait, Answer, Fail or Each is set, a
+// wait for a time or for an answer, a failure by rule, or child tasks.
 type StepDefinition struct {
-	Name            string          `json:"name"`
-	Wait            *Wait           `json:"wait,omitempty"`   // then Agent, Operation, Timeout, Retry, Undo and Grade are empty
-	Answer          *Answer         `json:"answer,omitempty"` // then Agent, Operation, Retry, Undo and Grade are empty
-	Fail            *Fail           `json:"fail,omitempty"`   // then all of the call is empty
-	Each            *Each           `json:"each,omitempty"`   // then all of the call is empty; the input is the list
-	Agent           string          `json:"agent"`
-	Others          []string        `json:"agents,omitempty"` // further agents for the same service, after Agent (P44)
-	Operation       string          `json:"operation"`
-	Input           json.RawMessage `json:"input,omitempty"` // template, see Expressions
-	After           []string        `json:"after,omitempty"`
-	When            string          `json:"when,omitempty"`        // expression; empty: always
-	Timeout         Duration        `json:"timeout"`               // of one handling by the agent; how long an answer is waited for
-	MaxQueueTime    Duration        `json:"maxQueueTime"`          // total time in the agent's queue before Error (P32)
-	MaxDuration     Duration        `json:"maxDuration,omitempty"` // of one handling that reports Progress at least every Timeout (P43); 0: Timeout
-	PollFor         Duration        `json:"pollFor,omitempty"`     // how long the service may answer not-yet before Error (P45); 0: MaxQueueTime
-	Retry           Retry           `json:"retry"`
-	OnFailure       Policy          `json:"onFailure"`
-	Undo            *Undo           `json:"undo,omitempty"` // nil: no effect to undo ("undo: none"), or past the point of no return
-	Grade           Grade           `json:"grade"`
-	PointOfNoReturn bool            `json:"pointOfNoReturn,omitempty"` // with OnFailureUndo: its proven refusal undoes the task (P22a)
+	Name string `json:"name"`
+	// then Agent, Operation, Timeout, Retry, Undo and Grade are empty
+	Wait *Wait `json:"wait,omitempty"`
+	// then Agent, Operation, Retry, Undo and Grade are empty
+	Answer *Answer `json:"answer,omitempty"`
+	Fail   *Fail   `json:"fail,omitempty"` // then all of the call is empty
+	// then all of the call is empty; the input is the list
+	Each  *Each  `json:"each,omitempty"`
+	Agent string `json:"agent"`
+	// further agents for the same service, after Agent (P44)
+	Others    []string        `json:"agents,omitempty"`
+	Operation string          `json:"operation"`
+	Input     json.RawMessage `json:"input,omitempty"` // template, see Expressions
+	After     []string        `json:"after,omitempty"`
+	When      string          `json:"when,omitempty"` // expression; an empty one is always true
+	// longest time of one handling by the agent, or of the wait for an answer
+	Timeout Duration `json:"timeout"`
+	// total time in the agent's queue before Error (P32)
+	MaxQueueTime Duration `json:"maxQueueTime"`
+	// longest time of a handling that reports Progress at least every Timeout (P43); 0 means Timeout
+	MaxDuration Duration `json:"maxDuration,omitempty"`
+	// longest time that the service may answer not-yet before Error (P45); 0 means MaxQueueTime
+	PollFor   Duration `json:"pollFor,omitempty"`
+	Retry     Retry    `json:"retry"`
+	OnFailure Policy   `json:"onFailure"`
+	// nil: no effect to undo ("undo: none"), or past the point of no return
+	Undo  *Undo `json:"undo,omitempty"`
+	Grade Grade `json:"grade"`
+	// with OnFailureUndo: its proven refusal undoes the task (P22a)
+	PointOfNoReturn bool `json:"pointOfNoReturn,omitempty"`
 }
 
 // MaxWait is the longest wait of a step (P34).
@@ -104,34 +127,38 @@ const MaxWait = 366 * Day
 // Wait is a step that ends at a time (P34): For after its claim or, where the step has an input, at the
 // time in RFC 3339 that this evaluates to; at once where that has passed.
 type Wait struct {
-	For    Duration `json:"for,omitempty"`    // 0 to MaxWait
-	Spread Duration `json:"spread,omitempty"` // up to as much is added, by a hash of the task, so that many do not end at once
+	For Duration `json:"for,omitempty"` // 0 to MaxWait
+	// up to as much is added, by a hash of the task, so that many do not end at once
+	Spread Duration `json:"spread,omitempty"`
 }
 
-// Fail is a step whose turn is a failure for good (P50). Its When is the rule. Both texts are the author's and hold
-// nothing of the order: they stand in alerts, statuses and logs.
+// Fail is a step whose turn is a failure for good (P50). Its When is the rule. Both texts are the author's
+// and hold nothing of the order: they stand in alerts, statuses and logs.
 type Fail struct {
 	Code    string `json:"code"`    // short and stable, see StepError
-	Message string `json:"message"` // for people, at most MaxMessage bytes
+	Message string `json:"message"` // text for people, at most MaxMessage bytes
 }
 
-// Each is a step of child tasks: one for each element of the list that the step's input evaluates to or, where the step
-// has no input, a single one (P40).
+// Each is a step of child tasks: one for each element of the list that the step's input evaluates to or,
+// where the step has no input, a single one (P40).
 type Each struct {
-	Workflow    string          `json:"workflow"`
-	Definition  string          `json:"definition"`         // hash, pinned with the parent's
-	Order       json.RawMessage `json:"order,omitempty"`    // template of a child's order, which sees item and index; absent: the item itself or, without a list, the parent's order
-	Concurrency int             `json:"concurrency"`        // how many run at once, 1 to MaxConcurrency
-	Tolerate    int             `json:"tolerate,omitempty"` // how many may fail
-	Child       *Definition     `json:"-"`                  // what Definition names, where it was read with the parent
-	Collect     bool            `json:"collect,omitempty"`  // the step's output holds those of the children
+	Workflow   string `json:"workflow"`
+	Definition string `json:"definition"` // hash, pinned with the parent's
+	// template of a child's order, which sees item and index; absent: the item itself or, without a list, the
+	// parent's order
+	Order       json.RawMessage `json:"order,omitempty"`
+	Concurrency int             `json:"concurrency"`        // children that run at once, 1 to MaxConcurrency
+	Tolerate    int             `json:"tolerate,omitempty"` // number of children that may fail
+	// definition named by Definition, if it was read with the parent
+	Child   *Definition `json:"-"`
+	Collect bool        `json:"collect,omitempty"` // the step's output holds those of the children
 }
 
 // Bounds of child tasks (P40).
 const (
-	MaxChildren    = 10_000   // of a step
-	MaxConcurrency = 100      // of a step
-	MaxChildDepth  = 3        // of workflows in workflows
+	MaxChildren    = 10_000   // per step
+	MaxConcurrency = 100      // per step
+	MaxChildDepth  = 3        // depth of workflows within workflows
 	MaxChildOrder  = 48 << 10 // bytes of a child's order
 	MaxCollected   = 16 << 10 // bytes of all that a step collects
 	maxFailedAt    = 20
@@ -140,9 +167,9 @@ const (
 // MaxID is the longest ID of a task, in bytes.
 const MaxID = 128
 
-// ChildID is the ID of a child task. The order of a task never changes, and that of a child can in the parent's next
-// run: so that run has children of its own. An ID longer than MaxID ends with its hash, after two ChildMarks,
-// which no other ID has: every child of every order has an ID that its readers accept.
+// ChildID is the ID of a child task. The order of a task never changes, and that of a child can in the
+// parent's next run: so that run has children of its own. An ID longer than MaxID ends with its hash, after
+// two ChildMarks, which no other ID has: every child of every order has an ID that its readers accept.
 func (p Parent) ChildID() string {
 	id := p.OrderID + ChildMark + p.Step + ChildMark + strconv.Itoa(p.Index)
 	if p.Run > 0 {
@@ -159,63 +186,74 @@ func (p Parent) ChildID() string {
 // ChildMark stands in the IDs of child tasks only.
 const ChildMark = "~"
 
-// Answer is a step that ends with an answer from outside: an approval by people, or an event (P35). The step's
-// input evaluates to a Question when it is claimed; its Timeout holds where the question names none.
+// Answer is a step that ends with an answer from outside: an approval by people, or an event (P35). The
+// step's input evaluates to a Question when it is claimed; its Timeout holds where the question names none.
 type Answer struct {
-	Ask       string          `json:"ask,omitempty"`       // name of the call before it that asks for the answer (P38); no expression sees it
-	Event     string          `json:"event,omitempty"`     // name of the outside event; "": an approval
-	Values    []string        `json:"values,omitempty"`    // what an approval may be answered with
-	Schema    json.RawMessage `json:"schema,omitempty"`    // JSON Schema of an event's value; absent: any value
-	Refuse    string          `json:"refuse,omitempty"`    // expression over the value: true is the step's permanent failure
-	OnTimeout Policy          `json:"onTimeout,omitempty"` // required unless TimeoutValue is set
-	Remind    Duration        `json:"remind,omitempty"`    // how often Ask is sent again while the question is open (P37); 0: never
+	// name of the call before it that asks for the answer (P38); no expression sees it
+	Ask    string   `json:"ask,omitempty"`
+	Event  string   `json:"event,omitempty"`  // name of the outside event; "" means an approval
+	Values []string `json:"values,omitempty"` // allowed answers to an approval
+	// JSON Schema of an event's value; absent: any value
+	Schema json.RawMessage `json:"schema,omitempty"`
+	// expression over the value: true is the step's permanent failure
+	Refuse    string `json:"refuse,omitempty"`
+	OnTimeout Policy `json:"onTimeout,omitempty"` // required unless TimeoutValue is set
+	// interval at which Ask is sent again while the question is open (P37); 0 means never
+	Remind Duration `json:"remind,omitempty"`
 	// TimeoutValue is the value that the step ends with where no answer has come in time.
 	TimeoutValue json.RawMessage `json:"timeoutValue,omitempty"`
 }
 
-// Question is what the input of a step that waits for an answer evaluates to. Need, Who, NotSelf and Timeout are
+// Question is the value of the input of a step that waits for an answer. Need, Who, NotSelf and Timeout are
 // stored when the step is claimed; the others are computed again when they are shown.
 type Question struct {
 	Question string          `json:"question,omitempty"`
 	Show     json.RawMessage `json:"show,omitempty"`
-	Need     *int            `json:"need,omitempty"`    // how many people must give the same value; absent: 1
-	Who      []string        `json:"who,omitempty"`     // who may answer; absent: everyone
-	NotSelf  *string         `json:"notSelf,omitempty"` // who may not answer
-	Timeout  string          `json:"timeout,omitempty"` // like "48h" or "7d"; absent: that of the definition
+	Need     *int            `json:"need,omitempty"`    // number of people who must agree; if absent, 1
+	Who      []string        `json:"who,omitempty"`     // people who may answer; if absent, everyone may
+	NotSelf  *string         `json:"notSelf,omitempty"` // person who may not answer
+	Timeout  string          `json:"timeout,omitempty"` // like "48h" or "7d"; if absent, the definition's
 }
 
 // Bounds of answers, in bytes where they are no numbers.
 const (
-	MaxVoters      = 32      // of a round, and of the list of who may answer
+	MaxVoters      = 32      // voters of a round, and people in Who
 	MaxAnswerBy    = 128     // the name of a person
 	MaxAnswerValue = 8 << 10 // the value of an event
 	MaxApproval    = 64      // a value of an approval
 )
 
-// PersonName reports a name that an answer may come from: 1 to MaxAnswerBy bytes of which none takes more in JSON.
+// PersonName reports a name that an answer may come from: 1 to MaxAnswerBy bytes of which none takes more in
+// JSON.
 func PersonName(name string) bool {
 	if name == "" || len(name) > MaxAnswerBy || !utf8.ValidString(name) {
 		return false
 	}
-	return !strings.ContainsFunc(name, func(c rune) bool { return Unprintable(c) || strings.ContainsRune("<>&\"\\", c) })
+	return !strings.ContainsFunc(name,
+		func(c rune) bool { return Unprintable(c) || strings.ContainsRune("<>&\"\\", c) })
 }
 
-// Unprintable reports a character that could control a terminal, forge a line, or change the order of what stands beside it: a
-// control character, a separator of lines or paragraphs, or a control of writing direction. Names, codes and reasons have none.
+// Unprintable reports a character that could control a terminal, forge a line, or change the order of what
+// stands beside it: a control character, a separator of lines or paragraphs, or a control of writing
+// direction. Names, codes and reasons have none.
 func Unprintable(c rune) bool {
 	return unicode.IsControl(c) || c == '\u2028' || c == '\u2029' || unicode.Is(unicode.Bidi_Control, c)
 }
 
-// Schedule starts orders of a workflow by the clock. The core makes nothing of it; package schedule and the Supervisor do.
+// Schedule starts orders of a workflow by the clock. The core makes nothing of it; package schedule and the
+// Supervisor do.
 type Schedule struct {
-	Cron    string          `json:"cron"`            // five fields, or @hourly, @daily, @weekly, @monthly, @yearly
-	Zone    string          `json:"zone,omitempty"`  // IANA name; "": UTC
-	Overlap Overlap         `json:"overlap"`         // what happens where the order before has not ended
-	CatchUp Duration        `json:"catchUp"`         // how late a start may be, as after an outage; later ones are skipped
-	Input   json.RawMessage `json:"input,omitempty"` // a JSON object: the order, but for its field scheduledTime
+	// five fields, or @hourly, @daily, @weekly, @monthly, @yearly
+	Cron    string  `json:"cron"`
+	Zone    string  `json:"zone,omitempty"` // IANA name; "" means UTC
+	Overlap Overlap `json:"overlap"`        // policy if the previous order has not ended
+	// longest delay of a start, for example after an outage; later starts are skipped
+	CatchUp Duration `json:"catchUp"`
+	// order as a JSON object, without its field scheduledTime
+	Input json.RawMessage `json:"input,omitempty"`
 }
 
-// Overlap says what happens at a scheduled time while the order of the one before has not ended.
+// Overlap is the reaction to a scheduled time at which the previous order has not ended.
 type Overlap string
 
 const (
@@ -228,29 +266,29 @@ type Retry struct {
 	MaxFailures      int      `json:"maxFailures"` // counted failures before the extended wait; at least 1
 	Backoff          Backoff  `json:"backoff"`
 	ExtendedInterval Duration `json:"extendedInterval,omitempty"` // wait between the rounds past MaxFailures
-	ExtendedRounds   int      `json:"extendedRounds,omitempty"`   // 0: no extended wait
+	ExtendedRounds   int      `json:"extendedRounds,omitempty"`   // 0 means no extended wait
 }
 
-// Budget is how many counted failures a step survives less one: at the budget the policy applies (P16).
+// Budget returns the number of counted failures at which the policy applies (P16).
 func (r Retry) Budget() int { return r.MaxFailures + r.ExtendedRounds }
 
 // Backoff grows exponentially from Initial to Max; Jitter takes off up to that share of it.
 type Backoff struct {
 	Initial    Duration `json:"initial"`
 	Max        Duration `json:"max"`
-	Multiplier float64  `json:"multiplier"` // at least 1
+	Multiplier float64  `json:"multiplier"` // factor of at least 1
 	Jitter     float64  `json:"jitter"`     // 0 to 1
 }
 
 // Undo is the operation that reverses a step.
 type Undo struct {
 	Operation string          `json:"operation"`
-	Input     json.RawMessage `json:"input,omitempty"` // template; absent: the input of the do
+	Input     json.RawMessage `json:"input,omitempty"` // template; if absent, the input of the do
 	Timeout   Duration        `json:"timeout"`
 	Retry     Retry           `json:"retry"` // the extended wait does not apply
 }
 
-// Environment is what expressions see. Nothing else: no clock, no randomness.
+// Environment holds the values that expressions see. They see nothing else: no clock, no randomness.
 type Environment struct {
 	OrderID string
 	Run     int
@@ -259,13 +297,15 @@ type Environment struct {
 	// directly or not (so that a redelivery computes the same bytes, P12), for its undo also its
 	// own, for the workflow's output all. A Skipped step, or one whose output is not known
 	// (resolved by the operator), has no entry.
-	Outputs  map[string]json.RawMessage
-	Failures map[string]string // codes of those of these steps that failed, and that the order goes on without (P42)
-	Value    json.RawMessage   // of an answer; only seen by Answer.Refuse
-	// Token makes a token of an answer to a step, for a person or for anyone (P39). Only where Definition.Tokens is set.
+	Outputs map[string]json.RawMessage
+	// codes of those of these steps that failed, and that the order goes on without (P42)
+	Failures map[string]string
+	Value    json.RawMessage // value of an answer; only Answer.Refuse sees it
+	// Token makes a token of an answer to a step, for a person or for anyone (P39). Only where
+	// Definition.Tokens is set.
 	Token func(step, person string) (string, error)
-	Item  json.RawMessage // of the list of an Each; only seen by Each.Order
-	Index int             // of Item
+	Item  json.RawMessage // item of the list of an Each; only Each.Order sees it
+	Index int             // index of Item
 }
 
 // Expressions evaluates the templates and conditions of one Definition. It must be a pure
@@ -273,14 +313,16 @@ type Environment struct {
 // step (P20); its text is shown to the operator and must not contain order data.
 type Expressions interface {
 	Input(step int, env Environment) (json.RawMessage, error)
-	InputReads(step int) []string                                 // names of the steps whose results Input depends on
+	// names of the steps whose results Input depends on
+	InputReads(step int) []string
 	UndoInput(step int, env Environment) (json.RawMessage, error) // only called where Undo.Input is set
 	When(step int, env Environment) (bool, error)
-	Output(env Environment) (json.RawMessage, error)   // only called where Output is set
-	CheckAnswer(step int, value json.RawMessage) error // only called where Answer.Schema is set: what is wrong with the value
-	Refused(step int, env Environment) (bool, error)   // only called where Answer.Refuse is set
-	// Items answers how many elements the list of a step has, and hands them to each in their order; only called where
-	// the step is an Each with an Input.
+	Output(env Environment) (json.RawMessage, error) // only called where Output is set
+	// only called where Answer.Schema is set: what is wrong with the value
+	CheckAnswer(step int, value json.RawMessage) error
+	Refused(step int, env Environment) (bool, error) // only called where Answer.Refuse is set
+	// Items returns the number of elements in the list of a step, and passes them to each in order. It is
+	// only called if the step is an Each with an Input.
 	Items(step int, env Environment, each func(index int, item json.RawMessage)) (count int, err error)
 	ChildOrder(step int, env Environment) (json.RawMessage, error) // only called where Each.Order is set
 }

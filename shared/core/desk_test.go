@@ -14,14 +14,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// noon is when the tests begin.
+// noon is the time at which the tests begin.
 var noon = core.TimeOf(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 
 const orderID = "o1"
 
 // asks reports a call that asks for an answer.
 func asks(def *core.Definition, call string) bool {
-	return slices.ContainsFunc(def.Steps, func(d core.StepDefinition) bool { return d.Answer != nil && d.Answer.Ask == call })
+	return slices.ContainsFunc(def.Steps, func(d core.StepDefinition) bool {
+		return d.Answer != nil &&
+			d.Answer.Ask == call
+	})
 }
 
 // expressions are functions where an order's workflow has templates. What is nil answers what
@@ -34,7 +37,7 @@ type expressions struct {
 	reads  map[int][]string // steps that an input reads
 }
 
-// InputReads is what a test says.
+// InputReads returns the list that the test has set.
 func (x *expressions) InputReads(i int) []string { return x.reads[i] }
 
 // CheckAnswer accepts all but objects, Refused refuses "no".
@@ -115,10 +118,14 @@ func seen(env core.Environment) (json.RawMessage, error) {
 func step(name string, changes ...func(*core.StepDefinition)) core.StepDefinition {
 	s := core.StepDefinition{
 		Name: name, Agent: name + "-agent", Operation: "do-" + name, Input: json.RawMessage(`"template"`),
-		Timeout: 10 * core.Second, MaxQueueTime: 2 * core.Minute, OnFailure: core.OnFailureUndo, Grade: core.Fenced,
-		Retry: core.Retry{MaxFailures: 3, Backoff: core.Backoff{Initial: core.Second, Max: 8 * core.Second, Multiplier: 2}},
-		Undo: &core.Undo{Operation: "undo-" + name, Input: json.RawMessage(`"template"`), Timeout: 10 * core.Second,
-			Retry: core.Retry{MaxFailures: 2, Backoff: core.Backoff{Initial: 2 * core.Second, Max: 8 * core.Second, Multiplier: 2}}},
+		Timeout: 10 * core.Second, MaxQueueTime: 2 * core.Minute, OnFailure: core.OnFailureUndo,
+		Grade: core.Fenced,
+		Retry: core.Retry{MaxFailures: 3, Backoff: core.Backoff{Initial: core.Second, Max: 8 * core.Second,
+			Multiplier: 2}},
+		Undo: &core.Undo{Operation: "undo-" + name, Input: json.RawMessage(`"template"`),
+			Timeout: 10 * core.Second,
+			Retry: core.Retry{MaxFailures: 2,
+				Backoff: core.Backoff{Initial: 2 * core.Second, Max: 8 * core.Second, Multiplier: 2}}},
 	}
 	for _, change := range changes {
 		change(&s)
@@ -152,9 +159,11 @@ func noReturn(s *core.StepDefinition) {
 // workflow has an allowance of 20 s for each agent, so that a usual claim lasts 30 s.
 func workflow(steps ...core.StepDefinition) *core.Definition {
 	d := &core.Definition{
-		Schema: 1, Name: "test", Hash: "0123456789abcdef", Steps: steps, Agents: map[string]core.AgentDefinition{},
-		Grace: 5 * core.Second, ResendAfter: core.Minute, HopBudget: 50, Expr: &expressions{},
-		Notify: []core.StatusKind{core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled},
+		Schema: 1, Name: "test", Hash: "0123456789abcdef", Steps: steps,
+		Agents: map[string]core.AgentDefinition{},
+		Grace:  5 * core.Second, ResendAfter: core.Minute, HopBudget: 50, Expr: &expressions{},
+		Notify: []core.StatusKind{core.StatusCompleted, core.StatusFailed, core.StatusUndone,
+			core.StatusCancelled},
 	}
 	for i := range steps {
 		if steps[i].Wait != nil {
@@ -175,7 +184,7 @@ type desk struct {
 	def    *core.Definition
 	order  []byte
 	submit core.Submitted
-	task   *core.Task // as stored
+	task   *core.Task // task as stored
 	now    core.Time
 	by     string
 	waits  map[string]core.Duration
@@ -184,7 +193,8 @@ type desk struct {
 func newDesk(t testing.TB, def *core.Definition) *desk {
 	return &desk{
 		TB: t, def: def, order: []byte(`{"n":1}`), now: noon, by: "scheduler-1",
-		submit: core.Submitted{OrderID: orderID, Workflow: def.Name, ContentHash: "c0ffee", KnownHash: "c0ffee", ReplyTo: "shop"},
+		submit: core.Submitted{OrderID: orderID, Workflow: def.Name, ContentHash: "c0ffee",
+			KnownHash: "c0ffee", ReplyTo: "shop"},
 	}
 }
 
@@ -240,7 +250,7 @@ func (d *desk) decide(ev core.Event) core.Decision {
 	return dec
 }
 
-// decideAll decides several in turn and answers the last decision.
+// decideAll decides several events in turn and returns the last decision.
 func (d *desk) decideAll(events ...core.Event) (last core.Decision) {
 	d.Helper()
 	for _, ev := range events {
@@ -320,7 +330,8 @@ func snapshot(v any) string {
 func faultOf(def *core.Definition, before *core.Task, dec core.Decision, ev core.Event) error {
 	switch {
 	case dec.Changed == (dec.Ignored != ""):
-		return fmt.Errorf("changed is %v and the reason for ignoring it %q: exactly one is meant", dec.Changed, dec.Ignored)
+		return fmt.Errorf("changed is %v and the reason for ignoring it %q: exactly one is meant",
+			dec.Changed, dec.Ignored)
 	case !dec.Changed && dec.Task != before:
 		return errors.New("nothing changed, and yet it answers another task")
 	case supervises(ev) && slices.ContainsFunc(dec.Effects, isRequest):
@@ -350,7 +361,8 @@ func faultOfTask(def *core.Definition, t *core.Task) error {
 	case core.Live(t) != live:
 		return fmt.Errorf("P9: the earliest live time is %s, the core says %s", live, core.Live(t))
 	case t.AtRest() != (live == 0):
-		return fmt.Errorf("P9: at rest is %v and the earliest live time %q (%s)", t.AtRest(), live, t.ProcessState)
+		return fmt.Errorf("P9: at rest is %v and the earliest live time %q (%s)", t.AtRest(), live,
+			t.ProcessState)
 	case live != 0 && (bucket != "due" || at > live):
 		return fmt.Errorf("invariant 21: indexed in %q at %s, the earliest live time is %s", bucket, at, live)
 	case live == 0 && t.ProcessState == core.Error && (bucket != "attention" || at != t.Ended):
@@ -364,19 +376,26 @@ func faultOfTask(def *core.Definition, t *core.Task) error {
 			return fmt.Errorf("invariant 16: step %s is %s and locked by %q", s.Name, s.State, s.LockedBy)
 		}
 		if s.InFlight() && (s.CompleteBy == 0 || s.StopBy < s.CompleteBy || s.Cause == "") {
-			return fmt.Errorf("P6: step %s is in flight until %q, hard %q, because of %q", s.Name, s.CompleteBy, s.StopBy, s.Cause)
+			return fmt.Errorf("P6: step %s is in flight until %q, hard %q, because of %q", s.Name,
+				s.CompleteBy, s.StopBy, s.Cause)
 		}
-		if t.ProcessState == core.Error && !s.InFlight() && (s.WakeAt != 0 && s.State != core.Waiting || s.CompleteBy != 0) {
+		if t.ProcessState == core.Error && !s.InFlight() && (s.WakeAt != 0 && s.State != core.Waiting ||
+			s.CompleteBy != 0) {
 			return fmt.Errorf("P9: step %s, which is %s, has times in Error", s.Name, s.State)
 		}
-		if (t.ProcessState == core.Processing || t.ProcessState == core.Compensating) && s.Queued > 0 && s.Queued >= def.Steps[i].MaxQueueTime {
+		if (t.ProcessState == core.Processing || t.ProcessState == core.Compensating) && s.Queued > 0 &&
+			s.Queued >= def.Steps[i].MaxQueueTime {
 			return fmt.Errorf("P32: requests of step %s have waited for %s, and it goes on", s.Name, s.Queued)
 		}
-		if s.Attempted() && s.State != core.Compensated && (t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {
+		if s.Attempted() && s.State != core.Compensated &&
+			(t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {
 			return fmt.Errorf("invariant 10: %s with step %s %s", t.ProcessState, s.Name, s.State)
 		}
-		alone := s.State == core.Compensated && s.FailureCode != "" && (def.Steps[i].OnFailure == core.OnFailureContinue || asks(def, s.Name)) // P42, P38
-		if t.ProcessState == core.Processed && s.State != core.Processed && s.State != core.Skipped && !alone {
+		// P42, P38
+		alone := s.State == core.Compensated && s.FailureCode != "" &&
+			(def.Steps[i].OnFailure == core.OnFailureContinue || asks(def, s.Name))
+		if t.ProcessState == core.Processed && s.State != core.Processed && s.State != core.Skipped &&
+			!alone {
 			return fmt.Errorf("invariant 7: Processed with step %s %s", s.Name, s.State)
 		}
 	}
@@ -488,14 +507,15 @@ func (d *desk) refused(ev core.Event) {
 	before := states(d.task)
 	dec := d.decide(ev)
 	if dec.Verdict == nil || dec.Verdict.Accepted || dec.Verdict.Reason == "" || len(dec.Effects) > 0 {
-		d.Errorf("%s must be refused with a reason, got %+v and %q", name(ev), dec.Verdict, brief(dec.Effects))
+		d.Errorf("%s must be refused with a reason, got %+v and %q", name(ev), dec.Verdict,
+			brief(dec.Effects))
 	}
 	if got := states(d.task); got != before {
 		d.Errorf("a refused command changed the task\n got %s\nwant %s", got, before)
 	}
 }
 
-// ignored decides what must change nothing, and answers what is emitted again.
+// ignored decides an event that must change nothing, and returns the effects that it emits again.
 func (d *desk) ignored(ev core.Event) []core.Effect {
 	d.Helper()
 	dec := d.decide(ev)

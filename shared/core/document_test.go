@@ -14,7 +14,8 @@ import (
 // another version: an error perhaps, but no panic, and its arguments stay as they are.
 func FuzzDocument(f *testing.F) {
 	for _, mode := range modes {
-		for _, of := range []string{"new", "Pending", "Processing", "Waiting", "Failed", "UndoWait", "Compensating", "Compensated"} {
+		for _, of := range []string{"new", "Pending", "Processing", "Waiting", "Failed", "UndoWait",
+			"Compensating", "Compensated"} {
 			if doc, err := state.EncodeTask(fixture(mode, of, companion(mode, ""))); err == nil {
 				f.Add(doc, uint8(0))
 			}
@@ -42,11 +43,13 @@ func FuzzDocument(f *testing.F) {
 			if snapshot(task) != before {
 				t.Fatalf("%s changed its argument", name(ev))
 			}
-			if err == nil && dec.Changed && dec.Task.Steps != nil && supervises(ev) && len(requests(dec.Effects)) > 0 {
+			if err == nil && dec.Changed && dec.Task.Steps != nil && supervises(ev) &&
+				len(requests(dec.Effects)) > 0 {
 				t.Fatalf("P16: %s asks an agent", name(ev))
 			}
 		}
-		if _, err := core.Restart(def, []byte(`{}`), task, core.At{Now: noon}); err != nil && !errors.Is(err, core.ErrUnfit) {
+		if _, err := core.Restart(def, []byte(`{}`), task, core.At{Now: noon}); err != nil &&
+			!errors.Is(err, core.ErrUnfit) {
 			t.Fatalf("restart: %v", err)
 		}
 		core.Push(task)
@@ -57,17 +60,22 @@ func FuzzDocument(f *testing.F) {
 // eventsOn are events that a document's own numbers let through.
 func eventsOn(t *core.Task) (all []core.Event) {
 	all = append(core.SweepEvents(nil, t, noon),
-		core.Submitted{OrderID: orderID, ContentHash: t.ContentHash}, core.Wake{Run: t.Run}, core.Settle{}, core.ResendDue{},
-		core.DeadlinePassed{Run: t.Run}, core.Cancel{ID: "f1", Run: t.Run}, core.UndoCommand{ID: "f2", Command: t.Command},
+		core.Submitted{OrderID: orderID, ContentHash: t.ContentHash}, core.Wake{Run: t.Run}, core.Settle{},
+		core.ResendDue{},
+		core.DeadlinePassed{Run: t.Run}, core.Cancel{ID: "f1", Run: t.Run},
+		core.UndoCommand{ID: "f2", Command: t.Command},
 		core.Resubmit{ID: "f3", Command: t.Command})
 	for _, s := range t.Steps {
 		for _, op := range []core.Operation{core.Do, core.UndoOp} {
-			for _, what := range []core.Outcome{core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater, "strange"} {
-				all = append(all, reply(s.Name, t.Run, s.Attempt, op, what), reply(s.Name, t.Run, s.Attempt-1, op, what))
+			for _, what := range []core.Outcome{core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater,
+				"strange"} {
+				all = append(all, reply(s.Name, t.Run, s.Attempt, op, what),
+					reply(s.Name, t.Run, s.Attempt-1, op, what))
 			}
 		}
 		all = append(all, core.Wake{Step: s.Name, Run: t.Run, Attempt: s.Attempt},
-			core.Overdue{Step: s.Name, Attempt: s.Attempt}, core.Overdue{Step: s.Name, Attempt: s.Attempt, Backlog: true},
+			core.Overdue{Step: s.Name, Attempt: s.Attempt},
+			core.Overdue{Step: s.Name, Attempt: s.Attempt, Backlog: true},
 			core.Resolve{ID: "f4", Command: t.Command, Step: s.Name, Fact: core.Happened},
 			core.Resolve{ID: "f5", Command: t.Command, Step: s.Name, Fact: core.Undone})
 	}
@@ -77,7 +85,8 @@ func eventsOn(t *core.Task) (all []core.Event) {
 // A time is read in each form of RFC 3339, to the millisecond; what is none is an error that shows it.
 func TestTimesAreRead(t *testing.T) {
 	for text, want := range map[string]core.Time{
-		`"2026-11-21T12:00:00Z"`: noon, `"2026-11-21T13:00:00.0009+01:00"`: noon, `"2026-11-21T12:00:00.001Z"`: noon + 1, `null`: 0, `""`: 0,
+		`"2026-11-21T12:00:00Z"`: noon, `"2026-11-21T13:00:00.0009+01:00"`: noon,
+		`"2026-11-21T12:00:00.001Z"`: noon + 1, `null`: 0, `""`: 0,
 	} {
 		got := noon + 5
 		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
@@ -86,7 +95,8 @@ func TestTimesAreRead(t *testing.T) {
 	}
 	for _, text := range []string{`7`, `true`, `{}`, `"noon"`, `"2026-11-21"`, `"2026-11-21T12:00:00"`} {
 		got := noon
-		if err := json.Unmarshal([]byte(text), &got); err == nil || !strings.Contains(err.Error(), strings.Trim(text, `"`)) || !strings.Contains(err.Error(), "RFC 3339") {
+		if err := json.Unmarshal([]byte(text), &got); err == nil || !strings.Contains(err.Error(),
+			strings.Trim(text, `"`)) || !strings.Contains(err.Error(), "RFC 3339") {
 			t.Errorf("%s is read as %d, %v", text, got, err)
 		}
 	}

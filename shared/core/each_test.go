@@ -11,11 +11,13 @@ import (
 
 // family is a workflow of one step that has a child for each element of a list.
 func family(t *testing.T, list string, changes ...func(*core.Each)) *desk {
-	e := &core.Each{Workflow: "parcel", Definition: "feed", Order: json.RawMessage(`"template"`), Concurrency: 10}
+	e := &core.Each{Workflow: "parcel", Definition: "feed", Order: json.RawMessage(`"template"`),
+		Concurrency: 10}
 	for _, change := range changes {
 		change(e)
 	}
-	def := workflow(core.StepDefinition{Name: "all", Each: e, OnFailure: core.OnFailureUndo, Input: json.RawMessage(`"template"`)})
+	def := workflow(core.StepDefinition{Name: "all", Each: e, OnFailure: core.OnFailureUndo,
+		Input: json.RawMessage(`"template"`)})
 	def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
 		0: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(list), nil }}}
 	return newDesk(t, def)
@@ -25,12 +27,13 @@ func collecting(e *core.Each) { e.Collect = true }
 
 func repeated(item string, n int) string { return "[" + strings.Repeat(item+",", n-1) + item + "]" }
 
-// P40: a list that is too long, or whose outputs cannot be collected, is a failing input; the limit itself is none.
+// P40: a list that is too long, or whose outputs cannot be collected, is a failing input; the limit itself is
+// none.
 func TestListsOfChildren(t *testing.T) {
 	for _, c := range []struct {
 		list    string
 		collect bool
-		says    string // "": it begins
+		says    string // expected refusal; "" if the step begins
 	}{
 		{repeated("1", core.MaxChildren), false, ""},
 		{repeated("1", core.MaxChildren+1), false, "each is a list of 10001, the limit is 10000"},
@@ -45,7 +48,8 @@ func TestListsOfChildren(t *testing.T) {
 		}
 		d := family(t, c.list, changes...)
 		d.decide(d.submit)
-		if ended := d.task.ProcessState == core.Compensated; ended != (c.says != "") || !strings.Contains(d.task.EndText, c.says) {
+		if ended := d.task.ProcessState == core.Compensated; ended != (c.says != "") ||
+			!strings.Contains(d.task.EndText, c.says) {
 			t.Errorf("%.20s: the order is %s: %s", c.list, d.task.ProcessState, d.task.EndText)
 		}
 	}
@@ -53,22 +57,28 @@ func TestListsOfChildren(t *testing.T) {
 
 // An item whose child would get more than 48 KiB counts as failed, and the others go on.
 func TestAnItemThatIsTooLarge(t *testing.T) {
-	d := family(t, fmt.Sprintf(`["a",%q,"c"]`, strings.Repeat("x", 300<<10)), func(e *core.Each) { e.Tolerate = 1 })
+	d := family(t, fmt.Sprintf(`["a",%q,"c"]`, strings.Repeat("x", 300<<10)),
+		func(e *core.Each) { e.Tolerate = 1 })
 	d.decide(d.submit)
 	c := d.task.Steps[0].Children
-	if len(c.Open) != 2 || c.Failed != 1 || c.FailedAt[0] != 1 || !strings.Contains(c.Reason, "the limit is 49152") {
+	if len(c.Open) != 2 || c.Failed != 1 || c.FailedAt[0] != 1 ||
+		!strings.Contains(c.Reason, "the limit is 49152") {
 		t.Errorf("%+v", c)
 	}
 }
 
-// A list that is another one than at the claim, as of a damaged order, starts no child that was not asked for.
+// A list that is another one than at the claim, as of a damaged order, starts no child that was not asked
+// for.
 func TestAListThatChanges(t *testing.T) {
-	for list, says := range map[string]string{`["a","b","c"]`: "another one than at the step's claim", `{"a":1}`: "each is no list"} {
+	for list, says := range map[string]string{`["a","b","c"]`: "another one than at the step's claim",
+		`{"a":1}`: "each is no list"} {
 		d := family(t, `["a","b"]`, func(e *core.Each) { e.Concurrency = 1 })
 		d.decide(d.submit)
 		d.def.Expr = family(t, list).def.Expr
-		d.decide(core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Attempt: 1}, State: core.ChildProcessed})
-		if c := d.task.Steps[0].Children; c.Started != 2 || len(c.Open) > 0 || c.Failed != 1 || !strings.Contains(c.Reason, says) {
+		d.decide(core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Attempt: 1},
+			State: core.ChildProcessed})
+		if c := d.task.Steps[0].Children; c.Started != 2 || len(c.Open) > 0 || c.Failed != 1 ||
+			!strings.Contains(c.Reason, says) {
 			t.Errorf("%s: %+v", list, c)
 		}
 	}
@@ -80,25 +90,31 @@ func TestCollectedOutputsAreBounded(t *testing.T) {
 	d.decide(d.submit)
 	output, _ := json.Marshal(strings.Repeat("x", 7<<10))
 	for i := range 3 {
-		d.decide(core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Index: i, Attempt: 1}, State: core.ChildProcessed, Output: output})
+		d.decide(core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Index: i, Attempt: 1},
+			State: core.ChildProcessed, Output: output})
 	}
-	if s := d.task.Steps[0]; !s.Undo || s.Error == nil || s.Error.Code != "children-failed" || !strings.Contains(s.Error.Message, "more than 16384 bytes") {
+	if s := d.task.Steps[0]; !s.Undo || s.Error == nil || s.Error.Code != "children-failed" ||
+		!strings.Contains(s.Error.Message, "more than 16384 bytes") {
 		t.Errorf("%+v, %+v", s, s.Error)
 	}
 }
 
-// P28: what was collected and does not fit beside the other outputs is a failure of the step, and the order is undone.
+// P28: what was collected and does not fit beside the other outputs is a failure of the step, and the order
+// is undone.
 func TestCollectedOutputsThatDoNotFit(t *testing.T) {
 	d := family(t, `["a"]`, collecting)
 	d.decide(d.submit)
 	limit := core.SizeLimit{Size: sizeOf}
 	limit.Limit = limit.Reserve(d.def) + 1_000
-	ended := core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Attempt: 1}, State: core.ChildProcessed, Output: json.RawMessage(`"` + strings.Repeat("x", 4_000) + `"`)}
+	ended := core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Attempt: 1},
+		State: core.ChildProcessed, Output: json.RawMessage(`"` + strings.Repeat("x", 4_000) + `"`)}
 	dec, err := core.Decide(d.def, d.order, d.task, ended, core.At{Now: d.now, By: d.by, SizeLimit: limit})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := dec.Task.Steps[0]; dec.Task.ProcessState != core.Compensating || s.Error == nil || !strings.Contains(s.Error.Message, "does not fit into the task's document beside the outputs of its steps; collect less") {
+	if s := dec.Task.Steps[0]; dec.Task.ProcessState != core.Compensating || s.Error == nil ||
+		!strings.Contains(s.Error.Message,
+			"does not fit into the task's document beside the outputs of its steps; collect less") {
 		t.Errorf("the order is %s, %+v", dec.Task.ProcessState, s)
 	}
 }
@@ -110,7 +126,8 @@ func TestTheParentsDocumentIsBounded(t *testing.T) {
 	d.decide(d.submit)
 	largest := 0
 	for i := range children {
-		d.decide(core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Index: i, Attempt: 1}, State: core.ChildProcessed, Output: json.RawMessage(`{"n":1}`)})
+		d.decide(core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Index: i, Attempt: 1},
+			State: core.ChildProcessed, Output: json.RawMessage(`{"n":1}`)})
 		largest = max(largest, sizeOf(d.task))
 	}
 	if d.task.ProcessState != core.Processed || largest > 5_000 {

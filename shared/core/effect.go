@@ -17,7 +17,7 @@ type SendRequest struct {
 	Grade     Grade     `json:"grade"`
 	Key       string    `json:"key"` // idempotency key; an undo names the key of the do that it reverses (P2)
 	Timeout   Duration  `json:"timeout"`
-	// MaxDuration: the handling may go on for that long, while it reports progress at least every Timeout (P43).
+	// MaxDuration is the longest time of the handling if it reports progress at least every Timeout (P43).
 	MaxDuration Duration        `json:"maxDuration,omitempty"`
 	ClaimedAt   Time            `json:"claimedAt"`
 	CompleteBy  Time            `json:"completeBy"`
@@ -25,7 +25,7 @@ type SendRequest struct {
 	ClockSkew   Duration        `json:"clockSkew,omitempty"`
 	Input       json.RawMessage `json:"input,omitempty"`
 	Resolved    *Resolved       `json:"resolved,omitempty"`
-	// PointOfNoReturn: the agent keeps a ledger of the key, so that it can prove a refusal (P22a).
+	// PointOfNoReturn makes the agent keep a ledger of the key, so that it can prove a refusal (P22a).
 	PointOfNoReturn bool   `json:"pointOfNoReturn,omitempty"`
 	Trace           string `json:"trace"` // W3C traceparent, derived from task, run, step and attempt
 }
@@ -36,7 +36,7 @@ type SendWake struct {
 	Run     int
 	Step    string // "" for the whole task
 	Attempt int
-	WakeAt  Time // zero: at once
+	WakeAt  Time // time of the Wake; zero means at once
 }
 
 // SendSettle asks the Scheduler to send the final status (P11).
@@ -50,42 +50,45 @@ const (
 	StatusRefused      StatusKind = "refused"
 	StatusStarted      StatusKind = "started"
 	StatusStepFinished StatusKind = "step-finished"
-	// StatusUndoing: the undo of a step waits until no call of it can take effect any more (P21). Sent once when the
-	// wait begins, and not again where that fails.
+	// StatusUndoing reports that the undo of a step waits until none of its calls can take effect any more
+	// (P21). It is sent once when the wait begins, and is not sent again if that fails.
 	StatusUndoing StatusKind = "undoing"
-	// StatusProgress: what an attempt at work has reported (P43). Not sent again where that fails.
+	// StatusProgress carries what a running attempt reported (P43). It is not sent again if that fails.
 	StatusProgress  StatusKind = "progress"
 	StatusCompleted StatusKind = "completed"
 	StatusFailed    StatusKind = "failed" // Error: an operator is needed
 	StatusUndone    StatusKind = "undone"
 	StatusCancelled StatusKind = "cancelled"
 	StatusClosed    StatusKind = "closed" // ended by the operator as it stood (P48)
-	// StatusCommandRefused: a command that came through the control queue was refused; the order goes on as it was.
+	// StatusCommandRefused reports that a command from the control queue was refused. The order continues
+	// unchanged.
 	StatusCommandRefused StatusKind = "command-refused"
 )
 
 // Status is a message to the application's own queue. The one for an end is a complete summary,
 // so that lost earlier ones cost nothing (P11).
 type Status struct {
-	Kind      StatusKind      `json:"status"`
-	OrderID   string          `json:"orderId"`
-	Seq       int             `json:"seq,omitempty"` // received, refused, command-refused, undoing and progress have none
-	Run       int             `json:"run"`
-	Workflow  string          `json:"workflow,omitempty"`
-	At        Time            `json:"at"`
-	Step      string          `json:"step,omitempty"`
-	Until     Time            `json:"until,omitzero"`    // undoing: when the undo request is sent
-	Percent   int             `json:"percent,omitempty"` // progress
-	Note      string          `json:"note,omitempty"`    // progress
-	Output    json.RawMessage `json:"output,omitempty"`  // of the step, or the workflow
-	Code      string          `json:"code,omitempty"`
-	Message   string          `json:"message,omitempty"`
-	Notes     []string        `json:"notes,omitempty"`     // received: what of the submission has no effect
-	Command   string          `json:"command,omitempty"`   // command-refused: "cancel", "undo", "resubmit", "resolve", "close", "move", "erase"
-	CommandID string          `json:"commandId,omitempty"` // command-refused
-	By        string          `json:"by,omitempty"`        // closed: who closed it
-	Reason    string          `json:"reason,omitempty"`    // closed: why
-	Steps     []StepSummary   `json:"steps,omitempty"`     // at an end
+	Kind    StatusKind `json:"status"`
+	OrderID string     `json:"orderId"`
+	// received, refused, command-refused, undoing and progress have none
+	Seq      int             `json:"seq,omitempty"`
+	Run      int             `json:"run"`
+	Workflow string          `json:"workflow,omitempty"`
+	At       Time            `json:"at"`
+	Step     string          `json:"step,omitempty"`
+	Until    Time            `json:"until,omitzero"`    // undoing: when the undo request is sent
+	Percent  int             `json:"percent,omitempty"` // progress
+	Note     string          `json:"note,omitempty"`    // progress
+	Output   json.RawMessage `json:"output,omitempty"`  // output of the step or of the workflow
+	Code     string          `json:"code,omitempty"`
+	Message  string          `json:"message,omitempty"`
+	Notes    []string        `json:"notes,omitempty"` // received: what of the submission has no effect
+	// command-refused: "cancel", "undo", "resubmit", "resolve", "close", "move", "erase"
+	Command   string        `json:"command,omitempty"`
+	CommandID string        `json:"commandId,omitempty"` // command-refused
+	By        string        `json:"by,omitempty"`        // closed: who closed it
+	Reason    string        `json:"reason,omitempty"`    // closed: why
+	Steps     []StepSummary `json:"steps,omitempty"`     // steps of a final status
 }
 
 // StepSummary is one step in a final status.
@@ -110,8 +113,8 @@ type RaiseAlert struct {
 	Phase    Phase    `json:"phase"`
 	Undone   bool     `json:"undone,omitempty"` // it was undone, and waits for nothing
 	Step     string   `json:"step,omitempty"`
-	Attempts int      `json:"attempts,omitempty"` // of the step
-	FirstTry Time     `json:"firstTry,omitzero"`  // when the step was claimed first in this run, and last
+	Attempts int      `json:"attempts,omitempty"` // attempts of the step
+	FirstTry Time     `json:"firstTry,omitzero"`  // first claim in this run; LastTry is the last one
 	LastTry  Time     `json:"lastTry,omitzero"`
 	Key      string   `json:"key,omitempty"` // idempotency key of the step (P2)
 	Code     string   `json:"code,omitempty"`
@@ -123,11 +126,11 @@ type RaiseAlert struct {
 // EraseContent removes the content that an order keeps apart from its task (P52).
 type EraseContent struct{ OrderID, Hash string }
 
-// Accepted says which of the operator's commands a task in Error accepts when it has just stopped.
+// Accepted lists the operator's commands that a task in Error accepts when it has just stopped.
 type Accepted struct {
 	Resubmit bool `json:"resubmit"`
 	Undo     bool `json:"undo"`
-	Resolve  bool `json:"resolve"` // of the step that caused it
+	Resolve  bool `json:"resolve"` // accepts Resolve of the step that caused the Error
 }
 
 func (SendRequest) effect()  {}
@@ -139,14 +142,14 @@ func (AskChild) effect()     {}
 func (ChildEnded) effect()   {}
 func (EraseContent) effect() {}
 
-// Decision is what Decide answers.
+// Decision is the result of Decide.
 type Decision struct {
 	Task    *Task    // the next task; the one given where nothing changed
 	Changed bool     // it must be committed, on the version of the task given
-	Effects []Effect // to send after the commit, in this order; also where nothing changed (re-emission, P12)
-	// Settles says that Effects hold the whole final status and alert of the present end: the handler that sent
-	// all of them commits Settled(task) afterwards (P11).
+	Effects []Effect // messages to send after the commit, in this order; may be set if nothing changed (P12)
+	// Settles reports whether Effects hold the whole final status and alert of the present end. The handler
+	// that sent all of them commits Settled(task) afterwards (P11).
 	Settles bool
-	Ignored string   // why the event changed nothing; "" where it did
+	Ignored string   // reason why the event changed nothing; "" if it changed something
 	Verdict *Verdict // the answer to a command
 }

@@ -19,7 +19,7 @@ func (r *deciding) resendAfter() Duration {
 	return r.def.ResendAfter
 }
 
-// notifies: is there a reply-to, and does the workflow ask for that kind of status?
+// notifies reports whether the order has a reply-to and the workflow asks for that kind of status.
 func (r *deciding) notifies(kind StatusKind) bool {
 	return r.t.ReplyTo != "" && r.def != nil && r.def.Notifies(kind)
 }
@@ -42,7 +42,8 @@ func (r *deciding) startedStatus() SendStatus {
 }
 
 func (r *deciding) finishedStatus(s *Step) SendStatus {
-	return r.status(Status{Kind: StatusStepFinished, Seq: s.FinishSeq, At: s.FinishedAt, Step: s.Name, Output: s.Output})
+	return r.status(Status{Kind: StatusStepFinished, Seq: s.FinishSeq, At: s.FinishedAt, Step: s.Name,
+		Output: s.Output})
 }
 
 func (r *deciding) status(s Status) SendStatus {
@@ -65,14 +66,15 @@ func EndKind(t *Task) StatusKind {
 	return StatusFailed
 }
 
-// enterProcessed: every step is done. An output that cannot be computed does not undo anything;
-// the status carries the reason.
+// enterProcessed ends a task whose steps are all done. An output that cannot be computed does not undo
+// anything; the status carries the reason.
 func (r *deciding) enterProcessed() {
 	if r.def.Output != nil {
 		if !r.orderKnown() {
 			return
 		}
-		env := Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order, Outputs: map[string]json.RawMessage{}}
+		env := Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order,
+			Outputs: map[string]json.RawMessage{}}
 		for i := range r.t.Steps {
 			env.show(&r.t.Steps[i])
 		}
@@ -81,7 +83,8 @@ func (r *deciding) enterProcessed() {
 		case err != nil:
 			r.t.EndCode, r.t.EndText = "expression", TrimMessage("output: "+err.Error())
 		case len(out) > maxOutput:
-			r.t.EndCode, r.t.EndText = codeOutputTooLarge, "the workflow's output is over 32 KiB and was dropped"
+			r.t.EndCode, r.t.EndText = codeOutputTooLarge,
+				"the workflow's output is over 32 KiB and was dropped"
 		default:
 			r.keepOutput(out)
 		}
@@ -94,11 +97,13 @@ func (r *deciding) keepOutput(out json.RawMessage) {
 	r.t.Output = out
 	if !r.at.SizeLimit.keepsReserve(r.def, r.t) {
 		r.t.Output, r.t.EndCode = nil, codeOutputTooLarge
-		r.t.EndText = fmt.Sprintf("the workflow's output of %d bytes does not fit into the task's document beside the outputs of its steps and was dropped", len(out))
+		r.t.EndText = fmt.Sprintf(
+			"the workflow's output of %d bytes does not fit into the task's document beside the outputs "+
+				"of its steps and was dropped", len(out))
 	}
 }
 
-// enterUndone: nothing is left to undo.
+// enterUndone ends a task that has nothing left to undo.
 func (r *deciding) enterUndone() {
 	if r.t.CancelAsked {
 		r.enterEnd(Cancelled)
@@ -117,7 +122,7 @@ func (r *deciding) enterError(phase Phase, i int) {
 	if phase == Undoing { // its final status says again why it was undone
 		r.t.UndoneFor = UndoReason{r.t.EndStep, r.t.EndCode, r.t.EndText}
 	}
-	r.setEndReason(i)
+	r.t.setReason(r.t.Steps[i].reason())
 	r.stopForOperator(phase)
 }
 
@@ -127,7 +132,8 @@ func (r *deciding) stopForOperator(phase Phase) {
 	r.t.ProcessState, r.t.Phase = Error, phase
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
-		s.NoEffect = min(s.NoEffect, r.at.Now) // known before it, though by a clock that was ahead: the alert includes it
+		// known before it, though by a clock that was ahead: the alert includes it
+		s.NoEffect = min(s.NoEffect, r.at.Now)
 		if waiting(s) {
 			s.CompleteBy = 0
 			if s.State != Waiting { // a wait ends when it would have ended (P33)
@@ -141,7 +147,8 @@ func (r *deciding) stopForOperator(phase Phase) {
 // setEnd sets what belongs to an end: its time, its cause, its status, the time to send that again (P11).
 func (r *deciding) setEnd() {
 	t := r.t
-	t.Ended, t.EndCause, t.EndSeq, t.EndCommand, t.ResendAt = r.at.Now, r.cause, 0, 0, 0
+	t.clearEnd()
+	t.Ended, t.EndCause = r.at.Now, r.cause
 	r.ended, r.endSteps = true, slices.Clone(t.Steps)
 	status := r.notifies(EndKind(t))
 	if status {
@@ -158,9 +165,9 @@ func (r *deciding) setEnd() {
 	r.emitEnd()
 }
 
-// resendTime is when an unacknowledged final status is sent again. Nearly every one is acknowledged at once, and this time
-// is never used; so that it does not cost two writes of the index to move the due time forward to it,
-// and one to take it out again, it is the due time that stands there, if that is no more than as long
+// resendTime is when an unacknowledged final status is sent again. Nearly every one is acknowledged at once,
+// and this time is never used; so that it does not cost two writes of the index to move the due time forward
+// to it, and one to take it out again, it is the due time that stands there, if that is no more than as long
 // again (P9).
 func (r *deciding) resendTime() Time {
 	resend := r.at.Now.Add(r.resendAfter())
@@ -180,19 +187,26 @@ func (r *deciding) emitEnd() {
 	r.emitFinal()
 }
 
-// clearEnd clears what belongs to an end, when a command takes the task out of it.
-func (r *deciding) clearEnd() {
-	t := r.t
-	t.Phase, t.Ended, t.EndCause, t.EndSeq, t.EndCommand, t.ResendAt, t.Attention = "", 0, "", 0, 0, 0, false
+// clearEnd removes an end: its time, its cause, its status, and the time to send that again.
+func (t *Task) clearEnd() {
+	t.Ended, t.EndCause, t.ResendAt = 0, "", 0
+	t.EndSeq, t.EndCommand = 0, 0
+}
+
+// leaveEnd takes the task out of its end for a command.
+func (t *Task) leaveEnd() {
+	t.clearEnd()
+	t.Phase, t.Attention = "", false
 	for i := range t.Steps {
 		t.Steps[i].EndState = ""
 	}
 }
 
-// keepEndStates keeps the states that the status of an Error named: steps may still change, by a late reply or by
-// an operator's fact, and a re-emission must be the same, byte for byte (P12).
+// keepEndStates keeps the states that the status of an Error named: steps may still change, by a late reply
+// or by an operator's fact, and a re-emission must be the same, byte for byte (P12).
 func (r *deciding) keepEndStates(before *Task) {
-	moved := before.Definition != r.t.Definition // only a task whose final status was acknowledged is moved, and that is never sent again (P49)
+	// only a task whose final status was acknowledged is moved, and that is never sent again (P49)
+	moved := before.Definition != r.t.Definition
 	reported := before.Steps
 	switch {
 	case r.t.ProcessState != Error:
@@ -213,7 +227,8 @@ func (r *deciding) keepEndStates(before *Task) {
 func (r *deciding) emitFinal() {
 	t := r.t
 	if t.EndSeq > 0 {
-		s := Status{Kind: EndKind(t), Seq: t.EndSeq, At: t.Ended, Step: t.EndStep, Output: t.Output, Code: t.EndCode, Message: t.EndText}
+		s := Status{Kind: EndKind(t), Seq: t.EndSeq, At: t.Ended, Step: t.EndStep, Output: t.Output,
+			Code: t.EndCode, Message: t.EndText}
 		if t.Closing != nil {
 			s.By, s.Reason = t.Closing.By, t.Closing.Reason
 		}
@@ -238,10 +253,11 @@ func (r *deciding) emitFinal() {
 	}
 }
 
-// RaisesAlert reports whether the operator is notified of the present end (P11): of every Error, and where its workflow asks
-// for that (notify: [undone]) of an order that was undone because a step failed.
+// RaisesAlert reports whether the operator is notified of the present end (P11): of every Error, and where
+// its workflow asks for that (notify: [undone]) of an order that was undone because a step failed.
 func RaisesAlert(def *Definition, t *Task) bool {
-	return t.ProcessState == Error || t.ProcessState == Compensated && t.Why == WhyFailure && def != nil && def.AlertUndone
+	return t.ProcessState == Error || t.ProcessState == Compensated && t.Why == WhyFailure && def != nil &&
+		def.AlertUndone
 }
 
 // alert is computed from what stood there when the task stopped, so that it is the same each time (P12).
@@ -259,8 +275,9 @@ func (r *deciding) alert() RaiseAlert {
 			s.NoEffect = 0
 		}
 	}
-	a := RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.EndCommand, Phase: t.Phase,
-		Step: t.EndStep, Code: t.EndCode, Message: t.EndText, At: t.Ended}
+	a := RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.EndCommand,
+		Phase: t.Phase,
+		Step:  t.EndStep, Code: t.EndCode, Message: t.EndText, At: t.Ended}
 	if a.Undone = t.ProcessState == Compensated; a.Undone {
 		a.Accepts.Resubmit = t.Parent == nil // a child is resubmitted by its parent only
 		return a
@@ -277,8 +294,8 @@ func (r *deciding) alert() RaiseAlert {
 	return a
 }
 
-// Settles reports whether the effects hold all of the status and the alert of the present end that
-// are not acknowledged: only the actor that sends them all in one handling may settle it afterwards (P11, H27).
+// Settles reports whether the effects hold all of the status and the alert of the present end that are not
+// acknowledged: only the actor that sends them all in one handling may settle it afterwards (P11, H27).
 func Settles(def *Definition, t *Task, effects []Effect) bool {
 	if t.ResendAt == 0 {
 		return false
@@ -331,7 +348,8 @@ func (r *deciding) nextFinish(seq int) (int, int) {
 	found := -1
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
-		if s.FinishCause == r.cause && s.FinishSeq > seq && (found < 0 || s.FinishSeq < r.t.Steps[found].FinishSeq) {
+		if s.FinishCause == r.cause && s.FinishSeq > seq &&
+			(found < 0 || s.FinishSeq < r.t.Steps[found].FinishSeq) {
 			found = i
 		}
 	}
@@ -341,13 +359,15 @@ func (r *deciding) nextFinish(seq int) (int, int) {
 	return r.t.Steps[found].FinishSeq, found
 }
 
-// claimStands: a claim forward only counts while the task goes forward (H28), that of an undo always.
+// claimStands reports whether a claim still counts. A forward claim counts only while the task goes forward
+// (H28), a claim of an undo always.
 func (r *deciding) claimStands(s *Step) bool {
-	return s.State == Compensating || s.State == Waiting && s.Undo || (s.State == Processing || s.State == Waiting) && r.t.ProcessState == Processing
+	return s.State == Compensating || s.State == Waiting && s.Undo ||
+		(s.State == Processing || s.State == Waiting) && r.t.ProcessState == Processing
 }
 
-// Restart emits again all that is under way in a task whose queues died with their process, from
-// its document alone (P27): requests, waits, an unacknowledged final status. Errors: ErrOrderNeeded, ErrUnfit.
+// Restart emits again all that is under way in a task whose queues died with their process, from its document
+// alone (P27): requests, waits, an unacknowledged final status. Errors: ErrOrderNeeded, ErrUnfit.
 func Restart(def *Definition, order []byte, t *Task, at At) (Decision, error) {
 	if err := unfit(def, t); err != nil {
 		return Decision{}, err
@@ -361,10 +381,12 @@ func Restart(def *Definition, order []byte, t *Task, at At) (Decision, error) {
 		switch {
 		case r.claimStands(s):
 			r.kind(i).resend(r, i)
-		case undo && (s.State == Pending || s.State == Waiting) && s.CompleteBy != 0: // P9a: its wait bound the forward claim only
+		case undo && (s.State == Pending || s.State == Waiting) && s.CompleteBy != 0:
+			// P9a: its wait bound the forward claim only
 			r.emit(SendWake{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt})
 		case (forward || undo) && waiting(s) && s.CompleteBy != 0:
-			r.emit(SendWake{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: s.WakeAt})
+			r.emit(SendWake{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt,
+				WakeAt: s.WakeAt})
 		}
 	}
 	if undo && !asked { // the Supervisor turned it around, and its Wake for the whole task died too (P23a)
@@ -376,5 +398,6 @@ func Restart(def *Definition, order []byte, t *Task, at At) (Decision, error) {
 	if r.err != nil {
 		return Decision{}, r.err
 	}
-	return Decision{Task: t, Effects: r.effects, Ignored: "restarted", Settles: Settles(def, t, r.effects)}, nil
+	return Decision{Task: t, Effects: r.effects, Ignored: "restarted", Settles: Settles(def, t, r.effects)},
+		nil
 }

@@ -2,7 +2,7 @@ package core
 
 import "slices"
 
-// Erasure says who erased what an order held, and why (P52).
+// Erasure records who erased the content of an order, and why (P52).
 type Erasure struct {
 	By     string `json:"by"`
 	Reason string `json:"reason"`
@@ -10,15 +10,17 @@ type Erasure struct {
 }
 
 // isErased is the reason for which an erased order refuses a command.
-const isErased = "the content of the order was erased, so it takes no further command; submit new work under a new ID"
+const isErased = "the content of the order was erased, so it takes no further command; submit new work " +
+	"under a new ID"
 
-// eraseCommand is the operator's decision to remove what an order at an end holds of people's data (P52). An order that is
-// erased already accepts the command, which then removes again whatever a crash has left of the content.
+// eraseCommand is the operator's decision to remove what an order at an end holds of people's data (P52). An
+// order that is erased already accepts the command, which then removes again whatever a crash has left of the
+// content.
 func (r *deciding) eraseCommand(_ int, ev Event) (string, error) {
 	e, t := ev.(Erase), r.t
 	if t.Erased != nil && e.Command == t.Command { // one with an old number may have been refused before (P5)
 		r.eraseContent()
-		r.accept(e.ID, "erase", "it was erased before")
+		r.acceptAgain(e.ID, "erase", "it was erased before")
 		return "", nil
 	}
 	if reason := r.checkCommand(e.Command); reason != "" {
@@ -27,7 +29,6 @@ func (r *deciding) eraseCommand(_ int, ev Event) (string, error) {
 	if reason := r.eraseRefusal(e.Unrested); reason != "" {
 		return r.reject(e.ID, "erase", reason)
 	}
-	t.Command++
 	t.ContentHash = e.KnownHash
 	r.erase()
 	t.Erased = &Erasure{By: e.By, Reason: TrimMessage(e.Reason), At: r.at.Now}
@@ -36,19 +37,21 @@ func (r *deciding) eraseCommand(_ int, ev Event) (string, error) {
 	return "", nil
 }
 
-// eraseRefusal says why the task cannot be erased; "" if it can. Nothing may need what is removed: no further attempt, no undo, and no
-// status that has to be sent again byte for byte.
+// eraseRefusal returns why the task cannot be erased, or "" if it can. Nothing may still need the content: no
+// further attempt, no undo, and no status that has to be sent again byte for byte.
 func (r *deciding) eraseRefusal(unrested string) string {
 	t := r.t
 	switch {
 	case t.ProcessState == Error:
-		return "the order is in Error and may still need its content; end it first: resubmit, undo or close it"
+		return "the order is in Error and may still need its content; end it first: resubmit, undo or " +
+			"close it"
 	case !t.Terminal():
 		return "the order is " + string(t.ProcessState) + "; only one that has ended can be erased"
 	case t.ResendAt != 0:
 		return "the end of the order has not been reported yet; repeat the command in a minute"
 	case unrested != "":
-		return "the order is a child of " + unrested + ", which has not come to rest and may still need it; end that one first"
+		return "the order is a child of " + unrested +
+			", which has not come to rest and may still need it; end that one first"
 	}
 	return ""
 }
@@ -60,8 +63,8 @@ func (r *deciding) eraseContent() {
 	}
 }
 
-// erase removes what people and services have sent. States, times, counts, codes, hashes, and the names of those who gave commands
-// stay.
+// erase removes what people and services have sent. States, times, counts, codes, hashes, and the names of
+// those who gave commands stay.
 func (r *deciding) erase() {
 	t := r.t
 	t.Order, t.Output, t.Unknown = nil, nil, nil

@@ -6,13 +6,14 @@ import (
 )
 
 var (
-	// ErrOrderNeeded: the decision needs the order (an expression is evaluated); load it and decide again.
+	// ErrOrderNeeded means that the decision evaluates an expression and needs the order. Load the order and
+	// decide again.
 	ErrOrderNeeded = errors.New("the decision needs the order")
-	// ErrStale: the event is ahead of the document: its attempt or run is above the stored one.
-	// Either the document was read stale, or the message is forged. Do not delete it (P8).
+	// ErrStale means that the event is ahead of the document: its attempt or run is above the stored one.
+	// Either the document was read stale, or the message is forged. Do not delete the message (P8).
 	ErrStale = errors.New("the message is ahead of the document")
-	// ErrUnfit: the stored task and the definition given do not belong together, or the document is
-	// damaged. Nothing can be decided on it; the message stays, so that nothing is lost.
+	// ErrUnfit means that the stored task and the given definition do not belong together, or that the
+	// document is damaged. Nothing can be decided on it. The message stays, so that nothing is lost.
 	ErrUnfit = errors.New("the stored task does not fit its definition")
 )
 
@@ -22,8 +23,8 @@ const CodeUnknownTask = "unknown-task"
 // Refusal is the answer to the sender of an event that must not be carried out.
 type Refusal struct {
 	Code  string // short and stable: "other-content", "unknown-task" …
-	Field string // of the submission, "" where it is none of them
-	Text  string // what happened, to what, what to do
+	Field string // field of the submission; "" if the fault is in none of them
+	Text  string // text that states what happened, to what, and what to do
 }
 
 func (r *Refusal) Error() string { return r.Text }

@@ -30,7 +30,7 @@ type Submitted struct {
 	KnownHash   string // hash of what the task that is there was submitted with; "" if none is there
 	Priority    string
 	ReplyTo     string
-	Deadline    Time // zero: the definition's, if any
+	Deadline    Time // deadline of the order; zero means the definition's, if any
 }
 
 // Reply is an agent's answer (P15).
@@ -40,35 +40,38 @@ type Reply struct {
 	Attempt    int
 	Operation  Operation
 	Outcome    Outcome
-	Output     json.RawMessage // of done
-	Code       string          // of failed and retry-later, see StepError
+	Output     json.RawMessage // output of a done reply
+	Code       string          // code of a failed or retry-later reply, see StepError
 	Message    string
-	RetryAfter Duration // of retry-later: the service asked for at least this wait; 0: none
-	NoEffect   bool     // of failed and retry-later of a point of no return: its key has had no effect and will have none by this attempt (P22a)
+	RetryAfter Duration // least wait that the service asked for with retry-later; 0 means none
+	// no effect of the key so far, and none by this attempt later; for a failed or retry-later point of no
+	// return (P22a)
+	NoEffect bool
 }
 
-// Progress says that the present attempt of a do is still at work (P43).
+// Progress reports that the present attempt of a do is still running (P43).
 type Progress struct {
 	Step      string
 	Run       int
 	Attempt   int
 	Operation Operation
-	Until     Time // when it reports again at the latest; zero: after the step's timeout
+	Until     Time // latest time of the next report; zero means after the step's timeout
 	Percent   int  // 0 to 100
 	Note      string
 }
 
-// Overdue says that a step's complete-by has passed; decided by the Supervisor only (P16).
+// Overdue reports that a step's complete-by has passed. Only the Supervisor decides it (P16).
 type Overdue struct {
 	Step    string
 	Attempt int
 	Backlog bool // the agent's queue holds a backlog (P32)
 }
 
-// DeadlinePassed says that the task's deadline has passed; decided by the Supervisor only (P23a).
+// DeadlinePassed reports that the task's deadline has passed. Only the Supervisor decides it (P23a).
 type DeadlinePassed struct{ Run int }
 
-// ResendDue says that a final status is unacknowledged past its time; decided by the Supervisor only (P11).
+// ResendDue reports that a final status is unacknowledged past its time. Only the Supervisor decides it
+// (P11).
 type ResendDue struct{}
 
 // Wake asks the Scheduler to go on with a step, or, where Step is empty, with the whole task.
@@ -81,13 +84,14 @@ type Wake struct {
 // Settle asks the Scheduler to send the final status again (P11).
 type Settle struct{}
 
-// Sender is who sent a command, and why, in the sender's words: it is kept with the verdict. Both may be absent.
+// Sender names the sender of a command and the reason in the sender's words. It is kept with the verdict.
+// Both may be absent.
 type Sender struct{ By, Reason string }
 
 // Cancel asks to stop and undo an order (P17).
 type Cancel struct {
 	OrderID string
-	ID      string // of the command
+	ID      string // ID of the command
 	Run     int
 	Sender
 }
@@ -104,8 +108,8 @@ type Resubmit struct {
 	ID       string
 	Command  int
 	Deadline Time    // zero removes the deadline
-	To       *Target // nil: it stays at the definition that it pins (P49)
-	Step     string  // that gets another Input (P51); "": none
+	To       *Target // definition to move to (P49); nil keeps the pinned one
+	Step     string  // step that gets another Input (P51); "" if no step does
 	Input    json.RawMessage
 	Sender
 }
@@ -116,7 +120,7 @@ type Resolve struct {
 	Command int
 	Step    string
 	Fact    Fact
-	Output  json.RawMessage // what the step returned; nil if that is not stated
+	Output  json.RawMessage // output of the step; nil if the operator did not state it
 	Sender
 }
 
@@ -143,28 +147,28 @@ type Move struct {
 type Erase struct {
 	ID      string
 	Command int
-	// Unrested is an order that the task is a child of, directly or not, and that has not come to rest, as the actor that
-	// decides has found it. It is empty if there is none.
+	// Unrested is an order that the task is a child of, directly or not, and that has not come to rest, as
+	// the actor that decides has found it. It is empty if there is none.
 	Unrested  string
 	KnownHash string // hash of what the task was submitted with, which stays
 	Sender
 }
 
-// Answered is an answer from outside: to a step or, where Step is empty, to every step that waits for the event of
-// that name (P35).
+// Answered is an answer from outside: to a step or, where Step is empty, to every step that waits for the
+// event of that name (P35).
 type Answered struct {
 	ID    string
 	Run   int
 	Step  string
-	Name  string // of the event
-	Round int    // of the step, from 1; 0 with Name
+	Name  string // name of the event
+	Round int    // round of the step, from 1; 0 with Name
 	Value json.RawMessage
 	By    string
 	Note  string // why, in the words of who answers
 	Token bool   // it came by a token, which says Run, Step and By: a refusal of it is not stored (P39)
 }
 
-// ChildAsk is what a step asks of a child task.
+// ChildAsk is a step's request to a child task.
 type ChildAsk string
 
 const (
@@ -173,21 +177,22 @@ const (
 	AskUndo   ChildAsk = "undo"
 )
 
-// AskChild is what a step asks of a child task (P41): an effect of the parent's decision, and the event of the child. It
-// always holds all of the child, which may not know any other.
+// AskChild is a step's request to a child task (P41): an effect of the parent's decision, and the event of
+// the child. It always holds the whole child, because the child may not know any other request.
 type AskChild struct {
-	OrderID     string          `json:"task"` // of the child
+	OrderID     string          `json:"task"` // ID of the child
 	Parent      Parent          `json:"parent"`
 	Ask         ChildAsk        `json:"ask"`
 	Workflow    string          `json:"workflow"`
 	Definition  string          `json:"definition"` // hash
 	Priority    string          `json:"priority,omitempty"`
 	Order       json.RawMessage `json:"order"`
-	ContentHash string          `json:"-"` // of the order, set by the actor that stores it
-	To          *Definition     `json:"-"` // definition named by Definition, set by the actor if an undone child has another one
+	ContentHash string          `json:"-"` // hash of the order, set by the actor that stores it
+	// definition named by Definition, set by the actor if an undone child has another one
+	To *Definition `json:"-"`
 }
 
-// ChildState is how a child task has ended, or that it has stopped.
+// ChildState is the end of a child task, or its stop.
 type ChildState string
 
 const (
@@ -198,13 +203,13 @@ const (
 	ChildExpired     ChildState = "expired" // it had ended, and is no longer stored (P26)
 )
 
-// ChildEnded notifies a parent of how a child task has ended (P41): an effect of the child's decision, and the event of the
-// parent. It names the attempt of the parent's step that asked last.
+// ChildEnded notifies a parent of how a child task has ended (P41): an effect of the child's decision, and
+// the event of the parent. It names the attempt of the parent's step that asked last.
 type ChildEnded struct {
 	Parent  Parent          `json:"parent"`
 	State   ChildState      `json:"state"`
-	Output  json.RawMessage `json:"output,omitempty"` // of the child's workflow
-	Code    string          `json:"code,omitempty"`   // why it has not come to its end forward
+	Output  json.RawMessage `json:"output,omitempty"` // output of the child's workflow
+	Code    string          `json:"code,omitempty"`   // reason why it has not ended forward
 	Message string          `json:"message,omitempty"`
 }
 
@@ -239,10 +244,11 @@ func (ChildEnded) event()     {}
 
 // At is the context of a decision: the time, the instance, and what it has measured.
 type At struct {
-	Now       Time
-	By        string              // for LockedBy
-	Waits     map[string]Duration // by agent: how long requests wait in its queue (P32)
-	Queues    map[string]Duration // by agent: how long its queue is, given as a wait, where a step may choose it (P44); may lack any
-	SizeLimit SizeLimit           // of the document that the decision is stored in
-	Tokens    Tokens              // of answers (P39); nil: there is no key
+	Now   Time
+	By    string              // instance that decides, recorded in LockedBy
+	Waits map[string]Duration // queue wait of each agent's requests (P32)
+	// queue lengths by agent, given as waits, if a step may choose the agent (P44); some may be missing
+	Queues    map[string]Duration
+	SizeLimit SizeLimit // limit of the document that stores the decision
+	Tokens    Tokens    // tokens of answers (P39); nil if there is no key
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// household is a parent and its children, with a bag of messages between them: each can be lost, come twice, late and out of
-// order, and a process can die between a commit and its messages (P40, P41).
+// household is a parent and its children, with a bag of messages between them: each can be lost, come twice,
+// late and out of order, and a process can die between a commit and its messages (P40, P41).
 type household struct {
 	*rapid.T
 	now    core.Time
@@ -22,7 +22,7 @@ type household struct {
 	tasks  map[string]*core.Task
 	orders map[string]json.RawMessage
 	bag    []letter
-	losses int // that may still happen
+	losses int // losses that may still happen
 
 	refused  map[string]bool // keys whose do the service refuses
 	standing map[string]bool // keys whose do has an effect
@@ -33,14 +33,16 @@ type household struct {
 // letter is a message to a task, or a request to the service.
 type letter struct {
 	task    string
-	event   core.Event // nil: a request
+	event   core.Event // event of a letter; nil for a request
 	request core.SendRequest
 	at      core.Time // not before
 }
 
 func newHousehold(rt *rapid.T) *household {
-	h := &household{T: rt, now: noon, tasks: map[string]*core.Task{}, orders: map[string]json.RawMessage{}, losses: rapid.IntRange(0, 4).Draw(rt, "losses"),
-		refused: map[string]bool{}, standing: map[string]bool{}, fenced: map[string]bool{}, defs: map[string]*core.Definition{}}
+	h := &household{T: rt, now: noon, tasks: map[string]*core.Task{}, orders: map[string]json.RawMessage{},
+		losses:  rapid.IntRange(0, 4).Draw(rt, "losses"),
+		refused: map[string]bool{}, standing: map[string]bool{}, fenced: map[string]bool{},
+		defs: map[string]*core.Definition{}}
 	policies := []core.Policy{core.OnFailureUndo, core.OnFailureStop, core.OnFailureContinue}
 	policy := rapid.SampledFrom(policies).Draw(rt, "policy")
 	child := workflow(step("x", failures(2)), step("y", after("x"), failures(2)))
@@ -52,9 +54,11 @@ func newHousehold(rt *rapid.T) *household {
 	if rapid.Bool().Draw(rt, "b stops") {
 		beside.OnFailure = core.OnFailureStop
 	}
-	parent := workflow(core.StepDefinition{Name: "all", OnFailure: policy, Input: json.RawMessage(`"template"`), Each: &core.Each{
-		Workflow: "child", Definition: "c", Order: json.RawMessage(`"template"`), Concurrency: rapid.IntRange(1, 3).Draw(rt, "concurrency"),
-		Tolerate: rapid.IntRange(0, 1).Draw(rt, "tolerate"), Collect: true}}, beside)
+	parent := workflow(core.StepDefinition{Name: "all", OnFailure: policy,
+		Input: json.RawMessage(`"template"`), Each: &core.Each{
+			Workflow: "child", Definition: "c", Order: json.RawMessage(`"template"`),
+			Concurrency: rapid.IntRange(1, 3).Draw(rt, "concurrency"),
+			Tolerate:    rapid.IntRange(0, 1).Draw(rt, "tolerate"), Collect: true}}, beside)
 	if rapid.Bool().Draw(rt, "b last") {
 		parent.Steps[1].After = []string{"all"}
 	}
@@ -75,7 +79,8 @@ func newHousehold(rt *rapid.T) *household {
 		def.Link()
 		h.defs[def.Hash] = def
 	}
-	for _, key := range []string{"p/0/b", "p~all~0/0/y", "p~all~1/0/x", "p~all~1/0/y", "p~all~3/0/y", "p~all~0.1/0/y"} {
+	for _, key := range []string{"p/0/b", "p~all~0/0/y", "p~all~1/0/x", "p~all~1/0/y", "p~all~3/0/y",
+		"p~all~0.1/0/y"} {
 		if rapid.IntRange(0, 3).Draw(rt, "refused "+key) == 0 {
 			h.refused[key] = true
 		}
@@ -85,8 +90,8 @@ func newHousehold(rt *rapid.T) *household {
 
 func (h *household) ids() []string { return slices.Sorted(maps.Keys(h.tasks)) }
 
-// decide takes an event to a task and commits; dies: the process ends before it has sent anything. It returns the verdict of a
-// command.
+// decide takes an event to a task and commits; dies: the process ends before it has sent anything. It returns
+// the verdict of a command.
 func (h *household) decide(id string, ev core.Event, dies bool) *core.Verdict {
 	task := h.tasks[id]
 	var def *core.Definition
@@ -130,7 +135,8 @@ func (h *household) send(e core.Effect) {
 		h.bag = append(h.bag, letter{task: e.OrderID, request: e})
 	case core.SendWake:
 		if e.WakeAt.Sub(h.now) <= 15*core.Minute {
-			h.bag = append(h.bag, letter{task: e.OrderID, event: core.Wake{Step: e.Step, Run: e.Run, Attempt: e.Attempt}, at: e.WakeAt})
+			h.bag = append(h.bag, letter{task: e.OrderID,
+				event: core.Wake{Step: e.Step, Run: e.Run, Attempt: e.Attempt}, at: e.WakeAt})
 		}
 	case core.SendSettle:
 		h.bag = append(h.bag, letter{task: e.OrderID, event: core.Settle{}})
@@ -143,7 +149,8 @@ func (h *household) send(e core.Effect) {
 
 // serve carries out a request, as a fenced service does, and answers it.
 func (h *household) serve(q core.SendRequest) {
-	r := core.Reply{Step: q.Step, Run: q.Run, Attempt: q.Attempt, Operation: q.Operation, Outcome: core.OutcomeDone}
+	r := core.Reply{Step: q.Step, Run: q.Run, Attempt: q.Attempt, Operation: q.Operation,
+		Outcome: core.OutcomeDone}
 	switch {
 	case h.now > q.StopBy:
 		return
@@ -177,7 +184,8 @@ func (h *household) deliver(i int, stays, dies bool) {
 }
 
 func (h *household) sweep() {
-	h.now = h.now.Add(rapid.SampledFrom([]core.Duration{core.Second, 20 * core.Second, 11 * core.Minute}).Draw(h.T, "time"))
+	h.now = h.now.Add(rapid.SampledFrom([]core.Duration{core.Second, 20 * core.Second,
+		11 * core.Minute}).Draw(h.T, "time"))
 	h.sweepAll()
 }
 
@@ -226,7 +234,8 @@ func (h *household) move(id string, task *core.Task) {
 	}
 	var v *core.Verdict
 	if rapid.Bool().Draw(h.T, "goes on") {
-		v = h.decide(id, core.Resubmit{ID: h.command(), Command: number, To: &core.Target{Definition: to}}, false)
+		v = h.decide(id, core.Resubmit{ID: h.command(), Command: number, To: &core.Target{Definition: to}},
+			false)
 	} else {
 		v = h.decide(id, core.Move{ID: h.command(), Command: number, To: core.Target{Definition: to}}, false)
 	}
@@ -320,8 +329,8 @@ func (h *household) shown() string {
 	return b.String()
 }
 
-// whole holds once all is at rest: a Processed parent has lost no more children than may be; where its children count as undone
-// no effect of them stands, and of each child all stands or nothing.
+// whole holds once all is at rest: a Processed parent has lost no more children than may be; where its
+// children count as undone no effect of them stands, and of each child all stands or nothing.
 func (h *household) whole() {
 	p := h.tasks["p"]
 	s := &p.Steps[0]
@@ -347,8 +356,10 @@ func (h *household) whole() {
 		}
 	}
 	switch {
-	case s.State == core.Processed && (done < s.Children.Count-h.defs["p"].Steps[0].Each.Tolerate || done != s.Children.Count-s.Children.Failed):
-		h.Fatalf("%d of %d children are done, %d failed%s", done, s.Children.Count, s.Children.Failed, h.shown())
+	case s.State == core.Processed && (done < s.Children.Count-h.defs["p"].Steps[0].Each.Tolerate ||
+		done != s.Children.Count-s.Children.Failed):
+		h.Fatalf("%d of %d children are done, %d failed%s", done, s.Children.Count, s.Children.Failed,
+			h.shown())
 	case s.State != core.Processed && done > 0:
 		h.Fatalf("the step is %s, and %d children are done%s", s.State, done, h.shown())
 	case p.ProcessState == core.Processed && s.State != core.Processed && s.State != core.Compensated:
@@ -356,7 +367,8 @@ func (h *household) whole() {
 	}
 }
 
-// P40, P41: whatever is lost, doubled, late, or interrupted, a parent and its children come to one of two ends, together.
+// P40, P41: whatever is lost, doubled, late, or interrupted, a parent and its children come to one of two
+// ends, together.
 func TestHouseholdsEndWhole(t *testing.T) {
 	for range 10 { // ten times as many as usual: a case takes half a millisecond
 		rapid.Check(t, endsWhole)
@@ -365,7 +377,8 @@ func TestHouseholdsEndWhole(t *testing.T) {
 
 func endsWhole(rt *rapid.T) {
 	h := newHousehold(rt)
-	h.decide("p", core.Submitted{OrderID: "p", Workflow: "test", ContentHash: "c", KnownHash: "c"}, rapid.Bool().Draw(rt, "dies at once"))
+	h.decide("p", core.Submitted{OrderID: "p", Workflow: "test", ContentHash: "c", KnownHash: "c"},
+		rapid.Bool().Draw(rt, "dies at once"))
 	for range rapid.IntRange(0, 150).Draw(rt, "moments") {
 		h.chaos()
 	}

@@ -3,7 +3,7 @@ package core
 import "fmt"
 
 // unfit holds a stored task against its definition, so that a damaged document is an error of
-// this one task and no panic. It answers nil or ErrUnfit with what is wrong.
+// this one task and no panic. It returns nil, or ErrUnfit with the fault.
 func unfit(def *Definition, t *Task) error {
 	if !knownTaskState(t) {
 		return fmt.Errorf("task %q: state %q, phase %q: %w", t.OrderID, t.ProcessState, t.Phase, ErrUnfit)
@@ -12,14 +12,18 @@ func unfit(def *Definition, t *Task) error {
 		return nil
 	}
 	if def != nil && def.Hash != t.Definition { // P49
-		return fmt.Errorf("task %q is pinned to the definition %q and was given %q: %w", t.OrderID, t.Definition, def.Hash, ErrUnfit)
+		return fmt.Errorf("task %q is pinned to the definition %q and was given %q: %w", t.OrderID,
+			t.Definition, def.Hash, ErrUnfit)
 	}
 	if def == nil || len(t.Steps) != len(def.Steps) {
-		return fmt.Errorf("task %q has %d steps, its definition (%q) has others: %w", t.OrderID, len(t.Steps), t.Definition, ErrUnfit)
+		return fmt.Errorf("task %q has %d steps, its definition (%q) has others: %w", t.OrderID, len(t.Steps),
+			t.Definition, ErrUnfit)
 	}
 	for i := range t.Steps {
 		if s, d := &t.Steps[i], &def.Steps[i]; s.Name != d.Name || !kindOfStep(d).validState(s, d) {
-			return fmt.Errorf("task %q, step %q (%s, attempt %d): the definition has step %q there, or it cannot be in that state: %w",
+			return fmt.Errorf(
+				"task %q, step %q (%s, attempt %d): the definition has step %q there, or it cannot be in "+
+					"that state: %w",
 				t.OrderID, s.Name, s.State, s.Attempt, d.Name, ErrUnfit)
 		}
 	}

@@ -28,8 +28,8 @@ func TestOverdueIsLookedAtAgain(t *testing.T) {
 	undo.expect(nil, "Compensating: a Compensating/2", "")
 }
 
-// Invariant 4. A step that waits for its undo has the attempt of its do: an undo of that attempt was never asked for.
-// Broken by: guard does not compare the operation.
+// Invariant 4. A step that waits for its undo has the attempt of its do: an undo of that attempt was never
+// asked for. Broken by: guard does not compare the operation.
 func TestReplyOfTheOtherOperation(t *testing.T) {
 	d := begun(t, step("a", grade(core.Idempotent)))
 	d.decide(failed("a", 1))
@@ -74,8 +74,10 @@ func TestDeadlinePastNoReturnStops(t *testing.T) {
 	d.decide(done("a", 1))
 	d.wait(core.Minute)
 	d.decide(core.DeadlinePassed{})
-	if d.task.ProcessState != core.Error || d.task.Phase != core.Forward || d.task.Step("a").State != core.Processed {
-		t.Errorf("it is %s (%s), its first step %s", d.task.ProcessState, d.task.Phase, d.task.Step("a").State)
+	if d.task.ProcessState != core.Error || d.task.Phase != core.Forward ||
+		d.task.Step("a").State != core.Processed {
+		t.Errorf("it is %s (%s), its first step %s", d.task.ProcessState, d.task.Phase,
+			d.task.Step("a").State)
 	}
 }
 
@@ -95,7 +97,8 @@ func TestResubmitRemovesTheDeadline(t *testing.T) {
 
 // P11. An end that was left is not reported any more. Broken by: left keeps the resend time.
 func TestEndThatWasLeftIsNotReported(t *testing.T) {
-	for name, leave := range map[string]core.Event{"resubmit": core.Resubmit{ID: "r1"}, "undo": core.UndoCommand{ID: "u1"}, "cancel": cancel("c1")} {
+	for name, leave := range map[string]core.Event{"resubmit": core.Resubmit{ID: "r1"},
+		"undo": core.UndoCommand{ID: "u1"}, "cancel": cancel("c1")} {
 		d := begun(t, step("a", stopping))
 		d.decide(failed("a", 1)) // unreported
 		d.decide(leave)
@@ -171,8 +174,8 @@ func TestBacklogIsNotCounted(t *testing.T) {
 	}
 }
 
-// An order stands in the document as long as it is expected to fit into the first KiB with it. Broken by: InlineOrder
-// does not look at the steps.
+// An order stands in the document as long as it is expected to fit into the first KiB with it. Broken by:
+// InlineOrder does not look at the steps.
 func TestOrderStandsInTheDocumentIfItFits(t *testing.T) {
 	def := &core.Definition{}
 	last := core.InlineOrder(def)
@@ -193,7 +196,8 @@ func TestOrderStandsInTheDocumentIfItFits(t *testing.T) {
 	}
 }
 
-// P18. An operator's fact is only for what is in doubt. Broken by: unresolvable does not look at the step's state.
+// P18. An operator's fact is only for what is in doubt. Broken by: unresolvable does not look at the step's
+// state.
 func TestResolveOnlyWhatIsInDoubt(t *testing.T) {
 	d := begun(t, step("a"), step("b", stopping, after("a")), step("c"))
 	d.decideAll(done("a", 1), failed("b", 1))
@@ -201,7 +205,8 @@ func TestResolveOnlyWhatIsInDoubt(t *testing.T) {
 	for _, name := range []string{"a", "c", "missing"} { // Processed, in flight, unknown
 		d.refused(core.Resolve{ID: "x-" + name, Command: d.task.Command, Step: name, Fact: core.NotHappened})
 	}
-	if dec := d.decide(core.Resolve{ID: "x-b", Command: d.task.Command, Step: "b", Fact: core.NotHappened}); !dec.Verdict.Accepted {
+	if dec := d.decide(core.Resolve{ID: "x-b", Command: d.task.Command, Step: "b",
+		Fact: core.NotHappened}); !dec.Verdict.Accepted {
 		t.Errorf("refused: %s", dec.Verdict.Reason)
 	}
 }
@@ -271,8 +276,10 @@ func TestResubmitWithADeadlineThatHasPassed(t *testing.T) {
 		if dec.Verdict.Accepted != (in > 0) || (d.task.ProcessState == core.Processing) != (in > 0) {
 			t.Errorf("deadline in %s: %+v, %s", in, dec.Verdict, d.task.ProcessState)
 		}
-		if in <= 0 && (d.task.Command != 0 || d.task.Deadline != 0 || !strings.Contains(dec.Verdict.Reason, d.now.String())) {
-			t.Errorf("deadline in %s: command %d, deadline %s, %q", in, d.task.Command, d.task.Deadline, dec.Verdict.Reason)
+		if in <= 0 && (d.task.Command != 0 || d.task.Deadline != 0 ||
+			!strings.Contains(dec.Verdict.Reason, d.now.String())) {
+			t.Errorf("deadline in %s: command %d, deadline %s, %q", in, d.task.Command, d.task.Deadline,
+				dec.Verdict.Reason)
 		}
 	}
 }
@@ -296,11 +303,15 @@ func TestEveryRefusalNamesItsCommand(t *testing.T) {
 		"resubmit of another number":    {stopped, core.Resubmit{ID: "x", Command: 9}},
 		"resubmit of a processed one":   {processed, core.Resubmit{ID: "x", Command: processed.task.Command}},
 		"resubmit with a past deadline": {stopped, core.Resubmit{ID: "x", Command: 0, Deadline: 1}},
-		"resubmit of a cancelled one":   {cancelledOne, core.Resubmit{ID: "x", Command: cancelledOne.task.Command}},
-		"resolve of one that goes on":   {going, core.Resolve{ID: "x", Command: going.task.Command, Step: "a", Fact: core.Happened}},
-		"resolve of another number":     {stopped, core.Resolve{ID: "x", Command: 9, Step: "a", Fact: core.Happened}},
-		"resolve of no step":            {stopped, core.Resolve{ID: "x", Command: 0, Step: "z", Fact: core.Happened}},
-		"cancel of a processed one":     {processed, core.Cancel{ID: "x"}},
+		"resubmit of a cancelled one": {cancelledOne,
+			core.Resubmit{ID: "x", Command: cancelledOne.task.Command}},
+		"resolve of one that goes on": {going, core.Resolve{ID: "x", Command: going.task.Command, Step: "a",
+			Fact: core.Happened}},
+		"resolve of another number": {stopped,
+			core.Resolve{ID: "x", Command: 9, Step: "a", Fact: core.Happened}},
+		"resolve of no step": {stopped,
+			core.Resolve{ID: "x", Command: 0, Step: "z", Fact: core.Happened}},
+		"cancel of a processed one": {processed, core.Cancel{ID: "x"}},
 	} {
 		kind, _, _ := strings.Cut(name, " ")
 		dec, err := c.d.try(c.ev)
@@ -308,7 +319,8 @@ func TestEveryRefusalNamesItsCommand(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, dec, err)
 			continue
 		}
-		if v := dec.Verdict; v.Accepted || v.ID != "x" || v.Command != kind || len(v.Reason) < 20 || v.At != c.d.now {
+		if v := dec.Verdict; v.Accepted || v.ID != "x" || v.Command != kind || len(v.Reason) < 20 ||
+			v.At != c.d.now {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}

@@ -1,7 +1,7 @@
 package core
 
-// goOnWithout lets a task go forward without a step that has failed for good (P42): the step is undone alone, by the
-// rules of its grade. Later conditions read its failure, which stays as it is from here on (P12).
+// goOnWithout lets a task go forward without a step that has failed for good (P42): the step is undone alone,
+// by the rules of its grade. Later conditions read its failure, which stays as it is from here on (P12).
 func (r *deciding) goOnWithout(i int) {
 	s := &r.t.Steps[i]
 	s.FailureCode = plainCode(s.Error.Code)
@@ -39,7 +39,7 @@ func (r *deciding) wakeAlone(i int, _ Event) (string, error) {
 	return "", nil
 }
 
-// direction is that of the task, which the phase of an Error names whatever its step was doing.
+// direction returns the direction of the task. An Error has it as its phase, whatever the step was doing.
 func (r *deciding) direction() Phase {
 	if r.t.ProcessState == Compensating {
 		return Undoing

@@ -23,7 +23,8 @@ func TestAnAgentThatMakesNoCallIsNotCounted(t *testing.T) {
 		wait, held := s.WakeAt.Sub(d.now), d.now.Sub(from)
 		switch {
 		case s.State != core.Pending || s.FailureCount != 0 || d.task.Hops != hops-1:
-			t.Fatalf("attempt %d: %s, %d failures, %d hops after %d", attempt, states(d.task), s.FailureCount, d.task.Hops, hops)
+			t.Fatalf("attempt %d: %s, %d failures, %d hops after %d", attempt, states(d.task), s.FailureCount,
+				d.task.Hops, hops)
 		case s.Error == nil || s.Error.Code != code || s.Error.Since != from:
 			t.Fatalf("attempt %d: %+v; the step waits since %s", attempt, s.Error, from)
 		case wait < 2*core.Second || wait < min(held, 5*core.Minute) || wait > 450*core.Second:
@@ -88,7 +89,8 @@ func TestNoCallIsMadeWhileTheTaskStops(t *testing.T) {
 
 	d = begun(t, step("a"))
 	d.decide(cancel("c1"))
-	d.task.ProcessState, d.task.Phase, d.task.Ended = core.Error, core.Undoing, d.now // beside it another undo has stopped
+	// beside it another undo has stopped
+	d.task.ProcessState, d.task.Phase, d.task.Ended = core.Error, core.Undoing, d.now
 	d.decide(coded(reply("a", 0, 2, core.UndoOp, core.OutcomeRetryLater), core.CodeUnauthorized))
 	if s := d.task.Step("a"); s.State != core.UndoWait || s.UndoFailures != 0 || s.CompleteBy != 0 {
 		t.Errorf("%s, %d failures, complete by %s", states(d.task), s.UndoFailures, s.CompleteBy)
@@ -127,16 +129,18 @@ func TestACommandGivesNewTime(t *testing.T) {
 	}
 }
 
-// P45. A step that polls is asked again at the time that its service names, costs neither a failure nor a hop, and stops
-// for the operator when pollFor is over, or maxQueueTime where it has none. Broken by: not-yet is a failure; its bound is
-// maxQueueTime; it has none.
+// P45. A step that polls is asked again at the time that its service names, costs neither a failure nor a
+// hop, and stops for the operator when pollFor is over, or maxQueueTime where it has none. Broken by: not-yet
+// is a failure; its bound is maxQueueTime; it has none.
 func TestAPollEndsAfterPollFor(t *testing.T) {
 	for pollFor, text := range map[core.Duration]string{
 		30 * core.Minute: "the service has answered not-yet for longer than pollFor: ",
-		0:                "the service has answered not-yet for longer than maxQueueTime, which holds where the step has no pollFor: ",
+		0: "the service has answered not-yet for longer than maxQueueTime, which holds " +
+			"where the step has no pollFor: ",
 	} {
 		most := max(pollFor, 10*core.Minute)
-		d := begun(t, step("a", failures(1), func(s *core.StepDefinition) { s.MaxQueueTime, s.PollFor = 10*core.Minute, pollFor }))
+		d := begun(t, step("a", failures(1),
+			func(s *core.StepDefinition) { s.MaxQueueTime, s.PollFor = 10*core.Minute, pollFor }))
 		hops, from := d.task.Hops, d.now
 		for attempt := 1; ; attempt++ {
 			e := coded(later("a", attempt), core.CodeNotYet)
@@ -155,11 +159,13 @@ func TestAPollEndsAfterPollFor(t *testing.T) {
 				{"s.FailureCount", s.FailureCount, 0},
 				{"d.task.Hops", d.task.Hops, hops - 1},
 				{"s.Error.Since", s.Error.Since, from},
-				{"wait >= min(7*core.Minute, most-d.now.Sub(from))", wait >= min(7*core.Minute, most-d.now.Sub(from)), true},
+				{"wait >= min(7*core.Minute, most-d.now.Sub(from))",
+					wait >= min(7*core.Minute, most-d.now.Sub(from)), true},
 			} {
 				if field.got != field.want {
 					t.Fatalf(
-						"%s is %v, want %v: attempt %d: %s, %d failures, %d hops after %d, %+v, again after %s",
+						"%s is %v, want %v: attempt %d: %s, %d failures, %d hops after %d, %+v, again "+
+							"after %s",
 						field.name, field.got, field.want, attempt, states(d.task), s.FailureCount,
 						d.task.Hops, hops, s.Error, wait)
 				}
@@ -174,11 +180,12 @@ func TestAPollEndsAfterPollFor(t *testing.T) {
 	}
 }
 
-// P45. What the agent cannot ask does not end a poll, and has a time of its own: a service that is sick for a while leaves
-// the poll what is left of it, and one that answers not-yet is not sick. A failure that counts ends both. Broken by: one
-// time for both; a poll that begins anew.
+// P45. What the agent cannot ask does not end a poll, and has a time of its own: a service that is sick for a
+// while leaves the poll what is left of it, and one that answers not-yet is not sick. A failure that counts
+// ends both. Broken by: one time for both; a poll that begins anew.
 func TestAPollGoesOnWhenTheServiceWorksAgain(t *testing.T) {
-	d := begun(t, step("a", failures(3), func(s *core.StepDefinition) { s.MaxQueueTime, s.PollFor = core.Minute, 30*core.Minute }))
+	d := begun(t, step("a", failures(3),
+		func(s *core.StepDefinition) { s.MaxQueueTime, s.PollFor = core.Minute, 30*core.Minute }))
 	from, attempt := d.now, 0
 	answer := func(code string, after core.Duration) *core.StepError {
 		attempt++
@@ -216,7 +223,8 @@ func TestAPollGoesOnWhenTheServiceWorksAgain(t *testing.T) {
 	if e := answer("http-503", core.Minute); e.Since != 0 || e.Polling != 0 {
 		t.Errorf("%+v; that was a failure", e)
 	}
-	if answer(core.CodeNotYet, 29*core.Minute); d.task.ProcessState != core.Processing || d.task.Step("a").FailureCount != 1 {
+	if answer(core.CodeNotYet, 29*core.Minute); d.task.ProcessState != core.Processing ||
+		d.task.Step("a").FailureCount != 1 {
 		t.Errorf("%s, %d failures", states(d.task), d.task.Step("a").FailureCount)
 	}
 	d.decide(done("a", attempt+1))
@@ -229,7 +237,8 @@ func TestAPollGoesOnWhenTheServiceWorksAgain(t *testing.T) {
 func TestAnUndoPolls(t *testing.T) {
 	d := begun(t, step("a", func(s *core.StepDefinition) { s.PollFor = core.Hour }))
 	d.decideAll(cancel("c1"), coded(reply("a", 0, 2, core.UndoOp, core.OutcomeRetryLater), core.CodeNotYet))
-	if s := d.task.Step("a"); s.State != core.UndoWait || s.UndoFailures != 0 || s.Error.Since != d.now || s.Error.Polling != d.now {
+	if s := d.task.Step("a"); s.State != core.UndoWait || s.UndoFailures != 0 || s.Error.Since != d.now ||
+		s.Error.Polling != d.now {
 		t.Errorf("%s, %d failures, %+v", states(d.task), s.UndoFailures, s.Error)
 	}
 	d.now = d.now.Add(core.Hour)

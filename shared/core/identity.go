@@ -44,7 +44,8 @@ func causeOf(ev Event, t *Task) string {
 	case AskChild:
 		return "parent/" + strconv.Itoa(e.Parent.Attempt) + "/" + string(e.Ask)
 	case ChildEnded:
-		return "child/" + e.Parent.Step + "/" + strconv.Itoa(e.Parent.Attempt) + "/" + strconv.Itoa(e.Parent.Index)
+		return "child/" + e.Parent.Step + "/" + strconv.Itoa(e.Parent.Attempt) + "/" +
+			strconv.Itoa(e.Parent.Index)
 	}
 	return ""
 }

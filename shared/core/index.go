@@ -28,8 +28,8 @@ func waiting(s *Step) bool {
 	return s.handedBack() || s.State == Failed || s.State == UndoWait || s.State == Waiting
 }
 
-// OnlyWaits reports whether every due time of a running task is the end of a wait: for a time, an answer or its
-// child orders. No request of it is with an agent, and no attempt will be repeated.
+// OnlyWaits reports whether every due time of a running task is the end of a wait: for a time, an answer or
+// its child orders. No request of it is with an agent, and no attempt will be repeated.
 func OnlyWaits(t *Task) bool {
 	if t.ProcessState != Processing && t.ProcessState != Compensating {
 		return false
@@ -47,8 +47,8 @@ func OnlyWaits(t *Task) bool {
 	return waits
 }
 
-// Index is where the task stands in the state store's index: the bucket "due" with the lazy due
-// time, "attention" with the time that it entered Error, or "" (P9).
+// Index returns the task's place in the state store's index: the bucket "due" with the lazy due time,
+// "attention" with the time that it entered Error, or "" (P9).
 func Index(t *Task) (bucket string, at Time) {
 	switch {
 	case t.Due != 0:
@@ -86,8 +86,8 @@ func Push(t *Task) (*Task, bool) {
 	return c, true
 }
 
-// Settled is the task after the final status and alert of its present end were sent (P11). The commit is conditional on
-// the version that the teller committed or loaded; a refused one is dropped.
+// Settled is the task after the final status and alert of its present end were sent (P11). The commit is
+// conditional on the version that the teller committed or loaded; a refused one is dropped.
 func Settled(t *Task) *Task {
 	c := t.clone()
 	c.ResendAt = 0

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// InputOf returns what the agent of a step is given in the task's present run: its definition's input, made with the outputs of the
-// steps before it; nil if the step has no input. A wait or question is shown as its claim has stored it, because that counts
-// also after a move (P49). The error is ErrOrderNeeded, ErrUnfit, or what is wrong with the expression.
+// InputOf returns what the agent of a step is given in the task's present run: its definition's input, made
+// with the outputs of the steps before it; nil if the step has no input. A wait or question is shown as its
+// claim has stored it, because that counts also after a move (P49). The error is ErrOrderNeeded, ErrUnfit, or
+// what is wrong with the expression.
 func InputOf(def *Definition, order []byte, t *Task, step int) (json.RawMessage, error) {
 	if err := unfit(def, t); err != nil {
 		return nil, err
@@ -28,10 +29,11 @@ func InputOf(def *Definition, order []byte, t *Task, step int) (json.RawMessage,
 	return input, err
 }
 
-// asWaited returns the time until which a wait lasts, or has lasted at most. It is the one that its expression gives now, unless the task was moved since
-// the claim (P49).
+// asWaited returns the time until which a wait lasts, or has lasted at most. It is the one that its
+// expression gives now, unless the task was moved since the claim (P49).
 func (t *Task) asWaited(s *Step, until json.RawMessage, spread Duration) json.RawMessage {
-	if now, err := readUntil(until, s.ClaimedAt); err == nil && t.spread(s, s.Attempt-1, now, spread) == s.Until {
+	if now, err := readUntil(until, s.ClaimedAt); err == nil &&
+		t.spread(s, s.Attempt-1, now, spread) == s.Until {
 		return until
 	}
 	stored, err := json.Marshal(s.Until)
@@ -41,18 +43,21 @@ func (t *Task) asWaited(s *Step, until json.RawMessage, spread Duration) json.Ra
 	return stored
 }
 
-// asAsked returns a question with what its claim has stored: of a task that was moved since, the definition may say something else (P49).
+// asAsked returns a question with what its claim has stored: of a task that was moved since, the definition
+// may say something else (P49).
 func (s *Step) asAsked(question json.RawMessage, timeout Duration) json.RawMessage {
 	now, timeout, err := readQuestion(question, timeout)
 	a, asked := s.Answers, s.Until.Sub(s.ClaimedAt)
-	if err != nil || now.Need == a.Need && now.NotSelf == a.NotSelf && slices.Equal(now.Who, a.Who) && timeout == asked {
+	if err != nil || now.Need == a.Need && now.NotSelf == a.NotSelf && slices.Equal(now.Who, a.Who) &&
+		timeout == asked {
 		return question
 	}
 	var q Question
 	if len(question) > 0 && json.Unmarshal(question, &q) != nil {
 		return question
 	}
-	q.Need, q.Who, q.NotSelf, q.Timeout = &a.Need, a.Who, nil, asked.String()
+	q.Need, q.Timeout = &a.Need, asked.String()
+	q.Who, q.NotSelf = a.Who, nil
 	if a.NotSelf != "" {
 		q.NotSelf = &a.NotSelf
 	}
@@ -62,8 +67,8 @@ func (s *Step) asAsked(question json.RawMessage, timeout Duration) json.RawMessa
 	return question
 }
 
-// UndoneNext is the step that the undo of a task is at (P20): nil where the task is not being undone, or
-// nothing is left to undo.
+// UndoneNext returns the step that the undo of a task has reached (P20), or nil if the task is not being
+// undone or has nothing left to undo.
 func UndoneNext(t *Task) *Step {
 	if t.ProcessState != Compensating {
 		return nil

@@ -2,12 +2,12 @@ package core
 
 import "encoding/json"
 
-// kind is what the sorts of steps do differently. All else is common to them: order, conditions, hop budget,
-// policies, reverse undo, ends, commands.
+// kind is the behaviour that differs between the sorts of steps. They share all other behaviour: order,
+// conditions, hop budget, policies, reverse undo, ends, commands.
 type kind interface {
 	name() string
-	// prepare computes what a claim forward needs, and changes nothing. An error is a permanent failure of the
-	// step (P20); where the order is needed and absent, r.err is set.
+	// prepare computes what a claim forward needs, and changes nothing. An error is a permanent failure of
+	// the step (P20); where the order is needed and absent, r.err is set.
 	prepare(r *deciding, i int) (prepared, error)
 	// start claims the step, and ends it where that was prepared.
 	start(r *deciding, i int, p prepared)
@@ -21,12 +21,12 @@ type kind interface {
 	validState(s *Step, d *StepDefinition) bool
 }
 
-// prepared is what a claim needs.
+// prepared is the data that a claim needs.
 type prepared struct {
-	input    json.RawMessage // of a call
-	wakeAt   Time            // of a wait, or an answer
-	answers  *Answers        // of an answer
-	children int             // how many there are to be
+	input    json.RawMessage // input of a call
+	wakeAt   Time            // end of a wait, or of the time for an answer
+	answers  *Answers        // answers to a step that waits for them
+	children int             // number of children to start
 	atOnce   bool            // it ends with its claim
 }
 

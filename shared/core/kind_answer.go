@@ -42,7 +42,7 @@ func (answerKind) prepare(r *deciding, i int) (prepared, error) {
 		a.Round++
 	case s.Answers != nil: // P36: what came early counts from here on
 		a.Votes = slices.DeleteFunc(slices.Clone(s.Answers.Votes), func(v Vote) bool {
-			_, wrong := r.answerValue(i, v.Value) // by a definition that the task was moved to (P49)
+			_, wrong := r.answerValue(i, v.Value) // The task may have moved to another definition (P49).
 			return wrong != "" || a.excludes(v.By) != ""
 		})
 		if len(a.Votes) == 0 { // the document has no empty list
@@ -58,7 +58,8 @@ func readQuestion(text json.RawMessage, timeout Duration) (*Answers, Duration, e
 	var q Question
 	if len(text) > 0 {
 		if err := json.Unmarshal(text, &q); err != nil {
-			return nil, 0, errors.New("need must be a whole number, who a list of names, notSelf and timeout texts")
+			return nil, 0,
+				errors.New("need must be a whole number, who a list of names, notSelf and timeout texts")
 		}
 	}
 	a := &Answers{Need: 1, Who: q.Who}
@@ -92,7 +93,10 @@ func readQuestion(text json.RawMessage, timeout Duration) (*Answers, Duration, e
 	case len(q.Who) > 0 && allowed < a.Need:
 		return nil, 0, errors.New("fewer people may answer than are needed")
 	case slices.ContainsFunc(names, func(n string) bool { return !PersonName(n) }):
-		return nil, 0, fmt.Errorf(`who and notSelf must hold names of 1 to %d bytes without control characters and < > & " \`, MaxAnswerBy)
+		return nil, 0,
+			fmt.Errorf(
+				`who and notSelf must hold names of 1 to %d bytes without control characters and < > & " \`,
+				MaxAnswerBy)
 	}
 	slices.Sort(a.Who)
 	a.Who = slices.Compact(a.Who)
@@ -120,7 +124,8 @@ func (answerKind) start(r *deciding, i int, p prepared) {
 	if r.err == nil && s.Answers != nil && !s.decided() {
 		early = s.Answers.Votes
 	}
-	s.ClaimedAt, s.Until, s.Answers, s.Output = r.at.Now, p.wakeAt, p.answers, nil
+	s.ClaimedAt, s.Until = r.at.Now, p.wakeAt
+	s.Answers, s.Output = p.answers, nil
 	r.refuseEarly(i, early)
 	if p.atOnce {
 		r.look(i)
@@ -207,9 +212,11 @@ func (r *deciding) refusedAnswer(i int, decided Decided) *StepError {
 	case !refused:
 		return nil
 	case decided.By == ByTimeout:
-		return &StepError{Code: CodeAnswerRefused, Message: "no answer came in time, which counts as " + string(decided.Value)}
+		return &StepError{Code: CodeAnswerRefused, Message: "no answer came in time, which counts as " +
+			string(decided.Value)}
 	case d.Event != "":
-		return &StepError{Code: CodeAnswerRefused, Message: "the event " + d.Event + " came with a value that the workflow refuses"}
+		return &StepError{Code: CodeAnswerRefused,
+			Message: "the event " + d.Event + " came with a value that the workflow refuses"}
 	}
 	return &StepError{Code: CodeAnswerRefused, Message: decided.By + " answered " + string(decided.Value)}
 }
@@ -233,11 +240,11 @@ func (r *deciding) decide(i int, decided Decided, failed *StepError) {
 	}
 	s.Output = output
 	r.recordFailure(i, failed.Code, failed.Message, s.Attempt)
-	r.markFailed(i)
-	r.applyPolicy(i)
+	r.failStep(i)
 }
 
-// policyOf is what the failure of a step leads to: a step whose time was over has a policy of its own (P37).
+// policyOf returns the policy for the failure of a step. A step whose time was over has a policy of its own
+// (P37).
 func (r *deciding) policyOf(i int) Policy {
 	d, s := &r.def.Steps[i], &r.t.Steps[i]
 	if r.overtaken(i) {
@@ -260,7 +267,7 @@ func (s *Step) round() int {
 	return max(1, s.Answers.Round)
 }
 
-// excludes says why a person may not answer; "" for one who may.
+// excludes returns why a person may not answer, or "" if they may.
 func (a *Answers) excludes(by string) string {
 	switch {
 	case by == ByToken && (a.Need > 1 || len(a.Who) > 0 || a.NotSelf != ""): // P39

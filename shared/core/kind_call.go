@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// callKind calls an agent: one request for each claim, do and undo alike. Its replies and timeouts are in reply.go and
-// overdue.go.
+// callKind calls an agent: one request for each claim, do and undo alike. Its replies and timeouts are in
+// reply.go and overdue.go.
 type callKind struct{}
 
 func (callKind) name() string { return "call" }
@@ -40,7 +40,10 @@ func (callKind) woken(r *deciding, i int) {
 		return
 	}
 	if r.keyMayExpire(i) { // P18: only the operator can find out
-		r.recordFailure(i, "key-forgotten", "it is in doubt, and was not asked again, because its service may not know the idempotency key any more (keyRetention): find out at the service whether it happened, and resolve it", r.t.Steps[i].Attempt)
+		r.recordFailure(i, "key-forgotten",
+			"it is in doubt, and was not asked again, because its service may not know the idempotency "+
+				"key any more (keyRetention): find out at the service whether it happened, and resolve it",
+			r.t.Steps[i].Attempt)
 		r.markFailed(i)
 		r.enterError(Forward, i)
 		return
@@ -91,7 +94,8 @@ func (r *deciding) takeCall(i int, op Operation) {
 	// what the last request of that agent was seen to wait.
 	name := d.AskedAgent(s)
 	agent := r.def.Agents[name]
-	s.Allowance = min(max(s.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]), max(d.MaxQueueTime, agent.QueueAllowance))
+	s.Allowance = min(max(s.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]),
+		max(d.MaxQueueTime, agent.QueueAllowance))
 	until := r.knownUntil(i)
 	s.ClaimedAt = r.at.Now
 	s.StopBy, s.Progress = r.at.Now.Add(r.longest(i)+s.Allowance), nil
@@ -112,9 +116,9 @@ func (r *deciding) notDone(i int) (agents []string) {
 	return agents
 }
 
-// chooseAgent chooses the agent of a claim (P44): none at which one of the attempts before has failed, has made no call,
-// or was late; of the others the one whose requests wait least. One that is less than 20 % better does not replace an
-// earlier one.
+// chooseAgent chooses the agent of a claim (P44): none at which one of the attempts before has failed, has
+// made no call, or was late; of the others the one whose requests wait least. One that is less than 20 %
+// better does not replace an earlier one.
 func (r *deciding) chooseAgent(i int, not []string) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if s.Agent = ""; len(d.Others) == 0 {
@@ -133,10 +137,11 @@ func (r *deciding) chooseAgent(i int, not []string) {
 	}
 }
 
-// leastWait is what shorter waits count as: a few milliseconds more or less say nothing of an agent.
+// leastWait replaces shorter waits: a few milliseconds more or less say nothing about an agent.
 const leastWait = 100 * Millisecond
 
-// expectedWait is how long a request to the agent would wait: by its last replies, and by its queue.
+// expectedWait returns the wait that a request to the agent would have: by its last replies, and by its
+// queue.
 func (r *deciding) expectedWait(agent string) Duration {
 	return max(r.at.Waits[agent]+r.at.Queues[agent], leastWait)
 }
@@ -144,8 +149,8 @@ func (r *deciding) expectedWait(agent string) Duration {
 // AllAgents are the agents of a call: each of them reaches the same service (P44).
 func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent}, d.Others...) }
 
-// AskedAgent is the agent that the last attempt of a step asked, or that its first one is to ask where the definition
-// names one only.
+// AskedAgent is the agent that the last attempt of a step asked, or that its first one is to ask where the
+// definition names one only.
 func (d *StepDefinition) AskedAgent(s *Step) string {
 	return cmp.Or(s.Agent, d.Agent)
 }
@@ -164,8 +169,9 @@ func (r *deciding) request(i int, input json.RawMessage) SendRequest {
 		Agent: d.AskedAgent(s), OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt,
 		Operation: Do, Name: d.Operation, Grade: d.Grade, Key: Key(r.t.OrderID, r.t.Run, s.Name),
 		Timeout: r.timeout(i), ClaimedAt: s.ClaimedAt, CompleteBy: r.firstCompleteBy(i), StopBy: s.StopBy,
-		ClockSkew: r.def.Agents[d.Agent].ClockSkew, Input: input, Resolved: s.Resolved, PointOfNoReturn: d.PointOfNoReturn,
-		Trace: trace(r.t.OrderID, r.t.Run, s.Name, s.Attempt),
+		ClockSkew: r.def.Agents[d.Agent].ClockSkew, Input: input, Resolved: s.Resolved,
+		PointOfNoReturn: d.PointOfNoReturn,
+		Trace:           trace(r.t.OrderID, r.t.Run, s.Name, s.Attempt),
 	}
 	if s.Undo {
 		q.Operation, q.Name = UndoOp, d.Undo.Operation
@@ -175,21 +181,21 @@ func (r *deciding) request(i int, input json.RawMessage) SendRequest {
 	return q
 }
 
-// keyMayExpire: the step is in doubt, and a call requested now could arrive when its service does
-// not know the key any more (P18).
+// keyMayExpire reports whether the step is in doubt and a call requested now could arrive after its service
+// has forgotten the key (P18).
 func (r *deciding) keyMayExpire(i int) bool {
 	s, until := &r.t.Steps[i], r.knownUntil(i)
 	return waiting(s) && s.Attempted() && until != 0 && r.at.Now.Add(r.timeout(i)) > until
 }
 
-// knownUntil is until when the service surely holds the key of a step: what it did was done since
-// the first claim or, where the operator has stated a fact, since then. 0: for ever.
+// knownUntil returns the time until which the service surely holds the key of a step. Its effects came after
+// the first claim, or after the operator stated a fact. 0 means for ever.
 func (r *deciding) knownUntil(i int) Time {
 	s, agent := &r.t.Steps[i], r.def.Agents[r.def.Steps[i].Agent]
 	if agent.KeyRetention == 0 {
 		return 0
 	}
-	since := cmp.Or(s.FirstClaim(), r.at.Now) // it is claimed first now
+	since := cmp.Or(s.FirstClaim(), r.at.Now) // Without an earlier claim the first one is made now.
 	switch {
 	case s.Resolved == nil:
 	case s.Resolved.At > s.ClaimedAt: // no request was sent since

@@ -10,17 +10,19 @@ import (
 	"strings"
 )
 
-// eachKind runs tasks of another workflow, one for each element of a list, or a single one (P40, P41). Its step is Waiting
-// from its claim to its end, also while its children are undone.
+// eachKind runs tasks of another workflow, one for each element of a list, or a single one (P40, P41). Its
+// step is Waiting from its claim to its end, also while its children are undone.
 type eachKind struct{}
 
 // Codes of a step whose children have failed.
 const (
 	codeChildrenFailed = "children-failed"
-	codeChildInDoubt   = "child-in-doubt" // it was closed by hand, or is no longer stored, and cannot be undone
+	// it was closed by hand, or is no longer stored, and cannot be undone
+	codeChildInDoubt = "child-in-doubt"
 )
 
-// collectedSize is what a document takes for what is collected, beside it: {"index":9999,"output":},
+// collectedSize is the size of the frame around each collected output in a document:
+// {"index":9999,"output":},
 const collectedSize = 26
 
 // Pauses after which all that is open is asked again: firstRound, doubled each time up to lastRound.
@@ -41,15 +43,21 @@ func (eachKind) prepare(r *deciding, i int) (prepared, error) {
 	case r.err != nil || err != nil:
 		return prepared{}, err
 	case count > MaxChildren:
-		return prepared{}, fmt.Errorf("each is a list of %d, the limit is %d: put them into groups, and let a child workflow have an each of its own", count, MaxChildren)
+		return prepared{},
+			fmt.Errorf(
+				"each is a list of %d, the limit is %d: put them into groups, and let a child workflow "+
+					"have an each of its own", count, MaxChildren)
 	case d.Each.Collect && count*collectedSize > MaxCollected:
-		return prepared{}, fmt.Errorf("each is a list of %d, whose outputs cannot be collected in %d bytes: leave out collect, and let the children store what they find", count, MaxCollected)
+		return prepared{},
+			fmt.Errorf(
+				"each is a list of %d, whose outputs cannot be collected in %d bytes: leave out collect, "+
+					"and let the children store what they find", count, MaxCollected)
 	}
 	return prepared{children: count, atOnce: count == 0}, nil
 }
 
-// readItems reads the elements around the n-th of the step's list, and those of open children, and answers how many there are.
-// Its errors hold no data of the order.
+// readItems reads the elements around the n-th of the step's list, and those of open children, and answers
+// how many there are. Its errors hold no data of the order.
 func (r *deciding) readItems(i, n int) (count int, err error) {
 	if !r.orderKnown() {
 		return 0, nil
@@ -107,45 +115,6 @@ func (eachKind) start(r *deciding, i int, p prepared) {
 	r.wait(i, at)
 }
 
-// pause is how long the step waits before it asks again.
-func (c *Children) pause() Duration { return min(firstRound<<min(c.Rounds, 10), lastRound) }
-
-// children is the step's own copy of what it keeps of its children.
-func (s *Step) children() *Children {
-	c := *s.Children
-	c.Open, c.FailedAt = slices.Clone(c.Open), slices.Clip(c.FailedAt)
-	s.Children = &c
-	return &c
-}
-
-// close takes those out of the open children for which that holds.
-func (c *Children) close(of func(OpenChild) bool) {
-	if c.Open = slices.DeleteFunc(c.Open, of); len(c.Open) == 0 {
-		c.Open = nil
-	}
-}
-
-// at is the place of an open child, or -1.
-func (c *Children) at(index int) int {
-	return slices.IndexFunc(c.Open, func(o OpenChild) bool { return o.Index == index })
-}
-
-// opened reports whether the cause led to a request to a child that has not ended.
-func (c *Children) opened(cause string) bool {
-	return c != nil && slices.ContainsFunc(c.Open, func(o OpenChild) bool { return o.Cause == cause })
-}
-
-// fail counts a child that was not done.
-func (c *Children) fail(index int, code, message string) {
-	c.Failed++
-	if len(c.FailedAt) < maxFailedAt {
-		c.FailedAt = append(c.FailedAt, index)
-	}
-	if c.Reason == "" {
-		c.Reason = TrimMessage(plainCode(cmp.Or(code, codeFailed)) + ": " + message)
-	}
-}
-
 // fillChildren starts children while there is room for them (P40).
 func (r *deciding) fillChildren(i int) {
 	c, d := r.t.Steps[i].Children, r.def.Steps[i].Each
@@ -163,8 +132,8 @@ func (r *deciding) fillChildren(i int) {
 	}
 }
 
-// childOrder computes a child's order, which depends on nothing that can change in the run (P12). Where the task's order is
-// needed and absent, r.err is set, and nothing that is decided then is used.
+// childOrder computes a child's order, which depends on nothing that can change in the run (P12). Where the
+// task's order is needed and absent, r.err is set, and nothing that is decided then is used.
 func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
 	order, err := r.item(i, n)
 	if err != nil || !r.orderKnown() {
@@ -184,7 +153,10 @@ func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
 	case !bytes.HasPrefix(order, []byte("{")):
 		return nil, fmt.Errorf("the order of child %d is no JSON object", n)
 	case len(order) > MaxChildOrder:
-		return nil, fmt.Errorf("the order of child %d has %d bytes, the limit is %d: store large data elsewhere and give a reference", n, len(order), MaxChildOrder)
+		return nil,
+			fmt.Errorf(
+				"the order of child %d has %d bytes, the limit is %d: store large data elsewhere and give "+
+					"a reference", n, len(order), MaxChildOrder)
 	}
 	return order, nil
 }
@@ -193,11 +165,12 @@ func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
 func (r *deciding) ask(i, n int, ask ChildAsk, order json.RawMessage) {
 	s, d := &r.t.Steps[i], r.def.Steps[i].Each
 	p := Parent{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Index: n, Attempt: s.Attempt}
-	r.emit(AskChild{OrderID: p.ChildID(), Parent: p, Ask: ask, Workflow: d.Workflow, Definition: d.Definition, Priority: r.t.Priority, Order: order})
+	r.emit(AskChild{OrderID: p.ChildID(), Parent: p, Ask: ask, Workflow: d.Workflow, Definition: d.Definition,
+		Priority: r.t.Priority, Order: order})
 }
 
-// askOpen asks the open children again for what the step wants of them now, those only that the cause opened where one is
-// given. In doubt is one that cannot do it.
+// askOpen asks the open children again for what the step wants of them now, those only that the cause opened
+// where one is given. In doubt is one that cannot do it.
 func (r *deciding) askOpen(i int, cause string) {
 	s := &r.t.Steps[i]
 	ask := AskStart
@@ -274,7 +247,8 @@ func (eachKind) validState(s *Step, d *StepDefinition) bool {
 	return false
 }
 
-// childEnded takes what a child has come to (P41). Only what is open counts, and in an undo only that it is undone.
+// childEnded takes what a child has come to (P41). Only what is open counts, and in an undo only that it is
+// undone.
 func (r *deciding) childEnded(i int, ev Event) (string, error) {
 	e, s := ev.(ChildEnded), &r.t.Steps[i]
 	n := s.Children.at(e.Parent.Index)
@@ -321,7 +295,10 @@ func (r *deciding) childInDoubt(i int, e ChildEnded) {
 	if e.State == ChildExpired {
 		how = "is no longer stored"
 	}
-	r.recordFailure(i, codeChildInDoubt, fmt.Sprintf("child %d (%s) %s, so it cannot be undone; undo by hand what it did, and resolve the step as undone", e.Parent.Index, e.Parent.ChildID(), how), r.t.Steps[i].Attempt)
+	r.recordFailure(i, codeChildInDoubt,
+		fmt.Sprintf(
+			"child %d (%s) %s, so it cannot be undone; undo by hand what it did, and resolve the step as "+
+				"undone", e.Parent.Index, e.Parent.ChildID(), how), r.t.Steps[i].Attempt)
 	r.enterError(r.direction(), i)
 }
 
@@ -340,7 +317,10 @@ func (r *deciding) collect(i int, e ChildEnded) {
 	}
 	if !single && size > MaxCollected || !r.at.SizeLimit.keepsReserve(r.def, r.t) {
 		c.Results = before
-		r.stopChildren(i, fmt.Sprintf("%s: the outputs of the children take more than %d bytes, or have no room in the order's document; let the child workflow answer less", codeOutputTooLarge, MaxCollected))
+		r.stopChildren(i,
+			fmt.Sprintf(
+				"%s: the outputs of the children take more than %d bytes, or have no room in the order's "+
+					"document; let the child workflow answer less", codeOutputTooLarge, MaxCollected))
 	}
 }
 
@@ -375,7 +355,8 @@ func (r *deciding) lookAtChildren(i int) {
 	r.endChildren(i)
 }
 
-// failChildren: too many have failed. All have ended, so nothing is in doubt (P41).
+// failChildren fails a step with too many failed children. All of them have ended, so nothing is in doubt
+// (P41).
 func (r *deciding) failChildren(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	c := s.Children
@@ -383,11 +364,11 @@ func (r *deciding) failChildren(i int) {
 	if d.Input == nil {
 		code, text, _ = strings.Cut(c.Reason, ": ")
 	} else if c.Failed > d.Each.Tolerate {
-		text = fmt.Sprintf("%d of %d children failed, %d may; the first: child %d, %s", c.Failed, c.Count, d.Each.Tolerate, c.FailedAt[0], c.Reason)
+		text = fmt.Sprintf("%d of %d children failed, %d may; the first: child %d, %s", c.Failed, c.Count,
+			d.Each.Tolerate, c.FailedAt[0], c.Reason)
 	}
 	r.recordFailure(i, code, text, s.Attempt)
-	r.markFailed(i)
-	r.applyPolicy(i)
+	r.failStep(i)
 }
 
 // endChildren makes the step Processed, where its output has room.
@@ -406,31 +387,15 @@ func (r *deciding) endChildren(i int) {
 		r.finish(i, output)
 		return
 	}
-	r.recordFailure(i, codeOutputTooLarge, fmt.Sprintf("the output of %d bytes does not fit into the task's document beside the outputs of its steps; collect less", len(output)), s.Attempt)
-	r.markFailed(i)
-	r.applyPolicy(i)
+	r.recordFailure(i, codeOutputTooLarge,
+		fmt.Sprintf(
+			"the output of %d bytes does not fit into the task's document beside the outputs of its "+
+				"steps; collect less", len(output)), s.Attempt)
+	r.failStep(i)
 }
 
-// output is that of a step with a list.
-func (c *Children) output(collect bool) json.RawMessage {
-	out := struct {
-		Count   int               `json:"count"`
-		Failed  int               `json:"failed"`
-		Results []json.RawMessage `json:"results,omitzero"`
-	}{Count: c.Count, Failed: c.Failed}
-	if collect {
-		out.Results = make([]json.RawMessage, c.Count)
-		for _, have := range c.Results {
-			if have.Index < c.Count {
-				out.Results[have.Index] = have.Output
-			}
-		}
-	}
-	b, _ := json.Marshal(out) // of valid JSON, and numbers
-	return b
-}
-
-// undoChildren begins the undo of a step's children, latest first, or goes on with it; true where all are undone.
+// undoChildren begins the undo of a step's children, latest first, or goes on with it; true where all are
+// undone.
 func (r *deciding) undoChildren(i int) bool {
 	s := &r.t.Steps[i]
 	begun := s.State == Waiting && s.Undo
@@ -481,46 +446,4 @@ func (r *deciding) fillUndo(i int) bool {
 	}
 	r.undone(i)
 	return true
-}
-
-// running reports children that have not ended, whatever the operator does with those in doubt.
-func (c *Children) running() bool {
-	return c != nil && slices.ContainsFunc(c.Open, func(o OpenChild) bool { return !o.inDoubt() })
-}
-
-// OpenChildren lists the IDs of the children that the step waits for: those that were asked for something and
-// have not ended. A task that has ended waits for none.
-func (t *Task) OpenChildren(s *Step) (ids []string) {
-	if s.State != Waiting || s.Children == nil || t.Terminal() {
-		return nil
-	}
-	for _, o := range s.Children.Open {
-		if !o.inDoubt() {
-			ids = append(ids, Parent{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Index: o.Index}.ChildID())
-		}
-	}
-	return ids
-}
-
-func (o OpenChild) inDoubt() bool {
-	return o.State == string(ChildClosed) || o.State == string(ChildExpired)
-}
-
-// resolveRefusal says why a fact about the children is not taken; "" where it is.
-func (c *Children) resolveRefusal(fact Fact) string {
-	switch {
-	case c == nil || !slices.ContainsFunc(c.Open, OpenChild.inDoubt):
-		return "the step has child tasks, and none of them is in doubt: each has an end of its own; fix: resolve a step of a child that has stopped, then resubmit the child"
-	case fact != Undone:
-		return "children of the step were closed, or are no longer stored, and cannot be undone; fix: undo by hand what they did, and resolve the step as undone"
-	}
-	return ""
-}
-
-// settled is without the children in doubt.
-func (c *Children) settled() *Children {
-	n := *c
-	n.Open = slices.Clone(c.Open)
-	n.close(OpenChild.inDoubt)
-	return &n
 }

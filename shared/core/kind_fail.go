@@ -1,7 +1,7 @@
 package core
 
-// failKind fails for good in its turn, by a rule of the workflow, and calls no agent (P50). It is never claimed:
-// nothing is attempted, so there is nothing to undo of it.
+// failKind fails for good in its turn, by a rule of the workflow, and calls no agent (P50). It is never
+// claimed: nothing is attempted, so there is nothing to undo of it.
 type failKind struct{}
 
 // Error makes a rule that came true the error of its claim.

@@ -8,8 +8,8 @@ import (
 // waitKind ends at a time, and calls no agent (P34). Its claim fixes the time.
 type waitKind struct{}
 
-// maxDelay is the longest delay of a message in a queue (SQS: 15 minutes). A Wake that is due later is sent by
-// the Supervisor.
+// maxDelay is the longest delay of a message in a queue (SQS: 15 minutes). A Wake that is due later is sent
+// by the Supervisor.
 const maxDelay = 15 * Minute
 
 func (waitKind) name() string { return "wait" }
@@ -30,8 +30,8 @@ func (waitKind) prepare(r *deciding, i int) (prepared, error) {
 	return prepared{wakeAt: until, atOnce: until <= r.at.Now}, nil
 }
 
-// spread returns the time at which the wait of a step ends: until, or up to spread later, differently for each order. The number of
-// attempts is the one before the claim.
+// spread returns the time at which the wait of a step ends: until, or up to spread later, differently for
+// each order. The number of attempts is the one before the claim.
 func (t *Task) spread(s *Step, attempts int, until Time, spread Duration) Time {
 	if spread <= 0 {
 		return until
@@ -62,8 +62,8 @@ func (waitKind) start(r *deciding, i int, p prepared) {
 	r.wait(i, p.wakeAt)
 }
 
-// wait: the Scheduler is woken at the time, and by the Supervisor where that is lost, or the time too far for
-// a message (P33, P34).
+// wait sets the time of a wait and wakes the Scheduler at it. The Supervisor wakes it if that message is
+// lost, or if the time is too far ahead for a message (P33, P34).
 func (r *deciding) wait(i int, wakeAt Time) {
 	s := &r.t.Steps[i]
 	s.WakeAt, s.CompleteBy = wakeAt, wakeAt

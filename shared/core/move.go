@@ -14,7 +14,7 @@ type Target struct {
 	Absent     string
 }
 
-// Difference is what stands between a task and another definition of its workflow, mostly at one step.
+// Difference is a difference between a task and another definition of its workflow, mostly at one step.
 type Difference struct {
 	Step    string `json:"step,omitempty" doc:"absent where the workflow as a whole is different"`
 	What    string `json:"what" doc:"what is different there, for people"`
@@ -33,15 +33,14 @@ func (r *deciding) moveCommand(_ int, ev Event) (string, error) {
 	if reason := r.move(e.To); reason != "" {
 		return r.reject(e.ID, "move", reason)
 	}
-	r.t.Command++
 	r.accept(e.ID, "move", "")
 	r.askOn()
-	r.advance() // where the task goes forward
+	r.advance() // no effect unless the task goes forward
 	return "", nil
 }
 
-// askOn gives each open question of a moved task the time of its next reminder, which may be sooner or later than before, or none at all. A
-// stopped task gets these times from the Resubmit.
+// askOn sets the time of the next reminder for each open question of a moved task. It may be sooner or later
+// than before, or none. A stopped task gets these times from the Resubmit.
 func (r *deciding) askOn() {
 	if r.t.ProcessState != Processing {
 		return
@@ -53,7 +52,8 @@ func (r *deciding) askOn() {
 	}
 }
 
-// move pins the definition and puts the steps into its order. It answers why not, and then changes nothing.
+// move pins the definition and puts the steps into its order. If it cannot, it returns the reason and changes
+// nothing.
 func (r *deciding) move(to Target) (refused string) {
 	if reason := r.moveRefusal(to); reason != "" {
 		return reason
@@ -61,11 +61,14 @@ func (r *deciding) move(to Target) (refused string) {
 	return r.pin(to.Definition)
 }
 
-// pin gives the task another definition. It returns the reason if that is not possible, and then changes nothing.
+// pin pins the task to another definition. If that is not possible, it returns the reason and changes
+// nothing.
 func (r *deciding) pin(to *Definition) (refused string) {
 	t := r.t.movedTo(r.def, to)
 	if !r.at.SizeLimit.keepsReserve(to, t) {
-		return fmt.Sprintf("what the order holds, and the reserve for the steps of the new definition, do not fit into a document of %d bytes; take steps out of the definition", r.at.SizeLimit.Limit)
+		return fmt.Sprintf(
+			"what the order holds, and the reserve for the steps of the new definition, do not fit into a "+
+				"document of %d bytes; take steps out of the definition", r.at.SizeLimit.Limit)
 	}
 	before, def := r.t, r.def
 	r.t, r.def = t, to
@@ -76,18 +79,20 @@ func (r *deciding) pin(to *Definition) (refused string) {
 	return ""
 }
 
-// moveRefusal says why the task cannot be moved; "" where it can.
+// moveRefusal returns why the task cannot be moved, or "" if it can.
 func (r *deciding) moveRefusal(to Target) string {
 	t := r.t
 	switch {
 	case t.Parent != nil && t.ProcessState == Compensated: // P41: its parent decides about its next run
 		return t.Parent.only()
 	case t.ProcessState != Error && t.ProcessState != Compensated && t.ProcessState != Processing:
-		return "only a task in Error, a Compensated one, or one that goes forward with nothing in flight can be moved; this one is " + string(t.ProcessState)
+		return "only a task in Error, a Compensated one, or one that goes forward with nothing in flight " +
+			"can be moved; this one is " + string(t.ProcessState)
 	case to.Definition == nil:
 		return to.Absent
 	case to.Definition.Name != t.Workflow:
-		return fmt.Sprintf("that definition is of the workflow %s; the order's is %s", to.Definition.Name, t.Workflow)
+		return fmt.Sprintf("that definition is of the workflow %s; the order's is %s", to.Definition.Name,
+			t.Workflow)
 	case t.InFlight():
 		return "a step is in flight; repeat the command when it has ended"
 	case t.ResendAt != 0:
@@ -136,15 +141,23 @@ func Differences(from, to *Definition, t *Task) []Difference {
 		}
 	}
 	if n := to.pointOfNoReturn(); t.Parent != nil && n >= 0 && from.pointOfNoReturn() < 0 { // P41
-		all = append(all, Difference{to.Steps[n].Name, fmt.Sprintf("it is a point of no return, and the definition of the order has none: step %s of %s could not undo this child any more",
-			t.Parent.Step, t.Parent.OrderID), true})
+		all = append(all, Difference{to.Steps[n].Name,
+			fmt.Sprintf(
+				"it is a point of no return, and the definition of the order has none: step %s of %s "+
+					"could not undo this child any more",
+				t.Parent.Step, t.Parent.OrderID), true})
 	}
 	if !bytes.Equal(from.Output, to.Output) {
 		all = append(all, Difference{What: "the output of the workflow is another one"})
 	}
-	if from.Deadline != to.Deadline || from.OnDeadline != to.OnDeadline || from.HopBudget != to.HopBudget || from.Grace != to.Grace ||
-		from.ResendAfter != to.ResendAfter || from.AlertUndone != to.AlertUndone || !slices.Equal(from.Notify, to.Notify) || !maps.Equal(from.Agents, to.Agents) {
-		all = append(all, Difference{What: "the deadline, the limits, the status messages, the alerts or the times of agents are others"})
+	if from.Deadline != to.Deadline || from.OnDeadline != to.OnDeadline || from.HopBudget != to.HopBudget ||
+		from.Grace != to.Grace ||
+		from.ResendAfter != to.ResendAfter || from.AlertUndone != to.AlertUndone ||
+		!slices.Equal(from.Notify, to.Notify) || !maps.Equal(from.Agents, to.Agents) {
+		all = append(all,
+			Difference{
+				What: "the deadline, the limits, the status messages, the alerts or the times of agents " +
+					"are others"})
 	}
 	return all
 }
@@ -174,19 +187,24 @@ func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 		return d.Undo.Operation
 	}
 	for _, c := range []struct{ what, was, is string }{
-		{"kind", kindOfStep(d).name(), kindOfStep(n).name()}, {"agent", strings.Join(d.AllAgents(), ", "), strings.Join(n.AllAgents(), ", ")}, {"operation", d.Operation, n.Operation}, {"undo", undo(d), undo(n)},
+		{"kind", kindOfStep(d).name(), kindOfStep(n).name()},
+		{"agent", strings.Join(d.AllAgents(), ", "), strings.Join(n.AllAgents(), ", ")},
+		{"operation", d.Operation, n.Operation}, {"undo", undo(d), undo(n)},
 		{"grade", string(d.Grade), string(n.Grade)}, {"onFailure", string(d.OnFailure), string(n.OnFailure)},
 		{"pointOfNoReturn", fmt.Sprint(d.PointOfNoReturn), fmt.Sprint(n.PointOfNoReturn)},
 	} {
 		if c.was != c.is {
-			all = append(all, Difference{d.Name, fmt.Sprintf("its %s was %s and is %s", c.what, c.was, c.is), bound})
+			all = append(all, Difference{d.Name, fmt.Sprintf("its %s was %s and is %s", c.what, c.was, c.is),
+				bound})
 		}
 	}
 	if d.Answer != nil && n.Answer != nil && !d.Answer.takes(n.Answer) {
-		all = append(all, Difference{d.Name, "what it may be answered with, or what is a refusal, is different", bound})
+		all = append(all, Difference{d.Name,
+			"what it may be answered with, or what is a refusal, is different", bound})
 	}
 	if d.Each != nil && n.Each != nil && !d.Each.same(n.Each) {
-		all = append(all, Difference{d.Name, "its children are of another workflow, or get other orders", bound})
+		all = append(all, Difference{d.Name, "its children are of another workflow, or get other orders",
+			bound})
 	}
 	if d.Wait == nil && d.Answer == nil && !bytes.Equal(d.Input, n.Input) {
 		what, refused := "its input is another one", bound && !withoutEffect(s)
@@ -201,15 +219,16 @@ func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 	return all
 }
 
-// sameInput: the input means the same in both.
+// sameInput reports whether the input means the same in both definitions.
 func sameInput(d, n *StepDefinition) bool {
 	return kindOfStep(d) == kindOfStep(n) && d.Operation == n.Operation && bytes.Equal(d.Input, n.Input)
 }
 
-// withoutEffect: it is proven, by its service (P22a) or by the operator, that no attempt of the step has an
-// effect that stands.
+// withoutEffect reports whether the service (P22a) or the operator has proven that no attempt of the step has
+// a lasting effect.
 func withoutEffect(s *Step) bool {
-	return s.NoEffect != 0 || !s.Attempted() && s.FailureCode != "" || s.State == Compensated && s.Resolved != nil && s.Resolved.Fact != Happened && s.Resolved.At > s.ClaimedAt
+	return s.NoEffect != 0 || !s.Attempted() && s.FailureCode != "" || s.State == Compensated &&
+		s.Resolved != nil && s.Resolved.Fact != Happened && s.Resolved.At > s.ClaimedAt
 }
 
 // free are the differences that may be anywhere.
@@ -219,50 +238,62 @@ func free(d, n *StepDefinition) (all []Difference) {
 			all = append(all, Difference{Step: d.Name, What: "its " + what})
 		}
 	}
-	add("wait is another one; where it has begun, it ends when it would have", d.Wait != nil && n.Wait != nil && (*d.Wait != *n.Wait || !bytes.Equal(d.Input, n.Input)))
-	add("question is another one; where it was asked, who may answer, how many are needed, and until when, stays", d.Answer != nil && n.Answer != nil && (!bytes.Equal(d.Input, n.Input) || !d.Answer.waits(n.Answer)))
+	add("wait is another one; where it has begun, it ends when it would have", d.Wait != nil &&
+		n.Wait != nil && (*d.Wait != *n.Wait || !bytes.Equal(d.Input, n.Input)))
+	add(
+		"question is another one; where it was asked, who may answer, how many are needed, and until "+
+			"when, stays", d.Answer != nil && n.Answer != nil &&
+			(!bytes.Equal(d.Input, n.Input) || !d.Answer.waits(n.Answer)))
 	add("code or message is another one", d.Fail != nil && n.Fail != nil && *d.Fail != *n.Fail)
-	add("children have another definition, which holds for those that have not started, and for those that start again", d.Each != nil && n.Each != nil &&
-		d.Each.Workflow == n.Each.Workflow && d.Each.Definition != n.Each.Definition)
-	add("concurrency, or how many children may fail, is another one", d.Each != nil && n.Each != nil && (d.Each.Concurrency != n.Each.Concurrency || d.Each.Tolerate != n.Each.Tolerate))
+	add(
+		"children have another definition, which holds for those that have not started, and for those "+
+			"that start again", d.Each != nil && n.Each != nil &&
+			d.Each.Workflow == n.Each.Workflow && d.Each.Definition != n.Each.Definition)
+	add("concurrency, or how many children may fail, is another one", d.Each != nil && n.Each != nil &&
+		(d.Each.Concurrency != n.Each.Concurrency || d.Each.Tolerate != n.Each.Tolerate))
 	add("condition is another one", d.When != n.When)
-	add("place is another one: it came after ["+strings.Join(d.After, ", ")+"] and comes after ["+strings.Join(n.After, ", ")+"]",
+	add("place is another one: it came after ["+strings.Join(d.After, ", ")+"] and comes after ["+
+		strings.Join(n.After, ", ")+"]",
 		!slices.Equal(d.After, n.After))
-	add("timeouts or retries are others", d.Timeout != n.Timeout || d.MaxQueueTime != n.MaxQueueTime || d.PollFor != n.PollFor || d.MaxDuration != n.MaxDuration || d.Retry != n.Retry ||
+	add("timeouts or retries are others", d.Timeout != n.Timeout || d.MaxQueueTime != n.MaxQueueTime ||
+		d.PollFor != n.PollFor || d.MaxDuration != n.MaxDuration || d.Retry != n.Retry ||
 		d.Undo != nil && n.Undo != nil && (d.Undo.Timeout != n.Undo.Timeout || d.Undo.Retry != n.Undo.Retry))
-	add("undo's input is another one", d.Undo != nil && n.Undo != nil && !bytes.Equal(d.Undo.Input, n.Undo.Input))
+	add("undo's input is another one", d.Undo != nil && n.Undo != nil &&
+		!bytes.Equal(d.Undo.Input, n.Undo.Input))
 	return all
 }
 
-// takes: the same answers decide the same.
+// takes reports whether the same answers decide the same in both.
 func (a *Answer) takes(n *Answer) bool {
-	return a.Event == n.Event && a.Ask == n.Ask && slices.Equal(a.Values, n.Values) && bytes.Equal(a.Schema, n.Schema) && a.Refuse == n.Refuse
+	return a.Event == n.Event && a.Ask == n.Ask && slices.Equal(a.Values, n.Values) &&
+		bytes.Equal(a.Schema, n.Schema) && a.Refuse == n.Refuse
 }
 
-// same reports whether the children are the same ones, with the same orders, and the same is kept of them. Their definition may
-// differ: each child pins its own.
+// same reports whether the children are the same ones, with the same orders, and the same is kept of them.
+// Their definition may differ: each child pins its own.
 func (e *Each) same(n *Each) bool {
 	return e.Workflow == n.Workflow && e.Collect == n.Collect && bytes.Equal(e.Order, n.Order)
 }
 
-// waits: the time for an answer ends in the same way.
+// waits reports whether the time for an answer ends in the same way in both.
 func (a *Answer) waits(n *Answer) bool {
 	return a.OnTimeout == n.OnTimeout && a.Remind == n.Remind && bytes.Equal(a.TimeoutValue, n.TimeoutValue)
 }
 
-// order: all that comes before a step that was attempted or skipped was so too.
+// order returns a difference for each predecessor of a begun step that was neither attempted nor skipped.
 func order(n *StepDefinition, t *Task) (all []Difference) {
 	for _, name := range n.After {
 		if s := t.Step(name); s == nil || !s.begun() {
-			all = append(all, Difference{n.Name, "it was begun, and comes after " + name + " now, which was not", true})
+			all = append(all, Difference{n.Name, "it was begun, and comes after " + name +
+				" now, which was not", true})
 		}
 	}
 	return all
 }
 
 // movedTo is the task with the definition pinned and the steps in its order. What was attempted or skipped
-// stands as it is; attempts go on where a name returns (P1). The old final status was acknowledged, and is not sent again with
-// the new steps.
+// stands as it is; attempts go on where a name returns (P1). The old final status was acknowledged, and is
+// not sent again with the new steps.
 func (t *Task) movedTo(from, to *Definition) *Task {
 	c, removed := t.clone(), maps.Clone(t.Removed)
 	if removed == nil {
@@ -284,7 +315,8 @@ func (t *Task) movedTo(from, to *Definition) *Task {
 		if was := from.Index(name); s.Corrected != nil && !sameInput(&from.Steps[was], &to.Steps[i]) {
 			s.Corrected = nil // P51: what the new definition says counts
 		}
-		if a := s.Answers; a != nil && a.RemindedAt != 0 { // the new definition may ask otherwise, and a key never means two things
+		// the new definition may ask otherwise, and a key never means two things
+		if a := s.Answers; a != nil && a.RemindedAt != 0 {
 			kept := *a
 			kept.Moved, s.Answers = true, &kept
 		}
@@ -301,7 +333,8 @@ func (t *Task) movedTo(from, to *Definition) *Task {
 	c.Attempts = slices.Clone(t.Attempts)
 	for i := range c.Attempts {
 		a := &c.Attempts[i]
-		if was, is := from.Index(a.Step), to.Index(a.Step); a.Agent == "" && was >= 0 && (is < 0 || to.Steps[is].Agent != from.Steps[was].Agent) {
+		if was, is := from.Index(a.Step), to.Index(a.Step); a.Agent == "" && was >= 0 &&
+			(is < 0 || to.Steps[is].Agent != from.Steps[was].Agent) {
 			a.Agent = from.Steps[was].Agent
 		}
 	}

@@ -42,7 +42,7 @@ func (r *deciding) doOverdue(i int, ev Event) (string, error) {
 		}
 		return "", nil
 	}
-	if e.Backlog && s.Progress == nil { // which proves that an agent has had the request
+	if e.Backlog && s.Progress == nil { // Progress proves that an agent has had the request.
 		return r.backlog(i), nil
 	}
 	r.recordAttempt(i, OutcomeOverdue, CodeTimeout)
@@ -140,7 +140,7 @@ func (r *deciding) deadline(_ int, ev Event) (string, error) {
 	case !passed(r.t.Deadline, r.at.Now):
 		return notYet, nil
 	}
-	r.t.EndStep, r.t.EndCode, r.t.EndText = "", "deadline", "the deadline of the order has passed"
+	r.t.setReason(UndoReason{Code: "deadline", Text: "the deadline of the order has passed"})
 	if r.def.OnDeadline != OnFailureUndo || r.pastPointOfNoReturn() {
 		r.stopForOperator(Forward)
 		return "", nil
@@ -155,7 +155,8 @@ func (r *deciding) deadline(_ int, ev Event) (string, error) {
 	return "", nil
 }
 
-// resendDue asks the Scheduler to send an unacknowledged final status again, and sets the next time for it (P11).
+// resendDue asks the Scheduler to send an unacknowledged final status again, and sets the next time for it
+// (P11).
 func (r *deciding) resendDue(_ int, _ Event) (string, error) {
 	if !passed(r.t.ResendAt, r.at.Now) {
 		return notYet, nil
@@ -201,7 +202,8 @@ func sameStates(a, b *Task) bool {
 	}
 	for i := range a.Steps {
 		x, y := &a.Steps[i], &b.Steps[i]
-		if x.State != y.State || x.Attempt != y.Attempt || x.WakeAt != y.WakeAt || x.CompleteBy != y.CompleteBy {
+		if x.State != y.State || x.Attempt != y.Attempt || x.WakeAt != y.WakeAt ||
+			x.CompleteBy != y.CompleteBy {
 			return false
 		}
 	}

@@ -5,10 +5,11 @@ import "strings"
 // MaxNote is the longest note of a Progress that is kept, in bytes.
 const MaxNote = 200
 
-// progressInterval is how often progress is written at most, where the step's timeout is not short (P43).
+// progressInterval is the shortest time between two writes of progress, unless the step's timeout is short
+// (P43).
 const progressInterval = 30 * Second
 
-// longest is how long a handling may take in all (P43).
+// longest returns the longest total time of a handling (P43).
 func (r *deciding) longest(i int) Duration {
 	if r.long(i) {
 		return max(r.def.Steps[i].MaxDuration, r.timeout(i))
@@ -16,11 +17,11 @@ func (r *deciding) longest(i int) Duration {
 	return r.timeout(i)
 }
 
-// long: the present attempt may go on for longer than the timeout, while it reports progress.
+// long reports whether the present attempt may run longer than the timeout while it reports progress.
 func (r *deciding) long(i int) bool { return r.def.Steps[i].MaxDuration > 0 && !r.t.Steps[i].Undo }
 
-// firstCompleteBy is the complete-by of the present claim before any Progress: a request that is emitted again names
-// the same (P12).
+// firstCompleteBy is the complete-by of the present claim before any Progress: a request that is emitted
+// again names the same (P12).
 func (r *deciding) firstCompleteBy(i int) Time {
 	s := &r.t.Steps[i]
 	if !r.long(i) {
@@ -38,7 +39,8 @@ func (r *deciding) progressed(i int, ev Event) (string, error) {
 		return "the step has no maxDuration: progress does not give it more time", nil
 	case passed(s.StopBy, r.at.Now):
 		return "the attempt's stopBy has passed", nil
-	case s.Progress != nil && r.at.Now < s.Progress.At.Add(interval) && e.Until <= s.CompleteBy.Add(interval): // else it hands the work on
+	case s.Progress != nil && r.at.Now < s.Progress.At.Add(interval) && e.Until <= s.CompleteBy.Add(interval):
+		// else it hands the work on
 		return "progress was stored a moment ago", nil
 	}
 	until := e.Until
@@ -48,7 +50,8 @@ func (r *deciding) progressed(i int, ev Event) (string, error) {
 	s.CompleteBy = latest(s.CompleteBy, min(until, s.StopBy))
 	s.Progress = &StepProgress{Percent: min(max(e.Percent, 0), 100), Note: ShortNote(e.Note), At: r.at.Now}
 	if r.notifies(StatusProgress) {
-		r.emit(r.status(Status{Kind: StatusProgress, At: r.at.Now, Step: s.Name, Percent: s.Progress.Percent, Note: s.Progress.Note}))
+		r.emit(r.status(Status{Kind: StatusProgress, At: r.at.Now, Step: s.Name, Percent: s.Progress.Percent,
+			Note: s.Progress.Note}))
 	}
 	return "", nil
 }

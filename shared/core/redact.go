@@ -20,9 +20,9 @@ const (
 // tokenClaims matches what a token says: run, step and person.
 var tokenClaims = regexp.MustCompile(`^[0-9]{1,9}/[a-z][a-z0-9-]*/`)
 
-// redacted returns an event without the tokens of answers that services and people have put into it (P39). A token is recognised
-// by its shape, whichever order and key it is of. So the result is the same each time, and needs no key (P12). A Resubmit keeps
-// its input, which is refused if it holds a token.
+// redacted returns an event without the tokens of answers that services and people have put into it (P39). A
+// token is recognised by its shape, whichever order and key it is of. So the result is the same each time,
+// and needs no key (P12). A Resubmit keeps its input, which is refused if it holds a token.
 func redacted(ev Event) Event {
 	switch e := ev.(type) {
 	case Reply:
@@ -64,8 +64,8 @@ func redacted(ev Event) Event {
 
 func (s Sender) redacted() Sender { return Sender{RedactText(s.By), RedactText(s.Reason)} }
 
-// RedactText replaces each token in a text: as it is, percent-encoded, or escaped as in JSON. Of a token that was cut it
-// replaces what is left.
+// RedactText replaces each token in a text: as it is, percent-encoded, or escaped as in JSON. Of a token that
+// was cut it replaces what is left.
 func RedactText(text string) string {
 	if at := nextToken([]byte(text), 0, false); at.end == 0 {
 		return text
@@ -95,11 +95,12 @@ func redact(text []byte, isJSON bool) (redacted []byte) {
 // span is a part of a text; its end is 0 if there is none.
 type span struct{ start, end int }
 
-// nextToken finds the first token from a place on: a key's ID of eight hexadecimal digits, a dot, the claims, a dot, and the MAC, or
-// what is left of it. It reads each character at most twice.
+// nextToken finds the first token from a place on: a key's ID of eight hexadecimal digits, a dot, the claims,
+// a dot, and the MAC, or what is left of it. It reads each character at most twice.
 func nextToken(text []byte, from int, isJSON bool) span {
-	var digits [maxKeyID]int // where the last hexadecimal digits in a row begin
-	row, plain := 0, from    // how many there are; and where digits may begin that were read as the end of an escape
+	var digits [maxKeyID]int // starts of the last consecutive hexadecimal digits
+	// length of the row of digits, and the start of digits that were read as the end of an escape
+	row, plain := 0, from
 	for i := from; i < len(text); {
 		c, size := tokenCharacter(text, i, isJSON)
 		if isKeyDigit(c) {
@@ -172,8 +173,9 @@ func inBase64(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
 }
 
-// tokenCharacter reads one character of a text, which may be percent-encoded or escaped once or more often. It returns 0 for one
-// that cannot be part of a token. An escape of a JSON value is one character, so that none is cut.
+// tokenCharacter reads one character of a text, which may be percent-encoded or escaped once or more often.
+// It returns 0 for one that cannot be part of a token. An escape of a JSON value is one character, so that
+// none is cut.
 func tokenCharacter(text []byte, i int, isJSON bool) (c byte, size int) {
 	end := i + 1
 	switch text[i] {

@@ -14,15 +14,19 @@ import (
 func spellings(text string) map[string]string {
 	var percent, escaped strings.Builder
 	for _, c := range []byte(text) {
-		percent.WriteString("%" + strings.ToUpper(string("0123456789abcdef"[c>>4])+string("0123456789abcdef"[c&15])))
+		percent.WriteString("%" +
+			strings.ToUpper(string("0123456789abcdef"[c>>4])+string("0123456789abcdef"[c&15])))
 		escaped.WriteString(`\u00` + string("0123456789abcdef"[c>>4]) + string("0123456789ABCDEF"[c&15]))
 	}
 	dots := strings.ReplaceAll(text, ".", "%2e")
 	return map[string]string{
-		"as it is": text, "in a link": "https://example.org/answer/o-1/" + url.PathEscape(text) + "?a=1", "with its dots encoded": dots,
-		"percent-encoded": percent.String(), "percent-encoded twice": url.QueryEscape(dots), "escaped": escaped.String(),
-		"behind a line end": `\n` + text, "behind hexadecimal digits": "0badcafe" + text, "behind another key's ID": "00000000." + text,
-		"before letters": text + "abc", "twice": text + text,
+		"as it is": text, "in a link": "https://example.org/answer/o-1/" + url.PathEscape(text) + "?a=1",
+		"with its dots encoded": dots,
+		"percent-encoded":       percent.String(), "percent-encoded twice": url.QueryEscape(dots),
+		"escaped":           escaped.String(),
+		"behind a line end": `\n` + text, "behind hexadecimal digits": "0badcafe" + text,
+		"behind another key's ID": "00000000." + text,
+		"before letters":          text + "abc", "twice": text + text,
 	}
 }
 
@@ -38,7 +42,8 @@ func TestTokensAreRedacted(t *testing.T) {
 		mac := text[strings.LastIndexByte(text, '.')+1:]
 		for name, spelled := range spellings(text) {
 			got := core.RedactText("see " + spelled + ".")
-			if !strings.Contains(got, "(token)") || strings.Contains(got, mac[:8]) || !strings.HasPrefix(got, "see ") {
+			if !strings.Contains(got, "(token)") || strings.Contains(got, mac[:8]) ||
+				!strings.HasPrefix(got, "see ") {
 				t.Errorf("%s: a text becomes %q", name, got)
 			}
 			if core.RedactText(got) != got {
@@ -75,7 +80,8 @@ func TestOtherTextsAreNotRedacted(t *testing.T) {
 	for _, text := range []string{
 		"", "1.5", `{"n":12345678.12345678901234567890123456}`, "deadbeef.example.org",
 		"00000000.MS9hcHByb3ZlL2Fubg", "00000000.MS9hcHByb3ZlL2Fubg.",
-		"00000000.bm8gY2xhaW1zIGF0IGFsbA.dXllGwql4haxUySnKXUr6A", `\\\\server\share`, "100 %", "%", "%2", `\`, `\u00`, `\u0`,
+		"00000000.bm8gY2xhaW1zIGF0IGFsbA.dXllGwql4haxUySnKXUr6A", `\\\\server\share`, "100 %", "%", "%2", `\`,
+		`\u00`, `\u0`,
 		strings.Repeat(`\`, 9), strings.Repeat("%25", 9),
 		"00000000." + strings.Repeat("MS9h", 200) + ".dXllGwql4haxUySnKXUr6A",
 	} {
@@ -91,7 +97,8 @@ func TestOtherTextsAreNotRedacted(t *testing.T) {
 // Whatever stands around a token: JSON stays JSON, and the token is not in it.
 func FuzzTokensAreRedacted(f *testing.F) {
 	const text, mac = "00000000.MS9hcHByb3ZlL2Fubi9sZWU.dXllGwql4haxUySnKXUr6A", "dXllGwql4haxUySnKXUr6A"
-	for _, around := range []string{"", `\`, `"`, "\u20ac", "\b", "0", "00000000.", "%", "%25", "\\u00", "\x00\f"} {
+	for _, around := range []string{"", `\`, `"`, "\u20ac", "\b", "0", "00000000.", "%", "%25", "\\u00",
+		"\x00\f"} {
 		f.Add(around, around)
 	}
 	f.Fuzz(func(t *testing.T, before, after string) {

@@ -7,26 +7,29 @@ import (
 	"slices"
 )
 
-// maxRefused is how many refused commands of each kind a task remembers beside its verdicts.
+// maxRefused is the number of refused commands of each kind that a task remembers beside its verdicts.
 const maxRefused = 16
 
-// furthestAhead is the most by which a refused command can make a task pass over numbers. Without it one forged number could use up all.
+// furthestAhead is the most by which a refused command can make a task pass over numbers. Without it one
+// forged number could use up all.
 const furthestAhead = 1_000_000
 
 // aheadCommand stands for a command whose number the task has not reached, whichever command it is.
 const aheadCommand = "command"
 
 // tooManyCancels is the reason of a cancel that the task cannot distinguish from the refused ones.
-const tooManyCancels = "this run of the order has refused 16 cancels, which is the most that it remembers, and so it accepts no other one; " +
+const tooManyCancels = "this run of the order has refused 16 cancels, which is the most that it " +
+	"remembers, and so it accepts no other one; " +
 	"fix: if the order has stopped, undo it as an operator"
 
-// remember keeps the ID of a refused command, so that a copy that comes in the same run is refused again after the verdict has left its
-// list. A full list depends on the command:
+// remember keeps the ID of a refused command, so that a copy that comes in the same run is refused again
+// after the verdict has left its list. A full list depends on the command:
 //   - cancel: every other cancel of the run is refused (P17).
-//   - aheadCommand: the task passes over the number of the command, so that it is refused for its number from then on. Only a forged
-//     number is ahead of the task (P5).
+//   - aheadCommand: the task passes over the number of the command, so that it is refused for its number from
+//     then on. Only a forged number is ahead of the task (P5).
 //   - answer: the oldest one is forgotten (P36).
-//   - every other command: the command number grows, so that the commands in the list are refused for their number (P5).
+//   - every other command: the command number grows, so that the commands in the list are refused for their
+//     number (P5).
 func (r *deciding) remember(id, command string) {
 	t := r.t
 	all := t.Refused[command]
@@ -54,8 +57,8 @@ func (r *deciding) remember(id, command string) {
 	t.Refused = refused
 }
 
-// forgetRefused empties the lists at the start of a run. The list of numbers ahead stays, because the number grows across runs: the task may
-// reach the number of such a command in any later run.
+// forgetRefused empties the lists at the start of a run. The list of numbers ahead stays, because the number
+// grows across runs: the task may reach the number of such a command in any later run.
 func (t *Task) forgetRefused() {
 	ahead := t.Refused[aheadCommand]
 	t.Refused = nil
@@ -70,11 +73,13 @@ func (t *Task) refusedBefore(id string) *Verdict {
 		return nil
 	}
 	hash := shortHash(id)
-	// in any order: an ID stands in one list
+	// The loop may go in any order, because an ID is in one list only.
 	for command, all := range t.Refused {
 		if slices.Contains(all, hash) {
 			return &Verdict{ID: id, Command: command,
-				Reason: "the order has refused this " + command + ", and keeps no reason; look at the order, and send it under a new ID if it still applies"}
+				Reason: "the order has refused this " + command +
+					", and keeps no reason; look at the order, and send it under a new ID " +
+					"if it still applies"}
 		}
 	}
 	return nil

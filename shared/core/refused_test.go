@@ -14,7 +14,8 @@ import (
 // returning is a workflow whose point of no return can be proven to have had no effect.
 func returning(t *testing.T) *desk {
 	t.Helper()
-	d := newDesk(t, workflow(step("a"), step("p", after("a"), stopping, func(s *core.StepDefinition) { s.PointOfNoReturn = true })))
+	d := newDesk(t, workflow(step("a"),
+		step("p", after("a"), stopping, func(s *core.StepDefinition) { s.PointOfNoReturn = true })))
 	d.decideAll(d.submit, done("a", 1))
 	return d
 }
@@ -31,7 +32,8 @@ func flood(d *desk, n int) {
 	for i := range n {
 		d.decide(core.Cancel{ID: fmt.Sprintf("flood-c%d", i), Run: d.task.Run})
 		d.decide(core.Resubmit{ID: fmt.Sprintf("flood-r%d", i), Command: d.task.Command, Deadline: 1})
-		d.decide(core.Answered{ID: fmt.Sprintf("flood-a%d", i), Name: "none", By: "ann", Value: json.RawMessage(`1`)})
+		d.decide(core.Answered{ID: fmt.Sprintf("flood-a%d", i), Name: "none", By: "ann",
+			Value: json.RawMessage(`1`)})
 	}
 }
 
@@ -41,8 +43,8 @@ func (d *desk) accepted(ev core.Event) bool {
 	return d.decide(ev).Verdict.Accepted
 }
 
-// P17, H30. A cancel that was refused past the point of no return stays refused, also after its verdict has left the list and that
-// point is proven to have had no effect.
+// P17, H30. A cancel that was refused past the point of no return stays refused, also after its verdict has
+// left the list and that point is proven to have had no effect.
 func TestRefusedCancelStaysRefused(t *testing.T) {
 	d := returning(t)
 	d.refused(cancel("first"))
@@ -59,7 +61,8 @@ func TestRefusedCancelStaysRefused(t *testing.T) {
 	}
 }
 
-// P17. A task that remembers as many refused cancels as it can takes no other one in that run; the operator's undo is not affected.
+// P17. A task that remembers as many refused cancels as it can takes no other one in that run; the operator's
+// undo is not affected.
 func TestAFullListOfRefusedCancelsTakesNoOther(t *testing.T) {
 	d := returning(t)
 	for i := range 20 {
@@ -86,7 +89,8 @@ func TestAFullListOfRefusedCancelsTakesNoOther(t *testing.T) {
 // P5. A command with a number that was refused stays refused under its ID, however many verdicts came since.
 func TestRefusedCommandStaysRefused(t *testing.T) {
 	for _, n := range []int{1, 9, 16, 17, 40} {
-		for name, ahead := range map[string]int{"the present number": 0, "a number that is still to come": 1} {
+		for name, ahead := range map[string]int{"the present number": 0,
+			"a number that is still to come": 1} {
 			d := newDesk(t, workflow(step("a", stopping)))
 			d.decide(d.submit)
 			first := core.UndoCommand{ID: "first", Command: ahead}
@@ -110,26 +114,30 @@ func TestRefusedCommandStaysRefused(t *testing.T) {
 	}
 }
 
-// P5. A forged command, whose number is ahead of the task, stays refused when that number comes, also if the task has no place left to
-// remember its ID. A number that is too far ahead changes nothing.
+// P5. A forged command, whose number is ahead of the task, stays refused when that number comes, also if the
+// task has no place left to remember its ID. A number that is too far ahead changes nothing.
 func TestRefusedNumberAheadStaysRefusedWithoutAPlace(t *testing.T) {
 	for _, c := range []struct{ forged, number, want int }{
-		{16, 3, 0}, {17, 3, 4}, {40, 3, 4}, {17, 1_000_000, 1_000_001}, {17, 1_000_001, 0}, {40, math.MaxInt, 0},
+		{16, 3, 0}, {17, 3, 4}, {40, 3, 4}, {17, 1_000_000, 1_000_001}, {17, 1_000_001, 0},
+		{40, math.MaxInt, 0},
 	} {
 		d := begun(t, step("a", stopping))
 		for i := range c.forged {
 			d.refused(core.UndoCommand{ID: fmt.Sprint("forged-", i), Command: c.number})
 		}
 		if d.task.Command != c.want {
-			t.Errorf("after %d commands with the number %d the task's is %d, want %d", c.forged, c.number, d.task.Command, c.want)
+			t.Errorf("after %d commands with the number %d the task's is %d, want %d", c.forged, c.number,
+				d.task.Command, c.want)
 		}
 		d.decide(failed("a", 1))
 		for d.task.Command < min(c.number, 20) { // the number comes
-			d.decideAll(core.Resubmit{ID: fmt.Sprint("r", d.task.Command), Command: d.task.Command}, failed("a", d.task.Steps[0].Attempt+1))
+			d.decideAll(core.Resubmit{ID: fmt.Sprint("r", d.task.Command), Command: d.task.Command},
+				failed("a", d.task.Steps[0].Attempt+1))
 		}
 		for i := range c.forged {
 			if d.accepted(core.UndoCommand{ID: fmt.Sprint("forged-", i), Command: c.number}) {
-				t.Fatalf("command %d of %d with the number %d was refused, and is accepted now", i, c.forged, c.number)
+				t.Fatalf("command %d of %d with the number %d was refused, and is accepted now", i, c.forged,
+					c.number)
 			}
 		}
 	}
@@ -147,7 +155,8 @@ func TestOldNumbersAreNotRemembered(t *testing.T) {
 	}
 }
 
-// P36. Refused answers that no step takes leave the verdicts of commands alone, and stay refused after a move to a definition that takes them.
+// P36. Refused answers that no step takes leave the verdicts of commands alone, and stay refused after a move
+// to a definition that takes them.
 func TestRefusedAnswersAreKeptApart(t *testing.T) {
 	d := begun(t, step("a", stopping))
 	d.refused(core.UndoCommand{ID: "u", Command: 0})
@@ -165,11 +174,13 @@ func TestRefusedAnswersAreKeptApart(t *testing.T) {
 	if v := d.task.Verdict("e0"); v == nil || v.Accepted || v.Command != "answer" || v.Reason == "" {
 		t.Errorf("the sender of the answer reads %+v", v)
 	}
-	to := workflow(step("a", stopping), core.StepDefinition{Name: "w", After: []string{"a"}, Timeout: core.Hour, OnFailure: core.OnFailureUndo,
+	to := workflow(step("a", stopping), core.StepDefinition{Name: "w", After: []string{"a"},
+		Timeout: core.Hour, OnFailure: core.OnFailureUndo,
 		Answer: &core.Answer{Event: "bought", OnTimeout: core.OnFailureUndo}})
 	to.Hash = "another"
 	d.settle(d.decide(failed("a", 1)))
-	if dec := d.decide(core.Move{ID: "m", Command: 0, To: core.Target{Definition: to}}); !dec.Verdict.Accepted {
+	if dec := d.decide(core.Move{ID: "m", Command: 0,
+		To: core.Target{Definition: to}}); !dec.Verdict.Accepted {
 		t.Fatal(dec.Verdict.Reason)
 	}
 	d.def = to
@@ -183,12 +194,13 @@ func TestRefusedAnswersAreKeptApart(t *testing.T) {
 
 // P36. An answer that its step has refused stays refused when its verdict has left the list of that step.
 func TestRefusedAnswerOfAStepStaysRefused(t *testing.T) {
-	d := newDesk(t, asked(`{}`, byName, stopping, func(s *core.StepDefinition) { s.Answer.Refuse = `value == "no"` }))
+	d := newDesk(t, asked(`{}`, byName, stopping,
+		func(s *core.StepDefinition) { s.Answer.Refuse = `value == "no"` }))
 	d.decide(d.submit)
 	event := func(id, value string) core.Answered {
 		return core.Answered{ID: id, Name: "bought", By: "ann", Value: json.RawMessage(value)}
 	}
-	d.decide(event("yes", `"no"`)) // it is refused for good, and the task stops
+	d.decide(event("yes", `"no"`)) // The answer is refused for good, and the task stops.
 	if d.task.ProcessState != core.Error {
 		t.Fatalf("it is %s", d.task.ProcessState)
 	}
@@ -218,7 +230,8 @@ func TestRefusalsAreBoundedAndStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := state.DecodeTask(text)
-	if err != nil || !slices.Equal(again.Refused["cancel"], d.task.Refused["cancel"]) || len(again.Refused) != len(d.task.Refused) {
+	if err != nil || !slices.Equal(again.Refused["cancel"], d.task.Refused["cancel"]) ||
+		len(again.Refused) != len(d.task.Refused) {
 		t.Errorf("%v: stored %v, read %v", err, d.task.Refused, again.Refused)
 	}
 }

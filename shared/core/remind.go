@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// nextLook is when a step that waits is looked at again: at its end, or, of an open question, when the next reminder is due (P37).
+// nextLook returns the time at which a waiting step is looked at again: its end, or, for an open question,
+// the next reminder (P37).
 func (r *deciding) nextLook(i int) Time {
 	s := &r.t.Steps[i]
 	if r.def.Steps[i].Answer == nil || s.Answers == nil || s.State != Waiting {
@@ -17,8 +18,8 @@ func (r *deciding) nextLook(i int) Time {
 	return s.WakeAt
 }
 
-// intervals returns how many intervals of a question had passed when its last reminder was sent first. It is the number of that reminder
-// unless the task was moved to a definition with another interval.
+// intervals returns how many intervals of a question had passed when its last reminder was sent first. It is
+// the number of that reminder unless the task was moved to a definition with another interval.
 func (r *deciding) intervals(i int) int {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if d.Answer.Remind <= 0 || s.Answers.RemindedAt == 0 {
@@ -47,8 +48,8 @@ func (r *deciding) question(i int) {
 	r.emitLook(i)
 }
 
-// goOnAsking leaves an open question until the next look, and sends its last reminder again, because the handling that decided on it may have
-// died before it sent it (P12).
+// goOnAsking leaves an open question until the next look, and sends its last reminder again, because the
+// handling that decided on it may have died before it sent it (P12).
 func (r *deciding) goOnAsking(i int) {
 	r.t.Steps[i].Cause = r.cause
 	r.emitReminder(i)
@@ -57,10 +58,12 @@ func (r *deciding) goOnAsking(i int) {
 
 func (r *deciding) emitLook(i int) {
 	s := &r.t.Steps[i]
-	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: r.nextLook(i)})
+	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt,
+		WakeAt: r.nextLook(i)})
 }
 
-// remind sends the newest reminder that is due, and not one for each that was missed (P37). It reports whether there was one.
+// remind sends the newest reminder that is due, and not one for each that was missed (P37). It reports
+// whether there was one.
 func (r *deciding) remind(i int) bool {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if d.Answer.Remind <= 0 || r.t.ProcessState != Processing {
@@ -71,15 +74,17 @@ func (r *deciding) remind(i int) bool {
 		return false
 	}
 	a := *s.Answers
-	a.Reminded, a.RemindedAt, a.Moved = max(n, a.Reminded+1), r.at.Now, false // no number comes twice, also after a move
+	// no number comes twice, also after a move
+	a.Reminded, a.RemindedAt, a.Moved = max(n, a.Reminded+1), r.at.Now, false
 	s.Answers, s.Cause = &a, r.cause
 	r.emitReminder(i)
 	return true
 }
 
-// emitReminder repeats the call that has asked for the answer, under a key of its own. Its reply is one of that call, which is
-// done: it changes nothing. A request that is emitted again is the same (P12). It is not emitted again once its service may
-// have forgotten the key, or once the task was moved to a definition that may ask otherwise.
+// emitReminder repeats the call that has asked for the answer, under a key of its own. Its reply is one of
+// that call, which is done: it changes nothing. A request that is emitted again is the same (P12). It is not
+// emitted again once its service may have forgotten the key, or once the task was moved to a definition that
+// may ask otherwise.
 func (r *deciding) emitReminder(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	ask := r.def.Index(d.Answer.Ask)
@@ -97,15 +102,16 @@ func (r *deciding) emitReminder(i int) {
 	}
 	n := s.Answers.Reminded
 	q := r.request(ask, input)
-	q.Operation, q.Name, q.Timeout, q.MaxDuration = Do, r.def.Steps[ask].Operation, r.def.Steps[ask].Timeout, 0
+	q.Operation, q.Name = Do, r.def.Steps[ask].Operation
+	q.Timeout, q.MaxDuration = r.def.Steps[ask].Timeout, 0
 	q.Key = Key(r.t.OrderID, r.t.Run, s.Name) + "/" + strconv.Itoa(s.round()) + "." + strconv.Itoa(n)
 	q.ClaimedAt, q.StopBy, q.CompleteBy = r.reminderDue(i, r.intervals(i)), stopBy, stopBy
 	q.Trace = trace(r.t.OrderID, r.t.Run, s.Name, n)
 	r.emit(q)
 }
 
-// reminderStopBy returns the time after which the last reminder of step i is not sent any more: when the next one is due, or when the
-// service of its ask may have forgotten the key (P18), whichever comes first.
+// reminderStopBy returns the time after which the last reminder of step i is not sent any more: when the next
+// one is due, or when the service of its ask may have forgotten the key (P18), whichever comes first.
 func (r *deciding) reminderStopBy(i, ask int) Time {
 	a, d := r.t.Steps[i].Answers, &r.def.Steps[ask]
 	next, agent := r.reminderDue(i, r.intervals(i)+1), r.def.Agents[d.Agent]

@@ -12,8 +12,10 @@ import (
 // reminding is a question with reminders, and the call that asks it.
 func reminding(timeout, remind core.Duration) *core.Definition {
 	ask := step("w-ask", func(s *core.StepDefinition) { s.Undo, s.Timeout = nil, timeout })
-	def := workflow(ask, core.StepDefinition{Name: "w", After: []string{"w-ask"}, Timeout: core.Day, OnFailure: core.OnFailureUndo,
-		Answer: &core.Answer{Ask: "w-ask", Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo, Remind: remind}})
+	def := workflow(ask, core.StepDefinition{Name: "w", After: []string{"w-ask"}, Timeout: core.Day,
+		OnFailure: core.OnFailureUndo,
+		Answer: &core.Answer{Ask: "w-ask", Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo,
+			Remind: remind}})
 	def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
 		1: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }}}
 	def.Hash = fmt.Sprint("with ", timeout, " ", remind)
@@ -44,8 +46,8 @@ func (d *desk) move(to *core.Definition) core.Decision {
 	return dec
 }
 
-// P37, P49: a reminder that was sent is not sent again after a move, since the new definition may ask otherwise under the same key. The
-// next one goes out with what the new definition says.
+// P37, P49: a reminder that was sent is not sent again after a move, since the new definition may ask
+// otherwise under the same key. The next one goes out with what the new definition says.
 func TestAReminderIsNotSentAgainAfterAMove(t *testing.T) {
 	d := asking(t, reminding(10*core.Second, core.Hour))
 	restart := func() []string {
@@ -67,7 +69,8 @@ func TestAReminderIsNotSentAgainAfterAMove(t *testing.T) {
 		t.Errorf("after the move a restart sends %v", got)
 	}
 	d.wait(core.Hour + core.Minute)
-	if got := reminders(d.decide(core.Wake{Step: "w", Attempt: 1}).Effects); len(got) != 1 || got[0] != "o1/0/w/1.2 20s 2h0m0s" {
+	if got := reminders(d.decide(core.Wake{Step: "w", Attempt: 1}).Effects); len(got) != 1 ||
+		got[0] != "o1/0/w/1.2 20s 2h0m0s" {
 		t.Errorf("the next reminder is %v", got)
 	}
 	if got := restart(); len(got) != 1 {
@@ -75,12 +78,14 @@ func TestAReminderIsNotSentAgainAfterAMove(t *testing.T) {
 	}
 }
 
-// P37, P49: after a move reminders are sent at the interval of the new definition from the move on, under numbers that no reminder had, and
-// neither Supervisor nor Scheduler looks at the question at times that only the old one had.
+// P37, P49: after a move reminders are sent at the interval of the new definition from the move on, under
+// numbers that no reminder had, and neither Supervisor nor Scheduler looks at the question at times that only
+// the old one had.
 func TestAMoveGivesAnOpenQuestionItsNewReminders(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		is    core.Duration // interval of the new definition; the old one reminds every hour and has done so three times
+		name string
+		// interval of the new definition; the old one reminds every hour and has done so three times
+		is    core.Duration
 		next  core.Duration // time of the next look, from the claim
 		after []string
 	}{
@@ -96,7 +101,8 @@ func TestAMoveGivesAnOpenQuestionItsNewReminders(t *testing.T) {
 				d.decide(core.Wake{Step: "w", Attempt: 1})
 			}
 			wake := core.SendWake{OrderID: orderID, Step: "w", Attempt: 1, WakeAt: noon.Add(c.next)}
-			if dec := d.move(reminding(10*core.Second, c.is)); !slices.Contains(dec.Effects, core.Effect(wake)) {
+			if dec := d.move(reminding(10*core.Second, c.is)); !slices.Contains(dec.Effects,
+				core.Effect(wake)) {
 				t.Errorf("the move sends %+v, want %+v", dec.Effects, wake)
 			}
 			if by := d.task.Step("w").CompleteBy; by != noon.Add(c.next) {
@@ -106,7 +112,8 @@ func TestAMoveGivesAnOpenQuestionItsNewReminders(t *testing.T) {
 				t.Errorf("before that the Supervisor finds %+v", late)
 			}
 			d.wait(c.next - 3*core.Hour)
-			if got := reminders(d.decide(core.Wake{Step: "w", Attempt: 1}).Effects); !slices.Equal(got, c.after) {
+			if got := reminders(d.decide(core.Wake{Step: "w", Attempt: 1}).Effects); !slices.Equal(got,
+				c.after) {
 				t.Errorf("then %v is sent, want %v", got, c.after)
 			}
 		})

@@ -13,7 +13,8 @@ const maxRetryAfter = Hour
 const (
 	CodeBreakerOpen  = "breaker-open" // its circuit breaker is open: the service is sick
 	CodeUnauthorized = "unauthorized" // the service does not accept the agent's credentials
-	CodeNotYet       = "not-yet"      // the service works, and what is asked for cannot be done yet: the step polls it
+	// the service works, and what is asked for cannot be done yet: the step polls it
+	CodeNotYet = "not-yet"
 )
 
 // Uncounted reports one of these codes: a retry-later that has it is handed back uncounted.
@@ -60,7 +61,8 @@ func (r *deciding) emitStepFinished(s *Step) {
 
 // release ends a claim or a wait.
 func (s *Step) release() {
-	s.LockedBy, s.Cause, s.CompleteBy, s.WakeAt, s.Progress = "", "", 0, 0, nil
+	s.LockedBy, s.Cause, s.Progress = "", "", nil
+	s.CompleteBy, s.WakeAt = 0, 0
 	s.endAttempt()
 	s.endHold()
 }
@@ -72,8 +74,7 @@ func (r *deciding) stepFailed(i int, ev Event) (string, error) {
 	r.recordAttempt(i, e.Outcome, e.Code)
 	r.recordFailure(i, e.Code, e.Message, e.Attempt)
 	r.recordNoEffect(i, e)
-	r.markFailed(i)
-	r.applyPolicy(i)
+	r.failStep(i)
 	return "", nil
 }
 
@@ -89,8 +90,7 @@ func (r *deciding) stepRetryLater(i int, ev Event) (string, error) {
 	}
 	r.recordFailure(i, e.Code, e.Message, e.Attempt)
 	if r.t.ProcessState != Processing {
-		r.markFailed(i)
-		r.applyPolicy(i)
+		r.failStep(i)
 		return "", nil
 	}
 	s.FailureCount++
@@ -100,8 +100,7 @@ func (r *deciding) stepRetryLater(i int, ev Event) (string, error) {
 		r.handBack(i, max(r.retryWait(i, retry), asked))
 		return "", nil
 	}
-	r.markFailed(i)
-	r.applyPolicy(i)
+	r.failStep(i)
 	return "", nil
 }
 
@@ -115,8 +114,9 @@ func (r *deciding) recordNoEffect(i int, e Reply) bool {
 	return true
 }
 
-// setNoEffect: the alert of an Error must be the same each time (P12), so a fact that arrives in Error is later than it,
-// and an earlier fact keeps its time.
+// setNoEffect records that the step has had no effect. The alert of an Error must be the same each time
+// (P12), so a fact that arrives in Error gets a later time than the Error, and an earlier fact keeps its
+// time.
 func (r *deciding) setNoEffect(i int) {
 	if r.t.Steps[i].NoEffect != 0 {
 		return
@@ -160,6 +160,12 @@ func (r *deciding) scheduleWake(s *Step, wakeAt Time) {
 	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: wakeAt})
 }
 
+// failStep fails a do for good and decides what that means for the task.
+func (r *deciding) failStep(i int) {
+	r.markFailed(i)
+	r.applyPolicy(i)
+}
+
 // markFailed marks a do as Failed: in doubt, nothing expected any more.
 func (r *deciding) markFailed(i int) {
 	s := &r.t.Steps[i]
@@ -167,8 +173,8 @@ func (r *deciding) markFailed(i int) {
 	s.release()
 }
 
-// recordAttempt keeps how the present attempt of a step ended, which is not done. A late reply to one that has
-// ended before says nothing new.
+// recordAttempt keeps how the present attempt of a step ended, which is not done. A late reply to one that
+// has ended before says nothing new.
 func (r *deciding) recordAttempt(i int, outcome Outcome, code string) {
 	s := &r.t.Steps[i]
 	if !s.InFlight() {
@@ -191,8 +197,9 @@ func (r *deciding) dropAttempts(keep int) {
 // recordFailure keeps the step's last failure.
 func (r *deciding) recordFailure(i int, code, message string, attempt int) {
 	r.t.Steps[i].Error = &StepError{
-		Code: strings.ToValidUTF8(code[:min(len(code), maxCode)], ""), Message: TrimMessage(RedactText(message)),
-		At: r.at.Now, Attempt: attempt,
+		Code:    strings.ToValidUTF8(code[:min(len(code), maxCode)], ""),
+		Message: TrimMessage(RedactText(message)),
+		At:      r.at.Now, Attempt: attempt,
 	}
 }
 
@@ -215,12 +222,14 @@ func (r *deciding) applyPolicy(i int) {
 	}
 }
 
-// stopsOnFailure: the step's own policy, or a point of no return that was passed (H9: claimed, not done).
+// stopsOnFailure reports whether a failure of the step stops the task: by the step's own policy, or because a
+// point of no return was passed (H9: claimed, not done).
 func (r *deciding) stopsOnFailure(i int) bool {
 	return r.policyOf(i) == OnFailureStop || r.pastPointOfNoReturn()
 }
 
-// pastPointOfNoReturn: a point of no return is passed from a claim until it is proven that it had no effect (P22a).
+// pastPointOfNoReturn reports whether a point of no return is passed: from its claim until it is proven that
+// it had no effect (P22a).
 func (r *deciding) pastPointOfNoReturn() bool {
 	for i := range r.t.Steps {
 		if s := &r.t.Steps[i]; r.def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
@@ -234,17 +243,21 @@ func (r *deciding) pastPointOfNoReturn() bool {
 func (r *deciding) compensate(why Why, failed int) {
 	r.t.ProcessState, r.t.Why = Compensating, why
 	if failed >= 0 {
-		r.setEndReason(failed)
+		r.t.setReason(r.t.Steps[failed].reason())
 	}
 }
 
-// setEndReason remembers for people which step is the reason.
-func (r *deciding) setEndReason(i int) {
-	s := &r.t.Steps[i]
-	r.t.EndStep, r.t.EndCode, r.t.EndText = s.Name, "", ""
-	if s.Error != nil {
-		r.t.EndCode, r.t.EndText = s.Error.Code, s.Error.Message
+// setReason stores why the task is undone, or has stopped.
+func (t *Task) setReason(why UndoReason) {
+	t.EndStep, t.EndCode, t.EndText = why.Step, why.Code, why.Text
+}
+
+// reason returns the last failure of the step as a reason for the task.
+func (s *Step) reason() UndoReason {
+	if s.Error == nil {
+		return UndoReason{Step: s.Name}
 	}
+	return UndoReason{s.Name, s.Error.Code, s.Error.Message}
 }
 
 // stepUndone records that an undo is done (P15).
@@ -284,36 +297,42 @@ const (
 // hold is a row of hand-backs that are not counted (P45).
 type hold struct {
 	since   Time     // its first one
-	polling Time     // the first not-yet of the poll that it belongs to; 0: none
-	most    Duration // how long it may last
-	over    string   // what it means that it has lasted for longer
+	polling Time     // first not-yet of the poll that it belongs to; 0 if none
+	most    Duration // longest time that it may last
+	over    string   // message of the failure if it lasts longer
 }
 
-// holdOf is the row that a reply belongs to. What the agent could not ask does not end a poll, and has its own time.
+// holdOf is the row that a reply belongs to. What the agent could not ask does not end a poll, and has its
+// own time.
 func (r *deciding) holdOf(i int, e Reply) hold {
 	d, last := &r.def.Steps[i], r.t.Steps[i].Error
 	if last == nil || last.Since == 0 {
 		last = &StepError{}
 	}
 	if e.Code != CodeNotYet {
-		h := hold{r.at.Now, last.Polling, d.MaxQueueTime, "the agent has not called its service for longer than maxQueueTime: "}
+		h := hold{r.at.Now, last.Polling, d.MaxQueueTime,
+			"the agent has not called its service for longer than maxQueueTime: "}
 		if Uncalled(last.Code) {
 			h.since = last.Since
 		}
 		return h
 	}
-	h := hold{since: last.Polling, most: d.PollFor, over: "the service has answered not-yet for longer than pollFor: "}
+	h := hold{since: last.Polling, most: d.PollFor,
+		over: "the service has answered not-yet for longer than pollFor: "}
 	if h.since == 0 {
 		h.since = r.at.Now
 	}
 	if h.polling = h.since; h.most == 0 {
-		h.most, h.over = d.MaxQueueTime, "the service has answered not-yet for longer than maxQueueTime, which holds where the step has no pollFor: "
+		h.most, h.over = d.MaxQueueTime,
+			"the service has answered not-yet for longer than maxQueueTime, which holds where the step "+
+				"has no pollFor: "
 	}
 	return h
 }
 
-// handBackUncounted hands a step back uncounted, since its agent made no call that could have had an effect (P45): no
-// failure and no hop, up to pollFor or maxQueueTime; then the operator is needed, whatever the policy.
+// handBackUncounted hands a step back uncounted, since its agent made no call that could have had an effect
+// (P45): no failure and no hop, up to pollFor or maxQueueTime; then the operator is needed, whatever the
+// policy.
 func (r *deciding) handBackUncounted(i int, e Reply) {
 	s, h := &r.t.Steps[i], r.holdOf(i, e)
 	held := r.at.Now.Sub(h.since)

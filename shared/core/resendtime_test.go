@@ -26,7 +26,8 @@ func TestResendTimeLeavesTheIndex(t *testing.T) {
 			d.wait(core.Second)
 			end := d.decide(done("a", 1))
 			if d.task.ProcessState != core.Processed || d.task.ResendAt != noon.Add(tt.want) {
-				t.Errorf("%s, to be reported again %s after noon, want %s", d.task.ProcessState, d.task.ResendAt.Sub(noon), tt.want)
+				t.Errorf("%s, to be reported again %s after noon, want %s", d.task.ProcessState,
+					d.task.ResendAt.Sub(noon), tt.want)
 			}
 			if _, at := core.Index(d.task); at != min(due, d.task.ResendAt) {
 				t.Errorf("indexed at %s, was at %s", at, due)

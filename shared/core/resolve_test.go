@@ -12,7 +12,8 @@ func happened(d *desk, step string, output json.RawMessage) core.Resolve {
 	return core.Resolve{ID: "f", Command: d.task.Command, Step: step, Fact: core.Happened, Output: output}
 }
 
-// What the operator states that a step returned is its output: later steps read it, and a late reply does not change it.
+// What the operator states that a step returned is its output: later steps read it, and a late reply does not
+// change it.
 func TestResolveWithAnOutput(t *testing.T) {
 	d := stopped(t)
 	output := json.RawMessage(`{"charged": 12}`)
@@ -40,11 +41,15 @@ func TestResolveWithAnOutputIsRefused(t *testing.T) {
 		limit  core.SizeLimit
 		want   string // "" where it is accepted
 	}{
-		"largest":         {func(*desk) {}, core.Happened, text(core.MaxOutput), core.SizeLimit{}, ""},
-		"too large":       {func(*desk) {}, core.Happened, text(core.MaxOutput + 1), core.SizeLimit{}, "the limit is 49152"},
-		"no room":         {func(*desk) {}, core.Happened, text(4001), core.SizeLimit{Limit: 4000, Size: sizeOfOutputs}, "does not fit into the task's document"},
-		"did not happen":  {func(*desk) {}, core.NotHappened, corrected, core.SizeLimit{}, "only a step that happened"},
-		"undone":          {func(*desk) {}, core.Undone, corrected, core.SizeLimit{}, "only a step that happened"},
+		"largest": {func(*desk) {}, core.Happened, text(core.MaxOutput), core.SizeLimit{}, ""},
+		"too large": {func(*desk) {}, core.Happened, text(core.MaxOutput + 1), core.SizeLimit{},
+			"the limit is 49152"},
+		"no room": {func(*desk) {}, core.Happened, text(4001),
+			core.SizeLimit{Limit: 4000, Size: sizeOfOutputs}, "does not fit into the task's document"},
+		"did not happen": {func(*desk) {}, core.NotHappened, corrected, core.SizeLimit{},
+			"only a step that happened"},
+		"undone": {func(*desk) {}, core.Undone, corrected, core.SizeLimit{},
+			"only a step that happened"},
 		"order is undone": {undoStops, core.Happened, corrected, core.SizeLimit{}, "is being undone"},
 	} {
 		d := stopped(t)
@@ -66,7 +71,8 @@ func TestResolveWithAnOutputIsRefused(t *testing.T) {
 	if alone.task.ProcessState != core.Error || alone.task.Step("b").State != core.UndoWait {
 		t.Fatalf("%s", states(alone.task))
 	}
-	if v := alone.command(t, happened(alone, "b", corrected), core.SizeLimit{}).Verdict; v.Accepted || !strings.Contains(v.Reason, "is being undone") {
+	if v := alone.command(t, happened(alone, "b", corrected), core.SizeLimit{}).Verdict; v.Accepted ||
+		!strings.Contains(v.Reason, "is being undone") {
 		t.Errorf("of a step that is undone alone: %+v", v)
 	}
 }

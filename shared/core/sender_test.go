@@ -9,22 +9,27 @@ import (
 
 // A verdict says who sent the command, and why, as far as the task has room for it.
 func TestVerdictsSayWhoAndWhy(t *testing.T) {
-	def := &core.Definition{Name: "test", Steps: []core.StepDefinition{{Name: "a", Agent: "x", Operation: "do", Timeout: core.Minute}}}
+	def := &core.Definition{Name: "test",
+		Steps: []core.StepDefinition{{Name: "a", Agent: "x", Operation: "do", Timeout: core.Minute}}}
 	def.Link()
-	d, err := core.Decide(def, []byte(`{}`), nil, core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee"}, core.At{Now: 1000})
+	d, err := core.Decide(def, []byte(`{}`), nil, core.Submitted{OrderID: orderID, Workflow: "test",
+		ContentHash: "c0ffee", KnownHash: "c0ffee"}, core.At{Now: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	undo := core.UndoCommand{ID: "u", Command: 99, Sender: core.Sender{By: "ann", Reason: strings.Repeat("é", core.MaxMessage)}}
+	undo := core.UndoCommand{ID: "u", Command: 99,
+		Sender: core.Sender{By: "ann", Reason: strings.Repeat("é", core.MaxMessage)}}
 	reported, err := core.Decide(def, nil, d.Task, undo, core.At{Now: 2000})
 	if err != nil || len(reported.Task.Verdicts) != 1 {
 		t.Fatalf("%+v %v", reported, err)
 	}
-	if v := reported.Task.Verdicts[0]; v.By != "ann" || !strings.HasPrefix(v.Note, "éé") || len(v.Note) > core.MaxMessage || *reported.Verdict != v {
+	if v := reported.Task.Verdicts[0]; v.By != "ann" || !strings.HasPrefix(v.Note, "éé") ||
+		len(v.Note) > core.MaxMessage || *reported.Verdict != v {
 		t.Errorf("%+v", v)
 	}
 	cancel := core.Cancel{OrderID: orderID, ID: "c", Sender: core.Sender{By: "ann", Reason: "x"}}
-	full := core.SizeLimit{Limit: 1, Size: func(t *core.Task) int { // room for nothing but what must be stored
+	// room for nothing but what must be stored
+	full := core.SizeLimit{Limit: 1, Size: func(t *core.Task) int {
 		n := 1
 		for _, v := range t.Verdicts {
 			n += len(v.By) + len(v.Note)
@@ -46,7 +51,8 @@ func TestTextsAreCutAtACharacter(t *testing.T) {
 	if got := core.TrimMessage(whole); got != whole {
 		t.Errorf("%d bytes became %d", len(whole), len(got))
 	}
-	if got, want := core.TrimMessage(whole+"x"), strings.Repeat("é", (core.MaxMessage-len("…"))/2)+"…"; got != want {
+	if got, want := core.TrimMessage(whole+"x"), strings.Repeat("é", (core.MaxMessage-len("…"))/2)+
+		"…"; got != want {
 		t.Errorf("%q", got)
 	}
 }

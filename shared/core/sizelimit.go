@@ -17,18 +17,18 @@ import (
 // free beside them. Texts of failures need no place of their own: they are cut where it is needed
 // (makeRoom). So an event always finds room for what it must store.
 type SizeLimit struct {
-	Limit int             // of a document, in bytes
-	Size  func(*Task) int // of a task's document, in bytes; a pure function
-	// Inline is the longest order that stands in its task's document, in bytes. The zero value means InlineOrder of
-	// its definition.
+	Limit int             // limit of a document, in bytes
+	Size  func(*Task) int // size of a task's document in bytes; a pure function
+	// Inline is the longest order that stands in its task's document, in bytes. The zero value means
+	// InlineOrder of its definition.
 	Inline int
 }
 
 func (m SizeLimit) inline(def *Definition) int { return cmp.Or(m.Inline, InlineOrder(def)) }
 
-// Reserve is the size of the longest document of a task of this definition that holds no outputs and
-// no texts: a definition whose reserve is over the limit cannot be run. The order stands in that document; it is longer
-// than the hash of one that is kept apart.
+// Reserve is the size of the longest document of a task of this definition that holds no outputs and no
+// texts: a definition whose reserve is over the limit cannot be run. The order stands in that document; it is
+// longer than the hash of one that is kept apart.
 func (m SizeLimit) Reserve(def *Definition) int {
 	id := strings.Repeat("x", MaxID)
 	return m.Size(longest(def, &Task{
@@ -45,7 +45,8 @@ func (m SizeLimit) fits(t *Task) bool {
 		return true
 	}
 	c := *t
-	c.Version, c.Due, c.ResendAt, c.Attention = maxCount, farAfter(t), farAfter(t), true
+	c.Version, c.Attention = maxCount, true
+	c.Due, c.ResendAt = farAfter(t), farAfter(t)
 	return m.Size(&c) <= m.Limit
 }
 
@@ -55,7 +56,8 @@ func (m SizeLimit) keepsReserve(def *Definition, t *Task) bool {
 	return m.surelyFits(def, t, nil) || m.Size(longest(def, t)) <= m.Limit
 }
 
-// surelyFits reports whether the task keeps its reserve with one output more, as far as that is certain without measuring.
+// surelyFits reports whether the task keeps its reserve with one output more, as far as that is certain
+// without measuring.
 func (m SizeLimit) surelyFits(def *Definition, t *Task, output json.RawMessage) bool {
 	if m.Size == nil {
 		return true
@@ -79,11 +81,11 @@ func (m SizeLimit) surelyFits(def *Definition, t *Task, output json.RawMessage) 
 }
 
 const (
-	maxCount = 1<<63 - 1  // of a counter of the task
+	maxCount = 1<<63 - 1  // largest value of a counter of the task
 	manyOf   = 10_000_000 // more than a step's counters reach
-	maxCode  = 128        // of a failure, in bytes
-	cutCode  = 32         // what is kept of a code when texts are cut
-	maxName  = 32         // of an instance, in bytes
+	maxCode  = 128        // longest code of a failure, in bytes
+	cutCode  = 32         // bytes of a code that remain when texts are cut
+	maxName  = 32         // longest name of an instance, in bytes
 
 	// roughHeader and roughStep are more than the document's own words take, so that most decisions
 	// need not measure.
@@ -105,7 +107,9 @@ func farAfter(t *Task) Time { return max(t.Created, 1).Add(longTime) }
 // upperBound is an upper bound of the document's size that takes no encoding: a byte of text becomes six
 // at most, one of an output three.
 func upperBound(t *Task) int {
-	n := roughHeader + roughStep*len(t.Steps) + 6*(len(t.EndText)+len(t.EndCode)+len(t.UndoneFor.Code)+len(t.UndoneFor.Text)) + 3*(len(t.Order)+len(t.Output)+unknownSize(t.Unknown)) + roughStep*len(t.Removed)
+	n := roughHeader + roughStep*len(t.Steps) + 6*(len(t.EndText)+len(t.EndCode)+len(t.UndoneFor.Code)+
+		len(t.UndoneFor.Text)) + 3*(len(t.Order)+len(t.Output)+unknownSize(t.Unknown)) +
+		roughStep*len(t.Removed)
 	for i := range t.Verdicts {
 		n += roughStep + 6*t.Verdicts[i].text()
 	}
@@ -139,7 +143,7 @@ func upperBound(t *Task) int {
 }
 
 func unknownSize(fields map[string]json.RawMessage) (n int) {
-	// in any order: it is a sum
+	// The loop may go in any order, because this is a sum.
 	for name, v := range fields {
 		n += 8 + len(name) + len(v)
 	}
@@ -150,8 +154,10 @@ func unknownSize(fields map[string]json.RawMessage) (n int) {
 // outputs and reasons that it holds. What it says makes no sense otherwise.
 func longest(def *Definition, t *Task) *Task {
 	c, far := t.clone(), farAfter(t)
-	c.Version, c.ProcessState, c.Phase, c.Why, c.CancelAsked, c.Attention = maxCount, Compensating, Forward, WhyOperator, true, true
-	for _, n := range []*int{&c.Run, &c.Command, &c.Hops, &c.StatusSeq, &c.StartSeq, &c.EndSeq, &c.EndCommand, &c.DeadlineSeq} {
+	c.Version, c.ProcessState, c.Phase = maxCount, Compensating, Forward
+	c.Why, c.CancelAsked, c.Attention = WhyOperator, true, true
+	for _, n := range []*int{&c.Run, &c.Command, &c.Hops, &c.StatusSeq, &c.StartSeq, &c.EndSeq, &c.EndCommand,
+		&c.DeadlineSeq} {
 		*n = maxCount
 	}
 	for _, at := range []*Time{&c.StartAt, &c.Ended, &c.Deadline, &c.ResendAt, &c.Due} {
@@ -160,8 +166,9 @@ func longest(def *Definition, t *Task) *Task {
 	if def != nil && def.Tokens { // a tombstone has none
 		c.TokenKey = strings.Repeat("x", maxKeyID)
 	}
-	c.Parent = &Parent{OrderID: strings.Repeat("x", MaxID), Run: manyOf, Step: strings.Repeat("x", MaxID), Index: MaxChildren, Attempt: manyOf}
-	name := t.EndStep // of an earlier definition, perhaps (P49)
+	c.Parent = &Parent{OrderID: strings.Repeat("x", MaxID), Run: manyOf, Step: strings.Repeat("x", MaxID),
+		Index: MaxChildren, Attempt: manyOf}
+	name := t.EndStep // may name a step of an earlier definition (P49)
 	if len(t.UndoneFor.Step) > len(name) {
 		name = t.UndoneFor.Step
 	}
@@ -176,33 +183,42 @@ func longest(def *Definition, t *Task) *Task {
 	c.EndCode, c.EndText = strings.Repeat("\x00", maxCode), strings.Repeat("\x00", MaxMessage)
 	// An erasure takes the room of these texts, which it removes.
 	c.Closing = &Closing{By: strings.Repeat("\x00", MaxID), Reason: strings.Repeat("\x00", MaxMessage)}
-	c.Attempts, c.Earlier = []Attempt{{Step: name, Number: 1, Began: far, Ended: far, Outcome: OutcomeFailed}}, Earlier{Failed: manyOf, Later: manyOf, Overdue: manyOf, Superseded: manyOf}
+	c.Attempts, c.Earlier = []Attempt{{Step: name, Number: 1, Began: far, Ended: far,
+		Outcome: OutcomeFailed}}, Earlier{Failed: manyOf, Later: manyOf, Overdue: manyOf, Superseded: manyOf}
 	c.Verdicts = make([]Verdict, maxVerdicts)
 	for i := range c.Verdicts {
-		c.Verdicts[i] = Verdict{ID: strings.Repeat("x", MaxID), Command: "resubmit", Reason: noReason, At: far}
+		c.Verdicts[i] = Verdict{ID: strings.Repeat("x", MaxID), Command: "resubmit", Reason: noReason,
+			At: far}
 		if i < len(t.Verdicts) {
 			c.Verdicts[i].Reason += t.Verdicts[i].Reason
 			c.Verdicts[i].By, c.Verdicts[i].Note = t.Verdicts[i].By, t.Verdicts[i].Note
 		}
 	}
 	c.Refused = map[string][]string{}
-	for _, command := range [...]string{"cancel", "undo", "resubmit", "resolve", "close", "move", "erase", "answer", aheadCommand} {
+	for _, command := range [...]string{"cancel", "undo", "resubmit", "resolve", "close", "move", "erase",
+		"answer", aheadCommand} {
 		c.Refused[command] = slices.Repeat([]string{shortHash(command)}, maxRefused)
 	}
 	for i := range c.Steps {
-		c.Steps[i] = longestStep(c, &def.Steps[i], &t.Steps[i], cause, def.Notifies(StatusStepFinished))
+		c.Steps[i] = longestStep(c, def, i, cause)
 	}
 	return c
 }
 
-// longestStep gives the times different values, so that none is left out.
-func longestStep(t *Task, d *StepDefinition, s *Step, cause string, reported bool) Step {
+// longestStep returns a step of the greatest length. Its times differ from each other, so that the document
+// omits none of them.
+func longestStep(t *Task, def *Definition, i int, cause string) Step {
+	d, s := &def.Steps[i], &t.Steps[i]
 	far := farAfter(t)
 	c := Step{
-		Name: d.Name, State: Compensating, LockedBy: strings.Repeat("x", maxName), Attempt: manyOf, First: manyOf, FailureCount: manyOf,
-		Cause: cause, FirstAt: far - 1, ClaimedAt: far, CompleteBy: far - 2, StopBy: far - 3, QuietBy: far - 4, UndoStopBy: far - 5,
-		WakeAt: far, Until: far, Allowance: longTime, Queued: longTime, FinishedAt: far, EndState: Compensating, NoEffect: far - 6,
-		Error:    &StepError{Code: strings.Repeat("x", cutCode), At: far, Attempt: manyOf, Since: far, Polling: far},
+		Name: d.Name, State: Compensating, LockedBy: strings.Repeat("x", maxName), Attempt: manyOf,
+		First: manyOf, FailureCount: manyOf,
+		Cause: cause, FirstAt: far - 1, ClaimedAt: far, CompleteBy: far - 2, StopBy: far - 3,
+		QuietBy: far - 4, UndoStopBy: far - 5,
+		WakeAt: far, Until: far, Allowance: longTime, Queued: longTime, FinishedAt: far,
+		EndState: Compensating, NoEffect: far - 6,
+		Error: &StepError{Code: strings.Repeat("x", cutCode), At: far, Attempt: manyOf, Since: far,
+			Polling: far},
 		Resolved: &Resolved{Fact: NotHappened, Command: manyOf, At: far},
 		Output:   s.Output, Corrected: s.Corrected, Unknown: s.Unknown,
 	}
@@ -213,7 +229,8 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, reported boo
 	}
 	if d.Answer != nil {
 		c.Answers = longestAnswers(d.Answer, s.Answers, far)
-		if longest := longestDecision(d.Answer, far); len(c.Output) < len(longest) { // of this round, or of one to come
+		// decision of this round, or of a later one
+		if longest := longestDecision(d.Answer, far); len(c.Output) < len(longest) {
 			c.Output = longest
 		}
 	}
@@ -223,27 +240,34 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, reported boo
 	if d.MaxDuration > 0 || s.Progress != nil {
 		c.Progress = &StepProgress{Percent: 100, Note: strings.Repeat("\x00", MaxNote), At: far}
 	}
-	if d.Undo != nil || s.Undo { // as the present definition says, or an earlier one (P49)
+	if d.Undo != nil || s.Undo { // the present definition or an earlier one has an undo (P49)
 		c.Undo, c.UndoFailures = true, manyOf
 	}
-	if d.OnFailure == OnFailureContinue || s.FailureCode != "" {
+	// by name, because a definition is measured before it is linked
+	ask := slices.ContainsFunc(def.Steps, func(o StepDefinition) bool {
+		return o.Answer != nil && o.Answer.Ask == d.Name
+	})
+	if d.OnFailure == OnFailureContinue || ask || s.FailureCode != "" {
 		c.FailureCode = strings.Repeat("x", maxCode)
 	}
-	if reported || s.FinishSeq != 0 {
+	if def.Notifies(StatusStepFinished) || s.FinishSeq != 0 {
 		c.FinishSeq, c.FinishCause = manyOf, cause
 	}
 	return c
 }
 
-// longestChildren: what is collected stands in the output later, and no more in the children.
+// longestChildren returns the longest Children of a step. They include the collected outputs, which move to
+// the step's output later.
 func longestChildren(d *Each, have *Children, cause string) *Children {
-	c := &Children{Count: manyOf, Next: manyOf, Started: manyOf, Cursor: manyOf, Failed: manyOf, FailedAt: slices.Repeat([]int{MaxChildren}, maxFailedAt),
-		Reason: strings.Repeat("\x00", MaxMessage), Stopped: true, Rounds: manyOf}
+	c := &Children{Count: manyOf, Next: manyOf, Started: manyOf, Cursor: manyOf, Failed: manyOf,
+		FailedAt: slices.Repeat([]int{MaxChildren}, maxFailedAt),
+		Reason:   strings.Repeat("\x00", MaxMessage), Stopped: true, Rounds: manyOf}
 	// MaxConcurrency, since a Move can lower that of the definition.
 	open := OpenChild{Index: MaxChildren, Cause: cause, State: string(ChildProcessed)}
 	c.Open = slices.Repeat([]OpenChild{open}, MaxConcurrency)
 	if d.Collect {
-		c.Results = []Collected{{Index: MaxChildren, Output: json.RawMessage(strconv.Quote(strings.Repeat("x", MaxCollected)))}}
+		c.Results = []Collected{{Index: MaxChildren,
+			Output: json.RawMessage(strconv.Quote(strings.Repeat("x", MaxCollected)))}}
 	} else if have != nil {
 		c.Results = have.Results
 	}
@@ -253,7 +277,8 @@ func longestChildren(d *Each, have *Children, cause string) *Children {
 // longestAnswers keeps the value of an event that stands there, until it stands in the output.
 func longestAnswers(d *Answer, have *Answers, far Time) *Answers {
 	name := strings.Repeat("x", MaxAnswerBy)
-	a := &Answers{Round: manyOf, Reminded: manyOf, RemindedAt: far, Moved: true, Need: MaxVoters, Who: make([]string, MaxVoters), NotSelf: name, Verdicts: make([]Verdict, maxVerdicts)}
+	a := &Answers{Round: manyOf, Reminded: manyOf, RemindedAt: far, Moved: true, Need: MaxVoters,
+		Who: make([]string, MaxVoters), NotSelf: name, Verdicts: make([]Verdict, maxVerdicts)}
 	for i := range a.Who {
 		a.Who[i] = name
 	}
@@ -305,10 +330,10 @@ const codeOutputTooLarge = "output-too-large"
 // noReason stands for the reason of a verdict that did not fit.
 const noReason = "the task has no room for the reason"
 
-// trimToFit cuts what is there only for people where the document does not fit: texts of steps, the
-// oldest first, down to their codes, then attempts, the oldest first, down to their counts, then why an order is
-// undone whose undo has stopped. A task of an earlier version, which kept no reserve, may need the reasons of its
-// verdicts too. What the final status and alert were computed from stays as it is (P12).
+// trimToFit cuts what is there only for people where the document does not fit: texts of steps, the oldest
+// first, down to their codes, then attempts, the oldest first, down to their counts, then why an order is
+// undone whose undo has stopped. A task of an earlier version, which kept no reserve, may need the reasons of
+// its verdicts too. What the final status and alert were computed from stays as it is (P12).
 func (r *deciding) trimToFit() {
 	room := r.at.SizeLimit
 	if room.fits(r.t) {
@@ -320,8 +345,10 @@ func (r *deciding) trimToFit() {
 			texts = append(texts, i)
 		}
 	}
-	slices.SortStableFunc(texts, func(a, b int) int { return int(r.t.Steps[a].Error.At.Sub(r.t.Steps[b].Error.At)) })
-	for from, step := 0, max(1, len(texts)/8); from < len(texts); from += step { // few measurements, few texts lost
+	slices.SortStableFunc(texts,
+		func(a, b int) int { return int(r.t.Steps[a].Error.At.Sub(r.t.Steps[b].Error.At)) })
+	// few measurements, few texts lost
+	for from, step := 0, max(1, len(texts)/8); from < len(texts); from += step {
 		for _, i := range texts[from:min(from+step, len(texts))] {
 			e := *r.t.Steps[i].Error
 			e.Code, e.Message = shortCode(e.Code), ""
@@ -349,13 +376,14 @@ func (r *deciding) trimToFit() {
 	}
 }
 
-// shortCode is what stays of a code: characters that are written as they are.
+// shortCode returns the part of a code that is kept: characters that are written as they are.
 func shortCode(code string) string { return plainCode(code[:min(len(code), cutCode)]) }
 
 // plainCode replaces the characters of a code that are not written as they are.
 func plainCode(code string) string {
 	return strings.Map(func(c rune) rune {
-		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("-_.:/", c) {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
+			strings.ContainsRune("-_.:/", c) {
 			return c
 		}
 		return '-'
@@ -378,7 +406,10 @@ func (r *deciding) outputTooLarge(i int, e Reply) (string, error) {
 	s := &r.t.Steps[i]
 	contradicted := s.NoEffect != 0
 	s.NoEffect = 0 // P22a: it has had an effect, whatever was proven before
-	text := fmt.Sprintf("the agent's output of %d bytes does not fit into the task's document of at most %d, which holds those of the other steps and a reserve; let the agent store the data elsewhere and answer a reference",
+	text := fmt.Sprintf(
+		"the agent's output of %d bytes does not fit into the task's document of at most %d, which holds "+
+			"those of the other steps and a reserve; let the agent store the data elsewhere and answer a "+
+			"reference",
 		len(e.Output), r.at.SizeLimit.Limit)
 	if r.t.ProcessState != Processing {
 		r.recordFailure(i, codeOutputTooLarge, text, e.Attempt)
@@ -397,7 +428,6 @@ func (r *deciding) outputTooLarge(i int, e Reply) (string, error) {
 		r.recordAttempt(i, OutcomeFailed, codeOutputTooLarge)
 	}
 	r.recordFailure(i, codeOutputTooLarge, text, e.Attempt)
-	r.markFailed(i)
-	r.applyPolicy(i)
+	r.failStep(i)
 	return "", nil
 }

@@ -38,7 +38,8 @@ func TestStories(t *testing.T) {
 
 // report plays a story and returns it with its outcomes.
 func report(t *testing.T, text string) string {
-	s := &story{desk: &desk{TB: t, now: noon, by: "scheduler-1", order: json.RawMessage(`{"n":1}`)}, def: workflow()}
+	s := &story{desk: &desk{TB: t, now: noon, by: "scheduler-1", order: json.RawMessage(`{"n":1}`)},
+		def: workflow()}
 	s.expr = &expressions{
 		reads: map[int][]string{},
 		when:  map[int]func(core.Environment) (bool, error){},
@@ -70,10 +71,10 @@ type story struct {
 	*desk
 	def  *core.Definition
 	expr *expressions
-	kept core.Duration // how long the services remember keys; 0: for ever
+	kept core.Duration // time that the services remember keys; 0 means for ever
 	out  strings.Builder
 
-	answers int // that were given
+	answers int // number of answers given so far
 }
 
 func (s *story) printf(format string, args ...any) { fmt.Fprintf(&s.out, format+"\n", args...) }
@@ -139,10 +140,13 @@ func (s *story) workflow(opts map[string]string) {
 		case "output":
 			s.def.Output = json.RawMessage(`"template"`)
 			if v == "fails" {
-				s.expr.output = func(core.Environment) (json.RawMessage, error) { return nil, errors.New("no such field") }
+				s.expr.output = func(core.Environment) (json.RawMessage, error) {
+					return nil, errors.New("no such field")
+				}
 			}
 		case "reports":
-			s.def.Notify = append(s.def.Notify, core.StatusStarted, core.StatusStepFinished, core.StatusUndoing, core.StatusProgress)
+			s.def.Notify = append(s.def.Notify, core.StatusStarted, core.StatusStepFinished,
+				core.StatusUndoing, core.StatusProgress)
 		default:
 			s.Fatalf("workflow has no %q", k)
 		}
@@ -158,7 +162,8 @@ func (s *story) step(name string, opts map[string]string) {
 		s.answerStep(&d, i, opts)
 	}
 	if opts["fail"] != "" {
-		d = core.StepDefinition{Name: name, OnFailure: core.OnFailureUndo, Fail: &core.Fail{Code: opts["fail"], Message: "it is refused by rule"}}
+		d = core.StepDefinition{Name: name, OnFailure: core.OnFailureUndo,
+			Fail: &core.Fail{Code: opts["fail"], Message: "it is refused by rule"}}
 	}
 	if _, one := opts["child"]; one || opts["each"] != "" {
 		s.eachStep(&d, i, opts)
@@ -166,8 +171,9 @@ func (s *story) step(name string, opts map[string]string) {
 	for k, v := range opts {
 		switch k {
 		case name, "fail", "each", "child", "at-once", "tolerate", "collect":
-		case "answers", "ask", "event", "need", "who", "not", "remind", "on-timeout", "timeout-value", "refuse", "schema", "question", "reads":
-			// of a step that is answered
+		case "answers", "ask", "event", "need", "who", "not", "remind", "on-timeout", "timeout-value",
+			"refuse", "schema", "question", "reads":
+			// value of a step that is answered
 		case "wait":
 			d.Wait.For = s.span(v)
 		case "spread":
@@ -191,7 +197,7 @@ func (s *story) step(name string, opts map[string]string) {
 			s.kept = s.span(v)
 		case "queue":
 			d.MaxQueueTime = s.span(v)
-		case "timeout": // of an answer it is its own
+		case "timeout": // An answer has its own timeout.
 			if d.Answer == nil {
 				d.Timeout = s.span(v)
 			}
@@ -203,7 +209,7 @@ func (s *story) step(name string, opts map[string]string) {
 			d.OnFailure = core.OnFailureStop
 		case "continue":
 			d.OnFailure = core.OnFailureContinue
-		case "when-failed": // of a step before it
+		case "when-failed": // v names an earlier step
 			d.When = "steps." + v + ".failed"
 			s.expr.when[i] = func(env core.Environment) (bool, error) { return env.Failures[v] != "", nil }
 		case "no-undo":
@@ -229,7 +235,11 @@ func (s *story) step(name string, opts map[string]string) {
 
 // answerStep waits for an answer: one of its values, or an event.
 func (s *story) answerStep(d *core.StepDefinition, i int, opts map[string]string) {
-	d.Agent, d.Operation, d.Grade, d.Undo, d.Retry = "", "", "", nil, core.Retry{}
+	d.Agent = ""
+	d.Operation = ""
+	d.Grade = ""
+	d.Undo = nil
+	d.Retry = core.Retry{}
 	d.Timeout = core.Hour
 	d.Answer = &core.Answer{Event: opts["event"], OnTimeout: core.OnFailureUndo}
 	question := map[string]any{"question": "may it be?"}
@@ -272,7 +282,13 @@ func (s *story) answerStep(d *core.StepDefinition, i int, opts map[string]string
 
 // eachStep has a child for each of its items, or one.
 func (s *story) eachStep(d *core.StepDefinition, i int, opts map[string]string) {
-	d.Agent, d.Operation, d.Grade, d.Undo, d.Retry, d.Timeout, d.Input = "", "", "", nil, core.Retry{}, 0, nil
+	d.Agent = ""
+	d.Operation = ""
+	d.Grade = ""
+	d.Undo = nil
+	d.Retry = core.Retry{}
+	d.Timeout = 0
+	d.Input = nil
 	d.Each = &core.Each{Workflow: "parcel", Definition: "feed", Concurrency: 10}
 	for k, v := range opts {
 		switch k {
@@ -322,7 +338,8 @@ func (s *story) ready() {
 	}
 	s.def.Link()
 	s.desk.def = s.def
-	s.submit = core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee", ReplyTo: "shop"}
+	s.submit = core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee",
+		ReplyTo: "shop"}
 }
 
 // event decides one event, prints what changed, sends and settles unless it crashes.
@@ -387,14 +404,16 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 	case "close":
 		return core.Close{ID: id, Command: number, Sender: core.Sender{By: "ann", Reason: "settled by hand"}}
 	case "erase":
-		return core.Erase{ID: id, Command: number, Unrested: opts["unrested"], KnownHash: s.submit.KnownHash, Sender: core.Sender{By: "ann", Reason: "asked to by its customer"}}
+		return core.Erase{ID: id, Command: number, Unrested: opts["unrested"], KnownHash: s.submit.KnownHash,
+			Sender: core.Sender{By: "ann", Reason: "asked to by its customer"}}
 	case "settle":
 		return core.Settle{}
 	case "answer":
 		return s.answer(words, run, opts)
 	case "child": // index/attempt and what it came to
 		index, attempt, _ := strings.Cut(words[1], "/")
-		ev := core.ChildEnded{Parent: core.Parent{OrderID: orderID, Run: run, Step: words[0], Index: s.number(index), Attempt: s.number(attempt)}, State: core.ChildState(words[2])}
+		ev := core.ChildEnded{Parent: core.Parent{OrderID: orderID, Run: run, Step: words[0],
+			Index: s.number(index), Attempt: s.number(attempt)}, State: core.ChildState(words[2])}
 		switch ev.State {
 		case core.ChildProcessed:
 			ev.Output = json.RawMessage(`{"n":` + index + `}`)
@@ -402,13 +421,15 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 			ev.Code, ev.Message = opts["code"], "it was undone"
 		}
 		return ev
-	case "parent": // what it asks, and its attempt
-		return core.AskChild{OrderID: orderID, Parent: core.Parent{OrderID: "p", Step: cmp.Or(opts["step"], "each"), Index: 3, Attempt: s.number(words[1])},
+	case "parent": // its words are the ask and the attempt
+		return core.AskChild{OrderID: orderID, Parent: core.Parent{OrderID: "p",
+			Step: cmp.Or(opts["step"], "each"), Index: 3, Attempt: s.number(words[1])},
 			Ask: core.ChildAsk(words[0]), Workflow: "test", Definition: s.def.Hash, ContentHash: "c0ffee"}
 	}
 	name, attempt, _ := strings.Cut(id, "/")
 	if kind == "progress" {
-		ev := core.Progress{Step: name, Run: run, Attempt: s.number(attempt), Operation: core.Do, Percent: s.number(words[1]), Note: opts["note"]}
+		ev := core.Progress{Step: name, Run: run, Attempt: s.number(attempt), Operation: core.Do,
+			Percent: s.number(words[1]), Note: opts["note"]}
 		if v := opts["until"]; v != "" {
 			ev.Until = s.now.Add(s.span(v))
 		}
@@ -422,10 +443,12 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 	}
 	r := map[string]core.Reply{
 		"done": done(name, 0), "failed": failed(name, 0), "later": later(name, 0), "undone": undone(name, 0),
-		"undo-failed": undoFailed(name, 0), "undo-later": reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater),
+		"undo-failed":  undoFailed(name, 0),
+		"undo-later":   reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater),
 		"not-yet":      coded(later(name, 0), core.CodeNotYet),
 		"undo-not-yet": coded(reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater), core.CodeNotYet),
-		"not-now":      coded(later(name, 0), core.CodeUnauthorized), "breaker-open": coded(later(name, 0), core.CodeBreakerOpen),
+		"not-now":      coded(later(name, 0), core.CodeUnauthorized),
+		"breaker-open": coded(later(name, 0), core.CodeBreakerOpen),
 		"undo-not-now": coded(reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater), core.CodeUnauthorized),
 	}[kind]
 	if r.Step == "" {
@@ -442,7 +465,8 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 func (s *story) answer(words []string, run int, opts map[string]string) core.Event {
 	step, round, named := strings.Cut(words[0], "/")
 	s.answers++
-	ev := core.Answered{ID: fmt.Sprintf("a%d", s.answers), Run: run, By: "ann", Value: json.RawMessage(words[1])}
+	ev := core.Answered{ID: fmt.Sprintf("a%d", s.answers), Run: run, By: "ann",
+		Value: json.RawMessage(words[1])}
 	if named {
 		ev.Step, ev.Round = step, s.number(round)
 	} else {
@@ -543,7 +567,8 @@ func (s *story) printChanges(before, after *core.Task) {
 		kept = len(before.Attempts)
 	}
 	for _, a := range after.Attempts[min(kept, len(after.Attempts)):] {
-		s.printf("    attempt %s/%d ended: %s", a.Step, a.Number, strings.TrimSpace(string(a.Outcome)+" "+a.Code))
+		s.printf("    attempt %s/%d ended: %s", a.Step, a.Number,
+			strings.TrimSpace(string(a.Outcome)+" "+a.Code))
 	}
 }
 
@@ -665,7 +690,8 @@ func (s *story) printEffects(effects []core.Effect) {
 			if e.PointOfNoReturn {
 				fact += ", point of no return"
 			}
-			s.printf("  -> %s: %s (%s/%d), key %s, stop by %s%s %s", e.Agent, e.Name, e.Operation, e.Attempt, e.Key, clock(e.StopBy), fact, e.Input)
+			s.printf("  -> %s: %s (%s/%d), key %s, stop by %s%s %s", e.Agent, e.Name, e.Operation, e.Attempt,
+				e.Key, clock(e.StopBy), fact, e.Input)
 		case core.SendWake:
 			at := "now"
 			if e.WakeAt != 0 {
@@ -693,7 +719,8 @@ func (s *story) printEffects(effects []core.Effect) {
 		case core.AskChild:
 			s.printf("  -> %s/%d: %s %s", e.OrderID, e.Parent.Attempt, e.Ask, e.Order)
 		case core.ChildEnded:
-			s.printf("  -> parent/%d: %s %s", e.Parent.Attempt, e.State, strings.Trim(fmt.Sprintf("%s %s %s", e.Output, e.Code, e.Message), " "))
+			s.printf("  -> parent/%d: %s %s", e.Parent.Attempt, e.State,
+				strings.Trim(fmt.Sprintf("%s %s %s", e.Output, e.Code, e.Message), " "))
 		case core.EraseContent:
 			s.printf("  -> store: erase the content %s of %s", e.Hash, e.OrderID)
 		case core.RaiseAlert:
@@ -701,7 +728,8 @@ func (s *story) printEffects(effects []core.Effect) {
 			if e.Accepts.Undo {
 				undo = "; can be undone"
 			}
-			s.printf("  -> operator: %s of step %q, %s: %s (answer to command %d%s)", e.Phase, e.Step, e.Code, e.Message, e.Command, undo)
+			s.printf("  -> operator: %s of step %q, %s: %s (answer to command %d%s)", e.Phase, e.Step, e.Code,
+				e.Message, e.Command, undo)
 		}
 	}
 }

@@ -50,9 +50,8 @@ const (
 	wakeStep
 	childEnded
 	progress
-	stepKinds
 
-	submitted = eventKind(iota) - 1
+	submitted
 	deadlinePassed
 	resendOverdue
 	wakeTask
@@ -68,6 +67,9 @@ const (
 	askChild
 	kinds
 )
+
+// stepKinds is the first event of a whole task: those before it are of a step.
+const stepKinds = submitted
 
 func (k eventKind) ofStep() bool { return k < stepKinds }
 
@@ -117,17 +119,23 @@ func kindOf(ev Event) (eventKind, string) {
 
 // kindOfReply relies on guard, which refuses unknown operations and outcomes.
 func kindOfReply(e Reply) eventKind {
-	k := doDone
+	undo := e.Operation == UndoOp
 	switch e.Outcome {
 	case OutcomeFailed:
-		k = doFailed
+		if undo {
+			return undoFailed
+		}
+		return doFailed
 	case OutcomeRetryLater:
-		k = doLater
+		if undo {
+			return undoLater
+		}
+		return doLater
 	}
-	if e.Operation == UndoOp {
-		k += undoDone - doDone
+	if undo {
+		return undoDone
 	}
-	return k
+	return doDone
 }
 
 // known reports a reply whose operation and outcome this version knows.
@@ -158,10 +166,11 @@ func ignore(text string) rule { return rule{ignore: text} }
 func action(f func(r *deciding, i int, ev Event) (string, error)) rule { return rule{action: f} }
 
 var (
-	stepStates = []State{Pending, Skipped, Processing, Processed, Waiting, Failed, UndoWait, Compensating, Compensated}
-	alive      = []mode{going, undoing, errForward, errUndo}
-	ended      = []mode{processed, compensated, cancelled, closed}
-	inError    = []mode{errForward, errUndo}
+	stepStates = []State{Pending, Skipped, Processing, Processed, Waiting, Failed, UndoWait, Compensating,
+		Compensated}
+	alive   = []mode{going, undoing, errForward, errUndo}
+	ended   = []mode{processed, compensated, cancelled, closed}
+	inError = []mode{errForward, errUndo}
 
 	// stepTable is every event of a step × state of the step × state of the task. init fills it
 	// from stepRows; the test TestTransitionTable walks it.
@@ -202,39 +211,49 @@ var stepRows = []stepRow{
 	{[]eventKind{doLater}, []State{Processing}, alive, action((*deciding).stepRetryLater)},
 	// P22a: a proof that a point of no return had no effect counts after its Overdue too.
 	{[]eventKind{doFailed, doLater}, []State{Pending, Failed}, alive, action((*deciding).lateNoEffect)},
-	{[]eventKind{doFailed, doLater}, []State{Skipped, Processed, UndoWait, Compensating, Compensated}, alive, ignore(notAsked)},
+	{[]eventKind{doFailed, doLater}, []State{Skipped, Processed, UndoWait, Compensating, Compensated}, alive,
+		ignore(notAsked)},
 
 	{[]eventKind{undoDone}, []State{Compensating, UndoWait}, alive, action((*deciding).stepUndone)},
-	{[]eventKind{undoDone}, []State{Pending, Skipped, Processing, Processed, Failed, Compensated}, alive, ignore(notAsked)},
+	{[]eventKind{undoDone}, []State{Pending, Skipped, Processing, Processed, Failed, Compensated}, alive,
+		ignore(notAsked)},
 	{[]eventKind{undoFailed, undoLater}, []State{Compensating}, alive, action((*deciding).undoRefused)},
-	{[]eventKind{undoFailed, undoLater}, []State{Pending, Skipped, Processing, Processed, Failed, UndoWait, Compensated}, alive, ignore(notAsked)},
+	{[]eventKind{undoFailed, undoLater}, []State{Pending, Skipped, Processing, Processed, Failed, UndoWait,
+		Compensated}, alive, ignore(notAsked)},
 
 	{[]eventKind{overdue}, []State{Processing}, alive, action((*deciding).doOverdue)},
 	{[]eventKind{overdue}, []State{Compensating}, alive, action((*deciding).undoOverdue)},
 	// P33: a step that calls no agent ignores replies.
-	{[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater}, []State{Waiting}, alive, ignore(noCall)},
+	{[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater}, []State{Waiting}, alive,
+		ignore(noCall)},
 
-	{[]eventKind{overdue}, []State{Pending, Waiting, Failed, UndoWait}, []mode{going, undoing}, action((*deciding).waitOverdue)},
+	{[]eventKind{overdue}, []State{Pending, Waiting, Failed, UndoWait}, []mode{going, undoing},
+		action((*deciding).waitOverdue)},
 	{[]eventKind{overdue}, []State{Pending, Waiting, Failed, UndoWait}, inError, ignore(noTimes)},
 	{[]eventKind{overdue}, []State{Skipped, Processed, Compensated}, alive, ignore(notNow)},
 
 	// H28, H29: what a Wake does depends on the task's direction first.
 	{[]eventKind{wakeStep}, []State{Pending, Waiting}, []mode{going}, action((*deciding).wakeForward)},
-	{[]eventKind{wakeStep}, []State{Pending, Waiting, Failed, UndoWait}, []mode{undoing}, action((*deciding).wakeUndo)},
+	{[]eventKind{wakeStep}, []State{Pending, Waiting, Failed, UndoWait}, []mode{undoing},
+		action((*deciding).wakeUndo)},
 	{[]eventKind{wakeStep}, []State{UndoWait}, []mode{going}, action((*deciding).wakeAlone)}, // P42
 	{[]eventKind{wakeStep}, []State{Failed}, []mode{going}, ignore(notNow)},
 	{[]eventKind{wakeStep}, []State{Pending, Waiting, Failed, UndoWait}, inError, ignore(noTimes)},
-	{[]eventKind{wakeStep}, []State{Skipped, Processing, Processed, Compensating, Compensated}, alive, ignore(notNow)},
+	{[]eventKind{wakeStep}, []State{Skipped, Processing, Processed, Compensating, Compensated}, alive,
+		ignore(notNow)},
 
 	// P41: in Error too, where it starts nothing.
 	{[]eventKind{childEnded}, []State{Waiting}, alive, action((*deciding).childEnded)},
-	{[]eventKind{childEnded}, []State{Pending, Skipped, Processing, Processed, Failed, UndoWait, Compensating, Compensated}, alive, ignore(notOpen)},
+	{[]eventKind{childEnded}, []State{Pending, Skipped, Processing, Processed, Failed, UndoWait, Compensating,
+		Compensated}, alive, ignore(notOpen)},
 
 	// P43: a step in flight stays so.
 	{[]eventKind{progress}, []State{Processing}, alive, action((*deciding).progressed)},
-	{[]eventKind{progress}, []State{Pending, Skipped, Processed, Waiting, Failed, UndoWait, Compensating, Compensated}, alive, ignore(notAsked)},
+	{[]eventKind{progress}, []State{Pending, Skipped, Processed, Waiting, Failed, UndoWait, Compensating,
+		Compensated}, alive, ignore(notAsked)},
 
-	{[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater, overdue, wakeStep, childEnded, progress}, stepStates, ended, ignore(hasEnded)},
+	{[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater, overdue, wakeStep, childEnded,
+		progress}, stepStates, ended, ignore(hasEnded)},
 }
 
 // taskRow defines cells of taskTable.
@@ -251,16 +270,20 @@ var (
 		{submitted, everyMode, action((*deciding).submittedAgain)},
 
 		{deadlinePassed, []mode{going}, action((*deciding).deadline)},
-		{deadlinePassed, []mode{undoing, errForward, errUndo}, ignore("a deadline binds only a task that goes forward")},
+		{deadlinePassed, []mode{undoing, errForward, errUndo},
+			ignore("a deadline binds only a task that goes forward")},
 		{deadlinePassed, ended, ignore(hasEnded)},
 
-		{resendOverdue, []mode{errForward, errUndo, processed, compensated, cancelled, closed}, action((*deciding).resendDue)},
+		{resendOverdue, []mode{errForward, errUndo, processed, compensated, cancelled, closed},
+			action((*deciding).resendDue)},
 		{resendOverdue, []mode{going, undoing}, ignore("there is no final status to send")},
-		{settle, []mode{errForward, errUndo, processed, compensated, cancelled, closed}, action((*deciding).settle)},
+		{settle, []mode{errForward, errUndo, processed, compensated, cancelled, closed},
+			action((*deciding).settle)},
 		{settle, []mode{going, undoing}, ignore("there is no final status to send")},
 
 		{wakeTask, []mode{undoing}, action((*deciding).wakeUndo)},
-		{wakeTask, []mode{going, errForward, errUndo}, ignore("only a task that is being undone is woken as a whole")},
+		{wakeTask, []mode{going, errForward, errUndo},
+			ignore("only a task that is being undone is woken as a whole")},
 		{wakeTask, ended, ignore(hasEnded)},
 
 		{cancel, everyMode, action((*deciding).cancelCommand)},

@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// TestEveryTransitionIsDefinedOnce: no cell of the tables is forgotten, none defined by two rows.
+// TestEveryTransitionIsDefinedOnce checks that exactly one row defines each cell of the tables.
 func TestEveryTransitionIsDefinedOnce(t *testing.T) {
 	defined, silent := core.Definitions()
 	if want := 10*9*8 + 14*8; len(defined) != want {
@@ -137,7 +137,8 @@ erase     error       refused       refused       refused        refused       r
 answer    error       refused       refused       refused        refused       refused    refused      refused     refused
 `
 
-var modes = []string{"Processing", "Compensating", "Error-forward", "Error-undo", "Processed", "Compensated", "Cancelled", "Closed"}
+var modes = []string{"Processing", "Compensating", "Error-forward", "Error-undo", "Processed", "Compensated",
+	"Cancelled", "Closed"}
 
 // inRun is the run of the fixtures: with one before it, a step has an attempt without being claimed.
 const inRun, inAttempt = 1, 3
@@ -146,9 +147,12 @@ const inRun, inAttempt = 1, 3
 func fixture(mode, state string, other core.State) *core.Task {
 	first, phase, _ := strings.Cut(mode, "-")
 	t := &core.Task{
-		OrderID: orderID, Version: 7, Workflow: "test", Definition: "0123456789abcdef", ContentHash: "c0ffee", Run: inRun, Command: 4,
-		ProcessState: core.State(first), Phase: core.Phase(phase), Created: noon - 100_000, ReplyTo: "shop", StatusSeq: 1,
-		Steps: []core.Step{{Name: "a", Attempt: inAttempt, First: 1}, {Name: "b", Attempt: inAttempt, First: 2, State: other}},
+		OrderID: orderID, Version: 7, Workflow: "test", Definition: "0123456789abcdef", ContentHash: "c0ffee",
+		Run: inRun, Command: 4,
+		ProcessState: core.State(first), Phase: core.Phase(phase), Created: noon - 100_000, ReplyTo: "shop",
+		StatusSeq: 1,
+		Steps: []core.Step{{Name: "a", Attempt: inAttempt, First: 1},
+			{Name: "b", Attempt: inAttempt, First: 2, State: other}},
 	}
 	a, b := &t.Steps[0], &t.Steps[1]
 	a.State = core.State(state)
@@ -159,7 +163,10 @@ func fixture(mode, state string, other core.State) *core.Task {
 		s.ClaimedAt, s.QuietBy, s.UndoStopBy = noon-90_000, noon-60_000, noon-60_000
 		s.Undo = s.State == core.Compensating || s.State == core.UndoWait || s.State == core.Compensated
 		if s.InFlight() {
-			s.LockedBy, s.Cause, s.StopBy, s.CompleteBy = "scheduler-1", "before", noon+60_000, noon+60_000
+			s.LockedBy = "scheduler-1"
+			s.Cause = "before"
+			s.StopBy = noon + 60_000
+			s.CompleteBy = noon + 60_000
 		}
 	}
 	switch {
@@ -172,7 +179,10 @@ func fixture(mode, state string, other core.State) *core.Task {
 		a.StopBy = noon
 	}
 	if phase != "" || t.Terminal() {
-		t.Ended, t.EndCause, t.EndSeq, t.ResendAt = noon-1000, "before", 1, noon
+		t.Ended = noon - 1000
+		t.EndCause = "before"
+		t.EndSeq = 1
+		t.ResendAt = noon
 	}
 	t.Due = core.Live(t)
 	return t
@@ -196,9 +206,12 @@ func companion(mode, event string) core.State {
 }
 
 func stepEvent(event string) core.Event {
-	of := func(op core.Operation, what core.Outcome) core.Event { return reply("a", inRun, inAttempt, op, what) }
+	of := func(op core.Operation, what core.Outcome) core.Event {
+		return reply("a", inRun, inAttempt, op, what)
+	}
 	return map[string]core.Event{
-		"done": of(core.Do, core.OutcomeDone), "failed": of(core.Do, core.OutcomeFailed), "later": of(core.Do, core.OutcomeRetryLater),
+		"done": of(core.Do, core.OutcomeDone), "failed": of(core.Do, core.OutcomeFailed),
+		"later":  of(core.Do, core.OutcomeRetryLater),
 		"undone": of(core.UndoOp, core.OutcomeDone), "undo-failed": of(core.UndoOp, core.OutcomeFailed),
 		"undo-later": of(core.UndoOp, core.OutcomeRetryLater), "overdue": overdue("a", inAttempt),
 		"wake": core.Wake{Step: "a", Run: inRun, Attempt: inAttempt},
@@ -206,18 +219,22 @@ func stepEvent(event string) core.Event {
 }
 
 func taskEvent(event string) core.Event {
-	submit := core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee", ReplyTo: "shop"}
+	submit := core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee",
+		ReplyTo: "shop"}
 	other := submit
 	other.ContentHash = "decaf"
 	return map[string]core.Event{
-		"submit": submit, "other": other, "deadline": core.DeadlinePassed{Run: inRun}, "resend": core.ResendDue{},
-		"settle": core.Settle{}, "wake": core.Wake{Run: inRun}, "cancel": core.Cancel{OrderID: orderID, ID: "c1", Run: inRun},
-		"undo": core.UndoCommand{ID: "c1", Command: 4}, "resubmit": core.Resubmit{ID: "c1", Command: 4},
+		"submit": submit, "other": other, "deadline": core.DeadlinePassed{Run: inRun},
+		"resend": core.ResendDue{},
+		"settle": core.Settle{}, "wake": core.Wake{Run: inRun},
+		"cancel": core.Cancel{OrderID: orderID, ID: "c1", Run: inRun},
+		"undo":   core.UndoCommand{ID: "c1", Command: 4}, "resubmit": core.Resubmit{ID: "c1", Command: 4},
 		"resolve": core.Resolve{ID: "c1", Command: 4, Step: "a", Fact: core.NotHappened},
 		"move":    core.Move{ID: "c1", Command: 4, To: core.Target{Absent: "no such definition"}},
-		"answer":  core.Answered{ID: "a1", Run: inRun, Step: "a", Round: 1, By: "ann", Value: json.RawMessage(`"yes"`)},
-		"erase":   core.Erase{ID: "c1", Command: 4, Sender: core.Sender{By: "ann", Reason: "asked to"}},
-		"close":   core.Close{ID: "c1", Command: 4, Sender: core.Sender{By: "ann", Reason: "paid by hand"}},
+		"answer": core.Answered{ID: "a1", Run: inRun, Step: "a", Round: 1, By: "ann",
+			Value: json.RawMessage(`"yes"`)},
+		"erase": core.Erase{ID: "c1", Command: 4, Sender: core.Sender{By: "ann", Reason: "asked to"}},
+		"close": core.Close{ID: "c1", Command: 4, Sender: core.Sender{By: "ann", Reason: "paid by hand"}},
 	}[event]
 }
 
@@ -263,7 +280,8 @@ func TestTransitionTable(t *testing.T) {
 				got = string(dec.Task.Steps[0].State)
 			}
 			if got != want {
-				t.Errorf("%s × step %s × task %s: %s, want %s (%s)", event, state, mode, got, want, dec.Ignored)
+				t.Errorf("%s × step %s × task %s: %s, want %s (%s)", event, state, mode, got, want,
+					dec.Ignored)
 			}
 		}
 	}
@@ -280,7 +298,8 @@ func TestTaskTransitionTable(t *testing.T) {
 			d := newDesk(t, workflow(step("a"), step("b", grade(core.Idempotent))))
 			d.def.OnDeadline = core.OnFailureUndo
 			if mode != "unknown" {
-				state := map[string]string{"Processing": "Processing", "Error-undo": "UndoWait", "Processed": "Processed",
+				state := map[string]string{"Processing": "Processing", "Error-undo": "UndoWait",
+					"Processed":   "Processed",
 					"Compensated": "Compensated", "Cancelled": "Compensated"}[mode]
 				if state == "" {
 					state = "Failed"

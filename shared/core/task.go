@@ -42,97 +42,112 @@ const (
 // Task is one run of a workflow for one order: the whole document that one conditional write
 // replaces. Values are treated as immutable once they were returned by Decide.
 type Task struct {
-	OrderID     string
-	Version     int64 // of the stored document; set by the actor that commits (P8)
-	Workflow    string
-	Definition  string // hash
-	TokenKey    string // of the tokens in its inputs (P39); "": it has none
-	ContentHash string // hash of the submission, under which its order is kept apart, or was before it was erased; "" if Order holds it
-	// Order is the order as submitted, byte for byte. It is empty if the order is kept apart (Apart), and after a
-	// Cancel that came before its order (P17).
+	OrderID    string
+	Version    int64 // version of the stored document, set by the actor that commits (P8)
+	Workflow   string
+	Definition string // hash
+	TokenKey   string // key ID of the tokens in its inputs (P39); "" if it has no tokens
+	// hash of the submission, under which its order is kept apart, or was before it was erased; "" if Order
+	// holds it
+	ContentHash string
+	// Order is the order as submitted, byte for byte. It is empty if the order is kept apart (Apart), and
+	// after a Cancel that came before its order (P17).
 	Order        json.RawMessage
 	Priority     string
 	ReplyTo      string  // logical name, "" for none
-	Parent       *Parent // of a child (P41); nil for an order that was submitted
+	Parent       *Parent // parent of a child (P41); nil for an order that was submitted
 	ProcessState State
 	Phase        Phase // while in Error
 	Why          Why   // while Compensating and after
 	Run          int   // P2
-	Command      int   // number that a command must carry; grows with each accepted one, and when a list in Refused is full (P5)
-	Verdicts     []Verdict
-	Refused      map[string][]string // short hashes of the IDs of refused commands of this run, by command; see remember
-	Attempts     []Attempt           // the last that did not end done, oldest first; see maxAttempts
-	Earlier      Earlier             // those before them
-	CancelAsked  bool
-	Hops         int // forward claims since the last command (P23)
-	StatusSeq    int // sequence number of the last status message
-	StartSeq     int // that of the last "started", 0 where none was due
-	StartCause   string
-	StartAt      Time       // when the run began, or was taken up again; zero: Created
-	EndSeq       int        // that of the status for the present end, or Error
-	EndCause     string     // what led to it (P4)
-	EndCode      string     // short and stable
-	EndText      string     // why, for people: the error, or the failure of the output expression
-	EndStep      string     // the step that caused it, "" for none
-	UndoneFor    UndoReason // in Error (undo), and Closed after it: why it is undone, which the other three say otherwise
-	Closing      *Closing   // of a Closed task
-	Erased       *Erasure   // nil if the task has its content (P52)
-	EndCommand   int        // Command when it entered Error: what the alert names, also when it is emitted again (P12)
-	Output       json.RawMessage
-	Created      Time
-	Ended        Time                       // when it entered the present end, or Error; zero while it runs
-	Deadline     Time                       // zero: none
-	DeadlineSeq  int                        // how many deadlines were set in this run, for the cause (P4)
-	ResendAt     Time                       // when an unacknowledged final status is sent again; zero: none is (P11)
-	Due          Time                       // the indexed due time; may be early, never late (P9)
-	Attention    bool                       // in the operator's list: Error, nothing in flight, status and alert sent (P9)
-	Removed      map[string]int             // attempts of steps that a Move has removed, should their names return (P1, P49)
-	Steps        []Step                     // in the order of the definition
-	Unknown      map[string]json.RawMessage // fields of a newer minor version, kept
+	// number that a command must carry; grows with each accepted one, and when a list in Refused is full (P5)
+	Command  int
+	Verdicts []Verdict
+	// short hashes of the IDs of refused commands of this run, by command; see remember
+	Refused     map[string][]string
+	Attempts    []Attempt // the last that did not end done, oldest first; see maxAttempts
+	Earlier     Earlier   // counts of the attempts before them
+	CancelAsked bool
+	Hops        int // forward claims since the last command (P23)
+	StatusSeq   int // sequence number of the last status message
+	StartSeq    int // sequence number of the last "started"; 0 if none was due
+	StartCause  string
+	StartAt     Time   // time at which the run began or was resumed; zero means Created
+	EndSeq      int    // sequence number of the status for the present end or Error
+	EndCause    string // cause of the present end or Error (P4)
+	EndCode     string // short and stable
+	EndText     string // why, for people: the error, or the failure of the output expression
+	EndStep     string // the step that caused it, "" for none
+	// reason of the undo, kept in Error (undo) and in a Closed task after it; the other three fields describe
+	// the end
+	UndoneFor UndoReason
+	Closing   *Closing // closing of a Closed task; nil for every other task
+	Erased    *Erasure // nil if the task has its content (P52)
+	// Command when it entered Error: what the alert names, also when it is emitted again (P12)
+	EndCommand  int
+	Output      json.RawMessage
+	Created     Time
+	Ended       Time // time at which it entered the present end, or Error; zero while it runs
+	Deadline    Time // deadline of the order; zero means no deadline
+	DeadlineSeq int  // number of deadlines set in this run, for the cause (P4)
+	// time at which an unacknowledged final status is sent again; zero means that it is not (P11)
+	ResendAt Time
+	Due      Time // the indexed due time; may be early, never late (P9)
+	// The operator's list includes the task: Error, nothing in flight, status and alert sent (P9).
+	Attention bool
+	// attempts of steps that a Move has removed, should their names return (P1, P49)
+	Removed map[string]int
+	Steps   []Step                     // steps in the order of the definition
+	Unknown map[string]json.RawMessage // fields of a newer minor version, kept
 }
 
 // Step is one step's part of the document.
 type Step struct {
-	Name         string
-	State        State
-	LockedBy     string // the instance that claimed it; "" while Pending
-	Agent        string // that the last attempt asked, where the definition names several; "": its first (P44)
-	Attempt      int    // number of the claim, do and undo alike; never reset (P1)
-	Undo         bool   // the current attempt is an undo
-	First        int    // order of its first claim in this run; 0: not attempted in it (P7)
-	FirstAt      Time   // when that was, once there was another claim; see FirstClaim
-	Cause        string // of the current claim (P4)
-	ClaimedAt    Time
-	CompleteBy   Time     // see P9a
-	StopBy       Time     // of the current attempt (P6)
-	WakeAt       Time     // end of a wait (P9a)
-	Until        Time     // end of a wait, or of the time for an answer, as the last claim has fixed it; kept when that is over
+	Name     string
+	State    State
+	LockedBy string // the instance that claimed it; "" while Pending
+	// agent of the last attempt, if the definition names several; "" means its first (P44)
+	Agent      string
+	Attempt    int    // number of the claim, do and undo alike; never reset (P1)
+	Undo       bool   // the current attempt is an undo
+	First      int    // order of its first claim in this run; 0 if it was not attempted (P7)
+	FirstAt    Time   // time of that claim, once there was another one; see FirstClaim
+	Cause      string // cause of the current claim (P4)
+	ClaimedAt  Time
+	CompleteBy Time // see P9a
+	StopBy     Time // stopBy of the current attempt (P6)
+	WakeAt     Time // end of a wait (P9a)
+	// end of a wait, or of the time for an answer, as the last claim has fixed it; kept when that is over
+	Until        Time
 	QuietBy      Time     // latest stopBy of the earlier do attempts in this run; see Quiet
 	UndoStopBy   Time     // latest stopBy of the earlier undo attempts in this run; see LastStop
-	Allowance    Duration // of the last claim, doubled by a backlog; 0 once the step is Processed (P32)
+	Allowance    Duration // allowance of the last claim, doubled by a backlog; 0 once Processed (P32)
 	Queued       Duration // time in the queue handed back uncounted so far (P32)
 	FailureCount int
 	UndoFailures int
-	FinishedAt   Time // when it became Processed
-	FinishSeq    int  // of the "step finished" status
+	FinishedAt   Time // time at which it became Processed
+	FinishSeq    int  // sequence number of the "step finished" status
 	FinishCause  string
-	EndState     State // what the task's Error found it in, once it is in another state: for the status (P12)
+	EndState     State // State when the task entered Error, if the step has left it; for the status (P12)
 	Output       json.RawMessage
-	NoEffect     Time       // since when it is proven that no attempt has had an effect (P22a); zero: it is not, or a new claim took it back
-	Error        *StepError // the last failure
-	FailureCode  string     // code of the do's failure after which the task goes on without the step (P42); "": it does not
-	Resolved     *Resolved
-	Corrected    *Corrected    // the input that an operator gave it in this run (P51); nil: the definition's counts
-	Progress     *StepProgress // what the present attempt reported last (P43)
-	Answers      *Answers      // of a step that is answered from outside
-	Children     *Children     // of a step of child tasks
-	Unknown      map[string]json.RawMessage
+	// time of the proof that no attempt has had an effect (P22a); zero without a proof, and after a new claim
+	NoEffect Time
+	Error    *StepError // the last failure
+	// code of the do's failure after which the task goes on without the step (P42); "": it does not
+	FailureCode string
+	Resolved    *Resolved
+	// the input that an operator gave it in this run (P51); nil: the definition's counts
+	Corrected *Corrected
+	Progress  *StepProgress // last report of the present attempt (P43)
+	Answers   *Answers      // answers to a step that waits for them; nil for every other step
+	Children  *Children     // children of a step of child tasks; nil for every other step
+	Unknown   map[string]json.RawMessage
 }
 
-// StepProgress is what an attempt reported last (P43).
+// StepProgress is the last report of an attempt (P43).
 type StepProgress struct {
 	Percent int    `json:"percent" doc:"0 to 100"`
-	Note    string `json:"note,omitempty"` // at most MaxNote bytes
+	Note    string `json:"note,omitempty"` // free text, at most MaxNote bytes
 	At      Time   `json:"at" doc:"when it was stored; at most every 30 s"`
 }
 
@@ -141,26 +156,28 @@ type Parent struct {
 	OrderID string `json:"task"`
 	Run     int    `json:"run"`
 	Step    string `json:"step"`
-	Index   int    `json:"index"`   // of the item in the step's list, from 0
-	Attempt int    `json:"attempt"` // of the step: the highest that has asked something of the child
+	Index   int    `json:"index"`   // index of the item in the step's list, from 0
+	Attempt int    `json:"attempt"` // highest attempt of the step that asked something of the child
 }
 
-// Children is what a step keeps of its child tasks (P40). Nothing of it grows with their number but Results, which are
-// bounded.
+// Children is a step's record of its child tasks (P40). Only Results grow with the number of children, and
+// they are bounded.
 type Children struct {
 	Count   int         `json:"count"`             // length of the list
 	Next    int         `json:"next"`              // index of the child to start next, in this attempt
 	Started int         `json:"started,omitempty"` // highest Next of this run
 	Open    []OpenChild `json:"open,omitempty"`    // asked, and not ended
-	Cursor  int         `json:"cursor,omitempty"`  // of the undo: the children from here on were asked to undo
-	Failed  int         `json:"failed,omitempty"`  // how many have not been Processed
+	// first child that was asked to undo; all children after it were asked too
+	Cursor int `json:"cursor,omitempty"`
+	Failed int `json:"failed,omitempty"` // number of children that were not Processed
 	// FailedAt are the first of these, at most maxFailedAt.
 	FailedAt []int  `json:"failedAt,omitempty"`
-	Reason   string `json:"reason,omitempty"` // why the first of them has failed, or why no more are started
+	Reason   string `json:"reason,omitempty"` // reason of the first failure, or why no more are started
 	Stopped  bool   `json:"stopped,omitempty"`
-	// Results are the outputs of the children where they are collected, or the one of the only child, in the order of their coming.
+	// Results are the outputs of the children where they are collected, or the one of the only child, in the
+	// order of their coming.
 	Results []Collected `json:"results,omitempty"`
-	Rounds  int         `json:"rounds,omitempty"` // how often all that is open was asked again
+	Rounds  int         `json:"rounds,omitempty"` // number of times that all open children were asked again
 }
 
 // Collected is the output of a child.
@@ -172,25 +189,28 @@ type Collected struct {
 // OpenChild is a child that was asked for something and has not ended.
 type OpenChild struct {
 	Index int    `json:"index"`
-	Cause string `json:"cause"`           // what led to its request (P4)
-	State string `json:"state,omitempty"` // ChildError: it has stopped; ChildClosed, ChildExpired: it cannot be undone any more
+	Cause string `json:"cause"` // cause of its request (P4)
+	// ChildError: it has stopped; ChildClosed, ChildExpired: it cannot be undone any more
+	State string `json:"state,omitempty"`
 }
 
-// Answers is what a step keeps of the answers to it (P35, P36). What was decided is the step's output.
+// Answers is a step's record of the answers to it (P35, P36). The decision is the step's output.
 type Answers struct {
-	Round    int      `json:"round"`              // from 1; a decided step that is asked again is in the next
+	Round    int      `json:"round"`              // current round, from 1; each repeated question starts one
 	Need     int      `json:"need,omitempty"`     // 0 before its claim
 	Who      []string `json:"who,omitempty"`      // people who may answer; empty means everyone
 	NotSelf  string   `json:"notSelf,omitempty"`  // person who may not answer
 	Reminded int      `json:"reminded,omitempty"` // number of the newest reminder of this round (P37)
-	// RemindedAt is when that reminder was sent first. Moved reports that the task was moved since, so that it must not be sent again.
-	RemindedAt Time      `json:"remindedAt,omitzero"`
-	Moved      bool      `json:"moved,omitempty"`
-	Votes      []Vote    `json:"votes,omitempty"`    // votes of this round in the order of arrival; at most MaxVoters
-	Verdicts   []Verdict `json:"verdicts,omitempty"` // the last answers to answers, also of earlier runs
+	// RemindedAt is when that reminder was sent first. Moved reports that the task was moved since, so that
+	// it must not be sent again.
+	RemindedAt Time `json:"remindedAt,omitzero"`
+	Moved      bool `json:"moved,omitempty"`
+	// votes of this round in the order of arrival; at most MaxVoters
+	Votes    []Vote    `json:"votes,omitempty"`
+	Verdicts []Verdict `json:"verdicts,omitempty"` // the last answers to answers, also of earlier runs
 }
 
-// Vote is what one person has answered.
+// Vote is the answer of one person.
 type Vote struct {
 	By    string          `json:"by"`
 	Value json.RawMessage `json:"value"`
@@ -217,37 +237,38 @@ const (
 // StepError is the last failure of a step, for people.
 type StepError struct {
 	Code    string `json:"code"`    // short and stable: "timeout", "http-422", "expression" …
-	Message string `json:"message"` // at most MaxMessage bytes, see TrimMessage
+	Message string `json:"message"` // text of at most MaxMessage bytes, see TrimMessage
 	At      Time   `json:"at"`
 	Attempt int    `json:"attempt,omitempty"`
-	// Since is when the step was first handed back uncounted because its agent made no call that could have had an effect,
-	// if it has been so ever since (P45); zero for every other failure.
+	// Since is when the step was first handed back uncounted because its agent made no call that could have
+	// had an effect, if it has been so ever since (P45); zero for every other failure.
 	Since Time `json:"since,omitzero"`
 	// Polling is the first not-yet of that time, also where its agent could not ask the service since.
 	Polling Time `json:"polling,omitzero"`
 }
 
-// UndoReason says why an order was undone (P19): it is set when the undo begins, and stays until the next run.
+// UndoReason is the reason why an order was undone (P19). It is set when the undo begins, and stays until the
+// next run.
 type UndoReason struct {
 	Step string // "" for none
 	Code string // short and stable
 	Text string // the same for people
 }
 
-// maxAttempts is how many attempts that did not end done a task keeps.
+// maxAttempts is the number of attempts that did not end done that a task keeps.
 const maxAttempts = 16
 
 // Attempt is one that did not end done, of whichever run: for people. Its words are bounded, its texts are
 // not kept.
 type Attempt struct {
 	Step    string
-	Number  int // of the claim (P1), so that the step and it are one attempt of the task
+	Number  int // number of the claim (P1); with Step it identifies the attempt
 	Undo    bool
-	Agent   string // where it is another one than the pinned definition names, or names first (P44, P49)
+	Agent   string // agent, unless it is the first one of the pinned definition (P44, P49)
 	Began   Time
 	Ended   Time
 	Outcome Outcome // failed, retry-later, overdue or superseded
-	Code    string  // at most cutCode bytes; "" of what was superseded
+	Code    string  // code of at most cutCode bytes; "" if superseded
 }
 
 // Outcomes of an attempt that no reply has ended.
@@ -278,13 +299,13 @@ func (e *Earlier) Count(o Outcome) {
 	}
 }
 
-// Closing says who closed a task, and why (P48).
+// Closing records who closed a task, and why (P48).
 type Closing struct {
 	By     string `json:"by"`
 	Reason string `json:"reason"`
 }
 
-// Fact is what an operator states about a step in doubt.
+// Fact is an operator's statement about a step in doubt.
 type Fact string
 
 const (
@@ -297,17 +318,18 @@ const (
 type Resolved struct {
 	Fact    Fact `json:"fact"`
 	Command int  `json:"command"`
-	At      Time `json:"at,omitzero"` // when it was stated
+	At      Time `json:"at,omitzero"` // time at which the operator stated it
 }
 
 // Verdict is the answer to one command, kept so that its sender can read it (P5).
 type Verdict struct {
-	ID       string `json:"id"`
-	Command  string `json:"command"` // "cancel", "undo", "resubmit", "resolve", "close", "move", "erase", "answer"
+	ID string `json:"id"`
+	// "cancel", "undo", "resubmit", "resolve", "close", "move", "erase", "answer"
+	Command  string `json:"command"`
 	Accepted bool   `json:"accepted"`
 	Reason   string `json:"reason,omitempty"`
-	By       string `json:"by,omitempty"`   // who sent the command
-	Note     string `json:"note,omitempty"` // why it was sent, in the sender's words
+	By       string `json:"by,omitempty"`   // sender of the command
+	Note     string `json:"note,omitempty"` // reason for the command, in the sender's words
 	At       Time   `json:"at"`
 }
 
@@ -327,7 +349,7 @@ func (v *Verdict) drop() {
 // Attempted reports whether the step was claimed at least once in this run (P7).
 func (s *Step) Attempted() bool { return s.First > 0 }
 
-// FirstClaim is when the step was claimed first in this run; zero if it was not.
+// FirstClaim returns the time of the step's first claim in this run; zero if it was not claimed.
 func (s *Step) FirstClaim() Time {
 	if s.First > 0 && s.FirstAt == 0 {
 		return s.ClaimedAt
@@ -356,7 +378,8 @@ func (s *Step) endAttempt() {
 	s.StopBy = 0
 }
 
-// begun reports whether the step had its turn in this run: it was claimed, or something was decided without a claim.
+// begun reports whether the step had its turn in this run: it was claimed, or something was decided without a
+// claim.
 func (s *Step) begun() bool { return s.Attempted() || s.State == Skipped || s.FailureCode != "" }
 
 // handedBack reports a call that waits to be claimed again.
@@ -382,7 +405,7 @@ func (t *Task) index(name string) int {
 	return -1
 }
 
-// StartedAt is when the run began, or was taken up again.
+// StartedAt returns the time at which the run began or was resumed.
 func (t *Task) StartedAt() Time {
 	if t.StartAt == 0 {
 		return t.Created
@@ -390,7 +413,8 @@ func (t *Task) StartedAt() Time {
 	return t.StartAt
 }
 
-// Terminal reports an end that no event but an operator's command leaves: Processed, Compensated, Cancelled, Closed.
+// Terminal reports an end that no event but an operator's command leaves: Processed, Compensated, Cancelled,
+// Closed.
 func (t *Task) Terminal() bool {
 	switch t.ProcessState {
 	case Processed, Compensated, Cancelled, Closed:

@@ -2,14 +2,15 @@ package core
 
 import "errors"
 
-// TokenOf is what a token of an answer stands for (P39). With the order it is all that goes into the token.
+// TokenOf is the content of a token for an answer (P39). The token holds it and the order, and nothing else.
 type TokenOf struct {
 	Run    int
 	Step   string
-	Person string // who answers with it; "": each who has it
+	Person string // person who may answer with it; "" means everyone who has the token
 }
 
-// Tokens computes and reads the tokens of answers (P39): the same arguments give the same token. It holds the keys.
+// Tokens computes and reads the tokens of answers (P39): the same arguments give the same token. It holds the
+// keys.
 type Tokens interface {
 	// Current is the ID of the key that a new order's tokens are made with.
 	Current() string
@@ -30,14 +31,16 @@ const maxKeyID = 8
 // ByToken stands for a person where an answer came by a token that names none.
 const ByToken = "token"
 
-// pinKey gives a task whose workflow makes tokens their key. It keeps the one that it has (P12).
+// pinKey assigns the token key to a task whose workflow makes tokens. A task that has a key keeps it (P12).
 func (r *deciding) pinKey() error {
 	switch {
 	case !r.def.Tokens: // also of one that was moved here (P49)
 		r.t.TokenKey = ""
 	case r.t.TokenKey != "":
 	case r.at.Tokens == nil:
-		return refuse(CodeNoTokens, "the workflow %s makes tokens, and this deployment has no key for them; deploy one, then send it again", r.def.Name)
+		return refuse(CodeNoTokens,
+			"the workflow %s makes tokens, and this deployment has no key for them; deploy one, then send "+
+				"it again", r.def.Name)
 	default:
 		r.t.TokenKey = r.at.Tokens.Current()
 	}
@@ -50,10 +53,13 @@ func (r *deciding) token(step, person string) (string, error) {
 	case r.at.Tokens == nil:
 		return "", errors.New("there is no key for tokens")
 	case person != "" && !PersonName(person):
-		return "", errors.New("the person of a token is no name: 1 to 128 bytes without control characters and < > & \" \\")
+		return "",
+			errors.New(
+				"the person of a token is no name: 1 to 128 bytes without control characters and < > & \" \\")
 	}
-	text, err := r.at.Tokens.Token(r.t.TokenKey, r.t.OrderID, TokenOf{Run: r.t.Run, Step: step, Person: person})
-	if err != nil { // it is no failure of the step: the message comes again
+	text, err := r.at.Tokens.Token(r.t.TokenKey, r.t.OrderID,
+		TokenOf{Run: r.t.Run, Step: step, Person: person})
+	if err != nil { // The step does not fail, because the message comes again.
 		r.err = err
 	}
 	return text, err

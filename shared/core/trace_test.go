@@ -48,7 +48,7 @@ func TestH3StartedAgainItHasNewKeys(t *testing.T) {
 	if key := requests(dec.Effects)[0].Key; key != "o1/1/a" || d.task.Run != 1 || first.Attempt != 1 {
 		t.Errorf("key %q, run %d", key, d.task.Run)
 	}
-	d.ignored(done("a", 1)) // of the first run
+	d.ignored(done("a", 1)) // a late reply of the first run
 }
 
 // H4. Broken by: resume raises Run.
@@ -65,7 +65,8 @@ func TestH4ResumedItKeepsItsKeys(t *testing.T) {
 // H5. Broken by: a resubmit in Error (undo) resumes forward.
 func TestH5UndoInDoubtIsNeverResumedForward(t *testing.T) {
 	d := undoError(t)
-	d.expect(d.decide(core.Resubmit{ID: "r1", Command: 0}).Effects, "Compensating: a Compensating/4", "undo a/4")
+	d.expect(d.decide(core.Resubmit{ID: "r1", Command: 0}).Effects, "Compensating: a Compensating/4",
+		"undo a/4")
 }
 
 // undoError is a task whose undo failed as often as it may.
@@ -172,7 +173,7 @@ func TestH12ForgottenKeyIsNotAskedAgain(t *testing.T) {
 	d.refused(core.Resubmit{ID: "r1", Command: 0})
 	d.decide(core.Resolve{ID: "r2", Command: 0, Step: "a", Fact: core.NotHappened})
 	d.expect(d.decide(core.Resubmit{ID: "r3", Command: 1}).Effects, "Processing: a Processing/2", "do a/2")
-	d.decide(failed("a", 2)) // in doubt once more
+	d.decide(failed("a", 2)) // The step is in doubt once more.
 	d.wait(2 * core.Day)
 	d.refused(core.Resubmit{ID: "r4", Command: 2})
 }
@@ -242,7 +243,8 @@ func TestH16PushKeepsTheDueOfATaskThatRuns(t *testing.T) {
 	d.wait(core.Minute)
 	d.decide(reply("a", 1, 3, core.Do, core.OutcomeRetryLater)) // due stays where it was: early
 	pushed, moved := core.Push(d.task)
-	if bucket, at := core.Index(pushed); !moved || bucket != "due" || at != core.Live(d.task) || pushed.Version != d.task.Version {
+	if bucket, at := core.Index(pushed); !moved || bucket != "due" || at != core.Live(d.task) ||
+		pushed.Version != d.task.Version {
 		t.Errorf("moved %v, %q at %s, want %s", moved, bucket, at, core.Live(d.task))
 	}
 	if _, moved := core.Push(pushed); moved {
@@ -255,7 +257,8 @@ func TestH17OldUndoDoesNotHitTheNewRun(t *testing.T) {
 	d := begun(t, step("a", stopping))
 	undo := core.UndoCommand{ID: "u1", Command: 0}
 	d.decide(failed("a", 1))
-	d.decideAll(undo, undone("a", 2), core.Resubmit{ID: "r1", Command: 1}, reply("a", 1, 3, core.Do, core.OutcomeFailed))
+	d.decideAll(undo, undone("a", 2), core.Resubmit{ID: "r1", Command: 1},
+		reply("a", 1, 3, core.Do, core.OutcomeFailed))
 	d.expect(nil, "Error forward: a Failed/3", "")
 	d.ignored(undo) // a repeated ID gets the stored verdict
 	undo.ID = "u2"
@@ -286,8 +289,10 @@ func TestH19HopBudgetDoesNotBindUndo(t *testing.T) {
 	def.HopBudget = 1
 	d := newDesk(t, def)
 	d.decide(d.submit)
-	d.expect(d.decide(done("a", 1)).Effects, "Error forward: a Processed/1, b Pending/0", "failed#1, alert forward")
-	d.expect(d.decide(core.UndoCommand{ID: "u1", Command: 0}).Effects, "Compensating: a Compensating/2, b Pending/0", "undo a/2")
+	d.expect(d.decide(done("a", 1)).Effects, "Error forward: a Processed/1, b Pending/0",
+		"failed#1, alert forward")
+	d.expect(d.decide(core.UndoCommand{ID: "u1", Command: 0}).Effects,
+		"Compensating: a Compensating/2, b Pending/0", "undo a/2")
 	d.expect(d.decide(undone("a", 2)).Effects, "Compensated: a Compensated/2, b Pending/0", "undone#2")
 }
 
@@ -382,7 +387,8 @@ func TestH26AskingAgainDoesNotMoveTheWait(t *testing.T) {
 	for range 3 {
 		d.wait(10 * core.Second)
 		d.expect(d.sweep(), "Processing: a Pending/1", "wake a/1")
-		if s := d.task.Steps[0]; s.WakeAt != wakeAt || s.CompleteBy != d.now.Add(d.def.Grace) || s.FailureCount != 1 {
+		if s := d.task.Steps[0]; s.WakeAt != wakeAt || s.CompleteBy != d.now.Add(d.def.Grace) ||
+			s.FailureCount != 1 {
 			t.Fatalf("wakeAt %s, completeBy %s, %d failures", s.WakeAt, s.CompleteBy, s.FailureCount)
 		}
 	}
@@ -459,7 +465,8 @@ func TestH31ResubmitClaimsHandedBackStepsToo(t *testing.T) {
 	d := begun(t, step("a", stopping), step("b"))
 	d.decideAll(later("b", 1), failed("a", 1))
 	firsts := []int{d.task.Steps[0].First, d.task.Steps[1].First}
-	d.expect(d.decide(core.Resubmit{ID: "r1", Command: 0}).Effects, "Processing: a Processing/2, b Processing/2", "do a/2, do b/2")
+	d.expect(d.decide(core.Resubmit{ID: "r1", Command: 0}).Effects,
+		"Processing: a Processing/2, b Processing/2", "do a/2, do b/2")
 	if d.task.Steps[0].First != firsts[0] || d.task.Steps[1].First != firsts[1] {
 		t.Error("the order of first claims changed")
 	}
@@ -496,7 +503,8 @@ func TestH33FailureOfAnOldAttempt(t *testing.T) {
 
 // The order is only asked for where an expression needs it, and then nothing was decided.
 func TestOrderIsOnlyAskedForWhereItIsNeeded(t *testing.T) {
-	d := newDesk(t, workflow(step("a"), step("b", after("a"), func(s *core.StepDefinition) { s.Input = nil })))
+	d := newDesk(t, workflow(step("a"),
+		step("b", after("a"), func(s *core.StepDefinition) { s.Input = nil })))
 	d.order = nil
 	if _, err := d.try(d.submit); !errors.Is(err, core.ErrOrderNeeded) {
 		t.Fatalf("%v", err)
@@ -533,7 +541,10 @@ func TestUnfitDocument(t *testing.T) {
 		"step state":       func(d *desk) { d.task.Steps[0].State = "Waiting" },
 		"undo, none there": func(d *desk) { d.task.Steps[0].State = core.Compensating },
 		"never claimed":    func(d *desk) { d.task.Steps[0].First = 0 },
-		"a wait now":       func(d *desk) { d.def = workflow(waitStep("a", core.Hour)); d.def.Hash = d.task.Definition },
+		"a wait now": func(d *desk) {
+			d.def = workflow(waitStep("a", core.Hour))
+			d.def.Hash = d.task.Definition
+		},
 		"no wait any more": func(d *desk) {
 			d.def = workflow(waitStep("a", core.Hour))
 			d.task.Steps[0].State = core.Waiting
@@ -547,7 +558,8 @@ func TestUnfitDocument(t *testing.T) {
 				t.Errorf("%s, %s: %v", what, name(ev), err)
 			}
 		}
-		if _, err := core.Restart(d.def, d.order, d.task, core.At{Now: d.now}); !errors.Is(err, core.ErrUnfit) {
+		if _, err := core.Restart(d.def, d.order, d.task, core.At{Now: d.now}); !errors.Is(err,
+			core.ErrUnfit) {
 			t.Errorf("%s, restart: %v", what, err)
 		}
 	}

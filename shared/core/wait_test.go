@@ -13,12 +13,13 @@ func (d *desk) waitsFor(wakeAt, completeBy core.Duration) {
 	d.Helper()
 	s := d.task.Step("w")
 	if s.State != core.Waiting || s.WakeAt != d.now.Add(wakeAt) || s.CompleteBy != d.now.Add(completeBy) {
-		d.Errorf("w is %s until %s, to be looked at by %s; want %s and %s", s.State, s.WakeAt, s.CompleteBy, d.now.Add(wakeAt), d.now.Add(completeBy))
+		d.Errorf("w is %s until %s, to be looked at by %s; want %s and %s", s.State, s.WakeAt, s.CompleteBy,
+			d.now.Add(wakeAt), d.now.Add(completeBy))
 	}
 }
 
-// P33: in Error a wait has no time, and keeps the one at which it ends. Resubmit ends it if that has come, before it
-// claims, and else lets it go on to it.
+// P33: in Error a wait has no time, and keeps the one at which it ends. Resubmit ends it if that has come,
+// before it claims, and else lets it go on to it.
 func TestAWaitInError(t *testing.T) {
 	for _, x := range []struct {
 		after          core.Duration
@@ -49,8 +50,8 @@ func TestAWaitInError(t *testing.T) {
 	}
 }
 
-// P34: what until evaluates to is read as a time; where that is none, or lies too far ahead, the step fails before its
-// claim, and its policy applies.
+// P34: what until evaluates to is read as a time; where that is none, or lies too far ahead, the step fails
+// before its claim, and its policy applies.
 func TestUntil(t *testing.T) {
 	year := noon.Add(366 * core.Day)
 	for value, want := range map[string]string{
@@ -63,12 +64,14 @@ func TestUntil(t *testing.T) {
 		`"1969-07-20T20:17:40+00:00"`:          "Processed: w Processed/1",
 		`"0001-01-01T00:00:00Z"`:               "Processed: w Processed/1",
 		`"9999-12-31T23:59:59.999Z"`:           "Compensated: w Failed/0",
-		`"soon"`:                               "Compensated: w Failed/0", `""`: "Compensated: w Failed/0", `null`: "Compensated: w Failed/0", `17`: "Compensated: w Failed/0",
+		`"soon"`:                               "Compensated: w Failed/0", `""`: "Compensated: w Failed/0",
+		`null`: "Compensated: w Failed/0", `17`: "Compensated: w Failed/0",
 	} {
 		w := waitStep("w", 0)
 		w.Input = json.RawMessage(`"template"`)
 		def := workflow(w)
-		def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){0: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(value), nil }}}
+		def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
+			0: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(value), nil }}}
 		d := newDesk(t, def)
 		d.decide(d.submit)
 		if got := states(d.task); got != want {
@@ -77,7 +80,8 @@ func TestUntil(t *testing.T) {
 	}
 }
 
-// P34, P49: a wait shows the time at which it ends, or has ended. A move does not change that time, and does not change what is shown.
+// P34, P49: a wait shows the time at which it ends, or has ended. A move does not change that time, and does
+// not change what is shown.
 func TestAMovedWaitShowsWhatCounts(t *testing.T) {
 	waiting := func(until string, spread core.Duration) *core.Definition {
 		w := waitStep("w", 0)
@@ -85,14 +89,16 @@ func TestAMovedWaitShowsWhatCounts(t *testing.T) {
 		def := then(workflow(w))
 		def.Hash = fmt.Sprint(until, spread)
 		def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
-			0: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(fmt.Sprintf("%q", until)), nil }}}
+			0: func(core.Environment) (json.RawMessage, error) {
+				return json.RawMessage(fmt.Sprintf("%q", until)), nil
+			}}}
 		return def
 	}
 	const first, second = "2026-11-21T14:00:00Z", "2026-11-22T14:00:00Z"
 	for _, x := range []struct {
 		name, until string
-		spread      core.Duration // of the new definition; the old one has 10 minutes
-		stored      bool          // what is shown is the stored time, and not the expression's
+		spread      core.Duration // spread of the new definition; the old one has 10 minutes
+		stored      bool          // shows the stored time instead of the expression's
 	}{
 		{"the same until and spread", first, 10 * core.Minute, false},
 		{"another until", second, 10 * core.Minute, true},
@@ -115,7 +121,8 @@ func TestAMovedWaitShowsWhatCounts(t *testing.T) {
 			if s := d.task.Step("w"); d.task.Definition != to.Hash || s.State != state {
 				t.Fatalf("%s: w is %s, and not moved: %+v", x.name, s.State, d.task.Verdicts)
 			}
-			if shown, err := core.InputOf(to, d.order, d.task, 0); err != nil || string(shown) != fmt.Sprintf("%q", want) {
+			if shown, err := core.InputOf(to, d.order, d.task, 0); err != nil ||
+				string(shown) != fmt.Sprintf("%q", want) {
 				t.Errorf("%s, %s: until is shown as %s (%v), want %s", x.name, state, shown, err, want)
 			}
 		}
@@ -193,7 +200,8 @@ func TestTasksThatOnlyWait(t *testing.T) {
 		{core.Processed, core.Processed, core.Processed, false},
 	} {
 		task := &core.Task{ProcessState: c.task, Steps: []core.Step{
-			{Name: "w", First: 1, State: c.wait}, {Name: "a", First: 2, State: c.call}, {Name: "later", State: core.Pending},
+			{Name: "w", First: 1, State: c.wait}, {Name: "a", First: 2, State: c.call},
+			{Name: "later", State: core.Pending},
 		}}
 		if got := core.OnlyWaits(task); got != c.want {
 			t.Errorf("%s with steps %s and %s: %v", c.task, c.wait, c.call, got)

@@ -2,12 +2,15 @@ package deployment
 
 // Metrics that the functions write and alarms look at: namespace, dimensions, names.
 const (
-	MetricNamespace     = "Stepkeeper"
-	MetricDeployment    = "Deployment"    // dimension
-	MetricAgent         = "Agent"         // dimension of MetricNotCalled
-	MetricNotCalled     = "NotCalled"     // requests that an agent handed back because it does not call its service now (P45)
+	MetricNamespace  = "Stepkeeper"
+	MetricDeployment = "Deployment" // dimension
+	MetricAgent      = "Agent"      // dimension of MetricNotCalled
+	// MetricNotCalled counts requests that an agent returned to the queue instead of calling its service
+	// (P45).
+	MetricNotCalled     = "NotCalled"
 	MetricOldestOverdue = "OldestOverdue" // seconds
-	MetricWorkflow      = "Workflow"      // dimension of the two below, which are reported of workflows with orders in Error
+	// MetricWorkflow is the dimension of the next two metrics, reported for workflows with orders in Error.
+	MetricWorkflow      = "Workflow"
 	MetricInError       = "OrdersInError"
 	MetricOldestInError = "OldestInError" // seconds
 )

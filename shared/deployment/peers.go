@@ -7,17 +7,20 @@ import (
 
 // Peer is an agent as the engine knows it.
 type Peer struct {
-	Name    string
-	Queue   string   // of its requests: the URL, or the name of a queue beside intake, perhaps begun by Start
-	Senders []string // IDs of the roles that it replies with; empty: its replies are not checked
-	High    string   // likewise, of its requests of high priority; "": there is no such queue (P46)
+	Name string
+	// queue of its requests: a URL, or the name of a queue beside intake, perhaps begun by Start
+	Queue   string
+	Senders []string // IDs of the roles that it replies with; if empty, its replies are not checked
+	// queue of its requests of high priority, in the same form; "" if there is no such queue (P46)
+	High string
 }
 
 // Start stands for what the names of all agents' queues begin with. No name of a queue holds it.
 const Start = "~"
 
-// Peers is the value of VarAgents: "~=START,payment=QUEUE=ROLE+ROLE=HIGH,shipping=QUEUE". Each name of an agent
-// stands there once, and what all queues begin with too: 20 agents fit beside all else into the 4,096 bytes.
+// Peers is the value of VarAgents: "~=START,payment=QUEUE=ROLE+ROLE=HIGH,shipping=QUEUE". Each name of an
+// agent stands there once, and what all queues begin with too: 20 agents fit beside all else into the 4,096
+// bytes.
 func Peers(start string, peers []Peer) string {
 	entries := []string{Start + "=" + start}
 	for _, p := range peers {
@@ -41,10 +44,13 @@ func (r *reader) peers() (found []Peer) {
 		case len(fields) == 2 && fields[0] == Start:
 			start = fields[1]
 		case len(fields) < 2 || len(fields) > 4 || fields[0] == "" || twice:
-			r.wrong(VarAgents, "has the entry %.100q; NAME=QUEUE, NAME=QUEUE=ROLE+ROLE or NAME=QUEUE=ROLE+ROLE=QUEUE is meant, each name once", entry)
+			r.wrong(VarAgents,
+				"has the entry %.100q; NAME=QUEUE, NAME=QUEUE=ROLE+ROLE or NAME=QUEUE=ROLE+ROLE=QUEUE is "+
+					"meant, each name once", entry)
 		default:
 			fields = append(fields, "", "")
-			p := Peer{Name: fields[0], Queue: strings.ReplaceAll(fields[1], Start, start), High: strings.ReplaceAll(fields[3], Start, start)}
+			p := Peer{Name: fields[0], Queue: strings.ReplaceAll(fields[1], Start, start),
+				High: strings.ReplaceAll(fields[3], Start, start)}
 			if fields[2] != "" {
 				p.Senders = strings.Split(fields[2], "+")
 			}

@@ -30,15 +30,17 @@ func (r *reader) wrong(name, format string, args ...any) {
 	r.problems = append(r.problems, fmt.Errorf("%s "+format, append([]any{name}, args...)...))
 }
 
-// err lists every problem; nil where there is none.
+// err lists every problem; nil if there is none.
 func (r *reader) err() error {
 	if len(r.problems) == 0 {
 		return nil
 	}
 	if r.process {
-		return fmt.Errorf("the environment does not say where the agent belongs; set:\n%w", errors.Join(r.problems...))
+		return fmt.Errorf("the environment does not say where the agent belongs; set:\n%w",
+			errors.Join(r.problems...))
 	}
-	return fmt.Errorf("the environment is not as the deployment writes it; deploy again, or set:\n%w", errors.Join(r.problems...))
+	return fmt.Errorf("the environment is not as the deployment writes it; deploy again, or set:\n%w",
+		errors.Join(r.problems...))
 }
 
 func (r *reader) optional(name string) string {
@@ -143,14 +145,16 @@ func (r *reader) place(variable, logical, given, beside string) string {
 
 // isURL reports what can be the address of a queue.
 func isURL(text string) bool {
-	return (strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "http://")) && !strings.HasSuffix(text, "/")
+	return (strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "http://")) &&
+		!strings.HasSuffix(text, "/")
 }
 
 // ledger is a table, by its name or ARN. It is not the folder of a ledger on this machine.
 func (r *reader) ledger() string {
 	table := r.optional(VarLedger)
 	if strings.ContainsAny(table, `/\`) && !strings.HasPrefix(table, "arn:") {
-		r.wrong(VarLedger, "is %.200q, and a table of DynamoDB is meant; for a folder on this machine set %s", table, VarLedgerFolder)
+		r.wrong(VarLedger, "is %.200q, and a table of DynamoDB is meant; for a folder on this machine set %s",
+			table, VarLedgerFolder)
 	}
 	return table
 }

@@ -16,21 +16,23 @@ const MaxShards = 1024
 
 // Engine is what Scheduler and Supervisor have in common.
 type Engine struct {
-	Instance    string            // of this process
+	Instance    string            // name of this process
 	Orders      string            // table
 	Definitions string            // table
-	Shards      int               // of the index
+	Shards      int               // number of shards of the index
 	Finished    bool              // finished orders stand in the index
-	TaskTTL     time.Duration     // how long an ended task is kept; 0: for ever
+	TaskTTL     time.Duration     // time that an ended task is kept; 0 keeps it for ever
 	Queues      map[string]string // URLs by logical name
 	ReplyTo     map[string]string // URLs by logical name
 	Alerts      string            // ARN of the topic
 	Priorities  bool              // orders of high priority have queues of their own (P46)
-	Stack       string            // as --stack names it, for the commands in alerts; "": not known
-	Window      time.Duration     // of incidents; 0: incident.DefaultWindow
-	Reminder    time.Duration     // of incidents that last; 0: incident.DefaultReminder, negative: none
-	Region      string            // of the function, and the log group that it writes to: for the links in alerts; "": not known
-	LogGroup    string
+	Stack       string            // name for --stack in the commands of alerts; "" if unknown
+	Window      time.Duration     // window of incidents; 0 means incident.DefaultWindow
+	// interval of reminders of open incidents; 0 means incident.DefaultReminder, a negative value none
+	Reminder time.Duration
+	// the function's Region and log group, for the links in alerts; "" if unknown
+	Region   string
+	LogGroup string
 
 	senders map[string][]string
 }
@@ -38,10 +40,11 @@ type Engine struct {
 // Scheduler are the settings of the Scheduler.
 type Scheduler struct {
 	Engine
-	Workflows  string         // folder of compiled workflows, *.json
-	FairQueues bool           // requests carry the tenant of their order
-	TokenKeys  string         // ARN of the secret with the keys of tokens; "": no workflow makes any
-	Capacity   map[string]int // requests that an agent takes at a time, where a step may choose its agent (P44)
+	Workflows  string // folder of compiled workflows, *.json
+	FairQueues bool   // requests carry the tenant of their order
+	TokenKeys  string // ARN of the secret with the keys of tokens; "" if no workflow makes tokens
+	// requests that an agent takes at a time, where a step may choose its agent (P44)
+	Capacity map[string]int
 	// Senders are the role IDs that each agent's replies come from, as SQS names them in a message's
 	// SenderId before the ":". Replies of an agent that is absent are not checked.
 	Senders map[string][]string
@@ -50,10 +53,11 @@ type Scheduler struct {
 // Supervisor are the settings of the Supervisor.
 type Supervisor struct {
 	Engine
-	Capacity      map[string]int // requests that an agent takes at a time (P32)
-	SweepEvery    time.Duration  // the schedule's interval
-	Workflows     string         // folder of the compiled workflows that start by the clock; it may be absent
-	PagesPerSweep int            // of the index, at most in one sweep (rule 17); 0: the Supervisor's default
+	Capacity   map[string]int // requests that an agent takes at a time (P32)
+	SweepEvery time.Duration  // interval of the schedule
+	Workflows  string         // folder of the compiled workflows that start by the clock; it may be absent
+	// limit of index pages in one sweep (rule 17); 0 means the Supervisor's default
+	PagesPerSweep int
 }
 
 // Agent are the settings of an agent.
@@ -61,14 +65,14 @@ type Agent struct {
 	Name    string
 	Queues  map[string]string // URLs: its own, replies, quarantine
 	Ledger  string            // table; "" for agents without a plain service
-	Secrets map[string]Secret // by the name of the variable that they stand for
+	Secrets map[string]Secret // secrets by the name of the variable that they fill
 	Config  string            // file with the compiled settings of the HTTP agent
 }
 
 // Secret says where a secret is kept: exactly one of Secret and Parameter.
 type Secret struct {
 	Secret    string `json:"secret,omitempty"`    // ARN, in Secrets Manager
-	Field     string `json:"field,omitempty"`     // of a secret that is a JSON object
+	Field     string `json:"field,omitempty"`     // name of a field, if the secret is a JSON object
 	Parameter string `json:"parameter,omitempty"` // name, in the Parameter Store
 }
 
@@ -105,7 +109,8 @@ func (r *reader) engine() Engine {
 		requests := port.Requests(p.Name)
 		e.Queues[requests] = r.place(VarAgents, requests, p.Queue, e.Queues[port.Intake])
 		if p.High != "" {
-			e.Queues[port.High(requests)] = r.place(VarAgents, port.High(requests), p.High, e.Queues[port.Intake])
+			e.Queues[port.High(requests)] = r.place(VarAgents, port.High(requests), p.High,
+				e.Queues[port.Intake])
 		}
 		if len(p.Senders) > 0 {
 			e.senders[p.Name] = p.Senders
@@ -125,7 +130,8 @@ func (r *reader) engine() Engine {
 // ReadScheduler reads the Scheduler's variables. The error lists all that is wrong.
 func ReadScheduler(lookup Lookup) (Scheduler, error) {
 	r := &reader{lookup: lookup}
-	s := Scheduler{Engine: r.engine(), Workflows: r.beside(VarWorkflows, WorkflowsFolder), FairQueues: r.truth(VarFairQueues), TokenKeys: r.optional(VarTokenKeys)}
+	s := Scheduler{Engine: r.engine(), Workflows: r.beside(VarWorkflows, WorkflowsFolder),
+		FairQueues: r.truth(VarFairQueues), TokenKeys: r.optional(VarTokenKeys)}
 	s.Senders = s.senders
 	r.object(VarCapacity, false, &s.Capacity)
 	return s, r.err()
@@ -144,8 +150,9 @@ const (
 // ReadSupervisor reads the Supervisor's variables. The error lists all that is wrong.
 func ReadSupervisor(lookup Lookup) (Supervisor, error) {
 	r := &reader{lookup: lookup}
-	r.required(VarStack) // of the metrics
-	s := Supervisor{Engine: r.engine(), SweepEvery: cmp.Or(r.duration(VarSweepEvery, MinSweepEvery, MaxSweepEvery), MinSweepEvery)}
+	r.required(VarStack) // The stack is a dimension of the metrics.
+	s := Supervisor{Engine: r.engine(),
+		SweepEvery: cmp.Or(r.duration(VarSweepEvery, MinSweepEvery, MaxSweepEvery), MinSweepEvery)}
 	if r.optional(VarWorkflows) != "" || r.optional(varRoot) != "" {
 		s.Workflows = r.beside(VarWorkflows, WorkflowsFolder)
 	}
@@ -184,7 +191,8 @@ func (r *reader) secrets() (secrets map[string]Secret) {
 	r.object(VarSecrets, false, &secrets)
 	for _, name := range slices.Sorted(maps.Keys(secrets)) {
 		if s := secrets[name]; (s.Secret == "") == (s.Parameter == "") || s.Field != "" && s.Secret == "" {
-			r.wrong(VarSecrets, "has %q, which must name either a secret, perhaps with a field, or a parameter", name)
+			r.wrong(VarSecrets,
+				"has %q, which must name either a secret, perhaps with a field, or a parameter", name)
 		}
 	}
 	return secrets
@@ -192,17 +200,20 @@ func (r *reader) secrets() (secrets map[string]Secret) {
 
 // Process are the settings of an agent that is a process of its own.
 type Process struct {
-	Queues       map[string]string // URLs: its own, replies, quarantine; nil: they are looked up by their names
-	Prefix       string            // of those names
-	Ledger       string            // table
-	LedgerFolder string            // on this machine; at most one of the two is set
+	// URLs: its own, replies, quarantine; if nil, they are looked up by their names
+	Queues       map[string]string
+	Prefix       string // prefix of the queue names
+	Ledger       string // table
+	LedgerFolder string // folder on this machine; at most one of Ledger and LedgerFolder is set
 }
 
 // ReadProcess reads the variables of the agent of that name. The error lists all that is wrong.
 func ReadProcess(lookup Lookup, agent string) (Process, error) {
 	r := &reader{lookup: lookup, process: true}
-	p := Process{Prefix: r.optional(VarQueuePrefix), Ledger: r.ledger(), LedgerFolder: r.optional(VarLedgerFolder)}
-	variables := map[string]string{VarRequestsURL: port.Requests(agent), VarRepliesURL: port.Replies, VarQuarantineURL: port.Quarantine}
+	p := Process{Prefix: r.optional(VarQueuePrefix), Ledger: r.ledger(),
+		LedgerFolder: r.optional(VarLedgerFolder)}
+	variables := map[string]string{VarRequestsURL: port.Requests(agent), VarRepliesURL: port.Replies,
+		VarQuarantineURL: port.Quarantine}
 	for variable, queue := range variables {
 		if url := r.optional(variable); url != "" {
 			if p.Queues == nil {
@@ -215,16 +226,20 @@ func ReadProcess(lookup Lookup, agent string) (Process, error) {
 		switch url := p.Queues[variables[variable]]; {
 		case p.Queues == nil:
 		case url == "":
-			r.wrong(variable, "is not set, and others are; the address of the queue %s belongs there, from the outputs of the stack", variables[variable])
+			r.wrong(variable,
+				"is not set, and others are; the address of the queue %s belongs there, from the outputs "+
+					"of the stack", variables[variable])
 		case !isURL(url):
 			r.wrong(variable, "is %.200q; the URL of the queue %s is meant", url, variables[variable])
 		}
 	}
 	if p.Queues != nil && p.Prefix != "" {
-		r.wrong(VarQueuePrefix, "is set, and so are addresses of queues, which need no names; leave one of them out")
+		r.wrong(VarQueuePrefix,
+			"is set, and so are addresses of queues, which need no names; leave one of them out")
 	}
 	if p.Ledger != "" && p.LedgerFolder != "" {
-		r.wrong(VarLedgerFolder, "is set, and so is %s; there is one ledger, leave one of them out", VarLedger)
+		r.wrong(VarLedgerFolder, "is set, and so is %s; there is one ledger, leave one of them out",
+			VarLedger)
 	}
 	return p, r.err()
 }
@@ -237,5 +252,7 @@ func QueueOf(urls map[string]string, arn string) (string, error) {
 			return logical, nil
 		}
 	}
-	return "", fmt.Errorf("an event came from queue %q, which is not in %s; correct the event source mapping: %w", arn, VarQueues, port.ErrNotFound)
+	return "",
+		fmt.Errorf("an event came from queue %q, which is not in %s; correct the event source mapping: %w",
+			arn, VarQueues, port.ErrNotFound)
 }

@@ -81,7 +81,8 @@ func TestAllProblemsAtOnce(t *testing.T) {
 		}
 	}
 	_, err = deployment.ReadAgent(lookup(nil), false)
-	if err == nil || strings.Count(err.Error(), "\n") != 2 || strings.Contains(err.Error(), "LAMBDA_TASK_ROOT") {
+	if err == nil || strings.Count(err.Error(), "\n") != 2 ||
+		strings.Contains(err.Error(), "LAMBDA_TASK_ROOT") {
 		t.Errorf("an agent without a file needs its name and its queues: %v", err)
 	}
 }
@@ -136,14 +137,18 @@ func TestEachProblem(t *testing.T) {
 // The bounds themselves can be used, and what is absent has the meaning that the docs give it.
 func TestBounds(t *testing.T) {
 	for _, c := range []map[string]string{
-		{deployment.VarShards: "1", deployment.VarSweepPages: "1", deployment.VarSweepEvery: "1m", deployment.VarTaskTTL: "1h"},
-		{deployment.VarShards: "1024", deployment.VarSweepPages: "10000", deployment.VarSweepEvery: "1h", deployment.VarTaskTTL: "87600h"},
+		{deployment.VarShards: "1", deployment.VarSweepPages: "1", deployment.VarSweepEvery: "1m",
+			deployment.VarTaskTTL: "1h"},
+		{deployment.VarShards: "1024", deployment.VarSweepPages: "10000", deployment.VarSweepEvery: "1h",
+			deployment.VarTaskTTL: "87600h"},
 	} {
 		env := good()
 		maps.Copy(env, c)
 		s, err := deployment.ReadSupervisor(lookup(env))
-		if got := fmt.Sprint(s.Shards, " ", s.PagesPerSweep); err != nil || got != c[deployment.VarShards]+" "+c[deployment.VarSweepPages] ||
-			s.SweepEvery.String() != map[string]string{"1m": "1m0s", "1h": "1h0m0s"}[c[deployment.VarSweepEvery]] || s.TaskTTL < time.Hour {
+		if got := fmt.Sprint(s.Shards, " ", s.PagesPerSweep); err != nil ||
+			got != c[deployment.VarShards]+" "+c[deployment.VarSweepPages] ||
+			s.SweepEvery.String() != map[string]string{"1m": "1m0s",
+				"1h": "1h0m0s"}[c[deployment.VarSweepEvery]] || s.TaskTTL < time.Hour {
 			t.Errorf("%v: %+v %v", c, s, err)
 		}
 	}
@@ -180,7 +185,10 @@ func TestBounds(t *testing.T) {
 	if sch.Window != 0 || sch.Reminder != 0 || sch.LogGroup != "" || sch.Region != "" {
 		t.Errorf("%+v", sch)
 	}
-	env[deployment.VarWindow], env[deployment.VarReminder], env["AWS_LAMBDA_LOG_GROUP_NAME"], env["AWS_REGION"] = "1h", "0s", "/shop/Scheduler", "eu-central-1"
+	env[deployment.VarWindow] = "1h"
+	env[deployment.VarReminder] = "0s"
+	env["AWS_LAMBDA_LOG_GROUP_NAME"] = "/shop/Scheduler"
+	env["AWS_REGION"] = "eu-central-1"
 	sch, err = deployment.ReadScheduler(lookup(env))
 	if err != nil {
 		t.Fatalf("%+v %v", sch, err)
@@ -203,7 +211,8 @@ func TestBounds(t *testing.T) {
 		t.Errorf("%+v %v", sch, err)
 	}
 	env[deployment.VarWindow] = "10s"
-	if _, err = deployment.ReadScheduler(lookup(env)); err == nil || !strings.Contains(err.Error(), "STEPKEEPER_ALERT_WINDOW") {
+	if _, err = deployment.ReadScheduler(lookup(env)); err == nil ||
+		!strings.Contains(err.Error(), "STEPKEEPER_ALERT_WINDOW") {
 		t.Errorf("%v", err)
 	}
 	delete(env, deployment.VarWindow)
@@ -221,7 +230,8 @@ func TestBounds(t *testing.T) {
 // An agent elsewhere gets the addresses of its three queues, or none.
 func TestProcess(t *testing.T) {
 	urls := map[string]string{
-		deployment.VarRequestsURL: "https://sqs/1/S-pay", deployment.VarRepliesURL: "https://sqs/1/S-replies", deployment.VarQuarantineURL: "https://sqs/1/S-q",
+		deployment.VarRequestsURL: "https://sqs/1/S-pay", deployment.VarRepliesURL: "https://sqs/1/S-replies",
+		deployment.VarQuarantineURL: "https://sqs/1/S-q",
 	}
 	with := func(env map[string]string, more ...string) map[string]string {
 		env = maps.Clone(env)
@@ -230,11 +240,14 @@ func TestProcess(t *testing.T) {
 		}
 		return env
 	}
-	p, err := deployment.ReadProcess(lookup(with(urls, deployment.VarLedger, "arn:aws:dynamodb:eu-central-1:1:table/ledger")), "payment")
-	if err != nil || p.Queues[port.Requests("payment")] != "https://sqs/1/S-pay" || len(p.Queues) != 3 || !strings.HasSuffix(p.Ledger, "/ledger") {
+	p, err := deployment.ReadProcess(lookup(with(urls, deployment.VarLedger,
+		"arn:aws:dynamodb:eu-central-1:1:table/ledger")), "payment")
+	if err != nil || p.Queues[port.Requests("payment")] != "https://sqs/1/S-pay" || len(p.Queues) != 3 ||
+		!strings.HasSuffix(p.Ledger, "/ledger") {
 		t.Errorf("%+v %v", p, err)
 	}
-	p, err = deployment.ReadProcess(lookup(map[string]string{deployment.VarQueuePrefix: "test-", deployment.VarLedgerFolder: "./ledger"}), "payment")
+	p, err = deployment.ReadProcess(lookup(map[string]string{deployment.VarQueuePrefix: "test-",
+		deployment.VarLedgerFolder: "./ledger"}), "payment")
 	if err != nil || p.Queues != nil || p.Prefix != "test-" || p.LedgerFolder != "./ledger" {
 		t.Errorf("%+v %v", p, err)
 	}
@@ -274,7 +287,8 @@ func TestQueueOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if name, err := deployment.QueueOf(s.Queues, "arn:aws:sqs:eu-central-1:1:S-control"); name != port.Control || err != nil {
+	if name, err := deployment.QueueOf(s.Queues,
+		"arn:aws:sqs:eu-central-1:1:S-control"); name != port.Control || err != nil {
 		t.Errorf("%q %v", name, err)
 	}
 	for _, arn := range []string{"arn:aws:sqs:eu-central-1:1:other", "", "arn:"} {
@@ -301,8 +315,9 @@ func TestPeers(t *testing.T) {
 		t.Error("priorities, without a queue for them")
 	}
 	for queue, want := range map[string]string{
-		port.Replies: "https://sqs.x/1/S-Replies", port.Requests("shipping"): "https://sqs.x/1/S-RequestsShip-1",
-		port.Requests("mail"): "https://sqs.x/1/Cut-off-X", port.Requests("far"): "https://sqs.y/2/far",
+		port.Replies:              "https://sqs.x/1/S-Replies",
+		port.Requests("shipping"): "https://sqs.x/1/S-RequestsShip-1",
+		port.Requests("mail"):     "https://sqs.x/1/Cut-off-X", port.Requests("far"): "https://sqs.y/2/far",
 	} {
 		if s.Queues[queue] != want {
 			t.Errorf("%s is at %q, want %q", queue, s.Queues[queue], want)
@@ -314,25 +329,31 @@ func TestPeers(t *testing.T) {
 	if len(s.Senders) != 1 || !slices.Equal(s.Senders["shipping"], []string{"AROASHIP", "AROASHIP2"}) {
 		t.Errorf("replies come from %v", s.Senders)
 	}
-	if name, err := deployment.QueueOf(s.Queues, "arn:aws:sqs:eu-central-1:1:Cut-off-X"); name != port.Requests("mail") || err != nil {
+	if name, err := deployment.QueueOf(s.Queues,
+		"arn:aws:sqs:eu-central-1:1:Cut-off-X"); name != port.Requests("mail") || err != nil {
 		t.Errorf("%q %v", name, err)
 	}
 	env[deployment.VarAgents] = deployment.Peers("S-Requests", []deployment.Peer{
-		{Name: "shipping", Queue: "~Ship-1", Senders: []string{"AROASHIP"}, High: "~ShipHigh-1"}, {Name: "mail", Queue: "~Mail-X", High: "Cut-off-High"},
+		{Name: "shipping", Queue: "~Ship-1", Senders: []string{"AROASHIP"}, High: "~ShipHigh-1"},
+		{Name: "mail", Queue: "~Mail-X", High: "Cut-off-High"},
 	})
 	s, err = deployment.ReadScheduler(lookup(env))
-	if high := port.High(port.Requests("shipping")); err != nil || !s.Priorities || s.Queues[high] != "https://sqs.x/1/S-RequestsShipHigh-1" ||
-		s.Queues[port.High(port.Requests("mail"))] != "https://sqs.x/1/Cut-off-High" || len(s.Senders) != 1 || s.Senders["shipping"][0] != "AROASHIP" {
+	if high := port.High(port.Requests("shipping")); err != nil || !s.Priorities ||
+		s.Queues[high] != "https://sqs.x/1/S-RequestsShipHigh-1" ||
+		s.Queues[port.High(port.Requests("mail"))] != "https://sqs.x/1/Cut-off-High" || len(s.Senders) != 1 ||
+		s.Senders["shipping"][0] != "AROASHIP" {
 		t.Errorf("%+v %v", s, err)
 	}
 	env[deployment.VarAgents] = ""
 	env[deployment.VarQueues] = `{"intake":"https://sqs.x/1/S-Intake","intake-high":"S-IntakeHigh","replies":"S-Replies","control":"S-Control","quarantine":"S-q"}`
-	if s, err := deployment.ReadScheduler(lookup(env)); err != nil || !s.Priorities || s.Queues[port.High(port.Intake)] != "https://sqs.x/1/S-IntakeHigh" {
+	if s, err := deployment.ReadScheduler(lookup(env)); err != nil || !s.Priorities ||
+		s.Queues[port.High(port.Intake)] != "https://sqs.x/1/S-IntakeHigh" {
 		t.Errorf("%+v %v", s, err)
 	}
 	env[deployment.VarAgents] = "far=https://sqs.y/2/far"
 	delete(env, deployment.VarSweepEvery)
-	if s, err := deployment.ReadSupervisor(lookup(env)); err != nil || s.SweepEvery != time.Minute || s.Queues[port.Requests("far")] == "" {
+	if s, err := deployment.ReadSupervisor(lookup(env)); err != nil || s.SweepEvery != time.Minute ||
+		s.Queues[port.Requests("far")] == "" {
 		t.Errorf("%+v %v", s, err)
 	}
 }

@@ -10,10 +10,14 @@ import (
 // linker keep all of its operations, some sixty, in programs that ask for methods by name, as the
 // expression library does: 2 MB of each function.
 type calls struct {
-	GetItem    func(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
-	PutItem    func(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
-	Query      func(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
-	UpdateItem func(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+	GetItem func(context.Context, *dynamodb.GetItemInput,
+		...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	PutItem func(context.Context, *dynamodb.PutItemInput,
+		...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	Query func(context.Context, *dynamodb.QueryInput,
+		...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+	UpdateItem func(context.Context, *dynamodb.UpdateItemInput,
+		...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
 }
 
 func callsOf(c *dynamodb.Client) calls {

@@ -39,10 +39,13 @@ func NewHandlerClient(c aws.Config) *dynamodb.Client {
 	return dynamodb.NewFromConfig(c, func(o *dynamodb.Options) {
 		o.DisableValidateResponseChecksum = o.BaseEndpoint != nil
 		o.RetryMaxAttempts = 0 // no number: time ends it
-		o.Retryer = retry.AddWithMaxAttempts(retry.AddWithMaxBackoffDelay(retry.NewStandard(retryPassing, func(so *retry.StandardOptions) {
-			so.RateLimiter = ratelimit.None // the SDK's quota of retries is spent within a second of throttling
-		}), maxBackoff), 0)
-		o.APIOptions = append(o.APIOptions, wire.LimitAttempts(attemptTime), wire.UntilShortlyBefore(leftOver))
+		o.Retryer = retry.AddWithMaxAttempts(retry.AddWithMaxBackoffDelay(retry.NewStandard(retryPassing,
+			func(so *retry.StandardOptions) {
+				// the SDK's quota of retries is spent within a second of throttling
+				so.RateLimiter = ratelimit.None
+			}), maxBackoff), 0)
+		o.APIOptions = append(o.APIOptions, wire.LimitAttempts(attemptTime),
+			wire.UntilShortlyBefore(leftOver))
 	})
 }
 

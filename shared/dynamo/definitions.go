@@ -9,7 +9,7 @@ import (
 
 const definitionAttribute = "Definition"
 
-// Definition answers the definition with that hash.
+// Definition returns the definition with that hash.
 func (s *Store) Definition(ctx context.Context, hash string) ([]byte, error) {
 	if hash == "" {
 		return nil, fmt.Errorf("definition %q: %w", hash, port.ErrNotFound)
@@ -33,12 +33,15 @@ func (s *Store) PutDefinition(ctx context.Context, hash string, data []byte) err
 	}
 	item := attrs{DefinitionKey: str(hash), definitionAttribute: bytesOrText(data)}
 	if n := Size(item); n > maxItem {
-		return fmt.Errorf("definition %q has %d bytes, DynamoDB's limit is %d: %w", hash, n, maxItem, port.ErrTooLarge)
+		return fmt.Errorf("definition %q has %d bytes, DynamoDB's limit is %d: %w", hash, n, maxItem,
+			port.ErrTooLarge)
 	}
-	if there, err := get(ctx, s.client, s.tables.Definitions, DefinitionKey, hash, false); err == nil && len(there) > 0 {
+	if there, err := get(ctx, s.client, s.tables.Definitions, DefinitionKey, hash, false); err == nil &&
+		len(there) > 0 {
 		return nil
 	}
-	_, _, err := s.put(ctx, s.tables.Definitions, item, "attribute_not_exists(#hash)", map[string]string{"#hash": DefinitionKey}, nil)
+	_, _, err := s.put(ctx, s.tables.Definitions, item, "attribute_not_exists(#hash)",
+		map[string]string{"#hash": DefinitionKey}, nil)
 	if err != nil {
 		return fmt.Errorf("definition %q: %w", hash, err)
 	}

@@ -25,7 +25,8 @@ type tries struct {
 // watch is an option of a call.
 func (t *tries) watch(o *dynamodb.Options) {
 	each := middleware.FinalizeMiddlewareFunc("StepkeeperTries",
-		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
+			middleware.FinalizeOutput, middleware.Metadata, error) {
 			out, metadata, err := next.HandleFinalize(ctx, in)
 			t.doubt = t.doubt || err != nil && !refused(err)
 			return out, metadata, err
@@ -39,7 +40,8 @@ func (t *tries) watch(o *dynamodb.Options) {
 // does not say that, whatever its code.
 func refused(err error) bool {
 	var answer *smithyhttp.ResponseError
-	return errors.As(err, &answer) && answer.HTTPStatusCode() >= http.StatusBadRequest && answer.HTTPStatusCode() < http.StatusInternalServerError
+	return errors.As(err, &answer) && answer.HTTPStatusCode() >= http.StatusBadRequest &&
+		answer.HTTPStatusCode() < http.StatusInternalServerError
 }
 
 // watched sends a write, and reports whether a try of it got no answer that says it was refused.
@@ -71,7 +73,8 @@ func meaning(ctx context.Context, what string, doubt bool, err error) error {
 	switch {
 	case !errors.As(err, &api) && !doubt && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
 		// the call's own time was over while it waited for the next attempt: all that were made were refused
-		return fmt.Errorf("%s: throttled for too long, try again later: %w: %w", what, port.ErrUnavailable, err)
+		return fmt.Errorf("%s: throttled for too long, try again later: %w: %w", what, port.ErrUnavailable,
+			err)
 	case !errors.As(err, &api):
 	case doubt:
 	case passing(err) || slices.Contains(throttles, api.ErrorCode()):
@@ -82,9 +85,10 @@ func meaning(ctx context.Context, what string, doubt bool, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// errOvertaken: a try of this write got no answer, and what is stored by now is newer than what it
-// would have written. Others may have written on top of it, or instead of it: that is unknown.
-var errOvertaken = errors.New("an answer was lost, and newer versions are stored: perhaps they stand on this one")
+// errOvertaken means that a try of this write got no answer, and the stored version is now newer than the one
+// it would have written. It is unknown whether others wrote on top of it or instead of it.
+var errOvertaken = errors.New(
+	"an answer was lost, and newer versions are stored: perhaps they stand on this one")
 
 // refusal is what the caller gets of a write of this version, whose last try was refused, and which
 // is not the one that stands there: otherwise, unless an earlier try may have landed below.

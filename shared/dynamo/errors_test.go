@@ -33,7 +33,8 @@ func answering(t *testing.T, status int, body string) *dynamo.Store {
 		fmt.Fprint(w, body)
 	}))
 	t.Cleanup(server.Close)
-	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: server.URL, Region: "us-east-1", MaxAttempts: 1})
+	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: server.URL, Region: "us-east-1",
+		MaxAttempts: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,8 @@ func TestWhatAnswersMean(t *testing.T) {
 		{"too many requests", 400, coded("RequestLimitExceeded", "slow down"), passes, passes},
 		{"another transaction", 400, coded("TransactionConflictException", "ongoing"), passes, never},
 		{"an error of DynamoDB's", 500, coded("InternalServerError", "sorry"), never, passes},
-		{"a throttle that is a 5xx says nothing of the write", 503, coded("ThrottlingException", "slow down"), never, passes},
+		{"a throttle that is a 5xx says nothing of the write", 503, coded("ThrottlingException", "slow down"),
+			never, passes},
 		{"502 without a code", 502, "<html>bad gateway</html>", never, passes},
 		{"503 without a code", 503, "", never, passes},
 		{"503 with JSON of another service", 503, `{"message":"Service Unavailable"}`, never, passes},
@@ -76,7 +78,8 @@ func TestWhatAnswersMean(t *testing.T) {
 				if err == nil || errors.Is(err, port.ErrUnavailable) != (want == passes) {
 					t.Errorf("%s: %v, want %s", what, err, want)
 				}
-				for _, wrong := range []error{port.ErrExists, port.ErrConflict, port.ErrNotFound, port.ErrTooLarge} {
+				for _, wrong := range []error{port.ErrExists, port.ErrConflict, port.ErrNotFound,
+					port.ErrTooLarge} {
 					if errors.Is(err, wrong) {
 						t.Errorf("%s: %v says %v", what, err, wrong)
 					}
@@ -86,7 +89,8 @@ func TestWhatAnswersMean(t *testing.T) {
 				check("replace", s.Commit(t.Context(), []port.Write{write("a", 2)})[0], tt.write)
 				_, err := s.Acquire(t.Context(), "sweep", "me", created, time.Minute)
 				check("lease", err, tt.write)
-				check("put definition", s.PutDefinition(t.Context(), core.DefinitionHash([]byte("{}")), []byte("{}")), tt.write)
+				check("put definition", s.PutDefinition(t.Context(), core.DefinitionHash([]byte("{}")),
+					[]byte("{}")), tt.write)
 			}
 			_, errs := s.Load(t.Context(), []string{"a"})
 			check("load", errs[0], tt.read)
@@ -112,14 +116,16 @@ func TestTooLargeForDynamoDB(t *testing.T) {
 	}
 }
 
-// One that is too large by our count is not sent, though its document alone would fit; the error names the task.
+// One that is too large by our count is not sent, though its document alone would fit; the error names the
+// task.
 func TestTooLargeIsNotSent(t *testing.T) {
 	s := scripted(t, func(request) (int, string) {
 		t.Error("it was sent")
 		return 200, "{}"
 	})
 	large := write("a", 2)
-	large.Record.Document, large.Record.Workflow = []byte(`{"x":"`+strings.Repeat("x", 370<<10)+`"}`), strings.Repeat("w", 40<<10)
+	large.Record.Document, large.Record.Workflow = []byte(`{"x":"`+strings.Repeat("x", 370<<10)+`"}`),
+		strings.Repeat("w", 40<<10)
 	err := s.Commit(t.Context(), []port.Write{large})[0]
 	if !errors.Is(err, port.ErrTooLarge) || !strings.Contains(err.Error(), `task "a": its item has`) {
 		t.Errorf("got %v", err)
@@ -196,13 +202,17 @@ func TestWhatTriesMean(t *testing.T) {
 	}{
 		{"its own write stands there", []func(request) (int, string){lost, standing(2, true)}, nil},
 		{"another's stands there", []func(request) (int, string){standing(2, false)}, port.ErrConflict},
-		{"an answer lost, and another's of the same version stands there", []func(request) (int, string){lost, standing(2, false)}, port.ErrConflict},
-		{"an answer lost, and a newer one stands there", []func(request) (int, string){lost, standing(3, false)}, doubt},
+		{"an answer lost, and another's of the same version stands there",
+			[]func(request) (int, string){lost, standing(2, false)}, port.ErrConflict},
+		{"an answer lost, and a newer one stands there",
+			[]func(request) (int, string){lost, standing(3, false)}, doubt},
 		{"a newer one stands there", []func(request) (int, string){standing(3, false)}, port.ErrConflict},
-		{"throttled, and a newer one stands there", []func(request) (int, string){throttled, standing(3, false)}, port.ErrConflict},
+		{"throttled, and a newer one stands there",
+			[]func(request) (int, string){throttled, standing(3, false)}, port.ErrConflict},
 		{"throttled for long", []func(request) (int, string){throttled}, port.ErrUnavailable},
 		{"an answer lost, then throttled for long", []func(request) (int, string){lost, throttled}, doubt},
-		{"throttled, then an answer lost, then throttled for long", []func(request) (int, string){throttled, lost, throttled}, doubt},
+		{"throttled, then an answer lost, then throttled for long",
+			[]func(request) (int, string){throttled, lost, throttled}, doubt},
 		{"all answers lost", []func(request) (int, string){lost}, doubt},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -213,7 +223,8 @@ func TestWhatTriesMean(t *testing.T) {
 				}
 				return
 			}
-			for _, sentinel := range []error{nil, port.ErrConflict, port.ErrExists, port.ErrNotFound, port.ErrUnavailable} {
+			for _, sentinel := range []error{nil, port.ErrConflict, port.ErrExists, port.ErrNotFound,
+				port.ErrUnavailable} {
 				if errors.Is(err, sentinel) {
 					t.Errorf("%v says %v, which is unknown", err, sentinel)
 				}
@@ -263,12 +274,14 @@ func handlerStore(t *testing.T, answer func(attempt int64) (int, string)) (*dyna
 		}, nil
 	})
 	c, err := awsclient.Load(t.Context(), awsclient.Options{
-		Endpoint: "http://localhost", Region: "us-east-1", Wrap: func(http.RoundTripper) http.RoundTripper { return dynamoDB },
+		Endpoint: "http://localhost", Region: "us-east-1",
+		Wrap: func(http.RoundTripper) http.RoundTripper { return dynamoDB },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Orders: "o", Definitions: "d"}, dynamo.Options{}), &n
+	return dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Orders: "o", Definitions: "d"},
+		dynamo.Options{}), &n
 }
 
 // A handler's calls are tried again until a second before its context ends, however often they are
@@ -311,7 +324,8 @@ func TestHandlersRetryThrottles(t *testing.T) {
 				defer cancel()
 				began := time.Now()
 				err := c.call(ctx, s)
-				if took := time.Since(began); !errors.Is(err, port.ErrUnavailable) || n.Load() < 12 || took != 59*time.Second {
+				if took := time.Since(began); !errors.Is(err, port.ErrUnavailable) || n.Load() < 12 ||
+					took != 59*time.Second {
 					t.Errorf("throttled for long: %v after %d attempts, %s", err, n.Load(), took)
 				}
 			})
@@ -319,7 +333,8 @@ func TestHandlersRetryThrottles(t *testing.T) {
 	}
 }
 
-// Many calls are throttled at once: the SDK's quota of retries, which all calls of a client share, ends none of them.
+// Many calls are throttled at once: the SDK's quota of retries, which all calls of a client share, ends none
+// of them.
 func TestHandlersRetriesHaveNoQuota(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const calls, throttles = 60, 4
@@ -359,27 +374,31 @@ func TestHandlersRetryAttemptsWithoutAnAnswer(t *testing.T) {
 		defer cancel()
 		began := time.Now()
 		records, errs := s.Load(ctx, []string{"a"})
-		if took := time.Since(began); errs[0] != nil || records[0] == nil || n.Load() != 2 || took < 3*time.Second || took > 4*time.Second {
+		if took := time.Since(began); errs[0] != nil || records[0] == nil || n.Load() != 2 ||
+			took < 3*time.Second || took > 4*time.Second {
 			t.Errorf("%v, %v after %d attempts, %s", records, errs, n.Load(), took)
 		}
 	})
 }
 
-// Every write states its condition and asks for what stands there (P8, rule 8). A content needs no condition, because its key says what it holds.
-// It is put before its order.
+// Every write states its condition and asks for what stands there (P8, rule 8). A content needs no condition,
+// because its key says what it holds. It is put before its order.
 func TestEveryWriteHasACondition(t *testing.T) {
 	var seen []string
 	s := scripted(t, func(in request) (int, string) {
 		if in.Item != nil {
-			seen = append(seen, fmt.Sprint(in.Item["OrderID"]["S"], in.Item["Hash"]["S"], " ", in.ConditionExpression, " ", in.ReturnValuesOnConditionCheckFailure))
+			seen = append(seen, fmt.Sprint(in.Item["OrderID"]["S"], in.Item["Hash"]["S"], " ",
+				in.ConditionExpression, " ", in.ReturnValuesOnConditionCheckFailure))
 		}
 		return 200, "{}"
 	})
 	apart := write("b", 1)
 	apart.Hash, apart.Apart, apart.Content = "h", true, []byte("{}")
 	for _, err := range []error{
-		s.Commit(t.Context(), []port.Write{write("a", 1)})[0], s.Commit(t.Context(), []port.Write{write("a", 2)})[0],
-		s.Commit(t.Context(), []port.Write{apart})[0], s.PutDefinition(t.Context(), core.DefinitionHash([]byte("{}")), []byte("{}")),
+		s.Commit(t.Context(), []port.Write{write("a", 1)})[0],
+		s.Commit(t.Context(), []port.Write{write("a", 2)})[0],
+		s.Commit(t.Context(), []port.Write{apart})[0],
+		s.PutDefinition(t.Context(), core.DefinitionHash([]byte("{}")), []byte("{}")),
 	} {
 		if err != nil {
 			t.Error(err)
@@ -389,7 +408,8 @@ func TestEveryWriteHasACondition(t *testing.T) {
 		t.Errorf("bytes of another hash: %v, want %v, and no write", err, port.ErrHash)
 	}
 	hash := core.DefinitionHash([]byte("{}"))
-	want := []string{"a<nil> attribute_not_exists(#id) ALL_OLD", "a<nil> #version = :expected ALL_OLD", "b#h<nil> attribute_not_exists(#erased) ", "b<nil> attribute_not_exists(#id) ALL_OLD",
+	want := []string{"a<nil> attribute_not_exists(#id) ALL_OLD", "a<nil> #version = :expected ALL_OLD",
+		"b#h<nil> attribute_not_exists(#erased) ", "b<nil> attribute_not_exists(#id) ALL_OLD",
 		"<nil>" + hash + " attribute_not_exists(#hash) ALL_OLD"}
 	if !slices.Equal(seen, want) {
 		t.Errorf("conditions %q, want %q", seen, want)
@@ -422,10 +442,12 @@ func TestWhichReadsAreConsistent(t *testing.T) {
 	if err := s.PutDefinition(t.Context(), hash, []byte("{}")); err != nil {
 		t.Error(err)
 	}
-	if e, err := dynamo.NewLedger(c, "l").Entry(t.Context(), "k"); err != nil || e.Key != "k" || e.Version != 0 {
+	if e, err := dynamo.NewLedger(c, "l").Entry(t.Context(), "k"); err != nil || e.Key != "k" ||
+		e.Version != 0 {
 		t.Errorf("an entry that is not there: %+v, %v", e, err)
 	}
-	want := []string{"o a true", "o b#h false", "o b#h true", "o c#ended true", "d h true", "d " + hash + " false", "l k true"}
+	want := []string{"o a true", "o b#h false", "o b#h true", "o c#ended true", "d h true",
+		"d " + hash + " false", "l k true"}
 	if !slices.Equal(seen, want) {
 		t.Errorf("read %q, want %q", seen, want)
 	}
@@ -435,7 +457,10 @@ func TestWhichReadsAreConsistent(t *testing.T) {
 func TestParallelCallsAreBounded(t *testing.T) {
 	const parallel, batch = 3, 12
 	var lock sync.Mutex
-	at, most, joined, group := 0, 0, 0, make(chan struct{})
+	at := 0
+	most := 0
+	joined := 0
+	group := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		lock.Lock()
 		at++
@@ -454,7 +479,8 @@ func TestParallelCallsAreBounded(t *testing.T) {
 		fmt.Fprint(w, "{}")
 	}))
 	defer server.Close()
-	s := dynamo.New(client(t, server.URL), dynamo.Tables{Orders: "o", Definitions: "d"}, dynamo.Options{Parallel: parallel})
+	s := dynamo.New(client(t, server.URL), dynamo.Tables{Orders: "o", Definitions: "d"},
+		dynamo.Options{Parallel: parallel})
 	var ids []string
 	var writes []port.Write
 	for i := range batch {
@@ -471,7 +497,8 @@ func TestParallelCallsAreBounded(t *testing.T) {
 	}
 }
 
-// An order that moves to attention while the open ones are listed is in the list: attention is read when due has been read.
+// An order that moves to attention while the open ones are listed is in the list: attention is read when due
+// has been read.
 func TestListReadsAttentionAfterDue(t *testing.T) {
 	var dues atomic.Int64
 	s := scripted(t, func(in request) (int, string) {

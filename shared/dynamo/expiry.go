@@ -12,25 +12,29 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Retention removes data, never identity (P26). If orders expire, an order is up to three items: its own, its content if
-// that is kept apart, and the tombstone, which never expires. Their writes are in this order:
+// Retention removes data, never identity (P26). If orders expire, an order is up to three items: its own, its
+// content if that is kept apart, and the tombstone, which never expires. Their writes are in this order:
 //
-//   - A commit that brings the order to rest puts the tombstone, then the item with its time to live, then the time to live
-//     of the content. So an item that expires has a tombstone. After a crash before the last write the content stays.
-//   - A commit that takes the order up again removes the content's time to live before it puts the item. So an
-//     order that goes on has its content. The condition on the item finds out whether that is necessary.
-//   - A create reads the tombstone, strongly consistent, before it puts the item. The tombstone of an order that went on is
-//     no harm: the create is refused as one that exists, and the item that is there decides.
-//   - A create that is at rest at once never expires: a tombstone before its item would refuse its own redelivery.
+//   - A commit that brings the order to rest puts the tombstone, then the item with its time to live, then
+//     the time to live of the content. So an item that expires has a tombstone. After a crash before the last
+//     write the content stays.
+//   - A commit that takes the order up again removes the content's time to live before it puts the item. So
+//     an order that goes on has its content. The condition on the item finds out whether that is necessary.
+//   - A create reads the tombstone, strongly consistent, before it puts the item. The tombstone of an order
+//     that went on is no harm: the create is refused as one that exists, and the item that is there decides.
+//   - A create that is at rest at once never expires: a tombstone before its item would refuse its own
+//     redelivery.
 //
-// Content that was erased (P52), and content of a create that was refused for other content, is overwritten with an item that
-// only says so. A create never puts content over it. That needs no permission to delete items. If orders expire, this
-// item expires a week after its order: then the tombstone keeps a create from putting its content.
+// Content that was erased (P52), and content of a create that was refused for other content, is overwritten
+// with an item that only says so. A create never puts content over it. That needs no permission to delete
+// items. If orders expire, this item expires a week after its order: then the tombstone keeps a create from
+// putting its content.
 //
-// All this relies on that one handling, which reads the tombstone, and then puts content and item, takes less time than an
-// order is kept: at most 15 minutes on Lambda, against at least an hour.
+// All this relies on that one handling, which reads the tombstone, and then puts content and item, takes less
+// time than an order is kept: at most 15 minutes on Lambda, against at least an hour.
 //
-// Late writes cannot change the content's time to live in the wrong direction: it carries the version that set it.
+// Late writes cannot change the content's time to live in the wrong direction: it carries the version that
+// set it.
 
 const (
 	endedSuffix      = "#ended"
@@ -56,8 +60,9 @@ func (s *Store) expiresAt() int64 { return s.options.Clock.Now().Add(s.options.T
 // putTombstone puts what stays of an order for ever.
 func (s *Store) putTombstone(ctx context.Context, w *port.Write) error {
 	item := attrs{
-		OrderKey: str(w.Record.ID + endedSuffix), "ProcessState": str(w.Record.State), "Workflow": str(w.Record.Workflow),
-		"Created": moment(w.Record.Created), "Ended": moment(s.options.Clock.Now()),
+		OrderKey: str(w.Record.ID + endedSuffix), "ProcessState": str(w.Record.State),
+		"Workflow": str(w.Record.Workflow),
+		"Created":  moment(w.Record.Created), "Ended": moment(s.options.Clock.Now()),
 	}
 	if w.Hash != "" {
 		item["ContentHash"] = str(w.Hash)
@@ -65,8 +70,8 @@ func (s *Store) putTombstone(ctx context.Context, w *port.Write) error {
 	return s.putBeside(ctx, "put the tombstone", &dynamodb.PutItemInput{Item: item})
 }
 
-// putBeside puts an item beside that of its order: repeating it changes nothing, so that an error of it is never one in doubt. A
-// condition that does not hold is no error.
+// putBeside puts an item beside that of its order: repeating it changes nothing, so that an error of it is
+// never one in doubt. A condition that does not hold is no error.
 func (s *Store) putBeside(ctx context.Context, what string, in *dynamodb.PutItemInput) error {
 	in.TableName = &s.tables.Orders
 	_, err := s.client.PutItem(ctx, in)
@@ -82,7 +87,8 @@ func (s *Store) putBeside(ctx context.Context, what string, in *dynamodb.PutItem
 // putContent puts content that a create keeps apart, unless it was erased.
 func (s *Store) putContent(ctx context.Context, w *port.Write) error {
 	return s.putBeside(ctx, "put the content", &dynamodb.PutItemInput{
-		Item:                     attrs{OrderKey: str(contentKey(w.Record.ID, w.Hash)), contentAttribute: bytesOrText(w.Content)},
+		Item: attrs{OrderKey: str(contentKey(w.Record.ID, w.Hash)),
+			contentAttribute: bytesOrText(w.Content)},
 		ConditionExpression:      aws.String("attribute_not_exists(#erased)"),
 		ExpressionAttributeNames: map[string]string{"#erased": erasedAttribute},
 	})
@@ -100,26 +106,29 @@ func (s *Store) Erase(ctx context.Context, id, hash string) error {
 	})
 }
 
-// dropRefused erases the content of a create that was refused because the order that is there has other content, or the same
-// in its document. An error leaves the content, as a crash would.
+// dropRefused erases the content of a create that was refused because the order that is there has other
+// content, or the same in its document. An error leaves the content, as a crash would.
 func (s *Store) dropRefused(ctx context.Context, w *port.Write, there attrs) {
 	hash := textOf(there[hashMember])
-	unneeded := hash != "" || there[orderMember] != nil || there["cancelAsked"] != nil // a Cancel that came first knows no hash
+	// a Cancel that came first knows no hash
+	unneeded := hash != "" || there[orderMember] != nil || there["cancelAsked"] != nil
 	if w.Apart && unneeded && hash != w.Hash {
 		_ = s.Erase(ctx, w.Record.ID, w.Hash)
 	}
 }
 
-// expireContent sets the content's time to live. An error leaves the content for ever, which is no reason to refuse a
-// commit that is stored.
+// expireContent sets the content's time to live. An error leaves the content for ever, which is no reason to
+// refuse a commit that is stored.
 func (s *Store) expireContent(ctx context.Context, w *port.Write) {
-	_, _ = s.updateContent(ctx, w, "SET #ttl = :ttl, #by = :by", "attribute_exists(#id) AND (attribute_not_exists(#by) OR #by < :by)",
+	_, _ = s.updateContent(ctx, w, "SET #ttl = :ttl, #by = :by",
+		"attribute_exists(#id) AND (attribute_not_exists(#by) OR #by < :by)",
 		attrs{":ttl": num(s.expiresAt() + contentGrace), ":by": num(w.Record.Version)})
 }
 
 // keepContent removes the content's time to live, before its order goes on. ErrNotFound if it has expired.
 func (s *Store) keepContent(ctx context.Context, w *port.Write) error {
-	there, err := s.updateContent(ctx, w, "REMOVE #ttl SET #by = :by", "attribute_exists(#id) AND (attribute_not_exists(#by) OR #by <= :by)",
+	there, err := s.updateContent(ctx, w, "REMOVE #ttl SET #by = :by",
+		"attribute_exists(#id) AND (attribute_not_exists(#by) OR #by <= :by)",
 		attrs{":by": num(w.Record.Version)})
 	if err == nil && there != nil && len(there) == 0 {
 		return fmt.Errorf("the content of the order has expired: %w", port.ErrNotFound)
@@ -127,12 +136,15 @@ func (s *Store) keepContent(ctx context.Context, w *port.Write) error {
 	return err // a newer version has set it: the condition on the order's item fails too
 }
 
-// updateContent returns the item that is there if the condition does not hold; without attributes if no item is there.
-func (s *Store) updateContent(ctx context.Context, w *port.Write, update, condition string, values attrs) (there attrs, err error) {
+// updateContent returns the item that is there if the condition does not hold; without attributes if no item
+// is there.
+func (s *Store) updateContent(ctx context.Context, w *port.Write, update, condition string,
+	values attrs) (there attrs, err error) {
 	_, err = s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.tables.Orders, Key: Key(OrderKey, contentKey(w.Record.ID, w.Hash)),
 		UpdateExpression: &update, ConditionExpression: &condition, ExpressionAttributeValues: values,
-		ExpressionAttributeNames:            map[string]string{"#id": OrderKey, "#ttl": TTLAttribute, "#by": statedBy},
+		ExpressionAttributeNames: map[string]string{"#id": OrderKey, "#ttl": TTLAttribute,
+			"#by": statedBy},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
 	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
@@ -147,8 +159,8 @@ func (s *Store) updateContent(ctx context.Context, w *port.Write, update, condit
 	return nil, meaning(ctx, "update the content", false, err)
 }
 
-// Content returns content that is kept apart. It never changes, so that a cheaper, eventually consistent read is
-// right if it finds it; only if it finds nothing a strongly consistent one decides.
+// Content returns content that is kept apart. It never changes, so that a cheaper, eventually consistent read
+// is right if it finds it; only if it finds nothing a strongly consistent one decides.
 func (s *Store) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	for _, consistent := range []bool{false, true} {
 		item, err := get(ctx, s.client, s.tables.Orders, OrderKey, contentKey(id, hash), consistent)

@@ -30,7 +30,8 @@ func newExpiring(t *testing.T) expiring {
 	t.Helper()
 	client := dynamo.NewClient(dynamotest.Config(t, awsclient.Options{}))
 	names := dynamotest.Tables(t, client)
-	return expiring{t, dynamo.New(client, names.Tables, dynamo.Options{TTL: 30 * 24 * time.Hour, Clock: memory.NewClock(now)}), client, names.Orders}
+	return expiring{t, dynamo.New(client, names.Tables,
+		dynamo.Options{TTL: 30 * 24 * time.Hour, Clock: memory.NewClock(now)}), client, names.Orders}
 }
 
 // commit writes a version of order a, whose content is kept apart.
@@ -46,12 +47,14 @@ func (x expiring) commit(version int64, bucket port.Bucket, want error) {
 	}
 }
 
-// days are after how many days the items of order a expire: its own, its content and its tombstone. 0: never, -1: absent.
+// days are after how many days the items of order a expire: its own, its content and its tombstone. 0: never,
+// -1: absent.
 func (x expiring) days(want [3]int) {
 	x.Helper()
 	var got [3]int
 	for i, key := range []string{"a", "a#h", "a#ended"} {
-		out, err := x.client.GetItem(x.Context(), &dynamodb.GetItemInput{TableName: &x.table, Key: dynamo.Key(dynamo.OrderKey, key), ConsistentRead: aws.Bool(true)})
+		out, err := x.client.GetItem(x.Context(), &dynamodb.GetItemInput{TableName: &x.table,
+			Key: dynamo.Key(dynamo.OrderKey, key), ConsistentRead: aws.Bool(true)})
 		if err != nil {
 			x.Fatal(err)
 		}
@@ -72,13 +75,15 @@ func (x expiring) days(want [3]int) {
 func (x expiring) remove(keys ...string) {
 	x.Helper()
 	for _, key := range keys {
-		if _, err := x.client.DeleteItem(x.Context(), &dynamodb.DeleteItemInput{TableName: &x.table, Key: dynamo.Key(dynamo.OrderKey, key)}); err != nil {
+		if _, err := x.client.DeleteItem(x.Context(), &dynamodb.DeleteItemInput{TableName: &x.table,
+			Key: dynamo.Key(dynamo.OrderKey, key)}); err != nil {
 			x.Fatal(err)
 		}
 	}
 }
 
-// P26: an order at rest expires with its content, and its ID never runs again. One that is taken up again keeps its content.
+// P26: an order at rest expires with its content, and its ID never runs again. One that is taken up again
+// keeps its content.
 func TestOrdersExpire(t *testing.T) {
 	x := newExpiring(t)
 	x.commit(1, port.DueBucket, nil)
@@ -90,7 +95,8 @@ func TestOrdersExpire(t *testing.T) {
 	x.commit(4, port.DueBucket, nil) // it goes on
 	x.days([3]int{0, 0, 0})
 	x.commit(1, port.DueBucket, port.ErrExists) // what is there decides
-	if records, errs := x.Load(t.Context(), []string{"a"}); errs[0] != nil || records[0] == nil || records[0].Version != 4 {
+	if records, errs := x.Load(t.Context(), []string{"a"}); errs[0] != nil || records[0] == nil ||
+		records[0].Version != 4 {
 		t.Errorf("%+v, %v", records[0], errs[0])
 	}
 	x.commit(4, port.NoBucket, port.ErrConflict) // of a writer that was slower
@@ -105,7 +111,8 @@ func TestOrdersExpire(t *testing.T) {
 	}
 }
 
-// A commit to rest that is refused, or that dies between its writes, leaves a tombstone beside an order that goes on: the order decides.
+// A commit to rest that is refused, or that dies between its writes, leaves a tombstone beside an order that
+// goes on: the order decides.
 func TestATombstoneBesideItsOrder(t *testing.T) {
 	x := newExpiring(t)
 	x.commit(1, port.DueBucket, nil)
@@ -116,7 +123,8 @@ func TestATombstoneBesideItsOrder(t *testing.T) {
 	x.days([3]int{0, 0, 0})
 }
 
-// An order that is at rest when it is created has no tombstone, which would refuse its own redelivery; so it never expires.
+// An order that is at rest when it is created has no tombstone, which would refuse its own redelivery; so it
+// never expires.
 func TestARestAtCreation(t *testing.T) {
 	x := newExpiring(t)
 	x.commit(1, port.NoBucket, nil)
@@ -135,7 +143,8 @@ func TestAnExpiredContent(t *testing.T) {
 	x.days([3]int{30, -1, 0})
 }
 
-// P52: content that was erased is never stored again, whatever comes late. Its item says so for as long as that of its order is there.
+// P52: content that was erased is never stored again, whatever comes late. Its item says so for as long as
+// that of its order is there.
 func TestErasedContentStaysAway(t *testing.T) {
 	x := newExpiring(t)
 	x.commit(1, port.DueBucket, nil)
@@ -167,12 +176,14 @@ func TestErasedContentStaysAway(t *testing.T) {
 
 // A submission that is refused for its content, or because a Cancel came first, leaves no content behind.
 func TestRefusedContentGoes(t *testing.T) {
-	for name, document := range map[string]string{"other content": `"content":"h"`, "content in the document": `"Order":{"n":1}`,
+	for name, document := range map[string]string{"other content": `"content":"h"`,
+		"content in the document":  `"Order":{"n":1}`,
 		"a Cancel that came first": `"cancelAsked":true`} {
 		x := newExpiring(t)
 		w := write("a", 1)
 		w.Hash = "h"
-		w.Record.Document = fmt.Appendf(nil, `{"OrderID":"a","ProcessState":"Processing","Workflow":"order","Created":%q,"Version":1,%s}`,
+		w.Record.Document = fmt.Appendf(nil,
+			`{"OrderID":"a","ProcessState":"Processing","Workflow":"order","Created":%q,"Version":1,%s}`,
 			created.UTC().Format("2006-01-02T15:04:05.000Z"), document)
 		if err := x.Commit(t.Context(), []port.Write{w})[0]; err != nil {
 			t.Fatal(err)

@@ -47,8 +47,10 @@ func newFaulty(t *testing.T, o dynamo.Options) faulty {
 var created = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
 func write(id string, version int64) port.Write {
-	w := port.Write{Expected: version - 1, Record: port.Record{ID: id, Version: version, State: "Processing", Workflow: "order", Created: created,
-		Bucket: port.DueBucket, IndexAt: created.Add(time.Minute), Document: fmt.Appendf(nil, `{"version":%d}`, version)}}
+	w := port.Write{Expected: version - 1, Record: port.Record{ID: id, Version: version, State: "Processing",
+		Workflow: "order", Created: created,
+		Bucket: port.DueBucket, IndexAt: created.Add(time.Minute),
+		Document: fmt.Appendf(nil, `{"version":%d}`, version)}}
 	return w
 }
 
@@ -116,13 +118,16 @@ func TestAnswersThatStayLost(t *testing.T) {
 	for version := int64(1); version <= 2; version++ {
 		f.plan.Next(operation, faults.LostAnswer, faults.LostAnswer, faults.LostAnswer, faults.LostAnswer)
 		err := f.commit(write("a", version))
-		for _, sentinel := range []error{nil, port.ErrExists, port.ErrConflict, port.ErrNotFound, port.ErrUnavailable} {
+		for _, sentinel := range []error{nil, port.ErrExists, port.ErrConflict, port.ErrNotFound,
+			port.ErrUnavailable} {
 			if errors.Is(err, sentinel) {
 				t.Errorf("%s: %v says %v, which is unknown", operation, err, sentinel)
 			}
 		}
-		if err := f.commit(write("a", version)); !errors.Is(err, port.ErrExists) && !errors.Is(err, port.ErrConflict) {
-			t.Errorf("%s again: %v, want a refusal: another write, for all that DynamoDB knows", operation, err)
+		if err := f.commit(write("a", version)); !errors.Is(err, port.ErrExists) &&
+			!errors.Is(err, port.ErrConflict) {
+			t.Errorf("%s again: %v, want a refusal: another write, for all that DynamoDB knows", operation,
+				err)
 		}
 	}
 }
@@ -188,11 +193,13 @@ func TestLostAnswerOfALedger(t *testing.T) {
 	f := newFaulty(t, dynamo.Options{Shards: 4})
 	for version, state := range []string{"started", "done"} {
 		f.plan.Next("PutItem", faults.LostAnswer, faults.LostAnswer)
-		if err := f.ledger.Move(context.Background(), port.LedgerEntry{Key: "k", State: state, Version: int64(version)}); err != nil {
+		if err := f.ledger.Move(context.Background(),
+			port.LedgerEntry{Key: "k", State: state, Version: int64(version)}); err != nil {
 			t.Errorf("%s: %v", state, err)
 		}
 	}
-	if err := f.ledger.Move(context.Background(), port.LedgerEntry{Key: "k", State: "done", Version: 1}); !errors.Is(err, port.ErrConflict) {
+	if err := f.ledger.Move(context.Background(),
+		port.LedgerEntry{Key: "k", State: "done", Version: 1}); !errors.Is(err, port.ErrConflict) {
 		t.Errorf("an old move: %v", err)
 	}
 }
@@ -256,7 +263,8 @@ func TestManyLostAnswers(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("%d writes, %d answers lost, %d sent twice: %d refused, %d in doubt", tasks*versions, f.plan.Hits(faults.LostAnswer), f.plan.Hits(faults.Twice), refused, doubt)
+	t.Logf("%d writes, %d answers lost, %d sent twice: %d refused, %d in doubt", tasks*versions,
+		f.plan.Hits(faults.LostAnswer), f.plan.Hits(faults.Twice), refused, doubt)
 	if f.plan.Hits(faults.LostAnswer) < 20 {
 		t.Error("too few answers were lost to show anything")
 	}
@@ -265,8 +273,9 @@ func TestManyLostAnswers(t *testing.T) {
 // backends are the ports of the suite, whose faults are the plan's.
 func (f faulty) backends() storetest.Backends {
 	meant := map[storetest.Fault]faults.Fault{
-		storetest.LostAnswer: faults.LostAnswer, storetest.LostRequest: faults.Unsent, storetest.Throttle: faults.Throttled,
-		storetest.Repeat: faults.Twice, storetest.Contention: faults.Conflict,
+		storetest.LostAnswer: faults.LostAnswer, storetest.LostRequest: faults.Unsent,
+		storetest.Throttle: faults.Throttled,
+		storetest.Repeat:   faults.Twice, storetest.Contention: faults.Conflict,
 	}
 	return storetest.Backends{
 		Store: f.Store, Definitions: f.Store, Leases: f.Store, Ledger: f.ledger,
@@ -296,8 +305,10 @@ func (x *refusing) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !refused {
 		return x.next.RoundTrip(r)
 	}
-	return &http.Response{StatusCode: 400, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: r,
-		Body: io.NopCloser(strings.NewReader(coded("AccessDeniedException", "not authorized to perform this")))}, nil
+	return &http.Response{StatusCode: 400,
+		Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: r,
+		Body: io.NopCloser(strings.NewReader(coded("AccessDeniedException",
+			"not authorized to perform this")))}, nil
 }
 
 func (x *refusing) from(which int) (before int) {
@@ -307,14 +318,18 @@ func (x *refusing) from(which int) (before int) {
 	return before
 }
 
-// Whichever of its calls DynamoDB refuses, an operation answers with the error, and never with a part of the result.
+// Whichever of its calls DynamoDB refuses, an operation answers with the error, and never with a part of the
+// result.
 func TestNoRefusedCallIsPassedOver(t *testing.T) {
 	x := &refusing{}
-	client := dynamo.NewClient(dynamotest.Config(t, awsclient.Options{Wrap: func(next http.RoundTripper) http.RoundTripper { x.next = next; return x }}))
+	client := dynamo.NewClient(dynamotest.Config(t,
+		awsclient.Options{Wrap: func(next http.RoundTripper) http.RoundTripper { x.next = next; return x }}))
 	names := dynamotest.Tables(t, client)
-	s := dynamo.New(client, names.Tables, dynamo.Options{Shards: 1, FinishedIndex: true, Clock: memory.NewClock(now)})
+	s := dynamo.New(client, names.Tables,
+		dynamo.Options{Shards: 1, FinishedIndex: true, Clock: memory.NewClock(now)})
 	ledger := dynamo.NewLedger(client, names.Ledger)
-	for i, bucket := range []port.Bucket{port.DueBucket, port.AttentionBucket, port.NoBucket, port.DueBucket} {
+	for i, bucket := range []port.Bucket{port.DueBucket, port.AttentionBucket, port.NoBucket,
+		port.DueBucket} {
 		w := write(fmt.Sprint("task-", i), 1)
 		w.Hash, w.Apart, w.Content = "h", true, []byte("{}")
 		w.Record.Bucket = bucket
@@ -342,19 +357,35 @@ func TestNoRefusedCallIsPassedOver(t *testing.T) {
 			_, errs := s.Load(t.Context(), []string{"task-0", "task-1"})
 			return errors.Join(errs...)
 		},
-		"content":         func() error { _, err := s.Content(t.Context(), "task-0", "h"); return err },
-		"ended":           func() error { _, err := s.Ended(t.Context(), "task-0"); return err },
-		"due":             func() error { _, err := s.Due(t.Context(), port.DueBucket, 0, now, nil, 10); return err },
-		"due, a page on":  func() error { _, err := s.Due(t.Context(), port.DueBucket, 0, now, &due[0], 10); return err },
-		"list":            func() error { _, err := s.List(t.Context(), port.Query{Limit: 10}); return err },
-		"list of a state": func() error { _, err := s.List(t.Context(), port.Query{Limit: 1, State: "Processing"}); return err },
-		"definition":      func() error { _, err := s.Definition(t.Context(), hash); return err },
-		"acquire":         func() error { _, err := s.Acquire(t.Context(), "lease", "a", now, time.Minute); return err },
-		"lease":           func() error { _, err := s.LeaseUntil(t.Context(), "lease"); return err },
-		"entry":           func() error { _, err := ledger.Entry(t.Context(), "key"); return err },
+		"content": func() error { _, err := s.Content(t.Context(), "task-0", "h"); return err },
+		"ended":   func() error { _, err := s.Ended(t.Context(), "task-0"); return err },
+		"due": func() error {
+			_, err := s.Due(t.Context(), port.DueBucket, 0, now, nil,
+				10)
+			return err
+		},
+		"due, a page on": func() error {
+			_, err := s.Due(t.Context(), port.DueBucket, 0, now, &due[0],
+				10)
+			return err
+		},
+		"list": func() error { _, err := s.List(t.Context(), port.Query{Limit: 10}); return err },
+		"list of a state": func() error {
+			_, err := s.List(t.Context(), port.Query{Limit: 1, State: "Processing"})
+			return err
+		},
+		"definition": func() error { _, err := s.Definition(t.Context(), hash); return err },
+		"acquire": func() error {
+			_,
+				err := s.Acquire(t.Context(), "lease", "a", now, time.Minute)
+			return err
+		},
+		"lease": func() error { _, err := s.LeaseUntil(t.Context(), "lease"); return err },
+		"entry": func() error { _, err := ledger.Entry(t.Context(), "key"); return err },
 		"move": func() error {
 			attempt++
-			return ledger.Move(t.Context(), port.LedgerEntry{Key: fmt.Sprint("key-", attempt), State: "Doing"})
+			return ledger.Move(t.Context(),
+				port.LedgerEntry{Key: fmt.Sprint("key-", attempt), State: "Doing"})
 		},
 	} {
 		x.from(0)

@@ -84,13 +84,15 @@ func (s *Store) item(r *port.Record, writer []byte) (attrs, error) {
 	}
 	if !shown {
 		a = attrs{
-			OrderKey: str(r.ID), "Version": num(r.Version), "ProcessState": str(r.State), "Workflow": str(r.Workflow),
-			"Created": moment(r.Created), documentAttribute: bytesOrText(r.Document),
+			OrderKey: str(r.ID), "Version": num(r.Version), "ProcessState": str(r.State),
+			"Workflow": str(r.Workflow),
+			"Created":  moment(r.Created), documentAttribute: bytesOrText(r.Document),
 		}
 		maps.Copy(a, extra)
 	}
 	if n := Size(a); n > maxItem {
-		return nil, fmt.Errorf("task %q: its item has %d bytes, DynamoDB's limit is %d: %w", r.ID, n, maxItem, port.ErrTooLarge)
+		return nil, fmt.Errorf("task %q: its item has %d bytes, DynamoDB's limit is %d: %w", r.ID, n, maxItem,
+			port.ErrTooLarge)
 	}
 	return a, nil
 }
@@ -107,7 +109,8 @@ func shownItem(r *port.Record) (attrs, bool) {
 			return nil, false
 		}
 	}
-	same := isText(a[OrderKey], r.ID) && isText(a["ProcessState"], r.State) && isText(a["Workflow"], r.Workflow) &&
+	same := isText(a[OrderKey], r.ID) && isText(a["ProcessState"], r.State) &&
+		isText(a["Workflow"], r.Workflow) &&
 		isText(a["Created"], r.Created.UTC().Format(timeLayout)) && isNumber(a["Version"], r.Version)
 	return a, same
 }

@@ -31,11 +31,14 @@ func back(t testing.TB, a attrs) string {
 // What stands in an item for a JSON value, and that it comes back.
 func TestValues(t *testing.T) {
 	for _, tt := range []struct{ value, want string }{
-		{`null`, `NULL`}, {`true`, `true`}, {`false`, `false`}, {`""`, `S()`}, {`"ä☃😀"`, `S(ä☃😀)`}, {`"a\"b\\c\u0007"`, "S(a\"b\\c\a)"},
-		{`0`, `N(0)`}, {`-7`, `N(-7)`}, {`12345678901234567`, `N(12345678901234567)`}, {`[]`, `[]`}, {`{}`, `{}`},
+		{`null`, `NULL`}, {`true`, `true`}, {`false`, `false`}, {`""`, `S()`}, {`"ä☃😀"`, `S(ä☃😀)`},
+		{`"a\"b\\c\u0007"`, "S(a\"b\\c\a)"},
+		{`0`, `N(0)`}, {`-7`, `N(-7)`}, {`12345678901234567`, `N(12345678901234567)`}, {`[]`, `[]`},
+		{`{}`, `{}`},
 		{`[1,[null,{"a":1}]]`, `[N(1) [NULL {a:N(1)}]]`},
 		// What people and services have sent stands there as its text.
-		{`{"output":{"price": 1.50}}`, `{output:S({"price": 1.50})}`}, {`{"input":"x"}`, `{input:S("x")}`}, {`{"value":null}`, `{value:S(null)}`},
+		{`{"output":{"price": 1.50}}`, `{output:S({"price": 1.50})}`}, {`{"input":"x"}`, `{input:S("x")}`},
+		{`{"value":null}`, `{value:S(null)}`},
 	} {
 		document := `{"v":` + tt.value + `}`
 		a, err := attributesOf([]byte(document))
@@ -83,7 +86,8 @@ func sketch(v types.AttributeValue) string {
 func TestNotShown(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat(`}`, 40)
 	for _, document := range []string{
-		``, `1`, `[]`, `{`, "{\"a\":\"\x00\"}", "{\"a\":\"\xff\"}", `{"":1}`, `{"` + strings.Repeat("a", 256) + `":1}`, deep,
+		``, `1`, `[]`, `{`, "{\"a\":\"\x00\"}", "{\"a\":\"\xff\"}", `{"":1}`,
+		`{"` + strings.Repeat("a", 256) + `":1}`, deep,
 		`{"a":1.0}`, `{"a":1e3}`, `{"a":-0}`, `{"a":[` + strings.Repeat("1", 39) + `]}`, `{"a":{"b":0.5}}`,
 	} {
 		if a, err := attributesOf([]byte(document)); err == nil {
@@ -105,14 +109,16 @@ func TestNoDocument(t *testing.T) {
 			t.Errorf("%s: %s, %v", name, got, err)
 		}
 	}
-	if got, err := appendObject(nil, attrs{"output": str(`{"a":1`)}); err == nil || !strings.Contains(err.Error(), "output: text that is no JSON") {
+	if got, err := appendObject(nil, attrs{"output": str(`{"a":1`)}); err == nil ||
+		!strings.Contains(err.Error(), "output: text that is no JSON") {
 		t.Errorf("half an output: %s, %v", got, err)
 	}
 }
 
 func anyJSON(depth int) *rapid.Generator[string] {
 	leaf := rapid.OneOf(
-		rapid.SampledFrom([]string{"null", "true", "0", "-1", "1.50", "1e400", `"x"`, `"\u0041"`, `" "`, "12345678901234567890"}),
+		rapid.SampledFrom([]string{"null", "true", "0", "-1", "1.50", "1e400", `"x"`, `"\u0041"`, `" "`,
+			"12345678901234567890"}),
 		rapid.Map(rapid.String(), func(s string) string { b, _ := json.Marshal(s); return string(b) }),
 		rapid.Map(rapid.Int64(), func(n int64) string { return fmt.Sprint(n) }),
 	)
@@ -121,7 +127,8 @@ func anyJSON(depth int) *rapid.Generator[string] {
 	}
 	inner := anyJSON(depth - 1)
 	return rapid.OneOf(leaf,
-		rapid.Map(rapid.SliceOfN(inner, 0, 4), func(v []string) string { return "[" + strings.Join(v, ",") + "]" }),
+		rapid.Map(rapid.SliceOfN(inner, 0, 4),
+			func(v []string) string { return "[" + strings.Join(v, ",") + "]" }),
 		rapid.Custom(func(t *rapid.T) string { return anyObject(t, inner) }))
 }
 
@@ -201,7 +208,8 @@ func fill(v reflect.Value, n *int) {
 			v.Set(reflect.ValueOf(map[string][]string{"z": {"one", "two"}, "a": {"three"}}))
 			return
 		}
-		v.Set(reflect.ValueOf(map[string]json.RawMessage{"zNew": json.RawMessage(`1`), "aNew": json.RawMessage(`[2]`)}))
+		v.Set(reflect.ValueOf(map[string]json.RawMessage{"zNew": json.RawMessage(`1`),
+			"aNew": json.RawMessage(`[2]`)}))
 	}
 }
 
@@ -216,7 +224,8 @@ func fullTask() *core.Task {
 
 // A task comes back from its item as it was, whatever it holds.
 func TestTasksComeBack(t *testing.T) {
-	for name, task := range map[string]*core.Task{"full": fullTask(), "empty": {OrderID: "a", Created: core.TimeOf(time.Now()), Steps: []core.Step{}}} {
+	for name, task := range map[string]*core.Task{"full": fullTask(),
+		"empty": {OrderID: "a", Created: core.TimeOf(time.Now()), Steps: []core.Step{}}} {
 		document, err := state.EncodeTask(task)
 		if err != nil {
 			t.Fatal(err)
@@ -242,17 +251,21 @@ func recordOf(t *testing.T, task *core.Task) *port.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &port.Record{ID: task.OrderID, Version: task.Version, State: string(task.ProcessState), Workflow: task.Workflow,
-		Created: task.Created.Std(), Bucket: port.DueBucket, IndexAt: time.Date(2026, 11, 21, 10, 0, 40, 123e6, time.UTC), Document: document}
+	return &port.Record{ID: task.OrderID, Version: task.Version, State: string(task.ProcessState),
+		Workflow: task.Workflow,
+		Created:  task.Created.Std(), Bucket: port.DueBucket,
+		IndexAt: time.Date(2026, 11, 21, 10, 0, 40, 123e6, time.UTC), Document: document}
 }
 
 // An item of a task shows what the pattern names, at the top and in each step.
 func TestItemShowsThePattern(t *testing.T) {
 	created := core.TimeOf(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
-	task := &core.Task{OrderID: "order-1", Version: 3, Workflow: "order", ProcessState: core.Processing, Created: created, Steps: []core.Step{
-		{Name: "reserve", State: core.Processing, LockedBy: "scheduler-7", CompleteBy: created + 40_000, Attempt: 2, FailureCount: 1},
-		{Name: "charge", State: core.Pending},
-	}}
+	task := &core.Task{OrderID: "order-1", Version: 3, Workflow: "order", ProcessState: core.Processing,
+		Created: created, Steps: []core.Step{
+			{Name: "reserve", State: core.Processing, LockedBy: "scheduler-7", CompleteBy: created + 40_000,
+				Attempt: 2, FailureCount: 1},
+			{Name: "charge", State: core.Pending},
+		}}
 	s := New(nil, Tables{}, Options{})
 	a, err := s.item(recordOf(t, task), []byte("12345678"))
 	if err != nil {
@@ -263,13 +276,17 @@ func TestItemShowsThePattern(t *testing.T) {
 		members attrs
 		want    map[string]string
 	}{
-		"order": {a, map[string]string{"OrderID": "S(order-1)", "ProcessState": "S(Processing)", "LockedBy": "S(scheduler-7)",
+		"order": {a, map[string]string{"OrderID": "S(order-1)", "ProcessState": "S(Processing)",
+			"LockedBy":   "S(scheduler-7)",
 			"CompleteBy": "N(1795255240000)", "FailureCount": "N(1)", "Version": "N(3)",
-			"bucket": fmt.Sprintf("S(due#%d)", port.ShardOf("order-1", DefaultShards)), "dueAt": "N(1795255240123)"}},
-		"claimed": {steps["reserve"].(*types.AttributeValueMemberM).Value, map[string]string{"ProcessState": "S(Processing)",
-			"LockedBy": "S(scheduler-7)", "CompleteBy": "N(1795255240000)", "FailureCount": "N(1)"}},
-		"pending": {steps["charge"].(*types.AttributeValueMemberM).Value, map[string]string{"ProcessState": "S(Pending)",
-			"LockedBy": "<nil>", "CompleteBy": "<nil>", "FailureCount": "<nil>"}},
+			"bucket": fmt.Sprintf("S(due#%d)", port.ShardOf("order-1", DefaultShards)),
+			"dueAt":  "N(1795255240123)"}},
+		"claimed": {steps["reserve"].(*types.AttributeValueMemberM).Value,
+			map[string]string{"ProcessState": "S(Processing)",
+				"LockedBy": "S(scheduler-7)", "CompleteBy": "N(1795255240000)", "FailureCount": "N(1)"}},
+		"pending": {steps["charge"].(*types.AttributeValueMemberM).Value,
+			map[string]string{"ProcessState": "S(Pending)",
+				"LockedBy": "<nil>", "CompleteBy": "<nil>", "FailureCount": "<nil>"}},
 	} {
 		for name, want := range tt.want {
 			if got := sketch(tt.members[name]); got != want {
@@ -279,7 +296,8 @@ func TestItemShowsThePattern(t *testing.T) {
 	}
 	r := record(a)
 	want := recordOf(t, task)
-	if got, err := state.DecodeTask(r.Document); err != nil || !reflect.DeepEqual(got, task) || r.Version != 3 || r.Bucket != port.DueBucket ||
+	if got, err := state.DecodeTask(r.Document); err != nil || !reflect.DeepEqual(got, task) ||
+		r.Version != 3 || r.Bucket != port.DueBucket ||
 		!r.IndexAt.Equal(want.IndexAt) || !r.Created.Equal(want.Created) {
 		t.Errorf("record is %+v", r)
 	}
@@ -287,7 +305,8 @@ func TestItemShowsThePattern(t *testing.T) {
 
 // A document that takes one of our names, or contradicts its record, is kept as it is.
 func TestStrangeDocumentsAreKept(t *testing.T) {
-	task := &core.Task{OrderID: "a", Version: 1, Workflow: "order", ProcessState: core.Processing, Created: 1_795_000_000_000}
+	task := &core.Task{OrderID: "a", Version: 1, Workflow: "order", ProcessState: core.Processing,
+		Created: 1_795_000_000_000}
 	for name, change := range map[string]func(*port.Record){
 		"a name of ours": func(r *port.Record) {
 			r.Document = bytes.Replace(r.Document, []byte(`"Steps"`), []byte(`"bucket":"due#0","Steps"`), 1)

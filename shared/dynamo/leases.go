@@ -8,7 +8,8 @@ import (
 
 // Acquire takes a lease that is free, expired at now, or the owner's own. Its item stands in Orders.
 // The times are the Supervisors' own: nothing but cost depends on them.
-func (s *Store) Acquire(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error) {
+func (s *Store) Acquire(ctx context.Context, name, owner string, now time.Time,
+	ttl time.Duration) (bool, error) {
 	there, _, err := s.put(ctx, s.tables.Orders,
 		attrs{OrderKey: str(LeasePrefix + name), "Owner": str(owner), "Until": num(now.Add(ttl).UnixMilli())},
 		"attribute_not_exists(#id) OR #owner = :owner OR #until <= :now",

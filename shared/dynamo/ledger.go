@@ -26,15 +26,17 @@ func NewLedger(client *dynamodb.Client, table string) *Ledger {
 // Schedules are the records of the workflows' schedules, among the orders.
 func (s *Store) Schedules() *Ledger { return &Ledger{s.client, s.tables.Orders, OrderKey} }
 
-// Entry answers the entry, strongly consistent; Version 0 where there is none.
+// Entry returns the entry, strongly consistent; Version 0 if there is none.
 func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
 	item, err := get(ctx, l.client, l.table, l.key, key, true)
 	if err != nil {
 		return port.LedgerEntry{}, fmt.Errorf("ledger: %w", err)
 	}
 	return port.LedgerEntry{
-		Key: key, State: textOf(item["State"]), Attempt: int(numberOf(item["Attempt"])), Command: int(numberOf(item["Command"])),
-		Output: bytesOf(item["Output"]), Code: textOf(item["Code"]), Message: textOf(item["Message"]), Version: numberOf(item["Version"]),
+		Key: key, State: textOf(item["State"]), Attempt: int(numberOf(item["Attempt"])),
+		Command: int(numberOf(item["Command"])),
+		Output:  bytesOf(item["Output"]), Code: textOf(item["Code"]), Message: textOf(item["Message"]),
+		Version: numberOf(item["Version"]),
 	}, nil
 }
 
@@ -43,15 +45,17 @@ func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error
 func (l *Ledger) Move(ctx context.Context, e port.LedgerEntry) error {
 	writer := token()
 	in := &dynamodb.PutItemInput{
-		TableName: &l.table, Item: l.item(e, writer), ExpressionAttributeNames: map[string]string{"#version": "Version"},
-		ConditionExpression: aws.String("attribute_not_exists(#version)"),
+		TableName: &l.table, Item: l.item(e, writer),
+		ExpressionAttributeNames: map[string]string{"#version": "Version"},
+		ConditionExpression:      aws.String("attribute_not_exists(#version)"),
 	}
 	if e.Version > 0 {
 		in.ConditionExpression = aws.String("#version = :expected")
 		in.ExpressionAttributeValues = attrs{":expected": num(e.Version)}
 	}
 	if n := Size(in.Item); n > maxItem {
-		return fmt.Errorf("ledger entry %q has %d bytes, DynamoDB's limit is %d: %w", e.Key, n, maxItem, port.ErrTooLarge)
+		return fmt.Errorf("ledger entry %q has %d bytes, DynamoDB's limit is %d: %w", e.Key, n, maxItem,
+			port.ErrTooLarge)
 	}
 	there, doubt, err := put(ctx, l.client, in)
 	if err != nil {
@@ -61,12 +65,15 @@ func (l *Ledger) Move(ctx context.Context, e port.LedgerEntry) error {
 		return nil
 	}
 	return refusal(there, e.Version+1, doubt,
-		fmt.Errorf("ledger entry %q has version %d, expected was %d: %w", e.Key, numberOf(there["Version"]), e.Version, port.ErrConflict))
+		fmt.Errorf("ledger entry %q has version %d, expected was %d: %w", e.Key, numberOf(there["Version"]),
+			e.Version, port.ErrConflict))
 }
 
 func (l *Ledger) item(e port.LedgerEntry, writer []byte) attrs {
-	item := attrs{l.key: str(e.Key), "State": str(e.State), "Version": num(e.Version + 1), writerAttribute: blob(writer)}
-	for name, text := range map[string]string{"Code": e.Code, "Message": e.Message, "Output": string(e.Output)} {
+	item := attrs{l.key: str(e.Key), "State": str(e.State), "Version": num(e.Version + 1),
+		writerAttribute: blob(writer)}
+	for name, text := range map[string]string{"Code": e.Code, "Message": e.Message,
+		"Output": string(e.Output)} {
 		if text != "" {
 			item[name] = bytesOrText([]byte(text))
 		}

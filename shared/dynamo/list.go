@@ -14,16 +14,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// ErrNotListed: a listing was asked for tasks that are in no index.
-var ErrNotListed = errors.New("finished orders are not in the index: ask for one by its ID, or deploy with the index of finished orders, which costs one more write an order")
+// ErrNotListed means that the requested tasks are in no index.
+var ErrNotListed = errors.New(
+	"finished orders are not in the index: ask for one by its ID, or deploy with the index of finished " +
+		"orders, which costs one more write an order")
 
 var finishedStates = []string{"Processed", "Compensated", "Cancelled", "Closed"}
 
-// List answers the tasks that are open or wait for the operator, newest first, and with
-// Options.FinishedIndex the finished ones too; without it, asking for a finished state is
-// ErrNotListed. There is no index by time of creation: every page looks through all that is open, for the
-// state Error through the bucket attention only, and fails past Options.ListLimit entries. Where many are open, what a listing has read serves the next ones for a time,
-// see recent. Finished tasks are read day by day.
+// List returns the tasks that are open or wait for the operator, newest first, and with Options.FinishedIndex
+// the finished ones too; without it, asking for a finished state is ErrNotListed. There is no index by time
+// of creation: every page looks through all that is open, for the state Error through the bucket attention
+// only, and fails past Options.ListLimit entries. Where many are open, what a listing has read serves the
+// next ones for a time, see recent. Finished tasks are read day by day.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
 	if q.Limit < 1 || q.Limit > 1000 {
@@ -77,7 +79,8 @@ func parseCursor(text string) (*port.Due, error) {
 	at, id, _ := strings.Cut(text, "#")
 	created, err := time.Parse(timeLayout, at)
 	if err != nil || id == "" {
-		return nil, fmt.Errorf("%w: %.40q is not one of a page of this store; start again without a cursor", port.ErrCursor, text)
+		return nil, fmt.Errorf("%w: %.40q is not one of a page of this store; start again without a cursor",
+			port.ErrCursor, text)
 	}
 	return &port.Due{ID: id, At: created}, nil
 }
@@ -87,8 +90,8 @@ func newestFirst(a, b *port.Record) int {
 	return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.ID, a.ID))
 }
 
-// open loads what stands in the buckets due and attention. Due is read first: an order that enters Error moves from there
-// to attention, and reading both at once could miss it in each.
+// open loads what stands in the buckets due and attention. Due is read first: an order that enters Error
+// moves from there to attention, and reading both at once could miss it in each.
 func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
 	var entries []port.Due
 	for _, b := range l.buckets() {
@@ -103,12 +106,16 @@ func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
 		entries = append(entries, some...)
 	}
 	if len(entries) > l.options.ListLimit {
-		return nil, fmt.Errorf("more than %d orders are open, too many to be listed by their age; ask for one by its ID", l.options.ListLimit)
+		return nil,
+			fmt.Errorf(
+				"more than %d orders are open, too many to be listed by their age; ask for one by its ID",
+				l.options.ListLimit)
 	}
 	return l.kept(l.openRecords(ctx, entries))
 }
 
-// buckets are those in which tasks of the state stand: in Error they wait for the operator, when nothing of them is in flight.
+// buckets are those in which tasks of the state stand: in Error they wait for the operator, when nothing of
+// them is in flight.
 func (l *listing) buckets() []port.Bucket {
 	if l.query.State == "Error" && !l.query.InFlight {
 		return []port.Bucket{port.AttentionBucket}
@@ -156,7 +163,8 @@ func (l *listing) kept(records []*port.Record, errs []error) ([]*port.Record, er
 func (l *listing) selects(r *port.Record) bool {
 	q := &l.query
 	return (q.State == "" || q.State == r.State) && (q.Workflow == "" || q.Workflow == r.Workflow) &&
-		(q.Before.IsZero() || r.Created.Before(q.Before)) && (q.After.IsZero() || !r.Created.Before(q.After)) &&
+		(q.Before.IsZero() || r.Created.Before(q.Before)) &&
+		(q.After.IsZero() || !r.Created.Before(q.After)) &&
 		(l.from == nil || newestFirst(&port.Record{ID: l.from.ID, Created: l.from.At}, r) < 0)
 }
 
@@ -167,7 +175,8 @@ func (l *listing) finished(ctx context.Context, found []*port.Record) ([]*port.R
 	for day := newest; !day.Before(oldest); day = day.AddDate(0, 0, -1) {
 		var partitions []string
 		for shard := range l.options.Shards {
-			partitions = append(partitions, fmt.Sprintf("%s%s#%d", finishedPrefix, day.Format(time.DateOnly), shard))
+			partitions = append(partitions, fmt.Sprintf("%s%s#%d", finishedPrefix, day.Format(time.DateOnly),
+				shard))
 		}
 		entries, err := l.entries(ctx, partitions, l.options.ListLimit+1)
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Load answers the records, several reads at a time, each strongly consistent and on its own.
+// Load returns the records, several reads at a time, each strongly consistent and on its own.
 func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	return s.load(ctx, ids, true)
 }
@@ -58,7 +58,8 @@ func get(ctx context.Context, client calls, table, key, value string, consistent
 
 // Due asks the index; the answer may be stale (rule 11). The index sorts by time only, so that items
 // stay small: entries of one millisecond are read together and sorted by their IDs here.
-func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
+func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
+	limit int) ([]port.Due, error) {
 	if limit < 1 {
 		return nil, nil
 	}
@@ -87,11 +88,15 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 			if err != nil {
 				return nil, err
 			}
-			further = append(slices.DeleteFunc(further, func(d port.Due) bool { return d.At.Equal(last) }), same...)
+			further = append(slices.DeleteFunc(further, func(d port.Due) bool { return d.At.Equal(last) }),
+				same...)
 		}
 		found = append(found, further...)
 	}
-	slices.SortFunc(found, func(a, b port.Due) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
+	slices.SortFunc(found, func(a, b port.Due) int {
+		return cmp.Or(a.At.Compare(b.At),
+			strings.Compare(a.ID, b.ID))
+	})
 	return found[:min(limit, len(found))], nil
 }
 
@@ -112,7 +117,8 @@ func (p partition) moment(ctx context.Context, at time.Time) ([]port.Due, error)
 
 // entries reads from start to end, both included, at most limit entries; complete says that there
 // are no more.
-func (p partition) entries(ctx context.Context, start, end int64, limit int) (found []port.Due, complete bool, err error) {
+func (p partition) entries(ctx context.Context, start, end int64,
+	limit int) (found []port.Due, complete bool, err error) {
 	if start > end {
 		return nil, true, nil
 	}
@@ -123,7 +129,8 @@ func (p partition) entries(ctx context.Context, start, end int64, limit int) (fo
 		ExpressionAttributeValues: attrs{":bucket": str(p.name), ":start": num(start), ":end": num(end)},
 	}
 	for {
-		in.Limit = aws.Int32(int32(min(limit-len(found), 10_000))) //nolint:gosec // at most 10,000
+		//nolint:gosec // the value is at most 10,000
+		in.Limit = aws.Int32(int32(min(limit-len(found), 10_000)))
 		out, err := p.client.Query(ctx, in)
 		if err != nil {
 			return nil, false, unread(ctx, "index "+p.name, err)

@@ -13,12 +13,13 @@ import (
 const (
 	// readAlways is how many open tasks every listing reads anew.
 	readAlways = 500
-	// readEvery is how long, for each open task above readAlways, what was read of a task serves further listings: however often
-	// pages are asked for, a process reads some 50 tasks a second for them.
+	// readEvery is how long, for each open task above readAlways, what was read of a task serves further
+	// listings: however often pages are asked for, a process reads some 50 tasks a second for them.
 	readEvery = 20 * time.Millisecond
 )
 
-// recent holds what listings have read, by the entries of the index. An entry that moves, as each end moves it, is read anew.
+// recent holds what listings have read, by the entries of the index. An entry that moves, as each end moves
+// it, is read anew.
 type recent struct {
 	mu   sync.Mutex
 	read map[port.Due]reading
@@ -32,7 +33,8 @@ type reading struct {
 // openRecords are the records of the entries, each once.
 func (l *listing) openRecords(ctx context.Context, entries []port.Due) ([]*port.Record, []error) {
 	slices.SortFunc(entries, func(a, b port.Due) int { return strings.Compare(a.ID, b.ID) })
-	entries = slices.CompactFunc(entries, func(a, b port.Due) bool { return a.ID == b.ID }) // a stale index may name one twice
+	// a stale index may name one twice
+	entries = slices.CompactFunc(entries, func(a, b port.Due) bool { return a.ID == b.ID })
 	hold := time.Duration(max(0, len(entries)-readAlways)) * readEvery
 	now := l.options.Clock.Now()
 	records := make([]*port.Record, len(entries))
@@ -56,7 +58,8 @@ func (l *listing) openRecords(ctx context.Context, entries []port.Due) ([]*port.
 }
 
 // remember keeps what was read just now, and of before what still serves.
-func (r *recent) remember(entries []port.Due, places []int, loaded []*port.Record, now time.Time, hold time.Duration) {
+func (r *recent) remember(entries []port.Due, places []int, loaded []*port.Record, now time.Time,
+	hold time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for e, known := range r.read {

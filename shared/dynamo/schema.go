@@ -11,15 +11,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Names of keys and of the index, for those who make the tables. All keys are strings, but IndexSort is a number.
+// Names of keys and of the index, for those who make the tables. All keys are strings, but IndexSort is a
+// number.
 const (
 	OrderKey      = "OrderID"     // partition key of Orders
 	DefinitionKey = "Hash"        // partition key of Definitions
 	LedgerKey     = "Key"         // partition key of a ledger
 	IndexName     = "complete-by" // the index of Orders; KEYS_ONLY
-	IndexBucket   = "bucket"      // its partition key
-	IndexSort     = "dueAt"       // its sort key: milliseconds since 1970
-	TTLAttribute  = "expiresAt"   // of Orders: seconds since the epoch; on orders at rest, only if asked for
+	IndexBucket   = "bucket"      // partition key of the index
+	IndexSort     = "dueAt"       // sort key of the index: milliseconds since 1970
+	// TTLAttribute is the expiry in Orders, in seconds since the epoch. Only orders at rest have it, and only
+	// if a retention is set.
+	TTLAttribute = "expiresAt"
 )
 
 // LeasePrefix begins the keys of leases in Orders. No order's ID holds a '#'.
@@ -40,7 +43,8 @@ const DefaultShards = 8
 func CreateTables(ctx context.Context, client *dynamodb.Client, t Tables, ledgers ...string) error {
 	orders := table(t.Orders, OrderKey)
 	orders.AttributeDefinitions = append(orders.AttributeDefinitions, text(IndexBucket),
-		types.AttributeDefinition{AttributeName: aws.String(IndexSort), AttributeType: types.ScalarAttributeTypeN})
+		types.AttributeDefinition{AttributeName: aws.String(IndexSort),
+			AttributeType: types.ScalarAttributeTypeN})
 	orders.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
 		IndexName: aws.String(IndexName),
 		KeySchema: []types.KeySchemaElement{
@@ -59,9 +63,11 @@ func CreateTables(ctx context.Context, client *dynamodb.Client, t Tables, ledger
 			return fmt.Errorf("create table %q: %w", *in.TableName, err)
 		}
 	}
-	waiter := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = 50 * time.Millisecond })
+	waiter := dynamodb.NewTableExistsWaiter(client,
+		func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = 50 * time.Millisecond })
 	for _, in := range inputs {
-		if err := waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: in.TableName}, 2*time.Minute); err != nil {
+		if err := waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: in.TableName},
+			2*time.Minute); err != nil {
 			return fmt.Errorf("create table %q: %w", *in.TableName, err)
 		}
 	}
@@ -72,12 +78,14 @@ func table(name, key string) *dynamodb.CreateTableInput {
 	return &dynamodb.CreateTableInput{
 		TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest,
 		AttributeDefinitions: []types.AttributeDefinition{text(key)},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String(key), KeyType: types.KeyTypeHash}},
+		KeySchema: []types.KeySchemaElement{{AttributeName: aws.String(key),
+			KeyType: types.KeyTypeHash}},
 	}
 }
 
 func text(name string) types.AttributeDefinition {
-	return types.AttributeDefinition{AttributeName: aws.String(name), AttributeType: types.ScalarAttributeTypeS}
+	return types.AttributeDefinition{AttributeName: aws.String(name),
+		AttributeType: types.ScalarAttributeTypeS}
 }
 
 // Key is the key of an item.

@@ -61,8 +61,10 @@ func (s tasks) Commit(ctx context.Context, writes []port.Write) []error {
 		if r.ID == "" || len(r.Document) > largest || !utf8.Valid(r.Document) {
 			continue
 		}
-		task := wrapped{Schema: 1, OrderID: r.ID, ProcessState: r.State, Version: r.Version, Workflow: r.Workflow,
-			Created: r.Created.UTC().Format("2006-01-02T15:04:05.000Z"), Steps: map[string]inner{"only": {Output: string(r.Document)}}}
+		task := wrapped{Schema: 1, OrderID: r.ID, ProcessState: r.State, Version: r.Version,
+			Workflow: r.Workflow,
+			Created:  r.Created.UTC().Format("2006-01-02T15:04:05.000Z"),
+			Steps:    map[string]inner{"only": {Output: string(r.Document)}}}
 		var compact bytes.Buffer // as Marshal writes it: only what it leaves alone stands there twice
 		if json.Compact(&compact, r.Document) == nil && bytes.Equal(compact.Bytes(), r.Document) {
 			task.Output = r.Document
@@ -106,7 +108,8 @@ func TestValuesSurviveTheTable(t *testing.T) {
 		`"Workflow":"order","Created":"2026-11-21T10:00:00.000Z","Steps":{"z":{"N":0,"output":[0,-1,10,100,1000000,12345678901234567,99999999999999999,` +
 		`123456789012345678,1.5,0.1,0.01,0.001,0.0001,-0.5,1e3,1E400,1.0,-0,12345.678901,"",null,true,{},[],{"b":1,"a":2},"é\n\u0007"]},` +
 		`"a":{"N":1,"output":{"deep":[[[[1]]]],"text":"line\nline","unsorted":{"z":1,"y":{"x":1,"w":2}}}}}}`)
-	w := port.Write{Record: port.Record{ID: "a", Version: 1, State: "Processing", Workflow: "order", Created: created, Document: document}}
+	w := port.Write{Record: port.Record{ID: "a", Version: 1, State: "Processing", Workflow: "order",
+		Created: created, Document: document}}
 	if err := b.Store.Commit(t.Context(), []port.Write{w})[0]; err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +118,8 @@ func TestValuesSurviveTheTable(t *testing.T) {
 		t.Fatal(errs[0])
 	}
 	var got, want map[string]any
-	for text, to := range map[string]*map[string]any{string(records[0].Document): &got, string(document): &want} {
+	for text, to := range map[string]*map[string]any{string(records[0].Document): &got,
+		string(document): &want} {
 		d := json.NewDecoder(strings.NewReader(text))
 		d.UseNumber()
 		if err := d.Decode(to); err != nil {
@@ -126,7 +130,8 @@ func TestValuesSurviveTheTable(t *testing.T) {
 		t.Errorf("\n%s\ncomes back as\n%s", document, records[0].Document)
 	}
 	// What people and services have sent comes back byte for byte.
-	for _, output := range []string{`[0,-1,10,100,1000000,12345678901234567,`, `1e3,1E400,1.0,-0,12345.678901,`, `"unsorted":{"z":1,"y":{"x":1,"w":2}}`} {
+	for _, output := range []string{`[0,-1,10,100,1000000,12345678901234567,`,
+		`1e3,1E400,1.0,-0,12345.678901,`, `"unsorted":{"z":1,"y":{"x":1,"w":2}}`} {
 		if !bytes.Contains(records[0].Document, []byte(output)) {
 			t.Errorf("%s is missing in %s", output, records[0].Document)
 		}
@@ -137,7 +142,8 @@ func TestValuesSurviveTheTable(t *testing.T) {
 func TestFinishedOrdersAreNotListed(t *testing.T) {
 	b := backends(t, dynamo.Options{})
 	for _, state := range []string{"Processed", "Compensated", "Cancelled"} {
-		if _, err := b.Store.List(t.Context(), port.Query{State: state, Limit: 10}); !errors.Is(err, dynamo.ErrNotListed) {
+		if _, err := b.Store.List(t.Context(), port.Query{State: state, Limit: 10}); !errors.Is(err,
+			dynamo.ErrNotListed) {
 			t.Errorf("%s: %v", state, err)
 		}
 	}
@@ -146,8 +152,10 @@ func TestFinishedOrdersAreNotListed(t *testing.T) {
 // Nothing but this machine, or an account by its number (rule 27).
 func TestTargets(t *testing.T) {
 	for target, good := range map[string]bool{
-		"http://127.0.0.1:8000": true, "http://localhost:4566": true, "http://[::1]:8000": true, "account:123456789012": true,
-		"https://dynamodb.us-east-1.amazonaws.com": false, "http://10.0.0.1:8000": false, "127.0.0.1:8000": false, "account:": false, "account:1": false,
+		"http://127.0.0.1:8000": true, "http://localhost:4566": true, "http://[::1]:8000": true,
+		"account:123456789012":                     true,
+		"https://dynamodb.us-east-1.amazonaws.com": false, "http://10.0.0.1:8000": false,
+		"127.0.0.1:8000": false, "account:": false, "account:1": false,
 	} {
 		if err := dynamotest.Check(target); (err == nil) != good {
 			t.Errorf("%s: %v", target, err)

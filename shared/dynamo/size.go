@@ -39,7 +39,8 @@ func sizeOf(v types.AttributeValue) int {
 	return 1 // null, true, false
 }
 
-// sizeOfNumber: a byte for two digits, zeros at both ends left out, one more, and one for the sign.
+// sizeOfNumber returns the size of a number: one byte, one for each two digits without the zeros at both
+// ends, and one for a minus sign.
 func sizeOfNumber(n string) int {
 	size := 1
 	if strings.HasPrefix(n, "-") {

@@ -23,23 +23,24 @@ type Tables struct {
 
 // Options of a Store.
 type Options struct {
-	// Shards of the index; 0: DefaultShards. It may grow while tasks are under way, all actors
+	// Shards of the index; 0 means DefaultShards. It may grow while tasks are under way, all actors
 	// together; it must not shrink before the tasks of the shards that go have ended.
 	Shards int
 	// FinishedIndex keeps tasks at rest in the index too, so that List knows them. It costs one more
 	// index write an order: the one that leaves the due bucket is paid anyway, one more comes in.
 	FinishedIndex bool
-	// FinishedDays is how far back List looks for finished tasks when its query does not say since
-	// when; 0: 30.
+	// FinishedDays is how far back List looks for finished tasks when its query has no start; 0
+	// means 30.
 	FinishedDays int
-	// TTL is how long an order at rest is kept. 0 means for ever. Of an expired order a small item stays, so that its
-	// ID never runs again (P26). DynamoDB removes items hours or days late, so nothing may depend on when (rule 15).
+	// TTL is how long an order at rest is kept. 0 means for ever. Of an expired order a small item stays, so
+	// that its ID never runs again (P26). DynamoDB removes items hours or days late, so nothing may depend on
+	// when (rule 15).
 	TTL time.Duration
-	// ListLimit is how many open tasks List looks through before it gives up; 0: 20,000.
+	// ListLimit is how many open tasks List looks through before it gives up; 0 means 20,000.
 	ListLimit int
-	// Parallel is how many calls one Commit or Load has under way; 0: 16.
+	// Parallel is how many calls one Commit or Load has under way; 0 means 16.
 	Parallel int
-	Clock    port.Clock // for the TTL and for listings; nil: the system's
+	Clock    port.Clock // clock for the TTL and for listings; nil means the system's
 }
 
 // Store is a port.Store, port.Definitions and port.Leases. Safe for concurrent use.
@@ -123,7 +124,8 @@ func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer [
 		}
 	}
 	there, doubt, err := s.putVersion(ctx, w, item, s.options.TTL > 0 && w.Apart && !resting)
-	if err == nil && there[TTLAttribute] != nil && numberOf(there["Version"]) == w.Expected { // it goes on after its rest
+	// it goes on after its rest
+	if err == nil && there[TTLAttribute] != nil && numberOf(there["Version"]) == w.Expected {
 		if err = s.keepContent(ctx, w); err == nil {
 			there, doubt, err = s.putVersion(ctx, w, item, false)
 		}
@@ -140,11 +142,13 @@ func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer [
 		return port.ErrNotFound
 	}
 	return refusal(there, w.Record.Version, doubt,
-		fmt.Errorf("version %d is stored, expected was %d: %w", numberOf(there["Version"]), w.Expected, port.ErrConflict))
+		fmt.Errorf("version %d is stored, expected was %d: %w", numberOf(there["Version"]), w.Expected,
+			port.ErrConflict))
 }
 
 // putVersion puts the item if the expected version is stored and, with open, if that one does not expire.
-func (s *Store) putVersion(ctx context.Context, w *port.Write, item attrs, open bool) (there attrs, doubt bool, err error) {
+func (s *Store) putVersion(ctx context.Context, w *port.Write, item attrs,
+	open bool) (there attrs, doubt bool, err error) {
 	condition, names := "#version = :expected", map[string]string{"#version": "Version"}
 	if open {
 		condition += " AND attribute_not_exists(#ttl)"
@@ -153,8 +157,9 @@ func (s *Store) putVersion(ctx context.Context, w *port.Write, item attrs, open 
 	return s.put(ctx, s.tables.Orders, item, condition, names, attrs{":expected": num(w.Expected)})
 }
 
-// create is one conditional Put: the item must not be there (P14). Content that is kept apart is put before it, under a
-// key that holds its hash, so that whatever is left behind by a refusal or a crash is what its key says.
+// create is one conditional Put: the item must not be there (P14). Content that is kept apart is put before
+// it, under a key that holds its hash, so that whatever is left behind by a refusal or a crash is what its
+// key says.
 func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
 	if s.options.TTL > 0 {
 		if ended, err := s.Ended(ctx, w.Record.ID); err != nil || ended {
@@ -166,7 +171,8 @@ func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []
 			return err
 		}
 	}
-	there, doubt, err := s.put(ctx, s.tables.Orders, item, "attribute_not_exists(#id)", map[string]string{"#id": OrderKey}, nil)
+	there, doubt, err := s.put(ctx, s.tables.Orders, item, "attribute_not_exists(#id)",
+		map[string]string{"#id": OrderKey}, nil)
 	if err != nil || there == nil || mine(there, writer) { // rules 9 and 23
 		return err
 	}
@@ -175,11 +181,13 @@ func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []
 }
 
 // put writes an item on a condition. If that does not hold, it answers the item that is there,
-// which is empty where there is none (rule 8); nil where the item was written. doubt says that an
+// which is empty if there is none (rule 8); nil where the item was written. doubt says that an
 // earlier try of it got no answer.
-func (s *Store) put(ctx context.Context, table string, item attrs, condition string, names map[string]string, values attrs) (there attrs, doubt bool, err error) {
+func (s *Store) put(ctx context.Context, table string, item attrs, condition string, names map[string]string,
+	values attrs) (there attrs, doubt bool, err error) {
 	return put(ctx, s.client, &dynamodb.PutItemInput{
-		TableName: &table, Item: item, ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+		TableName: &table, Item: item, ConditionExpression: &condition, ExpressionAttributeNames: names,
+		ExpressionAttributeValues: values,
 	})
 }
 

@@ -30,7 +30,8 @@ func backends(t *testing.T, o dynamo.Options) storetest.Backends {
 }
 
 func options(finished bool) storetest.Options {
-	return storetest.Options{StaleIndex: !dynamotest.Emulated(), ListsFinished: finished, Parallel: true, Reorders: true}
+	return storetest.Options{StaleIndex: !dynamotest.Emulated(), ListsFinished: finished, Parallel: true,
+		Reorders: true}
 }
 
 // The contract of stores, with and without the index of finished orders; faults are injected with it.

@@ -53,23 +53,37 @@ func TestUnitsOfEachOperation(t *testing.T) {
 		{"create", commit(s, "a", 1, nil), 2, 0},
 		{"create, the order kept apart", kept, 3, 0},
 		{"commit, the due time stays", commit(s, "a", 2, nil), 1, 0},
-		{"commit, the due time moves", commit(s, "a", 3, func(r *port.Record) { r.IndexAt = r.IndexAt.Add(time.Hour) }), 3, 0},
+		{"commit, the due time moves",
+			commit(s, "a", 3, func(r *port.Record) { r.IndexAt = r.IndexAt.Add(time.Hour) }), 3, 0},
 		{"commit of an item over 1 KiB", commit(s, "a", 4, func(r *port.Record) {
 			r.IndexAt, r.Document = r.IndexAt.Add(time.Hour), fmt.Appendf(nil, `{"x":"%01200d"}`, 0)
 		}), 2, 0},
 		{"load of the task, strongly consistent", load, 0, 1},
-		{"load of an order kept apart, eventually consistent", func() error { _, err := s.Content(t.Context(), "k", "h"); return err }, 0, 0.5},
-		{"commit that ends the task: it leaves the index", commit(s, "a", 5, rest), 3, 0}, // 2 for what was over 1 KiB
+		{"load of an order kept apart, eventually consistent",
+			func() error { _, err := s.Content(t.Context(), "k", "h"); return err }, 0, 0.5},
+		// 2 for what was over 1 KiB
+		{"commit that ends the task: it leaves the index", commit(s, "a", 5, rest), 3, 0},
 		{"create of another", commit(listed, "b", 1, nil), 2, 0},
 		{"commit that ends the task, with the index of finished orders", commit(listed, "b", 2, rest), 3, 0},
 		{"create of a third", commit(s, "c", 1, nil), 2, 0},
 		{"commit that ends the task, without that index", commit(s, "c", 2, rest), 2, 0},
 		{"create where orders expire: it reads the tombstone", commit(expiring, "d", 1, nil), 2, 1},
 		{"commit that ends it: it puts the tombstone", commit(expiring, "d", 2, rest), 3, 0},
-		{"query of one shard", func() error { _, err := s.Due(t.Context(), port.DueBucket, 0, created, nil, 10); return err }, 0, 0.5},
-		{"lease, first", func() error { _, err := s.Acquire(t.Context(), "l", "x", created, time.Minute); return err }, 1, 0},
-		{"lease, renewed", func() error { _, err := s.Acquire(t.Context(), "l", "x", created, time.Minute); return err }, 1, 0},
-		{"ledger, move", func() error { return ledger.Move(t.Context(), port.LedgerEntry{Key: "k", State: "started"}) }, 1, 0},
+		{"query of one shard", func() error {
+			_, err := s.Due(t.Context(), port.DueBucket, 0, created, nil, 10)
+			return err
+		}, 0, 0.5},
+		{"lease, first", func() error {
+			_, err := s.Acquire(t.Context(), "l", "x", created, time.Minute)
+			return err
+		}, 1, 0},
+		{"lease, renewed", func() error {
+			_, err := s.Acquire(t.Context(), "l", "x", created, time.Minute)
+			return err
+		}, 1, 0},
+		{"ledger, move", func() error {
+			return ledger.Move(t.Context(), port.LedgerEntry{Key: "k", State: "started"})
+		}, 1, 0},
 		{"ledger, entry", func() error { _, err := ledger.Entry(t.Context(), "k"); return err }, 0, 1},
 	} {
 		m.Reset()

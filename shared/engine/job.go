@@ -1,38 +1,50 @@
 package engine
 
 import (
-	"context"
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Decider is one event for a task. It embeds Message.
-type Decider interface {
-	// Decide decides it with Job.Decide, and answers what is sent to its sender. It is called again when the
-	// task was loaded again, and then forgets what it kept of the call before. An error concerns the whole
-	// job, but for a panic and for core.ErrStale, which concern this message.
-	Decide(ctx context.Context, j *Job) (answer []core.Effect, err error)
-	message() *Message
-}
-
-// Message is what became of one event for a task.
+// Message is one event for a task, and what became of it.
 type Message struct {
-	Err error // it has to come again
-	New bool  // it is a submission: only the order's create finds out whether it is there
-	// Again: it was, or may have been, handled before. Where it changes nothing, what it caused is emitted
-	// again; a fresh copy has its sender answered only, so that copies do not multiply calls (P12a).
+	OrderID string
+	Event   core.Event // nil sends again all that is in progress (P27)
+	// Again means that the message was, or may have been, handled before. If it changes nothing, its effects
+	// are sent again; of a fresh copy only the answer is sent, so that copies do not multiply calls (P12a).
 	Again bool
+	Order []byte // content of a submission
+	// MoveTo is the hash of the definition that a command moves the task to, or message.Latest (P49).
+	MoveTo string
+	Token  string // token of an answer (P39)
+	From   Sender // sender of a reply (P3)
 
-	event core.Event // as decided last
+	// Answer is sent to the sender of the message, before the effects of its decision.
+	Answer []core.Effect
+	Outcome
 }
 
-func (m *Message) message() *Message { return m }
+// Outcome is what became of a message.
+type Outcome struct {
+	Err        error            // reason why the message has to come again
+	Refusal    *message.Refusal // reason why the event can never be accepted
+	Before     *core.Task       // nil if the task did not exist
+	Definition *core.Definition // definition of the task after the decision
+	Decision   core.Decision
+	At         core.Time
+}
 
-// Entry is one of a job's messages.
-type Entry struct {
-	Decider
-	*Message
+// creates reports whether the event may create its task.
+func (m *Message) creates() bool {
+	switch ev := m.Event.(type) {
+	case core.Submitted:
+		return true
+	case core.AskChild:
+		return ev.Ask == core.AskStart
+	}
+	return false
 }
 
 // Batch holds one job for each task (P13), in the order of their first messages.
@@ -42,67 +54,85 @@ type Batch struct {
 }
 
 // Add puts a message into the job of its task.
-func (b *Batch) Add(id string, d Decider) *Job {
+func (b *Batch) Add(m *Message) *Job {
 	if b.byID == nil {
 		b.byID = map[string]*Job{}
 	}
-	j := b.byID[id]
+	j := b.byID[m.OrderID]
 	if j == nil {
-		j = &Job{ID: id, Unseen: true}
-		b.byID[id] = j
+		j = &Job{ID: m.OrderID}
+		b.byID[m.OrderID] = j
 		b.Jobs = append(b.Jobs, j)
 	}
-	j.add(d)
+	j.Messages = append(j.Messages, m)
 	return j
 }
 
 // Job is all that one run decides for one task: one commit (P13).
 type Job struct {
-	ID string
-	At core.At // of the message that is decided now
+	ID       string
+	Messages []*Message
+	Now      core.Time // time of all decisions; the zero value means the time at which each is made
+	// Push moves the lazy due time of a task that no message changes (P10).
+	Push bool
 	decided
-	Stored  bool // something was committed
-	Unseen  bool // the store was not asked yet whether the task is there
-	Expired bool // the order came to rest, and its task has expired (P14)
 
-	engine   *Engine
-	Messages []Entry
-	parent   *Job       // whose messages must not be deleted before this one has succeeded
-	loaded   *core.Task // nil where there is none
-	current  *Message
-	// unsent is why not all effects were sent; what was sent may be sent again (P12). Requests that no
-	// queue takes are not in it (P28).
-	unsent     error
+	status  status
+	err     error         // reason why the messages must not be deleted, or why the last try was not stored
+	loaded  *core.Task    // nil if the task does not exist
+	parent  *Job          // its messages must not be deleted before this job has succeeded
+	effects []core.Effect // effects of the latest delivery
+	// unsendable are requests that no queue takes (P28).
 	unsendable []core.SendRequest
-
-	exists   bool  // something is known to be there
-	reread   bool  // it was loaded past the cache
-	tooLarge bool  // its first document does not fit
-	failed   bool  // none of its messages may be deleted
-	doubt    bool  // a write may have been stored although its answer did not say so (P12a)
-	lost     error // why it was not stored at its last try
+	span       port.Handling
 }
 
-// decided is what was decided since the task was loaded.
+// status is how far a job has come. Each status includes what the ones before it say.
+type status int
+
+const (
+	unread   status = iota // the store was not asked for the task
+	read                   // the task was loaded, perhaps from the cache
+	reread                 // past the cache: a message was ahead of it, or its create found it there
+	tooLarge               // the first document does not fit
+	inDoubt                // a write may have been stored although the store did not confirm it (P12a)
+	stored                 // a change was committed
+)
+
+// decided is the result of the latest try.
 type decided struct {
-	Task       *core.Task // nil where there is none
+	Task       *core.Task // nil if the task does not exist
 	Definition *core.Definition
-	order      []byte
-	changed    bool
-	settles    bool
-	effects    []core.Effect
+	Pushed     bool // the lazy due time was moved
+
+	expired bool // the order came to rest, and its task has expired (P14)
+	changed bool
+	order   []byte
 }
 
-func (j *Job) add(d Decider) {
-	m := d.message()
-	j.Messages = append(j.Messages, Entry{d, m})
-	j.Unseen = j.Unseen && m.New
+// creates reports whether each message of the job may create the task.
+func (j *Job) creates() bool {
+	return len(j.Messages) > 0 &&
+		!slices.ContainsFunc(j.Messages, func(m *Message) bool { return !m.creates() })
 }
 
-// fail returns all messages of the job to their queues.
-func (j *Job) fail(err error) {
+// Err returns why messages of the job have to come again.
+func (j *Job) Err() error {
+	for _, m := range j.Messages {
+		if j.err == nil && m.Err != nil {
+			return m.Err
+		}
+	}
+	return j.err
+}
+
+// Stored reports whether a change was committed.
+func (j *Job) Stored() bool { return j.status == stored }
+
+// Fail returns all messages of the job to their queues.
+func (j *Job) Fail(err error) {
 	for ; j != nil; j = j.parent {
-		j.failed = true
+		j.err = err
 		for _, m := range j.Messages {
 			if m.Err == nil {
 				m.Err = err
@@ -111,16 +141,21 @@ func (j *Job) fail(err error) {
 	}
 }
 
-// Owes: some of what it decided is stored, or may be, and not all of it was sent.
+// sends reports whether an event that changes nothing sends its effects again: it was, or may have been,
+// handled before, or a write of this run was lost or repeated beneath it. A conflict with another writer is
+// no reason, because that one sends (P12a).
+func (j *Job) sends(m *Message) bool { return m.Again || j.status == inDoubt }
+
+// Owes reports whether a failed job may have stored something whose effects were not all sent.
 func (j *Job) Owes() bool {
-	before := slices.ContainsFunc(j.Messages, func(m Entry) bool { return m.Again })
-	return j.failed && (j.Stored || j.doubt || before)
+	return j.err != nil &&
+		(j.status >= inDoubt || slices.ContainsFunc(j.Messages, func(m *Message) bool { return m.Again }))
 }
 
 // Again makes a job ready for another run: nothing else would bring its messages again (P12a).
 func (j *Job) Again() {
-	j.failed, j.unsent, j.unsendable = false, nil, nil
+	j.status, j.err, j.unsendable = read, nil, nil
 	for _, m := range j.Messages {
-		m.Again, m.Err = true, nil
+		m.Again, m.Err, m.Answer = true, nil, nil
 	}
 }

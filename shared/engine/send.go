@@ -12,12 +12,37 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// deliver sends the effects of all jobs that are stored, or had nothing to store. The answer is
-// the jobs that follow from requests which no queue takes.
+// maxFurther bounds how many requests in a row are too large for their queue in one run.
+const maxFurther = 50
+
+// Deliver sends the answers and effects of all jobs that are stored, or had nothing to store, and settles. A
+// message whose Err is nil afterwards is stored and sent in whole, and may be deleted (P13). A request that
+// no queue takes makes its step fail for good, which is a decision of its own (P28).
+func (e *Engine) Deliver(ctx context.Context, jobs []*Job) {
+	defer e.traced(jobs)
+	for rounds := 0; len(jobs) > 0; rounds++ {
+		further := e.deliver(ctx, jobs)
+		e.settle(ctx, jobs)
+		if rounds == maxFurther {
+			for _, j := range further {
+				j.Fail(errTooManyRounds)
+			}
+			return
+		}
+		e.Decide(ctx, e.Load(ctx, further))
+		jobs = further
+	}
+}
+
+// deliver sends once; it returns the jobs that follow from requests which no queue takes.
 func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 	var sent []*Job
 	for _, j := range jobs {
-		if !j.failed && len(j.effects) > 0 {
+		j.effects = nil
+		for _, m := range j.Messages {
+			j.effects = append(append(j.effects, m.Answer...), m.Decision.Effects...)
+		}
+		if j.err == nil && len(j.effects) > 0 {
 			sent = append(sent, j)
 		}
 	}
@@ -25,10 +50,9 @@ func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 		e.send(ctx, sent)
 	}
 	for _, j := range sent {
-		if j.unsent != nil {
-			j.fail(j.unsent) // P12: its messages emit it again
+		if j.err != nil {
+			j.Fail(j.err) // P12: its messages emit it again
 		} else if len(j.unsendable) > 0 {
-			j.settles = false
 			further = append(further, j.followUp())
 		}
 	}
@@ -40,7 +64,8 @@ func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 	var changes []state.Change
 	for _, j := range jobs {
-		if j.failed || !j.settles {
+		if j.err != nil || len(j.unsendable) > 0 || j.Task == nil ||
+			!core.Settles(j.Definition, j.Task, j.effects) {
 			continue
 		}
 		settled := core.Settled(j.Task)
@@ -52,20 +77,41 @@ func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 	}
 	for i, err := range e.State.Commit(ctx, changes) {
 		if err != nil {
-			e.Logger.Debug("not settled; its notifications will be sent again", "order", changes[i].Task.OrderID, "error", err)
+			e.Logger.Debug("not settled; its notifications will be sent again", "order",
+				changes[i].Task.OrderID, "error", err)
 		}
+	}
+}
+
+// traced ends the spans of the jobs. Jobs share their commits, so that none of them is the parent of what the
+// stores record.
+func (e *Engine) traced(jobs []*Job) {
+	for _, j := range jobs {
+		if j.span == nil {
+			continue
+		}
+		s := port.Span{OrderID: j.ID, Trace: core.Trace(j.ID, 0)}
+		if j.Task != nil {
+			s.Run, s.State, s.Trace = j.Task.Run, string(j.Task.ProcessState), core.Trace(j.ID, j.Task.Run)
+		}
+		var errs []error
+		for _, m := range j.Messages {
+			errs = append(errs, m.Err)
+		}
+		j.span.End(s, errors.Join(errs...))
+		j.span = nil
 	}
 }
 
 // Send sends effects of no task.
 func (e *Engine) Send(ctx context.Context, effects ...core.Effect) error {
-	j := Job{decided: decided{effects: effects}}
+	j := Job{effects: effects}
 	e.send(ctx, []*Job{&j})
-	return j.unsent
+	return j.err
 }
 
-// send sends the effects of jobs: alerts first, so that an end whose status was taken has had its alert, and removals of contents,
-// then the rest in batches by queue, queues in the order of their first message.
+// send sends the effects of jobs: alerts first, so that an end whose status was taken has had its alert, and
+// removals of contents, then the rest in batches by queue, queues in the order of their first message.
 func (e *Engine) send(ctx context.Context, jobs []*Job) {
 	p := post{sender: e, jobs: jobs, now: e.Clock.Now()}
 	for i := range jobs {
@@ -113,7 +159,8 @@ func (p *post) alert(ctx context.Context, i int) {
 	}
 }
 
-// erase removes contents. A message that is handled again repeats it, so that a crash leaves none behind (P52).
+// erase removes contents. A message that is handled again repeats it, so that a crash leaves none behind
+// (P52).
 func (p *post) erase(ctx context.Context, i int) {
 	for _, e := range p.jobs[i].effects {
 		if c, ok := e.(core.EraseContent); ok {
@@ -125,8 +172,8 @@ func (p *post) erase(ctx context.Context, i int) {
 }
 
 func (p *post) fail(i int, err error) {
-	if p.jobs[i].unsent == nil {
-		p.jobs[i].unsent = err
+	if p.jobs[i].err == nil {
+		p.jobs[i].err = err
 	}
 }
 
@@ -144,7 +191,8 @@ func (p *post) add(i int, effect core.Effect) {
 	case core.SendWake:
 		if delay, ok := p.delay(e); ok {
 			p.put(port.Control, i, e, port.Message{Delay: delay, Value: &message.Control{
-				Schema: message.Schema, Kind: message.Wake, OrderID: e.OrderID, Run: e.Run, Step: e.Step, Attempt: e.Attempt}})
+				Schema: message.Schema, Kind: message.Wake, OrderID: e.OrderID, Run: e.Run, Step: e.Step,
+				Attempt: e.Attempt}})
 		}
 	case core.SendSettle:
 		p.put(port.Control, i, e, port.Message{Value: &message.Control{
@@ -154,7 +202,7 @@ func (p *post) add(i int, effect core.Effect) {
 	case core.ChildEnded:
 		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.Schema, Ended: &e}})
 	case core.SendStatus:
-		if p.jobs[i].unsent == nil { // its alert was raised
+		if p.jobs[i].err == nil { // its alert was raised
 			p.report(i, e)
 		}
 	}
@@ -177,7 +225,8 @@ func (p *post) report(i int, e core.SendStatus) {
 	if r == nil {
 		q, err := p.sender.Queues.ReplyTo(e.ReplyTo)
 		if errors.Is(err, port.ErrNotFound) {
-			p.sender.Logger.Warn("status not sent: no such reply-to is deployed", "order", e.Status.OrderID, "replyTo", e.ReplyTo, "status", e.Status.Kind)
+			p.sender.Logger.Warn("status not sent: no such reply-to is deployed", "order", e.Status.OrderID,
+				"replyTo", e.ReplyTo, "status", e.Status.Kind)
 			p.sender.count("status not sent", "unknown reply-to")
 			return
 		}

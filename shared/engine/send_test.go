@@ -21,16 +21,20 @@ func TestFairQueues(t *testing.T) {
 		order      string
 		want, wake string
 	}{
-		{true, "acme:1001", "acme", ""}, {true, "acme:eu:1001", "acme", ""}, {true, "1001", "", ""}, {true, ":1001", "", ""},
+		{true, "acme:1001", "acme", ""}, {true, "acme:eu:1001", "acme", ""}, {true, "1001", "", ""},
+		{true, ":1001", "", ""},
 		{false, "acme:1001", "", ""},
 	} {
 		clock := memory.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
-		queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "requests-payment"}, {Name: port.Control}})
+		queues, err := memory.NewQueues(clock,
+			[]memory.QueueConfig{{Name: "requests-payment"}, {Name: port.Control}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := engine.Engine{Config: engine.Config{Parts: engine.Parts{Queues: queues, Clock: clock, Logger: slog.New(slog.DiscardHandler)}, FairQueues: c.fair}}
-		if err := e.Send(context.Background(), core.SendRequest{Agent: "payment", OrderID: c.order}, core.SendWake{OrderID: c.order}); err != nil {
+		e := engine.Engine{Config: engine.Config{Parts: engine.Parts{Queues: queues, Clock: clock,
+			Logger: slog.New(slog.DiscardHandler)}, FairQueues: c.fair}}
+		if err := e.Send(context.Background(), core.SendRequest{Agent: "payment", OrderID: c.order},
+			core.SendWake{OrderID: c.order}); err != nil {
 			t.Fatal(err)
 		}
 		for name, want := range map[string]string{"requests-payment": c.want, port.Control: c.wake} {
@@ -38,8 +42,10 @@ func TestFairQueues(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if ds, err := q.Receive(context.Background(), 1, 0, time.Minute); err != nil || len(ds) != 1 || ds[0].Group != want {
-				t.Errorf("order %s, fair %t, queue %s: %+v %v; want the group %q", c.order, c.fair, name, ds, err, want)
+			if ds, err := q.Receive(context.Background(), 1, 0, time.Minute); err != nil || len(ds) != 1 ||
+				ds[0].Group != want {
+				t.Errorf("order %s, fair %t, queue %s: %+v %v; want the group %q", c.order, c.fair, name, ds,
+					err, want)
 			}
 		}
 	}
@@ -53,9 +59,11 @@ func TestWakesOfTheLongestDelay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := engine.Engine{Config: engine.Config{Parts: engine.Parts{Queues: queues, Clock: clock, Logger: slog.New(slog.DiscardHandler), WakeSlack: time.Second}}}
+	e := engine.Engine{Config: engine.Config{Parts: engine.Parts{Queues: queues, Clock: clock,
+		Logger: slog.New(slog.DiscardHandler), WakeSlack: time.Second}}}
 	longest := core.TimeOf(now.Add(port.MaxDelay - time.Second))
-	if err := e.Send(context.Background(), core.SendWake{OrderID: "o-1", WakeAt: longest}, core.SendWake{OrderID: "o-2", WakeAt: longest + 1}); err != nil {
+	if err := e.Send(context.Background(), core.SendWake{OrderID: "o-1", WakeAt: longest},
+		core.SendWake{OrderID: "o-2", WakeAt: longest + 1}); err != nil {
 		t.Fatal(err)
 	}
 	if at, hidden := queues.Next(); !hidden || !at.Equal(now.Add(port.MaxDelay)) {

@@ -70,7 +70,8 @@ func schemaFailure(err error) error {
 	var wrong *jsonschema.SchemaValidationError
 	var e *jsonschema.ValidationError
 	if errors.As(err, &wrong) && errors.As(wrong.Err, &e) {
-		if f, ok := leaf(e).ErrorKind.(*schemakind.Format); ok && f.Err != nil { // a regular expression, of the author's
+		// a regular expression, of the author's
+		if f, ok := leaf(e).ErrorKind.(*schemakind.Format); ok && f.Err != nil {
 			return fmt.Errorf("%w: %w", firstFailure(e), f.Err)
 		}
 		return firstFailure(e)
@@ -104,7 +105,8 @@ func leaf(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 
 func firstFailure(e *jsonschema.ValidationError) error {
 	e = leaf(e)
-	return fmt.Errorf("at %.120s it does not keep to %s", "/"+strings.Join(e.InstanceLocation, "/"), strings.Join(e.ErrorKind.KeywordPath(), "/"))
+	return fmt.Errorf("at %.120s it does not keep to %s", "/"+strings.Join(e.InstanceLocation, "/"),
+		strings.Join(e.ErrorKind.KeywordPath(), "/"))
 }
 
 // CheckAnswer says what the schema of an event has against a value.

@@ -19,17 +19,20 @@ func TestRefusals(t *testing.T) {
 		err           string
 	}{
 		{`value == "no"`, `"no"`, true, ""}, {`value == "no"`, `"yes"`, false, ""},
-		{`value.amount > order.limit`, `{"amount":7}`, true, ""}, {`value.amount > order.limit`, `{"amount":3}`, false, ""},
+		{`value.amount > order.limit`, `{"amount":7}`, true, ""},
+		{`value.amount > order.limit`, `{"amount":3}`, false, ""},
 		{`value`, `"no"`, false, "refuse needs true or false"},
 	} {
-		def := &core.Definition{Name: "w", Steps: []core.StepDefinition{{Name: "a", Answer: &core.Answer{Refuse: c.source}}, {Name: "b"}}}
+		def := &core.Definition{Name: "w",
+			Steps: []core.StepDefinition{{Name: "a", Answer: &core.Answer{Refuse: c.source}}, {Name: "b"}}}
 		x, err := expression.Compile(def)
 		if err != nil {
 			t.Fatal(err)
 		}
 		env := core.Environment{Order: json.RawMessage(`{"limit":5}`), Value: json.RawMessage(c.value)}
 		got, err := x.Refused(0, env)
-		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+		if got != c.want || (err == nil) != (c.err == "") || err != nil &&
+			!strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s of %s: %v, %v", c.source, c.value, got, err)
 		}
 		if no, err := x.Refused(1, env); no || err != nil {
@@ -54,21 +57,27 @@ func TestSchemasThatCannotBeRead(t *testing.T) {
 		"it refers to another document":     json.RawMessage(`{"$ref":"file:///etc/passwd"}`),
 		"it refers to another document, \"": json.RawMessage(`{"$ref":"https://a.example/s.json"}`),
 	} {
-		if err := expression.CheckSchema(schema); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if err := expression.CheckSchema(schema); (err == nil) != (want == "") || err != nil &&
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%.60s: %v, want %q", schema, err, want)
 		}
 	}
 }
 
-// A check names the step that a token cannot be of, or that cannot be asked about, as it is written in the file and in an expression.
+// A check names the step that a token cannot be of, or that cannot be asked about, as it is written in the
+// file and in an expression.
 func TestStepsThatCannotBeNamed(t *testing.T) {
-	scope := expression.Scope{Steps: []string{"pay-out", "approve", "bought"}, Answered: map[string]bool{"approve": false, "bought": true}, Continues: map[string]bool{}}
+	scope := expression.Scope{Steps: []string{"pay-out", "approve", "bought"},
+		Answered: map[string]bool{"approve": false, "bought": true}, Continues: map[string]bool{}}
 	for source, want := range map[string][]string{
-		`token("aprove")`:            {"token names aprove, which is no approval or event", "did you mean approve?"},
-		`token("pay-out")`:           {"token names pay-out", "steps that are: approve, bought"},
-		`token("bought")`:            {"names no person, and step bought asks who answers", "token('bought', order.approver)"},
-		`token(order.step)`:          {"the step of a token is computed"},
-		`steps.pay_out.failed`:       {"steps.pay_out.failed is asked of a step", "onFailure: continue in step pay-out"},
+		`token("aprove")`: {"token names aprove, which is no approval or event",
+			"did you mean approve?"},
+		`token("pay-out")`: {"token names pay-out", "steps that are: approve, bought"},
+		`token("bought")`: {"names no person, and step bought asks who answers",
+			"token('bought', order.approver)"},
+		`token(order.step)`: {"the step of a token is computed"},
+		`steps.pay_out.failed`: {"steps.pay_out.failed is asked of a step",
+			"onFailure: continue in step pay-out"},
 		`token("approve")`:           nil,
 		`token("bought", order.who)`: nil,
 	} {
@@ -82,7 +91,8 @@ func TestStepsThatCannotBeNamed(t *testing.T) {
 			}
 		}
 	}
-	if err := expression.CheckValue(json.RawMessage(`{`), json.RawMessage(`1`)); err == nil || !strings.Contains(err.Error(), "not JSON") {
+	if err := expression.CheckValue(json.RawMessage(`{`), json.RawMessage(`1`)); err == nil ||
+		!strings.Contains(err.Error(), "not JSON") {
 		t.Errorf("a value under a schema that cannot be read: %v", err)
 	}
 }
@@ -106,10 +116,15 @@ func TestValidationHasABudget(t *testing.T) {
 		{"a long enum", enum, list(4000, "78"), budget},
 		{"a long const", `{"items":{"const":` + list(3000, "77") + `}}`, list(1000, list(3, "77")), budget},
 		{"contains", `{"allOf":` + list(300, `{"contains":{"const":1}}`) + `}`, list(4000, "2"), budget},
-		{"unique lists", `{"items":{"uniqueItems":true}}`, list(4, list(20, list(50, "1.0e5"))), "at /0 it does not keep to uniqueItems"},
-		{"many unique lists", `{"allOf":` + list(400, `{"uniqueItems":true}`) + `}`, list(20, list(90, "3")), budget},
-		{"a pattern", `{"items":{"pattern":"^(a|b|c|d|e|f|g|h|[a-z]{1,500})*$"}}`, list(40, `"`+strings.Repeat("a", 190)+`"`), budget},
-		{"names by a pattern", `{"patternProperties":{"(a|[a-z]{1,500})*0$":true,"(b|[a-z]{1,500})*0$":true}}`, `{"` + strings.Repeat("a", 8000) + `":1}`, ""},
+		{"unique lists", `{"items":{"uniqueItems":true}}`, list(4, list(20, list(50, "1.0e5"))),
+			"at /0 it does not keep to uniqueItems"},
+		{"many unique lists", `{"allOf":` + list(400, `{"uniqueItems":true}`) + `}`, list(20, list(90, "3")),
+			budget},
+		{"a pattern", `{"items":{"pattern":"^(a|b|c|d|e|f|g|h|[a-z]{1,500})*$"}}`,
+			list(40, `"`+strings.Repeat("a", 190)+`"`), budget},
+		{"names by a pattern",
+			`{"patternProperties":{"(a|[a-z]{1,500})*0$":true,"(b|[a-z]{1,500})*0$":true}}`,
+			`{"` + strings.Repeat("a", 8000) + `":1}`, ""},
 		{"a usual form", `{"properties":{"lines":{"items":{"properties":{"sku":{"type":"string","pattern":"^[A-Z]{2}-[0-9]{1,6}$"},"n":{"type":"integer","minimum":1,"multipleOf":1}},"required":["sku","n"],"additionalProperties":false}}}}`,
 			`{"lines":` + list(250, `{"sku":"AB-1234","n":17}`) + `}`, "<nil>"},
 		{"a tree that refers to itself", `{"$defs":{"t":{"type":"object","properties":{"left":{"$ref":"#/$defs/t"},"right":{"$ref":"#/$defs/t"}}}},"$ref":"#/$defs/t"}`,
@@ -126,7 +141,8 @@ func TestValidationHasABudget(t *testing.T) {
 		`{"$dynamicAnchor":"a","items":{"$dynamicRef":"#a"}}`:          "write $ref",
 		strings.Repeat(`{"not":`, 65) + "{}" + strings.Repeat("}", 65): "nested deeper than 64 levels",
 	} {
-		if err := expression.CheckSchema(json.RawMessage(schema)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := expression.CheckSchema(json.RawMessage(schema)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%.40s: %v, want %q", schema, err, want)
 		}
 	}
@@ -134,7 +150,9 @@ func TestValidationHasABudget(t *testing.T) {
 
 // Validations of one schema at once have a budget each.
 func TestValidationsAtOnce(t *testing.T) {
-	def := &core.Definition{Name: "w", Steps: []core.StepDefinition{{Name: "a", Answer: &core.Answer{Event: "e", Schema: json.RawMessage(`{"items":{"enum":[1,2]}}`)}}}}
+	def := &core.Definition{Name: "w",
+		Steps: []core.StepDefinition{{Name: "a",
+			Answer: &core.Answer{Event: "e", Schema: json.RawMessage(`{"items":{"enum":[1,2]}}`)}}}}
 	x, err := expression.Compile(def)
 	if err != nil {
 		t.Fatal(err)

@@ -55,7 +55,8 @@ func (c *check) node(n ast.Node, inside int) error {
 	case *ast.PairNode:
 		return c.all(inside, n.Key, n.Value)
 	}
-	return fail("it uses a construct that workflows do not have", "write one expression, without let and semicolons")
+	return fail("it uses a construct that workflows do not have",
+		"write one expression, without let and semicolons")
 }
 
 func (c *check) all(inside int, nodes ...ast.Node) error {
@@ -75,7 +76,8 @@ func (c *check) identifier(n *ast.IdentifierNode) error {
 		if c.scope.Value {
 			return nil
 		}
-		return fail("unknown name value", "only the condition refuse of an answered step sees value; a field of the order is order.value")
+		return fail("unknown name value",
+			"only the condition refuse of an answered step sees value; a field of the order is order.value")
 	case "item", "index":
 		if c.scope.Item {
 			return nil
@@ -84,10 +86,13 @@ func (c *check) identifier(n *ast.IdentifierNode) error {
 	case "steps":
 		return fail("steps stands alone", "name a step and its output, as in steps.charge_payment.output")
 	case "null", "undefined", "None":
-		return fail("unknown name "+n.Value, "write nil, as in order.discount == nil; or give a default with ??")
+		return fail("unknown name "+n.Value,
+			"write nil, as in order.discount == nil; or give a default with ??")
 	}
-	return fail("unknown name "+n.Value, suggest.DidYouMean(n.Value, []string{"order", "orderId", "steps", "value"},
-		"there are order, orderId, run and steps.<name>.output; a field of the order is order."+n.Value+", a text stands in quotes"))
+	return fail("unknown name "+n.Value,
+		suggest.DidYouMean(n.Value, []string{"order", "orderId", "steps", "value"},
+			"there are order, orderId, run and steps.<name>.output; a field of the order is order."+n.Value+
+				", a text stands in quotes"))
 }
 
 func (c *check) call(n *ast.CallNode, inside int) error {
@@ -105,7 +110,9 @@ func (c *check) call(n *ast.CallNode, inside int) error {
 	}
 	switch name {
 	case "now", "date", "duration", "timezone":
-		return fail(name+" does not exist: an expression has no clock, because a repeated evaluation must give the same (P12)",
+		return fail(name+
+			" does not exist: an expression has no clock, because a repeated evaluation must give the "+
+			"same (P12)",
 			"put the time into the order")
 	}
 	return noFunction(name)
@@ -113,7 +120,8 @@ func (c *check) call(n *ast.CallNode, inside int) error {
 
 func noFunction(name string) error {
 	names := functionNames()
-	return fail("there is no function "+name, suggest.DidYouMean(name, names, "these functions exist: "+strings.Join(names, ", ")))
+	return fail("there is no function "+name,
+		suggest.DidYouMean(name, names, "these functions exist: "+strings.Join(names, ", ")))
 }
 
 // member recognises steps.<name>.output and checks all other accesses.
@@ -140,7 +148,8 @@ func (c *check) member(n *ast.MemberNode, inside int) error {
 func (c *check) stepAlone(n *ast.MemberNode) error {
 	s, ok := n.Property.(*ast.StringNode)
 	if !ok {
-		return fail("a step is read by its name as it is written, not by a number or a name that is computed", "write steps.<name>.output; the steps are "+strings.Join(underscored(c.scope.Steps), ", "))
+		return fail("a step is read by its name as it is written, not by a number or a name that is computed",
+			"write steps.<name>.output; the steps are "+strings.Join(underscored(c.scope.Steps), ", "))
 	}
 	name := s.Value
 	if !slices.Contains(underscored(c.scope.Steps), strings.ReplaceAll(name, "-", "_")) {
@@ -184,10 +193,13 @@ func (c *check) step(n *ast.MemberNode, written, property string) error {
 			continue
 		}
 		if step == c.scope.Step && !c.scope.Undo {
-			return fail("it reads the "+reads(property)+" of its own step, which is not known before the step is done", "read an earlier step, or the order")
+			return fail("it reads the "+reads(property)+
+				" of its own step, which is not known before the step is done",
+				"read an earlier step, or the order")
 		}
 		if step != c.scope.Step && c.scope.Visible != nil && !c.scope.Visible[step] {
-			return fail("it reads the "+reads(property)+" of step "+step+", which need not be done by then (P12)",
+			return fail("it reads the "+reads(property)+" of step "+step+
+				", which need not be done by then (P12)",
 				"add "+step+" to the step's after")
 		}
 		if property != "output" {
@@ -201,7 +213,8 @@ func (c *check) step(n *ast.MemberNode, written, property string) error {
 
 func noStep(written string, steps []string) error {
 	names := underscored(steps)
-	return fail("there is no step "+written, suggest.DidYouMean(written, names, "write steps.<name>.output; the steps are "+strings.Join(names, ", ")))
+	return fail("there is no step "+written, suggest.DidYouMean(written, names,
+		"write steps.<name>.output; the steps are "+strings.Join(names, ", ")))
 }
 
 // builtin checks the arguments of a function, and that a loop inside a predicate only goes over the
@@ -226,7 +239,8 @@ func (c *check) builtin(n *ast.BuiltinNode, inside int) error {
 func (c *check) arguments(name string, arguments []ast.Node, inside int) error {
 	f := functions[name]
 	if len(arguments) < f.min || len(arguments) > f.max {
-		return fail(fmt.Sprintf("%s has %d arguments, it takes %s", name, len(arguments), f.arity()), "correct their number; docs/workflows.md shows each function")
+		return fail(fmt.Sprintf("%s has %d arguments, it takes %s", name, len(arguments), f.arity()),
+			"correct their number; docs/workflows.md shows each function")
 	}
 	if name == functionToken {
 		if err := c.token(arguments); err != nil {

@@ -15,7 +15,8 @@ import (
 func checked(scope expression.Scope, sources []string) string {
 	var b strings.Builder
 	for _, source := range sources {
-		_, problem, _ := strings.Cut(fmt.Sprint(expression.Check(source, scope)), fmt.Sprintf("expression %q: ", source))
+		_, problem, _ := strings.Cut(fmt.Sprint(expression.Check(source, scope)),
+			fmt.Sprintf("expression %q: ", source))
 		fmt.Fprintf(&b, "%s\n    %s\n", source, cmp.Or(problem, "accepted"))
 	}
 	return b.String()
@@ -31,11 +32,16 @@ func TestWhatIsRefused(t *testing.T) {
 		scope   expression.Scope
 		sources []string
 	}{
-		{plain, []string{"null", "order.discount == None", "undefined", "ordre.a", "nothing", "value", "item", "index"}},
-		{plain, []string{"steps", "steps.pay_out", "steps.pay_up", "steps[0]", "steps.shop.output", "steps.last.output", "steps.last.failed"}},
-		{plain, []string{"lowr(order.a)", "date()", "duration('1h')", "upper(order.a)", "order.a.b(1)", "(order.a)(1)"}},
-		{plain, []string{"len()", "len(1, 2)", "token()", "token('a', 'b', 'c')", "addTime('a')", "token('ship')"}},
-		{plain, []string{"1 ** 2", "1 ^ 2", "order.a matches 'x'", "1 .. 3", "let x = 1; x", "map([1], #acc)", "map([1], {#nope})"}},
+		{plain, []string{"null", "order.discount == None", "undefined", "ordre.a", "nothing", "value", "item",
+			"index"}},
+		{plain, []string{"steps", "steps.pay_out", "steps.pay_up", "steps[0]", "steps.shop.output",
+			"steps.last.output", "steps.last.failed"}},
+		{plain, []string{"lowr(order.a)", "date()", "duration('1h')", "upper(order.a)", "order.a.b(1)",
+			"(order.a)(1)"}},
+		{plain, []string{"len()", "len(1, 2)", "token()", "token('a', 'b', 'c')", "addTime('a')",
+			"token('ship')"}},
+		{plain, []string{"1 ** 2", "1 ^ 2", "order.a matches 'x'", "1 .. 3", "let x = 1; x", "map([1], #acc)",
+			"map([1], {#nope})"}},
 		{
 			plain,
 			[]string{
@@ -46,7 +52,8 @@ func TestWhatIsRefused(t *testing.T) {
 			},
 		},
 		{hidden, []string{"steps.pay_out.output", "steps.ship.output", "steps.pay_out.failed"}},
-		{undo, []string{"steps.last.output.id", "steps.last.output?.id", "steps.ship.output.id", "steps.last.output"}},
+		{undo, []string{"steps.last.output.id", "steps.last.output?.id", "steps.ship.output.id",
+			"steps.last.output"}},
 		{
 			plain,
 			[]string{
@@ -63,12 +70,13 @@ func TestWhatIsRefused(t *testing.T) {
 	golden.Assert(t, got, "refused.txt")
 }
 
-// A member of an output that may be null is refused, as its step fails for just those orders; a condition that rules
-// null out, around it or of the step, allows it.
+// A member of an output that may be null is refused, as its step fails for just those orders; a condition
+// that rules null out, around it or of the step, allows it.
 func TestOutputsThatMayBeNull(t *testing.T) {
 	scope := func(when string) expression.Scope {
 		return expression.Scope{Steps: []string{"check", "pay-out", "ship", "last"}, Step: "last", When: when,
-			Skippable: map[string]string{"pay-out": "order.pays and order.total > 5", "ship": "order.goods"}, Continues: map[string]bool{"check": true}}
+			Skippable: map[string]string{"pay-out": "order.pays and order.total > 5", "ship": "order.goods"},
+			Continues: map[string]bool{"check": true}}
 	}
 	got := ""
 	for _, c := range []struct {
@@ -91,9 +99,12 @@ func TestOutputsThatMayBeNull(t *testing.T) {
 			"steps.ship.output != nil or steps.ship.output.id > 1",
 			"not (steps.ship.output == nil) && steps.ship.output.id > 1",
 			"!(steps.ship.output == nil or steps.pay_out.output == nil) && steps.pay_out.output.id > 1",
-			"!(steps.ship.output == nil and steps.pay_out.output == nil) && steps.pay_out.output.id > 1", "-(steps.ship.output.id) > 1",
-			"(steps.ship.output != nil and order.a) ? steps.ship.output.id : 0", "(steps.ship.output != nil or order.a) ? steps.ship.output.id : 0",
-			"(steps.ship.output == nil or order.a) ? 0 : steps.ship.output.id", "(steps.ship.output == nil and order.a) ? 0 : steps.ship.output.id",
+			"!(steps.ship.output == nil and steps.pay_out.output == nil) && steps.pay_out.output.id > 1",
+			"-(steps.ship.output.id) > 1",
+			"(steps.ship.output != nil and order.a) ? steps.ship.output.id : 0",
+			"(steps.ship.output != nil or order.a) ? steps.ship.output.id : 0",
+			"(steps.ship.output == nil or order.a) ? 0 : steps.ship.output.id",
+			"(steps.ship.output == nil and order.a) ? 0 : steps.ship.output.id",
 			"(steps.ship.output != nil ? true : false) && steps.ship.output.id > 1",
 			"not steps.check.failed ? steps.check.output.id : 0",
 			"steps.check.failed ? 0 : steps.check.output.id",
@@ -103,7 +114,8 @@ func TestOutputsThatMayBeNull(t *testing.T) {
 			"not steps.check.failed and steps.check.output.id > 1",
 		}},
 		{"order.goods", []string{"steps.ship.output.id", "steps.pay_out.output.id"}},
-		{"order.total > 5 && order.pays && order.a", []string{"steps.pay_out.output.id", "steps.ship.output.id"}},
+		{"order.total > 5 && order.pays && order.a",
+			[]string{"steps.pay_out.output.id", "steps.ship.output.id"}},
 		{"order.pays or order.total > 5", []string{"steps.pay_out.output.id"}},
 		{"order.pays", []string{"steps.pay_out.output.id"}},
 		{"steps.ship.output != nil", []string{"steps.ship.output.id", "steps.pay_out.output.id"}},

@@ -11,15 +11,19 @@ import (
 )
 
 var (
-	errDepth   = fail(fmt.Sprintf("the JSON it reads is nested deeper than %d levels", MaxDepth), "flatten the order")
-	errResult  = fail(fmt.Sprintf("the result is nested deeper than %d levels", rawjson.MaxLevels), "pass fewer levels of the data, or a reference to it")
-	errNumber  = fail(fmt.Sprintf("a number has more than %d characters, or an exponent beyond ±%d", rawjson.MaxNumber, rawjson.MaxExponent), "send it as a text")
+	errDepth = fail(fmt.Sprintf("the JSON it reads is nested deeper than %d levels", MaxDepth),
+		"flatten the order")
+	errResult = fail(fmt.Sprintf("the result is nested deeper than %d levels", rawjson.MaxLevels),
+		"pass fewer levels of the data, or a reference to it")
+	errNumber = fail(fmt.Sprintf("a number has more than %d characters, or an exponent beyond ±%d",
+		rawjson.MaxNumber, rawjson.MaxExponent), "send it as a text")
 	errBadJSON = fail("what it reads is not valid JSON", "")
 )
 
 const white = " \n\t\r" // between the parts of JSON
 
-// checkRead refuses JSON that is nested too deep or has a number out of bounds, before anything recursive sees it.
+// checkRead refuses JSON that is nested too deep or has a number out of bounds, before anything recursive
+// sees it.
 func checkRead(data []byte) error { return bounds(data, MaxDepth, errDepth) }
 
 // checkResult applies the bounds of all that is stored and sent to the result of a template.

@@ -10,7 +10,7 @@ import (
 type Error struct {
 	Expression string
 	What       string
-	Fix        string // what to do; "" where What says it all
+	Fix        string // remedy; "" if What already states it
 }
 
 // maxQuoted is how much of an expression an error shows, in bytes.
@@ -42,7 +42,7 @@ func (f *failure) Error() string { return f.what }
 
 func fail(what, fix string) error { return &failure{what, fix} }
 
-// at puts the expression around a reason.
+// at adds the expression to an error.
 func at(source string, err error) error {
 	if f, ok := err.(*failure); ok {
 		return &Error{Expression: source, What: f.what, Fix: f.fix}

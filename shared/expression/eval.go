@@ -13,7 +13,7 @@ type evaluation struct {
 	env     *core.Environment
 	program *program
 	decoded map[string]any // "order" and, under "steps.", outputs
-	element []item         // of the predicates around, innermost last
+	element []item         // items of the enclosing predicates, innermost last
 }
 
 type item struct {
@@ -200,7 +200,8 @@ func memberOf(base, property any) (any, error) {
 	case []any:
 		index, ok := property.(int64)
 		if !ok {
-			return nil, fail("an element of a list is chosen by "+kind(property)+", not by a whole number", "")
+			return nil, fail("an element of a list is chosen by "+kind(property)+", not by a whole number",
+				"")
 		}
 		if index < 0 {
 			index += int64(len(base))

@@ -26,9 +26,10 @@ func quote(s string) string {
 }
 
 func environment(order string) core.Environment {
-	return core.Environment{OrderID: "o-1", Run: 2, Order: json.RawMessage(order), Outputs: map[string]json.RawMessage{
-		"charge-payment": json.RawMessage(`{"id": "ch-1", "fee": 0.10}`),
-	}}
+	return core.Environment{OrderID: "o-1", Run: 2, Order: json.RawMessage(order),
+		Outputs: map[string]json.RawMessage{
+			"charge-payment": json.RawMessage(`{"id": "ch-1", "fee": 0.10}`),
+		}}
 }
 
 func input(t *testing.T, template string, env core.Environment) (string, error) {
@@ -51,23 +52,30 @@ const sample = `{
 func TestValues(t *testing.T) {
 	for _, c := range []struct{ source, want string }{
 		// Paths copy the bytes.
-		{`order.total`, `1.10`}, {`order.big`, `12345678901234567890`}, {`order.huge`, `1e400`}, {`order.small`, `-0`},
-		{`order.list`, `[1,2.50,"x"]`}, {`order.list[1]`, `2.50`}, {`order["text"]`, `"Tür <&>"`}, {`order.nested.b.c[1]`, `20`},
+		{`order.total`, `1.10`}, {`order.big`, `12345678901234567890`}, {`order.huge`, `1e400`},
+		{`order.small`, `-0`},
+		{`order.list`, `[1,2.50,"x"]`}, {`order.list[1]`, `2.50`}, {`order["text"]`, `"Tür <&>"`},
+		{`order.nested.b.c[1]`, `20`},
 		{`order.escaped`, `7`}, {`order.twice`, `2`}, {`order.items[1].sku`, `"b"`},
 		{`orderId`, `"o-1"`}, {`run`, `2`}, {`steps.charge_payment.output`, `{"id":"ch-1","fee":0.10}`},
 		{`steps.charge_payment.output.fee`, `0.10`}, {`steps.charge_payment?.output?.id`, `"ch-1"`},
-		{`steps.ship.output`, `null`}, {`steps.ship.output?.id`, `null`}, {`steps.ship.output?.id.deeper[0]`, `null`},
+		{`steps.ship.output`, `null`}, {`steps.ship.output?.id`, `null`},
+		{`steps.ship.output?.id.deeper[0]`, `null`},
 		// Absent is null; ?. goes on with null, ?? gives a default.
-		{`order.missing`, `null`}, {`order.a`, `null`}, {`order.missing?.x.y`, `null`}, {`order.missing ?? 5`, `5`},
+		{`order.missing`, `null`}, {`order.a`, `null`}, {`order.missing?.x.y`, `null`},
+		{`order.missing ?? 5`, `5`},
 		{`order.missing?.x ?? "d"`, `"d"`}, {`order.a?.b[0]`, `null`}, {`order.n ?? 5`, `3`},
 		// Digits survive whatever only passes values through.
 		{`[order.total, order.big, order.huge]`, `[1.10,12345678901234567890,1e400]`},
-		{`{z: order.total, a: order.small}`, `{"a":-0,"z":1.10}`}, {`order.missing ?? order.big`, `12345678901234567890`},
+		{`{z: order.total, a: order.small}`, `{"a":-0,"z":1.10}`},
+		{`order.missing ?? order.big`, `12345678901234567890`},
 		{`filter(order.list, # != 1)`, `[2.50,"x"]`}, {`string(order.total)`, `"1.10"`},
 		{`true ? order.total : 0`, `1.10`},
 		// Arithmetic.
-		{`order.n + 1`, `4`}, {`order.total * 2`, `2.2`}, {`7 / 2`, `3.5`}, {`8 / 2`, `4`}, {`7 % 3`, `1`}, {`-order.n`, `-3`}, {`-order.total`, `-1.1`},
-		{`sum(order.items, .quantity * .unitPrice)`, `399`}, {`sum(order.items, #.quantity)`, `3`}, {`sum([])`, `0`}, {`sum([0.1, 0.2])`, `0.3`},
+		{`order.n + 1`, `4`}, {`order.total * 2`, `2.2`}, {`7 / 2`, `3.5`}, {`8 / 2`, `4`}, {`7 % 3`, `1`},
+		{`-order.n`, `-3`}, {`-order.total`, `-1.1`},
+		{`sum(order.items, .quantity * .unitPrice)`, `399`}, {`sum(order.items, #.quantity)`, `3`},
+		{`sum([])`, `0`}, {`sum([0.1, 0.2])`, `0.3`},
 		{`9007199254740993 + 0`, `9007199254740993`}, {`order.n - 0`, `3`}, {`3 - 5`, `-2`},
 		{`order.n-run`, `1`}, {`order.n-order.n`, `0`}, {`order.n-steps.charge_payment.output.fee`, `2.9`},
 		{`9223372036854775807 - 1`, `9223372036854775806`}, {`+order.total`, `1.10`},
@@ -92,10 +100,12 @@ func TestValues(t *testing.T) {
 		{`1 / 1000000000`, `1e-9`}, {`order.huge / order.huge`, `1`},
 		// Comparisons are exact even where float64 is not.
 		{`order.huge == order.huge + 1`, `true`},
-		{`order.big == 1234567890123456789`, `false`}, {`order.total == 1.1`, `true`}, {`order.n == 3.0`, `true`}, {`order.zero == 0`, `true`},
+		{`order.big == 1234567890123456789`, `false`}, {`order.total == 1.1`, `true`},
+		{`order.n == 3.0`, `true`}, {`order.zero == 0`, `true`},
 		{`9007199254740993 > 9007199254740992.0`, `true`}, {`order.huge > order.big`, `true`},
 		{`"a" < "b"`, `true`}, {`"b" >= "a"`, `true`}, {`1 <= 1`, `true`}, {`2 >= 3`, `false`},
 		{`1 < 2 < 3`, `true`},
+		{`false or true`, `true`}, {`false or false`, `false`}, {`true and false`, `false`},
 		{`order == order`, `true`}, {`order.items[0] == order.items[1]`, `false`},
 		{`[1, [2]] == [1, [2.0]]`, `true`}, {`{a: 1} != {a: 2}`, `true`}, {`{a: 1} == {b: 1}`, `false`},
 		{`{a: [1]} == {a: [1]}`, `true`}, {`[1, 2] == [1, 3]`, `false`}, {`[1] == 5`, `false`},
@@ -121,7 +131,8 @@ func TestValues(t *testing.T) {
 		{
 			`map(order.items, ({sku: .sku, place: #index}))`, `[{"place":0,"sku":"a"},{"place":1,"sku":"b"}]`,
 		}, {`map(order.items, len(filter(.tags, # != "y")))`, `[1,1]`},
-		{`order.list[-1]`, `"x"`}, {`order.list[1:]`, `[2.50,"x"]`}, {`order.list[:-2]`, `[1]`}, {`order.list[5:9]`, `[]`}, {`count([true, false])`, `1`},
+		{`order.list[-1]`, `"x"`}, {`order.list[1:]`, `[2.50,"x"]`}, {`order.list[:-2]`, `[1]`},
+		{`order.list[5:9]`, `[]`}, {`count([true, false])`, `1`},
 		{`any(order.items, .physical ?? false)`, `true`}, {`all(order.items, .physical ?? false)`, `false`},
 		{`"sku" in order.items[0]`, `true`}, {`2.5 in order.list`, `true`}, {`4 not in order.list`, `true`},
 		{`"x" in order.a`, `false`}, {`len(order.nested)`, `1`},
@@ -150,14 +161,19 @@ func TestFailures(t *testing.T) {
 		{`order.name.x`, `.x is read from a text`}, {`order.n.x`, `.x is read from a number`},
 		{`order.list.x`, `.x is read from a list`}, {`(order.n + 1).x`, `a member is read from a number`},
 		{`order.nested[0]`, `[0] is read from an object`},
-		{`order.list[7]`, `[7] is outside of the list`}, {`order.list[-7]`, `the index is outside of the list`},
-		{`lower(order.none.x)`, `a member is read from null; fix: write ?. where the part before it may be absent`},
-		{`order[order.name].x`, `a member is read from null; fix: write ?. where the part before it may be absent`},
+		{`order.list[7]`, `[7] is outside of the list`},
+		{`order.list[-7]`, `the index is outside of the list`},
+		{`lower(order.none.x)`,
+			`a member is read from null; fix: write ?. where the part before it may be absent`},
+		{`order[order.name].x`,
+			`a member is read from null; fix: write ?. where the part before it may be absent`},
 		{
 			`order.list[order.name]`, `an element of a list is chosen by a text, not by a whole number`,
 		}, {`order.nested[order.n]`, `a field of an object is named by a number, not by a text`},
-		{`order.name + 1`, `+ joins a text and a number; fix: convert with string(…)`}, {`order.name * 2`, `* needs numbers, got a text`},
-		{`order.discount * 2`, `* needs numbers, got null; fix: give a default with ??, as in (order.discount ?? 0)`},
+		{`order.name + 1`, `+ joins a text and a number; fix: convert with string(…)`},
+		{`order.name * 2`, `* needs numbers, got a text`},
+		{`order.discount * 2`,
+			`* needs numbers, got null; fix: give a default with ??, as in (order.discount ?? 0)`},
 		{`-order.name`, `- needs a number, got a text`}, {
 			`+order.none`,
 			`+ needs a number, got null; fix: give a default with ??, as in (order.discount ?? 0)`,
@@ -224,17 +240,24 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// What fails in one place of an expression fails all of it, wherever the place is; what is not evaluated does not fail.
+// What fails in one place of an expression fails all of it, wherever the place is; what is not evaluated does
+// not fail.
 func TestAFailureAnywhereFailsAll(t *testing.T) {
 	evaluated := func(source string) (string, error) {
-		return input(t, quote("${ "+strings.ReplaceAll(source, "@", "lower(order.none.x)")+" }"), environment(`{"none":null,"list":[1]}`))
+		return input(t, quote("${ "+strings.ReplaceAll(source, "@", "lower(order.none.x)")+" }"),
+			environment(`{"none":null,"list":[1]}`))
 	}
 	for _, source := range []string{
-		"-@", "+@", "!@", "@ + 1", "1 + @", "@ && true", "true && @", "@ || true", "false || @", "@ ?? 1", "nil ?? @", "@ ? 1 : 2",
-		"true ? @ : 2", "false ? 1 : @", "[1, @]", "{a: @}", "{(@): 1}", "order.list[@]", "order.list[@:]", "order.list[:@]", "@[1:]", "@.a",
-		"@?.a", "order[@]", "len(@)", "lower(@)", "string(@)", "addTime(@, '1h')", "addTime('2026-01-31T08:00:00Z', @)", "map(@, #)",
-		"map(order.list, @)", "filter(order.list, @)", "sum(order.list, @)", "count(order.list, @)", "any(order.list, @)",
-		"all(order.list, @)", "@ in order.list", "1 in @", "@ contains 'x'", "'x' contains @", "@ == 1", "1 == @", "@ < 1", "1 < @",
+		"-@", "+@", "!@", "@ + 1", "1 + @", "@ && true", "true && @", "@ || true", "false || @", "@ ?? 1",
+		"nil ?? @", "@ ? 1 : 2",
+		"true ? @ : 2", "false ? 1 : @", "[1, @]", "{a: @}", "{(@): 1}", "order.list[@]", "order.list[@:]",
+		"order.list[:@]", "@[1:]", "@.a",
+		"@?.a", "order[@]", "len(@)", "lower(@)", "string(@)", "addTime(@, '1h')",
+		"addTime('2026-01-31T08:00:00Z', @)", "map(@, #)",
+		"map(order.list, @)", "filter(order.list, @)", "sum(order.list, @)", "count(order.list, @)",
+		"any(order.list, @)",
+		"all(order.list, @)", "@ in order.list", "1 in @", "@ contains 'x'", "'x' contains @", "@ == 1",
+		"1 == @", "@ < 1", "1 < @",
 	} {
 		const want = ": a member is read from null; fix: write ?. where the part before it may be absent"
 		if got, err := evaluated(source); err == nil || !strings.HasSuffix(err.Error(), want) {
@@ -319,7 +342,9 @@ func TestTokens(t *testing.T) {
 		{`{"who":""}`, made, ` expression "lower(token('approve', order.who))": token needs the name of a person as a text, got a text`},
 		{`{"who":5}`, made, ` expression "lower(token('approve', order.who))": token needs the name of a person as a text, got a number`},
 		{`{"who":"ANN"}`, nil, ` expression "token('approve')": there is no key for tokens here`},
-		{`{"who":"ANN"}`, func(string, string) (string, error) { return "", errors.New("the key is away") }, ` expression "token('approve')": the key is away`},
+		{`{"who":"ANN"}`, func(string, string) (string, error) {
+			return "", errors.New("the key is away")
+		}, ` expression "token('approve')": the key is away`},
 	} {
 		got, err := x.Input(1, core.Environment{Order: json.RawMessage(c.order), Token: c.token})
 		if text := fmt.Sprintf("%s %v", got, err); text != c.want {
@@ -355,15 +380,18 @@ func TestTemplates(t *testing.T) {
 	for _, c := range []struct{ template, want string }{
 		{`{"a": 1.10, "b": [true, null]}`, `{"a":1.10,"b":[true,null]}`},
 		{`{"b":"${order.x}","a":"${ order.y }"}`, `{"b":1.0,"a":{"k":"v"}}`},
-		{`"$${order.x}"`, `"${order.x}"`}, {`"costs $${x} and $${y}"`, `"costs ${x} and ${y}"`}, {`"$5 {x}"`, `"$5 {x}"`},
-		{`{"${key}": "${run}"}`, `{"${key}":2}`}, {`["\u0024{run}", "${\"}\"}"]`, `[2,"}"]`}, {`"${ {a: 1} }"`, `{"a":1}`},
+		{`"$${order.x}"`, `"${order.x}"`}, {`"costs $${x} and $${y}"`, `"costs ${x} and ${y}"`},
+		{`"$5 {x}"`, `"$5 {x}"`},
+		{`{"${key}": "${run}"}`, `{"${key}":2}`}, {`["\u0024{run}", "${\"}\"}"]`, `[2,"}"]`},
+		{`"${ {a: 1} }"`, `{"a":1}`},
 		{`{"s":"<&>\u2028"}`, "{\"s\":\"<&>\u2028\"}"}, {`""`, `""`},
 	} {
 		if got, err := input(t, c.template, env); err != nil || got != c.want {
 			t.Errorf("%s: got %s, %v; want %s", c.template, got, err, c.want)
 		}
 	}
-	for _, template := range []string{`"a ${run}"`, `"${run} b"`, `"${run}${run}"`, `"${run"`, `"${}"`, `{`, `{"a":}`, ``, strings.Repeat("[", 100_000)} {
+	for _, template := range []string{`"a ${run}"`, `"${run} b"`, `"${run}${run}"`, `"${run"`, `"${}"`, `{`,
+		`{"a":}`, ``, strings.Repeat("[", 100_000)} {
 		x, err := expression.Compile(&core.Definition{Name: "t", Output: json.RawMessage(template)})
 		if err == nil && template != "" {
 			t.Errorf("%.40s: accepted", template)
@@ -372,6 +400,21 @@ func TestTemplates(t *testing.T) {
 			if got, err := x.Output(env); got != nil || err != nil {
 				t.Errorf("no output gives %s, %v", got, err)
 			}
+		}
+	}
+}
+
+// The usage of a definition is that of its largest part, and a condition is one.
+func TestUsage(t *testing.T) {
+	for _, d := range []*core.Definition{
+		definition(`"${ [1, 2, 3, 4] }"`, "true"), definition("null", "1 in [1, 2, 3, 4]"),
+	} {
+		x, err := expression.Compile(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u := x.Usage(environment("{}")); u.Parts < 5 || u.Steps < 5 {
+			t.Errorf("%+v", u)
 		}
 	}
 }
@@ -391,7 +434,8 @@ func TestEveryPartIsRead(t *testing.T) {
 		"refusal":     {Steps: []core.StepDefinition{{Name: "a", Answer: &core.Answer{Refuse: "nothing"}}}},
 		"output":      {Output: wrong},
 	} {
-		if _, err := expression.Compile(&d); err == nil || !strings.Contains(err.Error(), "unknown name nothing") {
+		if _, err := expression.Compile(&d); err == nil ||
+			!strings.Contains(err.Error(), "unknown name nothing") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -399,7 +443,10 @@ func TestEveryPartIsRead(t *testing.T) {
 
 // Expressions of one definition are used by many goroutines at once.
 func TestConcurrentUse(t *testing.T) {
-	x, err := expression.Compile(definition(`{"a":"${ sum(order.items, .quantity * .unitPrice) }","b":"${ order.text startsWith \"T\" }"}`, "order.n == 3"))
+	x, err := expression.Compile(
+		definition(
+			`{"a":"${ sum(order.items, .quantity * .unitPrice) }","b":"${ order.text startsWith \"T\" }"}`,
+			"order.n == 3"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -426,14 +473,17 @@ func TestStepsThatFailed(t *testing.T) {
 	env.Failures = map[string]string{"charge-payment": "card-lost"}
 	for source, want := range map[string]string{
 		`steps.charge_payment.failed`: `true`, `steps.charge_payment.error`: `"card-lost"`,
-		`steps.ship.failed`: `false`, `steps.ship.error`: `null`, `not steps.ship.failed and steps.charge_payment.failed`: `true`,
-		`steps.charge_payment.error == "card-lost" ? 1 : 2`: `1`, `steps.ship.error ?? "none"`: `"none"`, `lower(steps.ship.error ?? "NONE")`: `"none"`,
+		`steps.ship.failed`: `false`, `steps.ship.error`: `null`,
+		`not steps.ship.failed and steps.charge_payment.failed`: `true`,
+		`steps.charge_payment.error == "card-lost" ? 1 : 2`:     `1`, `steps.ship.error ?? "none"`: `"none"`,
+		`lower(steps.ship.error ?? "NONE")`: `"none"`,
 	} {
 		if got, err := input(t, quote("${ "+source+" }"), env); err != nil || got != want {
 			t.Errorf("%s is %s, want %s (%v)", source, got, want, err)
 		}
 	}
-	scope := expression.Scope{Steps: []string{"a", "b", "c"}, Step: "c", Visible: map[string]bool{"a": true, "b": true}, Continues: map[string]bool{"a": true}}
+	scope := expression.Scope{Steps: []string{"a", "b", "c"}, Step: "c",
+		Visible: map[string]bool{"a": true, "b": true}, Continues: map[string]bool{"a": true}}
 	for source, want := range map[string]string{
 		`steps.a.failed`: "", `steps.b.failed`: "does not go on without", `steps.c.error`: "of its own step",
 		`steps.d.failed`: "there is no step d", `steps.a.failure`: "without its output",

@@ -22,14 +22,14 @@ func Check(source string, scope Scope) error {
 // Expressions are the compiled templates and conditions of one definition. They are immutable and
 // safe for concurrent use.
 type Expressions struct {
-	inputs []*template // nil: the step has no input
-	orders []*template // of children
+	inputs []*template // nil if the step has no input
+	orders []*template // orders of children
 	undos  []*template
 	whens  []*program
 
 	refusals []*program
 	output   *template
-	schemas  []*answerSchema // of the values of events; nil: any value
+	schemas  []*answerSchema // schemas of the values of events; nil allows any value
 }
 
 var _ core.Expressions = (*Expressions)(nil)
@@ -45,7 +45,8 @@ func Compile(d *core.Definition) (*Expressions, error) {
 		}
 	}
 	n := len(d.Steps)
-	x := &Expressions{inputs: make([]*template, n), orders: make([]*template, n), undos: make([]*template, n), whens: make([]*program, n), refusals: make([]*program, n),
+	x := &Expressions{inputs: make([]*template, n), orders: make([]*template, n), undos: make([]*template, n),
+		whens: make([]*program, n), refusals: make([]*program, n),
 		schemas: make([]*answerSchema, n)}
 	for i := range d.Steps {
 		if err := x.compileStep(i, &d.Steps[i], scope, answered); err != nil {
@@ -61,7 +62,7 @@ func Compile(d *core.Definition) (*Expressions, error) {
 	return x, nil
 }
 
-// MakesTokens: an input makes tokens of answers (P39).
+// MakesTokens reports whether an input makes tokens of answers (P39).
 func (x *Expressions) MakesTokens() bool {
 	for _, t := range x.inputs {
 		if t != nil && slices.ContainsFunc(t.holes, func(p *program) bool { return p.tokens }) {
@@ -71,7 +72,8 @@ func (x *Expressions) MakesTokens() bool {
 	return false
 }
 
-func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope, answered map[string]bool) (err error) {
+func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope,
+	answered map[string]bool) (err error) {
 	if len(s.Input) > 0 {
 		of := scope
 		if s.Agent != "" {
@@ -120,10 +122,10 @@ func (x *Expressions) InputReads(step int) []string {
 	reads := map[string]bool{}
 	if t := x.inputs[step]; t != nil {
 		for _, p := range t.holes {
-			for _, name := range p.steps { // in any order: they are sorted below
+			for _, name := range p.steps { // The loop runs in any order because the names are sorted below.
 				reads[name] = true
 			}
-			for _, f := range p.facts { // in any order
+			for _, f := range p.facts { // This loop also runs in any order.
 				reads[f.step] = true
 			}
 		}
@@ -132,7 +134,8 @@ func (x *Expressions) InputReads(step int) []string {
 }
 
 // Items walks the list that the input of a step evaluates to.
-func (x *Expressions) Items(step int, env core.Environment, each func(index int, item json.RawMessage)) (count int, err error) {
+func (x *Expressions) Items(step int, env core.Environment,
+	each func(index int, item json.RawMessage)) (count int, err error) {
 	text, err := evaluate(x.inputs[step], &env)
 	if err != nil {
 		return 0, err

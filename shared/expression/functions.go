@@ -101,7 +101,8 @@ func addTime(e *evaluation, args []any) (any, error) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return nil, fail("addTime is given a text that is no time in RFC 3339", "give one like 2026-01-31T08:00:00Z")
+		return nil, fail("addTime is given a text that is no time in RFC 3339",
+			"give one like 2026-01-31T08:00:00Z")
 	}
 	if text, ok = args[1].(string); !ok {
 		return nil, mismatch("addTime", "a time span as a text", args[1])
@@ -119,7 +120,8 @@ func addTime(e *evaluation, args []any) (any, error) {
 		}
 	}
 	if err != nil {
-		return nil, fail("addTime is given a text that is no time span", "give one like '-72h', '90m' or '3d'")
+		return nil, fail("addTime is given a text that is no time span",
+			"give one like '-72h', '90m' or '3d'")
 	}
 	if t = t.Add(span); t.Year() < 0 || t.Year() > 9999 {
 		return nil, fail("addTime leaves the years 0 to 9999", "")

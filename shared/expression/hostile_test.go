@@ -26,8 +26,11 @@ func TestHostileExpressions(t *testing.T) {
 		}
 		return "{" + strings.TrimSuffix(b.String(), ",") + "}"
 	}
-	order := fmt.Sprintf(`{"long":%q,"numbers":%s,"deep":%s1%s,"one":%s,"two":%s,"span":%q,"wide":%s,"small":1e-999}`, long, numbers,
-		strings.Repeat("[", 150), strings.Repeat("]", 150), object(1), object(2), strings.Repeat("0h", 30_000), strings.Repeat("7", 100)+"e899")
+	order := fmt.Sprintf(
+		`{"long":%q,"numbers":%s,"deep":%s1%s,"one":%s,"two":%s,"span":%q,"wide":%s,"small":1e-999,"more":%q}`, long,
+		numbers,
+		strings.Repeat("[", 150), strings.Repeat("]", 150), object(1), object(2),
+		strings.Repeat("0h", 30_000), strings.Repeat("7", 100)+"e899", strings.Repeat(long, 5))
 	for _, c := range hostile() {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := input(t, quote("${"+c.source+"}"), environment(order))
@@ -57,15 +60,18 @@ func hostile() []attack {
 		{"lower in each turn", "map(order.numbers, lower(order.long))", budget},
 		{"counting characters in each turn", "count(order.numbers, len(order.long) == 1)", budget},
 		{"objects in each turn", "count(order.numbers, order.one == order.two)", budget},
-		{"a long span in each turn", "map(order.numbers, addTime('2026-01-01T00:00:00Z', order.span))", budget},
+		{"a long span in each turn", "map(order.numbers, addTime('2026-01-01T00:00:00Z', order.span))",
+			budget},
 		{"a long time in each turn", "map(order.numbers, addTime(order.long, '1h'))", "no time in RFC 3339"},
 		{"a long name in each turn", "count(order.numbers, order.one[order.long] == 1)", budget},
 		{"a long name of an object in each turn", "count(order.numbers, ({(order.long): 1}) == 1)", budget},
 		{"a long name sought in each turn", "count(order.numbers, order.long in order.one)", budget},
 		{"numbers far apart in each turn", "count(order.numbers, order.wide + order.small > 1)", budget},
 		{"many sums", strings.Repeat("sum(order.numbers)+", 60) + "1", budget},
-		{"nested loops", "sum(order.numbers, sum(order.numbers, #))", "goes over something else than the element at hand"},
-		{"nested loops in a list", "sum(order.numbers, sum([order.numbers][0], #))", "goes over something else than the element at hand"},
+		{"nested loops", "sum(order.numbers, sum(order.numbers, #))",
+			"goes over something else than the element at hand"},
+		{"nested loops in a list", "sum(order.numbers, sum([order.numbers][0], #))",
+			"goes over something else than the element at hand"},
 		{"repeat", `repeat("x", 1000000000)`, "there is no function repeat"},
 		{"reduce", "reduce(order.numbers, #acc + #acc, \"x\")", "there is no function reduce"},
 		{"the clock", "now()", "an expression has no clock"},
@@ -73,7 +79,8 @@ func hostile() []attack {
 		{"the environment", "$env", "unknown name $env"},
 		{"a method", "order.String()", "there is no function String"},
 		{"the rest is missing", "[1", "; fix: complete it; in YAML, put it in quotes"},
-		{"an object of a predicate", "map([1], {a: #})", "; fix: an object that a predicate gives stands in parentheses"},
+		{"an object of a predicate", "map([1], {a: #})",
+			"; fix: an object that a predicate gives stands in parentheses"},
 		{"two expressions", "1 1", "; fix: write one expression"},
 		{"many parts", strings.Repeat("1+", 600) + "1", "more than 500 parts"},
 		{"a long text", "1 +" + strings.Repeat(" ", 5000) + "1", "the limit is 4096"},
@@ -81,16 +88,19 @@ func hostile() []attack {
 		{"deep lists", strings.Repeat("[", 400) + strings.Repeat("]", 400), "nested deeper than 64 levels"},
 		{"many nots", strings.Repeat("!", 2000) + "true", ""},
 		{"the whole order", "order", "larger than 65536 bytes"},
+		{"a large part of the order", "order.more", "larger than 65536 bytes"},
 		{"the whole order as a text", "len(string([order.long, order.long]))", "larger than 65536 bytes"},
 		{"the whole order, computed", "[order]", "larger than 65536 bytes"},
 	}
 }
 
-// The work of an evaluation is bounded by its charge, whatever the data: it is measured by the bytes that it allocates,
-// which follow what it touches. Time is printed only.
+// The work of an evaluation is bounded by its charge, whatever the data: it is measured by the bytes that it
+// allocates, which follow what it touches. Time is printed only.
 func TestWorkIsBoundedByItsCharge(t *testing.T) {
-	number := rapid.OneOf(rapid.StringMatching(`-?[1-9][0-9]{0,126}`), rapid.StringMatching(`-?[1-9]\.[0-9]{1,100}e-?[0-9]{1,3}`), rapid.StringMatching(`[0-9]`))
-	text := rapid.Map(rapid.IntRange(0, 3000), func(n int) string { return fmt.Sprintf("%q", strings.Repeat("ä", n)) })
+	number := rapid.OneOf(rapid.StringMatching(`-?[1-9][0-9]{0,126}`),
+		rapid.StringMatching(`-?[1-9]\.[0-9]{1,100}e-?[0-9]{1,3}`), rapid.StringMatching(`[0-9]`))
+	text := rapid.Map(rapid.IntRange(0, 3000),
+		func(n int) string { return fmt.Sprintf("%q", strings.Repeat("ä", n)) })
 	object := rapid.Map(rapid.IntRange(0, 300), func(n int) string {
 		var b strings.Builder
 		for i := range n {
@@ -98,16 +108,22 @@ func TestWorkIsBoundedByItsCharge(t *testing.T) {
 		}
 		return "{" + strings.TrimSuffix(b.String(), ",") + "}"
 	})
-	element := rapid.OneOf(number, text, object, rapid.Just("null"), rapid.Just("true"), rapid.Just("[[],[1]]"))
-	source := rapid.SampledFrom([]string{"sum(order.l)", "sum(order.l, # * #)", "map(order.l, # + order.v)", "count(order.l, # == order.v)", "count(order.l, # > order.v)",
-		"order.v in order.l", "map(order.l, # / 7)", "map(order.l, -#)", "map(order.l, len(#))", "map(order.l, lower(#))", "map(order.l, string(#))",
-		"filter(order.l, # != order.v)", "len(string(order.l))", "order.l == order.m", "map(order.l, #[1:])", "map(order.l, ({(#): 1}))", "order.v", "order.l[1:]",
-		"map(order.l, order.v[string(#)])", "order.v % 7", "map(order.l, # - 0.1)", "any(order.l, # contains order.v)"})
+	element := rapid.OneOf(number, text, object, rapid.Just("null"), rapid.Just("true"),
+		rapid.Just("[[],[1]]"))
+	source := rapid.SampledFrom([]string{"sum(order.l)", "sum(order.l, # * #)", "map(order.l, # + order.v)",
+		"count(order.l, # == order.v)", "count(order.l, # > order.v)",
+		"order.v in order.l", "map(order.l, # / 7)", "map(order.l, -#)", "map(order.l, len(#))",
+		"map(order.l, lower(#))", "map(order.l, string(#))",
+		"filter(order.l, # != order.v)", "len(string(order.l))", "order.l == order.m", "map(order.l, #[1:])",
+		"map(order.l, ({(#): 1}))", "order.v", "order.l[1:]",
+		"map(order.l, order.v[string(#)])", "order.v % 7", "map(order.l, # - 0.1)",
+		"any(order.l, # contains order.v)"})
 	worst, worstTime := 0.0, ""
 	rapid.Check(t, func(t *rapid.T) {
 		list := "[" + strings.Join(rapid.SliceOfN(element, 0, 40).Draw(t, "list"), ",") + "]"
 		if rapid.Bool().Draw(t, "of one kind") {
-			list = "[" + strings.TrimSuffix(strings.Repeat(element.Draw(t, "element")+",", rapid.IntRange(1, 200).Draw(t, "n")), ",") + "]"
+			list = "[" + strings.TrimSuffix(strings.Repeat(element.Draw(t, "element")+",",
+				rapid.IntRange(1, 200).Draw(t, "n")), ",") + "]"
 		}
 		order := `{"l":` + list + `,"m":` + list + `,"v":` + element.Draw(t, "v") + `}`
 		what := source.Draw(t, "source")
@@ -138,8 +154,10 @@ func TestWorkIsBoundedByItsCharge(t *testing.T) {
 // JSON that breaks off, or goes on behind its end, is an error wherever it is read.
 func TestDamagedOrders(t *testing.T) {
 	for _, order := range []string{`{"a":[1`, `{"a":[1]}}`, `{"a":[1],`, `{"a":[1,]}`} {
-		for _, template := range []string{`"${ [order] }"`, `"${ order.a + order.a }"`, `"${ order.a[0] + 1 }"`} {
-			if got, err := input(t, template, environment(order)); err == nil || !strings.Contains(err.Error(), "not valid JSON") {
+		for _, template := range []string{`"${ [order] }"`, `"${ order.a + order.a }"`,
+			`"${ order.a[0] + 1 }"`} {
+			if got, err := input(t, template, environment(order)); err == nil ||
+				!strings.Contains(err.Error(), "not valid JSON") {
 				t.Errorf("%s of %s: %s, %v", template, order, got, err)
 			}
 		}
@@ -152,17 +170,20 @@ func TestDeepOrders(t *testing.T) {
 	for _, depth := range []int{402, libraryReads, 1_000_000} {
 		deep := strings.Repeat(`{"a":[`, depth/2) + "1" + strings.Repeat("]}", depth/2)
 		order := `{"x":1,"deep":` + deep + `}`
-		for _, source := range []string{"order.deep", "order", "len(order)", "order.deep == 1", "steps.ship.output", "[steps.ship.output]"} {
+		for _, source := range []string{"order.deep", "order", "len(order)", "order.deep == 1",
+			"steps.ship.output", "[steps.ship.output]"} {
 			env := environment(order)
 			env.Outputs = map[string]json.RawMessage{"ship": json.RawMessage(order)}
 			_, err := input(t, quote("${"+source+"}"), env)
 			if err == nil || depth <= libraryReads && !strings.Contains(err.Error(), "nested deeper than") &&
-				!strings.Contains(err.Error(), "larger than") && !strings.Contains(err.Error(), "steps of work") {
+				!strings.Contains(err.Error(), "larger than") &&
+				!strings.Contains(err.Error(), "steps of work") {
 				t.Errorf("%s of depth %d: %v", source, depth, err)
 			}
 		}
 		// What does not touch the deep part does not look at it.
-		if got, err := input(t, `"${order.x}"`, environment(order)); depth <= libraryReads && (err != nil || got != "1") {
+		if got, err := input(t, `"${order.x}"`, environment(order)); depth <= libraryReads &&
+			(err != nil || got != "1") {
 			t.Errorf("a path beside depth %d: %s %v", depth, got, err)
 		}
 	}
@@ -171,7 +192,8 @@ func TestDeepOrders(t *testing.T) {
 // What is stored and sent stays within the limit of what comes in, however it was made.
 func TestDeepResults(t *testing.T) {
 	lists := func(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
-	order := `{"deep":` + lists(rawjson.MaxLevels-1) + `,"objects":` + strings.Repeat(`{"a":`, rawjson.MaxLevels-2) + "{}" + strings.Repeat("}", rawjson.MaxLevels-2) + `}`
+	order := `{"deep":` + lists(rawjson.MaxLevels-1) + `,"objects":` + strings.Repeat(`{"a":`,
+		rawjson.MaxLevels-2) + "{}" + strings.Repeat("}", rawjson.MaxLevels-2) + `}`
 	for source, fits := range map[string]bool{
 		`"${order}"`:                 true,
 		`"${[order.deep]}"`:          true,
@@ -185,7 +207,8 @@ func TestDeepResults(t *testing.T) {
 		`{"a":"${[order.deep]}"}`:    false,
 	} {
 		_, err := input(t, source, environment(order))
-		if fits != (err == nil) || err != nil && !strings.Contains(err.Error(), "nested deeper than 64 levels") {
+		if fits != (err == nil) || err != nil &&
+			!strings.Contains(err.Error(), "nested deeper than 64 levels") {
 			t.Errorf("%.40s: %v", source, err)
 		}
 	}
@@ -193,7 +216,8 @@ func TestDeepResults(t *testing.T) {
 
 // Broken JSON, which the codecs keep away, is an error and never a panic.
 func TestBrokenOrders(t *testing.T) {
-	for _, order := range []string{``, `{`, `{"a"`, `{"a":`, `{"a":}`, `{"a":1`, `{a:1}`, `[1,`, `"`, `{"a":"\`, `{"a":[}`, `{"a":1]`, `}`, `{"a":{"b":tru}}`, "\x00", `{,}`, `{"a":1}}`} {
+	for _, order := range []string{``, `{`, `{"a"`, `{"a":`, `{"a":}`, `{"a":1`, `{a:1}`, `[1,`, `"`,
+		`{"a":"\`, `{"a":[}`, `{"a":1]`, `}`, `{"a":{"b":tru}}`, "\x00", `{,}`, `{"a":1}}`} {
 		for _, source := range []string{"order.a.b", "order.a", "order[0]", "[order.a]", "order"} {
 			got, err := input(t, quote("${"+source+"}"), environment(order))
 			if err == nil && !json.Valid([]byte(got)) {
@@ -205,7 +229,9 @@ func TestBrokenOrders(t *testing.T) {
 
 // Nothing that can be written as an expression panics, and what it gives is JSON, the same each time.
 func FuzzExpression(f *testing.F) {
-	for _, s := range []string{"order.items[0].sku ?? 1", "sum(order.list, # * 2)", `"a" + string(order) contains "x"`, "order.list[1:]", "map(order.items, {a: #index})", "1 in [1] ? -order.n : order?.x[0].y", "1<2<3"} {
+	for _, s := range []string{"order.items[0].sku ?? 1", "sum(order.list, # * 2)",
+		`"a" + string(order) contains "x"`, "order.list[1:]", "map(order.items, {a: #index})",
+		"1 in [1] ? -order.n : order?.x[0].y", "1<2<3"} {
 		f.Add(s, `{"n":1.5,"list":[1,2],"items":[{"sku":"x"}]}`)
 	}
 	f.Fuzz(func(t *testing.T, source, order string) {

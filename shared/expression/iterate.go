@@ -26,7 +26,8 @@ func (e *evaluation) iterate(n *ast.BuiltinNode) (any, error) {
 }
 
 // each evaluates the predicate with # set to every element until visit says stop.
-func (e *evaluation) each(list []any, predicate ast.Node, visit func(i int, v any) (stop bool, err error)) error {
+func (e *evaluation) each(list []any, predicate ast.Node,
+	visit func(i int, v any) (stop bool, err error)) error {
 	e.element = append(e.element, item{})
 	top := len(e.element) - 1
 	defer func() { e.element = e.element[:top] }()

@@ -85,8 +85,8 @@ func add(e *evaluation, op string, a, b any) (any, error) {
 	return x + y, nil
 }
 
-// Numbers are computed with as decimals of up to 34 digits, those of IEEE 754 decimal128; whole numbers exactly or
-// not at all.
+// computed computes with decimals of up to 34 digits, as IEEE 754 decimal128 does. Whole numbers are exact,
+// or the operation fails.
 var computed = apd.Context{Precision: 34, MaxExponent: rawjson.MaxExponent, MinExponent: -rawjson.MaxExponent,
 	Rounding: apd.RoundHalfEven, Traps: apd.DefaultTraps | apd.Subnormal}
 
@@ -133,7 +133,8 @@ func arithmetic(e *evaluation, op string, a, b any) (any, error) {
 	case err != nil:
 		return nil, fail(fmt.Sprintf("the result has an exponent beyond ±%d", rawjson.MaxExponent), "")
 	case op != "/" && c.Inexact() && whole(a) && whole(b):
-		return nil, fail(fmt.Sprintf("the result is a whole number of more than %d digits", computed.Precision),
+		return nil, fail(fmt.Sprintf("the result is a whole number of more than %d digits",
+			computed.Precision),
 			"write one of the numbers with a point, as in 2.0, if its last digits do not matter")
 	}
 	return valueOf(d), nil

@@ -21,7 +21,8 @@ type Scope struct {
 	Visible map[string]bool
 	// Value: the expression may read the value of an answer, as value.
 	Value bool
-	// Answered are the steps that an answer ends, and whether they ask who answers. Nil: the expression makes no tokens (P39).
+	// Answered are the steps that an answer ends, and whether they ask who answers. Nil: the expression makes
+	// no tokens (P39).
 	Answered map[string]bool
 	// Item: the expression may read an element of a list, as item, and its place, as index.
 	Item bool
@@ -34,10 +35,10 @@ type Scope struct {
 	// member of such an output has to be asked for with ?., unless When, or the expression itself, says
 	// that the step was not skipped.
 	Skippable map[string]string
-	// Continues are the steps that the order goes on without when they fail: their output is null then, and only of
-	// them it can be asked whether they have failed. Nil: it can be asked of all.
+	// Continues are the steps that the order goes on without when they fail: their output is null then, and
+	// only of them it can be asked whether they have failed. Nil: it can be asked of all.
 	Continues map[string]bool
-	// When is the condition that held where the expression is evaluated; "": none.
+	// When is the condition that holds if the expression is evaluated; "" means no condition.
 	When string
 }
 
@@ -109,9 +110,11 @@ func parseProgram(source string, scope Scope) (*program, error) {
 }
 
 // fixComment names the most frequent cause: the # of a predicate.
-const fixComment = "complete it; in YAML, put it in quotes if it holds a # after a blank, which starts a comment"
+const fixComment = "complete it; in YAML, put it in quotes if it holds a # after a blank, which starts a " +
+	"comment"
 
-const fixSyntax = "write one expression, as in order.total * 2; a text stands in quotes, == compares, docs/workflows.md has the language"
+const fixSyntax = "write one expression, as in order.total * 2; a text stands in quotes, == compares, " +
+	"docs/workflows.md has the language"
 
 // syntaxFailure keeps the library's reason and drops the picture of the source below it.
 func syntaxFailure(err error) error {
@@ -125,7 +128,8 @@ func syntaxFailure(err error) error {
 		return fail(what, fixComment)
 	}
 	if strings.Contains(f.Message, `Operator(":")`) {
-		return fail(what, "an object that a predicate gives stands in parentheses, as in map(order.items, ({sku: .sku}))")
+		return fail(what,
+			"an object that a predicate gives stands in parentheses, as in map(order.items, ({sku: .sku}))")
 	}
 	return fail(what, fixSyntax)
 }

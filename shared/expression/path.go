@@ -14,8 +14,9 @@ import (
 // path is an expression that only names a place, like order.items[0].sku. It is read from the raw
 // JSON, byte for byte, without decoding the document.
 type path struct {
-	root    string // "order", "orderId", "run", "value", "item", "index", "steps", or what is asked of a step's failure
-	step    string // of the last two
+	// "order", "orderId", "run", "value", "item", "index", "steps", or a property of a step's failure
+	root    string
+	step    string // step that the last two roots refer to
 	members []member
 }
 
@@ -123,8 +124,8 @@ func wrongBase(m member, kind string) error {
 	return fail(m.String()+" is read from "+kind, "")
 }
 
-// of finds a member in the JSON of an object or a list. Of a field that occurs twice the last counts,
-// as in encoding/json.
+// of finds a member in the JSON of an object or a list. If a field occurs twice, the last one counts, as in
+// encoding/json.
 func (m member) of(data json.RawMessage) (json.RawMessage, error) {
 	switch data[0] {
 	case '{':

@@ -10,24 +10,27 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Limits of the JSON Schema of an event. The validator has none of its own, so that a schema which branches and
-// refers to itself, or a comparison with long lists, would cost without end.
+// Limits of the JSON Schema of an event. The validator has none of its own, so that a schema which branches
+// and refers to itself, or a comparison with long lists, would cost without end.
 const (
-	MaxValidation = 100_000 // steps of work of one validation; a step takes up to two microseconds and 150 bytes
-	maxPattern    = 2_000   // instructions of one regular expression
+	// MaxValidation limits the steps of one validation. A step takes up to two microseconds and 150 bytes.
+	MaxValidation = 100_000
+	maxPattern    = 2_000 // instructions of one regular expression
 )
 
-var errValidation = fmt.Errorf("checking it against the schema takes more than %d steps of work; send less, or let the schema branch less", MaxValidation)
+var errValidation = fmt.Errorf(
+	"checking it against the schema takes more than %d steps of work; send less, or let the schema branch "+
+		"less", MaxValidation)
 
 // answerSchema is a compiled schema whose validations are metered.
 type answerSchema struct {
-	mu   sync.Mutex // for left: the hooks in the compiled schema know one validation at a time
+	mu   sync.Mutex // guards left, because the hooks in the compiled schema serve one validation at a time
 	left int
 	root *jsonschema.Schema
 }
 
-// metered makes each part of a schema count its work before it looks at the members, elements and branches of a
-// value. The validator calls Format first, after it has compared type, const and enum; the part around has
+// metered makes each part of a schema count its work before it looks at the members, elements and branches of
+// a value. The validator calls Format first, after it has compared type, const and enum; the part around has
 // paid for those. A format that fails ends the work of its part, so a validation without budget ends too.
 func metered(root *jsonschema.Schema) (*answerSchema, error) {
 	s := &answerSchema{root: root}
@@ -78,15 +81,16 @@ func (s *answerSchema) validate(v any) error {
 
 // validationCost is the work that one part of a schema does with a value, without that of the parts within.
 type validationCost struct {
-	each    int  // for the value itself, and again for each of its members or elements
-	name    int  // for 16 bytes of each member's name
-	text    int  // for 16 bytes of a text
+	each    int  // cost of the value itself and of each of its members or elements
+	name    int  // cost per 16 bytes of each member's name
+	text    int  // cost per 16 bytes of a text
 	unique  bool // elements are compared with each other
 	asserts bool // a format is checked
 }
 
 func costOf(s *jsonschema.Schema) validationCost {
-	c := validationCost{each: 1 + len(s.Required) + len(s.Dependencies) + len(s.DependentRequired), text: 1, unique: s.UniqueItems, asserts: s.Format != nil}
+	c := validationCost{each: 1 + len(s.Required) + len(s.Dependencies) + len(s.DependentRequired), text: 1,
+		unique: s.UniqueItems, asserts: s.Format != nil}
 	for _, names := range s.DependentRequired {
 		c.each += len(names)
 	}

@@ -26,7 +26,8 @@ func (c *check) skipped(n *ast.MemberNode) error {
 	if s, ok := n.Property.(*ast.StringNode); ok {
 		member, optional = "."+s.Value, "?."+s.Value
 	}
-	return fail(fmt.Sprintf("it reads %s of the output of step %s, which is null where that step %s", member, step, why),
+	return fail(fmt.Sprintf("it reads %s of the output of step %s, which is null where that step %s", member,
+		step, why),
 		"write "+output+optional+", with ?? for a default, or give this step "+c.guardOf(step))
 }
 
@@ -63,7 +64,8 @@ func (c *check) follows(condition string) bool {
 		return false
 	}
 	there, _ := conjunction(condition, c.scope)
-	return len(there) > 0 && !slices.ContainsFunc(there, func(part string) bool { return !slices.Contains(here, part) })
+	return len(there) > 0 && !slices.ContainsFunc(there,
+		func(part string) bool { return !slices.Contains(here, part) })
 }
 
 // conjunction takes a condition apart into what && joins; nil where it is no condition, which is
@@ -92,8 +94,8 @@ func conjunction(condition string, scope Scope) (parts []string, p *program) {
 	return parts, c.program
 }
 
-// notSkipped are the steps whose output is not null where a condition is as given, and as notFailed those that
-// have not failed.
+// notSkipped are the steps whose output is not null where a condition is as given, and as notFailed those
+// that have not failed.
 func (p *program) notSkipped(n ast.Node, holds bool) []string {
 	if f, ok := p.facts[unchain(n)]; ok && f.name == factFailed && !holds {
 		return []string{notFailed(f.step)}
@@ -129,7 +131,8 @@ func (p *program) comparedToNull(output, null ast.Node) string {
 	return p.steps[unchain(output)]
 }
 
-// notFailed stands for a step that has not failed among those whose output is not null: no step has such a name.
+// notFailed stands for a step that has not failed among those whose output is not null: no step has such a
+// name.
 func notFailed(step string) string { return "not failed: " + step }
 
 // given checks a node that is evaluated only where some steps were not skipped.
@@ -169,7 +172,8 @@ func isRoot(name string) bool {
 func dashedName(source string, steps []string) error {
 	m := dashed.FindStringSubmatch(source)
 	switch {
-	case m == nil || strings.Contains(source, m[0]+"(") || slices.ContainsFunc(strings.Split(m[3], "-")[1:], isRoot):
+	case m == nil || strings.Contains(source, m[0]+"(") ||
+		slices.ContainsFunc(strings.Split(m[3], "-")[1:], isRoot):
 		return nil
 	case m[1] == "steps" && slices.Contains(steps, m[3]):
 		return fail(fmt.Sprintf("the dashes of step %s are read as minus", m[3]),
@@ -181,5 +185,6 @@ func dashedName(source string, steps []string) error {
 	if optional {
 		holder += "?."
 	}
-	return fail(fmt.Sprintf("the dashes of %s are read as minus", m[3]), fmt.Sprintf("write %s[%q]", holder, m[3]))
+	return fail(fmt.Sprintf("the dashes of %s are read as minus", m[3]),
+		fmt.Sprintf("write %s[%q]", holder, m[3]))
 }

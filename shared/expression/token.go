@@ -36,8 +36,11 @@ const costOfToken = 100
 // token checks that it stands where it may, and names a step that is answered.
 func (c *check) token(arguments []ast.Node) error {
 	if c.scope.Answered == nil {
-		return fail("a token stands in the input of a call only: it is never stored, and not the same elsewhere (P39)",
-			"send it with the input of the agent that asks, as in ask: {agent: mail, operation: ask, input: {link: ...}}")
+		return fail(
+			"a token stands in the input of a call only: it is never stored, and not the "+
+				"same elsewhere (P39)",
+			"send it with the input of the agent that asks, as in ask: {agent: mail, operation: ask, "+
+				"input: {link: ...}}")
 	}
 	step, ok := arguments[0].(*ast.StringNode)
 	if !ok {
@@ -55,7 +58,8 @@ func (c *check) token(arguments []ast.Node) error {
 			suggest.DidYouMean(step.Value, names, "steps that are: "+strings.Join(names, ", ")))
 	}
 	if asks && len(arguments) < 2 {
-		return fail("this token names no person, and step "+step.Value+" asks who answers (need, who or notSelf)",
+		return fail("this token names no person, and step "+step.Value+
+			" asks who answers (need, who or notSelf)",
 			"name the person, as in token('"+step.Value+"', order.approver)")
 	}
 	c.program.tokens = true

@@ -8,8 +8,8 @@ import (
 
 // Usage is what the expressions of a definition take of their budgets.
 type Usage struct {
-	Parts int // of the largest expression; MaxNodes are allowed
-	Steps int // of the costliest evaluation; MaxSteps are allowed
+	Parts int // parts of the largest expression; the limit is MaxNodes
+	Steps int // steps of the costliest evaluation; the limit is MaxSteps
 }
 
 // Usage evaluates all templates and conditions in an environment. One that fails there, since an output

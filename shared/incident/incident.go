@@ -20,18 +20,18 @@ import (
 const (
 	// Key is that of the document. No order's ID holds a '#'.
 	Key = "#incidents"
-	// MostOpen is how many incidents are distinguished; orders of further ones are counted into one without a name. With the
-	// longest texts the document stays below 200 KB.
+	// MostOpen is how many incidents are distinguished; orders of further ones are counted into one without a
+	// name. With the longest texts the document stays below 200 KB.
 	MostOpen = 50
 	// DefaultWindow is how long an incident gathers orders before their number is published.
 	DefaultWindow = 15 * time.Minute
 	// DefaultReminder is how long after its last alert an incident has the next one while it lasts.
 	DefaultReminder = 24 * time.Hour
-	// noteEvery is how often it is stored that another order has stopped: often enough for no incident to be over while one
-	// stops, and not for each of a thousand.
+	// noteEvery is how often it is stored that another order has stopped: often enough for no incident to be
+	// over while one stops, and not for each of a thousand.
 	noteEvery = 10 * time.Second
-	// quietTime is how long no order has stopped before an incident is over: longer than noteEvery, and than an index is
-	// behind its table and one clock behind another.
+	// quietTime is how long no order has stopped before an incident is over: longer than noteEvery, and than
+	// an index is behind its table and one clock behind another.
 	quietTime = time.Minute
 	// publishTime is how long the process that opened an incident has to publish its alert. After that, a
 	// sweep of another process does.
@@ -52,21 +52,25 @@ type ID struct {
 	Workflow string `json:"workflow"`
 	Step     string `json:"step,omitempty"`
 	Code     string `json:"code,omitempty"`
-	Undone   bool   `json:"undone,omitempty"` // they were undone, and are not in Error: nothing waits, and none is counted
-	Intake   bool   `json:"intake,omitempty"` // it is no order's: new orders are refused
+	// they were undone, and are not in Error: nothing waits, and none is counted
+	Undone bool `json:"undone,omitempty"`
+	Intake bool `json:"intake,omitempty"` // it is no order's: new orders are refused
 }
 
 // Incident is one that is open.
 type Incident struct {
 	ID
-	Opened    core.Time       `json:"opened"`
-	First     core.RaiseAlert `json:"first"`          // of the order that opened it
-	Last      core.Time       `json:"last"`           // when an order stopped last, to noteEvery
-	Published core.Time       `json:"told,omitzero"`  //nolint:misspell // the stored name of: when its last alert was published
-	Over      core.Time       `json:"over,omitzero"`  // none was in Error any more; that has still to be published
-	Orders    int             `json:"orders"`         // in that alert
-	Most      int             `json:"most"`           // that were in Error at once, as sweeps have seen it
-	More      bool            `json:"more,omitempty"` // of undone ones: further orders have come since that alert
+	Opened core.Time       `json:"opened"`
+	First  core.RaiseAlert `json:"first"` // alert of the order that opened it
+	Last   core.Time       `json:"last"`  // time when an order stopped last, rounded to noteEvery
+	//nolint:misspell // the stored name of: when its last alert was published
+	Published core.Time `json:"told,omitzero"`
+	// time when no order was in Error any more, until the end has been published
+	Over   core.Time `json:"over,omitzero"`
+	Orders int       `json:"orders"` // number of orders in that alert
+	Most   int       `json:"most"`   // highest number of orders in Error at once, as counted by sweeps
+	// Further orders have been undone since that alert; only for incidents of undone orders.
+	More bool `json:"more,omitempty"`
 }
 
 // document is what is stored.
@@ -85,8 +89,8 @@ type Config struct {
 	// their store and queues. Its context outlives the caller's, and ends when the process stops.
 	Go       func(publication func(ctx context.Context))
 	Clock    port.Clock
-	Window   time.Duration // 0: DefaultWindow
-	Reminder time.Duration // 0: DefaultReminder; negative: none
+	Window   time.Duration // 0 means DefaultWindow
+	Reminder time.Duration // 0 means DefaultReminder, a negative value no reminders
 	Log      *slog.Logger
 }
 
@@ -99,7 +103,8 @@ type Tasks interface {
 type Incidents struct {
 	cfg Config
 
-	writing chan struct{} // holds a value while this process changes the document: its publications do not compete
+	// holds a value while this process changes the document: its publications do not compete
+	writing chan struct{}
 
 	mu       sync.Mutex
 	attempts map[instance]attempt
@@ -122,14 +127,15 @@ func New(cfg Config) *Incidents {
 // Raise returns when the order's incident is stored. If the order opens the incident, Raise starts the
 // publication of its alert, and does not wait for it. A later sweep repeats a publication that fails.
 func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
-	if err := s.raise(ctx, ID{Workflow: a.Workflow, Step: a.Step, Code: a.Code, Undone: a.Undone}, a); err != nil {
+	if err := s.raise(ctx, ID{Workflow: a.Workflow, Step: a.Step, Code: a.Code, Undone: a.Undone},
+		a); err != nil {
 		return fmt.Errorf("incident of task %q: %w", a.OrderID, err)
 	}
 	return nil
 }
 
-// Refused opens the incident of an intake that refuses new orders, as Raise does for an order. The caller repeats it while that lasts. A
-// sweep ends the incident once it was not repeated for quietTime.
+// Refused opens the incident of an intake that refuses new orders, as Raise does for an order. The caller
+// repeats it while that lasts. A sweep ends the incident once it was not repeated for quietTime.
 func (s *Incidents) Refused(ctx context.Context, code, reason string) error {
 	a := core.RaiseAlert{Code: code, Message: reason, At: core.TimeOf(s.cfg.Clock.Now())}
 	if err := s.raise(ctx, ID{Code: code, Intake: true}, a); err != nil {
@@ -154,11 +160,12 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 		switch {
 		case x == nil:
 			d.Open = append(d.Open, fresh)
-		case x.Over != 0: // that was another one
+		case x.Over != 0: // The incident is over, so a new one begins.
 			*x = fresh
 		default:
 			note := now.Sub(x.Last).Std() >= noteEvery
-			if a.Undone && !x.More && (a.OrderID != x.First.OrderID || a.Run != x.First.Run) { // else it is the same one again
+			// else it is the same one again
+			if a.Undone && !x.More && (a.OrderID != x.First.OrderID || a.Run != x.First.Run) {
 				x.More, note = true, true
 			}
 			if last = x.Last; note {
@@ -185,8 +192,9 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 	return nil
 }
 
-// isNoted reports whether this process has seen stored, less than noteEvery ago, that an order of the incident
-// stopped. Such an incident is open for another quietTime at least. Each order that was undone has to be looked at.
+// isNoted reports whether this process has seen stored, less than noteEvery ago, that an order of the
+// incident stopped. Such an incident is open for another quietTime at least. Each order that was undone has
+// to be looked at.
 func (s *Incidents) isNoted(id ID, now core.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,8 +230,10 @@ func (s *Incidents) load(ctx context.Context) (d document, e port.LedgerEntry, e
 	if e, err = s.cfg.Records.Entry(ctx, Key); err != nil || len(e.Output) == 0 {
 		return d, e, err
 	}
-	if err := json.Unmarshal(e.Output, &d); err != nil { // changed by hand: orders that stop from now on open incidents again
-		s.cfg.Log.ErrorContext(ctx, "the record of open incidents cannot be read, and begins anew", "key", Key, "error", err)
+	// changed by hand: orders that stop from now on open incidents again
+	if err := json.Unmarshal(e.Output, &d); err != nil {
+		s.cfg.Log.ErrorContext(ctx, "the record of open incidents cannot be read, and begins anew", "key",
+			Key, "error", err)
 		return document{}, e, nil
 	}
 	return d, e, nil
@@ -263,10 +273,10 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 	if err != nil || len(d.Open) == 0 {
 		return nil, err
 	}
-	var counts map[string]port.Stopped
 	if slices.ContainsFunc(d.Open, func(x Incident) bool { return !x.Undone && !x.Intake }) {
-		// Too many may be in Error to be listed. First alerts are published all the same, and no incident is over.
-		if l.orders, counts, l.whole, err = s.count(ctx, d, l.now); err != nil {
+		// Too many may be in Error to be listed. First alerts are published all the same, and no incident is
+		// over.
+		if l.counted, err = s.countOf(ctx, d, port.Query{}, l.now); err != nil {
 			s.cfg.Log.WarnContext(ctx, "orders in Error were not counted", "error", err)
 		}
 	}
@@ -274,10 +284,11 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 	var errs []error
 	for _, x := range d.Open {
 		if err := s.visit(ctx, x, l); err != nil {
-			errs = append(errs, fmt.Errorf("incident of workflow %q at %q, %q: %w", x.Workflow, x.Step, x.Code, err))
+			errs = append(errs, fmt.Errorf("incident of workflow %q at %q, %q: %w", x.Workflow, x.Step,
+				x.Code, err))
 		}
 	}
-	return counts, errors.Join(errs...)
+	return l.workflows, errors.Join(errs...)
 }
 
 // drop takes an incident out, unless more orders have come to it.
@@ -329,9 +340,10 @@ func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) messa
 
 // found is what a sweep found of an incident.
 type found struct {
-	orders  int
-	example core.RaiseAlert // of one that is in Error now: the one that stopped first, of those that were read
-	first   bool            // the order that opened it is among them
+	orders int
+	// alert of an order in Error now: the first to stop among the orders that were read
+	example core.RaiseAlert
+	first   bool // the order that opened it is among them
 }
 
 // add counts an order.
@@ -339,26 +351,30 @@ func (f *found) add(t *view.Summary, first core.RaiseAlert) {
 	f.orders++
 	f.first = f.first || t.OrderID == first.OrderID
 	if f.orders == 1 || t.EndedAt <= f.example.At {
-		f.example = core.RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.Command, Phase: t.Phase, At: t.EndedAt}
+		f.example = core.RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.Command,
+			Phase: t.Phase, At: t.EndedAt}
 		if t.Error != nil {
 			f.example.Step, f.example.Code, f.example.Message = t.Error.Step, t.Error.Code, t.Error.Message
 		}
 	}
 }
 
-// count goes through the orders in Error that have nothing in flight, the newest first; whole says that it came to the end.
-func (s *Incidents) count(ctx context.Context, d document, now time.Time) (map[ID]found, map[string]port.Stopped, bool, error) {
-	return s.countOf(ctx, d, port.Query{}, now)
+// counted holds the orders in Error that were counted.
+type counted struct {
+	orders    map[ID]found
+	workflows map[string]port.Stopped
+	whole     bool // every such order was counted
 }
 
-// countOf goes through the orders in Error that the query asks for.
-func (s *Incidents) countOf(ctx context.Context, d document, q port.Query, now time.Time) (orders map[ID]found, counts map[string]port.Stopped, whole bool, err error) {
-	orders, counts = map[ID]found{}, map[string]port.Stopped{}
+// countOf counts the orders in Error that the query selects, the newest first. A query that does not say
+// otherwise selects those that have nothing in flight.
+func (s *Incidents) countOf(ctx context.Context, d document, q port.Query, now time.Time) (counted, error) {
+	all := counted{orders: map[ID]found{}, workflows: map[string]port.Stopped{}}
 	q.State, q.Limit = string(core.Error), pageSize
 	for seen := 0; seen < mostCounted; {
 		page, err := s.cfg.Tasks.List(ctx, q)
 		if err != nil {
-			return nil, nil, false, fmt.Errorf("list the orders in Error: %w", err)
+			return counted{}, fmt.Errorf("list the orders in Error: %w", err)
 		}
 		for i := range page.Records {
 			t := view.Listed(&page.Records[i])
@@ -372,21 +388,22 @@ func (s *Incidents) countOf(ctx context.Context, d document, q port.Query, now t
 				x = d.find(id)
 			}
 			if x != nil {
-				f := orders[id]
+				f := all.orders[id]
 				f.add(&t, x.First)
-				orders[id] = f
+				all.orders[id] = f
 			}
-			c := counts[t.Workflow]
+			c := all.workflows[t.Workflow]
 			c.Orders++
 			if t.EndedAt != 0 {
 				c.Oldest = max(c.Oldest, now.Sub(t.EndedAt.Std()))
 			}
-			counts[t.Workflow] = c
+			all.workflows[t.Workflow] = c
 		}
 		if seen += len(page.Records); page.Next == "" {
-			return orders, counts, true, nil
+			all.whole = true
+			return all, nil
 		}
 		q.Cursor = page.Next
 	}
-	return orders, counts, false, nil
+	return all, nil
 }

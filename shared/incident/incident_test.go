@@ -40,10 +40,12 @@ type desk struct {
 }
 
 func newDesk(t testing.TB, change func(*incident.Config)) *desk {
-	d := &desk{t: t, now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), inError: map[string]core.RaiseAlert{}, pageSize: 2, records: memory.NewLedger()}
-	config := incident.Config{Records: contextRecords{d.records, d}, Tasks: d, Clock: port.ClockFunc(func() time.Time { return d.now }),
-		Log: slog.New(slog.NewTextHandler(&d.log, nil)),
-		Go:  func(publication func(context.Context)) { publication(marked) },
+	d := &desk{t: t, now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC),
+		inError: map[string]core.RaiseAlert{}, pageSize: 2, records: memory.NewLedger()}
+	config := incident.Config{Records: contextRecords{d.records, d}, Tasks: d,
+		Clock: port.ClockFunc(func() time.Time { return d.now }),
+		Log:   slog.New(slog.NewTextHandler(&d.log, nil)),
+		Go:    func(publication func(context.Context)) { publication(marked) },
 		Publish: func(ctx context.Context, a message.Alert) error {
 			d.checkContext(ctx, "Publish")
 			if d.reporting != nil {
@@ -90,7 +92,7 @@ func (b contextRecords) Move(ctx context.Context, e port.LedgerEntry) error {
 	return b.Ledger.Move(ctx, e)
 }
 
-// List answers the orders in Error, page by page.
+// List returns the orders in Error, page by page.
 func (d *desk) List(ctx context.Context, q port.Query) (port.Page, error) {
 	d.checkContext(ctx, "List")
 	if d.unlisted != nil || q.State != "Error" {
@@ -116,7 +118,8 @@ func (d *desk) List(ctx context.Context, q port.Query) (port.Page, error) {
 		if err != nil {
 			d.t.Fatal(err)
 		}
-		page.Records = append(page.Records, port.Record{ID: id, Workflow: a.Workflow, State: "Error", Document: document})
+		page.Records = append(page.Records, port.Record{ID: id, Workflow: a.Workflow, State: "Error",
+			Document: document})
 		if page.Next = id; id == ids[len(ids)-1] {
 			page.Next = ""
 		}
@@ -163,8 +166,8 @@ func (d *desk) want(what string, kinds ...string) {
 	d.published = nil
 }
 
-// The first order is reported at once, their number when the window closes and when it has doubled, then that they still wait, and that
-// it is over. What happens afterwards is another incident.
+// The first order is reported at once, their number when the window closes and when it has doubled, then that
+// they still wait, and that it is over. What happens afterwards is another incident.
 func TestLifeOfAnIncident(t *testing.T) {
 	d := newDesk(t, nil)
 	d.want("nothing has stopped")
@@ -186,7 +189,8 @@ func TestLifeOfAnIncident(t *testing.T) {
 	d.want("of another step, code, workflow", "first 1", "first 1", "first 1")
 	counts := d.sweepAfter(time.Minute)
 	d.want("the window closes", "more 7")
-	if c := counts["order"]; c.Orders != 9 || c.Oldest != 15*time.Minute || counts["refund"].Orders != 1 || len(counts) != 2 {
+	if c := counts["order"]; c.Orders != 9 || c.Oldest != 15*time.Minute || counts["refund"].Orders != 1 ||
+		len(counts) != 2 {
 		t.Errorf("%+v", counts)
 	}
 	d.sweepAfter(20 * time.Minute)
@@ -221,8 +225,8 @@ func TestLifeOfAnIncident(t *testing.T) {
 	d.want("again", "first 1")
 }
 
-// Orders that were undone wait for nothing: the first is reported at once, that there were more when a window closes, and the end is not.
-// The state store is not asked for them.
+// Orders that were undone wait for nothing: the first is reported at once, that there were more when a window
+// closes, and the end is not. The state store is not asked for them.
 func TestUndoneOrders(t *testing.T) {
 	d := newDesk(t, nil)
 	d.unlisted = errors.New("the orders in Error were listed")
@@ -269,7 +273,8 @@ func TestUndoneOrders(t *testing.T) {
 func TestManyUndone(t *testing.T) {
 	d := newDesk(t, nil)
 	for i := range incident.MostOpen + 2 {
-		if err := d.Raise(marked, core.RaiseAlert{OrderID: fmt.Sprint("o-", i), Workflow: fmt.Sprint("w-", i), Undone: true}); err != nil {
+		if err := d.Raise(marked, core.RaiseAlert{OrderID: fmt.Sprint("o-", i), Workflow: fmt.Sprint("w-", i),
+			Undone: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -315,7 +320,8 @@ func TestWindow(t *testing.T) {
 	d.want("it closes too", "more 16")
 }
 
-// An alert that was not taken is reported by a later sweep, and so is one whose process died before it reported it.
+// An alert that was not taken is reported by a later sweep, and so is one whose process died before it
+// reported it.
 func TestWhatWasNotTakenIsReportedAgain(t *testing.T) {
 	d := newDesk(t, nil)
 	d.broken = errors.New("no mail")
@@ -326,7 +332,8 @@ func TestWhatWasNotTakenIsReportedAgain(t *testing.T) {
 	d.broken = errors.New("no mail")
 	d.log.Reset()
 	d.sweepAfter(50 * time.Second)
-	if text := d.log.String(); !strings.Contains(text, "no mail") || !strings.Contains(text, "step=pay") || !strings.Contains(text, "order=o-1") {
+	if text := d.log.String(); !strings.Contains(text, "no mail") || !strings.Contains(text, "step=pay") ||
+		!strings.Contains(text, "order=o-1") {
 		t.Errorf("logged %q", text)
 	}
 	d.broken = nil
@@ -364,7 +371,8 @@ func TestNoOrderIsLostAfterTheLastLook(t *testing.T) {
 	}
 }
 
-// An order that stops while a sweep finds that none is in Error is not lost: the incident goes on, or it is a new one.
+// An order that stops while a sweep finds that none is in Error is not lost: the incident goes on, or it is a
+// new one.
 func TestNoOrderIsLostAtTheEnd(t *testing.T) {
 	d := newDesk(t, nil)
 	d.stop("o-1", "order", "pay", "declined")
@@ -437,7 +445,8 @@ func TestLaterAlertsNameWhatIsInError(t *testing.T) {
 	d.now = d.now.Add(time.Minute)
 	d.stop("o-3", "order", "pay", "declined")
 	d.sweepAfter(14 * time.Minute)
-	if a := d.published[1]; a.OrderID != "o-1" || a.Accepts != (core.Accepted{}) || a.RaiseAlert.Message != "no funds" {
+	if a := d.published[1]; a.OrderID != "o-1" || a.Accepts != (core.Accepted{}) ||
+		a.RaiseAlert.Message != "no funds" {
 		t.Errorf("%+v", a)
 	}
 	delete(d.inError, "o-1")
@@ -517,7 +526,8 @@ func TestManyIncidents(t *testing.T) {
 	for i := range incident.MostOpen + 3 {
 		d.stop(fmt.Sprintf("o-%03d", i), "order", "pay", fmt.Sprint("code-", i))
 	}
-	if len(d.published) != incident.MostOpen+1 || !d.published[incident.MostOpen].Others || d.published[0].Others {
+	if len(d.published) != incident.MostOpen+1 || !d.published[incident.MostOpen].Others ||
+		d.published[0].Others {
 		t.Errorf("%d reported", len(d.published))
 	}
 	d.published = nil
@@ -573,11 +583,15 @@ func TestSettings(t *testing.T) {
 	d.want("no reminder")
 }
 
-// An Error is settled only when its incident is stored (P11): what keeps it from that is an error, and what keeps it from being
-// published is not.
+// An Error is settled only when its incident is stored (P11): what keeps it from that is an error, and what
+// keeps it from being published is not.
 func TestRaiseIsStored(t *testing.T) {
 	d := newDesk(t, func(c *incident.Config) { c.Records = brokenLedger{c.Records} })
-	if err := d.Raise(marked, core.RaiseAlert{OrderID: "o-1"}); !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), "o-1") {
+	if err := d.Raise(marked, core.RaiseAlert{OrderID: "o-1"}); !errors.Is(err, port.ErrUnavailable) ||
+		!strings.Contains(err.Error(), "o-1") {
+		t.Errorf("%v", err)
+	}
+	if err := d.Refused(marked, "intake-full", "3 orders are active"); !errors.Is(err, port.ErrUnavailable) {
 		t.Errorf("%v", err)
 	}
 	d.want("nothing stored, nothing reported")
@@ -631,7 +645,8 @@ func (c counted) Entry(ctx context.Context, key string) (port.LedgerEntry, error
 	return c.Ledger.Entry(ctx, key)
 }
 
-// An order in Error whose other step is in flight is not among those that a sweep counts: its incident is not over.
+// An order in Error whose other step is in flight is not among those that a sweep counts: its incident is not
+// over.
 func TestNoIncidentIsOverWhileAStepIsInFlight(t *testing.T) {
 	d := newDesk(t, nil)
 	d.inFlight = map[string]bool{"o-1": true}
@@ -675,8 +690,8 @@ func (c contested) Move(ctx context.Context, e port.LedgerEntry) error {
 	return c.Ledger.Move(ctx, e)
 }
 
-// Whatever stops, is fixed, fails to be reported or is contested: when it is quiet, each order in Error is of an incident that is open
-// and was reported after it began, and no incident is open without one.
+// Whatever stops, is fixed, fails to be reported or is contested: when it is quiet, each order in Error is of
+// an incident that is open and was reported after it began, and no incident is open without one.
 func TestEveryOrderInErrorIsReported(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		losses := 0
@@ -707,7 +722,8 @@ func TestEveryOrderInErrorIsReported(t *testing.T) {
 				if rapid.Bool().Draw(r, "meanwhile") {
 					d.meanwhile = func() { d.meanwhile = nil; act() }
 				}
-				d.now = d.now.Add(rapid.SampledFrom([]time.Duration{time.Second, 20 * time.Second, time.Minute, 16 * time.Minute}).Draw(r, "pause"))
+				d.now = d.now.Add(rapid.SampledFrom([]time.Duration{time.Second, 20 * time.Second,
+					time.Minute, 16 * time.Minute}).Draw(r, "pause"))
 				_, _ = d.Sweep(marked) // what fails, the next one does
 				d.meanwhile = nil
 				continue

@@ -16,12 +16,13 @@ func (d *desk) refuse(active int) {
 	}
 }
 
-// An intake that refuses orders is one incident until it is quiet for a minute, however often it refuses. A reminder has the newest number.
-// What happens afterwards is another incident.
+// An intake that refuses orders is one incident until it is quiet for a minute, however often it refuses. A
+// reminder has the newest number. What happens afterwards is another incident.
 func TestRefusedOrders(t *testing.T) {
 	d := newDesk(t, nil)
 	d.refuse(3)
-	if len(d.published) != 1 || !d.published[0].Intake || d.published[0].Others || d.published[0].RaiseAlert.Message != "3 orders are active" {
+	if len(d.published) != 1 || !d.published[0].Intake || d.published[0].Others ||
+		d.published[0].RaiseAlert.Message != "3 orders are active" {
 		t.Errorf("published %+v", d.published)
 	}
 	d.want("at once", "first 0")
@@ -30,7 +31,8 @@ func TestRefusedOrders(t *testing.T) {
 		d.sweepAfter(time.Minute - time.Second)
 	}
 	last := d.published[len(d.published)-1]
-	if len(d.published) != 1 || last.Kind != "reminder" || last.RaiseAlert.Message == "3 orders are active" || last.Since == last.At {
+	if len(d.published) != 1 || last.Kind != "reminder" || last.RaiseAlert.Message == "3 orders are active" ||
+		last.Since == last.At {
 		t.Errorf("after a day published %+v, want a reminder with a newer number", d.published)
 	}
 	d.published = nil
@@ -42,7 +44,8 @@ func TestRefusedOrders(t *testing.T) {
 	d.want("the next one", "first 0")
 }
 
-// It is counted with no order: orders in Error with the same code are another incident, and it ends while they still wait.
+// It is counted with no order: orders in Error with the same code are another incident, and it ends while
+// they still wait.
 func TestRefusedOrdersBesideOrdersInError(t *testing.T) {
 	d := newDesk(t, nil)
 	d.stop("o-1", "", "", "busy")

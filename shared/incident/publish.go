@@ -46,8 +46,10 @@ func (s *Incidents) start(x Incident, seen int, publication func(ctx context.Con
 		if err := guarded(ctx, publication); err != nil {
 			next.failed = core.TimeOf(s.cfg.Clock.Now())
 			if ctx.Err() == nil { // else the process stops, and the next one finds the alert due
-				s.cfg.Log.ErrorContext(ctx, "an alert could not be published; a sweep tries again after a minute",
-					"order", x.First.OrderID, "workflow", x.Workflow, "step", x.Step, "code", x.Code, "error", err)
+				s.cfg.Log.ErrorContext(ctx,
+					"an alert could not be published; a sweep tries again after a minute",
+					"order", x.First.OrderID, "workflow", x.Workflow, "step", x.Step, "code", x.Code, "error",
+					err)
 			}
 		}
 		s.mu.Lock()
@@ -91,10 +93,9 @@ func (s *Incidents) forget(d document, seen int) {
 
 // look is what a sweep knows.
 type look struct {
-	now    time.Time
-	seen   int // the publications that had ended before it read the incidents
-	orders map[ID]found
-	whole  bool // all orders in Error were counted
+	now  time.Time
+	seen int // the publications that had ended before it read the incidents
+	counted
 }
 
 // visit starts the publication of the alert that is due of an incident.
@@ -131,8 +132,9 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 	return nil
 }
 
-// isLeft looks, before an incident is over, for its orders in Error that still have something in flight, which a sweep does
-// not count. It reads every open order, so that it looks again only after Window where it found one, or could not look.
+// isLeft looks, before an incident is over, for its orders in Error that still have something in flight,
+// which a sweep does not count. It reads every open order, so that it looks again only after Window where it
+// found one, or could not look.
 func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool {
 	s.mu.Lock()
 	at, was := s.left[x.ID]
@@ -140,11 +142,13 @@ func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool 
 	if was && now.Sub(at.Std()) < s.cfg.Window {
 		return true
 	}
-	orders, _, whole, err := s.countOf(ctx, document{Open: []Incident{x}}, port.Query{Workflow: x.Workflow, InFlight: true}, now)
+	c, err := s.countOf(ctx, document{Open: []Incident{x}},
+		port.Query{Workflow: x.Workflow, InFlight: true}, now)
 	if err != nil {
-		s.cfg.Log.WarnContext(ctx, "an incident is kept open: its orders could not be looked for", "workflow", x.Workflow, "error", err)
+		s.cfg.Log.WarnContext(ctx, "an incident is kept open: its orders could not be looked for", "workflow",
+			x.Workflow, "error", err)
 	}
-	left := err != nil || !whole || orders[x.ID].orders > 0
+	left := err != nil || !c.whole || c.orders[x.ID].orders > 0
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if delete(s.left, x.ID); left {
@@ -154,12 +158,14 @@ func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool 
 }
 
 // announce publishes an alert of the incident x, and stores that it did.
-func (s *Incidents) announce(ctx context.Context, x, shown Incident, kind message.AlertKind, orders int) error {
+func (s *Incidents) announce(ctx context.Context, x, shown Incident, kind message.AlertKind,
+	orders int) error {
 	if err := s.publish(ctx, shown, kind, orders); err != nil {
 		return err
 	}
 	if err := s.change(ctx, published(x, s.cfg.Clock.Now(), orders)); err != nil {
-		return fmt.Errorf("the alert was published, and may be once more, because that could not be stored: %w", err)
+		return fmt.Errorf(
+			"the alert was published, and may be once more, because that could not be stored: %w", err)
 	}
 	return nil
 }
@@ -201,6 +207,7 @@ func (s *Incidents) publish(ctx context.Context, x Incident, kind message.AlertK
 		orders = 0 // none is in Error
 	}
 	return s.cfg.Publish(ctx, message.Alert{
-		Kind: kind, RaiseAlert: x.First, Orders: orders, Most: max(x.Most, orders), Since: x.Opened, Others: x.Workflow == "" && !x.Intake, Intake: x.Intake,
+		Kind: kind, RaiseAlert: x.First, Orders: orders, Most: max(x.Most, orders), Since: x.Opened,
+		Others: x.Workflow == "" && !x.Intake, Intake: x.Intake,
 	})
 }

@@ -50,7 +50,8 @@ func TestNoCallerWaitsForAPublication(t *testing.T) {
 		synctest.Wait()
 		for _, x := range d.open() {
 			if published[x.Step] != 1 || x.Published == 0 {
-				t.Errorf("%s was published %d times, the last time at %s", x.Step, published[x.Step], x.Published)
+				t.Errorf("%s was published %d times, the last time at %s", x.Step, published[x.Step],
+					x.Published)
 			}
 		}
 		if len(d.open()) != 12 {
@@ -100,13 +101,15 @@ func TestPublicationsAreStoredOneAfterAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ledger := slowLedger{memory.NewLedger()}
 		s := incident.New(incident.Config{
-			Records: ledger, Clock: port.ClockFunc(time.Now), Publish: func(context.Context, message.Alert) error { return nil },
-			Go: func(publication func(context.Context)) { go publication(t.Context()) },
+			Records: ledger, Clock: port.ClockFunc(time.Now),
+			Publish: func(context.Context, message.Alert) error { return nil },
+			Go:      func(publication func(context.Context)) { go publication(t.Context()) },
 		})
 		const orders = 30 // more than the tries of one change
 		for i := range orders {
 			go func() {
-				if err := s.Raise(t.Context(), core.RaiseAlert{OrderID: fmt.Sprint("o-", i), Workflow: "order", Step: fmt.Sprint("step-", i)}); err != nil {
+				if err := s.Raise(t.Context(), core.RaiseAlert{OrderID: fmt.Sprint("o-", i),
+					Workflow: "order", Step: fmt.Sprint("step-", i)}); err != nil {
 					t.Error(err)
 				}
 			}()

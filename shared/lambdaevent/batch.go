@@ -25,7 +25,8 @@ type Handle func(ctx context.Context, queueARN string, deliveries []port.Deliver
 // Failed is a delivery that must come again.
 type Failed struct {
 	Receipt string
-	// After is when; 0: after a wait that grows with each time (port.Delivery.Backoff).
+	// After is the wait before it comes again; 0 means one that grows with each delivery
+	// (port.Delivery.Backoff).
 	After time.Duration
 }
 
@@ -61,7 +62,8 @@ func Batch(handle Handle, queue Queue, log *slog.Logger) Function {
 				if !again {
 					continue
 				}
-				answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: d.ID})
+				answer.BatchItemFailures = append(answer.BatchItemFailures,
+					events.SQSBatchItemFailure{ItemIdentifier: d.ID})
 				if f.After <= 0 {
 					f.After = d.Backoff(visibility)
 				}
@@ -102,7 +104,9 @@ func (b *batch) nack(ctx context.Context, queue Queue, back []port.Extension, lo
 		}
 	}
 	if err != nil {
-		log.WarnContext(ctx, "messages that are returned to the queue come again only when their visibility timeout has passed", "queue", b.queueARN, "messages", len(back), "error", err)
+		log.WarnContext(ctx,
+			"messages that are returned to the queue come again only when their "+
+				"visibility timeout has passed", "queue", b.queueARN, "messages", len(back), "error", err)
 	}
 }
 
@@ -137,10 +141,12 @@ func batches(records []events.SQSMessage) []*batch {
 	return all
 }
 
-// delivery is the record as the port knows it. Where attributes are absent or malformed it is the first delivery, sent at an unknown
-// time. A redelivery that is taken for a first one re-emits nothing (P12a); the due time of its task makes up for that (P9).
+// delivery is the record as the port knows it. Where attributes are absent or malformed it is the first
+// delivery, sent at an unknown time. A redelivery that is taken for a first one re-emits nothing (P12a); the
+// due time of its task makes up for that (P9).
 func delivery(r *events.SQSMessage) port.Delivery {
-	d := port.Delivery{Message: port.Message{Body: []byte(r.Body)}, ID: r.MessageId, Receipt: r.ReceiptHandle, Received: 1, Sender: r.Attributes["SenderId"]}
+	d := port.Delivery{Message: port.Message{Body: []byte(r.Body)}, ID: r.MessageId, Receipt: r.ReceiptHandle,
+		Received: 1, Sender: r.Attributes["SenderId"]}
 	if n, err := strconv.Atoi(r.Attributes["ApproximateReceiveCount"]); err == nil {
 		d.Received = n
 	}
@@ -155,14 +161,16 @@ func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []F
 	if err == nil {
 		return failed
 	}
-	log.ErrorContext(ctx, "handling a batch panicked; trying its messages one by one", "queue", b.queueARN, "messages", len(b.deliveries), "error", err)
+	log.ErrorContext(ctx, "handling a batch panicked; trying its messages one by one", "queue", b.queueARN,
+		"messages", len(b.deliveries), "error", err)
 	failed = nil
 	for i := range b.deliveries {
 		d := b.deliveries[i : i+1]
 		d[0].Received = max(d[0].Received, 1) + 1 // it may have been handled before (P12a)
 		again, err := b.guarded(ctx, handle, d)
 		if err != nil {
-			log.ErrorContext(ctx, "handling a message panicked; it is returned to the queue", "queue", b.queueARN, "messageId", d[0].ID, "error", err)
+			log.ErrorContext(ctx, "handling a message panicked; it is returned to the queue", "queue",
+				b.queueARN, "messageId", d[0].ID, "error", err)
 			again = []Failed{{Receipt: d[0].Receipt}}
 		}
 		failed = append(failed, again...)
@@ -170,7 +178,8 @@ func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []F
 	return failed
 }
 
-func (b *batch) guarded(ctx context.Context, handle Handle, deliveries []port.Delivery) (failed []Failed, err error) {
+func (b *batch) guarded(ctx context.Context, handle Handle,
+	deliveries []port.Delivery) (failed []Failed, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())

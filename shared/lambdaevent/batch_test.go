@@ -20,7 +20,8 @@ import (
 func record(queue string, n int, body string) events.SQSMessage {
 	return events.SQSMessage{
 		MessageId: fmt.Sprint("m", n), ReceiptHandle: fmt.Sprint("r", n), Body: body, EventSourceARN: queue,
-		Attributes: map[string]string{"ApproximateReceiveCount": "3", "SentTimestamp": "1795230000123", "SenderId": "AROA:f"},
+		Attributes: map[string]string{"ApproximateReceiveCount": "3", "SentTimestamp": "1795230000123",
+			"SenderId": "AROA:f"},
 	}
 }
 
@@ -80,17 +81,23 @@ func TestGivenBack(t *testing.T) {
 		return failed
 	}
 	g := batched{&given{}}
-	answer, err := lambdaevent.Batch(handle, func(string) (port.Queue, error) { return g, nil }, slog.New(slog.DiscardHandler))(ctx, event)
-	if err != nil || len(answer.BatchItemFailures) != 8 || len(g.batches) != 1 || len(g.batches[0]) != 8 || len(g.single) > 0 {
+	answer, err := lambdaevent.Batch(handle, func(string) (port.Queue, error) { return g, nil },
+		slog.New(slog.DiscardHandler))(ctx, event)
+	if err != nil || len(answer.BatchItemFailures) != 8 || len(g.batches) != 1 || len(g.batches[0]) != 8 ||
+		len(g.single) > 0 {
 		t.Fatalf("%+v, %v, returned %v", answer, err, g.batches)
 	}
 	if end, bounded := g.ctx.Deadline(); !bounded || time.Until(end) > time.Second {
 		t.Errorf("returning takes until %s", end)
 	}
 	const s = time.Second
-	for i, want := range []struct{ least, most time.Duration }{{2 * s, 3 * s}, {4 * s, 6 * s}, {8 * s, 12 * s}, {32 * s, 48 * s}, {59 * s, 60 * s}, {59 * s, 60 * s}, {2 * s, 3 * s}, {77 * s, 77 * s}} {
-		if got := g.batches[0][i]; got.Receipt != fmt.Sprint("r", i) || got.For < want.least || got.For > want.most {
-			t.Errorf("message %d, received %q times: %+v, want %s to %s", i, received[i], got, want.least, want.most)
+	for i, want := range []struct{ least, most time.Duration }{{2 * s, 3 * s}, {4 * s, 6 * s},
+		{8 * s, 12 * s}, {32 * s, 48 * s}, {59 * s, 60 * s}, {59 * s, 60 * s}, {2 * s, 3 * s},
+		{77 * s, 77 * s}} {
+		if got := g.batches[0][i]; got.Receipt != fmt.Sprint("r", i) || got.For < want.least ||
+			got.For > want.most {
+			t.Errorf("message %d, received %q times: %+v, want %s to %s", i, received[i], got, want.least,
+				want.most)
 		}
 	}
 	waits := map[time.Duration]bool{}
@@ -103,8 +110,8 @@ func TestGivenBack(t *testing.T) {
 	}
 }
 
-// A message that panics is returned to the queue like any other; one that cannot be returned to the queue is reported once in the
-// log, and comes again by itself. A receipt that is no longer good is not worth a word.
+// A message that panics is returned to the queue like any other; one that cannot be returned to the queue is
+// reported once in the log, and comes again by itself. A receipt that is no longer good is not worth a word.
 func TestGivenBackAfterAPanic(t *testing.T) {
 	for _, c := range []struct {
 		fail  error
@@ -114,7 +121,9 @@ func TestGivenBackAfterAPanic(t *testing.T) {
 		handle := func(context.Context, string, []port.Delivery) []lambdaevent.Failed { panic("poison") }
 		g := &given{fail: c.fail}
 		event := events.SQSEvent{Records: []events.SQSMessage{record("q", 0, "x"), record("q", 1, "y")}}
-		answer, err := lambdaevent.Batch(handle, func(string) (port.Queue, error) { return g, nil }, slog.New(slog.NewTextHandler(&log, nil)))(context.Background(), event)
+		answer, err := lambdaevent.Batch(handle, func(string) (port.Queue, error) {
+			return g, nil
+		}, slog.New(slog.NewTextHandler(&log, nil)))(context.Background(), event)
 		if err != nil || identifiers(answer) != "m0 m1" || len(g.single) != 2 {
 			t.Errorf("%v: %q, %v, returned %v", c.fail, identifiers(answer), err, g.single)
 		}
@@ -157,7 +166,8 @@ func TestPartialBatches(t *testing.T) {
 			for i, b := range c.bodies {
 				event.Records = append(event.Records, record("q", i, b))
 			}
-			answer, err := lambdaevent.Batch(handle, nowhere, slog.New(slog.DiscardHandler))(context.Background(), event)
+			answer, err := lambdaevent.Batch(handle, nowhere,
+				slog.New(slog.DiscardHandler))(context.Background(), event)
 			if err != nil || answer.BatchItemFailures == nil || identifiers(answer) != c.want {
 				t.Errorf("failures %q, error %v; want %q", identifiers(answer), err, c.want)
 			}
@@ -177,17 +187,20 @@ func TestRecordsBecomeDeliveries(t *testing.T) {
 	var seen []string
 	handle := func(_ context.Context, queue string, ds []port.Delivery) []lambdaevent.Failed {
 		for _, d := range ds {
-			seen = append(seen, fmt.Sprintf("%s %s %s %s %d %q %s", queue, d.ID, d.Receipt, d.Body, d.Received, d.Sender, d.SentAt.Format(time.RFC3339Nano)))
+			seen = append(seen, fmt.Sprintf("%s %s %s %s %d %q %s", queue, d.ID, d.Receipt, d.Body,
+				d.Received, d.Sender, d.SentAt.Format(time.RFC3339Nano)))
 		}
 		return nil
 	}
 	odd := record("b", 2, "z")
 	odd.Attributes = nil
 	event := events.SQSEvent{Records: []events.SQSMessage{record("a", 0, "x"), odd, record("a", 1, "y")}}
-	if _, err := lambdaevent.Batch(handle, nowhere, slog.New(slog.DiscardHandler))(context.Background(), event); err != nil {
+	if _, err := lambdaevent.Batch(handle, nowhere, slog.New(slog.DiscardHandler))(context.Background(),
+		event); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`a m0 r0 x 3 "AROA:f" 2026-11-21T03:00:00.123Z`, `a m1 r1 y 3 "AROA:f" 2026-11-21T03:00:00.123Z`, `b m2 r2 z 1 "" 0001-01-01T00:00:00Z`}
+	want := []string{`a m0 r0 x 3 "AROA:f" 2026-11-21T03:00:00.123Z`,
+		`a m1 r1 y 3 "AROA:f" 2026-11-21T03:00:00.123Z`, `b m2 r2 z 1 "" 0001-01-01T00:00:00Z`}
 	if !slices.Equal(seen, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(seen, "\n"), strings.Join(want, "\n"))
 	}
@@ -208,7 +221,8 @@ func TestHandedOverAgainCountsAsReceivedBefore(t *testing.T) {
 	first, odd := record("q", 0, "x"), record("q", 1, "y")
 	first.Attributes, odd.Attributes = map[string]string{"ApproximateReceiveCount": "1"}, nil
 	event := events.SQSEvent{Records: []events.SQSMessage{first, odd}}
-	if _, err := lambdaevent.Batch(handle, nowhere, slog.New(slog.DiscardHandler))(context.Background(), event); err != nil || !slices.Equal(seen, []int{1, 1, 2, 2}) {
+	if _, err := lambdaevent.Batch(handle, nowhere, slog.New(slog.DiscardHandler))(context.Background(),
+		event); err != nil || !slices.Equal(seen, []int{1, 1, 2, 2}) {
 		t.Errorf("received %v times, %v", seen, err)
 	}
 }
@@ -235,7 +249,8 @@ func TestPanicIsLoggedByID(t *testing.T) {
 	var log bytes.Buffer
 	handle := func(context.Context, string, []port.Delivery) []lambdaevent.Failed { panic("poison") }
 	event := events.SQSEvent{Records: []events.SQSMessage{record("q", 7, "card 4111111111111111")}}
-	if _, err := lambdaevent.Batch(handle, nowhere, slog.New(slog.NewTextHandler(&log, nil)))(context.Background(), event); err != nil {
+	if _, err := lambdaevent.Batch(handle, nowhere,
+		slog.New(slog.NewTextHandler(&log, nil)))(context.Background(), event); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(log.String(), "messageId=m7") || strings.Contains(log.String(), "4111111111111111") {

@@ -21,24 +21,27 @@ const (
 	AlertOver     AlertKind = "over"     // none is in Error any more
 )
 
-// Alert notifies the operator of orders that stopped, with the commands that are accepted now. It is the same wherever
-// it is published: in a mail, to a program, in the log.
+// Alert notifies the operator of orders that stopped, with the commands that are accepted now. It is the same
+// wherever it is published: in a mail, to a program, in the log.
 type Alert struct {
 	Kind            AlertKind `json:"kind"`
 	Deployment      string    `json:"deployment"` // the stack, or the address of the server
-	core.RaiseAlert           // of the order that the incident began with
-	Orders          int       `json:"orders"`           // of the incident that are in Error now; 0 of those that were undone
-	Most            int       `json:"most"`             // that were at once
-	Since           core.Time `json:"since"`            // the incident's beginning
-	Others          bool      `json:"others,omitempty"` // it stands for all beyond the number of incidents that are distinguished
-	Intake          bool      `json:"intake,omitempty"` // it is about no order: new orders are refused, as code and message state
-	Logs            string    `json:"logs,omitempty"`   // where the log of the order is
-	Commands        []string  `json:"commands"`
-	purposes        []string  // of the commands
+	core.RaiseAlert           // alert of the order that the incident began with
+	// number of the incident's orders in Error now; 0 if its orders were undone
+	Orders int       `json:"orders"`
+	Most   int       `json:"most"`  // highest number of orders in Error at once
+	Since  core.Time `json:"since"` // beginning of the incident
+	// The alert covers all incidents beyond the number that are kept apart.
+	Others bool `json:"others,omitempty"`
+	// The alert is about no order: new orders are refused, for the reason in code and message.
+	Intake   bool     `json:"intake,omitempty"`
+	Logs     string   `json:"logs,omitempty"` // location of the order's log
+	Commands []string `json:"commands"`
+	purposes []string // purposes of the commands
 }
 
-// For completes an alert: deployment is the stack or the address of the server, options are those by which the command line
-// reaches it, as "--stack Shop"; "" for none. The commands are those that are accepted now.
+// For completes an alert: deployment is the stack or the address of the server, options are those by which
+// the command line reaches it, as "--stack Shop"; "" for none. The commands are those that are accepted now.
 func (a Alert) For(deployment, options string) Alert {
 	a.Deployment, a.Commands, a.purposes = deployment, []string{}, nil
 	add := func(purpose string, words ...string) {
@@ -63,7 +66,8 @@ func (a Alert) For(deployment, options string) Alert {
 	}
 	add("Look at it", "show", a.OrderID)
 	if a.Undone && a.Kind == AlertMore && !a.Others {
-		add("List all that were undone", "list", "--state", string(core.Compensated), "--workflow", a.Workflow)
+		add("List all that were undone", "list", "--state", string(core.Compensated), "--workflow",
+			a.Workflow)
 	}
 	if a.Accepts.Resubmit {
 		purpose := "When the cause is fixed, go on"
@@ -106,8 +110,8 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// many adds commands for all orders of the incident. They are tried without sending first: what one order accepts
-// another one may refuse.
+// many adds commands for all orders of the incident. They are tried without sending first: what one order
+// accepts another one may refuse.
 func (a Alert) many(add func(purpose string, words ...string)) {
 	add("Look at the first one", "show", a.OrderID)
 	if a.Others {
@@ -130,11 +134,14 @@ func (a Alert) many(add func(purpose string, words ...string)) {
 		words = append(words, "--code", a.Code)
 	}
 	add("List them", words...)
-	if strings.ContainsFunc(a.Code, func(r rune) bool { return r == ',' || r == '=' || r == '"' }) { // no --where can say it
+	// no --where can say it
+	if strings.ContainsFunc(a.Code, func(r rune) bool { return r == ',' || r == '=' || r == '"' }) {
 		return
 	}
-	add("What would become of each, if the cause were fixed", "bulk", "resubmit", "--where", list, "--reason", "fixed", "--dry-run")
-	add("When the cause is fixed, go on with all, five of them first", "bulk", "resubmit", "--where", list, "--reason", "fixed", "--canary", "5")
+	add("What would become of each, if the cause were fixed", "bulk", "resubmit", "--where", list, "--reason",
+		"fixed", "--dry-run")
+	add("When the cause is fixed, go on with all, five of them first", "bulk", "resubmit", "--where", list,
+		"--reason", "fixed", "--canary", "5")
 }
 
 // Fact is one thing that an alert says of its order.
@@ -160,7 +167,8 @@ func (a Alert) Facts() []Fact {
 		at = a.RaiseAlert.At.String()
 	}
 	all := []Fact{
-		{"in", a.Deployment}, {"phase", string(a.Phase)}, {"step", a.Step}, {"attempts", number(a.Attempts)}, {"tried", a.tried()}, {"key", a.Key},
+		{"in", a.Deployment}, {"phase", string(a.Phase)}, {"step", a.Step}, {"attempts", number(a.Attempts)},
+		{"tried", a.tried()}, {"key", a.Key},
 		{"code", a.Code}, {"reason", a.RaiseAlert.Message}, {"run", run}, {ended, at},
 		{"orders", number(a.Orders)}, {"most", number(a.Most)}, {"since", a.Since.String()}, {"log", a.Logs},
 	}
@@ -238,9 +246,13 @@ func (a Alert) Text() string {
 	case a.Intake:
 		b.WriteString(strings.ToUpper(a.Title()[:1]) + a.Title()[1:] + ".\n\n")
 	case a.Undone && a.Kind == AlertMore:
-		fmt.Fprintf(&b, "More orders of %s were undone because a step failed. The first one was %s. Nothing waits for an operator.\n\n", a.place(), a.OrderID)
+		fmt.Fprintf(&b,
+			"More orders of %s were undone because a step failed. The first one was %s. Nothing waits for "+
+				"an operator.\n\n", a.place(), a.OrderID)
 	case a.Undone:
-		fmt.Fprintf(&b, "Order %s of workflow %s was undone because a step failed. Nothing waits for an operator.\n\n", a.OrderID, a.Workflow)
+		fmt.Fprintf(&b,
+			"Order %s of workflow %s was undone because a step failed. Nothing waits for an operator.\n\n",
+			a.OrderID, a.Workflow)
 	default:
 		a.opening(&b)
 	}
@@ -259,10 +271,12 @@ func (a Alert) opening(b *strings.Builder) {
 	case AlertOver:
 		fmt.Fprintf(b, "No order of %s is in Error with code %q any more.\n\n", a.place(), a.Code)
 	case AlertMore:
-		fmt.Fprintf(b, "%d orders of %s have stopped and wait for an operator. The first one was %s.\n\n", a.Orders, a.place(), a.OrderID)
+		fmt.Fprintf(b, "%d orders of %s have stopped and wait for an operator. The first one was %s.\n\n",
+			a.Orders, a.place(), a.OrderID)
 	case AlertReminder:
 		fmt.Fprintf(b, "%s. The first one was %s.\n\n", a.Title(), a.OrderID)
 	default:
-		fmt.Fprintf(b, "Order %s of workflow %s has stopped and waits for an operator.\n\n", a.OrderID, a.Workflow)
+		fmt.Fprintf(b, "Order %s of workflow %s has stopped and waits for an operator.\n\n", a.OrderID,
+			a.Workflow)
 	}
 }

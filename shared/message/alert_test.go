@@ -18,15 +18,21 @@ func TestCommandsOfAnAlert(t *testing.T) {
 		want    []string
 	}{
 		"past its point of no return": {core.Forward, core.Accepted{Resubmit: true}, "--stack Shop/Engine",
-			[]string{"stepkeeper --stack Shop/Engine show o-1", "stepkeeper --stack Shop/Engine resubmit o-1"}},
-		"a key may be forgotten": {core.Forward, core.Accepted{Undo: true, Resolve: true}, "--server http://127.0.0.1:8377",
-			[]string{"stepkeeper --server http://127.0.0.1:8377 show o-1", "stepkeeper --server http://127.0.0.1:8377 undo o-1",
-				"stepkeeper --server http://127.0.0.1:8377 resolve o-1 pay happened", "stepkeeper --server http://127.0.0.1:8377 resolve o-1 pay not-happened"}},
+			[]string{"stepkeeper --stack Shop/Engine show o-1",
+				"stepkeeper --stack Shop/Engine resubmit o-1"}},
+		"a key may be forgotten": {core.Forward, core.Accepted{Undo: true, Resolve: true},
+			"--server http://127.0.0.1:8377",
+			[]string{"stepkeeper --server http://127.0.0.1:8377 show o-1",
+				"stepkeeper --server http://127.0.0.1:8377 undo o-1",
+				"stepkeeper --server http://127.0.0.1:8377 resolve o-1 pay happened",
+				"stepkeeper --server http://127.0.0.1:8377 resolve o-1 pay not-happened"}},
 		"while it is undone": {core.Undoing, core.Accepted{Resubmit: true, Undo: true, Resolve: true}, "",
-			[]string{"stepkeeper show o-1", "stepkeeper resubmit o-1", "stepkeeper resolve o-1 pay happened", "stepkeeper resolve o-1 pay undone"}},
+			[]string{"stepkeeper show o-1", "stepkeeper resubmit o-1", "stepkeeper resolve o-1 pay happened",
+				"stepkeeper resolve o-1 pay undone"}},
 		"nothing": {core.Forward, core.Accepted{}, "", []string{"stepkeeper show o-1"}},
 	} {
-		a := message.Alert{Kind: message.AlertFirst, Orders: 1, RaiseAlert: core.RaiseAlert{OrderID: "o-1", Step: "pay", Phase: c.phase, Accepts: c.accepts}}.For("Shop", c.options)
+		a := message.Alert{Kind: message.AlertFirst, Orders: 1, RaiseAlert: core.RaiseAlert{OrderID: "o-1",
+			Step: "pay", Phase: c.phase, Accepts: c.accepts}}.For("Shop", c.options)
 		if !slices.Equal(a.Commands, c.want) {
 			t.Errorf("%s: %q, want %q", name, a.Commands, c.want)
 		}
@@ -36,24 +42,32 @@ func TestCommandsOfAnAlert(t *testing.T) {
 // Where many have stopped, the commands are for all of them; where it is over, there are none.
 func TestCommandsForMany(t *testing.T) {
 	of := func(kind message.AlertKind, orders int, step string, others bool) []string {
-		return message.Alert{Kind: kind, Orders: orders, Others: others, RaiseAlert: core.RaiseAlert{OrderID: "o-1", Workflow: "order", Step: step, Code: "declined",
-			Accepts: core.Accepted{Resubmit: true}}}.For("Shop", "--stack Shop").Commands
+		return message.Alert{Kind: kind, Orders: orders, Others: others,
+			RaiseAlert: core.RaiseAlert{OrderID: "o-1", Workflow: "order", Step: step, Code: "declined",
+				Accepts: core.Accepted{Resubmit: true}}}.For("Shop", "--stack Shop").Commands
 	}
-	many := []string{"stepkeeper --stack Shop show o-1", "stepkeeper --stack Shop list --state Error --workflow order --step pay --code declined",
-		"stepkeeper --stack Shop bulk resubmit --where workflow=order,step=pay,code=declined --reason fixed --dry-run",
-		"stepkeeper --stack Shop bulk resubmit --where workflow=order,step=pay,code=declined --reason fixed --canary 5"}
+	many := []string{"stepkeeper --stack Shop show o-1",
+		"stepkeeper --stack Shop list --state Error --workflow order --step pay --code declined",
+		"stepkeeper --stack Shop bulk resubmit --where workflow=order,step=pay,code=declined --reason " +
+			"fixed --dry-run",
+		"stepkeeper --stack Shop bulk resubmit --where workflow=order,step=pay,code=declined --reason " +
+			"fixed --canary 5"}
 	for _, kind := range []message.AlertKind{message.AlertMore, message.AlertReminder} {
 		if got := of(kind, 7, "pay", false); !slices.Equal(got, many) {
 			t.Errorf("%q", got)
 		}
 	}
-	if got := of(message.AlertReminder, 1, "pay", false); !slices.Equal(got, []string{"stepkeeper --stack Shop show o-1", "stepkeeper --stack Shop resubmit o-1"}) {
+	if got := of(message.AlertReminder, 1, "pay", false); !slices.Equal(got,
+		[]string{"stepkeeper --stack Shop show o-1", "stepkeeper --stack Shop resubmit o-1"}) {
 		t.Errorf("%q", got)
 	}
-	if got := of(message.AlertMore, 7, "", false); !strings.HasSuffix(got[1], "--workflow order --code declined") || !strings.Contains(got[2], "--where workflow=order,code=declined ") {
+	if got := of(message.AlertMore, 7, "", false); !strings.HasSuffix(got[1],
+		"--workflow order --code declined") || !strings.Contains(got[2],
+		"--where workflow=order,code=declined ") {
 		t.Errorf("%q", got)
 	}
-	if got := of(message.AlertMore, 7, "pay", true); !slices.Equal(got, []string{"stepkeeper --stack Shop show o-1", "stepkeeper --stack Shop list --state Error"}) {
+	if got := of(message.AlertMore, 7, "pay", true); !slices.Equal(got,
+		[]string{"stepkeeper --stack Shop show o-1", "stepkeeper --stack Shop list --state Error"}) {
 		t.Errorf("%q", got)
 	}
 	if got := of(message.AlertOver, 0, "pay", false); got == nil || len(got) > 0 {
@@ -64,7 +78,8 @@ func TestCommandsForMany(t *testing.T) {
 // A code is what an agent says: pasted into a shell, it is a word and nothing else.
 func TestCommandsOfOddCodes(t *testing.T) {
 	of := func(code string) []string {
-		return message.Alert{Kind: message.AlertMore, Orders: 2, RaiseAlert: core.RaiseAlert{OrderID: "o-1", Workflow: "order", Step: "pay", Code: code}}.For("", "").Commands
+		return message.Alert{Kind: message.AlertMore, Orders: 2, RaiseAlert: core.RaiseAlert{OrderID: "o-1",
+			Workflow: "order", Step: "pay", Code: code}}.For("", "").Commands
 	}
 	got := of("it's; rm -rf $HOME\n")
 	if want := `stepkeeper list --state Error --workflow order --step pay --code 'it'\''s; rm -rf $HOME'`; got[1] != want {
@@ -87,14 +102,22 @@ func TestTitlesOfAlerts(t *testing.T) {
 		others      bool
 		title, text string
 	}{
-		{message.AlertFirst, 1, "pay", false, "order o-1 needs you", "Order o-1 of workflow order has stopped and waits for an operator."},
-		{message.AlertMore, 7, "pay", false, "7 orders of order, step pay need you", "7 orders of order, step pay have stopped and wait for an operator. The first one was o-1."},
-		{message.AlertReminder, 7, "", false, "7 orders of order still need you", "7 orders of order still need you. The first one was o-1."},
-		{message.AlertReminder, 1, "pay", false, "order o-1 still needs you", "order o-1 still needs you. The first one was o-1."},
-		{message.AlertMore, 7, "pay", true, "7 orders of other workflows and steps need you", "7 orders of other"},
-		{message.AlertOver, 0, "pay", false, "it is over: no order of order, step pay is in Error any more", `No order of order, step pay is in Error with code "declined" any more.`},
+		{message.AlertFirst, 1, "pay", false, "order o-1 needs you",
+			"Order o-1 of workflow order has stopped and waits for an operator."},
+		{message.AlertMore, 7, "pay", false, "7 orders of order, step pay need you",
+			"7 orders of order, step pay have stopped and wait for an operator. The first one was o-1."},
+		{message.AlertReminder, 7, "", false, "7 orders of order still need you",
+			"7 orders of order still need you. The first one was o-1."},
+		{message.AlertReminder, 1, "pay", false, "order o-1 still needs you",
+			"order o-1 still needs you. The first one was o-1."},
+		{message.AlertMore, 7, "pay", true, "7 orders of other workflows and steps need you",
+			"7 orders of other"},
+		{message.AlertOver, 0, "pay", false, "it is over: no order of order, step pay is in Error any more",
+			`No order of order, step pay is in Error with code "declined" any more.`},
 	} {
-		a := message.Alert{Kind: c.kind, Orders: c.orders, Others: c.others, RaiseAlert: core.RaiseAlert{OrderID: "o-1", Workflow: "order", Step: c.step, Code: "declined"}}.For("Shop", "")
+		a := message.Alert{Kind: c.kind, Orders: c.orders, Others: c.others,
+			RaiseAlert: core.RaiseAlert{OrderID: "o-1", Workflow: "order", Step: c.step,
+				Code: "declined"}}.For("Shop", "")
 		if got := a.Title(); got != c.title {
 			t.Errorf("%q, want %q", got, c.title)
 		}
@@ -106,20 +129,30 @@ func TestTitlesOfAlerts(t *testing.T) {
 
 // What is not known of an alert is left out.
 func TestFactsOfAnAlert(t *testing.T) {
-	a := message.Alert{Since: 1, RaiseAlert: core.RaiseAlert{OrderID: "o-1", Phase: core.Forward, Code: "deadline", Message: "it has passed", Run: 2}}.For("", "")
-	want := []message.Fact{{Name: "phase", Value: "forward"}, {Name: "code", Value: "deadline"}, {Name: "reason", Value: "it has passed"},
+	a := message.Alert{Since: 1, RaiseAlert: core.RaiseAlert{OrderID: "o-1", Phase: core.Forward,
+		Code: "deadline", Message: "it has passed", Run: 2}}.For("", "")
+	want := []message.Fact{{Name: "phase", Value: "forward"}, {Name: "code", Value: "deadline"},
+		{Name: "reason", Value: "it has passed"},
 		{Name: "run", Value: "2"}, {Name: "since", Value: core.Time(1).String()}}
 	if got := a.Facts(); !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	a.FirstTry, a.LastTry, a.At, a.Orders, a.Most, a.Logs, a.Deployment = 2, 2, 3, 4, 5, "https://x", "Shop"
-	for _, want := range []message.Fact{{Name: "tried", Value: core.Time(2).String()}, {Name: "stopped", Value: core.Time(3).String()}, {Name: "orders", Value: "4"}, {Name: "most", Value: "5"},
+	a.FirstTry = 2
+	a.LastTry = 2
+	a.At = 3
+	a.Orders = 4
+	a.Most = 5
+	a.Logs = "https://x"
+	a.Deployment = "Shop"
+	for _, want := range []message.Fact{{Name: "tried", Value: core.Time(2).String()}, {Name: "stopped",
+		Value: core.Time(3).String()}, {Name: "orders", Value: "4"}, {Name: "most", Value: "5"},
 		{Name: "log", Value: "https://x"}, {Name: "in", Value: "Shop"}} {
 		if !slices.Contains(a.Facts(), want) {
 			t.Errorf("%+v lack %+v", a.Facts(), want)
 		}
 	}
-	if a.LastTry = 9; !slices.Contains(a.Facts(), message.Fact{Name: "tried", Value: core.Time(2).String() + " to " + core.Time(9).String()}) {
+	if a.LastTry = 9; !slices.Contains(a.Facts(),
+		message.Fact{Name: "tried", Value: core.Time(2).String() + " to " + core.Time(9).String()}) {
 		t.Errorf("%+v", a.Facts())
 	}
 }
@@ -132,10 +165,13 @@ func TestAlertsOfTheIntake(t *testing.T) {
 	}{
 		message.AlertFirst:    {"new orders are refused", "New orders are refused.", 2},
 		message.AlertReminder: {"new orders are still refused", "New orders are still refused.", 2},
-		message.AlertOver:     {"it is over: new orders are taken again", "It is over: new orders are taken again.", 0},
+		message.AlertOver: {"it is over: new orders are taken again",
+			"It is over: new orders are taken again.", 0},
 	} {
-		a := message.Alert{Kind: kind, Intake: true, Since: 1, RaiseAlert: core.RaiseAlert{Code: "busy", Message: "3 orders are active", At: 2}}.For("Shop", "")
-		want := []message.Fact{{Name: "in", Value: "Shop"}, {Name: "code", Value: "busy"}, {Name: "reason", Value: "3 orders are active"}, {Name: "since", Value: core.Time(1).String()}}
+		a := message.Alert{Kind: kind, Intake: true, Since: 1,
+			RaiseAlert: core.RaiseAlert{Code: "busy", Message: "3 orders are active", At: 2}}.For("Shop", "")
+		want := []message.Fact{{Name: "in", Value: "Shop"}, {Name: "code", Value: "busy"},
+			{Name: "reason", Value: "3 orders are active"}, {Name: "since", Value: core.Time(1).String()}}
 		if a.Title() != c.title || !strings.HasPrefix(a.Text(), c.text) || !slices.Equal(a.Facts(), want) {
 			t.Errorf("%s: %q, %q, %+v", kind, a.Title(), a.Text(), a.Facts())
 		}

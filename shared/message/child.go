@@ -9,15 +9,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Child is a message of the queue "tasks", from one task to another: what a step asks of a child, or how a child has
-// ended (P41). Only the Scheduler writes and reads that queue.
+// Child is a message of the queue "tasks", from one task to another: what a step asks of a child, or how a
+// child has ended (P41). Only the Scheduler writes and reads that queue.
 type Child struct {
 	Schema int              `json:"schema"`
 	Ask    *core.AskChild   `json:"ask,omitempty"`   // this
 	Ended  *core.ChildEnded `json:"ended,omitempty"` // or that
 }
 
-// Encode writes the message's JSON, with the characters of an order as they are, so that it is no longer than its limit.
+// Encode writes the message's JSON, with the characters of an order as they are, so that it is no longer than
+// its limit.
 func (m *Child) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -43,7 +44,8 @@ func (m *Child) Check() error {
 	switch m.Ended.State {
 	case core.ChildProcessed, core.ChildCompensated, core.ChildError, core.ChildClosed, core.ChildExpired:
 	default:
-		return unreadable("state is %.40q; it must be processed, compensated, error, closed or expired", m.Ended.State)
+		return unreadable("state is %.40q; it must be processed, compensated, error, closed or expired",
+			m.Ended.State)
 	}
 	if err := checkOutput(m.Ended.Output); err != nil {
 		return err

@@ -81,7 +81,8 @@ func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 	}
 	if !c.ForApplications() {
 		return SubmitOrder{}, nil, unreadable(
-			"the intake queue takes orders, cancels, and answers that have a token; send this %s to the control queue", c.Kind)
+			"the intake queue takes orders, cancels, and answers that have a token; send this %s to the "+
+				"control queue", c.Kind)
 	}
 	return SubmitOrder{}, c, nil
 }
@@ -138,7 +139,8 @@ func envelope(m any) int {
 	return 1
 }
 
-// newer: a newer major may have changed the type of any field but this one.
+// newer reports whether the message has a newer major schema. It reads only this field, because a newer major
+// may have changed the type of every other one.
 func newer(data []byte) bool {
 	var m struct {
 		Schema int `json:"schema"`
@@ -196,14 +198,17 @@ func (m *Reply) Check() error {
 		return m.checkProgress()
 	}
 	switch {
-	case m.Outcome != core.OutcomeDone && m.Outcome != core.OutcomeFailed && m.Outcome != core.OutcomeRetryLater:
+	case m.Outcome != core.OutcomeDone && m.Outcome != core.OutcomeFailed &&
+		m.Outcome != core.OutcomeRetryLater:
 		return unreadable("outcome is %.40q; it must be done, failed or retry-later", m.Outcome)
 	case m.NoEffect && (m.Outcome == core.OutcomeDone || m.Operation == core.UndoOp):
-		return unreadable("noEffect belongs to a do that failed, or is to be tried later; this is %s of %s", m.Outcome, m.Operation)
+		return unreadable("noEffect belongs to a do that failed, or is to be tried later; this is %s of %s",
+			m.Outcome, m.Operation)
 	case m.Waited < 0 || m.RetryAfter < 0:
 		return unreadable("waited and retryAfter are milliseconds from 0")
 	case m.Error != nil && len(m.Error.Code) > maxCode:
-		return unreadable("error.code has %d bytes; a short word of at most %d is meant", len(m.Error.Code), maxCode)
+		return unreadable("error.code has %d bytes; a short word of at most %d is meant", len(m.Error.Code),
+			maxCode)
 	case m.Error != nil && strings.ContainsFunc(m.Error.Code, core.Unprintable):
 		return unreadable("error.code holds a line end or another control character; a short word is meant")
 	}
@@ -293,16 +298,18 @@ var hashPattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
 // IsDefinition reports that a command can name a definition so: Latest, or by its hash.
 func IsDefinition(text string) bool { return text == Latest || hashPattern.MatchString(text) }
 
-// IsCommandID reports that a command or an answer can have this ID. The ID is stored with the verdict, so a token is
-// none (P39).
+// IsCommandID reports that a command or an answer can have this ID. The ID is stored with the verdict, so a
+// token is none (P39).
 func IsCommandID(id string) bool { return idPattern.MatchString(id) && core.RedactText(id) == id }
 
 func badID(id string) error {
-	return unreadable("id %.140q must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -, and no token of an answer", id)
+	return unreadable(
+		"id %.140q must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -, and no token of an answer", id)
 }
 
 func (m *Control) checkCommand() error {
-	signed := m.Kind == Close || m.Kind == Erase // who sends it, and why, is stored with what it does
+	// By and Reason are required because they are stored with the effect.
+	signed := m.Kind == Close || m.Kind == Erase
 	switch {
 	case !IsCommandID(m.ID):
 		return badID(m.ID)
@@ -311,11 +318,16 @@ func (m *Control) checkCommand() error {
 	case m.Kind == Resolve && m.Fact != core.Happened && m.Fact != core.NotHappened && m.Fact != core.Undone:
 		return unreadable("fact %.40q must be happened, not-happened or undone", m.Fact)
 	case (m.Kind == Move || m.Definition != "") && !IsDefinition(m.Definition):
-		return unreadable("definition %.40q must be %q, or the hash of a definition: 32 hexadecimal digits", m.Definition, Latest)
+		return unreadable("definition %.40q must be %q, or the hash of a definition: 32 hexadecimal digits",
+			m.Definition, Latest)
 	case signed && strings.TrimSpace(m.By) == "", len(m.By) > MaxBy:
-		return unreadable("by has %d bytes; it says who sends the command, in at most %d, and a close or an erase has it", len(m.By), MaxBy)
+		return unreadable(
+			"by has %d bytes; it says who sends the command, in at most %d, and a close or an erase has it",
+			len(m.By), MaxBy)
 	case signed && strings.TrimSpace(m.Reason) == "", len(m.Reason) > core.MaxMessage:
-		return unreadable("reason has %d bytes; it says why the command is sent, in at most %d, and a close or an erase has it", len(m.Reason), core.MaxMessage)
+		return unreadable(
+			"reason has %d bytes; it says why the command is sent, in at most %d, and a close or an erase "+
+				"has it", len(m.Reason), core.MaxMessage)
 	case m.Deadline < 0 || m.Deadline > maxDeadline:
 		return unreadable("deadline must be between the years 1970 and 9999")
 	}
@@ -331,14 +343,15 @@ func (m *Control) checkCommand() error {
 	return nil
 }
 
-// CheckTexts refuses who sends a command, or why, with a character that could control a terminal or forge a line where it is
-// printed.
+// CheckTexts refuses who sends a command, or why, with a character that could control a terminal or forge a
+// line where it is printed.
 func CheckTexts(by, reason string) error {
 	switch {
 	case strings.ContainsFunc(by, core.Unprintable):
 		return unreadable("by holds a line end or another control character; write the name alone")
 	case strings.ContainsFunc(reason, core.Unprintable):
-		return unreadable("reason holds a line end or another control character; write it in one line of plain text")
+		return unreadable(
+			"reason holds a line end or another control character; write it in one line of plain text")
 	}
 	return nil
 }
@@ -369,7 +382,8 @@ func (m *Control) checkInput() error {
 func (m *Control) checkStated(name string, value json.RawMessage, limit int) error {
 	switch {
 	case len(value) > limit:
-		return unreadable("%s has %d bytes, the limit is %d; store large data elsewhere and give a reference", name, len(value), limit)
+		return unreadable("%s has %d bytes, the limit is %d; store large data elsewhere and give a reference",
+			name, len(value), limit)
 	case string(value) == "null":
 		return unreadable("%s is null; write the value that is meant, {} for an empty one", name)
 	}
@@ -390,11 +404,14 @@ func (m *Control) checkAnswer() error {
 	case m.Step != "" && m.Round < 1:
 		return unreadable("round is %d; it counts from 1, and an answer to a step names it", m.Round)
 	case m.Token == "" && !core.PersonName(m.By):
-		return unreadable("by has %d bytes; an answer says who answers, in 1 to %d bytes without control characters and < > & \" \\", len(m.By), core.MaxAnswerBy)
+		return unreadable(
+			"by has %d bytes; an answer says who answers, in 1 to %d bytes without control characters and "+
+				"< > & \" \\", len(m.By), core.MaxAnswerBy)
 	case len(m.Value) == 0:
 		return unreadable("value is missing")
 	case len(m.Reason) > core.MaxMessage:
-		return unreadable("reason has %d bytes; it says why it is answered so, in at most %d", len(m.Reason), core.MaxMessage)
+		return unreadable("reason has %d bytes; it says why it is answered so, in at most %d", len(m.Reason),
+			core.MaxMessage)
 	case m.Tries < 0:
 		return unreadable("tries counts from 0")
 	}

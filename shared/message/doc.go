@@ -1,12 +1,13 @@
-// Package message holds the messages between application, Scheduler, Agents, Supervisor and operator: their Go types, codecs, limits
-// and JSON Schemas.
+// Package message holds the messages between application, Scheduler, Agents, Supervisor and operator: their
+// Go types, codecs, limits and JSON Schemas.
 //
-// Authority: a message states a fact or asks for something; it never carries an address to send to, and never changes a state by itself.
-// Submissions are read strictly: an unknown field is an error that names it. Messages between actors tolerate unknown fields, so that
-// old and new programs can run side by side.
+// Authority: a message states a fact or asks for something; it never carries an address to send to, and never
+// changes a state by itself. Submissions are read strictly: an unknown field is an error that names it.
+// Messages between actors tolerate unknown fields, so that old and new programs can run side by side.
 //
-// Failures: a message that is malformed or over its limit is refused with a [Refusal] or an error for quarantine; ErrNewer, a newer major
-// schema, means that the message has to be returned to its queue, for a newer program.
+// Failures: a message that is malformed or over its limit is refused with a [Refusal] or an error for
+// quarantine; ErrNewer, a newer major schema, means that the message has to be returned to its queue, for a
+// newer program.
 package message
 
 import "errors"
@@ -15,8 +16,9 @@ import "errors"
 const Schema = 1
 
 var (
-	// ErrNewer: the message is of a newer major schema; another instance may know it.
-	ErrNewer = errors.New("message has a newer schema than this program knows; deploy the newer program, the message waits")
-	// ErrUnreadable: the message will never be readable; quarantine it.
+	// ErrNewer means that the message has a newer major schema. Another instance may be able to read it.
+	ErrNewer = errors.New(
+		"message has a newer schema than this program knows; deploy the newer program, the message waits")
+	// ErrUnreadable means that the message can never be read and belongs in quarantine.
 	ErrUnreadable = errors.New("unreadable message")
 )

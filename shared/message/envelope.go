@@ -39,11 +39,16 @@ type Reply struct {
 	Output     json.RawMessage `json:"output,omitempty"`
 	Error      *ReplyError     `json:"error,omitempty"`
 	RetryAfter core.Duration   `json:"retryAfter,omitempty"` // milliseconds
-	NoEffect   bool            `json:"noEffect,omitempty"`   // failed, retry-later of a point of no return: its key has had no effect, and no call for this or an older attempt begins any more (P22a)
-	Until      core.Time       `json:"until,omitzero"`       // progress: when it reports again at the latest; zero: after the step's timeout
-	Percent    int             `json:"percent,omitempty"`    // progress: 0 to 100
-	Note       string          `json:"note,omitempty"`       // progress: for people; at most core.MaxNote bytes are kept
-	Waited     core.Duration   `json:"waited"`               // milliseconds from claimedAt to receipt, never negative (P32)
+	// failed, retry-later of a point of no return: its key has had no effect, and no call for this or an
+	// older attempt begins any more (P22a)
+	NoEffect bool `json:"noEffect,omitempty"`
+	// progress: latest time of the next report; the zero value means after the step's timeout
+	Until   core.Time `json:"until,omitzero"`
+	Percent int       `json:"percent,omitempty"` // progress: 0 to 100
+	// progress: for people; at most core.MaxNote bytes are kept
+	Note string `json:"note,omitempty"`
+	// milliseconds from claimedAt to receipt, never negative (P32)
+	Waited core.Duration `json:"waited"`
 }
 
 // Progress is the outcome of a Reply that is none yet: the agent is still at work (P43).
@@ -58,6 +63,7 @@ type ReplyError struct {
 // ControlKind names a control message.
 type ControlKind string
 
+// Kinds of messages in the control queue.
 const (
 	Wake     ControlKind = "wake"
 	Settle   ControlKind = "settle"
@@ -75,31 +81,37 @@ const (
 // Resolve, Close, Move, Erase and Answer from the operator. Applications send some to the intake queue, see
 // ForApplications. Fields that a kind does not use are absent.
 type Control struct {
-	Schema   int         `json:"schema"`
-	Kind     ControlKind `json:"kind"`
-	OrderID  string      `json:"task"`
-	Run      int         `json:"run,omitempty"`     // wake, cancel, answer
-	Step     string      `json:"step,omitempty"`    // wake ("" for the task), resolve, answer; resubmit: the step that gets another Input
-	Attempt  int         `json:"attempt,omitempty"` // wake
-	ID       string      `json:"id,omitempty"`      // of a command (P5)
-	Command  int         `json:"command,omitempty"` // number seen; undo, resubmit, resolve, close, move, erase
-	Deadline core.Time   `json:"deadline,omitzero"` // resubmit
-	Fact     core.Fact   `json:"fact,omitempty"`    // resolve
+	Schema  int         `json:"schema"`
+	Kind    ControlKind `json:"kind"`
+	OrderID string      `json:"task"`
+	Run     int         `json:"run,omitempty"` // wake, cancel, answer
+	// wake ("" for the task), resolve, answer; resubmit: the step that gets another Input
+	Step    string `json:"step,omitempty"`
+	Attempt int    `json:"attempt,omitempty"` // wake
+	ID      string `json:"id,omitempty"`      // ID of a command (P5)
+	// number seen; undo, resubmit, resolve, close, move, erase
+	Command  int       `json:"command,omitempty"`
+	Deadline core.Time `json:"deadline,omitzero"` // resubmit
+	Fact     core.Fact `json:"fact,omitempty"`    // resolve
 	// Definition to move to: its hash, or Latest. move; resubmit, "" there: it stays at the one that it pins.
 	Definition string `json:"definition,omitempty"`
 	// Input of Step in place of its definition's, at most core.MaxInput bytes (P51). resubmit.
 	Input json.RawMessage `json:"input,omitempty"`
 	// Output of Step, which happened, at most core.MaxOutput bytes. resolve.
 	Output json.RawMessage `json:"output,omitempty"`
-	By     string          `json:"by,omitempty"`     // who sends the command; close, erase and answer have it
-	Reason string          `json:"reason,omitempty"` // why, in the sender's words; close and erase have it
+	// sender of the command; present in close, erase and answer
+	By string `json:"by,omitempty"`
+	// reason in the sender's words; present in close and erase
+	Reason string `json:"reason,omitempty"`
 	// Name of an event, for every step that waits for it; an answer has this or Step, with its Round (P35).
-	Name    string          `json:"name,omitempty"`
-	Round   int             `json:"round,omitempty"`   // answer: of the step, from 1
-	Value   json.RawMessage `json:"value,omitempty"`   // answer
-	Token   string          `json:"token,omitempty"`   // answer: then the Scheduler reads step and by from it
-	Tries   int             `json:"tries,omitempty"`   // answer: how often it was sent again because the order was not there yet
-	ReplyTo string          `json:"replyTo,omitempty"` // where a refusal is sent; "": to the reply-to of the order
+	Name  string          `json:"name,omitempty"`
+	Round int             `json:"round,omitempty"` // answer: of the step, from 1
+	Value json.RawMessage `json:"value,omitempty"` // answer
+	Token string          `json:"token,omitempty"` // answer: then the Scheduler reads step and by from it
+	// answer: how often it was sent again because the order was not there yet
+	Tries int `json:"tries,omitempty"`
+	// queue that gets a refusal; "" means the reply-to of the order
+	ReplyTo string `json:"replyTo,omitempty"`
 }
 
 // ForApplications reports whether an application may send the command, to the intake queue: a Cancel, or an
@@ -121,10 +133,10 @@ type Status struct {
 type Quarantined struct {
 	Schema int       `json:"schema"`
 	Queue  string    `json:"queue"`
-	ID     string    `json:"id"` // the queue's
+	ID     string    `json:"id"` // ID given by the queue
 	Reason string    `json:"reason"`
 	At     core.Time `json:"at"`
-	SHA256 string    `json:"sha256"` // of the message as it came
+	SHA256 string    `json:"sha256"` // hash of the message as it came
 	// Body is base64 of at most MaxQuarantined bytes of it, without tokens of answers (P39).
 	Body []byte `json:"body"`
 }

@@ -11,13 +11,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// HashOf returns the hash of what a task was submitted with. It is computed if the order stands in the task, and empty
-// after a Cancel that came before its order (P17).
+// HashOf returns the hash of what a task was submitted with. It is computed if the order stands in the task,
+// and empty after a Cancel that came before its order (P17).
 func HashOf(t *core.Task) string {
 	if len(t.Order) == 0 {
 		return t.ContentHash
 	}
-	return ContentHash(SubmitOrder{Workflow: t.Workflow, Order: t.Order, Priority: t.Priority, ReplyTo: t.ReplyTo})
+	return ContentHash(SubmitOrder{Workflow: t.Workflow, Order: t.Order, Priority: t.Priority,
+		ReplyTo: t.ReplyTo})
 }
 
 // ContentHash shows whether two submissions are the same order (P14): SHA-256 over the canonical JSON of

@@ -20,7 +20,8 @@ const good = `{"schema":1,"orderId":"o-1","workflow":"order","order":{"total":12
 
 func TestDecodeSubmit(t *testing.T) {
 	o, err := message.DecodeSubmit([]byte(good))
-	want := message.SubmitOrder{Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`{"total":12.50}`), Priority: "high",
+	want := message.SubmitOrder{Schema: 1, OrderID: "o-1", Workflow: "order",
+		Order: json.RawMessage(`{"total":12.50}`), Priority: "high",
 		ReplyTo: "shop", Deadline: 1795251600500}
 	if err != nil || !reflect.DeepEqual(o, want) {
 		t.Errorf("got %+v, %v", o, err)
@@ -54,29 +55,43 @@ func TestRefusedSubmissions(t *testing.T) {
 		{"no object", `[1]`, "not-json", "", "not a JSON object"},
 		{"null", `null`, "not-json", "", "not a JSON object"},
 		{"wrong UTF-8", with("order", "\"a\xff\""), "not-json", "", "is not UTF-8"},
-		{"half a pair", with("order", `"\ud83d"`), "not-json", "", "order holds half of a surrogate pair at byte"},
-		{"half a pair beside another character", with("order", `"\udbff\ue000"`), "not-json", "", "surrogate"},
+		{"half a pair", with("order", `"\ud83d"`), "not-json", "",
+			"order holds half of a surrogate pair at byte"},
+		{"half a pair beside another character", with("order", `"\udbff\ue000"`), "not-json", "",
+			"surrogate"},
 		{"two first halves", with("order", `"\ud800\udbff"`), "not-json", "", "surrogate"},
 		{"other half", with("order", `"\ude00x"`), "not-json", "", "surrogate"},
 		{"half a pair in a key", with("order", `{"\ud83d\u0041":1}`), "not-json", "", "surrogate"},
 		{"deep", with("order", deep), "not-json", "", "deeper than 64 levels"},
 		{"deep, closed", with("order", deep[:65]+strings.Repeat("]", 65)), "not-json", "", "flatten it"},
-		{"key twice", strings.Replace(good, `{`, `{"orderId":"o-2",`, 1), "not-json", "", "orderId stands twice"},
-		{"key twice inside", with("order", `{"a":[{"b":1,"c":2,"b":3}]}`), "not-json", "", "order.a.0.b stands twice"},
+		{"key twice", strings.Replace(good, `{`, `{"orderId":"o-2",`, 1), "not-json", "",
+			"orderId stands twice"},
+		{"key twice inside", with("order", `{"a":[{"b":1,"c":2,"b":3}]}`), "not-json", "",
+			"order.a.0.b stands twice"},
 		{"key twice by escape", with("order", `{"a":1,"\u0061":1}`), "not-json", "", "order.a stands twice"},
-		{"key twice of many", with("order", `{"1":0,"2":0,"3":0,"4":0,"5":0,"6":0,"7":0,"8":0,"9":0,"10":0,"3":1}`), "not-json", "", "order.3 stands twice"},
-		{"key twice, and cut off", strings.TrimSuffix(strings.Replace(good, `{`, `{"orderId":"o-2",`, 1), "}"), "not-json", "", "orderId stands twice"},
-		{"too large", with("order", `"`+strings.Repeat("x", port.MaxOrder)+`"`), "too-large", "", "limit is 65536"},
-		{"field without a name", strings.Replace(good, `{`, `{"":1,`, 1), "unknown-field", "", `"" is not known`},
-		{"unknown field", strings.Replace(good, `{`, `{"prioritty":1,`, 1), "unknown-field", "prioritty", `"prioritty" is not known`},
-		{"first unknown field", strings.Replace(good, `{`, `{"zz":1,"yy":2,`, 1), "unknown-field", "yy", `"yy"`},
-		{"other case", strings.Replace(good, `"orderId"`, `"orderID"`, 1), "unknown-field", "orderID", "not known"},
-		{"no schema", with("schema", ""), "invalid-field", "schema", "schema is missing, or 0; write \"schema\": 1"},
+		{"key twice of many", with("order",
+			`{"1":0,"2":0,"3":0,"4":0,"5":0,"6":0,"7":0,"8":0,"9":0,"10":0,"3":1}`), "not-json", "",
+			"order.3 stands twice"},
+		{"key twice, and cut off", strings.TrimSuffix(strings.Replace(good, `{`, `{"orderId":"o-2",`, 1),
+			"}"), "not-json", "", "orderId stands twice"},
+		{"too large", with("order", `"`+strings.Repeat("x", port.MaxOrder)+`"`), "too-large", "",
+			"limit is 65536"},
+		{"field without a name", strings.Replace(good, `{`, `{"":1,`, 1), "unknown-field", "",
+			`"" is not known`},
+		{"unknown field", strings.Replace(good, `{`, `{"prioritty":1,`, 1), "unknown-field", "prioritty",
+			`"prioritty" is not known`},
+		{"first unknown field", strings.Replace(good, `{`, `{"zz":1,"yy":2,`, 1), "unknown-field", "yy",
+			`"yy"`},
+		{"other case", strings.Replace(good, `"orderId"`, `"orderID"`, 1), "unknown-field", "orderID",
+			"not known"},
+		{"no schema", with("schema", ""), "invalid-field", "schema",
+			"schema is missing, or 0; write \"schema\": 1"},
 		{"schema as text", with("schema", `"1"`), "invalid-field", "schema", "must be the number 1"},
 		{"no ID", with("orderId", ""), "missing-field", "orderId", "missing"},
 		{"empty ID", with("orderId", `""`), "missing-field", "orderId", "missing"},
 		{"null ID", with("orderId", `null`), "invalid-field", "orderId", "must be a string"},
-		{"long ID", with("orderId", `"`+strings.Repeat("x", 300)+`"`), "invalid-field", "orderId", "1 to 128"},
+		{"long ID", with("orderId", `"`+strings.Repeat("x", 300)+`"`), "invalid-field", "orderId",
+			"1 to 128"},
 		{"path as ID", with("orderId", `"../x"`), "invalid-field", "orderId", "1 to 128"},
 		{"control character", with("orderId", `"a\u0001"`), "invalid-field", "orderId", "1 to 128"},
 		{"line end", with("orderId", `"a\n"`), "invalid-field", "orderId", "1 to 128"},
@@ -89,14 +104,17 @@ func TestRefusedSubmissions(t *testing.T) {
 		{"null order", with("order", "null"), "missing-field", "order", "null"},
 		{"a schema that never was", with("schema", "-1"), "invalid-field", "schema", "it must be 1"},
 		{"priority", with("priority", `"urgent"`), "invalid-field", "priority", `"normal" or "high"`},
-		{"address", with("replyTo", `"https://evil.example/q"`), "invalid-field", "replyTo", "never an address"},
+		{"address", with("replyTo", `"https://evil.example/q"`), "invalid-field", "replyTo",
+			"never an address"},
 		{"deadline", with("deadline", `"tomorrow"`), "invalid-field", "deadline", "RFC 3339"},
 		{"deadline as number", with("deadline", `5`), "invalid-field", "deadline", "RFC 3339"},
-		{"deadline long ago", with("deadline", `"0001-01-01T00:00:00Z"`), "invalid-field", "deadline", "1970"},
+		{"deadline long ago", with("deadline", `"0001-01-01T00:00:00Z"`), "invalid-field", "deadline",
+			"1970"},
 	} {
 		_, err := message.DecodeSubmit([]byte(c.data))
 		var r *message.Refusal
-		if !errors.As(err, &r) || r.Code != c.code || r.Field != c.field || !strings.Contains(r.Text, c.part) {
+		if !errors.As(err, &r) || r.Code != c.code || r.Field != c.field ||
+			!strings.Contains(r.Text, c.part) {
 			t.Errorf("%s: %+v", c.name, err)
 			continue
 		}
@@ -118,10 +136,13 @@ func TestRefusedSubmissions(t *testing.T) {
 // One limit holds for the value of every message, whether it comes as bytes or as a value that this
 // very process made.
 func TestOneLevelTooDeep(t *testing.T) {
-	lists := func(n int) json.RawMessage { return json.RawMessage(strings.Repeat("[", n) + strings.Repeat("]", n)) }
+	lists := func(n int) json.RawMessage {
+		return json.RawMessage(strings.Repeat("[", n) + strings.Repeat("]", n))
+	}
 	for n, fits := range map[int]bool{64: true, 65: false, 9998: false} {
 		order := message.SubmitOrder{Schema: 1, OrderID: "o", Workflow: "w", Order: lists(n)}
-		reply := &message.Reply{Schema: 1, OrderID: "o", Step: "s", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone, Output: lists(n)}
+		reply := &message.Reply{Schema: 1, OrderID: "o", Step: "s", Attempt: 1, Operation: core.Do,
+			Outcome: core.OutcomeDone, Output: lists(n)}
 		asBytes, _ := reply.Encode()
 		control := fmt.Sprintf(`{"schema":1,"kind":"settle","task":"o","more":%s}`, lists(n))
 		_, decoded := message.DecodeReply(asBytes)
@@ -142,39 +163,51 @@ func TestOneLevelTooDeep(t *testing.T) {
 			"reply in memory": handed,
 			"control":         command,
 		} {
-			if fits != (err == nil) || err != nil && (!errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), "deeper than 64 levels")) {
+			if fits != (err == nil) || err != nil && (!errors.Is(err, message.ErrUnreadable) ||
+				!strings.Contains(err.Error(), "deeper than 64 levels")) {
 				t.Errorf("%s, %d levels: %v", what, n, err)
 			}
 		}
 	}
 }
 
-// Numbers are bounded in every message that holds a value of a person or a service, also in one that this process made.
+// Numbers are bounded in every message that holds a value of a person or a service, also in one that this
+// process made.
 func TestNumbersWithoutBounds(t *testing.T) {
 	for number, fits := range map[string]bool{
-		strings.Repeat("7", 128): true, strings.Repeat("7", 129): false, "-1.5e-999": true, "1e1000": false, "1e9999999": false,
+		strings.Repeat("7", 128): true, strings.Repeat("7", 129): false, "-1.5e-999": true, "1e1000": false,
+		"1e9999999": false,
 	} {
 		value := json.RawMessage(`{"n":[` + number + `]}`)
 		parent := core.Parent{OrderID: "o", Step: "s", Attempt: 1}
-		reply := &message.Reply{Schema: 1, OrderID: "o", Step: "s", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone, Output: value}
-		ended := &message.Child{Schema: message.Schema, Ended: &core.ChildEnded{Parent: parent, State: core.ChildProcessed, Output: value}}
-		answer := &message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: "o", ID: "i", Name: "e", By: "ann", Value: value}
-		resubmit := &message.Control{Schema: message.Schema, Kind: message.Resubmit, OrderID: "o", ID: "i", Step: "s", Input: value}
+		reply := &message.Reply{Schema: 1, OrderID: "o", Step: "s", Attempt: 1, Operation: core.Do,
+			Outcome: core.OutcomeDone, Output: value}
+		ended := &message.Child{Schema: message.Schema,
+			Ended: &core.ChildEnded{Parent: parent, State: core.ChildProcessed, Output: value}}
+		answer := &message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: "o", ID: "i",
+			Name: "e", By: "ann", Value: value}
+		resubmit := &message.Control{Schema: message.Schema, Kind: message.Resubmit, OrderID: "o", ID: "i",
+			Step: "s", Input: value}
 		order := message.SubmitOrder{Schema: 1, OrderID: "o", Workflow: "w", Order: value}
 		asBytes, _ := reply.Encode()
 		for what, err := range map[string]error{
-			"order":                 order.Check(),
-			"order as bytes":        second(message.DecodeSubmit(fmt.Appendf(nil, `{"schema":1,"orderId":"o","workflow":"w","order":%s}`, value))),
-			"reply as bytes":        second(message.DecodeReply(asBytes)),
-			"reply in memory":       second(message.ReplyOf(port.Delivery{Message: port.Message{Value: reply}})),
-			"end of a child":        second(message.ChildOf(port.Delivery{Message: port.Message{Value: ended}})),
-			"answer":                answer.Check(),
-			"resubmit":              resubmit.Check(),
-			"request":               second(message.DecodeRequest(fmt.Appendf(nil, `{"more":%s}`, value))),
-			"status":                second(message.DecodeStatus(fmt.Appendf(nil, `{"more":%s}`, value))),
-			"command with a member": second(message.DecodeControl(fmt.Appendf(nil, `{"schema":1,"kind":"settle","task":"o","more":%s}`, value))),
+			"order": order.Check(),
+			"order as bytes": second(message.DecodeSubmit(fmt.Appendf(nil,
+				`{"schema":1,"orderId":"o","workflow":"w","order":%s}`, value))),
+			"reply as bytes": second(message.DecodeReply(asBytes)),
+			"reply in memory": second(
+				message.ReplyOf(port.Delivery{Message: port.Message{Value: reply}})),
+			"end of a child": second(
+				message.ChildOf(port.Delivery{Message: port.Message{Value: ended}})),
+			"answer":   answer.Check(),
+			"resubmit": resubmit.Check(),
+			"request":  second(message.DecodeRequest(fmt.Appendf(nil, `{"more":%s}`, value))),
+			"status":   second(message.DecodeStatus(fmt.Appendf(nil, `{"more":%s}`, value))),
+			"command with a member": second(message.DecodeControl(fmt.Appendf(nil,
+				`{"schema":1,"kind":"settle","task":"o","more":%s}`, value))),
 		} {
-			if refused := err != nil && strings.Contains(err.Error(), "a number is out of bounds"); refused == fits {
+			if refused := err != nil &&
+				strings.Contains(err.Error(), "a number is out of bounds"); refused == fits {
 				t.Errorf("%s, %.12s: %v", what, number, err)
 			}
 		}
@@ -194,15 +227,18 @@ func TestRefusedSubmissionKeepsItsSender(t *testing.T) {
 }
 
 func TestNewerSchemaIsGivenBack(t *testing.T) {
-	if _, err := message.DecodeSubmit([]byte(`{"schema":2,"orderId":"o-1","order":[],"new":1}`)); !errors.Is(err, message.ErrNewer) || errors.Is(err, message.ErrUnreadable) {
+	if _, err := message.DecodeSubmit([]byte(`{"schema":2,"orderId":"o-1","order":[],"new":1}`)); !errors.Is(
+		err, message.ErrNewer) || errors.Is(err, message.ErrUnreadable) {
 		t.Errorf("submit: %v", err)
 	}
 	data := []byte(`{"schema":2,"task":{"id":7}}`) // of another type, even
 	for name, err := range map[string]error{
-		"request": second(message.DecodeRequest(data)), "reply": second(message.DecodeReply(data)), "control": second(message.DecodeControl(data)),
-		"control of a kind to come": second(message.DecodeControl([]byte(`{"schema":2,"kind":"start-child","task":"o-1"}`))),
-		"status":                    second(message.DecodeStatus([]byte(`{"schema":2}`))),
-		"quarantined":               second(message.DecodeQuarantined([]byte(`{"schema":2}`))),
+		"request": second(message.DecodeRequest(data)), "reply": second(message.DecodeReply(data)),
+		"control": second(message.DecodeControl(data)),
+		"control of a kind to come": second(
+			message.DecodeControl([]byte(`{"schema":2,"kind":"start-child","task":"o-1"}`))),
+		"status":      second(message.DecodeStatus([]byte(`{"schema":2}`))),
+		"quarantined": second(message.DecodeQuarantined([]byte(`{"schema":2}`))),
 	} {
 		if !errors.Is(err, message.ErrNewer) {
 			t.Errorf("%s: %v", name, err)
@@ -215,25 +251,31 @@ func TestAnswersAreChecked(t *testing.T) {
 	const good = `{"schema":1,"kind":"answer","task":"o-1","id":"a-1","step":"approve","round":1,"by":"ann","value":"yes"}`
 	for change, want := range map[string]string{
 		`"x":"x"`: "", `"step":"","round":0,"name":"bought"`: "", `"by":"","token":"t"`: "",
-		`"schema":0`: "schema is 0", `"id":""`: "id", `"step":""`: "names a step, or an event", `"name":"bought"`: "not both", `"round":0`: "round",
-		`"step":"","name":"Bought"`: "no event's name", `"by":""`: "says who", `"by":"a\nb"`: "says who", `"value":null,"by":"a<b"`: "says who",
+		`"schema":0`: "schema is 0", `"id":""`: "id", `"step":""`: "names a step, or an event",
+		`"name":"bought"`: "not both", `"round":0`: "round",
+		`"step":"","name":"Bought"`: "no event's name", `"by":""`: "says who", `"by":"a\nb"`: "says who",
+		`"value":null,"by":"a<b"`:                 "says who",
 		`"by":"` + strings.Repeat("x", 129) + `"`: "says who", `"tries":-1`: "tries",
-		`"reason":"` + strings.Repeat("x", 512) + `"`: "", `"reason":"` + strings.Repeat("x", 513) + `"`: "reason has 513 bytes",
+		`"reason":"` + strings.Repeat("x", 512) + `"`: "", `"reason":"` + strings.Repeat("x", 513) +
+			`"`: "reason has 513 bytes",
 		`"value":` + strings.Repeat("[", 200) + strings.Repeat("]", 200): "nested",
 	} {
 		_, err := message.DecodeControl([]byte(strings.TrimSuffix(good, "}") + "," + change + "}"))
-		if want == "" && err != nil || want != "" && (!errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), want)) {
+		if want == "" && err != nil || want != "" && (!errors.Is(err, message.ErrUnreadable) ||
+			!strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", change, err)
 		}
 	}
-	if _, err := message.DecodeControl([]byte(strings.Replace(good, `,"value":"yes"`, "", 1))); err == nil || !strings.Contains(err.Error(), "value") {
+	if _, err := message.DecodeControl([]byte(strings.Replace(good, `,"value":"yes"`, "", 1))); err == nil ||
+		!strings.Contains(err.Error(), "value") {
 		t.Errorf("without a value: %v", err)
 	}
 }
 
 // What is printed somewhere holds no control characters: who, why, and a code.
 func TestTextsAreOfOneLine(t *testing.T) {
-	for _, bad := range []string{"\n", "\r", "\x1b[31m", "\x00", "\x7f", "\u0085", "\u009b", "\u2028", "\u2029", "\u202e", "\u2066", "\u200f"} {
+	for _, bad := range []string{"\n", "\r", "\x1b[31m", "\x00", "\x7f", "\u0085", "\u009b", "\u2028",
+		"\u2029", "\u202e", "\u2066", "\u200f"} {
 		text, _ := json.Marshal("a" + bad + "b")
 		for _, c := range []string{
 			`{"schema":1,"kind":"cancel","task":"o-1","id":"c-1","by":%s}`,
@@ -242,12 +284,14 @@ func TestTextsAreOfOneLine(t *testing.T) {
 			`{"schema":1,"kind":"answer","task":"o-1","id":"a-1","step":"b","round":1,"by":"ann","value":1,"reason":%s}`,
 			`{"schema":1,"kind":"answer","task":"o-1","id":"a-1","step":"b","round":1,"by":%s,"value":1}`,
 		} {
-			if _, err := message.DecodeControl(fmt.Appendf(nil, c, text)); !errors.Is(err, message.ErrUnreadable) {
+			if _, err := message.DecodeControl(fmt.Appendf(nil, c, text)); !errors.Is(err,
+				message.ErrUnreadable) {
 				t.Errorf("%s with %s: %v", c, text, err)
 			}
 		}
 		const reply = `{"schema":1,"task":"o-1","step":"a","attempt":1,"operation":"do","outcome":"failed","error":{"code":%s,"message":"no"}}`
-		if _, err := message.DecodeReply(fmt.Appendf(nil, reply, text)); !errors.Is(err, message.ErrUnreadable) {
+		if _, err := message.DecodeReply(fmt.Appendf(nil, reply, text)); !errors.Is(err,
+			message.ErrUnreadable) {
 			t.Errorf("a code with %s: %v", text, err)
 		}
 	}
@@ -256,7 +300,8 @@ func TestTextsAreOfOneLine(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 func hash(order string) string {
-	return message.ContentHash(message.SubmitOrder{Schema: 1, OrderID: "x", Workflow: "order", Order: json.RawMessage(order)})
+	return message.ContentHash(message.SubmitOrder{Schema: 1, OrderID: "x", Workflow: "order",
+		Order: json.RawMessage(order)})
 }
 
 func TestContentHashIsOfTheContent(t *testing.T) {
@@ -273,10 +318,12 @@ func TestContentHashIsOfTheContent(t *testing.T) {
 			}
 		}
 	}
-	all := []string{`1`, `"1"`, `[1]`, `{"a":1}`, `{"a":2}`, `9007199254740993`, `9007199254740992`, `9007199254740994`, `1e400`, `1e401`, `-1e400`,
+	all := []string{`1`, `"1"`, `[1]`, `{"a":1}`, `{"a":2}`, `9007199254740993`, `9007199254740992`,
+		`9007199254740994`, `1e400`, `1e401`, `-1e400`,
 		`1e999999999999`, `1e99999999999999999999`, `2e99999999999999999999`, `"\u00009007199254740993e0"`,
 		`"\u0000\u00009007199254740993e0"`, `"9007199254740993e0"`,
-		`"\\u0000"`, `"\u0000"`, `0.1000000000000000055511151231257827`, `0.1`, `null`, `true`, `"a\"b"`, `{}`, `[]`, `[[]]`, `""`}
+		`"\\u0000"`, `"\u0000"`, `0.1000000000000000055511151231257827`, `0.1`, `null`, `true`, `"a\"b"`,
+		`{}`, `[]`, `[[]]`, `""`}
 	seen := map[string]string{}
 	for _, order := range all {
 		if was, ok := seen[hash(order)]; ok {
@@ -291,7 +338,8 @@ func TestContentHashIsOfTheContent(t *testing.T) {
 
 // The hash of a task's content is that of its submission, wherever its order stands.
 func TestHashOfATask(t *testing.T) {
-	o := message.SubmitOrder{OrderID: "x", Workflow: "order", Order: json.RawMessage(`{"a": 1.0}`), Priority: "high", ReplyTo: "shop"}
+	o := message.SubmitOrder{OrderID: "x", Workflow: "order", Order: json.RawMessage(`{"a": 1.0}`),
+		Priority: "high", ReplyTo: "shop"}
 	task := core.Task{Workflow: o.Workflow, Order: o.Order, Priority: o.Priority, ReplyTo: o.ReplyTo}
 	if got := message.HashOf(&task); got != message.ContentHash(o) {
 		t.Errorf("its order stands in the task: %s, want %s", got, message.ContentHash(o))
@@ -320,17 +368,23 @@ func TestContentHashIsOfTheHeaderToo(t *testing.T) {
 }
 
 func examples() map[string][]port.Value {
-	reply := message.Reply{Schema: 1, OrderID: "o-1", Run: 1, Step: "charge", Agent: "payment", Attempt: 2, Operation: core.Do, Outcome: core.OutcomeDone,
+	reply := message.Reply{Schema: 1, OrderID: "o-1", Run: 1, Step: "charge", Agent: "payment", Attempt: 2,
+		Operation: core.Do, Outcome: core.OutcomeDone,
 		Output: json.RawMessage(`{"id":7}`), Waited: 12}
 	failed := reply
-	failed.Outcome, failed.Output, failed.Error, failed.RetryAfter = core.OutcomeRetryLater, nil, &message.ReplyError{Code: "http-503", Message: "busy"}, 1000
+	failed.Outcome = core.OutcomeRetryLater
+	failed.Output = nil
+	failed.Error = &message.ReplyError{Code: "http-503", Message: "busy"}
+	failed.RetryAfter = 1000
 	progress := reply
 	progress.Outcome, progress.Output, progress.Percent = message.Progress, nil, 40
 	progress.Note, progress.Until = "frames", 1795251600500
 	request := core.SendRequest{Agent: "payment", OrderID: "o-1", Step: "charge", Attempt: 1,
 		Operation: core.UndoOp, Name: "refund", Grade: core.Fenced, Key: "o-1/0/charge",
-		Timeout: 10_000, ClaimedAt: 1795251600500, CompleteBy: 1795251640500, StopBy: 1795251640500, ClockSkew: 1000, Input: json.RawMessage(`[1.50]`),
-		Resolved: &core.Resolved{Fact: core.Happened, Command: 3}, Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+		Timeout: 10_000, ClaimedAt: 1795251600500, CompleteBy: 1795251640500, StopBy: 1795251640500,
+		ClockSkew: 1000, Input: json.RawMessage(`[1.50]`),
+		Resolved: &core.Resolved{Fact: core.Happened, Command: 3},
+		Trace:    "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
 	long := request
 	long.OrderID, long.MaxDuration = "o-1~ship~0", 60_000
 	control := func(c message.Control) port.Value {
@@ -341,27 +395,33 @@ func examples() map[string][]port.Value {
 		Schema: 1, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Happened,
 		Output: json.RawMessage(`{"amount":1.50}`),
 	}
-	corrected := message.Control{Schema: 1, OrderID: "o-1", Kind: message.Resubmit, ID: "c-1", Step: "charge", Input: json.RawMessage(`{"amount":1.50}`)}
+	corrected := message.Control{Schema: 1, OrderID: "o-1", Kind: message.Resubmit, ID: "c-1", Step: "charge",
+		Input: json.RawMessage(`{"amount":1.50}`)}
 	return map[string][]port.Value{
 		"submit-order": {&message.SubmitOrder{
 			Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`{"n":1.50}`),
 			Priority: "high", ReplyTo: "shop", Deadline: 1795251600500,
 		},
 			&message.SubmitOrder{Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`7`)}},
-		"request": {&message.Request{Schema: 1, SendRequest: request}, &message.Request{Schema: 1, SendRequest: long}},
-		"reply":   {&reply, &failed, &progress},
+		"request": {&message.Request{Schema: 1, SendRequest: request},
+			&message.Request{Schema: 1, SendRequest: long}},
+		"reply": {&reply, &failed, &progress},
 		"control": {control(message.Control{Kind: message.Wake, Run: 1, Step: "charge", Attempt: 2}),
 			control(message.Control{Kind: message.Wake, Run: 1}),
 			control(message.Control{Kind: message.Settle}),
-			control(message.Control{Kind: message.Cancel, ID: "c-1", ReplyTo: "shop"}), control(message.Control{Kind: message.Undo, ID: "c-1", Command: 2}),
+			control(message.Control{Kind: message.Cancel, ID: "c-1", ReplyTo: "shop"}),
+			control(message.Control{Kind: message.Undo, ID: "c-1", Command: 2}),
 			control(message.Control{Kind: message.Resubmit, ID: "c-1", Deadline: 1795251600500}),
 			control(message.Control{
 				Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Undone,
 			}),
-			control(message.Control{Kind: message.Close, ID: "c-1", Command: 2, By: "ann", Reason: "refunded"}),
-			control(message.Control{Kind: message.Erase, ID: "c-1", Command: 2, By: "ann", Reason: "asked to by the customer"}),
+			control(message.Control{Kind: message.Close, ID: "c-1", Command: 2, By: "ann",
+				Reason: "refunded"}),
+			control(message.Control{Kind: message.Erase, ID: "c-1", Command: 2, By: "ann",
+				Reason: "asked to by the customer"}),
 			control(message.Control{Kind: message.Move, ID: "c-1", Command: 2, Definition: message.Latest}),
-			control(message.Control{Kind: message.Resubmit, ID: "c-1", Definition: strings.Repeat("0123456789abcdef", 2)}), &corrected, &stated},
+			control(message.Control{Kind: message.Resubmit, ID: "c-1",
+				Definition: strings.Repeat("0123456789abcdef", 2)}), &corrected, &stated},
 		"status": {&message.Status{Schema: 1,
 			Status: core.Status{Kind: core.StatusCompleted, OrderID: "o-1", Seq: 3, Workflow: "order",
 				At: 1795251600500, Output: json.RawMessage(`{}`),
@@ -370,8 +430,10 @@ func examples() map[string][]port.Value {
 				Schema: 1,
 				Status: core.Status{Kind: core.StatusRefused, OrderID: "o-1", Code: "x", Message: "y"},
 			},
-			&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusProgress, OrderID: "o-1", Step: "film", Percent: 40, Note: "frames"}},
-			&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusReceived, OrderID: "o-1", Notes: []string{"z"}}},
+			&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusProgress, OrderID: "o-1",
+				Step: "film", Percent: 40, Note: "frames"}},
+			&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusReceived, OrderID: "o-1",
+				Notes: []string{"z"}}},
 			&message.Status{
 				Schema: 1,
 				Status: core.Status{
@@ -478,8 +540,10 @@ func TestInputsAreReadStrictly(t *testing.T) {
 func TestOrderIDs(t *testing.T) {
 	schema := compiled(t)["submit-order"]
 	for id, fits := range map[string]bool{
-		"": false, ".": false, "..": false, "-": false, "-o": false, "a~b": false, strings.Repeat("x", 129): false,
-		"...": true, ".o": true, "..o": true, "o-": true, "_": true, ":": true, strings.Repeat("x", 128): true} {
+		"": false, ".": false, "..": false, "-": false, "-o": false, "a~b": false,
+		strings.Repeat("x", 129): false,
+		"...":                    true, ".o": true, "..o": true, "o-": true, "_": true, ":": true,
+		strings.Repeat("x", 128): true} {
 		data := fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"order","order":1}`, id)
 		_, err := message.DecodeSubmit([]byte(data))
 		doc, bad := jsonschema.UnmarshalJSON(strings.NewReader(data))
@@ -494,9 +558,11 @@ func TestOrderIDs(t *testing.T) {
 
 // So is the output that an operator states.
 func TestStatedOutputsAreReadStrictly(t *testing.T) {
-	c := message.Control{Schema: 1, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Happened}
+	c := message.Control{Schema: 1, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge",
+		Fact: core.Happened}
 	for output, want := range map[string]string{
-		`{"a":1,"a":2}`: "twice", `{"a":`: "not JSON", "null": "output is null", `"` + strings.Repeat("x", core.MaxOutput) + `"`: "the limit is 49152",
+		`{"a":1,"a":2}`: "twice", `{"a":`: "not JSON", "null": "output is null",
+		`"` + strings.Repeat("x", core.MaxOutput) + `"`: "the limit is 49152",
 	} {
 		c.Output = json.RawMessage(output)
 		if err := c.Check(); !errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), want) {
@@ -531,7 +597,8 @@ func TestBadEnvelopes(t *testing.T) {
 			`"kind":"explode"`, `"task":""`, `"attempt":-1`, `"kind":"resolve"`,
 			`"kind":"close","id":"c","by":"ann"`, `"kind":"close","id":"c","reason":"why"`,
 			`"kind":"close","id":"c","by":"","reason":"why"`,
-			`"kind":"erase","id":"c","by":"ann"`, `"kind":"erase","id":"c","reason":"why"`, `"kind":"erase","by":"ann","reason":"why"`,
+			`"kind":"erase","id":"c","by":"ann"`, `"kind":"erase","id":"c","reason":"why"`,
+			`"kind":"erase","by":"ann","reason":"why"`,
 			`"kind":"close","id":"c","by":"ann","reason":"` + strings.Repeat("x", 513) + `"`,
 			`"kind":"move","id":"c"`, `"kind":"move","id":"c","definition":"newest"`,
 			`"kind":"resubmit","id":"c","definition":"0123"`, `"kind":"undo","id":"a b"`, `"kind":"resubmit"`,
@@ -567,7 +634,8 @@ func TestBadEnvelopes(t *testing.T) {
 			t.Errorf("%s with an unknown field: %v", name, err)
 		}
 	}
-	for _, data := range []string{"", "null", "[]", "{", `{"schema":1}` + strings.Repeat("[", 10_000), strings.Repeat("[", 10_000), "\xff"} {
+	for _, data := range []string{"", "null", "[]", "{", `{"schema":1}` + strings.Repeat("[", 10_000),
+		strings.Repeat("[", 10_000), "\xff"} {
 		for _, name := range []string{"request", "reply", "control", "status", "quarantined"} {
 			if _, err := decodeAs(name, []byte(data)); !errors.Is(err, message.ErrUnreadable) {
 				t.Errorf("%s %.20q: %v", name, data, err)
@@ -580,13 +648,15 @@ func TestBadEnvelopes(t *testing.T) {
 func TestNoEffectIsOfARefusedDo(t *testing.T) {
 	for _, op := range []core.Operation{core.Do, core.UndoOp} {
 		for _, outcome := range []core.Outcome{core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater} {
-			r := message.Reply{Schema: message.Schema, OrderID: "o-1", Step: "pay", Attempt: 1, Operation: op, Outcome: outcome, NoEffect: true}
+			r := message.Reply{Schema: message.Schema, OrderID: "o-1", Step: "pay", Attempt: 1, Operation: op,
+				Outcome: outcome, NoEffect: true}
 			data, err := json.Marshal(r)
 			if err != nil {
 				t.Fatal(err)
 			}
 			good := op == core.Do && outcome != core.OutcomeDone
-			if back, err := message.DecodeReply(data); good && (err != nil || !back.NoEffect) || !good && !errors.Is(err, message.ErrUnreadable) {
+			if back, err := message.DecodeReply(data); good && (err != nil || !back.NoEffect) || !good &&
+				!errors.Is(err, message.ErrUnreadable) {
 				t.Errorf("%s of %s with noEffect: %v", outcome, op, err)
 			}
 		}
@@ -598,7 +668,8 @@ func TestSubmitSchemaAgreesWithTheCodec(t *testing.T) {
 	for _, c := range []struct {
 		data string
 		fits bool
-	}{{good, true}, {with("priority", ""), true}, {with("orderId", `"a/b"`), false}, {with("order", "null"), false}, {with("order", ""), false},
+	}{{good, true}, {with("priority", ""), true}, {with("orderId", `"a/b"`), false},
+		{with("order", "null"), false}, {with("order", ""), false},
 		{with("deadline", `"soon"`), false}, {with("workflow", `"X"`), false}, {with("schema", "3"), false},
 		{strings.Replace(good, "{", `{"x":1,`, 1), false}} {
 		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(c.data))
@@ -620,15 +691,18 @@ func TestValuesAreUsedAsTheyAre(t *testing.T) {
 	}
 	bad := *reply
 	bad.Output = json.RawMessage("{")
-	if _, err := message.ReplyOf(port.Delivery{Message: port.Message{Value: &bad}}); !errors.Is(err, message.ErrUnreadable) {
+	if _, err := message.ReplyOf(port.Delivery{Message: port.Message{Value: &bad}}); !errors.Is(err,
+		message.ErrUnreadable) {
 		t.Errorf("an output that is no JSON: %v", err)
 	}
 	body, _ := reply.Encode()
-	if got, err := message.ReplyOf(port.Delivery{Message: port.Message{Body: body}}); err != nil || !reflect.DeepEqual(got, reply) {
+	if got, err := message.ReplyOf(port.Delivery{Message: port.Message{Body: body}}); err != nil ||
+		!reflect.DeepEqual(got, reply) {
 		t.Errorf("%+v %v", got, err)
 	}
 	control := examples()["control"][0]
-	if _, err := message.ReplyOf(port.Delivery{Message: port.Message{Value: control}}); !errors.Is(err, message.ErrUnreadable) {
+	if _, err := message.ReplyOf(port.Delivery{Message: port.Message{Value: control}}); !errors.Is(err,
+		message.ErrUnreadable) {
 		t.Errorf("a wake read as a reply: %v", err)
 	}
 }

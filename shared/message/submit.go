@@ -28,6 +28,15 @@ const (
 	CodeNewerSchema  = "newer-schema"
 )
 
+// Codes of messages that could be read and are refused all the same.
+const (
+	CodeUnknownWorkflow = "unknown-workflow"
+	CodeBrokenWorkflow  = "broken-workflow"
+	CodeUnknownReplyTo  = "unknown-reply-to"
+	CodeExpired         = "expired"
+	CodeOtherAgent      = "other-agent" // reply of an agent that the step did not ask (P3)
+)
+
 // Refusal says why a submission is not accepted: what happened, to what, what to do.
 type Refusal struct {
 	Code  string `json:"code"`
@@ -57,8 +66,9 @@ const (
 )
 
 var (
-	idPattern       = patternOf(letters+digits+"._:-", letters+digits+"._:-", 128)
-	taskPattern     = patternOf(letters+digits+"._:~-", letters+digits+"._:~-", 128) // a child has core.ChildMark in its ID
+	idPattern = patternOf(letters+digits+"._:-", letters+digits+"._:-", 128)
+	// The ID of a child contains core.ChildMark.
+	taskPattern     = patternOf(letters+digits+"._:~-", letters+digits+"._:~-", 128)
 	workflowPattern = patternOf(small, small+digits+"-", 64)
 	replyToPattern  = patternOf(letters+digits, letters+digits+"._-", 80)
 	stepPattern     = patternOf(small, small+digits+"-", 40)
@@ -100,14 +110,16 @@ func (p *pattern) MatchString(name string) bool {
 func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if len(data) > port.MaxOrder {
 		return senderOf(data), refuse(CodeTooLarge, "",
-			"the submission has %d bytes, the limit is %d; store large data elsewhere and send a reference", len(data), port.MaxOrder)
+			"the submission has %d bytes, the limit is %d; store large data elsewhere and send a reference",
+			len(data), port.MaxOrder)
 	}
 	if err := rawjson.Check(data, rawjson.MaxLevels+1); err != nil {
 		return SubmitOrder{}, refuse(CodeNotJSON, "", "the submission cannot be read: %v", err)
 	}
 	fields, err := rawjson.Members(data)
 	if err != nil {
-		return SubmitOrder{}, refuse(CodeNotJSON, "", `the submission is not a JSON object; send {"schema":1,"orderId":…,"workflow":…,"order":…}`)
+		return SubmitOrder{}, refuse(CodeNotJSON, "",
+			`the submission is not a JSON object; send {"schema":1,"orderId":…,"workflow":…,"order":…}`)
 	}
 	o, err := submitOf(fields)
 	if err != nil {
@@ -153,7 +165,8 @@ func submitOf(fields map[string]json.RawMessage) (SubmitOrder, error) {
 	read("replyTo", &o.ReplyTo, "a string, the logical name of a queue")
 	read("schema", &o.Schema, "the number 1")
 	if first == nil && o.Schema > Schema {
-		r := refuse(CodeNewerSchema, "schema", "schema %d is newer than this program knows; send schema %d", o.Schema, Schema)
+		r := refuse(CodeNewerSchema, "schema", "schema %d is newer than this program knows; send schema %d",
+			o.Schema, Schema)
 		r.err = ErrNewer
 		return o, r
 	}
@@ -161,7 +174,8 @@ func submitOf(fields map[string]json.RawMessage) (SubmitOrder, error) {
 	read("priority", &o.Priority, `"normal" or "high"`)
 	read("deadline", &o.Deadline, `a time in RFC 3339, like "2026-11-21T10:00:00.000Z"`)
 	o.Order = fields["order"]
-	if first == nil && fields["deadline"] != nil && o.Deadline == 0 { // the year 1, or 1970 to the millisecond
+	// the year 1, or 1970 to the millisecond
+	if first == nil && fields["deadline"] != nil && o.Deadline == 0 {
 		first = refuse(CodeInvalid, "deadline", "deadline must be between the years 1970 and 9999")
 	}
 	if first != nil {
@@ -182,11 +196,12 @@ func unknownField(fields map[string]json.RawMessage) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	first := slices.Min(unknown) // by name: the same answer each time
+	first := slices.Min(unknown) // The smallest name makes the error the same each time.
 	if len(first) > maxShown {
 		first = strings.ToValidUTF8(first[:maxShown], "") + "…"
 	}
-	return refuse(CodeUnknownField, first, "the field %q is not known; a submission has %s", first, strings.Join(submitFields, ", "))
+	return refuse(CodeUnknownField, first, "the field %q is not known; a submission has %s", first,
+		strings.Join(submitFields, ", "))
 }
 
 // maxShown is how much of an unknown field's name is shown, in bytes.
@@ -211,21 +226,27 @@ func (o *SubmitOrder) checkFields() error {
 	case o.Schema != Schema:
 		return refuse(CodeInvalid, "schema", "schema is %d; it must be %d", o.Schema, Schema)
 	case o.OrderID == "":
-		return refuse(CodeMissing, "orderId", "orderId is missing; give the order an ID of your own, so that sending it again is harmless")
+		return refuse(CodeMissing, "orderId",
+			"orderId is missing; give the order an ID of your own, so that sending it again is harmless")
 	case !orderID(o.OrderID):
 		return refuse(CodeInvalid, "orderId",
-			"orderId %.140q must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -, not begin with -, and not be . or ..",
+			"orderId %.140q must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -, not begin with -, and "+
+				"not be . or ..",
 			o.OrderID)
 	case o.Workflow == "":
 		return refuse(CodeMissing, "workflow", "workflow is missing; name the workflow that the order is for")
 	case !workflowPattern.MatchString(o.Workflow):
-		return refuse(CodeInvalid, "workflow", "workflow %.80q is no workflow's name: small letters, digits and -, at most 64, a letter first", o.Workflow)
+		return refuse(CodeInvalid, "workflow",
+			"workflow %.80q is no workflow's name: small letters, digits and -, at most 64, a letter first",
+			o.Workflow)
 	case len(o.Order) == 0 || string(o.Order) == "null":
-		return refuse(CodeMissing, "order", "order is missing or null; send the order itself, any other JSON value")
+		return refuse(CodeMissing, "order",
+			"order is missing or null; send the order itself, any other JSON value")
 	case o.Priority != "" && o.Priority != PriorityNormal && o.Priority != PriorityHigh:
 		return refuse(CodeInvalid, "priority", `priority %.40q must be "normal" or "high"`, o.Priority)
 	case o.ReplyTo != "" && !replyToPattern.MatchString(o.ReplyTo):
-		return refuse(CodeInvalid, "replyTo", "replyTo %.100q must be the logical name of a deployed queue, never an address", o.ReplyTo)
+		return refuse(CodeInvalid, "replyTo",
+			"replyTo %.100q must be the logical name of a deployed queue, never an address", o.ReplyTo)
 	case o.Deadline != 0 && (o.Deadline < 0 || o.Deadline > maxDeadline):
 		return refuse(CodeInvalid, "deadline", "deadline must be between the years 1970 and 9999")
 	}
@@ -246,10 +267,11 @@ func Notes(priority string) []string {
 	if priority != PriorityHigh {
 		return nil
 	}
-	return []string{`priority "high" is stored with the order and has no effect: orders are handled as they come`}
+	return []string{
+		`priority "high" is stored with the order and has no effect: orders are handled as they come`}
 }
 
-// Known answers the reply-to and the ID only where they have the right form, so that
+// Known returns the reply-to and the ID only where they have the right form, so that
 // the refusal of a submission never uses a name that was made up to do harm.
 func (o *SubmitOrder) Known() (orderID, replyTo string) {
 	if idPattern.MatchString(o.OrderID) {
@@ -262,7 +284,7 @@ func (o *SubmitOrder) Known() (orderID, replyTo string) {
 }
 
 // Tenant is whose order it is, as its ID says: what stands before the first colon, as in
-// "acme:1001"; "" where there is none. Fair queues know tenants (rule 4 of docs/aws-rules.md).
+// "acme:1001"; "" if there is none. Fair queues know tenants (rule 4 of docs/aws-rules.md).
 func Tenant(orderID string) string {
 	tenant, _, found := strings.Cut(orderID, ":")
 	if !found {

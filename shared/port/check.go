@@ -15,15 +15,20 @@ func CheckWrite(w *Write) error {
 	case id == "":
 		return fmt.Errorf("a write without a task ID")
 	case w.Expected < 0 || w.Record.Version != w.Expected+1:
-		return fmt.Errorf("task %q: version %d does not follow the expected version %d", id, w.Record.Version, w.Expected)
+		return fmt.Errorf("task %q: version %d does not follow the expected version %d", id, w.Record.Version,
+			w.Expected)
 	case w.Content != nil && w.Expected != 0:
-		return fmt.Errorf("task %q: an order's content never changes, leave it out when replacing the record", id)
+		return fmt.Errorf("task %q: an order's content never changes, leave it out when replacing the record",
+			id)
 	case w.Expected == 0 && w.Apart != (len(w.Content) > 0) || w.Apart && w.Hash == "":
-		return fmt.Errorf("task %q: content that is kept apart needs its hash, and a create needs its bytes", id)
+		return fmt.Errorf("task %q: content that is kept apart needs its hash, and a create needs its bytes",
+			id)
 	case len(w.Record.Document) > MaxDocument:
-		return fmt.Errorf("task %q: its document has %d bytes, the limit is %d: %w", id, len(w.Record.Document), MaxDocument, ErrTooLarge)
+		return fmt.Errorf("task %q: its document has %d bytes, the limit is %d: %w", id,
+			len(w.Record.Document), MaxDocument, ErrTooLarge)
 	case len(w.Content) > MaxOrder:
-		return fmt.Errorf("order %q has %d bytes, the limit is %d: %w", id, len(w.Content), MaxOrder, ErrTooLarge)
+		return fmt.Errorf("order %q has %d bytes, the limit is %d: %w", id, len(w.Content), MaxOrder,
+			ErrTooLarge)
 	}
 	return nil
 }
@@ -32,7 +37,9 @@ func CheckWrite(w *Write) error {
 // Definitions calls it first: such a definition could not be read, and what is stored stays for ever.
 func CheckDefinition(hash string, data []byte) error {
 	if of := core.DefinitionHash(data); of != hash {
-		return fmt.Errorf("definition %q: the %d bytes are not those that it was compiled to, their hash is %q; deploy the workflow again: %w", hash, len(data), of, ErrHash)
+		return fmt.Errorf(
+			"definition %q: the %d bytes are not those that it was compiled to, their hash is %q; deploy "+
+				"the workflow again: %w", hash, len(data), of, ErrHash)
 	}
 	return nil
 }

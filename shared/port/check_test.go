@@ -12,17 +12,20 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// What the adapters let check their arguments takes all up to each limit, and names what is wrong with the rest.
+// What the adapters let check their arguments takes all up to each limit, and names what is wrong with the
+// rest.
 func TestArgumentsAreChecked(t *testing.T) {
 	write := func(expected, version int64, document int, apart ...int) error {
-		w := port.Write{Expected: expected, Hash: "h", Record: port.Record{ID: "o-1", Version: version, Document: make([]byte, document)}}
+		w := port.Write{Expected: expected, Hash: "h",
+			Record: port.Record{ID: "o-1", Version: version, Document: make([]byte, document)}}
 		for _, n := range apart {
 			w.Apart, w.Content = true, make([]byte, n)
 		}
 		return port.CheckWrite(&w)
 	}
 	named := func(hash string, expected int64) error {
-		return port.CheckWrite(&port.Write{Expected: expected, Hash: hash, Apart: true, Record: port.Record{ID: "o-1", Version: expected + 1}})
+		return port.CheckWrite(&port.Write{Expected: expected, Hash: hash, Apart: true,
+			Record: port.Record{ID: "o-1", Version: expected + 1}})
 	}
 	message := func(body int, delay time.Duration) error {
 		return port.CheckMessage(&port.Message{Body: make([]byte, body), Delay: delay})
@@ -32,14 +35,21 @@ func TestArgumentsAreChecked(t *testing.T) {
 		want string // "" where it is taken
 	}{
 		{write(0, 1, port.MaxDocument, port.MaxOrder), ""}, {write(1, 2, 0), ""}, {named("h", 1), ""},
-		{port.CheckWrite(&port.Write{}), "without a task ID"}, {write(-1, 0, 0), "does not follow"}, {write(1, 1, 0), "does not follow"},
-		{write(1, 2, 0, 0), "never changes"}, {write(0, 1, 0, 0), "needs its bytes"}, {named("", 1), "needs its hash"}, {named("h", 0), "needs its bytes"},
-		{write(0, 1, port.MaxDocument+1), port.ErrTooLarge.Error()}, {write(0, 1, 0, port.MaxOrder+1), port.ErrTooLarge.Error()},
-		{port.CheckDefinition(core.DefinitionHash([]byte("{}")), []byte("{}")), ""}, {port.CheckDefinition("other", []byte("{}")), port.ErrHash.Error()},
+		{port.CheckWrite(&port.Write{}), "without a task ID"}, {write(-1, 0, 0), "does not follow"},
+		{write(1, 1, 0), "does not follow"},
+		{write(1, 2, 0, 0), "never changes"}, {write(0, 1, 0, 0), "needs its bytes"},
+		{named("", 1), "needs its hash"}, {named("h", 0), "needs its bytes"},
+		{write(0, 1, port.MaxDocument+1), port.ErrTooLarge.Error()},
+		{write(0, 1, 0, port.MaxOrder+1), port.ErrTooLarge.Error()},
+		{port.CheckDefinition(core.DefinitionHash([]byte("{}")), []byte("{}")), ""},
+		{port.CheckDefinition("other", []byte("{}")), port.ErrHash.Error()},
 		{message(port.MaxMessage, 0), ""}, {message(1, port.MaxDelay), ""}, {message(0, 0), "without a body"},
-		{message(port.MaxMessage+1, 0), port.ErrTooLarge.Error()}, {message(1, -1), "not within"}, {message(1, port.MaxDelay+1), "not within"},
-		{port.CheckReceive(1, 0, 0), ""}, {port.CheckReceive(1, 0, port.MaxVisibility), ""}, {port.CheckReceive(0, 0, 0), "at least 1"},
-		{port.CheckReceive(1, -1, 0), "negative"}, {port.CheckReceive(1, 0, -1), "not within"}, {port.CheckReceive(1, 0, port.MaxVisibility+1), "not within"},
+		{message(port.MaxMessage+1, 0), port.ErrTooLarge.Error()}, {message(1, -1), "not within"},
+		{message(1, port.MaxDelay+1), "not within"},
+		{port.CheckReceive(1, 0, 0), ""}, {port.CheckReceive(1, 0, port.MaxVisibility), ""},
+		{port.CheckReceive(0, 0, 0), "at least 1"},
+		{port.CheckReceive(1, -1, 0), "negative"}, {port.CheckReceive(1, 0, -1), "not within"},
+		{port.CheckReceive(1, 0, port.MaxVisibility+1), "not within"},
 	} {
 		if (c.err == nil) != (c.want == "") || c.err != nil && !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("%d: %v, want %q", i, c.err, c.want)
@@ -49,14 +59,16 @@ func TestArgumentsAreChecked(t *testing.T) {
 
 // A task's shard is the same in every release: its row of the due index stands there.
 func TestShardsStay(t *testing.T) {
-	for id, want := range map[string]int{"": 0x811c9dc5, "a": 0xe40c292c, "foobar": 0xbf9cf968} { // as FNV's authors published them
+	// as FNV's authors published them
+	for id, want := range map[string]int{"": 0x811c9dc5, "a": 0xe40c292c, "foobar": 0xbf9cf968} {
 		if got := port.ShardOf(id, 1<<20); got != want%(1<<20) {
 			t.Errorf("%q is in shard %x", id, got)
 		}
 	}
 }
 
-// Messages that failed together come back apart, each at most a half later than its turn, and within its queue's visibility timeout.
+// Messages that failed together come back apart, each at most a half later than its turn, and within its
+// queue's visibility timeout.
 func TestBackoffIsSpread(t *testing.T) {
 	seen := map[time.Duration]bool{}
 	for i := range 100 {
@@ -86,7 +98,8 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 			t.Errorf("%s: %v", d, err)
 		}
 	}
-	if err := errors.Join(port.Sleep(context.Background(), 0), port.Sleep(context.Background(), time.Millisecond)); err != nil {
+	if err := errors.Join(port.Sleep(context.Background(), 0),
+		port.Sleep(context.Background(), time.Millisecond)); err != nil {
 		t.Error(err)
 	}
 }

@@ -16,9 +16,9 @@ var panics atomic.Int64
 // Panics returns the number of panics that Guard and Always have caught in this process.
 func Panics() int64 { return panics.Load() }
 
-// Guard calls f, and returns a panic of f as an error. Every goroutine of the product runs in it, or in Always,
-// because a panic that nothing recovers ends the process. It logs the panic with its stack; a nil log means the
-// default logger.
+// Guard calls f, and returns a panic of f as an error. Every goroutine of the product runs in it, or in
+// Always, because a panic that nothing recovers ends the process. It logs the panic with its stack; a nil log
+// means the default logger.
 func Guard(log *slog.Logger, what string, f func() error) (err error) {
 	defer func() {
 		p := recover()

@@ -18,7 +18,8 @@ func TestGuard(t *testing.T) {
 	log := slog.New(slog.NewTextHandler(&text, nil))
 	failed := errors.New("failed")
 	before := port.Panics()
-	if err := port.Guard(log, "the part", func() error { return failed }); !errors.Is(err, failed) || text.Len() > 0 {
+	if err := port.Guard(log, "the part", func() error { return failed }); !errors.Is(err, failed) ||
+		text.Len() > 0 {
 		t.Errorf("an error: %v, log %s", err, &text)
 	}
 	err := port.Guard(log, "the part", func() error { panic("boom") })

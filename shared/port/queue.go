@@ -30,7 +30,7 @@ type Message struct {
 	Value Value
 	Delay time.Duration // 0 to MaxDelay
 	// Group is whose message it is: a queue that knows groups keeps a flood of one from delaying the
-	// others'. A hint; a queue may ignore it. At most 128 letters, digits and punctuation; "": none.
+	// others'. A hint; a queue may ignore it. At most 128 letters, digits and punctuation; "" means none.
 	Group string
 	// High: it goes before messages without, mostly. A hint; a queue may ignore it (P46).
 	High bool
@@ -47,11 +47,11 @@ func (m Message) Bytes() ([]byte, error) {
 // Delivery is a received message.
 type Delivery struct {
 	Message
-	ID       string // the queue's; the same at each delivery
-	Receipt  string // of this delivery
-	Received int    // how often it was received, this time included
+	ID       string // ID given by the queue; the same at each delivery
+	Receipt  string // receipt of this delivery
+	Received int    // number of receives, this one included
 	SentAt   time.Time
-	// Sender is who sent it, where the queue vouches for that: SQS's SenderId. "": unknown.
+	// Sender is who sent it, where the queue vouches for that: SQS's SenderId. "" means unknown.
 	Sender string
 }
 
@@ -95,14 +95,15 @@ const (
 	Intake     = "intake"
 	Replies    = "replies"
 	Control    = "control"
-	Tasks      = "tasks" // from task to task, where workflows have child tasks (P41)
+	Tasks      = "tasks" // messages between tasks, if workflows have child tasks (P41)
 	Quarantine = "quarantine"
 )
 
 // Requests is the name of an agent's queue.
 func Requests(agent string) string { return "requests-" + agent }
 
-// High is the name of the queue beside another that takes its messages of high priority, where a deployment has one (P46).
+// High is the name of the queue beside another that takes its messages of high priority, where a deployment
+// has one (P46).
 func High(queue string) string { return queue + "-high" }
 
 // Dead is the name of the queue that keeps the dead letters of another.
@@ -117,5 +118,5 @@ type Alerts interface {
 // Stopped counts the orders of a workflow that are in Error.
 type Stopped struct {
 	Orders int
-	Oldest time.Duration // since when the oldest of them is
+	Oldest time.Duration // time that the oldest of them has been in Error
 }

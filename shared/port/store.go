@@ -16,10 +16,11 @@ const MaxOrder = 64 << 10
 // Bucket is the index that a task stands in.
 type Bucket string
 
+// Buckets of a task.
 const (
-	NoBucket        Bucket = ""          // at rest
-	DueBucket       Bucket = "due"       // the Supervisor looks at it when its time has come (P9)
-	AttentionBucket Bucket = "attention" // in Error, and the operator was notified
+	NoBucket        Bucket = ""          // the task is at rest
+	DueBucket       Bucket = "due"       // the Supervisor processes the task when it is due (P9)
+	AttentionBucket Bucket = "attention" // the task is in Error, and the operator was notified
 )
 
 // Record is a stored task. The Store knows nothing of what is in Document.
@@ -40,14 +41,15 @@ type Record struct {
 type Write struct {
 	Record   Record
 	Expected int64
-	// Hash is the hash of the order's content, which stays of an order that has expired. A write that neither creates an
-	// order nor brings it to rest may leave it out if the content is not kept apart. It is empty after a Cancel that came
-	// before its order (P17).
+	// Hash is the hash of the order's content, which stays of an order that has expired. A write that neither
+	// creates an order nor brings it to rest may leave it out if the content is not kept apart. It is empty
+	// after a Cancel that came before its order (P17).
 	Hash string
 	// Apart reports that the content is kept apart from the document, under its hash.
 	Apart bool
-	// Content is the content that a create keeps apart. The store writes it before the record, so that no record
-	// is without its content. If the create is refused, the content may stay behind: nothing refers to it.
+	// Content is the content that a create keeps apart. The store writes it before the record, so that no
+	// record is without its content. If the create is refused, the content may stay behind: nothing refers to
+	// it.
 	Content []byte
 }
 
@@ -58,8 +60,8 @@ type Query struct {
 	Before   time.Time // created before
 	After    time.Time // created at or after
 	Limit    int       // 1 to 1000
-	// InFlight asks, with the state Error, for orders too that still have a step in flight or an end to report.
-	// An adapter may leave them out otherwise, because it would have to read every open order.
+	// InFlight asks, with the state Error, for orders too that still have a step in flight or an end to
+	// report. An adapter may leave them out otherwise, because it would have to read every open order.
 	InFlight bool
 	// Oldest asks for the oldest of the selected records alone. Limit counts as 1, and Next is "".
 	// An adapter without an index of ended orders by age refuses it if the query selects these.
@@ -88,16 +90,18 @@ type Store interface {
 	// never answered for a write that is known to be stored, and one of the caller's own that is
 	// found stored after a lost answer counts as stored.
 	Commit(ctx context.Context, writes []Write) []error
-	// Load answers the records at the places of their IDs, nil where there is none, and beside them what
+	// Load returns the records at the places of their IDs, nil if there is none, and beside them what
 	// kept one from being read: a read that fails says nothing of the others.
 	Load(ctx context.Context, ids []string) ([]*Record, []error)
-	// Content returns the content that an order keeps apart under this hash. ErrNotFound: the order keeps none.
+	// Content returns the content that an order keeps apart under this hash. ErrNotFound: the order keeps
+	// none.
 	Content(ctx context.Context, id, hash string) ([]byte, error)
-	// Erase removes the content that an order keeps apart under this hash, if there is any. The record of the order is
-	// stored and never needs it again (P52). A create that comes later, and is refused, does not bring the content back.
+	// Erase removes the content that an order keeps apart under this hash, if there is any. The record of the
+	// order is stored and never needs it again (P52). A create that comes later, and is refused, does not
+	// bring the content back.
 	Erase(ctx context.Context, id, hash string) error
-	// Ended reports whether an order of this ID came to rest and its record has expired (P26). It may report true
-	// for an order whose record is still there, so it is asked only if Load returns no record.
+	// Ended reports whether an order of this ID came to rest and its record has expired (P26). It may report
+	// true for an order whose record is still there, so it is asked only if Load returns no record.
 	Ended(ctx context.Context, id string) (bool, error)
 	// Due lists a bucket's entries of one shard, earliest first: those at or before the time
 	// given, at most limit, after the entry `after` where one is given.
@@ -129,17 +133,17 @@ func SweepLease(shard int) string { return "sweep/" + strconv.Itoa(shard) }
 type LedgerEntry struct {
 	Key     string
 	State   string // see functions/agent/worker
-	Attempt int    // that wrote the state
-	Command int    // of the last operator's fact applied
-	Output  []byte // of a done
-	Code    string // of a failure
+	Attempt int    // attempt that wrote the state
+	Command int    // command with the last operator's fact applied
+	Output  []byte // output of a completed attempt
+	Code    string // code of a failure
 	Message string
-	Version int64 // 0: absent
+	Version int64 // 0 if the entry does not exist
 }
 
 // Ledger is the agent's own small table.
 type Ledger interface {
-	// Entry answers the entry, Version 0 where there is none. Strongly consistent.
+	// Entry returns the entry, Version 0 if there is none. Strongly consistent.
 	Entry(ctx context.Context, key string) (LedgerEntry, error)
 	// Move stores the entry if the stored version is e.Version, and raises it by one. ErrConflict otherwise.
 	Move(ctx context.Context, e LedgerEntry) error

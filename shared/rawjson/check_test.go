@@ -12,7 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// A value is refused with the place of what is wrong; Check is strict, and CheckLoose takes what services write.
+// A value is refused with the place of what is wrong; Check is strict, and CheckLoose takes what services
+// write.
 func TestCheck(t *testing.T) {
 	digits := strings.Repeat("7", rawjson.MaxNumber-1)
 	const deep = "arrays and objects are nested deeper than 2 levels at byte %d;"
@@ -89,7 +90,8 @@ func TestPlacesAreShort(t *testing.T) {
 // Two texts have one canonical form only if they are the same value, and no digit of a number is lost.
 func TestCanonicalForm(t *testing.T) {
 	for want, texts := range map[string][]string{
-		`{"a":[1,0.5],"b":{"c":"é\n","d":null}}`: {` { "b":{"d":null,"\u0063":"\u00e9\u000a"} , "a":[1.0,5e-1] } `},
+		`{"a":[1,0.5],"b":{"c":"é\n","d":null}}`: {
+			` { "b":{"d":null,"\u0063":"\u00e9\u000a"} , "a":[1.0,5e-1] } `},
 		`[0,0,0]`:                       {`[-0,0.0,0e5]`},
 		`[1e+21,100000000000000000000]`: {`[1E21,1e20]`, `[1000000000000000000000,1.0e+20]`},
 		`[9007199254740993e0]`:          {`[9007199254740993]`, `[900719925474099.30e1]`},

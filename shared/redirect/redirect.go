@@ -14,7 +14,8 @@ func Refused(c http.Client) *http.Client {
 	return &c
 }
 
-// Transport drops addresses that cannot be parsed. If http.Client found one, it would return an error with the address, and not the answer.
+// Transport drops addresses that cannot be parsed. If http.Client found one, it would return an error with
+// the address, and not the answer.
 type Transport struct {
 	Next http.RoundTripper // nil means http.DefaultTransport
 }
@@ -36,8 +37,9 @@ func (t Transport) CloseIdleConnections() {
 	below.CloseIdleConnections()
 }
 
-// Target describes the address that a redirect points to, for the text of an error: its scheme and host in quotes, or that it is
-// another path of the same server, or that there is no address that can be read. The rest of the address may hold a secret.
+// Target describes the address that a redirect points to, for the text of an error: its scheme and host in
+// quotes, or that it is another path of the same server, or that there is no address that can be read. The
+// rest of the address may hold a secret.
 func Target(resp *http.Response) string {
 	location := resp.Header.Get("Location")
 	u, err := resp.Request.URL.Parse(location)

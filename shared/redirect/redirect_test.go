@@ -47,7 +47,8 @@ func TestRefused(t *testing.T) {
 				}
 				_ = resp.Body.Close()
 				if to := redirect.Target(resp); resp.StatusCode != status || to != want {
-					t.Errorf("%s, %d to %q: status %d, target %q, want %q", method, status, location, resp.StatusCode, to, want)
+					t.Errorf("%s, %d to %q: status %d, target %q, want %q", method, status, location,
+						resp.StatusCode, to, want)
 				}
 			}
 			srv.Close()

@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// ErrNotRegular: it is a directory, a named pipe, a socket or a device.
+// ErrNotRegular means that the path is a directory, a named pipe, a socket or a device.
 var ErrNotRegular = errors.New("not a regular file")
 
-// ErrOutside: it is a link that leads out of its directory, or to nothing that can be read there.
+// ErrOutside means that the path is a link that leads out of its directory or to an unreadable target.
 var ErrOutside = errors.New("it is a link that leads out of its directory, or to nothing that can be read")
 
 // Read reads a file that the operator named, at most limit bytes of it. Links are followed.
@@ -26,13 +26,15 @@ func Read(file string, limit int64) ([]byte, error) {
 // stays within the directory.
 func ReadIn(dir *os.Root, name string, limit int64) ([]byte, error) {
 	data, err := read(name, limit, dir.Stat, dir.OpenFile)
-	if info, gone := dir.Lstat(name); err != nil && gone == nil && info.Mode()&fs.ModeSymlink != 0 && !errors.Is(err, ErrNotRegular) {
+	if info, gone := dir.Lstat(name); err != nil && gone == nil && info.Mode()&fs.ModeSymlink != 0 &&
+		!errors.Is(err, ErrNotRegular) {
 		return nil, ErrOutside // the error of os.Root would name the target
 	}
 	return data, err
 }
 
-func read(name string, limit int64, stat func(string) (os.FileInfo, error), open func(string, int, os.FileMode) (*os.File, error)) ([]byte, error) {
+func read(name string, limit int64, stat func(string) (os.FileInfo, error),
+	open func(string, int, os.FileMode) (*os.File, error)) ([]byte, error) {
 	// Looked at before it is opened, since opening a device can already do something.
 	info, err := stat(name)
 	if err != nil {

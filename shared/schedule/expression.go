@@ -22,9 +22,10 @@ var fields = []struct{ name, holds string }{
 	{"day of week", "0 to 7, where 0 and 7 are Sunday, or SUN to SAT"},
 }
 
-const dayOfWeek = 4 // of fields
+const dayOfWeek = 4 // index in fields
 
-// parse reads an expression, and reports whether it is an interval: one with a * in its minute or its hour, as with cron on Linux.
+// parse reads an expression, and reports whether it is an interval: one with a * in its minute or its hour,
+// as with cron on Linux.
 func parse(expression string) (s cron.Schedule, interval bool, err error) {
 	if slices.Contains(tags, expression) {
 		s, err = cron.ParseStandard(expression)
@@ -33,12 +34,17 @@ func parse(expression string) (s cron.Schedule, interval bool, err error) {
 	given := strings.Fields(expression)
 	switch {
 	case strings.HasPrefix(expression, "@"):
-		return nil, false, fmt.Errorf("cron %q is unknown; it is one of %s, or has five fields", expression, strings.Join(tags, ", "))
+		return nil, false, fmt.Errorf("cron %q is unknown; it is one of %s, or has five fields", expression,
+			strings.Join(tags, ", "))
 	case strings.Contains(expression, "="):
-		return nil, false, fmt.Errorf("cron %q names a zone; write that as the field zone of the schedule", expression)
+		return nil, false, fmt.Errorf("cron %q names a zone; write that as the field zone of the schedule",
+			expression)
 	case len(given) != len(fields):
-		return nil, false, fmt.Errorf("cron %q has %d fields; it has five fields (minute, hour, day of month, month, day of week), or is one of %s",
-			expression, len(given), strings.Join(tags, ", "))
+		return nil, false,
+			fmt.Errorf(
+				"cron %q has %d fields; it has five fields (minute, hour, day of month, month, day of "+
+					"week), or is one of %s",
+				expression, len(given), strings.Join(tags, ", "))
 	}
 	given[dayOfWeek] = daysOfWeek(given[dayOfWeek])
 	var errs []error
@@ -46,8 +52,11 @@ func parse(expression string) (s cron.Schedule, interval bool, err error) {
 		alone := []string{"*", "*", "*", "*", "*"}
 		alone[i] = text
 		if _, err := cron.ParseStandard(strings.Join(alone, " ")); err != nil {
-			errs = append(errs, fmt.Errorf("cron %q: the %s is %q; it is %s: a value, a range 1-5, every fifth */5, or several with commas",
-				expression, fields[i].name, strings.Fields(expression)[i], fields[i].holds))
+			errs = append(errs,
+				fmt.Errorf(
+					"cron %q: the %s is %q; it is %s: a value, a range 1-5, every fifth */5, or several "+
+						"with commas",
+					expression, fields[i].name, strings.Fields(expression)[i], fields[i].holds))
 		}
 	}
 	if len(errs) > 0 {
@@ -61,8 +70,8 @@ func wild(field string) bool { return strings.HasPrefix(field, "*") || strings.H
 
 var dayNames = []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}
 
-// daysOfWeek writes days so that the parser of the library reads them, which knows Sunday as 0 only: 7, and ranges that end with it,
-// become lists. What is wrong stays as it is.
+// daysOfWeek writes days so that the parser of the library reads them, which knows Sunday as 0 only: 7, and
+// ranges that end with it, become lists. What is wrong stays as it is.
 func daysOfWeek(field string) string {
 	parts := strings.Split(field, ",")
 	for i, part := range parts {

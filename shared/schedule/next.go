@@ -17,7 +17,8 @@ type Times struct {
 	interval   bool // it follows elapsed time, not the clock
 }
 
-// Parse reads a cron expression, and the name of a time zone; "" is UTC. The error joins one for each field that is wrong.
+// Parse reads a cron expression, and the name of a time zone; "" is UTC. The error joins one for each field
+// that is wrong.
 func Parse(expression, zone string) (Times, error) {
 	loc, err := location(zone)
 	if err != nil {
@@ -27,9 +28,10 @@ func Parse(expression, zone string) (Times, error) {
 	return Times{expression, fires, loc, interval}, err
 }
 
-// Next is the first time after the one given. An interval fires whenever the clock of the zone shows one of its times. A wall-clock
-// time fires once for each: in the hour that a clock change leaves out at the end of that gap, and in the hour that it doubles at the
-// first of the two. The error says that there is none in five years.
+// Next is the first time after the one given. An interval fires whenever the clock of the zone shows one of
+// its times. A wall-clock time fires once for each: in the hour that a clock change leaves out at the end of
+// that gap, and in the hour that it doubles at the first of the two. The error says that there is none in
+// five years.
 func (s Times) Next(after time.Time) (time.Time, error) {
 	if s.interval {
 		return s.nextShown(after)
@@ -45,8 +47,8 @@ func (s Times) Next(after time.Time) (time.Time, error) {
 	}
 }
 
-// nextShown is the next instant at which the clock of the zone shows a time of the schedule. Between two changes of the clock it goes
-// evenly.
+// nextShown is the next instant at which the clock of the zone shows a time of the schedule. Between two
+// changes of the clock it goes evenly.
 func (s Times) nextShown(after time.Time) (time.Time, error) {
 	for from, last := after, after.AddDate(5, 0, 0); from.Before(last); {
 		wall := s.shown(from)
@@ -70,7 +72,8 @@ func (s Times) nextShown(after time.Time) (time.Time, error) {
 // shown is what the clock of the zone shows, written in UTC.
 func (s Times) shown(at time.Time) time.Time {
 	local := at.In(s.loc)
-	return time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), 0, time.UTC)
+	return time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(),
+		0, time.UTC)
 }
 
 func (s Times) never() error {
@@ -79,7 +82,8 @@ func (s Times) never() error {
 
 func location(zone string) (*time.Location, error) {
 	if zone == "Local" { // it would be another zone on each machine
-		return nil, errors.New(`the time zone "Local" is not the same on every machine; name one as in Europe/Berlin`)
+		return nil,
+			errors.New(`the time zone "Local" is not the same on every machine; name one as in Europe/Berlin`)
 	}
 	loc, err := time.LoadLocation(zone)
 	if err != nil {
@@ -91,7 +95,8 @@ func location(zone string) (*time.Location, error) {
 // instant is when the clocks of the zone show the time given, which is written in UTC.
 func (s Times) instant(wall time.Time) time.Time {
 	var first, beforeGap time.Time
-	for _, near := range []time.Duration{-24 * time.Hour, 24 * time.Hour} { // the offsets before and after a change
+	// the offsets before and after a change
+	for _, near := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
 		_, offset := wall.Add(near).In(s.loc).Zone()
 		at := wall.Add(-time.Duration(offset) * time.Second)
 		shown := at.In(s.loc)

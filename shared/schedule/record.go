@@ -32,10 +32,10 @@ type Record struct {
 	Cron     string       `json:"cron"`
 	Zone     string       `json:"zone,omitempty"`
 	Overlap  core.Overlap `json:"overlap"`
-	Next     core.Time    `json:"next,omitzero"` // the first scheduled time that is not decided
-	Started  int          `json:"started"`       // of all times
+	Next     core.Time    `json:"next,omitzero"` // first scheduled time that is not decided
+	Started  int          `json:"started"`       // number of orders started so far
 	Starts   []Start      `json:"starts,omitempty"`
-	Missed   int          `json:"missed"` // scheduled times that started nothing
+	Missed   int          `json:"missed"` // number of scheduled times that started no order
 	Skipped  []Skip       `json:"skipped,omitempty"`
 }
 
@@ -69,14 +69,16 @@ func Order(s *core.Schedule, at core.Time) (json.RawMessage, error) {
 			return nil, fmt.Errorf("the schedule's input is no JSON object: %w", err)
 		}
 	}
-	fields["scheduledTime"], _ = json.Marshal(at.Std().UTC().Format(time.RFC3339)) // a text can always be written
+	// a text can always be written
+	fields["scheduledTime"], _ = json.Marshal(at.Std().UTC().Format(time.RFC3339))
 	return json.Marshal(fields)
 }
 
-// Decide goes through the scheduled times up to now, and reports whether the record has changed. A record that is new, or was of
-// another cron expression or zone, begins with the first time after now. busy says why the order of a start has not ended, "" if
-// it has; it is only called where overlaps are skipped.
-func (r *Record) Decide(workflow string, s *core.Schedule, now core.Time, busy func(Start) string) (bool, error) {
+// Decide goes through the scheduled times up to now, and reports whether the record has changed. A record
+// that is new, or was of another cron expression or zone, begins with the first time after now. busy says why
+// the order of a start has not ended, "" if it has; it is only called where overlaps are skipped.
+func (r *Record) Decide(workflow string, s *core.Schedule, now core.Time,
+	busy func(Start) string) (bool, error) {
 	times, err := Parse(s.Cron, s.Zone)
 	if err != nil {
 		return false, err
@@ -117,7 +119,10 @@ func (r Record) Of(workflow string, s *core.Schedule) Record {
 	if r.Cron != s.Cron || r.Zone != s.Zone {
 		r.Next = 0
 	}
-	r.Workflow, r.Cron, r.Zone, r.Overlap = workflow, s.Cron, s.Zone, s.Overlap
+	r.Workflow = workflow
+	r.Cron = s.Cron
+	r.Zone = s.Zone
+	r.Overlap = s.Overlap
 	return r
 }
 
@@ -145,7 +150,8 @@ func (r *Record) Unsent() (starts []*Start) {
 	return starts
 }
 
-// Store stores the record, if the entry is still the one that was loaded. Errors: port.ErrConflict, those of the ledger.
+// Store stores the record, if the entry is still the one that was loaded. Errors: port.ErrConflict, those of
+// the ledger.
 func (r *Record) Store(ctx context.Context, in port.Ledger, e *port.LedgerEntry) error {
 	r.trim()
 	data, err := json.Marshal(r)
@@ -172,13 +178,16 @@ type Reader interface {
 	Entry(ctx context.Context, key string) (port.LedgerEntry, error)
 }
 
-// Load loads the record of a workflow, and the entry that it stands in; both are empty where there is none yet.
+// Load loads the record of a workflow, and the entry that it stands in; both are empty if there is none
+// yet.
 func Load(ctx context.Context, from Reader, workflow string) (r Record, e port.LedgerEntry, err error) {
 	if e, err = from.Entry(ctx, prefix+workflow); err != nil || e.Version == 0 {
 		return r, e, err
 	}
 	if err := json.Unmarshal(e.Output, &r); err != nil {
-		return r, e, fmt.Errorf("the record %q cannot be read: %w; delete the item, and the schedule begins anew", e.Key, err)
+		return r, e,
+			fmt.Errorf("the record %q cannot be read: %w; delete the item, and the schedule begins anew",
+				e.Key, err)
 	}
 	return r, e, nil
 }

@@ -1,12 +1,12 @@
 // Package sns publishes alerts on an SNS topic.
 //
-// Authority: it alone decides the form of a notification: a text for people in mails, the alert's JSON for every other subscriber, and a
-// subject in ASCII. Which alerts there are is decided by package incident.
+// Authority: it alone decides the form of a notification: a text for people in mails, the alert's JSON for
+// every other subscriber, and a subject in ASCII. Which alerts there are is decided by package incident.
 //
 // States: none are kept.
 //
-// Failures: every error is port.ErrUnavailable: the alert may have been published, and publishing it again does no harm. The
-// incident keeps it and tries again.
+// Failures: every error is port.ErrUnavailable: the alert may have been published, and publishing it again
+// does no harm. The incident keeps it and tries again.
 package sns
 
 import (
@@ -27,7 +27,8 @@ import (
 
 // Publish is the one call of the SDK's client that is used. As an interface, it would make the
 // linker keep all of the client's operations in programs that ask for methods by name.
-type Publish func(ctx context.Context, in *sns.PublishInput, options ...func(*sns.Options)) (*sns.PublishOutput, error)
+type Publish func(ctx context.Context, in *sns.PublishInput,
+	options ...func(*sns.Options)) (*sns.PublishOutput, error)
 
 // DefaultTimeout bounds one publication, the SDK's retries included (rule 13). One attempt is bounded by
 // wire.AttemptTimeout.
@@ -40,7 +41,8 @@ type Topic struct {
 	timeout time.Duration
 }
 
-// New publishes alerts on the topic, named by its ARN, with a client's Publish. A timeout of 0 is DefaultTimeout.
+// New publishes alerts on the topic, named by its ARN, with a client's Publish. A timeout of 0 is
+// DefaultTimeout.
 func New(publish Publish, topicARN string, timeout time.Duration) *Topic {
 	timeout = cmp.Or(timeout, DefaultTimeout)
 	return &Topic{publish, topicARN, timeout}
@@ -54,12 +56,14 @@ func (t *Topic) Send(ctx context.Context, alert message.Alert) error {
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
 	_, err := t.publish(ctx, &sns.PublishInput{
-		TopicArn: &t.arn, Message: aws.String(string(body)), MessageStructure: aws.String("json"), Subject: aws.String(subject(alert)),
+		TopicArn: &t.arn, Message: aws.String(string(body)), MessageStructure: aws.String("json"),
+		Subject: aws.String(subject(alert)),
 	}, func(o *sns.Options) {
 		o.APIOptions = append(o.APIOptions, wire.LimitAttempts(wire.AttemptTimeout))
 	})
 	if err != nil {
-		return fmt.Errorf("alert of task %q to topic %s: %w: %w", alert.OrderID, t.arn, port.ErrUnavailable, err)
+		return fmt.Errorf("alert of task %q to topic %s: %w: %w", alert.OrderID, t.arn, port.ErrUnavailable,
+			err)
 	}
 	return nil
 }

@@ -21,7 +21,8 @@ type topic struct {
 	err  error
 }
 
-func (p *topic) Publish(ctx context.Context, in *sdk.PublishInput, _ ...func(*sdk.Options)) (*sdk.PublishOutput, error) {
+func (p *topic) Publish(ctx context.Context, in *sdk.PublishInput,
+	_ ...func(*sdk.Options)) (*sdk.PublishOutput, error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		return nil, errors.New("the call has no time limit")
 	}
@@ -34,10 +35,14 @@ func (p *topic) Publish(ctx context.Context, in *sdk.PublishInput, _ ...func(*sd
 
 var began = time.Date(2026, 11, 21, 2, 58, 0, 0, time.UTC)
 
-var alert = message.Alert{Kind: message.AlertFirst, Orders: 1, Most: 1, Since: core.TimeOf(began.Add(2 * time.Minute)), Logs: "https://logs.example.com/o-1",
-	RaiseAlert: core.RaiseAlert{OrderID: "o-1", Workflow: "order", Run: 1, Command: 3, Phase: "forward", Step: "charge-payment",
-		Attempts: 2, FirstTry: core.TimeOf(began), LastTry: core.TimeOf(began.Add(time.Minute)), Key: "o-1/1/charge-payment", Code: "declined", Message: "no funds",
-		At: core.TimeOf(began.Add(2 * time.Minute)), Accepts: core.Accepted{Resubmit: true, Undo: true}}}.For("Shop", "--stack Shop")
+var alert = message.Alert{Kind: message.AlertFirst, Orders: 1, Most: 1,
+	Since: core.TimeOf(began.Add(2 * time.Minute)), Logs: "https://logs.example.com/o-1",
+	RaiseAlert: core.RaiseAlert{OrderID: "o-1", Workflow: "order", Run: 1, Command: 3, Phase: "forward",
+		Step:     "charge-payment",
+		Attempts: 2, FirstTry: core.TimeOf(began), LastTry: core.TimeOf(began.Add(time.Minute)),
+		Key: "o-1/1/charge-payment", Code: "declined", Message: "no funds",
+		At:      core.TimeOf(began.Add(2 * time.Minute)),
+		Accepts: core.Accepted{Resubmit: true, Undo: true}}}.For("Shop", "--stack Shop")
 
 // mail is the whole of what an operator reads.
 const mail = `Order o-1 of workflow order has stopped and waits for an operator.
@@ -75,12 +80,14 @@ const machine = `{"kind":"first","deployment":"Shop","orderId":"o-1","workflow":
 
 func TestAlert(t *testing.T) {
 	p := &topic{}
-	if err := sns.New(p.Publish, "arn:aws:sns:eu-central-1:1:alerts", 0).Send(context.Background(), alert); err != nil {
+	if err := sns.New(p.Publish, "arn:aws:sns:eu-central-1:1:alerts", 0).Send(context.Background(),
+		alert); err != nil {
 		t.Fatal(err)
 	}
 	in := p.sent[0]
 	var byProtocol map[string]string
-	if err := json.Unmarshal([]byte(*in.Message), &byProtocol); err != nil || *in.MessageStructure != "json" || *in.TopicArn != "arn:aws:sns:eu-central-1:1:alerts" {
+	if err := json.Unmarshal([]byte(*in.Message), &byProtocol); err != nil ||
+		*in.MessageStructure != "json" || *in.TopicArn != "arn:aws:sns:eu-central-1:1:alerts" {
 		t.Fatalf("%v %s", err, *in.Message)
 	}
 	if byProtocol["default"] != machine {
@@ -121,7 +128,8 @@ const moreUndone = `More orders of order, step charge-payment were undone becaus
 
 func TestAlertOfAnUndo(t *testing.T) {
 	at := core.TimeOf(began.Add(2 * time.Minute))
-	a := message.Alert{Kind: message.AlertFirst, Since: at, RaiseAlert: core.RaiseAlert{OrderID: "o-1", Workflow: "order", Run: 1, Command: 3, Undone: true, Step: "charge-payment",
+	a := message.Alert{Kind: message.AlertFirst, Since: at, RaiseAlert: core.RaiseAlert{OrderID: "o-1",
+		Workflow: "order", Run: 1, Command: 3, Undone: true, Step: "charge-payment",
 		Code: "declined", Message: "no funds", At: at, Accepts: core.Accepted{Resubmit: true}}}
 	for _, c := range []struct {
 		kind          message.AlertKind
@@ -129,11 +137,13 @@ func TestAlertOfAnUndo(t *testing.T) {
 		json          string
 	}{
 		{message.AlertFirst, "Stepkeeper Shop: order o-1 was undone", undoneMail, undoneMachine},
-		{message.AlertMore, "Stepkeeper Shop: more orders of order, step charge-payment were undone", moreUndone, `"stepkeeper --stack Shop list --state Compensated --workflow order"`},
+		{message.AlertMore, "Stepkeeper Shop: more orders of order, step charge-payment were undone",
+			moreUndone, `"stepkeeper --stack Shop list --state Compensated --workflow order"`},
 	} {
 		p := &topic{}
 		a.Kind = c.kind
-		if err := sns.New(p.Publish, "t", 0).Send(context.Background(), a.For("Shop", "--stack Shop")); err != nil {
+		if err := sns.New(p.Publish, "t", 0).Send(context.Background(),
+			a.For("Shop", "--stack Shop")); err != nil {
 			t.Fatal(err)
 		}
 		var byProtocol map[string]string
@@ -163,7 +173,8 @@ func TestSubject(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := *p.sent[0].Subject
-		if id == "o-1" && s != "Stepkeeper Shop: order o-1 needs you" || len(s) >= 100 || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+		if id == "o-1" && s != "Stepkeeper Shop: order o-1 needs you" || len(s) >= 100 ||
+			strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
 			t.Errorf("subject %q", s)
 		}
 	}
@@ -174,7 +185,8 @@ func TestSubjectWithoutADeployment(t *testing.T) {
 	p := &topic{}
 	a := alert
 	a.Deployment = ""
-	if err := sns.New(p.Publish, "t", 0).Send(context.Background(), a); err != nil || *p.sent[0].Subject != "Stepkeeper: order o-1 needs you" {
+	if err := sns.New(p.Publish, "t", 0).Send(context.Background(), a); err != nil ||
+		*p.sent[0].Subject != "Stepkeeper: order o-1 needs you" {
 		t.Errorf("%v %+v", err, p.sent)
 	}
 }
@@ -183,7 +195,8 @@ func TestSubjectWithoutADeployment(t *testing.T) {
 func TestTimeOfAPublication(t *testing.T) {
 	for given, want := range map[time.Duration]time.Duration{0: sns.DefaultTimeout, time.Hour: time.Hour} {
 		before := time.Now()
-		err := sns.New(func(ctx context.Context, _ *sdk.PublishInput, _ ...func(*sdk.Options)) (*sdk.PublishOutput, error) {
+		err := sns.New(func(ctx context.Context, _ *sdk.PublishInput, _ ...func(*sdk.Options)) (
+			*sdk.PublishOutput, error) {
 			if end, _ := ctx.Deadline(); end.Before(before.Add(want)) || end.After(time.Now().Add(want)) {
 				t.Errorf("with %s it ends at %s", given, end)
 			}
@@ -196,7 +209,8 @@ func TestTimeOfAPublication(t *testing.T) {
 }
 
 func TestAlertThatIsNotTaken(t *testing.T) {
-	if err := sns.New((&topic{err: errors.New("throttled")}).Publish, "t", 0).Send(context.Background(), alert); !errors.Is(err, port.ErrUnavailable) {
+	if err := sns.New((&topic{err: errors.New("throttled")}).Publish, "t", 0).Send(context.Background(),
+		alert); !errors.Is(err, port.ErrUnavailable) {
 		t.Errorf("%v", err)
 	}
 	over, cancel := context.WithCancel(context.Background())

@@ -33,7 +33,8 @@ func (h *hanging) RoundTrip(r *http.Request) (*http.Response, error) {
 // A publication outlives an attempt that gets no answer.
 func TestAnAttemptThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		env := map[string]string{"AWS_REGION": "r", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"}
+		env := map[string]string{"AWS_REGION": "r", "AWS_ACCESS_KEY_ID": "id",
+			"AWS_SECRET_ACCESS_KEY": "secret"}
 		h := &hanging{}
 		c, err := wire.Environment(func(name string) (string, bool) { v, set := env[name]; return v, set },
 			wire.Options{Wrap: func(http.RoundTripper) http.RoundTripper { return h }})

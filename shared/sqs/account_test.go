@@ -22,16 +22,20 @@ const target = "STEPKEEPER_SQS"
 // The contract of queues in real time: on LocalStack, or on SQS itself, which may deliver twice and
 // counts roughly.
 func TestContractOfAService(t *testing.T) {
-	c := awstest.Config(t, target, "the same contract runs above against the project's own server; `make integration` runs it against LocalStack", awsclient.Options{})
+	c := awstest.Config(t, target,
+		"the same contract runs above against the project's own server; `make integration` runs it "+
+			"against LocalStack", awsclient.Options{})
 	emulated := awstest.Emulated(target)
-	o := queuetest.Options{Unit: 3 * time.Second, DeadLetters: true, Once: emulated, LosesPolls: true, ExactDepth: emulated, Messages: 200}
+	o := queuetest.Options{Unit: 3 * time.Second, DeadLetters: true, Once: emulated, LosesPolls: true,
+		ExactDepth: emulated, Messages: 200}
 	if emulated { // LocalStack 4.14.0 lets an old receipt act, and moves dead letters late
 		o.Groups = []string{"names", "send", "receive", "limits", "depth", "together"}
 	}
 	queuetest.Run(t, o, func(t *testing.T, queues []queuetest.Config, replyTo []string) queuetest.Backends {
 		prefix := fmt.Sprintf("stepkeeper-test-%d-", time.Now().UnixNano())
 		makeQueues(t, awssqs.NewFromConfig(c), prefix, queues)
-		return queuetest.Backends{Queues: sqs.New(c, sqs.Config{LookUp: true, Prefix: prefix, ReplyTo: replyTo})}
+		return queuetest.Backends{Queues: sqs.New(c,
+			sqs.Config{LookUp: true, Prefix: prefix, ReplyTo: replyTo})}
 	})
 }
 
@@ -42,22 +46,27 @@ func makeQueues(t *testing.T, client *awssqs.Client, prefix string, queues []que
 	for _, q := range queues { // a dead-letter queue stands before its source
 		attributes := map[string]string{"VisibilityTimeout": "30"}
 		if q.DeadLetter != "" {
-			url, err := client.GetQueueUrl(ctx, &awssqs.GetQueueUrlInput{QueueName: aws.String(prefix + q.DeadLetter)})
+			url, err := client.GetQueueUrl(ctx,
+				&awssqs.GetQueueUrlInput{QueueName: aws.String(prefix + q.DeadLetter)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			arn, err := client.GetQueueAttributes(ctx, &awssqs.GetQueueAttributesInput{QueueUrl: url.QueueUrl, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameQueueArn}})
+			arn, err := client.GetQueueAttributes(ctx, &awssqs.GetQueueAttributesInput{QueueUrl: url.QueueUrl,
+				AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameQueueArn}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			attributes["RedrivePolicy"] = fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":"%d"}`, arn.Attributes["QueueArn"], q.MaxReceives)
+			attributes["RedrivePolicy"] = fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":"%d"}`,
+				arn.Attributes["QueueArn"], q.MaxReceives)
 		}
-		made, err := client.CreateQueue(ctx, &awssqs.CreateQueueInput{QueueName: aws.String(prefix + q.Name), Attributes: attributes})
+		made, err := client.CreateQueue(ctx, &awssqs.CreateQueueInput{QueueName: aws.String(prefix + q.Name),
+			Attributes: attributes})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			if _, err := client.DeleteQueue(ctx, &awssqs.DeleteQueueInput{QueueUrl: made.QueueUrl}); err != nil {
+			if _, err := client.DeleteQueue(ctx,
+				&awssqs.DeleteQueueInput{QueueUrl: made.QueueUrl}); err != nil {
 				t.Logf("queue %s is left behind: %v", *made.QueueUrl, err)
 			}
 		})

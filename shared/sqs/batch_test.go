@@ -39,7 +39,8 @@ func (p *picky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		case strings.Contains(text, "theirs"), strings.Contains(text, "ours"):
-			failed = append(failed, map[string]any{"Id": e.ID, "Code": "Refused", "Message": "set to fail", "SenderFault": strings.Contains(text, "theirs")})
+			failed = append(failed, map[string]any{"Id": e.ID, "Code": "Refused", "Message": "set to fail",
+				"SenderFault": strings.Contains(text, "theirs")})
 		default:
 			good = append(good, map[string]any{"Id": e.ID, "MessageId": e.ID})
 		}
@@ -65,10 +66,13 @@ func outcome(err error) string {
 // wherever they stood: in another request, or in none because of what they are.
 func TestOutcomesOfABatch(t *testing.T) {
 	local(t)
-	bodies := []string{`"a"`, "", `"theirs"`, `"b"`, `"ours"`, strings.Repeat("x", port.MaxMessage+1), `"c"`, `"d"`, `"e"`, `"f"`, `"g"`, `"h"`, `"i"`, `"theirs too"`, `"j"`}
-	want := []string{"ok", "refused", "refused", "ok", "unavailable", "too large", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "refused", "ok"}
+	bodies := []string{`"a"`, "", `"theirs"`, `"b"`, `"ours"`, strings.Repeat("x", port.MaxMessage+1), `"c"`,
+		`"d"`, `"e"`, `"f"`, `"g"`, `"h"`, `"i"`, `"theirs too"`, `"j"`}
+	want := []string{"ok", "refused", "refused", "ok", "unavailable", "too large", "ok", "ok", "ok", "ok",
+		"ok", "ok", "ok", "refused", "ok"}
 	p := &picky{t: t}
-	q, err := connect(t, p, sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/1/replies"}}).Queue("replies")
+	q, err := connect(t, p, sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/1/replies"}}).
+		Queue("replies")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,13 +93,21 @@ func TestOutcomesOfABatch(t *testing.T) {
 		}
 	}
 	check("send", q.Send(context.Background(), messages), want)
-	check("delete", q.Delete(context.Background(), []string{"a", "ours", "theirs", "b"}), []string{"ok", "unavailable", "refused", "ok"})
-	check("one request of two fails", q.Send(context.Background(), slices.Concat(messages[:1], []port.Message{{Body: []byte(`"down"`)}}, messages[6:13], messages[6:8])),
+	check("delete", q.Delete(context.Background(), []string{"a", "ours", "theirs", "b"}),
+		[]string{"ok", "unavailable", "refused", "ok"})
+	check("one request of two fails",
+		q.Send(context.Background(), slices.Concat(messages[:1], []port.Message{{Body: []byte(`"down"`)}},
+			messages[6:13], messages[6:8])),
 		slices.Concat(slices.Repeat([]string{"unavailable"}, 10), []string{"ok"}))
-	check("extend", port.Extend(context.Background(), q, []port.Extension{{Receipt: "a", For: time.Second}, {Receipt: "ours"}, {Receipt: "theirs"}, {Receipt: "b"}}), []string{"ok", "unavailable", "refused", "ok"})
-	check("extending fails", port.Extend(context.Background(), q, []port.Extension{{Receipt: "down"}, {Receipt: "a"}}), []string{"unavailable", "unavailable"})
-	check("deleting fails", q.Delete(context.Background(), []string{"down", "a"}), []string{"unavailable", "unavailable"})
-	if want := []int{10, 3, 4, 10, 1, 4, 2, 2}; !slices.Equal(p.batches, want) { // what comes after a failed request is sent all the same
+	check("extend", port.Extend(context.Background(), q,
+		[]port.Extension{{Receipt: "a", For: time.Second}, {Receipt: "ours"}, {Receipt: "theirs"},
+			{Receipt: "b"}}), []string{"ok", "unavailable", "refused", "ok"})
+	check("extending fails", port.Extend(context.Background(), q,
+		[]port.Extension{{Receipt: "down"}, {Receipt: "a"}}), []string{"unavailable", "unavailable"})
+	check("deleting fails", q.Delete(context.Background(), []string{"down", "a"}),
+		[]string{"unavailable", "unavailable"})
+	// what comes after a failed request is sent all the same
+	if want := []int{10, 3, 4, 10, 1, 4, 2, 2}; !slices.Equal(p.batches, want) {
 		t.Errorf("batches of %v, want %v", p.batches, want)
 	}
 }
@@ -104,13 +116,15 @@ func TestOutcomesOfABatch(t *testing.T) {
 func TestBatchesAreCutByBytes(t *testing.T) {
 	local(t)
 	p := &picky{t: t}
-	q, err := connect(t, p, sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/1/replies"}}).Queue("replies")
+	q, err := connect(t, p, sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/1/replies"}}).
+		Queue("replies")
 	if err != nil {
 		t.Fatal(err)
 	}
 	largest := port.Message{Body: fmt.Appendf(nil, `"%s"`, strings.Repeat("x", port.MaxMessage-2))}
 	small := port.Message{Body: []byte(`1`)}
-	messages := slices.Concat(slices.Repeat([]port.Message{largest}, 9), slices.Repeat([]port.Message{small}, 12),
+	messages := slices.Concat(slices.Repeat([]port.Message{largest}, 9),
+		slices.Repeat([]port.Message{small}, 12),
 		slices.Repeat([]port.Message{largest}, 4))
 	for i, err := range q.Send(t.Context(), messages) {
 		if err != nil {
@@ -150,7 +164,8 @@ func TestTimes(t *testing.T) {
 				operation += " " + number(e.VisibilityTimeout)
 			}
 		case "ReceiveMessage":
-			operation += fmt.Sprintf(" %d %s %s", in.MaxNumberOfMessages, number(in.WaitTimeSeconds), number(in.VisibilityTimeout))
+			operation += fmt.Sprintf(" %d %s %s", in.MaxNumberOfMessages, number(in.WaitTimeSeconds),
+				number(in.VisibilityTimeout))
 		default:
 			operation += " " + number(in.VisibilityTimeout)
 		}
@@ -177,13 +192,15 @@ func TestTimes(t *testing.T) {
 	want := []string{ // the SDK leaves a 0 out
 		"SendMessageBatch -", "ChangeMessageVisibility 0", "SendMessageBatch 1", "ChangeMessageVisibility 1",
 		"SendMessageBatch 2", "ChangeMessageVisibility 2", "SendMessageBatch 2", "ChangeMessageVisibility 2",
-		"ReceiveMessage 10 20 90", "ReceiveMessage 10 20 90", "ReceiveMessage 10 5 90", "ReceiveMessage 3 - -",
+		"ReceiveMessage 10 20 90", "ReceiveMessage 10 20 90", "ReceiveMessage 10 5 90",
+		"ReceiveMessage 3 - -",
 	}
 	if !slices.Equal(seen, want) {
 		t.Errorf("asked\n%q, want\n%q", seen, want)
 	}
 	seen, want = nil, []string{"ChangeMessageVisibilityBatch 0 2 43200"}
-	for _, err := range port.Extend(ctx, q, []port.Extension{{Receipt: "a"}, {Receipt: "b", For: 1500 * time.Millisecond}, {Receipt: "c", For: 13 * time.Hour}}) {
+	for _, err := range port.Extend(ctx, q, []port.Extension{{Receipt: "a"},
+		{Receipt: "b", For: 1500 * time.Millisecond}, {Receipt: "c", For: 13 * time.Hour}}) {
 		if err != nil {
 			t.Error(err)
 		}
@@ -209,7 +226,8 @@ func TestCharactersThatSQSRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := connect(t, sqsproto.New(sqsproto.Config{Queues: named{inner}, Clock: clock}), sqs.Config{LookUp: true}).Queue("requests-payment")
+	q, err := connect(t, sqsproto.New(sqsproto.Config{Queues: named{inner}, Clock: clock}),
+		sqs.Config{LookUp: true}).Queue("requests-payment")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +249,8 @@ func TestCharactersThatSQSRefuses(t *testing.T) {
 	if len(long) != port.MaxMessage {
 		t.Fatalf("%d bytes", len(long))
 	}
-	if err := q.Send(context.Background(), []port.Message{{Body: long}})[0]; !errors.Is(err, port.ErrTooLarge) {
+	if err := q.Send(context.Background(), []port.Message{{Body: long}})[0]; !errors.Is(err,
+		port.ErrTooLarge) {
 		t.Errorf("%d bytes, with what is escaped more: %v", len(long), err)
 	}
 }

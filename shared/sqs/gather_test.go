@@ -12,7 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
-// counted is a queue that counts sends, and refuses the body "bad", and everything once its context has ended.
+// counted is a queue that counts sends, and refuses the body "bad", and everything once its context has
+// ended.
 type counted struct {
 	port.Queue
 	mu        sync.Mutex
@@ -108,7 +109,8 @@ func TestGatherLingersNoLonger(t *testing.T) {
 	}
 }
 
-// A sender waits until the last of those that may send has ended, or for the linger: its own, and not an earlier one's.
+// A sender waits until the last of those that may send has ended, or for the linger: its own, and not an
+// earlier one's.
 func TestGatherWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &counted{}

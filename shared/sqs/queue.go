@@ -29,7 +29,7 @@ const maxPoll = 20 * time.Second
 type Queue struct {
 	client    *sqs.Client
 	name, url string
-	high      string // URL of the queue beside it for high priority; "": there is none
+	high      string // URL of the queue beside it for high priority; "" if there is none
 }
 
 // Name is the logical name.
@@ -64,7 +64,8 @@ func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 	return errs
 }
 
-func (q *Queue) send(ctx context.Context, url string, entries []types.SendMessageBatchRequestEntry, errs []error) {
+func (q *Queue) send(ctx context.Context, url string, entries []types.SendMessageBatchRequestEntry,
+	errs []error) {
 	for len(entries) > 0 {
 		batch := entries[:fitting(entries)]
 		entries = entries[len(batch):]
@@ -119,7 +120,8 @@ func (q *Queue) entries(errs []error, what string, failed []types.BatchResultErr
 		if f.SenderFault {
 			fault = smithy.FaultClient
 		}
-		errs[place(f.Id)] = q.failed(what, &smithy.GenericAPIError{Code: aws.ToString(f.Code), Message: aws.ToString(f.Message), Fault: fault})
+		errs[place(f.Id)] = q.failed(what, &smithy.GenericAPIError{Code: aws.ToString(f.Code),
+			Message: aws.ToString(f.Message), Fault: fault})
 	}
 }
 
@@ -134,17 +136,20 @@ func place(id *string) int {
 
 // Receive asks SQS again until the wait is over; at most ten messages come at once, whatever max.
 // SQS knows no visibility timeout of 0 here: such messages are returned to the queue at once.
-func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]port.Delivery, error) {
+func (q *Queue) Receive(ctx context.Context, max int, wait,
+	visibility time.Duration) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {
 		return nil, fmt.Errorf("queue %q: %w", q.name, err)
 	}
 	for {
 		poll := min(wait, maxPoll)
 		out, err := q.client.ReceiveMessage(wire.WithWait(ctx, poll), &sqs.ReceiveMessageInput{
-			QueueUrl: &q.url, MaxNumberOfMessages: int32(min(max, port.MaxBatch)), //nolint:gosec // at most 10
+			//nolint:gosec // the value is at most 10
+			QueueUrl: &q.url, MaxNumberOfMessages: int32(min(max, port.MaxBatch)),
 			WaitTimeSeconds: seconds(poll), VisibilityTimeout: seconds(visibility),
 			MessageSystemAttributeNames: []types.MessageSystemAttributeName{
-				types.MessageSystemAttributeNameApproximateReceiveCount, types.MessageSystemAttributeNameSentTimestamp,
+				types.MessageSystemAttributeNameApproximateReceiveCount,
+				types.MessageSystemAttributeNameSentTimestamp,
 			},
 		})
 		if err != nil {
@@ -159,15 +164,18 @@ func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Dura
 	}
 }
 
-func (q *Queue) deliveries(ctx context.Context, messages []types.Message, visibility time.Duration) []port.Delivery {
+func (q *Queue) deliveries(ctx context.Context, messages []types.Message,
+	visibility time.Duration) []port.Delivery {
 	all := make([]port.Delivery, 0, len(messages))
 	for _, m := range messages {
 		d := port.Delivery{ID: aws.ToString(m.MessageId), Receipt: aws.ToString(m.ReceiptHandle), Received: 1}
 		d.Body = []byte(aws.ToString(m.Body))
-		if n, err := strconv.Atoi(m.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)]); err == nil {
+		if n, err := strconv.Atoi(
+			m.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)]); err == nil {
 			d.Received = n
 		}
-		if ms, err := strconv.ParseInt(m.Attributes[string(types.MessageSystemAttributeNameSentTimestamp)], 10, 64); err == nil {
+		if ms, err := strconv.ParseInt(m.Attributes[string(types.MessageSystemAttributeNameSentTimestamp)],
+			10, 64); err == nil {
 			d.SentAt = time.UnixMilli(ms)
 		}
 		all = append(all, d)
@@ -183,10 +191,12 @@ func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 	errs := make([]error, len(receipts))
 	entries := make([]types.DeleteMessageBatchRequestEntry, len(receipts))
 	for i := range receipts {
-		entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: &receipts[i]}
+		entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)),
+			ReceiptHandle: &receipts[i]}
 	}
 	for batch := range slices.Chunk(entries, port.MaxBatch) {
-		out, err := q.client.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &q.url, Entries: batch})
+		out, err := q.client.DeleteMessageBatch(ctx,
+			&sqs.DeleteMessageBatchInput{QueueUrl: &q.url, Entries: batch})
 		if err != nil {
 			for _, e := range batch {
 				errs[place(e.Id)] = q.failed("delete", err)
@@ -201,7 +211,8 @@ func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 // Extend changes the visibility timeout of one delivery.
 func (q *Queue) Extend(ctx context.Context, receipt string, d time.Duration) error {
 	if d < 0 || d > port.MaxVisibility {
-		return fmt.Errorf("queue %q: a visibility timeout of %s is not within 0 and %s", q.name, d, port.MaxVisibility)
+		return fmt.Errorf("queue %q: a visibility timeout of %s is not within 0 and %s", q.name, d,
+			port.MaxVisibility)
 	}
 	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
 		QueueUrl: &q.url, ReceiptHandle: &receipt, VisibilityTimeout: seconds(d),
@@ -215,11 +226,13 @@ func (q *Queue) ExtendBatch(ctx context.Context, extensions []port.Extension) []
 	entries := make([]types.ChangeMessageVisibilityBatchRequestEntry, len(extensions))
 	for i := range extensions {
 		entries[i] = types.ChangeMessageVisibilityBatchRequestEntry{
-			Id: aws.String(strconv.Itoa(i)), ReceiptHandle: &extensions[i].Receipt, VisibilityTimeout: seconds(min(max(extensions[i].For, 0), port.MaxVisibility)),
+			Id: aws.String(strconv.Itoa(i)), ReceiptHandle: &extensions[i].Receipt,
+			VisibilityTimeout: seconds(min(max(extensions[i].For, 0), port.MaxVisibility)),
 		}
 	}
 	for batch := range slices.Chunk(entries, port.MaxBatch) {
-		out, err := q.client.ChangeMessageVisibilityBatch(ctx, &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &q.url, Entries: batch})
+		out, err := q.client.ChangeMessageVisibilityBatch(ctx,
+			&sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &q.url, Entries: batch})
 		if err != nil {
 			for _, e := range batch {
 				errs[place(e.Id)] = q.failed("extend", err)
@@ -238,15 +251,18 @@ func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 		return depth, err
 	}
 	high, err := q.depth(ctx, q.high)
-	return port.Depth{Visible: depth.Visible + high.Visible, InFlight: depth.InFlight + high.InFlight, Delayed: depth.Delayed + high.Delayed}, err
+	return port.Depth{Visible: depth.Visible + high.Visible, InFlight: depth.InFlight + high.InFlight,
+		Delayed: depth.Delayed + high.Delayed}, err
 }
 
 func (q *Queue) depth(ctx context.Context, url string) (port.Depth, error) {
 	names := []types.QueueAttributeName{
-		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
+		types.QueueAttributeNameApproximateNumberOfMessages,
+		types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
 		types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
 	}
-	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: names})
+	out, err := q.client.GetQueueAttributes(ctx,
+		&sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: names})
 	if err != nil {
 		return port.Depth{}, q.failed("depth", err)
 	}
@@ -261,7 +277,7 @@ func (q *Queue) depth(ctx context.Context, url string) (port.Depth, error) {
 
 // seconds rounds up: a message never comes earlier than asked for.
 func seconds(d time.Duration) int32 {
-	return int32((d + time.Second - 1) / time.Second) //nolint:gosec // at most 12 hours
+	return int32((d + time.Second - 1) / time.Second) //nolint:gosec // the value is at most 12 hours
 }
 
 // failed gives the port's meaning to an error of the SDK.
@@ -278,13 +294,15 @@ func meaning(err error) error {
 		return unavailable(err)
 	}
 	switch api.ErrorCode() {
-	case "ReceiptHandleIsInvalid", "MessageNotInflight", "AWS.SimpleQueueService.MessageNotInflight", "InvalidParameterValue":
+	case "ReceiptHandleIsInvalid", "MessageNotInflight", "AWS.SimpleQueueService.MessageNotInflight",
+		"InvalidParameterValue":
 		return fmt.Errorf("%w: %w", port.ErrReceipt, err)
 	case "QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue":
 		return fmt.Errorf("%w: %w", port.ErrNotFound, err)
 	case "BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong":
 		return fmt.Errorf("%w: %w", port.ErrTooLarge, err)
-	case "AccessDenied", "AccessDeniedException", "InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch":
+	case "AccessDenied", "AccessDeniedException", "InvalidClientTokenId", "UnrecognizedClientException",
+		"SignatureDoesNotMatch":
 		return err
 	}
 	if api.ErrorFault() == smithy.FaultClient && !throttled(api.ErrorCode()) {
@@ -294,10 +312,12 @@ func meaning(err error) error {
 }
 
 func throttled(code string) bool {
-	return slices.Contains([]string{"RequestThrottled", "ThrottlingException", "Throttling", "TooManyRequestsException", "KmsThrottled", "OverLimit"}, code)
+	return slices.Contains([]string{"RequestThrottled", "ThrottlingException", "Throttling",
+		"TooManyRequestsException", "KmsThrottled", "OverLimit"}, code)
 }
 
-// unavailable: nothing is known to have happened. The end of the caller's context stays what it is.
+// unavailable wraps an error after which the call may or may not have taken effect. It returns a cancellation
+// by the caller unchanged.
 func unavailable(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err

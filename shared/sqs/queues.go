@@ -17,8 +17,8 @@ import (
 
 // Config of Queues.
 type Config struct {
-	// URLs of queues by logical name: what a deployment hands over. Where port.High of a name is among them, messages of high
-	// priority that are sent to that name go there, and its depth is that of both (P46).
+	// URLs of queues by logical name: what a deployment hands over. Where port.High of a name is among them,
+	// messages of high priority that are sent to that name go there, and its depth is that of both (P46).
 	URLs map[string]string
 	// LookUp asks SQS for the address of a name that is not among URLs, as Prefix + name. Without
 	// it such a name is not found.
@@ -48,7 +48,8 @@ func New(c aws.Config, config Config) *Queues {
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-// Queue answers a *Queue. The first time it may ask SQS for the address: ErrUnavailable if that fails for now.
+// Queue returns a *Queue. The first time it may ask SQS for the address: ErrUnavailable if that fails for
+// now.
 func (q *Queues) Queue(name string) (port.Queue, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -81,7 +82,8 @@ func (q *Queues) address(name string) (string, error) {
 
 // List asks for the names of all queues that begin with a prefix: at most 1,000, as SQS answers at once.
 func (q *Queues) List(ctx context.Context, prefix string) ([]string, error) {
-	out, err := q.client.ListQueues(ctx, &sqs.ListQueuesInput{QueueNamePrefix: aws.String(q.config.Prefix + prefix)})
+	out, err := q.client.ListQueues(ctx,
+		&sqs.ListQueuesInput{QueueNamePrefix: aws.String(q.config.Prefix + prefix)})
 	if err != nil {
 		return nil, fmt.Errorf("listing the queues: %w", meaning(err))
 	}
@@ -92,10 +94,11 @@ func (q *Queues) List(ctx context.Context, prefix string) ([]string, error) {
 	return names, nil
 }
 
-// ReplyTo answers a queue of the list.
+// ReplyTo returns a queue of the list.
 func (q *Queues) ReplyTo(name string) (port.Queue, error) {
 	if !slices.Contains(q.config.ReplyTo, name) {
-		return nil, fmt.Errorf("reply-to %.100q is not in the list that was deployed: %w", name, port.ErrNotFound)
+		return nil, fmt.Errorf("reply-to %.100q is not in the list that was deployed: %w", name,
+			port.ErrNotFound)
 	}
 	return q.Queue(name)
 }

@@ -33,7 +33,8 @@ func (n named) QueueNames() []string { return n.Names() }
 // local is the environment of a client without any account.
 func local(t *testing.T) {
 	t.Helper()
-	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_ENDPOINT_URL"} {
+	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_PROFILE",
+		"AWS_ENDPOINT_URL"} {
 		t.Setenv(name, "")
 	}
 }
@@ -52,7 +53,8 @@ func connect(t *testing.T, h http.Handler, c sqs.Config) *sqs.Queues {
 // The contract of queues, through the SDK and the protocol that `stepkeeper dev` serves.
 func TestContract(t *testing.T) {
 	local(t)
-	queuetest.Run(t, queuetest.Options{Unit: time.Second, DeadLetters: true, Once: true, LateDelete: true, LosesPolls: true, ExactDepth: true, Messages: 200},
+	queuetest.Run(t, queuetest.Options{Unit: time.Second, DeadLetters: true, Once: true, LateDelete: true,
+		LosesPolls: true, ExactDepth: true, Messages: 200},
 		func(t *testing.T, queues []queuetest.Config, replyTo []string) queuetest.Backends {
 			clock := memory.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 			inner, err := memory.NewQueues(clock, nil)
@@ -68,13 +70,14 @@ func TestContract(t *testing.T) {
 			}
 			server := sqsproto.New(sqsproto.Config{Queues: named{inner}, Clock: clock})
 			return queuetest.Backends{
-				Queues: connect(t, server, sqs.Config{LookUp: true, ReplyTo: replyTo}), Advance: clock.Advance, Sleepers: clock.Waiting,
+				Queues:  connect(t, server, sqs.Config{LookUp: true, ReplyTo: replyTo}),
+				Advance: clock.Advance, Sleepers: clock.Waiting,
 			}
 		})
 }
 
-// TestErrors: every operation reports what an error of SQS means to its caller, and names its queue. The codes are
-// those of the SDK's own types and of its lists of errors that are worth another attempt.
+// TestErrors: every operation reports what an error of SQS means to its caller, and names its queue. The
+// codes are those of the SDK's own types and of its lists of errors that are worth another attempt.
 func TestErrors(t *testing.T) {
 	local(t)
 	sentinels := []error{port.ErrReceipt, port.ErrNotFound, port.ErrTooLarge, port.ErrUnavailable}
@@ -87,11 +90,15 @@ func TestErrors(t *testing.T) {
 		{"receipt, query protocol", port.ErrReceipt, []string{"AWS.SimpleQueueService.MessageNotInflight"}},
 		{"expired receipt", port.ErrReceipt, []string{"InvalidParameterValue"}},
 		{"deleted queue", port.ErrNotFound, codes(&types.QueueDoesNotExist{})},
-		{"deleted queue, query protocol", port.ErrNotFound, []string{"AWS.SimpleQueueService.NonExistentQueue"}},
+		{"deleted queue, query protocol", port.ErrNotFound,
+			[]string{"AWS.SimpleQueueService.NonExistentQueue"}},
 		{"long batch", port.ErrTooLarge, codes(&types.BatchRequestTooLong{})},
-		{"long batch, query protocol", port.ErrTooLarge, []string{"AWS.SimpleQueueService.BatchRequestTooLong"}},
-		{"throttled", port.ErrUnavailable, codes(&types.RequestThrottled{}, &types.OverLimit{}, &types.KmsThrottled{})},
-		{"throttled, the SDK's list", port.ErrUnavailable, slices.Sorted(maps.Keys(retry.DefaultThrottleErrorCodes))},
+		{"long batch, query protocol", port.ErrTooLarge,
+			[]string{"AWS.SimpleQueueService.BatchRequestTooLong"}},
+		{"throttled", port.ErrUnavailable, codes(&types.RequestThrottled{}, &types.OverLimit{},
+			&types.KmsThrottled{})},
+		{"throttled, the SDK's list", port.ErrUnavailable,
+			slices.Sorted(maps.Keys(retry.DefaultThrottleErrorCodes))},
 		{"SQS fails", port.ErrUnavailable, []string{"InternalFailure", "ServiceUnavailable"}},
 		{"broken connection", port.ErrUnavailable, []string{""}},
 		{"wrong request", nil, codes(&types.UnsupportedOperation{}, &types.KmsAccessDenied{})},
@@ -106,7 +113,8 @@ func TestErrors(t *testing.T) {
 							t.Errorf("%s is %q: %t: %v", operation, sentinel, errors.Is(err, sentinel), err)
 						}
 					}
-					if text := fmt.Sprint(err); !strings.HasPrefix(text, operation) || !strings.Contains(text, code) {
+					if text := fmt.Sprint(err); !strings.HasPrefix(text, operation) ||
+						!strings.Contains(text, code) {
 						t.Errorf("%s does not begin with %q, or hides the code", text, operation)
 					}
 				}
@@ -122,8 +130,8 @@ func codes(errs ...smithy.APIError) (all []string) {
 	return all
 }
 
-// failures returns the error of each operation, by the words that it must begin with. The server answers every call
-// with the code; an empty code breaks the connection.
+// failures returns the error of each operation, by the words that it must begin with. The server answers
+// every call with the code; an empty code breaks the connection.
 func failures(t *testing.T, code string) map[string]error {
 	t.Helper()
 	queues := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -134,7 +142,8 @@ func failures(t *testing.T, code string) map[string]error {
 		w.WriteHeader(statusOf(code))
 		_, _ = fmt.Fprintf(w, `{"__type":"com.amazonaws.sqs#%s","message":"no"}`, code)
 	}), sqs.Config{LookUp: true, URLs: map[string]string{
-		"replies": "http://127.0.0.1/1/replies", "intake": "http://127.0.0.1/1/in", "intake-high": "http://127.0.0.1/1/high",
+		"replies": "http://127.0.0.1/1/replies", "intake": "http://127.0.0.1/1/in",
+		"intake-high": "http://127.0.0.1/1/high",
 	}})
 	replies, err := queues.Queue("replies")
 	if err != nil {
@@ -150,13 +159,15 @@ func failures(t *testing.T, code string) map[string]error {
 	_, address := queues.Queue("other")
 	_, list := queues.List(ctx, "")
 	return map[string]error{
-		`queue "replies": depth: `:                depth,
-		`queue "replies": receive: `:              receive,
-		`queue "replies": delete: `:               replies.Delete(ctx, []string{"r"})[0],
-		`queue "replies": extend`:                 port.Extend(ctx, replies, []port.Extension{{Receipt: "r"}})[0],
-		`queue "replies": extend: `:               replies.Extend(ctx, "r", port.MaxVisibility),
-		`queue "replies": send: `:                 replies.Send(ctx, text("{}"))[0],
-		`queue "intake": send: `:                  intake.Send(ctx, []port.Message{{Body: []byte("{}"), High: true}})[0],
+		`queue "replies": depth: `:   depth,
+		`queue "replies": receive: `: receive,
+		`queue "replies": delete: `:  replies.Delete(ctx, []string{"r"})[0],
+		`queue "replies": extend`: port.Extend(ctx, replies,
+			[]port.Extension{{Receipt: "r"}})[0],
+		`queue "replies": extend: `: replies.Extend(ctx, "r", port.MaxVisibility),
+		`queue "replies": send: `:   replies.Send(ctx, text("{}"))[0],
+		`queue "intake": send: `: intake.Send(ctx,
+			[]port.Message{{Body: []byte("{}"), High: true}})[0],
 		`queue "other": looking up its address: `: address,
 		"listing the queues: ":                    list,
 	}
@@ -175,11 +186,13 @@ func TestDepthThatIsNotReported(t *testing.T) {
 	q, err := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 		_, _ = io.WriteString(w, `{"Attributes":{"ApproximateNumberOfMessages":"7"}}`)
-	}), sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/000000000000/replies"}}).Queue("replies")
+	}), sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/000000000000/replies"}}).Queue(
+		"replies")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := q.Depth(context.Background()); err == nil || !strings.Contains(err.Error(), `queue "replies": ApproximateNumberOfMessagesNotVisible is no number`) {
+	if _, err := q.Depth(context.Background()); err == nil || !strings.Contains(err.Error(),
+		`queue "replies": ApproximateNumberOfMessagesNotVisible is no number`) {
 		t.Errorf("%v", err)
 	}
 }
@@ -187,7 +200,8 @@ func TestDepthThatIsNotReported(t *testing.T) {
 // With addresses handed over nothing is looked up.
 func TestOnlyTheDeployedQueues(t *testing.T) {
 	local(t)
-	queues := connect(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("SQS was asked") }),
+	queues := connect(t,
+		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("SQS was asked") }),
 		sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/000000000000/replies"}})
 	if _, err := queues.Queue("replies"); err != nil {
 		t.Error(err)
@@ -205,9 +219,11 @@ func TestNamesAndThePrefix(t *testing.T) {
 		text, _ := io.ReadAll(r.Body)
 		asked += string(text)
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-		_, _ = io.WriteString(w, `{"QueueUrl":"http://127.0.0.1/1/shop-replies","QueueUrls":["http://127.0.0.1/1/shop-replies"]}`)
+		_, _ = io.WriteString(w,
+			`{"QueueUrl":"http://127.0.0.1/1/shop-replies","QueueUrls":["http://127.0.0.1/1/shop-replies"]}`)
 	}), sqs.Config{LookUp: true, Prefix: "shop-"})
-	if names, err := queues.List(t.Context(), "re"); err != nil || !slices.Equal(names, []string{"replies"}) || asked != `{"QueueNamePrefix":"shop-re"}` {
+	if names, err := queues.List(t.Context(), "re"); err != nil ||
+		!slices.Equal(names, []string{"replies"}) || asked != `{"QueueNamePrefix":"shop-re"}` {
 		t.Errorf("%q, %v, asked %s", names, err, asked)
 	}
 	if _, err := queues.Queue(""); !errors.Is(err, port.ErrNotFound) {
@@ -219,13 +235,14 @@ func TestNamesAndThePrefix(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := q.Extend(over, "r", 0); !errors.Is(err, context.Canceled) || errors.Is(err, port.ErrUnavailable) {
+	if err := q.Extend(over, "r", 0); !errors.Is(err, context.Canceled) ||
+		errors.Is(err, port.ErrUnavailable) {
 		t.Errorf("after the end: %v", err)
 	}
 }
 
-// P46: messages of high priority go to the queue beside, where there is one, and its depth counts with the other's. Each outcome
-// stands at the place of its message.
+// P46: messages of high priority go to the queue beside, where there is one, and its depth counts with the
+// other's. Each outcome stands at the place of its message.
 func TestHighPriority(t *testing.T) {
 	local(t)
 	sent := map[string][]string{}
@@ -252,13 +269,16 @@ func TestHighPriority(t *testing.T) {
 		}
 		_, _ = fmt.Fprintf(w, `{"Successful":[],"Failed":[%s]}`, strings.Join(failed, ","))
 	})
-	messages := []port.Message{{Body: []byte(`"a"`)}, {Body: []byte(`"bad"`), High: true}, {Body: []byte(`"b"`)}, {Body: []byte(`"c"`), High: true}}
-	urls := map[string]string{"intake": "http://127.0.0.1/1/in", "intake-high": "http://127.0.0.1/1/high", "replies": "http://127.0.0.1/1/replies"}
+	messages := []port.Message{{Body: []byte(`"a"`)}, {Body: []byte(`"bad"`), High: true},
+		{Body: []byte(`"b"`)}, {Body: []byte(`"c"`), High: true}}
+	urls := map[string]string{"intake": "http://127.0.0.1/1/in", "intake-high": "http://127.0.0.1/1/high",
+		"replies": "http://127.0.0.1/1/replies"}
 	for queue, want := range map[string]struct {
 		sent  string
 		depth port.Depth
 	}{
-		"intake":  {`map[high:["bad" "c"] in:["a" "b"]]`, port.Depth{Visible: 2 + 4, InFlight: 12 + 14, Delayed: 22 + 24}},
+		"intake": {`map[high:["bad" "c"] in:["a" "b"]]`,
+			port.Depth{Visible: 2 + 4, InFlight: 12 + 14, Delayed: 22 + 24}},
 		"replies": {`map[replies:["a" "bad" "b" "c"]]`, port.Depth{Visible: 7, InFlight: 17, Delayed: 27}},
 	} {
 		clear(sent)
@@ -292,11 +312,13 @@ func TestGroup(t *testing.T) {
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 		_, _ = w.Write([]byte(`{"Successful":[{"Id":"0","MessageId":"m"},{"Id":"1","MessageId":"n"}]}`))
 	})
-	q, err := connect(t, h, sqs.Config{URLs: map[string]string{"requests-payment": "http://127.0.0.1/1/pay"}}).Queue("requests-payment")
+	q, err := connect(t, h, sqs.Config{
+		URLs: map[string]string{"requests-payment": "http://127.0.0.1/1/pay"}}).Queue("requests-payment")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = q.Send(context.Background(), []port.Message{{Body: []byte("{}"), Group: "acme"}, {Body: []byte("{}")}})
+	_ = q.Send(context.Background(), []port.Message{{Body: []byte("{}"), Group: "acme"},
+		{Body: []byte("{}")}})
 	if len(sent.Entries) != 2 || sent.Entries[0]["MessageGroupId"] != "acme" {
 		t.Fatalf("%v", sent.Entries)
 	}

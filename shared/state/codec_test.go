@@ -21,11 +21,14 @@ import (
 // usualTask is a finished order of four steps as it is stored most of the time.
 func usualTask() *core.Task {
 	t := &core.Task{
-		OrderID: "order-000123", Version: 6, Workflow: "order", Definition: "0123456789abcdef0123456789abcdef",
-		ContentHash: "fedcba9876543210fedcba9876543210", ReplyTo: "shop", ProcessState: core.Processing, Hops: 4,
+		OrderID: "order-000123", Version: 6, Workflow: "order",
+		Definition:  "0123456789abcdef0123456789abcdef",
+		ContentHash: "fedcba9876543210fedcba9876543210", ReplyTo: "shop", ProcessState: core.Processing,
+		Hops:      4,
 		StatusSeq: 1, Created: born, Due: born + 40_000,
 	}
-	for i, name := range []string{"reserve-inventory", "charge-payment", "book-shipment", "send-confirmation"} {
+	for i, name := range []string{"reserve-inventory", "charge-payment", "book-shipment",
+		"send-confirmation"} {
 		at := born.Add(core.Duration(20 * i))
 		s := core.Step{
 			Name: name, State: core.Processed, Attempt: 1, First: i + 1, FirstAt: at, ClaimedAt: at,
@@ -34,7 +37,12 @@ func usualTask() *core.Task {
 		}
 		if i == 3 {
 			s.Cause = "reply/book-shipment/1/done"
-			s.State, s.LockedBy, s.CompleteBy, s.StopBy, s.FinishedAt, s.Output = core.Processing, "scheduler-1", at+40_000, at+40_000, 0, nil
+			s.State = core.Processing
+			s.LockedBy = "scheduler-1"
+			s.CompleteBy = at + 40_000
+			s.StopBy = at + 40_000
+			s.FinishedAt = 0
+			s.Output = nil
 		}
 		t.Steps = append(t.Steps, s)
 	}
@@ -59,10 +67,12 @@ func fill(t testing.TB, v reflect.Value, n *int64) {
 		v.Set(reflect.ValueOf(map[string]int{"gone": int(*n)}))
 		return
 	case map[string][]string:
-		v.Set(reflect.ValueOf(map[string][]string{"cancel": {fmt.Sprintf("hash-%d", *n), "another"}, "answer": {"third"}}))
+		v.Set(reflect.ValueOf(map[string][]string{"cancel": {fmt.Sprintf("hash-%d", *n), "another"},
+			"answer": {"third"}}))
 		return
 	case map[string]json.RawMessage:
-		v.Set(reflect.ValueOf(map[string]json.RawMessage{fmt.Sprintf("new-%d", *n): json.RawMessage("[1]"), "also": json.RawMessage(`"x"`)}))
+		v.Set(reflect.ValueOf(map[string]json.RawMessage{fmt.Sprintf("new-%d", *n): json.RawMessage("[1]"),
+			"also": json.RawMessage(`"x"`)}))
 		return
 	}
 	switch v.Kind() {
@@ -117,10 +127,18 @@ func TestEveryFieldOfATaskIsStored(t *testing.T) {
 // A time that is Created itself is not one that is absent.
 func TestTimesAtCreationAreStored(t *testing.T) {
 	fields := []func(*core.Step) *core.Time{
-		func(s *core.Step) *core.Time { return &s.ClaimedAt }, func(s *core.Step) *core.Time { return &s.FirstAt },
-		func(s *core.Step) *core.Time { return &s.CompleteBy }, func(s *core.Step) *core.Time { return &s.StopBy },
-		func(s *core.Step) *core.Time { return &s.QuietBy }, func(s *core.Step) *core.Time { return &s.UndoStopBy },
-		func(s *core.Step) *core.Time { return &s.WakeAt }, func(s *core.Step) *core.Time { return &s.FinishedAt },
+		func(s *core.Step) *core.Time {
+			return &s.ClaimedAt
+		}, func(s *core.Step) *core.Time { return &s.FirstAt },
+		func(s *core.Step) *core.Time {
+			return &s.CompleteBy
+		}, func(s *core.Step) *core.Time { return &s.StopBy },
+		func(s *core.Step) *core.Time {
+			return &s.QuietBy
+		}, func(s *core.Step) *core.Time { return &s.UndoStopBy },
+		func(s *core.Step) *core.Time {
+			return &s.WakeAt
+		}, func(s *core.Step) *core.Time { return &s.FinishedAt },
 	}
 	for mask := range 1 << (2 * len(fields)) { // each: zero, Created, later, earlier than Created
 		task := &core.Task{OrderID: "x", Created: born, Steps: []core.Step{{Name: "a", State: core.Pending}}}
@@ -155,7 +173,8 @@ func TestDocumentsOfSchema1AreRead(t *testing.T) {
 		if err := json.Unmarshal(task, &want); err != nil {
 			t.Fatal(err)
 		}
-		for name, doc := range map[string][]byte{"as stored": doc, "sorted, as DynamoDB answers it": sortedJSON(t, doc)} {
+		for name, doc := range map[string][]byte{"as stored": doc,
+			"sorted, as DynamoDB answers it": sortedJSON(t, doc)} {
 			got, err := state.DecodeTask(doc)
 			if err != nil {
 				t.Errorf("%s, %s: %v", file, name, err)
@@ -243,7 +262,8 @@ func TestDocumentShowsWhatThePatternNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := d.Steps["send-confirmation"]
-	if d.LockedBy != "scheduler-1" || last.LockedBy == nil || d.CompleteBy != *last.CompleteBy || last.Try != 1 || last.N != 3 {
+	if d.LockedBy != "scheduler-1" || last.LockedBy == nil || d.CompleteBy != *last.CompleteBy ||
+		last.Try != 1 || last.N != 3 {
 		t.Errorf("the step in flight is not shown: %s", doc)
 	}
 	if first := d.Steps["reserve-inventory"]; first.LockedBy != nil || first.CompleteBy != nil {
@@ -314,11 +334,14 @@ func TestNullPartsAreAbsent(t *testing.T) {
 func TestUnreadableDocuments(t *testing.T) {
 	for doc, part := range map[string]string{
 		``: "not JSON", `[]`: "not an object", `{"Schema":1,"Steps":{"a":{"N":"x"}}}`: `step "a"`,
-		`{"Schema":1,"Steps":[]}`: "not an object", `{"Version":1.5}`: "whole number", "{\"OrderID\":\"\xff\"}": "UTF-8",
+		`{"Schema":1,"Steps":[]}`: "not an object", `{"Version":1.5}`: "whole number",
+		"{\"OrderID\":\"\xff\"}":  "UTF-8",
 		`{"Created":"yesterday"}`: "RFC 3339", `{"attention":1}`: "neither true",
-		`{"Created":"2026-01-01T00:00:00Z","due":9999999999999999}`: "years", `{"Created":"2026-01-01T00:00:00Z","due":1.5}`: "whole number",
-		`{"Created":"2026-01-01T00:00:00Z","due":9223372036854775807}`: "years", `{"Steps":{"a":{"CompleteBy":-1}}}`: "years",
-		`{"Steps":{"a":{"CompleteBy":"soon"}}}`: "whole number",
+		`{"Created":"2026-01-01T00:00:00Z","due":9999999999999999}`:    "years",
+		`{"Created":"2026-01-01T00:00:00Z","due":1.5}`:                 "whole number",
+		`{"Created":"2026-01-01T00:00:00Z","due":9223372036854775807}`: "years",
+		`{"Steps":{"a":{"CompleteBy":-1}}}`:                            "years",
+		`{"Steps":{"a":{"CompleteBy":"soon"}}}`:                        "whole number",
 	} {
 		if _, err := state.DecodeTask([]byte(doc)); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v", doc, err)
@@ -382,7 +405,8 @@ func FuzzDecodeTask(f *testing.F) {
 func TestDamagedDocumentsAreRefused(t *testing.T) {
 	doc := string(encode(t, usualTask()))
 	for i := range doc {
-		for _, put := range []string{"", "{", "}", "[", "]", ",", ":", `"`, `\`, "0", "n", "\x01", "\xff", " x"} {
+		for _, put := range []string{"", "{", "}", "[", "]", ",", ":", `"`, `\`, "0", "n", "\x01", "\xff",
+			" x"} {
 			for _, cut := range []int{0, 1} {
 				text := doc[:i] + put + doc[i+cut:]
 				if _, err := state.DecodeTask([]byte(text)); err == nil && !json.Valid([]byte(text)) {
@@ -398,7 +422,8 @@ func TestDamagedDocumentsAreRefused(t *testing.T) {
 	}
 }
 
-// A time that no clock shows and a number that counts nothing are refused, in whichever part of a document they stand.
+// A time that no clock shows and a number that counts nothing are refused, in whichever part of a document
+// they stand.
 func TestImpossibleTimesAndCountsAreRefused(t *testing.T) {
 	for _, never := range []core.Time{1 << 52, -1} {
 		impossible(t, never)
@@ -414,15 +439,28 @@ func impossible(t *testing.T, never core.Time) {
 		return func(t *core.Task) { t.Steps[0].Children = &c }
 	}
 	for name, change := range map[string]func(*core.Task){
-		"verdict":           func(t *core.Task) { t.Verdicts = []core.Verdict{{ID: "v", Command: "undo", At: never}} },
-		"vote":              answers(func(a *core.Answers) { a.Votes = []core.Vote{{At: never}} }),
-		"verdict of answer": answers(func(a *core.Answers) { a.Verdicts = []core.Verdict{{ID: "v", At: never}} }),
-		"progress":          func(t *core.Task) { t.Steps[0].Progress = &core.StepProgress{Percent: 1, At: never} },
-		"attempt":           func(t *core.Task) { t.Attempts = []core.Attempt{{Step: t.Steps[0].Name, Number: 1, Began: never}} },
-		"end of an attempt": func(t *core.Task) { t.Attempts = []core.Attempt{{Step: t.Steps[0].Name, Number: 1, Ended: never}} },
-		"creation":          func(t *core.Task) { t.Created = never },
-		"count":             children(core.Children{Count: -1}), "next": children(core.Children{Next: -1}), "started": children(core.Children{Started: -1}),
-		"cursor": children(core.Children{Cursor: -1}), "failed": children(core.Children{Failed: -1}), "rounds": children(core.Children{Rounds: -1}),
+		"verdict": func(t *core.Task) {
+			t.Verdicts = []core.Verdict{{ID: "v", Command: "undo",
+				At: never}}
+		},
+		"vote": answers(func(a *core.Answers) { a.Votes = []core.Vote{{At: never}} }),
+		"verdict of answer": answers(
+			func(a *core.Answers) { a.Verdicts = []core.Verdict{{ID: "v", At: never}} }),
+		"progress": func(t *core.Task) {
+			t.Steps[0].Progress = &core.StepProgress{Percent: 1,
+				At: never}
+		},
+		"attempt": func(t *core.Task) {
+			t.Attempts = []core.Attempt{{Step: t.Steps[0].Name, Number: 1, Began: never}}
+		},
+		"end of an attempt": func(t *core.Task) {
+			t.Attempts = []core.Attempt{{Step: t.Steps[0].Name, Number: 1, Ended: never}}
+		},
+		"creation": func(t *core.Task) { t.Created = never },
+		"count":    children(core.Children{Count: -1}), "next": children(core.Children{Next: -1}),
+		"started": children(core.Children{Started: -1}),
+		"cursor":  children(core.Children{Cursor: -1}), "failed": children(core.Children{Failed: -1}),
+		"rounds":     children(core.Children{Rounds: -1}),
 		"open child": children(core.Children{Count: 1, Open: []core.OpenChild{{Index: -1}}}),
 		"result":     children(core.Children{Count: 1, Results: []core.Collected{{Index: -1}}}),
 	} {
@@ -442,12 +480,17 @@ func impossible(t *testing.T, never core.Time) {
 // those in flight may take, and all failures together.
 func TestWhatIsShownOfStepsInFlight(t *testing.T) {
 	at := core.Time(1_800_000_000_000)
-	task := &core.Task{OrderID: "o", Version: 1, Workflow: "w", ProcessState: core.Processing, Created: at, Steps: []core.Step{
-		{Name: "done", State: core.Processed, Attempt: 1, LockedBy: "z", ClaimedAt: at + 9000, CompleteBy: at + 1000, FailureCount: 4},
-		{Name: "first", State: core.Processing, Attempt: 1, LockedBy: "a", ClaimedAt: at + 10, CompleteBy: at + 7000, FailureCount: 1},
-		{Name: "last", State: core.Processing, Attempt: 1, LockedBy: "b", ClaimedAt: at + 30, CompleteBy: at + 9000},
-		{Name: "middle", State: core.Processing, Attempt: 1, LockedBy: "c", ClaimedAt: at + 20, CompleteBy: at + 5000, FailureCount: 2},
-	}}
+	task := &core.Task{OrderID: "o", Version: 1, Workflow: "w", ProcessState: core.Processing, Created: at,
+		Steps: []core.Step{
+			{Name: "done", State: core.Processed, Attempt: 1, LockedBy: "z", ClaimedAt: at + 9000,
+				CompleteBy: at + 1000, FailureCount: 4},
+			{Name: "first", State: core.Processing, Attempt: 1, LockedBy: "a", ClaimedAt: at + 10,
+				CompleteBy: at + 7000, FailureCount: 1},
+			{Name: "last", State: core.Processing, Attempt: 1, LockedBy: "b", ClaimedAt: at + 30,
+				CompleteBy: at + 9000},
+			{Name: "middle", State: core.Processing, Attempt: 1, LockedBy: "c", ClaimedAt: at + 20,
+				CompleteBy: at + 5000, FailureCount: 2},
+		}}
 	doc, err := state.EncodeTask(task)
 	if err != nil {
 		t.Fatal(err)
@@ -457,7 +500,8 @@ func TestWhatIsShownOfStepsInFlight(t *testing.T) {
 		CompleteBy   int64
 		FailureCount int
 	}
-	if err := json.Unmarshal(doc, &shown); err != nil || shown.LockedBy != "b" || core.Time(shown.CompleteBy) != at+5000 || shown.FailureCount != 7 {
+	if err := json.Unmarshal(doc, &shown); err != nil || shown.LockedBy != "b" ||
+		core.Time(shown.CompleteBy) != at+5000 || shown.FailureCount != 7 {
 		t.Errorf("%+v, %v", shown, err)
 	}
 }

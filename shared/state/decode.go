@@ -16,7 +16,10 @@ import (
 // that old and new code can run side by side. ErrNewerTask: the document has a newer schema.
 func DecodeTask(data []byte) (*core.Task, error) {
 	if !jsontext.Value(data).IsValid(jsontext.AllowDuplicateNames(true)) {
-		return nil, fmt.Errorf("decode task: the stored document (%d bytes) is not JSON in UTF-8; restore it from a backup", len(data))
+		return nil,
+			fmt.Errorf(
+				"decode task: the stored document (%d bytes) is not JSON in UTF-8; restore it from a backup",
+				len(data))
 	}
 	t := &core.Task{}
 	if err := taskFields.read(&decoder{t}, t, data, &t.Unknown); err != nil {
@@ -117,5 +120,6 @@ func readState(v []byte) (core.State, error) {
 	return readText[core.State](v)
 }
 
-var stateNames = [...]core.State{core.Pending, core.Processed, core.Processing, core.Skipped, core.Failed, core.UndoWait,
+var stateNames = [...]core.State{core.Pending, core.Processed, core.Processing, core.Skipped, core.Failed,
+	core.UndoWait,
 	core.Compensating, core.Compensated, core.Cancelled, core.Closed, core.Error, core.Waiting}

@@ -18,10 +18,13 @@ import (
 // TaskSchema is the major version of the stored document that this program reads and writes.
 const TaskSchema = 1
 
-// ErrNewerTask: the document is of a newer major schema; nothing may be decided on it here.
-var ErrNewerTask = errors.New("stored task has a newer schema than this program knows; deploy the newer program, nothing was changed")
+// ErrNewerTask means that the document has a newer major schema. This program must not change it.
+var ErrNewerTask = errors.New(
+	"stored task has a newer schema than this program knows; deploy the newer program, nothing was changed")
 
-var errRange = errors.New("a time is outside of the years 1970 to 9999; check the clock, and the times of the order and its workflow")
+var errRange = errors.New(
+	"a time is outside of the years 1970 to 9999; check the clock, and the times of the order and its " +
+		"workflow")
 
 var errNegative = errors.New("a number of children is negative")
 
@@ -163,8 +166,9 @@ func stepsField() field[core.Task] {
 func (w *writer) steps(name *label, t *core.Task) {
 	w.name(name)
 	w.b = append(w.b, '{')
+	var s step // one for all, because it is on the heap
 	for n := range t.Steps {
-		s := step{&t.Steps[n], n}
+		s = step{&t.Steps[n], n}
 		w.next()
 		w.b = append(appendText(w.b, s.Name), ':')
 		stepFields.write(w, &s, s.Unknown)

@@ -30,10 +30,18 @@ func TestOlderVersionNeverComesBack(t *testing.T) {
 		}
 	}
 	for name, meanwhile := range map[string]func(s *state.Store, under *counting){
-		"a commit":                   func(s *state.Store, _ *counting) { commit(s, task("o-1", 2)) },
-		"its end":                    func(s *state.Store, _ *counting) { commit(s, ended("o-1", 2)) },
-		"two commits":                func(s *state.Store, _ *counting) { commit(s, task("o-1", 2)); commit(s, ended("o-1", 3)) },
-		"a commit, and a load of it": func(s *state.Store, _ *counting) { commit(s, task("o-1", 2)); s.Forget("o-1"); load(t, s, "o-1") },
+		"a commit": func(s *state.Store, _ *counting) { commit(s, task("o-1", 2)) },
+		"its end":  func(s *state.Store, _ *counting) { commit(s, ended("o-1", 2)) },
+		"two commits": func(s *state.Store, _ *counting) {
+			commit(s, task("o-1", 2))
+			commit(s,
+				ended("o-1", 3))
+		},
+		"a commit, and a load of it": func(s *state.Store, _ *counting) {
+			commit(s, task("o-1", 2))
+			s.Forget("o-1")
+			load(t, s, "o-1")
+		},
 		"a commit whose answer is lost": func(s *state.Store, under *counting) {
 			under.doubt = true
 			if s.Commit(ctx, []state.Change{{Task: ended("o-1", 2)}})[0] == nil {
@@ -136,7 +144,8 @@ func TestWhatIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Forget(task.OrderID)
-		if b, err := s.Order(ctx, load(t, s, task.OrderID)); string(b) != string(task.Order) || err != nil || under.orders != 0 {
+		if b, err := s.Order(ctx, load(t, s, task.OrderID)); string(b) != string(task.Order) || err != nil ||
+			under.orders != 0 {
 			t.Errorf("%q, %v, %d loads", b, err, under.orders)
 		}
 	}
@@ -154,15 +163,18 @@ func (s short) Commit(ctx context.Context, writes []port.Write) []error {
 }
 
 func TestStoreThatAnswersTooFew(t *testing.T) {
-	s := state.New(state.Config{Store: short{memory.NewStore(1)}, Definitions: memory.NewDefinitions(), CacheTasks: 10})
-	if l := s.Load(ctx, []string{"o-1", "o-2"}); len(l) != 2 || l[0].Err != nil || l[1].Err == nil || !strings.Contains(l[1].Err.Error(), "the store answered 1") {
+	s := state.New(state.Config{Store: short{memory.NewStore(1)}, Definitions: memory.NewDefinitions(),
+		CacheTasks: 10})
+	if l := s.Load(ctx, []string{"o-1", "o-2"}); len(l) != 2 || l[0].Err != nil || l[1].Err == nil ||
+		!strings.Contains(l[1].Err.Error(), "the store answered 1") {
 		t.Errorf("%v", l)
 	}
 	first, second := task("o-1", 1), task("o-2", 1)
 	errs := s.Commit(ctx, []state.Change{
 		{Task: first}, {Task: second},
 	})
-	if errs[0] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), `task "o-2", version 1`) || s.Cached("o-2") != nil {
+	if errs[0] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), `task "o-2", version 1`) ||
+		s.Cached("o-2") != nil {
 		t.Errorf("%v", errs)
 	}
 }
@@ -215,10 +227,11 @@ func TestStoreThatCannotBeReached(t *testing.T) {
 		compiled := errors.New("cannot be compiled")
 		encoded := error(nil)
 		s := state.New(state.Config{
-			Store: under, Definitions: under, CacheTasks: cached, OnCommit: func(state.Change) { t.Error("called with a commit that failed") },
-			Compile: func(string, []byte) (*core.Definition, error) { return nil, compiled },
-			Encode:  func(*core.Definition) ([]byte, error) { return []byte(`{}`), encoded },
-			Current: func(string) *core.Definition { return &core.Definition{Name: "order", Hash: "h1"} },
+			Store: under, Definitions: under, CacheTasks: cached,
+			OnCommit: func(state.Change) { t.Error("called with a commit that failed") },
+			Compile:  func(string, []byte) (*core.Definition, error) { return nil, compiled },
+			Encode:   func(*core.Definition) ([]byte, error) { return []byte(`{}`), encoded },
+			Current:  func(string) *core.Definition { return &core.Definition{Name: "order", Hash: "h1"} },
 		})
 		calls := map[string]func() error{
 			`load task "o-2"`:  func() error { return s.Load(given, []string{"o-1", "o-2"})[1].Err },
@@ -226,23 +239,34 @@ func TestStoreThatCannotBeReached(t *testing.T) {
 			`commit task "o-1", version 2`: func() error {
 				return s.Commit(given, []state.Change{{Task: task("o-1", 2)}})[0]
 			},
-			"load definition h1":                       func() error { _, err := s.Definition(given, "h1"); return err },
-			`store definition h1 of workflow "order":`: func() error { _, err := s.Current(given, "order"); return err },
+			"load definition h1": func() error {
+				_,
+					err := s.Definition(given, "h1")
+				return err
+			},
+			`store definition h1 of workflow "order":`: func() error {
+				_,
+					err := s.Current(given, "order")
+				return err
+			},
 		}
 		for what, call := range calls {
 			for range 2 { // also the second time: nothing is remembered
 				under.seen = nil
-				if err := call(); !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), what) || len(under.seen) != 1 || under.seen[0] != given {
+				if err := call(); !errors.Is(err, port.ErrUnavailable) ||
+					!strings.Contains(err.Error(), what) || len(under.seen) != 1 || under.seen[0] != given {
 					t.Errorf("%s: %v, %d calls", what, err, len(under.seen))
 				}
 			}
 		}
 		under.err = nil
-		if _, err := s.Definition(given, "h1"); !errors.Is(err, compiled) || !strings.Contains(err.Error(), "h1") {
+		if _, err := s.Definition(given, "h1"); !errors.Is(err, compiled) ||
+			!strings.Contains(err.Error(), "h1") {
 			t.Errorf("%v", err)
 		}
 		encoded, under.seen = errors.New("cannot be written"), nil
-		if _, err := s.Current(given, "order"); !errors.Is(err, encoded) || !strings.Contains(err.Error(), `"order"`) || len(under.seen) > 0 {
+		if _, err := s.Current(given, "order"); !errors.Is(err, encoded) ||
+			!strings.Contains(err.Error(), `"order"`) || len(under.seen) > 0 {
 			t.Errorf("%v", err)
 		}
 		encoded = nil
@@ -254,14 +278,18 @@ func TestStoreThatCannotBeReached(t *testing.T) {
 	}
 }
 
-// Versions begin at 1, and a first version that keeps its order apart comes with it; all else is a mistake of the caller.
+// Versions begin at 1, and a first version that keeps its order apart comes with it; all else is a mistake of
+// the caller.
 func TestVersionsAndOrders(t *testing.T) {
-	for i, c := range []state.Change{{Task: task("o-1", 0)}, {Task: task("o-1", -1)}, {Task: apart("o-1", 1)}} {
+	for i, c := range []state.Change{{Task: task("o-1", 0)}, {Task: task("o-1", -1)},
+		{Task: apart("o-1", 1)}} {
 		s, under := open(10, 0)
-		if err := s.Commit(ctx, []state.Change{c})[0]; err == nil || !strings.Contains(err.Error(), []string{"versions begin at 1", "versions begin at 1", "needs its bytes"}[i]) {
+		if err := s.Commit(ctx, []state.Change{c})[0]; err == nil || !strings.Contains(err.Error(),
+			[]string{"versions begin at 1", "versions begin at 1", "needs its bytes"}[i]) {
 			t.Errorf("%d: %v", i, err)
 		}
-		if records, errs := under.Store.Load(ctx, []string{"o-1"}); errs[0] != nil || records[0] != nil || s.Cached("o-1") != nil {
+		if records, errs := under.Store.Load(ctx, []string{"o-1"}); errs[0] != nil || records[0] != nil ||
+			s.Cached("o-1") != nil {
 			t.Errorf("%d: it was stored: %v %v", i, records[0], errs)
 		}
 	}

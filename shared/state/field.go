@@ -112,12 +112,14 @@ func integer[T any, V ~int | ~int64](name, says string, at func(*T) *V) field[T]
 }
 
 func boolean[T any](name, says string, at func(*T) *bool) field[T] {
-	return member(name, says, at, (*writer).bool, func(_ *decoder, v []byte) (bool, error) { return readBool(v) })
+	return member(name, says, at, (*writer).bool,
+		func(_ *decoder, v []byte) (bool, error) { return readBool(v) })
 }
 
 // moment is a time that people read: RFC 3339.
 func moment[T any](name, says string, at func(*T) *core.Time) field[T] {
-	return member(name, says, at, (*writer).moment, func(_ *decoder, v []byte) (core.Time, error) { return readMoment(v) })
+	return member(name, says, at, (*writer).moment,
+		func(_ *decoder, v []byte) (core.Time, error) { return readMoment(v) })
 }
 
 // instant is a time in milliseconds since 1970, which an expression of DynamoDB can compare.
@@ -224,8 +226,9 @@ func list[T, V any](name, says string, at func(*T) *[]V, of *table[V]) field[T] 
 // schemaField has programs that know only an older form leave the document alone.
 func schemaField() field[core.Task] {
 	return field[core.Task]{
-		name: "Schema", says: "major version of this form; a program that knows only older ones leaves the document alone",
-		put: func(w *writer, name *label, _ *core.Task) { w.integer(name, TaskSchema) },
+		name: "Schema",
+		says: "major version of this form; a program that knows only older ones leaves the document alone",
+		put:  func(w *writer, name *label, _ *core.Task) { w.integer(name, TaskSchema) },
 		take: func(_ *decoder, _ *core.Task, v []byte) error {
 			schema, err := readInt[int](v)
 			if err == nil && schema > TaskSchema {

@@ -59,7 +59,8 @@ func TestDocumentTooLargeStaysHere(t *testing.T) {
 		create(t, s, "o-1")
 		huge := task("o-1", 2)
 		huge.Output = json.RawMessage(`"` + strings.Repeat("x", size) + `"`)
-		if err := s.Commit(ctx, []state.Change{{Task: huge}})[0]; !errors.Is(err, port.ErrTooLarge) || under.asked != 1 || s.Room().Limit != size {
+		if err := s.Commit(ctx, []state.Change{{Task: huge}})[0]; !errors.Is(err, port.ErrTooLarge) ||
+			under.asked != 1 || s.Room().Limit != size {
 			t.Errorf("%v, %d writes, up to %d bytes", err, under.asked, s.Room().Limit)
 		}
 	}

@@ -35,7 +35,8 @@ type full struct {
 type noInput struct{ output json.RawMessage }
 
 func (noInput) Input(int, core.Environment) (json.RawMessage, error) {
-	b, err := json.Marshal(core.Question{Who: persons(), Need: new(len(persons())), NotSelf: new(strings.Repeat("x", 128))})
+	b, err := json.Marshal(core.Question{Who: persons(), Need: new(len(persons())),
+		NotSelf: new(strings.Repeat("x", 128))})
 	return b, err
 }
 func (noInput) InputReads(int) []string                                  { return nil }
@@ -70,16 +71,24 @@ func text(n int) json.RawMessage { return json.RawMessage(`"` + strings.Repeat("
 var worst = strings.Repeat("\x01", 600) // each byte takes six
 
 func newFull(t *rapid.T) *full {
-	retry := core.Retry{MaxFailures: rapid.IntRange(1, 3).Draw(t, "failures"), Backoff: core.Backoff{Initial: core.Second, Max: core.Minute, Multiplier: 2}}
-	def := &core.Definition{Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {QueueAllowance: 20 * core.Second, ClockSkew: core.Second}},
-		Grace: 5 * core.Second, ResendAfter: 30 * core.Second, HopBudget: 500, Output: json.RawMessage(`{}`), Expr: noInput{text(rapid.IntRange(0, 32_000).Draw(t, "output"))}}
-	def.Notify = []core.StatusKind{core.StatusStarted, core.StatusStepFinished, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled}
+	retry := core.Retry{MaxFailures: rapid.IntRange(1, 3).Draw(t, "failures"),
+		Backoff: core.Backoff{Initial: core.Second, Max: core.Minute, Multiplier: 2}}
+	def := &core.Definition{Schema: 1, Name: "full",
+		Agents: map[string]core.AgentDefinition{"a": {QueueAllowance: 20 * core.Second,
+			ClockSkew: core.Second}},
+		Grace: 5 * core.Second, ResendAfter: 30 * core.Second, HopBudget: 500, Output: json.RawMessage(`{}`),
+		Expr: noInput{text(rapid.IntRange(0, 32_000).Draw(t, "output"))}}
+	def.Notify = []core.StatusKind{core.StatusStarted, core.StatusStepFinished, core.StatusCompleted,
+		core.StatusFailed, core.StatusUndone, core.StatusCancelled}
 	if rapid.Bool().Draw(t, "quiet") {
 		def.Notify = nil
 	}
 	for i := range rapid.SampledFrom([]int{1, 2, 5, 20}).Draw(t, "steps") {
-		s := core.StepDefinition{Name: fmt.Sprintf("step-%d-%s", i, strings.Repeat("n", 30)), Agent: "a", Others: []string{strings.Repeat("b", 40), "c"}[:i%3], Timeout: 10 * core.Second, MaxQueueTime: core.Day, Retry: retry,
-			OnFailure: core.OnFailureUndo, Grade: core.Fenced, Undo: &core.Undo{Operation: "u", Timeout: 10 * core.Second, Retry: retry}}
+		s := core.StepDefinition{Name: fmt.Sprintf("step-%d-%s", i, strings.Repeat("n", 30)), Agent: "a",
+			Others: []string{strings.Repeat("b", 40), "c"}[:i%3], Timeout: 10 * core.Second,
+			MaxQueueTime: core.Day, Retry: retry,
+			OnFailure: core.OnFailureUndo, Grade: core.Fenced,
+			Undo: &core.Undo{Operation: "u", Timeout: 10 * core.Second, Retry: retry}}
 		if rapid.IntRange(0, 9).Draw(t, "stops") == 0 {
 			s.OnFailure = core.OnFailureStop
 		}
@@ -92,7 +101,8 @@ func newFull(t *rapid.T) *full {
 		last.PointOfNoReturn, last.Undo = true, nil
 	}
 	def.Link()
-	f := &full{t: t, def: def, now: 1_800_000_000_000, reported: map[int]string{}, room: state.New(state.Config{Store: memory.NewStore(1)}).Room()}
+	f := &full{t: t, def: def, now: 1_800_000_000_000, reported: map[int]string{},
+		room: state.New(state.Config{Store: memory.NewStore(1)}).Room()}
 	return f
 }
 
@@ -105,12 +115,16 @@ func ofKind(t *rapid.T, i int, s core.StepDefinition) core.StepDefinition {
 		if i > 0 || kind == 3 && rapid.Bool().Draw(t, "no children") {
 			return s
 		}
-		each := &core.Each{Workflow: "leaf", Definition: strings.Repeat("d", 32), Order: json.RawMessage(`{}`), Concurrency: core.MaxConcurrency, Tolerate: 50, Collect: kind == 2}
-		return core.StepDefinition{Name: s.Name, After: s.After, OnFailure: s.OnFailure, Input: json.RawMessage(`[]`), Each: each}
+		each := &core.Each{Workflow: "leaf", Definition: strings.Repeat("d", 32),
+			Order: json.RawMessage(`{}`), Concurrency: core.MaxConcurrency, Tolerate: 50, Collect: kind == 2}
+		return core.StepDefinition{Name: s.Name, After: s.After, OnFailure: s.OnFailure,
+			Input: json.RawMessage(`[]`), Each: each}
 	case 4: // P34
-		return core.StepDefinition{Name: s.Name, After: s.After, OnFailure: s.OnFailure, Wait: &core.Wait{For: core.Hour}}
+		return core.StepDefinition{Name: s.Name, After: s.After, OnFailure: s.OnFailure,
+			Wait: &core.Wait{For: core.Hour}}
 	case 5: // P50
-		return core.StepDefinition{Name: s.Name, After: s.After, OnFailure: s.OnFailure, Fail: &core.Fail{Code: strings.Repeat("f", 128), Message: worst}}
+		return core.StepDefinition{Name: s.Name, After: s.After, OnFailure: s.OnFailure,
+			Fail: &core.Fail{Code: strings.Repeat("f", 128), Message: worst}}
 	case 6: // P43
 		s.MaxDuration = 5 * core.Minute
 	case 7: // P42
@@ -123,9 +137,11 @@ func ofKind(t *rapid.T, i int, s core.StepDefinition) core.StepDefinition {
 
 // answerStep waits for an answer: an approval with the longest values, or an event.
 func answerStep(of core.StepDefinition, approval bool) core.StepDefinition {
-	s := core.StepDefinition{Name: of.Name, After: of.After, OnFailure: of.OnFailure, Timeout: core.Hour, Input: json.RawMessage(`{}`), Answer: &core.Answer{Event: "bought", TimeoutValue: text(100)}}
+	s := core.StepDefinition{Name: of.Name, After: of.After, OnFailure: of.OnFailure, Timeout: core.Hour,
+		Input: json.RawMessage(`{}`), Answer: &core.Answer{Event: "bought", TimeoutValue: text(100)}}
 	if approval {
-		s.Answer = &core.Answer{Values: []string{strings.Repeat("v", 64), strings.Repeat("w", 64)}, OnTimeout: core.OnFailureStop}
+		s.Answer = &core.Answer{Values: []string{strings.Repeat("v", 64), strings.Repeat("w", 64)},
+			OnTimeout: core.OnFailureStop}
 	}
 	return s
 }
@@ -133,7 +149,8 @@ func answerStep(of core.StepDefinition, approval bool) core.StepDefinition {
 // decide takes an event, and sees that what it leads to can be stored, and was not reported otherwise before.
 func (f *full) decide(ev core.Event) *core.Task {
 	f.t.Helper()
-	d, err := core.Decide(f.def, []byte(`{}`), f.task, ev, core.At{Now: f.now, By: strings.Repeat("i", 60), SizeLimit: f.room})
+	d, err := core.Decide(f.def, []byte(`{}`), f.task, ev,
+		core.At{Now: f.now, By: strings.Repeat("i", 60), SizeLimit: f.room})
 	var refusal *core.Refusal
 	switch {
 	case errors.As(err, &refusal), errors.Is(err, core.ErrStale):
@@ -159,9 +176,11 @@ func (f *full) decide(ev core.Event) *core.Task {
 		return &next
 	}
 	pushed, _ := core.Push(&next)
-	for what, task := range map[string]*core.Task{"it": &next, "pushed": pushed, "settled": core.Settled(&next)} {
+	for what, task := range map[string]*core.Task{"it": &next, "pushed": pushed,
+		"settled": core.Settled(&next)} {
 		if n := state.Size(task); n > port.MaxDocument || n == 0 {
-			f.t.Fatalf("after %T of a task that is %s: %s, %d bytes, the limit is %d", ev, next.ProcessState, what, n, port.MaxDocument)
+			f.t.Fatalf("after %T of a task that is %s: %s, %d bytes, the limit is %d", ev, next.ProcessState,
+				what, n, port.MaxDocument)
 		}
 	}
 	return &next
@@ -183,11 +202,14 @@ func (f *full) event() core.Event {
 		return f.answer(s, a, id, draw)
 	}
 	if c := s.Children; c != nil && len(c.Open) > 0 && draw("child", 5) > 0 {
-		states := []core.ChildState{core.ChildProcessed, core.ChildProcessed, core.ChildProcessed, core.ChildCompensated, core.ChildError, core.ChildClosed, core.ChildExpired}
-		return f.childEnded(s, c.Open[draw("open", len(c.Open))].Index, states[draw("state", len(states))], draw("output", 1200))
+		states := []core.ChildState{core.ChildProcessed, core.ChildProcessed, core.ChildProcessed,
+			core.ChildCompensated, core.ChildError, core.ChildClosed, core.ChildExpired}
+		return f.childEnded(s, c.Open[draw("open", len(c.Open))].Index, states[draw("state", len(states))],
+			draw("output", 1200))
 	}
 	if s.InFlight() && f.def.Steps[f.def.Index(s.Name)].MaxDuration > 0 && draw("progress", 2) == 0 {
-		return core.Progress{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt, Operation: core.Do, Percent: 100, Note: worst, Until: f.now + core.Time(draw("until", 100_000))}
+		return core.Progress{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt, Operation: core.Do,
+			Percent: 100, Note: worst, Until: f.now + core.Time(draw("until", 100_000))}
 	}
 	switch kind := draw("event", 24); kind {
 	case 0:
@@ -195,9 +217,11 @@ func (f *full) event() core.Event {
 	case 1:
 		return core.UndoCommand{ID: id, Command: f.task.Command - draw("old", 2)}
 	case 2, 3:
-		return core.Resubmit{ID: id, Command: f.task.Command - draw("old", 2), Deadline: core.Time(draw("deadline", 2)) * (f.now + 500_000)}
+		return core.Resubmit{ID: id, Command: f.task.Command - draw("old", 2),
+			Deadline: core.Time(draw("deadline", 2)) * (f.now + 500_000)}
 	case 4:
-		return core.Resolve{ID: id, Command: f.task.Command, Step: s.Name, Fact: []core.Fact{core.Happened, core.NotHappened, core.Undone}[draw("fact", 3)]}
+		return core.Resolve{ID: id, Command: f.task.Command, Step: s.Name,
+			Fact: []core.Fact{core.Happened, core.NotHappened, core.Undone}[draw("fact", 3)]}
 	case 5:
 		return core.Settle{}
 	case 6:
@@ -220,7 +244,8 @@ func (f *full) event() core.Event {
 }
 
 func (f *full) childEnded(s *core.Step, index int, state core.ChildState, output int) core.Event {
-	e := core.ChildEnded{Parent: core.Parent{OrderID: f.task.OrderID, Run: f.task.Run, Step: s.Name, Index: index, Attempt: s.Attempt}, State: state, Output: text(output)}
+	e := core.ChildEnded{Parent: core.Parent{OrderID: f.task.OrderID, Run: f.task.Run, Step: s.Name,
+		Index: index, Attempt: s.Attempt}, State: state, Output: text(output)}
 	if state != core.ChildProcessed {
 		e.Output, e.Code, e.Message = nil, worst, worst
 	}
@@ -229,7 +254,8 @@ func (f *full) childEnded(s *core.Step, index int, state core.ChildState, output
 
 // answer is right or wrong, by one of as many as may answer.
 func (f *full) answer(s *core.Step, a *core.Answer, id string, draw func(string, int) int) core.Event {
-	ev := core.Answered{ID: id, Run: f.task.Run, Step: s.Name, Round: 1, By: persons()[draw("by", core.MaxVoters)]}
+	ev := core.Answered{ID: id, Run: f.task.Run, Step: s.Name, Round: 1,
+		By: persons()[draw("by", core.MaxVoters)]}
 	if s.Answers != nil {
 		ev.Round = s.Answers.Round
 	}
@@ -246,17 +272,27 @@ func (f *full) answer(s *core.Step, a *core.Answer, id string, draw func(string,
 
 // reply of a failure says noEffect, which counts for a point of no return.
 func (f *full) reply(s *core.Step, draw func(string, int) int) core.Event {
-	r := core.Reply{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt, Operation: core.Do, Outcome: core.OutcomeDone}
+	r := core.Reply{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt, Operation: core.Do,
+		Outcome: core.OutcomeDone}
 	if s.Undo {
 		r.Operation = core.UndoOp
 	}
 	switch draw("outcome", 8) {
 	case 0:
-		r.Outcome, r.Code, r.Message, r.NoEffect = core.OutcomeFailed, worst, worst, true
+		r.Outcome = core.OutcomeFailed
+		r.Code = worst
+		r.Message = worst
+		r.NoEffect = true
 	case 1:
-		r.Outcome, r.Code, r.Message, r.NoEffect = core.OutcomeRetryLater, worst, worst, true
+		r.Outcome = core.OutcomeRetryLater
+		r.Code = worst
+		r.Message = worst
+		r.NoEffect = true
 	case 2:
-		r.Outcome, r.Code, r.Message, r.NoEffect = core.OutcomeRetryLater, core.CodeUnauthorized, worst, true
+		r.Outcome = core.OutcomeRetryLater
+		r.Code = core.CodeUnauthorized
+		r.Message = worst
+		r.NoEffect = true
 	default:
 		left := max(0, port.MaxDocument-state.Size(f.task))
 		switch draw("size", 4) {
@@ -281,7 +317,8 @@ func (f *full) fill() {
 			return
 		}
 		s := f.task.Steps[i]
-		r := core.Reply{Step: s.Name, Attempt: s.Attempt, Operation: core.Do, Outcome: core.OutcomeDone, Output: text(10)}
+		r := core.Reply{Step: s.Name, Attempt: s.Attempt, Operation: core.Do, Outcome: core.OutcomeDone,
+			Output: text(10)}
 		if left > 0 {
 			f.task = f.decide(r)
 			continue
@@ -313,18 +350,22 @@ func (f *full) drain() {
 		if f.task.ProcessState == core.Error && !f.task.InFlight() {
 			f.n++
 			for i := range 9 {
-				f.task = f.decide(core.Resubmit{ID: fmt.Sprintf("%0126d-%d", f.n, i), Command: f.task.Command + 1, Sender: core.Sender{By: worst[:128], Reason: worst}})
+				f.task = f.decide(core.Resubmit{ID: fmt.Sprintf("%0126d-%d", f.n, i),
+					Command: f.task.Command + 1, Sender: core.Sender{By: worst[:128], Reason: worst}})
 			}
-			f.task = f.decide(core.UndoCommand{ID: fmt.Sprintf("%0128d", f.n), Command: f.task.Command, Sender: core.Sender{By: worst[:128], Reason: worst}})
+			f.task = f.decide(core.UndoCommand{ID: fmt.Sprintf("%0128d", f.n), Command: f.task.Command,
+				Sender: core.Sender{By: worst[:128], Reason: worst}})
 			if f.task.ProcessState == core.Error { // past its point of no return
-				f.task = f.decide(core.Close{ID: fmt.Sprintf("%0127d-", f.n), Command: f.task.Command, Sender: core.Sender{By: worst[:128], Reason: worst}})
+				f.task = f.decide(core.Close{ID: fmt.Sprintf("%0127d-", f.n), Command: f.task.Command,
+					Sender: core.Sender{By: worst[:128], Reason: worst}})
 			}
 			if f.task.Terminal() { // it is closed; else its children have to end first
 				break
 			}
 		}
 		for _, s := range f.task.Steps {
-			r := core.Reply{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt, Operation: core.Do, Outcome: core.OutcomeRetryLater, Code: worst, Message: worst}
+			r := core.Reply{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt, Operation: core.Do,
+				Outcome: core.OutcomeRetryLater, Code: worst, Message: worst}
 			if s.Undo {
 				r.Operation = core.UndoOp
 			}
@@ -356,10 +397,12 @@ func (f *full) standing() string {
 	}
 	for i, s := range f.task.Steps {
 		if s.State != core.Pending && s.State != core.Compensated && s.State != core.Skipped {
-			said += fmt.Sprintf("; %d %s, attempt %d, undo %t, %+.20v", i, s.State, s.Attempt, s.Undo, s.Error)
+			said += fmt.Sprintf("; %d %s, attempt %d, undo %t, %+.20v", i, s.State, s.Attempt, s.Undo,
+				s.Error)
 		}
 		if s.Children != nil {
-			said += fmt.Sprintf(" %d open of %d, next %d, cursor %d", len(s.Children.Open), s.Children.Count, s.Children.Next, s.Children.Cursor)
+			said += fmt.Sprintf(" %d open of %d, next %d, cursor %d", len(s.Children.Open), s.Children.Count,
+				s.Children.Next, s.Children.Cursor)
 		}
 	}
 	return said
@@ -382,7 +425,8 @@ func (f *full) endChildren(step string) {
 	}
 }
 
-// voteAll lets all who may answer do so, one half of them otherwise than the other, so that nothing is decided.
+// voteAll lets all who may answer do so, one half of them otherwise than the other, so that nothing is
+// decided.
 func (f *full) voteAll() {
 	for i := range f.def.Steps {
 		d, s := &f.def.Steps[i], &f.task.Steps[i]
@@ -391,7 +435,8 @@ func (f *full) voteAll() {
 		}
 		for n, by := range persons() {
 			f.n++
-			ev := core.Answered{ID: fmt.Sprintf("%0128d", f.n), Run: f.task.Run, Step: s.Name, Round: s.Answers.Round, By: by, Value: text(8000)}
+			ev := core.Answered{ID: fmt.Sprintf("%0128d", f.n), Run: f.task.Run, Step: s.Name,
+				Round: s.Answers.Round, By: by, Value: text(8000)}
 			if d.Answer.Event == "" {
 				ev.Value, _ = json.Marshal(d.Answer.Values[n%2])
 			}
@@ -400,11 +445,13 @@ func (f *full) voteAll() {
 	}
 }
 
-// P28: what was stored once always accepts what comes next, however full its document is, whatever kinds its steps are of.
+// P28: what was stored once always accepts what comes next, however full its document is, whatever kinds its
+// steps are of.
 func TestAStoredTaskAcceptsEveryEvent(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		f := newFull(rt)
-		f.task = f.decide(core.Submitted{OrderID: strings.Repeat("o", 128), Workflow: "full", ContentHash: strings.Repeat("c0", 32), ReplyTo: "shop", Deadline: f.now + 1_000_000})
+		f.task = f.decide(core.Submitted{OrderID: strings.Repeat("o", 128), Workflow: "full",
+			ContentHash: strings.Repeat("c0", 32), ReplyTo: "shop", Deadline: f.now + 1_000_000})
 		for range rapid.IntRange(0, 60).Draw(rt, "events") {
 			f.now += core.Time(rapid.IntRange(0, 20_000).Draw(rt, "time"))
 			f.task = f.decide(f.event())
@@ -420,8 +467,10 @@ func TestAStoredTaskAcceptsEveryEvent(t *testing.T) {
 // failures, which it leaves out, and what only newer versions know.
 func TestTheReserveCountsEveryMember(t *testing.T) {
 	retry := core.Retry{MaxFailures: 1}
-	def := &core.Definition{Schema: 1, Name: "full", Tokens: true, Notify: []core.StatusKind{core.StatusStepFinished}, Steps: []core.StepDefinition{
-		{Name: "one", Agent: "a", Others: []string{"b"}, Grade: core.Fenced, Retry: retry, OnFailure: core.OnFailureContinue, Undo: &core.Undo{Operation: "u", Retry: retry}}}}
+	def := &core.Definition{Schema: 1, Name: "full", Tokens: true,
+		Notify: []core.StatusKind{core.StatusStepFinished}, Steps: []core.StepDefinition{
+			{Name: "one", Agent: "a", Others: []string{"b"}, Grade: core.Fenced, Retry: retry,
+				OnFailure: core.OnFailureContinue, Undo: &core.Undo{Operation: "u", Retry: retry}}}}
 	def.Link()
 	var longest *core.Task
 	core.SizeLimit{Size: func(task *core.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
@@ -443,8 +492,10 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 	}
 	look("task", reflect.ValueOf(longest))
 	want := []string{
-		"task ContentHash", "task Verdicts Accepted", "task Verdicts By", "task Verdicts Note", "task Attempts Undo",
-		"task Attempts Agent", "task Attempts Code", "task UndoneFor Text", "task Erased", "task Output", "task Removed",
+		"task ContentHash", "task Verdicts Accepted", "task Verdicts By", "task Verdicts Note",
+		"task Attempts Undo",
+		"task Attempts Agent", "task Attempts Code", "task UndoneFor Text", "task Erased", "task Output",
+		"task Removed",
 		"task Steps Output", "task Steps Error Message", "task Steps Corrected", "task Steps Progress",
 		"task Steps Answers", "task Steps Children", "task Steps Unknown", "task Unknown",
 	}
@@ -460,19 +511,38 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 	zero = nil
 	look("answers", reflect.ValueOf(longest.Steps[0].Answers))
 	look("output", reflect.ValueOf(longest.Steps[0].Output))
-	if want := []string{"answers Verdicts Accepted", "answers Verdicts By", "answers Verdicts Note"}; !slices.Equal(zero, want) {
+	if want := []string{"answers Verdicts Accepted", "answers Verdicts By",
+		"answers Verdicts Note"}; !slices.Equal(zero, want) {
 		t.Errorf("of answers it leaves out %q, want %q", zero, want)
+	}
+}
+
+// P28, P38: an answer can come before its ask is done, which gives the ask a code: outputs may not take its
+// room before that.
+func TestTheReserveCountsAnAskThatIsAnswered(t *testing.T) {
+	def := &core.Definition{Schema: 1, Name: "full", Steps: []core.StepDefinition{
+		{Name: "one-ask", Agent: "a", OnFailure: core.OnFailureStop},
+		{Name: "one", Answer: &core.Answer{Ask: "one-ask"}, After: []string{"one-ask"},
+			OnFailure: core.OnFailureStop}}}
+	def.Link()
+	var longest *core.Task
+	core.SizeLimit{Size: func(task *core.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
+	if ask, one := longest.Steps[0].FailureCode, longest.Steps[1].FailureCode; ask == "" || one != "" {
+		t.Errorf("it has room for the codes %q and %q", ask, one)
 	}
 }
 
 // P40: what a step keeps of its children is bounded, however many there are.
 func TestTheReserveCountsChildren(t *testing.T) {
-	def := &core.Definition{Schema: 1, Name: "full", Steps: []core.StepDefinition{{Name: "one", Each: &core.Each{Concurrency: 1, Collect: true}}}}
+	def := &core.Definition{Schema: 1, Name: "full",
+		Steps: []core.StepDefinition{{Name: "one", Each: &core.Each{Concurrency: 1, Collect: true}}}}
 	def.Link()
 	var longest *core.Task
-	n := core.SizeLimit{Size: func(task *core.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
+	n := core.SizeLimit{Size: func(task *core.Task) int { longest = task; return state.Size(task) }}.Reserve(
+		def)
 	c := longest.Steps[0].Children
-	if len(c.Open) != core.MaxConcurrency || len(c.Results[0].Output) < core.MaxCollected || c.Reason == "" || len(c.FailedAt) != 20 || !longest.Steps[0].Undo {
+	if len(c.Open) != core.MaxConcurrency || len(c.Results[0].Output) < core.MaxCollected || c.Reason == "" ||
+		len(c.FailedAt) != 20 || !longest.Steps[0].Undo {
 		t.Errorf("%+v", c)
 	}
 	t.Logf("the longest document of one such step: %d bytes", n)
@@ -481,8 +551,10 @@ func TestTheReserveCountsChildren(t *testing.T) {
 // A document with no room to spare: the workflow's output is dropped, a verdict says no reason, and
 // says the same when it is asked for again.
 func TestNoRoomToSpare(t *testing.T) {
-	def := &core.Definition{Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {}}, Output: json.RawMessage(`{}`), Expr: noInput{text(2000)}, HopBudget: 10,
-		Steps: []core.StepDefinition{{Name: "one", Agent: "a", Timeout: core.Second, Retry: core.Retry{MaxFailures: 1}, OnFailure: core.OnFailureStop}}}
+	def := &core.Definition{Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {}},
+		Output: json.RawMessage(`{}`), Expr: noInput{text(2000)}, HopBudget: 10,
+		Steps: []core.StepDefinition{{Name: "one", Agent: "a", Timeout: core.Second,
+			Retry: core.Retry{MaxFailures: 1}, OnFailure: core.OnFailureStop}}}
 	def.Link()
 	at := core.At{Now: 1_800_000_000_000, SizeLimit: core.SizeLimit{Size: state.Size}}
 	def.Hash = core.DefinitionHash(nil)
@@ -496,16 +568,19 @@ func TestNoRoomToSpare(t *testing.T) {
 		return d
 	}
 	id := strings.Repeat("o", 128)
-	begun := decide(nil, core.Submitted{OrderID: id, Workflow: "full", ContentHash: strings.Repeat("c0", 32), ReplyTo: id, Priority: "normal"}).Task
+	begun := decide(nil, core.Submitted{OrderID: id, Workflow: "full", ContentHash: strings.Repeat("c0", 32),
+		ReplyTo: id, Priority: "normal"}).Task
 	reply := core.Reply{Step: "one", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone}
-	if d := decide(begun, reply); d.Task.ProcessState != core.Processed || d.Task.Output != nil || d.Task.EndCode != "output-too-large" {
+	if d := decide(begun, reply); d.Task.ProcessState != core.Processed || d.Task.Output != nil ||
+		d.Task.EndCode != "output-too-large" {
 		t.Errorf("%s, %d bytes of output, %q", d.Task.ProcessState, len(d.Task.Output), d.Task.EndCode)
 	}
 	at.SizeLimit.Limit = state.Size(begun) + 190 // a verdict fits, and a short text
 	for range 2 {
 		refused := decide(begun, core.UndoCommand{ID: "c-1", Command: 5})
 		again := decide(refused.Task, core.UndoCommand{ID: "c-1", Command: 5})
-		if v := refused.Verdict; v.Accepted || v.Reason == "" || len(v.Reason) > 40 || *again.Verdict != *v || again.Changed {
+		if v := refused.Verdict; v.Accepted || v.Reason == "" || len(v.Reason) > 40 || *again.Verdict != *v ||
+			again.Changed {
 			t.Errorf("verdict %+v, then %+v", v, again.Verdict)
 		}
 	}
@@ -529,17 +604,23 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 		{"stopped in its undo", core.Error, core.Undoing, 1, core.Processed, core.Error},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			def := &core.Definition{Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {}}, HopBudget: 10}
+			def := &core.Definition{Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {}},
+				HopBudget: 10}
 			for _, name := range []string{"one", "two"} {
-				def.Steps = append(def.Steps, core.StepDefinition{Name: name, Agent: "a", Timeout: core.Second, Grade: core.Idempotent, Retry: core.Retry{MaxFailures: 1},
-					OnFailure: core.OnFailureUndo, Undo: &core.Undo{Operation: "u", Retry: core.Retry{MaxFailures: 1}}})
+				def.Steps = append(def.Steps, core.StepDefinition{Name: name, Agent: "a",
+					Timeout: core.Second, Grade: core.Idempotent, Retry: core.Retry{MaxFailures: 1},
+					OnFailure: core.OnFailureUndo,
+					Undo:      &core.Undo{Operation: "u", Retry: core.Retry{MaxFailures: 1}}})
 			}
 			def.Link()
 			const now = 1_800_000_000_000
-			task := &core.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: c.task, Phase: c.phase, Created: now - 100_000,
+			task := &core.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: c.task,
+				Phase: c.phase, Created: now - 100_000,
 				Steps: []core.Step{
-					{Name: "one", State: core.Processed, Attempt: 1, First: 1, Output: text(100), FinishedAt: now - 1000},
-					{Name: "two", State: core.Processing, Attempt: 2, First: 2, FirstAt: now - 9000, ClaimedAt: now - 9000, CompleteBy: now + 9000, StopBy: now - 500, QuietBy: now - 500},
+					{Name: "one", State: core.Processed, Attempt: 1, First: 1, Output: text(100),
+						FinishedAt: now - 1000},
+					{Name: "two", State: core.Processing, Attempt: 2, First: 2, FirstAt: now - 9000,
+						ClaimedAt: now - 9000, CompleteBy: now + 9000, StopBy: now - 500, QuietBy: now - 500},
 				}}
 			failures := 1
 			if s := &task.Steps[1]; c.name == "going, handed back" { // its attempt was counted then
@@ -547,7 +628,8 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 			} else if c.name != "going" {
 				failures = 0
 			}
-			d, err := core.Decide(def, []byte(`{}`), task, core.Reply{Step: "two", Attempt: c.attempt, Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument)},
+			d, err := core.Decide(def, []byte(`{}`), task, core.Reply{Step: "two", Attempt: c.attempt,
+				Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument)},
 				core.At{Now: now, SizeLimit: state.Room})
 			if err != nil {
 				t.Fatal(err)
@@ -564,7 +646,8 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 			}
 			if changed := c.attempt == 2 || c.task != core.Processing; d.Changed != changed {
 				t.Errorf("changed %t: %s", d.Changed, d.Ignored)
-			} else if changed && (two.Error == nil || two.Error.Code != "output-too-large" || !strings.Contains(two.Error.Message, "reference")) {
+			} else if changed && (two.Error == nil || two.Error.Code != "output-too-large" ||
+				!strings.Contains(two.Error.Message, "reference")) {
 				t.Errorf("error %+v", two.Error)
 			}
 		})
@@ -575,15 +658,21 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 // attempt it is of.
 func TestEffectThatDoesNotFitTakesTheProof(t *testing.T) {
 	for attempt := 1; attempt <= 2; attempt++ {
-		def := &core.Definition{Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {}}, HopBudget: 10, Steps: []core.StepDefinition{
-			{Name: "pay", Agent: "a", Timeout: core.Second, Grade: core.Idempotent, Retry: core.Retry{MaxFailures: 3}, OnFailure: core.OnFailureUndo, PointOfNoReturn: true},
-		}}
+		def := &core.Definition{Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {}},
+			HopBudget: 10, Steps: []core.StepDefinition{
+				{Name: "pay", Agent: "a", Timeout: core.Second, Grade: core.Idempotent,
+					Retry: core.Retry{MaxFailures: 3}, OnFailure: core.OnFailureUndo, PointOfNoReturn: true},
+			}}
 		def.Link()
 		const now = 1_800_000_000_000
-		task := &core.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: core.Processing, Created: now - 100_000, Steps: []core.Step{
-			{Name: "pay", State: core.Pending, Attempt: 2, First: 1, FailureCount: 2, FirstAt: now - 9000, ClaimedAt: now - 9000, WakeAt: now + 1000, CompleteBy: now + 9000, QuietBy: now - 500, NoEffect: now - 700},
-		}}
-		d, err := core.Decide(def, []byte(`{}`), task, core.Reply{Step: "pay", Attempt: attempt, Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument)},
+		task := &core.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: core.Processing,
+			Created: now - 100_000, Steps: []core.Step{
+				{Name: "pay", State: core.Pending, Attempt: 2, First: 1, FailureCount: 2, FirstAt: now - 9000,
+					ClaimedAt: now - 9000, WakeAt: now + 1000, CompleteBy: now + 9000, QuietBy: now - 500,
+					NoEffect: now - 700},
+			}}
+		d, err := core.Decide(def, []byte(`{}`), task, core.Reply{Step: "pay", Attempt: attempt,
+			Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument)},
 			core.At{Now: now, SizeLimit: state.Room})
 		if err != nil {
 			t.Fatal(err)
@@ -593,7 +682,8 @@ func TestEffectThatDoesNotFitTakesTheProof(t *testing.T) {
 			want = core.Error // past its point of no return
 		}
 		if pay := d.Task.Step("pay"); !d.Changed || pay.NoEffect != 0 || d.Task.ProcessState != want {
-			t.Errorf("attempt %d: changed %t, without effect since %s, the task is %s; want %s", attempt, d.Changed, pay.NoEffect, d.Task.ProcessState, want)
+			t.Errorf("attempt %d: changed %t, without effect since %s, the task is %s; want %s", attempt,
+				d.Changed, pay.NoEffect, d.Task.ProcessState, want)
 		}
 	}
 }

@@ -27,21 +27,22 @@ type Config struct {
 	Broken func(workflow string) string
 	// OnCommit is called after each stored change, on the goroutine that stored it.
 	OnCommit func(c Change)
-	// CacheTasks is how many decoded tasks are kept; 0: none. Only for a process that is the
+	// CacheTasks is how many decoded tasks are kept; 0 means none. Only for a process that is the
 	// store's one writer, through this one Store.
 	CacheTasks int
-	// Limit is the largest document that is written, in bytes; 0: port.MaxDocument.
+	// Limit is the largest document that is written, in bytes; 0 means port.MaxDocument.
 	Limit int
-	// Inline is the longest order that stands in its document, in bytes; 0: core.InlineOrder of its definition.
+	// Inline is the longest order that stands in its document, in bytes; 0 means core.InlineOrder of its
+	// definition.
 	Inline int
-	// CacheBytes bounds the orders and outputs kept with them, in bytes; 0: 64 MiB.
+	// CacheBytes bounds the orders and outputs kept with them, in bytes; 0 means 64 MiB.
 	CacheBytes int
 }
 
 // Store is safe for concurrent use.
 type Store struct {
 	cfg   Config
-	cache *cache // nil: none
+	cache *cache // nil means none
 
 	mu     sync.RWMutex
 	byHash map[string]*core.Definition
@@ -78,14 +79,14 @@ func Size(t *core.Task) int {
 // Port is the store underneath, for listings.
 func (s *Store) Port() port.Store { return s.cfg.Store }
 
-// Loaded is one answer of Load. Task is nil where there is none. Err is that of one read, or of one
+// Loaded is one answer of Load. Task is nil if there is none. Err is that of one read, or of one
 // document (ErrNewerTask, port.ErrDamaged): the others are loaded all the same.
 type Loaded struct {
 	Task *core.Task
 	Err  error
 }
 
-// Load answers the tasks at the places of their IDs, strongly consistent (P8). The tasks must not
+// Load returns the tasks at the places of their IDs, strongly consistent (P8). The tasks must not
 // be changed.
 func (s *Store) Load(ctx context.Context, ids []string) []Loaded {
 	loaded := make([]Loaded, len(ids))
@@ -109,7 +110,8 @@ func (s *Store) Load(ctx context.Context, ids []string) []Loaded {
 		l := &loaded[i]
 		switch {
 		case j >= len(records) || j >= len(errs):
-			l.Err = fmt.Errorf("load task %q: the store answered %d of %d reads", missing[j], min(len(records), len(errs)), len(missing))
+			l.Err = fmt.Errorf("load task %q: the store answered %d of %d reads", missing[j],
+				min(len(records), len(errs)), len(missing))
 		case errs[j] != nil:
 			l.Err = fmt.Errorf("load task %q: %w", missing[j], errs[j])
 		case records[j] != nil:
@@ -129,14 +131,17 @@ func taskOf(r *port.Record) (*core.Task, error) {
 	case err != nil:
 		return nil, fmt.Errorf("load task %q: %w: %w", r.ID, port.ErrDamaged, err)
 	case t.Version != r.Version || t.OrderID != r.ID:
-		return nil, fmt.Errorf("load task %q: %w: it is of %q, version %d, the record's version is %d; restore it from a backup",
-			r.ID, port.ErrDamaged, t.OrderID, t.Version, r.Version)
+		return nil,
+			fmt.Errorf(
+				"load task %q: %w: it is of %q, version %d, the record's version is %d; restore it from a "+
+					"backup",
+				r.ID, port.ErrDamaged, t.OrderID, t.Version, r.Version)
 	}
 	return t, nil
 }
 
-// Order returns a task's order as submitted, empty after a Cancel that came before its order (P17). It reads the
-// store only if the order is kept apart. port.ErrNotFound.
+// Order returns a task's order as submitted, empty after a Cancel that came before its order (P17). It reads
+// the store only if the order is kept apart. port.ErrNotFound.
 func (s *Store) Order(ctx context.Context, t *core.Task) ([]byte, error) {
 	if !t.Apart() {
 		return t.Order, nil
@@ -170,7 +175,7 @@ func OrderOf(ctx context.Context, s contents, t *core.Task) ([]byte, error) {
 	return content, nil
 }
 
-// Cached answers what is kept of a task, nil where nothing is; it asks no store.
+// Cached returns what is kept of a task, nil where nothing is; it asks no store.
 func (s *Store) Cached(id string) *core.Task {
 	if s.cache == nil {
 		return nil
@@ -226,7 +231,8 @@ func (s *Store) Commit(ctx context.Context, changes []Change) []error {
 			s.cache.committed(changes[i], gens[j], err == nil)
 		}
 		if err != nil {
-			errs[i] = fmt.Errorf("commit task %q, version %d: %w", changes[i].Task.OrderID, changes[i].Task.Version, err)
+			errs[i] = fmt.Errorf("commit task %q, version %d: %w", changes[i].Task.OrderID,
+				changes[i].Task.Version, err)
 			continue
 		}
 		if s.cfg.OnCommit != nil {
@@ -239,14 +245,16 @@ func (s *Store) Commit(ctx context.Context, changes []Change) []error {
 func (s *Store) writeOf(c Change) (port.Write, error) {
 	t := c.Task
 	if t.Version < 1 {
-		return port.Write{}, fmt.Errorf("commit task %q: version %d; versions begin at 1", t.OrderID, t.Version)
+		return port.Write{}, fmt.Errorf("commit task %q: version %d; versions begin at 1", t.OrderID,
+			t.Version)
 	}
 	doc, err := EncodeTask(t)
 	if err != nil {
 		return port.Write{}, fmt.Errorf("commit task %q: %w", t.OrderID, err)
 	}
 	if len(doc) > s.cfg.Limit {
-		return port.Write{}, fmt.Errorf("commit task %q: its document has %d bytes, the limit is %d: %w", t.OrderID, len(doc), s.cfg.Limit, port.ErrTooLarge)
+		return port.Write{}, fmt.Errorf("commit task %q: its document has %d bytes, the limit is %d: %w",
+			t.OrderID, len(doc), s.cfg.Limit, port.ErrTooLarge)
 	}
 	bucket, at := core.Index(t)
 	w := port.Write{
@@ -258,7 +266,8 @@ func (s *Store) writeOf(c Change) (port.Write, error) {
 		Hash:     t.ContentHash,
 		Apart:    t.Apart(),
 	}
-	if t.Version == 1 || w.Record.Bucket == port.NoBucket { // a store keeps it of an order that has expired (P26)
+	// a store keeps it of an order that has expired (P26)
+	if t.Version == 1 || w.Record.Bucket == port.NoBucket {
 		w.Hash = message.HashOf(t)
 	}
 	if w.Apart && t.Version == 1 {
@@ -267,7 +276,7 @@ func (s *Store) writeOf(c Change) (port.Write, error) {
 	return w, nil
 }
 
-// Definition answers the definition that a task pins: nil for "" (a tombstone). port.ErrNotFound
+// Definition returns the definition that a task pins: nil for "" (a tombstone). port.ErrNotFound
 // where the store does not have it.
 func (s *Store) Definition(ctx context.Context, hash string) (*core.Definition, error) {
 	if hash == "" {
@@ -292,17 +301,17 @@ func (s *Store) Definition(ctx context.Context, hash string) (*core.Definition, 
 	return def, nil
 }
 
-// ErrUnknownWorkflow: no workflow of that name is deployed.
+// ErrUnknownWorkflow means that no workflow with that name is deployed.
 var ErrUnknownWorkflow = errors.New("unknown workflow")
 
-// BrokenWorkflow: a workflow of that name is there, and no version of it could be read.
+// BrokenWorkflow is the error for a workflow of which no version could be read.
 type BrokenWorkflow struct{ Name, Problem string }
 
 func (e *BrokenWorkflow) Error() string {
 	return fmt.Sprintf("workflow %q is broken: %s", e.Name, e.Problem)
 }
 
-// Current answers the definition for a new order, stored before any task can pin it.
+// Current returns the definition for a new order, stored before any task can pin it.
 func (s *Store) Current(ctx context.Context, workflow string) (*core.Definition, error) {
 	var def *core.Definition
 	if s.cfg.Current != nil {
@@ -347,13 +356,15 @@ func (s *Store) keep(ctx context.Context, def *core.Definition) error {
 	return nil
 }
 
-// Target answers the definition that a task of the workflow is to be moved to: that with the hash, or the one that
-// new orders get where latest. It is stored before any task can pin it (P49).
+// Target returns the definition that a task of the workflow is to be moved to: that with the hash, or the one
+// that new orders get where latest. It is stored before any task can pin it (P49).
 func (s *Store) Target(ctx context.Context, workflow, hash string, latest bool) (core.Target, error) {
 	if !latest {
 		def, err := s.Definition(ctx, hash)
 		if errors.Is(err, port.ErrNotFound) || err == nil && def == nil {
-			return core.Target{Absent: fmt.Sprintf("no definition with the hash %q is stored; take the hash of one that orders have run, or the latest", hash)}, nil
+			return core.Target{Absent: fmt.Sprintf(
+				"no definition with the hash %q is stored; take the hash of one that orders have run, or "+
+					"the latest", hash)}, nil
 		}
 		return core.Target{Definition: def}, err
 	}
@@ -361,9 +372,12 @@ func (s *Store) Target(ctx context.Context, workflow, hash string, latest bool) 
 	var broken *BrokenWorkflow
 	switch {
 	case errors.As(err, &broken):
-		return core.Target{Absent: fmt.Sprintf("the workflow %q is there, and its file cannot be used: %s; fix the file, then repeat the command", workflow, broken.Problem)}, nil
+		return core.Target{Absent: fmt.Sprintf(
+			"the workflow %q is there, and its file cannot be used: %s; fix the file, "+
+				"then repeat the command", workflow, broken.Problem)}, nil
 	case errors.Is(err, ErrUnknownWorkflow):
-		return core.Target{Absent: fmt.Sprintf("no workflow %q is deployed any more; deploy it, then repeat the command", workflow)}, nil
+		return core.Target{Absent: fmt.Sprintf(
+			"no workflow %q is deployed any more; deploy it, then repeat the command", workflow)}, nil
 	}
 	return core.Target{Definition: def}, err
 }

@@ -64,11 +64,13 @@ func (s *counting) Commit(ctx context.Context, writes []port.Write) []error {
 
 func open(cached, bytes int) (*state.Store, *counting) {
 	under := &counting{Store: memory.NewStore(2)}
-	return state.New(state.Config{Store: under, Definitions: memory.NewDefinitions(), CacheTasks: cached, CacheBytes: bytes}), under
+	return state.New(state.Config{Store: under, Definitions: memory.NewDefinitions(), CacheTasks: cached,
+		CacheBytes: bytes}), under
 }
 
 func task(id string, version int64) *core.Task {
-	return &core.Task{OrderID: id, Version: version, Workflow: "order", ProcessState: core.Processing, Created: born, Due: born + 1000,
+	return &core.Task{OrderID: id, Version: version, Workflow: "order", ProcessState: core.Processing,
+		Created: born, Due: born + 1000,
 		Steps: []core.Step{{Name: "a", State: core.Processing, CompleteBy: born + 1000}}}
 }
 
@@ -109,7 +111,10 @@ func TestCommitDerivesTheIndex(t *testing.T) {
 		t.Error("not due")
 	}
 	second := task("o-1", 2)
-	second.Due, second.Attention, second.ProcessState, second.Ended = 0, true, core.Error, born+5
+	second.Due = 0
+	second.Attention = true
+	second.ProcessState = core.Error
+	second.Ended = born + 5
 	if err := s.Commit(ctx, []state.Change{{Task: second}})[0]; err != nil {
 		t.Fatal(err)
 	}
@@ -121,18 +126,22 @@ func TestCommitDerivesTheIndex(t *testing.T) {
 func TestCommitErrorsStandAtTheirPlaces(t *testing.T) {
 	var seen []string
 	under := memory.NewStore(1)
-	s := state.New(state.Config{Store: under, Definitions: memory.NewDefinitions(), OnCommit: func(c state.Change) { seen = append(seen, c.Task.OrderID) }})
+	s := state.New(state.Config{Store: under, Definitions: memory.NewDefinitions(),
+		OnCommit: func(c state.Change) { seen = append(seen, c.Task.OrderID) }})
 	create(t, s, "o-1")
 	huge := task("o-1", 2)
 	huge.Output = json.RawMessage(`"` + strings.Repeat("x", port.MaxDocument) + `"`)
 	unwritable := task("o-1", 2)
 	unwritable.Output = json.RawMessage(`{`)
 	errs := s.Commit(ctx, []state.Change{
-		{Task: huge}, {Task: task("o-1", 5)}, {Task: unwritable}, {Task: task("o-1", 2)}, {Task: apart("o-2", 1)},
+		{Task: huge}, {Task: task("o-1", 5)}, {Task: unwritable}, {Task: task("o-1", 2)},
+		{Task: apart("o-2", 1)},
 		{Task: task("o-1", 1)}, {Task: task("o-3", 2)},
 	})
-	for i, want := range []error{port.ErrTooLarge, port.ErrConflict, nil, nil, nil, port.ErrExists, port.ErrNotFound} {
-		if want != nil && !errors.Is(errs[i], want) || (i == 2 || i == 4) && errs[i] == nil || i == 3 && errs[i] != nil {
+	for i, want := range []error{port.ErrTooLarge, port.ErrConflict, nil, nil, nil, port.ErrExists,
+		port.ErrNotFound} {
+		if want != nil && !errors.Is(errs[i], want) || (i == 2 || i == 4) && errs[i] == nil || i == 3 &&
+			errs[i] != nil {
 			t.Errorf("%d: %v", i, errs[i])
 		}
 	}
@@ -146,7 +155,8 @@ func TestCommitErrorsStandAtTheirPlaces(t *testing.T) {
 func TestLoadReportsTheBadBesideTheGood(t *testing.T) {
 	s, under := open(0, 0)
 	create(t, s, "o-1")
-	for id, doc := range map[string]string{"o-new": `{"Schema":4}`, "o-bad": `{`, "o-other": `{"Schema":1,"OrderID":"x","Version":1}`} {
+	for id, doc := range map[string]string{"o-new": `{"Schema":4}`, "o-bad": `{`,
+		"o-other": `{"Schema":1,"OrderID":"x","Version":1}`} {
 		under.Store.Commit(ctx, []port.Write{
 			{
 				Record: port.Record{ID: id, Version: 1, Document: []byte(doc), Created: born.Std()},
@@ -202,13 +212,15 @@ func TestDefinitionsAreStoredBeforeTheyArePinned(t *testing.T) {
 		},
 		Encode: encode,
 		Current: func(name string) *core.Definition {
-			return map[string]*core.Definition{"order": current, "changed": {Name: "changed", Hash: "h1"}}[name]
+			return map[string]*core.Definition{"order": current,
+				"changed": {Name: "changed", Hash: "h1"}}[name]
 		},
 	})
 	if _, err := s.Current(ctx, "missing"); !errors.Is(err, state.ErrUnknownWorkflow) {
 		t.Errorf("%v", err)
 	}
-	if broken := (&state.BrokenWorkflow{Name: "order", Problem: "it has no steps"}).Error(); broken != `workflow "order" is broken: it has no steps` {
+	if broken := (&state.BrokenWorkflow{Name: "order",
+		Problem: "it has no steps"}).Error(); broken != `workflow "order" is broken: it has no steps` {
 		t.Error(broken)
 	}
 	d, err := s.Current(ctx, "order")
@@ -229,7 +241,8 @@ func TestDefinitionsAreStoredBeforeTheyArePinned(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if d, err := s.Definition(ctx, core.DefinitionHash(old)); err != nil || d.Name != "old" || compiled != 1 {
+		if d, err := s.Definition(ctx, core.DefinitionHash(old)); err != nil || d.Name != "old" ||
+			compiled != 1 {
 			t.Errorf("%+v %v, compiled %d times", d, err, compiled)
 		}
 	}

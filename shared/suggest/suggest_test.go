@@ -10,7 +10,8 @@ func TestNearest(t *testing.T) {
 	known := []string{"reserve-seat", "charge-card", "when", "input", "len"}
 	for word, want := range map[string]string{
 		"reserve-seta": "reserve-seat", "reserveseat": "reserve-seat", "Reserve_Seat": "reserve-seat",
-		"charge": "", "wen": "when", "whne": "when", "inptu": "input", "inputs": "input", "le": "len", "x": "", "": "",
+		"charge": "", "wen": "when", "whne": "when", "inptu": "input", "inputs": "input", "le": "len",
+		"x": "", "": "",
 		"Input": "input", "length": "",
 	} {
 		if got := suggest.Nearest(word, known); got != want {

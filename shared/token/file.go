@@ -14,11 +14,11 @@ import (
 // FileName is the file of the keys in the data folder of `stepkeeper dev`.
 const FileName = "token-keys.json"
 
-// Open reads the keys of a data folder, and makes them where there are none. With replace it makes a new current key.
-// One process at a time uses a data folder.
+// Open reads the keys of a data folder, and makes them where there are none. With replace it makes a new
+// current key. One process at a time uses a data folder.
 func Open(folder string, replace bool, now core.Time) (*Keys, error) {
 	name := filepath.Join(folder, FileName)
-	data, err := os.ReadFile(name) //nolint:gosec // in the folder that the user names
+	data, err := os.ReadFile(name) //nolint:gosec // the user names the folder
 	if errors.Is(err, fs.ErrNotExist) {
 		k := New()
 		return k, write(name, k.Encode())
@@ -28,7 +28,10 @@ func Open(folder string, replace bool, now core.Time) (*Keys, error) {
 	}
 	k, err := Parse(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; restore it from a backup, or remove it: the links that were sent do not work then", name, err)
+		return nil,
+			fmt.Errorf(
+				"%s: %w; restore it from a backup, or remove it: the links that were sent do not work then",
+				name, err)
 	}
 	if !replace {
 		return k, nil

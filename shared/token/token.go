@@ -1,5 +1,5 @@
-// Package token makes and reads the tokens with which people answer a step (P39). A token is the ID of a key, the run,
-// the step and the person, and an HMAC over these and the order; it is computed, and never stored.
+// Package token makes and reads the tokens with which people answer a step (P39). A token is the ID of a key,
+// the run, the step and the person, and an HMAC over these and the order; it is computed, and never stored.
 package token
 
 import (
@@ -43,9 +43,10 @@ var keyID = regexp.MustCompile(`^[0-9a-f]{8}$`)
 
 // key is one key of a ring.
 type key struct {
-	ID       string    `json:"id"`
-	Secret   []byte    `json:"secret"`             // base64 in the file
-	Replaced core.Time `json:"replaced,omitempty"` // since when no new order gets it; 0: it is the current one
+	ID     string `json:"id"`
+	Secret []byte `json:"secret"` // base64 in the file
+	// time when new orders stopped getting the key; 0 if the key is the current one
+	Replaced core.Time `json:"replaced,omitempty"`
 }
 
 // Keys are the current key, first, and those before it. They are immutable and safe for concurrent use.
@@ -56,14 +57,15 @@ var _ core.Tokens = (*Keys)(nil)
 // New makes a ring with one new key.
 func New() *Keys { return (&Keys{}).Replace(0) }
 
-// Fixed is a ring of two keys that everyone knows, for tests and simulations: tokens are the same in each run. The first or,
-// with later, the second one is the current one.
+// Fixed is a ring of two keys that everyone knows, for tests and simulations: tokens are the same in each
+// run. The first or, with later, the second one is the current one.
 func Fixed(later bool) *Keys {
-	all := []key{{ID: "00000000", Secret: make([]byte, secretSize)}, {ID: "00000001", Secret: bytes.Repeat([]byte{1}, secretSize)}}
+	all := []key{{ID: "00000000", Secret: make([]byte, secretSize)},
+		{ID: "00000001", Secret: bytes.Repeat([]byte{1}, secretSize)}}
 	if later {
 		slices.Reverse(all)
 	}
-	all[1].Replaced = core.Time(core.Day) * 36_500 // of a time to come
+	all[1].Replaced = core.Time(core.Day) * 36_500 // a time in the future
 	return &Keys{all}
 }
 
@@ -76,24 +78,27 @@ func (k *Keys) Replace(now core.Time) *Keys {
 		if n == 0 {
 			old.Replaced = now
 		}
-		if old.ID != all[0].ID && len(all) < maxKeys { // also one that is read no more: its orders are sent the same
+		// also one that is read no more: its orders are sent the same
+		if old.ID != all[0].ID && len(all) < maxKeys {
 			all = append(all, old)
 		}
 	}
 	return &Keys{all}
 }
 
-// minGenerated is the least length of a text that a key is made of: more than 256 random bits in letters and digits.
+// minGenerated is the least length of a text that a key is made of: more than 256 random bits in letters and
+// digits.
 const minGenerated = 48
 
 // generated is the key that a random text stands for, as Secrets Manager makes one.
 func generated(text string) key {
-	id, secret := sha256.Sum256([]byte("stepkeeper key id\n"+text)), sha256.Sum256([]byte("stepkeeper key\n"+text))
+	id, secret := sha256.Sum256([]byte("stepkeeper key id\n"+text)),
+		sha256.Sum256([]byte("stepkeeper key\n"+text))
 	return key{ID: hex.EncodeToString(id[:4]), Secret: secret[:]}
 }
 
-// Parse reads the stored form of a ring: what Encode writes, or {"generated": "random text"}, which stands for one key. Its
-// errors hold nothing of it.
+// Parse reads the stored form of a ring: what Encode writes, or {"generated": "random text"}, which stands
+// for one key. Its errors hold nothing of it.
 func Parse(data []byte) (*Keys, error) {
 	var stored struct {
 		Keys      []key  `json:"keys"`
@@ -113,9 +118,12 @@ func Parse(data []byte) (*Keys, error) {
 		case !keyID.MatchString(k.ID):
 			return nil, fmt.Errorf("key %d of tokens has no ID of 8 hexadecimal digits", n+1)
 		case len(k.Secret) != secretSize:
-			return nil, fmt.Errorf("the secret of key %s has %d bytes and not %d", k.ID, len(k.Secret), secretSize)
+			return nil, fmt.Errorf("the secret of key %s has %d bytes and not %d", k.ID, len(k.Secret),
+				secretSize)
 		case (k.Replaced == 0) != (n == 0):
-			return nil, errors.New("the first key of tokens is the current one, and all others say when they were replaced")
+			return nil,
+				errors.New(
+					"the first key of tokens is the current one, and all others say when they were replaced")
 		case slices.ContainsFunc(stored.Keys[:n], func(o key) bool { return o.ID == k.ID }):
 			return nil, fmt.Errorf("the key %s stands there twice", k.ID)
 		}
@@ -152,7 +160,8 @@ func (k *Keys) Token(id, order string, of core.TokenOf) (string, error) {
 		return "", fmt.Errorf("the key %.8s of the order's tokens is not held here; restore the keys", id)
 	}
 	claims := strconv.Itoa(of.Run) + "/" + of.Step + "/" + of.Person
-	return id + "." + encoding.EncodeToString([]byte(claims)) + "." + encoding.EncodeToString(k.all[i].mac(order, claims)), nil
+	return id + "." + encoding.EncodeToString([]byte(claims)) + "." +
+		encoding.EncodeToString(k.all[i].mac(order, claims)), nil
 }
 
 // encoding has one form for each value: a changed last character is no other spelling of the same token.
@@ -169,49 +178,63 @@ func (k *Keys) index(id string) int {
 	return slices.IndexFunc(k.all, func(k key) bool { return k.ID == id })
 }
 
-// Read checks a token that came in for an order, in constant time. Its refusals say nothing of orders or keys.
+// Read checks a token that came in for an order, in constant time. Its refusals say nothing of orders or
+// keys.
 func (k *Keys) Read(order, token string, now core.Time) (core.TokenOf, error) {
-	id, claims, mac, of, ok := split(token)
+	p, ok := split(token)
 	if !ok {
-		return core.TokenOf{}, refuse(CodeMalformed, "the token is not complete; use the whole link as it was sent")
+		return core.TokenOf{}, refuse(CodeMalformed,
+			"the token is not complete; use the whole link as it was sent")
 	}
-	i := k.index(id)
+	i := k.index(p.key)
 	switch {
 	case i < 0:
-		return core.TokenOf{}, refuse(CodeUnknown, "the token was made with a key that is not known here; ask for a new link")
+		return core.TokenOf{}, refuse(CodeUnknown,
+			"the token was made with a key that is not known here; ask for a new link")
 	case k.all[i].Replaced != 0 && k.all[i].Replaced.Add(Readable) <= now:
-		return core.TokenOf{}, refuse(CodeExpired, "the token was made with a key that was replaced long ago; ask for a new link")
-	case !hmac.Equal(mac, k.all[i].mac(order, claims)):
-		return core.TokenOf{}, refuse(CodeForeign, "the token is not one of this order; use the link as it was sent")
+		return core.TokenOf{}, refuse(CodeExpired,
+			"the token was made with a key that was replaced long ago; ask for a new link")
+	case !hmac.Equal(p.mac, k.all[i].mac(order, p.claims)):
+		return core.TokenOf{}, refuse(CodeForeign,
+			"the token is not one of this order; use the link as it was sent")
 	}
-	return of, nil
+	return p.of, nil
 }
 
 // StepOf is the step that a token names, unchecked; "" where it is none.
 func StepOf(token string) string {
-	_, _, _, of, _ := split(token)
-	return of.Step
+	p, _ := split(token)
+	return p.of.Step
 }
 
-func split(token string) (id, claims string, mac []byte, of core.TokenOf, ok bool) {
+// parsed is a token whose MAC has not been checked.
+type parsed struct {
+	key    string // ID of the key that it claims to be made with
+	claims string
+	mac    []byte
+	of     core.TokenOf
+}
+
+func split(token string) (p parsed, ok bool) {
 	parts := strings.Split(token, ".")
 	if len(token) > maxToken || len(parts) != 3 || !keyID.MatchString(parts[0]) {
-		return "", "", nil, of, false
+		return p, false
 	}
 	text, err := encoding.DecodeString(parts[1])
 	if err != nil {
-		return "", "", nil, of, false
+		return p, false
 	}
-	mac, err = encoding.DecodeString(parts[2])
+	mac, err := encoding.DecodeString(parts[2])
 	said := strings.SplitN(string(text), "/", 3)
 	if err != nil || len(mac) != macSize || len(said) != 3 {
-		return "", "", nil, of, false
+		return p, false
 	}
 	run, err := strconv.Atoi(said[0])
 	if err != nil || run < 0 || said[1] == "" || said[2] != "" && !core.PersonName(said[2]) {
-		return "", "", nil, of, false
+		return p, false
 	}
-	return parts[0], string(text), mac, core.TokenOf{Run: run, Step: said[1], Person: said[2]}, true
+	of := core.TokenOf{Run: run, Step: said[1], Person: said[2]}
+	return parsed{parts[0], string(text), mac, of}, true
 }
 
 func refuse(code, text string) error { return &core.Refusal{Code: code, Field: "token", Text: text} }

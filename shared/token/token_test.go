@@ -37,7 +37,8 @@ func TestTokensSayWhatTheyAreFor(t *testing.T) {
 	k := token.New()
 	seen := map[string]bool{}
 	for _, order := range []string{"o-1", "o-11"} {
-		for _, of := range []core.TokenOf{ann, {Run: 0, Step: "approve", Person: "ann/lee"}, {Run: 1, Step: "b", Person: "ann/lee"}, {Run: 1, Step: "approve"}, {Run: 11, Step: "approve"}} {
+		for _, of := range []core.TokenOf{ann, {Run: 0, Step: "approve", Person: "ann/lee"},
+			{Run: 1, Step: "b", Person: "ann/lee"}, {Run: 1, Step: "approve"}, {Run: 11, Step: "approve"}} {
 			text := made(t, k, order, of)
 			if seen[text] || text != made(t, k, order, of) {
 				t.Errorf("%s %+v: %s is not its own token", order, of, text)
@@ -53,7 +54,8 @@ func TestTokensSayWhatTheyAreFor(t *testing.T) {
 	}
 	// A known answer: what was sent works after an update.
 	const want = "00000000.MS9hcHByb3ZlL2Fubi9sZWU."
-	if got := made(t, token.Fixed(false), "o-1", ann); !strings.HasPrefix(got, want) || len(got) != len(want)+22 || got != fixedToken {
+	if got := made(t, token.Fixed(false), "o-1", ann); !strings.HasPrefix(got, want) ||
+		len(got) != len(want)+22 || got != fixedToken {
 		t.Errorf("it is %s", got)
 	}
 }
@@ -91,7 +93,8 @@ func TestBadTokensAreRefused(t *testing.T) {
 	}
 }
 
-// P39: a replaced key makes the same tokens for the orders that have it, and its tokens are read for 400 days.
+// P39: a replaced key makes the same tokens for the orders that have it, and its tokens are read for 400
+// days.
 func TestAReplacedKeyIsReadFor400Days(t *testing.T) {
 	const replaced = 1000 * core.Day
 	was := token.New()
@@ -148,8 +151,10 @@ func TestKeysAreKeptInAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, text := range map[string][]byte{"half": data[:len(data)/2], "no key": []byte(`{"keys":[]}`), "a short secret": []byte(`{"keys":[{"id":"00000000","secret":"AAAA"}]}`),
-		"two current": bytes.ReplaceAll(data, []byte(`"replaced"`), []byte(`"x"`)), "an ID": bytes.Replace(data, []byte(`"id": "`), []byte(`"id": "x`), 1)} {
+	for what, text := range map[string][]byte{"half": data[:len(data)/2], "no key": []byte(`{"keys":[]}`),
+		"a short secret": []byte(`{"keys":[{"id":"00000000","secret":"AAAA"}]}`),
+		"two current":    bytes.ReplaceAll(data, []byte(`"replaced"`), []byte(`"x"`)),
+		"an ID":          bytes.Replace(data, []byte(`"id": "`), []byte(`"id": "x`), 1)} {
 		if err := os.WriteFile(name, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -157,16 +162,21 @@ func TestKeysAreKeptInAFile(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	for mode, exposed := range map[os.FileMode]bool{0o600: false, 0o660: false, 0o640: false, 0o644: true, 0o604: true, 0o602: true} {
+	for mode, exposed := range map[os.FileMode]bool{0o600: false, 0o660: false, 0o640: false, 0o644: true,
+		0o604: true, 0o602: true} {
 		if err := os.Chmod(name, mode); err != nil {
 			t.Fatal(err)
 		}
-		if err := token.Exposed(dir); (err != nil) != exposed || exposed && !strings.Contains(err.Error(), "chmod 600") {
+		if err := token.Exposed(dir); (err != nil) != exposed || exposed &&
+			!strings.Contains(err.Error(), "chmod 600") {
 			t.Errorf("mode %#o: %v", mode, err)
 		}
 	}
 	if err := token.Exposed(t.TempDir()); err != nil {
 		t.Errorf("without keys: %v", err)
+	}
+	if err := token.Exposed(name); err == nil || !strings.Contains(err.Error(), "the keys of tokens") {
+		t.Errorf("in a file that is no folder: %v", err)
 	}
 	if left, _ := filepath.Glob(name + ".*"); len(left) > 0 {
 		t.Errorf("left: %v", left)

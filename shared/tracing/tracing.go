@@ -1,5 +1,6 @@
-// Package tracing is port.Tracer on OpenTelemetry: spans go to a collector by OTLP over HTTP. A handling is a trace of its own, linked
-// with the trace ID of its order's run; what a service records of a call belongs to the handling that made it.
+// Package tracing is port.Tracer on OpenTelemetry: spans go to a collector by OTLP over HTTP. A handling is a
+// trace of its own, linked with the trace ID of its order's run; what a service records of a call belongs to
+// the handling that made it.
 package tracing
 
 import (
@@ -19,7 +20,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Variable is OpenTelemetry's own name for the collector's address; its other variables, for headers, sampling, certificates, count too.
+// Variable is OpenTelemetry's own name for the collector's address; its other variables, for headers,
+// sampling, certificates, count too.
 const Variable = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 const (
@@ -33,23 +35,29 @@ type Tracer struct {
 	tracer   trace.Tracer
 }
 
-// New makes one. endpoint is the collector's address, like http://127.0.0.1:4318; service is the name of its spans. It connects
-// when there are spans; a collector that does not answer loses spans and delays nothing.
+// New makes one. endpoint is the collector's address, like http://127.0.0.1:4318; service is the name of its
+// spans. It connects when there are spans; a collector that does not answer loses spans and delays nothing.
 func New(ctx context.Context, endpoint, service, version string) (*Tracer, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("the address of the collector is %.200q; a URL like http://127.0.0.1:4318 is meant", endpoint)
+		return nil,
+			fmt.Errorf("the address of the collector is %.200q; a URL like http://127.0.0.1:4318 is meant",
+				endpoint)
 	}
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(u.JoinPath("v1", "traces").String()), otlptracehttp.WithTimeout(exportTime),
+	exporter, err := otlptracehttp.New(ctx,
+		otlptracehttp.WithEndpointURL(u.JoinPath("v1", "traces").String()),
+		otlptracehttp.WithTimeout(exportTime),
 		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}))
 	if err != nil {
 		return nil, fmt.Errorf("the exporter of spans: %w", err)
 	}
-	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", service), attribute.String("service.version", version)), resource.WithFromEnv())
+	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", service),
+		attribute.String("service.version", version)), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("the attributes of spans: %w", err)
 	}
-	p := sdk.NewTracerProvider(sdk.WithBatcher(exporter, sdk.WithMaxQueueSize(queued), sdk.WithExportTimeout(exportTime)), sdk.WithResource(about))
+	p := sdk.NewTracerProvider(sdk.WithBatcher(exporter, sdk.WithMaxQueueSize(queued),
+		sdk.WithExportTimeout(exportTime)), sdk.WithResource(about))
 	return &Tracer{p, p.Tracer("github.com/stepkeeper/stepkeeper")}, nil
 }
 
@@ -72,16 +80,19 @@ func (h handling) Traceparent() string {
 
 // End is port.Handling's. IDs are recorded, never bodies.
 func (h handling) End(s port.Span, err error) {
-	attributes := []attribute.KeyValue{attribute.String("stepkeeper.order", s.OrderID), attribute.Int("stepkeeper.run", s.Run)}
+	attributes := []attribute.KeyValue{attribute.String("stepkeeper.order", s.OrderID),
+		attribute.Int("stepkeeper.run", s.Run)}
 	if s.Step != "" {
-		attributes = append(attributes, attribute.String("stepkeeper.step", s.Step), attribute.Int("stepkeeper.attempt", s.Attempt))
+		attributes = append(attributes, attribute.String("stepkeeper.step", s.Step),
+			attribute.Int("stepkeeper.attempt", s.Attempt))
 	}
 	if s.State != "" {
 		attributes = append(attributes, attribute.String("stepkeeper.state", s.State))
 	}
 	h.SetAttributes(attributes...)
 	if s.Trace != "" {
-		ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": s.Trace})
+		ctx := propagation.TraceContext{}.Extract(context.Background(),
+			propagation.MapCarrier{"traceparent": s.Trace})
 		h.AddLink(trace.LinkFromContext(ctx))
 	}
 	if err != nil {

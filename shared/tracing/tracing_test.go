@@ -62,7 +62,8 @@ func newCollector(t *testing.T) *collected {
 func value(attributes []*common.KeyValue, key string) string {
 	for _, a := range attributes {
 		if a.Key == key {
-			return strings.Trim(strings.TrimPrefix(strings.TrimPrefix(a.Value.String(), "string_value:"), "int_value:"), `"`)
+			return strings.Trim(strings.TrimPrefix(strings.TrimPrefix(a.Value.String(), "string_value:"),
+				"int_value:"), `"`)
 		}
 	}
 	return ""
@@ -81,11 +82,13 @@ func TestSpans(t *testing.T) {
 	_, inner := tracer.Begin(within, "other") // what is handled inside is a trace of its own too
 	inner.End(port.Span{OrderID: "o-2"}, nil)
 	parent := second.Traceparent()
-	second.End(port.Span{OrderID: "o-1", Run: 2, Step: "pay", Attempt: 3, Trace: core.Trace("o-1", 2)}, errors.New("declined"))
+	second.End(port.Span{OrderID: "o-1", Run: 2, Step: "pay", Attempt: 3, Trace: core.Trace("o-1", 2)},
+		errors.New("declined"))
 	if err := tracer.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(c.all) != 3 || value(c.from, "service.name") != "shop" || value(c.from, "service.version") != "1.2" {
+	if len(c.all) != 3 || value(c.from, "service.name") != "shop" ||
+		value(c.from, "service.version") != "1.2" {
 		t.Fatalf("%d spans of %v", len(c.all), c.from)
 	}
 	traces := map[string]bool{}
@@ -109,7 +112,8 @@ func TestSpans(t *testing.T) {
 		{"len(c.all[1].Links)", len(c.all[1].Links), 0},
 	} {
 		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %d traces, links %v", field.name, field.got, field.want, len(traces), a.Links)
+			t.Errorf("%s is %v, want %v: %d traces, links %v", field.name, field.got, field.want, len(traces),
+				a.Links)
 		}
 	}
 	for _, field := range []struct {
@@ -131,7 +135,8 @@ func TestSpans(t *testing.T) {
 		b.Status.GetMessage() != "declined" || b.Status.GetCode() != spans.Status_STATUS_CODE_ERROR {
 		t.Errorf("%v", b)
 	}
-	if parts := strings.Split(parent, "-"); len(parts) != 4 || parts[1] != hex.EncodeToString(b.TraceId) || parts[2] != hex.EncodeToString(b.SpanId) {
+	if parts := strings.Split(parent, "-"); len(parts) != 4 || parts[1] != hex.EncodeToString(b.TraceId) ||
+		parts[2] != hex.EncodeToString(b.SpanId) {
 		t.Errorf("the service is handed %q", parent)
 	}
 }
@@ -139,7 +144,8 @@ func TestSpans(t *testing.T) {
 // A collector that is not there costs spans and no time; an address that is none is reported at once.
 func TestNoCollector(t *testing.T) {
 	for _, endpoint := range []string{"127.0.0.1:4318", "", "ftp://x"} {
-		if _, err := tracing.New(t.Context(), endpoint, "shop", ""); err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:4318") {
+		if _, err := tracing.New(t.Context(), endpoint, "shop", ""); err == nil ||
+			!strings.Contains(err.Error(), "http://127.0.0.1:4318") {
 			t.Errorf("%q: %v", endpoint, err)
 		}
 	}

@@ -40,7 +40,11 @@ func childrenOf(t *core.Task, s *core.Step, def *core.Each) *Children {
 	id := func(index int) string {
 		return core.Parent{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Index: index}.ChildID()
 	}
-	v.Count, v.Running, v.Failed, v.Reason, v.Undo = c.Count, len(c.Open), c.Failed, c.Reason, s.Undo
+	v.Count = c.Count
+	v.Running = len(c.Open)
+	v.Failed = c.Failed
+	v.Reason = c.Reason
+	v.Undo = s.Undo
 	v.Ended = c.Next - len(c.Open)
 	if s.Undo {
 		v.Ended = c.Count - c.Cursor - len(c.Open)

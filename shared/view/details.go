@@ -28,8 +28,8 @@ type LaterCommand struct {
 	From core.Time `json:"from"`
 }
 
-// Detailed is Of with what a single order is asked for: its messages, the inputs of the steps that were attempted,
-// and the commands that would be accepted now. order may be nil: then no inputs are shown.
+// Detailed is Of with what a single order is asked for: its messages, the inputs of the steps that were
+// attempted, and the commands that would be accepted now. order may be nil: then no inputs are shown.
 func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) Task {
 	v := Of(t, def)
 	v.Accepts, v.AcceptsLater = accepts(t, def, order, core.TimeOf(now))
@@ -41,25 +41,27 @@ func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now tim
 		if v.Steps[i].FirstAt == 0 {
 			continue
 		}
-		if input, err := core.InputOf(def, order, t, i); err == nil { // one that cannot be made is the step's error
+		// one that cannot be made is the step's error
+		if input, err := core.InputOf(def, order, t, i); err == nil {
 			v.Steps[i].Input = input
 		}
 	}
 	return v
 }
 
-// movedAfterEnd reports whether a Compensated task was moved to another definition (P49), which counts for its next run. The definition does
-// not show what the last run gave to its agents, or whom it notified.
+// movedAfterEnd reports whether a Compensated task was moved to another definition (P49), which counts for
+// its next run. The definition does not show what the last run gave to its agents, or whom it notified.
 func movedAfterEnd(t *core.Task) bool {
 	return t.ProcessState == core.Compensated && slices.ContainsFunc(t.Verdicts, func(v core.Verdict) bool {
 		return v.Command == "move" && v.Accepted && v.At >= t.Ended
 	})
 }
 
-// Pinned notes which definition new orders get, if t, of which v is the view, runs another one and has not ended for good, and
-// which commands would be accepted that move t to it.
+// Pinned notes which definition new orders get, if t, of which v is the view, runs another one and has not
+// ended for good, and which commands would be accepted that move t to it.
 func (v *Task) Pinned(t *core.Task, def, deployed *core.Definition, now time.Time) {
-	final := t.ProcessState == core.Processed || t.ProcessState == core.Cancelled || t.ProcessState == core.Closed
+	final := t.ProcessState == core.Processed || t.ProcessState == core.Cancelled ||
+		t.ProcessState == core.Closed
 	if final || def == nil || deployed == nil || deployed.Hash == t.Definition {
 		return
 	}
@@ -69,7 +71,8 @@ func (v *Task) Pinned(t *core.Task, def, deployed *core.Definition, now time.Tim
 		core.Resubmit{ID: trial, Command: t.Command, To: &to},
 		core.Move{ID: trial, Command: t.Command, To: to},
 	} {
-		d, err := core.Decide(def, nil, t, ev, core.At{Now: core.TimeOf(now), SizeLimit: state.Room, Tokens: core.HiddenTokens{}})
+		d, err := core.Decide(def, nil, t, ev, core.At{Now: core.TimeOf(now), SizeLimit: state.Room,
+			Tokens: core.HiddenTokens{}})
 		if !acceptedBy(d, err) {
 			continue
 		}
@@ -84,7 +87,8 @@ func (v *Task) Pinned(t *core.Task, def, deployed *core.Definition, now time.Tim
 // trial is the ID of a command that is only tried; IDs of commands are longer.
 const trial = "trial"
 
-// acceptedBy reports whether the decision accepts its command. A decision that goes on to evaluate an expression has accepted it.
+// acceptedBy reports whether the decision accepts its command. A decision that goes on to evaluate an
+// expression has accepted it.
 func acceptedBy(d core.Decision, err error) bool {
 	return errors.Is(err, core.ErrOrderNeeded) || err == nil && d.Verdict != nil && d.Verdict.Accepted
 }
@@ -99,15 +103,18 @@ type Plan struct {
 	Documents   *Documents        `json:"documents,omitempty" doc:"where they were asked for"`
 }
 
-// Documents are an order as it is stored, for a program that goes on with it elsewhere: a simulation of its move.
+// Documents are an order as it is stored, for a program that goes on with it elsewhere: a simulation of its
+// move.
 type Documents struct {
 	Task        json.RawMessage   `json:"task"`
 	Order       json.RawMessage   `json:"order" doc:"as it was submitted"`
 	Definitions []json.RawMessage `json:"definitions" nullable:"false" doc:"compiled: the one that the order runs, the one that it would be pinned to, and those of the child orders of both"`
 }
 
-// DocumentsOf writes a task, its order, and its definition and another one (nil: none); load answers those of child orders.
-func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition, load func(hash string) (*core.Definition, error)) (*Documents, error) {
+// DocumentsOf writes a task, its order, and its definition and another one (nil: none); load answers those of
+// child orders.
+func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition,
+	load func(hash string) (*core.Definition, error)) (*Documents, error) {
 	task, err := state.EncodeTask(t)
 	if err != nil {
 		return nil, err
@@ -132,7 +139,8 @@ func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition, 
 					err = fmt.Errorf("%s is not stored", e.Definition)
 				}
 				if err != nil {
-					return nil, fmt.Errorf("the definition of the child orders of step %s: %w", def.Steps[i].Name, err)
+					return nil, fmt.Errorf("the definition of the child orders of step %s: %w",
+						def.Steps[i].Name, err)
 				}
 				next = append(next, child)
 			}
@@ -142,9 +150,11 @@ func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition, 
 }
 
 // PlanOf asks the core's own decision about a move of a task in a store with that room.
-func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMessage, now time.Time, room core.SizeLimit) Plan {
+func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMessage, now time.Time,
+	room core.SizeLimit) Plan {
 	p := Plan{OrderID: t.OrderID, Differences: []core.Difference{}}
-	d, err := core.Decide(def, order, t, core.Move{ID: trial, Command: t.Command, To: to}, core.At{Now: core.TimeOf(now), SizeLimit: room, Tokens: core.HiddenTokens{}})
+	d, err := core.Decide(def, order, t, core.Move{ID: trial, Command: t.Command, To: to},
+		core.At{Now: core.TimeOf(now), SizeLimit: room, Tokens: core.HiddenTokens{}})
 	p.Accepted = acceptedBy(d, err)
 	if err == nil && d.Verdict != nil {
 		p.Reason = d.Verdict.Reason
@@ -156,9 +166,11 @@ func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMe
 	return p
 }
 
-// accepts asks the core's own decision about each command, with the number that the task has now. What is refused is asked about
-// again for the time at which no call of its step, or of any step, can take effect any more.
-func accepts(t *core.Task, def *core.Definition, order json.RawMessage, now core.Time) (all []Command, later []LaterCommand) {
+// accepts asks the core's own decision about each command, with the number that the task has now. What is
+// refused is asked about again for the time at which no call of its step, or of any step, can take effect any
+// more.
+func accepts(t *core.Task, def *core.Definition, order json.RawMessage,
+	now core.Time) (all []Command, later []LaterCommand) {
 	const id = trial
 	all = []Command{}
 	asked := func(ev core.Event, at core.Time) bool {
@@ -176,21 +188,25 @@ func accepts(t *core.Task, def *core.Definition, order json.RawMessage, now core
 	}
 	try(Command{Command: "undo"}, core.UndoCommand{ID: id, Command: t.Command})
 	try(Command{Command: "resubmit"}, core.Resubmit{ID: id, Command: t.Command})
-	try(Command{Command: "close"}, core.Close{ID: id, Command: t.Command, Sender: core.Sender{By: id, Reason: id}})
+	try(Command{Command: "close"},
+		core.Close{ID: id, Command: t.Command, Sender: core.Sender{By: id, Reason: id}})
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		try(Command{Command: "resubmit", Step: s.Name}, core.Resubmit{ID: id, Command: t.Command, Step: s.Name, Input: json.RawMessage("{}")})
+		try(Command{Command: "resubmit", Step: s.Name},
+			core.Resubmit{ID: id, Command: t.Command, Step: s.Name, Input: json.RawMessage("{}")})
 		if !s.Attempted() {
 			continue
 		}
 		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
-			try(Command{Command: "resolve", Step: s.Name, Fact: fact}, core.Resolve{ID: id, Command: t.Command, Step: s.Name, Fact: fact})
+			try(Command{Command: "resolve", Step: s.Name, Fact: fact},
+				core.Resolve{ID: id, Command: t.Command, Step: s.Name, Fact: fact})
 		}
 	}
 	return all, later
 }
 
-// quietFrom is when no call of a step, or without a name of any step, can take effect any more; 0 if the task is not in Error.
+// quietFrom is when no call of a step, or without a name of any step, can take effect any more; 0 if the task
+// is not in Error.
 func quietFrom(t *core.Task, def *core.Definition, step string) (from core.Time) {
 	if t.ProcessState != core.Error || def == nil {
 		return 0

@@ -20,18 +20,25 @@ func (expressions) Input(_ int, e core.Environment) (json.RawMessage, error) { r
 func stopped(keyRetention core.Duration) (*core.Task, *core.Definition) {
 	d := &core.Definition{Name: "order", Hash: "abc", HopBudget: 100, Expr: expressions{},
 		Agents: map[string]core.AgentDefinition{"payment": {KeyRetention: keyRetention}},
-		Steps: []core.StepDefinition{{Name: "charge", Agent: "payment", Operation: "charge", Grade: core.Idempotent, Timeout: core.Second,
-			Input: json.RawMessage(`"${ order }"`), OnFailure: core.OnFailureStop, Retry: core.Retry{MaxFailures: 1},
-			Undo: &core.Undo{Operation: "refund", Timeout: core.Second, Retry: core.Retry{MaxFailures: 1}}}}}
+		Steps: []core.StepDefinition{{Name: "charge", Agent: "payment", Operation: "charge",
+			Grade: core.Idempotent, Timeout: core.Second,
+			Input: json.RawMessage(`"${ order }"`), OnFailure: core.OnFailureStop,
+			Retry: core.Retry{MaxFailures: 1},
+			Undo:  &core.Undo{Operation: "refund", Timeout: core.Second, Retry: core.Retry{MaxFailures: 1}}}}}
 	d.Link()
-	return &core.Task{OrderID: "o-1", Version: 4, Workflow: "order", Definition: "abc", ProcessState: core.Error, Phase: core.Forward, Command: 2, Created: t0, Ended: t0 + 5000,
+	return &core.Task{OrderID: "o-1", Version: 4, Workflow: "order", Definition: "abc",
+		ProcessState: core.Error, Phase: core.Forward, Command: 2, Created: t0, Ended: t0 + 5000,
 		EndStep: "charge", EndCode: "timeout", EndText: "no answer",
-		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: 1, FirstAt: t0, ClaimedAt: t0, QuietBy: t0 + 60_000, FailureCount: 1}}}, d
+		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: 1, FirstAt: t0,
+			ClaimedAt: t0, QuietBy: t0 + 60_000, FailureCount: 1}}}, d
 }
 
 // What a task accepts is what the decision says, at that time: not a rule of this package.
 func TestAccepts(t *testing.T) {
-	resolve := func(f core.Fact) view.Command { return view.Command{Command: "resolve", Step: "charge", Fact: f} }
+	resolve := func(f core.Fact) view.Command {
+		return view.Command{Command: "resolve", Step: "charge",
+			Fact: f}
+	}
 	for _, c := range []struct {
 		name      string
 		retention core.Duration
@@ -40,15 +47,21 @@ func TestAccepts(t *testing.T) {
 		yes, no   []view.Command
 	}{
 		{"while the last attempt may take effect", 0, t0 + 10_000, nil,
-			[]view.Command{{Command: "resubmit"}, {Command: "undo"}, {Command: "cancel"}}, []view.Command{resolve(core.Happened)}},
+			[]view.Command{{Command: "resubmit"}, {Command: "undo"}, {Command: "cancel"}},
+			[]view.Command{resolve(core.Happened)}},
 		{"later", 0, t0 + 70_000, nil,
-			[]view.Command{{Command: "resubmit"}, {Command: "undo"}, resolve(core.Happened), resolve(core.NotHappened)}, nil},
+			[]view.Command{{Command: "resubmit"}, {Command: "undo"}, resolve(core.Happened),
+				resolve(core.NotHappened)}, nil},
 		{"the service may have forgotten the key (P18)", core.Minute, t0 + 70_000, nil,
 			[]view.Command{{Command: "undo"}, resolve(core.Happened)}, []view.Command{{Command: "resubmit"}}},
-		{"it was cancelled already", 0, t0 + 70_000, func(t *core.Task) { t.CancelAsked = true }, nil, []view.Command{{Command: "cancel"}}},
-		{"handed back, and in doubt all the same", 0, t0 + 70_000, func(t *core.Task) { t.Steps[0].State = core.Pending },
+		{"it was cancelled already", 0, t0 + 70_000, func(t *core.Task) { t.CancelAsked = true }, nil,
+			[]view.Command{{Command: "cancel"}}},
+		{"handed back, and in doubt all the same", 0, t0 + 70_000,
+			func(t *core.Task) { t.Steps[0].State = core.Pending },
 			[]view.Command{resolve(core.Happened)}, nil},
-		{"no step was asked", 0, t0 + 70_000, func(t *core.Task) { t.Steps[0] = core.Step{Name: "charge", State: core.Failed, FailureCount: 1} },
+		{"no step was asked", 0, t0 + 70_000, func(t *core.Task) {
+			t.Steps[0] = core.Step{Name: "charge", State: core.Failed, FailureCount: 1}
+		},
 			[]view.Command{{Command: "resubmit"}}, []view.Command{resolve(core.Happened)}},
 	} {
 		task, def := stopped(c.retention)
@@ -71,13 +84,15 @@ func TestAccepts(t *testing.T) {
 			t.Errorf("%s: the task was changed", c.name)
 		}
 		// Without the order (a stack's clients have none) the answer is the same.
-		if bare := view.Detailed(task, def, nil, c.at.Std()); !slices.Equal(bare.Accepts, got) || bare.Steps[0].Input != nil {
+		if bare := view.Detailed(task, def, nil, c.at.Std()); !slices.Equal(bare.Accepts, got) ||
+			bare.Steps[0].Input != nil {
 			t.Errorf("%s: without the order %v, with it %v", c.name, bare.Accepts, got)
 		}
 	}
 }
 
-// What is refused because a call may take effect is listed with the time from which it would be accepted, to the millisecond.
+// What is refused because a call may take effect is listed with the time from which it would be accepted, to
+// the millisecond.
 func TestAcceptsLater(t *testing.T) {
 	task, def := stopped(0)
 	payment := def.Agents["payment"]
@@ -86,7 +101,8 @@ func TestAcceptsLater(t *testing.T) {
 	from := t0 + 60_501
 	want := []view.LaterCommand{{Command: view.Command{Command: "close"}, From: from}}
 	for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
-		want = append(want, view.LaterCommand{Command: view.Command{Command: "resolve", Step: "charge", Fact: fact}, From: from})
+		want = append(want, view.LaterCommand{Command: view.Command{Command: "resolve", Step: "charge",
+			Fact: fact}, From: from})
 	}
 	for at, want := range map[core.Time][]view.LaterCommand{t0 + 10_000: want, from - 1: want, from: nil} {
 		got := view.Detailed(task, def, nil, at.Std())
@@ -107,42 +123,53 @@ func TestAcceptsLater(t *testing.T) {
 
 func TestInputs(t *testing.T) {
 	task, def := stopped(0)
-	if got := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`), t0.Std()).Steps[0].Input; string(got) != `{"card":"c-1"}` {
+	if got := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`),
+		t0.Std()).Steps[0].Input; string(got) != `{"card":"c-1"}` {
 		t.Errorf("%s", got)
 	}
 	task.Steps[0] = core.Step{Name: "charge", State: core.Pending}
 	task.ProcessState, task.Phase = core.Processing, ""
-	if got := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`), t0.Std()).Steps[0].Input; got != nil {
+	if got := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`),
+		t0.Std()).Steps[0].Input; got != nil {
 		t.Errorf("no agent was asked yet: %s", got)
 	}
 }
 
-// P49: the definition that an undone order was moved to holds for its next run. It does not show what the last run gave to its agents,
-// and no alert that the last run did not send.
+// P49: the definition that an undone order was moved to holds for its next run. It does not show what the
+// last run gave to its agents, and no alert that the last run did not send.
 func TestAnUndoneOrderThatWasMovedShowsWhatItsRunDid(t *testing.T) {
 	task, def := stopped(0)
 	def.AlertUndone = true
-	task.ProcessState, task.Phase, task.Why, task.Steps[0].State = core.Compensated, "", core.WhyFailure, core.Failed
+	task.ProcessState = core.Compensated
+	task.Phase = ""
+	task.Why = core.WhyFailure
+	task.Steps[0].State = core.Failed
 	for _, x := range []struct {
 		name    string
 		verdict core.Verdict
 		shown   bool
 	}{
 		{"not moved", core.Verdict{ID: "r", Command: "resubmit", Accepted: false, At: task.Ended + 1}, true},
-		{"the move was refused", core.Verdict{ID: "m", Command: "move", Accepted: false, At: task.Ended + 1}, true},
-		{"moved in the run before", core.Verdict{ID: "m", Command: "move", Accepted: true, At: task.Ended - 1}, true},
-		{"moved after its end", core.Verdict{ID: "m", Command: "move", Accepted: true, At: task.Ended + 1}, false},
+		{"the move was refused", core.Verdict{ID: "m", Command: "move", Accepted: false, At: task.Ended + 1},
+			true},
+		{"moved in the run before", core.Verdict{ID: "m", Command: "move", Accepted: true,
+			At: task.Ended - 1}, true},
+		{"moved after its end", core.Verdict{ID: "m", Command: "move", Accepted: true, At: task.Ended + 1},
+			false},
 	} {
 		task.Verdicts = []core.Verdict{x.verdict}
 		v := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`), t0.Std())
-		alerted := slices.ContainsFunc(v.Messages, func(m view.Message) bool { return m.Kind == view.MessageAlert })
+		alerted := slices.ContainsFunc(v.Messages,
+			func(m view.Message) bool { return m.Kind == view.MessageAlert })
 		if input := v.Steps[0].Input != nil; input != x.shown || alerted != x.shown {
-			t.Errorf("%s: the input is shown: %t, an alert is listed: %t; want %t", x.name, input, alerted, x.shown)
+			t.Errorf("%s: the input is shown: %t, an alert is listed: %t; want %t", x.name, input, alerted,
+				x.shown)
 		}
 	}
 }
 
-// Another deployed definition is named where the order has not ended for good, and only what would be accepted is offered with it.
+// Another deployed definition is named where the order has not ended for good, and only what would be
+// accepted is offered with it.
 func TestPinned(t *testing.T) {
 	resubmit := view.Command{Command: "resubmit", Definition: "latest"}
 	move := view.Command{Command: "move", Definition: "latest"}
@@ -156,18 +183,30 @@ func TestPinned(t *testing.T) {
 		named    bool
 		offers   []view.Command
 	}{
-		"in Error":                     {func(*core.Task) {}, func(*core.Definition) {}, true, []view.Command{resubmit, move}},
-		"the same":                     {func(*core.Task) {}, func(d *core.Definition) { d.Hash = "abc" }, false, nil},
-		"not known":                    {func(*core.Task) {}, nil, false, nil},
-		"a step in doubt is different": {func(*core.Task) {}, func(d *core.Definition) { d.Steps[0].Operation = "pay" }, true, nil},
-		"Compensated":                  {is(core.Compensated), func(*core.Definition) {}, true, []view.Command{resubmit, move}},
-		"a child in Error":             {func(t *core.Task) { t.Parent = child }, func(*core.Definition) {}, true, []view.Command{resubmit, move}},
-		"a Compensated child":          {func(t *core.Task) { is(core.Compensated)(t); t.Parent = child }, func(*core.Definition) {}, true, nil},
-		"being undone":                 {is(core.Compensating), func(*core.Definition) {}, true, nil},
-		"in flight":                    {func(t *core.Task) { is(core.Processing)(t); t.Steps[0].State = core.Processing }, func(*core.Definition) {}, true, nil},
-		"Processed":                    {is(core.Processed), func(*core.Definition) {}, false, nil},
-		"Cancelled":                    {is(core.Cancelled), func(*core.Definition) {}, false, nil},
-		"Closed":                       {is(core.Closed), func(*core.Definition) {}, false, nil},
+		"in Error": {func(*core.Task) {}, func(*core.Definition) {}, true,
+			[]view.Command{resubmit, move}},
+		"the same": {func(*core.Task) {}, func(d *core.Definition) { d.Hash = "abc" },
+			false, nil},
+		"not known": {func(*core.Task) {}, nil, false, nil},
+		"a step in doubt is different": {func(*core.Task) {},
+			func(d *core.Definition) { d.Steps[0].Operation = "pay" }, true, nil},
+		"Compensated": {is(core.Compensated), func(*core.Definition) {}, true,
+			[]view.Command{resubmit, move}},
+		"a child in Error": {func(t *core.Task) {
+			t.Parent = child
+		}, func(*core.Definition) {}, true, []view.Command{resubmit, move}},
+		"a Compensated child": {func(t *core.Task) {
+			is(core.Compensated)(t)
+			t.Parent = child
+		}, func(*core.Definition) {}, true, nil},
+		"being undone": {is(core.Compensating), func(*core.Definition) {}, true, nil},
+		"in flight": {func(t *core.Task) {
+			is(core.Processing)(t)
+			t.Steps[0].State = core.Processing
+		}, func(*core.Definition) {}, true, nil},
+		"Processed": {is(core.Processed), func(*core.Definition) {}, false, nil},
+		"Cancelled": {is(core.Cancelled), func(*core.Definition) {}, false, nil},
+		"Closed":    {is(core.Closed), func(*core.Definition) {}, false, nil},
 	} {
 		task, def := stopped(0)
 		c.edit(task)
@@ -186,11 +225,13 @@ func TestPinned(t *testing.T) {
 	}
 }
 
-// A plan refuses what the move itself would refuse, also where the document has no room for the new definition's reserve.
+// A plan refuses what the move itself would refuse, also where the document has no room for the new
+// definition's reserve.
 func TestPlanOf(t *testing.T) {
 	task, def := stopped(0)
 	other := *def
-	other.Hash, other.Steps = "def", append(slices.Clone(def.Steps), core.StepDefinition{Name: "ship", Agent: "payment", Operation: "ship", Grade: core.Idempotent, Timeout: core.Second})
+	other.Hash, other.Steps = "def", append(slices.Clone(def.Steps), core.StepDefinition{Name: "ship",
+		Agent: "payment", Operation: "ship", Grade: core.Idempotent, Timeout: core.Second})
 	other.Link()
 	for _, c := range []struct {
 		name   string
@@ -201,15 +242,16 @@ func TestPlanOf(t *testing.T) {
 		{"the reserve does not fit", 20_000, "do not fit into a document of 20000 bytes"},
 	} {
 		room := core.SizeLimit{Limit: c.limit, Size: func(t *core.Task) int { return 15_000 * len(t.Steps) }}
-		p := view.PlanOf(task, def, core.Target{Definition: &other}, json.RawMessage(`{}`), (t0 + 70_000).Std(), room)
+		p := view.PlanOf(task, def, core.Target{Definition: &other}, json.RawMessage(`{}`),
+			(t0 + 70_000).Std(), room)
 		if p.Accepted != (c.reason == "") || !strings.Contains(p.Reason, c.reason) || p.Definition != "def" {
 			t.Errorf("%s: %+v", c.name, p)
 		}
 	}
 }
 
-// The documents of an order hold its definition, the one to move to, and those of the child orders of both, each once; one that is
-// not stored is an error that names the step.
+// The documents of an order hold its definition, the one to move to, and those of the child orders of both,
+// each once; one that is not stored is an error that names the step.
 func TestDocumentsOf(t *testing.T) {
 	child := &core.Definition{Name: "child", Hash: strings.Repeat("c", 32)}
 	each := core.StepDefinition{Name: "parts", Each: &core.Each{Workflow: "child", Definition: child.Hash}}
@@ -240,7 +282,8 @@ func TestDocumentsOf(t *testing.T) {
 		}
 	}
 	clear(stored)
-	if _, err := view.DocumentsOf(task, nil, def, to, load); err == nil || !strings.Contains(err.Error(), "child orders of step parts: "+child.Hash+" is not stored") {
+	if _, err := view.DocumentsOf(task, nil, def, to, load); err == nil ||
+		!strings.Contains(err.Error(), "child orders of step parts: "+child.Hash+" is not stored") {
 		t.Errorf("a child's definition is missing: %v", err)
 	}
 }

@@ -20,12 +20,16 @@ func everyKind() *core.Definition {
 	d := &core.Definition{Name: "all", Hash: "hash",
 		Notify: []core.StatusKind{core.StatusReceived, core.StatusCompleted}, Expr: expressions{},
 		Steps: []core.StepDefinition{
-			{Name: "fenced", Agent: "stock", Operation: "take", Grade: core.Fenced, Undo: &core.Undo{Operation: "release"}, Input: json.RawMessage(`"t"`)},
-			{Name: "plain", Agent: "mail", Operation: "send", Grade: core.Plain, After: []string{"fenced"}, PointOfNoReturn: true},
+			{Name: "fenced", Agent: "stock", Operation: "take", Grade: core.Fenced,
+				Undo: &core.Undo{Operation: "release"}, Input: json.RawMessage(`"t"`)},
+			{Name: "plain", Agent: "mail", Operation: "send", Grade: core.Plain, After: []string{"fenced"},
+				PointOfNoReturn: true},
 			{Name: "pause", Wait: &core.Wait{}},
 			{Name: "agree", Answer: &core.Answer{Values: []string{"yes", "no"}}},
 			{Name: "paid", Answer: &core.Answer{Event: "bought"}},
-			{Name: "never", Fail: &core.Fail{}}, {Name: "parts", Each: &core.Each{Workflow: "part", Definition: "p", Tolerate: 2}, Input: json.RawMessage(`"t"`)},
+			{Name: "never", Fail: &core.Fail{}},
+			{Name: "parts", Each: &core.Each{Workflow: "part", Definition: "p", Tolerate: 2},
+				Input: json.RawMessage(`"t"`)},
 			{Name: "child", Each: &core.Each{Workflow: "part", Definition: "p"}}, {
 				Name: "again", Agent: "post", Operation: "ship", Grade: core.Idempotent,
 				Undo: &core.Undo{Operation: "recall"},
@@ -38,7 +42,8 @@ func everyKind() *core.Definition {
 // underWay is a task of it whose steps are all at something.
 func underWay() *core.Task {
 	began := func(name string, state core.State, at int) core.Step {
-		return core.Step{Name: name, State: state, Attempt: 1, First: 1, FirstAt: second(at), ClaimedAt: second(at)}
+		return core.Step{Name: name, State: state, Attempt: 1, First: 1, FirstAt: second(at),
+			ClaimedAt: second(at)}
 	}
 	t := &core.Task{OrderID: "o", Version: 9, Workflow: "all", Definition: "hash",
 		ProcessState: core.Processing, Run: 1, Command: 3, Priority: "high", ReplyTo: "shop", StatusSeq: 4,
@@ -49,13 +54,16 @@ func underWay() *core.Task {
 			{ID: "c1", Command: "cancel", Reason: "too late", By: "ann", Note: "sold", At: second(40)},
 			{ID: "c2", Command: "move", Accepted: true, Note: "newer", At: second(41)},
 		},
-		Attempts: []core.Attempt{{Step: "fenced", Number: 1, Began: second(2), Ended: second(3), Outcome: core.OutcomeRetryLater, Code: "busy"},
-			{Step: "again", Number: 1, Undo: true, Agent: "van", Began: second(4), Ended: second(5), Outcome: core.OutcomeSuperseded}},
+		Attempts: []core.Attempt{{Step: "fenced", Number: 1, Began: second(2), Ended: second(3),
+			Outcome: core.OutcomeRetryLater, Code: "busy"},
+			{Step: "again", Number: 1, Undo: true, Agent: "van", Began: second(4), Ended: second(5),
+				Outcome: core.OutcomeSuperseded}},
 		Earlier: core.Earlier{Failed: 1, Later: 2, Overdue: 3, Superseded: 4},
 		Steps: []core.Step{began("fenced", core.Processing, 10), began("plain", core.Processed, 11),
 			began("pause", core.Waiting, 12), began("agree", core.Waiting, 13),
 			began("paid", core.Processed, 14),
-			{Name: "never", State: core.Pending}, began("parts", core.Waiting, 15), began("child", core.Processing, 16), began("again", core.Pending, 17)}}
+			{Name: "never", State: core.Pending}, began("parts", core.Waiting, 15),
+			began("child", core.Processing, 16), began("again", core.Pending, 17)}}
 	at := func(name string) *core.Step { return t.Step(name) }
 	*at("fenced") = core.Step{Name: "fenced", State: core.Processing, Attempt: 2, First: 1,
 		FirstAt: second(2), ClaimedAt: second(10), CompleteBy: second(60), StopBy: second(50),
@@ -63,9 +71,14 @@ func underWay() *core.Task {
 		FailureCount: 1, Error: &core.StepError{
 			Code: "busy", Message: "later", At: second(3), Attempt: 1, Since: second(3),
 		}, Progress: &core.StepProgress{Percent: 40, Note: "packing", At: second(20)},
-		Corrected: &core.Corrected{Input: json.RawMessage(`{"n":1}`), Command: 2, By: "ann", Reason: "typo", At: second(9)}}
-	at("plain").FinishedAt, at("plain").FinishSeq, at("plain").Output, at("plain").NoEffect = second(12), 3, json.RawMessage(`{"m":1}`), second(12)
-	at("plain").Error, at("plain").Resolved = &core.StepError{Code: core.CodeNotYet, Message: "soon", At: second(11)}, &core.Resolved{Fact: core.Happened, Command: 1, At: second(12)}
+		Corrected: &core.Corrected{Input: json.RawMessage(`{"n":1}`), Command: 2, By: "ann", Reason: "typo",
+			At: second(9)}}
+	at("plain").FinishedAt = second(12)
+	at("plain").FinishSeq = 3
+	at("plain").Output = json.RawMessage(`{"m":1}`)
+	at("plain").NoEffect = second(12)
+	at("plain").Error, at("plain").Resolved = &core.StepError{Code: core.CodeNotYet, Message: "soon",
+		At: second(11)}, &core.Resolved{Fact: core.Happened, Command: 1, At: second(12)}
 	at("pause").WakeAt = second(300)
 	at("agree").CompleteBy, at("agree").WakeAt = second(600), second(600)
 	at("agree").Answers = &core.Answers{Round: 2, Need: 2, Who: []string{"ann", "bob"}, NotSelf: "cy",
@@ -75,7 +88,8 @@ func underWay() *core.Task {
 			{ID: "v2", Command: "answer", By: "cy", Note: "no", At: second(31)},
 			{ID: "v3", Command: "answer", Accepted: true, By: "di", At: second(32)},
 		}}
-	at("paid").Answers, at("paid").FinishedAt = &core.Answers{Votes: []core.Vote{{By: "bank", Value: json.RawMessage(`1`), At: second(33)}}}, second(33)
+	at("paid").Answers, at("paid").FinishedAt = &core.Answers{
+		Votes: []core.Vote{{By: "bank", Value: json.RawMessage(`1`), At: second(33)}}}, second(33)
 	at("parts").Children = &core.Children{
 		Count: 9, Next: 6,
 		Open: []core.OpenChild{
@@ -85,7 +99,8 @@ func underWay() *core.Task {
 		},
 		Failed: 1, FailedAt: []int{1}, Reason: "part 1: late",
 	}
-	at("child").Children = &core.Children{Count: 1, Next: 1, Open: []core.OpenChild{{Index: 0, State: string(core.ChildExpired)}}}
+	at("child").Children = &core.Children{Count: 1, Next: 1,
+		Open: []core.OpenChild{{Index: 0, State: string(core.ChildExpired)}}}
 	at("again").FailureCount, at("again").WakeAt, at("again").Agent = 1, second(80), "van"
 	return t
 }
@@ -122,7 +137,15 @@ func TestShown(t *testing.T) {
 	show("under way", underWay(), def)
 	show("without its definition", underWay(), nil)
 	x := underWay()
-	x.ProcessState, x.Phase, x.Why, x.Ended, x.EndSeq, x.EndCode, x.EndStep, x.EndText, x.ResendAt = core.Error, core.Undoing, core.WhyFailure, second(700), 5, "refused", "again", "the van is gone", second(730)
+	x.ProcessState = core.Error
+	x.Phase = core.Undoing
+	x.Why = core.WhyFailure
+	x.Ended = second(700)
+	x.EndSeq = 5
+	x.EndCode = "refused"
+	x.EndStep = "again"
+	x.EndText = "the van is gone"
+	x.ResendAt = second(730)
 	x.UndoneFor = core.UndoReason{Step: "plain", Code: "timeout", Text: "no answer"}
 	show("in Error, and its agents are at work", x, def)
 	x = underWay()
@@ -130,20 +153,29 @@ func TestShown(t *testing.T) {
 	for _, name := range []string{"fenced", "parts", "child", "again"} {
 		x.Step(name).Undo, x.Step(name).UndoFailures, x.Step(name).ClaimedAt = true, 1, second(90)
 	}
-	x.Step("fenced").State, x.Step("again").State, x.Step("parts").Children.Cursor = core.Compensated, core.UndoWait, 4
+	x.Step("fenced").State, x.Step("again").State, x.Step("parts").Children.Cursor = core.Compensated,
+		core.UndoWait, 4
 	show("being undone", x, def)
 	x = underWay()
-	x.ProcessState, x.Ended, x.EndSeq, x.Output = core.Processed, second(700), 5, json.RawMessage(`{"ok":true}`)
+	x.ProcessState = core.Processed
+	x.Ended = second(700)
+	x.EndSeq = 5
+	x.Output = json.RawMessage(`{"ok":true}`)
 	for i := range x.Steps {
-		x.Steps[i].State, x.Steps[i].FinishedAt, x.Steps[i].CompleteBy, x.Steps[i].WakeAt = core.Processed, second(650+i), 0, 0
+		x.Steps[i].State = core.Processed
+		x.Steps[i].FinishedAt = second(650 + i)
+		x.Steps[i].CompleteBy = 0
+		x.Steps[i].WakeAt = 0
 	}
 	show("processed", x, def)
 	x.ProcessState, x.Closing = core.Closed, &core.Closing{By: "ann", Reason: "refunded"}
 	show("closed", x, def)
 	x.ProcessState, x.Erased = core.Processed, &core.Erasure{By: "ann", Reason: "asked to", At: second(800)}
-	x.Verdicts = []core.Verdict{{ID: "e-1", Command: "erase", Accepted: true, By: "ann", Note: "asked to", At: second(800)}, {ID: "e-2", Command: "erase", Accepted: true, By: "bob", At: second(900)}}
+	x.Verdicts = []core.Verdict{{ID: "e-1", Command: "erase", Accepted: true, By: "ann", Note: "asked to",
+		At: second(800)}, {ID: "e-2", Command: "erase", Accepted: true, By: "bob", At: second(900)}}
 	show("erased", x, def)
-	show("cancelled before it came", &core.Task{OrderID: "o", ProcessState: core.Cancelled, Created: second(0), Ended: second(0)}, nil)
+	show("cancelled before it came", &core.Task{OrderID: "o", ProcessState: core.Cancelled,
+		Created: second(0), Ended: second(0)}, nil)
 	text, err := json.Marshal(view.DefinitionOf(def))
 	if err != nil {
 		t.Fatal(err)
@@ -189,8 +221,15 @@ func TestOverdue(t *testing.T) {
 // A task waits for the unattended queues of the agents that its steps in flight have asked.
 func TestAwait(t *testing.T) {
 	v := view.Of(underWay(), everyKind())
-	v.Await([]view.Unattended{{Queue: "requests-stock", Agent: "stock"}, {Queue: "requests-mail", Agent: "mail"}, {Queue: "requests-van", Agent: "van"}})
+	v.Await([]view.Unattended{{Queue: "requests-stock", Agent: "stock"},
+		{Queue: "requests-mail", Agent: "mail"}, {Queue: "requests-van", Agent: "van"}})
 	if len(v.Unattended) != 1 || v.Unattended[0].Agent != "stock" {
 		t.Errorf("%+v", v.Unattended)
+	}
+	v = view.Task{Steps: []view.Step{{Agent: "van", State: core.Compensating},
+		{Agent: "mail", State: core.Pending}}}
+	v.Await([]view.Unattended{{Agent: "mail"}, {Agent: "van"}})
+	if len(v.Unattended) != 1 || v.Unattended[0].Agent != "van" {
+		t.Errorf("an undo waits for %+v", v.Unattended)
 	}
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Message is one that a task has received or sent. All of it follows from the document (P12): what that does not keep, such as
-// the requests between the first and the last attempt once they are over 16, is not among them.
+// Message is one that a task has received or sent. All of it follows from the document (P12): what that does
+// not keep, such as the requests between the first and the last attempt once they are over 16, is not among
+// them.
 type Message struct {
 	At         core.Time `json:"at,omitzero" doc:"absent where the document does not keep it"`
 	Way        string    `json:"way" enum:"received,sent"`
@@ -25,7 +26,7 @@ type Message struct {
 	Code       string    `json:"code,omitempty"`
 	Text       string    `json:"text,omitempty"`
 
-	order core.Time // what it is sorted by
+	order core.Time // sort key
 }
 
 const (
@@ -45,7 +46,7 @@ const (
 	MessageChildren = "children"
 	MessageStatus   = "status"
 	MessageAlert    = "alert"
-	MessageEnd      = "end" // to the parent of a child
+	MessageEnd      = "end" // message of a child to its parent
 )
 
 // messages of one task, as they are gathered.
@@ -75,7 +76,8 @@ func messagesOf(t *core.Task, def *core.Definition) []Message {
 	for _, v := range t.Verdicts {
 		m.add(v.At, received, MessageCommand, v.By, v.Command, func(x *Message) {
 			x.Text = strings.TrimPrefix(v.Reason+"; "+v.Note, "; ")
-			x.Text, x.Code = strings.TrimSuffix(x.Text, "; "), map[bool]string{true: "accepted", false: "refused"}[v.Accepted]
+			x.Text, x.Code = strings.TrimSuffix(x.Text, "; "),
+				map[bool]string{true: "accepted", false: "refused"}[v.Accepted]
 		})
 	}
 	m.end()
@@ -106,7 +108,8 @@ func (m *messages) beginning() {
 		m.add(t.Created, sent, MessageStatus, t.ReplyTo, string(core.StatusReceived), nil)
 	}
 	if t.StartSeq > 0 {
-		m.add(t.StartedAt(), sent, MessageStatus, t.ReplyTo, string(core.StatusStarted), func(x *Message) { x.Seq = t.StartSeq })
+		m.add(t.StartedAt(), sent, MessageStatus, t.ReplyTo, string(core.StatusStarted),
+			func(x *Message) { x.Seq = t.StartSeq })
 	}
 }
 
@@ -119,7 +122,8 @@ func (m *messages) attempt(a Attempt) {
 	of := func(x *Message) { x.Step, x.Attempt = a.Step, a.Number }
 	m.add(a.Began, sent, MessageRequest, a.Agent, operation(d, a.Operation == core.UndoOp), of)
 	if a.Outcome == core.OutcomeFailed || a.Outcome == core.OutcomeRetryLater {
-		m.add(a.Ended, received, MessageReply, a.Agent, string(a.Outcome), func(x *Message) { of(x); x.Code = a.Code })
+		m.add(a.Ended, received, MessageReply, a.Agent, string(a.Outcome),
+			func(x *Message) { of(x); x.Code = a.Code })
 	}
 }
 
@@ -149,7 +153,7 @@ func (m *messages) step(s *core.Step, d *core.StepDefinition) {
 		m.calls(s, d)
 	case s.Answers != nil:
 		for _, v := range s.Answers.Votes {
-			what := MessageAnswer // what came with an event is the application's own
+			what := MessageAnswer // The value of an event belongs to the application, so it is not shown.
 			if d.Answer != nil && d.Answer.Event == "" {
 				what = string(v.Value)
 			}
@@ -158,22 +162,29 @@ func (m *messages) step(s *core.Step, d *core.StepDefinition) {
 	case s.FinishedAt != 0:
 		m.add(s.FinishedAt, received, MessageWake, "", "the wait is over", of)
 	}
-	if going := m.task.ProcessState == core.Processing || m.task.ProcessState == core.Compensating; going && s.WakeAt != 0 && !s.InFlight() {
-		m.add(s.ClaimedAt, sent, MessageWake, "", "the wait is over", func(x *Message) { of(x); x.Until = s.WakeAt })
+	if going := m.task.ProcessState == core.Processing || m.task.ProcessState == core.Compensating; going &&
+		s.WakeAt != 0 && !s.InFlight() {
+		m.add(s.ClaimedAt, sent, MessageWake, "", "the wait is over",
+			func(x *Message) { of(x); x.Until = s.WakeAt })
 	}
 	if s.FinishSeq > 0 {
-		m.add(s.FinishedAt, sent, MessageStatus, m.task.ReplyTo, string(core.StatusStepFinished), func(x *Message) { x.Step, x.Seq = s.Name, s.FinishSeq })
+		m.add(s.FinishedAt, sent, MessageStatus, m.task.ReplyTo, string(core.StatusStepFinished),
+			func(x *Message) { x.Step, x.Seq = s.Name, s.FinishSeq })
 	}
 }
 
-// calls are the requests of a step that an agent was asked for, and the replies, but for the attempts that did not end done.
+// calls are the requests of a step that an agent was asked for, and the replies, but for the attempts that
+// did not end done.
 func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
 	agent := s.Agent
 	if d != nil {
 		agent = d.AskedAgent(s)
 	}
 	listed := func(number int, began core.Time) bool {
-		return slices.ContainsFunc(m.task.Attempts, func(a core.Attempt) bool { return a.Step == s.Name && (a.Number == number || a.Began == began) })
+		return slices.ContainsFunc(m.task.Attempts, func(a core.Attempt) bool {
+			return a.Step == s.Name &&
+				(a.Number == number || a.Began == began)
+		})
 	}
 	last := func(x *Message) { x.Step, x.Attempt = s.Name, s.Attempt }
 	if !listed(s.Attempt, s.ClaimedAt) {
@@ -187,7 +198,8 @@ func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
 		m.add(first, sent, MessageRequest, agent, operation(d, false), func(x *Message) { x.Step = s.Name })
 	}
 	if p := s.Progress; p != nil && s.InFlight() {
-		m.add(p.At, received, MessageProgress, agent, fmt.Sprintf("%d %%", p.Percent), func(x *Message) { last(x); x.Text = p.Note })
+		m.add(p.At, received, MessageProgress, agent, fmt.Sprintf("%d %%", p.Percent),
+			func(x *Message) { last(x); x.Text = p.Note })
 	}
 	if s.FinishedAt != 0 {
 		m.add(s.FinishedAt, received, MessageReply, agent, string(core.OutcomeDone), func(x *Message) {
@@ -197,7 +209,8 @@ func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
 		})
 	}
 	if s.State == core.Compensated && s.Undo { // when is not kept
-		m.add(0, received, MessageReply, agent, string(core.OutcomeDone), func(x *Message) { last(x); x.order = s.ClaimedAt })
+		m.add(0, received, MessageReply, agent, string(core.OutcomeDone),
+			func(x *Message) { last(x); x.order = s.ClaimedAt })
 	}
 }
 
@@ -213,7 +226,8 @@ func (m *messages) children(s *core.Step) {
 	}
 	m.add(s.ClaimedAt, sent, MessageChildren, "", what, func(x *Message) {
 		x.Step, x.Attempt = s.Name, s.Attempt
-		x.Text = fmt.Sprintf("%s, %d of them have reported their ends", Count(ended+len(c.Open), "child order"), ended)
+		x.Text = fmt.Sprintf("%s, %d of them have reported their ends",
+			Count(ended+len(c.Open), "child order"), ended)
 	})
 }
 
@@ -227,13 +241,17 @@ func (m *messages) end() {
 	if t.EndSeq > 0 {
 		m.add(t.Ended, sent, MessageStatus, t.ReplyTo, string(core.EndKind(t)), func(x *Message) {
 			reported(x)
-			x.Seq, x.Code, x.Text, x.Step = t.EndSeq, t.EndCode, t.EndText, t.EndStep
+			x.Seq = t.EndSeq
+			x.Code = t.EndCode
+			x.Text = t.EndText
+			x.Step = t.EndStep
 		})
 	}
 	if t.Parent != nil {
 		m.add(t.Ended, sent, MessageEnd, t.Parent.OrderID, string(core.EndKind(t)), reported)
 	}
 	if core.RaisesAlert(m.def, t) && !movedAfterEnd(t) {
-		m.add(t.Ended, sent, MessageAlert, "", string(t.ProcessState), func(x *Message) { reported(x); x.Code, x.Step = t.EndCode, t.EndStep })
+		m.add(t.Ended, sent, MessageAlert, "", string(t.ProcessState),
+			func(x *Message) { reported(x); x.Code, x.Step = t.EndCode, t.EndStep })
 	}
 }

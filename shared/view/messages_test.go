@@ -18,7 +18,8 @@ func reported(t *core.Task, def *core.Definition) (all []string) {
 			at = fmt.Sprintf("%2d", m.At.Sub(t0)/core.Second)
 		}
 		line := fmt.Sprintf("%s %s %s %s %s %s/%d", at, m.Way, m.Kind, m.What, m.Peer, m.Step, m.Attempt)
-		for _, more := range []string{m.Code, map[bool]string{true: "unreported"}[m.Unreported], map[bool]string{true: fmt.Sprint("#", m.Seq)}[m.Seq > 0],
+		for _, more := range []string{m.Code, map[bool]string{true: "unreported"}[m.Unreported],
+			map[bool]string{true: fmt.Sprint("#", m.Seq)}[m.Seq > 0],
 			map[bool]string{true: fmt.Sprintf("until %d", m.Until.Sub(t0)/core.Second)}[m.Until != 0]} {
 			if more != "" {
 				line += " " + more
@@ -31,23 +32,32 @@ func reported(t *core.Task, def *core.Definition) (all []string) {
 
 // What an order has received and sent follows from its document, to whether its end was reported (P11).
 func TestMessages(t *testing.T) {
-	def := &core.Definition{Name: "order", Notify: []core.StatusKind{core.StatusReceived, core.StatusStarted, core.StatusFailed}, Steps: []core.StepDefinition{
-		{Name: "charge", Agent: "payment", Operation: "charge", Grade: core.Idempotent, Undo: &core.Undo{Operation: "refund"}},
+	def := &core.Definition{Name: "order", Notify: []core.StatusKind{core.StatusReceived, core.StatusStarted,
+		core.StatusFailed}, Steps: []core.StepDefinition{
+		{Name: "charge", Agent: "payment", Operation: "charge", Grade: core.Idempotent,
+			Undo: &core.Undo{Operation: "refund"}},
 		{Name: "agree", Answer: &core.Answer{Values: []string{"yes"}}},
 		{Name: "pause", Wait: &core.Wait{}},
 		{Name: "ship", Agent: "post", Operation: "ship", Grade: core.Idempotent},
 	}}
 	def.Link()
 	at := func(seconds int) core.Time { return t0.Add(core.Duration(seconds) * core.Second) }
-	x := &core.Task{OrderID: "o-1", Version: 9, Workflow: "order", ProcessState: core.Processing, ReplyTo: "shop", Created: at(0), StartAt: at(1), StartSeq: 1, StatusSeq: 1,
+	x := &core.Task{OrderID: "o-1", Version: 9, Workflow: "order", ProcessState: core.Processing,
+		ReplyTo: "shop", Created: at(0), StartAt: at(1), StartSeq: 1, StatusSeq: 1,
 		Verdicts: []core.Verdict{{ID: "c", Command: "resubmit", Accepted: true, By: "ada", At: at(20)}},
-		Attempts: []core.Attempt{{Step: "charge", Number: 1, Began: at(2), Ended: at(3), Outcome: core.OutcomeFailed, Code: "http-503"},
+		Attempts: []core.Attempt{{Step: "charge", Number: 1, Began: at(2), Ended: at(3),
+			Outcome: core.OutcomeFailed, Code: "http-503"},
 			{Step: "charge", Number: 2, Began: at(4), Ended: at(9), Outcome: core.OutcomeOverdue}},
 		Steps: []core.Step{
-			{Name: "charge", State: core.Processed, Attempt: 3, First: 1, FirstAt: at(2), ClaimedAt: at(10), FinishedAt: at(11)},
-			{Name: "agree", State: core.Processed, Attempt: 1, First: 2, FirstAt: at(11), ClaimedAt: at(11), FinishedAt: at(15), Answers: &core.Answers{Votes: []core.Vote{{By: "ann", Value: []byte(`"yes"`), At: at(15)}}}},
-			{Name: "pause", State: core.Waiting, Attempt: 1, First: 3, FirstAt: at(16), ClaimedAt: at(16), WakeAt: at(60)},
-			{Name: "ship", State: core.Processing, Attempt: 1, First: 4, FirstAt: at(21), ClaimedAt: at(21), CompleteBy: at(50)},
+			{Name: "charge", State: core.Processed, Attempt: 3, First: 1, FirstAt: at(2), ClaimedAt: at(10),
+				FinishedAt: at(11)},
+			{Name: "agree", State: core.Processed, Attempt: 1, First: 2, FirstAt: at(11), ClaimedAt: at(11),
+				FinishedAt: at(15), Answers: &core.Answers{
+					Votes: []core.Vote{{By: "ann", Value: []byte(`"yes"`), At: at(15)}}}},
+			{Name: "pause", State: core.Waiting, Attempt: 1, First: 3, FirstAt: at(16), ClaimedAt: at(16),
+				WakeAt: at(60)},
+			{Name: "ship", State: core.Processing, Attempt: 1, First: 4, FirstAt: at(21), ClaimedAt: at(21),
+				CompleteBy: at(50)},
 		}}
 	want := []string{
 		" 0 received order order  /0",
@@ -67,16 +77,25 @@ func TestMessages(t *testing.T) {
 		t.Errorf("under way:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 
-	x.ProcessState, x.Phase, x.Ended, x.EndSeq, x.EndCode, x.EndStep, x.ResendAt = core.Error, core.Forward, at(55), 2, "timeout", "ship", at(85)
+	x.ProcessState = core.Error
+	x.Phase = core.Forward
+	x.Ended = at(55)
+	x.EndSeq = 2
+	x.EndCode = "timeout"
+	x.EndStep = "ship"
+	x.ResendAt = at(85)
 	x.Steps[3].State, x.Steps[3].CompleteBy = core.Failed, 0
-	x.Attempts = append(x.Attempts, core.Attempt{Step: "ship", Number: 1, Began: at(21), Ended: at(50), Outcome: core.OutcomeOverdue})
+	x.Attempts = append(x.Attempts, core.Attempt{Step: "ship", Number: 1, Began: at(21), Ended: at(50),
+		Outcome: core.OutcomeOverdue})
 	for again, want := range map[core.Time][]string{
-		at(85): {"55 sent status failed shop ship/0 timeout unreported #2 until 85", "55 sent alert Error  ship/0 timeout unreported until 85"},
-		0:      {"55 sent status failed shop ship/0 timeout #2", "55 sent alert Error  ship/0 timeout"},
+		at(85): {"55 sent status failed shop ship/0 timeout unreported #2 until 85",
+			"55 sent alert Error  ship/0 timeout unreported until 85"},
+		0: {"55 sent status failed shop ship/0 timeout #2", "55 sent alert Error  ship/0 timeout"},
 	} {
 		x.ResendAt = again
 		got := reported(x, def)
-		if !slices.Equal(got[len(got)-2:], want) || slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "wake") }) {
+		if !slices.Equal(got[len(got)-2:], want) ||
+			slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "wake") }) {
 			t.Errorf("in Error:\n%s\nwant at the end:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 		if v := view.Of(x, def); v.Reported != (again == 0) || v.Statuses != 1 {
@@ -84,12 +103,19 @@ func TestMessages(t *testing.T) {
 		}
 	}
 
-	x.ProcessState, x.Phase, x.Ended, x.Parent = core.Compensating, "", 0, &core.Parent{OrderID: "p", Step: "parts"}
+	x.ProcessState = core.Compensating
+	x.Phase = ""
+	x.Ended = 0
+	x.Parent = &core.Parent{OrderID: "p", Step: "parts"}
 	s := &x.Steps[0]
-	s.State, s.Undo, s.Attempt, s.ClaimedAt = core.Compensated, true, 4, at(56)
+	s.State = core.Compensated
+	s.Undo = true
+	s.Attempt = 4
+	s.ClaimedAt = at(56)
 	x.Attempts = nil
 	got := reported(x, def)
-	want = []string{" 0 received order order p /0", " 2 sent request charge payment charge/0", "11 received reply done payment charge/0",
+	want = []string{" 0 received order order p /0", " 2 sent request charge payment charge/0",
+		"11 received reply done payment charge/0",
 		"56 sent request refund payment charge/4", "   received reply done payment charge/4"}
 	for _, line := range want {
 		if !slices.Contains(got, line) {
@@ -100,11 +126,16 @@ func TestMessages(t *testing.T) {
 
 // What came with an event is not shown: no redaction knows it.
 func TestMessagesOfEventsHideTheirValues(t *testing.T) {
-	def := &core.Definition{Name: "order", Steps: []core.StepDefinition{{Name: "paid", Answer: &core.Answer{Event: "paid"}}}}
+	def := &core.Definition{Name: "order",
+		Steps: []core.StepDefinition{{Name: "paid", Answer: &core.Answer{Event: "paid"}}}}
 	def.Link()
-	x := &core.Task{OrderID: "o-1", Workflow: "order", ProcessState: core.Processing, Created: t0, Steps: []core.Step{{Name: "paid", State: core.Processed, Attempt: 1, First: 1, FirstAt: t0,
-		Answers: &core.Answers{Votes: []core.Vote{{By: "bank", Value: []byte(`{"card":"4111111111111111"}`), At: t0}}}}}}
-	if got := strings.Join(reported(x, def), "\n"); strings.Contains(got, "4111111111111111") || !strings.Contains(got, "answer answer bank paid/1") {
+	x := &core.Task{OrderID: "o-1", Workflow: "order", ProcessState: core.Processing, Created: t0,
+		Steps: []core.Step{{Name: "paid", State: core.Processed, Attempt: 1, First: 1, FirstAt: t0,
+			Answers: &core.Answers{Votes: []core.Vote{{By: "bank",
+				Value: []byte(`{"card":"4111111111111111"}`),
+				At:    t0}}}}}}
+	if got := strings.Join(reported(x, def), "\n"); strings.Contains(got, "4111111111111111") ||
+		!strings.Contains(got, "answer answer bank paid/1") {
 		t.Errorf("%s", got)
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// Release says what a program was built from, and which forms it can read: of newer ones it returns messages to their queue, and leaves stored
-// tasks as they are.
+// Release says what a program was built from, and which forms it can read: of newer ones it returns messages
+// to their queue, and leaves stored tasks as they are.
 type Release struct {
-	Version  string `json:"version"`  // of the module; "(devel)" from a working copy
-	Tasks    int    `json:"tasks"`    // the highest schema of stored tasks
-	Messages int    `json:"messages"` // the highest schema of messages
+	Version  string `json:"version"`  // version of the module; "(devel)" for a working copy
+	Tasks    int    `json:"tasks"`    // highest schema of stored tasks
+	Messages int    `json:"messages"` // highest schema of messages
 }
 
 const module = "github.com/stepkeeper/stepkeeper"

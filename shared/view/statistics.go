@@ -5,8 +5,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Statistics are figures of a deployment for its operator: the last hour at most, in intervals of equal length, and each
-// agent as it is now. What is not measured is absent, and never zero.
+// Statistics are figures of a deployment for its operator: the last hour at most, in intervals of equal
+// length, and each agent as it is now. What is not measured is absent, and never zero.
 type Statistics struct {
 	From     core.Time         `json:"from" doc:"when the first interval began"`
 	Interval core.Duration     `json:"intervalMs" doc:"the length of each interval, in milliseconds"`
@@ -45,15 +45,16 @@ type AgentStatistics struct {
 	Unknown   string        `json:"unknown,omitempty" doc:"why its queue could not be looked at"`
 }
 
-// NotCalled is an operation that its agent does not call: its circuit breaker is open, or the service does not accept the credentials.
+// NotCalled is an operation that its agent does not call: its circuit breaker is open, or the service does
+// not accept the credentials.
 type NotCalled struct {
 	Operation string    `json:"operation,omitempty" doc:"absent where only the agent is known"`
 	Code      string    `json:"code,omitempty" example:"breaker-open"`
 	Since     core.Time `json:"since"`
 }
 
-// Overdue are the orders that a sweep of the Supervisor should have found already: past their complete-by time for longer
-// than the interval of sweeps.
+// Overdue are the orders that a sweep of the Supervisor should have found already: past their complete-by
+// time for longer than the interval of sweeps.
 type Overdue struct {
 	Orders int       `json:"orders" doc:"counted up to 1000"`
 	Since  core.Time `json:"since,omitzero" doc:"the complete-by time of the most overdue one"`
@@ -67,8 +68,8 @@ func (o *Overdue) Add(due []port.Due) {
 	}
 }
 
-// Usage is what a stack consumed of what is billed, in the hour before it was read: for its orders, and with the sweeps.
-// The agents' own functions and ledgers are not in it.
+// Usage is what a stack consumed of what is billed, in the hour before it was read: for its orders, and with
+// the sweeps. The agents' own functions and ledgers are not in it.
 type Usage struct {
 	Orders       float64 `json:"orders" doc:"messages of orders that were taken in"`
 	WriteUnits   float64 `json:"writeUnits" doc:"write request units of DynamoDB"`

@@ -1,12 +1,16 @@
-// Package view is the public JSON shape of a task: what the HTTP edge answers, the client returns, and command line and console show.
+// Package view is the public JSON shape of a task: what the HTTP edge answers, the client returns, and
+// command line and console show.
 //
-// Authority: it alone decides what of a stored document is public, and derives what that does not say itself: the timeline, the messages,
-// what an order waits for. Which commands a task accepts is asked of package core, in a decision that is not stored. It writes nothing.
+// Authority: it alone decides what of a stored document is public, and derives what that does not say itself:
+// the timeline, the messages, what an order waits for. Which commands a task accepts is asked of package
+// core, in a decision that is not stored. It writes nothing.
 //
-// States: a view is of one version of a task and of the definition that the task pins. Fields are only ever added.
+// States: a view is of one version of a task and of the definition that the task pins. Fields are only ever
+// added.
 //
-// Failures: without the definition, what only that knows is left out; an input that cannot be evaluated is left out, since the step's error
-// says why; a document that cannot be read is listed as damaged, with what the store itself knows of it.
+// Failures: without the definition, what only that knows is left out; an input that cannot be evaluated is
+// left out, since the step's error says why; a document that cannot be read is listed as damaged, with what
+// the store itself knows of it.
 package view
 
 import (
@@ -120,14 +124,20 @@ type Answers struct {
 	Votes    []core.Vote `json:"votes,omitempty" nullable:"false" doc:"answers of this round, in the order in which they came"`
 	// Reasoned are the last accepted answers that said why, also of earlier rounds and runs.
 	Reasoned []core.Verdict `json:"reasoned,omitempty" nullable:"false" doc:"the last answers that were accepted and gave a reason: by whom, and the reason as note"`
-	// Uncounted are answers that came before the step began, of people who may not answer it: until then that was not known.
+	// Uncounted are answers that came before the step began, of people who may not answer it: until then that
+	// was not known.
 	Uncounted []core.Verdict `json:"uncounted,omitempty" nullable:"false" doc:"answers that came before the step began and do not count: of whom, and why"`
 }
 
 func answersOf(s *core.Step, def *core.Answer) *Answers {
 	v := &Answers{Event: def.Event, Values: def.Values, Round: 1}
 	if a := s.Answers; a != nil {
-		v.Round, v.Need, v.Who, v.NotSelf, v.Reminded, v.Votes = max(1, a.Round), a.Need, a.Who, a.NotSelf, a.Reminded, a.Votes
+		v.Round = max(1, a.Round)
+		v.Need = a.Need
+		v.Who = a.Who
+		v.NotSelf = a.NotSelf
+		v.Reminded = a.Reminded
+		v.Votes = a.Votes
 		for _, r := range a.Verdicts {
 			if r.Accepted && r.Note != "" {
 				v.Reasoned = append(v.Reasoned, r)
@@ -140,8 +150,8 @@ func answersOf(s *core.Step, def *core.Answer) *Answers {
 	return v
 }
 
-// Waiting reports a step that waits, uncounted, for its agent to call its service, or polls one that answers not-yet
-// (P45): Error says which, and since when.
+// Waiting reports a step that waits, uncounted, for its agent to call its service, or polls one that answers
+// not-yet (P45): Error says which, and since when.
 func (s *Step) Waiting() bool { return s.Error != nil && s.Error.Since != 0 }
 
 // Attempt is one that did not end done.
@@ -166,7 +176,8 @@ type Earlier struct {
 
 func attemptsOf(t *core.Task, def *core.Definition) (list []Attempt, earlier *Earlier) {
 	for _, a := range t.Attempts {
-		v := Attempt{Step: a.Step, Number: a.Number, Operation: core.Do, Agent: a.Agent, Began: a.Began, Ended: a.Ended, Outcome: a.Outcome, Code: a.Code}
+		v := Attempt{Step: a.Step, Number: a.Number, Operation: core.Do, Agent: a.Agent, Began: a.Began,
+			Ended: a.Ended, Outcome: a.Outcome, Code: a.Code}
 		if d := definitionOf(def, a.Step); v.Agent == "" && d != nil {
 			v.Agent = d.Agent
 		}
@@ -176,7 +187,8 @@ func attemptsOf(t *core.Task, def *core.Definition) (list []Attempt, earlier *Ea
 		list = append(list, v)
 	}
 	if e := t.Earlier; e != (core.Earlier{}) {
-		earlier = &Earlier{Failed: e.Failed, RetryLater: e.Later, Overdue: e.Overdue, Superseded: e.Superseded}
+		earlier = &Earlier{Failed: e.Failed, RetryLater: e.Later, Overdue: e.Overdue,
+			Superseded: e.Superseded}
 	}
 	return list, earlier
 }
@@ -275,10 +287,15 @@ func Of(t *core.Task, def *core.Definition) Task {
 	v := Task{
 		OrderID: t.OrderID, Version: t.Version, Workflow: t.Workflow, Definition: t.Definition,
 		State: t.ProcessState, Phase: t.Phase, Why: t.Why, Ended: Ended(t),
-		Run: t.Run, Command: t.Command, Priority: t.Priority, ReplyTo: t.ReplyTo, Statuses: t.StatusSeq, Reported: t.Ended != 0 && t.ResendAt == 0,
-		CancelSeen: t.CancelAsked, Parent: parentOf(t), Created: t.Created, EndedAt: t.Ended, Deadline: t.Deadline,
-		Output: t.Output, Error: errorOf(core.UndoReason{Step: t.EndStep, Code: t.EndCode, Text: t.EndText}), UndoneFor: errorOf(t.UndoneFor), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Erased: t.Erased, Verdicts: t.Verdicts,
-		Steps: make([]Step, len(t.Steps)),
+		Run: t.Run, Command: t.Command, Priority: t.Priority, ReplyTo: t.ReplyTo, Statuses: t.StatusSeq,
+		Reported:   t.Ended != 0 && t.ResendAt == 0,
+		CancelSeen: t.CancelAsked, Parent: parentOf(t), Created: t.Created, EndedAt: t.Ended,
+		Deadline: t.Deadline,
+		Output:   t.Output, Error: errorOf(core.UndoReason{Step: t.EndStep, Code: t.EndCode,
+			Text: t.EndText}),
+		UndoneFor: errorOf(t.UndoneFor), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Erased: t.Erased,
+		Verdicts: t.Verdicts,
+		Steps:    make([]Step, len(t.Steps)),
 	}
 	v.Attempts, v.Earlier = attemptsOf(t, def)
 	for i := range t.Steps {
@@ -293,9 +310,11 @@ func Of(t *core.Task, def *core.Definition) Task {
 
 // WorkflowInfo is one workflow that orders can name.
 type WorkflowInfo struct {
-	Name     string   `json:"name"`
-	Hash     string   `json:"hash,omitempty"`     // of the definition that new orders get; "" if no version was ever valid
-	Problems []string `json:"problems,omitempty"` // of a newer file that was refused; the old version stays
+	Name string `json:"name"`
+	// hash of the definition that new orders get; "" if no version was ever valid
+	Hash string `json:"hash,omitempty"`
+	// problems of a newer file that was refused; the old version stays in force
+	Problems []string `json:"problems,omitempty"`
 }
 
 // Definition is a version of a workflow: its steps, and what they come after.
@@ -317,9 +336,11 @@ func DefinitionOf(def *core.Definition) Definition {
 // SummaryOf shows a task in a listing.
 func SummaryOf(t *core.Task) Summary {
 	return Summary{
-		OrderID: t.OrderID, Workflow: t.Workflow, Definition: t.Definition, State: t.ProcessState, Phase: t.Phase,
+		OrderID: t.OrderID, Workflow: t.Workflow, Definition: t.Definition, State: t.ProcessState,
+		Phase: t.Phase,
 		Ended: Ended(t), Run: t.Run, Command: t.Command,
-		Created: t.Created, EndedAt: t.Ended, Error: errorOf(core.UndoReason{Step: t.EndStep, Code: t.EndCode, Text: t.EndText}),
+		Created: t.Created, EndedAt: t.Ended,
+		Error: errorOf(core.UndoReason{Step: t.EndStep, Code: t.EndCode, Text: t.EndText}),
 		Waits: waitsOf(t),
 	}
 }
@@ -333,7 +354,8 @@ func Listed(r *port.Record) Summary {
 	}
 	if err != nil {
 		return Summary{
-			OrderID: r.ID, Workflow: r.Workflow, State: core.State(r.State), Created: core.TimeOf(r.Created), Damaged: err.Error(),
+			OrderID: r.ID, Workflow: r.Workflow, State: core.State(r.State), Created: core.TimeOf(r.Created),
+			Damaged: err.Error(),
 		}
 	}
 	return SummaryOf(t)
@@ -361,11 +383,15 @@ func stepOf(s *core.Step, def *core.StepDefinition) Step {
 		Name: s.Name, State: s.State, Attempts: s.Attempt, Failures: s.FailureCount,
 		LockedBy: s.LockedBy, FirstAt: s.FirstClaim(), ClaimedAt: s.ClaimedAt, CompleteBy: s.CompleteBy,
 		StopBy: s.StopBy, WakeAt: s.WakeAt, FinishedAt: s.FinishedAt,
-		Output: s.Output, Error: s.Error, FailedAs: s.FailureCode, NoEffect: s.NoEffect, Resolved: s.Resolved, Corrected: s.Corrected, Progress: s.Progress,
+		Output: s.Output, Error: s.Error, FailedAs: s.FailureCode, NoEffect: s.NoEffect, Resolved: s.Resolved,
+		Corrected: s.Corrected, Progress: s.Progress,
 	}
 	undo := Undo{Running: s.Undo, Failures: s.UndoFailures, QuietBy: s.Quiet()}
 	if def != nil {
-		v.Agent, v.Operation, v.Grade, v.NoReturn = def.AskedAgent(s), def.Operation, def.Grade, def.PointOfNoReturn
+		v.Agent = def.AskedAgent(s)
+		v.Operation = def.Operation
+		v.Grade = def.Grade
+		v.NoReturn = def.PointOfNoReturn
 		v.After = def.After
 		switch {
 		case def.Wait != nil:

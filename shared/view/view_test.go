@@ -17,9 +17,12 @@ const t0 = core.Time(1_800_000_000_000)
 
 var definition = func() *core.Definition {
 	d := &core.Definition{Name: "order", Steps: []core.StepDefinition{
-		{Name: "reserve", Agent: "inventory", Operation: "reserve", Grade: core.Fenced, Undo: &core.Undo{Operation: "release"}},
-		{Name: "charge", Agent: "payment", Operation: "charge", Grade: core.Idempotent, Undo: &core.Undo{Operation: "refund"}},
-		{Name: "mail", Agent: "notification", Operation: "send", Grade: core.Plain, After: []string{"reserve", "charge"}, PointOfNoReturn: true},
+		{Name: "reserve", Agent: "inventory", Operation: "reserve", Grade: core.Fenced,
+			Undo: &core.Undo{Operation: "release"}},
+		{Name: "charge", Agent: "payment", Operation: "charge", Grade: core.Idempotent,
+			Undo: &core.Undo{Operation: "refund"}},
+		{Name: "mail", Agent: "notification", Operation: "send", Grade: core.Plain,
+			After: []string{"reserve", "charge"}, PointOfNoReturn: true},
 	}}
 	d.Link()
 	return d
@@ -27,12 +30,16 @@ var definition = func() *core.Definition {
 
 func task() *core.Task {
 	return &core.Task{
-		OrderID: "o-1", Version: 7, Workflow: "order", Definition: "abc", ProcessState: core.Compensating, Why: core.WhyFailure,
+		OrderID: "o-1", Version: 7, Workflow: "order", Definition: "abc", ProcessState: core.Compensating,
+		Why: core.WhyFailure,
 		Run: 1, Command: 2, Created: t0, Deadline: t0 + 90_000,
-		Verdicts: []core.Verdict{{ID: "c", Command: "cancel", Accepted: false, Reason: "too late", At: t0 + 6000}},
+		Verdicts: []core.Verdict{{ID: "c", Command: "cancel", Accepted: false, Reason: "too late",
+			At: t0 + 6000}},
 		Steps: []core.Step{
-			{Name: "reserve", State: core.Processed, Attempt: 1, First: 1, FirstAt: t0 + 100, ClaimedAt: t0 + 100, QuietBy: t0 + 9000, FinishedAt: t0 + 200},
-			{Name: "charge", State: core.Compensating, Attempt: 3, Undo: true, First: 2, FirstAt: t0 + 100, ClaimedAt: t0 + 5000,
+			{Name: "reserve", State: core.Processed, Attempt: 1, First: 1, FirstAt: t0 + 100,
+				ClaimedAt: t0 + 100, QuietBy: t0 + 9000, FinishedAt: t0 + 200},
+			{Name: "charge", State: core.Compensating, Attempt: 3, Undo: true, First: 2, FirstAt: t0 + 100,
+				ClaimedAt:  t0 + 5000,
 				CompleteBy: t0 + 35_000, QuietBy: t0 + 4000, FailureCount: 2, UndoFailures: 1,
 				Error: &core.StepError{Code: "timeout", Message: "no answer", At: t0 + 4500, Attempt: 2}},
 			{Name: "mail", State: core.Pending},
@@ -47,7 +54,8 @@ func TestTask(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`"created":"2027-01-15T08:00:00.000Z"`, `"state":"Compensating"`, `"why":"failure"`, `"ended":false`, `"command":2`,
+		`"created":"2027-01-15T08:00:00.000Z"`, `"state":"Compensating"`, `"why":"failure"`, `"ended":false`,
+		`"command":2`,
 		`{"name":"charge","state":"Compensating","agent":"payment","operation":"charge","grade":"idempotent","attempts":3,"failures":2`,
 		`"undo":{"operation":"refund","running":true,"failures":1,"quietBy":"2027-01-15T08:00:04.000Z"}`,
 		`"undo":{"operation":"release","failures":0}`, // fenced: no quiet time
@@ -115,20 +123,23 @@ func TestListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record := port.Record{ID: "o-1", Version: 7, Workflow: "order", State: "Compensating", Created: t0.Std(), Document: doc}
+	record := port.Record{ID: "o-1", Version: 7, Workflow: "order", State: "Compensating", Created: t0.Std(),
+		Document: doc}
 	if got := view.Listed(&record); !reflect.DeepEqual(got, view.SummaryOf(x)) || got.Damaged != "" {
 		t.Errorf("%+v", got)
 	}
 	for name, bad := range map[string]struct {
 		id  string
 		doc string
-	}{"no JSON": {"o-1", "{"}, "newer": {"o-1", `{"Schema":9}`}, "another's": {"o-2", string(doc)}, "none": {"o-1", ""}} {
+	}{"no JSON": {"o-1", "{"}, "newer": {"o-1", `{"Schema":9}`}, "another's": {"o-2", string(doc)},
+		"none": {"o-1", ""}} {
 		record.ID, record.Document = bad.id, []byte(bad.doc)
 		got := view.Listed(&record)
 		if got.Damaged == "" {
 			t.Errorf("%s: not said to be damaged", name)
 		}
-		if got.Damaged = ""; !reflect.DeepEqual(got, view.Summary{OrderID: bad.id, Workflow: "order", State: core.Compensating, Created: t0}) {
+		if got.Damaged = ""; !reflect.DeepEqual(got,
+			view.Summary{OrderID: bad.id, Workflow: "order", State: core.Compensating, Created: t0}) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -167,13 +178,22 @@ func TestUndoWait(t *testing.T) {
 		change func(*core.Step)
 		want   *view.UndoWait
 	}{
-		{"its undo was asked for", func(*core.Step) {}, &view.UndoWait{Step: "charge", For: "undo", Until: t0 + 35_000}},
-		{"it is being done", func(s *core.Step) { s.State, s.Undo = core.Processing, false }, &view.UndoWait{Step: "charge", For: "reply", Until: t0 + 35_000}},
-		{"a call may take effect", func(s *core.Step) { s.State, s.Undo, s.WakeAt = core.UndoWait, false, t0+5001 },
+		{"its undo was asked for", func(*core.Step) {},
+			&view.UndoWait{Step: "charge", For: "undo", Until: t0 + 35_000}},
+		{"it is being done", func(s *core.Step) {
+			s.State, s.Undo = core.Processing, false
+		}, &view.UndoWait{Step: "charge", For: "reply", Until: t0 + 35_000}},
+		{"a call may take effect", func(s *core.Step) {
+			s.State, s.Undo, s.WakeAt = core.UndoWait, false,
+				t0+5001
+		},
 			&view.UndoWait{Step: "charge", For: "quiet", LastEffect: t0 + 4000, Until: t0 + 5001}},
-		{"its undo failed", func(s *core.Step) { s.State, s.WakeAt = core.UndoWait, t0+6000 }, &view.UndoWait{Step: "charge", For: "retry", Until: t0 + 6000}},
+		{"its undo failed", func(s *core.Step) {
+			s.State, s.WakeAt = core.UndoWait, t0+6000
+		}, &view.UndoWait{Step: "charge", For: "retry", Until: t0 + 6000}},
 		{"the Scheduler is about to go on", func(s *core.Step) { s.State = core.Failed }, nil},
-		{"it is undone, and the one before is fenced", func(s *core.Step) { s.State = core.Compensated }, nil},
+		{"it is undone, and the one before is fenced", func(s *core.Step) { s.State = core.Compensated },
+			nil},
 	} {
 		if got := undo(tt.change); (got == nil) != (tt.want == nil) || got != nil && *got != *tt.want {
 			t.Errorf("%s: it waits for %+v, want %+v", tt.name, got, tt.want)

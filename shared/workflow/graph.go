@@ -50,14 +50,17 @@ func graphStep(b *strings.Builder, s *core.StepDefinition) {
 		return
 	}
 	if s.Fail != nil {
-		fmt.Fprintf(b, "  %s>\"<b>%s</b><br>fails: %s%s\"]\n", node(s.Name), s.Name, escape(s.Fail.Code), stops(s))
+		fmt.Fprintf(b, "  %s>\"<b>%s</b><br>fails: %s%s\"]\n", node(s.Name), s.Name, escape(s.Fail.Code),
+			stops(s))
 		return
 	}
 	if s.Each != nil {
-		fmt.Fprintf(b, "  %s[/\"<b>%s</b><br>%s%s\"\\]%s\n", node(s.Name), s.Name, escape(childText(s)), stops(s), noReturnClass(s))
+		fmt.Fprintf(b, "  %s[/\"<b>%s</b><br>%s%s\"\\]%s\n", node(s.Name), s.Name, escape(childText(s)),
+			stops(s), noReturnClass(s))
 		return
 	}
-	label := fmt.Sprintf("<b>%s</b><br>%s: %s", s.Name, escape(strings.Join(s.AllAgents(), " or ")), escape(s.Operation))
+	label := fmt.Sprintf("<b>%s</b><br>%s: %s", s.Name, escape(strings.Join(s.AllAgents(), " or ")),
+		escape(s.Operation))
 	label += stops(s)
 	if s.PointOfNoReturn && s.OnFailure == core.OnFailureUndo {
 		label += "<br>undoes the order if it is refused"
@@ -68,7 +71,8 @@ func graphStep(b *strings.Builder, s *core.StepDefinition) {
 	}
 	fmt.Fprintf(b, "  %s[\"%s\"]\n", node(s.Name), label)
 	if s.Undo != nil {
-		fmt.Fprintf(b, "  %s_undo[/\"%s: %s\"/]:::undo\n", node(s.Name), escape(strings.Join(s.AllAgents(), " or ")), escape(s.Undo.Operation))
+		fmt.Fprintf(b, "  %s_undo[/\"%s: %s\"/]:::undo\n", node(s.Name),
+			escape(strings.Join(s.AllAgents(), " or ")), escape(s.Undo.Operation))
 	}
 }
 
@@ -126,7 +130,8 @@ func answerText(s *core.StepDefinition) string {
 	if a.TimeoutValue != nil {
 		return text + ", then takes " + string(a.TimeoutValue)
 	}
-	return text + ", then " + map[core.Policy]string{core.OnFailureUndo: "undoes the order", core.OnFailureStop: "stops for the operator"}[a.OnTimeout]
+	return text + ", then " + map[core.Policy]string{core.OnFailureUndo: "undoes the order",
+		core.OnFailureStop: "stops for the operator"}[a.OnTimeout]
 }
 
 func graphArrows(b *strings.Builder, s *core.StepDefinition) {
@@ -155,7 +160,8 @@ func graphArrows(b *strings.Builder, s *core.StepDefinition) {
 // escape writes text so that Mermaid shows it as it is.
 func escape(text string) string {
 	return strings.NewReplacer(
-		"&", "#amp;", "\"", "#quot;", "<", "#lt;", ">", "#gt;", "#", "#35;", "\n", " ", "|", "#124;", ";", "#59;", "`", "#96;",
+		"&", "#amp;", "\"", "#quot;", "<", "#lt;", ">", "#gt;", "#", "#35;", "\n", " ", "|", "#124;", ";",
+		"#59;", "`", "#96;",
 	).Replace(text)
 }
 

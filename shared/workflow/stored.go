@@ -14,9 +14,10 @@ import (
 const Schema = 1
 
 var (
-	// ErrDamaged: the stored bytes are not the ones that the hash names.
-	ErrDamaged = errors.New("stored definition does not match its hash; restore it from a backup, or deploy the workflow again")
-	// ErrNewer: the definition was written by newer code.
+	// ErrDamaged means that the stored bytes do not match the hash.
+	ErrDamaged = errors.New(
+		"stored definition does not match its hash; restore it from a backup, or deploy the workflow again")
+	// ErrNewer means that newer code wrote the definition.
 	ErrNewer = errors.New("stored definition has a newer schema; deploy the newer version everywhere")
 )
 

@@ -14,7 +14,8 @@ import (
 func sealed(t *testing.T) (*core.Definition, []byte) {
 	t.Helper()
 	d := &core.Definition{Name: "test", Steps: []core.StepDefinition{{
-		Name: "one", Agent: "a", Operation: "run", Input: json.RawMessage(`{ "b": "${ order.x }", "a": "<&>" }`),
+		Name: "one", Agent: "a", Operation: "run",
+		Input:     json.RawMessage(`{ "b": "${ order.x }", "a": "<&>" }`),
 		OnFailure: core.OnFailureStop, Grade: core.Fenced,
 	}}, Agents: map[string]core.AgentDefinition{"a": {ClockSkew: core.Second}}}
 	if err := workflow.Seal(d); err != nil {
@@ -104,7 +105,8 @@ func TestImports(t *testing.T) {
 // Whatever a condition holds, the graph shows it as it is.
 func TestGraphEscapesTexts(t *testing.T) {
 	d := &core.Definition{Name: "w", Steps: []core.StepDefinition{{Name: "a", Agent: "x", Operation: "o"},
-		{Name: "b", Agent: "x", Operation: "o", After: []string{"a"}, When: "order.a < 5 && order.b > \"x|y;z#`\"\n"}}}
+		{Name: "b", Agent: "x", Operation: "o", After: []string{"a"},
+			When: "order.a < 5 && order.b > \"x|y;z#`\"\n"}}}
 	const want = `-->|"if order.a #lt; 5 #amp;#amp; order.b #gt; #quot;x#124;y#59;z#35;#96;#quot; "|`
 	if graph := workflow.Graph(d); !strings.Contains(graph, want) {
 		t.Errorf("no %s in\n%s", want, graph)

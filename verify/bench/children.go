@@ -42,18 +42,20 @@ steps:
 
 // family is what was measured of a step of many child tasks.
 type family struct {
-	Name       string  `json:"name"`
-	Children   int     `json:"children"`
-	Effects    int     `json:"effects"` // of the children together
-	Doubled    int     `json:"doubled"` // calls beyond one for each key, which an idempotent service answers from its books
+	Name     string `json:"name"`
+	Children int    `json:"children"`
+	Effects  int    `json:"effects"` // effects of all children
+	// repeated calls for a key, which an idempotent service answers from its records
+	Doubled    int     `json:"doubled"`
 	Seconds    float64 `json:"seconds"`
 	PerSecond  float64 `json:"children_per_s"`
-	LargestKB  float64 `json:"largest_document_kb"` // of the parent, of what was seen every 20 ms
+	LargestKB  float64 `json:"largest_document_kb"` // largest document of the parent, sampled every 20 ms
 	ParentDone bool    `json:"parent_processed"`
 }
 
-// measureChildren runs one order with many child tasks (P40): how many end in a second, how large the parent's document becomes, and
-// whether each child takes effect once, also where the runtime is closed in the middle and opened again.
+// measureChildren runs one order with many child tasks (P40): how many end in a second, how large the
+// parent's document becomes, and whether each child takes effect once, also where the runtime is closed in
+// the middle and opened again.
 func measureChildren(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	for _, c := range []struct {
 		name string
@@ -64,7 +66,9 @@ func measureChildren(ctx context.Context, o options, dir string, f *figures, w i
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 		f.Children = append(f.Children, r)
-		fmt.Fprintf(w, "%-31s %d in %.1f s, %.0f/s, parent Processed: %t, %d effects, %d repeated calls, parent's document at most %.1f kB\n",
+		fmt.Fprintf(w,
+			"%-31s %d in %.1f s, %.0f/s, parent Processed: %t, %d effects, %d repeated calls, parent's "+
+				"document at most %.1f kB\n",
 			r.Name, r.Children, r.Seconds, r.PerSecond, r.ParentDone, r.Effects, r.Doubled, r.LargestKB)
 	}
 	return nil
@@ -74,19 +78,21 @@ func childrenOnce(ctx context.Context, dir, name string, n, opened int) (r famil
 	r = family{Name: name, Children: n}
 	var mu sync.Mutex
 	calls := map[string]int{}
-	opts, err := runtimeOptions(dir, map[string]worker.Operations{"books": {worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		calls[c.Key]++
-		return nil, nil
-	}}}}, map[string]string{"nightly": nightly, "customer": customer})
+	opts, err := runtimeOptions(dir,
+		map[string]worker.Operations{
+			"books": {worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				calls[c.Key]++
+				return nil, nil
+			}}}}, map[string]string{"nightly": nightly, "customer": customer})
 	if err != nil {
 		return r, err
 	}
 	opts.Log = slog.New(slog.DiscardHandler)
 	began := time.Now()
 	for i := range opened {
-		until := n // as many effects, then it is closed
+		until := n // The engine closes after this many effects.
 		if i < opened-1 {
 			until = n * (i + 1) / opened
 		}

@@ -60,7 +60,8 @@ func serve(ctx context.Context, dir string) (*served, error) {
 
 // one submits an order by one request and waits for its end by another.
 func (s *served) one(ctx context.Context, id string) error {
-	if _, err := s.client.Submit(ctx, client.Order{ID: id, Workflow: "saga", Content: json.RawMessage(body)}); err != nil {
+	if _, err := s.client.Submit(ctx,
+		client.Order{ID: id, Workflow: "saga", Content: json.RawMessage(body)}); err != nil {
 		return err
 	}
 	o, err := s.client.Wait(ctx, id)

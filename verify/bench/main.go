@@ -56,11 +56,14 @@ type figures struct {
 }
 
 var parts = []struct {
-	name    string
-	measure func(ctx context.Context, o options, dir string, f *figures, w io.Writer) error // in an empty folder
+	name string
+	// measure runs in an empty folder.
+	measure func(ctx context.Context, o options, dir string, f *figures, w io.Writer) error
 }{
-	{"core", measureCore}, {"throughput", measureFloorAndThroughput}, {"http", measureHTTP}, {"alone", measureAlone}, {"ready", measureReady},
-	{"memory", measureMemory}, {"sweep", measureSweep}, {"timers", measureTimers}, {"routes", measureRoutes}, {"children", measureChildren}, {"stored", measureStored},
+	{"core", measureCore}, {"throughput", measureFloorAndThroughput}, {"http", measureHTTP},
+	{"alone", measureAlone}, {"ready", measureReady},
+	{"memory", measureMemory}, {"sweep", measureSweep}, {"timers", measureTimers}, {"routes", measureRoutes},
+	{"children", measureChildren}, {"stored", measureStored},
 }
 
 func main() {
@@ -73,9 +76,12 @@ func main() {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "bench.json", "file for the figures")
-	f.StringVar(&o.binary, "binary", "", "stepkeeper program, for the time until it is ready; empty: that part is left out")
+	f.StringVar(&o.binary, "binary", "",
+		"stepkeeper program, for the time until it is ready; empty: that part is left out")
 	f.StringVar(&o.floor, "floor", "", "program of the floor, built from ./verify/bench/floor with -pgo=off")
-	f.StringVar(&o.only, "only", "", "measure one part only: core, throughput, http, alone, ready, memory, sweep, timers, routes, children, stored")
+	f.StringVar(&o.only, "only", "",
+		"measure one part only: core, throughput, http, alone, ready, memory, sweep, timers, routes, "+
+			"children, stored")
 	f.StringVar(&o.profile, "cpuprofile", "", "file for a CPU profile of the bench; empty means none")
 	f.IntVar(&o.orders, "orders", 30_000, "orders of one repetition")
 	f.IntVar(&o.repeats, "repeats", 3, "repetitions; the median counts")
@@ -86,7 +92,7 @@ func main() {
 	f.IntVar(&o.routes, "routes", 300, "orders of each case of two agents for one service")
 	f.IntVar(&o.timers, "timers", 100_000, "orders that wait for the same second")
 	f.IntVar(&o.running, "running", 10_000, "running tasks for the memory and the restart")
-	cmd.AddCommand(&cobra.Command{ // what measureMemory runs as a process of its own
+	cmd.AddCommand(&cobra.Command{ // measureMemory runs this command as a process of its own.
 		Use: "memory FOLDER", Hidden: true, Args: cobra.ExactArgs(1), SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return restarted(cmd.Context(), args[0], cmd.OutOrStdout())

@@ -28,11 +28,13 @@ func measureCore(_ context.Context, _ options, _ string, f *figures, w io.Writer
 		return fmt.Errorf("the bench's workflow: %w", problems)
 	}
 	at := core.At{Now: core.TimeOf(time.Now()), By: "bench"}
-	d, err := core.Decide(def, []byte(body), nil, core.Submitted{OrderID: "one", Workflow: "saga", ContentHash: "x"}, at)
+	d, err := core.Decide(def, []byte(body), nil,
+		core.Submitted{OrderID: "one", Workflow: "saga", ContentHash: "x"}, at)
 	if err != nil {
 		return err
 	}
-	reply := core.Reply{Step: "reserve", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone, Output: []byte(`{"ok":true}`)}
+	reply := core.Reply{Step: "reserve", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone,
+		Output: []byte(`{"ok":true}`)}
 	var failed error
 	r := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
@@ -44,7 +46,8 @@ func measureCore(_ context.Context, _ options, _ string, f *figures, w io.Writer
 	})
 	f.DecisionsPerS = 1e9 / float64(r.NsPerOp())
 	f.AllocsPerDecision = float64(r.AllocsPerOp())
-	fmt.Fprintf(w, "core                    %10.0f decisions/s, %.0f allocations each\n", f.DecisionsPerS, f.AllocsPerDecision)
+	fmt.Fprintf(w, "core                    %10.0f decisions/s, %.0f allocations each\n", f.DecisionsPerS,
+		f.AllocsPerDecision)
 	return failed
 }
 
@@ -60,11 +63,13 @@ func measureFloorAndThroughput(ctx context.Context, o options, dir string, f *fi
 	}
 	var floors, ours, ratios []float64
 	for rep := range o.repeats + 1 { // the first one warms up
-		fl, err := bare.Measure(load.Request{Prefix: fmt.Sprint("f-", rep), Orders: o.orders, Concurrency: o.concurrency})
+		fl, err := bare.Measure(load.Request{Prefix: fmt.Sprint("f-", rep), Orders: o.orders,
+			Concurrency: o.concurrency})
 		if err != nil {
 			return err
 		}
-		us, err := load.Run(o.orders, o.concurrency, func(i int) error { return one(ctx, s, fmt.Sprintf("o-%d-%d", rep, i)) })
+		us, err := load.Run(o.orders, o.concurrency,
+			func(i int) error { return one(ctx, s, fmt.Sprintf("o-%d-%d", rep, i)) })
 		if err != nil {
 			return err
 		}
@@ -73,16 +78,21 @@ func measureFloorAndThroughput(ctx context.Context, o options, dir string, f *fi
 			ratios = append(ratios, us.OrdersPerS/fl.OrdersPerS)
 		}
 	}
-	f.FloorOrdersPerS, f.OrdersPerS, f.RatioToFloor = load.Median(floors), load.Median(ours), load.Median(ratios)
-	fmt.Fprintf(w, "throughput              %10.0f orders/s, floor %.0f, ratio %.2f (%d orders × %d, %d at a time, %v)\n",
+	f.FloorOrdersPerS, f.OrdersPerS, f.RatioToFloor = load.Median(floors), load.Median(ours),
+		load.Median(ratios)
+	fmt.Fprintf(w,
+		"throughput              %10.0f orders/s, floor %.0f, ratio %.2f (%d orders × %d, "+
+			"%d at a time, %v)\n",
 		f.OrdersPerS, f.FloorOrdersPerS, f.RatioToFloor, o.orders, o.repeats, o.concurrency, rounded(ours))
 	return errors.Join(s.Close(), bare.Close())
 }
 
-// startFloor starts the floor on this folder. It is a process of its own, so that it has Go's default settings.
+// startFloor starts the floor on this folder. It is a process of its own, so that it has Go's default
+// settings.
 func startFloor(ctx context.Context, o options, dir string) (*load.Contestant, error) {
 	if o.floor == "" {
-		return nil, errors.New("the floor's program is missing: give --floor, or run make bench, which builds it")
+		return nil,
+			errors.New("the floor's program is missing: give --floor, or run make bench, which builds it")
 	}
 	return load.Start(ctx, nil, o.floor, dir)
 }
@@ -113,7 +123,8 @@ func measureHTTP(ctx context.Context, o options, dir string, f *figures, w io.Wr
 		all = append(all, got.OrdersPerS)
 	}
 	f.HTTPOrdersPerS = load.Median(all)
-	fmt.Fprintf(w, "over HTTP               %10.0f orders/s, two requests each, client on the same cores\n", f.HTTPOrdersPerS)
+	fmt.Fprintf(w, "over HTTP               %10.0f orders/s, two requests each, client on the same cores\n",
+		f.HTTPOrdersPerS)
 	return s.close()
 }
 
@@ -143,7 +154,8 @@ func measureAlone(ctx context.Context, o options, dir string, f *figures, w io.W
 		}
 	}
 	f.P50MS, f.P99MS, f.FloorP50MS = load.Median(ours), load.Percentile(ours, 0.99), load.Median(floors)
-	fmt.Fprintf(w, "one order alone         p50 %.2f ms, p99 %.2f ms, floor p50 %.2f ms\n", f.P50MS, f.P99MS, f.FloorP50MS)
+	fmt.Fprintf(w, "one order alone         p50 %.2f ms, p99 %.2f ms, floor p50 %.2f ms\n", f.P50MS, f.P99MS,
+		f.FloorP50MS)
 	return errors.Join(s.Close(), bare.Close())
 }
 
@@ -179,7 +191,8 @@ func ready(ctx context.Context, binary, dir string) (time.Duration, error) {
 		return 0, err
 	}
 	p := process.Process{Name: "stepkeeper dev", Binary: binary, Log: filepath.Join(dir, "log"),
-		Args: []string{"dev", "--data", o.Data, "--listen", "127.0.0.1:0", "--workflows", o.Workflows, "--agents", agents}}
+		Args: []string{"dev", "--data", o.Data, "--listen", "127.0.0.1:0", "--workflows", o.Workflows,
+			"--agents", agents}}
 	took, err := p.Start(ctx)
 	if err != nil {
 		return 0, err
@@ -209,7 +222,9 @@ func measureMemory(ctx context.Context, o options, dir string, f *figures, w io.
 	if _, err := fmt.Sscan(string(out), &f.RSSMB, &f.Ready10kMS); err != nil {
 		return fmt.Errorf("measuring memory: %q: %w", out, err)
 	}
-	fmt.Fprintf(w, "memory                  %.0f MB with %d finished and %d running tasks; taken up in %.0f ms\n", f.RSSMB, o.finished, o.running, f.Ready10kMS)
+	fmt.Fprintf(w,
+		"memory                  %.0f MB with %d finished and %d running tasks; taken up in %.0f ms\n",
+		f.RSSMB, o.finished, o.running, f.Ready10kMS)
 	return nil
 }
 
@@ -219,7 +234,8 @@ func fill(ctx context.Context, dir string, n int, prefix string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := load.Run(n, 512, func(i int) error { return one(ctx, s, fmt.Sprintf("%s-%d", prefix, i)) }); err != nil {
+	if _, err := load.Run(n, 512,
+		func(i int) error { return one(ctx, s, fmt.Sprintf("%s-%d", prefix, i)) }); err != nil {
 		return err
 	}
 	return s.Close()
@@ -295,7 +311,8 @@ func measureStored(ctx context.Context, o options, dir string, f *figures, w io.
 	for rep := range o.repeats + 1 {
 		var got [2]float64
 		for k, s := range []*embedded.Runtime{full, bare} {
-			r, err := load.Run(o.orders, o.concurrency, func(i int) error { return one(ctx, s, fmt.Sprintf("x-%d-%d", rep, i)) })
+			r, err := load.Run(o.orders, o.concurrency,
+				func(i int) error { return one(ctx, s, fmt.Sprintf("x-%d-%d", rep, i)) })
 			if err != nil {
 				return err
 			}
@@ -306,6 +323,7 @@ func measureStored(ctx context.Context, o options, dir string, f *figures, w io.
 		}
 	}
 	f.OrdersPerS1MStored, f.RatioStored, f.StoredOrders = load.Median(fulls), load.Median(ratios), o.stored
-	fmt.Fprintf(w, "%8d orders stored  %10.0f orders/s, ratio to the empty store %.2f\n", o.stored, f.OrdersPerS1MStored, f.RatioStored)
+	fmt.Fprintf(w, "%8d orders stored  %10.0f orders/s, ratio to the empty store %.2f\n", o.stored,
+		f.OrdersPerS1MStored, f.RatioStored)
 	return errors.Join(full.Close(), bare.Close())
 }

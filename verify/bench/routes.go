@@ -34,21 +34,23 @@ steps:
     grade: idempotent
 `
 
-// routesWait is how long the orders of a case are waited for after the last was submitted; where the only agent is gone they do not end.
+// routesWait is how long the orders of a case are waited for after the last was submitted; where the only
+// agent is gone they do not end.
 const routesWait = 20 * time.Second
 
 // doorway is one service that two agents reach, and what is wrong with the way of the first one.
 type doorway struct {
 	mu      sync.Mutex
 	wrong   string          // "sick", "slow", "gone"
-	calls   map[string]int  // by agent
-	effects map[string]bool // by idempotency key
+	calls   map[string]int  // calls by agent
+	effects map[string]bool // effects by idempotency key
 }
 
 func (d *doorway) operations() map[string]worker.Operations {
 	all := map[string]worker.Operations{}
 	for _, agent := range []string{"near", "far"} {
-		all[agent] = worker.Operations{worker.AnyOperation: {Run: func(ctx context.Context, c worker.Call) (any, error) { return d.call(ctx, agent, c) }}}
+		all[agent] = worker.Operations{worker.AnyOperation: {
+			Run: func(ctx context.Context, c worker.Call) (any, error) { return d.call(ctx, agent, c) }}}
 	}
 	return all
 }
@@ -78,17 +80,21 @@ func (d *doorway) call(ctx context.Context, agent string, c worker.Call) (any, e
 	return nil, nil
 }
 
-// measureRoutes lets one of two agents of a service be sick, slow and gone: how many orders asked which, and how long they took, with
-// and without the choice (P44).
+// measureRoutes lets one of two agents of a service be sick, slow and gone: how many orders asked which, and
+// how long they took, with and without the choice (P44).
 func measureRoutes(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	for _, wrong := range []string{"", "sick", "slow", "gone"} {
-		for _, text := range []string{routed, strings.Replace(routed, "agents: [near, far]", "agent: near", 1)} {
+		for _, text := range []string{routed, strings.Replace(routed, "agents: [near, far]", "agent: near",
+			1)} {
 			r, err := routesOnce(ctx, o, filepath.Join(dir, strconv.Itoa(len(f.Routes))), wrong, text)
 			if err != nil {
 				return fmt.Errorf("routes, %q: %w", wrong, err)
 			}
 			f.Routes = append(f.Routes, r)
-			fmt.Fprintf(w, "%-23s %d orders: %d processed in time, %d calls near, %d far, median %.0f ms, last %.0f ms, %d effects\n", r.Name, o.routes, r.Processed, r.Near, r.Far, r.P50MS, r.MaxMS, r.Effects)
+			fmt.Fprintf(w,
+				"%-23s %d orders: %d processed in time, %d calls near, %d far, median %.0f ms, last %.0f "+
+					"ms, %d effects\n", r.Name, o.routes, r.Processed, r.Near, r.Far, r.P50MS, r.MaxMS,
+				r.Effects)
 		}
 	}
 	return nil
@@ -134,7 +140,8 @@ func routesOnce(ctx context.Context, o options, dir, wrong, text string) (r rout
 // submitRouted submits 50 orders a second.
 func submitRouted(ctx context.Context, s *embedded.Runtime, n int) error {
 	for i := range n {
-		if err := submit(ctx, s, fmt.Appendf(nil, `{"schema":1,"orderId":"routed-%d","workflow":"routed","order":{}}`, i)); err != nil {
+		if err := submit(ctx, s, fmt.Appendf(nil,
+			`{"schema":1,"orderId":"routed-%d","workflow":"routed","order":{}}`, i)); err != nil {
 			return err
 		}
 		if err := port.Sleep(ctx, 20*time.Millisecond); err != nil {
@@ -147,7 +154,8 @@ func submitRouted(ctx context.Context, s *embedded.Runtime, n int) error {
 func (r *route) end(ctx context.Context, s *embedded.Runtime, d *doorway) error {
 	limited, cancel := context.WithTimeout(ctx, routesWait)
 	defer cancel()
-	if err := noneIn(limited, s, core.Processing, core.Compensating); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	if err := noneIn(limited, s, core.Processing, core.Compensating); err != nil &&
+		!errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	all, err := processed(ctx, s)
@@ -160,7 +168,10 @@ func (r *route) end(ctx context.Context, s *embedded.Runtime, d *doorway) error 
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	r.Processed, r.Near, r.Far, r.Effects = len(took), d.calls["near"], d.calls["far"], len(d.effects)
+	r.Processed = len(took)
+	r.Near = d.calls["near"]
+	r.Far = d.calls["far"]
+	r.Effects = len(d.effects)
 	if len(took) > 0 {
 		r.P50MS, r.MaxMS = load.Percentile(took, 0.5), load.Percentile(took, 1)
 	}

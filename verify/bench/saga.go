@@ -35,7 +35,8 @@ func operations() map[string]worker.Operations {
 }
 
 // runtimeOptions prepares a folder for the runtime, with these workflows by their names.
-func runtimeOptions(dir string, ops map[string]worker.Operations, workflows map[string]string) (embedded.Options, error) {
+func runtimeOptions(dir string, ops map[string]worker.Operations,
+	workflows map[string]string) (embedded.Options, error) {
 	flows := filepath.Join(dir, "workflows")
 	if err := os.MkdirAll(flows, 0o700); err != nil {
 		return embedded.Options{}, err
@@ -52,7 +53,8 @@ func runtimeOptions(dir string, ops map[string]worker.Operations, workflows map[
 }
 
 // openRuntime opens the runtime in a folder.
-func openRuntime(ctx context.Context, dir string, ops map[string]worker.Operations) (*embedded.Runtime, error) {
+func openRuntime(ctx context.Context, dir string,
+	ops map[string]worker.Operations) (*embedded.Runtime, error) {
 	o, err := runtimeOptions(dir, ops, map[string]string{"saga": saga})
 	if err != nil {
 		return nil, err
@@ -73,7 +75,8 @@ func submit(ctx context.Context, s *embedded.Runtime, order []byte) error {
 
 // one submits an order through the real intake and waits for its end.
 func one(ctx context.Context, s *embedded.Runtime, id string) error {
-	if err := submit(ctx, s, fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"saga","order":%s}`, id, body)); err != nil {
+	if err := submit(ctx, s, fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"saga","order":%s}`, id,
+		body)); err != nil {
 		return err
 	}
 	t, err := s.Wait(ctx, id, ended)
@@ -132,7 +135,8 @@ func noneIn(ctx context.Context, s *embedded.Runtime, states ...core.State) erro
 func processed(ctx context.Context, s *embedded.Runtime) (all []view.Summary, err error) {
 	for cursor, first := "", true; cursor != "" || first; first = false {
 		var page []view.Summary
-		if page, cursor, err = s.List(ctx, port.Query{State: string(core.Processed), Limit: 1000, Cursor: cursor}); err != nil {
+		if page, cursor, err = s.List(ctx, port.Query{State: string(core.Processed), Limit: 1000,
+			Cursor: cursor}); err != nil {
 			return nil, err
 		}
 		all = append(all, page...)

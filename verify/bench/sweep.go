@@ -57,7 +57,8 @@ func sweepAmong(ctx context.Context, dir string, stored, repeats int) (float64, 
 	if err := storeTasks(ctx, st, def, stored-overdueTasks, "ended", true); err != nil {
 		return 0, err
 	}
-	queues, err := memory.NewQueues(port.ClockFunc(time.Now), []memory.QueueConfig{{Name: port.Control}, {Name: port.Requests("shop")}})
+	queues, err := memory.NewQueues(port.ClockFunc(time.Now),
+		[]memory.QueueConfig{{Name: port.Control}, {Name: port.Requests("shop")}})
 	if err != nil {
 		return 0, err
 	}
@@ -67,7 +68,8 @@ func sweepAmong(ctx context.Context, dir string, stored, repeats int) (float64, 
 			return 0, err
 		}
 		sup := supervisor.New(supervisor.Config{Parts: engine.Parts{
-			State: st, Queues: queues, Leases: memory.NewLeases(), Clock: port.ClockFunc(time.Now), Name: "bench",
+			State: st, Queues: queues, Leases: memory.NewLeases(), Clock: port.ClockFunc(time.Now),
+			Name:   "bench",
 			Logger: slog.New(slog.DiscardHandler),
 		}})
 		start := time.Now()
@@ -84,16 +86,19 @@ func sweepAmong(ctx context.Context, dir string, stored, repeats int) (float64, 
 }
 
 // storeTasks stores tasks as the Scheduler would: ended ones, or ones whose first step is overdue.
-func storeTasks(ctx context.Context, st *state.Store, def *core.Definition, n int, prefix string, end bool) error {
+func storeTasks(ctx context.Context, st *state.Store, def *core.Definition, n int, prefix string,
+	end bool) error {
 	long := time.Now().Add(-time.Hour)
 	if !end {
-		long = time.Now().Add(-def.Steps[0].Timeout.Std() - def.Agents["shop"].QueueAllowance.Std() - time.Second)
+		long = time.Now().Add(
+			-def.Steps[0].Timeout.Std() - def.Agents["shop"].QueueAllowance.Std() - time.Second)
 	}
 	for from := 0; from < n; from += 500 {
 		var changes []state.Change
 		for i := from; i < min(n, from+500); i++ {
 			id := fmt.Sprintf("%s-%d", prefix, i)
-			d, err := core.Decide(def, []byte(body), nil, core.Submitted{OrderID: id, Workflow: def.Name, ContentHash: "x"}, core.At{Now: core.TimeOf(long), By: "bench"})
+			d, err := core.Decide(def, []byte(body), nil, core.Submitted{OrderID: id, Workflow: def.Name,
+				ContentHash: "x"}, core.At{Now: core.TimeOf(long), By: "bench"})
 			if err != nil {
 				return err
 			}

@@ -17,10 +17,12 @@ steps:
   wait: {wait: {until: "${ order.until }"}}
 `
 
-// timersPerS is a rate of submissions that the machine surely has; the common time is that far away, and a little more.
+// timersPerS is a rate of submissions that the machine surely has; the common time is that far away, and a
+// little more.
 const timersPerS = 1500
 
-// measureTimers lets many orders wait for the same second: how late they end, how fast, and the memory that they take.
+// measureTimers lets many orders wait for the same second: how late they end, how fast, and the memory that
+// they take.
 func measureTimers(ctx context.Context, o options, dir string, f *figures, w io.Writer) (err error) {
 	opts, err := runtimeOptions(dir, operations(), map[string]string{"timer": timer})
 	if err != nil {
@@ -31,9 +33,11 @@ func measureTimers(ctx context.Context, o options, dir string, f *figures, w io.
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	until := core.TimeOf(time.Now().Add(10*time.Second + time.Duration(o.timers)*time.Second/timersPerS).Truncate(time.Second))
+	until := core.TimeOf(time.Now().Add(10*time.Second +
+		time.Duration(o.timers)*time.Second/timersPerS).Truncate(time.Second))
 	if err := submitAll(ctx, s, o.timers, 16, func(k int) []byte {
-		return fmt.Appendf(nil, `{"schema":1,"orderId":"timer-%d","workflow":"timer","order":{"until":%q}}`, k, until.String())
+		return fmt.Appendf(nil, `{"schema":1,"orderId":"timer-%d","workflow":"timer","order":{"until":%q}}`,
+			k, until.String())
 	}); err != nil {
 		return err
 	}
@@ -57,8 +61,11 @@ func measureTimers(ctx context.Context, o options, dir string, f *figures, w io.
 	for i := range all {
 		late = append(late, ms(all[i].EndedAt.Sub(until).Std()))
 	}
-	f.Timers, f.TimerLateP50MS, f.TimerLateMaxMS = o.timers, load.Percentile(late, 0.5), load.Percentile(late, 1)
-	fmt.Fprintf(w, "timers                  %d due in one second: the median ends %.0f ms late, the last %.0f ms; %.0f MB while they wait\n",
+	f.Timers, f.TimerLateP50MS, f.TimerLateMaxMS = o.timers, load.Percentile(late, 0.5),
+		load.Percentile(late, 1)
+	fmt.Fprintf(w,
+		"timers                  %d due in one second: the median ends %.0f ms late, the last %.0f ms; "+
+			"%.0f MB while they wait\n",
 		f.Timers, f.TimerLateP50MS, f.TimerLateMaxMS, f.TimersRSSMB)
 	return nil
 }

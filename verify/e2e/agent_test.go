@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/ledger"
 )
 
 // journalVariable makes this test's own binary the agent "courier", as its author would write it:
@@ -40,7 +41,8 @@ func serveCourier() int {
 		"carry": agent.Typed(func(ctx context.Context, p parcel, call agent.Call) (map[string]string, error) {
 			switch p.To {
 			case "nowhere":
-				return nil, agent.WithCode(agent.Permanent(agent.NoEffect(errors.New("no such address"))), "no-address")
+				return nil, agent.WithCode(agent.Permanent(agent.NoEffect(errors.New("no such address"))),
+					"no-address")
 			case "far":
 				if err := note("sets out %s", call.Key); err != nil {
 					return nil, err
@@ -53,7 +55,7 @@ func serveCourier() int {
 		"bring-back": agent.Typed(func(_ context.Context, _ parcel, call agent.Call) (any, error) {
 			return nil, note("brought back %s", call.Key)
 		}),
-	})
+	}, ledger.InFolder(""))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -75,11 +77,13 @@ func startCourier(t *testing.T, p *process, dir string) *courierProcess {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &courierProcess{t: t, cmd: exec.Command(self), exited: make(chan struct{}), journal: filepath.Join(dir, "journal")}
+	c := &courierProcess{t: t, cmd: exec.Command(self), exited: make(chan struct{}),
+		journal: filepath.Join(dir, "journal")}
 	log := &buffer{}
 	c.cmd.Stderr = log
 	c.cmd.Env = append(os.Environ(), journalVariable+"="+c.journal, "AWS_ENDPOINT_URL_SQS="+p.url,
-		"STEPKEEPER_LEDGER_FOLDER="+filepath.Join(dir, "ledger"), "AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing")
+		"STEPKEEPER_LEDGER_FOLDER="+filepath.Join(dir, "ledger"), "AWS_REGION=eu-central-1",
+		"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing")
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +116,9 @@ func TestAgentProcess(t *testing.T) {
 	c := startCourier(t, p, s.dir)
 	submit := func(id, to string) {
 		t.Helper()
-		if res, text := p.post(fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"delivery","order":{"to":%q}}`, id, to), nil); res.StatusCode/100 != 2 {
+		if res, text := p.post(fmt.Appendf(nil,
+			`{"schema":1,"orderId":%q,"workflow":"delivery","order":{"to":%q}}`, id, to),
+			nil); res.StatusCode/100 != 2 {
 			t.Fatalf("%s %s", res.Status, text)
 		}
 	}

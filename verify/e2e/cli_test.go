@@ -76,14 +76,16 @@ func TestCommandLine(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.run("", "submit", file).wants(t, "a file with bad lines", 2, "orders.jsonl:2", "orders.jsonl:3", "nothing")
+	p.run("", "submit", file).wants(t, "a file with bad lines", 2, "orders.jsonl:2", "orders.jsonl:3",
+		"nothing")
 	answer := p.run("", "submit", "--wait", "--output", "json", file)
 	answer.wants(t, "the same file again", 2)
 	byLine := map[float64]map[string]any{}
 	for _, a := range lines(t, answer.out) {
 		byLine[a["line"].(float64)] = a
 	}
-	if len(byLine) != 4 || byLine[1]["known"] != true || byLine[1]["state"] != "Processed" || byLine[2]["accepted"] != false ||
+	if len(byLine) != 4 || byLine[1]["known"] != true || byLine[1]["state"] != "Processed" ||
+		byLine[2]["accepted"] != false ||
 		byLine[3]["accepted"] != false || byLine[4]["state"] != "Processed" {
 		t.Errorf("answers %v", byLine)
 	}
@@ -102,7 +104,8 @@ func TestCommandLine(t *testing.T) {
 	}
 	p.run("", "list", "--state", "Tired").wants(t, "list of an unknown state", 2, "Tired")
 	p.run("", "watch", "a-1").wants(t, "watch of an order that has ended", 0, "Processed")
-	run(t, "", "list", "--server", "http://127.0.0.1:9", "--timeout", "300ms").wants(t, "a server that is not there", 5)
+	run(t, "", "list", "--server", "http://127.0.0.1:9", "--timeout", "300ms").wants(t,
+		"a server that is not there", 5)
 	p.run("", "submit", "--colour").wants(t, "an unknown flag", 2, "--colour")
 	p.run("", "workflow", "validate", s.path("workflows/trip.yaml")).wants(t, "validate", 0)
 
@@ -144,7 +147,10 @@ func TestOperator(t *testing.T) {
 
 	// Resubmitted while the cause is still there, and once it is removed.
 	p.run("", "resubmit", ids[0]).wants(t, "resubmit", 0)
-	eventually(t, "it stops again", func() bool { task := p.get(ids[0]); return task.State == "Error" && task.Ended && task.Command == 1 })
+	eventually(t, "it stops again", func() bool {
+		task := p.get(ids[0])
+		return task.State == "Error" && task.Ended && task.Command == 1
+	})
 	p.run("", "resubmit", "--command", "0", ids[0]).wants(t, "resubmit on what was seen before", 3)
 	shop.refuses("room", false)
 	p.run("", "resubmit", ids[0]).wants(t, "resubmit", 0)

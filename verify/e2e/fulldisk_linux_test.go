@@ -66,11 +66,13 @@ func TestFullDisk(t *testing.T) {
 
 	padding := strings.Repeat("x", 8<<10)
 	submit := func(id string) *http.Response {
-		res, _ := p.post(fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"pair","order":{"n":1,"padding":%q}}`, id, padding), nil)
+		res, _ := p.post(fmt.Appendf(nil,
+			`{"schema":1,"orderId":%q,"workflow":"pair","order":{"n":1,"padding":%q}}`, id, padding), nil)
 		return res
 	}
 	refused := 0
-	full := time.Now().Add(2 * time.Second) // long enough for replies that cannot be stored to come back several times
+	// long enough for replies that cannot be stored to come back several times
+	full := time.Now().Add(2 * time.Second)
 	for i := 0; refused < 20 || time.Now().Before(full); i++ {
 		id := fmt.Sprintf("full-%d", i)
 		switch res := submit(id); res.StatusCode {
@@ -97,7 +99,8 @@ func TestFullDisk(t *testing.T) {
 		unready, text = p.readiness(http.StatusServiceUnavailable)
 		return unready
 	})
-	if !strings.Contains(text, "disk") || !strings.Contains(text, "room") && !strings.Contains(text, "space") {
+	if !strings.Contains(text, "disk") || !strings.Contains(text, "room") &&
+		!strings.Contains(text, "space") {
 		t.Errorf("readiness does not say what is wrong: %s", text)
 	}
 	for _, id := range ids { // what was acknowledged can be read
@@ -119,7 +122,8 @@ func TestFullDisk(t *testing.T) {
 	for _, id := range append(ids, "after") {
 		p.end(id, "Processed")
 	}
-	t.Logf("with space again: orders taken after %s, all done after %s", taken.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
+	t.Logf("with space again: orders taken after %s, all done after %s", taken.Round(time.Millisecond),
+		time.Since(began).Round(time.Millisecond))
 	if done, want := shop.done(), 2*(len(ids)+1); done != want {
 		t.Errorf("%d effects, want %d", done, want)
 	}
@@ -151,7 +155,8 @@ func TestStopOnAFullDisk(t *testing.T) {
 		_ = os.WriteFile(ballast, full, 0o600) // it ends early: the disk is full
 		eventually(t, "the disk is full", func() bool {
 			id := fmt.Sprintf("full-%d-%d", round, len(ids))
-			res, _ := p.post(fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"pair","order":{"n":1}}`, id), nil)
+			res, _ := p.post(fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"pair","order":{"n":1}}`,
+				id), nil)
 			if res.StatusCode/100 == 2 {
 				ids = append(ids, id)
 			}

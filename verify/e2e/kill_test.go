@@ -47,7 +47,8 @@ func TestKilledAtRandom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string]string{orders: text, filepath.Join(dir, "order.yaml"): string(order)} {
+	for name, content := range map[string]string{orders: text,
+		filepath.Join(dir, "order.yaml"): string(order)} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +61,9 @@ func TestKilledAtRandom(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
-	t.Logf("%d orders processed, %d undone, %d refused in %.1f s; killed and restarted %d times; %d calls repeated",
+	t.Logf(
+		"%d orders processed, %d undone, %d refused in %.1f s; killed and restarted %d times; %d calls "+
+			"repeated",
 		report.Processed, report.Undone, report.Refused, report.Seconds, report.Restarts, report.Retries)
 	if report.Restarts < kills || report.AuditViolations != 0 || report.Unfinished != 0 || report.Error != 0 {
 		t.Errorf("report %+v\n%s%s", report, &out, stopped(t, dir))
@@ -116,7 +119,9 @@ func TestEveryOrderContinuesAfterKill(t *testing.T) {
 		after := max(0, task.Steps[0].FinishedAt.Std().Sub(p.readyAt))
 		last, sum = max(last, after), sum+after
 	}
-	t.Logf("%d orders under way: ready %d ms after the start; their next versions %d ms (mean) and %d ms (last) after that",
+	t.Logf(
+		"%d orders under way: ready %d ms after the start; their next versions %d ms (mean) and %d ms "+
+			"(last) after that",
 		n, p.took.Milliseconds(), (sum / time.Duration(n)).Milliseconds(), last.Milliseconds())
 	if last > bound {
 		t.Errorf("an order went on %s after readiness only, the bound is %s", last, bound)
@@ -148,7 +153,8 @@ func TestClientOutlivesRestart(t *testing.T) {
 	middle, back := make(chan struct{}), make(chan struct{})
 	orders := func(yield func(client.Order) bool) {
 		for i := range n {
-			if !yield(client.Order{ID: fmt.Sprintf("streamed-%d", i), Workflow: "pair", Content: map[string]int{"n": i}}) {
+			if !yield(client.Order{ID: fmt.Sprintf("streamed-%d", i), Workflow: "pair",
+				Content: map[string]int{"n": i}}) {
 				return
 			}
 			if i == n/3 { // the rest is for the next process
@@ -212,7 +218,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
     agent: shop
     operation: send
     after: [pack]`, 1)
-	packed = strings.Replace(strings.Replace(packed, "queueAllowance: 30s", "queueAllowance: 1s", 1), "timeout: 20s", "timeout: 1s", 3)
+	packed = strings.Replace(strings.Replace(packed, "queueAllowance: 30s", "queueAllowance: 1s", 1),
+		"timeout: 20s", "timeout: 1s", 3)
 	shop.slow(2 * time.Millisecond)
 	s := newSite(t, shop.agents(), map[string]string{"pair.yaml": packed}, "--listen", freeAddress(t))
 	p := s.start()
@@ -227,7 +234,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 				case <-time.After(100 * time.Millisecond):
 				}
 			}
-			if !yield(client.Order{ID: fmt.Sprintf("any-%d", i), Workflow: "pair", Content: map[string]int{"n": i}}) {
+			if !yield(client.Order{ID: fmt.Sprintf("any-%d", i), Workflow: "pair",
+				Content: map[string]int{"n": i}}) {
 				return
 			}
 		}
@@ -298,7 +306,8 @@ func TestTermDrains(t *testing.T) {
 	ids := p.submit("pair", "drained", n)
 	eventually(t, "calls under way", func() bool { return shop.called("pick") >= 32 })
 	code, took := p.stop()
-	t.Logf("ended %s after SIGTERM, with %d of %d effects done", took.Round(time.Millisecond), shop.done(), 2*n)
+	t.Logf("ended %s after SIGTERM, with %d of %d effects done", took.Round(time.Millisecond), shop.done(),
+		2*n)
 	if code != 0 || took > 5*time.Second {
 		t.Errorf("exit code %d after %s, want 0 within 5 s", code, took)
 	}

@@ -156,7 +156,8 @@ func (p *process) submit(workflow, prefix string, n int) []string {
 	ids := make([]string, 0, n)
 	orders := func(yield func(client.Order) bool) {
 		for i := range n {
-			if !yield(client.Order{ID: fmt.Sprintf("%s-%d", prefix, i), Workflow: workflow, Content: map[string]int{"n": i}}) {
+			if !yield(client.Order{ID: fmt.Sprintf("%s-%d", prefix, i), Workflow: workflow,
+				Content: map[string]int{"n": i}}) {
 				return
 			}
 		}
@@ -174,7 +175,7 @@ func (p *process) submit(workflow, prefix string, n int) []string {
 	return ids
 }
 
-// get answers an order, which must be there.
+// get returns an order, which must be there.
 func (p *process) get(id string) *client.Task {
 	p.t.Helper()
 	task, err := p.client.Get(p.t.Context(), id)
@@ -202,7 +203,8 @@ func (p *process) end(id string, want client.State) *client.Task {
 // post sends a submission as it is, without the client's repetitions.
 func (p *process) post(body []byte, headers map[string]string) (*http.Response, string) {
 	p.t.Helper()
-	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.url+"/v1/orders", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.url+"/v1/orders",
+		bytes.NewReader(body))
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -43,10 +43,13 @@ func TestPythonAgent(t *testing.T) {
 	for order, variables := range map[string][]string{
 		"looked-up": nil,
 		// The prefix would lead the search astray: nothing is looked up.
-		"given": {"STEPKEEPER_QUEUE_PREFIX=none-", "STEPKEEPER_REQUESTS_URL=" + address("requests-coats"), "STEPKEEPER_REPLIES_URL=" + address("replies"), "STEPKEEPER_QUARANTINE_URL=" + address("quarantine")},
+		"given": {"STEPKEEPER_QUEUE_PREFIX=none-", "STEPKEEPER_REQUESTS_URL=" + address("requests-coats"),
+			"STEPKEEPER_REPLIES_URL=" + address("replies"),
+			"STEPKEEPER_QUARANTINE_URL=" + address("quarantine")},
 	} {
 		stop := startPythonAgent(t, python, example, append(variables, "AWS_ENDPOINT_URL_SQS="+p.url))
-		p.run(`{"coat":"red"}`, "submit", "--wait", "--workflow", "cloakroom", "--id", order, "-").wants(t, "a coat", 0)
+		p.run(`{"coat":"red"}`, "submit", "--wait", "--workflow", "cloakroom", "--id", order, "-").wants(t,
+			"a coat", 0)
 		if task := p.end(order, "Processed"); task.Steps[0].Output == nil {
 			t.Errorf("%s: no ticket: %+v", order, task.Steps[0])
 		}
@@ -60,7 +63,8 @@ func startPythonAgent(t *testing.T, python, folder string, variables []string) (
 	agent := exec.Command(python, "agent.py")
 	log := &buffer{}
 	agent.Dir, agent.Stderr = folder, log
-	agent.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "AWS_DEFAULT_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local")
+	agent.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "AWS_DEFAULT_REGION=us-east-1",
+		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local")
 	agent.Env = append(agent.Env, variables...)
 	if err := agent.Start(); err != nil {
 		t.Fatal(err)

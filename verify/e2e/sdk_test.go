@@ -46,7 +46,8 @@ output: {signature: "${ steps.carry.output.signature }"}
 
 // deliverySite has the reply-to "web" and the agent courier outside.
 func deliverySite(t *testing.T) *site {
-	return newSite(t, newService(t).agents("courier"), map[string]string{"delivery.yaml": delivery}, "--reply-to", "web")
+	return newSite(t, newService(t).agents("courier"), map[string]string{"delivery.yaml": delivery},
+		"--reply-to", "web")
 }
 
 // sdk is the official AWS SDK on the process's endpoint.
@@ -89,7 +90,8 @@ func (c *sdk) take(ctx context.Context, queue string, handle func(body string) e
 	if err != nil {
 		return err
 	}
-	out, err := c.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: u, MaxNumberOfMessages: 10, WaitTimeSeconds: 2})
+	out, err := c.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: u, MaxNumberOfMessages: 10,
+		WaitTimeSeconds: 2})
 	if err != nil {
 		return err
 	}
@@ -98,7 +100,8 @@ func (c *sdk) take(ctx context.Context, queue string, handle func(body string) e
 		if err := handle(*m.Body); err != nil {
 			return err
 		}
-		done = append(done, types.DeleteMessageBatchRequestEntry{Id: aws.String(fmt.Sprint(i)), ReceiptHandle: m.ReceiptHandle})
+		done = append(done, types.DeleteMessageBatchRequestEntry{Id: aws.String(fmt.Sprint(i)),
+			ReceiptHandle: m.ReceiptHandle})
 	}
 	if len(done) > 0 {
 		_, err = c.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: u, Entries: done})
@@ -179,8 +182,10 @@ func TestSDKApplicationAndAgent(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		keys[request["key"].(string)]++
-		if input, _ := request["input"].(map[string]any); input["to"] == "nowhere" && request["operation"] == "do" {
-			return map[string]any{"outcome": "failed", "error": map[string]any{"code": "no-address", "message": "no such address"}}
+		if input, _ := request["input"].(map[string]any); input["to"] == "nowhere" &&
+			request["operation"] == "do" {
+			return map[string]any{"outcome": "failed",
+				"error": map[string]any{"code": "no-address", "message": "no such address"}}
 		}
 		return map[string]any{"outcome": "done", "output": map[string]any{"signature": "Ada"}}
 	})
@@ -252,7 +257,8 @@ func TestSDKAfterKill(t *testing.T) {
 	t.Parallel()
 	s := deliverySite(t)
 	p := s.start()
-	if err := p.sdk().send(t.Context(), "intake", `{"schema":1,"orderId":"k-1","workflow":"delivery","order":{"to":"Ada"},"replyTo":"web"}`); err != nil {
+	if err := p.sdk().send(t.Context(), "intake",
+		`{"schema":1,"orderId":"k-1","workflow":"delivery","order":{"to":"Ada"},"replyTo":"web"}`); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the courier is asked", func() bool {

@@ -56,7 +56,8 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.refuse[operation] || operation == "pack" && s.never != "" && strings.Contains(string(input), s.never) {
+	if s.refuse[operation] || operation == "pack" && s.never != "" &&
+		strings.Contains(string(input), s.never) {
 		http.Error(w, "it is refused: no", http.StatusUnprocessableEntity)
 		return
 	}
@@ -124,7 +125,9 @@ func (s *service) done() int {
 // agents is an agents' file with the agent "shop" on this service, and others outside.
 func (s *service) agents(outside ...string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "agents:\n  shop:\n    url: %q\n    concurrency: 32\n    allow: {loopback: true}\n    breaker: {off: true}\n", s.URL)
+	fmt.Fprintf(&b,
+		"agents:\n  shop:\n    url: %q\n    concurrency: 32\n    allow: {loopback: true}\n    breaker: "+
+			"{off: true}\n", s.URL)
 	b.WriteString("    operations: {\"*\": {path: \"/{operation}\"}}\n")
 	for _, name := range outside {
 		fmt.Fprintf(&b, "  %s: {external: true}\n", name)

@@ -71,10 +71,12 @@ func TestWorkflowFiles(t *testing.T) {
 	}
 
 	// A broken one: the version before it stays.
-	s.write("workflows/pair.yaml", strings.Replace(pair, "agent: shop\n    operation: send", "agent: absent\n    operation: send", 1))
+	s.write("workflows/pair.yaml", strings.Replace(pair, "agent: shop\n    operation: send",
+		"agent: absent\n    operation: send", 1))
 	eventually(t, "the broken file is reported", func() bool { return len(p.listed()["pair"].Problems) > 0 })
 	got := p.listed()["pair"]
-	if got.Hash != changed || !strings.Contains(strings.Join(got.Problems, "\n"), "absent") || !strings.Contains(got.Problems[0], "pair.yaml:") {
+	if got.Hash != changed || !strings.Contains(strings.Join(got.Problems, "\n"), "absent") ||
+		!strings.Contains(got.Problems[0], "pair.yaml:") {
 		t.Errorf("listed %+v, want the hash %s and a problem that names file, line and agent", got, changed)
 	}
 	if text := p.run("", "workflow", "list"); !strings.Contains(text.out+text.err, "absent") {
@@ -93,7 +95,8 @@ func TestWorkflowFiles(t *testing.T) {
 
 	// A new file that never was right, and then is.
 	s.write("workflows/third.yaml", "workflow: third\nsteps: 1\n")
-	eventually(t, "the new broken file is reported", func() bool { return len(p.listed()["third"].Problems) > 0 })
+	eventually(t, "the new broken file is reported",
+		func() bool { return len(p.listed()["third"].Problems) > 0 })
 	s.write("workflows/third.yaml", strings.Replace(pair, "workflow: pair", "workflow: third", 1))
 	eventually(t, "the corrected file is in force", func() bool {
 		w := p.listed()["third"]
@@ -104,5 +107,6 @@ func TestWorkflowFiles(t *testing.T) {
 	if err := os.Remove(s.path("workflows/third.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the removed workflow is gone", func() bool { _, there := p.listed()["third"]; return !there })
+	eventually(t, "the removed workflow is gone",
+		func() bool { _, there := p.listed()["third"]; return !there })
 }

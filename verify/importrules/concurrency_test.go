@@ -14,7 +14,8 @@ import (
 
 // single are the rooms whose handlers the simulator runs step by step: a goroutine or a channel in
 // them would be a choice that it cannot replay.
-var single = []string{"shared/core", "shared/engine", "shared/state", "functions/scheduler", "functions/supervisor"}
+var single = []string{"shared/core", "shared/engine", "shared/state", "functions/scheduler",
+	"functions/supervisor"}
 
 func TestNoGoroutines(t *testing.T) {
 	for _, room := range single {
@@ -31,15 +32,18 @@ func TestNoGoroutines(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, place := range goroutines(t, file, text) {
-				t.Errorf("%s starts a goroutine: handlers must be a sequence that a simulator can replay", place)
+				t.Errorf("%s starts a goroutine: handlers must be a sequence that a simulator can replay",
+					place)
 			}
 		}
 	}
 }
 
 func TestGoroutinesAreFound(t *testing.T) {
-	const text = "package p\nfunc f(g interface{ Go(func()) }) {\n\tgo f(nil)\n\tg.Go(func() {})\n\tgoing()\n}\nfunc going() {}\n"
-	if got := goroutines(t, "p.go", []byte(text)); len(got) != 2 || got[0] != "p.go:3:2" || got[1] != "p.go:4:2" {
+	const text = "package p\nfunc f(g interface{ Go(func()) }) {\n\tgo f(nil)\n\tg.Go(func() " +
+		"{})\n\tgoing()\n}\nfunc going() {}\n"
+	if got := goroutines(t, "p.go", []byte(text)); len(got) != 2 || got[0] != "p.go:3:2" ||
+		got[1] != "p.go:4:2" {
 		t.Errorf("%q", got)
 	}
 }
@@ -71,11 +75,12 @@ func goroutines(t *testing.T, name string, text []byte) []string {
 var products = []string{"dev", "functions", "shared", "cmd/stepkeeper", "demo/services", "demo/shifted"}
 
 // suites are packages below the products that only tests use.
-var suites = []string{"dev/api/apitest", "functions/agent/agenttest", "shared/port/queuetest", "shared/port/storetest"}
+var suites = []string{"dev/api/apitest", "functions/agent/agenttest", "shared/port/queuetest",
+	"shared/port/storetest"}
 
 // unguarded are the functions that start goroutines without port.Guard, with the reason.
 var unguarded = map[string]string{
-	"cmd/stepkeeper/internal/cli/agenttry.go start":    "its process ends with the one command",
+	"cmd/stepkeeper/internal/author/agenttry.go start": "its process ends with the one command",
 	"cmd/stepkeeper/internal/cli/report.go waitForAll": "its process ends with the one command",
 	"cmd/stepkeeper/internal/cli/smoke.go wait":        "its process ends with the one command",
 	"dev/api/stream.go submitStream":                   "readLines guards each line",
@@ -89,29 +94,32 @@ var unguarded = map[string]string{
 func TestGoroutinesAreGuarded(t *testing.T) {
 	excused := map[string]bool{}
 	for _, product := range products {
-		err := filepath.WalkDir(filepath.Join("../..", product), func(path string, entry os.DirEntry, err error) error {
-			name := strings.TrimPrefix(filepath.ToSlash(path), "../../")
-			switch {
-			case err != nil:
-				return err
-			case entry.IsDir() && slices.Contains(suites, name):
-				return filepath.SkipDir
-			case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
-				return nil
-			}
-			text, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			for place, function := range bare(t, path, text) {
-				if key := name + " " + function; unguarded[key] != "" {
-					excused[key] = true
-					continue
+		err := filepath.WalkDir(filepath.Join("../..", product),
+			func(path string, entry os.DirEntry, err error) error {
+				name := strings.TrimPrefix(filepath.ToSlash(path), "../../")
+				switch {
+				case err != nil:
+					return err
+				case entry.IsDir() && slices.Contains(suites, name):
+					return filepath.SkipDir
+				case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+					return nil
 				}
-				t.Errorf("%s, in %s: a panic in this goroutine ends the process; call it with port.Guard or port.Always", place, function)
-			}
-			return nil
-		})
+				text, err := os.ReadFile(path)
+				if err != nil {
+					return err
+				}
+				for place, function := range bare(t, path, text) {
+					if key := name + " " + function; unguarded[key] != "" {
+						excused[key] = true
+						continue
+					}
+					t.Errorf(
+						"%s, in %s: a panic in this goroutine ends the process; call it with port.Guard "+
+							"or port.Always", place, function)
+				}
+				return nil
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +146,8 @@ func f(g interface{ Go(func()) }) {
 	}
 }
 
-// bare returns the places of goroutines without port.Guard and port.Always, with the functions that start them.
+// bare returns the places of goroutines without port.Guard and port.Always, with the functions that start
+// them.
 func bare(t *testing.T, name string, text []byte) map[string]string {
 	t.Helper()
 	set := token.NewFileSet()

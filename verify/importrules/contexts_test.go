@@ -8,27 +8,32 @@ import (
 	"testing"
 )
 
-// TestContextsArePassedOn: where there is a context none is made, so that the end of a request, of a Lambda's time or of the
-// process reaches every call. context.WithoutCancel says that it must not.
+// TestContextsArePassedOn: where there is a context none is made, so that the end of a request, of a Lambda's
+// time or of the process reaches every call. context.WithoutCancel says that it must not.
 func TestContextsArePassedOn(t *testing.T) {
 	for _, file := range product(t) {
 		for _, place := range newContexts(t, file, nil) {
-			t.Errorf("%s makes a context where there is one: pass that on, or context.WithoutCancel of it", place)
+			t.Errorf("%s makes a context where there is one: pass that on, or context.WithoutCancel of it",
+				place)
 		}
 	}
 }
 
 func TestNewContextsAreFound(t *testing.T) {
-	const text = "package p\n\nfunc f(c context.Context) {\n\tg(context.Background())\n\tfunc() { g(context.TODO()) }()\n}\n" +
-		"func h() {\n\tctx, stop := signal.NotifyContext(context.Background())\n\tg(context.Background())\n}\n" +
-		"func i() {\n\tfunc(ctx context.Context) {}(context.Background())\n\tctx := r.Context()\n\tg(context.Background())\n}\n"
-	if got := newContexts(t, "p.go", text); !slices.Equal(got, []string{"p.go:4:4", "p.go:5:13", "p.go:9:4", "p.go:14:4"}) {
+	const text = "package p\n\nfunc f(c context.Context) {\n\tg(context.Background())\n\tfunc() { " +
+		"g(context.TODO()) }()\n}\n" +
+		"func h() {\n\tctx, stop := " +
+		"signal.NotifyContext(context.Background())\n\tg(context.Background())\n}\n" +
+		"func i() {\n\tfunc(ctx context.Context) {}(context.Background())\n\tctx := " +
+		"r.Context()\n\tg(context.Background())\n}\n"
+	if got := newContexts(t, "p.go", text); !slices.Equal(got,
+		[]string{"p.go:4:4", "p.go:5:13", "p.go:9:4", "p.go:14:4"}) {
 		t.Errorf("%q", got)
 	}
 }
 
-// newContexts lists the calls of context.Background and context.TODO within a function that takes a context, or that has made
-// one before.
+// newContexts lists the calls of context.Background and context.TODO within a function that takes a context,
+// or that has made one before.
 func newContexts(t *testing.T, name string, text any) (places []string) {
 	t.Helper()
 	set := token.NewFileSet()
@@ -55,12 +60,14 @@ func newContexts(t *testing.T, name string, text any) (places []string) {
 		case *ast.AssignStmt:
 			first, named := n.Lhs[0].(*ast.Ident)
 			call, called := n.Rhs[0].(*ast.CallExpr)
-			if n.Tok == token.DEFINE && (named && first.Name == "ctx" || called && receiver(call) == "context") {
+			if n.Tok == token.DEFINE &&
+				(named && first.Name == "ctx" || called && receiver(call) == "context") {
 				having = append(having, extent{n.End(), end})
 			}
 		case *ast.CallExpr:
 			if made := callee(n); receiver(n) == "context" && (made == "Background" || made == "TODO") &&
-				slices.ContainsFunc(having, func(e extent) bool { return e.from <= n.Pos() && n.Pos() < e.to }) {
+				slices.ContainsFunc(having,
+					func(e extent) bool { return e.from <= n.Pos() && n.Pos() < e.to }) {
 				places = append(places, set.Position(n.Pos()).String())
 			}
 		}

@@ -24,7 +24,8 @@ func TestDependenciesHaveTheirReasons(t *testing.T) {
 }
 
 func TestMissingAndStaleReasonsAreFound(t *testing.T) {
-	const text = "| module | why |\n|---|---|\n| a.org/x, a.org/y | sums |\n| b.org/z | none |\n| a.org/w | |\n"
+	const text = "| module | why |\n|---|---|\n| a.org/x, a.org/y | sums |\n| b.org/z | none |\n| a.org/w " +
+		"| |\n"
 	got := reasons(text, []string{"a.org/x/v2", "a.org/y", "a.org/w", "a.org/xy"})
 	want := []string{"no reason for a.org/xy", "no reason for a.org/w", "b.org/z is no requirement of go.mod"}
 	for _, w := range want {

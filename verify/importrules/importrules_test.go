@@ -130,17 +130,19 @@ func standard(path string) bool {
 const lambdaTag = "lambda.norpc"
 
 // deployed are the functions that ship, and an agent as its author gives it in a folder.
-var deployed = []string{"functions/scheduler/bootstrap", "functions/supervisor/bootstrap", "functions/agent/bootstrap", "examples/agent-go"}
+var deployed = []string{"functions/scheduler/bootstrap", "functions/supervisor/bootstrap",
+	"functions/agent/bootstrap", "examples/agent-go"}
 
 // checking are those that check the values of events.
 var checking = []string{"functions/scheduler/bootstrap", "functions/supervisor/bootstrap"}
 
 const jsonSchema = "github.com/santhosh-tekuri/jsonschema"
 
-// ballast is what must not be in them, with the build tag: they stay small, without YAML, telemetry and SQLite,
-// agents without JSON Schema too, and do not search for credentials.
+// ballast is what must not be in them, with the build tag: they stay small, without YAML, telemetry and
+// SQLite, agents without JSON Schema too, and do not search for credentials.
 var ballast = []string{
-	Module + "/dev", Module + "/verify", Module + "/cmd", Module + "/shared/workflow/source", Module + "/functions/agent/httpagent/agentsfile",
+	Module + "/dev", Module + "/verify", Module + "/cmd", Module + "/shared/workflow/source",
+	Module + "/functions/agent/httpagent/agentsfile",
 	"github.com/goccy/go-yaml", "gopkg.in/yaml.v2", "gopkg.in/yaml.v3", "go.yaml.in/yaml", "sigs.k8s.io/yaml",
 	jsonSchema, "go.opentelemetry.io", "github.com/aws/aws-xray-sdk-go", "github.com/prometheus",
 	"modernc.org", "database/sql", "github.com/aws/aws-sdk-go-v2/config",
@@ -157,7 +159,8 @@ func carried(packages []Package) (found []string) {
 			continue
 		}
 		for _, dep := range p.Deps {
-			if dep != numberInterfaces && below(dep, ballast) && !(below(room, checking) && below(dep, []string{jsonSchema})) {
+			if dep != numberInterfaces && below(dep, ballast) &&
+				!(below(room, checking) && below(dep, []string{jsonSchema})) {
 				found = append(found, fmt.Sprintf("%s depends on %s: a function stays small", p.Path, dep))
 			}
 		}
@@ -166,7 +169,8 @@ func carried(packages []Package) (found []string) {
 }
 
 func below(path string, folders []string) bool {
-	return slices.ContainsFunc(folders, func(f string) bool { return path == f || strings.HasPrefix(path, f+"/") })
+	return slices.ContainsFunc(folders,
+		func(f string) bool { return path == f || strings.HasPrefix(path, f+"/") })
 }
 
 // list asks the go command for every package of the module and all that each depends on, with the
@@ -185,7 +189,8 @@ func list(t *testing.T, tags string) []Package {
 	var packages []Package
 	for line := range strings.Lines(string(out)) {
 		if fields := strings.Split(strings.TrimRight(line, "\n"), "\t"); len(fields) == 3 {
-			packages = append(packages, Package{Path: fields[0], Imports: strings.Fields(fields[1]), Deps: strings.Fields(fields[2])})
+			packages = append(packages, Package{Path: fields[0], Imports: strings.Fields(fields[1]),
+				Deps: strings.Fields(fields[2])})
 		}
 	}
 	return packages
@@ -199,7 +204,8 @@ func TestImportRules(t *testing.T) {
 	for name, r := range rules {
 		for _, pattern := range r.Files {
 			pattern = strings.TrimPrefix(pattern, "!")
-			if pattern != "$test" && !slices.ContainsFunc(packages, func(p Package) bool { return covers(pattern, p.Path) }) {
+			if pattern != "$test" && !slices.ContainsFunc(packages,
+				func(p Package) bool { return covers(pattern, p.Path) }) {
 				t.Errorf("rule %s: there is no package of %s", name, pattern)
 			}
 		}
@@ -218,9 +224,38 @@ func TestWhatIsDeployed(t *testing.T) {
 	}
 }
 
-// Without the tag the same agent has its ledger on SQLite: what keeps it small is the tag.
+// TestApplicationsDoWithoutOperatorSDKs: no package that client/aws needs imports the SDK of a service that
+// operators use. The SDK's own configuration imports STS, to assume roles.
+func TestApplicationsDoWithoutOperatorSDKs(t *testing.T) {
+	const application, operator = Module + "/client/aws", Module + "/client/aws/operate"
+	packages := list(t, "")
+	at := slices.IndexFunc(packages, func(p Package) bool { return p.Path == application })
+	if at < 0 {
+		t.Fatalf("there is no package %s", application)
+	}
+	for _, service := range []string{"lambda", "iam", "cloudwatch", "sts"} {
+		path, used := "github.com/aws/aws-sdk-go-v2/service/"+service, false
+		for _, p := range packages {
+			if !slices.Contains(p.Imports, path) {
+				continue
+			}
+			used = used || p.Path == operator
+			if p.Path == application || slices.Contains(packages[at].Deps, p.Path) {
+				t.Errorf("%s imports %s, so each application does; it belongs into %s", p.Path, path,
+					operator)
+			}
+		}
+		if !used {
+			t.Errorf("%s does not import %s; the rule would be kept by nothing", operator, path)
+		}
+	}
+}
+
+// Without the tag the same agent searches for credentials: what keeps it small is the tag.
 func TestTheTagLeavesOut(t *testing.T) {
-	if found := carried(list(t, "")); !slices.ContainsFunc(found, func(b string) bool { return strings.Contains(b, "examples/agent-go depends on modernc.org/sqlite") }) {
+	if found := carried(list(t, "")); !slices.ContainsFunc(found, func(b string) bool {
+		return strings.Contains(b, "examples/agent-go depends on github.com/aws/aws-sdk-go-v2/config")
+	}) {
 		t.Errorf("without the tag: %q", found)
 	}
 }
@@ -246,7 +281,8 @@ func TestRulesCatch(t *testing.T) {
 		{"the engine knows an actor", m + "shared/engine", m + "functions/scheduler", true},
 		{"the engine knows DynamoDB", m + "shared/engine", m + "shared/dynamo", true},
 		{"scheduler runs the engine", m + "functions/scheduler", m + "shared/engine", false},
-		{"the Scheduler's function wires", m + "functions/scheduler/bootstrap/wiring", m + "shared/dynamo", false},
+		{"the Scheduler's function wires", m + "functions/scheduler/bootstrap/wiring", m + "shared/dynamo",
+			false},
 		{"memory runs a scheduler", m + "dev/memory", m + "functions/scheduler", true},
 		{"memory leans on SQLite", m + "dev/memory", m + "dev/sqlite", true},
 		{"DynamoDB speaks SQS", m + "shared/dynamo", m + "shared/sqs", true},
@@ -255,10 +291,11 @@ func TestRulesCatch(t *testing.T) {
 		{"the core has goroutines", m + "shared/core", "sync", true},
 		{"a port knows the runtime", m + "shared/port", m + "dev/memory", true},
 		{"shared knows an actor", m + "shared/view", m + "functions/scheduler", true},
-		{"shared is proved by itself", m + "shared/view", m + "verify/simulate", true},
+		{"shared is proved by itself", m + "shared/view", m + "simulate", true},
 		{"a function runs the runtime", m + "functions/scheduler/bootstrap/wiring", m + "dev/embedded", true},
-		{"the cloud is simulated", m + "functions/internal/cloud", m + "verify/stacktest", true},
-		{"an agent has a ledger", m + "functions/agent", m + "dev/sqlite", false},
+		{"the cloud is simulated", m + "functions/internal/cloud", m + "internal/stacktest", true},
+		{"every agent brings SQLite", m + "functions/agent", m + "dev/sqlite", true},
+		{"an agent has a ledger", m + "functions/agent/ledger", m + "dev/sqlite", false},
 		{"an agent's test has an edge", m + "functions/agent/agenttest", m + "dev/api", true},
 		{"the runtime knows the command line", m + "dev/embedded", m + "cmd/stepkeeper/internal/cli", true},
 		{"the runtime runs actors", m + "dev/embedded", m + "functions/supervisor", false},
@@ -269,18 +306,22 @@ func TestRulesCatch(t *testing.T) {
 		{"the demo looks inside", m + "demo/runner", m + "dev/embedded", true},
 		{"a room has rooms of its own", m + "dev/sqlite/schema", m + "dev/sqlite", false},
 		{"SQLite has its driver", m + "dev/sqlite", "modernc.org/sqlite", false},
-		{"audit trusts the engine", m + "verify/audit", m + "shared/core", true},
-		{"audit reads ledgers", m + "verify/audit", "modernc.org/sqlite", false},
+		{"audit trusts the engine", m + "demo/audit", m + "shared/core", true},
+		{"audit reads ledgers", m + "demo/audit", "modernc.org/sqlite", false},
 		{"the worker knows the construct", m + "functions/agent/worker", m + "infra", true},
-		{"a function's wiring knows the CDK", m + "functions/scheduler/bootstrap/wiring", "github.com/aws/aws-cdk-go/awscdk/v2/awslambda", true},
+		{"a function's wiring knows the CDK", m + "functions/scheduler/bootstrap/wiring",
+			"github.com/aws/aws-cdk-go/awscdk/v2/awslambda", true},
 		{"settings know jsii", m + "shared/deployment", "github.com/aws/jsii-runtime-go", true},
 		{"the construct knows the settings", m + "infra", m + "shared/deployment", false},
 		{"a function reads YAML", m + "functions/agent/bootstrap", "github.com/goccy/go-yaml/parser", true},
-		{"the Scheduler checks the values of events", m + "functions/scheduler/bootstrap/wiring", jsonSchema + "/v6", false},
+		{"the Scheduler checks the values of events", m + "functions/scheduler/bootstrap/wiring",
+			jsonSchema + "/v6", false},
 		{"an agent checks schemas", m + "functions/agent/bootstrap", jsonSchema + "/v6", true},
-		{"a function traces", m + "functions/supervisor/bootstrap", "go.opentelemetry.io/otel/sdk/trace", true},
+		{"a function traces", m + "functions/supervisor/bootstrap", "go.opentelemetry.io/otel/sdk/trace",
+			true},
 		{"an agent's folder brings SQLite", m + "examples/agent-go", "modernc.org/sqlite/lib", true},
-		{"an agent's folder speaks SQS", m + "examples/agent-go", "github.com/aws/aws-sdk-go-v2/service/sqs", false},
+		{"an agent's folder speaks SQS", m + "examples/agent-go", "github.com/aws/aws-sdk-go-v2/service/sqs",
+			false},
 		{"a name that only starts alike", m + "shared/corecheck", m + "shared/port", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

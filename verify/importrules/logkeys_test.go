@@ -12,30 +12,41 @@ import (
 	"testing"
 )
 
-// taken are the keys that the handlers of log/slog, and Lambda's, give to what every line has; and one that would be a second
-// name of an order's ID, whose key is order.
+// taken are the keys that the handlers of log/slog, and Lambda's, give to what every line has; and one that
+// would be a second name of an order's ID, whose key is order.
 var taken = []string{"time", "timestamp", "level", "msg", "message", "source", "requestId", "task"}
 
-// TestLogKeys: no line of a log gives a value the key of what every line has, since a reader of JSON sees one of the two only;
-// and the ID of an order has one key.
+// TestLogKeys: no line of a log gives a value the key of what every line has, since a reader of JSON sees one
+// of the two only; and the ID of an order has one key.
 func TestLogKeys(t *testing.T) {
 	for _, file := range product(t) {
 		for _, place := range takenKeys(t, file, nil) {
-			t.Errorf("%s gives a value a key that every line has, or that is not the usual one: use another, as messageId or order", place)
+			t.Errorf(
+				"%s gives a value a key that every line has, or that is not the usual one: use another, "+
+					"as messageId or order", place)
 		}
 	}
 }
 
 // product lists the files that are no tests.
-func product(t *testing.T) (files []string) {
+func product(t *testing.T) []string {
 	t.Helper()
-	for _, room := range []string{"client", "cmd", "demo", "dev", "examples", "functions", "infra", "localstack", "shared", "verify", "workflows", "workflowtest"} {
-		err := filepath.WalkDir(filepath.Join("../..", room), func(path string, _ fs.DirEntry, err error) error {
-			if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
-				files = append(files, path)
-			}
-			return err
-		})
+	isTest := func(path string) bool { return strings.HasSuffix(path, "_test.go") }
+	return slices.DeleteFunc(goFiles(t), isTest)
+}
+
+// goFiles lists the files of the module, tests too.
+func goFiles(t *testing.T) (files []string) {
+	t.Helper()
+	for _, room := range []string{"client", "cmd", "demo", "dev", "examples", "functions", "infra",
+		"internal", "localstack", "shared", "simulate", "verify", "workflows", "workflowtest"} {
+		err := filepath.WalkDir(filepath.Join("../..", room),
+			func(path string, _ fs.DirEntry, err error) error {
+				if strings.HasSuffix(path, ".go") && !strings.Contains(path, "node_modules") {
+					files = append(files, path)
+				}
+				return err
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,9 +86,11 @@ func takenKeys(t *testing.T, file string, text any) (places []string) {
 		switch name := callee(call); {
 		case slices.Contains([]string{"Debug", "Info", "Warn", "Error"}, name) && len(arguments) > 1:
 			arguments = arguments[1:]
-		case slices.Contains([]string{"DebugContext", "InfoContext", "WarnContext", "ErrorContext"}, name) && len(arguments) > 2:
+		case slices.Contains([]string{"DebugContext", "InfoContext", "WarnContext", "ErrorContext"}, name) &&
+			len(arguments) > 2:
 			arguments = arguments[2:]
-		case slices.Contains([]string{"String", "Int", "Any", "Duration"}, name) && len(arguments) == 2 && receiver(call) == "slog":
+		case slices.Contains([]string{"String", "Int", "Any", "Duration"}, name) && len(arguments) == 2 &&
+			receiver(call) == "slog":
 			arguments = arguments[:1]
 		default:
 			return true

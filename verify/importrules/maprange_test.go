@@ -33,14 +33,18 @@ func TestNoMapOrder(t *testing.T) {
 			texts = append(texts, file, string(text))
 		}
 		for _, place := range mapLoops(t, texts...) {
-			t.Errorf(`%s ranges over a map: sort its keys, or say above the loop why it may go "in any order"`, place)
+			t.Errorf(
+				`%s ranges over a map: sort its keys, or say above the loop why it may go "in any order"`,
+				place)
 		}
 	}
 }
 
 func TestMapLoopsAreFound(t *testing.T) {
-	const text = "package p\n\nimport \"maps\"\n\nvar m = map[int]int{}\n\nfunc f(s []int) (n int) {\n\tfor range s {\n\t}\n" +
-		"\tfor k := range m {\n\t\tn += k\n\t}\n\t// in any order: a sum\n\tfor _, v := range m {\n\t\tn += v\n\t}\n\tfor k := range maps.Keys(m) {\n\t\tn += k\n\t}\n\treturn n\n}\n"
+	const text = "package p\n\nimport \"maps\"\n\nvar m = map[int]int{}\n\nfunc f(s []int) (n int) " +
+		"{\n\tfor range s {\n\t}\n" +
+		"\tfor k := range m {\n\t\tn += k\n\t}\n\t// in any order: a sum\n\tfor _, v := range m {\n\t\tn " +
+		"+= v\n\t}\n\tfor k := range maps.Keys(m) {\n\t\tn += k\n\t}\n\treturn n\n}\n"
 	if got := mapLoops(t, "p.go", text); len(got) != 2 || got[0] != "p.go:10:2" || got[1] != "p.go:17:2" {
 		t.Errorf("%q", got)
 	}

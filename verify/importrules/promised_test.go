@@ -35,7 +35,8 @@ func promised(t *testing.T, text string) (packages, typesOf []string) {
 	return packages, typesOf
 }
 
-// TestPromisedAliases: what a promised package exports by another name is promised too, and no more is said to be.
+// TestPromisedAliases: what a promised package exports by another name is promised too, and no more is said
+// to be.
 func TestPromisedAliases(t *testing.T) {
 	text, err := os.ReadFile("../../docs/architecture.md")
 	if err != nil {
@@ -58,24 +59,31 @@ func TestPromisedAliases(t *testing.T) {
 			}
 			for name, of := range aliases(t, file, source) {
 				if used[of] = true; !slices.Contains(typesOf, of) && !slices.Contains(packages, of) {
-					t.Errorf("%s.%s is a type of %s, which docs/architecture.md does not promise", p, name, of)
+					t.Errorf("%s.%s is a type of %s, which docs/architecture.md does not promise", p, name,
+						of)
 				}
 			}
 		}
 	}
 	for _, p := range typesOf {
 		if !used[p] {
-			t.Errorf("docs/architecture.md says that types of %s are promised, but no promised package exports one", p)
+			t.Errorf(
+				"docs/architecture.md says that types of %s are promised, but no promised "+
+					"package exports one", p)
 		}
 	}
 }
 
 func TestAliasesAreFound(t *testing.T) {
-	const text = "package p\nimport (\n\t\"io\"\n\t\"" + Module + "/shared/view\"\n\tk \"" + Module + "/shared/core\"\n)\ntype (\n\tTask = view.Task\n\tState = k.State\n\tOwn struct{ T view.Task }\n\tR = io.Reader\n\thidden = view.Step\n)\n"
+	const text = "package p\nimport (\n\t\"io\"\n\t\"" + Module + "/shared/view\"\n\tk \"" + Module +
+		"/shared/core\"\n)\ntype (\n\tTask = view.Task\n\tState = k.State\n\tOwn struct{ T view.Task " +
+		"}\n\tR = io.Reader\n\thidden = view.Step\n)\n"
 	if got := fmt.Sprint(aliases(t, "p.go", []byte(text))); got != "map[State:shared/core Task:shared/view]" {
 		t.Error(got)
 	}
-	if packages, typesOf := promised(t, "What others may build on: `a`, `b/c` with\n`b/d`; of `e` those types"); fmt.Sprint(packages, typesOf) != "[a b/c b/d] [e]" {
+	if packages, typesOf := promised(t,
+		"What others may build on: `a`, `b/c` with\n`b/d`; of `e` those types"); fmt.Sprint(packages,
+		typesOf) != "[a b/c b/d] [e]" {
 		t.Error(packages, typesOf)
 	}
 }

@@ -70,22 +70,26 @@ func found(words map[string]string, text string) (lines map[int]string) {
 	return lines
 }
 
-// TestWords: documents, examples and programs use the words of their trade. The linter says so too of comments and texts in Go;
-// this test adds identifiers, in which words stand togetherLikeThis, and all other files.
+// TestWords: documents, examples and programs use the words of their trade. The linter says so too of
+// comments and texts in Go; this test adds identifiers, in which words stand togetherLikeThis, and all other
+// files.
 func TestWords(t *testing.T) {
 	words, files := unwanted(t), 0
 	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "cdk.out" || entry.Name() == "bin" || strings.HasPrefix(entry.Name(), ".") && path != "../.."):
+		case entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "cdk.out" ||
+			entry.Name() == "bin" || strings.HasPrefix(entry.Name(), ".") && path != "../.."):
 			return filepath.SkipDir
-		case !slices.Contains(wordy, filepath.Ext(path)) || entry.Name() == "CHANGELOG.md" || entry.Name() == ".golangci.yaml":
+		case !slices.Contains(wordy, filepath.Ext(path)) || entry.Name() == "CHANGELOG.md" ||
+			entry.Name() == ".golangci.yaml":
 			return nil
 		}
 		data, err := os.ReadFile(path)
 		files++
-		text := notThis.ReplaceAllStringFunc(stored.ReplaceAllString(string(data), ""), func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) })
+		text := notThis.ReplaceAllStringFunc(stored.ReplaceAllString(string(data), ""),
+			func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) })
 		if phrase := handedBack.FindString(text); phrase != "" && !strings.Contains(path, "testdata") {
 			t.Errorf("%s says %q; a message is returned to its queue", path, phrase)
 		}
@@ -102,7 +106,8 @@ func TestWords(t *testing.T) {
 // TestUnwantedWordsAreFound: alone and within a name, and nothing else is.
 func TestUnwantedWordsAreFound(t *testing.T) {
 	words := map[string]string{"lorem": "ipsum"}
-	for text, want := range map[string]int{"the lorem of it": 1, "callLorem()": 1, "Lorem": 1, "loremly": 0, "No body": 0} {
+	for text, want := range map[string]int{"the lorem of it": 1, "callLorem()": 1, "Lorem": 1, "loremly": 0,
+		"No body": 0} {
 		if got := len(found(words, text)); got != want {
 			t.Errorf("%q: %d words are found, want %d", text, got, want)
 		}

@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// Changes say what a change consists of, so that the gate can try what it concerns.
+// Changes lists the parts of a change, so that the gate can try the mutants that it concerns.
 type Changes struct {
 	// Seed is made of the tree's hash: the same sources draw the same mutants.
 	Seed uint64
@@ -25,8 +25,8 @@ type Changes struct {
 	Folders []string
 }
 
-// ChangesOf compares the files under root with the place where they left origin/main, or, where that is where they
-// stand, with the commit before. Without a history the seed is made of the files.
+// ChangesOf compares the files under root with the place where they left origin/main, or, where that is where
+// they stand, with the commit before. Without a history the seed is made of the files.
 func ChangesOf(root string) (Changes, error) {
 	c := Changes{}
 	tree, err := git(root, "rev-parse", "HEAD^{tree}")
@@ -58,14 +58,15 @@ func ChangesOf(root string) (Changes, error) {
 
 // Concern reports that a file of the folder, or of its test data, has changed.
 func (c *Changes) Concern(folder string) bool {
-	return slices.ContainsFunc(c.Folders, func(f string) bool { return f == folder || strings.HasPrefix(f, folder+"/testdata") })
+	return slices.ContainsFunc(c.Folders,
+		func(f string) bool { return f == folder || strings.HasPrefix(f, folder+"/testdata") })
 }
 
 // Changed reports that a package of the room has changed.
 func (c *Changes) Changed(r *Room) bool { return slices.ContainsFunc(r.Packages, c.Concern) }
 
-// Order puts the mutants of rooms that have changed first; the seed gives the order otherwise. Mutants of a package stay
-// together, so that its tests are compiled and measured when its turn comes.
+// Order puts the mutants of rooms that have changed first; the seed gives the order otherwise. Mutants of a
+// package stay together, so that its tests are compiled and measured when its turn comes.
 func (c *Changes) Order(all []Mutant) (ordered []Mutant, concerned int) {
 	groups := map[string][]Mutant{}
 	for _, m := range all {
@@ -76,7 +77,8 @@ func (c *Changes) Order(all []Mutant) (ordered []Mutant, concerned int) {
 	random := rand.New(rand.NewPCG(c.Seed, 0))
 	random.Shuffle(len(folders), func(i, j int) { folders[i], folders[j] = folders[j], folders[i] })
 	others := slices.DeleteFunc(slices.Clone(folders), changed)
-	for _, folder := range append(slices.DeleteFunc(folders, func(f string) bool { return !changed(f) }), others...) {
+	for _, folder := range append(slices.DeleteFunc(folders, func(f string) bool { return !changed(f) }),
+		others...) {
 		group := groups[folder]
 		random.Shuffle(len(group), func(i, j int) { group[i], group[j] = group[j], group[i] })
 		ordered = append(ordered, group...)
@@ -98,7 +100,8 @@ func seedOfFiles(root string) (uint64, error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != root || d.Name() == "node_modules" || d.Name() == "bin"):
+		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != root || d.Name() == "node_modules" ||
+			d.Name() == "bin"):
 			return fs.SkipDir
 		case d.IsDir() || !strings.HasSuffix(path, ".go"):
 			return nil

@@ -10,13 +10,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
 )
 
-// What changed is compared with where the branch left origin/main, with files that are not committed; on main itself with
-// the commit before.
+// What changed is compared with where the branch left origin/main, with files that are not committed; on main
+// itself with the commit before.
 func TestChangesSinceTheBranchBegan(t *testing.T) {
 	dir := t.TempDir()
 	git := func(args ...string) {
 		t.Helper()
-		command := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+		command := exec.Command("git",
+			append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@example.com", "-c",
+				"commit.gpgsign=false"}, args...)...)
 		command.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
 		if out, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
@@ -58,7 +60,8 @@ func TestChangesSinceTheBranchBegan(t *testing.T) {
 	change("shared/four/a.go")
 	changes(true, "shared/four", "shared/three/testdata")
 	c := mutants.Changes{Folders: []string{"shared/three/testdata", "shared/four"}}
-	for folder, want := range map[string]bool{"shared/three": true, "shared/four": true, "shared": false, "shared/fourth": false} {
+	for folder, want := range map[string]bool{"shared/three": true, "shared/four": true, "shared": false,
+		"shared/fourth": false} {
 		if c.Concern(folder) != want {
 			t.Errorf("%s: %v", folder, !want)
 		}

@@ -17,20 +17,20 @@ import (
 
 // Gate runs mutants against the tests that reach them.
 type Gate struct {
-	Root    string // of the module
-	Folder  string // for patched sources and test binaries
+	Root    string // root folder of the module
+	Folder  string // folder for patched sources and test binaries
 	Workers int    // mutants tried at the same time; at least 1
-	// Within is the time after which no further mutant begins. It starts when the tests of the first mutant are compiled
-	// and measured, so that at least one mutant is tried. The zero value means no limit.
+	// Within is the time after which no further mutant begins. It starts when the tests of the first mutant
+	// are compiled and measured, so that at least one mutant is tried. The zero value means no limit.
 	Within time.Duration
-	// Enough bounds the tests of a package that a mutant is tried with, by what they take without it: the slowest beyond
-	// are left out. 0: all are tried.
+	// Enough bounds the tests of a package that a mutant is tried with, by what they take without it: the
+	// slowest beyond are left out. 0: all are tried.
 	Enough time.Duration
 	// By is the one test of verify/mutants/simulated that is tried, in place of all others.
 	By  string
 	Log func(format string, args ...any)
 
-	suites map[string]*suite // by folder
+	suites map[string]*suite // suites by folder
 	ends   atomic.Int64      // Unix time in nanoseconds at which Within is over; 0 before it starts
 }
 
@@ -38,10 +38,11 @@ type Gate struct {
 type Result struct {
 	Name       string `json:"name"`
 	Equivalent bool   `json:"equivalent,omitempty"`
-	// By is the folder of the tests that noticed, "" for a survivor; Test the first that failed, or what else ended it.
+	// By is the folder of the tests that noticed, "" for a survivor; Test the first that failed, or what else
+	// ended it.
 	By      string `json:"by,omitempty"`
 	Test    string `json:"test,omitempty"`
-	Reached int    `json:"reaching_tests"` // of those folders that were looked at
+	Reached int    `json:"reaching_tests"` // tests that reach the mutant in the folders examined
 	Tried   int    `json:"tried_tests"`
 	// WithoutFaults: noticed with all faults off as well, which does not count for a simulator.
 	WithoutFaults bool    `json:"calm,omitempty"`
@@ -59,8 +60,9 @@ const (
 	quick = 2 * time.Second
 )
 
-// Run tries every mutant in the order of the list, until Within is over; the results stand in that order. The tests of a
-// package are compiled and measured when a mutant needs them first. An error: nothing can be said of the mutants.
+// Run tries every mutant in the order of the list, until Within is over; the results stand in that order. The
+// tests of a package are compiled and measured when a mutant needs them first. An error: nothing can be said
+// of the mutants.
 func (g *Gate) Run(ctx context.Context, all []Mutant) ([]Result, error) {
 	var err error
 	if g.Root, err = filepath.Abs(g.Root); err != nil {
@@ -126,14 +128,16 @@ func (r Result) String() string {
 	case r.By == "" && r.Reached == 0:
 		return fmt.Sprintf("UNREACHED   %s", r.Name)
 	case r.By == "":
-		return fmt.Sprintf("SURVIVED    %s  %d of %d tests that reach it, %.1f s", r.Name, r.Tried, r.Reached, r.Secs)
+		return fmt.Sprintf("SURVIVED    %s  %d of %d tests that reach it, %.1f s", r.Name, r.Tried, r.Reached,
+			r.Secs)
 	case r.Equivalent:
 		return fmt.Sprintf("KILLED, though argued to be equivalent  %s  by %s: %s", r.Name, r.By, r.Test)
 	}
 	return fmt.Sprintf("killed      %s  by %s: %s, %.1f s", r.Name, r.By, r.Test, r.Secs)
 }
 
-// try runs a mutant's tests until one notices it, those of its own package first. No result: the time was over.
+// try runs a mutant's tests until one notices it, those of its own package first. No result: the time was
+// over.
 func (g *Gate) try(ctx context.Context, m *Mutant) (r Result, err error) {
 	began := time.Now()
 	r = Result{Name: m.Name, Equivalent: m.Equivalent != ""}
@@ -163,14 +167,15 @@ func (g *Gate) try(ctx context.Context, m *Mutant) (r Result, err error) {
 		}
 	}
 	r.Secs = time.Since(began).Seconds()
-	if r.By == simulated && g.notices(ctx, g.suites[simulated], m.Name, batch{names: []string{g.By + "WithoutFaults"}, took: time.Minute}) != "" {
+	if r.By == simulated && g.notices(ctx, g.suites[simulated], m.Name,
+		batch{names: []string{g.By + "WithoutFaults"}, took: time.Minute}) != "" {
 		r.WithoutFaults, r.By, r.Test = true, "", ""
 	}
 	return r, nil
 }
 
-// notices answers the first of these tests that fails with the mutant and passes without, so that the mutant is the cause.
-// One that fails without it as well, on a busy machine, is left out.
+// notices returns the first of these tests that fails with the mutant and passes without it, so that the
+// mutant is the cause. A test that also fails without it, on a busy machine, is left out.
 func (g *Gate) notices(ctx context.Context, s *suite, mutant string, b batch) string {
 	limit := max(leastTime, slowdown*b.took)
 	for names := b.names; len(names) > 0; {
@@ -185,18 +190,21 @@ func (g *Gate) notices(ctx context.Context, s *suite, mutant string, b batch) st
 		if again, _ := s.run(ctx, "", limit, suspects...); again == "" {
 			return failed
 		}
-		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(suspects, name) })
+		names = slices.DeleteFunc(slices.Clone(names),
+			func(name string) bool { return slices.Contains(suspects, name) })
 	}
 	return ""
 }
 
-// build compiles a package's test binary with the mutants woven in, and answers its path.
+// build compiles a package's test binary with the mutants woven in, and returns its path.
 func (g *Gate) build(ctx context.Context, pkg, overlay string) (path string, err error) {
-	if path, err = filepath.Abs(filepath.Join(g.Folder, strings.ReplaceAll(pkg, "/", "-")+".test")); err != nil {
+	if path, err = filepath.Abs(filepath.Join(g.Folder, strings.ReplaceAll(pkg, "/", "-")+
+		".test")); err != nil {
 		return "", err
 	}
 	began := time.Now()
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-o", path, "-overlay", overlay, "./"+pkg)
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-o", path, "-overlay", overlay,
+		"./"+pkg)
 	build.Dir = g.Root
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("compile the mutants for %s: %w\n%s", pkg, err, out)
@@ -214,13 +222,15 @@ var (
 // grace is what a binary gets to end by itself when its time is over, before it is killed.
 const grace = 5 * time.Second
 
-// test runs a package's test binary with one more environment variable; the answer is the first test that failed, ""
-// where all passed.
-func (g *Gate) test(ctx context.Context, path, pkg string, limit time.Duration, setting string, args ...string) (test, output string) {
+// test runs a package's test binary with one more environment variable. It returns the first test that
+// failed, "" if all passed.
+func (g *Gate) test(ctx context.Context, path, pkg string, limit time.Duration, setting string,
+	args ...string) (test, output string) {
 	limited, cancel := context.WithTimeout(ctx, limit+grace)
 	defer cancel()
 	// A mutant may loop and take all memory: 4 GiB are enough for the tests.
-	c := exec.CommandContext(limited, "sh", slices.Concat([]string{"-c", `ulimit -d 4194304; exec "$0" "$@"`, path}, args, []string{"-test.failfast", "-test.timeout=" + limit.String()})...)
+	c := exec.CommandContext(limited, "sh", slices.Concat([]string{"-c", `ulimit -d 4194304; exec "$0" "$@"`,
+		path}, args, []string{"-test.failfast", "-test.timeout=" + limit.String()})...)
 	c.Dir = filepath.Join(g.Root, filepath.FromSlash(pkg))
 	c.Env = append(os.Environ(), setting)
 	if info, err := os.Stat(inMemory); err == nil && info.IsDir() && os.Getenv("TMPDIR") == "" {

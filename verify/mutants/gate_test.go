@@ -13,7 +13,8 @@ import (
 
 const (
 	adder     = "package state\n\nfunc add(a, b int) int { return a + b }\n"
-	adderTest = "package state\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tif add(2, 2) != 4 {\n\t\tt.Error(\"wrong\")\n\t}\n}\n"
+	adderTest = "package state\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tif add(2, 2) != 4 " +
+		"{\n\t\tt.Error(\"wrong\")\n\t}\n}\n"
 )
 
 // module is one with a package that has a test.
@@ -31,11 +32,13 @@ func module(t *testing.T, test string) string {
 
 func TestGate(t *testing.T) {
 	of := func(name, put, why string) mutants.Mutant {
-		return mutants.Mutant{Name: name, File: "shared/view/add.go", Func: "add", Old: "a + b", New: put, Equivalent: why}
+		return mutants.Mutant{Name: name, File: "shared/view/add.go", Func: "add", Old: "a + b", New: put,
+			Equivalent: why}
 	}
 	gate := mutants.Gate{Root: module(t, adderTest), Folder: t.TempDir(), Workers: 2, Log: t.Logf}
 	results, err := gate.Run(t.Context(), []mutants.Mutant{
-		of("P1-killed", "a - b", ""), of("P1-survivor", "a * b", ""), of("P1-equivalent", "b + a", "addition commutes"),
+		of("P1-killed", "a - b", ""), of("P1-survivor", "a * b", ""),
+		of("P1-equivalent", "b + a", "addition commutes"),
 		of("P1-argued-wrongly", "a", "b is always 0"), of("P1-panic", "a / (b - 2)", ""),
 	})
 	if err != nil {
@@ -56,13 +59,16 @@ func TestGate(t *testing.T) {
 
 // Within a time some of the list are tried, in its order; what is left has no result.
 func TestGateEndsInTime(t *testing.T) {
-	slow := strings.Replace(adderTest, "t.Error(\"wrong\")", "time.Sleep(time.Second)\n\t\tt.Error(\"wrong\")", 1)
+	slow := strings.Replace(adderTest, "t.Error(\"wrong\")",
+		"time.Sleep(time.Second)\n\t\tt.Error(\"wrong\")", 1)
 	slow = strings.Replace(slow, "import \"testing\"", "import (\n\t\"testing\"\n\t\"time\"\n)", 1)
 	var all []mutants.Mutant
 	for n := range 60 {
-		all = append(all, mutants.Mutant{Name: fmt.Sprintf("P1-n%d", n), File: "shared/view/add.go", Func: "add", Old: "a + b", New: fmt.Sprintf("a - b - %d", n)})
+		all = append(all, mutants.Mutant{Name: fmt.Sprintf("P1-n%d", n), File: "shared/view/add.go",
+			Func: "add", Old: "a + b", New: fmt.Sprintf("a - b - %d", n)})
 	}
-	gate := mutants.Gate{Root: module(t, slow), Folder: t.TempDir(), Workers: 2, Within: 10 * time.Second, Log: t.Logf}
+	gate := mutants.Gate{Root: module(t, slow), Folder: t.TempDir(), Workers: 2, Within: 10 * time.Second,
+		Log: t.Logf}
 	results, err := gate.Run(t.Context(), all)
 	if err != nil || len(results) == len(all) {
 		t.Fatalf("%d results, %v", len(results), err)
@@ -74,11 +80,14 @@ func TestGateEndsInTime(t *testing.T) {
 	}
 }
 
-// A first package that takes longer than the time to prepare is tried all the same: a run without a result says nothing.
+// A first package that takes longer than the time to prepare is tried all the same: a run without a result
+// says nothing.
 func TestGateTriesTheFirstMutant(t *testing.T) {
 	m := mutants.Mutant{Name: "P1-x", File: "shared/view/add.go", Func: "add", Old: "a + b", New: "a - b"}
-	gate := mutants.Gate{Root: module(t, adderTest), Folder: t.TempDir(), Within: time.Nanosecond, Log: t.Logf}
-	results, err := gate.Run(t.Context(), []mutants.Mutant{m, {Name: "P1-y", File: m.File, Func: m.Func, Old: m.Old, New: "a"}})
+	gate := mutants.Gate{Root: module(t, adderTest), Folder: t.TempDir(), Within: time.Nanosecond,
+		Log: t.Logf}
+	results, err := gate.Run(t.Context(),
+		[]mutants.Mutant{m, {Name: "P1-y", File: m.File, Func: m.Func, Old: m.Old, New: "a"}})
 	if err != nil || len(results) != 1 || results[0].Test != "TestAdd" {
 		t.Errorf("%+v, %v", results, err)
 	}
@@ -88,13 +97,16 @@ func TestGateTriesTheFirstMutant(t *testing.T) {
 func TestGateThatProvesNothing(t *testing.T) {
 	m := mutants.Mutant{Name: "P1-x", File: "shared/view/add.go", Func: "add", Old: "a + b", New: "a - b"}
 	var log strings.Builder
-	gate := mutants.Gate{Root: module(t, strings.Replace(adderTest, "!= 4", "!= 5", 1)), Folder: t.TempDir(), Log: func(format string, args ...any) { fmt.Fprintf(&log, format+"\n", args...) }}
-	if results, err := gate.Run(t.Context(), []mutants.Mutant{m}); err != nil || results[0].By != "" || !strings.Contains(log.String(), "fails without a mutant: TestAdd") {
+	gate := mutants.Gate{Root: module(t, strings.Replace(adderTest, "!= 4", "!= 5", 1)), Folder: t.TempDir(),
+		Log: func(format string, args ...any) { fmt.Fprintf(&log, format+"\n", args...) }}
+	if results, err := gate.Run(t.Context(), []mutants.Mutant{m}); err != nil || results[0].By != "" ||
+		!strings.Contains(log.String(), "fails without a mutant: TestAdd") {
 		t.Errorf("%+v, %v\n%s", results, err, log.String())
 	}
 	m.New = "nothing"
 	gate = mutants.Gate{Root: module(t, adderTest), Folder: t.TempDir(), Log: t.Logf}
-	if _, err := gate.Run(t.Context(), []mutants.Mutant{m}); err == nil || !strings.Contains(err.Error(), "undefined: nothing") {
+	if _, err := gate.Run(t.Context(), []mutants.Mutant{m}); err == nil ||
+		!strings.Contains(err.Error(), "undefined: nothing") {
 		t.Errorf("%v", err)
 	}
 }
@@ -126,7 +138,8 @@ func TestAdd(t *testing.T) {
 }
 `, file)
 	gate := mutants.Gate{Root: module(t, test), Folder: t.TempDir(), Log: t.Logf}
-	results, err := gate.Run(t.Context(), []mutants.Mutant{{Name: "P1-x", File: "shared/view/add.go", Func: "add", Old: "a + b", New: "a - b"}})
+	results, err := gate.Run(t.Context(),
+		[]mutants.Mutant{{Name: "P1-x", File: "shared/view/add.go", Func: "add", Old: "a + b", New: "a - b"}})
 	if err != nil || results[0].Test != "TestAdd" {
 		t.Fatalf("%+v, %v", results, err)
 	}

@@ -25,8 +25,9 @@ const Module = "github.com/stepkeeper/stepkeeper/"
 // simulated is the folder of the tests that let the simulator look at mutants; only [Gate.By] runs them.
 const simulated = "verify/mutants/simulated"
 
-// rapid are arguments for tests that use the library of that name: its choices are the same each time, and a failure is
-// neither shrunk nor kept; that it fails is all that matters here. They are as many as without -short.
+// rapid are arguments for tests that use the library of that name: its choices are the same each time, and a
+// failure is neither shrunk nor kept; that it fails is all that matters here. They are as many as without
+// -short.
 var rapid = []string{"-rapid.seed=1", "-rapid.checks=500", "-rapid.nofailfile", "-rapid.shrinktime=0s"}
 
 // suite are the tests of one package, in a binary with the mutants woven in.
@@ -34,8 +35,8 @@ type suite struct {
 	gate    *Gate
 	folder  string
 	binary  string
-	args    []string      // beside the tests
-	longest time.Duration // that a test may take by itself; one that takes longer is left out
+	args    []string      // arguments besides the names of the tests
+	longest time.Duration // time limit for a single test; a slower test is left out
 	tests   []test
 	// measured compiles it, and runs each of its tests by itself, once.
 	measured func() error
@@ -45,7 +46,7 @@ type suite struct {
 type test struct {
 	name    string
 	took    time.Duration
-	reaches map[string]bool // mutants whose function it runs; nil: it says nothing
+	reaches map[string]bool // mutants whose function it runs; nil if that is not known
 	why     string          // and this is the reason
 }
 
@@ -63,7 +64,8 @@ type Listed struct {
 
 // List lists packages.
 func List(root string, args ...string) ([]Listed, error) {
-	c := exec.Command("go", append([]string{"list", "-json=ImportPath,Name,Dir,Export,GoFiles,Deps"}, args...)...)
+	c := exec.Command("go", append([]string{"list", "-json=ImportPath,Name,Dir,Export,GoFiles,Deps"},
+		args...)...)
 	c.Dir, c.Stderr = root, os.Stderr
 	out, err := c.Output()
 	if err != nil {
@@ -113,10 +115,12 @@ func (g *Gate) prepare(ctx context.Context, all []Mutant, overlay string) error 
 		if err != nil {
 			return err
 		}
-		s := &suite{gate: g, folder: filepath.ToSlash(folder), args: []string{"-test.short"}, longest: 30 * time.Second}
+		s := &suite{gate: g, folder: filepath.ToSlash(folder), args: []string{"-test.short"},
+			longest: 30 * time.Second}
 		switch {
 		case s.folder == simulated || s.folder == "infra" && os.Getenv("STEPKEEPER_NEED_NODE") != "":
-			s.args, s.longest = nil, time.Hour // without Node, and so with -short, hardly any test of infra runs
+			// without Node, and so with -short, hardly any test of infra runs
+			s.args, s.longest = nil, time.Hour
 		case s.folder == "shared/dynamo" && os.Getenv("STEPKEEPER_DYNAMODB") != "":
 			s.longest = 5 * time.Minute // the conformance suite is one test
 		}
@@ -135,8 +139,8 @@ var (
 	logged   = regexp.MustCompile(`(?m)^\s+\S+\.go:\d+: (.*)$`)
 )
 
-// measure compiles the suite and runs each of its tests by itself, to see which mutants it reaches. A test that fails or
-// is skipped so is left out.
+// measure compiles the suite and runs each of its tests by itself, to see which mutants it reaches. A test
+// that fails or is skipped so is left out.
 func (s *suite) measure(ctx context.Context, overlay string) (err error) {
 	if s.binary, err = s.gate.build(ctx, s.folder, overlay); err != nil {
 		return err
@@ -168,19 +172,22 @@ func (s *suite) measure(ctx context.Context, overlay string) (err error) {
 		}
 	}
 	for _, why := range slices.Sorted(maps.Keys(left)) {
-		s.gate.Log("SKIP %s: %d tests do not run here, %q: %s", s.folder, len(left[why]), why, strings.Join(left[why], " "))
+		s.gate.Log("SKIP %s: %d tests do not run here, %q: %s", s.folder, len(left[why]), why,
+			strings.Join(left[why], " "))
 	}
 	s.tests = slices.DeleteFunc(s.tests, func(t test) bool { return t.reaches == nil })
 	slices.SortStableFunc(s.tests, func(a, b test) int { return cmp.Compare(a.took, b.took) })
-	s.gate.Log("%s passes unmutated, each of %d tests by itself, in %.1f s", s.folder, len(s.tests), time.Since(began).Seconds())
+	s.gate.Log("%s passes unmutated, each of %d tests by itself, in %.1f s", s.folder, len(s.tests),
+		time.Since(began).Seconds())
 	return nil
 }
 
 // alone runs one test without a mutant.
 func (s *suite) alone(ctx context.Context, t *test) {
 	file := s.binary + "-" + t.name + ".reached"
-	defer func() { _ = os.Remove(file) }() // in a temporary folder
-	failed, out := s.gate.test(ctx, s.binary, s.folder, s.longest, ReachedVariable+"="+file, slices.Concat(s.args, []string{only(t.name), "-test.v"})...)
+	defer func() { _ = os.Remove(file) }() // the folder is temporary
+	failed, out := s.gate.test(ctx, s.binary, s.folder, s.longest, ReachedVariable+"="+file,
+		slices.Concat(s.args, []string{only(t.name), "-test.v"})...)
 	if failed != "" {
 		t.why = "fails without a mutant: " + failed
 		return
@@ -190,8 +197,9 @@ func (s *suite) alone(ctx context.Context, t *test) {
 			t.why = reason(out)
 			return
 		}
-		secs, _ := strconv.ParseFloat(found[3], 64)                    // matched as a number
-		t.took = max(t.took, time.Duration(secs*float64(time.Second))) // a test's own time is without that of its parallel parts
+		secs, _ := strconv.ParseFloat(found[3], 64) // matched as a number
+		// a test's own time is without that of its parallel parts
+		t.took = max(t.took, time.Duration(secs*float64(time.Second)))
 	}
 	text, err := os.ReadFile(file)
 	if err != nil && !os.IsNotExist(err) {
@@ -236,9 +244,11 @@ func (s *suite) batches(mutant string, enough time.Duration) (all []batch, reach
 	return all, reached
 }
 
-// run runs tests with a mutant, or "" for none; the answer is the first that failed, "" where all passed.
-func (s *suite) run(ctx context.Context, mutant string, limit time.Duration, names ...string) (failed, output string) {
-	return s.gate.test(ctx, s.binary, s.folder, limit, Variable+"="+mutant, slices.Concat(s.args, []string{only(names...)})...)
+// run runs tests with a mutant; "" means no mutant. It returns the first test that failed, "" if all passed.
+func (s *suite) run(ctx context.Context, mutant string, limit time.Duration,
+	names ...string) (failed, output string) {
+	return s.gate.test(ctx, s.binary, s.folder, limit, Variable+"="+mutant,
+		slices.Concat(s.args, []string{only(names...)})...)
 }
 
 // only chooses tests by name.

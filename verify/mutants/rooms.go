@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// Room is a group of packages that are drawn from and counted together, with the tests that can notice their mutants.
+// Room is a group of packages that are drawn from and counted together, with the tests that can notice their
+// mutants.
 type Room struct {
 	Name     string
 	Packages []string // folders
 	// Tests are the folders of the tests that can notice its mutants, beside those of its packages.
 	Tests []string
-	// Asked says why it is drawn from only where ROOM names it; "": always.
+	// Asked is the reason why the room is used only if ROOM names it; "" if it is always used.
 	Asked string
 }
 
@@ -20,34 +21,70 @@ const cmd = "cmd/stepkeeper/internal/"
 
 // Rooms are all of the product's code.
 var Rooms = []Room{
-	{Name: "core", Packages: []string{"shared/core"}, Tests: []string{"functions/scheduler", "shared/state", "functions/supervisor", "workflowtest", "shared/view", "dev/embedded", "client/aws"}},
-	{Name: "engine", Packages: []string{"shared/engine"}, Tests: []string{"functions/scheduler", "functions/supervisor", "dev/embedded", "workflowtest"}},
-	{Name: "scheduler", Packages: []string{"functions/scheduler"}, Tests: []string{"functions/supervisor", "functions/scheduler/bootstrap/wiring", "dev/embedded", "workflowtest"}},
-	{Name: "supervisor", Packages: []string{"functions/supervisor"}, Tests: []string{"functions/scheduler", "functions/supervisor/bootstrap/wiring", "dev/embedded"}},
-	{Name: "worker", Packages: []string{"functions/agent", "functions/agent/worker"}, Tests: []string{"functions/agent/httpagent", "functions/agent/agenttest", "dev/embedded"}},
-	{Name: "httpagent", Packages: []string{"functions/agent/httpagent", "functions/agent/httpagent/agentsfile", "functions/agent/secrets"}, Tests: []string{"dev/embedded"}},
-	{Name: "wiring", Packages: []string{"functions/agent/bootstrap", "functions/agent/bootstrap/wiring", "functions/scheduler/bootstrap", "functions/scheduler/bootstrap/wiring",
-		"functions/supervisor/bootstrap", "functions/supervisor/bootstrap/wiring", "functions/agent/onlambda", "functions/internal/cloud", "functions/internal/renewed"}, Tests: []string{"functions/agent"}},
-	{Name: "port", Packages: []string{"shared/port", "shared/port/queueset"}, Tests: []string{"shared/lambdaevent", "dev/memory", "shared/sqs", "dev/sqlite", "functions/scheduler"}},
-	{Name: "memory", Packages: []string{"dev/memory"}, Tests: []string{"functions/scheduler", "functions/agent/worker"}},
+	{Name: "core", Packages: []string{"shared/core"}, Tests: []string{"functions/scheduler", "shared/state",
+		"functions/supervisor", "workflowtest", "shared/view", "dev/embedded",
+		"client/aws/operate"}},
+	{Name: "engine", Packages: []string{"shared/engine"},
+		Tests: []string{"functions/scheduler", "functions/supervisor", "dev/embedded", "workflowtest"}},
+	{Name: "scheduler", Packages: []string{"functions/scheduler"}, Tests: []string{"functions/supervisor",
+		"functions/scheduler/bootstrap/wiring", "dev/embedded", "workflowtest"}},
+	{Name: "supervisor", Packages: []string{"functions/supervisor"},
+		Tests: []string{"functions/scheduler", "functions/supervisor/bootstrap/wiring", "dev/embedded"}},
+	{Name: "worker", Packages: []string{"functions/agent", "functions/agent/ledger",
+		"functions/agent/worker"},
+		Tests: []string{"functions/agent/httpagent", "functions/agent/agenttest", "dev/embedded"}},
+	{Name: "httpagent", Packages: []string{"functions/agent/httpagent",
+		"functions/agent/httpagent/agentsfile", "functions/agent/secrets"}, Tests: []string{"dev/embedded"}},
+	{Name: "wiring", Packages: []string{"functions/agent/bootstrap", "functions/agent/bootstrap/wiring",
+		"functions/scheduler/bootstrap", "functions/scheduler/bootstrap/wiring",
+		"functions/supervisor/bootstrap", "functions/supervisor/bootstrap/wiring", "functions/agent/onlambda",
+		"functions/internal/cloud", "functions/internal/renewed"}, Tests: []string{"functions/agent"}},
+	{Name: "port", Packages: []string{"shared/port", "shared/port/queueset"},
+		Tests: []string{"shared/lambdaevent", "dev/memory", "shared/sqs", "dev/sqlite",
+			"functions/scheduler"}},
+	{Name: "memory", Packages: []string{"dev/memory"},
+		Tests: []string{"functions/scheduler", "functions/agent/worker"}},
 	{Name: "sqlite", Packages: []string{"dev/sqlite"}, Tests: []string{"dev/embedded"}},
-	{Name: "dynamo", Packages: []string{"shared/dynamo"}, Asked: "most of its tests need a DynamoDB", Tests: []string{"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring", "functions/internal/cloud"}},
-	{Name: "sqs", Packages: []string{"shared/sqs"}, Tests: []string{"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
-	{Name: "alerts", Packages: []string{"shared/incident", "shared/sns"}, Tests: []string{"shared/message", "functions/internal/cloud", "dev/embedded", "functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
-	{Name: "aws", Packages: []string{"shared/awsclient", "shared/awsclient/wire", "shared/deployment"}, Tests: []string{"shared/sqs", "shared/sns", "shared/dynamo", "client/aws"}},
-	{Name: "api", Packages: []string{"dev/api", "dev/answerpage", "dev/sqsproto"}, Tests: []string{"client", "dev/embedded", cmd + "cli"}},
-	{Name: "embedded", Packages: []string{"dev/embedded", "shared/redirect", "shared/regularfile", "shared/tracing"}, Tests: []string{"client", cmd + "cli"}},
-	{Name: "client", Packages: []string{"client", "client/aws"}, Tests: []string{cmd + "cli"}},
-	{Name: "cli", Packages: []string{"cmd/stepkeeper", cmd + "cli", cmd + "failure", cmd + "render", cmd + "scaffold", cmd + "source", cmd + "streams"}},
-	{Name: "console", Packages: []string{cmd + "bulk", cmd + "console", cmd + "diagram", cmd + "journal"}, Tests: []string{cmd + "cli"}},
-	{Name: "expression", Packages: []string{"shared/expression", "shared/token"}, Tests: []string{"shared/workflow/source", "shared/core", "dev/embedded"}},
-	{Name: "workflow", Packages: []string{"shared/workflow", "shared/workflow/source", "shared/suggest", "shared/schedule", "workflows"}, Tests: []string{"functions/supervisor", "examples/wrong-workflows", "dev/embedded"}},
-	{Name: "audit", Packages: []string{"verify/audit"}, Tests: []string{"client", cmd + "cli"}},
-	{Name: "message", Packages: []string{"shared/message", "shared/rawjson", "shared/lambdaevent"}, Tests: []string{"functions/scheduler", "functions/supervisor", "functions/agent/worker", "shared/sns", "dev/embedded"}},
-	{Name: "state", Packages: []string{"shared/state"}, Tests: []string{"dev/sqlite", "shared/dynamo", "functions/scheduler", "functions/internal/cloud", "functions/scheduler/bootstrap/wiring", "dev/embedded"}},
-	{Name: "view", Packages: []string{"shared/view"}, Tests: []string{"dev/api", "client/aws", cmd + "cli", "workflowtest"}},
-	{Name: "testing", Packages: []string{"workflowtest", "functions/agent/agenttest"}, Tests: []string{"workflows", "examples/expense", "examples/kyc", "examples/shipments"}},
-	{Name: "infra", Packages: []string{"infra", "infra/build"}, Asked: "its tests need Node 20 and synthesize templates for minutes"},
+	{Name: "dynamo", Packages: []string{"shared/dynamo"}, Asked: "most of its tests need a DynamoDB",
+		Tests: []string{"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring",
+			"functions/internal/cloud"}},
+	{Name: "sqs", Packages: []string{"shared/sqs"}, Tests: []string{"functions/scheduler/bootstrap/wiring",
+		"functions/supervisor/bootstrap/wiring"}},
+	{Name: "alerts", Packages: []string{"shared/incident", "shared/sns"},
+		Tests: []string{"shared/message", "functions/internal/cloud", "dev/embedded",
+			"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
+	{Name: "aws", Packages: []string{"shared/awsclient", "shared/awsclient/wire", "shared/deployment"},
+		Tests: []string{"shared/sqs", "shared/sns", "shared/dynamo", "client/aws/operate"}},
+	{Name: "api", Packages: []string{"dev/api", "dev/answerpage", "dev/sqsproto"},
+		Tests: []string{"client", "dev/embedded", cmd + "cli"}},
+	{Name: "embedded", Packages: []string{"dev/embedded", "shared/redirect", "shared/regularfile",
+		"shared/tracing"}, Tests: []string{"client", cmd + "cli"}},
+	{Name: "client", Packages: []string{"client", "client/aws", "client/aws/operate"},
+		Tests: []string{cmd + "cli"}},
+	{Name: "cli", Packages: []string{"cmd/stepkeeper", cmd + "app", cmd + "author", cmd + "cli",
+		cmd + "failure",
+		cmd + "local", cmd + "render", cmd + "scaffold", cmd + "source", cmd + "streams"}},
+	{Name: "console", Packages: []string{cmd + "bulk", cmd + "console", cmd + "diagram", cmd + "journal"},
+		Tests: []string{cmd + "cli"}},
+	{Name: "expression", Packages: []string{"shared/expression", "shared/token"},
+		Tests: []string{"shared/workflow/source", "shared/core", "dev/embedded"}},
+	{Name: "workflow", Packages: []string{"shared/workflow", "shared/workflow/source", "shared/suggest",
+		"shared/schedule", "workflows"}, Tests: []string{"functions/supervisor", "examples/wrong-workflows",
+		"dev/embedded"}},
+	{Name: "audit", Packages: []string{"demo/audit"}, Tests: []string{"client", cmd + "cli"}},
+	{Name: "message", Packages: []string{"shared/message", "shared/rawjson", "shared/lambdaevent"},
+		Tests: []string{"functions/scheduler", "functions/supervisor", "functions/agent/worker", "shared/sns",
+			"dev/embedded"}},
+	{Name: "state", Packages: []string{"shared/state"},
+		Tests: []string{"dev/sqlite", "shared/dynamo", "functions/scheduler", "functions/internal/cloud",
+			"functions/scheduler/bootstrap/wiring", "dev/embedded"}},
+	{Name: "view", Packages: []string{"shared/view"},
+		Tests: []string{"dev/api", "client/aws/operate", cmd + "cli",
+			"workflowtest"}},
+	{Name: "testing", Packages: []string{"workflowtest", "functions/agent/agenttest"},
+		Tests: []string{"workflows", "examples/expense", "examples/kyc", "examples/shipments"}},
+	{Name: "infra", Packages: []string{"infra", "infra/build"},
+		Asked: "its tests need Node 20 and synthesize templates for minutes"},
 }
 
 // NotProduct are the folders under [ProductRoots] that are not drawn from, with the reason.
@@ -64,9 +101,10 @@ var NotProduct = map[string]string{
 }
 
 // ProductRoots are the folders that hold the product.
-var ProductRoots = []string{"client", "cmd", "dev", "functions", "infra", "shared", "verify/audit", "workflows", "workflowtest"}
+var ProductRoots = []string{"client", "cmd", "dev", "functions", "infra", "shared", "demo/audit", "workflows",
+	"workflowtest"}
 
-// Choose answers the rooms of a comma-separated list; "" means all that need not be asked for.
+// Choose returns the rooms of a comma-separated list; "" means all that need not be asked for.
 func Choose(names string) ([]Room, error) {
 	if names == "" {
 		return slices.DeleteFunc(slices.Clone(Rooms), func(r Room) bool { return r.Asked != "" }), nil

@@ -14,18 +14,19 @@ import (
 	"strings"
 )
 
-// Variable names the mutant that a woven program is to be; absent or empty: none.
+// Variable names the mutant that a woven program runs; absent or empty means no mutant.
 const Variable = "STEPKEEPER_MUTANT"
 
-// ReachedVariable names a file, for a woven program that is no mutant: it adds the name of each mutant whose function it
-// has reached.
+// ReachedVariable names a file, for a woven program that is no mutant: it adds the name of each mutant whose
+// function it has reached.
 const ReachedVariable = "STEPKEEPER_MUTANTS_REACHED"
 
-// Weave writes patched copies of the sources under root into the folder, with the overlay file for
-// `go test -overlay`, and answers that file. It refuses all where one mutant does not fit. The copies depend on the set
-// of mutants, not on their order, so that what was compiled once is found in Go's cache.
+// Weave writes patched copies of the sources under root into the folder, with the overlay file for `go test
+// -overlay`, and returns that file. It refuses all if one mutant does not fit. The copies depend on the
+// set of mutants, not on their order, so that what was compiled once is found in Go's cache.
 func Weave(root, folder string, all []Mutant) (overlay string, err error) {
-	all = slices.SortedFunc(slices.Values(all), func(a, b Mutant) int { return strings.Compare(a.Name, b.Name) })
+	all = slices.SortedFunc(slices.Values(all),
+		func(a, b Mutant) int { return strings.Compare(a.Name, b.Name) })
 	if root, err = filepath.Abs(root); err != nil {
 		return "", err
 	}
@@ -136,7 +137,7 @@ var mutantReached = func() *os.File {
 	return file
 }()
 
-// mutantAt answers the mutant that is on, in a function that these change.
+// mutantAt returns the mutant that is on, in a function that these change.
 func mutantAt(all ...int) int {
 	if mutantReached != nil {
 		for _, n := range all {
@@ -161,10 +162,13 @@ type patch struct {
 	copies []string
 }
 
-// edit inserts a text, in the place of some bytes.
+// place is a range of bytes.
+type place struct{ from, to int }
+
+// edit replaces some bytes by a text.
 type edit struct {
-	from, to int
-	text     string
+	place
+	text string
 }
 
 func newPatch(path string, source []byte) (*patch, error) {
@@ -186,28 +190,30 @@ func (p *patch) mutate(all []Mutant) error {
 		if m.File != p.path {
 			continue
 		}
-		f, from, err := p.find(m)
+		f, at, err := p.find(m)
 		if err != nil {
 			problems = append(problems, err)
 			continue
 		}
 		name := fmt.Sprintf("%s_mutant%d", f.Name.Name, n)
-		body := p.source[p.offset(f.Body.Pos()):from] + m.New + p.source[from+len(m.Old):p.offset(f.Body.End())]
-		p.copies = append(p.copies, fmt.Sprintf("// %s\n%s%s%s%s\n", m.Name, p.between(f.Pos(), f.Name.Pos()), name, p.between(f.Name.End(), f.Body.Pos()), body))
+		body := p.source[p.offset(f.Body.Pos()):at.from] + m.New + p.source[at.to:p.offset(f.Body.End())]
+		p.copies = append(p.copies, fmt.Sprintf("// %s\n%s%s%s%s\n", m.Name, p.between(f.Pos(), f.Name.Pos()),
+			name, p.between(f.Name.End(), f.Body.Pos()), body))
 		ways[f] = append(ways[f], fmt.Sprintf("case %d: %s", n, p.call(f, name)))
 		numbers[f] = append(numbers[f], strconv.Itoa(n))
 	}
 	for f, cases := range ways {
 		at := p.offset(f.Body.Lbrace) + 1
-		p.edits = append(p.edits, edit{at, at, " switch mutantAt(" + strings.Join(numbers[f], ", ") + ") { " + strings.Join(cases, "; ") + " };"})
+		p.edits = append(p.edits, edit{place{at, at}, " switch mutantAt(" + strings.Join(numbers[f], ", ") +
+			") { " + strings.Join(cases, "; ") + " };"})
 		p.nameArguments(f)
 	}
 	return errors.Join(problems...)
 }
 
-// find finds the one function whose body holds the old text, at the mutant's place or else exactly
-// once, and where the text begins.
-func (p *patch) find(m *Mutant) (f *ast.FuncDecl, from int, err error) {
+// find returns the one function whose body holds the old text, at the mutant's place or else exactly
+// once, and the bytes where the text stands.
+func (p *patch) find(m *Mutant) (f *ast.FuncDecl, at place, err error) {
 	for _, d := range p.file.Decls {
 		f, ok := d.(*ast.FuncDecl)
 		if !ok || f.Body == nil || NameOf(f) != m.Func {
@@ -219,17 +225,22 @@ func (p *patch) find(m *Mutant) (f *ast.FuncDecl, from int, err error) {
 				continue // several functions may be called init
 			}
 			if p.source[m.At:m.At+len(m.Old)] != m.Old {
-				return nil, 0, fmt.Errorf("mutant %s: its old text does not stand at byte %d of %s; draw the mutant again", m.Name, m.At, m.File)
+				return nil, place{},
+					fmt.Errorf(
+						"mutant %s: its old text does not stand at byte %d of %s; draw the mutant again",
+						m.Name, m.At, m.File)
 			}
-			return f, m.At, nil
+			return f, place{m.At, m.At + len(m.Old)}, nil
 		}
-		body := p.source[begin:end]
-		if n := strings.Count(body, m.Old); n != 1 {
-			return nil, 0, fmt.Errorf("mutant %s: its old text occurs %d times in %s of %s, and must occur once; the code has changed: change the mutant with it", m.Name, n, m.Func, m.File)
+		found := occurrences(p.source[begin:end], m.Old)
+		if len(found) != 1 {
+			return nil, place{},
+				fmt.Errorf("mutant %s: its old text occurs %d times in %s of %s, and must occur once; "+
+					"the code has changed: change the mutant with it", m.Name, len(found), m.Func, m.File)
 		}
-		return f, begin + strings.Index(body, m.Old), nil
+		return f, place{begin + found[0].from, begin + found[0].to}, nil
 	}
-	return nil, 0, fmt.Errorf("mutant %s: %s has no function %s", m.Name, m.File, m.Func)
+	return nil, place{}, fmt.Errorf("mutant %s: %s has no function %s", m.Name, m.File, m.Func)
 }
 
 // NameOf is "function" or "Type.method".
@@ -301,11 +312,12 @@ func arguments(f *ast.FuncDecl) []argument {
 	return all
 }
 
-// nameArguments gives names to arguments that have none, so that they can be handed on.
+// nameArguments names the unnamed arguments, so that they can be handed on.
 func (p *patch) nameArguments(f *ast.FuncDecl) {
 	for i, a := range arguments(f) {
 		if a.name == "" || a.name == "_" {
-			p.edits = append(p.edits, edit{p.offset(a.at), p.offset(a.end), fmt.Sprintf("mutantArg%d ", i)})
+			p.edits = append(p.edits,
+				edit{place{p.offset(a.at), p.offset(a.end)}, fmt.Sprintf("mutantArg%d ", i)})
 		}
 	}
 	if f.Recv == nil {
@@ -314,16 +326,17 @@ func (p *patch) nameArguments(f *ast.FuncDecl) {
 	switch names := f.Recv.List[0].Names; {
 	case len(names) == 0:
 		at := p.offset(f.Recv.List[0].Pos())
-		p.edits = append(p.edits, edit{at, at, "mutantReceiver "})
+		p.edits = append(p.edits, edit{place{at, at}, "mutantReceiver "})
 	case names[0].Name == "_":
-		p.edits = append(p.edits, edit{p.offset(names[0].Pos()), p.offset(names[0].End()), "mutantReceiver"})
+		p.edits = append(p.edits, edit{place{p.offset(names[0].Pos()), p.offset(names[0].End())},
+			"mutantReceiver"})
 	}
 }
 
 func (p *patch) text() []byte {
 	slices.SortFunc(p.edits, func(a, b edit) int { return b.from - a.from })
 	text := p.source
-	for _, e := range p.edits { // from the end on, so that places stay true
+	for _, e := range p.edits { // edits run from the end, so that earlier places stay valid
 		text = text[:e.from] + e.text + text[e.to:]
 	}
 	return []byte(text + "\n" + strings.Join(p.copies, "\n"))

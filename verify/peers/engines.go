@@ -54,9 +54,11 @@ func engines(o options) ([]engine, error) {
 		{name: "Stepkeeper in process", version: commit(), durable: full,
 			program: program("bench"), orders: 15_000, settings: at([]string{"contestant"}, nil, 64, 256)},
 		{name: "Stepkeeper over HTTP", version: commit(), durable: full,
-			program: program("bench"), orders: 8_000, settings: at([]string{"contestant", "--http"}, nil, 64, 256)},
+			program: program("bench"), orders: 8_000, settings: at([]string{"contestant", "--http"}, nil, 64,
+				256)},
 		{name: "Restate", version: "server " + server + ", sdk-go " + sdk,
-			durable: "fsync of its log (RocksDB, one node, its default)", program: program("restate"), orders: 3_000,
+			durable: "fsync of its log (RocksDB, one node, its default)", program: program("restate"),
+			orders:   3_000,
 			settings: restateSettings(o.server)},
 		{name: "DBOS, FULL", version: dbos, durable: "fsync of each write (SQLite, WAL, synchronous=FULL)",
 			program: program("dbos"), orders: 2_000, settings: dbosSettings("FULL")},
@@ -78,7 +80,7 @@ func dbosSettings(synchronous string) []setting {
 	return append(at(args, nil, 4, 64), at(args, []string{"GOGC=400"}, 64)...)
 }
 
-// at makes a setting for each number of orders at once.
+// at returns a setting for each number of concurrent orders.
 func at(args, env []string, concurrency ...int) (all []setting) {
 	for _, c := range concurrency {
 		var words []string // those that distinguish the settings of one engine

@@ -1,6 +1,7 @@
-// Peers measures Stepkeeper beside other engines and beside the floor of the bench: the same saga, the same load
-// driver, the same machine, in turns. Each engine runs with a few settings, and its best one counts. Peers writes the
-// tables of docs/performance.md. It runs on Linux only, because it reads processor time and memory from /proc.
+// Peers measures Stepkeeper beside other engines and beside the floor of the bench: the same saga, the same
+// load driver, the same machine, in turns. Each engine runs with a few settings, and its best one counts.
+// Peers writes the tables of docs/performance.md. It runs on Linux only, because it reads processor time and
+// memory from /proc.
 package main
 
 import (
@@ -24,8 +25,10 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.programs, "programs", "../../bin", "folder of the programs bench, floor, dbos and restate")
-	flag.StringVar(&o.server, "server", "node_modules/@restatedev/restate-server-linux-x64/bin/restate-server",
+	flag.StringVar(&o.programs, "programs", "../../bin",
+		"folder of the programs bench, floor, dbos and restate")
+	flag.StringVar(&o.server, "server",
+		"node_modules/@restatedev/restate-server-linux-x64/bin/restate-server",
 		"program of the Restate server")
 	flag.StringVar(&o.out, "out", "", "document whose tables are replaced; empty prints them")
 	flag.IntVar(&o.rounds, "rounds", 3, "rounds; the medians count")
@@ -41,7 +44,8 @@ func main() {
 
 func run(ctx context.Context, o options, w io.Writer) error {
 	if o.rounds < 1 || o.share <= 0 || o.share > 1 {
-		return fmt.Errorf("-rounds is at least 1 and -share above 0 and at most 1, not %d and %g", o.rounds, o.share)
+		return fmt.Errorf("-rounds is at least 1 and -share above 0 and at most 1, not %d and %g", o.rounds,
+			o.share)
 	}
 	all, err := engines(o)
 	if err != nil {

@@ -81,7 +81,8 @@ func machineTime() (seconds float64) {
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
 	for i, word := range strings.Fields(line) {
-		if i == 1 || i == 2 || i == 3 || i == 6 || i == 7 { // user, nice, system, interrupts; not idle and waiting
+		// user, nice, system, interrupts; not idle and waiting
+		if i == 1 || i == 2 || i == 3 || i == 6 || i == 7 {
 			v, _ := strconv.ParseFloat(word, 64)
 			seconds += v / ticksPerSecond
 		}

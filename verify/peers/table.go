@@ -50,8 +50,8 @@ func (e engine) best() setting {
 	return best
 }
 
-// tables returns both tables. The first engine is the floor, to which the ratios in brackets are; the next two are
-// Stepkeeper.
+// tables returns both tables. The first engine is the floor, to which the ratios in brackets are; the next
+// two are Stepkeeper.
 func tables(all []engine, machine string) string {
 	var b strings.Builder
 	var foreign []float64
@@ -92,7 +92,8 @@ func tables(all []engine, machine string) string {
 		b.WriteString("\n")
 	}
 	b.WriteString("\nAll settings, with the throughput of each round:\n\n")
-	b.WriteString("| engine | setting | orders/s | ratio | rounds | p50 under load, ms |\n|---|---|---|---|---|---|\n")
+	b.WriteString(
+		"| engine | setting | orders/s | ratio | rounds | p50 under load, ms |\n|---|---|---|---|---|---|\n")
 	for _, e := range all {
 		for _, s := range e.settings {
 			each := make([]string, len(s.turns))
@@ -127,7 +128,9 @@ func replace(file, text string) error {
 	before, rest, found := strings.Cut(string(old), begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		return fmt.Errorf("%s lacks the lines %q and %q", file, strings.TrimSpace(begin), strings.TrimSpace(end))
+		return fmt.Errorf("%s lacks the lines %q and %q", file, strings.TrimSpace(begin),
+			strings.TrimSpace(end))
 	}
-	return os.WriteFile(file, []byte(before+begin+"\n"+text+"\n"+end+after), 0o644) //nolint:gosec // a document
+	//nolint:gosec // a document
+	return os.WriteFile(file, []byte(before+begin+"\n"+text+"\n"+end+after), 0o644)
 }

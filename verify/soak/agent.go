@@ -12,6 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/functions/agent/ledger"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -46,7 +47,8 @@ func ServeAgent(ctx context.Context, out io.Writer) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	fmt.Fprintln(out, "the agent", name, "attaches to", os.Getenv("STEPKEEPER_ENDPOINT"))
 	for ctx.Err() == nil {
-		err := agent.Serve(ctx, name, service.Operations(), agent.WithConcurrency(settings.Concurrency), agent.WithClock(clock),
+		err := agent.Serve(ctx, name, service.Operations(), agent.WithConcurrency(settings.Concurrency),
+			agent.WithClock(clock), ledger.InFolder(""),
 			agent.WithRetry(settings.Retry), agent.WithBreaker(settings.Breaker), agent.WithLog(log))
 		if err != nil && ctx.Err() == nil {
 			log.Error("the agent ended; it begins again", "agent", name, "error", err)

@@ -15,9 +15,11 @@ import (
 
 // Times of faults.
 const (
-	quietPatience = 10 * time.Second        // for calls under way at a service to end
-	settleTime    = 1200 * time.Millisecond // longer than any call: what a frozen process, or one whose clock leapt, has still in hand is over
-	fullPatience  = 20 * time.Second        // for a full disk to be felt
+	quietPatience = 10 * time.Second // wait until running calls at a service end
+	// settleTime is longer than any call, so that the calls of a frozen process, or of one whose clock
+	// jumped, have ended.
+	settleTime   = 1200 * time.Millisecond
+	fullPatience = 20 * time.Second // wait until the engine notices a full disk
 )
 
 // injector carries out a plan.
@@ -28,8 +30,9 @@ type injector struct {
 	mu       sync.Mutex
 	counts   map[string]int
 	restarts []Restart
-	probes   []string // orders that were cancelled before any process knew them, to see whether the disk is full
-	waiting  time.Time
+	// orders that were cancelled before any process knew them, to see whether the disk is full
+	probes  []string
+	waiting time.Time
 }
 
 // run carries out the plan, one thing after the other; it ends with the last.
@@ -40,7 +43,8 @@ func (t *injector) run(ctx context.Context, all []processFault) error {
 			return err
 		}
 		t.clock()
-		t.say("%s", processFault{At: time.Since(began).Round(100 * time.Millisecond), What: h.What, Who: h.Who, For: h.For})
+		t.say("%s", processFault{At: time.Since(began).Round(100 * time.Millisecond), What: h.What,
+			Who: h.Who, For: h.For})
 		if err := t.one(ctx, h); err != nil {
 			return fmt.Errorf("%s: %w", h.What, err)
 		}
@@ -132,7 +136,8 @@ func (t *injector) freezeAgent(ctx context.Context, h processFault) error {
 		return err
 	}
 	err := port.Sleep(ctx, h.For)
-	return errors.Join(err, t.quietly(ctx, []string{h.Who}, func() error { return errors.Join(p.Thaw(), port.Sleep(ctx, settleTime)) }))
+	return errors.Join(err, t.quietly(ctx, []string{h.Who},
+		func() error { return errors.Join(p.Thaw(), port.Sleep(ctx, settleTime)) }))
 }
 
 // quietly does something while no call reaches these services, nor is under way there.
@@ -163,10 +168,12 @@ func (t *injector) quietly(ctx context.Context, names []string, do func() error)
 const almostNothing = 4096
 
 // fullDisk lets a process write nothing but the beginnings of files, for so long from when it is felt.
-// felt waits until it is; nil: that is not known.
-func (t *injector) fullDisk(ctx context.Context, p *process.Process, d time.Duration, felt func(context.Context) error) error {
+// felt waits until the process notices; nil if that cannot be observed.
+func (t *injector) fullDisk(ctx context.Context, p *process.Process, d time.Duration,
+	felt func(context.Context) error) error {
 	if err := p.LimitFiles(almostNothing); err != nil {
-		return fmt.Errorf("NO FULL DISK CAN BE MADE HERE, and a soak without one proves less than it says: %w", err)
+		return fmt.Errorf(
+			"NO FULL DISK CAN BE MADE HERE, and a soak without one proves less than it says: %w", err)
 	}
 	var err error
 	if felt != nil {
@@ -187,7 +194,7 @@ func (t *injector) felt(ctx context.Context) error {
 		id := fmt.Sprint(probePrefix, len(t.probes))
 		t.probes = append(t.probes, id)
 		one, cancel := context.WithTimeout(ctx, 2*time.Second)
-		_, err := t.once.Cancel(one, id) // of an unknown order: it is remembered (P17)
+		_, err := t.once.Cancel(one, id) // The engine remembers a command to an unknown order (P17).
 		cancel()
 		if errors.Is(err, client.ErrUnavailable) {
 			return nil

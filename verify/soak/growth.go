@@ -15,11 +15,11 @@ import (
 
 // Size is what the engine held at one moment.
 type Size struct {
-	At         float64 `json:"at_s"` // since the first order
+	At         float64 `json:"at_s"` // time since the first order
 	Pid        int     `json:"pid"`
 	Goroutines int64   `json:"goroutines"`
 	HeapBytes  int64   `json:"heap_bytes"`
-	DataBytes  int64   `json:"data_bytes"` // of its files
+	DataBytes  int64   `json:"data_bytes"` // bytes of the engine's files
 	process.Sample
 }
 
@@ -75,7 +75,7 @@ func (g *growth) look(ctx context.Context) (Size, bool) {
 type Life struct {
 	First Size `json:"first"`
 	Last  Size `json:"last"`
-	Most  Size `json:"most"` // of each number for itself
+	Most  Size `json:"most"` // maximum of each number on its own
 }
 
 // lives are the processes that were looked at twice or more.
@@ -89,8 +89,10 @@ func (g *growth) lives() []Life {
 		}
 		l := &all[len(all)-1]
 		l.Last = s
-		l.Most.Goroutines, l.Most.HeapBytes = max(l.Most.Goroutines, s.Goroutines), max(l.Most.HeapBytes, s.HeapBytes)
-		l.Most.RSS, l.Most.Files, l.Most.Threads = max(l.Most.RSS, s.RSS), max(l.Most.Files, s.Files), max(l.Most.Threads, s.Threads)
+		l.Most.Goroutines, l.Most.HeapBytes = max(l.Most.Goroutines, s.Goroutines),
+			max(l.Most.HeapBytes, s.HeapBytes)
+		l.Most.RSS, l.Most.Files, l.Most.Threads = max(l.Most.RSS, s.RSS), max(l.Most.Files, s.Files),
+			max(l.Most.Threads, s.Threads)
 		l.Most.DataBytes = max(l.Most.DataBytes, s.DataBytes)
 	}
 	return all
@@ -115,7 +117,8 @@ func (g *growth) rest(ctx context.Context, before Size) (Size, bool) {
 		if ok {
 			last = s
 		}
-		small := last.Goroutines > 0 && last.Goroutines <= before.Goroutines+moreGoroutines && last.Files <= before.Files+moreFiles
+		small := last.Goroutines > 0 && last.Goroutines <= before.Goroutines+moreGoroutines &&
+			last.Files <= before.Files+moreFiles
 		if small || time.Now().After(end) || port.Sleep(ctx, 500*time.Millisecond) != nil {
 			return last, small
 		}

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/demo/audit"
 	"github.com/stepkeeper/stepkeeper/demo/shop"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/audit"
 )
 
 // Shares of orders with which the application does more than submit them.
@@ -96,7 +96,8 @@ func (l *load) one(ctx context.Context, line []byte) {
 	if l.chance("twice", o.ID) < twiceShare {
 		sending.Go(func() { l.submit(ctx, mine, o) })
 	}
-	if l.chance("cancel", o.ID) < cancelShare && port.Sleep(ctx, time.Duration(l.chance("when", o.ID)*float64(longestThought))) == nil {
+	if l.chance("cancel", o.ID) < cancelShare &&
+		port.Sleep(ctx, time.Duration(l.chance("when", o.ID)*float64(longestThought))) == nil {
 		l.cancel(ctx, mine, o.ID)
 	}
 	sending.Wait()
@@ -165,7 +166,8 @@ func (l *load) outcomes(listed map[string]client.Summary, probes []string) []aud
 			}
 		}
 		if s.cancelled && known && got.State != "Cancelled" {
-			l.wrong = append(l.wrong, audit.Violation{Order: id, What: "a cancel was accepted", Expected: "Cancelled", Found: string(got.State)})
+			l.wrong = append(l.wrong, audit.Violation{Order: id, What: "a cancel was accepted",
+				Expected: "Cancelled", Found: string(got.State)})
 		}
 		all = append(all, o)
 	}

@@ -102,8 +102,10 @@ func TestNetworkFaults(t *testing.T) {
 		answered bool
 		calls    int64
 	}{
-		"nothing": {true, 1}, cutBefore: {false, 0}, cutAfter: {false, 1}, cutWithin: {false, 1}, delayed: {true, 1}, held: {false, 1},
-		duplicated: {true, 2}, replayed: {true, 2}, lateCall: {false, 1}, halfClosed: {false, 1}, halfService: {true, 1},
+		"nothing": {true, 1}, cutBefore: {false, 0}, cutAfter: {false, 1}, cutWithin: {false, 1},
+		delayed: {true, 1}, held: {false, 1},
+		duplicated: {true, 2}, replayed: {true, 2}, lateCall: {false, 1}, halfClosed: {false, 1},
+		halfService: {true, 1},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -119,7 +121,8 @@ func TestNetworkFaults(t *testing.T) {
 				if what == held { // the service was called, and the answer was on its way
 					continue
 				}
-				for end := time.Now().Add(30 * time.Second); c.calls.Load() < (n+1)*want.calls; time.Sleep(5 * time.Millisecond) {
+				for end := time.Now().Add(30 * time.Second); c.calls.Load() < (n+
+					1)*want.calls; time.Sleep(5 * time.Millisecond) {
 					if time.Now().After(end) {
 						t.Fatalf("the service was called %d times, want %d", c.calls.Load(), (n+1)*want.calls)
 					}
@@ -183,7 +186,10 @@ func TestPassage(t *testing.T) {
 	client := http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}
 	defer client.CloseIdleConnections()
 	for _, name := range []string{"first", "second"} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, name) }))
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w,
+				name)
+		}))
 		defer s.Close()
 		address := strings.TrimPrefix(s.URL, "http://")
 		behind.Store(&address)

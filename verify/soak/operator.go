@@ -7,16 +7,16 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/demo/audit"
 	"github.com/stepkeeper/stepkeeper/demo/operator"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/audit"
 )
 
 // Shares of what the operator does.
 const (
-	undoShare     = 0.3 // of stopped orders: undone, the others go on
-	againShare    = 0.3 // of undone orders: resubmitted, once
-	outdatedShare = 0.5 // of stopped orders: first a command by a view of something else
+	undoShare     = 0.3 // share of stopped orders that the operator undoes; the others continue
+	againShare    = 0.3 // share of undone orders that the operator resubmits, once each
+	outdatedShare = 0.5 // share of stopped orders that first get a command with an outdated view
 )
 
 const (
@@ -74,9 +74,10 @@ func (d *operatorLoop) handleStopped(ctx context.Context) {
 	}
 }
 
-// transient: a restart or a conflict, and the next look shows more.
+// transient reports whether an error comes from a restart or a conflict, so that the next look decides.
 func transient(err error) bool {
-	return errors.Is(err, client.ErrConnection) || errors.Is(err, client.ErrUnavailable) || errors.Is(err, client.ErrRefused)
+	return errors.Is(err, client.ErrConnection) || errors.Is(err, client.ErrUnavailable) ||
+		errors.Is(err, client.ErrRefused)
 }
 
 // strange is by how much the number of such a command is wrong: an order gets fewer commands meanwhile.
@@ -93,7 +94,8 @@ func (d *operatorLoop) tryOutdated(ctx context.Context, s client.Summary) {
 	}
 	d.outdated[s.OrderID] = true
 	if err == nil && verdict.Accepted {
-		d.wrong = append(d.wrong, audit.Violation{Order: s.OrderID, What: "an undo with another command number", Expected: "refused", Found: "accepted"})
+		d.wrong = append(d.wrong, audit.Violation{Order: s.OrderID,
+			What: "an undo with another command number", Expected: "refused", Found: "accepted"})
 	}
 }
 
@@ -110,7 +112,8 @@ func (d *operatorLoop) review(ctx context.Context) {
 			d.again[s.OrderID] = false
 			continue
 		}
-		verdict, err := d.site.api.Resubmit(ctx, s.OrderID, client.IfCommand(s.Command), client.CommandID(fmt.Sprintf("again-%s-%d", s.OrderID, s.Command)))
+		verdict, err := d.site.api.Resubmit(ctx, s.OrderID, client.IfCommand(s.Command),
+			client.CommandID(fmt.Sprintf("again-%s-%d", s.OrderID, s.Command)))
 		if err == nil && verdict.Accepted {
 			d.again[s.OrderID] = true
 		}

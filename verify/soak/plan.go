@@ -26,7 +26,8 @@ const (
 
 // processFaults are all of them. Each comes at least once in every round of the plan.
 var processFaults = []string{
-	killEngine, freezeEngine, killAgent, fullEngine, clockAhead, cutEngine, freezeAgent, leapForward, killEngine, fullAgent, clockBehind, leapBack,
+	killEngine, freezeEngine, killAgent, fullEngine, clockAhead, cutEngine, freezeAgent, leapForward,
+	killEngine, fullAgent, clockBehind, leapBack,
 }
 
 // outside are the agents that are processes of their own; the others run in the engine.
@@ -45,9 +46,9 @@ const (
 
 // processFault is one line of a plan.
 type processFault struct {
-	At   time.Duration // from the first order
+	At   time.Duration // time since the first order
 	What string
-	Who  string // the agent
+	Who  string // agent that the fault hits
 	For  time.Duration
 }
 
@@ -71,7 +72,8 @@ func plan(seed uint64, length time.Duration) []processFault {
 	for begin := time.Duration(0); begin+round <= length; begin += round {
 		slot := round / time.Duration(len(processFaults)+1)
 		for i, k := range rng.Perm(len(processFaults)) {
-			h := processFault{What: processFaults[k], At: begin + slot/2 + time.Duration(i)*slot + time.Duration(rng.Int64N(int64(slot/2)))}
+			h := processFault{What: processFaults[k], At: begin + slot/2 + time.Duration(i)*slot +
+				time.Duration(rng.Int64N(int64(slot/2)))}
 			h.At = h.At.Round(100 * time.Millisecond)
 			switch h.What {
 			case killAgent, freezeAgent:
@@ -82,9 +84,11 @@ func plan(seed uint64, length time.Duration) []processFault {
 			}
 			switch h.What {
 			case freezeEngine, freezeAgent:
-				h.For = completeBy + time.Second + time.Duration(rng.Int64N(int64(time.Second))).Round(100*time.Millisecond)
+				h.For = completeBy + time.Second +
+					time.Duration(rng.Int64N(int64(time.Second))).Round(100*time.Millisecond)
 			case fullEngine, fullAgent, clockAhead, clockBehind:
-				h.For = 2*time.Second + time.Duration(rng.Int64N(int64(2*time.Second))).Round(100*time.Millisecond)
+				h.For = 2*time.Second + time.Duration(rng.Int64N(int64(2*time.Second))).Round(
+					100*time.Millisecond)
 			}
 			all = append(all, h)
 		}

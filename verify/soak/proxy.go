@@ -20,13 +20,13 @@ import (
 
 // What the network does to a call.
 const (
-	cutBefore   = "cut before the call"   // reset; the service never receives it
-	cutAfter    = "cut after the call"    // the effect, and a reset instead of the answer
-	cutWithin   = "cut within the answer" // half of it, then a reset
-	delayed     = "delayed call"          // on its way for a while, if the caller still waits then
-	held        = "held answer"           // until the caller's patience is over
-	duplicated  = "duplicated call"       // twice, at the same time
-	replayed    = "replayed call"         // once more, seconds later
+	cutBefore   = "cut before the call"   // reset, and the service never receives the call
+	cutAfter    = "cut after the call"    // the effect happens, then a reset instead of the answer
+	cutWithin   = "cut within the answer" // half of the answer, then a reset
+	delayed     = "delayed call"          // held for a while, then delivered if the caller still waits
+	held        = "held answer"           // kept until the caller times out
+	duplicated  = "duplicated call"       // delivered twice at the same time
+	replayed    = "replayed call"         // delivered again, seconds later
 	lateCall    = "late call"             // seconds later, whether a caller still waits or not
 	halfClosed  = "half-closed to agent"  // the effect, and an end of the stream instead of the answer
 	halfService = "half-closed to service"
@@ -43,9 +43,11 @@ type share struct {
 // nothing then (docs/protocol.md, section 7).
 func faultShares(fenced, knowsKeys bool) []share {
 	if !knowsKeys { // whatever leaves an effect in doubt needs the operator: less of it
-		return []share{{cutBefore, 0.01}, {cutAfter, 0.004}, {cutWithin, 0.002}, {delayed, 0.01}, {held, 0.002}, {halfClosed, 0.003}, {halfService, 0.01}}
+		return []share{{cutBefore, 0.01}, {cutAfter, 0.004}, {cutWithin, 0.002}, {delayed, 0.01},
+			{held, 0.002}, {halfClosed, 0.003}, {halfService, 0.01}}
 	}
-	all := []share{{cutBefore, 0.01}, {cutAfter, 0.01}, {cutWithin, 0.01}, {delayed, 0.02}, {held, 0.005}, {duplicated, 0.03}, {halfClosed, 0.01}, {halfService, 0.01}}
+	all := []share{{cutBefore, 0.01}, {cutAfter, 0.01}, {cutWithin, 0.01}, {delayed, 0.02}, {held, 0.005},
+		{duplicated, 0.03}, {halfClosed, 0.01}, {halfService, 0.01}}
 	if fenced {
 		all = append(all, share{replayed, 0.02}, share{lateCall, 0.01})
 	}
@@ -75,14 +77,14 @@ type proxy struct {
 	name        string
 	seed        uint64
 	faultShares []share
-	longest     time.Duration // of a delay
+	longest     time.Duration // longest delay
 	faultsOff   atomic.Bool
 	ctx         context.Context
-	behind      sync.WaitGroup // calls whose callers have given up
+	behind      sync.WaitGroup // waits for calls whose callers have given up
 
 	mu     sync.Mutex
-	calls  map[string]int // by operation and key
-	counts map[string]int // by what was done
+	calls  map[string]int // number of calls, by operation and key
+	counts map[string]int // number of faults, by kind
 }
 
 // newProxy stands before the service at that URL until ctx ends.
@@ -91,7 +93,8 @@ func newProxy(ctx context.Context, name, service string, seed uint64, w []share)
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{service: u.Host, name: name, seed: seed, faultShares: w, longest: longestDelay, ctx: ctx, calls: map[string]int{}, counts: map[string]int{}}
+	p := &proxy{service: u.Host, name: name, seed: seed, faultShares: w, longest: longestDelay, ctx: ctx,
+		calls: map[string]int{}, counts: map[string]int{}}
 	if p.cutListener, err = newCutListener(ctx); err == nil {
 		p.cutListener.attend(p.serve)
 	}

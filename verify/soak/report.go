@@ -10,22 +10,22 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/verify/audit"
+	"github.com/stepkeeper/stepkeeper/demo/audit"
 )
 
 // Restart is the engine coming back after a kill, in milliseconds.
 type Restart struct {
-	ReadyMS  int64  `json:"ready_ms"`             // from the start until ready
-	AtWorkMS *int64 `json:"at_work_ms,omitempty"` // from ready until a service is called
+	ReadyMS  int64  `json:"ready_ms"`             // time from the start until ready
+	AtWorkMS *int64 `json:"at_work_ms,omitempty"` // time from ready until a service is called
 }
 
 // Report is what a soak found.
 type Report struct {
 	Passed  bool    `json:"passed"`
-	Why     string  `json:"why,omitempty"` // not
+	Why     string  `json:"why,omitempty"` // reason why the run failed
 	Seed    uint64  `json:"seed"`
-	Minutes float64 `json:"minutes"` // with faults
-	Seconds float64 `json:"seconds"` // in all
+	Minutes float64 `json:"minutes"` // length of the part with faults
+	Seconds float64 `json:"seconds"` // length of the whole run
 
 	Orders           int `json:"orders"`
 	Processed        int `json:"processed"`
@@ -39,11 +39,13 @@ type Report struct {
 	GoneOn           int `json:"gone_on"`     // stopped orders that the operator let go on
 	UndoneByOperator int `json:"undone_by_operator"`
 	Outdated         int `json:"wrong_commands_refused"`
-	Probes           int `json:"probes"` // cancels of unknown orders, which look for a full disk; not among the orders
+	// cancels of unknown orders, which look for a full disk; not among the orders
+	Probes int `json:"probes"`
 
-	Faults        map[string]int    `json:"faults"`
-	Services      map[string]int    `json:"service_faults"`
-	SettleSeconds float64           `json:"settle_seconds"` // from the end of the faults to the end of the last order
+	Faults   map[string]int `json:"faults"`
+	Services map[string]int `json:"service_faults"`
+	// time from the end of the faults to the end of the last order
+	SettleSeconds float64           `json:"settle_seconds"`
 	Restarts      []Restart         `json:"restarts"`
 	Before        Size              `json:"engine_before"`
 	Rest          Size              `json:"engine_at_rest"`
@@ -88,9 +90,13 @@ func (r *Report) missing() []string {
 const mega = 1 << 20
 
 func (r *Report) print(out io.Writer) {
-	fmt.Fprintf(out, "\norders %d: %d processed, %d undone (%d of them cancelled), %d refused, %d in Error, %d without an end\n",
+	fmt.Fprintf(out,
+		"\norders %d: %d processed, %d undone (%d of them cancelled), %d refused, %d in Error, %d without "+
+			"an end\n",
 		r.Orders, r.Processed, r.Undone, r.Cancelled, r.Refused, r.Error, r.Unfinished)
-	fmt.Fprintf(out, "operator: %d facts stated, %d orders went on, %d undone, %d began again after an undo, %d commands with a wrong number refused\n",
+	fmt.Fprintf(out,
+		"operator: %d facts stated, %d orders went on, %d undone, %d began again after an undo, %d "+
+			"commands with a wrong number refused\n",
 		r.Resolved, r.GoneOn, r.UndoneByOperator, r.Resubmitted, r.Outdated)
 	fmt.Fprintln(out, "faults:")
 	for _, what := range slices.Sorted(maps.Keys(r.Faults)) {
@@ -107,13 +113,20 @@ func (r *Report) print(out io.Writer) {
 		fmt.Fprintf(out, "restart %d: ready after %d ms, %s\n", i+1, x.ReadyMS, at)
 	}
 	for i, l := range r.Lives {
-		fmt.Fprintf(out, "engine %d, %.0f s: goroutines %d to %d (most %d), heap %.1f to %.1f MiB (most %.1f), resident %.1f to %.1f MiB (most %.1f), files %d to %d (most %d), data %.1f to %.1f MiB\n",
-			i+1, l.Last.At-l.First.At, l.First.Goroutines, l.Last.Goroutines, l.Most.Goroutines, mib(l.First.HeapBytes), mib(l.Last.HeapBytes), mib(l.Most.HeapBytes),
-			mib(l.First.RSS), mib(l.Last.RSS), mib(l.Most.RSS), l.First.Files, l.Last.Files, l.Most.Files, mib(l.First.DataBytes), mib(l.Last.DataBytes))
+		fmt.Fprintf(out,
+			"engine %d, %.0f s: goroutines %d to %d (most %d), heap %.1f to %.1f MiB (most %.1f), "+
+				"resident %.1f to %.1f MiB (most %.1f), files %d to %d (most %d), data %.1f to %.1f MiB\n",
+			i+1, l.Last.At-l.First.At, l.First.Goroutines, l.Last.Goroutines, l.Most.Goroutines,
+			mib(l.First.HeapBytes), mib(l.Last.HeapBytes), mib(l.Most.HeapBytes),
+			mib(l.First.RSS), mib(l.Last.RSS), mib(l.Most.RSS), l.First.Files, l.Last.Files, l.Most.Files,
+			mib(l.First.DataBytes), mib(l.Last.DataBytes))
 	}
-	fmt.Fprintf(out, "engine at rest: %d goroutines (before the first order %d), %d files (%d), heap %.1f MiB (%.1f)\n",
-		r.Rest.Goroutines, r.Before.Goroutines, r.Rest.Files, r.Before.Files, mib(r.Rest.HeapBytes), mib(r.Before.HeapBytes))
-	fmt.Fprintf(out, "audit: %d effects, %d reversals, %d violations; %d of %d forgeries tried and noticed\n", r.Effects, r.Reversals, len(r.Violations), r.Forgeries, len(forgeries))
+	fmt.Fprintf(out,
+		"engine at rest: %d goroutines (before the first order %d), %d files (%d), heap %.1f MiB (%.1f)\n",
+		r.Rest.Goroutines, r.Before.Goroutines, r.Rest.Files, r.Before.Files, mib(r.Rest.HeapBytes),
+		mib(r.Before.HeapBytes))
+	fmt.Fprintf(out, "audit: %d effects, %d reversals, %d violations; %d of %d forgeries tried and noticed\n",
+		r.Effects, r.Reversals, len(r.Violations), r.Forgeries, len(forgeries))
 	for i, v := range r.Violations {
 		if i == 20 {
 			fmt.Fprintf(out, "  and %d more\n", len(r.Violations)-i)
@@ -125,7 +138,9 @@ func (r *Report) print(out io.Writer) {
 	if !r.Passed {
 		verdict = "FAILED: " + r.Why
 	}
-	fmt.Fprintf(out, "soak of seed %d, %.1f minutes: %s; every order at its end %.1f s after the last fault\n", r.Seed, r.Minutes, verdict, r.SettleSeconds)
+	fmt.Fprintf(out,
+		"soak of seed %d, %.1f minutes: %s; every order at its end %.1f s after the last fault\n", r.Seed,
+		r.Minutes, verdict, r.SettleSeconds)
 }
 
 func mib(n int64) float64 { return float64(n) / mega }

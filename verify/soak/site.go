@@ -27,7 +27,7 @@ type site struct {
 	dir     string
 	fleet   *services.Fleet
 	proxies map[string]*proxy
-	front   *cutListener // where the engine is reached, whichever process it is
+	front   *cutListener // address of the engine, the same for each of its processes
 	engine  *process.Process
 	agents  map[string]*process.Process
 	api     *client.Client // through the front
@@ -55,7 +55,8 @@ func build(ctx context.Context, o Options, dir string) (*site, error) {
 		rates[name] = r
 	}
 	var err error
-	if s.fleet, err = services.Start(ctx, services.Options{Dir: s.file("services"), Seed: o.Seed, Rates: rates}); err != nil {
+	if s.fleet, err = services.Start(ctx, services.Options{Dir: s.file("services"), Seed: o.Seed,
+		Rates: rates}); err != nil {
 		return s, err
 	}
 	for _, name := range services.Names() {
@@ -64,10 +65,11 @@ func build(ctx context.Context, o Options, dir string) (*site, error) {
 			return s, err
 		}
 	}
-	s.engine = &process.Process{Name: "stepkeeper dev", Binary: o.Binary, Patience: readyPatience, Log: s.file("engine.log"), Args: []string{
-		"dev", "--data", s.file("data"), "--listen", "127.0.0.1:0", "--workflows", s.file("workflows"),
-		"--agents", s.file("engine-agents.yaml"), "--clock-offset", s.file("engine.clock"),
-	}}
+	s.engine = &process.Process{Name: "stepkeeper dev", Binary: o.Binary, Patience: readyPatience,
+		Log: s.file("engine.log"), Args: []string{
+			"dev", "--data", s.file("data"), "--listen", "127.0.0.1:0", "--workflows", s.file("workflows"),
+			"--agents", s.file("engine-agents.yaml"), "--clock-offset", s.file("engine.clock"),
+		}}
 	if s.front, err = newForwarder(ctx, s.address); err != nil {
 		return s, err
 	}
@@ -88,7 +90,9 @@ func (s *site) files(o Options) error {
 	}
 	const shipped = "clockSkew: 100ms"
 	if n := strings.Count(string(text), shipped); n != len(services.Names()) {
-		return fmt.Errorf("workflows/order.yaml declares %q for %d agents, not for all: the soak cannot change it", shipped, n)
+		return fmt.Errorf(
+			"workflows/order.yaml declares %q for %d agents, not for all: the soak cannot change it", shipped,
+			n)
 	}
 	workflow := strings.ReplaceAll(string(text), shipped, "clockSkew: "+clockSkew.String())
 	url := func(name string) string { return s.proxies[name].url() }
@@ -102,14 +106,17 @@ func (s *site) files(o Options) error {
 			return err
 		}
 	}
-	if err := errors.Join(shifted.Set(s.file("engine.clock"), 0), shifted.Set(s.file("agents.clock"), 0)); err != nil {
+	if err := errors.Join(shifted.Set(s.file("engine.clock"), 0),
+		shifted.Set(s.file("agents.clock"), 0)); err != nil {
 		return err
 	}
 	for _, name := range outside {
 		s.agents[name] = &process.Process{
-			Name: "agent " + name, Binary: o.Self, Patience: readyPatience, Log: s.file("agent-" + name + ".log"),
+			Name: "agent " + name, Binary: o.Self, Patience: readyPatience,
+			Log: s.file("agent-" + name + ".log"),
 			Env: []string{
-				agentVariable + "=" + name, fileVariable + "=" + s.file("agents.yaml"), clockVariable + "=" + s.file("agents.clock"),
+				agentVariable + "=" + name, fileVariable + "=" + s.file("agents.yaml"),
+				clockVariable + "=" + s.file("agents.clock"),
 				"STEPKEEPER_ENDPOINT=" + s.front.url(), "STEPKEEPER_LEDGER_FOLDER=" + s.file("ledger-"+name),
 				"AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing",
 			},
@@ -176,5 +183,6 @@ func (s *site) endFaults() {
 // setClocks has the engine's clock be off from the others' by so much.
 func (s *site) setClocks(engine time.Duration) error {
 	base := time.Duration(s.base.Load())
-	return errors.Join(shifted.Set(s.file("engine.clock"), base+engine), shifted.Set(s.file("agents.clock"), base))
+	return errors.Join(shifted.Set(s.file("engine.clock"), base+engine),
+		shifted.Set(s.file("agents.clock"), base))
 }

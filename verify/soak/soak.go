@@ -11,25 +11,26 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/demo/audit"
 	"github.com/stepkeeper/stepkeeper/demo/services"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/audit"
 )
 
-// ErrFailed: the run came to its end, and something is not as it must be. The report says what.
+// ErrFailed means that the run completed and a check failed. The report states which.
 var ErrFailed = errors.New("the soak failed")
 
 // Options of a soak. Binary and Self must be set.
 type Options struct {
 	Seed   uint64
 	Length time.Duration // with faults, at least a minute is worth its while
-	Rate   int           // orders a second; 0: 10
+	Rate   int           // orders a second; 0 means 10
 	Binary string        // stepkeeper
 	Self   string        // a program that calls ServeAgent where IsAgent
-	Dir    string        // "": a temporary one, removed when all went well
-	Report string        // path of the JSON report; "": none is written
+	Dir    string        // "" means a temporary one, removed when all went well
+	Report string        // path of the JSON report; "" means no report
 	Out    io.Writer
-	Settle time.Duration // bound of the time from the last fault to the end of the last order; 0: 2 minutes
+	// bound of the time from the last fault to the end of the last order; 0 means 2 minutes
+	Settle time.Duration
 	// Quiet leaves out all that happens to processes and clocks.
 	Quiet bool
 	// Lie is, by service, the share of calls that it answers without doing them: the audit must notice.
@@ -105,7 +106,8 @@ func run(ctx context.Context, o Options, dir string, all []processFault) (report
 	if err != nil {
 		return report, err
 	}
-	s.say("the engine is ready after %d ms, the agents %s are attached", up.Milliseconds(), strings.Join(outside, ", "))
+	s.say("the engine is ready after %d ms, the agents %s are attached", up.Milliseconds(),
+		strings.Join(outside, ", "))
 	if err := s.at(ctx, &report, all); err != nil {
 		return report, err
 	}
@@ -120,7 +122,7 @@ func run(ctx context.Context, o Options, dir string, all []processFault) (report
 	return report, nil
 }
 
-// at is the time with faults, and the one after it until everything has its end.
+// at runs the plan of faults and then waits until every order has ended.
 func (s *session) at(ctx context.Context, report *Report, all []processFault) error {
 	if err := s.first(ctx, report); err != nil {
 		return err
@@ -150,7 +152,9 @@ func (s *session) at(ctx context.Context, report *Report, all []processFault) er
 		return err
 	}
 	faultsEnded := time.Now()
-	s.say("the faults have ended after %.1f s with %d orders; now everything has to come to its end within %s", time.Since(s.began).Seconds(), s.load.count(), s.o.Settle)
+	s.say(
+		"the faults have ended after %.1f s with %d orders; now everything has to come to its end within %s",
+		time.Since(s.began).Seconds(), s.load.count(), s.o.Settle)
 	limited, cancel := context.WithTimeout(work, s.o.Settle)
 	defer cancel()
 	if err := s.settle(limited, &sending, stopOperator, &operatorLoop); err != nil && ctx.Err() != nil {
@@ -176,7 +180,8 @@ func (s *session) first(ctx context.Context, report *Report) error {
 }
 
 // settle waits until every order was answered and none is under way.
-func (s *session) settle(ctx context.Context, sending *sync.WaitGroup, stopOperator func(), operatorLoop *sync.WaitGroup) error {
+func (s *session) settle(ctx context.Context, sending *sync.WaitGroup, stopOperator func(),
+	operatorLoop *sync.WaitGroup) error {
 	sent := make(chan struct{})
 	go func() { sending.Wait(); close(sent) }()
 	select {
@@ -246,11 +251,13 @@ func (s *session) counts(r *Report) {
 			r.Faults[what] += n
 		}
 		c := s.site.fleet.Counts(name)
-		for what, n := range map[string]int{"failed before the effect": c.Before, "failed after it": c.After, "429": c.TooMany, "hung": c.Hang, "answer lost": c.Cut, "late effect": c.Late} {
+		for what, n := range map[string]int{"failed before the effect": c.Before, "failed after it": c.After,
+			"429": c.TooMany, "hung": c.Hang, "answer lost": c.Cut, "late effect": c.Late} {
 			r.Services[what] += n
 		}
 	}
-	r.Resubmitted, r.Resolved, r.Outdated = s.operatorLoop.resubmitted(), s.operatorLoop.Resolved, len(s.operatorLoop.outdated)
+	r.Resubmitted, r.Resolved, r.Outdated = s.operatorLoop.resubmitted(), s.operatorLoop.Resolved,
+		len(s.operatorLoop.outdated)
 	r.GoneOn = s.operatorLoop.gone + s.operatorLoop.resumed()
 	r.UndoneByOperator = len(s.operatorLoop.Undone)
 }
@@ -268,7 +275,8 @@ func (s *session) audit(ctx context.Context, r *Report, orders []audit.Order) er
 		return err
 	}
 	r.Effects, r.Reversals = result.Effects, result.Reversals
-	r.Violations = append(append(append(r.Violations, result.Violations...), s.load.wrong...), s.operatorLoop.wrong...)
+	r.Violations = append(append(append(r.Violations, result.Violations...), s.load.wrong...),
+		s.operatorLoop.wrong...)
 	if len(r.Violations) > 0 {
 		return nil // it sees; what it would see besides does not matter
 	}
@@ -276,7 +284,7 @@ func (s *session) audit(ctx context.Context, r *Report, orders []audit.Order) er
 	return err
 }
 
-// judge says whether it passed, and if not, why.
+// judge reports whether it passed, and if not, why.
 func (r *Report) judge(small bool, o Options) {
 	var why []string
 	if n := len(r.Violations); n > 0 {

@@ -61,7 +61,8 @@ func short(t *testing.T) soak.Options {
 		t.Fatal(err)
 	}
 	return soak.Options{
-		Seed: 3, Length: 5 * time.Second, Rate: 20, Binary: binary, Self: self, Dir: filepath.Join(t.TempDir(), "soak"),
+		Seed: 3, Length: 5 * time.Second, Rate: 20, Binary: binary, Self: self,
+		Dir:    filepath.Join(t.TempDir(), "soak"),
 		Report: filepath.Join(t.TempDir(), "soak.json"), Out: &log{t: t}, Quiet: true,
 	}
 }
@@ -88,7 +89,8 @@ func TestHonestServicesPass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !r.Passed || r.Orders < 50 || r.Processed == 0 || r.Forgeries == 0 || r.Effects == 0 || r.Rest.Goroutines == 0 {
+	if !r.Passed || r.Orders < 50 || r.Processed == 0 || r.Forgeries == 0 || r.Effects == 0 ||
+		r.Rest.Goroutines == 0 {
 		t.Errorf("report %+v", r)
 	}
 	if text, err := os.ReadFile(o.Report); err != nil || !strings.Contains(string(text), `"passed": true`) {
@@ -130,13 +132,15 @@ func TestCheatingServiceIsNoticed(t *testing.T) {
 			}
 			r, err := soak.Run(t.Context(), o)
 			if !errors.Is(err, soak.ErrFailed) || r.Passed {
-				t.Fatalf("%s answers calls that it never does, and the soak says %v: %+v", service, err, r.Violations)
+				t.Fatalf("%s answers calls that it never does, and the soak says %v: %+v", service, err,
+					r.Violations)
 			}
 			met := map[finding]int{}
 			for _, v := range r.Violations {
 				f := finding{v.What, v.Expected, v.Found}
 				met[f]++
-				if v.Service != service || v.Order == "" || f != lie.sure && !slices.Contains(lie.perhaps, f) {
+				if v.Service != service || v.Order == "" || f != lie.sure &&
+					!slices.Contains(lie.perhaps, f) {
 					t.Errorf("violation %s: that is not what %s lies about", v, service)
 				}
 			}

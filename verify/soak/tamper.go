@@ -10,11 +10,11 @@ import (
 
 	_ "modernc.org/sqlite" // the pure Go driver
 
+	"github.com/stepkeeper/stepkeeper/demo/audit"
 	"github.com/stepkeeper/stepkeeper/demo/services"
-	"github.com/stepkeeper/stepkeeper/verify/audit"
 )
 
-// ErrBlind: the audit overlooked what was put into the services' books on purpose.
+// ErrBlind means that the audit missed a deliberate falsification of the services' books.
 var ErrBlind = errors.New("the audit overlooks what was falsified on purpose")
 
 // forgery is one way in which a service could have cheated, or an engine failed.
@@ -22,18 +22,23 @@ type forgery struct {
 	name    string
 	service string
 	change  string // SQL; :order is the key's beginning
-	undone  bool   // of an undone order, not of a processed one
+	undone  bool   // The row belongs to an undone order instead of a processed one.
 }
 
 var forgeries = []forgery{
-	{"a charge is lost", services.Payment, `DELETE FROM ledger WHERE seq = (SELECT max(seq) FROM ledger WHERE kind = 'do' AND key LIKE :order)`, false},
+	{"a charge is lost", services.Payment,
+		`DELETE FROM ledger WHERE seq = (SELECT max(seq) FROM ledger WHERE kind = 'do' AND key LIKE :order)`,
+		false},
 	{"a reservation is made twice", services.Inventory, `INSERT INTO ledger (kind, key, amount, unit, output, at)
 		SELECT kind, key, amount, unit, output, at FROM ledger WHERE kind = 'do' AND key LIKE :order LIMIT 1`, false},
-	{"a confirmation was never sent", services.Notification, `DELETE FROM ledger WHERE key LIKE :order`, false},
-	{"a refund is lost", services.Payment, `DELETE FROM ledger WHERE kind = 'undo' AND key LIKE :order`, true},
+	{"a confirmation was never sent", services.Notification, `DELETE FROM ledger WHERE key LIKE :order`,
+		false},
+	{"a refund is lost", services.Payment, `DELETE FROM ledger WHERE kind = 'undo' AND key LIKE :order`,
+		true},
 	{"a parcel of an undone order", services.Shipping, `INSERT INTO ledger (kind, key, amount, unit, output, at)
 		VALUES ('do', replace(:order, '%', '') || '0/book-shipment', 1, 'parcel', '{}', '')`, true},
-	{"another amount", services.Payment, `UPDATE ledger SET amount = amount + 1 WHERE kind = 'do' AND key LIKE :order`, false},
+	{"another amount", services.Payment,
+		`UPDATE ledger SET amount = amount + 1 WHERE kind = 'do' AND key LIKE :order`, false},
 }
 
 // falsify copies the books, falsifies each copy in one way, and has it audited: each must be noticed. It
@@ -94,7 +99,8 @@ func (s *site) tamperable(ctx context.Context, f forgery, orders []audit.Order) 
 			kind = "undo"
 		}
 		n := 0
-		err := db.QueryRowContext(ctx, `SELECT count(*) FROM ledger WHERE kind = ? AND key LIKE ?`, kind, o.ID+"/%").Scan(&n)
+		err := db.QueryRowContext(ctx, `SELECT count(*) FROM ledger WHERE kind = ? AND key LIKE ?`, kind,
+			o.ID+"/%").Scan(&n)
 		if err != nil || n > 0 {
 			return o.ID, err
 		}
@@ -107,7 +113,8 @@ func (s *site) copyBooks(dir string) (audit.Ledgers, error) {
 		return audit.Ledgers{}, err
 	}
 	for _, name := range services.Names() {
-		for _, end := range []string{"", "-wal"} { // the services have stopped; what they wrote last may be in the log
+		// the services have stopped; what they wrote last may be in the log
+		for _, end := range []string{"", "-wal"} {
 			text, err := os.ReadFile(s.fleet.Ledger(name) + end)
 			if errors.Is(err, os.ErrNotExist) && end != "" {
 				continue

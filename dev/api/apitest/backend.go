@@ -31,8 +31,10 @@ const Now = core.Time(1_800_000_000_000)
 var Definition = linked(&core.Definition{
 	Schema: 1, Name: "order", Hash: "0123456789abcdef0123456789abcdef",
 	Steps: []core.StepDefinition{
-		{Name: "charge", Agent: "payment", Operation: "charge", Grade: core.Idempotent, Undo: &core.Undo{Operation: "refund"}},
-		{Name: "mail", Agent: "notification", Operation: "send", Grade: core.Plain, After: []string{"charge"}, PointOfNoReturn: true},
+		{Name: "charge", Agent: "payment", Operation: "charge", Grade: core.Idempotent,
+			Undo: &core.Undo{Operation: "refund"}},
+		{Name: "mail", Agent: "notification", Operation: "send", Grade: core.Plain, After: []string{"charge"},
+			PointOfNoReturn: true},
 	},
 })
 
@@ -45,17 +47,22 @@ func linked(d *core.Definition) *core.Definition {
 type Backend struct {
 	Queues interface {
 		Queue(string) (port.Queue, error)
-	} // nil: none
-	Names    []string                                    // of the queues
-	Failing  map[string]error                            // by order ID: what Submit, and only Submit, answers
-	Verdict  func(message.Control) (core.Verdict, error) // nil: accepts
-	NotOK    bool                                        // not ready
-	HungUp   atomic.Int64                                // waits whose context was cancelled, not over
-	Damaged  string                                      // order ID whose document cannot be read
-	Panic    string                                      // ID of an order that cannot be read or submitted without a panic
-	Pinned   *core.Definition                            // by all tasks; nil: Definition
-	Broken   string                                      // the method that answers port.ErrUnavailable: "Task", "Order", "Wait", "List", "Target", "Statistics" or "Schedules"
-	BrokenBy error                                       // what that method answers instead of port.ErrUnavailable; optional
+	} // nil means no queues
+	Names []string // names of the queues
+	// errors that Submit, and only Submit, returns, by order ID
+	Failing map[string]error
+	Verdict func(message.Control) (core.Verdict, error) // nil accepts every command
+	NotOK   bool                                        // not ready
+	HungUp  atomic.Int64                                // waits whose context was cancelled, not over
+	Damaged string                                      // order ID whose document cannot be read
+	// ID of an order that cannot be read or submitted without a panic
+	Panic  string
+	Pinned *core.Definition // definition of all tasks; nil means Definition
+	// the method that answers port.ErrUnavailable: "Task", "Order", "Wait", "List", "Target", "Statistics" or
+	// "Schedules"
+	Broken string
+	// BrokenBy is the error of that method, instead of port.ErrUnavailable; optional.
+	BrokenBy error
 	// NotTaken are queues that nothing takes from.
 	NotTaken []view.Unattended
 
@@ -73,7 +80,8 @@ type Backend struct {
 
 // New makes an empty backend.
 func New() *Backend {
-	return &Backend{change: make(chan struct{}), tasks: map[string]*core.Task{}, orders: map[string]json.RawMessage{}}
+	return &Backend{change: make(chan struct{}), tasks: map[string]*core.Task{},
+		orders: map[string]json.RawMessage{}}
 }
 
 // Busy makes the next n submissions answer "busy".
@@ -166,11 +174,14 @@ func (b *Backend) submit(o message.SubmitOrder) api.SubmitResult {
 		b.failures--
 		r.Err = b.failure
 	case known != nil && b.tasks[o.OrderID].ContentHash != hash:
-		r.Err = &core.Refusal{Code: "other-content", Text: fmt.Sprintf("order %q exists with other content; give the new one an ID of its own", o.OrderID)}
+		r.Err = &core.Refusal{Code: "other-content",
+			Text: fmt.Sprintf("order %q exists with other content; give the new one an ID of its own",
+				o.OrderID)}
 	case known != nil:
 		r.Known, r.State = true, b.tasks[o.OrderID].ProcessState
 	case o.Workflow != Definition.Name:
-		r.Err = &message.Refusal{Code: "unknown-workflow", Field: "workflow", Text: fmt.Sprintf("workflow %q is not known", o.Workflow)}
+		r.Err = &message.Refusal{Code: "unknown-workflow", Field: "workflow",
+			Text: fmt.Sprintf("workflow %q is not known", o.Workflow)}
 	default:
 		b.orders[o.OrderID] = o.Order
 		t := NewTask(o.OrderID)
@@ -189,7 +200,8 @@ func NewTask(id string) *core.Task {
 		OrderID: id, Workflow: Definition.Name, Definition: Definition.Hash,
 		ProcessState: core.Processing, Created: Now,
 		Steps: []core.Step{
-			{Name: "charge", State: core.Processing, LockedBy: "s1", Attempt: 1, First: 1, FirstAt: Now, ClaimedAt: Now,
+			{Name: "charge", State: core.Processing, LockedBy: "s1", Attempt: 1, First: 1, FirstAt: Now,
+				ClaimedAt:  Now,
 				CompleteBy: Now + 30000, StopBy: Now + 30000, QuietBy: Now + 30000},
 			{Name: "mail", State: core.Pending},
 		},
@@ -329,7 +341,8 @@ func (b *Backend) List(ctx context.Context, q port.Query) ([]view.Summary, strin
 	defer b.mu.Unlock()
 	var found []*core.Task
 	for id, t := range b.tasks {
-		if (q.State == "" || q.State == string(t.ProcessState)) && (q.Workflow == "" || q.Workflow == t.Workflow) &&
+		if (q.State == "" || q.State == string(t.ProcessState)) &&
+			(q.Workflow == "" || q.Workflow == t.Workflow) &&
 			(q.Before.IsZero() || t.Created.Std().Before(q.Before)) && id > q.Cursor {
 			found = append(found, t)
 		}
@@ -343,7 +356,8 @@ func (b *Backend) List(ctx context.Context, q port.Query) ([]view.Summary, strin
 	for i, t := range found {
 		orders[i] = view.SummaryOf(t)
 		if b.Damaged == t.OrderID {
-			orders[i] = view.Listed(&port.Record{ID: t.OrderID, Workflow: t.Workflow, State: string(t.ProcessState), Created: Now.Std(), Document: []byte("{")})
+			orders[i] = view.Listed(&port.Record{ID: t.OrderID, Workflow: t.Workflow,
+				State: string(t.ProcessState), Created: Now.Std(), Document: []byte("{")})
 		}
 	}
 	return orders, next, b.broken("List")
@@ -366,8 +380,12 @@ func (b *Backend) Unattended(context.Context) []view.Unattended { return b.NotTa
 // Statistics answers one interval.
 func (b *Backend) Statistics(context.Context) (view.Statistics, error) {
 	ended := 3
-	return view.Statistics{From: Now, Interval: 10 * core.Second, Series: []view.Series{{Kind: view.SeriesEnded, Of: string(core.Processed), Values: []*int{&ended, nil}}},
-		Agents: []view.AgentStatistics{{Agent: "shop", Waiting: 2, NotCalled: []view.NotCalled{{Operation: "charge", Code: "breaker-open", Since: Now}}}}, Overdue: &view.Overdue{}}, b.broken("Statistics")
+	return view.Statistics{From: Now, Interval: 10 * core.Second,
+		Series: []view.Series{{Kind: view.SeriesEnded, Of: string(core.Processed),
+			Values: []*int{&ended, nil}}},
+		Agents: []view.AgentStatistics{{Agent: "shop", Waiting: 2,
+			NotCalled: []view.NotCalled{{Operation: "charge", Code: "breaker-open", Since: Now}}}},
+		Overdue: &view.Overdue{}}, b.broken("Statistics")
 }
 
 // Health is good unless NotOK.
@@ -376,7 +394,8 @@ func (b *Backend) Health(ctx context.Context) api.Health {
 	if b.NotOK {
 		return api.Health{Checks: map[string]string{"store": "the disk is full"}}
 	}
-	return api.Health{Ready: true, Checks: map[string]string{"store": "ok"}, Counts: map[string]int64{"running": 1}, Unattended: b.NotTaken}
+	return api.Health{Ready: true, Checks: map[string]string{"store": "ok"},
+		Counts: map[string]int64{"running": 1}, Unattended: b.NotTaken}
 }
 
 // Question of api.Backend: there are no tokens here.
@@ -407,8 +426,10 @@ func (b *Backend) Workflows(ctx context.Context) []view.WorkflowInfo {
 func (b *Backend) Schedules(ctx context.Context) ([]schedule.Record, error) {
 	handed(ctx)
 	return []schedule.Record{{
-		Workflow: "order", Cron: "@daily", Zone: "Europe/Berlin", Overlap: core.OverlapSkip, Next: 1_800_000_000_000,
-		Started: 3, Starts: []schedule.Start{{At: 1_799_900_000_000, OrderID: "order-20270114T204640Z", Decided: 1_799_900_030_000, Sent: true}},
+		Workflow: "order", Cron: "@daily", Zone: "Europe/Berlin", Overlap: core.OverlapSkip,
+		Next:    1_800_000_000_000,
+		Started: 3, Starts: []schedule.Start{{At: 1_799_900_000_000, OrderID: "order-20270114T204640Z",
+			Decided: 1_799_900_030_000, Sent: true}},
 		Missed: 1, Skipped: []schedule.Skip{{At: 1_799_800_000_000, Why: "the order before has not ended"}},
 	}}, b.broken("Schedules")
 }

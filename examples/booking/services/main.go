@@ -92,7 +92,8 @@ func main() {
 	flag.Parse()
 	mux := http.NewServeMux()
 	for _, name := range []string{"seats", "payments"} {
-		mux.Handle("POST /"+name+"/{operation}", &service{done: map[string]bool{}, undone: map[string]bool{}, taken: map[string]string{}})
+		mux.Handle("POST /"+name+"/{operation}", &service{done: map[string]bool{}, undone: map[string]bool{},
+			taken: map[string]string{}})
 	}
 	listener, err := net.Listen("tcp", *listen)
 	if err != nil {

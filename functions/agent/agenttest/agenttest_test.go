@@ -85,7 +85,8 @@ func (s *shop) buy(ctx context.Context, c worker.Call) (any, error) {
 
 // forget lets go of the keys that came before the last ones that it remembers.
 func (s *shop) forget(key string) {
-	if s.remembers > 0 && slices.Contains(s.latest, key) && !slices.Contains(s.latest[max(0, len(s.latest)-s.remembers):], key) {
+	if s.remembers > 0 && slices.Contains(s.latest, key) &&
+		!slices.Contains(s.latest[max(0, len(s.latest)-s.remembers):], key) {
 		s.done[key+" "], s.done[key] = s.done[key], 0
 	}
 	s.latest = append(s.latest, key)
@@ -116,7 +117,8 @@ func (s *shop) operations() worker.Operations {
 }
 
 func (s *shop) probe() agenttest.Probe {
-	return agenttest.Probe{Do: "buy", Undo: "give-back", Input: json.RawMessage(`{"seat":1}`), Effects: s.effects, Refuse: s.refuse, Timeout: time.Second}
+	return agenttest.Probe{Do: "buy", Undo: "give-back", Input: json.RawMessage(`{"seat":1}`),
+		Effects: s.effects, Refuse: s.refuse, Timeout: time.Second}
 }
 
 func TestEachGradeIsFound(t *testing.T) {
@@ -125,25 +127,37 @@ func TestEachGradeIsFound(t *testing.T) {
 		grade core.Grade
 		why   string // a trial that keeps it from the next grade
 	}{
-		"a perfect one":                 {&shop{}, agenttest.Fenced, ""},
-		"a fence needs no clock":        {&shop{ignoresTime: true}, agenttest.Fenced, ""},
-		"no fence":                      {&shop{noFence: true}, agenttest.Idempotent, "do after undo (P20)"},
-		"no fence and no sense of time": {&shop{noFence: true, ignoresTime: true}, agenttest.Plain, "time over before the call (P25)"},
-		"keys are ignored":              {&shop{ignoresKeys: true}, agenttest.Plain, "duplicate (P2): after a do and its duplicate there are 2 effects, not 1"},
-		"keys race":                     {&shop{keysRace: true}, agenttest.Plain, "duplicates at the same time (P2)"},
-		"another answer each time":      {&shop{countsAnew: true}, agenttest.Plain, `"ticket":6}, and asked for again with the same key {`},
-		"undo fails on nothing":         {&shop{failsOnNothing: true}, agenttest.Plain, "undo before do (P20)"},
-		"undo undoes nothing":           {&shop{undoesNothing: true}, agenttest.Plain, "there are -1 effects, not 0"},
-		"undo counts each time":         {&shop{undoTwice: true}, agenttest.Plain, "duplicate undo (P2)"},
-		"refusals are remembered":       {&shop{remembersRefusals: true}, agenttest.Plain, "a refusal is not remembered (P18): the do, resubmitted after a refusal, was answered failed: failed: sold out"},
-		"refuses and says done":         {&shop{saysDone: true}, agenttest.Plain, "the service was made to refuse, and the agent answered done"},
-		"keys are forgotten":            {&shop{remembers: 20}, agenttest.Plain, "key after many others (P18)"},
-		"undo does nothing at all":      {&shop{undoIsNoop: true}, "", "an undo (P24)"},
-		"says NoEffect of an effect":    {&shop{liesNone: true}, "", "buy says NoEffect (I think not), and the effects went from 0 to 1"},
+		"a perfect one":          {&shop{}, agenttest.Fenced, ""},
+		"a fence needs no clock": {&shop{ignoresTime: true}, agenttest.Fenced, ""},
+		"no fence":               {&shop{noFence: true}, agenttest.Idempotent, "do after undo (P20)"},
+		"no fence and no sense of time": {&shop{noFence: true, ignoresTime: true}, agenttest.Plain,
+			"time over before the call (P25)"},
+		"keys are ignored": {&shop{ignoresKeys: true}, agenttest.Plain,
+			"duplicate (P2): after a do and its duplicate there are 2 effects, not 1"},
+		"keys race": {&shop{keysRace: true}, agenttest.Plain,
+			"duplicates at the same time (P2)"},
+		"another answer each time": {&shop{countsAnew: true}, agenttest.Plain,
+			`"ticket":6}, and asked for again with the same key {`},
+		"undo fails on nothing": {&shop{failsOnNothing: true}, agenttest.Plain,
+			"undo before do (P20)"},
+		"undo undoes nothing": {&shop{undoesNothing: true}, agenttest.Plain,
+			"there are -1 effects, not 0"},
+		"undo counts each time": {&shop{undoTwice: true}, agenttest.Plain, "duplicate undo (P2)"},
+		"refusals are remembered": {&shop{remembersRefusals: true}, agenttest.Plain,
+			"a refusal is not remembered (P18): the do, resubmitted after a refusal, was answered failed: " +
+				"failed: sold out"},
+		"refuses and says done": {&shop{saysDone: true}, agenttest.Plain,
+			"the service was made to refuse, and the agent answered done"},
+		"keys are forgotten": {&shop{remembers: 20}, agenttest.Plain,
+			"key after many others (P18)"},
+		"undo does nothing at all": {&shop{undoIsNoop: true}, "", "an undo (P24)"},
+		"says NoEffect of an effect": {&shop{liesNone: true}, "",
+			"buy says NoEffect (I think not), and the effects went from 0 to 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := agenttest.Find(t, tt.shop.operations(), tt.shop.probe())
-			if r.Grade != tt.grade || !strings.Contains(r.String(), tt.why) || tt.grade != "" && r.WhyNot(tt.grade) != "" {
+			if r.Grade != tt.grade || !strings.Contains(r.String(), tt.why) || tt.grade != "" &&
+				r.WhyNot(tt.grade) != "" {
 				t.Errorf("found %s", r)
 			}
 		})
@@ -165,7 +179,8 @@ func TestWithoutAnUndo(t *testing.T) {
 	s := &shop{}
 	ops, probe := s.operations(), s.probe()
 	probe.Undo, probe.Refuse = "", nil
-	if r := agenttest.Find(t, ops, probe); r.Grade != agenttest.Idempotent || !strings.Contains(r.String(), "no undo") {
+	if r := agenttest.Find(t, ops, probe); r.Grade != agenttest.Idempotent ||
+		!strings.Contains(r.String(), "no undo") {
 		t.Errorf("found %s", r)
 	}
 }
@@ -188,9 +203,11 @@ func TestEarns(t *testing.T) {
 		want core.Grade
 		says string // in the failure; "" where it passes
 	}{
-		"as declared":     {&shop{noFence: true}, agenttest.Idempotent, ""},
-		"better":          {&shop{}, agenttest.Plain, ""},
-		"worse":           {&shop{noFence: true}, agenttest.Fenced, "buy with give-back is not fenced:\n  do after undo (P20): after an undo and then its do, which came late, there are 1 effects, not 0"},
+		"as declared": {&shop{noFence: true}, agenttest.Idempotent, ""},
+		"better":      {&shop{}, agenttest.Plain, ""},
+		"worse": {&shop{noFence: true}, agenttest.Fenced,
+			"buy with give-back is not fenced:\n  do after undo (P20): after an undo and then its do, " +
+				"which came late, there are 1 effects, not 0"},
 		"no such grade":   {&shop{}, "perfect", "no grade"},
 		"not worth a try": {&shop{undoIsNoop: true}, agenttest.Plain, "is not plain"},
 	} {
@@ -215,10 +232,12 @@ func TestNothingToGrade(t *testing.T) {
 	}
 	defer o.Close()
 	for want, spoil := range map[string]func(*agenttest.Probe, worker.Operations){
-		"needs Do and Effects":         func(p *agenttest.Probe, _ worker.Operations) { p.Do = "" },
-		"the probe needs Do and":       func(p *agenttest.Probe, _ worker.Operations) { p.Effects = nil },
-		"unexpected end of JSON input": func(p *agenttest.Probe, _ worker.Operations) { p.Input = json.RawMessage("{") },
-		"it has no operations":         func(_ *agenttest.Probe, ops worker.Operations) { clear(ops) },
+		"needs Do and Effects":   func(p *agenttest.Probe, _ worker.Operations) { p.Do = "" },
+		"the probe needs Do and": func(p *agenttest.Probe, _ worker.Operations) { p.Effects = nil },
+		"unexpected end of JSON input": func(p *agenttest.Probe, _ worker.Operations) {
+			p.Input = json.RawMessage("{")
+		},
+		"it has no operations": func(_ *agenttest.Probe, ops worker.Operations) { clear(ops) },
 	} {
 		s := &shop{}
 		ops, probe := s.operations(), s.probe()

@@ -29,12 +29,12 @@ type bench struct {
 	ctx     context.Context
 	probe   Probe
 	agent   string
-	grade   core.Grade // that the requests carry
+	grade   core.Grade // grade that the requests carry
 	key     string
 	order   string
 	subject subject
-	wrong   string // what was found first
-	broken  error  // it could not be tried
+	wrong   string // first fault found; "" if none was found
+	broken  error  // reason why the trial could not run; nil if it ran
 
 	mu        sync.Mutex
 	calls     int
@@ -48,7 +48,8 @@ type bench struct {
 
 func newBench(ctx context.Context, agent string, sub subject, probe Probe, grade core.Grade) *bench {
 	order := "agenttest-" + strings.ToLower(rand.Text())
-	return &bench{ctx: ctx, probe: probe, agent: agent, grade: grade, order: order, key: core.Key(order, 0, "step"), subject: sub, alone: true}
+	return &bench{ctx: ctx, probe: probe, agent: agent, grade: grade, order: order,
+		key: core.Key(order, 0, "step"), subject: sub, alone: true}
 }
 
 // insideName is the agent's name where its operations are in this process.
@@ -66,8 +67,10 @@ func (i *inside) worker(b *bench) (*worker.Worker, error) {
 		return w, nil
 	}
 	w, err := worker.New(worker.Config{
-		Agent: insideName, Operations: b.around(i.operations), Replies: outbox{b: b}, Quarantine: outbox{b: b},
-		Ledger: memory.NewLedger(), Clock: port.ClockFunc(time.Now), Retry: worker.Retry{Tries: 1}, Breaker: worker.Breaker{Off: true},
+		Agent: insideName, Operations: b.around(i.operations), Replies: outbox{b: b},
+		Quarantine: outbox{b: b},
+		Ledger:     memory.NewLedger(), Clock: port.ClockFunc(time.Now), Retry: worker.Retry{Tries: 1},
+		Breaker: worker.Breaker{Off: true},
 	})
 	i.workers = map[*bench]*worker.Worker{b: w} // those of earlier trials are not needed again
 	return w, err
@@ -84,7 +87,8 @@ func (i *inside) handle(b *bench, requests []*message.Request) ([]*message.Reply
 		if err != nil {
 			return nil, err
 		}
-		deliveries[n] = port.Delivery{Message: port.Message{Body: body}, ID: fmt.Sprint("m", n), Receipt: fmt.Sprint("r", n), Received: 1}
+		deliveries[n] = port.Delivery{Message: port.Message{Body: body}, ID: fmt.Sprint("m", n),
+			Receipt: fmt.Sprint("r", n), Received: 1}
 	}
 	b.mu.Lock()
 	b.replies, b.alone = nil, len(requests) == 1
@@ -99,9 +103,10 @@ func (i *inside) handle(b *bench, requests []*message.Request) ([]*message.Reply
 func (b *bench) around(ops worker.Operations) worker.Operations {
 	all := worker.Operations{}
 	for name, op := range ops {
-		all[name] = worker.Operation{Check: op.Check, Run: func(ctx context.Context, c worker.Call) (any, error) {
-			return b.call(ctx, op.Run, c)
-		}}
+		all[name] = worker.Operation{Check: op.Check,
+			Run: func(ctx context.Context, c worker.Call) (any, error) {
+				return b.call(ctx, op.Run, c)
+			}}
 	}
 	return all
 }
@@ -140,7 +145,8 @@ func (b *bench) fail(format string, args ...any) {
 func (b *bench) request(op core.Operation, attempt int) *message.Request {
 	now := core.TimeOf(time.Now())
 	r := &message.Request{Schema: message.Schema, SendRequest: core.SendRequest{
-		Agent: b.agent, OrderID: b.order, Step: "step", Attempt: attempt, Operation: op, Name: b.probe.Do, Grade: b.grade, Key: b.key,
+		Agent: b.agent, OrderID: b.order, Step: "step", Attempt: attempt, Operation: op, Name: b.probe.Do,
+		Grade: b.grade, Key: b.key,
 		Timeout: core.DurationOf(b.probe.Timeout), ClaimedAt: now, Input: b.probe.Input,
 	}}
 	if op == core.UndoOp {

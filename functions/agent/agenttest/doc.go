@@ -26,7 +26,7 @@
 //
 // `stepkeeper agent test` does that without a line of Go. See docs/testing-agents.md.
 //
-// What a trial cannot see is not in its report: how long the service remembers keys (only how many), and how long a
-// call can be under way before it lands. Those remain for the author to declare (keyRetention, the
+// What a trial cannot see is not in its report: how long the service remembers keys (only how many), and how
+// long a call can be under way before it lands. Those remain for the author to declare (keyRetention, the
 // step's timeout).
 package agenttest

@@ -24,9 +24,9 @@ const (
 // Probe says what to ask of the operations, and how to look at what came of it.
 type Probe struct {
 	Do    string          // operation that has the effect; required
-	Undo  string          // operation that reverses it; "" where there is none
-	Input json.RawMessage // of the do
-	// UndoInput is that of the undo; nil: the do's. It cannot hold what the do answered: an undo has
+	Undo  string          // operation that reverses it; "" if there is none
+	Input json.RawMessage // input of the do operation
+	// UndoInput is that of the undo; nil means the do's. It cannot hold what the do answered: an undo has
 	// to work although that answer was lost (P24).
 	UndoInput json.RawMessage
 	// Effects looks at the service past the agent, and answers how many effects stand for the key: 1
@@ -34,27 +34,27 @@ type Probe struct {
 	// undone that never was. Required. It is called while no call is under way.
 	Effects func(key string) int
 	// Refuse makes the service refuse what is asked, without any effect, until it is called with
-	// false. nil: it is not tried whether a refusal is remembered.
+	// false. nil skips the trial whether a refusal is remembered.
 	Refuse func(refuse bool)
 	// Delay makes the service take that long for a call before it has its effect, until it is called with
-	// 0. nil: it is not tried whether calls land when their time is over. Effects is then called while
+	// 0. nil skips the trial whether calls take effect after their time is over. Effects is then called while
 	// a call is under way.
 	Delay func(d time.Duration)
-	// Between is how many other keys the service is asked for before a key comes again; 0: 50. A service
+	// Between is how many other keys the service is asked for before a key comes again; 0 means 50. A service
 	// that remembers fewer is found.
 	Between int
-	// Timeout of one call; 0: 5 s.
+	// Timeout of one call; 0 means 5 s.
 	Timeout time.Duration
-	// Together is how many calls are made at the same time; 0: 8.
+	// Together is how many calls are made at the same time; 0 means 8.
 	Together int
 }
 
 // Trial is one thing that was tried.
 type Trial struct {
 	Name  string       `json:"name"`
-	Rule  string       `json:"rule"` // of docs/protocol.md
+	Rule  string       `json:"rule"` // name of the rule in docs/protocol.md
 	For   []core.Grade `json:"for"`
-	Wrong string       `json:"wrong,omitempty"` // "" where it went well
+	Wrong string       `json:"wrong,omitempty"` // fault found; "" if the trial passed
 }
 
 // Report is what was found.
@@ -95,7 +95,7 @@ func Find(t testing.TB, ops worker.Operations, probe Probe) Report {
 	return r
 }
 
-// ErrProbe: the probe lacks what it cannot do without.
+// ErrProbe means that the probe lacks a required field.
 var ErrProbe = errors.New("agenttest: the probe needs Do and Effects")
 
 func (p Probe) complete() (Probe, error) {
@@ -119,7 +119,8 @@ func find(ctx context.Context, name string, sub subject, probe Probe) (r Report,
 	_, here := sub.(*inside)
 	for i := range trials {
 		tr := &trials[i]
-		if tr.needsUndo && probe.Undo == "" || tr.needsRefusal && probe.Refuse == nil || tr.needsDelay && probe.Delay == nil || tr.inside && !here {
+		if tr.needsUndo && probe.Undo == "" || tr.needsRefusal && probe.Refuse == nil || tr.needsDelay &&
+			probe.Delay == nil || tr.inside && !here {
 			continue
 		}
 		b := newBench(ctx, name, sub, probe, tr.with)
@@ -130,7 +131,8 @@ func find(ctx context.Context, name string, sub subject, probe Probe) (r Report,
 		r.Trials = append(r.Trials, Trial{Name: tr.name, Rule: tr.rule, For: tr.grades, Wrong: b.wrong})
 	}
 	if probe.Undo == "" {
-		r.Trials = append(r.Trials, Trial{Name: "has an undo", Rule: "P20", For: []core.Grade{Fenced}, Wrong: "there is no undo that could fence; a step without one is idempotent at best"})
+		r.Trials = append(r.Trials, Trial{Name: "has an undo", Rule: "P20", For: []core.Grade{Fenced},
+			Wrong: "there is no undo that could fence; a step without one is idempotent at best"})
 	}
 	for _, g := range []core.Grade{Fenced, Idempotent, Plain} {
 		if len(r.failed(g)) == 0 {

@@ -18,8 +18,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// ErrSilent: the agent did not finish with a request: it is not attached, or it does not delete what it
-// has handled, or hands back what it should.
+// ErrSilent means that the agent did not finish a request: it is not attached, does not delete the
+// messages that it has handled, or returns them to the queue.
 var ErrSilent = errors.New("the agent did not finish with its requests")
 
 // Outside is an agent that is a process of its own, in whatever language: it takes its requests from the
@@ -72,7 +72,8 @@ type served struct {
 
 func (s served) QueueNames() []string { return []string{s.name, port.Replies, port.Quarantine} }
 
-// URL is the endpoint for the agent, which gets it as AWS_ENDPOINT_URL_SQS, in whatever language. Any credentials and any region will do.
+// URL is the endpoint for the agent, which gets it as AWS_ENDPOINT_URL_SQS, in whatever language. Any
+// credentials and any region will do.
 func (o *Outside) URL() string { return o.url }
 
 // Close ends the serving.
@@ -161,13 +162,15 @@ func (o *Outside) handle(b *bench, requests []*message.Request) ([]*message.Repl
 	return o.replies, o.lost
 }
 
-// ended says why the waiting for the agent has ended; nil: it has not.
+// ended returns the reason why the wait for the agent has ended, or nil if it has not.
 func (o *Outside) ended(ctx context.Context, b *bench) error {
 	switch {
 	case b.ctx.Err() != nil:
 		return context.Cause(b.ctx)
 	case ctx.Err() != nil:
-		return fmt.Errorf("%w within %s after their time: is %s attached to %s, and does it delete what it has handled?", ErrSilent, o.Patience, o.name, o.url)
+		return fmt.Errorf(
+			"%w within %s after their time: is %s attached to %s, and does it delete what it has handled?",
+			ErrSilent, o.Patience, o.name, o.url)
 	}
 	return nil
 }

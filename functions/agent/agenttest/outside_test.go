@@ -21,6 +21,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/agenttest"
+	"github.com/stepkeeper/stepkeeper/functions/agent/ledger"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -101,7 +102,8 @@ func (k kiosk) sell(ctx context.Context, call agent.Call) (any, error) {
 		return nil, agent.NoEffect(agent.Permanent(errors.New("sold out")))
 	case fence && k.manners != "no fence" && k.manners != "knows no keys":
 		return nil, agent.NoEffect(agent.Permanent(errors.New("reversed before")))
-	case k.manners == "forgets keys" && k.forgotten(call.Key), k.manners == "knows no keys", k.count(call.Key, "do") == 0, fence && k.effects(call.Key) == 0:
+	case k.manners == "forgets keys" && k.forgotten(call.Key), k.manners == "knows no keys",
+		k.count(call.Key, "do") == 0, fence && k.effects(call.Key) == 0:
 		return map[string]string{"ticket": call.Key}, k.note(call.Key, "do", "+")
 	}
 	return map[string]string{"ticket": call.Key}, nil
@@ -139,7 +141,9 @@ func serveKiosk(k kiosk) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	err := agent.Serve(ctx, "kiosk", agent.Operations{"sell": {Run: k.sell}, "take-back": {Run: k.takeBack}},
-		agent.WithRetry(agent.Retry{Tries: 1}), agent.WithBreaker(agent.Breaker{Off: true}), agent.WithLog(slog.New(slog.DiscardHandler)))
+		ledger.InFolder(""),
+		agent.WithRetry(agent.Retry{Tries: 1}), agent.WithBreaker(agent.Breaker{Off: true}),
+		agent.WithLog(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -164,7 +168,8 @@ func (k kiosk) start(t *testing.T, o *agenttest.Outside) {
 	}
 	cmd := exec.Command(self)
 	cmd.Stderr = os.Stderr
-	cmd.Env = append(os.Environ(), folderVariable+"="+k.folder, "STEPKEEPER_AGENTTEST_MANNERS="+k.manners, "AWS_ENDPOINT_URL_SQS="+o.URL(),
+	cmd.Env = append(os.Environ(), folderVariable+"="+k.folder, "STEPKEEPER_AGENTTEST_MANNERS="+k.manners,
+		"AWS_ENDPOINT_URL_SQS="+o.URL(),
 		"AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing")
 	if !k.noLedger {
 		cmd.Env = append(cmd.Env, "STEPKEEPER_LEDGER_FOLDER="+filepath.Join(k.folder, "ledger"))
@@ -189,7 +194,8 @@ func TestProcessesOfEachGrade(t *testing.T) {
 		{kiosk{manners: ""}, agenttest.Fenced, ""},
 		{kiosk{manners: "no fence"}, agenttest.Idempotent, "do after undo (P20)"},
 		{kiosk{manners: "knows no keys"}, agenttest.Plain, "duplicate (P2)"},
-		{kiosk{manners: "forgets keys"}, agenttest.Plain, "key after many others (P18): after a do, others, and the do again, there are 2 effects, not 1"},
+		{kiosk{manners: "forgets keys"}, agenttest.Plain,
+			"key after many others (P18): after a do, others, and the do again, there are 2 effects, not 1"},
 		{kiosk{manners: "undoes twice"}, agenttest.Plain, "duplicate undo (P2)"},
 		{kiosk{manners: "lands late"}, agenttest.Fenced, ""}, // a fence stops such calls; see TestLateCalls
 		// A ledger is for plain services alone.
@@ -197,25 +203,27 @@ func TestProcessesOfEachGrade(t *testing.T) {
 		{kiosk{manners: "no fence", noLedger: true}, agenttest.Idempotent, "do after undo (P20)"},
 		{kiosk{manners: "knows no keys", noLedger: true}, "", "was started without a ledger"},
 	} {
-		t.Run(fmt.Sprintf("manners %q, no ledger %v", tt.kiosk.manners, tt.kiosk.noLedger), func(t *testing.T) {
-			t.Parallel()
-			k := tt.kiosk
-			k.folder = t.TempDir()
-			o, err := agenttest.Attach(t.Context(), "kiosk")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer o.Close()
-			k.start(t, o)
-			j := &recorder{TB: t}
-			r := o.Earns(j, k.probe(), agenttest.Fenced)
-			if r.Grade != tt.grade || !strings.Contains(r.String(), tt.why) || (j.failed == "") != (tt.grade == agenttest.Fenced) {
-				t.Errorf("found %s, and failed with %q", r, j.failed)
-			}
-			if len(r.Trials) < 17 {
-				t.Errorf("only %d trials were made", len(r.Trials))
-			}
-		})
+		t.Run(fmt.Sprintf("manners %q, no ledger %v", tt.kiosk.manners, tt.kiosk.noLedger),
+			func(t *testing.T) {
+				t.Parallel()
+				k := tt.kiosk
+				k.folder = t.TempDir()
+				o, err := agenttest.Attach(t.Context(), "kiosk")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer o.Close()
+				k.start(t, o)
+				j := &recorder{TB: t}
+				r := o.Earns(j, k.probe(), agenttest.Fenced)
+				if r.Grade != tt.grade || !strings.Contains(r.String(), tt.why) ||
+					(j.failed == "") != (tt.grade == agenttest.Fenced) {
+					t.Errorf("found %s, and failed with %q", r, j.failed)
+				}
+				if len(r.Trials) < 17 {
+					t.Errorf("only %d trials were made", len(r.Trials))
+				}
+			})
 	}
 }
 
@@ -227,13 +235,15 @@ func TestLateCalls(t *testing.T) {
 		why   string
 	}{
 		"ends in time": {false, agenttest.Idempotent, "do after undo"},
-		"lands late":   {true, agenttest.Plain, "call past stopBy (P25): at its stopBy there were 0 effects of a slow call, and later 1"},
+		"lands late": {true, agenttest.Plain,
+			"call past stopBy (P25): at its stopBy there were 0 effects of a slow call, and later 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &shop{noFence: true}
 			ops, probe := s.operations(), s.probe()
-			probe.Timeout = 5 * time.Second // a tenth of it is what a slow call has: more than a busy machine's pauses
+			// a tenth of it is what a slow call has: more than a busy machine's pauses
+			probe.Timeout = 5 * time.Second
 			var mu sync.Mutex
 			var delay time.Duration
 			probe.Delay = func(d time.Duration) { mu.Lock(); defer mu.Unlock(); delay = d }
@@ -253,7 +263,8 @@ func TestLateCalls(t *testing.T) {
 				}
 				return buy(ctx, c)
 			}}
-			if r := agenttest.Find(t, ops, probe); r.Grade != tt.grade || !strings.Contains(r.String(), tt.why) {
+			if r := agenttest.Find(t, ops, probe); r.Grade != tt.grade ||
+				!strings.Contains(r.String(), tt.why) {
 				t.Errorf("found %s", r)
 			}
 			if mu.Lock(); delay != 0 {
@@ -276,7 +287,8 @@ func TestNoAgentIsAttached(t *testing.T) {
 	}
 	probe := kiosk{folder: t.TempDir()}.probe()
 	probe.Timeout, o.Patience = time.Millisecond, 50*time.Millisecond
-	if _, err := o.Find(t.Context(), probe); !errors.Is(err, agenttest.ErrSilent) || !strings.Contains(err.Error(), "attached to "+o.URL()) {
+	if _, err := o.Find(t.Context(), probe); !errors.Is(err, agenttest.ErrSilent) ||
+		!strings.Contains(err.Error(), "attached to "+o.URL()) {
 		t.Errorf("error %v, want one that says that no agent is attached", err)
 	}
 }
@@ -300,13 +312,17 @@ func TestAnAgentThatIsNotUnderstood(t *testing.T) {
 		of := func(name string) *string { return aws.String(o.URL() + "/000000000000/" + name) }
 		var agent sync.WaitGroup
 		agent.Go(func() {
-			in, err := sdk.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: of(port.Requests("kiosk")), WaitTimeSeconds: 20})
+			in, err := sdk.ReceiveMessage(t.Context(),
+				&sqs.ReceiveMessageInput{QueueUrl: of(port.Requests("kiosk")), WaitTimeSeconds: 20})
 			if err != nil || len(in.Messages) != 1 {
 				t.Errorf("%+v, %v", in, err)
 				return
 			}
-			_, err = sdk.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: of(queue), MessageBody: aws.String("nonsense")})
-			_, errDelete := sdk.DeleteMessage(t.Context(), &sqs.DeleteMessageInput{QueueUrl: of(port.Requests("kiosk")), ReceiptHandle: in.Messages[0].ReceiptHandle})
+			_, err = sdk.SendMessage(t.Context(),
+				&sqs.SendMessageInput{QueueUrl: of(queue), MessageBody: aws.String("nonsense")})
+			_, errDelete := sdk.DeleteMessage(t.Context(),
+				&sqs.DeleteMessageInput{QueueUrl: of(port.Requests("kiosk")),
+					ReceiptHandle: in.Messages[0].ReceiptHandle})
 			if err := errors.Join(err, errDelete); err != nil {
 				t.Error(err)
 			}

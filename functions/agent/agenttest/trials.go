@@ -12,13 +12,14 @@ import (
 type trial struct {
 	name         string
 	rule         string
-	grades       []core.Grade // that ask for it
-	with         core.Grade   // that the requests carry; plain ones go by the ledger
+	grades       []core.Grade // grades that require the trial
+	with         core.Grade   // grade that the requests carry; plain operations use the ledger
 	needsUndo    bool
 	needsRefusal bool
 	needsDelay   bool
-	inside       bool // something is put between the worker and the operations: not where the agent is another process
-	run          func(b *bench)
+	// something is put between the worker and the operations: not where the agent is another process
+	inside bool
+	run    func(b *bench)
 }
 
 var (
@@ -37,40 +38,46 @@ var trials = []trial{
 		b.done(b.do(1), "the do")
 		b.effects(1, "after a do")
 	}},
-	{name: "an undo", rule: "P24", grades: everyGrade, with: Idempotent, needsUndo: true, run: func(b *bench) {
-		b.done(b.do(1), "the do")
-		b.done(b.undo(2), "its undo")
-		b.effects(0, "after a do and its undo")
-	}},
-	{name: "by the ledger: an undo", rule: "P31", grades: []core.Grade{Plain}, with: Plain, needsUndo: true, run: func(b *bench) {
-		b.done(b.do(1), "the do")
-		b.done(b.undo(2), "its undo")
-		b.done(b.undo(2), "its undo, asked for again,")
-		b.effects(0, "after a do and its undo")
-	}},
-	{name: "by the ledger: duplicates", rule: "P31", grades: []core.Grade{Plain}, with: Plain, run: func(b *bench) {
-		b.many(core.Do, 1)
-		b.done(b.do(1), "the do, asked for again,")
-		b.effects(1, "after duplicates of a do")
-	}},
-	{name: "by the ledger: answer lost", rule: "P31", grades: []core.Grade{Plain}, with: Plain, inside: true, run: func(b *bench) {
-		b.hide = true
-		b.do(1)
-		b.hide = false
-		b.do(2)
-		b.effects(1, "after a do whose answer was lost, and another attempt,")
-	}},
-	{name: "by the ledger: undo before do", rule: "P31", grades: []core.Grade{Plain}, with: Plain, needsUndo: true, run: func(b *bench) {
-		b.done(b.undo(2), "the undo of what was never done")
-		b.do(1)
-		b.effects(0, "after an undo and then its do")
-	}},
+	{name: "an undo", rule: "P24", grades: everyGrade, with: Idempotent, needsUndo: true,
+		run: func(b *bench) {
+			b.done(b.do(1), "the do")
+			b.done(b.undo(2), "its undo")
+			b.effects(0, "after a do and its undo")
+		}},
+	{name: "by the ledger: an undo", rule: "P31", grades: []core.Grade{Plain}, with: Plain, needsUndo: true,
+		run: func(b *bench) {
+			b.done(b.do(1), "the do")
+			b.done(b.undo(2), "its undo")
+			b.done(b.undo(2), "its undo, asked for again,")
+			b.effects(0, "after a do and its undo")
+		}},
+	{name: "by the ledger: duplicates", rule: "P31", grades: []core.Grade{Plain}, with: Plain,
+		run: func(b *bench) {
+			b.many(core.Do, 1)
+			b.done(b.do(1), "the do, asked for again,")
+			b.effects(1, "after duplicates of a do")
+		}},
+	{name: "by the ledger: answer lost", rule: "P31", grades: []core.Grade{Plain}, with: Plain, inside: true,
+		run: func(b *bench) {
+			b.hide = true
+			b.do(1)
+			b.hide = false
+			b.do(2)
+			b.effects(1, "after a do whose answer was lost, and another attempt,")
+		}},
+	{name: "by the ledger: undo before do", rule: "P31", grades: []core.Grade{Plain}, with: Plain,
+		needsUndo: true, run: func(b *bench) {
+			b.done(b.undo(2), "the undo of what was never done")
+			b.do(1)
+			b.effects(0, "after an undo and then its do")
+		}},
 	{name: "late start", rule: "P25", grades: everyGrade, with: Idempotent, run: func(b *bench) {
 		r := b.request(core.Do, 1)
 		r.ClaimedAt = r.ClaimedAt.Add(-core.Hour)
 		r.StopBy, r.CompleteBy = r.ClaimedAt.Add(core.Minute), r.ClaimedAt.Add(core.Minute)
 		if replies := b.send(r); len(replies) > 0 || b.calls > 0 {
-			b.fail("it came after its stopBy and was not met with silence: %d calls, %d replies", b.calls, len(replies))
+			b.fail("it came after its stopBy and was not met with silence: %d calls, %d replies", b.calls,
+				len(replies))
 		}
 		b.effects(0, "after a do that came too late")
 	}},
@@ -111,56 +118,64 @@ var trials = []trial{
 		b.done(b.do(2), "the do, after an attempt whose answer was lost,")
 		b.effects(1, "after two attempts, the answer of the first lost,")
 	}},
-	{name: "undo after an answer was lost", rule: "P24", grades: byKey, with: Idempotent, needsUndo: true, inside: true, run: func(b *bench) {
-		b.hide = true
-		b.do(1)
-		b.hide = false
-		b.done(b.undo(2), "the undo of a do whose answer was lost")
-		b.effects(0, "after the undo of a do whose answer was lost")
-	}},
-	{name: "undo before do", rule: "P20", grades: byKey, with: Idempotent, needsUndo: true, run: func(b *bench) {
-		b.done(b.undo(2), "the undo of what was never done")
-		b.effects(0, "after the undo of what was never done")
-	}},
-	{name: "duplicate undo", rule: "P2", grades: byKey, with: Idempotent, needsUndo: true, run: func(b *bench) {
-		b.done(b.do(1), "the do")
-		b.done(b.undo(2), "the undo")
-		b.done(b.undo(2), "its duplicate")
-		b.done(b.undo(3), "another attempt of it")
-		b.effects(0, "after a do and three undos")
-	}},
-	{name: "answer of an undo lost", rule: "P7", grades: byKey, with: Idempotent, needsUndo: true, inside: true, run: func(b *bench) {
-		b.done(b.do(1), "the do")
-		b.hide = true
-		b.undo(2)
-		b.hide = false
-		b.done(b.undo(3), "the undo, after an attempt whose answer was lost,")
-		b.effects(0, "after a do and two attempts to undo it")
-	}},
-	{name: "undos at the same time", rule: "P2", grades: byKey, with: Idempotent, needsUndo: true, run: func(b *bench) {
-		b.done(b.do(1), "the do")
-		b.many(core.UndoOp, 2)
-		b.done(b.undo(3), "the undo, asked for again,")
-		b.effects(0, "after a do and duplicates of its undo")
-	}},
-	{name: "a refusal is not remembered", rule: "P18", grades: byKey, with: Idempotent, needsRefusal: true, run: func(b *bench) {
-		b.probe.Refuse(true)
-		r := b.do(1)
-		b.probe.Refuse(false)
-		if r != nil && r.Outcome == core.OutcomeDone {
-			b.fail("the service was made to refuse, and the agent answered done")
-		}
-		b.effects(0, "after a do that was refused")
-		b.done(b.do(2), "the do, resubmitted after a refusal,")
-		b.effects(1, "after a refusal and another attempt")
-	}},
+	{name: "undo after an answer was lost", rule: "P24", grades: byKey, with: Idempotent, needsUndo: true,
+		inside: true, run: func(b *bench) {
+			b.hide = true
+			b.do(1)
+			b.hide = false
+			b.done(b.undo(2), "the undo of a do whose answer was lost")
+			b.effects(0, "after the undo of a do whose answer was lost")
+		}},
+	{name: "undo before do", rule: "P20", grades: byKey, with: Idempotent, needsUndo: true,
+		run: func(b *bench) {
+			b.done(b.undo(2), "the undo of what was never done")
+			b.effects(0, "after the undo of what was never done")
+		}},
+	{name: "duplicate undo", rule: "P2", grades: byKey, with: Idempotent, needsUndo: true,
+		run: func(b *bench) {
+			b.done(b.do(1), "the do")
+			b.done(b.undo(2), "the undo")
+			b.done(b.undo(2), "its duplicate")
+			b.done(b.undo(3), "another attempt of it")
+			b.effects(0, "after a do and three undos")
+		}},
+	{name: "answer of an undo lost", rule: "P7", grades: byKey, with: Idempotent, needsUndo: true,
+		inside: true, run: func(b *bench) {
+			b.done(b.do(1), "the do")
+			b.hide = true
+			b.undo(2)
+			b.hide = false
+			b.done(b.undo(3), "the undo, after an attempt whose answer was lost,")
+			b.effects(0, "after a do and two attempts to undo it")
+		}},
+	{name: "undos at the same time", rule: "P2", grades: byKey, with: Idempotent, needsUndo: true,
+		run: func(b *bench) {
+			b.done(b.do(1), "the do")
+			b.many(core.UndoOp, 2)
+			b.done(b.undo(3), "the undo, asked for again,")
+			b.effects(0, "after a do and duplicates of its undo")
+		}},
+	{name: "a refusal is not remembered", rule: "P18", grades: byKey, with: Idempotent, needsRefusal: true,
+		run: func(b *bench) {
+			b.probe.Refuse(true)
+			r := b.do(1)
+			b.probe.Refuse(false)
+			if r != nil && r.Outcome == core.OutcomeDone {
+				b.fail("the service was made to refuse, and the agent answered done")
+			}
+			b.effects(0, "after a do that was refused")
+			b.done(b.do(2), "the do, resubmitted after a refusal,")
+			b.effects(1, "after a refusal and another attempt")
+		}},
 
-	{name: "time over before the call", rule: "P25", grades: inTime, with: Idempotent, inside: true, run: func(b *bench) {
-		b.stall, b.probe.Timeout = true, b.probe.Timeout/50
-		b.do(1)
-		b.effects(0, "after a do whose context had ended before it was called")
-	}},
-	{name: "call past stopBy", rule: "P25", grades: inTime, with: Idempotent, needsDelay: true, run: (*bench).pastStopBy},
+	{name: "time over before the call", rule: "P25", grades: inTime, with: Idempotent, inside: true,
+		run: func(b *bench) {
+			b.stall, b.probe.Timeout = true, b.probe.Timeout/50
+			b.do(1)
+			b.effects(0, "after a do whose context had ended before it was called")
+		}},
+	{name: "call past stopBy", rule: "P25", grades: inTime, with: Idempotent, needsDelay: true,
+		run: (*bench).pastStopBy},
 	{name: "key after many others", rule: "P18", grades: byKey, with: Idempotent, run: func(b *bench) {
 		b.done(b.do(1), "the do")
 		b.between()
@@ -173,33 +188,36 @@ var trials = []trial{
 		b.do(1)
 		b.effects(0, "after an undo and then its do, which came late,")
 	}},
-	{name: "fence after many others", rule: "P20", grades: fenced, with: Fenced, needsUndo: true, run: func(b *bench) {
-		b.done(b.undo(2), "the undo of what was never done")
-		b.between()
-		b.do(1)
-		b.effects(0, "after an undo, dos of other keys, and then its do,")
-	}},
-	{name: "late copy of what was undone", rule: "P20", grades: fenced, with: Fenced, needsUndo: true, run: func(b *bench) {
-		b.done(b.do(1), "the do")
-		b.done(b.undo(2), "its undo")
-		b.do(1)
-		b.effects(0, "after a do, its undo, and a late copy of the do,")
-	}},
-	{name: "do and undo at the same time", rule: "P20", grades: fenced, with: Fenced, needsUndo: true, run: func(b *bench) {
-		requests := make([]*message.Request, 0, b.probe.Together)
-		for i := range b.probe.Together {
-			op := core.Do
-			if i%2 == 1 {
-				op = core.UndoOp
+	{name: "fence after many others", rule: "P20", grades: fenced, with: Fenced, needsUndo: true,
+		run: func(b *bench) {
+			b.done(b.undo(2), "the undo of what was never done")
+			b.between()
+			b.do(1)
+			b.effects(0, "after an undo, dos of other keys, and then its do,")
+		}},
+	{name: "late copy of what was undone", rule: "P20", grades: fenced, with: Fenced, needsUndo: true,
+		run: func(b *bench) {
+			b.done(b.do(1), "the do")
+			b.done(b.undo(2), "its undo")
+			b.do(1)
+			b.effects(0, "after a do, its undo, and a late copy of the do,")
+		}},
+	{name: "do and undo at the same time", rule: "P20", grades: fenced, with: Fenced, needsUndo: true,
+		run: func(b *bench) {
+			requests := make([]*message.Request, 0, b.probe.Together)
+			for i := range b.probe.Together {
+				op := core.Do
+				if i%2 == 1 {
+					op = core.UndoOp
+				}
+				requests = append(requests, b.request(op, 1+i%2))
 			}
-			requests = append(requests, b.request(op, 1+i%2))
-		}
-		b.send(requests...)
-		b.done(b.undo(3), "the undo, asked for again,")
-		b.effects(0, "after dos and undos at the same time")
-		b.do(1)
-		b.effects(0, "after one more late do")
-	}},
+			b.send(requests...)
+			b.done(b.undo(3), "the undo, asked for again,")
+			b.effects(0, "after dos and undos at the same time")
+			b.do(1)
+			b.effects(0, "after one more late do")
+		}},
 }
 
 // same expects the same output twice.

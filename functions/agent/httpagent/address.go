@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// ErrAddress: the service's address must not be called.
+// ErrAddress means that calls to the service's address are not allowed.
 var ErrAddress = errors.New("address refused")
 
 // networks is a list of address ranges.
@@ -40,7 +40,8 @@ var (
 	opaque = networksOf("64:ff9b:1::/48", "2001::/32")
 )
 
-// Networks whose addresses hold an IPv4 address, from that byte on: NAT64, 6to4, IPv4-compatible.
+// embedding lists the networks whose addresses contain an IPv4 address, which begins at the byte at: NAT64,
+// 6to4, IPv4-compatible.
 var embedding = []struct {
 	network netip.Prefix
 	at      int
@@ -75,11 +76,14 @@ func (a Allow) check(ip netip.Addr) error {
 	case !ip.IsValid() || ip.IsMulticast() || ip.IsUnspecified() || noMachine.contain(ip):
 		return fmt.Errorf("%s is no address of one machine: %w", ip, ErrAddress)
 	case opaque.contain(ip):
-		return fmt.Errorf("%s leads through a translator to an address that cannot be checked: %w", ip, ErrAddress)
+		return fmt.Errorf("%s leads through a translator to an address that cannot be checked: %w", ip,
+			ErrAddress)
 	case ip.IsLoopback() && !a.Loopback:
-		return fmt.Errorf("%s is this machine; say allow: {loopback: true} if that is meant: %w", ip, ErrAddress)
+		return fmt.Errorf("%s is this machine; say allow: {loopback: true} if that is meant: %w", ip,
+			ErrAddress)
 	case (ip.IsPrivate() || morePrivate.contain(ip)) && !a.PrivateAddresses:
-		return fmt.Errorf("%s is private; say allow: {privateAddresses: true} if that is meant: %w", ip, ErrAddress)
+		return fmt.Errorf("%s is private; say allow: {privateAddresses: true} if that is meant: %w", ip,
+			ErrAddress)
 	}
 	return nil
 }
@@ -95,7 +99,8 @@ const dialTimeout = 5 * time.Second
 // guardedDial resolves the name itself and dials the very address that it has checked, so that a
 // name that changes its mind in between (rebinding) gains nothing. One address that is refused
 // refuses the host.
-func guardedDial(allow Allow, resolve Resolver, dial func(ctx context.Context, network, address string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
+func guardedDial(allow Allow, resolve Resolver, dial func(ctx context.Context, network,
+	address string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, service, err := net.SplitHostPort(address)
 		if err != nil {

@@ -73,8 +73,9 @@ func simple(url string) string { return "agents: {payment: {url: " + url + "}}" 
 
 func call() worker.Call {
 	return worker.Call{
-		OrderID: "o-1", Run: 2, Step: "pay", Attempt: 3, Operation: core.Do, Name: "charge", Grade: core.Idempotent,
-		Key: "o-1/2/pay", Input: json.RawMessage(`{"amount":1}`), Deadline: noon.Add(time.Minute),
+		OrderID: "o-1", Run: 2, Step: "pay", Attempt: 3, Operation: core.Do, Name: "charge",
+		Grade: core.Idempotent,
+		Key:   "o-1/2/pay", Input: json.RawMessage(`{"amount":1}`), Deadline: noon.Add(time.Minute),
 		Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 	}
 }
@@ -113,12 +114,15 @@ func TestTheRequestCarriesWhatTheServiceNeeds(t *testing.T) {
 		t.Fatalf("output %s, error %v", out, err)
 	}
 	r := <-got
-	if r.Method != "PUT" || r.RequestURI != "/base/charges/o-1%2F2%2Fpay?task=o-1&k=o-1%2F2%2Fpay" || string(body) != `{"amount":1}` {
+	if r.Method != "PUT" || r.RequestURI != "/base/charges/o-1%2F2%2Fpay?task=o-1&k=o-1%2F2%2Fpay" ||
+		string(body) != `{"amount":1}` {
 		t.Errorf("called %s %s with %s", r.Method, r.RequestURI, body)
 	}
 	for name, want := range map[string]string{
-		"Idempotency-Key": "o-1/2/pay", "Traceparent": call().Trace, "X-Stepkeeper-Operation": "do", "X-Stepkeeper-Task": "o-1",
-		"X-Stepkeeper-Run": "2", "X-Stepkeeper-Step": "pay", "X-Stepkeeper-Attempt": "3", "Content-Type": "application/json",
+		"Idempotency-Key": "o-1/2/pay", "Traceparent": call().Trace, "X-Stepkeeper-Operation": "do",
+		"X-Stepkeeper-Task": "o-1",
+		"X-Stepkeeper-Run":  "2", "X-Stepkeeper-Step": "pay", "X-Stepkeeper-Attempt": "3",
+		"Content-Type":  "application/json",
 		"Authorization": "Bearer s3cret", "X-Stepkeeper-Deadline": "2026-11-21T12:01:00Z",
 	} {
 		if r.Header.Get(name) != want {
@@ -129,7 +133,8 @@ func TestTheRequestCarriesWhatTheServiceNeeds(t *testing.T) {
 
 // Each status of the table, one by one.
 func TestEachStatusHasItsClass(t *testing.T) {
-	permanent := map[int]bool{401: false, 408: false, 423: false, 425: false, 429: false, 501: true, 505: true}
+	permanent := map[int]bool{401: false, 408: false, 423: false, 425: false, 429: false, 501: true,
+		505: true}
 	proof := map[int]bool{408: false, 501: true, 505: true}
 	for status := 300; status <= 599; status++ {
 		if _, listed := permanent[status]; !listed {
@@ -175,24 +180,30 @@ func TestBodies(t *testing.T) {
 		code   string // of the failure; "" for none
 		text   string // that the failure's text holds
 	}{
-		"an object":             {200, `{"a":1}`, "", `{"a":1}`, "", ""},
-		"created":               {201, `[1]`, "", `[1]`, "", ""},
-		"accepted":              {202, `1`, "", `1`, "", ""},
-		"nothing":               {200, "  \n", "", "", "", ""},
-		"no content":            {204, "", "", "", "", ""},
-		"no JSON":               {200, "OK", "", "", "response-not-json", "output: ignore"},
-		"no UTF-8":              {200, "[\"a\xffb\"]", "", "[\"a\ufffdb\"]", "", ""},
-		"no UTF-8, no JSON":     {200, "[\xff]", "", "", "response-not-json", "byte 1"},
-		"a key twice":           {200, `{"a":1,"a":"\ud83d"}`, "", `{"a":1,"a":"\ud83d"}`, "", ""},
-		"no JSON, ignored":      {200, "OK", "operations: {charge: {output: ignore}}", "", "", ""},
-		"just small enough":     {200, `"` + strings.Repeat("a", 98) + `"`, "maxResponse: 100", `"` + strings.Repeat("a", 98) + `"`, "", ""},
-		"too large":             {200, `"` + strings.Repeat("a", 99) + `"`, "maxResponse: 100", "", "response-too-large", "maxResponse"},
-		"the service's words":   {422, `{"error":{"code":"no-funds","message":"card declined"}}`, "", "", "http-422", "refused: no-funds: card declined"},
-		"problem+json":          {400, `{"title":"Bad","detail":"no amount"}`, "", "", "http-400", "Bad: no amount"},
-		"another form":          {409, `{"error":"taken"}`, "", "", "http-409", "taken"},
-		"message":               {404, `{"message":"no such order"}`, "", "", "http-404", "no such order"},
-		"no words from no JSON": {500, `<h1>secret stack</h1>`, "", "", "http-500", "POST /charge answered 500, the service failed"},
-		"long words":            {422, `{"message":"` + strings.Repeat("x", 5000) + `"}`, "", "", "http-422", "…"},
+		"an object":         {200, `{"a":1}`, "", `{"a":1}`, "", ""},
+		"created":           {201, `[1]`, "", `[1]`, "", ""},
+		"accepted":          {202, `1`, "", `1`, "", ""},
+		"nothing":           {200, "  \n", "", "", "", ""},
+		"no content":        {204, "", "", "", "", ""},
+		"no JSON":           {200, "OK", "", "", "response-not-json", "output: ignore"},
+		"no UTF-8":          {200, "[\"a\xffb\"]", "", "[\"a\ufffdb\"]", "", ""},
+		"no UTF-8, no JSON": {200, "[\xff]", "", "", "response-not-json", "byte 1"},
+		"a key twice":       {200, `{"a":1,"a":"\ud83d"}`, "", `{"a":1,"a":"\ud83d"}`, "", ""},
+		"no JSON, ignored":  {200, "OK", "operations: {charge: {output: ignore}}", "", "", ""},
+		"just small enough": {200, `"` + strings.Repeat("a", 98) + `"`, "maxResponse: 100",
+			`"` + strings.Repeat("a", 98) + `"`, "", ""},
+		"too large": {200, `"` + strings.Repeat("a", 99) + `"`, "maxResponse: 100", "",
+			"response-too-large", "maxResponse"},
+		"the service's words": {422, `{"error":{"code":"no-funds","message":"card declined"}}`, "", "",
+			"http-422", "refused: no-funds: card declined"},
+		"problem+json": {400, `{"title":"Bad","detail":"no amount"}`, "", "", "http-400",
+			"Bad: no amount"},
+		"another form": {409, `{"error":"taken"}`, "", "", "http-409", "taken"},
+		"message":      {404, `{"message":"no such order"}`, "", "", "http-404", "no such order"},
+		"no words from no JSON": {500, `<h1>secret stack</h1>`, "", "", "http-500",
+			"POST /charge answered 500, the service failed"},
+		"long words": {422, `{"message":"` + strings.Repeat("x", 5000) + `"}`, "", "", "http-422",
+			"…"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -201,7 +212,8 @@ func TestBodies(t *testing.T) {
 				_, _ = io.WriteString(w, tt.body)
 			}))
 			defer srv.Close()
-			out, err := run(serviceOf(t, "agents:\n  payment:\n    url: "+srv.URL+"\n    "+tt.extra, Options{}), call())
+			out, err := run(serviceOf(t, "agents:\n  payment:\n    url: "+srv.URL+"\n    "+tt.extra,
+				Options{}), call())
 			if tt.code == "" {
 				got, _ := out.(json.RawMessage)
 				if err != nil || string(got) != tt.want {
@@ -209,7 +221,8 @@ func TestBodies(t *testing.T) {
 				}
 				return
 			}
-			if f := failureOf(t, err); f.Code != tt.code || !strings.Contains(f.Error(), tt.text) || len(f.Error()) > core.MaxMessage {
+			if f := failureOf(t, err); f.Code != tt.code || !strings.Contains(f.Error(), tt.text) ||
+				len(f.Error()) > core.MaxMessage {
 				t.Fatalf("failure %s: %s", f.Code, f)
 			}
 		})
@@ -238,7 +251,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}))
 	defer srv.Close()
 	_, err := run(serviceOf(t, simple(srv.URL), Options{}), call())
-	if f := failureOf(t, err); !f.Permanent || calls.Load() != 1 || !strings.Contains(f.Error(), "never followed") {
+	if f := failureOf(t, err); !f.Permanent || calls.Load() != 1 ||
+		!strings.Contains(f.Error(), "never followed") {
 		t.Errorf("%d calls, %v", calls.Load(), err)
 	}
 }
@@ -269,9 +283,12 @@ func TestNetworkFailures(t *testing.T) {
 		code      string
 	}{
 		"closed port": {url: closedPort, noEffect: true, code: "unreachable"},
-		"no such name": {url: func(*testing.T) string { return "https://no.example" }, noEffect: true, code: "dns",
+		"no such name": {url: func(*testing.T) string { return "https://no.example" }, noEffect: true,
+			code:     "dns",
 			resolver: names{err: &net.DNSError{Err: "no such host", IsNotFound: true}}},
-		"a refused address": {url: func(*testing.T) string { return "https://rebound.example" }, permanent: true, noEffect: true, code: "address-refused",
+		"a refused address": {url: func(*testing.T) string {
+			return "https://rebound.example"
+		}, permanent: true, noEffect: true, code: "address-refused",
 			resolver: names{ips: []netip.Addr{netip.MustParseAddr("169.254.169.254")}}},
 		"a name that leads to this machine": {url: func(*testing.T) string {
 			return "https://rebound.example"
@@ -280,20 +297,22 @@ func TestNetworkFailures(t *testing.T) {
 			resolver: names{ips: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}},
 		"reset after sending": {url: server(abort), code: "network"},
 		"no answer in time":   {url: server(hang), extra: "timeout: 50ms", code: "timeout"},
-		"an unknown authority": {permanent: true, noEffect: true, code: "tls", url: func(t *testing.T) string {
-			srv := httptest.NewUnstartedServer(http.NotFoundHandler())
-			srv.Config.ErrorLog = quiet
-			srv.StartTLS()
-			t.Cleanup(srv.Close)
-			return srv.URL
-		}},
+		"an unknown authority": {permanent: true, noEffect: true, code: "tls",
+			url: func(t *testing.T) string {
+				srv := httptest.NewUnstartedServer(http.NotFoundHandler())
+				srv.Config.ErrorLog = quiet
+				srv.StartTLS()
+				t.Cleanup(srv.Close)
+				return srv.URL
+			}},
 		"no TLS there": {permanent: true, noEffect: true, code: "tls", url: func(t *testing.T) string {
 			return strings.Replace(server(abort)(t), "http:", "https:", 1)
 		}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := serviceOf(t, "agents:\n  payment:\n    url: "+tt.url(t)+"\n    "+tt.extra, Options{Resolver: tt.resolver})
+			s := serviceOf(t, "agents:\n  payment:\n    url: "+tt.url(t)+"\n    "+tt.extra,
+				Options{Resolver: tt.resolver})
 			_, err := run(s, call())
 			f := failureOf(t, err)
 			says := map[string]string{"unreachable": "was not sent, the service could not be reached",
@@ -301,7 +320,8 @@ func TestNetworkFailures(t *testing.T) {
 				"network": "broke off, and may have had its effect",
 				"timeout": "was not answered in time, and may have had its effect",
 				"tls":     "was not sent, the other side cannot be trusted"}[tt.code]
-			if f.Permanent != tt.permanent || f.NoEffect != tt.noEffect || f.Code != tt.code || !strings.Contains(f.Error(), says) {
+			if f.Permanent != tt.permanent || f.NoEffect != tt.noEffect || f.Code != tt.code ||
+				!strings.Contains(f.Error(), says) {
 				t.Errorf("permanent %v, no effect %v, code %q: %v", f.Permanent, f.NoEffect, f.Code, f)
 			}
 		})
@@ -334,7 +354,8 @@ func TestTheCheckedAddressIsDialled(t *testing.T) {
 		dialled = append(dialled, address)
 		return nil, errors.New("closed")
 	}
-	guarded := guardedDial(Allow{}, names{ips: []netip.Addr{netip.MustParseAddr("93.184.216.34"), netip.MustParseAddr("2606:2800::1")}}, dial)
+	guarded := guardedDial(Allow{}, names{ips: []netip.Addr{netip.MustParseAddr("93.184.216.34"),
+		netip.MustParseAddr("2606:2800::1")}}, dial)
 	if _, err := guarded(context.Background(), "tcp", "shop.example:443"); err == nil {
 		t.Error("the failure was swallowed")
 	}
@@ -343,7 +364,8 @@ func TestTheCheckedAddressIsDialled(t *testing.T) {
 	}
 	dialled = nil
 	mixed := names{ips: []netip.Addr{netip.MustParseAddr("93.184.216.34"), netip.MustParseAddr("10.0.0.1")}}
-	if _, err := guardedDial(Allow{}, mixed, dial)(context.Background(), "tcp", "shop.example:443"); !errors.Is(err, ErrAddress) || len(dialled) > 0 {
+	if _, err := guardedDial(Allow{}, mixed, dial)(context.Background(), "tcp",
+		"shop.example:443"); !errors.Is(err, ErrAddress) || len(dialled) > 0 {
 		t.Errorf("one refused address: error %v, dialled %v", err, dialled)
 	}
 }
@@ -353,7 +375,8 @@ func TestAddresses(t *testing.T) {
 	tests := map[string]struct{ none, all bool }{
 		"93.184.216.34": {true, true}, "2606:2800::1": {true, true},
 		"127.0.0.1": {false, true}, "::1": {false, true}, "::ffff:127.0.0.1": {false, true},
-		"10.1.2.3": {false, true}, "192.168.0.1": {false, true}, "172.16.9.9": {false, true}, "fd12::1": {false, true}, "100.100.100.200": {false, true},
+		"10.1.2.3": {false, true}, "192.168.0.1": {false, true}, "172.16.9.9": {false, true},
+		"fd12::1": {false, true}, "100.100.100.200": {false, true},
 		"169.254.169.254": {}, "169.254.0.1": {}, "::ffff:169.254.169.254": {}, "64:ff9b::a9fe:a9fe": {},
 		"fe80::1": {}, "fe80::1%eth0": {}, "fd00:ec2::254": {}, "fd00:ec2::254%eth0": {},
 		"2002:7f00:1::%eth0": {false, true},
@@ -365,7 +388,8 @@ func TestAddresses(t *testing.T) {
 		"::ffff:93.184.216.34": {true, true}, "::ffff:0.0.0.0": {}, "::ffff:224.0.0.1": {},
 		"2002:7f00:1::": {false, true}, "2002:a00:1::1": {false, true}, "2002:a9fe:a9fe::": {},
 		"2002:6440:1::": {false, true}, "2002:5db8:d822::1": {true, true},
-		"64:ff9b::6440:1": {false, true}, "64:ff9b::a00:1": {false, true}, "::10.0.0.1": {false, true}, "::169.254.169.254": {}, "::5db8:d822": {true, true},
+		"64:ff9b::6440:1": {false, true}, "64:ff9b::a00:1": {false, true}, "::10.0.0.1": {false, true},
+		"::169.254.169.254": {}, "::5db8:d822": {true, true},
 		"64:ff9b:1::a9fe:a9fe": {}, "2001:0:5db8:d822::1": {},
 		// Edges of networks.
 		"100.64.0.0": {false, true}, "100.127.255.255": {false, true}, "100.63.255.255": {true, true},
@@ -393,7 +417,8 @@ func TestChecks(t *testing.T) {
 		out      string
 		fails    bool
 	}{
-		200: {happened: true, out: `{"id":1}`}, 204: {happened: true}, 404: {}, 410: {}, 500: {fails: true}, 401: {fails: true}, 429: {fails: true},
+		200: {happened: true, out: `{"id":1}`}, 204: {happened: true}, 404: {}, 410: {}, 500: {fails: true},
+		401: {fails: true}, 429: {fails: true},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method != "GET" || r.RequestURI != "/charge?key=o-1%2F2%2Fpay" {
@@ -402,7 +427,8 @@ func TestChecks(t *testing.T) {
 			w.WriteHeader(status)
 			_, _ = io.WriteString(w, want.out)
 		}))
-		s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+"', operations: {'*': {check: {path: '/{operation}?key={key}'}}}}}", Options{})
+		s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+
+			"', operations: {'*': {check: {path: '/{operation}?key={key}'}}}}}", Options{})
 		happened, out, err := s.Operations()[worker.AnyOperation].Check(context.Background(), call())
 		got, _ := out.(json.RawMessage)
 		if happened != want.happened || string(got) != want.out || (err != nil) != want.fails {
@@ -485,15 +511,18 @@ func TestSecretsNeverShow(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = fmt.Fprintf(w, `{"message":"bad credentials %s"}`, r.Header.Get("Authorization"))
 	}))
-	file := `agents: {payment: {url: "` + srv.URL + `/${env:TOKEN}", headers: {Authorization: "Bearer ${env:TOKEN}"}}}`
+	file := `agents: {payment: {url: "` + srv.URL +
+		`/${env:TOKEN}", headers: {Authorization: "Bearer ${env:TOKEN}"}}}`
 	s := serviceOf(t, file, Options{}, "TOKEN", secret)
 	var logged bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	_, refused := run(s, call())
 	srv.Close()
 	_, unreachable := run(s, call())
-	logger.Info("shown", "agent", s.agent, "url", s.agent.URL, "header", s.agent.Headers, "refused", refused, "unreachable", unreachable)
-	shown := logged.String() + fmt.Sprintf("%v %+v %#v %s", s.agent.Headers, s.agent.URL, s.agent.URL, s.agent.URL)
+	logger.Info("shown", "agent", s.agent, "url", s.agent.URL, "header", s.agent.Headers, "refused", refused,
+		"unreachable", unreachable)
+	shown := logged.String() + fmt.Sprintf("%v %+v %#v %s", s.agent.Headers, s.agent.URL, s.agent.URL,
+		s.agent.URL)
 	if b, err := json.Marshal(s.agent); err != nil || strings.Contains(string(b), secret) {
 		t.Errorf("as JSON: %s, %v", b, err)
 	}
@@ -532,13 +561,19 @@ agents:
   f: {url: "https://user:pw@x.example/?a=b"}
   g: {url: "https://10.0.0.1"}
 `, []string{
-			`agent "Payment": the name`, `agent "Payment": url is no address`, `agent "b": concurrency is -1`, `agent "b": batch is 11`,
-			`agent "b": header Authorization: the environment variable NONE is not set`, `agent "b": header Idempotency-Key is set by the agent itself`,
-			`agent "b": header X-Api-Key is a secret`, `99 tries`, `3 failures of 2 calls`, `a window of 2000000000000 calls`,
+			`agent "Payment": the name`, `agent "Payment": url is no address`, `agent "b": concurrency is -1`,
+			`agent "b": batch is 11`,
+			`agent "b": header Authorization: the environment variable NONE is not set`,
+			`agent "b": header Idempotency-Key is set by the agent itself`,
+			`agent "b": header X-Api-Key is a secret`, `99 tries`, `3 failures of 2 calls`,
+			`a window of 2000000000000 calls`,
 			`host shop.example is not among allow.hosts`, `plain http to shop.example`,
-			`operation "a b"`, `method "FETCH"`, `path "charges"`, `output is "xml"`, `its check has no path`, `{secret} is not known`,
-			`agent "c": url: 169.254.169.254 is link-local`, `agent "d": external means`, `agent "e": url is missing`,
-			`agent "f": url holds a name or password`, `agent "f": url has a query`, `agent "g": url: 10.0.0.1 is private`,
+			`operation "a b"`, `method "FETCH"`, `path "charges"`, `output is "xml"`, `its check has no path`,
+			`{secret} is not known`,
+			`agent "c": url: 169.254.169.254 is link-local`, `agent "d": external means`,
+			`agent "e": url is missing`,
+			`agent "f": url holds a name or password`, `agent "f": url has a query`,
+			`agent "g": url: 10.0.0.1 is private`,
 		}},
 	}
 	for name, tt := range tests {
@@ -586,7 +621,8 @@ agents:
 		t.Fatal(err)
 	}
 	p := c.Agents["payment"]
-	if p.Concurrency != 16 || p.Timeout != 10*time.Second || p.MaxResponse != 64<<10 || p.Retry.Initial != 200*time.Millisecond || p.Breaker.Window != 10 {
+	if p.Concurrency != 16 || p.Timeout != 10*time.Second || p.MaxResponse != 64<<10 ||
+		p.Retry.Initial != 200*time.Millisecond || p.Breaker.Window != 10 {
 		t.Errorf("read as %+v", p)
 	}
 	if _, err := New("warehouse", c.Agents["warehouse"], Options{}); err == nil {
@@ -596,11 +632,15 @@ agents:
 
 // A service behind TLS with a known authority works; the test's authority stands in for a public one.
 func TestTLS(t *testing.T) {
-	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }))
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_,
+			_ = io.WriteString(w, "{}")
+	}))
 	defer srv.Close()
 	s := serviceOf(t, simple(srv.URL), Options{})
-	s.kept.Transport.(redirect.Transport).Next.(*http.Transport).TLSClientConfig = srv.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
-	s.kept.Transport.(redirect.Transport).Next.(*http.Transport).TLSClientConfig.MinVersion = tls.VersionTLS12
+	config := srv.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	config.MinVersion = tls.VersionTLS12
+	s.kept.Transport.(redirect.Transport).Next.(*http.Transport).TLSClientConfig = config
 	if _, err := run(s, call()); err != nil {
 		t.Error(err)
 	}
@@ -609,9 +649,14 @@ func TestTLS(t *testing.T) {
 // An answer with a number out of bounds is refused before anything computes with it.
 func TestAnswersWithNumbersOutOfBounds(t *testing.T) {
 	number := ""
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintf(w, `{"n":%s}`, number) }))
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_,
+			_ = fmt.Fprintf(w, `{"n":%s}`, number)
+	}))
 	defer srv.Close()
-	s := serviceOf(t, fmt.Sprintf(`{"agents":{"payment":{"url":%q,"operations":{"charge":{"path":"/charges"}}}}}`, srv.URL), Options{})
+	s := serviceOf(t,
+		fmt.Sprintf(`{"agents":{"payment":{"url":%q,"operations":{"charge":{"path":"/charges"}}}}}`, srv.URL),
+		Options{})
 	for _, number = range []string{"1e1000", strings.Repeat("7", 129)} {
 		_, err := run(s, call())
 		f := failureOf(t, err)
@@ -623,7 +668,8 @@ func TestAnswersWithNumbersOutOfBounds(t *testing.T) {
 			{"f.NoEffect", f.NoEffect, false},
 			{"f.Code", f.Code, "response-number"},
 			{"f.Happened", f.Happened, true},
-			{`f.Error() contains "send it as a text"`, strings.Contains(f.Error(), "send it as a text"), true},
+			{`f.Error() contains "send it as a text"`, strings.Contains(f.Error(), "send it as a text"),
+				true},
 		} {
 			if field.got != field.want {
 				t.Errorf("%s is %v, want %v: %s: %+v", field.name, field.got, field.want, number, f)
@@ -663,7 +709,8 @@ func TestAnswersNestedTooDeep(t *testing.T) {
 			{"f.NoEffect", f.NoEffect, false},
 			{"f.Code", f.Code, "response-too-deep"},
 			{"f.Happened", f.Happened, true},
-			{`f.Error() contains "deeper than 64 levels"`, strings.Contains(f.Error(), "deeper than 64 levels"), true},
+			{`f.Error() contains "deeper than 64 levels"`,
+				strings.Contains(f.Error(), "deeper than 64 levels"), true},
 		} {
 			if field.got != field.want {
 				t.Errorf("%s is %v, want %v: %d levels: %+v", field.name, field.got, field.want, depth, f)

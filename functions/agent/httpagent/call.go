@@ -104,10 +104,13 @@ func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, j
 }
 
 // exchange sends one request and reads its answer. The error is a *worker.Failure.
-func (s *Service) exchange(ctx context.Context, method, path string, body []byte, call worker.Call, classify Classify) (*answer, error) {
+func (s *Service) exchange(ctx context.Context, method, path string, body []byte, call worker.Call,
+	classify Classify) (*answer, error) {
 	path = expand(path, call)
 	if leavesFolder(path) {
-		return nil, permanent("request", true, "the call's path %.200q has a part that is . or .., which leads elsewhere; give the order another ID, or the path no such place", path)
+		return nil, permanent("request", true,
+			"the call's path %.200q has a part that is . or .., which leads elsewhere; give the order "+
+				"another ID, or the path no such place", path)
 	}
 	guardStandardLog()
 	if s.agent.Timeout > 0 {
@@ -121,7 +124,8 @@ func (s *Service) exchange(ctx context.Context, method, path string, body []byte
 		client = s.fresh
 	}
 	res, reached, err := s.send(ctx, client, method, path, body, call)
-	if reached == connected && client == s.kept && ctx.Err() == nil { // nothing was written to a kept connection
+	// nothing was written to a kept connection
+	if reached == connected && client == s.kept && ctx.Err() == nil {
 		res, reached, err = s.send(ctx, s.fresh, method, path, body, call) //nolint:bodyclose // closed below
 	}
 	if f := (*worker.Failure)(nil); errors.As(err, &f) {
@@ -132,7 +136,8 @@ func (s *Service) exchange(ctx context.Context, method, path string, body []byte
 	}
 	defer func() { _ = res.Body.Close() }()
 	data, err := s.read(ctx, res, classify.done(res.StatusCode))
-	a := &answer{service: s, classify: classify, what: what, status: res.StatusCode, header: res.Header, body: data}
+	a := &answer{service: s, classify: classify, what: what, status: res.StatusCode, header: res.Header,
+		body: data}
 	if res.StatusCode/100 == 3 && res.StatusCode != http.StatusNotModified {
 		a.to = s.agent.redact.text(redirect.Target(res))
 	}
@@ -212,10 +217,13 @@ var noInput = []byte("{}")
 
 // request builds the request. It cannot be repeated by net/http on its own (which it would do,
 // seeing an Idempotency-Key): that would be a second call that the worker has not decided.
-func (s *Service) request(ctx context.Context, method, path string, body []byte, call worker.Call) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(string(s.agent.URL), "/")+path, http.NoBody)
+func (s *Service) request(ctx context.Context, method, path string, body []byte,
+	call worker.Call) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(string(s.agent.URL), "/")+path,
+		http.NoBody)
 	if err != nil {
-		return nil, permanent("request", true, "the request cannot be built: %s", s.agent.redact.text(bare(err).Error()))
+		return nil, permanent("request", true, "the request cannot be built: %s",
+			s.agent.redact.text(bare(err).Error()))
 	}
 	if len(body) == 0 && method != http.MethodGet && method != http.MethodDelete {
 		body = noInput
@@ -241,7 +249,8 @@ func (s *Service) request(ctx context.Context, method, path string, body []byte,
 		"X-Stepkeeper-Deadline":  call.Deadline.UTC().Format(time.RFC3339Nano),
 	} {
 		if !printable(value) {
-			return nil, permanent("request", true, "%s of the request has characters that a header cannot have", key)
+			return nil, permanent("request", true,
+				"%s of the request has characters that a header cannot have", key)
 		}
 		if value != "" {
 			req.Header.Set(key, value)

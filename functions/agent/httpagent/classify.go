@@ -29,17 +29,28 @@ func (c Classify) problems() (problems []error) {
 		n, err := strconv.Atoi(status)
 		switch {
 		case err != nil || len(status) != 3 || n < 100 || n > 599:
-			problems = append(problems, fmt.Errorf("classify: %.20q is no status; write one from 300 to 599, as 409: done", status))
+			problems = append(problems,
+				fmt.Errorf("classify: %.20q is no status; write one from 300 to 599, as 409: done", status))
 		case n/100 == 2:
-			problems = append(problems, fmt.Errorf("classify: status %s says that the operation was done, and cannot mean %.20q; leave it out, and let the service answer 3xx, 4xx or 5xx where it was not", status, name))
+			problems = append(problems,
+				fmt.Errorf(
+					"classify: status %s says that the operation was done, and cannot mean %.20q; leave "+
+						"it out, and let the service answer 3xx, 4xx or 5xx where it was not", status, name))
 		case n < 300:
-			problems = append(problems, fmt.Errorf("classify: status %s is no final answer; write one from 300 to 599", status))
+			problems = append(problems,
+				fmt.Errorf("classify: status %s is no final answer; write one from 300 to 599", status))
 		}
-		if name == classNotYet && n >= 300 && n < 600 && !classOf(n).noEffect { // and only that may be asked again uncounted
-			problems = append(problems, fmt.Errorf("classify: status %s does not prove that nothing was done, and cannot mean not-yet; let the service answer a 4xx such as 404, 409 or 425", status))
+		// and only that may be asked again uncounted
+		if name == classNotYet && n >= 300 && n < 600 && !classOf(n).noEffect {
+			problems = append(problems,
+				fmt.Errorf(
+					"classify: status %s does not prove that nothing was done, and cannot mean not-yet; "+
+						"let the service answer a 4xx such as 404, 409 or 425", status))
 		}
 		if !slices.Contains(classes, name) {
-			problems = append(problems, fmt.Errorf("classify: status %.20s has the unknown class %.40q; write one of %s", status, name, strings.Join(classes, ", ")))
+			problems = append(problems,
+				fmt.Errorf("classify: status %.20s has the unknown class %.40q; write one of %s", status,
+					name, strings.Join(classes, ", ")))
 		}
 	}
 	return problems
@@ -55,12 +66,13 @@ func (c Classify) over(agent Classify) Classify {
 	return all
 }
 
-// done: the status means that the operation has happened.
+// done reports whether the status means that the operation has happened.
 func (c Classify) done(status int) bool {
 	return status/100 == 2 || c[strconv.Itoa(status)] == classDone
 }
 
-// of is the class of a status that is not done; named: c says so, and not the table.
+// of returns the class of a status that is not done. named reports that the class comes from c instead of the
+// default table.
 func (c Classify) of(status int) (found class, named bool) {
 	found = classOf(status)
 	name, named := c[strconv.Itoa(status)]

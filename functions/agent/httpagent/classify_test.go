@@ -29,8 +29,8 @@ func answering(t *testing.T, body string) (url string) {
 	return srv.URL
 }
 
-// P45. A status means what the file says: of the operation first, then of the agent, then the table. The proof
-// that a call had no effect stays that of the table (P31).
+// P45. A status means what the file says: of the operation first, then of the agent, then the table. The
+// proof that a call had no effect stays that of the table (P31).
 func TestClassify(t *testing.T) {
 	s := serviceOf(t, `
 agents:
@@ -71,14 +71,15 @@ agents:
 			}
 			continue
 		}
-		if f := failureOf(t, err); f.Permanent != want.permanent || f.NoEffect != want.noEffect || f.Code != want.code || f.Happened {
+		if f := failureOf(t, err); f.Permanent != want.permanent || f.NoEffect != want.noEffect ||
+			f.Code != want.code || f.Happened {
 			t.Errorf("%d: %+v", status, f)
 		}
 	}
 }
 
-// P45. An answer that is done by its class is read as one of 2xx: one that breaks off leaves the effect in doubt,
-// and one that is no JSON was done, unless its output is ignored.
+// P45. An answer that is done by its class is read as one of 2xx: one that breaks off leaves the effect in
+// doubt, and one that is no JSON was done, unless its output is ignored.
 func TestBodiesOfClassifiedStatuses(t *testing.T) {
 	text := answering(t, "it is there already")
 	broken := serving(t, func(conn *net.TCPConn, _ *http.Request) {
@@ -88,11 +89,16 @@ func TestBodiesOfClassifiedStatuses(t *testing.T) {
 		url, output string
 		want        func(f *worker.Failure) bool
 	}{
-		"a text":            {text, "json", func(f *worker.Failure) bool { return f != nil && f.Happened && f.Code == "response-not-json" }},
-		"a text of no use":  {text, "ignore", func(f *worker.Failure) bool { return f == nil }},
-		"one that ends off": {broken, "ignore", func(f *worker.Failure) bool { return f != nil && !f.NoEffect && !f.Permanent && !f.Happened }},
+		"a text": {text, "json", func(f *worker.Failure) bool {
+			return f != nil && f.Happened &&
+				f.Code == "response-not-json"
+		}},
+		"a text of no use": {text, "ignore", func(f *worker.Failure) bool { return f == nil }},
+		"one that ends off": {broken, "ignore",
+			func(f *worker.Failure) bool { return f != nil && !f.NoEffect && !f.Permanent && !f.Happened }},
 	} {
-		s := serviceOf(t, "agents: {payment: {url: '"+tt.url+"', operations: {s409: {output: "+tt.output+", classify: {409: done}}}}}", Options{})
+		s := serviceOf(t, "agents: {payment: {url: '"+tt.url+"', operations: {s409: {output: "+tt.output+
+			", classify: {409: done}}}}}", Options{})
 		c := call()
 		c.Name = "s409"
 		_, err := s.Operations()["s409"].Run(context.Background(), c)
@@ -108,9 +114,13 @@ func TestBodiesOfClassifiedStatuses(t *testing.T) {
 
 // P45. A worker answers what the class says.
 func TestRepliesOfClassifiedStatuses(t *testing.T) {
-	e := engineOf(t, serviceOf(t, "agents: {payment: {url: '"+answering(t, `{"id":7}`)+"', retry: {tries: 1}, classify: {409: done, 503: permanent}}}", Options{}))
-	for name, want := range map[string]core.Outcome{"s409": core.OutcomeDone, "s503": core.OutcomeFailed, "s502": core.OutcomeRetryLater} {
-		e.worker.Handle(t.Context(), port.Delivery{Message: port.Message{Value: requestOf(name, core.Idempotent, core.Do, 1)}, Received: 1})
+	e := engineOf(t, serviceOf(t, "agents: {payment: {url: '"+answering(t, `{"id":7}`)+
+		"', retry: {tries: 1}, classify: {409: done, 503: permanent}}}", Options{}))
+	for name, want := range map[string]core.Outcome{"s409": core.OutcomeDone, "s503": core.OutcomeFailed,
+		"s502": core.OutcomeRetryLater} {
+		e.worker.Handle(t.Context(),
+			port.Delivery{Message: port.Message{Value: requestOf(name, core.Idempotent, core.Do, 1)},
+				Received: 1})
 		replies := e.replies(t)
 		if len(replies) != 1 || replies[0].Outcome != want {
 			t.Errorf("%s: %+v", name, replies)
@@ -120,11 +130,15 @@ func TestRepliesOfClassifiedStatuses(t *testing.T) {
 
 // P45. A check has its own meaning of a status.
 func TestChecksDoNotGoByClassify(t *testing.T) {
-	s := serviceOf(t, "agents: {payment: {url: '"+answering(t, "")+"', classify: {404: done, 409: done}, operations: {s404: {check: {path: /s404}}, s409: {check: {path: /s409}}}}}", Options{})
-	if happened, _, err := s.Operations()["s404"].Check(context.Background(), call()); happened || err != nil {
+	s := serviceOf(t, "agents: {payment: {url: '"+answering(t, "")+
+		"', classify: {404: done, 409: done}, operations: {s404: {check: {path: /s404}}, s409: {check: "+
+		"{path: /s409}}}}}", Options{})
+	if happened, _, err := s.Operations()["s404"].Check(context.Background(), call()); happened ||
+		err != nil {
 		t.Errorf("404: happened %v, %v", happened, err)
 	}
-	if happened, _, err := s.Operations()["s409"].Check(context.Background(), call()); happened || err == nil {
+	if happened, _, err := s.Operations()["s409"].Check(context.Background(), call()); happened ||
+		err == nil {
 		t.Errorf("409: happened %v, %v", happened, err)
 	}
 }
@@ -147,9 +161,12 @@ agents:
 		`agent "payment": classify: status 404 has the unknown class "don"; write one of done, permanent, transient, not-yet`,
 		`classify: status 302 does not prove that nothing was done, and cannot mean not-yet; let the service answer a 4xx`,
 		`classify: status 408 does not prove`, `classify: status 503 does not prove`,
-		`classify: "4xx" is no status; write one from 300 to 599, as 409: done`, `classify: "999" is no status`,
-		`classify: status 200 says that the operation was done, and cannot mean "permanent"`, `classify: status 100 is no final answer`,
-		`operation "charge": classify: status 409 has the unknown class "never"; write one of`, `agent "other": external means`,
+		`classify: "4xx" is no status; write one from 300 to 599, as 409: done`,
+		`classify: "999" is no status`,
+		`classify: status 200 says that the operation was done, and cannot mean "permanent"`,
+		`classify: status 100 is no final answer`,
+		`operation "charge": classify: status 409 has the unknown class "never"; write one of`,
+		`agent "other": external means`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("nothing of %q in:\n%v", want, err)

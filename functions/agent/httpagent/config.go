@@ -28,16 +28,18 @@ type Agent struct {
 	Allow       Allow                `yaml:"allow" json:"allow,omitzero"`
 	Retry       worker.Retry         `yaml:"retry" json:"retry,omitzero"`
 	Breaker     worker.Breaker       `yaml:"breaker" json:"breaker,omitzero"`
-	Classify    Classify             `yaml:"classify" json:"classify,omitempty"` // for all operations
+	// classification of answers, for all operations
+	Classify Classify `yaml:"classify" json:"classify,omitempty"`
 
-	redact *redactor // nil: not completed yet
+	redact *redactor // nil until the configuration is complete
 }
 
 // Operation is how one operation is called.
 type Operation struct {
 	Method string `yaml:"method" json:"method,omitzero"` // default POST
 	Path   string `yaml:"path" json:"path,omitzero"`     // default /{operation}
-	Output string `yaml:"output" json:"output,omitzero"` // "json" (default): the answer must be JSON, or empty; "ignore": whatever it is
+	// "json" (default): the answer must be JSON, or empty; "ignore": whatever it is
+	Output string `yaml:"output" json:"output,omitzero"`
 	Check  *Check `yaml:"check" json:"check,omitzero"`
 
 	Classify Classify `yaml:"classify" json:"classify,omitempty"` // before that of the agent

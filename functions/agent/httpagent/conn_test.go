@@ -68,7 +68,8 @@ func withoutChunks(served *atomic.Int32) func(conn net.Conn) {
 				return
 			}
 			if len(strings.Fields(line)) != 3 {
-				_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+				_, _ = io.WriteString(conn,
+					"HTTP/1.1 400 Bad\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 				return
 			}
 			length := 0
@@ -116,7 +117,8 @@ func TestCallsWithoutInputAreNotSentInChunks(t *testing.T) {
 	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "GET"} {
 		var served atomic.Int32
 		url := keeping(t, withoutChunks(&served))
-		file := "agents: {payment: {url: '%s', operations: {charge: {method: %s, check: {method: %s, path: /c}}}}}"
+		file := "agents: {payment: {url: '%s', operations: {charge: {method: %s, check: {method: %s, " +
+			"path: /c}}}}}"
 		s := serviceOf(t, fmt.Sprintf(file, url, method, method), Options{})
 		c := call()
 		c.Input = nil
@@ -204,8 +206,8 @@ func TestBytesBeforeARequestAreNeverAResponse(t *testing.T) {
 	t.Error("no call failed because of bytes before its request")
 }
 
-// net/http repeats requests with an Idempotency-Key and no body by itself. A kept connection that breaks after
-// the request is one call, and it is in doubt.
+// net/http repeats requests with an Idempotency-Key and no body by itself. A kept connection that breaks
+// after the request is one call, and it is in doubt.
 func TestACallWithoutABodyIsSentOnce(t *testing.T) {
 	for _, method := range []string{"DELETE", "GET"} {
 		var served atomic.Int32

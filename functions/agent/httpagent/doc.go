@@ -24,21 +24,22 @@
 //	  warehouse:
 //	    external: true                         # no HTTP: a process of its own serves requests-warehouse
 //
-// An operation is called with its input as the body and these headers: Idempotency-Key,
-// traceparent, X-Stepkeeper-Operation (do, undo), X-Stepkeeper-Task, -Run, -Step, -Attempt and
-// -Deadline. Its JSON answer is the step's output; that of an undo is not used. A check is asked whether a call with that key
-// has happened: 2xx means yes, and its JSON is the output; 404 and 410 mean no.
+// An operation is called with its input as the body and these headers: Idempotency-Key, traceparent,
+// X-Stepkeeper-Operation (do, undo), X-Stepkeeper-Task, -Run, -Step, -Attempt and -Deadline. Its JSON answer
+// is the step's output; that of an undo is not used. A check is asked whether a call with that key has
+// happened: 2xx means yes, and its JSON is the output; 404 and 410 mean no.
 //
 // With classify a status from 300 to 599 means what the file says: done (the operation has happened, and the
-// body is its output, as with 2xx; say output: ignore where it is a text for people), permanent (no repetition
-// can succeed: the step fails for good) or transient (it may succeed: it is tried again, and counts as a
-// failure). Whether the call is proven to have had no effect stays as the table says. A status 401 with a
-// class has the code http-401 and counts. Checks do not go by classify.
+// body is its output, as with 2xx; say output: ignore where it is a text for people), permanent (no
+// repetition can succeed: the step fails for good) or transient (it may succeed: it is tried again, and
+// counts as a failure). Whether the call is proven to have had no effect stays as the table says. A status
+// 401 with a class has the code http-401 and counts. Checks do not go by classify.
 //
 // A call of POST, PUT or PATCH without input has the body {}, a check too. DELETE and GET without input have
 // no body, because HTTP gives such a body no meaning and some servers and proxies refuse it. Every body has a
 // Content-Length. A connection that carried bytes beyond a response, or before a request, is closed and not
-// used again. A call that found a kept connection closed is sent over a new one if none of its bytes was written.
+// used again. A call that found a kept connection closed is sent over a new one if none of its bytes was
+// written.
 //
 // In a path {key}, {operation}, {task}, {run} and {step} stand for the request's, escaped. A call
 // whose path would have a part . or .. after that is refused.

@@ -25,45 +25,58 @@ import (
 func TestEdgesOfAnAgent(t *testing.T) {
 	long := strings.Repeat("a", 40)
 	for file, want := range map[string]string{ // "" where it is accepted
-		"payment: {url: 'https://a.example', concurrency: 1, batch: 1, maxResponse: 1}":             "",
-		"payment: {url: 'https://a.example', concurrency: 10000, batch: 10, maxResponse: 16MiB}":    "",
-		"payment: {url: 'https://a.example', concurrency: 10001}":                                   "concurrency is 10001",
-		"payment: {url: 'https://a.example', batch: -1}":                                            "batch is -1",
-		"payment: {url: 'https://a.example', maxResponse: 16777217}":                                "maxResponse is 16777217",
-		"payment: {url: 'https://a.example', maxResponse: -1}":                                      "no size",
-		"payment: {url: 'https://a.example', maxResponse: 1GiB}":                                    "no size",
-		"payment: {url: 'https://a.example', maxResponse: KiB}":                                     "no size",
-		"payment: {url: 'https://a.example', timeout: -1s}":                                         "timeout is -1s",
-		long + ": {url: 'https://a.example'}":                                                       "",
-		long + "a: {url: 'https://a.example'}":                                                      "the name must be",
-		"1a: {url: 'https://a.example'}":                                                            "the name must be",
-		"payment: {url: 'https://a.example', operations: {" + long + long + ": {}}}":                "",
-		"payment: {url: 'https://a.example', operations: {" + long + long + "a: {}}}":               "the name must be letters",
+		"payment: {url: 'https://a.example', concurrency: 1, batch: 1, maxResponse: 1}":          "",
+		"payment: {url: 'https://a.example', concurrency: 10000, batch: 10, maxResponse: 16MiB}": "",
+		"payment: {url: 'https://a.example', " +
+			"concurrency: 10001}": "concurrency is 10001",
+		"payment: {url: 'https://a.example', batch: -1}": "batch is -1",
+		"payment: {url: 'https://a.example', " +
+			"maxResponse: 16777217}": "maxResponse is 16777217",
+		"payment: {url: 'https://a.example', maxResponse: -1}":   "no size",
+		"payment: {url: 'https://a.example', maxResponse: 1GiB}": "no size",
+		"payment: {url: 'https://a.example', maxResponse: KiB}":  "no size",
+		"payment: {url: " +
+			"'https://a.example', timeout: -1s}": "timeout is -1s",
+		long + ": {url: 'https://a.example'}": "",
+		long +
+			"a: {url: 'https://a.example'}": "the name must be",
+		"1a: {url: 'https://a.example'}":                                             "the name must be",
+		"payment: {url: 'https://a.example', operations: {" + long + long + ": {}}}": "",
+		"payment: {url: 'https://a.example', operations: {" + long + long +
+			"a: {}}}": "the name must be letters",
 		"payment: {url: 'https://a.example', operations: {a: {output: ignore}, b: {output: json}}}": "",
-		"payment: {external: true}":                                                                 "",
-		"payment: {external: true, operations: {a: {}}}":                                            "external means",
-		"payment: {external: true, headers: {A: b}}":                                                "external means",
-		`payment: {url: 'https://a.example', headers: {X-A: "a\tb~"}}`:                              "",
-		`payment: {url: 'https://a.example', headers: {X-A: "a\x7f"}}`:                              "characters that a header cannot have",
-		`payment: {url: 'https://a.example', headers: {X-A: "a\x1f"}}`:                              "characters that a header cannot have",
-		`payment: {url: 'https://a.example', headers: {"X A": b}}`:                                  "characters that a header cannot have",
-		"payment: {url: 'https://a.example', headers: {x-stepkeeper-task: b}}":                      "is set by the agent itself",
-		"payment: {url: 'https://a.example', headers: {traceparent: b}}":                            "is set by the agent itself",
-		"payment: {url: 'https://a.example', headers: {host: b}}":                                   "is set by the agent itself",
-		"payment: {url: 'https://a.example', headers: {content-length: '1'}}":                       "is set by the agent itself",
-		"payment: {url: 'https://a.example', headers: {cookie: b}}":                                 "is a secret",
-		"payment: {url: 'https://a.example', headers: {proxy-authorization: b}}":                    "is a secret",
-		"payment: {url: 'https://a.example', headers: {authorization: 'Bearer ${env:NO}'}}":         "variable NO is not set",
-		"payment: {url: 'https://a.example', headers: {authorization: 'Bearer ${env:EMPTY}'}}":      "variable EMPTY is not set",
-		"payment: {url: 'https://a.example', headers: {authorization: '${TOKEN}'}}":                 "write ${env:NAME}",
-		"payment: {url: '${env:NO}'}":                                                               "url: the environment variable NO is not set",
-		"payment: {url: 'https://a.example/?b=c'}":                                                  "a query or a fragment",
-		"payment: {url: 'https://a.example/#c'}":                                                    "a query or a fragment",
-		"payment: {url: 'a.example'}":                                                               "url is no address",
-		"payment: {url: 'https:///a'}":                                                              "url is no address",
-		"payment: {url: 'https://A.example', allow: {hosts: [b.example, a.EXAMPLE]}}":               "",
-		"payment: {url: 'http://a.example', insecure: true}":                                        "",
-		"payment: {url: 'https://10.0.0.1', allow: {privateAddresses: true}}":                       "",
+		"payment: {external: true}":                                    "",
+		"payment: {external: true, operations: {a: {}}}":               "external means",
+		"payment: {external: true, headers: {A: b}}":                   "external means",
+		`payment: {url: 'https://a.example', headers: {X-A: "a\tb~"}}`: "",
+		`payment: {url: 'https://a.example', headers: {X-A: "a\x7f"}}`: "characters that a header cannot have",
+		`payment: {url: 'https://a.example', headers: {X-A: "a\x1f"}}`: "characters that a header cannot have",
+		`payment: {url: 'https://a.example', headers: {"X A": b}}`:     "characters that a header cannot have",
+		"payment: {url: 'https://a.example', headers: " +
+			"{x-stepkeeper-task: b}}": "is set by the agent itself",
+		"payment: {url: 'https://a.example', " +
+			"headers: {traceparent: b}}": "is set by the agent itself",
+		"payment: {url: 'https://a.example', " +
+			"headers: {host: b}}": "is set by the agent itself",
+		"payment: {url: 'https://a.example', headers: " +
+			"{content-length: '1'}}": "is set by the agent itself",
+		"payment: {url: 'https://a.example', headers: {cookie: b}}":              "is a secret",
+		"payment: {url: 'https://a.example', headers: {proxy-authorization: b}}": "is a secret",
+		"payment: {url: 'https://a.example', headers: {authorization: " +
+			"'Bearer ${env:NO}'}}": "variable NO is not set",
+		"payment: {url: 'https://a.example', headers: {authorization: " +
+			"'Bearer ${env:EMPTY}'}}": "variable EMPTY is not set",
+		"payment: {url: 'https://a.example', headers: " +
+			"{authorization: '${TOKEN}'}}": "write ${env:NAME}",
+		"payment: {url: '${env:NO}'}":              "url: the environment variable NO is not set",
+		"payment: {url: 'https://a.example/?b=c'}": "a query or a fragment",
+		"payment: {url: 'https://a.example/#c'}":   "a query or a fragment",
+		"payment: {url: 'a.example'}":              "url is no address",
+		"payment: {url: 'https:///a'}":             "url is no address",
+
+		"payment: {url: 'https://A.example', allow: {hosts: [b.example, a.EXAMPLE]}}": "",
+		"payment: {url: 'http://a.example', insecure: true}":                          "",
+		"payment: {url: 'https://10.0.0.1', allow: {privateAddresses: true}}":         "",
 	} {
 		_, err := Parse([]byte("agents: {"+file+"}"), env("TOKEN", "t0ken", "EMPTY", ""))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -117,7 +130,8 @@ func TestRequestsWithoutABody(t *testing.T) {
 		body, _ = io.ReadAll(r.Body)
 	}))
 	defer srv.Close()
-	s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+"', operations: {charge: {method: GET}, refund: {method: DELETE}}}}", Options{})
+	s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+
+		"', operations: {charge: {method: GET}, refund: {method: DELETE}}}}", Options{})
 	c := call()
 	c.Trace = ""
 	if _, err := run(s, c); err != nil {
@@ -138,7 +152,8 @@ func TestRequestsWithoutABody(t *testing.T) {
 		}
 	}
 	c.Name = "refund"
-	if _, err := run(s, c); err != nil || got.Method != "DELETE" || string(body) != `{"amount":1}` || got.Header.Get("Content-Type") != "application/json" {
+	if _, err := run(s, c); err != nil || got.Method != "DELETE" || string(body) != `{"amount":1}` ||
+		got.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("%s with %s, %v", got.Method, body, err)
 	}
 }
@@ -148,7 +163,8 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 	calls := 0
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls++ }))
 	defer srv.Close()
-	s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+"', operations: {'*': {}, odd: {path: '/%zz'}}}}", Options{})
+	s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+"', operations: {'*': {}, odd: {path: '/%zz'}}}}",
+		Options{})
 	for name, code := range map[string]string{
 		"a/../b":                "operation-name",
 		"":                      "operation-name",
@@ -173,7 +189,10 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 func TestConnections(t *testing.T) {
 	for grade, want := range map[core.Grade]int32{core.Plain: 3, core.Idempotent: 1, core.Fenced: 1} {
 		var conns atomic.Int32
-		srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }))
+		srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_,
+				_ = io.WriteString(w, "{}")
+		}))
 		srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 			if state == http.StateNew {
 				conns.Add(1)
@@ -203,7 +222,8 @@ func TestOddStatuses(t *testing.T) {
 			_, _ = fmt.Fprintf(conn, "HTTP/1.1 %d Odd\r\nContent-Length: 0\r\n\r\n", status)
 		})
 		_, err := run(serviceOf(t, simple(url), Options{}), call())
-		if f := failureOf(t, err); !f.Permanent || f.NoEffect || f.Code != fmt.Sprintf("http-%d", status) || !strings.Contains(f.Error(), "without a meaning") {
+		if f := failureOf(t, err); !f.Permanent || f.NoEffect || f.Code != fmt.Sprintf("http-%d", status) ||
+			!strings.Contains(f.Error(), "without a meaning") {
 			t.Errorf("%d: %+v", status, f)
 		}
 	}
@@ -212,7 +232,8 @@ func TestOddStatuses(t *testing.T) {
 // Headers without an end are not read either.
 func TestHeadersThatAreTooLong(t *testing.T) {
 	url := serving(t, func(conn *net.TCPConn, _ *http.Request) {
-		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-A: "+strings.Repeat("a", 80<<10)+"\r\n\r\n{}")
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-A: "+strings.Repeat("a",
+			80<<10)+"\r\n\r\n{}")
 	})
 	_, err := run(serviceOf(t, simple(url), Options{}), call())
 	if f := failureOf(t, err); f.Permanent || f.NoEffect || f.Code != "network" {
@@ -230,11 +251,17 @@ func TestTextsOfFailures(t *testing.T) {
 		"no JSON":       {500, "<h1>stack</h1>", "POST /charge answered 500, the service failed"},
 		"no words":      {500, `{"a":1}`, "POST /charge answered 500, the service failed"},
 		"control codes": {422, `{"message":"a\nb\u0007c"}`, "POST /charge answered 422, refused: a b c"},
-		"all forms":     {422, `{"title":"t","detail":"d","message":"m","error":"e"}`, "POST /charge answered 422, refused: t: d: m: e"},
-		"an object":     {422, `{"title":"t","error":{"code":"c","message":"n"}}`, "POST /charge answered 422, refused: t: c: n"},
-		"not JSON":      {200, "OK", "POST /charge was done, but its answer cannot be read: it is not JSON at byte 0: invalid character 'O' at start of value; let the service answer JSON, or say output: ignore"},
-		"200 letters":   {422, `{"message":"` + strings.Repeat("é", 200) + `"}`, "POST /charge answered 422, refused: " + strings.Repeat("é", 200)},
-		"201 letters":   {422, `{"message":"` + strings.Repeat("é", 201) + `"}`, "POST /charge answered 422, refused: " + strings.Repeat("é", 200) + "…"},
+		"all forms": {422, `{"title":"t","detail":"d","message":"m","error":"e"}`,
+			"POST /charge answered 422, refused: t: d: m: e"},
+		"an object": {422, `{"title":"t","error":{"code":"c","message":"n"}}`,
+			"POST /charge answered 422, refused: t: c: n"},
+		"not JSON": {200, "OK",
+			"POST /charge was done, but its answer cannot be read: it is not JSON at byte 0: invalid " +
+				"character 'O' at start of value; let the service answer JSON, or say output: ignore"},
+		"200 letters": {422, `{"message":"` + strings.Repeat("é", 200) + `"}`,
+			"POST /charge answered 422, refused: " + strings.Repeat("é", 200)},
+		"201 letters": {422, `{"message":"` + strings.Repeat("é", 201) + `"}`,
+			"POST /charge answered 422, refused: " + strings.Repeat("é", 200) + "…"},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(tt.status)
@@ -255,12 +282,14 @@ func TestARefusalEndsWithItsCall(t *testing.T) {
 		ended := make(chan struct{})
 		defer close(ended)
 		piped(s, func(conn net.Conn, _ string) {
-			_, _ = io.WriteString(conn, "HTTP/1.1 503 Unavailable\r\nContent-Length: 10\r\nRetry-After: 3\r\n\r\n")
+			_, _ = io.WriteString(conn,
+				"HTTP/1.1 503 Unavailable\r\nContent-Length: 10\r\nRetry-After: 3\r\n\r\n")
 			<-ended
 		})
 		start := time.Now()
 		_, err := run(s, call())
-		if f := failureOf(t, err); f.Code != "http-503" || f.RetryAfter != 3*time.Second || time.Since(start) != 2*time.Second {
+		if f := failureOf(t, err); f.Code != "http-503" || f.RetryAfter != 3*time.Second ||
+			time.Since(start) != 2*time.Second {
 			t.Errorf("%+v after %s", f, time.Since(start))
 		}
 		s.Close()
@@ -270,13 +299,22 @@ func TestARefusalEndsWithItsCall(t *testing.T) {
 // Whatever is waited for ends with the caller's context, however long the agent's own times are.
 func TestEverythingEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := serviceOf(t, "agents: {payment: {url: 'http://127.0.0.1', timeout: 1h, operations: {charge: {check: {path: /x}}}}}", Options{})
+		s := serviceOf(t,
+			"agents: {payment: {url: 'http://127.0.0.1', timeout: 1h, operations: {charge: {check: {path: "+
+				"/x}}}}}", Options{})
 		ended := make(chan struct{})
 		defer close(ended)
 		piped(s, func(net.Conn, string) { <-ended })
 		op := s.Operations()["charge"]
-		resolve := resolver(func(ctx context.Context, _, _ string) ([]netip.Addr, error) { <-ctx.Done(); return nil, ctx.Err() })
-		dial := func(ctx context.Context, _, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }
+		resolve := resolver(func(ctx context.Context, _, _ string) ([]netip.Addr, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil,
+				ctx.Err()
+		}
 		for name, wait := range map[string]func(ctx context.Context) error{
 			"a call":  func(ctx context.Context) error { _, err := op.Run(ctx, call()); return err },
 			"a check": func(ctx context.Context) error { _, _, err := op.Check(ctx, call()); return err },
@@ -307,7 +345,8 @@ func TestAHandshakeWithoutEnd(t *testing.T) {
 		ended := make(chan struct{})
 		defer close(ended)
 		for _, client := range []*http.Client{s.kept, s.fresh} {
-			client.Transport.(redirect.Transport).Next.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
+			client.Transport.(redirect.Transport).Next.(*http.Transport).DialContext = func(
+				context.Context, string, string) (net.Conn, error) {
 				near, far := net.Pipe()
 				go func() {
 					_, _ = io.CopyN(io.Discard, far, 1)
@@ -319,7 +358,8 @@ func TestAHandshakeWithoutEnd(t *testing.T) {
 		}
 		start := time.Now()
 		_, err := run(s, call())
-		if f := failureOf(t, err); f.Code != "timeout" || !f.NoEffect || f.Permanent || time.Since(start) != dialTimeout {
+		if f := failureOf(t, err); f.Code != "timeout" || !f.NoEffect || f.Permanent ||
+			time.Since(start) != dialTimeout {
 			t.Errorf("%+v after %s", f, time.Since(start))
 		}
 		s.Close()
@@ -342,13 +382,16 @@ func TestWhatTheResolverIsAsked(t *testing.T) {
 	})
 	_, err = run(serviceOf(t, simple("https://a.example"), Options{Resolver: down}), call())
 	if f := failureOf(t, err); f.Code != "unreachable" || !f.NoEffect ||
-		!strings.Contains(f.Error(), "was not sent, the service could not be reached: ") || !strings.Contains(f.Error(), "resolver is down") {
+		!strings.Contains(f.Error(), "was not sent, the service could not be reached: ") ||
+		!strings.Contains(f.Error(), "resolver is down") {
 		t.Errorf("%+v", f)
 	}
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"by":"name"}`) }))
+	srv := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"by":"name"}`) }))
 	t.Cleanup(srv.Close)
 	local := strings.Replace(srv.URL, "127.0.0.1", "localhost", 1)
-	if out, err := run(serviceOf(t, simple(local), Options{}), call()); err != nil || !strings.Contains(fmt.Sprintf("%s", out), "name") {
+	if out, err := run(serviceOf(t, simple(local), Options{}), call()); err != nil ||
+		!strings.Contains(fmt.Sprintf("%s", out), "name") {
 		t.Errorf("by the resolver of the system: %v, %v", out, err)
 	}
 	var tried []time.Duration
@@ -357,10 +400,12 @@ func TestWhatTheResolverIsAsked(t *testing.T) {
 		tried = append(tried, time.Until(end).Round(time.Second))
 		return nil, errors.New("closed")
 	}
-	if _, err := guardedDial(Allow{}, nil, dial)(t.Context(), "tcp", "93.184.216.34:443"); err == nil || len(tried) != 1 || tried[0] != 5*time.Second {
+	if _, err := guardedDial(Allow{}, nil, dial)(t.Context(), "tcp", "93.184.216.34:443"); err == nil ||
+		len(tried) != 1 || tried[0] != 5*time.Second {
 		t.Errorf("tried with %v, %v", tried, err)
 	}
-	if _, err := guardedDial(Allow{}, nil, dial)(t.Context(), "tcp", "93.184.216.34"); err == nil || len(tried) != 1 {
+	if _, err := guardedDial(Allow{}, nil, dial)(t.Context(), "tcp", "93.184.216.34"); err == nil ||
+		len(tried) != 1 {
 		t.Errorf("an address without a port: %v", err)
 	}
 }
@@ -373,10 +418,12 @@ func (r resolver) LookupNetIP(ctx context.Context, network, host string) ([]neti
 
 // Which agents have a client, and with which clock: dates in Retry-After are held against it.
 func TestNew(t *testing.T) {
-	if _, err := New("payment", Agent{URL: "https://a.example"}, Options{}); err == nil || !strings.Contains(err.Error(), "Load or Parse") {
+	if _, err := New("payment", Agent{URL: "https://a.example"}, Options{}); err == nil ||
+		!strings.Contains(err.Error(), "Load or Parse") {
 		t.Errorf("%v", err)
 	}
-	if _, err := New("payment", Agent{External: true}, Options{}); err == nil || !strings.Contains(err.Error(), "requests-payment") {
+	if _, err := New("payment", Agent{External: true}, Options{}); err == nil ||
+		!strings.Contains(err.Error(), "requests-payment") {
 		t.Errorf("%v", err)
 	}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -420,7 +467,8 @@ func TestAnswersOfChecks(t *testing.T) {
 			w.WriteHeader(tt.status)
 			_, _ = io.WriteString(w, tt.body)
 		}))
-		s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+"', maxResponse: 100, operations: {'*': {check: {method: POST, path: /x}}}}}", Options{})
+		s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+
+			"', maxResponse: 100, operations: {'*': {check: {method: POST, path: /x}}}}}", Options{})
 		happened, out, err := s.Operations()["*"].Check(t.Context(), call())
 		if raw, is := out.(json.RawMessage); happened != tt.happened || is && len(raw) > 0 ||
 			(err == nil) != (tt.code == "") || err != nil && failureOf(t, err).Code != tt.code {
@@ -435,9 +483,12 @@ func TestARedirectNamesWhereItPoints(t *testing.T) {
 	for location, want := range map[string]string{
 		"https://user:password@login.example:8443/in?token=1": ` (it points to "https://login.example:8443")`,
 		"https://s3cret-host.example/":                        ` (it points to "https://[hidden].example")`,
-		"/elsewhere?token=1":                                  " (it points to another path of the same server)",
-		"https://%zz/?token=1":                                " (it points to an address that is missing or cannot be read)",
-		"":                                                    " (it points to an address that is missing or cannot be read)",
+		"/elsewhere?token=1": " (it points to another path of the same " +
+			"server)",
+		"https://%zz/?token=1": " (it points to an address that is missing " +
+			"or cannot be read)",
+		"": " (it points to an address that is missing " +
+			"or cannot be read)",
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", location)
@@ -446,7 +497,8 @@ func TestARedirectNamesWhereItPoints(t *testing.T) {
 		file := "agents: {payment: {url: '" + srv.URL + "', headers: {X-Key: '${env:KEY}'}}}"
 		_, err := run(serviceOf(t, file, Options{}, "KEY", "s3cret-host"), call())
 		f := failureOf(t, err)
-		if text := "configure the address where the service really is" + want; f.Code != "http-302" || !strings.HasSuffix(f.Error(), text) {
+		if text := "configure the address where the service really is" + want; f.Code != "http-302" ||
+			!strings.HasSuffix(f.Error(), text) {
 			t.Errorf("%q: %v", location, f)
 		}
 		srv.Close()

@@ -64,12 +64,14 @@ type engine struct {
 func engineOf(t *testing.T, s *Service) *engine {
 	t.Helper()
 	clock := port.ClockFunc(time.Now)
-	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "requests-payment"}, {Name: port.Replies}, {Name: port.Quarantine}})
+	queues, err := memory.NewQueues(clock,
+		[]memory.QueueConfig{{Name: "requests-payment"}, {Name: port.Replies}, {Name: port.Quarantine}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := &engine{queues: queues, ledger: memory.NewLedger()}
-	e.worker, err = worker.New(worker.Config{Agent: "payment", Operations: s.Operations(), Replies: e.queue(t, port.Replies), Quarantine: e.queue(t, port.Quarantine),
+	e.worker, err = worker.New(worker.Config{Agent: "payment", Operations: s.Operations(),
+		Replies: e.queue(t, port.Replies), Quarantine: e.queue(t, port.Quarantine),
 		Ledger: e.ledger, Clock: clock, Retry: worker.Retry{Tries: 1}})
 	if err != nil {
 		t.Fatal(err)
@@ -109,8 +111,10 @@ func (e *engine) replies(t *testing.T) (all []*message.Reply) {
 func requestOf(name string, grade core.Grade, op core.Operation, attempt int) *message.Request {
 	now := core.TimeOf(time.Now())
 	return &message.Request{Schema: message.Schema, SendRequest: core.SendRequest{
-		Agent: "payment", OrderID: "o-1", Step: "pay", Attempt: attempt, Operation: op, Name: name, Grade: grade, Key: "o-1/0/pay",
-		Timeout: 30 * core.Second, ClaimedAt: now, CompleteBy: now.Add(10 * core.Minute), StopBy: now.Add(10 * core.Minute), Input: json.RawMessage(`{}`),
+		Agent: "payment", OrderID: "o-1", Step: "pay", Attempt: attempt, Operation: op, Name: name,
+		Grade: grade, Key: "o-1/0/pay",
+		Timeout: 30 * core.Second, ClaimedAt: now, CompleteBy: now.Add(10 * core.Minute),
+		StopBy: now.Add(10 * core.Minute), Input: json.RawMessage(`{}`),
 	}}
 }
 
@@ -123,7 +127,8 @@ var brokenOff = map[string]func(conn *net.TCPConn){
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n")
 	},
 	"between two chunks": func(conn *net.TCPConn) {
-		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"id\":1}\r\n")
+		_, _ = io.WriteString(conn,
+			"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"id\":1}\r\n")
 	},
 	"within a chunk": func(conn *net.TCPConn) {
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n{\"id\":1}")
@@ -142,16 +147,19 @@ func TestAnswersThatBreakOff(t *testing.T) {
 			t.Run(name+", "+output, func(t *testing.T) {
 				var calls atomic.Int32
 				url := serving(t, func(conn *net.TCPConn, _ *http.Request) { calls.Add(1); send(conn) })
-				s := serviceOf(t, "agents: {payment: {url: '"+url+"', operations: {charge: {output: "+output+", check: {path: /charge}}}}}", Options{})
+				s := serviceOf(t, "agents: {payment: {url: '"+url+"', operations: {charge: {output: "+output+
+					", check: {path: /charge}}}}}", Options{})
 				for _, grade := range []core.Grade{core.Plain, core.Idempotent} {
 					c := call()
 					c.Grade = grade
 					_, err := run(s, c)
-					if f := failureOf(t, err); f.Permanent || f.NoEffect || f.Happened || f.Code != "network" {
+					if f := failureOf(t, err); f.Permanent || f.NoEffect || f.Happened ||
+						f.Code != "network" {
 						t.Errorf("%s: %+v", grade, f)
 					}
 				}
-				if happened, _, err := s.Operations()["charge"].Check(t.Context(), call()); happened || err == nil {
+				if happened, _, err := s.Operations()["charge"].Check(t.Context(), call()); happened ||
+					err == nil {
 					t.Errorf("the check says happened %v, %v", happened, err)
 				}
 			})
@@ -161,11 +169,14 @@ func TestAnswersThatBreakOff(t *testing.T) {
 			url := serving(t, func(conn *net.TCPConn, _ *http.Request) { calls.Add(1); send(conn) })
 			e := engineOf(t, serviceOf(t, simple(url), Options{}))
 			for attempt := range 3 {
-				e.worker.Handle(t.Context(), port.Delivery{Message: port.Message{Value: requestOf("charge", core.Plain, core.Do, 1+attempt)}, Received: 1})
+				e.worker.Handle(t.Context(),
+					port.Delivery{Message: port.Message{Value: requestOf("charge", core.Plain, core.Do,
+						1+attempt)}, Received: 1})
 			}
 			replies := e.replies(t)
 			entry, err := e.ledger.Entry(t.Context(), "o-1/0/pay")
-			if calls.Load() != 1 || len(replies) != 1 || replies[0].Outcome != core.OutcomeRetryLater || err != nil || entry.State != worker.StateStarted {
+			if calls.Load() != 1 || len(replies) != 1 || replies[0].Outcome != core.OutcomeRetryLater ||
+				err != nil || entry.State != worker.StateStarted {
 				t.Errorf("%d calls, replies %+v, ledger %q, %v", calls.Load(), replies, entry.State, err)
 			}
 		})
@@ -203,18 +214,26 @@ func TestNoAnswerOutlivesItsTime(t *testing.T) {
 	}
 	const whole = 30 * time.Second // the step's timeout
 	tests := map[string]want{
-		"100 Continue": {later, "timeout", whole}, "102 Processing": {later, "timeout", whole}, "103 Early Hints": {later, "timeout", whole},
+		"100 Continue": {later, "timeout", whole}, "102 Processing": {later, "timeout", whole},
+		"103 Early Hints": {later, "timeout", whole},
 		"101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: nothing": {failed, "http-101", 0},
 		"101 Switching Protocols": {failed, "http-101", 0},
-		"200 OK":                  {later, "timeout", whole}, "201 Created": {later, "timeout", whole}, "202 Accepted": {later, "timeout", whole},
-		"204 No Content": {done, "", 0}, "205 Reset Content": {later, "timeout", whole}, "206 Partial Content": {later, "timeout", whole},
-		"301 Moved": {failed, "http-301", wordsTime}, "302 Found": {failed, "http-302", wordsTime}, "304 Not Modified": {failed, "http-304", 0},
+		"200 OK":                  {later, "timeout", whole}, "201 Created": {later, "timeout", whole},
+		"202 Accepted":   {later, "timeout", whole},
+		"204 No Content": {done, "", 0}, "205 Reset Content": {later, "timeout", whole},
+		"206 Partial Content": {later, "timeout", whole},
+		"301 Moved":           {failed, "http-301", wordsTime}, "302 Found": {failed, "http-302", wordsTime},
+		"304 Not Modified":       {failed, "http-304", 0},
 		"307 Temporary Redirect": {failed, "http-307", wordsTime},
-		"400 Bad Request":        {failed, "http-400", wordsTime}, "401 Unauthorized": {later, "unauthorized", wordsTime}, "403 Forbidden": {failed, "http-403", wordsTime},
-		"404 Not Found": {failed, "http-404", wordsTime}, "408 Request Timeout": {later, "http-408", wordsTime}, "409 Conflict": {failed, "http-409", wordsTime},
+		"400 Bad Request":        {failed, "http-400", wordsTime}, "401 Unauthorized": {later, "unauthorized",
+			wordsTime}, "403 Forbidden": {failed, "http-403", wordsTime},
+		"404 Not Found": {failed, "http-404", wordsTime}, "408 Request Timeout": {later, "http-408",
+			wordsTime}, "409 Conflict": {failed, "http-409", wordsTime},
 		"422 No": {failed, "http-422", wordsTime}, "429 Too Many": {later, "http-429", wordsTime},
-		"500 Internal": {later, "http-500", wordsTime}, "501 Not Implemented": {failed, "http-501", wordsTime}, "502 Bad Gateway": {later, "http-502", wordsTime},
-		"503 Unavailable": {later, "http-503", wordsTime}, "504 Gateway Timeout": {later, "http-504", wordsTime}, "599 Odd": {later, "http-599", wordsTime},
+		"500 Internal": {later, "http-500", wordsTime}, "501 Not Implemented": {failed, "http-501",
+			wordsTime}, "502 Bad Gateway": {later, "http-502", wordsTime},
+		"503 Unavailable":     {later, "http-503", wordsTime},
+		"504 Gateway Timeout": {later, "http-504", wordsTime}, "599 Odd": {later, "http-599", wordsTime},
 	}
 	for status, want := range tests {
 		for _, body := range []string{"silent", "a trickle"} {
@@ -262,11 +281,13 @@ func slotIsFreeAfter(t *testing.T, s *Service, outcome core.Outcome, code string
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan error, 1)
 	go func() {
-		stopped <- (&worker.Pump{Queue: e.queue(t, "requests-payment"), Worker: e.worker, Concurrency: 1, Batch: 1}).Run(ctx)
+		stopped <- (&worker.Pump{Queue: e.queue(t, "requests-payment"), Worker: e.worker, Concurrency: 1,
+			Batch: 1}).Run(ctx)
 	}()
 	start := time.Now()
 	for _, name := range []string{"bad", "good"} {
-		if err := e.queue(t, "requests-payment").Send(ctx, []port.Message{{Value: requestOf(name, core.Idempotent, core.Do, 1)}})[0]; err != nil {
+		if err := e.queue(t, "requests-payment").Send(ctx,
+			[]port.Message{{Value: requestOf(name, core.Idempotent, core.Do, 1)}})[0]; err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -280,7 +301,8 @@ func slotIsFreeAfter(t *testing.T, s *Service, outcome core.Outcome, code string
 	if len(replies) != 2 || time.Since(start) > within+5*time.Second {
 		t.Fatalf("%d of 2 requests are answered after %s", len(replies), time.Since(start))
 	}
-	if r := replies[0]; r.Outcome != outcome || (r.Error == nil) != (code == "") || r.Error != nil && r.Error.Code != code {
+	if r := replies[0]; r.Outcome != outcome || (r.Error == nil) != (code == "") || r.Error != nil &&
+		r.Error.Code != code {
 		t.Errorf("the endless answer means %s %+v", r.Outcome, r.Error)
 	}
 	if r := replies[1]; r.Outcome != core.OutcomeDone {
@@ -318,7 +340,8 @@ func TestBodiesWithoutEndAreNotRead(t *testing.T) {
 // What was done stays done, whatever its answer: in the ledger of a plain service, so that its undo
 // is called; and an undo needs no output at all.
 func TestDoneWithAnAnswerThatCannotBeUsed(t *testing.T) {
-	for name, body := range map[string]string{"too large": `"` + strings.Repeat("x", 100<<10) + `"`, "too large for a message": `"` + strings.Repeat("x", 60<<10) + `"`, "no JSON": "OK"} {
+	for name, body := range map[string]string{"too large": `"` + strings.Repeat("x", 100<<10) + `"`,
+		"too large for a message": `"` + strings.Repeat("x", 60<<10) + `"`, "no JSON": "OK"} {
 		for _, grade := range []core.Grade{core.Plain, core.Idempotent} {
 			t.Run(name+", "+string(grade), func(t *testing.T) {
 				var called []string
@@ -330,7 +353,9 @@ func TestDoneWithAnAnswerThatCannotBeUsed(t *testing.T) {
 				e := engineOf(t, serviceOf(t, simple(srv.URL), Options{}))
 				for i, name := range []string{"charge", "refund"} {
 					op := []core.Operation{core.Do, core.UndoOp}[i]
-					e.worker.Handle(t.Context(), port.Delivery{Message: port.Message{Value: requestOf(name, grade, op, 1+i)}, Received: 1})
+					e.worker.Handle(t.Context(),
+						port.Delivery{Message: port.Message{Value: requestOf(name, grade, op, 1+i)},
+							Received: 1})
 				}
 				replies := e.replies(t)
 				if len(replies) != 2 || strings.Join(called, " ") != "/charge /refund" {
@@ -349,17 +374,21 @@ func TestDoneWithAnAnswerThatCannotBeUsed(t *testing.T) {
 
 // Only this machine's own names are this machine: others need TLS, and may not lead to it.
 func TestNamesThatLookLikeThisMachine(t *testing.T) {
-	for _, host := range []string{"localhost.evil.example", "127.0.0.1.evil.example", "evil-localhost", "localhost.", "127.0.0.1.", "xn--localhost"} {
-		if _, err := Parse([]byte(simple("http://"+host)), env()); err == nil || !strings.Contains(err.Error(), "plain http to "+host) {
+	for _, host := range []string{"localhost.evil.example", "127.0.0.1.evil.example", "evil-localhost",
+		"localhost.", "127.0.0.1.", "xn--localhost"} {
+		if _, err := Parse([]byte(simple("http://"+host)), env()); err == nil ||
+			!strings.Contains(err.Error(), "plain http to "+host) {
 			t.Errorf("http://%s: %v", host, err)
 		}
-		s := serviceOf(t, simple("https://"+host), Options{Resolver: names{ips: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}})
+		s := serviceOf(t, simple("https://"+host),
+			Options{Resolver: names{ips: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}})
 		_, err := run(s, call())
 		if f := failureOf(t, err); f.Code != "address-refused" || !f.NoEffect || !f.Permanent {
 			t.Errorf("https://%s: %+v", host, f)
 		}
 	}
-	for _, host := range []string{"localhost", "LOCALHOST", "127.0.0.1", "[::1]", "127.1.2.3", "[::ffff:127.0.0.1]"} {
+	for _, host := range []string{"localhost", "LOCALHOST", "127.0.0.1", "[::1]", "127.1.2.3",
+		"[::ffff:127.0.0.1]"} {
 		if _, err := Parse([]byte(simple("'http://"+host+"'")), env()); err != nil {
 			t.Errorf("http://%s: %v", host, err)
 		}
@@ -376,8 +405,10 @@ func TestNoProxyIsUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := "agents: {payment: {url: 'http://shop.example:" + socket + "', insecure: true, allow: {loopback: true}}}"
-	out, err := run(serviceOf(t, file, Options{Resolver: names{ips: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}}), call())
+	file := "agents: {payment: {url: 'http://shop.example:" + socket +
+		"', insecure: true, allow: {loopback: true}}}"
+	out, err := run(serviceOf(t, file,
+		Options{Resolver: names{ips: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}}), call())
 	if got, _ := out.(json.RawMessage); err != nil || string(got) != `{"host":"shop.example:`+socket+`"}` {
 		t.Errorf("%s, %v", got, err)
 	}
@@ -385,28 +416,38 @@ func TestNoProxyIsUsed(t *testing.T) {
 
 // No call leaves the folder that its operation names, whatever the IDs in its path are.
 func TestPathsStayWhereTheyBelong(t *testing.T) {
-	for _, path := range []string{"/..", "/a/../b", "/a/./b", "/%2e%2e/b", "/a/.%2E", "/a/%252e%252e/b", "/a%2f..%2fb", "/a/..%5cb", "//evil.example/a", "a", "/a#b", "/a b", `/a\b`} {
-		file := "agents: {payment: {url: 'https://a.example', operations: {charge: {path: '" + path + "'}, other: {path: /x, check: {path: '" + path + "'}}}}}"
+	for _, path := range []string{"/..", "/a/../b", "/a/./b", "/%2e%2e/b", "/a/.%2E", "/a/%252e%252e/b",
+		"/a%2f..%2fb", "/a/..%5cb", "//evil.example/a", "a", "/a#b", "/a b", `/a\b`} {
+		file := "agents: {payment: {url: 'https://a.example', operations: {charge: {path: '" + path +
+			"'}, other: {path: /x, check: {path: '" + path + "'}}}}}"
 		_, err := Parse([]byte(file), env())
-		if err == nil || !strings.Contains(err.Error(), `operation "charge": path`) || !strings.Contains(err.Error(), `operation "other": check: path`) {
+		if err == nil || !strings.Contains(err.Error(), `operation "charge": path`) ||
+			!strings.Contains(err.Error(), `operation "other": check: path`) {
 			t.Errorf("%s was accepted: %v", path, err)
 		}
 	}
 	var called []string
-	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { called = append(called, r.RequestURI) }))
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		called = append(called, r.RequestURI)
+	}))
 	defer srv.Close()
 	ask := func(path, task string) error {
 		c := call()
 		c.OrderID, c.Key = task, core.Key(task, 2, "pay")
-		_, err := run(serviceOf(t, "agents: {payment: {url: '"+srv.URL+"/base', operations: {charge: {path: '"+path+"'}}}}", Options{}), c)
+		_, err := run(serviceOf(t, "agents: {payment: {url: '"+srv.URL+
+			"/base', operations: {charge: {path: '"+path+"'}}}}", Options{}), c)
 		return err
 	}
-	for path, task := range map[string]string{"/x/{task}": "..", "/x/{task}/y": ".", "/{key}": "..", "/.{task}": ".", "/x/{task}.": "."} {
-		if f := failureOf(t, ask(path, task)); !f.Permanent || !f.NoEffect || f.Code != "request" || len(called) > 0 {
+	for path, task := range map[string]string{"/x/{task}": "..", "/x/{task}/y": ".", "/{key}": "..",
+		"/.{task}": ".", "/x/{task}.": "."} {
+		if f := failureOf(t, ask(path, task)); !f.Permanent || !f.NoEffect || f.Code != "request" ||
+			len(called) > 0 {
 			t.Errorf("%s with order %s: %+v, called %q", path, task, f, called)
 		}
 	}
-	for path, want := range map[string]string{"/x/{task}?k={task}": "/base/x/a..b%3Fc=%23d%2F%2Fe?k=a..b%3Fc%3D%23d%2F%2Fe", "/x/{step}/{run}/{operation}": "/base/x/pay/2/charge"} {
+	for path, want := range map[string]string{
+		"/x/{task}?k={task}":          "/base/x/a..b%3Fc=%23d%2F%2Fe?k=a..b%3Fc%3D%23d%2F%2Fe",
+		"/x/{step}/{run}/{operation}": "/base/x/pay/2/charge"} {
 		called = nil
 		if err := ask(path, "a..b?c=#d//e"); err != nil || len(called) != 1 || called[0] != want {
 			t.Errorf("%s: called %q, want %s; %v", path, called, want, err)
@@ -428,23 +469,29 @@ func TestSecretsInOutputs(t *testing.T) {
 	inside := string(plain[1 : len(plain)-1])
 	const longer = "12345678-and-more"
 	for name, tt := range map[string]struct{ body, want string }{
-		"the whole text":         {string(plain), `"[hidden]"`},
-		"among other words":      {`{"a":["as Bearer ` + inside + ` was sent"]}`, `{"a":["as Bearer [hidden] was sent"]}`},
+		"the whole text": {string(plain), `"[hidden]"`},
+		"among other words": {`{"a":["as Bearer ` + inside + ` was sent"]}`,
+			`{"a":["as Bearer [hidden] was sent"]}`},
 		"a key":                  {`{"` + inside + `":1}`, `{"[hidden]":1}`},
 		"every character a code": {`{"a": "` + escaped + `", "b":2}`, `{"a": "[hidden]", "b":2}`},
 		"one character a code":   {`{"a":"\u0068` + inside[1:] + `"}`, `{"a":"[hidden]"}`},
 		"with escapes beside it": {`{"a":"\n` + inside + `\/"}`, `{"a":"\n[hidden]/"}`},
-		"a number":               {`{"pin":12345678,"other":123456789}`, `{"pin":"[hidden]","other":123456789}`},
-		"one within another":     {`{"a":"` + longer + `"}`, `{"a":"[hidden]"}`},
-		"nothing of it":          {`{"a" : "\u0041\/<" , "b":1.50}`, `{"a" : "\u0041\/<" , "b":1.50}`},
-		"the service's host":     {`{"link":"https://a.example/r/1"}`, `{"link":"https://a.example/r/1"}`},
-		"a short one":            {`{"mode":"test"}`, `{"mode":"test"}`},
+		"a number": {`{"pin":12345678,"other":123456789}`,
+			`{"pin":"[hidden]","other":123456789}`},
+		"one within another": {`{"a":"` + longer + `"}`, `{"a":"[hidden]"}`},
+		"nothing of it":      {`{"a" : "\u0041\/<" , "b":1.50}`, `{"a" : "\u0041\/<" , "b":1.50}`},
+		"the service's host": {`{"link":"https://a.example/r/1"}`, `{"link":"https://a.example/r/1"}`},
+		"a short one":        {`{"mode":"test"}`, `{"mode":"test"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, tt.body) }))
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				_,
+					_ = io.WriteString(w, tt.body)
+			}))
 			defer srv.Close()
 			r := newRedactor([]Secret{secret, "12345678", longer, "test"})
-			s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+"', operations: {'*': {check: {path: /x}}}}}", Options{})
+			s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+
+				"', operations: {'*': {check: {path: /x}}}}}", Options{})
 			s.agent.redact = &r
 			out, err := run(s, call())
 			if got, _ := out.(json.RawMessage); err != nil || string(got) != tt.want {
@@ -461,9 +508,11 @@ func TestSecretsInOutputs(t *testing.T) {
 // A whole address from the environment is no secret but for what follows the host.
 func TestWhichPartOfTheAddressIsSecret(t *testing.T) {
 	for name, tt := range map[string]struct{ url, value, body, want string }{
-		"the whole address":  {"${env:V}", "https://a.example", `"https://a.example/x"`, `"https://a.example/x"`},
-		"the host":           {"https://${env:V}/b", "a.example", `"a.example"`, `"a.example"`},
-		"a path, whole":      {"${env:V}", "https://a.example/hook/T0KEN-1", `"/hook/T0KEN-1 at a.example"`, `"/[hidden] at a.example"`},
+		"the whole address": {"${env:V}", "https://a.example", `"https://a.example/x"`,
+			`"https://a.example/x"`},
+		"the host": {"https://${env:V}/b", "a.example", `"a.example"`, `"a.example"`},
+		"a path, whole": {"${env:V}", "https://a.example/hook/T0KEN-1", `"/hook/T0KEN-1 at a.example"`,
+			`"/[hidden] at a.example"`},
 		"a part of the path": {"https://a.example/${env:V}/x", "T0KEN-1", `"T0KEN-1"`, `"[hidden]"`},
 	} {
 		c := Config{Agents: map[string]Agent{"payment": {URL: Secret(tt.url)}}}
@@ -485,15 +534,19 @@ func TestUnsolicitedBytesAreNotLogged(t *testing.T) {
 	log.SetOutput(lines)
 	defer log.SetOutput(before)
 	url := serving(t, func(conn *net.TCPConn, r *http.Request) {
-		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\nX-Echo: "+r.Header.Get("Authorization")+"\r\n\r\n")
+		_, _ = io.WriteString(conn,
+			"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\nX-Echo: "+
+				r.Header.Get("Authorization")+"\r\n\r\n")
 	})
-	s := serviceOf(t, `agents: {payment: {url: "`+url+`", headers: {Authorization: "Bearer ${env:TOKEN}"}}}`, Options{}, "TOKEN", secret)
+	s := serviceOf(t, `agents: {payment: {url: "`+url+`", headers: {Authorization: "Bearer ${env:TOKEN}"}}}`,
+		Options{}, "TOKEN", secret)
 	if _, err := run(s, call()); err != nil {
 		t.Fatal(err)
 	}
 	select {
 	case line := <-lines:
-		if strings.Contains(line, secret) || !strings.Contains(line, unsolicited) || !strings.HasSuffix(line, "\n") {
+		if strings.Contains(line, secret) || !strings.Contains(line, unsolicited) ||
+			!strings.HasSuffix(line, "\n") {
 			t.Errorf("logged %q", line)
 		}
 	case <-time.After(10 * time.Second):
@@ -518,7 +571,8 @@ func TestSecretsInQuotedErrors(t *testing.T) {
 	url := serving(t, func(conn *net.TCPConn, r *http.Request) {
 		_, _ = io.WriteString(conn, "HTTP/9.9x "+r.Header.Get("Authorization")+"\r\n\r\n")
 	})
-	s := serviceOf(t, `agents: {payment: {url: "`+url+`", headers: {Authorization: "${env:TOKEN}"}}}`, Options{}, "TOKEN", secret)
+	s := serviceOf(t, `agents: {payment: {url: "`+url+`", headers: {Authorization: "${env:TOKEN}"}}}`,
+		Options{}, "TOKEN", secret)
 	_, err := run(s, call())
 	if f := failureOf(t, err); strings.Contains(f.Error(), "ter") || !strings.Contains(f.Error(), hidden) {
 		t.Errorf("%v", f)

@@ -31,7 +31,8 @@ func Complete(c Config, lookup func(name string) (string, bool)) (Config, error)
 	c.Agents = agents
 	var problems []error
 	if len(c.Agents) == 0 {
-		problems = append(problems, errors.New(`it has no agents; write "agents:" and below it a name with a url`))
+		problems = append(problems,
+			errors.New(`it has no agents; write "agents:" and below it a name with a url`))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
 		a := c.Agents[name]
@@ -59,7 +60,9 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (probl
 	}
 	if a.External {
 		if a.URL != "" || len(a.Operations) > 0 || len(a.Headers) > 0 || len(a.Classify) > 0 {
-			add("external means that another process serves %s; url, headers, operations and classify have no meaning then", port.Requests(name))
+			add(
+				"external means that another process serves %s; url, headers, operations and classify "+
+					"have no meaning then", port.Requests(name))
 		}
 		return problems
 	}
@@ -87,10 +90,11 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (probl
 	return append(problems, a.completeOperations()...)
 }
 
-// Headers that the agent itself sets.
-var ownHeaders = []string{"Idempotency-Key", "Traceparent", "Host", "Content-Length", "Transfer-Encoding", "Connection"}
+// ownHeaders are set by the agent itself.
+var ownHeaders = []string{"Idempotency-Key", "Traceparent", "Host", "Content-Length", "Transfer-Encoding",
+	"Connection"}
 
-// Headers whose values are secrets for certain.
+// secretHeaders always hold secrets.
 var secretHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key"}
 
 // fill puts the environment into url and headers.
@@ -109,11 +113,16 @@ func (a *Agent) fill(lookup func(string) (string, bool)) (problems []error) {
 		case err != nil:
 			problems = append(problems, fmt.Errorf("header %s: %w", key, err))
 		case !tokenPattern.MatchString(key) || !printable(string(value)):
-			problems = append(problems, fmt.Errorf("header %.60q: its name or its value has characters that a header cannot have", key))
+			problems = append(problems,
+				fmt.Errorf("header %.60q: its name or its value has characters that a header cannot have",
+					key))
 		case slices.Contains(ownHeaders, canonical) || strings.HasPrefix(canonical, "X-Stepkeeper-"):
 			problems = append(problems, fmt.Errorf("header %s is set by the agent itself; leave it out", key))
 		case slices.Contains(secretHeaders, canonical) && len(values) == 0:
-			problems = append(problems, fmt.Errorf("header %s is a secret; take it from the environment with ${env:NAME}, not from the file", key))
+			problems = append(problems,
+				fmt.Errorf(
+					"header %s is a secret; take it from the environment with ${env:NAME}, not from the file",
+					key))
 		}
 		headers[canonical], secrets = value, append(secrets, values...)
 	}
@@ -149,11 +158,13 @@ func (a *Agent) completeURL() (problems []error) {
 	if u.RawQuery != "" || u.Fragment != "" {
 		add("url has a query or a fragment; put it into the paths of the operations")
 	}
-	if len(a.Allow.Hosts) > 0 && !slices.ContainsFunc(a.Allow.Hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
+	if len(a.Allow.Hosts) > 0 &&
+		!slices.ContainsFunc(a.Allow.Hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
 		add("the url's host %s is not among allow.hosts", host)
 	}
 	if isLoopbackHost(host) {
-		a.Allow.Loopback = true // the operator wrote it out; a name that merely resolves to it is another thing
+		// the operator wrote it out; a name that merely resolves to it is another thing
+		a.Allow.Loopback = true
 	} else if u.Scheme == "http" && !a.Insecure {
 		add("url is plain http to %s; use https, or say insecure: true", host)
 	}
@@ -189,7 +200,8 @@ func (a *Agent) completeOperations() (problems []error) {
 		if o.Output != "" && o.Output != "json" && o.Output != "ignore" {
 			add("operation %q: output is %.40q; it must be json or ignore", name, o.Output)
 		}
-		problems = append(problems, wrap(fmt.Sprintf("operation %q", name), append(checkCall(o.Method, o.Path), o.Classify.problems()...))...)
+		problems = append(problems, wrap(fmt.Sprintf("operation %q", name),
+			append(checkCall(o.Method, o.Path), o.Classify.problems()...))...)
 		o.Classify = o.Classify.over(a.Classify)
 		if o.Check != nil {
 			check := *o.Check
@@ -197,7 +209,8 @@ func (a *Agent) completeOperations() (problems []error) {
 			if check.Path == "" {
 				add("operation %q: its check has no path", name)
 			} else {
-				problems = append(problems, wrap(fmt.Sprintf("operation %q: check", name), checkCall(check.Method, check.Path))...)
+				problems = append(problems,
+					wrap(fmt.Sprintf("operation %q: check", name), checkCall(check.Method, check.Path))...)
 			}
 			o.Check = &check
 		}
@@ -216,17 +229,23 @@ func wrap(where string, problems []error) []error {
 
 func checkCall(method, path string) (problems []error) {
 	if !slices.Contains(methods, method) {
-		problems = append(problems, fmt.Errorf("method %.20q must be one of %s", method, strings.Join(methods, ", ")))
+		problems = append(problems, fmt.Errorf("method %.20q must be one of %s", method,
+			strings.Join(methods, ", ")))
 	}
-	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || !printable(path) || strings.ContainsAny(path, " #\\") {
-		problems = append(problems, fmt.Errorf("path %.80q must begin with one / and hold no space, # or backslash", path))
+	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || !printable(path) ||
+		strings.ContainsAny(path, " #\\") {
+		problems = append(problems,
+			fmt.Errorf("path %.80q must begin with one / and hold no space, # or backslash", path))
 	}
 	if leavesFolder(path) {
-		problems = append(problems, fmt.Errorf("path %.80q has a part that is . or .., which leads elsewhere; write the path out", path))
+		problems = append(problems,
+			fmt.Errorf("path %.80q has a part that is . or .., which leads elsewhere; write the path out",
+				path))
 	}
 	for _, place := range placeholder.FindAllString(path, -1) {
 		if !slices.Contains(placeholders, place) {
-			problems = append(problems, fmt.Errorf("path %.80q: %s is not known; there are %s", path, place, strings.Join(placeholders, ", ")))
+			problems = append(problems, fmt.Errorf("path %.80q: %s is not known; there are %s", path, place,
+				strings.Join(placeholders, ", ")))
 		}
 	}
 	return problems

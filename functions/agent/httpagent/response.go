@@ -25,10 +25,10 @@ type class struct {
 	text      string
 }
 
-// answers is the whole table; the first line that fits counts. 2xx is done: 202 too, so a service
-// that answers before it has done its work must be asked by a check, or answer later. An empty
-// body is an empty output. A body that is no JSON, is nested too deep, or has a number out of bounds is a permanent failure (what
-// comes after the step could not read it) unless the operation says output: ignore.
+// answers is the whole table; the first line that fits counts. 2xx is done: 202 too, so a service that
+// answers before it has done its work must be asked by a check, or answer later. An empty body is an empty
+// output. A body that is no JSON, is nested too deep, or has a number out of bounds is a permanent failure
+// (what comes after the step could not read it) unless the operation says output: ignore.
 //
 // A refusal (4xx) is taken as proof that nothing was done: a service that refuses after its effect
 // must not be declared plain. A redirect is none, since it is also the answer to a form that was
@@ -39,8 +39,10 @@ var answers = []class{
 	{423, 423, false, true, "what it is about is locked"},
 	{425, 425, false, true, "too early"},
 	{429, 429, false, true, "too many requests"},
-	{300, 399, true, false, "a redirect, which is never followed; configure the address where the service really is"},
-	{401, 401, false, true, "the credentials are missing or not accepted; renew them, or look at the agent's headers"},
+	{300, 399, true, false,
+		"a redirect, which is never followed; configure the address where the service really is"},
+	{401, 401, false, true,
+		"the credentials are missing or not accepted; renew them, or look at the agent's headers"},
 	{403, 403, true, true, "the credentials do not allow it; look at the agent's headers"},
 	{400, 499, true, true, "refused"},
 	{501, 501, true, true, "the service does not have this operation"},
@@ -49,9 +51,10 @@ var answers = []class{
 	{0, 999, true, false, "an answer without a meaning here"},
 }
 
-// classOf answers the first class that holds the status, which has three digits.
+// classOf returns the first class that holds the status, which has three digits.
 func classOf(status int) class {
-	return answers[slices.IndexFunc(answers, func(c class) bool { return c.from <= status && status <= c.to })]
+	return answers[slices.IndexFunc(answers,
+		func(c class) bool { return c.from <= status && status <= c.to })]
 }
 
 // answer is what the service said.
@@ -76,7 +79,9 @@ func (a *answer) output(ignore bool) (json.RawMessage, error) {
 	case ignore, len(body) == 0:
 		return nil, nil
 	case len(a.body) > limit:
-		return nil, done("response-too-large", "%s was done, but its answer has more than %d bytes; let the service answer less, or raise maxResponse", a.what, limit)
+		return nil, done("response-too-large",
+			"%s was done, but its answer has more than %d bytes; let the service answer less, or raise "+
+				"maxResponse", a.what, limit)
 	}
 	switch err := rawjson.CheckLoose(body, rawjson.MaxLevels); {
 	case errors.Is(err, rawjson.ErrNumber):
@@ -91,7 +96,8 @@ func (a *answer) output(ignore bool) (json.RawMessage, error) {
 
 const (
 	unkept = "%s was done, but its answer cannot be kept: %w; or say output: ignore"
-	unread = "%s was done, but its answer cannot be read: %w; let the service answer JSON, or say output: ignore"
+	unread = "%s was done, but its answer cannot be read: %w; let the service answer JSON, or say output: " +
+		"ignore"
 )
 
 // done is a failure of an operation that was done, and whose output cannot be used.
@@ -112,7 +118,8 @@ func (a *answer) failure() *worker.Failure {
 		text += ": " + said
 	}
 	f.Err = fmt.Errorf("%s answered %d, %s", a.what, a.status, text)
-	if a.status == http.StatusUnauthorized && !named { // no order can be the cause: it waits for the operator (P45)
+	// no order can be the cause: it waits for the operator (P45)
+	if a.status == http.StatusUnauthorized && !named {
 		f.Code = core.CodeUnauthorized
 	}
 	if a.classify[strconv.Itoa(a.status)] == classNotYet {

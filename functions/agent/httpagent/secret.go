@@ -75,7 +75,8 @@ func newRedactor(secrets []Secret) redactor {
 	}
 	// The longest first: one value may hold another.
 	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
-	inOutput := slices.DeleteFunc(slices.Clone(values), func(v string) bool { return len(v) < minOutputSecret })
+	inOutput := slices.DeleteFunc(slices.Clone(values),
+		func(v string) bool { return len(v) < minOutputSecret })
 	// An error of net/http quotes what a service sent, as Go or as JSON does.
 	var written []string
 	for _, v := range values {

@@ -16,23 +16,26 @@ import (
 
 // Options for a Service. The zero value is for ordinary use.
 type Options struct {
-	Clock    port.Clock // for dates in Retry-After; nil: the real one
-	Resolver Resolver   // nil: the system's
+	Clock    port.Clock // clock for dates in Retry-After; nil means the real one
+	Resolver Resolver   // nil means the system's
 }
 
 // Service calls one remote service. Close it when its worker has ended.
 type Service struct {
-	agent  Agent
-	clock  port.Clock
-	kept   *http.Client // keeps connections
-	fresh  *http.Client // for plain calls and points of no return: a connection that the server just dropped would leave them in doubt
+	agent Agent
+	clock port.Clock
+	kept  *http.Client // keeps connections
+	// client for plain calls and points of no return. It opens new connections, because one that the server
+	// just dropped would leave such a call in doubt.
+	fresh  *http.Client
 	dialer net.Dialer
 }
 
 // New makes the client of an agent out of a loaded Config. An external agent has none: an error.
 func New(name string, agent Agent, o Options) (*Service, error) {
 	if agent.External {
-		return nil, fmt.Errorf("agent %q is external: a process of its own serves %s", name, port.Requests(name))
+		return nil, fmt.Errorf("agent %q is external: a process of its own serves %s", name,
+			port.Requests(name))
 	}
 	if agent.redact == nil {
 		return nil, fmt.Errorf("agent %q was not made by Load or Parse", name)

@@ -21,7 +21,10 @@ func Encode(c Config) ([]byte, error) {
 	agents := make(map[string]stored, len(c.Agents))
 	for name, a := range c.Agents {
 		if a.redact != nil {
-			return nil, fmt.Errorf("agent %q: its secrets are filled in already; only a config as it was read can be stored", name)
+			return nil,
+				fmt.Errorf(
+					"agent %q: its secrets are filled in already; only a config as it was read can be stored",
+					name)
 		}
 		s := stored{Agent: a, URL: string(a.URL), Headers: make(map[string]string, len(a.Headers))}
 		for key, value := range a.Headers {
@@ -42,7 +45,8 @@ func Decode(data []byte, lookup func(name string) (string, bool)) (Config, error
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&c); err != nil {
-		return Config{}, fmt.Errorf("the compiled settings of the agent cannot be read; deploy again: %w", err)
+		return Config{}, fmt.Errorf("the compiled settings of the agent cannot be read; deploy again: %w",
+			err)
 	}
 	return Complete(c, lookup)
 }

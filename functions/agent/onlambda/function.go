@@ -25,7 +25,7 @@ type Agent struct {
 	Operations worker.Operations
 	Retry      worker.Retry
 	Breaker    worker.Breaker
-	Ledger     port.Ledger // nil: the table that the deployment names, if it names one
+	Ledger     port.Ledger // nil means the table that the deployment names, if it names one
 }
 
 // New reads the settings, and makes the clients once. It makes no network calls (rule 13). The
@@ -40,7 +40,8 @@ func New(lookup deployment.Lookup, agent Agent, log *slog.Logger) (lambdaevent.F
 	if err != nil {
 		return nil, err
 	}
-	return Function(func(context.Context) (*worker.Worker, error) { return w, nil }, Own(c, settings), log), nil
+	return Function(func(context.Context) (*worker.Worker, error) { return w, nil }, Own(c, settings), log),
+		nil
 }
 
 // validate says what is wrong with the program itself. deployed is the name that it was deployed as,
@@ -48,14 +49,16 @@ func New(lookup deployment.Lookup, agent Agent, log *slog.Logger) (lambdaevent.F
 func (a Agent) validate(deployed string) error {
 	var named error
 	if deployed != "" && a.Name != deployed {
-		named = fmt.Errorf("the program is agent %q, and was deployed as agent %q; give both the same name", a.Name, deployed)
+		named = fmt.Errorf("the program is agent %q, and was deployed as agent %q; give both the same name",
+			a.Name, deployed)
 	}
 	return errors.Join(named, a.Operations.Validate(), worker.Validate(a.Retry, a.Breaker))
 }
 
 // NewWorker puts a worker together with the deployment's queues and, where it has one, its ledger
 // (P31).
-func NewWorker(c aws.Config, settings deployment.Agent, agent Agent, log *slog.Logger) (*worker.Worker, error) {
+func NewWorker(c aws.Config, settings deployment.Agent, agent Agent,
+	log *slog.Logger) (*worker.Worker, error) {
 	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
 	replies, err := queues.Queue(port.Replies)
 	quarantine, errQuarantine := queues.Queue(port.Quarantine)
@@ -63,8 +66,10 @@ func NewWorker(c aws.Config, settings deployment.Agent, agent Agent, log *slog.L
 		return nil, err
 	}
 	config := worker.Config{
-		Agent: agent.Name, Operations: agent.Operations, Retry: agent.Retry, Breaker: agent.Breaker, Ledger: agent.Ledger,
-		Replies: sqs.Gather(replies, linger), Quarantine: quarantine, Clock: port.ClockFunc(time.Now), Log: log, SendTimeout: sendTimeout,
+		Agent: agent.Name, Operations: agent.Operations, Retry: agent.Retry, Breaker: agent.Breaker,
+		Ledger:  agent.Ledger,
+		Replies: sqs.Gather(replies, linger), Quarantine: quarantine, Clock: port.ClockFunc(time.Now),
+		Log: log, SendTimeout: sendTimeout,
 	}
 	if config.Ledger == nil && settings.Ledger != "" {
 		config.Ledger = dynamo.NewLedger(dynamo.NewHandlerClient(c), settings.Ledger)
@@ -113,7 +118,8 @@ func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
 }
 
 // Function is what Lambda starts. own finds the queue that requests are returned to; the rest is Handle's.
-func Function(get func(ctx context.Context) (*worker.Worker, error), own lambdaevent.Queue, log *slog.Logger) lambdaevent.Function {
+func Function(get func(ctx context.Context) (*worker.Worker, error), own lambdaevent.Queue,
+	log *slog.Logger) lambdaevent.Function {
 	return lambdaevent.Batch(Handle(get, log), own, log)
 }
 
@@ -123,7 +129,9 @@ func Handle(get func(ctx context.Context) (*worker.Worker, error), log *slog.Log
 	return func(ctx context.Context, _ string, deliveries []port.Delivery) (failed []lambdaevent.Failed) {
 		verdicts := make([]worker.Verdict, len(deliveries)) // none is deleted
 		if w, err := get(ctx); err != nil {
-			log.ErrorContext(ctx, "the agent is not ready; its requests are returned to the queue and come again in some seconds", "messages", len(deliveries), "error", err)
+			log.ErrorContext(ctx,
+				"the agent is not ready; its requests are returned to the queue and come again in some "+
+					"seconds", "messages", len(deliveries), "error", err)
 		} else {
 			verdicts = batch(ctx, w, deliveries)
 		}

@@ -18,24 +18,29 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/onlambda"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
 
 func variables(s *awsstub.Stub) map[string]string {
-	return map[string]string{deployment.VarAgent: "payment", deployment.VarQueues: s.Queues("requests-payment", "replies", "quarantine")}
+	return map[string]string{deployment.VarAgent: "payment",
+		deployment.VarQueues: s.Queues("requests-payment", "replies", "quarantine")}
 }
 
 // payment is an agent that counts its charges.
 func payment(charges *atomic.Int32) onlambda.Agent {
 	return onlambda.Agent{Name: "payment", Retry: worker.Retry{Tries: 1}, Operations: worker.Operations{
-		"charge": {Run: func(context.Context, worker.Call) (any, error) { charges.Add(1); return "c-1", nil }},
+		"charge": {Run: func(context.Context, worker.Call) (any, error) {
+			charges.Add(1)
+			return "c-1",
+				nil
+		}},
 		"refuse": {Run: func(context.Context, worker.Call) (any, error) {
 			return nil, worker.Permanent(errors.New("no"))
 		}},
@@ -47,7 +52,8 @@ func payment(charges *atomic.Int32) onlambda.Agent {
 func request(t *testing.T, id, name string, change func(*core.SendRequest)) events.SQSMessage {
 	t.Helper()
 	stopBy := core.TimeOf(time.Now().Add(time.Minute))
-	r := core.SendRequest{Agent: "payment", OrderID: id, Step: "pay", Attempt: 1, Operation: core.Do, Name: name, Grade: core.Idempotent,
+	r := core.SendRequest{Agent: "payment", OrderID: id, Step: "pay", Attempt: 1, Operation: core.Do,
+		Name: name, Grade: core.Idempotent,
 		Key: id + "/0/pay", Timeout: 5 * core.Second, StopBy: stopBy, CompleteBy: stopBy}
 	if change != nil {
 		change(&r)
@@ -56,7 +62,8 @@ func request(t *testing.T, id, name string, change func(*core.SendRequest)) even
 	if err != nil {
 		t.Fatal(err)
 	}
-	return events.SQSMessage{MessageId: id, ReceiptHandle: id, Body: string(body), EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment"}
+	return events.SQSMessage{MessageId: id, ReceiptHandle: id, Body: string(body),
+		EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment"}
 }
 
 func again(t *testing.T, answer events.SQSEventResponse, err error) string {
@@ -103,7 +110,8 @@ func TestABatch(t *testing.T) {
 	answer, err := f(context.Background(), events.SQSEvent{Records: []events.SQSMessage{
 		request(t, "good", "charge", nil), request(t, "refused", "refuse", nil), unreadable, newer,
 		request(t, "late", "charge", func(r *core.SendRequest) { r.StopBy = core.TimeOf(time.Now()) }),
-		request(t, "plain", "charge", func(r *core.SendRequest) { r.Grade = core.Plain }), // there is no ledger
+		// there is no ledger
+		request(t, "plain", "charge", func(r *core.SendRequest) { r.Grade = core.Plain }),
 	}})
 	if got := again(t, answer, err); got != "newer" {
 		t.Errorf("come again: %s", got)
@@ -111,10 +119,14 @@ func TestABatch(t *testing.T) {
 	if got := outcomes(t, s.Sent("replies")); got != "good done, plain retry-later, refused failed" {
 		t.Errorf("replies: %s", got)
 	}
-	if got := strings.Join(s.Calls(), ", "); charges.Load() != 1 || got != "ChangeMessageVisibilityBatch requests-payment, SendMessageBatch quarantine, SendMessageBatch replies" {
+	if got := strings.Join(s.Calls(), ", "); charges.Load() != 1 ||
+		got != "ChangeMessageVisibilityBatch requests-payment, SendMessageBatch quarantine, "+
+			"SendMessageBatch replies" {
 		t.Errorf("%d charges, calls: %s", charges.Load(), got)
 	}
-	answer, err = f(context.Background(), events.SQSEvent{Records: []events.SQSMessage{request(t, "panics", "panic", nil), request(t, "beside", "charge", nil)}})
+	answer, err = f(context.Background(),
+		events.SQSEvent{Records: []events.SQSMessage{request(t, "panics", "panic", nil),
+			request(t, "beside", "charge", nil)}})
 	if got := again(t, answer, err); got != "" {
 		t.Errorf("come again: %s", got)
 	}
@@ -130,17 +142,19 @@ func TestACallEndsBeforeLambdaDoes(t *testing.T) {
 	ctx, cancel := context.WithDeadline(context.Background(), end)
 	defer cancel()
 	var ends time.Time
-	a := onlambda.Agent{Name: "payment", Operations: worker.Operations{"charge": {Run: func(ctx context.Context, _ worker.Call) (any, error) {
-		ends, _ = ctx.Deadline()
-		return nil, nil
-	}}}}
+	a := onlambda.Agent{Name: "payment",
+		Operations: worker.Operations{"charge": {Run: func(ctx context.Context, _ worker.Call) (any, error) {
+			ends, _ = ctx.Deadline()
+			return nil, nil
+		}}}}
 	f, err := onlambda.New(s.Environment(variables(s)), a, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := f(ctx, events.SQSEvent{Records: []events.SQSMessage{request(t, "long", "charge", func(r *core.SendRequest) {
-		r.Timeout, r.StopBy = core.Hour, core.TimeOf(end.Add(time.Hour))
-	})}})
+	answer, err := f(ctx,
+		events.SQSEvent{Records: []events.SQSMessage{request(t, "long", "charge", func(r *core.SendRequest) {
+			r.Timeout, r.StopBy = core.Hour, core.TimeOf(end.Add(time.Hour))
+		})}})
 	if got := again(t, answer, err); got != "" || ends.IsZero() || ends.After(end.Add(-2*time.Second)) {
 		t.Errorf("come again: %q; the call ends at %s, Lambda at %s", got, ends, end)
 	}
@@ -155,7 +169,9 @@ func TestRepliesThatCannotBeSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := f(context.Background(), events.SQSEvent{Records: []events.SQSMessage{request(t, "a", "charge", nil), request(t, "b", "refuse", nil)}})
+	answer, err := f(context.Background(),
+		events.SQSEvent{Records: []events.SQSMessage{request(t, "a", "charge", nil),
+			request(t, "b", "refuse", nil)}})
 	if got := again(t, answer, err); got != "a b" {
 		t.Errorf("come again: %s", got)
 	}
@@ -178,7 +194,8 @@ func TestLedgers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			answer, err := f(context.Background(), events.SQSEvent{Records: []events.SQSMessage{request(t, "p", "charge", plain)}})
+			answer, err := f(context.Background(),
+				events.SQSEvent{Records: []events.SQSMessage{request(t, "p", "charge", plain)}})
 			if got := again(t, answer, err); got != "" {
 				t.Errorf("%s: come again: %s", name, got)
 			}
@@ -210,11 +227,13 @@ func TestNoWorker(t *testing.T) {
 	}, onlambda.Own(c, settings), quiet)
 	batch, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	answer, err := f(batch, events.SQSEvent{Records: []events.SQSMessage{request(t, "a", "charge", nil), request(t, "b", "charge", nil)}})
+	answer, err := f(batch, events.SQSEvent{Records: []events.SQSMessage{request(t, "a", "charge", nil),
+		request(t, "b", "charge", nil)}})
 	if got := again(t, answer, err); got != "a b" {
 		t.Errorf("come again: %s", got)
 	}
-	if got := s.Extended(); len(got) != 2 || got[0].Seconds < 2 || got[0].Seconds > 3 || got[1].Seconds < 2 || got[1].Seconds > 3 {
+	if got := s.Extended(); len(got) != 2 || got[0].Seconds < 2 || got[0].Seconds > 3 || got[1].Seconds < 2 ||
+		got[1].Seconds > 3 {
 		t.Errorf("they come again: %+v", got)
 	}
 }
@@ -234,7 +253,10 @@ func TestGivenBackToItsQueue(t *testing.T) {
 		r.Body, r.EventSourceARN = `{"schema":2}`, r.EventSourceARN+queue
 		records = append(records, r)
 	}
-	slices.SortFunc(records, func(x, y events.SQSMessage) int { return strings.Compare(x.MessageId, y.MessageId) })
+	slices.SortFunc(records, func(x, y events.SQSMessage) int {
+		return strings.Compare(x.MessageId,
+			y.MessageId)
+	})
 	answer, err := f(context.Background(), events.SQSEvent{Records: records})
 	if got := again(t, answer, err); got != "a b c" {
 		t.Errorf("come again: %s", got)
@@ -252,11 +274,15 @@ func TestGivenBackToItsQueue(t *testing.T) {
 func TestEverythingWrongAtOnce(t *testing.T) {
 	s := awsstub.New(t)
 	env := variables(s)
-	env[deployment.VarQueues], env[deployment.VarLedger], env["AWS_REGION"] = `{"replies":"replies"}`, "./ledger", ""
-	_, err := onlambda.New(s.Environment(env), onlambda.Agent{Name: "shipping", Operations: worker.Operations{"book": {}}, Retry: worker.Retry{Tries: 100}}, quiet)
+	env[deployment.VarQueues], env[deployment.VarLedger], env["AWS_REGION"] = `{"replies":"replies"}`,
+		"./ledger", ""
+	_, err := onlambda.New(s.Environment(env), onlambda.Agent{Name: "shipping",
+		Operations: worker.Operations{"book": {}}, Retry: worker.Retry{Tries: 100}}, quiet)
 	for _, want := range []string{
-		`lacks the queue "quarantine"`, `lacks the queue "requests-payment"`, "its URL is meant", deployment.VarLedgerFolder, "AWS_REGION is not set",
-		`the program is agent "shipping", and was deployed as agent "payment"`, `operation "book" has no function`, "100 tries",
+		`lacks the queue "quarantine"`, `lacks the queue "requests-payment"`, "its URL is meant",
+		deployment.VarLedgerFolder, "AWS_REGION is not set",
+		`the program is agent "shipping", and was deployed as agent "payment"`,
+		`operation "book" has no function`, "100 tries",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)

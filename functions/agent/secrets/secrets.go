@@ -30,7 +30,7 @@ func New(c aws.Config) *Reader {
 	return &Reader{secretsmanager.NewFromConfig(c), ssm.NewFromConfig(c)}
 }
 
-// Read answers the values by their names, read at the same time. The error lists every one that
+// Read returns the values by their names, read at the same time. The error lists every one that
 // could not be read, and no value.
 func (r *Reader) Read(ctx context.Context, where map[string]deployment.Secret) (map[string]string, error) {
 	names := slices.Sorted(maps.Keys(where))
@@ -60,7 +60,8 @@ func (r *Reader) Read(ctx context.Context, where map[string]deployment.Secret) (
 
 func (r *Reader) read(ctx context.Context, s deployment.Secret) (string, error) {
 	if s.Parameter != "" {
-		out, err := r.parameters.GetParameter(ctx, &ssm.GetParameterInput{Name: &s.Parameter, WithDecryption: aws.Bool(true)})
+		out, err := r.parameters.GetParameter(ctx,
+			&ssm.GetParameterInput{Name: &s.Parameter, WithDecryption: aws.Bool(true)})
 		if err != nil {
 			return "", fmt.Errorf("parameter %s: %w", s.Parameter, err)
 		}
@@ -78,7 +79,8 @@ func (r *Reader) read(ctx context.Context, s deployment.Secret) (string, error) 
 	_ = json.Unmarshal([]byte(text), &fields) // its error would show a piece of the value
 	value, is := fields[s.Field].(string)
 	if !is {
-		return "", fmt.Errorf("%s is no JSON object with a text in the field %q, which was asked for", s.Secret, s.Field)
+		return "", fmt.Errorf("%s is no JSON object with a text in the field %q, which was asked for",
+			s.Secret, s.Field)
 	}
 	return value, nil
 }

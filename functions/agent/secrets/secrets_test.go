@@ -42,7 +42,8 @@ func TestRead(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(kept))
 	defer srv.Close()
 	c, err := wire.Environment(func(name string) (string, bool) {
-		v, ok := map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": srv.URL}[name]
+		v, ok := map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "a",
+			"AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": srv.URL}[name]
 		return v, ok
 	}, wire.Options{MaxAttempts: 1})
 	if err != nil {
@@ -56,7 +57,8 @@ func TestRead(t *testing.T) {
 		t.Errorf("%v %v", got, err)
 	}
 	_, err = r.Read(context.Background(), map[string]deployment.Secret{
-		"A": {Secret: "plain"}, "D": {Secret: "plain", Field: "token"}, "E": {Secret: "object", Field: "n"}, "F": {Parameter: "none"}, "G": {Secret: "none"},
+		"A": {Secret: "plain"}, "D": {Secret: "plain", Field: "token"}, "E": {Secret: "object", Field: "n"},
+		"F": {Parameter: "none"}, "G": {Secret: "none"},
 	})
 	for _, want := range []string{"secret D", "secret E", "secret F", "secret G"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -68,8 +70,10 @@ func TestRead(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	for name, where := range map[string]deployment.Secret{"A": {Secret: "plain"}, "C": {Parameter: "/pay/key"}} {
-		if got, err := r.Read(ended, map[string]deployment.Secret{name: where}); !errors.Is(err, context.Canceled) || got != nil {
+	for name, where := range map[string]deployment.Secret{"A": {Secret: "plain"},
+		"C": {Parameter: "/pay/key"}} {
+		if got, err := r.Read(ended, map[string]deployment.Secret{name: where}); !errors.Is(err,
+			context.Canceled) || got != nil {
 			t.Errorf("%s was read past the end of the context: %v", name, err)
 		}
 	}

@@ -34,7 +34,7 @@ func MaxAge(where map[string]deployment.Secret) time.Duration {
 type Values struct {
 	lookup deployment.Lookup
 	where  map[string]deployment.Secret
-	values renewed.Value[map[string]string] // of where
+	values renewed.Value[map[string]string] // values of the secrets in where
 }
 
 // Environment makes Values of what the environment says. It makes no calls: secrets are read when they
@@ -56,14 +56,15 @@ func Environment(lookup deployment.Lookup, now func() time.Time) (*Values, error
 	return v, nil
 }
 
-// Get answers a value. Where secrets grew old and cannot be read again, those that were read before
+// Get returns a value. Where secrets grew old and cannot be read again, those that were read before
 // stay. Its error names the secret and never its value; an operation may answer it as it is, and is
 // then tried again.
 func (v *Values) Get(ctx context.Context, name string) (string, error) {
 	if _, kept := v.where[name]; !kept {
 		value, _ := v.lookup(name)
 		if value == "" {
-			return "", fmt.Errorf("secret %s is neither among those that were deployed (%s) nor a variable", name, deployment.VarSecrets)
+			return "", fmt.Errorf("secret %s is neither among those that were deployed (%s) nor a variable",
+				name, deployment.VarSecrets)
 		}
 		return value, nil
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/secrets"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
-	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 // A program asks for its secret by one name: on Lambda it is kept elsewhere, beside dev it is the
@@ -19,7 +19,8 @@ func TestValues(t *testing.T) {
 	s := awsstub.New(t)
 	now := time.Now()
 	v, err := secrets.Environment(s.Environment(map[string]string{
-		deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"},"KEY":{"parameter":"/pay/key"}}`, "PLAIN": "as it is",
+		deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"},"KEY":{"parameter":"/pay/key"}}`,
+		"PLAIN":               "as it is",
 	}), func() time.Time { return now })
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +65,8 @@ func TestValues(t *testing.T) {
 
 // What was made of secrets is made again when they are old, and what was made of none is not.
 func TestMaxAge(t *testing.T) {
-	if with, without := secrets.MaxAge(map[string]deployment.Secret{"TOKEN": {}}), secrets.MaxAge(nil); with != 15*time.Minute || without < 1000*time.Hour {
+	if with, without := secrets.MaxAge(map[string]deployment.Secret{"TOKEN": {}}),
+		secrets.MaxAge(nil); with != 15*time.Minute || without < 1000*time.Hour {
 		t.Errorf("%v with secrets, %v without", with, without)
 	}
 }
@@ -72,7 +74,8 @@ func TestMaxAge(t *testing.T) {
 // Operations that ask at the same time have the secrets read once.
 func TestValuesAreReadOnce(t *testing.T) {
 	s := awsstub.New(t)
-	v, err := secrets.Environment(s.Environment(map[string]string{deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"}}`}), time.Now)
+	v, err := secrets.Environment(
+		s.Environment(map[string]string{deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"}}`}), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,18 +96,21 @@ func TestValuesAreReadOnce(t *testing.T) {
 func TestValuesThatCannotBeRead(t *testing.T) {
 	s := awsstub.New(t)
 	s.Fail("secretsmanager.GetSecretValue")
-	v, err := secrets.Environment(s.Environment(map[string]string{deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"}}`}), time.Now)
+	v, err := secrets.Environment(
+		s.Environment(map[string]string{deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"}}`}), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := v.Get(context.Background(), "TOKEN"); err == nil || !strings.Contains(err.Error(), "secret TOKEN") {
+	if _, err := v.Get(context.Background(), "TOKEN"); err == nil ||
+		!strings.Contains(err.Error(), "secret TOKEN") {
 		t.Errorf("%v", err)
 	}
 	for name, env := range map[string]map[string]string{
 		deployment.VarSecrets: {deployment.VarSecrets: `{"TOKEN":{}}`},
 		"AWS_REGION":          {deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"}}`, "AWS_REGION": ""},
 	} {
-		if _, err := secrets.Environment(s.Environment(env), time.Now); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := secrets.Environment(s.Environment(env), time.Now); err == nil ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("%v; want %s", err, name)
 		}
 	}

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -14,16 +15,18 @@ func (h *handling) answer(ctx context.Context) Verdict {
 	switch {
 	case left <= 0: // P25: nothing is sent after stopBy
 		w.counters.late.Add(1)
-		w.Log.Info("a request was finished after its stopBy; not answered", about(w.Agent, h.req), "done", h.failed == nil && !h.silent)
+		w.Log.Info("a request was finished after its stopBy; not answered", about(w.Agent, h.req), "done",
+			h.err == nil)
 		return ack
-	case h.silent:
+	case errors.Is(h.err, errSilent):
 		w.counters.doubt.Add(1)
 		w.Log.Info("an operation is in doubt; neither called nor answered", about(w.Agent, h.req))
 		return ack
 	}
 	reply := h.reply()
 	if err := w.send(ctx, w.Replies, reply, min(w.SendTimeout, left)); err != nil {
-		w.Log.Warn("a reply could not be sent; the request is returned to the queue", about(w.Agent, h.req), "error", err)
+		w.Log.Warn("a reply could not be sent; the request is returned to the queue", about(w.Agent, h.req),
+			"error", err)
 		return w.nack(0)
 	}
 	switch reply.Outcome {
@@ -43,20 +46,21 @@ func (h *handling) answer(ctx context.Context) Verdict {
 func (h *handling) reply() *message.Reply {
 	r := h.req
 	reply := &message.Reply{
-		Schema: message.Schema, OrderID: r.OrderID, Run: r.Run, Step: r.Step, Agent: h.w.Agent, Attempt: r.Attempt,
+		Schema: message.Schema, OrderID: r.OrderID, Run: r.Run, Step: r.Step, Agent: h.w.Agent,
+		Attempt:   r.Attempt,
 		Operation: r.Operation, Outcome: core.OutcomeDone, Output: h.output,
 	}
 	if r.ClaimedAt != 0 {
 		reply.Waited = max(0, core.TimeOf(h.received).Sub(r.ClaimedAt))
 	}
-	if f := h.failed; f != nil {
+	if f := h.failure(); f != nil {
 		reply.Outcome, reply.Output = core.OutcomeRetryLater, nil
 		if f.Permanent {
 			reply.Outcome = core.OutcomeFailed
 		} else {
 			reply.RetryAfter = core.DurationOf(f.RetryAfter)
 		}
-		reply.NoEffect = h.proven
+		reply.NoEffect = h.pivot == pivotNoEffect
 		reply.Error = &message.ReplyError{Code: f.Code, Message: core.TrimMessage(f.Error())}
 	}
 	return reply

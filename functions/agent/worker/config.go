@@ -17,15 +17,17 @@ const MaxOutput = core.MaxOutput
 // Config is what a Worker needs.
 type Config struct {
 	Agent      string     // its name, for logs and replies
-	Operations Operations // at least one
+	Operations Operations // required; at least one entry
 	Replies    port.Queue
 	Quarantine port.Queue
-	Ledger     port.Ledger // required for plain services: without it their requests are answered retry-later; without it no refusal of a point of no return is proven (P22a)
-	Clock      port.Clock
-	Log        *slog.Logger // nil: discarded
-	Tracer     port.Tracer  // nil: no spans are recorded
-	Retry      Retry
-	Breaker    Breaker
+	// required for plain services: without it their requests are answered retry-later; without it no refusal
+	// of a point of no return is proven (P22a)
+	Ledger  port.Ledger
+	Clock   port.Clock
+	Log     *slog.Logger // nil discards the log
+	Tracer  port.Tracer  // nil records no spans
+	Retry   Retry
+	Breaker Breaker
 	// SendTimeout bounds the sending of one reply; default 5 s.
 	SendTimeout time.Duration
 }
@@ -35,16 +37,19 @@ type Retry struct {
 	Tries   int           `yaml:"tries" json:"tries,omitzero"`     // calls in one attempt, 1 to 20; default 3
 	Initial time.Duration `yaml:"initial" json:"initial,omitzero"` // wait before the second; default 200 ms
 	Max     time.Duration `yaml:"max" json:"max,omitzero"`         // longest wait; default 5 s
-	Jitter  float64       `yaml:"jitter" json:"jitter,omitzero"`   // share by which a wait is varied, 0 to 0.9; default 0.25, below 0 is none
+	// share by which a wait is varied, 0 to 0.9; default 0.25, below 0 is none
+	Jitter float64 `yaml:"jitter" json:"jitter,omitzero"`
 }
 
 // Breaker is the circuit breaker, one for each operation.
 type Breaker struct {
-	Off      bool          `yaml:"off" json:"off,omitzero"`
-	Failures int           `yaml:"failures" json:"failures,omitzero"` // transient failures in a row of the last Window calls that open it; default 5
-	Window   int           `yaml:"window" json:"window,omitzero"`     // default 10
-	Delay    time.Duration `yaml:"delay" json:"delay,omitzero"`       // how long it stays open; default 5 s
-	Probes   int           `yaml:"probes" json:"probes,omitzero"`     // calls that must succeed before it closes; default 1
+	Off bool `yaml:"off" json:"off,omitzero"`
+	// transient failures in a row of the last Window calls that open it; default 5
+	Failures int           `yaml:"failures" json:"failures,omitzero"`
+	Window   int           `yaml:"window" json:"window,omitzero"` // default 10
+	Delay    time.Duration `yaml:"delay" json:"delay,omitzero"`   // how long it stays open; default 5 s
+	// calls that must succeed before it closes; default 1
+	Probes int `yaml:"probes" json:"probes,omitzero"`
 }
 
 func (r *Retry) complete() error {
@@ -57,7 +62,8 @@ func (r *Retry) complete() error {
 	case r.Tries < 1 || r.Tries > 20:
 		return fmt.Errorf("retry: %d tries; 1 to 20 are possible", r.Tries)
 	case r.Initial < 0 || r.Max < r.Initial:
-		return fmt.Errorf("retry: the first wait %s must be positive and at most the longest, %s", r.Initial, r.Max)
+		return fmt.Errorf("retry: the first wait %s must be positive and at most the longest, %s", r.Initial,
+			r.Max)
 	case r.Jitter > 0.9:
 		return fmt.Errorf("retry: a jitter of %g; 0 to 0.9 are possible", r.Jitter)
 	}
@@ -77,16 +83,19 @@ func (b *Breaker) complete() error {
 	b.Probes = cmp.Or(b.Probes, 1)
 	switch {
 	case b.Failures < 1 || b.Window < b.Failures || b.Delay < 0 || b.Probes < 1:
-		return fmt.Errorf("breaker: %d failures of %d calls, %d probes, open for %s; all must be positive, and failures at most the calls", b.Failures, b.Window, b.Probes, b.Delay)
+		return fmt.Errorf(
+			"breaker: %d failures of %d calls, %d probes, open for %s; all must be positive, and failures "+
+				"at most the calls", b.Failures, b.Window, b.Probes, b.Delay)
 	case b.Window > mostCalls || b.Probes > mostCalls:
-		return fmt.Errorf("breaker: a window of %d calls and %d probes; 1 to %d are possible", b.Window, b.Probes, mostCalls)
+		return fmt.Errorf("breaker: a window of %d calls and %d probes; 1 to %d are possible", b.Window,
+			b.Probes, mostCalls)
 	case b.Delay > longestOpen:
 		return fmt.Errorf("breaker: open for %s; at most %s is possible", b.Delay, longestOpen)
 	}
 	return nil
 }
 
-// Validate says what is wrong with the retry and breaker of a configuration, nil if nothing is.
+// Validate returns the problems of a configuration's retry and breaker, or nil.
 func Validate(r Retry, b Breaker) error { return errors.Join(r.complete(), b.complete()) }
 
 func (c *Config) complete() error {
@@ -97,7 +106,8 @@ func (c *Config) complete() error {
 		what    string
 		missing bool
 	}{
-		{"name", c.Agent == ""}, {"queue of replies", c.Replies == nil}, {"quarantine", c.Quarantine == nil}, {"clock", c.Clock == nil},
+		{"name", c.Agent == ""}, {"queue of replies", c.Replies == nil}, {"quarantine", c.Quarantine == nil},
+		{"clock", c.Clock == nil},
 	} {
 		if part.missing {
 			problems = append(problems, fmt.Errorf("it has no %s", part.what))

@@ -70,8 +70,8 @@ func (q mortalQueue) Send(ctx context.Context, ms []port.Message) []error {
 // service is plain: each call has its effect once more. What it answers is scripted.
 type service struct {
 	dos, undos int
-	answers    []error // of the calls, in turn; nil: done
-	effect     []bool  // whether that call has its effect
+	answers    []error // errors of the calls, in turn; nil means success
+	effect     []bool  // whether each call has its effect
 	calls      int
 }
 
@@ -118,7 +118,8 @@ func TestCrashesOfPlainOperations(t *testing.T) {
 		for first := -1; first < 40; first++ {
 			for second := -1; second < 12; second++ {
 				s := &service{answers: sc.answers, effect: sc.effect}
-				crashes += plainLife(t, fmt.Sprintf("%s, deaths %d and %d", name, first, second), s, first, second)
+				crashes += plainLife(t, fmt.Sprintf("%s, deaths %d and %d", name, first, second), s, first,
+					second)
 			}
 		}
 	}
@@ -146,7 +147,8 @@ func plainLife(t *testing.T, name string, s *service, first, second int) (crashe
 	clock := memory.NewClock(noon)
 	b = newBench(t, clock, worker.Config{Operations: charge(always(nil, nil))})
 	config := worker.Config{
-		Agent: "payment", Clock: clock, Ledger: mortalLedger{ledger, life}, Retry: worker.Retry{Tries: 1}, Breaker: worker.Breaker{Off: true},
+		Agent: "payment", Clock: clock, Ledger: mortalLedger{ledger, life}, Retry: worker.Retry{Tries: 1},
+		Breaker: worker.Breaker{Off: true},
 		Replies: mortalQueue{b.queue(port.Replies), life}, Quarantine: b.queue(port.Quarantine),
 		Operations: worker.Operations{
 			"charge": {Run: func(context.Context, worker.Call) (any, error) { return s.run(life, false) }},

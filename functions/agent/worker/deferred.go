@@ -13,14 +13,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// deferral says that the reply of a call comes later, with its ReplyID.
+// deferral is the error of a call whose reply comes later, with its ReplyID.
 type deferral struct{ within time.Duration }
 
 func (*deferral) Error() string { return "the reply comes later" }
 
-// Deferred says that the operation goes on elsewhere, and that its reply comes later, by Replies (P43). The step is found
-// overdue, and called again with the same key, when there is neither a reply nor progress within that time; 0: until the
-// call's StopBy. Only for the do of a step with a maxDuration; of any other step it is a permanent failure.
+// Deferred returns the error of an operation that goes on elsewhere and whose reply comes later, by Replies
+// (P43). The step becomes overdue, and is called again with the same key, if there is neither a reply nor
+// progress within that time; 0 means until the call's StopBy. Only the do of a step with a maxDuration may
+// return it; for any other call it is a permanent failure.
 func Deferred(within time.Duration) error { return &deferral{max(0, within)} }
 
 // long: the handling may go on for longer than the step's timeout, and may defer its reply.
@@ -29,10 +30,11 @@ func (h *handling) long() bool {
 }
 
 // errNotDeferred is the failure of a call that defers its reply where the step cannot wait for it.
-var errNotDeferred = Permanent(WithCode(errors.New("the operation deferred its reply, and its step has no maxDuration; give it one"), "deferred"))
+var errNotDeferred = Permanent(WithCode(
+	errors.New("the operation deferred its reply, and its step has no maxDuration; give it one"), "deferred"))
 
-// defers gives the step the time until the reply, and lets the request go.
-func (h *handling) defers(ctx context.Context) Verdict {
+// defers extends the step's time until the reply, and lets the request go.
+func (h *handling) defers(ctx context.Context, d *deferral) Verdict {
 	w, now := h.w, h.w.Clock.Now()
 	left := h.stop().Sub(now)
 	if left <= 0 {
@@ -41,11 +43,12 @@ func (h *handling) defers(ctx context.Context) Verdict {
 	}
 	report := replyID{h.req.OrderID, h.req.Run, h.req.Step, h.req.Attempt, 0}.reply(w.Agent, message.Progress)
 	report.Until = core.TimeOf(h.stop())
-	if h.deferred.within > 0 {
-		report.Until = min(report.Until, core.TimeOf(now.Add(h.deferred.within)))
+	if d.within > 0 {
+		report.Until = min(report.Until, core.TimeOf(now.Add(d.within)))
 	}
 	if err := w.send(ctx, w.Replies, report, min(w.SendTimeout, left)); err != nil {
-		w.Log.Warn("that a reply comes later could not be sent; the request is returned to the queue", about(w.Agent, h.req), "error", err)
+		w.Log.Warn("that a reply comes later could not be sent; the request is returned to the queue",
+			about(w.Agent, h.req), "error", err)
 		return w.nack(0)
 	}
 	w.counters.deferred.Add(1)
@@ -61,7 +64,8 @@ type replyID struct {
 	StopBy  core.Time `json:"stopBy"`
 }
 
-// ReplyID is what Replies answers a deferred call by: one line of letters, digits, - and _, no secret, at most 512 bytes.
+// ReplyID is what Replies answers a deferred call by: one line of letters, digits, - and _, no secret, at
+// most 512 bytes.
 func (c Call) ReplyID() string {
 	text, _ := json.Marshal(replyID{c.OrderID, c.Run, c.Step, c.Attempt, core.TimeOf(c.StopBy)})
 	return base64.RawURLEncoding.EncodeToString(text)
@@ -79,21 +83,24 @@ func readReplyID(text string) (id replyID, err error) {
 }
 
 func (id replyID) reply(agent string, outcome core.Outcome) *message.Reply {
-	return &message.Reply{Schema: message.Schema, OrderID: id.OrderID, Run: id.Run, Step: id.Step, Agent: agent, Attempt: id.Attempt, Operation: core.Do, Outcome: outcome}
+	return &message.Reply{Schema: message.Schema, OrderID: id.OrderID, Run: id.Run, Step: id.Step,
+		Agent: agent, Attempt: id.Attempt, Operation: core.Do, Outcome: outcome}
 }
 
-// ErrTooLate: the call's StopBy has passed, and its reply counts no more: the step is called again, or undone.
+// ErrTooLate: the call's StopBy has passed, and its reply counts no more: the step is called again, or
+// undone.
 var ErrTooLate = errors.New("the call's stopBy has passed, and its reply counts no more")
 
-// Replies answers calls that were Deferred. Safe for concurrent use.
+// Replies sends the replies of calls that were Deferred. It is safe for concurrent use.
 type Replies struct {
-	Agent string // whose calls they were
+	Agent string // name of the agent that deferred the calls
 	Queue port.Queue
 	Clock port.Clock
 }
 
-// Done says that the operation was done. Errors: ErrTooLate; a reply ID or an output that cannot be used; the queue's,
-// after which it may be sent again: a reply that comes twice counts once.
+// Done reports that the operation was done. It returns ErrTooLate, an error for a reply ID or an output that
+// cannot be used, or an error of the queue. After an error of the queue it may be called again, because a
+// reply that comes twice counts once.
 func (r *Replies) Done(ctx context.Context, replyID string, output any) error {
 	data, err := encode(output)
 	if err != nil {
@@ -102,7 +109,8 @@ func (r *Replies) Done(ctx context.Context, replyID string, output any) error {
 	return r.send(ctx, replyID, core.OutcomeDone, func(m *message.Reply) { m.Output = data })
 }
 
-// Failed says why the operation was not done; the error is classed as one that an operation returns. Errors as of Done.
+// Failed reports why the operation was not done. The error is classified like one that an operation returns.
+// It returns the same errors as Done.
 func (r *Replies) Failed(ctx context.Context, replyID string, why error) error {
 	f := classify(why)
 	outcome := core.OutcomeRetryLater
@@ -120,9 +128,11 @@ func (r *Replies) Failed(ctx context.Context, replyID string, why error) error {
 	})
 }
 
-// Progress says that the operation is still at work, and reports or is replied to within that time; 0: the step's timeout.
-// Send it at most every 40 s: the Scheduler stores no more. Errors as of Done.
-func (r *Replies) Progress(ctx context.Context, replyID string, percent int, note string, within time.Duration) error {
+// Progress reports that the operation still runs, and promises the next progress or the reply within that
+// time; 0 means the step's timeout. Call it at most every 40 s, because the Scheduler stores no more. It
+// returns the same errors as Done.
+func (r *Replies) Progress(ctx context.Context, replyID string, percent int, note string,
+	within time.Duration) error {
 	return r.send(ctx, replyID, message.Progress, func(m *message.Reply) {
 		m.Percent, m.Note = min(max(percent, 0), 100), core.ShortNote(core.RedactText(note))
 		if within > 0 {
@@ -131,7 +141,8 @@ func (r *Replies) Progress(ctx context.Context, replyID string, percent int, not
 	})
 }
 
-func (r *Replies) send(ctx context.Context, text string, outcome core.Outcome, fill func(*message.Reply)) error {
+func (r *Replies) send(ctx context.Context, text string, outcome core.Outcome,
+	fill func(*message.Reply)) error {
 	id, err := readReplyID(text)
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ type Failure struct {
 	// Happened: the operation was done, and only its output cannot be used. The output of an undo is
 	// not used: there it is no failure.
 	Happened bool
-	// RetryAfter is the wait that the service asked for; 0: none.
+	// RetryAfter is the wait that the service asked for; 0 means no wait.
 	RetryAfter time.Duration
 	// Code is a short stable word: "http-422", "card-declined". At most 64 bytes are kept.
 	Code string
@@ -30,14 +30,14 @@ type Failure struct {
 // Error is the text of the wrapped error: it goes into the state store, so it must hold no secrets.
 func (f *Failure) Error() string { return f.Err.Error() }
 
-// Unwrap gives the wrapped error.
+// Unwrap returns the wrapped error.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Permanent says that no repetition can succeed. Alone it proves nothing about the effect: add
-// NoEffect where the service refused before it did anything.
+// Permanent marks an error after which no repetition can succeed. Alone it proves nothing about the effect:
+// add NoEffect if the service refused before it did anything.
 func Permanent(err error) error { return with(err, func(f *Failure) { f.Permanent = true }) }
 
-// Transient says that a repetition may succeed, as is taken for granted of unclassified errors.
+// Transient marks an error after which a repetition may succeed. Unclassified errors are transient.
 func Transient(err error) error { return with(err, func(f *Failure) { f.Permanent = false }) }
 
 // RetryAfter is transient, and the service asks to wait that long before the next call.
@@ -45,17 +45,21 @@ func RetryAfter(err error, wait time.Duration) error {
 	return with(err, func(f *Failure) { f.Permanent, f.RetryAfter = false, max(0, wait) })
 }
 
-// Unauthorized says that the service refused the agent's credentials, before it did anything. It is
-// transient and no failure of the step: the step waits, uncounted, until the credentials are renewed (P45).
+// Unauthorized marks an error of a service that refused the agent's credentials before it did anything. It is
+// transient and does not count as a failure: the step waits until the credentials are renewed (P45).
 func Unauthorized(err error) error {
-	return with(err, func(f *Failure) { f.Permanent, f.NoEffect, f.Code = false, true, core.CodeUnauthorized })
+	return with(err, func(f *Failure) {
+		f.Permanent, f.NoEffect, f.Code = false, true,
+			core.CodeUnauthorized
+	})
 }
 
-// NotYet says that the service was asked, did nothing, and is to be asked again: what the step waits for has not come
-// about. It is no failure: the step polls, uncounted, for up to its pollFor, and is not asked again before after (P45).
-// Wrap it to say what is missing.
+// NotYet returns the error of a service that was asked and did nothing, because the step's condition is not
+// met yet. It does not count as a failure: the step polls for up to its pollFor, each time after the given
+// wait at the earliest (P45). Wrap it to say what is missing.
 func NotYet(after time.Duration) error {
-	return &Failure{NoEffect: true, Code: core.CodeNotYet, RetryAfter: max(0, after), Err: errors.New("the service says: not yet")}
+	return &Failure{NoEffect: true, Code: core.CodeNotYet, RetryAfter: max(0, after),
+		Err: errors.New("the service says: not yet")}
 }
 
 // turnedAway: the service was asked, and did nothing; its code says why (P45).
@@ -63,10 +67,10 @@ func (f *Failure) turnedAway() bool {
 	return !f.Permanent && f.NoEffect && (f.Code == core.CodeUnauthorized || f.Code == core.CodeNotYet)
 }
 
-// NoEffect says that this call is proven to have had no effect: it was never sent, or refused.
+// NoEffect marks the error of a call that is proven to have had no effect: it was never sent, or refused.
 func NoEffect(err error) error { return with(err, func(f *Failure) { f.NoEffect = true }) }
 
-// WithCode gives the error a short stable word for programs.
+// WithCode adds a code to the error: a short stable word for programs.
 func WithCode(err error, code string) error {
 	return with(err, func(f *Failure) { f.Code = code })
 }
@@ -83,7 +87,7 @@ func with(err error, change func(*Failure)) error {
 
 const maxCode = 64
 
-// classify says what an error is.
+// classify returns the Failure that describes an error.
 func classify(err error) Failure {
 	f := Failure{Code: "failed", Err: err}
 	if known := (*Failure)(nil); errors.As(err, &known) {
@@ -118,5 +122,5 @@ type redacted struct{ error }
 
 func (e redacted) Error() string { return core.RedactText(e.error.Error()) }
 
-// Unwrap gives the error.
+// Unwrap returns the error.
 func (e redacted) Unwrap() error { return e.error }

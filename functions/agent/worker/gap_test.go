@@ -20,7 +20,8 @@ func TestFrozenBetweenTwoTries(t *testing.T) {
 		var asleep atomic.Int64
 		clock := port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(asleep.Load())) })
 		calls := 0
-		b := newBench(t, clock, worker.Config{Retry: worker.Retry{Tries: 3, Initial: time.Second, Max: time.Second, Jitter: -1},
+		b := newBench(t, clock, worker.Config{Retry: worker.Retry{Tries: 3, Initial: time.Second,
+			Max: time.Second, Jitter: -1},
 			Operations: charge(func(context.Context, worker.Call) (any, error) {
 				calls++
 				time.AfterFunc(500*time.Millisecond, func() { asleep.Store(int64(time.Hour)) })
@@ -68,13 +69,18 @@ func TestLateAfterTheLedger(t *testing.T) {
 func TestPlainInDoubtIsNotTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(),
-			Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, errors.New("reset") })})
+		b := newBench(t, port.ClockFunc(time.Now),
+			worker.Config{Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(),
+				Operations: charge(func(context.Context, worker.Call) (any, error) {
+					calls++
+					return nil, errors.New("reset")
+				})})
 		began := time.Now()
 		req := request(began)
 		req.Grade = core.Plain
 		b.worker.Handle(context.Background(), delivery(req))
-		if r := b.reply(); calls != 1 || r.Outcome != core.OutcomeRetryLater || r.Error.Code != "failed" || time.Since(began) > 0 {
+		if r := b.reply(); calls != 1 || r.Outcome != core.OutcomeRetryLater || r.Error.Code != "failed" ||
+			time.Since(began) > 0 {
 			t.Errorf("%d calls, reply %+v %+v after %s", calls, r, r.Error, time.Since(began))
 		}
 	})

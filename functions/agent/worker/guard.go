@@ -14,7 +14,7 @@ import (
 // guard is what stands round the calls of one operation: own retries, and inside them the breaker.
 type guard struct {
 	executor failsafe.Executor[any]
-	breaker  circuitbreaker.CircuitBreaker[any] // nil: off
+	breaker  circuitbreaker.CircuitBreaker[any] // nil if the breaker is off
 	window   int                                // calls that the breaker looks at
 
 	mu     sync.Mutex
@@ -38,7 +38,8 @@ func newGuard(r Retry, b Breaker) *guard {
 	}
 	if !b.Off {
 		g.breaker = circuitbreaker.NewBuilder[any]().
-			WithFailureThresholdRatio(uint(b.Failures), uint(b.Window)). //nolint:gosec // positive by complete
+			//nolint:gosec // positive by complete
+			WithFailureThresholdRatio(uint(b.Failures), uint(b.Window)).
 			WithDelay(b.Delay).
 			WithSuccessThreshold(uint(b.Probes)). //nolint:gosec // positive by complete
 			Build()
@@ -58,7 +59,8 @@ func (g *guard) call(key string, once func() error) error {
 		return circuitbreaker.ErrOpen
 	}
 	// as long as nothing else is known: once may panic
-	t := &tried{service: true, Failure: Failure{Code: "panic", Err: errors.New("handling the request panicked; the agent's log has the stack")}}
+	t := &tried{service: true, Failure: Failure{Code: "panic",
+		Err: errors.New("handling the request panicked; the agent's log has the stack")}}
 	defer func() { g.record(key, t) }()
 	err := once()
 	if !errors.As(err, &t) {

@@ -22,25 +22,37 @@ import (
 type handling struct {
 	w        *Worker
 	req      *message.Request
-	span     port.Handling // nil: none is recorded
+	span     port.Handling // nil if no span is recorded
 	op       Operation
 	received time.Time
 	times    int       // how often the request was received, this time included
 	until    time.Time // the end of all tries together, ledger included, by the agent's clock
 	deadline time.Time // until, or the end of the call where the ledger has its own time
 
-	try      int
-	doubt    *Failure // of a try of this handling that may have had its effect; nil: none may
-	silent   bool     // nothing is to be answered: too late, or in doubt
-	output   json.RawMessage
-	failed   *tried // the last failure; nil: done
-	deferred *deferral
-	began    bool // a point of no return: this handling stored that its call begins
-	proven   bool // the same: the ledger says that its key has had no effect (P22a)
+	try    int
+	err    error           // outcome of the last try: nil for a success, *tried, *deferral or errSilent
+	output json.RawMessage // output of the last try; nil unless it succeeded
+	doubt  *Failure        // failure of a try that may have had an effect; nil if no try may have had one
+	pivot  pivot
 }
 
-// errSilent ends the tries where nothing is to be answered.
+// errSilent ends the tries if no reply may be sent, because it is too late or the effect is in doubt.
 var errSilent = errors.New("no answer")
+
+// pivot is what a handling knows of the call of a point of no return (P22a).
+type pivot int
+
+const (
+	pivotUnknown  pivot = iota // also the value for any other call
+	pivotBegan                 // this handling stored in the ledger that its call begins
+	pivotNoEffect              // the ledger proves that the call's key has had no effect
+)
+
+// failure returns the failure of the last try, or nil if it did not fail.
+func (h *handling) failure() *tried {
+	t, _ := h.err.(*tried) //nolint:errorlint // the tries store it unwrapped
+	return t
+}
 
 func (h *handling) run(ctx context.Context) Verdict {
 	w := h.w
@@ -51,10 +63,16 @@ func (h *handling) run(ctx context.Context) Verdict {
 	}
 	var known bool
 	if h.op, known = w.Operations.find(h.req.Name); !known {
-		return h.refuse(ctx, "unknown-operation", fmt.Errorf("agent %q has no operation %q; deploy one that has it, or correct the workflow", w.Agent, h.req.Name))
+		return h.refuse(ctx, "unknown-operation",
+			fmt.Errorf("agent %q has no operation %q; deploy one that has it, or correct the workflow",
+				w.Agent, h.req.Name))
 	}
 	if h.req.Grade == core.Plain && w.Ledger == nil {
-		return h.refuse(ctx, "no-ledger", fmt.Errorf("operation %q is of a plain service, and agent %q was started without a ledger; give it one", h.req.Name, w.Agent))
+		return h.refuse(ctx, "no-ledger",
+			fmt.Errorf(
+				"operation %q is of a plain service, and agent %q was started without a ledger; give it one "+
+					"(a table on AWS; elsewhere the option ledger.InFolder, and a folder)",
+				h.req.Name, w.Agent))
 	}
 	limit := h.limit(ctx)
 	if limit <= 0 || ctx.Err() != nil {
@@ -71,14 +89,15 @@ func (h *handling) run(ctx context.Context) Verdict {
 	h.tries(watched)
 	end()
 	cancel()
-	if h.deferred != nil {
-		return h.defers(ctx)
+	if d, deferred := h.err.(*deferral); deferred { //nolint:errorlint // the tries store it unwrapped
+		return h.defers(ctx, d)
 	}
 	if wait, fits := h.heldBack(); fits {
 		return w.nack(wait)
 	}
 	h.prove(ctx)
-	if h.failed != nil && errors.Is(ctx.Err(), context.Canceled) && !h.failed.Permanent && !h.proven {
+	f := h.failure()
+	if f != nil && errors.Is(ctx.Err(), context.Canceled) && !f.Permanent && h.pivot != pivotNoEffect {
 		return w.nack(0) // shutting down cut it short: another instance goes on with the same key
 	}
 	return h.answer(ctx)
@@ -103,23 +122,24 @@ func (h *handling) limit(ctx context.Context) time.Duration {
 	}
 	limit = min(limit, h.stop().Sub(now))
 	if end, bounded := ctx.Deadline(); bounded {
-		limit = min(limit, time.Until(end)) //nolint:forbidigo // a context goes by the machine's clock, whatever the Clock shows
+		//nolint:forbidigo // a context goes by the machine's clock, whatever the Clock shows
+		limit = min(limit, time.Until(end))
 	}
 	return limit
 }
 
-// refuse answers that nothing was done and that it may be asked again: a deploy can remove the cause.
+// refuse replies that nothing was done and that a repetition may succeed: a deploy can remove the cause.
 func (h *handling) refuse(ctx context.Context, code string, err error) Verdict {
-	h.failed = &tried{Failure: Failure{Code: code, NoEffect: true, Err: err}}
+	h.err = &tried{Failure: Failure{Code: code, NoEffect: true, Err: err}}
 	h.prove(ctx)
 	return h.answer(ctx)
 }
 
 // byLedger: the operation goes by the ledger (P31, P22a).
-func (h *handling) byLedger() bool { return h.req.Grade == core.Plain || h.pivot() }
+func (h *handling) byLedger() bool { return h.req.Grade == core.Plain || h.isPivot() }
 
-// tries carries out the operation, with the agent's own retries around the breaker. The retry policy sees a first try
-// only if another one may follow it, because most calls succeed at once.
+// tries carries out the operation, with the agent's own retries around the breaker. The retry policy sees a
+// first try only if another one may follow it, because most calls succeed at once.
 func (h *handling) tries(ctx context.Context) {
 	g := h.w.guard(h.req.Name)
 	try := func() error { return g.call(h.req.Key, func() error { return h.once(ctx) }) }
@@ -136,9 +156,10 @@ func (h *handling) tries(ctx context.Context) {
 	}
 	switch {
 	case h.try == 0 && errors.Is(err, circuitbreaker.ErrOpen):
-		h.failed = h.notCalled(g)
-	case h.failed != nil && h.doubt != nil && core.Uncounted(h.failed.Code): // an earlier try was a call (P45)
-		h.failed = &tried{Failure: *h.doubt}
+		h.err = h.notCalled(g)
+	case h.failure() != nil && h.doubt != nil && core.Uncounted(h.failure().Code):
+		// an earlier try was a call (P45)
+		h.err = &tried{Failure: *h.doubt}
 	}
 }
 
@@ -153,7 +174,9 @@ func (h *handling) notCalled(g *guard) *tried {
 		code = cause.Code
 	}
 	return &tried{Failure: Failure{Code: code, NoEffect: true, RetryAfter: wait,
-		Err: fmt.Errorf("the circuit breaker of %s %s is open, and the call was not made; the last failure was %s: %w", h.w.Agent, h.req.Name, cause.Code, cause.Err)}}
+		Err: fmt.Errorf(
+			"the circuit breaker of %s %s is open, and the call was not made; the last failure was %s: %w",
+			h.w.Agent, h.req.Name, cause.Code, cause.Err)}}
 }
 
 // maxHeldBack is how often a request may have been received to be held back once more: a queue
@@ -164,10 +187,11 @@ const maxHeldBack = 3
 // time allows, because a failing service must not use up the failures of a step that never reached
 // it. The waits are spread, so that not all of them come back to the one probe.
 func (h *handling) heldBack() (wait time.Duration, fits bool) {
-	if h.failed == nil || h.try > 0 || h.times > maxHeldBack {
+	f := h.failure()
+	if f == nil || h.try > 0 || h.times > maxHeldBack {
 		return 0, false
 	}
-	wait = h.failed.RetryAfter + time.Duration(h.spread()*float64(h.w.Breaker.Delay)/2)
+	wait = f.RetryAfter + time.Duration(h.spread()*float64(h.w.Breaker.Delay)/2)
 	back := h.w.Clock.Now().Add(wait + h.req.Timeout.Std()/2)
 	return wait, back.Before(h.stop())
 }
@@ -179,17 +203,16 @@ func (h *handling) spread() float64 {
 	return float64(sum.Sum32()>>8) / (1 << 24)
 }
 
-// once is one try. What it answers is for the policies; the outcome stands in h, because the
-// library answers the end of a context in place of a success that came with it.
+// once makes one try. The policies use the error that it returns; the outcome stands in h, because the
+// library returns the end of a context instead of a success that came at the same time.
 func (h *handling) once(ctx context.Context) error {
-	h.failed, h.silent, h.output, h.deferred = nil, false, nil, nil
 	h.try++
 	if h.try > 1 {
 		h.w.counters.retried.Add(1)
 	}
+	h.output, h.err = nil, errSilent
 	if !h.inTime() {
-		h.silent = true
-		return errSilent
+		return h.err
 	}
 	var out json.RawMessage
 	var err error
@@ -198,24 +221,24 @@ func (h *handling) once(ctx context.Context) error {
 	} else {
 		out, err = h.checked(ctx)
 	}
-	if errors.As(err, &h.deferred) {
+	var deferred *deferral
+	if errors.As(err, &deferred) {
 		if h.long() {
+			h.err = deferred
 			return nil
 		}
-		h.deferred, err = nil, errNotDeferred
+		err = errNotDeferred
 	}
 	switch {
 	case errors.Is(err, errSilent):
-		h.silent = true
-		return err
 	case h.req.Operation == core.UndoOp && (err == nil || classify(err).Happened):
-		return nil // its output is not used (P24)
+		h.err = nil // the output of an undo is not used (P24)
 	case err != nil:
-		h.failed = h.judge(ctx, classify(err))
-		return h.failed
+		h.err = h.judge(ctx, classify(err))
+	default:
+		h.output, h.err = out, nil
 	}
-	h.output = out
-	return nil
+	return h.err
 }
 
 // judge decides whether another try makes sense, and whether the service is the cause.
@@ -232,9 +255,12 @@ func (h *handling) judge(ctx context.Context, f Failure) *tried {
 		f.Code, f.Err = "timeout", fmt.Errorf("for %s %w", h.req.Timeout.Std(), errNoProgress)
 	}
 	t := &tried{Failure: f, wait: f.RetryAfter}
-	t.service = !f.Permanent && !h.proven && f.Code != codeLedger && f.Code != core.CodeNotYet && !errors.Is(context.Cause(ctx), context.Canceled)
+	t.service = !f.Permanent && h.pivot != pivotNoEffect && f.Code != codeLedger &&
+		f.Code != core.CodeNotYet &&
+		!errors.Is(context.Cause(ctx), context.Canceled)
 	left := h.deadline.Sub(h.w.Clock.Now())
-	t.again = !f.Permanent && !h.proven && !f.turnedAway() && ctx.Err() == nil && h.w.Retry.longest(h.try, f.RetryAfter) < left
+	t.again = !f.Permanent && h.pivot != pivotNoEffect && !f.turnedAway() && ctx.Err() == nil &&
+		h.w.Retry.longest(h.try, f.RetryAfter) < left
 	if h.req.Grade == core.Plain && !f.NoEffect && h.op.Check == nil {
 		t.again = false // there is no check to ask, and it must not be called again
 	}
@@ -266,7 +292,8 @@ func (h *handling) check(ctx context.Context) (happened bool, out json.RawMessag
 		if f.turnedAway() {
 			return false, nil, &f
 		}
-		return false, nil, &Failure{Code: "check-" + f.Code, RetryAfter: f.RetryAfter, Err: fmt.Errorf("asking whether it happened before failed: %w", err)}
+		return false, nil, &Failure{Code: "check-" + f.Code, RetryAfter: f.RetryAfter,
+			Err: fmt.Errorf("asking whether it happened before failed: %w", err)}
 	}
 	if !happened {
 		return false, nil, nil
@@ -289,19 +316,22 @@ func (h *handling) call(ctx context.Context) (out json.RawMessage, err error) {
 func (h *handling) recovered(err *error) {
 	if p := recover(); p != nil {
 		h.w.counters.panics.Add(1)
-		h.w.Log.Error("an operation panicked", about(h.w.Agent, h.req), "panic", core.RedactText(fmt.Sprint(p)), "stack", string(debug.Stack()))
-		*err = &Failure{Code: "panic", Err: errors.New("the operation panicked; the agent's log has its stack")}
+		h.w.Log.Error("an operation panicked", about(h.w.Agent, h.req), "panic",
+			core.RedactText(fmt.Sprint(p)), "stack", string(debug.Stack()))
+		*err = &Failure{Code: "panic",
+			Err: errors.New("the operation panicked; the agent's log has its stack")}
 	}
 }
 
 // traced ends the span. Of a failure it has the code: what the service says may be part of an order.
 func (h *handling) traced() {
 	var err error
-	if h.failed != nil {
-		err = errors.New(h.failed.Code)
+	if f := h.failure(); f != nil {
+		err = errors.New(f.Code)
 	}
 	r := h.req
-	h.span.End(port.Span{OrderID: r.OrderID, Run: r.Run, Step: r.Step, Attempt: r.Attempt, Trace: r.Trace}, err)
+	h.span.End(port.Span{OrderID: r.OrderID, Run: r.Run, Step: r.Step, Attempt: r.Attempt, Trace: r.Trace},
+		err)
 }
 
 // parent is the W3C traceparent that the service is handed: of the span, or derived from the attempt.
@@ -317,8 +347,10 @@ func (h *handling) parent() string {
 func (h *handling) asCall() Call {
 	r := h.req
 	return Call{
-		OrderID: r.OrderID, Run: r.Run, Step: r.Step, Attempt: r.Attempt, Try: h.try, Operation: r.Operation, Name: r.Name,
-		Grade: r.Grade, Key: r.Key, Input: r.Input, Deadline: h.deadline, StopBy: r.StopBy.Std(), Resolved: r.Resolved, Trace: h.parent(),
+		OrderID: r.OrderID, Run: r.Run, Step: r.Step, Attempt: r.Attempt, Try: h.try, Operation: r.Operation,
+		Name:  r.Name,
+		Grade: r.Grade, Key: r.Key, Input: r.Input, Deadline: h.deadline, StopBy: r.StopBy.Std(),
+		Resolved: r.Resolved, Trace: h.parent(),
 		PointOfNoReturn: r.PointOfNoReturn,
 	}
 }
@@ -339,16 +371,20 @@ func encode(value any) (json.RawMessage, error) {
 	default:
 		var err error
 		if out, err = json.Marshal(v); err != nil {
-			return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput, Err: fmt.Errorf("the operation was done, but its output cannot be written as JSON: %w", err)}
+			return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput,
+				Err: fmt.Errorf("the operation was done, but its output cannot be written as JSON: %w", err)}
 		}
 	}
 	out = core.RedactJSON(bytes.ToValidUTF8(out, []byte("\ufffd")))
 	if len(out) > MaxOutput {
 		return nil, &Failure{Permanent: true, Happened: true, Code: codeTooLarge,
-			Err: fmt.Errorf("the operation was done, but its output has %d bytes and the limit is %d; store it elsewhere and answer a reference", len(out), MaxOutput)}
+			Err: fmt.Errorf(
+				"the operation was done, but its output has %d bytes and the limit is %d; store it "+
+					"elsewhere and answer a reference", len(out), MaxOutput)}
 	}
 	if err := rawjson.CheckLoose(out, rawjson.MaxLevels); err != nil {
-		return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput, Err: fmt.Errorf("the operation was done, but its output cannot be kept: %w", err)}
+		return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput,
+			Err: fmt.Errorf("the operation was done, but its output cannot be kept: %w", err)}
 	}
 	return out, nil
 }

@@ -56,7 +56,9 @@ func (h *holds) keep(ctx context.Context) {
 					h.remove(receipt)
 				}
 				if still && ctx.Err() == nil {
-					h.log.Warn("a request in hand could not be kept invisible; it may be handled twice, with the same key", "queue", h.queue.Name(), "error", err)
+					h.log.Warn(
+						"a request in hand could not be kept invisible; it may be handled twice, with the "+
+							"same key", "queue", h.queue.Name(), "error", err)
 				}
 			}
 		}

@@ -7,12 +7,14 @@ import (
 
 // States of a ledger entry (P31). An absent entry is StateNone too.
 const (
-	StateNone        = "none"         // never called, or proven without effect
-	StateStarted     = "started"      // the do was perhaps called: in doubt
-	StateRepeated    = "repeated"     // a point of no return was perhaps called more than once: no refusal proves anything (P22a)
-	StateDone        = "done"         // the do has happened
-	StateFailed      = "failed"       // the do of that attempt was refused, without effect
-	StateLater       = "later"        // the same of a point of no return, and a later attempt may succeed (P22a)
+	StateNone    = "none"    // never called, or proven without effect
+	StateStarted = "started" // the do was perhaps called: in doubt
+	// a point of no return was perhaps called more than once: no refusal proves anything (P22a)
+	StateRepeated = "repeated"
+	StateDone     = "done"   // the do has happened
+	StateFailed   = "failed" // the do of that attempt was refused, without effect
+	// the same of a point of no return, and a later attempt may succeed (P22a)
+	StateLater       = "later"
 	StateUndoStarted = "undo-started" // the undo was perhaps called: in doubt
 	StateFenced      = "fenced"       // undone, or never to be done
 )
@@ -34,7 +36,8 @@ const (
 //
 // The operator's fact is applied first, once per command. knowsKeys: the service does the key of a point
 // of no return only once, so that it may be called again in doubt.
-func enter(e port.LedgerEntry, op core.Operation, attempt int, fact *core.Resolved, knowsKeys bool) (next port.LedgerEntry, move bool, do act) {
+func enter(e port.LedgerEntry, op core.Operation, attempt int, fact *core.Resolved,
+	knowsKeys bool) (next port.LedgerEntry, move bool, do act) {
 	next, move = state(e, attempt, fact)
 	if op == core.UndoOp {
 		return enterUndo(next, move, attempt)
@@ -47,7 +50,10 @@ func state(e port.LedgerEntry, attempt int, fact *core.Resolved) (next port.Ledg
 	if fact == nil || fact.Command <= e.Command {
 		return e, false
 	}
-	e.Command, e.Attempt, e.Code, e.Message = fact.Command, attempt, "", ""
+	e.Command = fact.Command
+	e.Attempt = attempt
+	e.Code = ""
+	e.Message = ""
 	if fact.Fact == core.Happened {
 		e.State = StateDone // its output is kept where one is known
 	} else {
@@ -76,13 +82,15 @@ func enterDo(e port.LedgerEntry, move bool, attempt int, knowsKeys bool) (port.L
 			return again, move || e.State != StateRepeated || e.Attempt != attempt, callService
 		}
 	}
-	return e, move, sayNothing // started: perhaps called; undo-started: a late copy, whose reply is not awaited
+	// started: perhaps called; undo-started: a late copy, whose reply is not awaited
+	return e, move, sayNothing
 }
 
 // refuse is the ledger's transition where a point of no return is proven to have had no effect by this or
 // an older attempt (P22a): its only open call was refused (began), or none was made. proven is false
 // where an earlier or another call may still have its effect.
-func refuse(e port.LedgerEntry, attempt int, fact *core.Resolved, began, permanent bool) (next port.LedgerEntry, move, proven bool) {
+func refuse(e port.LedgerEntry, attempt int, fact *core.Resolved, began,
+	permanent bool) (next port.LedgerEntry, move, proven bool) {
 	next, _ = state(e, attempt, fact)
 	switch next.State {
 	case StateStarted:
@@ -107,7 +115,8 @@ func refuse(e port.LedgerEntry, attempt int, fact *core.Resolved, began, permane
 func enterUndo(e port.LedgerEntry, move bool, attempt int) (port.LedgerEntry, bool, act) {
 	switch e.State {
 	case "", StateNone, StateFailed, StateLater:
-		return port.LedgerEntry{Key: e.Key, State: StateFenced, Attempt: attempt, Command: e.Command, Version: e.Version}, true, sayDone
+		return port.LedgerEntry{Key: e.Key, State: StateFenced, Attempt: attempt, Command: e.Command,
+			Version: e.Version}, true, sayDone
 	case StateFenced:
 		return e, move, sayDone
 	case StateDone:
@@ -119,16 +128,17 @@ func enterUndo(e port.LedgerEntry, move bool, attempt int) (port.LedgerEntry, bo
 }
 
 func start(e port.LedgerEntry, attempt int) port.LedgerEntry {
-	return port.LedgerEntry{Key: e.Key, State: StateStarted, Attempt: attempt, Command: e.Command, Version: e.Version}
+	return port.LedgerEntry{Key: e.Key, State: StateStarted, Attempt: attempt, Command: e.Command,
+		Version: e.Version}
 }
 
 // outcome is what a call, or a check, has shown.
 type outcome int
 
 const (
-	unknown   outcome = iota // in doubt: the entry stays as it is
-	happened                 // proven
-	refused                  // for good, proven without effect
+	unknown   outcome = iota // the effect is in doubt, and the entry stays unchanged
+	happened                 // the effect is proven
+	refused                  // permanent, and proven without effect
 	withdrawn                // proven without effect, a repetition may succeed: never sent, or turned away
 )
 

@@ -14,12 +14,16 @@ func TestEnterByTheTable(t *testing.T) {
 		state string // stored next; "" where nothing is stored
 		do    act
 	}
-	table := map[string]map[core.Operation][3]want{ // by attempt: older, the same, higher
-		StateNone:        {core.Do: all(want{StateStarted, callService}), core.UndoOp: all(want{StateFenced, sayDone})},
-		"":               {core.Do: all(want{StateStarted, callService}), core.UndoOp: all(want{StateFenced, sayDone})},
-		StateStarted:     {core.Do: all(want{"", sayNothing}), core.UndoOp: all(want{"", sayInDoubt})},
-		StateDone:        {core.Do: all(want{"", sayDone}), core.UndoOp: all(want{StateUndoStarted, callService})},
-		StateFailed:      {core.Do: {{"", sayFailed}, {"", sayFailed}, {StateStarted, callService}}, core.UndoOp: all(want{StateFenced, sayDone})},
+	table := map[string]map[core.Operation][3]want{ // wanted act by attempt: older, the same, higher
+		StateNone: {core.Do: all(want{StateStarted, callService}),
+			core.UndoOp: all(want{StateFenced, sayDone})},
+		"": {core.Do: all(want{StateStarted, callService}),
+			core.UndoOp: all(want{StateFenced, sayDone})},
+		StateStarted: {core.Do: all(want{"", sayNothing}), core.UndoOp: all(want{"", sayInDoubt})},
+		StateDone: {core.Do: all(want{"", sayDone}),
+			core.UndoOp: all(want{StateUndoStarted, callService})},
+		StateFailed: {core.Do: {{"", sayFailed}, {"", sayFailed}, {StateStarted, callService}},
+			core.UndoOp: all(want{StateFenced, sayDone})},
 		StateUndoStarted: {core.Do: all(want{"", sayNothing}), core.UndoOp: all(want{"", sayInDoubt})},
 		StateFenced:      {core.Do: all(want{"", sayFailed}), core.UndoOp: all(want{"", sayDone})},
 	}
@@ -27,10 +31,12 @@ func TestEnterByTheTable(t *testing.T) {
 		for op, wants := range operations {
 			for i, w := range wants {
 				attempt := 2 + i
-				e := port.LedgerEntry{Key: "k", State: state, Attempt: 3, Command: 1, Output: []byte("{}"), Code: "c", Version: 9}
+				e := port.LedgerEntry{Key: "k", State: state, Attempt: 3, Command: 1, Output: []byte("{}"),
+					Code: "c", Version: 9}
 				next, move, do := enter(e, op, attempt, nil, false)
 				name := fmt.Sprintf("%s of attempt %d on %q", op, attempt, state)
-				if do != w.do || move != (w.state != "") || move && (next.State != w.state || next.Attempt != attempt) {
+				if do != w.do || move != (w.state != "") ||
+					move && (next.State != w.state || next.Attempt != attempt) {
 					t.Errorf("%s: stored %v as %q by %d, act %d", name, move, next.State, next.Attempt, do)
 				}
 				if next.Key != "k" || next.Version != 9 || next.Command != 1 {
@@ -64,7 +70,8 @@ func TestEnterWithAFact(t *testing.T) {
 				case op == core.UndoOp:
 					wantState, wantDo = StateFenced, sayDone
 				}
-				if !move || next.State != wantState || do != wantDo || next.Command != 5 || next.Attempt != 7 {
+				if !move || next.State != wantState || do != wantDo || next.Command != 5 ||
+					next.Attempt != 7 {
 					t.Errorf("%s: %+v, act %d", name, next, do)
 				}
 				plain, plainMove, plainDo := enter(e, op, 7, nil, false)
@@ -86,8 +93,9 @@ func TestLeaveByTheTable(t *testing.T) {
 		outcome outcome
 	}
 	wants := map[place]string{
-		{core.Do, StateStarted, true, happened}:          StateDone,
-		{core.Do, StateStarted, false, happened}:         StateDone, // that it has happened is true whichever attempt called
+		{core.Do, StateStarted, true, happened}: StateDone,
+		// the effect has happened, whichever attempt called
+		{core.Do, StateStarted, false, happened}:         StateDone,
 		{core.Do, StateNone, true, happened}:             StateDone,
 		{core.Do, StateNone, false, happened}:            StateDone,
 		{core.Do, StateFailed, true, happened}:           StateDone,
@@ -100,7 +108,8 @@ func TestLeaveByTheTable(t *testing.T) {
 		{core.UndoOp, StateUndoStarted, true, withdrawn}: StateDone,
 	}
 	for _, op := range []core.Operation{core.Do, core.UndoOp} {
-		for _, state := range []string{StateNone, StateStarted, StateDone, StateFailed, StateUndoStarted, StateFenced} {
+		for _, state := range []string{StateNone, StateStarted, StateDone, StateFailed, StateUndoStarted,
+			StateFenced} {
 			for _, mine := range []bool{true, false} {
 				for _, o := range []outcome{unknown, happened, refused, withdrawn} {
 					e := port.LedgerEntry{Key: "k", State: state, Attempt: 3, Version: 5}
@@ -110,7 +119,8 @@ func TestLeaveByTheTable(t *testing.T) {
 					}
 					p := place{op, state, mine, o}
 					next, move := leave(e, op, attempt, o)
-					if want, moves := wants[p]; move != moves || moves && next.State != want || next.Version != 5 {
+					if want, moves := wants[p]; move != moves || moves && next.State != want ||
+						next.Version != 5 {
 						t.Errorf("%+v: stored %v as %q", p, move, next.State)
 					}
 				}

@@ -20,8 +20,10 @@ func TestEveryReplyCanBeRead(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var failure error
 		if rapid.Bool().Draw(rt, "fails") {
-			code := rapid.SampledFrom([]string{"", "x", "ü", "\xff", "not-yet", "unauthorized"}).Draw(rt, "code")
-			wait := rapid.SampledFrom([]time.Duration{0, -1, -time.Hour, time.Hour, 1<<63 - 1}).Draw(rt, "retryAfter")
+			code := rapid.SampledFrom([]string{"", "x", "ü", "\xff", "not-yet", "unauthorized"}).Draw(rt,
+				"code")
+			wait := rapid.SampledFrom([]time.Duration{0, -1, -time.Hour, time.Hour, 1<<63 - 1}).Draw(rt,
+				"retryAfter")
 			failure = &worker.Failure{
 				Permanent: rapid.Bool().Draw(rt, "permanent"), NoEffect: rapid.Bool().Draw(rt, "noEffect"),
 				Code:       strings.Repeat(code, rapid.SampledFrom([]int{1, 64, 200}).Draw(rt, "times")),
@@ -40,13 +42,15 @@ func TestEveryReplyCanBeRead(t *testing.T) {
 			}
 			return output, failure
 		})
-		b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: memory.NewLedger(), Operations: operation})
+		b := newBench(t, memory.NewClock(noon),
+			worker.Config{Ledger: memory.NewLedger(), Operations: operation})
 		req := request(noon)
 		req.OrderID = strings.Repeat("x", rapid.SampledFrom([]int{1, core.MaxID}).Draw(rt, "id"))
 		req.Step = strings.Repeat("s", rapid.SampledFrom([]int{1, 40}).Draw(rt, "step"))
 		req.Key = core.Key(req.OrderID, req.Run, req.Step)
 		req.Operation = rapid.SampledFrom([]core.Operation{core.Do, core.UndoOp}).Draw(rt, "operation")
-		req.Grade = rapid.SampledFrom([]core.Grade{core.Fenced, core.Idempotent, core.Plain}).Draw(rt, "grade")
+		req.Grade = rapid.SampledFrom([]core.Grade{core.Fenced, core.Idempotent, core.Plain}).Draw(rt,
+			"grade")
 		req.PointOfNoReturn = req.Operation == core.Do && rapid.Bool().Draw(rt, "pointOfNoReturn")
 		if req.Operation == core.Do && rapid.Bool().Draw(rt, "long") {
 			req.MaxDuration = core.Hour

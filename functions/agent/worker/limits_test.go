@@ -32,7 +32,8 @@ func TestAnyAnswerThatCannotBeSentComesAgain(t *testing.T) {
 		"unknown operation": {always(nil, nil), func(r *message.Request) { r.Name = "chrage" }},
 		"no ledger":         {always(nil, nil), func(r *message.Request) { r.Grade = core.Plain }},
 	} {
-		b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(tt.run), Replies: failing{err: port.ErrUnavailable}})
+		b := newBench(t, memory.NewClock(noon),
+			worker.Config{Operations: charge(tt.run), Replies: failing{err: port.ErrUnavailable}})
 		req := request(noon)
 		if tt.change != nil {
 			tt.change(req)
@@ -45,17 +46,22 @@ func TestAnyAnswerThatCannotBeSentComesAgain(t *testing.T) {
 	}
 }
 
-// A message that cannot be handled now is returned to the queue, to come again after a wait that grows (see Verdict).
+// A message that cannot be handled now is returned to the queue, to come again after a wait that grows (see
+// Verdict).
 func TestWhatIsGivenBack(t *testing.T) {
-	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(always(nil, nil)), Quarantine: failing{err: port.ErrUnavailable}})
+	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(always(nil, nil)),
+		Quarantine: failing{err: port.ErrUnavailable}})
 	for _, body := range []string{`{"schema":2}`, "{"} {
-		if v := b.worker.Handle(context.Background(), port.Delivery{Message: port.Message{Body: []byte(body)}}); v != (worker.Verdict{}) {
+		if v := b.worker.Handle(context.Background(),
+			port.Delivery{Message: port.Message{Body: []byte(body)}}); v != (worker.Verdict{}) {
 			t.Errorf("%s: %+v", body, v)
 		}
 	}
-	p := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(always(nil, nil)), Replies: panicking{}})
+	p := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(always(nil, nil)),
+		Replies: panicking{}})
 	v := p.worker.Handle(context.Background(), delivery(request(noon)))
-	if s := p.worker.Stats(); v.Delete || v.After != 0 || s.Panics != 1 || s.GivenBack != 1 || s.InFlight != 0 {
+	if s := p.worker.Stats(); v.Delete || v.After != 0 || s.Panics != 1 || s.GivenBack != 1 ||
+		s.InFlight != 0 {
 		t.Errorf("a panic outside of the operation: %+v, %+v", v, s)
 	}
 }
@@ -79,7 +85,8 @@ func TestWhatQuarantineKeeps(t *testing.T) {
 	}
 	q, err := message.DecodeQuarantined(data)
 	sum := sha256.Sum256(body)
-	if err != nil || q.ID != "m-7" || string(q.Body) != string(body[:40_000]) || q.SHA256 != hex.EncodeToString(sum[:]) || !q.At.Std().Equal(noon) {
+	if err != nil || q.ID != "m-7" || string(q.Body) != string(body[:40_000]) ||
+		q.SHA256 != hex.EncodeToString(sum[:]) || !q.At.Std().Equal(noon) {
 		t.Errorf("kept %d bytes of %s, sum %s at %s; %v", len(q.Body), q.ID, q.SHA256, q.At.Std(), err)
 	}
 	if n := b.worker.Stats().Quarantined; n != 1 {
@@ -98,7 +105,7 @@ func (hanging) Send(ctx context.Context, _ []port.Message) []error {
 // P25: a reply is sent within its own time, and not past stopBy, also when the handler's has ended.
 func TestHowLongAReplyIsSent(t *testing.T) {
 	for name, tt := range map[string]struct {
-		left time.Duration // until stopBy
+		left time.Duration // time until stopBy
 		own  time.Duration // SendTimeout; 0: the default
 		want time.Duration
 	}{
@@ -107,7 +114,8 @@ func TestHowLongAReplyIsSent(t *testing.T) {
 		"what stopBy has left": {1500 * time.Millisecond, 0, 1500 * time.Millisecond},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil)), Replies: hanging{}, SendTimeout: tt.own})
+			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil)),
+				Replies: hanging{}, SendTimeout: tt.own})
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
 			req := request(time.Now())
@@ -128,9 +136,14 @@ func TestNothingIsCalledWithoutTime(t *testing.T) {
 	cancel()
 	over, cancel := context.WithDeadline(context.Background(), noon)
 	defer cancel()
-	for name, ctx := range map[string]context.Context{"shutting down": ended, "the handler's time is over": over} {
+	for name, ctx := range map[string]context.Context{"shutting down": ended,
+		"the handler's time is over": over} {
 		calls := 0
-		b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil })})
+		b := newBench(t, memory.NewClock(noon),
+			worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
+				calls++
+				return nil, nil
+			})})
 		v := b.worker.Handle(ctx, delivery(request(noon)))
 		if n := len(b.replies()); v != (worker.Verdict{}) || calls+n > 0 {
 			t.Errorf("%s: %+v, %d calls, %d replies", name, v, calls, n)
@@ -154,19 +167,29 @@ func TestWaitsBetweenOwnRetries(t *testing.T) {
 			6,
 			1200 * time.Millisecond,
 		},
-		"one try":                   {worker.Retry{Tries: 1}, busy, 1, 0},
-		"the last does not fit":     {worker.Retry{Tries: 20, Initial: 4 * time.Second, Max: 4 * time.Second, Jitter: -1}, busy, 3, 8 * time.Second},
-		"the doubled does not fit":  {worker.Retry{Tries: 20, Initial: 4 * time.Second, Max: 8 * time.Second, Jitter: -1}, busy, 2, 4 * time.Second},
-		"asked for and fits":        {worker.Retry{Tries: 2, Jitter: -1}, asked(9900 * time.Millisecond), 2, 9900 * time.Millisecond},
+		"one try": {worker.Retry{Tries: 1}, busy, 1, 0},
+		"the last does not fit": {worker.Retry{Tries: 20, Initial: 4 * time.Second, Max: 4 * time.Second,
+			Jitter: -1}, busy, 3, 8 * time.Second},
+		"the doubled does not fit": {worker.Retry{Tries: 20, Initial: 4 * time.Second, Max: 8 * time.Second,
+			Jitter: -1}, busy, 2, 4 * time.Second},
+		"asked for and fits": {worker.Retry{Tries: 2, Jitter: -1}, asked(9900 * time.Millisecond), 2,
+			9900 * time.Millisecond},
 		"asked for all of the time": {worker.Retry{Tries: 2, Jitter: -1}, asked(10 * time.Second), 1, 0},
-		"too long with its jitter":  {worker.Retry{Tries: 2, Jitter: 0.25}, asked(6100 * time.Millisecond), 1, 0},
-		"the jitter alone too long": {worker.Retry{Tries: 2, Initial: 9 * time.Second, Max: 9 * time.Second, Jitter: 0.25}, busy, 1, 0},
+		"too long with its jitter": {worker.Retry{Tries: 2, Jitter: 0.25}, asked(6100 * time.Millisecond), 1,
+			0},
+		"the jitter alone too long": {worker.Retry{Tries: 2, Initial: 9 * time.Second, Max: 9 * time.Second,
+			Jitter: 0.25}, busy, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
-				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: tt.retry, Breaker: worker.Breaker{Off: true},
-					Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, tt.err })})
+				b := newBench(t, port.ClockFunc(time.Now),
+					worker.Config{Retry: tt.retry, Breaker: worker.Breaker{Off: true},
+						Operations: charge(func(context.Context, worker.Call) (any, error) {
+							calls++
+							return nil,
+								tt.err
+						})})
 				start := time.Now()
 				b.worker.Handle(context.Background(), delivery(request(start)))
 				if took := time.Since(start); calls != tt.calls || took != tt.took {
@@ -185,11 +208,12 @@ func TestAskedWaitsAreKept(t *testing.T) {
 	for n := range 30 {
 		synctest.Test(t, func(t *testing.T) {
 			var calls []time.Time
-			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 2, Jitter: 0.5},
-				Operations: charge(func(context.Context, worker.Call) (any, error) {
-					calls = append(calls, time.Now())
-					return nil, worker.RetryAfter(errors.New("busy"), 2*time.Second)
-				})})
+			b := newBench(t, port.ClockFunc(time.Now),
+				worker.Config{Retry: worker.Retry{Tries: 2, Jitter: 0.5},
+					Operations: charge(func(context.Context, worker.Call) (any, error) {
+						calls = append(calls, time.Now())
+						return nil, worker.RetryAfter(errors.New("busy"), 2*time.Second)
+					})})
 			b.worker.Handle(context.Background(), delivery(request(time.Now())))
 			if len(calls) != 2 || calls[1].Sub(calls[0]) < 2*time.Second {
 				t.Errorf("%d: called at %v", n, calls)
@@ -208,14 +232,19 @@ func TestWhatOpensABreaker(t *testing.T) {
 		plain port.Ledger
 		state string
 	}{
-		"transient failures":  {context.Background(), always(nil, boom), nil, "open"},
-		"never sent":          {context.Background(), always(nil, worker.NoEffect(boom)), nil, "open"},
-		"refusals":            {context.Background(), always(nil, worker.Permanent(boom)), nil, "closed"},
-		"successes":           {context.Background(), always(nil, nil), nil, "closed"},
-		"a sick ledger":       {context.Background(), always(nil, nil), &sickLedger{entry: port.ErrUnavailable}, "closed"},
-		"cut short by ending": {ended, func(ctx context.Context, _ worker.Call) (any, error) { cancel(); return nil, ctx.Err() }, nil, "closed"},
+		"transient failures": {context.Background(), always(nil, boom), nil, "open"},
+		"never sent":         {context.Background(), always(nil, worker.NoEffect(boom)), nil, "open"},
+		"refusals":           {context.Background(), always(nil, worker.Permanent(boom)), nil, "closed"},
+		"successes":          {context.Background(), always(nil, nil), nil, "closed"},
+		"a sick ledger": {context.Background(), always(nil, nil),
+			&sickLedger{entry: port.ErrUnavailable}, "closed"},
+		"cut short by ending": {ended, func(ctx context.Context, _ worker.Call) (any, error) {
+			cancel()
+			return nil, ctx.Err()
+		}, nil, "closed"},
 	} {
-		b := newBench(t, memory.NewClock(noon), worker.Config{Breaker: worker.Breaker{Failures: 1, Window: 1}, Ledger: tt.plain, Operations: charge(tt.run)})
+		b := newBench(t, memory.NewClock(noon), worker.Config{Breaker: worker.Breaker{Failures: 1, Window: 1},
+			Ledger: tt.plain, Operations: charge(tt.run)})
 		req := request(noon)
 		if tt.plain != nil {
 			req.Grade = core.Plain
@@ -232,13 +261,13 @@ func TestWhatOpensABreaker(t *testing.T) {
 func TestWhatAnOpenBreakerHoldsBack(t *testing.T) {
 	for name, tt := range map[string]struct {
 		received int
-		left     time.Duration // until stopBy
+		left     time.Duration // time until stopBy
 		back     bool
 	}{
 		"the first time":        {1, time.Minute, true},
 		"the third":             {3, time.Minute, true},
 		"the fourth":            {4, time.Minute, false},
-		"time for half a call":  {1, 16 * time.Second, true}, // at most 7.5 s of waiting and 5 s of a call
+		"time for half a call":  {1, 16 * time.Second, true}, // enough for 7.5 s of waiting and 5 s of a call
 		"too little time":       {1, 9 * time.Second, false},
 		"the wait and no call":  {1, 9900 * time.Millisecond, false},
 		"not even for the wait": {1, 4 * time.Second, false},
@@ -246,17 +275,23 @@ func TestWhatAnOpenBreakerHoldsBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
-				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Breaker: worker.Breaker{Failures: 1, Window: 1, Delay: 5 * time.Second},
-					Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, errors.New("down") })})
+				b := newBench(t, port.ClockFunc(time.Now),
+					worker.Config{Breaker: worker.Breaker{Failures: 1, Window: 1, Delay: 5 * time.Second},
+						Operations: charge(func(context.Context, worker.Call) (any, error) {
+							calls++
+							return nil, errors.New("down")
+						})})
 				b.worker.Handle(context.Background(), delivery(request(time.Now())))
 				_ = b.reply()
 				d, req := delivery(request(time.Now())), request(time.Now())
 				req.StopBy = req.ClaimedAt.Add(core.DurationOf(tt.left))
 				d.Value, d.Received = req, tt.received
 				v := b.worker.Handle(context.Background(), d)
-				if replies := b.replies(); calls != 1 || v.Delete == tt.back || (len(replies) == 0) != tt.back {
+				if replies := b.replies(); calls != 1 || v.Delete == tt.back ||
+					(len(replies) == 0) != tt.back {
 					t.Fatalf("%+v, %d calls, %d replies", v, calls, len(replies))
-				} else if !tt.back && (replies[0].Error.Code != "breaker-open" || replies[0].RetryAfter != 5000) {
+				} else if !tt.back && (replies[0].Error.Code != "breaker-open" ||
+					replies[0].RetryAfter != 5000) {
 					t.Errorf("%+v %+v", replies[0], replies[0].Error)
 				}
 				if tt.back && (v.After < 5*time.Second || v.After > 7500*time.Millisecond) {
@@ -279,7 +314,8 @@ func TestWaitsAtAnOpenBreakerAreSpread(t *testing.T) {
 		for n := range 100 {
 			req := request(time.Now())
 			req.Key = fmt.Sprintf("o-%d/0/pay", n)
-			waits[b.worker.Handle(context.Background(), delivery(req)).After.Truncate(100*time.Millisecond)] = true
+			waits[b.worker.Handle(context.Background(),
+				delivery(req)).After.Truncate(100*time.Millisecond)] = true
 		}
 		if len(waits) < 30 {
 			t.Errorf("100 requests come back at %d different times within 5 s", len(waits))
@@ -325,13 +361,15 @@ func TestAFailedCheckIsSaid(t *testing.T) {
 	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: worker.Operations{"charge": {
 		Run: always(nil, nil),
 		Check: func(context.Context, worker.Call) (bool, any, error) {
-			return false, nil, worker.WithCode(worker.RetryAfter(errors.New("busy"), 7*time.Second), "http-429")
+			return false, nil, worker.WithCode(worker.RetryAfter(errors.New("busy"), 7*time.Second),
+				"http-429")
 		},
 	}}})
 	req := request(noon)
 	req.Attempt = 2
 	b.worker.Handle(context.Background(), delivery(req))
-	if r := b.reply(); r.Error.Code != "check-http-429" || r.RetryAfter != 7000 || !strings.Contains(r.Error.Message, "busy") {
+	if r := b.reply(); r.Error.Code != "check-http-429" || r.RetryAfter != 7000 ||
+		!strings.Contains(r.Error.Message, "busy") {
 		t.Errorf("%+v %+v", r, r.Error)
 	}
 	if n := b.worker.Stats().Checked; n != 0 {
@@ -349,10 +387,15 @@ func TestTheOutputOfAnUndoIsDropped(t *testing.T) {
 	} {
 		for _, grade := range []core.Grade{core.Idempotent, core.Plain} {
 			calls := 0
-			b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: memory.NewLedger(), Operations: worker.Operations{
-				"charge": {Run: always(nil, nil)},
-				"refund": {Run: func(context.Context, worker.Call) (any, error) { calls++; return output, nil }},
-			}})
+			b := newBench(t, memory.NewClock(noon),
+				worker.Config{Ledger: memory.NewLedger(), Operations: worker.Operations{
+					"charge": {Run: always(nil, nil)},
+					"refund": {Run: func(context.Context, worker.Call) (any, error) {
+						calls++
+						return output,
+							nil
+					}},
+				}})
 			do, undo := request(noon), request(noon)
 			do.Grade, undo.Grade = grade, grade
 			undo.Operation, undo.Name, undo.Attempt = core.UndoOp, "refund", 2
@@ -371,7 +414,9 @@ func TestTheOutputOfAnUndoIsDropped(t *testing.T) {
 
 // An undo whose answer says that it failed has failed, output or not.
 func TestAnUndoThatFails(t *testing.T) {
-	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: worker.Operations{"refund": {Run: always("out", worker.Permanent(errors.New("no")))}}})
+	b := newBench(t, memory.NewClock(noon),
+		worker.Config{Operations: worker.Operations{
+			"refund": {Run: always("out", worker.Permanent(errors.New("no")))}}})
 	req := request(noon)
 	req.Operation, req.Name = core.UndoOp, "refund"
 	b.worker.Handle(context.Background(), delivery(req))
@@ -384,13 +429,15 @@ func TestAnUndoThatFails(t *testing.T) {
 // its undo is.
 func TestDoneWithAnOutputThatCannotBeUsed(t *testing.T) {
 	calls, undos := 0, 0
-	b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: memory.NewLedger(), Operations: worker.Operations{
-		"charge": {Run: func(context.Context, worker.Call) (any, error) {
-			calls++
-			return nil, &worker.Failure{Permanent: true, Happened: true, Code: "unreadable", Err: errors.New("what did it say")}
-		}},
-		"refund": {Run: func(context.Context, worker.Call) (any, error) { undos++; return nil, nil }},
-	}})
+	b := newBench(t, memory.NewClock(noon),
+		worker.Config{Ledger: memory.NewLedger(), Operations: worker.Operations{
+			"charge": {Run: func(context.Context, worker.Call) (any, error) {
+				calls++
+				return nil, &worker.Failure{Permanent: true, Happened: true, Code: "unreadable",
+					Err: errors.New("what did it say")}
+			}},
+			"refund": {Run: func(context.Context, worker.Call) (any, error) { undos++; return nil, nil }},
+		}})
 	do, undo := request(noon), request(noon)
 	do.Grade, undo.Grade = core.Plain, core.Plain
 	undo.Operation, undo.Name, undo.Attempt = core.UndoOp, "refund", 2
@@ -409,12 +456,14 @@ func TestDoneWithAnOutputThatCannotBeUsed(t *testing.T) {
 // P31: what a call has shown is written, however often the write loses first, as far as that is
 // bounded; where it cannot be written the answer is true all the same.
 func TestTheOutcomeIsWrittenAgain(t *testing.T) {
-	for conflicts, want := range map[int]string{0: worker.StateDone, 3: worker.StateDone, 7: worker.StateDone, 8: worker.StateStarted} {
+	for conflicts, want := range map[int]string{0: worker.StateDone, 3: worker.StateDone, 7: worker.StateDone,
+		8: worker.StateStarted} {
 		ledger := &sickLedger{Ledger: memory.NewLedger()}
-		b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: ledger, Operations: charge(func(context.Context, worker.Call) (any, error) {
-			ledger.conflicts = conflicts
-			return "out", nil
-		})})
+		b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: ledger,
+			Operations: charge(func(context.Context, worker.Call) (any, error) {
+				ledger.conflicts = conflicts
+				return "out", nil
+			})})
 		req := request(noon)
 		req.Grade = core.Plain
 		b.worker.Handle(context.Background(), delivery(req))
@@ -433,10 +482,12 @@ func TestTheOutcomeIsWrittenAgain(t *testing.T) {
 			{"the output is in the ledger", string(e.Output) == `"out"`, want == worker.StateDone},
 		} {
 			if field.got != field.want {
-				t.Errorf("%s is %v, want %v: %d conflicts: %+v, ledger %+v, %v", field.name, field.got, field.want, conflicts, r, e, err)
+				t.Errorf("%s is %v, want %v: %d conflicts: %+v, ledger %+v, %v", field.name, field.got,
+					field.want, conflicts, r, e, err)
 			}
 		}
-		if logged := strings.Contains(b.log.String(), "could not be written"); logged != (want == worker.StateStarted) {
+		if logged := strings.Contains(b.log.String(),
+			"could not be written"); logged != (want == worker.StateStarted) {
 			t.Errorf("%d conflicts: logged %v", conflicts, logged)
 		}
 	}
@@ -451,11 +502,14 @@ func TestEdgesOfTheConfiguration(t *testing.T) {
 		})
 	}
 	w, err := complete(worker.Retry{}, worker.Breaker{})
-	if err != nil || w.Retry != (worker.Retry{Tries: 3, Initial: 200 * time.Millisecond, Max: 5 * time.Second, Jitter: 0.25}) ||
-		w.Breaker != (worker.Breaker{Failures: 5, Window: 10, Delay: 5 * time.Second, Probes: 1}) || w.SendTimeout != 5*time.Second {
+	if err != nil || w.Retry != (worker.Retry{Tries: 3, Initial: 200 * time.Millisecond, Max: 5 * time.Second,
+		Jitter: 0.25}) ||
+		w.Breaker != (worker.Breaker{Failures: 5, Window: 10, Delay: 5 * time.Second, Probes: 1}) ||
+		w.SendTimeout != 5*time.Second {
 		t.Fatalf("%+v, %v", w.Config, err)
 	}
-	if w, err = complete(worker.Retry{Initial: time.Minute}, worker.Breaker{Failures: 30}); err != nil || w.Retry.Max != time.Minute || w.Breaker.Window != 30 {
+	if w, err = complete(worker.Retry{Initial: time.Minute}, worker.Breaker{Failures: 30}); err != nil ||
+		w.Retry.Max != time.Minute || w.Breaker.Window != 30 {
 		t.Errorf("the longest wait %s, the window %d; %v", w.Retry.Max, w.Breaker.Window, err)
 	}
 	second := time.Second
@@ -464,23 +518,24 @@ func TestEdgesOfTheConfiguration(t *testing.T) {
 		breaker worker.Breaker
 		ok      bool
 	}{
-		"1 try":                   {worker.Retry{Tries: 1}, worker.Breaker{}, true},
-		"20 tries":                {worker.Retry{Tries: 20}, worker.Breaker{}, true},
-		"21 tries":                {worker.Retry{Tries: 21}, worker.Breaker{}, false},
-		"-1 tries":                {worker.Retry{Tries: -1}, worker.Breaker{}, false},
-		"equal waits":             {worker.Retry{Initial: second, Max: second}, worker.Breaker{}, true},
-		"longest shorter":         {worker.Retry{Initial: second, Max: second - 1}, worker.Breaker{}, false},
-		"negative wait":           {worker.Retry{Initial: -1}, worker.Breaker{}, false},
-		"jitter 0.9":              {worker.Retry{Jitter: 0.9}, worker.Breaker{}, true},
-		"jitter 0.91":             {worker.Retry{Jitter: 0.91}, worker.Breaker{}, false},
-		"no jitter":               {worker.Retry{Jitter: -5}, worker.Breaker{}, true},
-		"as many failures":        {worker.Retry{}, worker.Breaker{Failures: 4, Window: 4}, true},
-		"more failures":           {worker.Retry{}, worker.Breaker{Failures: 5, Window: 4}, false},
-		"negative failures":       {worker.Retry{}, worker.Breaker{Failures: -1}, false},
-		"negative delay":          {worker.Retry{}, worker.Breaker{Delay: -1}, false},
-		"negative probes":         {worker.Retry{}, worker.Breaker{Probes: -1}, false},
-		"10,000 calls":            {worker.Retry{}, worker.Breaker{Window: 10_000, Probes: 10_000}, true},
-		"10,001 calls":            {worker.Retry{}, worker.Breaker{Window: 10_001}, false}, // each is kept in memory
+		"1 try":             {worker.Retry{Tries: 1}, worker.Breaker{}, true},
+		"20 tries":          {worker.Retry{Tries: 20}, worker.Breaker{}, true},
+		"21 tries":          {worker.Retry{Tries: 21}, worker.Breaker{}, false},
+		"-1 tries":          {worker.Retry{Tries: -1}, worker.Breaker{}, false},
+		"equal waits":       {worker.Retry{Initial: second, Max: second}, worker.Breaker{}, true},
+		"longest shorter":   {worker.Retry{Initial: second, Max: second - 1}, worker.Breaker{}, false},
+		"negative wait":     {worker.Retry{Initial: -1}, worker.Breaker{}, false},
+		"jitter 0.9":        {worker.Retry{Jitter: 0.9}, worker.Breaker{}, true},
+		"jitter 0.91":       {worker.Retry{Jitter: 0.91}, worker.Breaker{}, false},
+		"no jitter":         {worker.Retry{Jitter: -5}, worker.Breaker{}, true},
+		"as many failures":  {worker.Retry{}, worker.Breaker{Failures: 4, Window: 4}, true},
+		"more failures":     {worker.Retry{}, worker.Breaker{Failures: 5, Window: 4}, false},
+		"negative failures": {worker.Retry{}, worker.Breaker{Failures: -1}, false},
+		"negative delay":    {worker.Retry{}, worker.Breaker{Delay: -1}, false},
+		"negative probes":   {worker.Retry{}, worker.Breaker{Probes: -1}, false},
+		"10,000 calls":      {worker.Retry{}, worker.Breaker{Window: 10_000, Probes: 10_000}, true},
+		// each is kept in memory
+		"10,001 calls":            {worker.Retry{}, worker.Breaker{Window: 10_001}, false},
 		"10,001 probes":           {worker.Retry{}, worker.Breaker{Probes: 10_001}, false},
 		"open for an hour":        {worker.Retry{}, worker.Breaker{Delay: time.Hour}, true},
 		"open for longer":         {worker.Retry{}, worker.Breaker{Delay: time.Hour + 1}, false},
@@ -533,7 +588,8 @@ func TestCodes(t *testing.T) {
 			t.Errorf("%s: %+v", name, r.Error)
 		}
 	}
-	if err := worker.RetryAfter(boom, -time.Second); err.(*worker.Failure).RetryAfter != 0 || !errors.Is(err, boom) {
+	if err := worker.RetryAfter(boom, -time.Second); err.(*worker.Failure).RetryAfter != 0 ||
+		!errors.Is(err, boom) {
 		t.Errorf("%+v", err)
 	}
 }

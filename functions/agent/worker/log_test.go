@@ -47,15 +47,17 @@ func keysOf(t *testing.T, line []byte) (keys []string) {
 func TestLogLinesHaveEachKeyOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var written bytes.Buffer
-		log := slog.New(slog.NewJSONHandler(&written, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-			if a.Key == slog.MessageKey {
-				a.Key = "message"
-			}
-			return a
-		}}))
+		log := slog.New(slog.NewJSONHandler(&written,
+			&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+				if a.Key == slog.MessageKey {
+					a.Key = "message"
+				}
+				return a
+			}}))
 		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
 		workerOf := func(replies, quarantine port.Queue, run worker.Func) *worker.Worker {
-			w, err := worker.New(worker.Config{Agent: "payment", Clock: b.clock, Log: log, Replies: replies, Quarantine: quarantine, Operations: charge(run), Ledger: memory.NewLedger()})
+			w, err := worker.New(worker.Config{Agent: "payment", Clock: b.clock, Log: log, Replies: replies,
+				Quarantine: quarantine, Operations: charge(run), Ledger: memory.NewLedger()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,21 +65,24 @@ func TestLogLinesHaveEachKeyOnce(t *testing.T) {
 		}
 		usual := workerOf(discard{}, discard{}, always(nil, nil))
 		failed := workerOf(discard{}, failing{err: port.ErrUnavailable}, always(nil, errors.New("no")))
-		broken := workerOf(panicking{}, discard{}, func(context.Context, worker.Call) (any, error) { panic("no") })
+		broken := workerOf(panicking{}, discard{},
+			func(context.Context, worker.Call) (any, error) { panic("no") })
 		late, plain := request(b.clock.Now()), request(b.clock.Now())
 		late.StopBy, plain.Grade = late.ClaimedAt, core.Plain
 		unreadable := func(body string) port.Delivery {
 			return port.Delivery{Message: port.Message{Body: []byte(body)}, ID: "m-1"}
 		}
 		for _, w := range []*worker.Worker{usual, failed, broken} {
-			for _, d := range []port.Delivery{delivery(request(b.clock.Now())), delivery(late), delivery(plain), delivery(plain), unreadable("{"), unreadable(`{"schema":2}`)} {
+			for _, d := range []port.Delivery{delivery(request(b.clock.Now())), delivery(late),
+				delivery(plain), delivery(plain), unreadable("{"), unreadable(`{"schema":2}`)} {
 				w.Handle(t.Context(), d)
 			}
 		}
 		q := &watchedQueue{refuses: port.ErrUnavailable}
 		b.worker = usual
 		stop := watching(b, q, worker.Pump{})
-		if err := b.queue("requests-payment").Send(t.Context(), []port.Message{{Body: []byte(`{"schema":2}`)}})[0]; err != nil {
+		if err := b.queue("requests-payment").Send(t.Context(),
+			[]port.Message{{Body: []byte(`{"schema":2}`)}})[0]; err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -101,7 +106,8 @@ func TestLogLinesHaveEachKeyOnce(t *testing.T) {
 			}
 		}
 		if len(lines) < 15 || about < 8 || ofOrders < 5 {
-			t.Errorf("%d lines, %d about a message, %d of orders:\n%s", len(lines), about, ofOrders, written.String())
+			t.Errorf("%d lines, %d about a message, %d of orders:\n%s", len(lines), about, ofOrders,
+				written.String())
 		}
 	})
 }

@@ -34,13 +34,14 @@ func (b *bench) asked(order string, change ...func(*message.Request)) *message.R
 func TestOnePoisonOrderDoesNotOpenTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls, sick := 0, false
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3}, Operations: charge(func(_ context.Context, c worker.Call) (any, error) {
-			calls++
-			if sick || strings.HasPrefix(c.Key, "poison") {
-				return nil, errors.New("down")
-			}
-			return nil, nil
-		})})
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3},
+			Operations: charge(func(_ context.Context, c worker.Call) (any, error) {
+				calls++
+				if sick || strings.HasPrefix(c.Key, "poison") {
+					return nil, errors.New("down")
+				}
+				return nil, nil
+			})})
 		others := 0
 		for attempt := range 60 {
 			if r := b.asked("poison"); r.Outcome != core.OutcomeRetryLater || r.Error.Code != "failed" {
@@ -49,7 +50,8 @@ func TestOnePoisonOrderDoesNotOpenTheBreaker(t *testing.T) {
 			if attempt%4 == 3 { // now and then another one
 				others++
 				if r := b.asked(fmt.Sprint("good-", attempt)); r.Outcome != core.OutcomeDone {
-					t.Fatalf("after %d failures of one order another one is answered %s: %+v", attempt, r.Outcome, r.Error)
+					t.Fatalf("after %d failures of one order another one is answered %s: %+v", attempt,
+						r.Outcome, r.Error)
 				}
 			}
 		}
@@ -60,7 +62,8 @@ func TestOnePoisonOrderDoesNotOpenTheBreaker(t *testing.T) {
 		for n := range 4 {
 			b.asked(fmt.Sprint("sick-", n))
 		}
-		if state := b.worker.Stats().Breakers["charge"]; state != "open" { // with the one that has failed before
+		// with the one that has failed before
+		if state := b.worker.Stats().Breakers["charge"]; state != "open" {
 			t.Errorf("5 orders have failed, and the breaker is %s", state)
 		}
 	})
@@ -71,18 +74,23 @@ func TestOnePoisonOrderDoesNotOpenTheBreaker(t *testing.T) {
 func TestBreakerOpenMeansThatNoCallWasMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 2}, Breaker: worker.Breaker{Failures: 2, Window: 4}, Operations: charge(func(context.Context, worker.Call) (any, error) {
-			calls++
-			return nil, worker.WithCode(errors.New("down"), "http-503")
-		})})
-		twice := func(req *message.Request) { req.StopBy = req.ClaimedAt + 4000 } // no time to wait in the queue
+		b := newBench(t, port.ClockFunc(time.Now),
+			worker.Config{Retry: worker.Retry{Tries: 2}, Breaker: worker.Breaker{Failures: 2, Window: 4},
+				Operations: charge(func(context.Context, worker.Call) (any, error) {
+					calls++
+					return nil, worker.WithCode(errors.New("down"), "http-503")
+				})})
+		// no time to wait in the queue
+		twice := func(req *message.Request) { req.StopBy = req.ClaimedAt + 4000 }
 		for n := range 20 {
 			before := calls
 			r := b.asked(fmt.Sprint("o-", n), twice)
-			if made := calls > before; made == (r.Error.Code == core.CodeBreakerOpen) || made == strings.Contains(r.Error.Message, "not made") {
+			if made := calls > before; made == (r.Error.Code == core.CodeBreakerOpen) ||
+				made == strings.Contains(r.Error.Message, "not made") {
 				t.Fatalf("%d calls were made, and the answer is %+v", calls-before, r.Error)
 			}
-			if r.Error.Code == core.CodeBreakerOpen && (!strings.Contains(r.Error.Message, "http-503: down") || r.RetryAfter <= 0) {
+			if r.Error.Code == core.CodeBreakerOpen &&
+				(!strings.Contains(r.Error.Message, "http-503: down") || r.RetryAfter <= 0) {
 				t.Errorf("%+v, again after %s", r.Error, r.RetryAfter)
 			}
 			time.Sleep(time.Second)
@@ -103,22 +111,27 @@ func TestRefusedCredentials(t *testing.T) {
 		code    string
 		calls   int
 	}{
-		"at once":                      {[]error{refused}, core.Idempotent, core.CodeUnauthorized, 1},
-		"plain":                        {[]error{refused}, core.Plain, core.CodeUnauthorized, 1},
-		"after a call in doubt":        {[]error{worker.WithCode(errors.New("down"), "http-500"), refused}, core.Idempotent, "http-500", 2},
-		"after one that had no effect": {[]error{worker.NoEffect(errors.New("busy")), refused}, core.Idempotent, core.CodeUnauthorized, 2},
-		"perhaps after its effect":     {[]error{worker.WithCode(errors.New("who knows"), core.CodeUnauthorized)}, core.Idempotent, "failed", 1},
+		"at once": {[]error{refused}, core.Idempotent, core.CodeUnauthorized, 1},
+		"plain":   {[]error{refused}, core.Plain, core.CodeUnauthorized, 1},
+		"after a call in doubt": {[]error{worker.WithCode(errors.New("down"), "http-500"), refused},
+			core.Idempotent, "http-500", 2},
+		"after one that had no effect": {[]error{worker.NoEffect(errors.New("busy")), refused},
+			core.Idempotent, core.CodeUnauthorized, 2},
+		"perhaps after its effect": {[]error{worker.WithCode(errors.New("who knows"),
+			core.CodeUnauthorized)}, core.Idempotent, "failed", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
-				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: len(tt.answers) + 1}, Ledger: memory.NewLedger(),
-					Operations: charge(func(context.Context, worker.Call) (any, error) {
-						calls++
-						return nil, tt.answers[min(calls, len(tt.answers))-1]
-					})})
+				b := newBench(t, port.ClockFunc(time.Now),
+					worker.Config{Retry: worker.Retry{Tries: len(tt.answers) + 1}, Ledger: memory.NewLedger(),
+						Operations: charge(func(context.Context, worker.Call) (any, error) {
+							calls++
+							return nil, tt.answers[min(calls, len(tt.answers))-1]
+						})})
 				r := b.asked("o-1", func(q *message.Request) { q.Grade = tt.grade })
-				if r.Outcome != core.OutcomeRetryLater || r.Error.Code != tt.code || name != "perhaps after its effect" && calls != tt.calls {
+				if r.Outcome != core.OutcomeRetryLater || r.Error.Code != tt.code ||
+					name != "perhaps after its effect" && calls != tt.calls {
 					t.Errorf("%s %+v after %d calls", r.Outcome, r.Error, calls)
 				}
 			})
@@ -131,16 +144,18 @@ func TestRefusedCredentials(t *testing.T) {
 func TestABreakerOpenedByRefusedCredentials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls, expired := 0, true
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
-			calls++
-			if expired {
-				return nil, worker.Unauthorized(errors.New("the token has expired"))
-			}
-			return nil, nil
-		})})
+		b := newBench(t, port.ClockFunc(time.Now),
+			worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
+				calls++
+				if expired {
+					return nil, worker.Unauthorized(errors.New("the token has expired"))
+				}
+				return nil, nil
+			})})
 		short := func(req *message.Request) { req.StopBy = req.ClaimedAt + 4000 }
 		for n := range 50 {
-			if r := b.asked(fmt.Sprint("o-", n), short); r.Error.Code != core.CodeUnauthorized || r.Outcome != core.OutcomeRetryLater {
+			if r := b.asked(fmt.Sprint("o-", n), short); r.Error.Code != core.CodeUnauthorized ||
+				r.Outcome != core.OutcomeRetryLater {
 				t.Fatalf("order %d: %s %+v", n, r.Outcome, r.Error)
 			}
 		}
@@ -149,14 +164,15 @@ func TestABreakerOpenedByRefusedCredentials(t *testing.T) {
 		}
 		expired = false
 		time.Sleep(6 * time.Second)
-		if r := b.asked("o-51", short); r.Outcome != core.OutcomeDone || b.worker.Stats().Breakers["charge"] != "closed" {
+		if r := b.asked("o-51", short); r.Outcome != core.OutcomeDone ||
+			b.worker.Stats().Breakers["charge"] != "closed" {
 			t.Errorf("%s, the breaker is %s", r.Outcome, b.worker.Stats().Breakers["charge"])
 		}
 	})
 }
 
-// P45. What is answered not-yet is tried once in a handling, and after the time that the operation names; where an earlier
-// call of the handling is in doubt, that is the answer.
+// P45. What is answered not-yet is tried once in a handling, and after the time that the operation names;
+// where an earlier call of the handling is in doubt, that is the answer.
 func TestNotYet(t *testing.T) {
 	notYet := fmt.Errorf("the parcel was not collected: %w", worker.NotYet(time.Minute))
 	for name, tt := range map[string]struct {
@@ -165,25 +181,30 @@ func TestNotYet(t *testing.T) {
 		code    string
 		calls   int
 	}{
-		"at once":                      {[]error{notYet}, core.Idempotent, core.CodeNotYet, 1},
-		"plain":                        {[]error{notYet}, core.Plain, core.CodeNotYet, 1},
-		"after a call in doubt":        {[]error{worker.WithCode(errors.New("down"), "http-500"), notYet}, core.Idempotent, "http-500", 2},
-		"after one that had no effect": {[]error{worker.NoEffect(errors.New("busy")), notYet}, core.Idempotent, core.CodeNotYet, 2},
-		"perhaps after its effect":     {[]error{worker.WithCode(errors.New("who knows"), core.CodeNotYet)}, core.Idempotent, "failed", 3},
+		"at once": {[]error{notYet}, core.Idempotent, core.CodeNotYet, 1},
+		"plain":   {[]error{notYet}, core.Plain, core.CodeNotYet, 1},
+		"after a call in doubt": {[]error{worker.WithCode(errors.New("down"), "http-500"), notYet},
+			core.Idempotent, "http-500", 2},
+		"after one that had no effect": {[]error{worker.NoEffect(errors.New("busy")), notYet},
+			core.Idempotent, core.CodeNotYet, 2},
+		"perhaps after its effect": {[]error{worker.WithCode(errors.New("who knows"), core.CodeNotYet)},
+			core.Idempotent, "failed", 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
-				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(),
-					Operations: charge(func(context.Context, worker.Call) (any, error) {
-						calls++
-						return nil, tt.answers[min(calls, len(tt.answers))-1]
-					})})
+				b := newBench(t, port.ClockFunc(time.Now),
+					worker.Config{Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(),
+						Operations: charge(func(context.Context, worker.Call) (any, error) {
+							calls++
+							return nil, tt.answers[min(calls, len(tt.answers))-1]
+						})})
 				r := b.asked("o-1", func(q *message.Request) { q.Grade = tt.grade })
 				if r.Outcome != core.OutcomeRetryLater || r.Error.Code != tt.code || calls != tt.calls {
 					t.Errorf("%s %+v after %d calls", r.Outcome, r.Error, calls)
 				}
-				if tt.code == core.CodeNotYet && (r.RetryAfter != core.Minute || r.Error.Message != "the parcel was not collected: the service says: not yet") {
+				if tt.code == core.CodeNotYet && (r.RetryAfter != core.Minute ||
+					r.Error.Message != "the parcel was not collected: the service says: not yet") {
 					t.Errorf("%+v, again after %s", r.Error, r.RetryAfter)
 				}
 			})
@@ -191,14 +212,15 @@ func TestNotYet(t *testing.T) {
 	}
 }
 
-// P45. A service that answers not-yet works: however many orders poll it, the breaker stays closed. Broken by: not-yet
-// counts for the breaker.
+// P45. A service that answers not-yet works: however many orders poll it, the breaker stays closed. Broken
+// by: not-yet counts for the breaker.
 func TestPollsDoNotOpenTheBreaker(t *testing.T) {
 	calls := 0
-	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
-		calls++
-		return nil, worker.NotYet(0)
-	})})
+	b := newBench(t, memory.NewClock(noon),
+		worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
+			calls++
+			return nil, worker.NotYet(0)
+		})})
 	for n := range 50 {
 		if r := b.asked(fmt.Sprint("o-", n)); r.Error.Code != core.CodeNotYet {
 			t.Fatalf("order %d: %+v", n, r.Error)
@@ -209,39 +231,49 @@ func TestPollsDoNotOpenTheBreaker(t *testing.T) {
 	}
 }
 
-// P45, P31, P22a. A plain service that answered not-yet has done nothing, and is called again by the next attempt; of a
-// point of no return the reply says so.
+// P45, P31, P22a. A plain service that answered not-yet has done nothing, and is called again by the next
+// attempt; of a point of no return the reply says so.
 func TestNotYetIsAProof(t *testing.T) {
 	for _, pivot := range []bool{false, true} {
 		calls := 0
-		b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: memory.NewLedger(), Operations: charge(func(context.Context, worker.Call) (any, error) {
-			if calls++; calls == 1 {
-				return nil, worker.NotYet(0)
-			}
-			return nil, nil
-		})})
+		b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: memory.NewLedger(),
+			Operations: charge(func(context.Context, worker.Call) (any, error) {
+				if calls++; calls == 1 {
+					return nil, worker.NotYet(0)
+				}
+				return nil, nil
+			})})
 		change := func(q *message.Request) { q.Grade, q.PointOfNoReturn = core.Plain, pivot }
-		if r := b.asked("o-1", change); r.Error == nil || r.Error.Code != core.CodeNotYet || r.NoEffect != pivot {
+		if r := b.asked("o-1", change); r.Error == nil || r.Error.Code != core.CodeNotYet ||
+			r.NoEffect != pivot {
 			t.Errorf("%s %+v, without effect %v", r.Outcome, r.Error, r.NoEffect)
 		}
-		if r := b.asked("o-1", change, func(q *message.Request) { q.Attempt = 2 }); r.Outcome != core.OutcomeDone || calls != 2 {
+		if r := b.asked("o-1", change,
+			func(q *message.Request) { q.Attempt = 2 }); r.Outcome != core.OutcomeDone || calls != 2 {
 			t.Errorf("%s %+v after %d calls", r.Outcome, r.Error, calls)
 		}
 	}
 }
 
-// P45, P31. A check that the credentials are refused for, or that answers not-yet, says nothing: of a call in doubt too
-// the step waits, uncounted, and is asked again.
+// P45, P31. A check that the credentials are refused for, or that answers not-yet, says nothing: of a call in
+// doubt too the step waits, uncounted, and is asked again.
 func TestACheckWithRefusedCredentials(t *testing.T) {
 	for _, grade := range []core.Grade{core.Idempotent, core.Plain} {
 		for code, answer := range map[string]error{
-			core.CodeUnauthorized: worker.Unauthorized(errors.New("the token has expired")), core.CodeNotYet: worker.NotYet(time.Second),
+			core.CodeUnauthorized: worker.Unauthorized(errors.New("the token has expired")),
+			core.CodeNotYet:       worker.NotYet(time.Second),
 		} {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
-				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Ledger: memory.NewLedger(), Retry: worker.Retry{Tries: 1}, Operations: worker.Operations{"charge": {
-					Run:   func(context.Context, worker.Call) (any, error) { calls++; return nil, errors.New("cut") },
-					Check: func(context.Context, worker.Call) (bool, any, error) { return false, nil, answer }}}})
+				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Ledger: memory.NewLedger(),
+					Retry: worker.Retry{Tries: 1}, Operations: worker.Operations{"charge": {
+						Run: func(context.Context, worker.Call) (any, error) {
+							calls++
+							return nil, errors.New("cut")
+						},
+						Check: func(context.Context, worker.Call) (bool, any, error) {
+							return false, nil, answer
+						}}}})
 				b.asked("o-1", func(q *message.Request) { q.Grade = grade })
 				r := b.asked("o-1", func(q *message.Request) { q.Grade, q.Attempt = grade, 2 })
 				if r.Outcome != core.OutcomeRetryLater || r.Error.Code != code || calls != 1 {
@@ -255,12 +287,13 @@ func TestACheckWithRefusedCredentials(t *testing.T) {
 // P45. A key counts once among the calls that the breaker looks at, and not once for ever: what failed
 // before them is forgotten. Broken by: the keys of all calls are kept.
 func TestAKeyCountsAgainAfterAWhile(t *testing.T) {
-	b := newBench(t, memory.NewClock(noon), worker.Config{Breaker: worker.Breaker{Failures: 2, Window: 3}, Operations: charge(func(_ context.Context, c worker.Call) (any, error) {
-		if strings.HasPrefix(c.Key, "bad") {
-			return nil, errors.New("down")
-		}
-		return nil, nil
-	})})
+	b := newBench(t, memory.NewClock(noon), worker.Config{Breaker: worker.Breaker{Failures: 2, Window: 3},
+		Operations: charge(func(_ context.Context, c worker.Call) (any, error) {
+			if strings.HasPrefix(c.Key, "bad") {
+				return nil, errors.New("down")
+			}
+			return nil, nil
+		})})
 	for _, order := range []string{"bad-1", "good-1", "good-2", "good-3", "bad-1", "bad-2"} {
 		b.asked(order)
 	}

@@ -18,16 +18,16 @@ type Call struct {
 	OrderID   string
 	Run       int
 	Step      string
-	Attempt   int            // of the step; the same key for all of them (P2)
+	Attempt   int            // attempt of the step; all attempts share the key (P2)
 	Try       int            // 1, 2 … within this attempt: the agent's own retries
 	Operation core.Operation // do or undo
-	Name      string         // of the operation: "charge"
+	Name      string         // name of the operation, such as "charge"
 	Grade     core.Grade
 	Key       string          // idempotency key; an undo names the key of the do that it reverses
 	Input     json.RawMessage // may be empty
-	Deadline  time.Time       // when the context ends
+	Deadline  time.Time       // time when the context ends
 	StopBy    time.Time       // no side effect may begin or land after it (P6)
-	Resolved  *core.Resolved  // what the operator stated, nil mostly
+	Resolved  *core.Resolved  // fact stated by the operator; usually nil
 	Trace     string          // W3C traceparent
 	// PointOfNoReturn: an error with NoEffect lets the order be undone, if this was the only call (P22a).
 	PointOfNoReturn bool
@@ -46,10 +46,10 @@ type CheckFunc func(ctx context.Context, call Call) (happened bool, output any, 
 // Operation is one operation of a remote service.
 type Operation struct {
 	Run Func
-	// Check, where the service can be asked, comes before each repeated call: a second attempt, and
-	// an own retry after an error that leaves the effect in doubt. Of a plain service it answers
-	// for calls in doubt, and counts only where it says "happened": a call that has not landed
-	// yet may still land.
+	// Check asks the service whether a call had its effect; nil if it cannot be asked. It runs before each
+	// repeated call: a second attempt, and an own retry after an error that leaves the effect in doubt. For a
+	// plain service it settles calls in doubt, and counts only if it returns "happened": a call that has not
+	// landed yet may still land.
 	Check CheckFunc
 }
 
@@ -59,7 +59,7 @@ const AnyOperation = "*"
 // Operations are an agent's operations by name.
 type Operations map[string]Operation
 
-// Validate says what is wrong with the operations, nil if nothing is.
+// Validate returns the problems of the operations, or nil.
 func (o Operations) Validate() error {
 	if len(o) == 0 {
 		return errors.New("it has no operations")

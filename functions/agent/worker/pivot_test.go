@@ -18,8 +18,8 @@ import (
 type pivotStep struct {
 	attempt  int
 	fact     core.Fact
-	name     string // of the operation; "" for the one that the agent has
-	answer   error  // of the call, if there is one
+	name     string // name of the operation; "" means the agent's only one
+	answer   error  // error of the call, if there is one
 	calls    int
 	outcome  core.Outcome // "" for silence
 	noEffect bool
@@ -28,7 +28,8 @@ type pivotStep struct {
 // P22a as scripts: what a refusal proves, and to which calls it leads.
 func TestPointsOfNoReturnByTheLedger(t *testing.T) {
 	lost, busy := errors.New("reset"), worker.NoEffect(errors.New("busy"))
-	denied := worker.WithCode(worker.NoEffect(worker.Permanent(errors.New("the account is closed"))), "closed")
+	denied := worker.WithCode(worker.NoEffect(worker.Permanent(errors.New("the account is closed"))),
+		"closed")
 	done, failed, later := core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater
 	known, plain := core.Idempotent, core.Plain
 	for name, tt := range map[string]struct {
@@ -147,7 +148,8 @@ func TestPointsOfNoReturnByTheLedger(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			calls, now := 0, pivotStep{}
 			run := func(context.Context, worker.Call) (any, error) { calls++; return nil, now.answer }
-			b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: memory.NewLedger(), Operations: charge(run)})
+			b := newBench(t, memory.NewClock(noon),
+				worker.Config{Ledger: memory.NewLedger(), Operations: charge(run)})
 			for i, step := range tt.script {
 				now, calls = step, 0
 				req := request(noon)
@@ -158,7 +160,8 @@ func TestPointsOfNoReturnByTheLedger(t *testing.T) {
 				if step.fact != "" {
 					req.Resolved = &core.Resolved{Fact: step.fact, Command: 1}
 				}
-				if v := b.worker.Handle(context.Background(), delivery(req)); !v.Delete || calls != step.calls {
+				if v := b.worker.Handle(context.Background(), delivery(req)); !v.Delete ||
+					calls != step.calls {
 					t.Fatalf("step %d: verdict %+v, %d calls; log:\n%s", i, v, calls, b.log)
 				}
 				if step.outcome == "" {
@@ -168,7 +171,8 @@ func TestPointsOfNoReturnByTheLedger(t *testing.T) {
 					continue
 				}
 				if r := b.reply(); r.Outcome != step.outcome || r.NoEffect != step.noEffect {
-					t.Fatalf("step %d: %s, noEffect %v, %+v; log:\n%s", i, r.Outcome, r.NoEffect, r.Error, b.log)
+					t.Fatalf("step %d: %s, noEffect %v, %+v; log:\n%s", i, r.Outcome, r.NoEffect, r.Error,
+						b.log)
 				}
 			}
 		})
@@ -191,12 +195,17 @@ func TestOwnRetriesOfAPointOfNoReturn(t *testing.T) {
 			t.Run(name+", "+string(grade), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					calls := 0
-					run := func(context.Context, worker.Call) (any, error) { calls++; return nil, tt.answers[calls-1] }
-					b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(), Operations: charge(run)})
+					run := func(context.Context, worker.Call) (any, error) {
+						calls++
+						return nil, tt.answers[calls-1]
+					}
+					b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3},
+						Ledger: memory.NewLedger(), Operations: charge(run)})
 					req := request(time.Now())
 					req.Grade, req.PointOfNoReturn = grade, true
 					b.worker.Handle(context.Background(), delivery(req))
-					if r := b.reply(); calls != 3 || r.Outcome == core.OutcomeDone || r.NoEffect != tt.noEffect {
+					if r := b.reply(); calls != 3 || r.Outcome == core.OutcomeDone ||
+						r.NoEffect != tt.noEffect {
 						t.Errorf("%d calls, %s, noEffect %v", calls, r.Outcome, r.NoEffect)
 					}
 				})
@@ -233,14 +242,16 @@ func TestOwnRetriesOfAPlainPointOfNoReturn(t *testing.T) {
 // ledger never forgets that this attempt is over.
 func TestAPointOfNoReturnThatCameTooLateToCall(t *testing.T) {
 	ledger := memory.NewLedger()
-	b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: ledger, Operations: charge(func(context.Context, worker.Call) (any, error) {
-		t.Error("it is called")
-		return nil, nil
-	})})
+	b := newBench(t, memory.NewClock(noon),
+		worker.Config{Ledger: ledger, Operations: charge(func(context.Context, worker.Call) (any, error) {
+			t.Error("it is called")
+			return nil, nil
+		})})
 	req := request(noon.Add(-55 * time.Second))
 	req.Grade, req.PointOfNoReturn = core.Plain, true
 	b.worker.Handle(context.Background(), delivery(req))
-	if e, err := ledger.Entry(context.Background(), req.Key); err != nil || e.State != worker.StateLater || e.Attempt != 1 {
+	if e, err := ledger.Entry(context.Background(), req.Key); err != nil || e.State != worker.StateLater ||
+		e.Attempt != 1 {
 		t.Errorf("the ledger says %q of attempt %d, %v", e.State, e.Attempt, err)
 	}
 }
@@ -299,8 +310,8 @@ func TestAProofThatIsNotStoredIsNotSaid(t *testing.T) {
 	}
 }
 
-// A shutdown between two own tries answers what is proven, instead of returning the request to the queue, for a copy
-// that could prove nothing any more.
+// A shutdown between two own tries answers what is proven, instead of returning the request to the queue, for
+// a copy that could prove nothing any more.
 func TestShuttingDownAPointOfNoReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -308,7 +319,8 @@ func TestShuttingDownAPointOfNoReturn(t *testing.T) {
 			cancel()
 			return nil, worker.NoEffect(errors.New("busy"))
 		}
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(), Operations: charge(run)})
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3},
+			Ledger: memory.NewLedger(), Operations: charge(run)})
 		req := request(time.Now())
 		req.Grade, req.PointOfNoReturn = core.Idempotent, true
 		if v := b.worker.Handle(ctx, delivery(req)); !v.Delete {
@@ -341,7 +353,8 @@ func TestCrashesOfPointsOfNoReturn(t *testing.T) {
 			for first := -1; first < 24; first++ {
 				for second := -1; second < 12; second++ {
 					s := &service{answers: sc.answers, effect: sc.effect}
-					p, c := pivotLife(t, fmt.Sprintf("%s, %s, deaths %d and %d", name, grade, first, second), grade, s, first, second)
+					p, c := pivotLife(t, fmt.Sprintf("%s, %s, deaths %d and %d", name, grade, first, second),
+						grade, s, first, second)
 					proofs, crashes = proofs+p, crashes+c
 				}
 			}
@@ -352,7 +365,8 @@ func TestCrashesOfPointsOfNoReturn(t *testing.T) {
 	}
 }
 
-func pivotLife(t *testing.T, name string, grade core.Grade, s *service, first, second int) (proofs, crashes int) {
+func pivotLife(t *testing.T, name string, grade core.Grade, s *service, first,
+	second int) (proofs, crashes int) {
 	t.Helper()
 	lives := []int{first, second, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
 	life := &mortal{left: lives[0]}
@@ -361,11 +375,13 @@ func pivotLife(t *testing.T, name string, grade core.Grade, s *service, first, s
 	b := newBench(t, clock, worker.Config{Operations: charge(always(nil, nil))})
 	proven := 0
 	w, err := worker.New(worker.Config{
-		Agent: "payment", Clock: clock, Ledger: mortalLedger{memory.NewLedger(), life}, Retry: worker.Retry{Tries: 1}, Breaker: worker.Breaker{Off: true},
+		Agent: "payment", Clock: clock, Ledger: mortalLedger{memory.NewLedger(), life},
+		Retry: worker.Retry{Tries: 1}, Breaker: worker.Breaker{Off: true},
 		Replies: mortalQueue{b.queue(port.Replies), life}, Quarantine: b.queue(port.Quarantine),
 		Operations: charge(func(_ context.Context, c worker.Call) (any, error) {
 			if c.Attempt <= proven {
-				t.Fatalf("%s: attempt %d is called, and attempt %d was answered noEffect", name, c.Attempt, proven)
+				t.Fatalf("%s: attempt %d is called, and attempt %d was answered noEffect", name, c.Attempt,
+					proven)
 			}
 			if s.dos > 0 && grade != core.Plain {
 				return nil, nil // it knows the key

@@ -24,7 +24,7 @@ const maxMoves = 8
 // whether a call is the only one, so that its refusal is a proof (P22a); between the tries of one
 // handling its entry stays started.
 func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
-	if !h.began || h.doubt != nil {
+	if h.pivot != pivotBegan || h.doubt != nil {
 		entry, do, err := h.enter(ctx)
 		if err != nil {
 			return nil, err
@@ -36,16 +36,22 @@ func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 			}
 			return entry.Output, nil
 		case sayFailed:
-			h.proven = h.pivot()
+			if h.isPivot() {
+				h.pivot = pivotNoEffect
+			}
 			return nil, h.failedBefore(entry)
 		case sayNothing, sayInDoubt:
 			return h.inDoubt(ctx, do)
 		}
-		h.began = h.pivot()
+		if h.isPivot() {
+			h.pivot = pivotBegan
+		}
 	}
-	if !h.inTime() || h.insufficientTime() || ctx.Err() != nil { // the ledger took all the time: nothing was called
-		h.leave(ctx, withdrawn, nil, Failure{Code: codeLedger, Err: errors.New("the ledger took all the time, so the service was not called")})
-		h.began = false
+	// the ledger took all the time: nothing was called
+	if !h.inTime() || h.insufficientTime() || ctx.Err() != nil {
+		h.leave(ctx, withdrawn, nil, Failure{Code: codeLedger,
+			Err: errors.New("the ledger took all the time, so the service was not called")})
+		h.pivot = pivotUnknown
 		if h.inTime() && !h.insufficientTime() {
 			return nil, h.ledgerFailed("write", context.Cause(ctx))
 		}
@@ -59,22 +65,23 @@ func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 		return out, nil
 	}
 	f := classify(err)
-	if !h.pivot() || f.Happened && h.req.Grade == core.Plain {
+	if !h.isPivot() || f.Happened && h.req.Grade == core.Plain {
 		h.leave(ctx, outcomeOf(f), nil, f)
 	}
 	return nil, &f
 }
 
-// pivot is the do of a point of no return, whose refusal can be proven (P22a). Without a ledger there is
-// no proof: the order stops for the operator then.
-func (h *handling) pivot() bool {
+// isPivot reports whether the call is the do of a point of no return, whose refusal can be proven (P22a).
+// Without a ledger there is no proof, and the order stops for the operator.
+func (h *handling) isPivot() bool {
 	return h.req.PointOfNoReturn && h.req.Operation == core.Do && h.w.Ledger != nil
 }
 
 // prove records that a point of no return has had no effect, before its reply says so (P22a). Where that
 // cannot be stored, or another call may still have its effect, the reply says nothing of it.
 func (h *handling) prove(ctx context.Context) {
-	if !h.pivot() || h.failed == nil || h.silent || h.doubt != nil || h.proven {
+	f := h.failure()
+	if !h.isPivot() || f == nil || h.doubt != nil || h.pivot == pivotNoEffect {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTime)
@@ -86,24 +93,28 @@ func (h *handling) prove(ctx context.Context) {
 			break
 		}
 		e.Key = h.req.Key
-		next, move, proven := refuse(e, h.req.Attempt, h.req.Resolved, h.began, h.failed.Permanent)
-		if !move {
-			h.proven = proven
+		next, move, proven := refuse(e, h.req.Attempt, h.req.Resolved, h.pivot == pivotBegan, f.Permanent)
+		if !move && !proven {
 			return
 		}
-		next.Code, next.Message = h.failed.Code, core.TrimMessage(h.failed.Error())
-		if err = h.w.Ledger.Move(ctx, next); err == nil {
-			h.proven = true
+		if move {
+			next.Code, next.Message = f.Code, core.TrimMessage(f.Error())
+			err = h.w.Ledger.Move(ctx, next)
+		}
+		if err == nil {
+			h.pivot = pivotNoEffect
 			return
 		}
 		if !errors.Is(err, port.ErrConflict) {
 			break
 		}
 	}
-	h.w.Log.Warn("the refusal of a point of no return could not be recorded, so the reply does not say that it had no effect", about(h.w.Agent, h.req), "error", err)
+	h.w.Log.Warn(
+		"the refusal of a point of no return could not be recorded, so the reply does not say that it had "+
+			"no effect", about(h.w.Agent, h.req), "error", err)
 }
 
-// timedCall gives the call the step's timeout, counted from here: the ledger has had its own time.
+// timedCall makes the call with the step's timeout, counted from here: the ledger has had its own time.
 func (h *handling) timedCall(ctx context.Context) (json.RawMessage, error) {
 	now := h.w.Clock.Now()
 	limit := min(h.until.Sub(now), h.req.Timeout.Std())
@@ -116,9 +127,9 @@ func (h *handling) timedCall(ctx context.Context) (json.RawMessage, error) {
 	return h.call(ctx)
 }
 
-// insufficientTime: the request has waited in its queue for longer than it was allowed, so that the call could
-// not take the time that its author declared. A plain service is not called then: cut short it would
-// be in doubt, and that for no fault of its own (P32). The copy that comes next has its full time.
+// insufficientTime: the request has waited in its queue for longer than it was allowed, so that the call
+// could not take the time that its author declared. A plain service is not called then: cut short it would be
+// in doubt, and that for no fault of its own (P32). The copy that comes next has its full time.
 func (h *handling) insufficientTime() bool {
 	allowed := h.req.StopBy.Sub(h.req.ClaimedAt) - h.req.Timeout
 	if h.req.Grade != core.Plain || h.req.ClaimedAt == 0 || allowed <= 2*h.req.ClockSkew {
@@ -149,7 +160,8 @@ func (h *handling) enter(ctx context.Context) (port.LedgerEntry, act, error) {
 			return e, 0, h.ledgerFailed("read", err)
 		}
 		e.Key = h.req.Key
-		next, move, do := enter(e, h.req.Operation, h.req.Attempt, h.req.Resolved, h.pivot() && h.req.Grade != core.Plain)
+		next, move, do := enter(e, h.req.Operation, h.req.Attempt, h.req.Resolved,
+			h.isPivot() && h.req.Grade != core.Plain)
 		if !move {
 			return next, do, nil
 		}
@@ -161,7 +173,8 @@ func (h *handling) enter(ctx context.Context) (port.LedgerEntry, act, error) {
 			return e, 0, h.ledgerFailed("write", err)
 		}
 	}
-	return port.LedgerEntry{}, 0, h.ledgerFailed("write", fmt.Errorf("lost %d times in a row: %w", maxMoves, port.ErrConflict))
+	return port.LedgerEntry{}, 0,
+		h.ledgerFailed("write", fmt.Errorf("lost %d times in a row: %w", maxMoves, port.ErrConflict))
 }
 
 // store writes an entry, and waits for the answer.
@@ -173,7 +186,8 @@ func (h *handling) store(ctx context.Context, e port.LedgerEntry) error {
 
 // ledgerFailed: nothing was called.
 func (h *handling) ledgerFailed(what string, err error) error {
-	return &Failure{Code: codeLedger, NoEffect: true, Err: fmt.Errorf("the agent could not %s its ledger, so the service was not called: %w", what, err)}
+	return &Failure{Code: codeLedger, NoEffect: true,
+		Err: fmt.Errorf("the agent could not %s its ledger, so the service was not called: %w", what, err)}
 }
 
 func (h *handling) failedBefore(e port.LedgerEntry) error {
@@ -194,16 +208,20 @@ func (h *handling) inDoubt(ctx context.Context, do act) (json.RawMessage, error)
 			h.leave(ctx, happened, out, Failure{})
 			return out, err
 		}
-		if f := classify(err); err != nil && (do == sayNothing && h.doubt != nil || h.doubt == nil && f.turnedAway()) {
+		if f := classify(err); err != nil && (do == sayNothing && h.doubt != nil || h.doubt == nil &&
+			f.turnedAway()) {
 			return nil, err // this handling's own call, or nothing was asked: the check is worth repeating
 		}
 	}
 	if do == sayInDoubt {
 		return nil, &Failure{Permanent: true, Code: "in-doubt",
-			Err: errors.New("a call to this plain service was begun and whether it happened is not known; find out and resolve it")}
+			Err: errors.New(
+				"a call to this plain service was begun and whether it happened is not known; find out " +
+					"and resolve it")}
 	}
 	if h.doubt != nil {
-		return nil, &Failure{Code: "in-doubt", Err: fmt.Errorf("the call was sent, and whether it happened is not known: %w", h.doubt)}
+		return nil, &Failure{Code: "in-doubt",
+			Err: fmt.Errorf("the call was sent, and whether it happened is not known: %w", h.doubt)}
 	}
 	return nil, errSilent
 }
@@ -234,7 +252,7 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 		if next.State == StateDone && h.req.Operation == core.Do {
 			next.Output = out
 		}
-		if next.State == StateNone && h.pivot() { // P22a: never back to none
+		if next.State == StateNone && h.isPivot() { // P22a: never back to none
 			next.State = StateLater
 		}
 		if next.State == StateFailed || next.State == StateLater {
@@ -244,5 +262,6 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 			return
 		}
 	}
-	h.w.Log.Error("the outcome of a call could not be written; the step stays in doubt", about(h.w.Agent, h.req), "error", err)
+	h.w.Log.Error("the outcome of a call could not be written; the step stays in doubt",
+		about(h.w.Agent, h.req), "error", err)
 }

@@ -19,8 +19,8 @@ type plainStep struct {
 	op      core.Operation
 	attempt int
 	fact    core.Fact // with command = the step's place in the script
-	answer  error     // of the call, if there is one
-	check   bool      // what the check says
+	answer  error     // error of the call, if there is one
+	check   bool      // result of the check
 	calls   int
 	outcome core.Outcome // "" for silence
 	code    string
@@ -31,7 +31,10 @@ func TestPlainScripts(t *testing.T) {
 	lost, unsent := errors.New("reset"), worker.NoEffect(errors.New("refused"))
 	denied := worker.WithCode(worker.NoEffect(worker.Permanent(errors.New("no room"))), "no-room")
 	do, undo := core.Do, core.UndoOp
-	done, failed, later, silent := core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater, core.Outcome("")
+	done := core.OutcomeDone
+	failed := core.OutcomeFailed
+	later := core.OutcomeRetryLater
+	silent := core.Outcome("")
 	scripts := map[string][]plainStep{
 		"done and undone": {
 			{op: do, attempt: 1, calls: 1, outcome: done}, {op: undo, attempt: 2, calls: 1, outcome: done},
@@ -109,9 +112,10 @@ func TestPlainScripts(t *testing.T) {
 			calls, now := 0, plainStep{}
 			run := func(context.Context, worker.Call) (any, error) { calls++; return nil, now.answer }
 			check := func(context.Context, worker.Call) (bool, any, error) { return now.check, "found", nil }
-			b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: memory.NewLedger(), Operations: worker.Operations{
-				"charge": {Run: run, Check: check}, "refund": {Run: run, Check: check},
-			}})
+			b := newBench(t, memory.NewClock(noon),
+				worker.Config{Ledger: memory.NewLedger(), Operations: worker.Operations{
+					"charge": {Run: run, Check: check}, "refund": {Run: run, Check: check},
+				}})
 			for i, step := range script {
 				now, calls = step, 0
 				req := request(noon)
@@ -120,9 +124,11 @@ func TestPlainScripts(t *testing.T) {
 					req.Name = "refund"
 				}
 				if step.fact != "" {
-					req.Resolved = &core.Resolved{Fact: step.fact, Command: 1} // the same each time: once per command
+					// the same each time: once per command
+					req.Resolved = &core.Resolved{Fact: step.fact, Command: 1}
 				}
-				if v := b.worker.Handle(context.Background(), delivery(req)); !v.Delete || calls != step.calls {
+				if v := b.worker.Handle(context.Background(), delivery(req)); !v.Delete ||
+					calls != step.calls {
 					t.Fatalf("step %d: verdict %+v, %d calls; log:\n%s", i, v, calls, b.log)
 				}
 				if step.outcome == silent {
@@ -132,7 +138,8 @@ func TestPlainScripts(t *testing.T) {
 					continue
 				}
 				r := b.reply()
-				if r.Outcome != step.outcome || (r.Error != nil) != (step.code != "") || r.Error != nil && r.Error.Code != step.code {
+				if r.Outcome != step.outcome || (r.Error != nil) != (step.code != "") || r.Error != nil &&
+					r.Error.Code != step.code {
 					t.Fatalf("step %d: reply %+v %+v", i, r, r.Error)
 				}
 			}
@@ -148,11 +155,12 @@ func TestPlainRetriesAskInsteadOfCalling(t *testing.T) {
 		calls   int
 		outcome core.Outcome
 	}{
-		"lost and found":        {errors.New("reset"), 1, 1, core.OutcomeDone},
-		"found later":           {errors.New("reset"), 2, 1, core.OutcomeDone},
-		"never found":           {errors.New("reset"), 0, 1, core.OutcomeRetryLater},
-		"never sent is no ask":  {worker.NoEffect(errors.New("refused")), 0, 3, core.OutcomeRetryLater},
-		"a refusal ends it all": {worker.NoEffect(worker.Permanent(errors.New("no"))), 0, 1, core.OutcomeFailed},
+		"lost and found":       {errors.New("reset"), 1, 1, core.OutcomeDone},
+		"found later":          {errors.New("reset"), 2, 1, core.OutcomeDone},
+		"never found":          {errors.New("reset"), 0, 1, core.OutcomeRetryLater},
+		"never sent is no ask": {worker.NoEffect(errors.New("refused")), 0, 3, core.OutcomeRetryLater},
+		"a refusal ends it all": {worker.NoEffect(worker.Permanent(errors.New("no"))), 0, 1,
+			core.OutcomeFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -163,7 +171,10 @@ func TestPlainRetriesAskInsteadOfCalling(t *testing.T) {
 							calls++
 							return nil, tt.answer
 						},
-						Check: func(context.Context, worker.Call) (bool, any, error) { checks++; return checks == tt.lands, nil, nil },
+						Check: func(context.Context, worker.Call) (bool, any, error) {
+							checks++
+							return checks == tt.lands, nil, nil
+						},
 					}}})
 				req := request(time.Now())
 				req.Grade = core.Plain
@@ -236,8 +247,8 @@ func TestASickLedger(t *testing.T) {
 func TestAPlainServiceIsNotCalledInAHurry(t *testing.T) {
 	for name, tt := range map[string]struct {
 		grade   core.Grade
-		waited  time.Duration // in the queue
-		allowed core.Duration // beyond the timeout
+		waited  time.Duration // time in the queue
+		allowed core.Duration // time beyond the timeout
 		calls   int
 	}{
 		"within its allowance":                 {core.Plain, 19 * time.Second, 20 * core.Second, 1},
@@ -248,7 +259,8 @@ func TestAPlainServiceIsNotCalledInAHurry(t *testing.T) {
 	} {
 		calls := 0
 		ledger, clock := memory.NewLedger(), memory.NewClock(noon)
-		b := newBench(t, clock, worker.Config{Ledger: ledger, Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil })})
+		b := newBench(t, clock, worker.Config{Ledger: ledger,
+			Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil })})
 		req := request(noon)
 		req.Grade, req.PointOfNoReturn = tt.grade, strings.Contains(name, "no return")
 		req.StopBy = req.ClaimedAt.Add(req.Timeout + tt.allowed)
@@ -298,7 +310,8 @@ func (l *lateLedger) Move(ctx context.Context, e port.LedgerEntry) error {
 // next attempt calls.
 func TestASlowLedgerLeavesNoDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger, calls := &lateLedger{memory.NewLedger(), []time.Duration{1900 * time.Millisecond, 1900 * time.Millisecond}}, 0
+		ledger, calls := &lateLedger{memory.NewLedger(),
+			[]time.Duration{1900 * time.Millisecond, 1900 * time.Millisecond}}, 0
 		b := newBench(t, memory.NewClock(noon), worker.Config{
 			Ledger:     ledger,
 			Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil }),
@@ -352,8 +365,10 @@ func TestALedgerThatDoesNotAnswer(t *testing.T) {
 			req := request(start)
 			req.Grade, req.Timeout = core.Plain, core.Second
 			b.worker.Handle(t.Context(), delivery(req))
-			if r := b.reply(); calls > 0 || r.Outcome != core.OutcomeRetryLater || r.Error.Code != "ledger" || time.Since(start) != want {
-				t.Errorf("%d calls, reply %+v %+v after %s, want %s", calls, r, r.Error, time.Since(start), want)
+			if r := b.reply(); calls > 0 || r.Outcome != core.OutcomeRetryLater || r.Error.Code != "ledger" ||
+				time.Since(start) != want {
+				t.Errorf("%d calls, reply %+v %+v after %s, want %s", calls, r, r.Error, time.Since(start),
+					want)
 			}
 		})
 	}
@@ -365,14 +380,15 @@ func TestAPlainCallByAClockAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ahead := port.ClockFunc(func() time.Time { return time.Now().Add(time.Hour) })
 		var left time.Duration
-		b := newBench(t, ahead, worker.Config{Ledger: memory.NewLedger(), Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
-			end, _ := ctx.Deadline()
-			left = time.Until(end)
-			return nil, ctx.Err()
-		})})
+		b := newBench(t, ahead, worker.Config{Ledger: memory.NewLedger(),
+			Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
+				end, _ := ctx.Deadline()
+				left = time.Until(end)
+				return nil, ctx.Err()
+			})})
 		req := request(ahead.Now())
 		req.Grade, req.Timeout = core.Plain, core.Second
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // as Lambda's is
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a deadline as in Lambda
 		defer cancel()
 		b.worker.Handle(ctx, delivery(req))
 		if r := b.reply(); r.Outcome != core.OutcomeDone || left != time.Second {
@@ -384,18 +400,20 @@ func TestAPlainCallByAClockAhead(t *testing.T) {
 // The time that the ledger takes is not taken from the service: cut short, its call would be in doubt.
 func TestASlowLedgerTakesNoTimeFromTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := &lateLedger{memory.NewLedger(), []time.Duration{400 * time.Millisecond, 1100 * time.Millisecond}}
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Ledger: ledger, Operations: charge(func(ctx context.Context, c worker.Call) (any, error) {
-			if left := time.Until(c.Deadline); left != time.Second {
-				t.Errorf("the call is reported that it has %s, want 1s", left)
-			}
-			select {
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			case <-time.After(950 * time.Millisecond):
-				return nil, nil
-			}
-		})})
+		ledger := &lateLedger{memory.NewLedger(),
+			[]time.Duration{400 * time.Millisecond, 1100 * time.Millisecond}}
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Ledger: ledger,
+			Operations: charge(func(ctx context.Context, c worker.Call) (any, error) {
+				if left := time.Until(c.Deadline); left != time.Second {
+					t.Errorf("the call is reported that it has %s, want 1s", left)
+				}
+				select {
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				case <-time.After(950 * time.Millisecond):
+					return nil, nil
+				}
+			})})
 		req := request(time.Now())
 		req.Grade, req.Timeout = core.Plain, core.Second
 		b.worker.Handle(t.Context(), delivery(req))

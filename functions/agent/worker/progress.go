@@ -10,8 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// progressInterval is how often progress is sent at most, where the step's timeout is not short: a little less often
-// than the core writes it.
+// progressInterval is how often progress is sent at most, where the step's timeout is not short: a little
+// less often than the core writes it.
 const progressInterval = 40 * time.Second
 
 // reporter sends the progress of one handling. A handling that does not report ends with the step's timeout.
@@ -28,11 +28,11 @@ type reporterKey struct{}
 
 var errNoProgress = errors.New("the operation reported no progress, and was ended")
 
-// Progress reports that the operation is still at work, for a step with a maxDuration: it gets the step's timeout again
-// from now on, never past stopBy (P43). It may be called as often as is convenient: a report is sent every 40 s, or
-// every third of a shorter timeout, and a call in between does nothing. Of any other step it does nothing. Percent is 0 to
-// 100; of the note, which is shown to people, 200 bytes are kept. An error means that this report was not sent, and that
-// a later one may be; it is no reason to end the operation.
+// Progress reports that the operation is still at work, for a step with a maxDuration: it gets the step's
+// timeout again from now on, never past stopBy (P43). It may be called as often as is convenient: a report is
+// sent every 40 s, or every third of a shorter timeout, and a call in between does nothing. Of any other step
+// it does nothing. Percent is 0 to 100; of the note, which is shown to people, 200 bytes are kept. An error
+// means that this report was not sent, and that a later one may be; it is no reason to end the operation.
 func Progress(ctx context.Context, percent int, note string) error {
 	r, ok := ctx.Value(reporterKey{}).(*reporter)
 	if !ok || ctx.Err() != nil {
@@ -48,7 +48,8 @@ func (h *handling) watched(ctx context.Context) (watched context.Context, end fu
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	r := &reporter{h: h, timeout: h.req.Timeout.Std()}
-	r.ending = time.AfterFunc(r.timeout, func() { cancel(errNoProgress) }) //nolint:forbidigo // a context goes by the machine's clock, whatever the Clock shows
+	//nolint:forbidigo // a context goes by the machine's clock, whatever the Clock shows
+	r.ending = time.AfterFunc(r.timeout, func() { cancel(errNoProgress) })
 	return context.WithValue(ctx, reporterKey{}, r), func() {
 		r.ending.Stop()
 		cancel(nil)

@@ -27,21 +27,23 @@ func long(now time.Time) *message.Request {
 // P43: an operation that reports goes on for longer than the step's timeout, and its reports are few.
 func TestProgressGivesTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
-			for n := range 300 {
-				if err := worker.Progress(ctx, n/3, strings.Repeat("é", 150)); err != nil {
-					return nil, err
+		b := newBench(t, port.ClockFunc(time.Now),
+			worker.Config{Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
+				for n := range 300 {
+					if err := worker.Progress(ctx, n/3, strings.Repeat("é", 150)); err != nil {
+						return nil, err
+					}
+					time.Sleep(time.Second)
 				}
-				time.Sleep(time.Second)
-			}
-			return "film", ctx.Err()
-		})})
+				return "film", ctx.Err()
+			})})
 		b.worker.Handle(context.Background(), delivery(long(time.Now())))
 		all := b.replies()
 		if len(all) != 300/20+1 {
 			t.Fatalf("%d messages in 300 s", len(all))
 		}
-		if r := all[1]; r.Outcome != message.Progress || r.Schema != message.Schema || r.Percent != 6 || r.Attempt != 1 || len(r.Note) > core.MaxNote {
+		if r := all[1]; r.Outcome != message.Progress || r.Schema != message.Schema || r.Percent != 6 ||
+			r.Attempt != 1 || len(r.Note) > core.MaxNote {
 			t.Errorf("%+v", r)
 		}
 		if r := all[len(all)-1]; r.Outcome != core.OutcomeDone || string(r.Output) != `"film"` {
@@ -50,7 +52,8 @@ func TestProgressGivesTime(t *testing.T) {
 	})
 }
 
-// P43: an operation that stops reporting ends with the step's timeout, one that reports for ever at its maxDuration.
+// P43: an operation that stops reporting ends with the step's timeout, one that reports for ever at its
+// maxDuration.
 func TestNoProgressEndsTheCall(t *testing.T) {
 	for name, c := range map[string]struct{ reports, took time.Duration }{
 		"none": {0, time.Minute}, "one": {time.Second, time.Minute},
@@ -59,14 +62,15 @@ func TestNoProgressEndsTheCall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
-					for time.Since(began) < c.reports && ctx.Err() == nil {
-						_ = worker.Progress(ctx, 1, "")
-						time.Sleep(time.Second)
-					}
-					<-ctx.Done()
-					return nil, ctx.Err()
-				})})
+				b := newBench(t, port.ClockFunc(time.Now),
+					worker.Config{Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
+						for time.Since(began) < c.reports && ctx.Err() == nil {
+							_ = worker.Progress(ctx, 1, "")
+							time.Sleep(time.Second)
+						}
+						<-ctx.Done()
+						return nil, ctx.Err()
+					})})
 				b.worker.Handle(context.Background(), delivery(long(began)))
 				all := b.replies()
 				for more := all; len(more) > 0; more = b.replies() {
@@ -91,17 +95,19 @@ func TestProgressOfAShortStep(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
-				for ctx.Err() == nil {
-					_ = worker.Progress(ctx, 1, "")
-					time.Sleep(time.Second)
-				}
-				return nil, ctx.Err()
-			})})
+			b := newBench(t, port.ClockFunc(time.Now),
+				worker.Config{Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
+					for ctx.Err() == nil {
+						_ = worker.Progress(ctx, 1, "")
+						time.Sleep(time.Second)
+					}
+					return nil, ctx.Err()
+				})})
 			req := long(began)
 			change(req)
 			b.worker.Handle(context.Background(), delivery(req))
-			if r := b.reply(); r.Outcome != core.OutcomeRetryLater || time.Since(began) > time.Minute+time.Second {
+			if r := b.reply(); r.Outcome != core.OutcomeRetryLater ||
+				time.Since(began) > time.Minute+time.Second {
 				t.Errorf("%s: %+v after %s", name, r, time.Since(began))
 			}
 		})
@@ -113,15 +119,16 @@ func TestAReportThatIsNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failures int
 		down := &downQueue{err: errors.New("no route")}
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Replies: down, Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
-			for range 3 {
-				if worker.Progress(ctx, 1, "") != nil {
-					failures++
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Replies: down,
+			Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
+				for range 3 {
+					if worker.Progress(ctx, 1, "") != nil {
+						failures++
+					}
+					time.Sleep(10 * time.Second)
 				}
-				time.Sleep(10 * time.Second)
-			}
-			return nil, ctx.Err()
-		})})
+				return nil, ctx.Err()
+			})})
 		b.worker.Handle(context.Background(), delivery(long(time.Now())))
 		if failures != 3 {
 			t.Errorf("%d of 3 reports failed", failures)
@@ -142,10 +149,11 @@ func (q *downQueue) Name() string                                 { return port.
 func TestADeferredCallIsAnsweredLater(t *testing.T) {
 	clock := memory.NewClock(noon)
 	var id string
-	b := newBench(t, clock, worker.Config{Operations: charge(func(_ context.Context, c worker.Call) (any, error) {
-		id = c.ReplyID()
-		return nil, worker.Deferred(20 * time.Minute)
-	})})
+	b := newBench(t, clock,
+		worker.Config{Operations: charge(func(_ context.Context, c worker.Call) (any, error) {
+			id = c.ReplyID()
+			return nil, worker.Deferred(20 * time.Minute)
+		})})
 	if v := b.worker.Handle(context.Background(), delivery(long(noon))); !v.Delete {
 		t.Error("the request stays")
 	}
@@ -158,7 +166,8 @@ func TestADeferredCallIsAnsweredLater(t *testing.T) {
 	replies := &worker.Replies{Agent: "payment", Queue: b.queue(port.Replies), Clock: clock}
 	ctx := context.Background()
 	clock.Advance(10 * time.Minute)
-	err := errors.Join(replies.Progress(ctx, id, 50, "half", time.Minute), replies.Done(ctx, id, map[string]int{"id": 7}),
+	err := errors.Join(replies.Progress(ctx, id, 50, "half", time.Minute),
+		replies.Done(ctx, id, map[string]int{"id": 7}),
 		replies.Failed(ctx, id, worker.Permanent(worker.WithCode(errors.New("no such film"), "gone"))),
 		replies.Failed(ctx, id, worker.RetryAfter(worker.NotYet(0), time.Minute)))
 	if err != nil {
@@ -166,7 +175,8 @@ func TestADeferredCallIsAnsweredLater(t *testing.T) {
 	}
 	all := b.replies()
 	for i, want := range []message.Reply{
-		{Schema: message.Schema, Outcome: message.Progress, Percent: 50, Note: "half", Until: core.TimeOf(clock.Now().Add(time.Minute))},
+		{Schema: message.Schema, Outcome: message.Progress, Percent: 50, Note: "half",
+			Until: core.TimeOf(clock.Now().Add(time.Minute))},
 		{Schema: 1, Outcome: core.OutcomeDone},
 		{Schema: 1, Outcome: core.OutcomeFailed},
 		{Schema: 1, Outcome: core.OutcomeRetryLater, RetryAfter: core.Minute},
@@ -217,23 +227,28 @@ func TestADeferredCallIsAnsweredLater(t *testing.T) {
 
 // P43: where the step cannot wait for it, a deferred reply is a failure that says what to do.
 func TestACallThatCannotBeDeferred(t *testing.T) {
-	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(always(nil, worker.Deferred(0)))})
+	b := newBench(t, memory.NewClock(noon),
+		worker.Config{Operations: charge(always(nil, worker.Deferred(0)))})
 	b.worker.Handle(context.Background(), delivery(request(noon)))
-	if r := b.reply(); r.Outcome != core.OutcomeFailed || r.Error.Code != "deferred" || !strings.Contains(r.Error.Message, "maxDuration") {
+	if r := b.reply(); r.Outcome != core.OutcomeFailed || r.Error.Code != "deferred" ||
+		!strings.Contains(r.Error.Message, "maxDuration") {
 		t.Errorf("%+v %+v", r, r.Error)
 	}
 }
 
-// P43: without a time of its own a deferred call has until stopBy; where that cannot be sent, the request comes again.
+// P43: without a time of its own a deferred call has until stopBy; where that cannot be sent, the request
+// comes again.
 func TestADeferredCallWithoutATime(t *testing.T) {
-	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(always(nil, worker.Deferred(0)))})
+	b := newBench(t, memory.NewClock(noon),
+		worker.Config{Operations: charge(always(nil, worker.Deferred(0)))})
 	req := long(noon)
 	req.ClockSkew = core.Second
 	b.worker.Handle(context.Background(), delivery(req))
 	if r := b.reply(); r.Until != req.StopBy-1000 {
 		t.Errorf("until %s, stopBy %s", r.Until, req.StopBy)
 	}
-	b = newBench(t, memory.NewClock(noon), worker.Config{Replies: &downQueue{err: errors.New("no route")}, Operations: charge(always(nil, worker.Deferred(0)))})
+	b = newBench(t, memory.NewClock(noon), worker.Config{Replies: &downQueue{err: errors.New("no route")},
+		Operations: charge(always(nil, worker.Deferred(0)))})
 	if v := b.worker.Handle(context.Background(), delivery(req)); v.Delete {
 		t.Error("the request is let go")
 	}

@@ -20,10 +20,11 @@ type Pump struct {
 	Concurrency int           // requests handled at the same time; default 10
 	Batch       int           // most that are received at once, 1 to port.MaxBatch; default 5
 	Wait        time.Duration // long poll; default 20 s
-	Visibility  time.Duration // how long a request stays invisible, extended while it is handled; default 30 s
-	Drain       time.Duration // time for requests in hand once the context of Run ends; default 3 s
-	Pause       time.Duration // after a failed receive; default 1 s
-	Log         *slog.Logger  // nil: the worker's
+	// how long a request stays invisible, extended while it is handled; default 30 s
+	Visibility time.Duration
+	Drain      time.Duration // time for requests in hand once the context of Run ends; default 3 s
+	Pause      time.Duration // after a failed receive; default 1 s
+	Log        *slog.Logger  // nil means the worker's log
 }
 
 // ErrUndrained: requests were still being handled when the time to drain was over.
@@ -40,9 +41,11 @@ func (p *Pump) complete() error {
 	case p.Queue == nil || p.Worker == nil:
 		return fmt.Errorf("a pump needs a queue and a worker")
 	case p.Concurrency < 1 || p.Batch < 1 || p.Batch > port.MaxBatch:
-		return fmt.Errorf("pump of %s: concurrency %d must be at least 1, the batch %d from 1 to %d", p.Queue.Name(), p.Concurrency, p.Batch, port.MaxBatch)
+		return fmt.Errorf("pump of %s: concurrency %d must be at least 1, the batch %d from 1 to %d",
+			p.Queue.Name(), p.Concurrency, p.Batch, port.MaxBatch)
 	case p.Wait < 0 || p.Visibility < time.Second || p.Drain < 0 || p.Pause < 0:
-		return fmt.Errorf("pump of %s: its times must be positive, the visibility timeout at least 1 s", p.Queue.Name())
+		return fmt.Errorf("pump of %s: its times must be positive, the visibility timeout at least 1 s",
+			p.Queue.Name())
 	}
 	p.Log = cmp.Or(p.Log, p.Worker.Log)
 	return nil
@@ -57,13 +60,15 @@ func (p *Pump) Run(ctx context.Context) error {
 	}
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	r := &running{Pump: p, held: newHolds(p.Queue, p.Visibility, p.Log), deleted: make(chan string, p.Concurrency)}
+	r := &running{Pump: p, held: newHolds(p.Queue, p.Visibility, p.Log),
+		deleted: make(chan string, p.Concurrency)}
 	var attendants sync.WaitGroup
 	attendants.Go(func() {
 		port.Always(work, p.Log, "keeping requests invisible", func() { r.held.keep(work) })
 	})
 	attendants.Go(func() {
-		port.Always(context.WithoutCancel(ctx), p.Log, "deleting requests", r.deleteAll) // runs until the channel is closed
+		// runs until the channel is closed
+		port.Always(context.WithoutCancel(ctx), p.Log, "deleting requests", r.deleteAll)
 	})
 	r.receive(ctx, work)
 	err := r.drain(stop)
@@ -113,7 +118,8 @@ func (r *running) receive(ctx, work context.Context) {
 				defer func() { <-room }()
 				defer r.held.remove(deliveries[i].Receipt) // also if it panicked: the request comes again
 				growStack()
-				_ = port.Guard(r.Log, "handling a request", func() error { r.handle(work, deliveries[i]); return nil })
+				_ = port.Guard(r.Log, "handling a request",
+					func() error { r.handle(work, deliveries[i]); return nil })
 			})
 		}
 		for range free - len(deliveries) {
@@ -126,8 +132,9 @@ func (r *running) receive(ctx, work context.Context) {
 	}
 }
 
-// growStack gives a new goroutine the stack that a call needs while there is little on it to copy: grown as needed, it
-// is copied several times, below the frames of the retries, which is a twentieth of all that an order costs.
+// growStack grows the stack of a new goroutine to the size that a call needs while there is little to copy.
+// A stack that grows later is copied several times, with the frames of the retries, which takes a twentieth
+// of an order's total cost.
 //
 //go:noinline
 func growStack() {
@@ -148,7 +155,9 @@ func (r *running) handle(work context.Context, d port.Delivery) {
 		v.After = d.Backoff(r.Visibility)
 	}
 	if err := r.Queue.Extend(ctx, d.Receipt, v.After); err != nil && !errors.Is(err, port.ErrReceipt) {
-		r.Log.Warn("a request could not be returned to the queue; it comes again when its visibility timeout has passed", "queue", r.Queue.Name(), "messageId", d.ID, "error", err)
+		r.Log.Warn(
+			"a request could not be returned to the queue; it comes again when its visibility timeout has "+
+				"passed", "queue", r.Queue.Name(), "messageId", d.ID, "error", err)
 	}
 }
 
@@ -171,7 +180,8 @@ func (r *running) deleteAll() {
 		ctx, cancel := context.WithTimeout(context.Background(), r.Worker.SendTimeout)
 		for _, err := range r.Queue.Delete(ctx, receipts) {
 			if err != nil && !errors.Is(err, port.ErrReceipt) {
-				r.Log.Warn("a handled request could not be deleted; it comes again and is answered again", "queue", r.Queue.Name(), "error", err)
+				r.Log.Warn("a handled request could not be deleted; it comes again and is answered again",
+					"queue", r.Queue.Name(), "error", err)
 			}
 		}
 		cancel()
@@ -194,7 +204,9 @@ func (r *running) drain(stop func()) error {
 	if within(ended, time.Second) {
 		return nil
 	}
-	return fmt.Errorf("queue %s: operations have not ended %s after they were asked to; their requests come again: %w", r.Queue.Name(), time.Second, ErrUndrained)
+	return fmt.Errorf(
+		"queue %s: operations have not ended %s after they were asked to; their requests come again: %w",
+		r.Queue.Name(), time.Second, ErrUndrained)
 }
 
 func within(ended <-chan struct{}, d time.Duration) bool {

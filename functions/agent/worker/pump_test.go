@@ -36,7 +36,8 @@ func (b *bench) ask(n int, stopBy time.Duration) {
 		req := request(b.clock.Now())
 		req.StopBy = req.ClaimedAt.Add(core.DurationOf(stopBy))
 		req.Timeout = core.DurationOf(stopBy)
-		if err := b.queue("requests-payment").Send(context.Background(), []port.Message{{Value: req}})[0]; err != nil {
+		if err := b.queue("requests-payment").Send(context.Background(),
+			[]port.Message{{Value: req}})[0]; err != nil {
 			b.t.Fatal(err)
 		}
 	}
@@ -54,12 +55,13 @@ func (b *bench) depth() port.Depth {
 func TestPumpConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int32
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
-			most.Store(max(most.Load(), now.Add(1)))
-			defer now.Add(-1)
-			time.Sleep(time.Second)
-			return nil, nil
-		})})
+		b := newBench(t, port.ClockFunc(time.Now),
+			worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
+				most.Store(max(most.Load(), now.Add(1)))
+				defer now.Add(-1)
+				time.Sleep(time.Second)
+				return nil, nil
+			})})
 		stop := pumping(t, b, worker.Pump{Concurrency: 7, Batch: 3})
 		start := time.Now()
 		b.ask(70, time.Hour)
@@ -82,11 +84,12 @@ func TestPumpConcurrency(t *testing.T) {
 func TestPumpKeepsWhatItHandlesInvisible(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int32
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
-			calls.Add(1)
-			time.Sleep(10 * time.Minute)
-			return nil, nil
-		})})
+		b := newBench(t, port.ClockFunc(time.Now),
+			worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
+				calls.Add(1)
+				time.Sleep(10 * time.Minute)
+				return nil, nil
+			})})
 		stop := pumping(t, b, worker.Pump{Visibility: 30 * time.Second})
 		b.ask(1, time.Hour)
 		time.Sleep(11 * time.Minute)
@@ -96,7 +99,8 @@ func TestPumpKeepsWhatItHandlesInvisible(t *testing.T) {
 	})
 }
 
-// Draining: what ends in time is answered, the rest is returned to the queue, what heeds no context is reported.
+// Draining: what ends in time is answered, the rest is returned to the queue, what heeds no context is
+// reported.
 func TestPumpDrains(t *testing.T) {
 	for name, tt := range map[string]struct {
 		takes   time.Duration
@@ -112,18 +116,19 @@ func TestPumpDrains(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
-					if !tt.heeds {
-						time.Sleep(tt.takes)
-						return nil, nil
-					}
-					select {
-					case <-time.After(tt.takes):
-						return nil, nil
-					case <-ctx.Done():
-						return nil, ctx.Err()
-					}
-				})})
+				b := newBench(t, port.ClockFunc(time.Now),
+					worker.Config{Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
+						if !tt.heeds {
+							time.Sleep(tt.takes)
+							return nil, nil
+						}
+						select {
+						case <-time.After(tt.takes):
+							return nil, nil
+						case <-ctx.Done():
+							return nil, ctx.Err()
+						}
+					})})
 				stop := pumping(t, b, worker.Pump{Drain: 3 * time.Second})
 				b.ask(1, time.Hour)
 				synctest.Wait()
@@ -146,7 +151,8 @@ type sickQueue struct {
 	fails atomic.Int32
 }
 
-func (q *sickQueue) Receive(ctx context.Context, n int, wait, visibility time.Duration) ([]port.Delivery, error) {
+func (q *sickQueue) Receive(ctx context.Context, n int, wait,
+	visibility time.Duration) ([]port.Delivery, error) {
 	if q.fails.Add(-1) >= 0 {
 		return nil, port.ErrUnavailable
 	}
@@ -175,14 +181,15 @@ type watchedQueue struct {
 	port.Queue
 	mu       sync.Mutex
 	wanted   []int           // how many messages each receive wanted
-	extended []time.Duration // by which each message was kept, or returned
+	extended []time.Duration // time by which each message was kept, or returned
 	deleted  []int           // how many receipts each delete had
-	slow     time.Duration   // each delete
-	refuses  error           // each extend
-	keeps    error           // of each delete; nothing is deleted then
+	slow     time.Duration   // duration of each delete
+	refuses  error           // error of each extend
+	keeps    error           // error of each delete, which then deletes nothing
 }
 
-func (q *watchedQueue) Receive(ctx context.Context, n int, wait, visibility time.Duration) ([]port.Delivery, error) {
+func (q *watchedQueue) Receive(ctx context.Context, n int, wait,
+	visibility time.Duration) ([]port.Delivery, error) {
 	q.mu.Lock()
 	q.wanted = append(q.wanted, n)
 	q.mu.Unlock()
@@ -244,14 +251,17 @@ func TestWhatAPumpExtends(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(sleeping(tt.takes))})
+				b := newBench(t, port.ClockFunc(time.Now),
+					worker.Config{Operations: charge(sleeping(tt.takes))})
 				q := &watchedQueue{}
 				stop := watching(b, q, worker.Pump{Visibility: 30 * time.Second})
 				synctest.Wait()
 				b.ask(1, time.Hour)
 				time.Sleep(5 * time.Minute)
-				if err := stop(); err != nil || len(q.extended) != tt.extends || strings.Contains(b.log.String(), "WARN") {
-					t.Errorf("extended by %v, want %d times; %v; log:\n%s", q.extended, tt.extends, err, b.log)
+				if err := stop(); err != nil || len(q.extended) != tt.extends ||
+					strings.Contains(b.log.String(), "WARN") {
+					t.Errorf("extended by %v, want %d times; %v; log:\n%s", q.extended, tt.extends, err,
+						b.log)
 				}
 				for _, d := range q.extended {
 					if d != 30*time.Second {
@@ -265,29 +275,36 @@ func TestWhatAPumpExtends(t *testing.T) {
 
 // Where a request cannot be kept invisible that is said, and it is finished all the same.
 func TestAPumpThatCannotExtend(t *testing.T) {
-	for refuses, times := range map[error]int{fmt.Errorf("sqs: %w", port.ErrReceipt): 1, port.ErrUnavailable: 2} { // a receipt that is lost stays so
+	// a receipt that is lost stays so
+	for refuses, times := range map[error]int{fmt.Errorf("sqs: %w", port.ErrReceipt): 1,
+		port.ErrUnavailable: 2} {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(sleeping(39 * time.Second))})
+			b := newBench(t, port.ClockFunc(time.Now),
+				worker.Config{Operations: charge(sleeping(39 * time.Second))})
 			q := &watchedQueue{refuses: refuses}
-			stop := watching(b, q, worker.Pump{Concurrency: 1, Visibility: 30 * time.Second, Drain: 10 * time.Second})
+			stop := watching(b, q, worker.Pump{Concurrency: 1, Visibility: 30 * time.Second,
+				Drain: 10 * time.Second})
 			b.ask(1, time.Hour)
 			time.Sleep(35 * time.Second)
 			err := stop()
-			if warned := strings.Count(b.log.String(), "may be handled twice"); err != nil || warned != times || len(q.extended) != times || len(b.replies()) != 1 {
+			if warned := strings.Count(b.log.String(), "may be handled twice"); err != nil ||
+				warned != times || len(q.extended) != times || len(b.replies()) != 1 {
 				t.Errorf("%v: %v, warned %d times:\n%s", refuses, err, warned, b.log)
 			}
 		})
 	}
 }
 
-// What is returned to the queue comes again after 2 s, and later each further time, up to the visibility timeout.
+// What is returned to the queue comes again after 2 s, and later each further time, up to the visibility
+// timeout.
 func TestAPumpReturnsForLongerEachTime(t *testing.T) {
 	for _, refuses := range []error{nil, fmt.Errorf("sqs: %w", port.ErrReceipt), port.ErrUnavailable} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
 			q := &watchedQueue{refuses: refuses}
 			stop := watching(b, q, worker.Pump{Visibility: 20 * time.Second})
-			if err := b.queue("requests-payment").Send(context.Background(), []port.Message{{Body: []byte(`{"schema":2}`)}})[0]; err != nil {
+			if err := b.queue("requests-payment").Send(context.Background(),
+				[]port.Message{{Body: []byte(`{"schema":2}`)}})[0]; err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(85 * time.Second)
@@ -301,10 +318,12 @@ func TestAPumpReturnsForLongerEachTime(t *testing.T) {
 			}
 			for i, d := range q.extended[:min(len(want), len(q.extended))] {
 				if least := want[i] * time.Second; d < least || d > min(least*3/2, 20*time.Second) {
-					t.Errorf("%v: returned by %v, want %v s and up to a half more, at most 20 s", refuses, q.extended, want)
+					t.Errorf("%v: returned by %v, want %v s and up to a half more, at most 20 s", refuses,
+						q.extended, want)
 				}
 			}
-			if err := stop(); err != nil || strings.Contains(b.log.String(), "could not be returned to the queue") != errors.Is(refuses, port.ErrUnavailable) {
+			if err := stop(); err != nil || strings.Contains(b.log.String(),
+				"could not be returned to the queue") != errors.Is(refuses, port.ErrUnavailable) {
 				t.Errorf("%v: %v; log:\n%s", refuses, err, b.log)
 			}
 		})
@@ -336,7 +355,8 @@ func TestAPumpDeletesBeforeItEnds(t *testing.T) {
 // A request that was handled and cannot be deleted comes again, which is said; one whose receipt is
 // lost is in other hands already.
 func TestAPumpThatCannotDelete(t *testing.T) {
-	for keeps, said := range map[error]bool{fmt.Errorf("sqs: %w", port.ErrReceipt): false, port.ErrUnavailable: true} {
+	for keeps, said := range map[error]bool{fmt.Errorf("sqs: %w", port.ErrReceipt): false,
+		port.ErrUnavailable: true} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
 			q := &watchedQueue{keeps: keeps}
@@ -344,7 +364,8 @@ func TestAPumpThatCannotDelete(t *testing.T) {
 			b.ask(1, time.Hour)
 			time.Sleep(35 * time.Second)
 			err := stop()
-			if logged := strings.Contains(b.log.String(), "could not be deleted"); err != nil || logged != said || len(b.replies()) != 2 {
+			if logged := strings.Contains(b.log.String(), "could not be deleted"); err != nil ||
+				logged != said || len(b.replies()) != 2 {
 				t.Errorf("%v: %v; log:\n%s", keeps, err, b.log)
 			}
 		})
@@ -361,13 +382,16 @@ func TestHowManyAPumpWants(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(sleeping(time.Second))})
+				b := newBench(t, port.ClockFunc(time.Now),
+					worker.Config{Operations: charge(sleeping(time.Second))})
 				q := &watchedQueue{}
 				b.ask(2*tt.concurrency, time.Hour)
 				stop := watching(b, q, worker.Pump{Concurrency: tt.concurrency, Batch: tt.batch})
 				time.Sleep(1500 * time.Millisecond)
-				if n := b.worker.Stats().InFlight; n != int64(tt.concurrency) || slices.Max(q.wanted) != tt.most || slices.Min(q.wanted) < 1 {
-					t.Errorf("%d in hand, %d are allowed; wanted %v, want at most %d", n, tt.concurrency, q.wanted, tt.most)
+				if n := b.worker.Stats().InFlight; n != int64(tt.concurrency) ||
+					slices.Max(q.wanted) != tt.most || slices.Min(q.wanted) < 1 {
+					t.Errorf("%d in hand, %d are allowed; wanted %v, want at most %d", n, tt.concurrency,
+						q.wanted, tt.most)
 				}
 				if err := stop(); err != nil {
 					t.Error(err)
@@ -403,9 +427,12 @@ func TestPumpsThatAreRefused(t *testing.T) {
 	b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
 	q := b.queue("requests-payment")
 	for name, p := range map[string]worker.Pump{
-		"no queue": {Worker: b.worker}, "batch": {Queue: q, Worker: b.worker, Batch: 11}, "concurrency": {Queue: q, Worker: b.worker, Concurrency: -1},
-		"visibility": {Queue: q, Worker: b.worker, Visibility: time.Second - 1}, "batch of none": {Queue: q, Worker: b.worker, Batch: -1},
-		"no worker": {Queue: q}, "wait": {Queue: q, Worker: b.worker, Wait: -1}, "drain": {Queue: q, Worker: b.worker, Drain: -1}, "pause": {Queue: q, Worker: b.worker, Pause: -1},
+		"no queue": {Worker: b.worker}, "batch": {Queue: q, Worker: b.worker, Batch: 11},
+		"concurrency":   {Queue: q, Worker: b.worker, Concurrency: -1},
+		"visibility":    {Queue: q, Worker: b.worker, Visibility: time.Second - 1},
+		"batch of none": {Queue: q, Worker: b.worker, Batch: -1},
+		"no worker":     {Queue: q}, "wait": {Queue: q, Worker: b.worker, Wait: -1}, "drain": {Queue: q,
+			Worker: b.worker, Drain: -1}, "pause": {Queue: q, Worker: b.worker, Pause: -1},
 	} {
 		if err := p.Run(context.Background()); err == nil {
 			t.Errorf("%s: accepted", name)
@@ -413,12 +440,15 @@ func TestPumpsThatAreRefused(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	edge := worker.Pump{Queue: q, Worker: b.worker, Concurrency: 1, Batch: port.MaxBatch, Visibility: time.Second}
-	if err := edge.Run(ended); err != nil || edge.Wait != 20*time.Second || edge.Drain != 3*time.Second || edge.Pause != time.Second {
+	edge := worker.Pump{Queue: q, Worker: b.worker, Concurrency: 1, Batch: port.MaxBatch,
+		Visibility: time.Second}
+	if err := edge.Run(ended); err != nil || edge.Wait != 20*time.Second || edge.Drain != 3*time.Second ||
+		edge.Pause != time.Second {
 		t.Errorf("%v, %+v", err, edge)
 	}
 	usual := worker.Pump{Queue: q, Worker: b.worker}
-	if err := usual.Run(ended); err != nil || usual.Concurrency != 10 || usual.Batch != 5 || usual.Visibility != 30*time.Second {
+	if err := usual.Run(ended); err != nil || usual.Concurrency != 10 || usual.Batch != 5 ||
+		usual.Visibility != 30*time.Second {
 		t.Errorf("%v, %+v", err, usual)
 	}
 }
@@ -433,7 +463,8 @@ type panickyQueue struct {
 	received, deleted atomic.Int32
 }
 
-func (q *panickyQueue) Receive(ctx context.Context, n int, wait, visibility time.Duration) ([]port.Delivery, error) {
+func (q *panickyQueue) Receive(ctx context.Context, n int, wait,
+	visibility time.Duration) ([]port.Delivery, error) {
 	if q.received.Add(1) == 1 {
 		panic("receive")
 	}

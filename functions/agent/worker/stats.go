@@ -4,23 +4,26 @@ import "sync/atomic"
 
 // Stats is a snapshot of what a worker has done since it began.
 type Stats struct {
-	InFlight    int64             `json:"inFlight"`    // requests being handled now
-	Done        int64             `json:"done"`        // replies done
-	Failed      int64             `json:"failed"`      // replies failed, permanently
-	RetryLater  int64             `json:"retryLater"`  // replies retry-later
-	Deferred    int64             `json:"deferred"`    // calls whose reply comes later
-	Retried     int64             `json:"retried"`     // own retries
-	Checked     int64             `json:"checked"`     // calls spared because the check said that it had happened
-	DroppedLate int64             `json:"droppedLate"` // dropped in silence, after stopBy (P25)
-	InDoubt     int64             `json:"inDoubt"`     // plain requests not answered (P31)
-	Quarantined int64             `json:"quarantined"`
-	GivenBack   int64             `json:"givenBack"` // to the queue: a reply not sent, a newer schema, shutting down
-	Panics      int64             `json:"panics"`
-	Breakers    map[string]string `json:"breakers,omitempty"` // by operation: closed, open, half-open
+	InFlight   int64 `json:"inFlight"`   // requests being handled now
+	Done       int64 `json:"done"`       // replies done
+	Failed     int64 `json:"failed"`     // replies failed, permanently
+	RetryLater int64 `json:"retryLater"` // replies retry-later
+	Deferred   int64 `json:"deferred"`   // calls whose reply comes later
+	Retried    int64 `json:"retried"`    // own retries
+	// calls spared because the check said that it had happened
+	Checked     int64 `json:"checked"`
+	DroppedLate int64 `json:"droppedLate"` // dropped in silence, after stopBy (P25)
+	InDoubt     int64 `json:"inDoubt"`     // plain requests not answered (P31)
+	Quarantined int64 `json:"quarantined"`
+	// GivenBack counts requests returned to the queue: a reply not sent, a newer schema, shutting down.
+	GivenBack int64             `json:"givenBack"`
+	Panics    int64             `json:"panics"`
+	Breakers  map[string]string `json:"breakers,omitempty"` // state by operation: closed, open, half-open
 }
 
 type counters struct {
-	inFlight, done, failed, later, deferred, retried, checked, late, doubt, quarantined, back, panics atomic.Int64
+	inFlight, done, failed, later, deferred, retried, checked, late, doubt, quarantined, back,
+	panics atomic.Int64
 }
 
 // Stats counts. It may be called at any time.
@@ -28,7 +31,8 @@ func (w *Worker) Stats() Stats {
 	c := &w.counters
 	s := Stats{
 		InFlight: c.inFlight.Load(), Done: c.done.Load(), Failed: c.failed.Load(), RetryLater: c.later.Load(),
-		Deferred: c.deferred.Load(), Retried: c.retried.Load(), Checked: c.checked.Load(), DroppedLate: c.late.Load(), InDoubt: c.doubt.Load(),
+		Deferred: c.deferred.Load(), Retried: c.retried.Load(), Checked: c.checked.Load(),
+		DroppedLate: c.late.Load(), InDoubt: c.doubt.Load(),
 		Quarantined: c.quarantined.Load(), GivenBack: c.back.Load(), Panics: c.panics.Load(),
 		Breakers: map[string]string{},
 	}

@@ -29,10 +29,10 @@ func New(c Config) (*Worker, error) {
 	return &Worker{Config: c}, nil
 }
 
-// Verdict says what is to become of a delivery.
+// Verdict is the decision about a delivery.
 type Verdict struct {
 	Delete bool
-	After  time.Duration // otherwise: when it may come again; 0: after port.Delivery.Backoff
+	After  time.Duration // wait until an undeleted message comes again; 0 means port.Delivery.Backoff
 }
 
 var ack = Verdict{Delete: true}
@@ -58,7 +58,8 @@ func (w *Worker) Handle(ctx context.Context, d port.Delivery) (v Verdict) {
 	defer func() {
 		if p := recover(); p != nil {
 			w.counters.panics.Add(1)
-			w.Log.Error("handling a request panicked; it is returned to the queue", "agent", w.Agent, "messageId", d.ID,
+			w.Log.Error("handling a request panicked; it is returned to the queue", "agent", w.Agent,
+				"messageId", d.ID,
 				"panic", core.RedactText(fmt.Sprint(p)), "stack", string(debug.Stack()))
 			v = w.nack(0)
 		}
@@ -67,7 +68,8 @@ func (w *Worker) Handle(ctx context.Context, d port.Delivery) (v Verdict) {
 	req, err := message.RequestOf(d)
 	switch {
 	case errors.Is(err, message.ErrNewer):
-		w.Log.Warn("a request of a newer schema is returned to the queue; deploy the newer agent", "agent", w.Agent, "messageId", d.ID)
+		w.Log.Warn("a request of a newer schema is returned to the queue; deploy the newer agent", "agent",
+			w.Agent, "messageId", d.ID)
 		return w.nack(0)
 	case err != nil:
 		return w.quarantine(ctx, d, err)
@@ -85,11 +87,13 @@ func (w *Worker) nack(after time.Duration) Verdict {
 func (w *Worker) quarantine(ctx context.Context, d port.Delivery, why error) Verdict {
 	q := message.Quarantine(port.Requests(w.Agent), d, why.Error(), core.TimeOf(w.Clock.Now()))
 	if err := w.send(ctx, w.Quarantine, q, w.SendTimeout); err != nil {
-		w.Log.Error("an unreadable request could not be sent to quarantine; it is returned to the queue", "agent", w.Agent, "messageId", d.ID, "error", err)
+		w.Log.Error("an unreadable request could not be sent to quarantine; it is returned to the queue",
+			"agent", w.Agent, "messageId", d.ID, "error", err)
 		return w.nack(0)
 	}
 	w.counters.quarantined.Add(1)
-	w.Log.Warn("an unreadable request went to quarantine", "agent", w.Agent, "messageId", d.ID, "sha256", q.SHA256, "reason", q.Reason)
+	w.Log.Warn("an unreadable request went to quarantine", "agent", w.Agent, "messageId", d.ID, "sha256",
+		q.SHA256, "reason", q.Reason)
 	return ack
 }
 

@@ -38,7 +38,8 @@ type bench struct {
 
 func newBench(t *testing.T, clock port.Clock, c worker.Config) *bench {
 	t.Helper()
-	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "requests-payment"}, {Name: port.Replies}, {Name: port.Quarantine}})
+	queues, err := memory.NewQueues(clock,
+		[]memory.QueueConfig{{Name: "requests-payment"}, {Name: port.Replies}, {Name: port.Quarantine}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func (b *bench) queue(name string) port.Queue {
 	return q
 }
 
-// taken answers what stands in a queue.
+// taken receives all messages of a queue.
 func (b *bench) taken(name string) []port.Delivery {
 	b.t.Helper()
 	ds, err := b.queue(name).Receive(context.Background(), 100, 0, time.Minute)
@@ -95,7 +96,7 @@ func (b *bench) replies() []*message.Reply {
 	return all
 }
 
-// reply answers the one reply.
+// reply returns the only reply.
 func (b *bench) reply() *message.Reply {
 	b.t.Helper()
 	all := b.replies()
@@ -109,9 +110,11 @@ func (b *bench) reply() *message.Reply {
 func request(now time.Time) *message.Request {
 	at := core.TimeOf(now)
 	return &message.Request{Schema: 1, SendRequest: core.SendRequest{
-		Agent: "payment", OrderID: "o-1", Run: 1, Step: "pay", Attempt: 1, Operation: core.Do, Name: "charge", Grade: core.Idempotent,
-		Key: "o-1/1/pay", Timeout: 10 * core.Second, ClaimedAt: at, CompleteBy: at.Add(core.Minute), StopBy: at.Add(core.Minute),
-		Input: json.RawMessage(`{"amount":1}`),
+		Agent: "payment", OrderID: "o-1", Run: 1, Step: "pay", Attempt: 1, Operation: core.Do, Name: "charge",
+		Grade: core.Idempotent,
+		Key:   "o-1/1/pay", Timeout: 10 * core.Second, ClaimedAt: at, CompleteBy: at.Add(core.Minute),
+		StopBy: at.Add(core.Minute),
+		Input:  json.RawMessage(`{"amount":1}`),
 	}}
 }
 
@@ -129,29 +132,33 @@ func always(out any, err error) worker.Func {
 func TestTheReplyEchoes(t *testing.T) {
 	clock := memory.NewClock(noon)
 	var got worker.Call
-	b := newBench(t, clock, worker.Config{Operations: charge(func(_ context.Context, c worker.Call) (any, error) {
-		got = c
-		return map[string]int{"id": 7}, nil
-	})})
+	b := newBench(t, clock,
+		worker.Config{Operations: charge(func(_ context.Context, c worker.Call) (any, error) {
+			got = c
+			return map[string]int{"id": 7}, nil
+		})})
 	req := request(noon)
 	req.Attempt, req.Resolved, req.Trace = 4, &core.Resolved{Fact: core.Happened, Command: 2}, "trace"
 	clock.Advance(1500 * time.Millisecond)
 	if v := b.worker.Handle(context.Background(), delivery(req)); !v.Delete {
 		t.Errorf("verdict %+v", v)
 	}
-	want := message.Reply{Schema: 1, OrderID: "o-1", Run: 1, Step: "pay", Agent: "payment", Attempt: 4, Operation: core.Do,
-		Outcome: core.OutcomeDone, Output: json.RawMessage(`{"id":7}`), Waited: 1500}
+	want := message.Reply{Schema: 1, OrderID: "o-1", Run: 1, Step: "pay", Agent: "payment", Attempt: 4,
+		Operation: core.Do,
+		Outcome:   core.OutcomeDone, Output: json.RawMessage(`{"id":7}`), Waited: 1500}
 	if r := b.reply(); fmt.Sprintf("%+v", *r) != fmt.Sprintf("%+v", want) {
 		t.Errorf("reply %+v\nwant  %+v", *r, want)
 	}
-	if got.Key != "o-1/1/pay" || got.Try != 1 || got.Resolved == nil || got.Trace != "trace" || !got.StopBy.Equal(noon.Add(time.Minute)) ||
+	if got.Key != "o-1/1/pay" || got.Try != 1 || got.Resolved == nil || got.Trace != "trace" ||
+		!got.StopBy.Equal(noon.Add(time.Minute)) ||
 		!got.Deadline.Equal(noon.Add(11500*time.Millisecond)) || string(got.Input) != `{"amount":1}` {
 		t.Errorf("called with %+v", got)
 	}
 }
 
 func TestWaitedIsNeverNegative(t *testing.T) {
-	b := newBench(t, memory.NewClock(noon.Add(-time.Hour)), worker.Config{Operations: charge(always(nil, nil))})
+	b := newBench(t, memory.NewClock(noon.Add(-time.Hour)),
+		worker.Config{Operations: charge(always(nil, nil))})
 	b.worker.Handle(context.Background(), delivery(request(noon)))
 	if r := b.reply(); r.Waited != 0 {
 		t.Errorf("waited %d", r.Waited)
@@ -203,11 +210,16 @@ func TestOutcomes(t *testing.T) {
 			always(json.RawMessage(strings.Repeat("[", 65)+strings.Repeat("]", 65)), nil), core.OutcomeFailed,
 			"output", "deeper than 64 levels", 0,
 		},
-		"nested deep enough":    {always(json.RawMessage(strings.Repeat("[", 64)+strings.Repeat("]", 64)), nil), core.OutcomeDone, "", "", 0},
-		"cannot be JSON":        {always(make(chan int), nil), core.OutcomeFailed, "output", "cannot be written", 0},
-		"a very long text":      {always(nil, errors.New(strings.Repeat("é", 5000))), core.OutcomeRetryLater, "failed", "…", 0},
-		"a very long code":      {always(nil, worker.WithCode(boom, strings.Repeat("c", 500))), core.OutcomeRetryLater, strings.Repeat("c", 64), "boom", 0},
-		"its own deadline":      {always(nil, fmt.Errorf("calling: %w", context.DeadlineExceeded)), core.OutcomeRetryLater, "timeout", "calling", 0},
+		"nested deep enough": {always(json.RawMessage(strings.Repeat("[", 64)+strings.Repeat("]", 64)),
+			nil), core.OutcomeDone, "", "", 0},
+		"cannot be JSON": {always(make(chan int), nil), core.OutcomeFailed, "output",
+			"cannot be written", 0},
+		"a very long text": {always(nil, errors.New(strings.Repeat("é", 5000))), core.OutcomeRetryLater,
+			"failed", "…", 0},
+		"a very long code": {always(nil, worker.WithCode(boom, strings.Repeat("c", 500))),
+			core.OutcomeRetryLater, strings.Repeat("c", 64), "boom", 0},
+		"its own deadline": {always(nil, fmt.Errorf("calling: %w", context.DeadlineExceeded)),
+			core.OutcomeRetryLater, "timeout", "calling", 0},
 		"nothing, nil of error": {always(nil, worker.Permanent(nil)), core.OutcomeDone, "", "", 0},
 	}
 	for name, tt := range tests {
@@ -260,11 +272,12 @@ func TestSilenceAfterStopBy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			clock := memory.NewClock(noon)
 			var calls atomic.Int32
-			b := newBench(t, clock, worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
-				calls.Add(1)
-				clock.Advance(tt.takes)
-				return nil, nil
-			})})
+			b := newBench(t, clock,
+				worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
+					calls.Add(1)
+					clock.Advance(tt.takes)
+					return nil, nil
+				})})
 			req := request(noon)
 			req.ClockSkew = tt.skew
 			if strings.HasPrefix(name, "an undo") {
@@ -296,13 +309,14 @@ func TestTimeOfOneHandling(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
-				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(func(ctx context.Context, c worker.Call) (any, error) {
-					if !c.Deadline.Equal(start.Add(tt.want)) {
-						t.Errorf("deadline %s after the start", c.Deadline.Sub(start))
-					}
-					<-ctx.Done()
-					return nil, ctx.Err()
-				})})
+				b := newBench(t, port.ClockFunc(time.Now),
+					worker.Config{Operations: charge(func(ctx context.Context, c worker.Call) (any, error) {
+						if !c.Deadline.Equal(start.Add(tt.want)) {
+							t.Errorf("deadline %s after the start", c.Deadline.Sub(start))
+						}
+						<-ctx.Done()
+						return nil, ctx.Err()
+					})})
 				req := request(start)
 				req.Timeout, req.ClockSkew = tt.timeout, tt.skew
 				ctx, cancel := context.WithTimeout(context.Background(), tt.handler)
@@ -330,7 +344,10 @@ func TestABatchWithBadMessages(t *testing.T) {
 		"charge": {Run: always(nil, nil)},
 		"panic":  {Run: func(context.Context, worker.Call) (any, error) { panic("no") }},
 	}})
-	body := func(s string) port.Delivery { return port.Delivery{Message: port.Message{Body: []byte(s)}, ID: s} }
+	body := func(s string) port.Delivery {
+		return port.Delivery{Message: port.Message{Body: []byte(s)},
+			ID: s}
+	}
 	text, err := request(noon).Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -338,7 +355,8 @@ func TestABatchWithBadMessages(t *testing.T) {
 	broken := request(noon)
 	broken.Name = "panic"
 	verdicts := b.worker.Batch(context.Background(), []port.Delivery{
-		body("{"), delivery(request(noon)), body(`{"schema":2,"task":7}`), delivery(broken), body(`{"schema":1}`), body(string(text)),
+		body("{"), delivery(request(noon)), body(`{"schema":2,"task":7}`), delivery(broken),
+		body(`{"schema":1}`), body(string(text)),
 		{Message: port.Message{Value: unencodable{}}},
 	})
 	for i, want := range []bool{true, true, false, true, true, true, true} {
@@ -396,7 +414,8 @@ func TestARequestIsKeptUntilItsReplyWasTaken(t *testing.T) {
 		Operations: charge(always(nil, nil)), Replies: failing{err: port.ErrUnavailable},
 		Quarantine: failing{err: port.ErrUnavailable},
 	})
-	for name, d := range map[string]port.Delivery{"a reply": delivery(request(noon)), "quarantine": {Message: port.Message{Body: []byte("{")}}} {
+	for name, d := range map[string]port.Delivery{"a reply": delivery(request(noon)),
+		"quarantine": {Message: port.Message{Body: []byte("{")}}} {
 		if v := b.worker.Handle(context.Background(), d); v.Delete {
 			t.Errorf("%s could not be sent, and the message is gone", name)
 		}
@@ -410,13 +429,14 @@ func TestARequestIsKeptUntilItsReplyWasTaken(t *testing.T) {
 func TestShuttingDown(t *testing.T) {
 	for done, replies := range map[bool]int{true: 1, false: 0} {
 		ctx, cancel := context.WithCancel(context.Background())
-		b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
-			cancel()
-			if done {
-				return nil, nil
-			}
-			return nil, ctx.Err()
-		})})
+		b := newBench(t, memory.NewClock(noon),
+			worker.Config{Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
+				cancel()
+				if done {
+					return nil, nil
+				}
+				return nil, ctx.Err()
+			})})
 		v := b.worker.Handle(ctx, delivery(request(noon)))
 		if got := len(b.replies()); v.Delete != done || got != replies {
 			t.Errorf("done %v: verdict %+v, %d replies", done, v, got)
@@ -427,19 +447,23 @@ func TestShuttingDown(t *testing.T) {
 func TestOwnRetries(t *testing.T) {
 	later := worker.RetryAfter(errors.New("busy"), 2*time.Second)
 	tests := map[string]struct {
-		errs    []error // of the tries; done after them
+		errs    []error // errors of the first tries; the next one succeeds
 		tries   int32
 		outcome core.Outcome
-		least   time.Duration // that it takes
+		least   time.Duration // least duration
 		most    time.Duration
 		after   core.Duration
 	}{
-		"succeeds at last":      {[]error{errors.New("a"), errors.New("b")}, 3, core.OutcomeDone, 225 * time.Millisecond, 750 * time.Millisecond, 0},
-		"used up":               {[]error{errors.New("a"), errors.New("b"), errors.New("c"), errors.New("d")}, 3, core.OutcomeRetryLater, 0, time.Second, 0},
-		"permanent":             {[]error{worker.Permanent(errors.New("a"))}, 1, core.OutcomeFailed, 0, 0, 0},
-		"then permanent":        {[]error{errors.New("a"), worker.Permanent(errors.New("b"))}, 2, core.OutcomeFailed, 0, time.Second, 0},
-		"retry after fits":      {[]error{later}, 2, core.OutcomeDone, 2 * time.Second, 4 * time.Second, 0},
-		"retry after is longer": {[]error{worker.RetryAfter(errors.New("busy"), 9*time.Second)}, 1, core.OutcomeRetryLater, 0, 0, 9000},
+		"succeeds at last": {[]error{errors.New("a"), errors.New("b")}, 3, core.OutcomeDone,
+			225 * time.Millisecond, 750 * time.Millisecond, 0},
+		"used up": {[]error{errors.New("a"), errors.New("b"), errors.New("c"), errors.New("d")},
+			3, core.OutcomeRetryLater, 0, time.Second, 0},
+		"permanent": {[]error{worker.Permanent(errors.New("a"))}, 1, core.OutcomeFailed, 0, 0, 0},
+		"then permanent": {[]error{errors.New("a"), worker.Permanent(errors.New("b"))}, 2,
+			core.OutcomeFailed, 0, time.Second, 0},
+		"retry after fits": {[]error{later}, 2, core.OutcomeDone, 2 * time.Second, 4 * time.Second, 0},
+		"retry after is longer": {[]error{worker.RetryAfter(errors.New("busy"), 9*time.Second)}, 1,
+			core.OutcomeRetryLater, 0, 0, 9000},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -460,7 +484,8 @@ func TestOwnRetries(t *testing.T) {
 				start := time.Now()
 				b.worker.Handle(context.Background(), delivery(request(start)))
 				took := time.Since(start)
-				if r := b.reply(); r.Outcome != tt.outcome || n.Load() != tt.tries || r.RetryAfter != tt.after {
+				if r := b.reply(); r.Outcome != tt.outcome || n.Load() != tt.tries ||
+					r.RetryAfter != tt.after {
 					t.Errorf("%d tries, reply %+v %+v", n.Load(), r, r.Error)
 				}
 				if took < tt.least || took > tt.most {
@@ -479,7 +504,7 @@ func TestCheckBeforeARepeatedCall(t *testing.T) {
 	lost := errors.New("answer lost")
 	tests := map[string]struct {
 		attempt  int
-		first    error // of the first call
+		first    error // error of the first call
 		happened bool
 		checkErr error
 		calls    int32
@@ -487,15 +512,19 @@ func TestCheckBeforeARepeatedCall(t *testing.T) {
 		outcome  core.Outcome
 		output   string
 	}{
-		"first attempt":                  {1, nil, true, nil, 1, 0, core.OutcomeDone, `"called"`},
-		"second, it had happened":        {2, nil, true, nil, 0, 1, core.OutcomeDone, `"checked"`},
-		"second, it had not":             {2, nil, false, nil, 1, 1, core.OutcomeDone, `"called"`},
-		"own retry, it had happened":     {1, lost, true, nil, 1, 1, core.OutcomeDone, `"checked"`},
-		"own retry, it had not":          {1, lost, false, nil, 2, 1, core.OutcomeDone, `"called"`},
-		"own retry, first was not sent":  {1, worker.NoEffect(lost), true, nil, 2, 0, core.OutcomeDone, `"called"`},
-		"unknown":                        {2, nil, false, errors.New("down"), 0, 2, core.OutcomeRetryLater, ""},
-		"a check is never for good":      {2, nil, false, worker.Permanent(errors.New("401")), 0, 2, core.OutcomeRetryLater, ""},
-		"own retry, and still not known": {1, lost, false, errors.New("down"), 1, 1, core.OutcomeRetryLater, ""},
+		"first attempt":              {1, nil, true, nil, 1, 0, core.OutcomeDone, `"called"`},
+		"second, it had happened":    {2, nil, true, nil, 0, 1, core.OutcomeDone, `"checked"`},
+		"second, it had not":         {2, nil, false, nil, 1, 1, core.OutcomeDone, `"called"`},
+		"own retry, it had happened": {1, lost, true, nil, 1, 1, core.OutcomeDone, `"checked"`},
+		"own retry, it had not":      {1, lost, false, nil, 2, 1, core.OutcomeDone, `"called"`},
+		"own retry, first was not sent": {1, worker.NoEffect(lost), true, nil, 2, 0, core.OutcomeDone,
+			`"called"`},
+		"unknown": {2, nil, false, errors.New("down"), 0, 2, core.OutcomeRetryLater,
+			""},
+		"a check is never for good": {2, nil, false, worker.Permanent(errors.New("401")), 0, 2,
+			core.OutcomeRetryLater, ""},
+		"own retry, and still not known": {1, lost, false, errors.New("down"), 1, 1, core.OutcomeRetryLater,
+			""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -513,12 +542,14 @@ func TestCheckBeforeARepeatedCall(t *testing.T) {
 						return tt.happened, "checked", tt.checkErr
 					},
 				}
-				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 2}, Operations: worker.Operations{"charge": op}})
+				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 2},
+					Operations: worker.Operations{"charge": op}})
 				req := request(time.Now())
 				req.Attempt = tt.attempt
 				b.worker.Handle(context.Background(), delivery(req))
 				r := b.reply()
-				if calls.Load() != tt.calls || checks.Load() != tt.checks || r.Outcome != tt.outcome || string(r.Output) != tt.output {
+				if calls.Load() != tt.calls || checks.Load() != tt.checks || r.Outcome != tt.outcome ||
+					string(r.Output) != tt.output {
 					t.Errorf("%d calls, %d checks, reply %+v", calls.Load(), checks.Load(), r)
 				}
 			})
@@ -556,7 +587,8 @@ func TestBreaker(t *testing.T) {
 			ask("charge")
 		}
 		first := delivery(request(time.Now()))
-		if v := b.worker.Handle(context.Background(), first); v.Delete || v.After < 10*time.Second || v.After > 15*time.Second || calls.Load() != 3 {
+		if v := b.worker.Handle(context.Background(), first); v.Delete || v.After < 10*time.Second ||
+			v.After > 15*time.Second || calls.Load() != 3 {
 			t.Errorf("a request that met an open breaker was not held back: %+v, %d calls", v, calls.Load())
 		}
 		again := first
@@ -574,7 +606,8 @@ func TestBreaker(t *testing.T) {
 			{"r.RetryAfter <= 10_000", r.RetryAfter <= 10_000, true},
 		} {
 			if field.got != field.want {
-				t.Errorf("%s is %v, want %v: open: %d calls, reply %+v %+v", field.name, field.got, field.want, calls.Load(), r, r.Error)
+				t.Errorf("%s is %v, want %v: open: %d calls, reply %+v %+v", field.name, field.got,
+					field.want, calls.Load(), r, r.Error)
 			}
 		}
 		if state := b.worker.Stats().Breakers["charge"]; state != "open" {
@@ -595,15 +628,18 @@ func TestBreaker(t *testing.T) {
 		}
 		time.Sleep(11 * time.Second)
 		healthy.Store(true)
-		if r := ask("charge"); r.Outcome != core.OutcomeDone || b.worker.Stats().Breakers["charge"] != "closed" {
+		if r := ask("charge"); r.Outcome != core.OutcomeDone ||
+			b.worker.Stats().Breakers["charge"] != "closed" {
 			t.Errorf("not recovered: %+v, %v", r, b.worker.Stats().Breakers)
 		}
 	})
 }
 
 func TestConfigurationsThatAreRefused(t *testing.T) {
-	_, err := worker.New(worker.Config{Retry: worker.Retry{Tries: 50}, Breaker: worker.Breaker{Failures: -1}, Operations: worker.Operations{"charge": {}}})
-	for _, want := range []string{"no name", "no queue of replies", "no quarantine", "no clock", "50 tries", "-1 failures", `"charge" has no function`} {
+	_, err := worker.New(worker.Config{Retry: worker.Retry{Tries: 50}, Breaker: worker.Breaker{Failures: -1},
+		Operations: worker.Operations{"charge": {}}})
+	for _, want := range []string{"no name", "no queue of replies", "no quarantine", "no clock", "50 tries",
+		"-1 failures", `"charge" has no function`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("nothing of %q in: %v", want, err)
 		}
@@ -614,12 +650,13 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 func TestDuplicatesOfAPlainRequest(t *testing.T) {
 	var calls atomic.Int32
 	entered, release := make(chan struct{}, 1), make(chan struct{})
-	b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: memory.NewLedger(), Operations: charge(func(context.Context, worker.Call) (any, error) {
-		calls.Add(1)
-		entered <- struct{}{}
-		<-release
-		return "once", nil
-	})})
+	b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: memory.NewLedger(),
+		Operations: charge(func(context.Context, worker.Call) (any, error) {
+			calls.Add(1)
+			entered <- struct{}{}
+			<-release
+			return "once", nil
+		})})
 	req := request(noon)
 	req.Grade = core.Plain
 	var first sync.WaitGroup

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
@@ -21,7 +22,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 // order is the example's workflow, compiled.
@@ -65,7 +65,8 @@ func TestWorkflows(t *testing.T) {
 func TestWorkflowsOfChildren(t *testing.T) {
 	files := map[string][]byte{}
 	for _, name := range []string{"family", "leaf"} {
-		d, problems := source.LoadFile("../../../shared/workflow/source/testdata/children/"+name+".yaml", source.Options{})
+		d, problems := source.LoadFile("../../../shared/workflow/source/testdata/children/"+name+".yaml",
+			source.Options{})
 		if d == nil {
 			t.Fatal(problems)
 		}
@@ -83,7 +84,8 @@ func TestWorkflowsOfChildren(t *testing.T) {
 		t.Errorf("the children's workflow: %+v", of)
 	}
 	delete(files, "leaf.json")
-	if _, err := cloud.Workflows(folder(t, files)); err == nil || !strings.Contains(err.Error(), "workflow family has children of the workflow leaf, hash "+got["leaf"].Hash) {
+	if _, err := cloud.Workflows(folder(t, files)); err == nil || !strings.Contains(err.Error(),
+		"workflow family has children of the workflow leaf, hash "+got["leaf"].Hash) {
 		t.Errorf("without its children: %v", err)
 	}
 }
@@ -102,12 +104,15 @@ func TestWorkflowsThatCannotBeUsed(t *testing.T) {
 		files map[string][]byte
 		want  []string
 	}{
-		"none":                  {nil, []string{"no compiled workflow", "deploy again"}},
-		"spaces":                {map[string][]byte{"order.json": spaced.Bytes()}, []string{"order.json", "not in the form that it is compiled to", workflow.Hash(spaced.Bytes()), workflow.Hash(data), "deploy again"}},
-		"an end of line":        {map[string][]byte{"order.json": newline}, []string{"not in the form"}},
-		"a field not known":     {map[string][]byte{"order.json": unknown}, []string{"not in the form"}},
-		"a newer schema":        {map[string][]byte{"order.json": newer}, []string{"newer schema"}},
-		"twice, and a torn one": {map[string][]byte{"a.json": data, "b.json": data, "c.json": data[:40]}, []string{"b.json: workflow order is in", "a.json already", "c.json: definition"}},
+		"none": {nil, []string{"no compiled workflow", "deploy again"}},
+		"spaces": {map[string][]byte{"order.json": spaced.Bytes()},
+			[]string{"order.json", "not in the form that it is compiled to", workflow.Hash(spaced.Bytes()),
+				workflow.Hash(data), "deploy again"}},
+		"an end of line":    {map[string][]byte{"order.json": newline}, []string{"not in the form"}},
+		"a field not known": {map[string][]byte{"order.json": unknown}, []string{"not in the form"}},
+		"a newer schema":    {map[string][]byte{"order.json": newer}, []string{"newer schema"}},
+		"twice, and a torn one": {map[string][]byte{"a.json": data, "b.json": data, "c.json": data[:40]},
+			[]string{"b.json: workflow order is in", "a.json already", "c.json: definition"}},
 	} {
 		_, err := cloud.Workflows(folder(t, c.files))
 		if err == nil {
@@ -124,10 +129,12 @@ func TestWorkflowsThatCannotBeUsed(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(unreadable, "folder.json"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cloud.Workflows(unreadable); err == nil || !strings.Contains(err.Error(), "folder.json") || !strings.Contains(err.Error(), "deploy again") {
+	if _, err := cloud.Workflows(unreadable); err == nil || !strings.Contains(err.Error(), "folder.json") ||
+		!strings.Contains(err.Error(), "deploy again") {
 		t.Errorf("a file that cannot be read: %v", err)
 	}
-	if _, err := cloud.Workflows(folder(t, map[string][]byte{"order.json": newer})); !errors.Is(err, workflow.ErrNewer) {
+	if _, err := cloud.Workflows(folder(t, map[string][]byte{"order.json": newer})); !errors.Is(err,
+		workflow.ErrNewer) {
 		t.Errorf("a newer schema: %v", err)
 	}
 }
@@ -138,14 +145,17 @@ func open(t *testing.T, current map[string]*core.Definition) (*awsstub.Stub, eng
 	return openWith(t, current, "eu-central-1", "")
 }
 
-func openWith(t *testing.T, current map[string]*core.Definition, region, logGroup string) (*awsstub.Stub, engine.Parts) {
+func openWith(t *testing.T, current map[string]*core.Definition, region,
+	logGroup string) (*awsstub.Stub, engine.Parts) {
 	t.Helper()
 	s := awsstub.New(t)
 	lookup := s.Environment(map[string]string{
 		"AWS_REGION": region, "AWS_LAMBDA_LOG_GROUP_NAME": logGroup,
 		deployment.VarOrders: "orders", deployment.VarDefinitions: "definitions", deployment.VarShards: "8",
-		deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts", deployment.VarReplyTo: s.Queues("shop"), "LAMBDA_TASK_ROOT": "/var/task",
-		deployment.VarQueues: s.Queues(port.Intake, port.Replies, port.Control, port.Quarantine, port.Requests("payment")),
+		deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts", deployment.VarReplyTo: s.Queues("shop"),
+		"LAMBDA_TASK_ROOT": "/var/task",
+		deployment.VarQueues: s.Queues(port.Intake, port.Replies, port.Control, port.Quarantine,
+			port.Requests("payment")),
 	})
 	settings, err := deployment.ReadScheduler(lookup)
 	c, errClient := wire.Environment(lookup, wire.Options{})
@@ -182,14 +192,17 @@ func TestOpen(t *testing.T) {
 		t.Error(err)
 	}
 	engine.Alerts.(*cloud.Alerts).Wait(ctx)
-	if held, err := engine.Leases.Acquire(ctx, "3", "me", engine.Clock.Now(), time.Minute); err != nil || !held {
+	if held, err := engine.Leases.Acquire(ctx, "3", "me", engine.Clock.Now(), time.Minute); err != nil ||
+		!held {
 		t.Errorf("lease: %v, %v", held, err)
 	}
 	if _, err := engine.State.Port().Content(ctx, "o-1", "h"); !errors.Is(err, port.ErrNotFound) {
 		t.Errorf("an order that is not there: %v", err)
 	}
 	got := strings.Join(s.Calls(), ", ")
-	const want = "GetItem definitions, GetItem orders, GetItem orders, GetItem orders, GetItem orders, Publish arn:aws:sns:eu-central-1:1:alerts, PutItem definitions, PutItem orders, PutItem orders, SendMessageBatch requests-payment"
+	const want = "GetItem definitions, GetItem orders, GetItem orders, GetItem orders, GetItem orders, " +
+		"Publish arn:aws:sns:eu-central-1:1:alerts, PutItem definitions, PutItem orders, PutItem orders, " +
+		"SendMessageBatch requests-payment"
 	if got != want {
 		t.Errorf("calls: %s; want %s", got, want)
 	}
@@ -197,8 +210,11 @@ func TestOpen(t *testing.T) {
 
 // An alert leads to the log in the console of the Region's partition, where Lambda says which log it is.
 func TestLinkToTheLog(t *testing.T) {
-	for region, domain := range map[string]string{"eu-central-1": "console.aws.amazon.com", "cn-north-1": "console.amazonaws.cn", "us-gov-west-1": "console.amazonaws-us-gov.com"} {
-		for group, link := range map[string]string{"": "", "g": "https://" + region + "." + domain + "/cloudwatch/home?region=" + region + "#logsV2:log-groups/log-group/g/log-events$3FfilterPattern$3D$2522o-1$2522"} {
+	for region, domain := range map[string]string{"eu-central-1": "console.aws.amazon.com",
+		"cn-north-1": "console.amazonaws.cn", "us-gov-west-1": "console.amazonaws-us-gov.com"} {
+		for group, link := range map[string]string{"": "", "g": "https://" + region + "." + domain +
+			"/cloudwatch/home?region=" + region +
+			"#logsV2:log-groups/log-group/g/log-events$3FfilterPattern$3D$2522o-1$2522"} {
 			s, engine := openWith(t, nil, region, group)
 			if err := engine.Alerts.Raise(t.Context(), core.RaiseAlert{OrderID: "o-1"}); err != nil {
 				t.Fatal(err)
@@ -206,7 +222,8 @@ func TestLinkToTheLog(t *testing.T) {
 			engine.Alerts.(*cloud.Alerts).Wait(t.Context())
 			var byProtocol struct{ Default string }
 			var alert message.Alert
-			if err := errors.Join(json.Unmarshal([]byte(s.Published()[0]), &byProtocol), json.Unmarshal([]byte(byProtocol.Default), &alert)); alert.Logs != link {
+			if err := errors.Join(json.Unmarshal([]byte(s.Published()[0]), &byProtocol),
+				json.Unmarshal([]byte(byProtocol.Default), &alert)); alert.Logs != link {
 				t.Errorf("%s, group %q: %q, %v", region, group, alert.Logs, err)
 			}
 		}

@@ -63,8 +63,8 @@ func publishing(topic *sns.Topic, d deployment.Engine) func(context.Context, mes
 	}
 }
 
-// logsOf is the page of CloudWatch's console with the lines of a log group that name an order. The console reads what stands
-// after the # as escaped twice, with $ for %.
+// logsOf is the page of CloudWatch's console with the lines of a log group that name an order. The console
+// reads what stands after the # as escaped twice, with $ for %.
 func logsOf(region, group, order string) string {
 	if group == "" {
 		return ""
@@ -76,8 +76,11 @@ func logsOf(region, group, order string) string {
 	case strings.HasPrefix(region, "us-gov-"):
 		domain = "console.amazonaws-us-gov.com"
 	}
-	escaped := func(text string) string { return strings.ReplaceAll(url.QueryEscape(url.QueryEscape(text)), "%", "$") }
-	return "https://" + region + "." + domain + "/cloudwatch/home?region=" + region + "#logsV2:log-groups/log-group/" + escaped(group) +
+	escaped := func(text string) string {
+		return strings.ReplaceAll(url.QueryEscape(url.QueryEscape(text)), "%", "$")
+	}
+	return "https://" + region + "." + domain + "/cloudwatch/home?region=" + region +
+		"#logsV2:log-groups/log-group/" + escaped(group) +
 		"/log-events$3FfilterPattern$3D" + escaped(`"`+order+`"`)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -18,7 +19,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // measured notes what each commit would write.
@@ -66,8 +66,10 @@ func TestItemsStayWithinTwoWriteUnits(t *testing.T) {
 	if def == nil {
 		t.Fatal(problems)
 	}
-	outputs := map[string]string{"reserve-inventory": "reservationId", "charge-payment": "chargeId", "book-shipment": "shipmentId", "send-confirmation": "messageId"}
-	answer := func(fails map[string]int, outcome func(*message.Request) *message.Reply) func(*message.Request) *message.Reply {
+	outputs := map[string]string{"reserve-inventory": "reservationId", "charge-payment": "chargeId",
+		"book-shipment": "shipmentId", "send-confirmation": "messageId"}
+	answer := func(fails map[string]int, outcome func(*message.Request) *message.Reply) func(
+		*message.Request) *message.Reply {
 		left := map[string]int{}
 		maps.Copy(left, fails)
 		return func(r *message.Request) *message.Reply {
@@ -83,18 +85,23 @@ func TestItemsStayWithinTwoWriteUnits(t *testing.T) {
 	refuse := func(r *message.Request) *message.Reply { return world.Failed(r, "card-declined") }
 	silent := func(*message.Request) *message.Reply { return nil }
 	for name, script := range map[string]func(*message.Request) *message.Reply{
-		"goes well":                answer(nil, nil),
-		"retries":                  answer(map[string]int{"reserve-inventory.do": 1, "send-confirmation.do": 1}, world.Later),
-		"no answer":                answer(map[string]int{"charge-payment.do": 1, "send-confirmation.do": 1}, silent),
-		"undone":                   answer(map[string]int{"book-shipment.do": 1}, refuse),
-		"undone first":             answer(map[string]int{"charge-payment.do": 1}, refuse),
-		"undo retries":             answer(map[string]int{"book-shipment.do": 1, "reserve-inventory.undo": 2}, world.Later),
+		"goes well": answer(nil, nil),
+		"retries": answer(map[string]int{"reserve-inventory.do": 1,
+			"send-confirmation.do": 1}, world.Later),
+		"no answer": answer(map[string]int{"charge-payment.do": 1, "send-confirmation.do": 1},
+			silent),
+		"undone":       answer(map[string]int{"book-shipment.do": 1}, refuse),
+		"undone first": answer(map[string]int{"charge-payment.do": 1}, refuse),
+		"undo retries": answer(map[string]int{"book-shipment.do": 1, "reserve-inventory.undo": 2},
+			world.Later),
 		"refused at the last step": answer(map[string]int{"send-confirmation.do": 1}, refuse),
-		"undo that stops":          answer(map[string]int{"book-shipment.do": 1, "charge-payment.undo": 99}, refuse),
+		"undo that stops": answer(map[string]int{"book-shipment.do": 1, "charge-payment.undo": 99},
+			refuse),
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := sample(t, def, script)
-			t.Logf("%d commits; the largest item has %d bytes, the largest document %d", m.commits, m.item, m.text)
+			t.Logf("%d commits; the largest item has %d bytes, the largest document %d", m.commits, m.item,
+				m.text)
 			if m.item > 2048 {
 				t.Errorf("an item has %d bytes: %s", m.item, m.largest.Document)
 			}
@@ -116,7 +123,8 @@ func sample(t *testing.T, def *core.Definition, script func(*message.Request) *m
 	w.Script = script
 	w.Boot()
 	order := `{"currency":"EUR","customer":{"email":"a@example.com"},"items":[{"sku":"mug","quantity":2,"unitPrice":1250,"physical":true}],"payment":{"card":"tok"},"shipTo":{"city":"Hamburg"}}`
-	w.Send(port.Intake, &message.SubmitOrder{Schema: 1, OrderID: sampleID, Workflow: "order", Order: json.RawMessage(order), ReplyTo: "shop"})
+	w.Send(port.Intake, &message.SubmitOrder{Schema: 1, OrderID: sampleID, Workflow: "order",
+		Order: json.RawMessage(order), ReplyTo: "shop"})
 	for range 300 {
 		w.Round()
 		w.Clock.Advance(137 * time.Millisecond) // no times that are short by chance

@@ -14,10 +14,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// How old the keys of tokens may be: an order that was made by an instance with a newer key is not decided before.
+// How old the keys of tokens may be: an order that was made by an instance with a newer key is not decided
+// before.
 const (
 	keysAge  = 5 * time.Minute
-	freshAge = 10 * time.Second // where an order has a key that is not among them
+	freshAge = 10 * time.Second // age limit of keys if an order has a key that is not among them
 )
 
 // TokenKeys reads the keys of tokens from a secret of Secrets Manager (P39).
@@ -26,20 +27,22 @@ type TokenKeys struct{ keys renewed.Value[*token.Keys] }
 // NewTokenKeys makes the client; it makes no network calls.
 func NewTokenKeys(c aws.Config, secret string, clock port.Clock) *TokenKeys {
 	client := secretsmanager.NewFromConfig(c)
-	return &TokenKeys{renewed.Value[*token.Keys]{Now: clock.Now, Get: func(ctx context.Context) (keys *token.Keys, err error) {
-		out, err := client.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &secret})
-		if err == nil {
-			keys, err = token.Parse([]byte(aws.ToString(out.SecretString)))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("the keys of tokens cannot be read from the secret %s: %w", secret, err)
-		}
-		return keys, nil
-	}}}
+	return &TokenKeys{renewed.Value[*token.Keys]{Now: clock.Now,
+		Get: func(ctx context.Context) (keys *token.Keys, err error) {
+			out, err := client.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &secret})
+			if err == nil {
+				keys, err = token.Parse([]byte(aws.ToString(out.SecretString)))
+			}
+			if err != nil {
+				return nil, fmt.Errorf("the keys of tokens cannot be read from the secret %s: %w", secret,
+					err)
+			}
+			return keys, nil
+		}}}
 }
 
-// Read answers the keys, read at most five minutes before, or ten seconds with fresh. Where they cannot be read again
-// those that are known serve on; an error says that none are known.
+// Read returns the keys, read at most five minutes before, or ten seconds with fresh. Where they cannot be
+// read again those that are known serve on; an error says that none are known.
 func (t *TokenKeys) Read(ctx context.Context, fresh bool) (core.Tokens, error) {
 	age := keysAge
 	if fresh {

@@ -17,14 +17,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// P39: the keys are read once in five minutes, again where a token names another one, and go on while they cannot be read.
+// P39: the keys are read once in five minutes, again where a token names another one, and go on while they
+// cannot be read.
 func TestTokenKeysOfASecret(t *testing.T) {
 	ring, asked, down := token.New(), 0, false
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked++
 		body, _ := io.ReadAll(r.Body)
 		w.Header().Set("Content-Type", "application/x-amz-json-1.1")
-		if down || r.Header.Get("X-Amz-Target") != "secretsmanager.GetSecretValue" || !strings.Contains(string(body), `"arn:keys"`) {
+		if down || r.Header.Get("X-Amz-Target") != "secretsmanager.GetSecretValue" ||
+			!strings.Contains(string(body), `"arn:keys"`) {
 			w.WriteHeader(http.StatusBadRequest)
 			fmt.Fprint(w, `{"__type":"ResourceNotFoundException","message":"none"}`)
 			return
@@ -33,7 +35,8 @@ func TestTokenKeysOfASecret(t *testing.T) {
 	}))
 	defer srv.Close()
 	c, err := wire.Environment(func(name string) (string, bool) {
-		v, ok := map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": srv.URL}[name]
+		v, ok := map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "a",
+			"AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": srv.URL}[name]
 		return v, ok
 	}, wire.Options{MaxAttempts: 1})
 	if err != nil {
@@ -49,7 +52,8 @@ func TestTokenKeysOfASecret(t *testing.T) {
 		}
 	}
 	down = true
-	if _, err := keys.Read(context.Background(), false); err == nil || !strings.Contains(err.Error(), "arn:keys") || !strings.Contains(err.Error(), "ResourceNotFoundException") {
+	if _, err := keys.Read(context.Background(), false); err == nil || !strings.Contains(err.Error(),
+		"arn:keys") || !strings.Contains(err.Error(), "ResourceNotFoundException") {
 		t.Errorf("none are known: %v", err)
 	}
 	down = false

@@ -32,7 +32,8 @@ func Workflows(folder string) (map[string]*core.Definition, error) {
 		case err != nil:
 			problems = append(problems, err)
 		case from[d.Name] != "":
-			problems = append(problems, fmt.Errorf("%s: workflow %s is in %s already; deploy one of them", file, d.Name, from[d.Name]))
+			problems = append(problems, fmt.Errorf("%s: workflow %s is in %s already; deploy one of them",
+				file, d.Name, from[d.Name]))
 		default:
 			definitions[d.Name], from[d.Name] = d, file
 		}
@@ -49,14 +50,18 @@ func withChildren(definitions map[string]*core.Definition) (problems []error) {
 				continue
 			}
 			if e.Child = definitions[e.Workflow]; e.Child == nil || e.Child.Hash != e.Definition {
-				problems = append(problems, fmt.Errorf("workflow %s has children of the workflow %s, hash %s, which is not among the compiled ones; deploy again", name, e.Workflow, e.Definition))
+				problems = append(problems,
+					fmt.Errorf(
+						"workflow %s has children of the workflow %s, hash %s, which is not among the "+
+							"compiled ones; deploy again", name, e.Workflow, e.Definition))
 			}
 		}
 	}
 	return problems
 }
 
-// Scheduled reads the definitions in the folder that start by the clock; none where there is no folder, or no file in it.
+// Scheduled reads the definitions in the folder that start by the clock; none where there is no folder, or no
+// file in it.
 func Scheduled(folder string) ([]*core.Definition, error) {
 	if folder == "" {
 		return nil, nil
@@ -78,7 +83,7 @@ func Scheduled(folder string) ([]*core.Definition, error) {
 // definition by the hash of the file, while the Scheduler stores what Encode makes of it. A text
 // under a hash that is not its own could never be read again.
 func compiled(file string) (*core.Definition, error) {
-	data, err := os.ReadFile(file) //nolint:gosec // of the function's own package
+	data, err := os.ReadFile(file) //nolint:gosec // the file belongs to the function's own package
 	if err != nil {
 		return nil, fmt.Errorf("compiled workflow: %w; deploy again", err)
 	}
@@ -91,8 +96,11 @@ func compiled(file string) (*core.Definition, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if !bytes.Equal(data, canonical) {
-		return nil, fmt.Errorf("%s: workflow %s is not in the form that it is compiled to (hash %s, compiled %s): the file was changed by hand, or by another version; deploy again",
-			file, d.Name, d.Hash, workflow.Hash(canonical))
+		return nil,
+			fmt.Errorf(
+				"%s: workflow %s is not in the form that it is compiled to (hash %s, compiled %s): the "+
+					"file was changed by hand, or by another version; deploy again",
+				file, d.Name, d.Hash, workflow.Hash(canonical))
 	}
 	return d, nil
 }

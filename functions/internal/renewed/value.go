@@ -1,4 +1,5 @@
-// Package renewed keeps values that are read from elsewhere, such as secrets, and reads them again when they are old.
+// Package renewed keeps values that are read from elsewhere, such as secrets, and reads them again when they
+// are old.
 package renewed
 
 import (
@@ -27,7 +28,8 @@ type Value[T any] struct {
 	at    time.Time // when it was read last, or, after a failure, less than an age before it is read again
 }
 
-// Read answers the value, of at most that age while it can be read. The error is that of Get: nothing is known yet.
+// Read returns the value, of at most that age while it can be read. The error is that of Get: nothing is
+// known yet.
 func (v *Value[T]) Read(ctx context.Context, age time.Duration) (T, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/internal/renewed"
 )
 
-// A value is read when it is first asked for, within the time of the caller, and again when it is old. Where that fails what was
-// read before stays, and it is tried again after ten seconds.
+// A value is read when it is first asked for, within the time of the caller, and again when it is old. Where
+// that fails what was read before stays, and it is tried again after ten seconds.
 func TestValue(t *testing.T) {
 	now, got, stale := time.Now(), 0, 0
 	var fault error
@@ -63,7 +63,8 @@ func TestServiceThatHangs(t *testing.T) {
 		time.Sleep(time.Minute)
 		for i, want := range []time.Duration{2 * time.Second, 0, 0} {
 			began := time.Now()
-			if got, err := v.Read(t.Context(), time.Minute); got != 1 || err != nil || time.Since(began) != want {
+			if got, err := v.Read(t.Context(), time.Minute); got != 1 || err != nil ||
+				time.Since(began) != want {
 				t.Errorf("reader %d: %d, %v, after %s", i, got, err, time.Since(began))
 			}
 		}

@@ -36,9 +36,12 @@ func Add(app awscdk.App) (err error) {
 	props := &infra.Props{
 		Workflows: c.list("workflows", filepath.Join("app", "order.yaml")), Agents: agents,
 		AlarmEmail: c.text("email", ""), Operators: c.list("operators", ""),
-		EventBridgeRule: c.truth("rule", false), X86: c.truth("x86", false), CustomerManagedKey: c.truth("key", false),
-		FinishedOrders: c.truth("finished", false), FairQueues: c.truth("fair", false), Paused: c.truth("paused", false), Dashboard: c.truth("dashboard", false),
-		SweepInterval: c.duration("sweep", time.Minute), PagesPerSweep: c.number("pages", 0), Tables: c.tables(), Priorities: c.priorities(),
+		EventBridgeRule: c.truth("rule", false), X86: c.truth("x86", false),
+		CustomerManagedKey: c.truth("key", false),
+		FinishedOrders:     c.truth("finished", false), FairQueues: c.truth("fair", false),
+		Paused: c.truth("paused", false), Dashboard: c.truth("dashboard", false),
+		SweepInterval: c.duration("sweep", time.Minute), PagesPerSweep: c.number("pages", 0),
+		Tables: c.tables(), Priorities: c.priorities(),
 	}
 	for _, region := range c.list("replicas", "") {
 		props.Replicas = append(props.Replicas, infra.Replica{Region: region})
@@ -60,7 +63,8 @@ func Add(app awscdk.App) (err error) {
 	infra.NewStepkeeper(stack, "Engine", props)
 	warn(stack, props)
 	if nag {
-		awscdk.Aspects_Of(stack).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
+		awscdk.Aspects_Of(stack).Add(
+			cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
 	}
 	return nil
 }
@@ -70,12 +74,14 @@ func warn(stack awscdk.Stack, props *infra.Props) {
 	notes := awscdk.Annotations_Of(stack)
 	if props.AlarmEmail == "" {
 		notes.AddWarningV2(jsii.String("stepkeeper:no-subscriber"), jsii.String(
-			"alarms, and alerts of orders that need a person, have no subscriber: add -c email=ADDRESS, or subscribe to the topic of the output EngineAlertsTopic"))
+			"alarms, and alerts of orders that need a person, have no subscriber: add -c email=ADDRESS, "+
+				"or subscribe to the topic of the output EngineAlertsTopic"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(props.Agents)) {
 		if a := props.Agents[name]; a.External && len(a.SenderARNs) == 0 {
 			notes.AddWarningV2(jsii.String("stepkeeper:silent-agent-"+name), jsii.Sprintf(
-				"the replies of the external agent %s are refused until its role is named: add -c senders=%s=ARN", name, name))
+				"the replies of the external agent %s are refused until its role is named: add -c "+
+					"senders=%s=ARN", name, name))
 		}
 	}
 }
@@ -124,9 +130,12 @@ func replyTo(stack awscdk.Stack, c *settings, props *infra.Props) {
 		EnforceSSL: jsii.Bool(true), Encryption: awssqs.QueueEncryption_SQS_MANAGED,
 		RetentionPeriod: awscdk.Duration_Days(jsii.Number(4)), RemovalPolicy: props.RemovalPolicy,
 	})
-	infra.Accept(queue, "AwsSolutions-SQS3", "The example's own status queue has no dead-letter queue: its messages are read once and not worked on.")
+	infra.Accept(queue, "AwsSolutions-SQS3",
+		"The example's own status queue has no dead-letter queue: its messages are read once and not "+
+			"worked on.")
 	props.ReplyTo["shop"] = queue
-	awscdk.NewCfnOutput(stack, jsii.String("ShopStatusUrl"), &awscdk.CfnOutputProps{Value: queue.QueueUrl(), Description: jsii.String("reply-to shop")})
+	awscdk.NewCfnOutput(stack, jsii.String("ShopStatusUrl"),
+		&awscdk.CfnOutputProps{Value: queue.QueueUrl(), Description: jsii.String("reply-to shop")})
 }
 
 // prebuilt copies functions that were built before, by the last folder but one of their packages.

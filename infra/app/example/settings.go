@@ -84,7 +84,8 @@ func (c *settings) pairs(name, meant string, value *regexp.Regexp) map[string]st
 // priorities are the functions for high priority alone, by queue.
 func (c *settings) priorities() map[string]int {
 	shares := map[string]int{}
-	for name, text := range c.pairs("priorities", "intake=functions or agent=functions", regexp.MustCompile(`^[0-9]{1,4}$`)) {
+	for name, text := range c.pairs("priorities", "intake=functions or agent=functions",
+		regexp.MustCompile(`^[0-9]{1,4}$`)) {
 		shares[name], _ = strconv.Atoi(text)
 	}
 	return shares
@@ -101,11 +102,14 @@ func arnText(service, resource string) string {
 
 // place of a secret: Secrets Manager's complete ARN, perhaps with a field, or a name of the Parameter
 // Store.
-var place = regexp.MustCompile(`^(` + arnText("secretsmanager", "secret:") + `-[A-Za-z0-9]{6}(#[^\s,]+)?|/[A-Za-z0-9_./-]+)$`)
+var place = regexp.MustCompile(`^(` + arnText("secretsmanager", "secret:") +
+	`-[A-Za-z0-9]{6}(#[^\s,]+)?|/[A-Za-z0-9_./-]+)$`)
 
 // secrets hands each secret to its agent, by reference.
 func (c *settings) secrets(stack awscdk.Stack, agents map[string]infra.Agent) {
-	given := c.pairs("secrets", "agent.VARIABLE=ARN of a secret with its last six letters, with #field or without, or =/name of a parameter", place)
+	given := c.pairs("secrets",
+		"agent.VARIABLE=ARN of a secret with its last six letters, with #field or without, or =/name of a "+
+			"parameter", place)
 	for _, key := range slices.Sorted(maps.Keys(given)) {
 		name, variable, _ := strings.Cut(key, ".")
 		a, there := agents[name]
@@ -118,10 +122,12 @@ func (c *settings) secrets(stack awscdk.Stack, agents map[string]infra.Agent) {
 		}
 		id := jsii.String("Secret-" + name + "-" + variable)
 		if where, field, _ := strings.Cut(given[key], "#"); strings.HasPrefix(where, "/") {
-			a.Secrets[variable] = infra.ParameterValue(awsssm.StringParameter_FromSecureStringParameterAttributes(stack, id,
-				&awsssm.SecureStringParameterAttributes{ParameterName: &where}), nil)
+			a.Secrets[variable] = infra.ParameterValue(
+				awsssm.StringParameter_FromSecureStringParameterAttributes(stack, id,
+					&awsssm.SecureStringParameterAttributes{ParameterName: &where}), nil)
 		} else {
-			a.Secrets[variable] = infra.SecretValue(awssecretsmanager.Secret_FromSecretCompleteArn(stack, id, &where), field, nil)
+			a.Secrets[variable] = infra.SecretValue(awssecretsmanager.Secret_FromSecretCompleteArn(stack, id,
+				&where), field, nil)
 		}
 		agents[name] = a
 	}
@@ -134,7 +140,8 @@ func (c *settings) senders(agents map[string]infra.Agent) {
 		name, arn, _ := strings.Cut(text, "=")
 		a, there := agents[name]
 		if !there || !a.External || !role.MatchString(arn) {
-			c.wrong("senders", text, "agent=ARN of a role, with the name of an external agent of the agents file,")
+			c.wrong("senders", text,
+				"agent=ARN of a role, with the name of an external agent of the agents file,")
 			continue
 		}
 		a.SenderARNs = append(a.SenderARNs, arn)
@@ -148,7 +155,8 @@ func (c *settings) senderIDs(agents map[string]infra.Agent) {
 		name, id, _ := strings.Cut(text, "=")
 		a, there := agents[name]
 		if !there || !a.External || id == "" {
-			c.wrong("role-ids", text, "agent=ID of its role, with the name of an external agent of the agents file,")
+			c.wrong("role-ids", text,
+				"agent=ID of its role, with the name of an external agent of the agents file,")
 			continue
 		}
 		a.SenderIDs = append(a.SenderIDs, id)

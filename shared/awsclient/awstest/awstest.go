@@ -22,7 +22,7 @@ import (
 
 const accountPrefix = "account:"
 
-// Config answers the SDK's configuration for what the variable names, or skips the test, and says
+// Config returns the SDK's configuration for what the variable names, or skips the test, and says
 // so; how says what sets the variable. It may be changed before clients are made.
 func Config(t testing.TB, variable, how string, o awsclient.Options) aws.Config {
 	t.Helper()
@@ -40,12 +40,14 @@ func Config(t testing.TB, variable, how string, o awsclient.Options) aws.Config 
 		t.Fatal(err)
 	}
 	if account != "" {
-		who, err := sts.NewFromConfig(c).GetCallerIdentity(context.Background(), &sts.GetCallerIdentityInput{})
+		who, err := sts.NewFromConfig(c).GetCallerIdentity(context.Background(),
+			&sts.GetCallerIdentityInput{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := aws.ToString(who.Account); got != account {
-			t.Fatalf("the credentials are of account %s, %s asks for %s; nothing was touched", got, variable, account)
+			t.Fatalf("the credentials are of account %s, %s asks for %s; nothing was touched", got, variable,
+				account)
 		}
 	}
 	return c
@@ -75,5 +77,8 @@ func parse(variable, target string) (endpoint, account string, err error) {
 			return target, "", nil
 		}
 	}
-	return "", "", fmt.Errorf("%s=%s is not on this machine: give http://127.0.0.1:PORT, or %s<number> for a real account", variable, target, accountPrefix)
+	return "", "",
+		fmt.Errorf(
+			"%s=%s is not on this machine: give http://127.0.0.1:PORT, or %s<number> for a real account",
+			variable, target, accountPrefix)
 }

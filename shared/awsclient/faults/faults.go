@@ -21,11 +21,12 @@ import (
 // Fault is what happens to one try of a call. The SDK's own repeats are tries of their own.
 type Fault int
 
+// Kinds of faults. None lets the call through.
 const (
 	None       Fault = iota
-	LostAnswer       // it is carried out, and its answer gets lost
-	Unsent           // it does not get through, which looks like a lost answer to the caller
-	Throttled        // it is refused for now
+	LostAnswer       // the call is carried out, and its answer is lost
+	Unsent           // the call does not arrive, which looks like a lost answer to the caller
+	Throttled        // the call is refused for now
 	Twice            // it is carried out twice; the second answer counts
 	Conflict         // DynamoDB: another transaction is under way
 )
@@ -100,13 +101,16 @@ func (p *Plan) draw(operation string) Fault {
 
 // Into puts the plan into all clients that are made of the configuration from now on.
 func (p *Plan) Into(c *aws.Config) {
-	c.APIOptions = append(c.APIOptions[:len(c.APIOptions):len(c.APIOptions)], func(stack *middleware.Stack) error {
-		return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("StepkeeperFaults", p.handle), middleware.After)
-	})
+	c.APIOptions = append(c.APIOptions[:len(c.APIOptions):len(c.APIOptions)],
+		func(stack *middleware.Stack) error {
+			return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("StepkeeperFaults", p.handle),
+				middleware.After)
+		})
 }
 
 // handle is the innermost layer around the transport, one call of it for each try.
-func (p *Plan) handle(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
+func (p *Plan) handle(ctx context.Context, in middleware.DeserializeInput,
+	next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
 	operation := awsmiddleware.GetOperationName(ctx)
 	f := p.draw(operation)
 	switch f {
@@ -133,7 +137,8 @@ func (p *Plan) handle(ctx context.Context, in middleware.DeserializeInput, next 
 			discard(out)
 		}
 	}
-	return middleware.DeserializeOutput{}, middleware.Metadata{}, &smithyhttp.RequestSendError{Err: fmt.Errorf("injected fault, %s: %w", f, io.ErrUnexpectedEOF)}
+	return middleware.DeserializeOutput{}, middleware.Metadata{},
+		&smithyhttp.RequestSendError{Err: fmt.Errorf("injected fault, %s: %w", f, io.ErrUnexpectedEOF)}
 }
 
 func rewind(in middleware.DeserializeInput) error {
@@ -165,7 +170,8 @@ const conflict = `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionConflic
 // refusal is an answer that no server sent.
 func refusal(body string) middleware.DeserializeOutput {
 	return middleware.DeserializeOutput{RawResponse: &smithyhttp.Response{Response: &http.Response{
-		StatusCode: http.StatusBadRequest, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+		StatusCode: http.StatusBadRequest,
+		Header:     http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body:       io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
 	}}}
 }

@@ -39,11 +39,13 @@ func TestFaults(t *testing.T) {
 		arrives int32
 		good    bool
 	}{
-		{faults.None, 1, true}, {faults.LostAnswer, 1, false}, {faults.Unsent, 0, false}, {faults.Throttled, 0, false}, {faults.Twice, 2, true}, {faults.None, 1, true},
+		{faults.None, 1, true}, {faults.LostAnswer, 1, false}, {faults.Unsent, 0, false},
+		{faults.Throttled, 0, false}, {faults.Twice, 2, true}, {faults.None, 1, true},
 	} {
 		arrived.Store(0)
 		plan.Next("GetQueueUrl", tt.fault)
-		_, err := client.GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: aws.String("a-queue-of-this-name")})
+		_, err := client.GetQueueUrl(t.Context(),
+			&sqs.GetQueueUrlInput{QueueName: aws.String("a-queue-of-this-name")})
 		if (err == nil) != tt.good || arrived.Load() != tt.arrives {
 			t.Errorf("%s: it arrives %d times, error %v", tt.fault, arrived.Load(), err)
 		}

@@ -72,7 +72,8 @@ func (m *Meter) Lines() []Line {
 		lines = append(lines, Line{k, *c})
 	}
 	slices.SortFunc(lines, func(a, b Line) int {
-		return cmp.Or(strings.Compare(a.Service, b.Service), strings.Compare(a.Operation, b.Operation), strings.Compare(a.Resource, b.Resource))
+		return cmp.Or(strings.Compare(a.Service, b.Service), strings.Compare(a.Operation, b.Operation),
+			strings.Compare(a.Resource, b.Resource))
 	})
 	return lines
 }
@@ -100,19 +101,23 @@ func (m *Meter) Add(k Key, c Count) {
 // Into puts the meter into all clients that are made of the configuration from now on. DynamoDB is
 // then asked for what each call consumed.
 func (m *Meter) Into(c *aws.Config) {
-	c.APIOptions = append(c.APIOptions[:len(c.APIOptions):len(c.APIOptions)], func(stack *middleware.Stack) error {
-		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("StepkeeperMeter", m.handle), middleware.After)
-	})
+	c.APIOptions = append(c.APIOptions[:len(c.APIOptions):len(c.APIOptions)],
+		func(stack *middleware.Stack) error {
+			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("StepkeeperMeter", m.handle),
+				middleware.After)
+		})
 }
 
-func (m *Meter) handle(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+func (m *Meter) handle(ctx context.Context, in middleware.InitializeInput,
+	next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 	ask(in.Parameters)
 	out, metadata, err := next.HandleInitialize(ctx, in)
 	tries := 1.0
 	if results, ok := retry.GetAttemptResults(metadata); ok && len(results.Results) > 0 {
 		tries = float64(len(results.Results))
 	}
-	key := Key{Service: strings.ToLower(awsmiddleware.GetServiceID(ctx)), Operation: awsmiddleware.GetOperationName(ctx)}
+	key := Key{Service: strings.ToLower(awsmiddleware.GetServiceID(ctx)),
+		Operation: awsmiddleware.GetOperationName(ctx)}
 	switch key.Service {
 	case "dynamodb":
 		m.dynamo(key, in.Parameters, out.Result, tries, err)
@@ -190,7 +195,7 @@ func (m *Meter) dynamo(key Key, in, out any, tries float64, err error) {
 	}
 }
 
-// payload answers the resource of a call and the bytes that it is billed by.
+// payload returns the resource of a call and the bytes that it is billed by.
 func payload(in, out any) (resource string, bytes int) {
 	switch in := in.(type) {
 	case *sqs.SendMessageInput:

@@ -57,11 +57,13 @@ func TestDynamoDB(t *testing.T) {
 	key := map[string]dynamotypes.AttributeValue{"OrderID": &dynamotypes.AttributeValueMemberS{Value: "a"}}
 	for name, call := range map[string]func() error{
 		"put": func() error {
-			_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("Orders"), Item: key})
+			_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("Orders"),
+				Item: key})
 			return err
 		},
 		"get": func() error {
-			_, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String("Orders"), Key: key})
+			_, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String("Orders"),
+				Key: key})
 			return err
 		},
 		"query": func() error {
@@ -79,9 +81,12 @@ func TestDynamoDB(t *testing.T) {
 		}
 	}
 	want := []meter.Line{
-		{Key: meter.Key{Service: "dynamodb", Operation: "GetItem", Resource: "Orders"}, Count: meter.Count{Calls: 1, Reads: 0.5}},
-		{Key: meter.Key{Service: "dynamodb", Operation: "PutItem", Resource: "Orders"}, Count: meter.Count{Calls: 1, Writes: 1, IndexWrites: 2}},
-		{Key: meter.Key{Service: "dynamodb", Operation: "Query", Resource: "Orders"}, Count: meter.Count{Calls: 1, IndexReads: 0.5}},
+		{Key: meter.Key{Service: "dynamodb", Operation: "GetItem", Resource: "Orders"},
+			Count: meter.Count{Calls: 1, Reads: 0.5}},
+		{Key: meter.Key{Service: "dynamodb", Operation: "PutItem", Resource: "Orders"},
+			Count: meter.Count{Calls: 1, Writes: 1, IndexWrites: 2}},
+		{Key: meter.Key{Service: "dynamodb", Operation: "Query", Resource: "Orders"},
+			Count: meter.Count{Calls: 1, IndexReads: 0.5}},
 	}
 	if got := m.Lines(); !slices.Equal(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
@@ -94,12 +99,17 @@ func TestDynamoDB(t *testing.T) {
 
 // A refused condition costs a write, of which DynamoDB says nothing.
 func TestARefusedWriteCounts(t *testing.T) {
-	c, m, _ := service(t, map[string]string{"PutItem": `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"no"}`})
-	if _, err := dynamodb.NewFromConfig(c).PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("Orders"),
-		Item: map[string]dynamotypes.AttributeValue{"OrderID": &dynamotypes.AttributeValueMemberS{Value: "a"}}}); err == nil {
+	c, m, _ := service(t,
+		map[string]string{
+			"PutItem": `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"no"}`})
+	if _, err := dynamodb.NewFromConfig(c).PutItem(t.Context(),
+		&dynamodb.PutItemInput{TableName: aws.String("Orders"),
+			Item: map[string]dynamotypes.AttributeValue{
+				"OrderID": &dynamotypes.AttributeValueMemberS{Value: "a"}}}); err == nil {
 		t.Fatal("the condition held")
 	}
-	if lines := m.Lines(); len(lines) != 1 || lines[0].Writes != 1 || lines[0].Operation != "PutItem (refused)" {
+	if lines := m.Lines(); len(lines) != 1 || lines[0].Writes != 1 ||
+		lines[0].Operation != "PutItem (refused)" {
 		t.Errorf("%+v", lines)
 	}
 }
@@ -107,17 +117,20 @@ func TestARefusedWriteCounts(t *testing.T) {
 // SQS bills started 64 KiB of a request, not messages.
 func TestSQS(t *testing.T) {
 	c, m, _ := service(t, map[string]string{
-		"SendMessageBatch": `{"Successful":[],"Failed":[]}`, "DeleteMessageBatch": `{"Successful":[],"Failed":[]}`,
-		"ReceiveMessage": `{"Messages":[]}`,
+		"SendMessageBatch":   `{"Successful":[],"Failed":[]}`,
+		"DeleteMessageBatch": `{"Successful":[],"Failed":[]}`,
+		"ReceiveMessage":     `{"Messages":[]}`,
 	})
 	client := sqs.NewFromConfig(c)
 	url := aws.String("http://127.0.0.1/000000000000/replies")
 	for _, size := range []int{1, 6 << 10, 7 << 10} {
 		var entries []sqstypes.SendMessageBatchRequestEntry
 		for i := range 10 {
-			entries = append(entries, sqstypes.SendMessageBatchRequestEntry{Id: aws.String(fmt.Sprint(i)), MessageBody: aws.String(strings.Repeat("x", size))})
+			entries = append(entries, sqstypes.SendMessageBatchRequestEntry{Id: aws.String(fmt.Sprint(i)),
+				MessageBody: aws.String(strings.Repeat("x", size))})
 		}
-		if _, err := client.SendMessageBatch(t.Context(), &sqs.SendMessageBatchInput{QueueUrl: url, Entries: entries}); err != nil {
+		if _, err := client.SendMessageBatch(t.Context(),
+			&sqs.SendMessageBatchInput{QueueUrl: url, Entries: entries}); err != nil {
 			t.Fatal(err)
 		}
 	}

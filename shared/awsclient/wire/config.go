@@ -24,9 +24,9 @@ const (
 
 // Options of a client. The zero value has the defaults.
 type Options struct {
-	MaxAttempts int           // of one call, the first included
-	CallTimeout time.Duration // of one call, all its attempts together; WithCallTimeout overrides it
-	Connections int           // kept for each host
+	MaxAttempts int           // attempts of one call, the first included
+	CallTimeout time.Duration // limit of one call with all its attempts; WithCallTimeout overrides it
+	Connections int           // connections kept for each host
 	// Wrap puts something around the transport: a meter, injected faults.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
@@ -42,7 +42,8 @@ func Environment(lookup func(name string) (value string, set bool), o Options) (
 	}
 	region := value("AWS_REGION")
 	var missing []error
-	for name, there := range map[string]bool{"AWS_REGION": region != "", "AWS_ACCESS_KEY_ID": creds.AccessKeyID != "", "AWS_SECRET_ACCESS_KEY": creds.SecretAccessKey != ""} {
+	for name, there := range map[string]bool{"AWS_REGION": region != "",
+		"AWS_ACCESS_KEY_ID": creds.AccessKeyID != "", "AWS_SECRET_ACCESS_KEY": creds.SecretAccessKey != ""} {
 		if !there {
 			missing = append(missing, fmt.Errorf("%s is not set; Lambda sets it", name))
 		}
@@ -56,9 +57,11 @@ func Environment(lookup func(name string) (value string, set bool), o Options) (
 	c := aws.Config{
 		Region: region,
 		// A function's credentials outlive its process: nothing to renew.
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return creds, nil }),
-		HTTPClient:  HTTPClient(BuildableClient(o.Connections), o.Wrap),
-		RetryMode:   aws.RetryModeStandard, RetryMaxAttempts: attempts,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return creds, nil
+		}),
+		HTTPClient: HTTPClient(BuildableClient(o.Connections), o.Wrap),
+		RetryMode:  aws.RetryModeStandard, RetryMaxAttempts: attempts,
 		Retryer: func() aws.Retryer {
 			return retry.NewStandard(func(r *retry.StandardOptions) { r.MaxAttempts = attempts })
 		},
@@ -75,7 +78,8 @@ func Environment(lookup func(name string) (value string, set bool), o Options) (
 type endpoints func(name string) string
 
 // GetServiceBaseEndpoint is what clients ask; id is like "Secrets Manager".
-func (e endpoints) GetServiceBaseEndpoint(_ context.Context, id string) (endpoint string, found bool, err error) {
+func (e endpoints) GetServiceBaseEndpoint(_ context.Context,
+	id string) (endpoint string, found bool, err error) {
 	endpoint = e("AWS_ENDPOINT_URL_" + strings.ToUpper(strings.ReplaceAll(id, " ", "_")))
 	return endpoint, endpoint != "", nil
 }

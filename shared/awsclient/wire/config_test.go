@@ -18,7 +18,8 @@ import (
 )
 
 func environment(more map[string]string) func(string) (string, bool) {
-	env := map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "token"}
+	env := map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "AKID",
+		"AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "token"}
 	maps.Copy(env, more)
 	return func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 }
@@ -32,16 +33,19 @@ func TestEnvironment(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
 	defer srv.Close()
-	c, err := wire.Environment(environment(map[string]string{"AWS_ENDPOINT_URL": srv.URL}), wire.Options{MaxAttempts: 2, CallTimeout: 5 * time.Second})
+	c, err := wire.Environment(environment(map[string]string{"AWS_ENDPOINT_URL": srv.URL}),
+		wire.Options{MaxAttempts: 2, CallTimeout: 5 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	_, err = sns.NewFromConfig(c).Publish(context.Background(), &sns.PublishInput{TopicArn: aws.String("t"), Message: aws.String("m")})
+	_, err = sns.NewFromConfig(c).Publish(context.Background(),
+		&sns.PublishInput{TopicArn: aws.String("t"), Message: aws.String("m")})
 	if err == nil || calls.Load() != 2 || time.Since(start) > 5*time.Second {
 		t.Errorf("%d attempts in %s: %v", calls.Load(), time.Since(start), err)
 	}
-	if !strings.Contains(authorization, "Credential=AKID/") || !strings.Contains(authorization, "/eu-central-1/") || token != "token" {
+	if !strings.Contains(authorization, "Credential=AKID/") ||
+		!strings.Contains(authorization, "/eu-central-1/") || token != "token" {
 		t.Errorf("signed as %q with token %q", authorization, token)
 	}
 }
@@ -74,11 +78,13 @@ func TestEndpointOfOneService(t *testing.T) {
 		if secrets != "" {
 			want = "one"
 		}
-		_, _ = secretsmanager.NewFromConfig(c).GetSecretValue(t.Context(), &secretsmanager.GetSecretValueInput{SecretId: aws.String("s")})
+		_, _ = secretsmanager.NewFromConfig(c).GetSecretValue(t.Context(),
+			&secretsmanager.GetSecretValueInput{SecretId: aws.String("s")})
 		if got := asked.Load(); got != want {
 			t.Errorf("the secrets were asked for at %q, want %q", got, want)
 		}
-		_, _ = sns.NewFromConfig(c).Publish(t.Context(), &sns.PublishInput{TopicArn: aws.String("t"), Message: aws.String("m")})
+		_, _ = sns.NewFromConfig(c).Publish(t.Context(),
+			&sns.PublishInput{TopicArn: aws.String("t"), Message: aws.String("m")})
 		if got := asked.Load(); got != "all" {
 			t.Errorf("the topic was asked for at %q", got)
 		}
@@ -105,7 +111,8 @@ func TestDefaultsAreStated(t *testing.T) {
 	for _, c := range []struct{ given, attempts, connections, kept int }{{0, 4, 0, 64}, {3, 3, 8, 8}} {
 		config, err := wire.Environment(environment(nil), wire.Options{MaxAttempts: c.given})
 		if err != nil {
-			t.Fatalf("%+v: retries %q, %d attempts, endpoint %v, %v", c, config.RetryMode, config.RetryMaxAttempts, config.BaseEndpoint, err)
+			t.Fatalf("%+v: retries %q, %d attempts, endpoint %v, %v", c, config.RetryMode,
+				config.RetryMaxAttempts, config.BaseEndpoint, err)
 		}
 		for _, field := range []struct {
 			name      string
@@ -124,7 +131,8 @@ func TestDefaultsAreStated(t *testing.T) {
 		}
 		transport := wire.BuildableClient(c.connections).GetTransport()
 		if transport.MaxIdleConnsPerHost != c.kept || transport.MaxIdleConns != 2*c.kept {
-			t.Errorf("%+v: %d connections are kept for a host, %d in all", c, transport.MaxIdleConnsPerHost, transport.MaxIdleConns)
+			t.Errorf("%+v: %d connections are kept for a host, %d in all", c, transport.MaxIdleConnsPerHost,
+				transport.MaxIdleConns)
 		}
 	}
 }
@@ -132,15 +140,18 @@ func TestDefaultsAreStated(t *testing.T) {
 // A signed request goes where it was sent, and nowhere that the answer names.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	followed := false
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { followed = true }))
+	elsewhere := httptest.NewServer(
+		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { followed = true }))
 	defer elsewhere.Close()
 	srv := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
 	defer srv.Close()
-	c, err := wire.Environment(environment(map[string]string{"AWS_ENDPOINT_URL": srv.URL}), wire.Options{MaxAttempts: 1})
+	c, err := wire.Environment(environment(map[string]string{"AWS_ENDPOINT_URL": srv.URL}),
+		wire.Options{MaxAttempts: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sns.NewFromConfig(c).Publish(t.Context(), &sns.PublishInput{TopicArn: aws.String("t"), Message: aws.String("m")}); err == nil || followed {
+	if _, err := sns.NewFromConfig(c).Publish(t.Context(),
+		&sns.PublishInput{TopicArn: aws.String("t"), Message: aws.String("m")}); err == nil || followed {
 		t.Errorf("followed %v, %v", followed, err)
 	}
 }

@@ -21,8 +21,8 @@ func WithCallTimeout(ctx context.Context, limit time.Duration) context.Context {
 	return context.WithValue(ctx, callTimeout{}, limit)
 }
 
-// WithWait makes the limits of a call and of each of its attempts longer by the time that the service is asked
-// to wait, as a long poll of SQS does.
+// WithWait makes the limits of a call and of each of its attempts longer by the time that the service is
+// asked to wait, as a long poll of SQS does.
 func WithWait(ctx context.Context, wait time.Duration) context.Context {
 	return context.WithValue(ctx, serviceWait{}, wait)
 }
@@ -37,7 +37,8 @@ func waitOf(ctx context.Context) time.Duration {
 func LimitTime(limit time.Duration) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("StepkeeperCallTimeout",
-			func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+			func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+				middleware.InitializeOutput, middleware.Metadata, error) {
 				own := limit
 				if other, ok := ctx.Value(callTimeout{}).(time.Duration); ok {
 					own = other
@@ -53,7 +54,8 @@ func LimitTime(limit time.Duration) func(*middleware.Stack) error {
 // of a context would end the call.
 func LimitAttempts(limit time.Duration) func(*middleware.Stack) error {
 	each := middleware.FinalizeMiddlewareFunc("StepkeeperAttemptTimeout",
-		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
+			middleware.FinalizeOutput, middleware.Metadata, error) {
 			limit := limit + waitOf(ctx)
 			own, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
@@ -63,7 +65,10 @@ func LimitAttempts(limit time.Duration) func(*middleware.Stack) error {
 			}
 			return out, metadata, err
 		})
-	return func(stack *middleware.Stack) error { return stack.Finalize.Insert(each, "Retry", middleware.After) }
+	return func(stack *middleware.Stack) error {
+		return stack.Finalize.Insert(each, "Retry",
+			middleware.After)
+	}
 }
 
 // attemptTimeout does not wrap what the SDK said, which would be that the caller gave up.
@@ -84,7 +89,8 @@ func (e *attemptTimeout) RetryableError() bool { return true }
 func UntilShortlyBefore(margin time.Duration) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("StepkeeperUntilDeadline",
-			func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+			func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+				middleware.InitializeOutput, middleware.Metadata, error) {
 				if deadline, bounded := ctx.Deadline(); bounded {
 					ctx = WithCallTimeout(ctx, time.Until(deadline)-margin)
 				}

@@ -16,7 +16,7 @@ import (
 // has succeeded; a conditional write then reports its own first success as a conflict. With a body
 // that nothing else holds this cannot happen. Our requests are small.
 type Transport struct {
-	Next http.RoundTripper // nil: http.DefaultTransport
+	Next http.RoundTripper // nil means http.DefaultTransport
 }
 
 // RoundTrip sends a copy of the request with the body read into memory.

@@ -27,10 +27,11 @@ import (
 // Variable names what the tests run against.
 const Variable = "STEPKEEPER_DYNAMODB"
 
-// Config answers the SDK's configuration, or skips the test. It may be changed before clients are made.
+// Config returns the SDK's configuration, or skips the test. It may be changed before clients are made.
 func Config(t testing.TB, o awsclient.Options) aws.Config {
 	t.Helper()
-	return awstest.Config(t, Variable, "this test needs a DynamoDB; `make test-dynamo` starts one on this machine", o)
+	return awstest.Config(t, Variable,
+		"this test needs a DynamoDB; `make test-dynamo` starts one on this machine", o)
 }
 
 // Emulated reports whether the tests run against an emulator, whose index is never stale.
@@ -51,7 +52,8 @@ var made atomic.Int64
 func Tables(t testing.TB, client *dynamodb.Client) Names {
 	t.Helper()
 	prefix := fmt.Sprintf("stepkeeper-test-%d-%d-%d-", os.Getpid(), time.Now().UnixNano(), made.Add(1))
-	n := Names{dynamo.Tables{Orders: prefix + "orders", Definitions: prefix + "definitions"}, prefix + "ledger"}
+	n := Names{dynamo.Tables{Orders: prefix + "orders", Definitions: prefix + "definitions"},
+		prefix + "ledger"}
 	ctx := awsclient.WithCallTimeout(context.Background(), time.Minute)
 	t.Cleanup(func() {
 		for _, name := range []string{n.Orders, n.Definitions, n.Ledger} {
@@ -71,10 +73,12 @@ func Forget(client *dynamodb.Client, table string) func(context.Context, []strin
 	return func(ctx context.Context, ids []string) error {
 		for _, id := range ids {
 			out, err := client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-				TableName: &table, Key: dynamo.Key(dynamo.OrderKey, id), ReturnValues: types.ReturnValueAllOld,
+				TableName: &table, Key: dynamo.Key(dynamo.OrderKey, id),
+				ReturnValues: types.ReturnValueAllOld,
 			})
 			if err == nil && len(out.Attributes) > 0 {
-				_, err = client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: dynamo.Key(dynamo.OrderKey, id+"#ended")})
+				_, err = client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table,
+					Item: dynamo.Key(dynamo.OrderKey, id+"#ended")})
 			}
 			if err != nil {
 				return err

@@ -18,7 +18,7 @@ type Set[Q port.Queue] struct {
 	replyTo map[string]bool
 }
 
-// Add adds a queue, whose messages expire at that age; 0: never.
+// Add adds a queue, whose messages expire at that age; 0 means never.
 func (s *Set[Q]) Add(name string, retention time.Duration, queue Q) error {
 	switch _, there := s.queues[name]; {
 	case name == "":
@@ -35,7 +35,7 @@ func (s *Set[Q]) Add(name string, retention time.Duration, queue Q) error {
 	return nil
 }
 
-// AllowReplyTo lets orders name these queues as their reply-to. ErrNotFound where there is none.
+// AllowReplyTo lets orders name these queues as their reply-to. ErrNotFound if there is none.
 func (s *Set[Q]) AllowReplyTo(names ...string) error {
 	for _, name := range names {
 		if _, there := s.queues[name]; !there {
@@ -46,7 +46,7 @@ func (s *Set[Q]) AllowReplyTo(names ...string) error {
 	return nil
 }
 
-// Queue answers a Q. ErrNotFound where there is none of that name.
+// Queue returns a Q. ErrNotFound if there is none of that name.
 func (s *Set[Q]) Queue(name string) (port.Queue, error) {
 	if found, there := s.queues[name]; there {
 		return found, nil
@@ -54,7 +54,7 @@ func (s *Set[Q]) Queue(name string) (port.Queue, error) {
 	return nil, fmt.Errorf("queue %q: %w", name, port.ErrNotFound)
 }
 
-// ReplyTo answers a Q that orders may name. ErrNotFound for every other name.
+// ReplyTo returns a Q that orders may name. ErrNotFound for every other name.
 func (s *Set[Q]) ReplyTo(name string) (port.Queue, error) {
 	if s.replyTo[name] {
 		return s.queues[name], nil

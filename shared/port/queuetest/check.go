@@ -108,7 +108,7 @@ func (s *suite) bodiesAre(deliveries []port.Delivery, want ...string) {
 	}
 }
 
-// is checks an error against a sentinel; nil: no error.
+// is checks an error against a sentinel; nil means no error.
 func (s *suite) is(what string, err, sentinel error) {
 	s.Helper()
 	if !errors.Is(err, sentinel) {
@@ -191,8 +191,8 @@ func (s *suite) answered(answers <-chan answer) answer {
 	}
 }
 
-// pollLimit bounds each wait for a long poll, so that a lost wake-up fails the case within seconds. Where the clock
-// stands still only the goroutines need time.
+// pollLimit bounds each wait for a long poll, so that a lost wake-up fails the case within seconds. Where the
+// clock stands still only the goroutines need time.
 func (s *suite) pollLimit() time.Duration {
 	if s.Advance != nil {
 		return 10 * time.Second

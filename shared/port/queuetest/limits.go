@@ -111,12 +111,13 @@ var limitCases = []testCase{
 		s.send(q, "young")
 		s.bodiesAre(s.take(q, 1, long), "young")
 	}},
-	{name: "a redelivery does not make young", needs: retentions, queue: retained, run: func(s *suite, q port.Queue) {
-		s.send(q, "old")
-		s.one(q, 15*s.unit)
-		s.pass(25 * s.unit)
-		s.none(q)
-	}},
+	{name: "a redelivery does not make young", needs: retentions, queue: retained,
+		run: func(s *suite, q port.Queue) {
+			s.send(q, "old")
+			s.one(q, 15*s.unit)
+			s.pass(25 * s.unit)
+			s.none(q)
+		}},
 }
 
 var depthCases = []testCase{
@@ -149,14 +150,19 @@ var depthCases = []testCase{
 			s.Errorf("the oldest message is %s old (%v), want %s", d.Oldest, err, 5*s.unit)
 		}
 	}},
-	{name: "a deleted message that was visible again", needs: func(o Options) bool { return o.ExactDepth && o.LateDelete }, run: func(s *suite, q port.Queue) {
+	{name: "a deleted message that was visible again", needs: func(o Options) bool {
+		return o.ExactDepth &&
+			o.LateDelete
+	}, run: func(s *suite, q port.Queue) {
 		s.send(q, "a", "b")
 		got := s.take(q, 2, s.unit)
 		s.pass(2 * s.unit)
 		s.is("delete", s.remove(q, got[0].Receipt), nil)
 		s.depthIs(q, port.Depth{Visible: 1})
 	}},
-	{name: "expired messages do not count", needs: func(o Options) bool { return o.Retentions && o.ExactDepth }, queue: retained, run: func(s *suite, q port.Queue) {
+	{name: "expired messages do not count", needs: func(o Options) bool {
+		return o.Retentions && o.ExactDepth
+	}, queue: retained, run: func(s *suite, q port.Queue) {
 		s.send(q, "a", "b")
 		s.pass(30 * s.unit)
 		s.depthIs(q, port.Depth{})

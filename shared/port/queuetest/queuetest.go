@@ -15,9 +15,9 @@ import (
 // Config is a queue that a test needs.
 type Config struct {
 	Name        string
-	MaxReceives int // 0: no dead letters
+	MaxReceives int // 0 means no dead letters
 	DeadLetter  string
-	Retention   time.Duration // 0: longer than the test
+	Retention   time.Duration // 0 means longer than the test
 }
 
 // Backends are fresh, empty queues.
@@ -93,7 +93,8 @@ func Run(t *testing.T, options Options, make Make) {
 		{"depth", depthCases},
 		{"together", togetherCases},
 	} {
-		if len(options.Groups) > 0 && !slices.Contains(options.Groups, group.name) || group.name == "dead" && !options.DeadLetters {
+		if len(options.Groups) > 0 && !slices.Contains(options.Groups, group.name) || group.name == "dead" &&
+			!options.DeadLetters {
 			continue
 		}
 		t.Run(group.name, func(t *testing.T) {
@@ -108,7 +109,8 @@ func runCase(t *testing.T, options Options, make Make, c testCase) {
 	if c.needs != nil && !c.needs(options) {
 		t.Skip("the adapter does not offer this")
 	}
-	queues := []Config{{Name: plain}, {Name: other}, {Name: dead}, {Name: retry, MaxReceives: 3, DeadLetter: dead}}
+	queues := []Config{{Name: plain}, {Name: other}, {Name: dead},
+		{Name: retry, MaxReceives: 3, DeadLetter: dead}}
 	if options.Retentions {
 		queues = append(queues, Config{Name: retained, Retention: 20 * options.Unit})
 	}
@@ -122,7 +124,7 @@ func runCase(t *testing.T, options Options, make Make, c testCase) {
 
 type testCase struct {
 	name  string
-	queue string // that it is about; "": plain
+	queue string // queue under test; "" means plain
 	run   func(s *suite, q port.Queue)
 	needs func(o Options) bool
 }

@@ -119,7 +119,8 @@ var delayCases = []testCase{
 		for _, d := range s.take(q, 2, long) {
 			sent[s.bodies([]port.Delivery{d})[0]] = d.SentAt
 		}
-		if apart := sent["second"].Sub(sent["first"]); apart < 5*s.unit || s.Advance != nil && apart != 5*s.unit {
+		if apart := sent["second"].Sub(sent["first"]); apart < 5*s.unit || s.Advance != nil &&
+			apart != 5*s.unit {
 			s.Errorf("sent %s apart, want %s", apart, 5*s.unit)
 		}
 	}},
@@ -136,7 +137,8 @@ var delayCases = []testCase{
 		}
 	}},
 	{name: "delays of one batch are apart", run: func(s *suite, q port.Queue) {
-		s.sendMessage(q, port.Message{Body: []byte("two"), Delay: 4 * s.unit}, port.Message{Body: []byte("one"), Delay: 2 * s.unit})
+		s.sendMessage(q, port.Message{Body: []byte("two"), Delay: 4 * s.unit},
+			port.Message{Body: []byte("one"), Delay: 2 * s.unit})
 		s.pass(2 * s.unit)
 		s.bodiesAre(s.take(q, 1, long), "one")
 		s.none(q)
@@ -172,7 +174,8 @@ var pollCases = []testCase{
 		poll := s.poll(ctx, q, 20*s.unit)
 		s.waiting(poll)
 		cancel()
-		if a := s.answered(poll); len(a.deliveries) != 0 || a.err != nil && !errors.Is(a.err, context.Canceled) {
+		if a := s.answered(poll); len(a.deliveries) != 0 || a.err != nil &&
+			!errors.Is(a.err, context.Canceled) {
 			s.Errorf("ends with %v, %v", a.deliveries, a.err)
 		}
 		if s.options.LosesPolls {
@@ -231,25 +234,26 @@ var pollCases = []testCase{
 		s.send(q, "b")
 		s.bodiesAre(append(s.answered(first).deliveries, s.answered(second).deliveries...), "a", "b")
 	}},
-	{name: "a poll that was given up takes no message along", needs: func(o Options) bool { return !o.LosesPolls }, run: func(s *suite, q port.Queue) {
-		for range 50 {
-			ctx, cancel := context.WithCancel(s.ctx)
-			given := s.poll(ctx, q, 20*s.unit)
-			kept := s.poll(s.ctx, q, 20*s.unit)
-			go cancel()
-			s.send(q, "a")
-			a := s.answered(given)
-			if len(a.deliveries) == 1 { // it was faster than its end
-				s.is("return", q.Extend(s.ctx, a.deliveries[0].Receipt, 0), nil)
+	{name: "a poll that was given up takes no message along",
+		needs: func(o Options) bool { return !o.LosesPolls }, run: func(s *suite, q port.Queue) {
+			for range 50 {
+				ctx, cancel := context.WithCancel(s.ctx)
+				given := s.poll(ctx, q, 20*s.unit)
+				kept := s.poll(s.ctx, q, 20*s.unit)
+				go cancel()
+				s.send(q, "a")
+				a := s.answered(given)
+				if len(a.deliveries) == 1 { // it was faster than its end
+					s.is("return", q.Extend(s.ctx, a.deliveries[0].Receipt, 0), nil)
+				}
+				got := s.answered(kept)
+				s.bodiesAre(got.deliveries, "a")
+				s.is("delete", s.remove(q, got.deliveries[0].Receipt), nil)
+				if s.Advance == nil {
+					return // real queues cost real time
+				}
 			}
-			got := s.answered(kept)
-			s.bodiesAre(got.deliveries, "a")
-			s.is("delete", s.remove(q, got.deliveries[0].Receipt), nil)
-			if s.Advance == nil {
-				return // real queues cost real time
-			}
-		}
-	}},
+		}},
 }
 
 // settleTimers gives a poll in real goroutines the moment that it needs to set its timer again.

@@ -54,35 +54,37 @@ var togetherCases = []testCase{
 			s.is("delete", s.remove(q, got[0].Receipt), nil)
 		}
 	}},
-	{name: "many polls, one message: the others go on waiting", needs: once, run: func(s *suite, q port.Queue) {
-		var polls []<-chan answer
-		ctx, cancel := context.WithCancel(s.ctx)
-		for range 8 {
-			polls = append(polls, s.poll(ctx, q, 20*s.unit))
-		}
-		s.send(q, "a")
-		s.firstAnswered(polls...)
-		cancel()
-		received := 0
-		for _, p := range polls {
-			received += len(s.answered(p).deliveries)
-		}
-		if received != 1 {
-			s.Errorf("%d polls received it", received)
-		}
-	}},
+	{name: "many polls, one message: the others go on waiting", needs: once,
+		run: func(s *suite, q port.Queue) {
+			var polls []<-chan answer
+			ctx, cancel := context.WithCancel(s.ctx)
+			for range 8 {
+				polls = append(polls, s.poll(ctx, q, 20*s.unit))
+			}
+			s.send(q, "a")
+			s.firstAnswered(polls...)
+			cancel()
+			received := 0
+			for _, p := range polls {
+				received += len(s.answered(p).deliveries)
+			}
+			if received != 1 {
+				s.Errorf("%d polls received it", received)
+			}
+		}},
 }
 
 // exchange sends the suite's messages with four senders and receives them with sixteen receivers.
-// handle answers what a receiver deletes.
-func (s *suite) exchange(handle func(q port.Queue, deliveries []port.Delivery, receiver int) []port.Delivery) {
+// handle returns what a receiver deletes.
+func (s *suite) exchange(handle func(q port.Queue, deliveries []port.Delivery,
+	receiver int) []port.Delivery) {
 	s.Helper()
 	const senders, receivers = 4, 16
 	q := s.queue(plain)
 	each := s.options.Messages / senders
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	stalled := time.AfterFunc(s.pollLimit(), cancel) // where no message arrives for so long
+	stalled := time.AfterFunc(s.pollLimit(), cancel) // stops the test if no message arrives for that long
 	defer stalled.Stop()
 	var mu sync.Mutex
 	received := map[string]int{}
@@ -113,7 +115,8 @@ func (s *suite) exchange(handle func(q port.Queue, deliveries []port.Delivery, r
 	for sender := range senders {
 		done.Go(func() {
 			for i := range each {
-				if err := q.Send(s.ctx, []port.Message{text(fmt.Sprintf("%d/%d", sender, i))})[0]; err != nil {
+				if err := q.Send(s.ctx,
+					[]port.Message{text(fmt.Sprintf("%d/%d", sender, i))})[0]; err != nil {
 					s.Errorf("Send: %v", err)
 				}
 			}

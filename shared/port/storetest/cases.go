@@ -23,8 +23,8 @@ func script(name string, batches ...[]port.Write) testCase {
 
 func batch(writes ...port.Write) []port.Write { return writes }
 
-// createCases: what was there first decides, whatever comes second (P14, P17, P26); IDs of every form
-// are stored under exactly themselves.
+// createCases checks that the first record stays, whatever is created second (P14, P17, P26), and that IDs of
+// every form are stored unchanged.
 func createCases() []testCase {
 	forms := []struct {
 		name   string
@@ -37,7 +37,9 @@ func createCases() []testCase {
 	for _, first := range forms {
 		for _, second := range forms {
 			cases = append(cases, script("first "+first.name+", then "+second.name,
-				batch(write("a", 0, first.change)), batch(write("a", 0, holding([]byte(`{"second":true}`)), second.change)), batch(write("a", 1)), batch(write("a", 0, second.change))))
+				batch(write("a", 0, first.change)),
+				batch(write("a", 0, holding([]byte(`{"second":true}`)), second.change)), batch(write("a", 1)),
+				batch(write("a", 0, second.change))))
 		}
 	}
 	for _, c := range []struct{ name, id, other string }{
@@ -52,7 +54,8 @@ func createCases() []testCase {
 		{"null in words", "null", "NULL"},
 		{"leading dash", "--help", "-help"},
 	} {
-		cases = append(cases, script("strange ID: "+c.name, batch(write(c.id, 0), write(c.other, 0)), batch(write(c.id, 1))))
+		cases = append(cases, script("strange ID: "+c.name, batch(write(c.id, 0), write(c.other, 0)),
+			batch(write(c.id, 1))))
 	}
 	return append(cases, need(hasForget, []testCase{
 		{name: "an order whose record has expired exists (P26), and is in no index", run: func(s *suite) {
@@ -71,7 +74,7 @@ func createCases() []testCase {
 	})...)
 }
 
-// replaceCases: every expectation against every stored version (P8). stored 0: nothing.
+// replaceCases tries every expected version against every stored version (P8). Version 0 means no record.
 func replaceCases() []testCase {
 	var cases []testCase
 	for _, stored := range []int64{0, 1, 2, 5} {
@@ -80,7 +83,8 @@ func replaceCases() []testCase {
 			for v := range stored {
 				before = append(before, batch(write("a", v)))
 			}
-			cases = append(cases, script(fmt.Sprintf("version %d is stored, %d is expected", stored, expected),
+			cases = append(cases, script(fmt.Sprintf("version %d is stored, %d is expected", stored,
+				expected),
 				append(before, batch(write("a", expected, holding([]byte(`{"new":true}`)))))...))
 		}
 	}
@@ -112,15 +116,18 @@ func badWrites() []badWrite {
 		{"a content that changes", write("there", 1, apart([]byte("1")))},
 	}
 	for _, version := range []int64{-1, 0, 2, 7} {
-		bad = append(bad, badWrite{fmt.Sprintf("a create of version %d", version), write("bad", 0, func(w *port.Write) { w.Record.Version = version })})
+		bad = append(bad, badWrite{fmt.Sprintf("a create of version %d", version),
+			write("bad", 0, func(w *port.Write) { w.Record.Version = version })})
 	}
 	for _, version := range []int64{0, 1, 3, 100} {
-		bad = append(bad, badWrite{fmt.Sprintf("a replace to version %d", version), write("there", 1, func(w *port.Write) { w.Record.Version = version })})
+		bad = append(bad, badWrite{fmt.Sprintf("a replace to version %d", version),
+			write("there", 1, func(w *port.Write) { w.Record.Version = version })})
 	}
-	return append(bad, badWrite{"a negative expected version", write("bad", 0, func(w *port.Write) { w.Expected, w.Record.Version = -1, 0 })})
+	return append(bad, badWrite{"a negative expected version",
+		write("bad", 0, func(w *port.Write) { w.Expected, w.Record.Version = -1, 0 })})
 }
 
-// batchCases: each write of a batch stands on its own, at its place.
+// batchCases checks that each write of a batch succeeds or fails on its own, at its index.
 func batchCases() []testCase {
 	bad := badWrites()
 	var cases []testCase
@@ -138,11 +145,13 @@ func batchCases() []testCase {
 		many = append(many, write(fmt.Sprint("task-", i), 0))
 		further = append(further, write(fmt.Sprint("task-", i), int64(1+i%2)))
 	}
-	return append(cases, script("all fail", batch(write("there", 0)), all), script("hundreds of writes", many, further),
+	return append(cases, script("all fail", batch(write("there", 0)), all),
+		script("hundreds of writes", many, further),
 		script("no writes", nil), testCase{name: "two writes for one version: one wins", run: func(s *suite) {
 			s.commit(write("b", 0))
 			for _, pair := range [][]port.Write{
-				{write("a", 0, holding([]byte("1"))), write("a", 0, holding([]byte("2")))}, {write("b", 1, holding([]byte("1"))), write("b", 1, holding([]byte("2")))},
+				{write("a", 0, holding([]byte("1"))), write("a", 0, holding([]byte("2")))},
+				{write("b", 1, holding([]byte("1"))), write("b", 1, holding([]byte("2")))},
 			} {
 				winner, refused := pair[0], []error{port.ErrExists, port.ErrConflict}[pair[0].Expected]
 				errs := s.Store.Commit(s.ctx, pair)
@@ -165,16 +174,22 @@ func taskDocument(further string) string {
 
 // strangeDocuments are documents that a Store must keep, whatever is in them.
 var strangeDocuments = map[string]string{
-	"unknown fields of a task":     taskDocument(`,"later":{"deep":[1,2,{"x":null}]},"aNewFlag":true`),
-	"unknown fields of a step":     strings.Replace(taskDocument(""), `"FailureCount":0}}`, `"FailureCount":0,"later":{"a":1}}}`, 1),
-	"members in another order":     `{"Workflow":"order","Version":1,"Steps":{},"OrderID":"a","ProcessState":"Processing","Created":"2026-11-21T10:00:00.000Z"}`,
-	"names that an index has":      taskDocument(`,"bucket":"due#0","dueAt":"x","expiresAt":1,"Writer":"w","Document":"d","row":1,"order_id":"b"`),
-	"names that a query has":       taskDocument(`,"#n":1,":v":2,"a.b":3,"a[0]":4,"":5,"$.x":6,"select":7`),
-	"names that stand twice":       taskDocument(`,"x":1,"x":2`),
-	"what people have sent":        taskDocument(`,"output":{ "b":1.50,"a":"\u0041\/" },"Order":{"z":1e3,"y":[ ]},"answers":{"votes":[{"value": "x"}]}`),
-	"of another task and version":  strings.Replace(strings.Replace(taskDocument(""), `"OrderID":"a"`, `"OrderID":"b"`, 1), `"Version":1`, `"Version":7`, 1),
-	"numbers of every form":        taskDocument(`,"n":[0,-0,1.0,1e3,1E+400,0.0001,123456789012345678901234567890,-1.5e-7]`),
-	"text of every form":           taskDocument(`,"t":["é","\u00e9","\n","\u0000","\/","😀","\ud83d\ude00","' OR 1=1 --"]`),
+	"unknown fields of a task": taskDocument(`,"later":{"deep":[1,2,{"x":null}]},"aNewFlag":true`),
+	"unknown fields of a step": strings.Replace(taskDocument(""), `"FailureCount":0}}`,
+		`"FailureCount":0,"later":{"a":1}}}`, 1),
+	"members in another order": `{"Workflow":"order","Version":1,"Steps":{},"OrderID":"a","ProcessState":"Processing","Created":"2026-11-21T10:00:00.000Z"}`,
+	"names that an index has": taskDocument(
+		`,"bucket":"due#0","dueAt":"x","expiresAt":1,"Writer":"w","Document":"d","row":1,"order_id":"b"`),
+	"names that a query has": taskDocument(`,"#n":1,":v":2,"a.b":3,"a[0]":4,"":5,"$.x":6,"select":7`),
+	"names that stand twice": taskDocument(`,"x":1,"x":2`),
+	"what people have sent": taskDocument(
+		`,"output":{ "b":1.50,"a":"\u0041\/" },"Order":{"z":1e3,"y":[ ]},"answers":{"votes":[{"value": "x"}]}`),
+	"of another task and version": strings.Replace(strings.Replace(taskDocument(""), `"OrderID":"a"`,
+		`"OrderID":"b"`, 1), `"Version":1`, `"Version":7`, 1),
+	"numbers of every form": taskDocument(
+		`,"n":[0,-0,1.0,1e3,1E+400,0.0001,123456789012345678901234567890,-1.5e-7]`),
+	"text of every form": taskDocument(
+		`,"t":["é","\u00e9","\n","\u0000","\/","😀","\ud83d\ude00","' OR 1=1 --"]`),
 	"empty things":                 taskDocument(`,"e":[{},[],"",null,[[]],[{}]]`),
 	"deep":                         taskDocument(`,"d":` + strings.Repeat("[", 60) + strings.Repeat("]", 60)),
 	"white space":                  " { \"a\" :\t1 ,\n \"b\":[ 1 , 2 ] } ",
@@ -184,18 +199,20 @@ var strangeDocuments = map[string]string{
 	"control characters and signs": "{\"text\":\"\x00\x01 \u00e4\u65e5\U0001F600 ' \\\" ; --\"}",
 }
 
-// keptCases: a Store returns every document byte for byte (but see Options.Reorders), those of newer code too, and every
-// other field, whatever is in it.
+// keptCases checks that a Store returns every field unchanged, and every document byte for byte, including
+// documents of newer code. Options.Reorders is the exception.
 func keptCases() []testCase {
 	var cases []testCase
 	kept := func(name string, change func(*port.Write)) {
 		replaced := func(w *port.Write) { change(w); w.Content = nil }
-		cases = append(cases, script("kept: "+name, batch(write("a", 0, change)), batch(write("a", 1, replaced, holding([]byte("{}")))), batch(write("a", 2, replaced))))
+		cases = append(cases, script("kept: "+name, batch(write("a", 0, change)),
+			batch(write("a", 1, replaced, holding([]byte("{}")))), batch(write("a", 2, replaced))))
 	}
 	for name, text := range strangeDocuments {
 		kept(name, holding([]byte(text)))
 	}
-	for _, size := range []int{2, 1023, 1024, 1025, 4095, 4096, 4097, 65_536, 262_145, port.MaxDocument - 1, port.MaxDocument} {
+	for _, size := range []int{2, 1023, 1024, 1025, 4095, 4096, 4097, 65_536, 262_145, port.MaxDocument - 1,
+		port.MaxDocument} {
 		kept(fmt.Sprintf("a document of %d bytes", size), holding(document(size)))
 	}
 	for _, size := range []int{2, 1024, 4096, port.MaxOrder - 1, port.MaxOrder} {
@@ -204,11 +221,13 @@ func keptCases() []testCase {
 	for _, state := range []string{"Pending", "Processed", "Error", "Compensating", "a state of later code"} {
 		kept("state "+state, func(w *port.Write) { w.Record.State = state })
 	}
-	for _, workflow := range []string{"w", strings.Repeat("w", 40), "with space", "größe-日本", "'; DROP TABLE tasks; --"} {
+	for _, workflow := range []string{"w", strings.Repeat("w", 40), "with space", "größe-日本",
+		"'; DROP TABLE tasks; --"} {
 		kept("workflow "+workflow, func(w *port.Write) { w.Record.Workflow = workflow })
 	}
 	for name, t := range map[string]time.Time{
-		"at the beginning of time": time.Unix(0, 1e6), "before the epoch": time.Date(1969, 12, 31, 23, 59, 59, 999e6, time.UTC),
+		"at the beginning of time": time.Unix(0, 1e6), "before the epoch": time.Date(1969, 12, 31, 23, 59, 59,
+			999e6, time.UTC),
 		"far away": far, "a leap day": time.Date(2028, 2, 29, 0, 0, 0, 1e6, time.UTC),
 		"of another zone": time.Date(2026, 11, 21, 1, 2, 3, 4e6, time.FixedZone("there", -5*3600)),
 	} {
@@ -219,53 +238,56 @@ func keptCases() []testCase {
 	for i := range largest {
 		largest[i] = write(fmt.Sprint("task-", i), 0, holding(document(port.MaxDocument)))
 	}
-	return append(cases, script("a batch of the largest documents", largest), testCase{name: "bytes are apart from the caller's and a reader's", run: func(s *suite) {
-		w, want := write("a", 0), write("a", 0)
-		s.answers(commits(w), "success")
-		w.Record.Document[0], w.Content[0] = 'X', 'X'
-		records, _ := s.Store.Load(s.ctx, []string{"a"})
-		content, _ := s.Store.Content(s.ctx, "a", want.Hash)
-		if records[0] == nil || len(content) == 0 {
-			s.Fatalf("%v, %s", records, content)
-		}
-		records[0].Document[1], content[1] = 'X', 'X'
-		if hasList(s) {
-			if page, _ := s.Store.List(s.ctx, port.Query{Limit: 1}); len(page.Records) == 1 {
-				page.Records[0].Document[2] = 'X'
+	return append(cases, script("a batch of the largest documents", largest),
+		testCase{name: "bytes are apart from the caller's and a reader's", run: func(s *suite) {
+			w, want := write("a", 0), write("a", 0)
+			s.answers(commits(w), "success")
+			w.Record.Document[0], w.Content[0] = 'X', 'X'
+			records, _ := s.Store.Load(s.ctx, []string{"a"})
+			content, _ := s.Store.Content(s.ctx, "a", want.Hash)
+			if records[0] == nil || len(content) == 0 {
+				s.Fatalf("%v, %s", records, content)
 			}
-		}
-		s.holds(want.Record)
-		if content, err := s.Store.Content(s.ctx, "a", want.Hash); err != nil || string(content) != string(want.Content) {
-			s.Errorf("the stored content changed: %s, %v", content, err)
-		}
-	}})
+			records[0].Document[1], content[1] = 'X', 'X'
+			if hasList(s) {
+				if page, _ := s.Store.List(s.ctx, port.Query{Limit: 1}); len(page.Records) == 1 {
+					page.Records[0].Document[2] = 'X'
+				}
+			}
+			s.holds(want.Record)
+			if content, err := s.Store.Content(s.ctx, "a", want.Hash); err != nil ||
+				string(content) != string(want.Content) {
+				s.Errorf("the stored content changed: %s, %v", content, err)
+			}
+		}})
 }
 
-// eraseCases: content is removed for good, and nothing else is (P52).
+// eraseCases checks that an erasure removes the content for good, and nothing else (P52).
 var eraseCases = []testCase{
-	{name: "content goes, the record stays, and a create that comes late does not bring it back", run: func(s *suite) {
-		w := write("a", 0, apart([]byte(`{"of":"a person"}`)))
-		s.answers(commits(w), "success")
-		none := func(when string) {
-			s.Helper()
-			if content, err := s.Store.Content(s.ctx, "a", w.Hash); !errors.Is(err, port.ErrNotFound) {
-				s.Errorf("%s: the content is %s, %v", when, content, err)
+	{name: "content goes, the record stays, and a create that comes late does not bring it back",
+		run: func(s *suite) {
+			w := write("a", 0, apart([]byte(`{"of":"a person"}`)))
+			s.answers(commits(w), "success")
+			none := func(when string) {
+				s.Helper()
+				if content, err := s.Store.Content(s.ctx, "a", w.Hash); !errors.Is(err, port.ErrNotFound) {
+					s.Errorf("%s: the content is %s, %v", when, content, err)
+				}
 			}
-		}
-		for _, when := range []string{"erased", "erased again"} {
-			if err := s.Store.Erase(s.ctx, "a", w.Hash); err != nil {
-				s.Fatal(when, err)
+			for _, when := range []string{"erased", "erased again"} {
+				if err := s.Store.Erase(s.ctx, "a", w.Hash); err != nil {
+					s.Fatal(when, err)
+				}
+				none(when)
 			}
-			none(when)
-		}
-		s.holds(w.Record)
-		s.answers(commits(w), "already exists")
-		none("after a create that came late")
-		next := write("a", 1)
-		s.answers(commits(next), "success")
-		none("after a commit")
-		s.holds(next.Record)
-	}},
+			s.holds(w.Record)
+			s.answers(commits(w), "already exists")
+			none("after a create that came late")
+			next := write("a", 1)
+			s.answers(commits(next), "success")
+			none("after a commit")
+			s.holds(next.Record)
+		}},
 	{name: "another hash, and an order that is not there, change nothing", run: func(s *suite) {
 		w := write("a", 0, apart([]byte(`{}`)))
 		s.answers(commits(w), "success")
@@ -285,8 +307,8 @@ var eraseCases = []testCase{
 	}},
 }
 
-// dueCases: from every bucket to every other, to a later and an earlier time (P9, P11), and where a
-// page of the index begins and ends.
+// dueCases moves tasks from every bucket to every other, to later and earlier times (P9, P11), and checks
+// where a page of the index begins and ends.
 func dueCases() []testCase {
 	places := []func(*port.Write){
 		in(port.DueBucket, at(50)), in(port.DueBucket, at(90)), in(port.AttentionBucket, at(50)), finished,
@@ -295,50 +317,58 @@ func dueCases() []testCase {
 	var cases []testCase
 	for i, from := range places {
 		for j, to := range places {
-			cases = append(cases, script(fmt.Sprintf("from place %d to place %d", i, j), batch(write("a", 0, from)), batch(write("a", 1, to)),
-				batch(write("a", 1, in(port.AttentionBucket, at(1)))), batch(write("a", 2, from)), batch(write("a", 3, from))))
+			cases = append(cases, script(fmt.Sprintf("from place %d to place %d", i, j),
+				batch(write("a", 0, from)), batch(write("a", 1, to)),
+				batch(write("a", 1, in(port.AttentionBucket, at(1)))), batch(write("a", 2, from)),
+				batch(write("a", 3, from))))
 		}
 	}
-	return append(cases, testCase{name: "pages begin after an entry, end before a time, and hold what was asked for", run: func(s *suite) {
-		var ids []string // six of one shard: two at 1 s, two at 2 s, two at 3 s
-		for i := 0; len(ids) < 6; i++ {
-			if id := fmt.Sprintf("task-%05d", i); port.ShardOf(id, s.Store.Shards()) == 0 {
-				ids = append(ids, id)
-			}
-		}
-		for i := range slices.Backward(ids) {
-			s.commit(write(ids[i], 0, in(port.DueBucket, at(i/2+1))))
-		}
-		for _, before := range []time.Time{at(0), at(2).Add(-time.Millisecond), at(2), at(3), far} {
-			for _, limit := range []int{0, 1, 3, 4, 6, 10} {
-				s.soon(readsPage(before, nil, limit))
-				for _, after := range []port.Due{
-					{ID: ids[2], At: at(2)}, {ID: ids[3], At: at(2)}, {ID: ids[5], At: at(3)}, {ID: "x", At: at(2).Add(time.Millisecond)}, {ID: "0", At: at(2)},
-				} {
-					s.soon(readsPage(before, &after, limit))
+	return append(cases,
+		testCase{name: "pages begin after an entry, end before a time, and hold what was asked for",
+			run: func(s *suite) {
+				var ids []string // six of one shard: two at 1 s, two at 2 s, two at 3 s
+				for i := 0; len(ids) < 6; i++ {
+					if id := fmt.Sprintf("task-%05d", i); port.ShardOf(id, s.Store.Shards()) == 0 {
+						ids = append(ids, id)
+					}
 				}
-			}
-		}
-		after := port.Due{ID: ids[2], At: at(2)}
-		s.commit(write(ids[2], 1, finished)) // it has gone, and the next page begins after it
-		s.soon(readsPage(far, &after, 10))
-	}}, testCase{name: "earliest first, equal times by ID, in pages of any size and over all shards", run: func(s *suite) {
-		var writes []port.Write
-		for i := range 50 {
-			writes = append(writes, write(fmt.Sprint("task-", i), 0, in(port.DueBucket, at(i*7%11))))
-		}
-		s.commit(writes...)
-		for _, size := range []int{1, 2, 3, 7, 50, 1000} {
-			s.soon(readsDue(port.DueBucket, far, size), readsDue(port.DueBucket, at(5), size))
-		}
-	}})
+				for i := range slices.Backward(ids) {
+					s.commit(write(ids[i], 0, in(port.DueBucket, at(i/2+1))))
+				}
+				for _, before := range []time.Time{at(0), at(2).Add(-time.Millisecond), at(2), at(3), far} {
+					for _, limit := range []int{0, 1, 3, 4, 6, 10} {
+						s.soon(readsPage(before, nil, limit))
+						for _, after := range []port.Due{
+							{ID: ids[2], At: at(2)}, {ID: ids[3], At: at(2)}, {ID: ids[5], At: at(3)},
+							{ID: "x", At: at(2).Add(time.Millisecond)}, {ID: "0", At: at(2)},
+						} {
+							s.soon(readsPage(before, &after, limit))
+						}
+					}
+				}
+				after := port.Due{ID: ids[2], At: at(2)}
+				s.commit(write(ids[2], 1, finished)) // it has gone, and the next page begins after it
+				s.soon(readsPage(far, &after, 10))
+			}}, testCase{name: "earliest first, equal times by ID, in pages of any size and over all shards",
+			run: func(s *suite) {
+				var writes []port.Write
+				for i := range 50 {
+					writes = append(writes, write(fmt.Sprint("task-", i), 0, in(port.DueBucket, at(i*7%11))))
+				}
+				s.commit(writes...)
+				for _, size := range []int{1, 2, 3, 7, 50, 1000} {
+					s.soon(readsDue(port.DueBucket, far, size), readsDue(port.DueBucket, at(5), size))
+				}
+			}})
 }
 
 // samples are tasks of several states, workflows and times, newest last, created in another order.
 func samples(s *suite) {
 	for _, i := range []int{3, 0, 5, 1, 4, 2} {
-		state, workflow := []string{"Processing", "Error", "Processing", "Compensating", "Processing", "Error"}[i], []string{"order", "order", "provision"}[i%3]
-		s.commit(write(string(rune('a'+i)), 0, created(at(i)), func(w *port.Write) { w.Record.State, w.Record.Workflow = state, workflow }))
+		state, workflow := []string{"Processing", "Error", "Processing", "Compensating", "Processing",
+			"Error"}[i], []string{"order", "order", "provision"}[i%3]
+		s.commit(write(string(rune('a'+i)), 0, created(at(i)),
+			func(w *port.Write) { w.Record.State, w.Record.Workflow = state, workflow }))
 	}
 }
 
@@ -358,21 +388,25 @@ var listCases = need(hasList, []testCase{
 		queries := []port.Query{{State: "x' OR '1'='1"}, {Workflow: "%"}, {Workflow: "unknown"}}
 		for _, state := range []string{"", "Processing", "Error"} {
 			for _, workflow := range []string{"", "order"} {
-				for _, between := range [][2]time.Time{{}, {at(3)}, {{}, at(3)}, {at(1), at(4)}, {at(4), at(1)}, {at(1), at(5)}} {
-					queries = append(queries, port.Query{State: state, Workflow: workflow, After: between[0], Before: between[1]})
+				for _, between := range [][2]time.Time{{}, {at(3)}, {{}, at(3)}, {at(1), at(4)},
+					{at(4), at(1)}, {at(1), at(5)}} {
+					queries = append(queries, port.Query{State: state, Workflow: workflow, After: between[0],
+						Before: between[1]})
 				}
 			}
 		}
 		if !s.options.ListsFinished {
-			queries = queries[1:] // what is no state of an open task is an error there
+			queries = queries[1:] // A query for a final state is an error there.
 		}
 		listsAll(s, queries...)
 	}},
 	{name: "the oldest", run: func(s *suite) {
 		samples(s)
 		for _, q := range []port.Query{
-			{State: "Processing"}, {State: "Processing", Workflow: "order"}, {State: "Processing", After: at(2)},
-			{State: "Error"}, {State: "Processing", Workflow: "unknown"}, {State: "Processing", Before: at(0)},
+			{State: "Processing"}, {State: "Processing", Workflow: "order"},
+			{State: "Processing", After: at(2)},
+			{State: "Error"}, {State: "Processing", Workflow: "unknown"},
+			{State: "Processing", Before: at(0)},
 		} {
 			q.Oldest = true
 			listsAll(s, q)
@@ -380,26 +414,32 @@ var listCases = need(hasList, []testCase{
 	}},
 	{name: "the present state counts", run: func(s *suite) {
 		samples(s)
-		s.commit(write("c", 1, created(at(2)), func(w *port.Write) { w.Record.State, w.Record.Workflow = "Error", "provision" }))
+		s.commit(write("c", 1, created(at(2)),
+			func(w *port.Write) { w.Record.State, w.Record.Workflow = "Error", "provision" }))
 		listsAll(s, port.Query{State: "Processing"}, port.Query{State: "Error"})
 	}},
 	{name: "each state, finished and open in one listing", needs: listsFinished, run: func(s *suite) {
-		states := []string{"Pending", "Processing", "Compensating", "Error", "Processed", "Compensated", "Cancelled"}
+		states := []string{"Pending", "Processing", "Compensating", "Error", "Processed", "Compensated",
+			"Cancelled"}
 		queries := []port.Query{{}, {Workflow: "order", State: "Processed"}}
 		for i, state := range states {
-			for j, place := range []func(*port.Write){in(port.DueBucket, at(5)), in(port.AttentionBucket, at(5)), finished} {
-				s.commit(write(fmt.Sprint(i, j), 0, place, created(at(3*i+j)), func(w *port.Write) { w.Record.State = state }))
+			for j, place := range []func(*port.Write){in(port.DueBucket, at(5)),
+				in(port.AttentionBucket, at(5)), finished} {
+				s.commit(write(fmt.Sprint(i, j), 0, place, created(at(3*i+j)),
+					func(w *port.Write) { w.Record.State = state }))
 			}
-			queries = append(queries, port.Query{State: state}, port.Query{State: state, After: at(3 * i), Before: at(3*i + 2)})
+			queries = append(queries, port.Query{State: state},
+				port.Query{State: state, After: at(3 * i), Before: at(3*i + 2)})
 		}
 		s.commit(write("32", 1, created(at(11)))) // opened again
 		listsAll(s, queries...)
 	}},
-	{name: "a forgotten task is not listed", needs: func(s *suite) bool { return hasForget(s) && hasList(s) }, run: func(s *suite) {
-		samples(s)
-		s.same(forgets("d"))
-		listsAll(s, port.Query{})
-	}},
+	{name: "a forgotten task is not listed", needs: func(s *suite) bool { return hasForget(s) && hasList(s) },
+		run: func(s *suite) {
+			samples(s)
+			s.same(forgets("d"))
+			listsAll(s, port.Query{})
+		}},
 	{name: "many of one millisecond, each once", run: func(s *suite) {
 		for i := range 25 {
 			s.commit(write(fmt.Sprintf("task-%02d", i), 0))
@@ -430,7 +470,8 @@ var listCases = need(hasList, []testCase{
 	{name: "a strange limit or cursor is refused", run: func(s *suite) {
 		samples(s)
 		for _, q := range []port.Query{
-			{Limit: -1}, {Limit: 0}, {Limit: 1001}, {Limit: 5, Cursor: "!"}, {Limit: 5, Cursor: "' OR 1=1 --"}, {Limit: 5, Cursor: "\x00"},
+			{Limit: -1}, {Limit: 0}, {Limit: 1001}, {Limit: 5, Cursor: "!"},
+			{Limit: 5, Cursor: "' OR 1=1 --"}, {Limit: 5, Cursor: "\x00"},
 			{Limit: 5, Cursor: "...."}, {Limit: 5, Cursor: "99999999999999999999999999.1"},
 		} {
 			if _, err := s.Store.List(s.ctx, q); err == nil {

@@ -42,7 +42,7 @@ func (s *suite) together(do func(i int) operation) map[string]int {
 	return answers
 }
 
-// raceCases: what Linearizable does not try: batches, the index, and many writers of one version.
+// raceCases tries what Linearizable does not: batches, the index, and many writers of one version.
 var raceCases = []testCase{
 	{name: "submissions and tombstones race: one is there, whole (P17)", run: func(s *suite) {
 		for round := range 10 {
@@ -54,7 +54,8 @@ var raceCases = []testCase{
 				return write(id, 0, holding(fmt.Appendf(nil, `{"by":%d}`, i)), apart(fmt.Append(nil, i)))
 			}, port.ErrExists)
 			content := fmt.Append(nil, won)
-			if kept, err := s.Store.Content(s.ctx, id, hashOf(content)); won%2 == 1 && (err != nil || string(kept) != string(content)) {
+			if kept, err := s.Store.Content(s.ctx, id, hashOf(content)); won%2 == 1 &&
+				(err != nil || string(kept) != string(content)) {
 				s.Errorf("writer %d won, the content is %s, %v", won, kept, err)
 			}
 		}
@@ -62,8 +63,11 @@ var raceCases = []testCase{
 	{name: "one replace wins each version, and leaves one entry of the index", run: func(s *suite) {
 		s.answers(commits(write("a", 0)), "success")
 		for v := int64(1); v <= 20; v++ {
-			won := s.race(func(i int) port.Write { return write("a", v, in(port.DueBucket, at(100+i))) }, port.ErrConflict)
-			s.model.Store.Commit(s.ctx, []port.Write{write("a", 0), write("a", v, in(port.DueBucket, at(100+won)))})
+			won := s.race(func(i int) port.Write {
+				return write("a", v, in(port.DueBucket, at(100+i)))
+			}, port.ErrConflict)
+			s.model.Store.Commit(s.ctx,
+				[]port.Write{write("a", 0), write("a", v, in(port.DueBucket, at(100+won)))})
 			s.soon(readsDue(port.DueBucket, far, 100))
 		}
 	}},
@@ -80,55 +84,58 @@ var raceCases = []testCase{
 			s.Errorf("counted to %s, want %s", got, want)
 		}
 	}},
-	{name: "batches that overlap: one winner a task, and who sees it sees its content (invariant 2)", run: func(s *suite) {
-		const tasks = 8
-		var readers sync.WaitGroup
-		done := make(chan struct{})
-		readers.Go(func() {
-			for n := 0; ; n++ {
-				select {
-				case <-done:
-					return
-				default:
+	{name: "batches that overlap: one winner a task, and who sees it sees its content (invariant 2)",
+		run: func(s *suite) {
+			const tasks = 8
+			var readers sync.WaitGroup
+			done := make(chan struct{})
+			readers.Go(func() {
+				for n := 0; ; n++ {
+					select {
+					case <-done:
+						return
+					default:
+					}
+					id := fmt.Sprint("task-", n%tasks)
+					if records, errs := s.Store.Load(s.ctx, []string{id}); errs[0] != nil &&
+						!errors.Is(errs[0], port.ErrUnavailable) {
+						s.Errorf("Load: %v", errs[0])
+					} else if _, err := s.Store.Content(s.ctx, id, hashOf(usual(id))); records[0] != nil &&
+						err != nil && !errors.Is(err, port.ErrUnavailable) {
+						s.Errorf("task %q is there, its content: %v", id, err)
+					}
 				}
-				id := fmt.Sprint("task-", n%tasks)
-				if records, errs := s.Store.Load(s.ctx, []string{id}); errs[0] != nil && !errors.Is(errs[0], port.ErrUnavailable) {
-					s.Errorf("Load: %v", errs[0])
-				} else if _, err := s.Store.Content(s.ctx, id, hashOf(usual(id))); records[0] != nil && err != nil && !errors.Is(err, port.ErrUnavailable) {
-					s.Errorf("task %q is there, its content: %v", id, err)
+			})
+			won := 0
+			for answer, n := range s.together(func(i int) operation {
+				var writes []port.Write
+				for n := range tasks {
+					writes = append(writes, write(fmt.Sprint("task-", (n+i)%tasks), 0))
+				}
+				return func(context.Context, Backends) string {
+					var classes []string
+					for _, err := range s.committed(writes...) {
+						classes = append(classes, class(err))
+					}
+					return strings.Join(classes, ", ")
+				}
+			}) {
+				for _, class := range strings.Split(answer, ", ") {
+					switch class {
+					case "success":
+						won += n
+					case port.ErrExists.Error():
+					default:
+						s.Errorf("%s", class)
+					}
 				}
 			}
-		})
-		won := 0
-		for answer, n := range s.together(func(i int) operation {
-			var writes []port.Write
-			for n := range tasks {
-				writes = append(writes, write(fmt.Sprint("task-", (n+i)%tasks), 0))
+			close(done)
+			readers.Wait()
+			if won != tasks {
+				s.Errorf("%d tasks were created %d times", tasks, won)
 			}
-			return func(context.Context, Backends) string {
-				var classes []string
-				for _, err := range s.committed(writes...) {
-					classes = append(classes, class(err))
-				}
-				return strings.Join(classes, ", ")
-			}
-		}) {
-			for _, class := range strings.Split(answer, ", ") {
-				switch class {
-				case "success":
-					won += n
-				case port.ErrExists.Error():
-				default:
-					s.Errorf("%s", class)
-				}
-			}
-		}
-		close(done)
-		readers.Wait()
-		if won != tasks {
-			s.Errorf("%d tasks were created %d times", tasks, won)
-		}
-	}},
+		}},
 	{name: "the index, read while tasks move, names none twice in a page", run: func(s *suite) {
 		done := make(chan struct{})
 		var reader sync.WaitGroup
@@ -139,7 +146,8 @@ var raceCases = []testCase{
 					return
 				default:
 				}
-				if got := readsDue(port.DueBucket, far, 100)(s.ctx, s.Backends); !strings.HasPrefix(got, "map") && !s.options.StaleIndex {
+				if got := readsDue(port.DueBucket, far, 100)(s.ctx, s.Backends); !strings.HasPrefix(got,
+					"map") && !s.options.StaleIndex {
 					s.Errorf("%s", got)
 					return
 				}
@@ -154,30 +162,33 @@ var raceCases = []testCase{
 		reader.Wait()
 		s.soon(readsDue(port.DueBucket, far, 3))
 	}},
-	{name: "cancelled in mid-commit: stored whole or not at all, and the bytes are the caller's again", run: func(s *suite) {
-		const tasks = 64
-		together(tasks, func(i int) {
-			id := fmt.Sprint("task-", i)
-			for expected, refusal := range []error{port.ErrExists, port.ErrConflict} {
-				ctx, cancel := context.WithTimeout(s.ctx, time.Duration(i)*20*time.Microsecond)
-				s.settleLost(ctx, write(id, int64(expected)), refusal)
-				cancel()
+	{name: "cancelled in mid-commit: stored whole or not at all, and the bytes are the caller's again",
+		run: func(s *suite) {
+			const tasks = 64
+			together(tasks, func(i int) {
+				id := fmt.Sprint("task-", i)
+				for expected, refusal := range []error{port.ErrExists, port.ErrConflict} {
+					ctx, cancel := context.WithTimeout(s.ctx, time.Duration(i)*20*time.Microsecond)
+					s.settleLost(ctx, write(id, int64(expected)), refusal)
+					cancel()
+				}
+				ctx, cancel := context.WithTimeout(s.ctx, time.Duration(i)*10*time.Microsecond)
+				defer cancel()
+				w := write(id, 2)
+				s.Store.Commit(ctx, []port.Write{w})
+				clear(w.Record.Document)
+			})
+			// all that was handed over before is through by now
+			s.answers(commits(write("fence", 0)), "success")
+			for i := range tasks {
+				id := fmt.Sprint("task-", i)
+				second, third := write(id, 1).Record, write(id, 2).Record
+				if got := loads(id)(s.ctx, s.Backends); got != "success "+show(&second) &&
+					got != "success "+show(&third) {
+					s.Errorf("%s", got)
+				}
 			}
-			ctx, cancel := context.WithTimeout(s.ctx, time.Duration(i)*10*time.Microsecond)
-			defer cancel()
-			w := write(id, 2)
-			s.Store.Commit(ctx, []port.Write{w})
-			clear(w.Record.Document)
-		})
-		s.answers(commits(write("fence", 0)), "success") // all that was handed over before is through by now
-		for i := range tasks {
-			id := fmt.Sprint("task-", i)
-			second, third := write(id, 1).Record, write(id, 2).Record
-			if got := loads(id)(s.ctx, s.Backends); got != "success "+show(&second) && got != "success "+show(&third) {
-				s.Errorf("%s", got)
-			}
-		}
-	}},
+		}},
 	{name: "a context that has ended stores nothing in silence", run: func(s *suite) {
 		ctx, cancel := context.WithCancel(s.ctx)
 		cancel()
@@ -193,8 +204,8 @@ var raceCases = []testCase{
 	}},
 }
 
-// committed commits, and commits again what the store had no room for, which is not stored: on a slow emulator that is how
-// transactions on one record end that overlap for long (rule 10).
+// committed commits, and commits again what the store had no room for, which is not stored: on a slow
+// emulator that is how transactions on one record end that overlap for long (rule 10).
 func (s *suite) committed(writes ...port.Write) []error {
 	errs := s.Store.Commit(s.ctx, writes)
 	for range 20 {
@@ -258,7 +269,8 @@ func (s *suite) settleLost(ctx context.Context, w port.Write, refusal error) {
 	if err == nil {
 		return
 	}
-	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) && !errors.Is(err, port.ErrUnavailable) {
+	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) &&
+		!errors.Is(err, port.ErrUnavailable) {
 		s.Errorf("%q, with no other writer: %v", w.Record.ID, err)
 	}
 	if err := s.Store.Commit(s.ctx, []port.Write{w})[0]; err != nil && !errors.Is(err, refusal) {

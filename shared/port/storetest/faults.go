@@ -12,11 +12,12 @@ import (
 // Fault is what happens to one call that an adapter makes to its backend.
 type Fault int
 
+// Kinds of faults.
 const (
-	LostAnswer  Fault = iota // it is carried out, and its answer gets lost
-	LostRequest              // it does not get through, which looks like a lost answer to the caller
-	Throttle                 // it is refused for now
-	Repeat                   // it is carried out twice; the second answer counts
+	LostAnswer  Fault = iota // the call is carried out, and its answer is lost
+	LostRequest              // the call does not arrive, which looks like a lost answer to the caller
+	Throttle                 // the call is refused for now
+	Repeat                   // the call is carried out twice; the second answer counts
 	Contention               // a write is refused, because another transaction is under way
 )
 
@@ -33,13 +34,13 @@ func lasting(f Fault) []Fault { return slices.Repeat([]Fault{f}, 100) }
 type operationUnderFaults struct {
 	name   string
 	needs  func(*suite) bool
-	before operation // nil: task "a" is created
+	before operation // if nil, task "a" is created
 	do     operation
-	after  operation // what else shows that it was carried out once
+	after  operation // operation that shows that do was carried out once
 }
 
-// faultCases: one fault of the backend is nothing that a caller sees (rules 8, 9, 10 and 23 of
-// docs/aws-rules.md); of those that last it gets the true answer.
+// faultCases checks that the adapter hides a single fault of the backend from the caller (rules 8, 9, 10 and
+// 23 of docs/aws-rules.md), and returns the right error for lasting faults.
 func faultCases() []testCase {
 	empty := core.DefinitionHash([]byte("{}"))
 	started := port.LedgerEntry{Key: "k", State: "started"}
@@ -57,12 +58,16 @@ func faultCases() []testCase {
 		{name: "load of a content that is not there", do: loadsContent("b", usual("b"))},
 		{name: "due", do: readsDue(port.DueBucket, far, 10)},
 		{name: "list", needs: hasList, do: lists(port.Query{}, 10, false)},
-		{name: "put of a definition", needs: hasDefinitions, do: puts(empty, []byte("{}")), after: defines(empty)},
+		{name: "put of a definition", needs: hasDefinitions, do: puts(empty, []byte("{}")),
+			after: defines(empty)},
 		{name: "definition", needs: hasDefinitions, before: puts(empty, []byte("{}")), do: defines(empty)},
-		{name: "lease", needs: hasLeases, do: acquires("l", "x", at(0), time.Minute), after: acquires("l", "y", at(1), time.Minute)},
-		{name: "lease that another holds", needs: hasLeases, before: acquires("l", "y", at(0), time.Minute), do: acquires("l", "x", at(1), time.Minute)},
+		{name: "lease", needs: hasLeases, do: acquires("l", "x", at(0), time.Minute),
+			after: acquires("l", "y", at(1), time.Minute)},
+		{name: "lease that another holds", needs: hasLeases, before: acquires("l", "y", at(0), time.Minute),
+			do: acquires("l", "x", at(1), time.Minute)},
 		{name: "move of a ledger", needs: hasLedger, do: moves(started), after: entries("k")},
-		{name: "move of a ledger on another version", needs: hasLedger, before: moves(started), do: moves(started), after: entries("k")},
+		{name: "move of a ledger on another version", needs: hasLedger, before: moves(started),
+			do: moves(started), after: entries("k")},
 		{name: "entry of a ledger", needs: hasLedger, before: moves(started), do: entries("k")},
 	} {
 		cases = append(cases, c.cases()...)
@@ -77,34 +82,36 @@ func (c operationUnderFaults) cases() []testCase {
 		c.before = commits(write("a", 0))
 	}
 	for _, f := range allFaults {
-		cases = append(cases, testCase{name: c.name + " meets a " + f.String(), needs: needs, run: func(s *suite) {
+		cases = append(cases, testCase{name: c.name + " meets a " + f.String(), needs: needs,
+			run: func(s *suite) {
+				s.same(c.before)
+				s.soon(readsDue(port.DueBucket, far, 10)) // A stale index is allowed, so wait for it.
+				if hasList(s) {
+					s.soon(lists(port.Query{}, 10, false))
+				}
+				s.Inject(f)
+				s.same(c.do)
+				s.Inject()
+				s.settled("a", "b", "c", "d")
+				if c.after != nil {
+					s.same(c.after)
+				}
+			}})
+	}
+	cases = append(cases, testCase{name: c.name + " is throttled for long", needs: needs,
+		run: func(s *suite) {
 			s.same(c.before)
-			s.soon(readsDue(port.DueBucket, far, 10)) // that an index is stale is no fault
-			if hasList(s) {
-				s.soon(lists(port.Query{}, 10, false))
-			}
-			s.Inject(f)
-			s.same(c.do)
+			s.Inject(lasting(Throttle)...)
+			got := c.do(s.ctx, s.Backends)
 			s.Inject()
-			s.settled("a", "b", "c", "d")
-			if c.after != nil {
-				s.same(c.after)
+			if !strings.Contains(got, port.ErrUnavailable.Error()) || strings.Contains(got, "success") {
+				s.Errorf("the answer is %s, want %v", got, port.ErrUnavailable)
 			}
 		}})
-	}
-	cases = append(cases, testCase{name: c.name + " is throttled for long", needs: needs, run: func(s *suite) {
-		s.same(c.before)
-		s.Inject(lasting(Throttle)...)
-		got := c.do(s.ctx, s.Backends)
-		s.Inject()
-		if !strings.Contains(got, port.ErrUnavailable.Error()) || strings.Contains(got, "success") {
-			s.Errorf("the answer is %s, want %v", got, port.ErrUnavailable)
-		}
-	}})
 	return cases
 }
 
-// lastingCases: what a caller gets of a write when the backend stays away.
+// lastingCases checks the result of a write while the backend stays unavailable.
 func lastingCases() []testCase {
 	var cases []testCase
 	for _, c := range []struct {
@@ -115,9 +122,12 @@ func lastingCases() []testCase {
 	}{
 		{"all answers lost: in doubt, and stored", lasting(LostAnswer), class(errDoubt), true},
 		{"no request gets through: in doubt, and not stored", lasting(LostRequest), class(errDoubt), false},
-		{"an answer lost, then throttled for long: in doubt, for it is stored", append([]Fault{LostAnswer}, lasting(Throttle)...), class(errDoubt), true},
-		{"throttled for long: unavailable, and not stored", lasting(Throttle), class(port.ErrUnavailable), false},
-		{"another transaction for long: unavailable, and not stored", lasting(Contention), class(port.ErrUnavailable), false},
+		{"an answer lost, then throttled for long: in doubt, for it is stored",
+			append([]Fault{LostAnswer}, lasting(Throttle)...), class(errDoubt), true},
+		{"throttled for long: unavailable, and not stored", lasting(Throttle), class(port.ErrUnavailable),
+			false},
+		{"another transaction for long: unavailable, and not stored", lasting(Contention),
+			class(port.ErrUnavailable), false},
 	} {
 		cases = append(cases, testCase{name: c.name, run: func(s *suite) {
 			s.commit(write("a", 0))

@@ -57,7 +57,8 @@ func Linearizable(t *testing.T, make Make) {
 			t.Fatalf("history %d: %s", seed, wrong)
 		}
 	}
-	t.Logf("%d histories of %d calls in all, %d writes in doubt: each is linearizable", histories, calls, doubts)
+	t.Logf("%d histories of %d calls in all, %d writes in doubt: each is linearizable", histories, calls,
+		doubts)
 }
 
 // question is one call: a write, or a load of the record.
@@ -151,8 +152,11 @@ func doubled(history []porcupine.Operation) []porcupine.Operation {
 
 // linear is the model for porcupine, of one task.
 var linear = (&porcupine.NondeterministicModel{
-	Init:  func() []any { return []any{row{}} },
-	Step:  func(state, input, output any) []any { return state.(row).step(input.(question), output.(answer)) },
+	Init: func() []any { return []any{row{}} },
+	Step: func(state, input, output any) []any {
+		return state.(row).step(input.(question),
+			output.(answer))
+	},
 	Equal: func(a, b any) bool { return a.(row).show() == b.(row).show() },
 }).ToModel()
 
@@ -178,7 +182,8 @@ func judge(history []porcupine.Operation) string {
 		var b strings.Builder
 		fmt.Fprintf(&b, "task %q: no order of these calls gives these answers (begin, end, client)", id)
 		for _, op := range beginning(ops, n) {
-			fmt.Fprintf(&b, "\n  %9d %9d  %d  %s", op.Call, op.Return, op.ClientId, describe(op.Input.(question), op.Output.(answer)))
+			fmt.Fprintf(&b, "\n  %9d %9d  %d  %s", op.Call, op.Return, op.ClientId,
+				describe(op.Input.(question), op.Output.(answer)))
 		}
 		return b.String()
 	}
@@ -204,9 +209,11 @@ func beginning(ops []porcupine.Operation, n int) []porcupine.Operation {
 func describe(q question, a answer) string {
 	switch {
 	case q.landing:
-		return fmt.Sprintf("first time, if any, of the write %s on version %d", q.write.Record.Document, q.write.Expected)
+		return fmt.Sprintf("first time, if any, of the write %s on version %d", q.write.Record.Document,
+			q.write.Expected)
 	case q.write != nil:
-		return fmt.Sprintf("write %s on version %d: %s %s", q.write.Record.Document, q.write.Expected, a.class, a.found)
+		return fmt.Sprintf("write %s on version %d: %s %s", q.write.Record.Document, q.write.Expected,
+			a.class, a.found)
 	}
 	return fmt.Sprintf("load: %s %q", a.class, a.found)
 }
@@ -311,6 +318,7 @@ func (r *recorder) put(ctx context.Context, client int, q question) (a answer, v
 	end := time.Since(r.start)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.history = append(r.history, porcupine.Operation{ClientId: client, Input: q, Call: int64(begin), Output: a, Return: int64(end)})
+	r.history = append(r.history, porcupine.Operation{ClientId: client, Input: q, Call: int64(begin),
+		Output: a, Return: int64(end)})
 	return a, version
 }

@@ -86,7 +86,8 @@ type model struct {
 }
 
 func newModel() Backends {
-	m := &model{rows: map[string]row{}, definitions: map[string][]byte{}, leases: map[string]held{}, entries: map[string]port.LedgerEntry{}}
+	m := &model{rows: map[string]row{}, definitions: map[string][]byte{}, leases: map[string]held{},
+		entries: map[string]port.LedgerEntry{}}
 	return Backends{Store: m, Definitions: m, Leases: m, Ledger: m, Forget: m.forget}
 }
 
@@ -127,7 +128,8 @@ func (m *model) Erase(_ context.Context, id, hash string) error {
 
 func (m *model) Ended(_ context.Context, id string) (bool, error) { return m.rows[id].expired, nil }
 
-func (m *model) Due(_ context.Context, bucket port.Bucket, _ int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
+func (m *model) Due(_ context.Context, bucket port.Bucket, _ int, before time.Time, after *port.Due,
+	limit int) ([]port.Due, error) {
 	earliest := func(a, b port.Due) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) }
 	var found []port.Due
 	for id, r := range m.rows {
@@ -146,12 +148,16 @@ func (m *model) List(_ context.Context, q port.Query) (port.Page, error) {
 	var found []port.Record
 	for _, r := range m.rows {
 		r := r.record
-		if r != nil && (q.State == "" || q.State == r.State) && (q.Workflow == "" || q.Workflow == r.Workflow) &&
-			(q.Before.IsZero() || r.Created.Before(q.Before)) && (q.After.IsZero() || !r.Created.Before(q.After)) {
+		if r != nil && (q.State == "" || q.State == r.State) &&
+			(q.Workflow == "" || q.Workflow == r.Workflow) &&
+			(q.Before.IsZero() || r.Created.Before(q.Before)) &&
+			(q.After.IsZero() || !r.Created.Before(q.After)) {
 			found = append(found, *r)
 		}
 	}
-	newest := func(a, b port.Record) int { return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.ID, a.ID)) }
+	newest := func(a, b port.Record) int {
+		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.ID, a.ID))
+	}
 	slices.SortFunc(found, newest)
 	if q.Oldest {
 		return port.Page{Records: found[max(len(found)-1, 0):]}, nil
@@ -190,7 +196,8 @@ func (m *model) PutDefinition(_ context.Context, hash string, data []byte) error
 	return nil
 }
 
-func (m *model) Acquire(_ context.Context, name, owner string, now time.Time, ttl time.Duration) (ours bool, err error) {
+func (m *model) Acquire(_ context.Context, name, owner string, now time.Time,
+	ttl time.Duration) (ours bool, err error) {
 	m.leases[name], ours = m.leases[name].acquire(owner, now, ttl)
 	return ours, nil
 }

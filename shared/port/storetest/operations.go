@@ -28,7 +28,8 @@ var far = time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)
 func write(id string, expected int64, changes ...func(*port.Write)) port.Write {
 	w := port.Write{Expected: expected, Record: port.Record{
 		ID: id, Version: expected + 1, State: "Processing", Workflow: "order", Created: epoch,
-		Bucket: port.DueBucket, IndexAt: at(60), Document: fmt.Appendf(nil, `{"id":%q,"version":%d}`, id, expected+1),
+		Bucket: port.DueBucket, IndexAt: at(60), Document: fmt.Appendf(nil, `{"id":%q,"version":%d}`, id,
+			expected+1),
 	}}
 	if expected == 0 {
 		apart([]byte(`{"item":"` + id + `"}`))(&w)
@@ -91,7 +92,8 @@ func class(err error) string {
 	if err == nil {
 		return "success"
 	}
-	for _, sentinel := range []error{port.ErrExists, port.ErrNotFound, port.ErrConflict, port.ErrTooLarge, port.ErrUnavailable, port.ErrReceipt, port.ErrHash} {
+	for _, sentinel := range []error{port.ErrExists, port.ErrNotFound, port.ErrConflict, port.ErrTooLarge,
+		port.ErrUnavailable, port.ErrReceipt, port.ErrHash} {
 		if errors.Is(err, sentinel) {
 			return sentinel.Error()
 		}
@@ -115,7 +117,8 @@ func show(r *port.Record) string {
 	if r.Bucket != port.NoBucket {
 		due = r.IndexAt.UTC().String()
 	}
-	return fmt.Sprintf("%q version %d, %q %q, created %v, %q %s: %s", r.ID, r.Version, r.State, r.Workflow, r.Created.UTC(), r.Bucket, due, text(r.Document))
+	return fmt.Sprintf("%q version %d, %q %q, created %v, %q %s: %s", r.ID, r.Version, r.State, r.Workflow,
+		r.Created.UTC(), r.Bucket, due, text(r.Document))
 }
 
 func commits(writes ...port.Write) operation {
@@ -181,7 +184,8 @@ func readsDue(bucket port.Bucket, before time.Time, size int) operation {
 				}
 				for i, d := range page {
 					switch _, twice := all[d.ID]; {
-					case twice || after != nil && (d.At.Before(after.At) || d.At.Equal(after.At) && d.ID <= after.ID):
+					case twice || after != nil &&
+						(d.At.Before(after.At) || d.At.Equal(after.At) && d.ID <= after.ID):
 						return fmt.Sprintf("%v comes after %v", d, after)
 					case port.ShardOf(d.ID, b.Store.Shards()) != shard:
 						return fmt.Sprintf("%q stands in shard %d", d.ID, shard)
@@ -298,7 +302,8 @@ func (s *suite) soon(operations ...operation) {
 	s.Helper()
 	for _, read := range operations {
 		want := read(s.ctx, s.model)
-		for deadline := time.Now().Add(s.options.Settle); s.options.StaleIndex && time.Now().Before(deadline) && read(s.ctx, s.Backends) != want; {
+		for deadline := time.Now().Add(s.options.Settle); s.options.StaleIndex &&
+			time.Now().Before(deadline) && read(s.ctx, s.Backends) != want; {
 			time.Sleep(50 * time.Millisecond)
 		}
 		s.same(read)

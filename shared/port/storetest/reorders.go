@@ -37,8 +37,9 @@ func (s reordering) List(ctx context.Context, q port.Query) (port.Page, error) {
 // sent are the members that hold what people and services have sent. They must come back byte for byte.
 var sent = []string{"Order", "input", "output", "value"}
 
-// meaning is a JSON object in one spelling: members sorted, no white space between them. If a name stands twice, the last one
-// counts. Numbers keep their digits, and what was sent keeps its bytes. Everything else stays as it is.
+// meaning is a JSON object in one spelling: members sorted, no white space between them. If a name stands
+// twice, the last one counts. Numbers keep their digits, and what was sent keeps its bytes. Everything else
+// stays as it is.
 func meaning(document []byte) []byte {
 	if !utf8.Valid(document) || !json.Valid(document) || len(document) == 0 || document[0] != '{' {
 		return document

@@ -18,7 +18,8 @@ import (
 // sequences there are (default 100), RAPID_STEPS how long they are on average (30).
 func Sequences(t *testing.T, options Options, make Make) {
 	rapid.Check(t, func(r *rapid.T) {
-		p := &sequence{suite: options.suite(t, make(t)), versions: map[string]int64{}, moves: map[string]int64{}}
+		p := &sequence{suite: options.suite(t, make(t)), versions: map[string]int64{},
+			moves: map[string]int64{}}
 		p.TB = r
 		if p.Close != nil {
 			defer p.Close()
@@ -50,8 +51,9 @@ type sequence struct {
 	*suite
 	versions map[string]int64 // stored, as far as the answers said
 	moves    map[string]int64
-	created  int     // so that no two tasks are of one millisecond, where the order is not defined
-	faults   []Fault // that the next operation meets
+	// time of the last creation; tasks of the same millisecond have no defined order, so no two share one
+	created int
+	faults  []Fault // faults of the next operation
 }
 
 // fault lets the next operation meet one.
@@ -68,9 +70,10 @@ func (p *sequence) inject() {
 }
 
 var (
-	ids      = rapid.SampledFrom([]string{"a", "b", "c", "A", "a.b", "1", "01", strings.Repeat("z", 128)})
-	states   = rapid.SampledFrom([]string{"Processing", "Error", "Processed", "Compensating"})
-	buckets  = rapid.SampledFrom([]port.Bucket{port.DueBucket, port.DueBucket, port.AttentionBucket, port.NoBucket})
+	ids     = rapid.SampledFrom([]string{"a", "b", "c", "A", "a.b", "1", "01", strings.Repeat("z", 128)})
+	states  = rapid.SampledFrom([]string{"Processing", "Error", "Processed", "Compensating"})
+	buckets = rapid.SampledFrom([]port.Bucket{port.DueBucket, port.DueBucket, port.AttentionBucket,
+		port.NoBucket})
 	seconds  = rapid.IntRange(0, 20)
 	sizes    = rapid.SampledFrom([]int{2, 3, 50, 1000, 4090, 9000, port.MaxDocument, port.MaxDocument + 1})
 	offsets  = rapid.SampledFrom([]int64{0, 0, 0, 0, 0, 1, -1})
@@ -82,7 +85,8 @@ func (p *sequence) write(r *rapid.T) port.Write {
 	id := ids.Draw(r, "id")
 	expected := max(0, p.versions[id]+offsets.Draw(r, "off"))
 	p.created++
-	w := write(id, expected, created(epoch.Add(time.Duration(p.created)*time.Millisecond)), holding(document(sizes.Draw(r, "size"))),
+	w := write(id, expected, created(epoch.Add(time.Duration(p.created)*time.Millisecond)),
+		holding(document(sizes.Draw(r, "size"))),
 		in(buckets.Draw(r, "bucket"), at(seconds.Draw(r, "at"))))
 	w.Record.State = states.Draw(r, "state")
 	if w.Record.State == "Error" && w.Record.Bucket == port.DueBucket { // nothing of it is in flight
@@ -161,11 +165,13 @@ func (p *sequence) definition(r *rapid.T) {
 }
 
 func (p *sequence) lease(r *rapid.T) {
-	p.same(acquires(ids.Draw(r, "lease"), rapid.SampledFrom([]string{"x", "y"}).Draw(r, "owner"), at(seconds.Draw(r, "now")), time.Duration(seconds.Draw(r, "ttl"))*time.Second))
+	p.same(acquires(ids.Draw(r, "lease"), rapid.SampledFrom([]string{"x", "y"}).Draw(r, "owner"),
+		at(seconds.Draw(r, "now")), time.Duration(seconds.Draw(r, "ttl"))*time.Second))
 }
 
 func (p *sequence) move(r *rapid.T) {
-	e := port.LedgerEntry{Key: ids.Draw(r, "key"), State: states.Draw(r, "state"), Attempt: seconds.Draw(r, "attempt"), Output: []byte(`{}`)}
+	e := port.LedgerEntry{Key: ids.Draw(r, "key"), State: states.Draw(r, "state"),
+		Attempt: seconds.Draw(r, "attempt"), Output: []byte(`{}`)}
 	e.Version = max(0, p.moves[e.Key]+offsets.Draw(r, "off"))
 	p.same(moves(e), entries(e.Key))
 	stored, _ := p.model.Ledger.Entry(p.ctx, e.Key)

@@ -46,11 +46,12 @@ type Options struct {
 	ListsFinished bool
 	// ListsNothing: List answers errors only.
 	ListsNothing bool
-	// Reorders: a document that is a JSON object comes back with its members in another order and texts in another
-	// spelling. What people and services have sent (Order, input, output, value) comes back byte for byte all the same.
+	// Reorders: a document that is a JSON object comes back with its members in another order and texts in
+	// another spelling. What people and services have sent (Order, input, output, value) comes back byte for
+	// byte all the same.
 	Reorders bool
-	// Parallel: the cases run beside each other, which is shorter where an adapter waits for its backend. Races do not: each
-	// has many callers of its own.
+	// Parallel: the cases run beside each other, which is shorter where an adapter waits for its backend.
+	// Races do not: each has many callers of its own.
 	Parallel bool
 	// Races is how many goroutines race for a version; default 16.
 	Races int
@@ -63,7 +64,9 @@ type Make func(t *testing.T) Backends
 func Run(t *testing.T, options Options, make Make) {
 	var done tally
 	t.Cleanup(func() { // the cases may run in parallel, until t is over
-		t.Logf("%d cases of the contract; %d further ones broke off, or ask for what the adapter does not offer", done.ran, done.tried-done.ran)
+		t.Logf(
+			"%d cases of the contract; %d further ones broke off, or ask for what the adapter does not offer",
+			done.ran, done.tried-done.ran)
 	})
 	for _, group := range []struct {
 		name  string
@@ -148,7 +151,7 @@ func (o Options) suite(t *testing.T, b Backends) *suite {
 	return &suite{TB: t, Backends: b, model: model, options: o, ctx: t.Context()}
 }
 
-// testCase is one promise. needs says whether the adapter makes it; nil: it is a Store.
+// testCase tests one promise. needs reports whether the adapter makes it; nil means that every Store does.
 type testCase struct {
 	name  string
 	run   func(s *suite)

@@ -15,7 +15,8 @@ func (b *builder) agentsOf(f field, s *core.StepDefinition) {
 	case one == nil && several == nil:
 		b.report.error(f.at, "step "+f.key+" has no agent", fixMissing("agent", ""))
 	case one != nil && several != nil:
-		b.report.error(several.at, "step "+f.key+" has agent and agents", "write one of them; the first of agents is asked where nothing speaks against it")
+		b.report.error(several.at, "step "+f.key+" has agent and agents",
+			"write one of them; the first of agents is asked where nothing speaks against it")
 	case several != nil:
 		if names := texts(several.value); len(names) > 0 {
 			s.Agent, s.Others = names[0], names[1:]
@@ -42,19 +43,29 @@ func (b *builder) routes(i int) {
 		if s.PointOfNoReturn {
 			what = "a point of no return"
 		}
-		b.report.error(several.at, fmt.Sprintf("step %s is %s, and names several agents: what was called stands in the ledger of one agent, and another would call again", s.Name, what),
+		b.report.error(several.at,
+			fmt.Sprintf(
+				"step %s is %s, and names several agents: what was called stands in the ledger of one "+
+					"agent, and another would call again", s.Name, what),
 			"name one agent")
 	}
 	first := b.def.Agents[s.Agent]
 	for _, name := range s.Others {
 		other := b.def.Agents[name]
 		if other.KeyRetention != first.KeyRetention {
-			b.report.error(several.at, fmt.Sprintf("the agents %s and %s of step %s reach the same service, and their keyRetention is %s and %s", s.Agent, name, s.Name,
-				retention(first), retention(other)), "give both the service's, or make another service a step of its own")
+			b.report.error(several.at,
+				fmt.Sprintf(
+					"the agents %s and %s of step %s reach the same service, and their keyRetention is %s "+
+						"and %s", s.Agent, name, s.Name,
+					retention(first), retention(other)),
+				"give both the service's, or make another service a step of its own")
 		}
 		if other.ClockSkew != first.ClockSkew {
-			b.report.error(several.at, fmt.Sprintf("the clockSkew of the agents %s and %s of step %s is %s and %s", s.Agent, name, s.Name,
-				workflow.Short(first.ClockSkew), workflow.Short(other.ClockSkew)), "give both the greater one")
+			b.report.error(several.at,
+				fmt.Sprintf("the clockSkew of the agents %s and %s of step %s is %s and %s", s.Agent, name,
+					s.Name,
+					workflow.Short(first.ClockSkew), workflow.Short(other.ClockSkew)),
+				"give both the greater one")
 		}
 	}
 }

@@ -15,7 +15,8 @@ import (
 // approval and event, are one kind.
 func (b *builder) answer(f field, form string) core.StepDefinition {
 	v := f.value.get(form)
-	s := core.StepDefinition{Name: f.key, After: after(f.value), OnFailure: core.OnFailureUndo, Answer: &core.Answer{}}
+	s := core.StepDefinition{Name: f.key, After: after(f.value), OnFailure: core.OnFailureUndo,
+		Answer: &core.Answer{}}
 	if policy := b.text(f.value, "onFailure"); policy != "" {
 		s.OnFailure = core.Policy(policy)
 	}
@@ -50,11 +51,14 @@ func (b *builder) reminders(v *value, s *core.StepDefinition) {
 	at := v.field("remind").value.at
 	switch {
 	case s.Answer.Ask == "":
-		b.report.error(at, fmt.Sprintf("step %s reminds of nothing: it has no ask (P37)", s.Name), "add the call that asks for the answer, as in ask: {agent: mail, operation: ask}")
+		b.report.error(at, fmt.Sprintf("step %s reminds of nothing: it has no ask (P37)", s.Name),
+			"add the call that asks for the answer, as in ask: {agent: mail, operation: ask}")
 	case remind < leastRemind:
-		b.report.error(at, fmt.Sprintf("step %s reminds every %s; the least is %s", s.Name, workflow.Short(remind), workflow.Short(leastRemind)), "write a longer time, as in remind: 1d")
+		b.report.error(at, fmt.Sprintf("step %s reminds every %s; the least is %s", s.Name,
+			workflow.Short(remind), workflow.Short(leastRemind)), "write a longer time, as in remind: 1d")
 	case s.Timeout > 0 && remind >= s.Timeout:
-		b.report.error(at, fmt.Sprintf("the first reminder of step %s comes after %s, and its timeout is %s", s.Name, workflow.Short(remind), workflow.Short(s.Timeout)), "write a shorter time")
+		b.report.error(at, fmt.Sprintf("the first reminder of step %s comes after %s, and its timeout is %s",
+			s.Name, workflow.Short(remind), workflow.Short(s.Timeout)), "write a shorter time")
 	}
 }
 
@@ -77,7 +81,8 @@ func (b *builder) choices(v *value, a *core.Answer) {
 			continue // the schema reports it
 		}
 		if len(e.text) > core.MaxApproval {
-			b.report.error(e.at, fmt.Sprintf("the answer %s has more than %d bytes", quoted(e), core.MaxApproval), "write a shorter one")
+			b.report.error(e.at, fmt.Sprintf("the answer %s has more than %d bytes", quoted(e),
+				core.MaxApproval), "write a shorter one")
 		}
 		a.Values = append(a.Values, e.text)
 	}
@@ -93,7 +98,9 @@ func (b *builder) eventSchema(v *value, a *core.Answer) {
 		err = expression.CheckSchema(data)
 	}
 	if err != nil {
-		b.report.error(schema.at, "schema is no JSON Schema: "+err.Error(), "write one of draft 2020-12 that refers to no other document, as in {type: object, required: [status]}")
+		b.report.error(schema.at, "schema is no JSON Schema: "+err.Error(),
+			"write one of draft 2020-12 that refers to no other document, as in {type: object, required: "+
+				"[status]}")
 		return
 	}
 	a.Schema = data
@@ -112,12 +119,14 @@ func (b *builder) people(step string, v *value) {
 		case isExpression(e):
 			return
 		case !core.PersonName(e.text):
-			b.report.error(e.at, quoted(e)+" is no person's name", fmt.Sprintf(`use 1 to %d bytes without control characters and < > & " \`, core.MaxAnswerBy))
+			b.report.error(e.at, quoted(e)+" is no person's name",
+				fmt.Sprintf(`use 1 to %d bytes without control characters and < > & " \`, core.MaxAnswerBy))
 		}
 		names[e.text] = true
 	}
 	if need := b.whole(v, "need", 1); need > len(names) && len(names) > 0 {
-		b.report.error(v.get("need").at, fmt.Sprintf("step %s needs %d people, and who lists %d", step, need, len(names)), "lower need, or list more people")
+		b.report.error(v.get("need").at, fmt.Sprintf("step %s needs %d people, and who lists %d", step, need,
+			len(names)), "lower need, or list more people")
 	}
 }
 
@@ -134,17 +143,20 @@ func (b *builder) onTimeout(step string, v *value, a *core.Answer) {
 			return
 		}
 		if len(data) > core.MaxAnswerValue {
-			b.report.error(given.at, fmt.Sprintf("the value of onTimeout has %d bytes, the limit is %d", len(data), core.MaxAnswerValue), "write a smaller one")
+			b.report.error(given.at, fmt.Sprintf("the value of onTimeout has %d bytes, the limit is %d",
+				len(data), core.MaxAnswerValue), "write a smaller one")
 		}
 		a.TimeoutValue = data
 		if a.Event == "" && !slices.Contains(a.Values, given.text) && len(a.Values) > 0 {
-			b.report.error(given.at, "onTimeout answers step "+step+" with "+quoted(given)+", which is none of its answers", "write one of "+strings.Join(a.Values, ", "))
+			b.report.error(given.at, "onTimeout answers step "+step+" with "+quoted(given)+
+				", which is none of its answers", "write one of "+strings.Join(a.Values, ", "))
 		}
 		if a.Schema == nil {
 			return
 		}
 		if err := expression.CheckValue(a.Schema, data); err != nil {
-			b.report.error(given.at, "onTimeout answers step "+step+" with a value that its schema refuses: "+err.Error(), "correct the value, or the schema")
+			b.report.error(given.at, "onTimeout answers step "+step+" with a value that its schema refuses: "+
+				err.Error(), "correct the value, or the schema")
 		}
 	}
 }
@@ -183,7 +195,8 @@ func (b *builder) bare(v *value, key, example string) bool {
 		return false // the schema reports it
 	}
 	if strings.HasPrefix(strings.TrimSpace(v.text), "${") {
-		b.report.error(v.at, key+" is written with ${ }", "write the bare expression, as in "+key+": "+example)
+		b.report.error(v.at, key+" is written with ${ }", "write the bare expression, as in "+key+": "+
+			example)
 		return false
 	}
 	return true
@@ -199,7 +212,8 @@ func answerForm(step *value) string {
 	return ""
 }
 
-// answered are the steps that an answer ends, and whether they ask who answers: a token for those names a person (P39).
+// answered are the steps that an answer ends, and whether they ask who answers: a token for those names a
+// person (P39).
 func (b *builder) answered() map[string]bool {
 	names := map[string]bool{}
 	for _, f := range b.steps {

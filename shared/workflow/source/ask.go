@@ -9,8 +9,8 @@ import (
 
 const (
 	askSuffix = "-ask"
-	askMade   = " ask" // a field that no file has: the call was made
-	maxName   = 40     // as in the schema
+	askMade   = " ask" // key of a generated field, which no file can contain; it marks a call as made
+	maxName   = 40     // the schema has the same limit
 )
 
 // withAsks are the steps of the file, and before each that is asked for by a call that call (P38).
@@ -19,7 +19,8 @@ func (b *builder) withAsks(steps *value) (all []field) {
 		if f.value.shape != isMap {
 			continue
 		}
-		if ask := f.value.field("ask"); ask != nil && ask.value.shape == isMap && answerForm(f.value) != "" && b.askName(f.key, ask.at, steps) {
+		if ask := f.value.field("ask"); ask != nil && ask.value.shape == isMap && answerForm(f.value) != "" &&
+			b.askName(f.key, ask.at, steps) {
 			call, asked := withAsk(f, ask)
 			all = append(all, call, asked)
 			continue
@@ -27,7 +28,8 @@ func (b *builder) withAsks(steps *value) (all []field) {
 		all = append(all, f)
 	}
 	if len(all) > MaxSteps {
-		b.report.error(steps.at, fmt.Sprintf("the workflow has %d steps with those that ask, the limit is %d", len(all), MaxSteps), "split it")
+		b.report.error(steps.at, fmt.Sprintf("the workflow has %d steps with those that ask, the limit is %d",
+			len(all), MaxSteps), "split it")
 	}
 	return all
 }
@@ -37,9 +39,12 @@ func (b *builder) askName(step string, at position, steps *value) bool {
 	name := step + askSuffix
 	switch {
 	case steps.field(name) != nil:
-		b.report.error(at, "the ask of step "+step+" becomes a step "+name+", and there is one", "give that step another name")
+		b.report.error(at, "the ask of step "+step+" becomes a step "+name+", and there is one",
+			"give that step another name")
 	case len(name) > maxName:
-		b.report.error(at, fmt.Sprintf("the ask of step %s becomes a step %s, whose name has more than %d characters", step, name, maxName),
+		b.report.error(at,
+			fmt.Sprintf("the ask of step %s becomes a step %s, whose name has more than %d characters", step,
+				name, maxName),
 			fmt.Sprintf("give step %s a name of at most %d characters", step, maxName-len(askSuffix)))
 	default:
 		return true
@@ -49,7 +54,9 @@ func (b *builder) askName(step string, at position, steps *value) bool {
 
 // withAsk makes the call that asks, which comes after what its step comes after, and the step after it.
 func withAsk(f field, ask *field) (call, asked field) {
-	text := func(key, text string) field { return field{ask.at, key, &value{at: ask.at, shape: isText, text: text}} }
+	text := func(key, text string) field {
+		return field{ask.at, key, &value{at: ask.at, shape: isText, text: text}}
+	}
 	fields := append(slices.Clone(ask.value.fields), text("undo", "none"), field{ask.at, askMade, ask.value})
 	for key, absent := range map[string]string{"timeout": "10s", "grade": string(core.Idempotent)} {
 		if ask.value.field(key) == nil {
@@ -78,9 +85,13 @@ func withAsk(f field, ask *field) (call, asked field) {
 		field{f.at, f.key, &value{at: f.value.at, shape: isMap, fields: rest}}
 }
 
-// withoutAsks leaves those names out that no expression sees, since what an ask has come to may change later (P38).
+// withoutAsks leaves those names out that no expression sees, since what an ask has come to may change later
+// (P38).
 func (b *builder) withoutAsks(names []string) []string {
 	return slices.DeleteFunc(names, func(name string) bool {
-		return slices.ContainsFunc(b.def.Steps, func(s core.StepDefinition) bool { return s.Answer != nil && s.Answer.Ask == name })
+		return slices.ContainsFunc(b.def.Steps, func(s core.StepDefinition) bool {
+			return s.Answer != nil &&
+				s.Answer.Ask == name
+		})
 	})
 }

@@ -14,7 +14,7 @@ type builder struct {
 	opts   Options
 	root   *value
 	def    *core.Definition
-	steps  []field // of the file, in the order of def.Steps
+	steps  []field // steps of the file, in the order of def.Steps
 	order  *graph
 }
 
@@ -51,7 +51,8 @@ func (b *builder) definition() *core.Definition {
 // always among them.
 func (b *builder) notify() []core.StatusKind {
 	kinds := []core.StatusKind{core.StatusReceived, core.StatusRefused}
-	for _, k := range []core.StatusKind{core.StatusStarted, core.StatusStepFinished, core.StatusUndoing, core.StatusProgress} {
+	for _, k := range []core.StatusKind{core.StatusStarted, core.StatusStepFinished, core.StatusUndoing,
+		core.StatusProgress} {
 		if b.notifies(k) {
 			kinds = append(kinds, k)
 		}
@@ -59,7 +60,7 @@ func (b *builder) notify() []core.StatusKind {
 	return append(kinds, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled)
 }
 
-// notifies: the file asks for it.
+// notifies reports whether the file requests status messages of this kind.
 func (b *builder) notifies(kind core.StatusKind) bool {
 	v := b.root.get("notify")
 	return v != nil && slices.ContainsFunc(v.list, func(e *value) bool { return e.text == string(kind) })
@@ -169,7 +170,8 @@ func (b *builder) retry(v *value, defaults core.Retry) core.Retry {
 	case longest == nil:
 		r.Backoff.Max = r.Backoff.Initial
 	default:
-		b.report.error(longest.value.at, "the longest wait is shorter than the first", "make max at least initial")
+		b.report.error(longest.value.at, "the longest wait is shorter than the first",
+			"make max at least initial")
 	}
 	return r
 }
@@ -200,7 +202,8 @@ func (b *builder) agents() {
 	}
 }
 
-// text, whole and float read a field; what is absent, or of the wrong form, gives the default.
+// text returns the value of a field, or "" if the field is absent or is not a text. whole and float do the
+// same for numbers.
 func (b *builder) text(v *value, key string) string {
 	if f := v.get(key); f != nil && f.shape == isText {
 		return f.text

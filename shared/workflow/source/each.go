@@ -11,14 +11,16 @@ import (
 func (b *builder) each(f field) core.StepDefinition {
 	v := f.value
 	s := core.StepDefinition{Name: f.key, After: after(v), OnFailure: core.OnFailureUndo, Each: &core.Each{
-		Workflow: b.text(v, "workflow"), Concurrency: b.whole(v, "concurrency", 10), Tolerate: b.whole(v, "tolerate", 0),
+		Workflow: b.text(v, "workflow"), Concurrency: b.whole(v, "concurrency", 10),
+		Tolerate: b.whole(v, "tolerate", 0),
 	}}
 	if c := v.get("collect"); c != nil {
 		s.Each.Collect = c.truth
 	}
 	for _, key := range []string{"concurrency", "tolerate", "collect"} {
 		if alone := v.field(key); alone != nil && v.field("each") == nil {
-			b.report.error(alone.at, key+" belongs to a list of children, and step "+f.key+" has one child", "write each: ${ order.items }, or remove "+key)
+			b.report.error(alone.at, key+" belongs to a list of children, and step "+f.key+" has one child",
+				"write each: ${ order.items }, or remove "+key)
 		}
 	}
 	b.child(v.get("workflow"), s.Each)
@@ -42,12 +44,14 @@ func (b *builder) child(name *value, e *core.Each) {
 		return // the schema reports it
 	}
 	if b.opts.child == nil {
-		b.report.error(name.at, "the child workflow "+e.Workflow+" is not known here", "read the file from the folder that holds both")
+		b.report.error(name.at, "the child workflow "+e.Workflow+" is not known here",
+			"read the file from the folder that holds both")
 		return
 	}
 	def, problem, fix := b.opts.child(e.Workflow)
 	if problem == "" && depth(def) >= core.MaxChildDepth {
-		problem, fix = fmt.Sprintf("with the workflow %s there are %d levels of children, the limit is %d", e.Workflow, depth(def)+1, core.MaxChildDepth),
+		problem, fix = fmt.Sprintf("with the workflow %s there are %d levels of children, the limit is %d",
+			e.Workflow, depth(def)+1, core.MaxChildDepth),
 			"take a level out, or let a step submit orders of their own"
 	}
 	if problem != "" {
@@ -71,7 +75,8 @@ func depth(d *core.Definition) (deepest int) {
 func (b *builder) items(f field, s *core.StepDefinition, scope expression.Scope) {
 	if list := f.value.get("each"); list != nil {
 		if list.shape != isList && !isExpression(list) {
-			b.report.error(list.at, "each is "+quoted(list)+", not a list", "write an expression, as in each: ${ order.items }")
+			b.report.error(list.at, "each is "+quoted(list)+", not a list",
+				"write an expression, as in each: ${ order.items }")
 		}
 		s.Input = b.template(list, "each", scope)
 		scope.Item = true

@@ -19,11 +19,12 @@ func TestOrderInputs(t *testing.T) {
 	if d == nil {
 		t.Fatal(problems)
 	}
-	goods := core.Environment{OrderID: "o-1", Order: json.RawMessage(usualOrder), Outputs: map[string]json.RawMessage{
-		"reserve-inventory": json.RawMessage(`{"reservationId":"r-1"}`),
-		"charge-payment":    json.RawMessage(`{"chargeId":"ch-1"}`),
-		"book-shipment":     json.RawMessage(`{"shipmentId":"s-1"}`),
-	}}
+	goods := core.Environment{OrderID: "o-1", Order: json.RawMessage(usualOrder),
+		Outputs: map[string]json.RawMessage{
+			"reserve-inventory": json.RawMessage(`{"reservationId":"r-1"}`),
+			"charge-payment":    json.RawMessage(`{"chargeId":"ch-1"}`),
+			"book-shipment":     json.RawMessage(`{"shipmentId":"s-1"}`),
+		}}
 	download := core.Environment{OrderID: "o-2", Order: json.RawMessage(`{"customer":{"email":"a@b"},"currency":"EUR",
 		"items":[{"sku":"song","quantity":3,"unitPrice":99}],"payment":{"card":"tok_2"}}`)}
 	for _, c := range []struct {
@@ -68,7 +69,8 @@ func TestQuestions(t *testing.T) {
 	if d == nil {
 		t.Fatal(problems)
 	}
-	env := core.Environment{OrderID: "o-1", Order: json.RawMessage(`{"amount":5,"requestedBy":"ann","who":["x"],"need":1,"patience":"3d"}`)}
+	env := core.Environment{OrderID: "o-1",
+		Order: json.RawMessage(`{"amount":5,"requestedBy":"ann","who":["x"],"need":1,"patience":"3d"}`)}
 	for step, want := range map[string]string{
 		"approve": `{"question":"Pay 5?","show":{"amount":5,"purpose":null},"need":2,"who":["ann","bob","eve"],"notSelf":"ann"}`,
 		"settled": ``,
@@ -85,12 +87,14 @@ func TestQuestions(t *testing.T) {
 	}{
 		{"approve", `"approve"`, "", false}, {"approve", `"reject"`, "", true},
 		{"settled", `{"status":"ok"}`, "", false}, {"settled", `{"status":"failed"}`, "", true},
-		{"settled", `{"status":"secret"}`, "at /status it does not keep to enum", false}, {"settled", `["secret"]`, "at / it does not keep to type", false},
+		{"settled", `{"status":"secret"}`, "at /status it does not keep to enum", false},
+		{"settled", `["secret"]`, "at / it does not keep to type", false},
 		{"late", `"yes"`, "", false},
 	} {
 		env.Value = json.RawMessage(c.value)
 		i := d.Index(c.step)
-		if err := d.Expr.CheckAnswer(i, env.Value); (err == nil) != (c.wrong == "") || err != nil && err.Error() != c.wrong {
+		if err := d.Expr.CheckAnswer(i, env.Value); (err == nil) != (c.wrong == "") || err != nil &&
+			err.Error() != c.wrong {
 			t.Errorf("%s to %s: %v", c.value, c.step, err)
 		}
 		if c.wrong != "" {
@@ -101,7 +105,8 @@ func TestQuestions(t *testing.T) {
 		}
 	}
 	env.Value = json.RawMessage(`"secret"`)
-	if _, err := d.Expr.Refused(d.Index("settled"), env); err == nil || strings.Contains(err.Error(), "secret") {
+	if _, err := d.Expr.Refused(d.Index("settled"), env); err == nil ||
+		strings.Contains(err.Error(), "secret") {
 		t.Errorf("a value of another shape: %v", err)
 	}
 }

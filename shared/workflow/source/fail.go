@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// fail reads a step that fails by rule (P50). Its texts stand in alerts, statuses and logs, so they hold nothing of
-// an order.
+// fail reads a step that fails by rule (P50). Its texts stand in alerts, statuses and logs, so they hold
+// nothing of an order.
 func (b *builder) fail(f field) core.StepDefinition {
 	v := f.value
 	s := core.StepDefinition{Name: f.key, After: after(v), OnFailure: core.OnFailureUndo}
@@ -21,11 +21,14 @@ func (b *builder) fail(f field) core.StepDefinition {
 	switch text := s.Fail.Message; {
 	case message == nil || message.shape != isText:
 	case strings.TrimSpace(text) == "":
-		b.report.error(message.at, "the message of step "+f.key+" is empty", "write for people why the order fails")
+		b.report.error(message.at, "the message of step "+f.key+" is empty",
+			"write for people why the order fails")
 	case strings.Contains(text, "${"):
-		b.report.error(message.at, "the message of step "+f.key+" has an expression", "write plain text: it stands in alerts and logs, which hold nothing of an order")
+		b.report.error(message.at, "the message of step "+f.key+" has an expression",
+			"write plain text: it stands in alerts and logs, which hold nothing of an order")
 	case len(text) > core.MaxMessage:
-		b.report.error(message.at, fmt.Sprintf("the message of step %s has %d bytes, the most is %d", f.key, len(text), core.MaxMessage), "shorten it")
+		b.report.error(message.at, fmt.Sprintf("the message of step %s has %d bytes, the most is %d", f.key,
+			len(text), core.MaxMessage), "shorten it")
 	}
 	return s
 }

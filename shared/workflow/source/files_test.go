@@ -33,7 +33,8 @@ func TestBadFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, problems := source.Parse(name+".yaml", data, source.Options{KnownAgents: []string{"b", "a", "payment"}})
+			d, problems := source.Parse(name+".yaml", data,
+				source.Options{KnownAgents: []string{"b", "a", "payment"}})
 			if d != nil || problems.Err() == nil {
 				t.Errorf("accepted, with %v", problems)
 			}
@@ -59,7 +60,10 @@ func TestGoodFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
-		t.Run(name, func(t *testing.T) { golden.Assert(t, d.Hash+"\n"+pretty.String()+"\n", "good/"+name+".json") })
+		t.Run(name, func(t *testing.T) {
+			golden.Assert(t, d.Hash+"\n"+pretty.String()+"\n",
+				"good/"+name+".json")
+		})
 	}
 }
 

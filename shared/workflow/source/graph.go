@@ -65,7 +65,8 @@ func newGraph(b *builder) *graph {
 		g.sorted, g.before = nil, nil
 	}
 	if cycle != nil {
-		b.report.error(b.steps[cycle[0]].at, "the steps wait for each other: "+g.path(cycle), "remove one of them from an after")
+		b.report.error(b.steps[cycle[0]].at, "the steps wait for each other: "+g.path(cycle),
+			"remove one of them from an after")
 	}
 	return g
 }

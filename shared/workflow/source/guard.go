@@ -26,7 +26,8 @@ const (
 // check gives the first reason to refuse, or "".
 func (g *guard) check(tokens token.Tokens) (where position, what, fix string) {
 	if len(tokens) > maxTokens {
-		return position{}, fmt.Sprintf("the file has more than %d YAML tokens", maxTokens), "split the workflow"
+		return position{}, fmt.Sprintf("the file has more than %d YAML tokens", maxTokens),
+			"split the workflow"
 	}
 	for _, t := range tokens {
 		if what, fix := g.token(t); what != "" {
@@ -43,7 +44,8 @@ func (g *guard) token(t *token.Token) (what, fix string) {
 	case token.MappingEndType, token.SequenceEndType:
 		g.flow--
 	case token.TagType, token.MergeKeyType, token.MappingKeyType, token.DirectiveType:
-		return fmt.Sprintf("YAML's %s is not used in workflows", strings.TrimSpace(t.Value)), "write the value out"
+		return fmt.Sprintf("YAML's %s is not used in workflows", strings.TrimSpace(t.Value)),
+			"write the value out"
 	case token.DocumentHeaderType:
 		if g.text {
 			return whatSecond, fixSecond
@@ -70,8 +72,8 @@ func (g *guard) token(t *token.Token) (what, fix string) {
 	return "", ""
 }
 
-// adjoins reports whether a colon stands between two unquoted values, as in [12:30]. The library takes that for a
-// mapping, and other readers for a text.
+// adjoins reports whether a colon stands between two unquoted values, as in [12:30]. The library takes that
+// for a mapping, and other readers for a text.
 func adjoins(colon *token.Token) bool {
 	next := colon.Next
 	return colon.Prev != nil && next != nil && plain(colon.Prev) && plain(next) &&

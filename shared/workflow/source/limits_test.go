@@ -20,7 +20,9 @@ func steps(n int, chained bool) string {
 		if chained && i > 0 {
 			after = fmt.Sprintf("after: [s%d], ", i-1)
 		}
-		fmt.Fprintf(&b, "  s%d: {agent: a, operation: run, %stimeout: 1s, grade: plain, onFailure: undo, undo: none}\n", i, after)
+		fmt.Fprintf(&b,
+			"  s%d: {agent: a, operation: run, %stimeout: 1s, grade: plain, onFailure: undo, undo: none}\n",
+			i, after)
 	}
 	return b.String()
 }
@@ -35,18 +37,28 @@ func TestLimits(t *testing.T) {
 		return strings.TrimSuffix(steps(1, false), "}\n") + ", input: " + s + "}\n"
 	}
 	for _, c := range []struct{ name, file, want string }{
-		{"1,001 steps", steps(1001, false), "test.yaml:2:1: the workflow has 1001 steps, the limit is 1000; fix: split it, or give lists to single steps"},
-		{"1,000 steps", steps(1000, true), "bytes of a task's document without any output, the limit is 389120; fix: split the workflow, or give lists to single steps"},
+		{"1,001 steps", steps(1001, false),
+			"test.yaml:2:1: the workflow has 1001 steps, the limit is 1000; fix: split it, or give lists " +
+				"to single steps"},
+		{"1,000 steps", steps(1000, true),
+			"bytes of a task's document without any output, the limit is 389120; fix: split the workflow, " +
+				"or give lists to single steps"},
 		{"10,000 steps", steps(10_000, false), "more than 200000 YAML tokens"},
-		{"10,000 short steps", "workflow: test\nsteps:\n" + strings.Repeat("  a: {}\n", 10_000), "test.yaml:2003:4: a mapping has more than 2000 fields; fix: split the workflow: it may have 1000 steps"},
-		{"10,000 documents", strings.Repeat("---\na: 1\n", 10_000), "test.yaml:3:1: the file holds a second document"},
-		{"a huge file", strings.Repeat("# x\n", 300_000), "test.yaml: the file has 1200000 bytes, the limit is 1048576; fix: split the workflow"},
+		{"10,000 short steps", "workflow: test\nsteps:\n" + strings.Repeat("  a: {}\n", 10_000),
+			"test.yaml:2003:4: a mapping has more than 2000 fields; fix: split the workflow: it may have " +
+				"1000 steps"},
+		{"10,000 documents", strings.Repeat("---\na: 1\n", 10_000),
+			"test.yaml:3:1: the file holds a second document"},
+		{"a huge file", strings.Repeat("# x\n", 300_000),
+			"test.yaml: the file has 1200000 bytes, the limit is 1048576; fix: split the workflow"},
 		{"a long line", "workflow: " + strings.Repeat("x", 20_000), "line 1 has more than 10000 bytes"},
 		{"wrong UTF-8", "workflow: \xff\n", "test.yaml: the file is not UTF-8; fix: save it as UTF-8"},
 		{"an alias bomb", bomb, "the file stands for more than 50000 values"},
 		{"an alias of itself", "workflow: &w [*w]\n", "alias *w has no anchor before it"},
-		{"deep lists", input(strings.Repeat("[", 2000) + strings.Repeat("]", 2000)), "nested deeper than 100 levels"},
-		{"deep mappings", input(strings.Repeat("{a: ", 1500) + strings.Repeat("}", 1500)), "nested deeper than 100 levels"},
+		{"deep lists", input(strings.Repeat("[", 2000) + strings.Repeat("]", 2000)),
+			"nested deeper than 100 levels"},
+		{"deep mappings", input(strings.Repeat("{a: ", 1500) + strings.Repeat("}", 1500)),
+			"nested deeper than 100 levels"},
 		{"deep open lists", strings.Repeat("[", 9000), "nested deeper than 100 levels"},
 		{"deep block lists", strings.Repeat("- ", 4000), "nested deeper than 100 levels"},
 		{"blocks nested by columns", "workflow: test\nx:\n" + nested(400), "nested deeper than 100 levels"},
@@ -55,7 +67,8 @@ func TestLimits(t *testing.T) {
 		{"many quotes", strings.Repeat(strings.Repeat("\"", 1000)+"\n", 100), "YAML"},
 		{"a complex key", "? a\n: b\n", "is not used in workflows"},
 		{"a NUL", "workflow: a\x00b\n", "workflow is"},
-		{"many expressions", input("[" + strings.TrimSuffix(strings.Repeat("\"${run}\", ", 257), ", ") + "]"), "input holds 257 expressions, the limit is 256"},
+		{"many expressions", input("[" + strings.TrimSuffix(strings.Repeat("\"${run}\", ", 257), ", ") + "]"),
+			"input holds 257 expressions, the limit is 256"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, problems := source.Parse("test.yaml", []byte(c.file), source.Options{})
@@ -74,15 +87,19 @@ func TestScalars(t *testing.T) {
 	file := func(value string) []byte {
 		return []byte("\ufeff" + strings.TrimSuffix(steps(1, false), "}\n") + ", input: [" + value + "]}\n")
 	}
-	for _, value := range []string{"02134", "0755", "-012", "00.5", "1_000", "0b11", "+0x10", "yes", "No", "on", "OFF",
-		".inf", "+.inf", "-.INF", ".nan", "+.NaN", "0X1F", "0o9", "0O17", "-0B1", "0x", "0xG", "1.5_0", ".5_0", "1e", "-2.5E+", "2026-01-31", "2026-01-31T08:00:00Z", "12:30", "1:30:00"} {
+	for _, value := range []string{"02134", "0755", "-012", "00.5", "1_000", "0b11", "+0x10", "yes", "No",
+		"on", "OFF",
+		".inf", "+.inf", "-.INF", ".nan", "+.NaN", "0X1F", "0o9", "0O17", "-0B1", "0x", "0xG", "1.5_0",
+		".5_0", "1e", "-2.5E+", "2026-01-31", "2026-01-31T08:00:00Z", "12:30", "1:30:00"} {
 		_, problems := source.Parse("test.yaml", file(value), source.Options{})
-		if text := problems.Error(); strings.Contains(value, ":") && strings.Contains(text, "has no space after its colon") {
+		if text := problems.Error(); strings.Contains(value, ":") &&
+			strings.Contains(text, "has no space after its colon") {
 			continue // in a list; the library does not read it as one value
 		} else if !strings.Contains(text, value+" is ") || !strings.Contains(text, "fix: quote it") {
 			t.Errorf("%s: %s", value, text)
 		}
-		if err := source.CheckScalars([]byte("a: " + value)); err == nil || !strings.Contains(err.Error(), "line 1, column 4: "+value+" is ") {
+		if err := source.CheckScalars([]byte("a: " + value)); err == nil ||
+			!strings.Contains(err.Error(), "line 1, column 4: "+value+" is ") {
 			t.Errorf("%s: %v", value, err)
 		}
 		for _, quoted := range []string{"'" + value + "'", `"` + value + `"`} {
@@ -94,16 +111,20 @@ func TestScalars(t *testing.T) {
 			t.Errorf("a key and a block %s: %v", value, err)
 		}
 	}
-	for value, want := range map[string]string{"1e3": "1e3", "+7": "7", "-.5": "-0.5", "1.": "1", "1.e2": "1e2", "0x1F": "31", "0o17": "15", "1E-3": "1E-3", "0.50": "0.50",
-		"1.2.3": `"1.2.3"`, "e3": `"e3"`, "12345678901234567890": "12345678901234567890", "~": "null", "0.0.0.0": `"0.0.0.0"`, "true": "true",
-		"Y2": `"Y2"`, ".information": `".information"`, "NaN": `"NaN"`, "0.1.2_3": `"0.1.2_3"`, "1E5e": `"1E5e"`, "0": "0", "y": `"y"`, "N": `"N"`} {
+	for value, want := range map[string]string{"1e3": "1e3", "+7": "7", "-.5": "-0.5", "1.": "1",
+		"1.e2": "1e2", "0x1F": "31", "0o17": "15", "1E-3": "1E-3", "0.50": "0.50",
+		"1.2.3": `"1.2.3"`, "e3": `"e3"`, "12345678901234567890": "12345678901234567890", "~": "null",
+		"0.0.0.0": `"0.0.0.0"`, "true": "true",
+		"Y2": `"Y2"`, ".information": `".information"`, "NaN": `"NaN"`, "0.1.2_3": `"0.1.2_3"`,
+		"1E5e": `"1E5e"`, "0": "0", "y": `"y"`, "N": `"N"`} {
 		d, problems := source.Parse("test.yaml", file(value), source.Options{})
 		if d == nil || string(d.Steps[0].Input) != "["+want+"]" {
 			t.Errorf("%s: %v", value, problems)
 		}
 	}
 	for _, value := range []string{"1e1000", strings.Repeat("7", 129), "1e9999999"} {
-		if _, problems := source.Parse("test.yaml", file(value), source.Options{}); !strings.Contains(problems.Error(), "an exponent beyond ±999") {
+		if _, problems := source.Parse("test.yaml", file(value),
+			source.Options{}); !strings.Contains(problems.Error(), "an exponent beyond ±999") {
 			t.Errorf("%.20s: %v", value, problems)
 		}
 	}
@@ -124,7 +145,8 @@ func TestLargest(t *testing.T) {
 		t.Fatal(problems)
 	}
 	if want := 500*4 + 10; d.HopBudget != want {
-		t.Errorf("hop budget %d, want %d: a hop for each failure and one to start, for each step, and ten", d.HopBudget, want)
+		t.Errorf("hop budget %d, want %d: a hop for each failure and one to start, for each step, and ten",
+			d.HopBudget, want)
 	}
 }
 
@@ -139,9 +161,11 @@ func TestDefaults(t *testing.T) {
 		what      string
 		got, want any
 	}{
-		{"grace", d.Grace, 30 * core.Second}, {"tellAfter", d.ResendAfter, 30 * core.Second}, {"deadline", d.Deadline, core.Duration(0)},
+		{"grace", d.Grace, 30 * core.Second}, {"tellAfter", d.ResendAfter, 30 * core.Second},
+		{"deadline", d.Deadline, core.Duration(0)},
 		{"maxQueueTime", s.MaxQueueTime, core.Day}, {"undo", s.Undo == nil, true},
-		{"retry", s.Retry, core.Retry{MaxFailures: 3, Backoff: core.Backoff{Initial: core.Second, Max: core.Minute, Multiplier: 2, Jitter: 0.3}}},
+		{"retry", s.Retry, core.Retry{MaxFailures: 3,
+			Backoff: core.Backoff{Initial: core.Second, Max: core.Minute, Multiplier: 2, Jitter: 0.3}}},
 		{"agent", a, core.AgentDefinition{QueueAllowance: 15 * core.Second, ClockSkew: core.Second}},
 		{"notify", fmt.Sprint(d.Notify), "[received refused completed failed undone cancelled]"},
 		{"schema", d.Schema, 1},
@@ -155,8 +179,10 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for field, want := range map[string]string{ // as the table of fields gives them
-		"`grace`": "30s", "`tellAfter`": "30s", "`maxQueueTime`": "24h", "`agents.NAME.queueAllowance`": "15s", "`agents.NAME.clockSkew`": "1s",
-		"`retry.maxFailures`, `retry.backoff`": "3; 1s doubling to 1m", "`notify`": "none", "`deadline`, `onDeadline`": "none",
+		"`grace`": "30s", "`tellAfter`": "30s", "`maxQueueTime`": "24h",
+		"`agents.NAME.queueAllowance`": "15s", "`agents.NAME.clockSkew`": "1s",
+		"`retry.maxFailures`, `retry.backoff`": "3; 1s doubling to 1m", "`notify`": "none",
+		"`deadline`, `onDeadline`": "none",
 	} {
 		_, row, _ := strings.Cut(string(text), "\n| "+field+" |")
 		if row, _, _ = strings.Cut(row, "\n"); !strings.HasSuffix(row, "| "+want+" |") {
@@ -170,8 +196,10 @@ func TestLoadDir(t *testing.T) {
 	dir := t.TempDir()
 	good := strings.ReplaceAll(steps(1, false), "workflow: test", "workflow: NAME")
 	for name, text := range map[string]string{
-		"b.yaml": strings.ReplaceAll(good, "NAME", "second"), "a.yml": strings.ReplaceAll(good, "NAME", "first"),
-		"broken.yaml": "workflow: x\n", "z.yaml": strings.ReplaceAll(good, "NAME", "first"), "notes.txt": "not a workflow", ".hidden.yaml": "junk",
+		"b.yaml":      strings.ReplaceAll(good, "NAME", "second"),
+		"a.yml":       strings.ReplaceAll(good, "NAME", "first"),
+		"broken.yaml": "workflow: x\n", "z.yaml": strings.ReplaceAll(good, "NAME", "first"),
+		"notes.txt": "not a workflow", ".hidden.yaml": "junk",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -194,19 +222,22 @@ func TestLoadDir(t *testing.T) {
 	}
 	want := "a.yml first\nb.yaml second\n" +
 		"broken.yaml broken.yaml:1:1: the workflow has no steps; fix: add steps: with at least one step\n" +
-		"sub.yaml sub.yaml: it is not read: it is a directory, not a regular file; fix: put the file itself here, or rename this entry so that it does not end in .yaml or .yml\n" +
+		"sub.yaml sub.yaml: it is not read: it is a directory, not a regular file; fix: put the file " +
+		"itself here, or rename this entry so that it does not end in .yaml or .yml\n" +
 		"z.yaml z.yaml: workflow first is defined in a.yml already; fix: give one of them another name\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if _, err = source.LoadDir(filepath.Join(dir, "nowhere"), source.Options{}); err == nil || !strings.Contains(err.Error(), "no such file") {
+	if _, err = source.LoadDir(filepath.Join(dir, "nowhere"), source.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "no such file") {
 		t.Errorf("a directory that does not exist: %v", err)
 	}
 }
 
 // No file makes the reading panic, and what is accepted can be stored.
 func FuzzParse(f *testing.F) {
-	for _, pattern := range []string{"testdata/bad/*.yaml", "testdata/good/*.yaml", "../../../workflows/*.yaml"} {
+	for _, pattern := range []string{"testdata/bad/*.yaml", "testdata/good/*.yaml",
+		"../../../workflows/*.yaml"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			f.Fatal(err)

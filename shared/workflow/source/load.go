@@ -18,15 +18,15 @@ import (
 
 // File is one workflow file of a directory. Definition is nil where the file has errors.
 type File struct {
-	Name       string // in the directory
-	Workflow   string // the name that orders give, also where the file has errors; "" where it has none
+	Name       string // name of the file in the directory
+	Workflow   string // name that orders give, even if the file has errors; "" if it has no name
 	Definition *core.Definition
 	Problems   Problems
 }
 
-// LoadDir reads every *.yaml and *.yml file of a directory, in the order of their names. It reads
-// regular files that lie in it; any other entry of such a name is a file with a problem. Of two files that define the same workflow
-// the later one has a problem. The error is that of the directory.
+// LoadDir reads every *.yaml and *.yml file of a directory, in the order of their names. It reads regular
+// files that lie in it; any other entry of such a name is a file with a problem. Of two files that define the
+// same workflow the later one has a problem. The error is that of the directory.
 func LoadDir(dir string, opts Options) ([]File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -49,21 +49,24 @@ func LoadDir(dir string, opts Options) ([]File, error) {
 			first[def.Name] = name
 		default:
 			files[i].Definition = nil
-			files[i].Problems = Problems{{File: filepath.ToSlash(filepath.Join(dir, name)), What: "workflow " + def.Name + " is defined in " + first[def.Name] + " already", Fix: "give one of them another name"}}
+			files[i].Problems = Problems{{File: filepath.ToSlash(filepath.Join(dir, name)),
+				What: "workflow " + def.Name + " is defined in " + first[def.Name] + " already",
+				Fix:  "give one of them another name"}}
 		}
 	}
 	return files, nil
 }
 
-// folder is the files of a directory, of which one can name the workflow of another one as that of its children.
+// folder is the files of a directory, of which one can name the workflow of another one as that of its
+// children.
 type folder struct {
 	dir   string
 	names []string
 	opts  Options
 	read  func(name string) ([]byte, error)
-	files map[string]*File  // that were read, or are being read
-	named map[string]string // the file of a workflow; nil: it was not looked for one yet
-	trail []string          // the files that are being read, each for the one before it
+	files map[string]*File  // files that were read or are being read
+	named map[string]string // file of each workflow; nil until it is first needed
+	trail []string          // files being read, each needed by the one before it
 }
 
 // load reads a file of the folder once.
@@ -102,11 +105,13 @@ func (d *folder) child(workflow string) (def *core.Definition, problem, fix stri
 			suggest.DidYouMean(workflow, slices.Sorted(maps.Keys(d.named)), "put its file beside this one")
 	}
 	if slices.Contains(d.trail, name) {
-		return nil, "the workflow " + workflow + " would be a child of itself", "take it out of the circle; a workflow that starts again is an order of its own"
+		return nil, "the workflow " + workflow + " would be a child of itself",
+			"take it out of the circle; a workflow that starts again is an order of its own"
 	}
 	f := d.load(name)
 	if f.Definition == nil {
-		return nil, "the workflow " + workflow + " has problems of its own, see " + filepath.ToSlash(filepath.Join(d.dir, name)), "correct that file first"
+		return nil, "the workflow " + workflow + " has problems of its own, see " +
+			filepath.ToSlash(filepath.Join(d.dir, name)), "correct that file first"
 	}
 	return f.Definition, "", ""
 }
@@ -114,7 +119,8 @@ func (d *folder) child(workflow string) (def *core.Definition, problem, fix stri
 // workflowsOf are the names of workflow files, whatever kind of entry has them.
 func workflowsOf(entries []fs.DirEntry) (names []string) {
 	for _, e := range entries {
-		if ext := filepath.Ext(e.Name()); (ext == ".yaml" || ext == ".yml") && !strings.HasPrefix(e.Name(), ".") {
+		if ext := filepath.Ext(e.Name()); (ext == ".yaml" || ext == ".yml") &&
+			!strings.HasPrefix(e.Name(), ".") {
 			names = append(names, e.Name())
 		}
 	}
@@ -138,8 +144,8 @@ func Files(place string) ([]string, error) {
 // declared finds the name in a file that may not be YAML.
 var declared = regexp.MustCompile(`(?m)^workflow:[ \t]*["']?([a-z][a-z0-9-]{0,63})\b`)
 
-// LoadFile reads one workflow file, which must be a regular one, and those beside it whose workflows it names as its
-// children. A link is followed.
+// LoadFile reads one workflow file, which must be a regular one, and those beside it whose workflows it names
+// as its children. A link is followed.
 func LoadFile(file string, opts Options) (*core.Definition, Problems) {
 	d := &folder{dir: filepath.Dir(file), opts: opts, files: map[string]*File{},
 		read: func(name string) ([]byte, error) {
@@ -155,9 +161,11 @@ func LoadFile(file string, opts Options) (*core.Definition, Problems) {
 func parsed(file string, data []byte, err error, opts Options) (*core.Definition, Problems) {
 	switch {
 	case errors.Is(err, regularfile.ErrNotRegular), errors.Is(err, regularfile.ErrOutside):
-		return nil, Problems{{File: filepath.ToSlash(file), What: "it is not read: " + err.Error(), Fix: "put the file itself here, or rename this entry so that it does not end in .yaml or .yml"}}
+		return nil, Problems{{File: filepath.ToSlash(file), What: "it is not read: " + err.Error(),
+			Fix: "put the file itself here, or rename this entry so that it does not end in .yaml or .yml"}}
 	case err != nil:
-		return nil, Problems{{File: filepath.ToSlash(file), What: reason(err), Fix: "check its name and that it may be read"}}
+		return nil, Problems{{File: filepath.ToSlash(file), What: reason(err),
+			Fix: "check its name and that it may be read"}}
 	}
 	return Parse(file, data, opts)
 }

@@ -32,19 +32,25 @@ func (b *builder) meaning() {
 	deadline := b.root.field("deadline")
 	switch {
 	case deadline != nil && onDeadline == nil:
-		b.report.error(deadline.at, "there is a deadline but no onDeadline", "write onDeadline: undo or onDeadline: stop")
+		b.report.error(deadline.at, "there is a deadline but no onDeadline",
+			"write onDeadline: undo or onDeadline: stop")
 	case deadline == nil && onDeadline != nil:
-		b.report.error(onDeadline.at, "there is onDeadline but no deadline", "write a deadline, as in deadline: 1h")
+		b.report.error(onDeadline.at, "there is onDeadline but no deadline",
+			"write a deadline, as in deadline: 1h")
 	}
 }
 
-// room: what the states of all steps take at their longest has to fit into a task's document, or an
-// order could neither go on nor be undone (P28).
+// room checks that the longest states of all steps fit into a task's document. Otherwise an order could
+// neither continue nor be undone (P28).
 func (b *builder) room() {
 	needs := core.SizeLimit{Size: state.Size}.Reserve(b.def)
 	if steps := b.root.field("steps"); steps != nil && needs > port.MaxDocument {
-		b.report.error(steps.at, fmt.Sprintf("the states of its %d steps may take %d bytes of a task's document without any output, the limit is %d",
-			len(b.def.Steps), needs, port.MaxDocument), "split the workflow, or give lists to single steps")
+		b.report.error(steps.at,
+			fmt.Sprintf(
+				"the states of its %d steps may take %d bytes of a task's document without any output, "+
+					"the limit is %d",
+				len(b.def.Steps), needs, port.MaxDocument),
+			"split the workflow, or give lists to single steps")
 	}
 }
 
@@ -75,7 +81,8 @@ func (b *builder) noReturn() {
 func (b *builder) stops(i int) {
 	s := &b.def.Steps[i]
 	late := s.Answer != nil && s.Answer.OnTimeout == core.OnFailureUndo
-	if s.OnFailure != core.OnFailureUndo && !late || s.Wait != nil && s.Input == nil { // a wait for a time span does not fail
+	// a wait for a time span does not fail
+	if s.OnFailure != core.OnFailureUndo && !late || s.Wait != nil && s.Input == nil {
 		return
 	}
 	where, fix := b.steps[i].at, "write onFailure: stop"
@@ -93,14 +100,15 @@ func (b *builder) stops(i int) {
 		if b.order.certain(p, i) {
 			what = "runs after"
 		}
-		b.report.error(where, fmt.Sprintf("step %s %s the point of no return %s, yet undoes the order when it fails (P22)",
-			s.Name, what, b.def.Steps[p].Name), fix+", or put it before the point of no return")
+		b.report.error(where,
+			fmt.Sprintf("step %s %s the point of no return %s, yet undoes the order when it fails (P22)",
+				s.Name, what, b.def.Steps[p].Name), fix+", or put it before the point of no return")
 		return
 	}
 }
 
-// undoable: behind a point of no return that surely was begun nothing is undone; one with a condition
-// may be skipped, so that what follows it may be undone after all.
+// undoable checks the undo of a step. Steps after a point of no return are never undone. If the point has a
+// condition, it may be skipped, so the steps after it need an undo.
 func (b *builder) undoable(i int) {
 	s := &b.def.Steps[i]
 	if s.Wait != nil || s.Answer != nil || s.Fail != nil || s.Each != nil { // there is nothing to undo
@@ -110,7 +118,8 @@ func (b *builder) undoable(i int) {
 	if s.PointOfNoReturn {
 		if s.Undo != nil {
 			b.report.error(field.at, "step "+s.Name+" is a point of no return, yet declares an undo (P22)",
-				"remove undo (onFailure: undo undoes the steps before it where it is refused), or pointOfNoReturn")
+				"remove undo (onFailure: undo undoes the steps before it where it is refused), or "+
+					"pointOfNoReturn")
 		}
 		return
 	}
@@ -127,15 +136,20 @@ func (b *builder) undoable(i int) {
 	switch alone := s.OnFailure == core.OnFailureContinue; { // P42: undone wherever the order stands
 	case alone && field != nil:
 	case alone:
-		b.report.error(b.steps[i].at, "step "+s.Name+" declares no undo, and the order can only go on without it once it is undone (P42)",
+		b.report.error(b.steps[i].at, "step "+s.Name+
+			" declares no undo, and the order can only go on without it once it is undone (P42)",
 			"write undo: OPERATION, or undo: none where the step has no effect")
 	case behind >= 0 && s.Undo != nil:
-		b.report.warn(field.at, fmt.Sprintf("the undo of step %s is never used: it runs after the point of no return %s",
-			s.Name, b.def.Steps[behind].Name), "remove undo")
+		b.report.warn(field.at,
+			fmt.Sprintf("the undo of step %s is never used: it runs after the point of no return %s",
+				s.Name, b.def.Steps[behind].Name), "remove undo")
 	case behind >= 0 || field != nil:
 	case skippable >= 0:
-		b.report.error(b.steps[i].at, fmt.Sprintf("step %s declares no undo, and the point of no return %s before it may be skipped (P22)",
-			s.Name, b.def.Steps[skippable].Name), "write undo: OPERATION, or undo: none where the step has no effect")
+		b.report.error(b.steps[i].at,
+			fmt.Sprintf(
+				"step %s declares no undo, and the point of no return %s before it may be skipped (P22)",
+				s.Name, b.def.Steps[skippable].Name),
+			"write undo: OPERATION, or undo: none where the step has no effect")
 	default:
 		b.report.error(b.steps[i].at, "step "+s.Name+" declares no undo (P22)",
 			"write undo: OPERATION, or undo: none where the step has no effect")
@@ -147,8 +161,11 @@ func (b *builder) times() {
 	deadline := b.root.field("deadline")
 	longest, last := b.longestPath()
 	if b.def.Deadline > 0 && longest > b.def.Deadline {
-		b.report.error(deadline.value.at, fmt.Sprintf("the deadline of %s is shorter than the timeouts and waits of the steps up to %s, %s in all",
-			workflow.Short(b.def.Deadline), b.def.Steps[last].Name, workflow.Short(longest)), "make the deadline longer, or the timeouts shorter")
+		b.report.error(deadline.value.at,
+			fmt.Sprintf(
+				"the deadline of %s is shorter than the timeouts and waits of the steps up to %s, %s in all",
+				workflow.Short(b.def.Deadline), b.def.Steps[last].Name, workflow.Short(longest)),
+			"make the deadline longer, or the timeouts shorter")
 	}
 	for i := range b.def.Steps {
 		s := &b.def.Steps[i]
@@ -158,12 +175,18 @@ func (b *builder) times() {
 		}
 		longest := worst(span(s), s.Retry)
 		if b.def.Deadline > 0 && longest > b.def.Deadline && span(s) <= b.def.Deadline {
-			b.report.error(where, fmt.Sprintf("the attempts of step %s take up to %s, longer than the deadline of %s",
-				s.Name, workflow.Short(longest), workflow.Short(b.def.Deadline)), "lower maxFailures, the waits or the rounds, or make the deadline longer")
+			b.report.error(where,
+				fmt.Sprintf("the attempts of step %s take up to %s, longer than the deadline of %s",
+					s.Name, workflow.Short(longest), workflow.Short(b.def.Deadline)),
+				"lower maxFailures, the waits or the rounds, or make the deadline longer")
 		}
 		if kept := b.def.Agents[s.Agent].KeyRetention; kept > 0 && longest > kept {
-			b.report.warn(where, fmt.Sprintf("the attempts of step %s take up to %s, but agent %s remembers keys for %s only: a step in doubt stops for the operator then (P18)",
-				s.Name, workflow.Short(longest), s.Agent, workflow.Short(kept)), "lower the waits or the rounds")
+			b.report.warn(where,
+				fmt.Sprintf(
+					"the attempts of step %s take up to %s, but agent %s remembers keys for %s only: a "+
+						"step in doubt stops for the operator then (P18)",
+					s.Name, workflow.Short(longest), s.Agent, workflow.Short(kept)),
+				"lower the waits or the rounds")
 		}
 	}
 }
@@ -204,8 +227,12 @@ func (b *builder) queueTime(i int) {
 	}
 	for _, name := range s.AllAgents() {
 		if allowance := b.def.Agents[name].QueueAllowance; s.MaxQueueTime < allowance {
-			b.report.error(where, fmt.Sprintf("the maxQueueTime of step %s, %s, is shorter than the queueAllowance of agent %s, %s (P32)",
-				s.Name, workflow.Short(s.MaxQueueTime), name, workflow.Short(allowance)), "make it at least as long")
+			b.report.error(where,
+				fmt.Sprintf(
+					"the maxQueueTime of step %s, %s, is shorter than the queueAllowance of agent %s, %s "+
+						"(P32)",
+					s.Name, workflow.Short(s.MaxQueueTime), name, workflow.Short(allowance)),
+				"make it at least as long")
 		}
 	}
 }
@@ -221,17 +248,27 @@ func (b *builder) polling(i int) {
 	}
 	where := b.steps[i].value.field("pollFor").value.at
 	if s.PollFor < minPoll {
-		b.report.error(where, fmt.Sprintf("the pollFor of step %s, %s, is shorter than %s, the time before it is asked again (P45)",
-			s.Name, workflow.Short(s.PollFor), workflow.Short(minPoll)), "write a longer time, as in pollFor: 30m")
+		b.report.error(where,
+			fmt.Sprintf(
+				"the pollFor of step %s, %s, is shorter than %s, the time before it is asked again (P45)",
+				s.Name, workflow.Short(s.PollFor), workflow.Short(minPoll)),
+			"write a longer time, as in pollFor: 30m")
 	}
 	if b.def.Deadline > 0 && s.PollFor > b.def.Deadline {
-		b.report.warn(where, fmt.Sprintf("the pollFor of step %s, %s, is longer than the deadline of %s, which ends the order first",
-			s.Name, workflow.Short(s.PollFor), workflow.Short(b.def.Deadline)), "shorten it, or make the deadline longer")
+		b.report.warn(where,
+			fmt.Sprintf(
+				"the pollFor of step %s, %s, is longer than the deadline of %s, which ends the order first",
+				s.Name, workflow.Short(s.PollFor), workflow.Short(b.def.Deadline)),
+			"shorten it, or make the deadline longer")
 	}
 	for _, name := range s.AllAgents() {
 		if kept := b.def.Agents[name].KeyRetention; kept > 0 && s.PollFor > kept {
-			b.report.warn(where, fmt.Sprintf("the pollFor of step %s, %s, is longer than agent %s remembers keys, %s: the step stops for the operator then (P18)",
-				s.Name, workflow.Short(s.PollFor), name, workflow.Short(kept)), "shorten it, or raise keyRetention where the service remembers keys for longer")
+			b.report.warn(where,
+				fmt.Sprintf(
+					"the pollFor of step %s, %s, is longer than agent %s remembers keys, %s: the step "+
+						"stops for the operator then (P18)",
+					s.Name, workflow.Short(s.PollFor), name, workflow.Short(kept)),
+				"shorten it, or raise keyRetention where the service remembers keys for longer")
 		}
 	}
 }
@@ -246,13 +283,21 @@ func (b *builder) long(i int) {
 	long := workflow.Short(s.MaxDuration)
 	switch {
 	case s.MaxDuration < s.Timeout:
-		b.report.error(where, fmt.Sprintf("the maxDuration of step %s, %s, is shorter than its timeout, %s (P43)", s.Name, long, workflow.Short(s.Timeout)),
+		b.report.error(where,
+			fmt.Sprintf("the maxDuration of step %s, %s, is shorter than its timeout, %s (P43)", s.Name, long,
+				workflow.Short(s.Timeout)),
 			"make it longer, or write the time between two reports of progress as the timeout")
 	case s.Grade == core.Plain || s.PointOfNoReturn:
-		b.report.error(where, fmt.Sprintf("step %s has a maxDuration, and is of a plain service or a point of no return, where a second attempt beside a long first one cannot be distinguished (P43)", s.Name),
+		b.report.error(where,
+			fmt.Sprintf(
+				"step %s has a maxDuration, and is of a plain service or a point of no return, where a "+
+					"second attempt beside a long first one cannot be distinguished (P43)", s.Name),
 			"take maxDuration out, and make the timeout as long as the work")
 	case s.Grade != core.Fenced && s.Undo != nil:
-		b.report.warn(where, fmt.Sprintf("the undo of step %s waits for up to %s after its claim, since its service has no fence (P21)", s.Name, long),
+		b.report.warn(where,
+			fmt.Sprintf(
+				"the undo of step %s waits for up to %s after its claim, since its "+
+					"service has no fence (P21)", s.Name, long),
 			"shorten maxDuration, or use grade: fenced where the service refuses a do after its undo")
 	}
 }
@@ -281,9 +326,13 @@ func (b *builder) holds(i int) {
 	// end with nothing recorded, and be in doubt.
 	switch {
 	case s.Grade == core.Plain:
-		most, reserved = most-ledgerTime, fmt.Sprintf(" (%s of its time are kept for the ledger of a plain service)", workflow.Short(ledgerTime))
+		most, reserved = most-ledgerTime,
+			fmt.Sprintf(" (%s of its time are kept for the ledger of a plain service)",
+				workflow.Short(ledgerTime))
 	case s.PointOfNoReturn:
-		most, reserved = most-ledgerTime, fmt.Sprintf(" (%s of its time are kept for the ledger of a point of no return)", workflow.Short(ledgerTime))
+		most, reserved = most-ledgerTime,
+			fmt.Sprintf(" (%s of its time are kept for the ledger of a point of no return)",
+				workflow.Short(ledgerTime))
 	}
 	reported := func(what string, where *value, timeout core.Duration) {
 		if timeout <= most {
@@ -293,13 +342,18 @@ func (b *builder) holds(i int) {
 		if f := where.field("timeout"); f != nil {
 			at = f.value.at
 		}
-		b.report.error(at, fmt.Sprintf("the timeout of %s, %s, is longer than agent %s can work at a time, %s%s", what, workflow.Short(timeout), agent, workflow.Short(most), reserved),
+		b.report.error(at,
+			fmt.Sprintf("the timeout of %s, %s, is longer than agent %s can work at a time, %s%s", what,
+				workflow.Short(timeout), agent, workflow.Short(most), reserved),
 			"shorten it, or deploy the agent with a longer timeout")
 	}
 	reported("step "+s.Name, b.steps[i].value, s.Timeout)
 	if s.MaxDuration > most {
-		b.report.warn(b.steps[i].value.field("maxDuration").value.at, fmt.Sprintf("agent %s can work for %s at a time, and the maxDuration of step %s is %s", agent, workflow.Short(most), s.Name, workflow.Short(s.MaxDuration)),
-			"shorten it, run the agent as a process, whose time is not limited, or let the operation defer its reply")
+		b.report.warn(b.steps[i].value.field("maxDuration").value.at,
+			fmt.Sprintf("agent %s can work for %s at a time, and the maxDuration of step %s is %s", agent,
+				workflow.Short(most), s.Name, workflow.Short(s.MaxDuration)),
+			"shorten it, run the agent as a process, whose time is not limited, or let the operation "+
+				"defer its reply")
 	}
 	if s.Undo != nil && (s.Undo.Timeout != s.Timeout || s.Timeout <= most) {
 		reported("the undo of step "+s.Name, b.steps[i].value.get("undo"), s.Undo.Timeout)

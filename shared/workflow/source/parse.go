@@ -10,13 +10,14 @@ import (
 
 // Options of a reading.
 type Options struct {
-	// KnownAgents are the agents that exist; nil: any name is accepted.
+	// KnownAgents are the agents that exist; nil means that any name is accepted.
 	KnownAgents []string
 	// MaxTimeout is the longest that one handling of an agent may take where it will run, as on
 	// Lambda; 0, or a nil function: no limit but that of queues.
 	MaxTimeout func(agent string) core.Duration
 
-	// child finds the definition of a child workflow, or says why there is none; nil: there are none.
+	// child finds the definition of a child workflow, or the problem that prevents it; nil means no child
+	// workflows.
 	child func(name string) (def *core.Definition, problem, fix string)
 }
 
@@ -46,7 +47,8 @@ func parse(data []byte, opts Options, r *report) *core.Definition {
 		return nil
 	}
 	if steps := root.field("steps"); steps != nil && len(steps.value.fields) > MaxSteps {
-		r.error(steps.at, fmt.Sprintf("the workflow has %d steps, the limit is %d", len(steps.value.fields), MaxSteps),
+		r.error(steps.at, fmt.Sprintf("the workflow has %d steps, the limit is %d", len(steps.value.fields),
+			MaxSteps),
 			"split it, or give lists to single steps")
 		return nil
 	}

@@ -10,9 +10,10 @@ import (
 // Severity of a problem.
 type Severity string
 
+// Severities of a problem.
 const (
-	SeverityError   Severity = "error"   // the file gives no definition
-	SeverityWarning Severity = "warning" // the file works, but probably not as meant
+	SeverityError   Severity = "error"   // the file yields no definition
+	SeverityWarning Severity = "warning" // the file works, but probably not as intended
 )
 
 // Problem is one thing wrong with a workflow file. Line and Column count from 1; 0 is the whole file.

@@ -15,8 +15,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Unquoted values have the types of YAML 1.2's core schema. A value to which YAML 1.1 gives another type is an
-// error, because its writer cannot know which of the two a reader follows. So is a text that looks like a number.
+// Unquoted values have the types of YAML 1.2's core schema. A value to which YAML 1.1 gives another type is
+// an error, because its writer cannot know which of the two a reader follows. So is a text that looks like a
+// number.
 var (
 	coreNumber = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 	coreOther  = regexp.MustCompile(`^0(o[0-7]+|x[0-9a-fA-F]+)$`)
@@ -24,15 +25,24 @@ var (
 		what string
 		form *regexp.Regexp
 	}{
-		{"a number with zeros before it, which some readers take for an octal one", regexp.MustCompile(`^[-+]?0[0-9_]+(\.[0-9_]*)?([eE][-+]?[0-9]+)?$`)},
-		{"a number with underscores to some readers, and a text to others", regexp.MustCompile(`^[-+]?([0-9][0-9_]*_[0-9_]*(\.[0-9_]*)?|[0-9]*\.[0-9]+_[0-9_]*)([eE][-+]?[0-9]+)?$`)},
-		{"a number with a base that some readers do not know", regexp.MustCompile(`^[-+](0[xo][0-9a-fA-F_]+)$|^[-+]?0b[01_]+$|^0x[0-9a-fA-F]*_[0-9a-fA-F_]*$`)},
-		{"no number of YAML, though it looks like one with a base", regexp.MustCompile(`^[-+]?0[xXoObB][0-9a-zA-Z_]*$`)},
-		{"no number of YAML, though it looks like one with an exponent", regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?$`)},
+		{"a number with zeros before it, which some readers take for an octal one",
+			regexp.MustCompile(`^[-+]?0[0-9_]+(\.[0-9_]*)?([eE][-+]?[0-9]+)?$`)},
+		{"a number with underscores to some readers, and a text to others",
+			regexp.MustCompile(
+				`^[-+]?([0-9][0-9_]*_[0-9_]*(\.[0-9_]*)?|[0-9]*\.[0-9]+_[0-9_]*)([eE][-+]?[0-9]+)?$`)},
+		{"a number with a base that some readers do not know",
+			regexp.MustCompile(`^[-+](0[xo][0-9a-fA-F_]+)$|^[-+]?0b[01_]+$|^0x[0-9a-fA-F]*_[0-9a-fA-F_]*$`)},
+		{"no number of YAML, though it looks like one with a base",
+			regexp.MustCompile(`^[-+]?0[xXoObB][0-9a-zA-Z_]*$`)},
+		{"no number of YAML, though it looks like one with an exponent",
+			regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?$`)},
 		{"no finite number, and JSON has no other", regexp.MustCompile(`^[-+]?\.(inf|Inf|INF|nan|NaN|NAN)$`)},
-		{"a number of base 60 to some readers, and a text to others", regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)},
-		{"true or false to some readers, and a text to others", regexp.MustCompile(`^(yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$`)},
-		{"a date to some readers, and a text to others", regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?$`)},
+		{"a number of base 60 to some readers, and a text to others",
+			regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)},
+		{"true or false to some readers, and a text to others",
+			regexp.MustCompile(`^(yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$`)},
+		{"a date to some readers, and a text to others",
+			regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?$`)},
 	}
 )
 
@@ -42,7 +52,8 @@ const fixQuote = "quote it, if a text is meant, or write a number, true or false
 func CheckScalars(data []byte) error {
 	for _, t := range lexer.Tokenize(string(data)) {
 		if what := problemOf(t); what != "" {
-			return fmt.Errorf("line %d, column %d: %s; fix: %s", t.Position.Line, t.Position.Column, what, fixQuote)
+			return fmt.Errorf("line %d, column %d: %s; fix: %s", t.Position.Line, t.Position.Column, what,
+				fixQuote)
 		}
 	}
 	return nil
@@ -66,7 +77,8 @@ func problemOf(t *token.Token) string {
 		}
 	}
 	if (coreNumber.MatchString(text) || coreOther.MatchString(text)) && !rawjson.NumberFits([]byte(text)) {
-		return fmt.Sprintf("the number %.20s… has more than %d characters, or an exponent beyond ±%d", text, rawjson.MaxNumber, rawjson.MaxExponent)
+		return fmt.Sprintf("the number %.20s… has more than %d characters, or an exponent beyond ±%d", text,
+			rawjson.MaxNumber, rawjson.MaxExponent)
 	}
 	return ""
 }
@@ -74,7 +86,8 @@ func problemOf(t *token.Token) string {
 // plain reports whether a token is an unquoted value.
 func plain(t *token.Token) bool {
 	switch t.Type {
-	case token.StringType, token.IntegerType, token.BinaryIntegerType, token.OctetIntegerType, token.HexIntegerType, token.FloatType, token.BoolType,
+	case token.StringType, token.IntegerType, token.BinaryIntegerType, token.OctetIntegerType,
+		token.HexIntegerType, token.FloatType, token.BoolType,
 		token.InfinityType, token.NanType:
 	default:
 		return false

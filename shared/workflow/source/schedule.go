@@ -11,7 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 )
 
-// since is when expressions are tried from, so that a file is valid or not whatever the day.
+// since is the start for trying expressions. It is fixed, so that the validity of a file does not depend on
+// the day.
 var since = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // schedule reads when orders start by the clock.
@@ -28,7 +29,8 @@ func (b *builder) schedule() *core.Schedule {
 		s.Overlap = core.Overlap(overlap)
 	}
 	if f := v.get("catchUp"); f != nil && s.CatchUp < schedule.MinCatchUp {
-		b.report.error(f.at, "catchUp is shorter than 10m: a start waits for the Supervisor's next sweep", "write 10m or longer")
+		b.report.error(f.at, "catchUp is shorter than 10m: a start waits for the Supervisor's next sweep",
+			"write 10m or longer")
 	}
 	if s.Cron != "" {
 		b.fires(v, s)
@@ -72,14 +74,18 @@ func (b *builder) scheduled(v *value, s *core.Schedule) {
 	holes := 0
 	s.Input = b.appendTemplate(nil, v, expression.Scope{}, &holes)
 	if holes > 0 {
-		b.report.error(v.at, "the input of a schedule holds an expression, and there is no order yet that it could read", "write plain data; each order gets the field scheduledTime")
+		b.report.error(v.at,
+			"the input of a schedule holds an expression, and there is no order yet that it could read",
+			"write plain data; each order gets the field scheduledTime")
 		return
 	}
 	if f := v.field("scheduledTime"); f != nil {
-		b.report.error(f.at, "the input has the field scheduledTime, which each start sets itself", "call it otherwise")
+		b.report.error(f.at, "the input has the field scheduledTime, which each start sets itself",
+			"call it otherwise")
 	}
 	order, err := schedule.Order(s, core.TimeOf(since))
 	if err != nil || len(order) > port.MaxOrder-1024 { // beside it the message holds names
-		b.report.error(v.at, fmt.Sprintf("the input takes %d bytes as an order, the limit is %d", len(order), port.MaxOrder-1024), "store the data elsewhere, and give a reference")
+		b.report.error(v.at, fmt.Sprintf("the input takes %d bytes as an order, the limit is %d", len(order),
+			port.MaxOrder-1024), "store the data elsewhere, and give a reference")
 	}
 }

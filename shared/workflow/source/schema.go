@@ -73,18 +73,21 @@ func explain(e *jsonschema.ValidationError, root *value, r *report) {
 			r.error(v.at, fmt.Sprintf("%s has no %s", name, missing), fixMissing(missing, name))
 		}
 	case *kind.Type:
-		r.error(v.at, fmt.Sprintf("%s is %s, it should be %s", name, article(k.Got), wanted(k.Want)), fixType(e.SchemaURL, name, v, k.Want))
+		r.error(v.at, fmt.Sprintf("%s is %s, it should be %s", name, article(k.Got), wanted(k.Want)),
+			fixType(e.SchemaURL, name, v, k.Want))
 	case *kind.Enum:
 		if v.text == string(core.OnFailureContinue) && slices.Contains(policies, name) {
 			continueElsewhere(v, name, root, e.InstanceLocation, r)
 			return
 		}
 		words := words(k.Want)
-		r.error(v.at, fmt.Sprintf("%s is %s", name, quoted(v)), suggest.DidYouMean(v.text, words, "write one of "+strings.Join(words, ", ")))
+		r.error(v.at, fmt.Sprintf("%s is %s", name, quoted(v)),
+			suggest.DidYouMean(v.text, words, "write one of "+strings.Join(words, ", ")))
 	case *kind.Pattern:
 		r.error(v.at, fmt.Sprintf("%s is %s", name, quoted(v)), fixPattern(e.SchemaURL))
 	case *kind.UniqueItems:
-		r.error(v.at, fmt.Sprintf("%s names %s twice", name, quoted(v.list[k.Duplicates[0]])), "remove one of them")
+		r.error(v.at, fmt.Sprintf("%s names %s twice", name, quoted(v.list[k.Duplicates[0]])),
+			"remove one of them")
 	case *kind.Minimum:
 		r.error(v.at, fmt.Sprintf("%s is %s", name, v.text), "the least is "+k.Want.RatString())
 	case *kind.Maximum:
@@ -106,11 +109,13 @@ func continueElsewhere(v *value, name string, root *value, path []string, r *rep
 	fix := "write undo or stop"
 	if len(path) > 1 && path[0] == "steps" {
 		if form := answerForm(root.get("steps").get(path[1])); form != "" {
-			fix = "leave refuse away or write onTimeout: {answer: VALUE}, and let later steps ask for the answer, as in when: steps." +
+			fix = "leave refuse away or write onTimeout: {answer: VALUE}, and let later steps ask for the " +
+				"answer, as in when: steps." +
 				strings.ReplaceAll(path[1], "-", "_") + ".output.value == VALUE"
 		}
 	}
-	r.error(v.at, name+` is "continue", which only the onFailure of a step that calls an agent can be (P42)`, fix)
+	r.error(v.at, name+` is "continue", which only the onFailure of a step that calls an agent can be (P42)`,
+		fix)
 }
 
 // locate finds the value that the library speaks of, and a name for it: its last key. Where the key
@@ -147,12 +152,16 @@ const fixDuration = "write a number with its unit: 250ms, 2s, 5m, 24h or 7d"
 // later are the fields that people may expect from other tools, with what to do instead.
 var later = map[string]string{
 	"delay": "write a step of its own with wait: 10m, and put this one after it", "timer": "write wait: 10m",
-	"approval": "write it in a step of its own, below steps", "signal": "write a step with event: {name: …, timeout: …}",
+	"approval": "write it in a step of its own, below steps",
+	"signal":   "write a step with event: {name: …, timeout: …}",
 	"forEach":  "write each: ${ order.items }, and workflow: NAME of what each item goes through",
 	"foreach":  "write each: ${ order.items }, and workflow: NAME of what each item goes through",
 	"for-each": "write each: ${ order.items }, and workflow: NAME of what each item goes through",
 	"progress": "progress of long work is not supported yet; choose a timeout that is long enough",
-	"fallback": "write agents: [first, second] where both reach the same service; another service is a step of its own", "fallbackAgents": "write agents: [first, second] where both reach the same service; another service is a step of its own",
+	"fallback": "write agents: [first, second] where both reach the same service; another service is a " +
+		"step of its own",
+	"fallbackAgents": "write agents: [first, second] where both reach the same service; another service " +
+		"is a step of its own",
 	"priority":  "priority belongs to the order, not to the workflow",
 	"dependsOn": "write after", "needs": "write after", "if": "write when", "condition": "write when",
 	"compensate": "write undo", "retries": "write retry: {maxFailures: …}",
@@ -194,7 +203,8 @@ func knownFields(path []string, v *value) []string {
 	s = resolved(s, func(s *jsonschema.Schema) bool {
 		ofKind := func(field string) bool { return s.Properties[field] != nil }
 		given := func(field string) bool { return ofKind(field) && v.field(field) != nil }
-		return s.Properties != nil && (!slices.ContainsFunc(kinds, ofKind) || slices.ContainsFunc(kinds, given))
+		return s.Properties != nil &&
+			(!slices.ContainsFunc(kinds, ofKind) || slices.ContainsFunc(kinds, given))
 	})
 	fields = slices.AppendSeq(fields, maps.Keys(s.Properties))
 	slices.Sort(fields)
@@ -237,13 +247,16 @@ func fixMissing(field, of string) string {
 	case "steps":
 		return "add steps: with at least one step"
 	case "onFailure":
-		return "write onFailure: undo (undo the whole order), stop (ask the operator) or continue (undo this step alone, and go on)"
+		return "write onFailure: undo (undo the whole order), stop (ask the operator) or continue (undo " +
+			"this step alone, and go on)"
 	case "grade":
 		return "write grade: fenced, idempotent or plain, whatever the remote service offers"
 	case "timeout":
 		return "write how long one call may take, as in timeout: 2s"
 	case "agent":
-		return "write who does the step, as in agent: payment, how long it waits, as in wait: 48h, what answers it, by approval or event, or a failure by rule, as in fail: {code: too-large, message: …}"
+		return "write who does the step, as in agent: payment, how long it waits, as in wait: 48h, what " +
+			"answers it, by approval or event, or a failure by rule, as in fail: {code: too-large, " +
+			"message: …}"
 	case "when":
 		return "write when the order fails, as in when: order.total > 10000"
 	case "code":

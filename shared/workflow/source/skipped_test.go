@@ -53,12 +53,14 @@ func TestOutputsOfSkippableSteps(t *testing.T) {
 		{`order.x`, `steps.quote_price.output != nil or steps.quote_price.output.ok`, false},
 		{`order.x`, `(steps.quote_price.output != nil && true) == steps.quote_price.output.ok`, false},
 	} {
-		file := strings.NewReplacer("WHEN", quote(c.when), "INPUT", quote("${ "+c.input+" }")).Replace(skippable)
+		file := strings.NewReplacer("WHEN", quote(c.when), "INPUT",
+			quote("${ "+c.input+" }")).Replace(skippable)
 		d, problems := source.Parse("t.yaml", []byte(file), source.Options{})
 		switch {
 		case c.good && d == nil:
 			t.Errorf("when %s, input %s: %v", c.when, c.input, problems)
-		case !c.good && (d != nil || !strings.Contains(problems.Error(), "of the output of step quote-price, which is null where that step is skipped") ||
+		case !c.good && (d != nil || !strings.Contains(problems.Error(),
+			"of the output of step quote-price, which is null where that step is skipped") ||
 			!strings.Contains(problems.Error(), "write steps.quote_price.output?")):
 			t.Errorf("when %s, input %s: accepted, or with another reason: %v", c.when, c.input, problems)
 		}
@@ -94,7 +96,8 @@ steps:
   last: {agent: a, operation: run, timeout: 1s, onFailure: undo, undo: none, grade: plain, after: [ship], when: IF, input: {id: INPUT}}
 `
 
-// P42: the output of a step that the order may go on without is read with ?., or where it is known not to have failed.
+// P42: the output of a step that the order may go on without is read with ?., or where it is known not to
+// have failed.
 func TestOutputsOfStepsThatMayHaveFailed(t *testing.T) {
 	for _, c := range []struct {
 		when, here, input string
@@ -114,7 +117,8 @@ func TestOutputsOfStepsThatMayHaveFailed(t *testing.T) {
 		{`when: order.y`, `order.y && not steps.ship.failed`, `steps.ship.output.id`, true},
 		{`when: order.y`, `order.y`, `steps.ship.output.id`, false},
 	} {
-		file := strings.NewReplacer("WHEN", c.when, "IF", quote(c.here), "INPUT", quote("${ "+c.input+" }")).Replace(goingOn)
+		file := strings.NewReplacer("WHEN", c.when, "IF", quote(c.here), "INPUT",
+			quote("${ "+c.input+" }")).Replace(goingOn)
 		d, problems := source.Parse("t.yaml", []byte(file), source.Options{})
 		if c.good != (d != nil) {
 			t.Errorf("%s: when %s, input %s: %v", c.when, c.here, c.input, problems)

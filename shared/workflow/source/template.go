@@ -22,7 +22,8 @@ func (b *builder) templates() {
 	skippable, continues, answered := b.conditions(), b.continues(), b.answered()
 	for i, f := range b.steps {
 		s := &b.def.Steps[i]
-		scope := expression.Scope{Steps: names, Visible: b.order.visible(i), Step: s.Name, Skippable: skippable, Continues: continues}
+		scope := expression.Scope{Steps: names, Visible: b.order.visible(i), Step: s.Name,
+			Skippable: skippable, Continues: continues}
 		s.When = b.when(f.value.get("when"), scope)
 		scope.When = s.When
 		if s.Wait != nil {
@@ -47,7 +48,8 @@ func (b *builder) templates() {
 			s.Undo.Input = b.template(f.value.get("undo").get("input"), "input", scope)
 		}
 	}
-	b.def.Output = b.template(b.root.get("output"), "output", expression.Scope{Steps: names, Skippable: skippable, Continues: continues})
+	b.def.Output = b.template(b.root.get("output"), "output",
+		expression.Scope{Steps: names, Skippable: skippable, Continues: continues})
 }
 
 // conditions are those of the steps that may be skipped.
@@ -102,7 +104,7 @@ func (b *builder) faulty(where position, err error) {
 	}
 }
 
-// template gives the JSON form of a template; nil where there is none.
+// template gives the JSON form of a template; nil if there is none.
 func (b *builder) template(v *value, key string, scope expression.Scope) json.RawMessage {
 	if v == nil {
 		return nil
@@ -111,7 +113,8 @@ func (b *builder) template(v *value, key string, scope expression.Scope) json.Ra
 	data := b.appendTemplate(nil, v, scope, &holes)
 	switch {
 	case holes > expression.MaxHoles:
-		b.report.error(v.at, fmt.Sprintf("%s holds %d expressions, the limit is %d", key, holes, expression.MaxHoles),
+		b.report.error(v.at, fmt.Sprintf("%s holds %d expressions, the limit is %d", key, holes,
+			expression.MaxHoles),
 			"pass whole objects or lists")
 	case len(data) > expression.MaxResult:
 		b.report.error(v.at, fmt.Sprintf("%s is larger than %d bytes", key, expression.MaxResult),
@@ -153,7 +156,8 @@ func (b *builder) appendTemplate(data []byte, v *value, scope expression.Scope, 
 				data = append(data, ',')
 			}
 			if strings.HasPrefix(f.key, "${") {
-				b.report.error(f.at, "a key is written as an expression", "keys are literal; compute the whole object in one expression")
+				b.report.error(f.at, "a key is written as an expression",
+					"keys are literal; compute the whole object in one expression")
 			}
 			data = append(appendText(data, f.key), ':')
 			data = b.appendTemplate(data, f.value, scope, holes)
@@ -173,7 +177,8 @@ func (b *builder) literal(v *value) {
 		b.report.warn(v.at, quoted(v)+" is sent as it stands: {{ }} is no expression here",
 			"write ${ … } as the whole text, as in ${ order.name }; leave it where the agent fills it in")
 	case path.MatchString(v.text):
-		b.report.warn(v.at, quoted(v)+" is sent as it stands: a text without ${ } is no expression", "write ${ "+v.text+" }")
+		b.report.warn(v.at, quoted(v)+" is sent as it stands: a text without ${ } is no expression",
+			"write ${ "+v.text+" }")
 	}
 }
 

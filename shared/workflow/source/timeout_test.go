@@ -38,32 +38,47 @@ steps:
   call: {agent: slow, operation: run, timeout: TIMEOUT, grade: plain, onFailure: undo, undo: {operation: back, timeout: 1s}}
 `
 	for timeout, good := range map[string]bool{"56s": true, "57s": false} {
-		d, problems := source.Parse("t.yaml", []byte(strings.ReplaceAll(plain, "TIMEOUT", timeout)), source.Options{MaxTimeout: most})
-		if (d != nil) != good || !good && !strings.Contains(problems.Error(), "longer than agent slow can work at a time, 56s (2s of its time are kept for the ledger of a plain service)") {
+		d, problems := source.Parse("t.yaml", []byte(strings.ReplaceAll(plain, "TIMEOUT", timeout)),
+			source.Options{MaxTimeout: most})
+		if (d != nil) != good || !good &&
+			!strings.Contains(problems.Error(),
+				"longer than agent slow can work at a time, 56s (2s of its time are kept for the ledger "+
+					"of a plain service)") {
 			t.Errorf("%s: %v", timeout, problems)
 		}
 	}
 	// So does a point of no return, whatever its grade (P22a).
-	pivot := strings.NewReplacer("plain", "idempotent, pointOfNoReturn: true", ", undo: {operation: back, timeout: 1s}", "").Replace(plain)
+	pivot := strings.NewReplacer("plain", "idempotent, pointOfNoReturn: true",
+		", undo: {operation: back, timeout: 1s}", "").Replace(plain)
 	for timeout, good := range map[string]bool{"56s": true, "57s": false} {
-		d, problems := source.Parse("t.yaml", []byte(strings.ReplaceAll(pivot, "TIMEOUT", timeout)), source.Options{MaxTimeout: most})
-		if (d != nil) != good || !good && !strings.Contains(problems.Error(), "longer than agent slow can work at a time, 56s (2s of its time are kept for the ledger of a point of no return)") {
+		d, problems := source.Parse("t.yaml", []byte(strings.ReplaceAll(pivot, "TIMEOUT", timeout)),
+			source.Options{MaxTimeout: most})
+		if (d != nil) != good || !good &&
+			!strings.Contains(problems.Error(),
+				"longer than agent slow can work at a time, 56s (2s of its time are kept for the ledger "+
+					"of a point of no return)") {
 			t.Errorf("%s: %v", timeout, problems)
 		}
 	}
-	// Of several agents the one with the least time counts; long work that an agent's time does not hold is only a warning (P43).
+	// Of several agents the one with the least time counts; long work that an agent's time does not hold is
+	// only a warning (P43).
 	several := `workflow: test
 steps:
   call: {agents: [other, slow], operation: run, timeout: TIMEOUT, maxDuration: 5m, grade: fenced, onFailure: undo, undo: {operation: back, timeout: 1s}}
 `
 	for timeout, good := range map[string]bool{"58s": true, "59s": false} {
-		d, problems := source.Parse("t.yaml", []byte(strings.ReplaceAll(several, "TIMEOUT", timeout)), source.Options{MaxTimeout: most})
-		if (d != nil) != good || !strings.Contains(problems.Error(), "t.yaml:3:76: warning: agent slow can work for 58s at a time, and the maxDuration of step call is 5m") ||
+		d, problems := source.Parse("t.yaml", []byte(strings.ReplaceAll(several, "TIMEOUT", timeout)),
+			source.Options{MaxTimeout: most})
+		if (d != nil) != good || !strings.Contains(problems.Error(),
+			"t.yaml:3:76: warning: agent slow can work for 58s at a time, and the maxDuration of step "+
+				"call is 5m") ||
 			!good && !strings.Contains(problems.Error(), "longer than agent slow can work at a time, 58s;") {
 			t.Errorf("%s: %v", timeout, problems)
 		}
 	}
-	if d, problems := source.Parse("t.yaml", []byte(strings.NewReplacer("61s", "58s", "59s", "58s").Replace(file)), source.Options{MaxTimeout: most}); d == nil {
+	if d, problems := source.Parse("t.yaml",
+		[]byte(strings.NewReplacer("61s", "58s", "59s", "58s").Replace(file)),
+		source.Options{MaxTimeout: most}); d == nil {
 		t.Errorf("at the limit: %v", problems)
 	}
 }

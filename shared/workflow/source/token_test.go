@@ -18,7 +18,8 @@ steps:
     after: [approve]
 `
 
-// P39: a token stands in the input of a call, names a step that is answered, and a person where that step asks who.
+// P39: a token stands in the input of a call, names a step that is answered, and a person where that step
+// asks who.
 func TestTokensStandWhereTheyCan(t *testing.T) {
 	def, problems := source.Parse("w.yaml", []byte(withTokens), source.Options{})
 	if def == nil || !def.Tokens {
@@ -34,7 +35,8 @@ func TestTokensStandWhereTheyCan(t *testing.T) {
 		`order.step, "ann"`:   "is computed",
 		`"a", "b", "c"`:       "takes 1 to 2",
 	} {
-		_, problems := source.Parse("w.yaml", []byte(strings.Replace(withTokens, `"approve", order.to`, change, 1)), source.Options{})
+		_, problems := source.Parse("w.yaml",
+			[]byte(strings.Replace(withTokens, `"approve", order.to`, change, 1)), source.Options{})
 		if text := problems.Error(); want == "" && problems.Err() != nil || !strings.Contains(text, want) {
 			t.Errorf("%s: %s, want %q", change, text, want)
 		}
@@ -42,10 +44,12 @@ func TestTokensStandWhereTheyCan(t *testing.T) {
 	for place, with := range map[string]string{
 		"after: [approve]": "after: [approve]\n    when: token('paid') == 'x'",
 		"[ann]":            "['${ token(\"paid\") }']",
-		"timeout: 1d, onTimeout: undo}\n    after": "refuse: token('paid') == 'x', timeout: 1d, onTimeout: undo}\n    after",
+		"timeout: 1d, onTimeout: undo}\n    after": "refuse: token('paid') == 'x', timeout: 1d, " +
+			"onTimeout: undo}\n    after",
 		"steps:": "output: '${ token(\"paid\") }'\nsteps:",
 	} {
-		_, problems := source.Parse("w.yaml", []byte(strings.Replace(withTokens, place, with, 1)), source.Options{})
+		_, problems := source.Parse("w.yaml", []byte(strings.Replace(withTokens, place, with, 1)),
+			source.Options{})
 		if text := problems.Error(); !strings.Contains(text, "input of a call only") {
 			t.Errorf("%s: %s", with, text)
 		}

@@ -21,10 +21,10 @@ const (
 type value struct {
 	at     position
 	shape  shape
-	text   string // of a text; of a number as JSON, with all its digits
+	text   string // the text, or a number as JSON with all its digits
 	truth  bool
 	list   []*value
-	fields []field // in the order of the file
+	fields []field // fields in the order of the file
 }
 
 // field is one key of a mapping.

@@ -20,20 +20,23 @@ func (b *builder) wait(f field) core.StepDefinition {
 		s.Wait.For = b.duration(w, "for", limitWait, 0)
 		s.Wait.Spread = b.duration(w, "spread", limitWait, 0)
 		if (w.field("for") == nil) == (w.field("until") == nil) {
-			b.report.error(w.at, "step "+f.key+" waits either for a time span or until a time", "write one of for: 48h and until: ${ order.dueAt }")
+			b.report.error(w.at, "step "+f.key+" waits either for a time span or until a time",
+				"write one of for: 48h and until: ${ order.dueAt }")
 		}
 	}
 	return s
 }
 
-// until reads the expression of a wait. It is the step's input, of which nothing else is in a wait.
+// until reads the expression of a wait and stores it as the step's input, which a wait does not use
+// otherwise.
 func (b *builder) until(f field, s *core.StepDefinition, scope expression.Scope) {
 	v := f.value.get("wait").get("until")
 	if v == nil || v.shape != isText {
 		return
 	}
 	if _, isExpression, err := expression.Unwrap(v.text); err == nil && !isExpression {
-		b.report.error(v.at, "until is "+quoted(v)+", the same time for every order", "write an expression, as in until: ${ order.dueAt }")
+		b.report.error(v.at, "until is "+quoted(v)+", the same time for every order",
+			"write an expression, as in until: ${ order.dueAt }")
 	}
 	s.Input = b.template(v, "until", scope)
 }

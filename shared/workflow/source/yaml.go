@@ -19,10 +19,10 @@ const (
 	MaxFile    = 1 << 20 // bytes
 	MaxSteps   = 1000
 	maxLine    = 10_000  // bytes
-	maxTokens  = 200_000 // of YAML
-	maxFields  = 2000    // of one mapping
-	maxNesting = 100     // of lists and mappings
-	maxValues  = 50_000  // after aliases are replaced by what they stand for
+	maxTokens  = 200_000 // tokens of YAML
+	maxFields  = 2000    // fields of one mapping
+	maxNesting = 100     // depth of lists and mappings
+	maxValues  = 50_000  // values after aliases are resolved
 )
 
 // read parses YAML into a tree with positions; nil where it cannot be read.
@@ -52,7 +52,8 @@ func read(data []byte, r *report) (root *value) {
 			return nil
 		}
 		r.error(yamlPosition(err), "YAML: "+yamlMessage(err),
-			"check the indentation and the brackets here and in the line before; put a text in quotes if it holds a colon, a # or begins with one of {[*&!|>%@")
+			"check the indentation and the brackets here and in the line before; put a text in quotes if "+
+				"it holds a colon, a # or begins with one of {[*&!|>%@")
 		return nil
 	}
 	var documents []*ast.DocumentNode
@@ -96,7 +97,8 @@ func tooLarge(data []byte) (what, fix string) {
 	return "", ""
 }
 
-// at gives where a node begins; the library's own answer for a mapping is its first colon.
+// at returns the position where a node begins. For a mapping the library returns the position of its first
+// colon.
 func at(n ast.Node) position {
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -187,7 +189,8 @@ func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 	case *ast.AliasNode:
 		return b.alias(n, depth)
 	default:
-		b.report.error(v.at, "a construct of YAML that workflows do not use", "write plain values, lists and mappings")
+		b.report.error(v.at, "a construct of YAML that workflows do not use",
+			"write plain values, lists and mappings")
 	}
 	return v
 }
@@ -202,7 +205,8 @@ func (b *treeBuilder) mapping(v *value, pairs []*ast.MappingValueNode, depth int
 			continue
 		}
 		if first, dup := seen[key]; dup {
-			b.report.error(where, fmt.Sprintf("%q stands here for the second time, first in line %d", key, first.line),
+			b.report.error(where, fmt.Sprintf("%q stands here for the second time, first in line %d", key,
+				first.line),
 				"remove one of them, or rename it")
 			continue
 		}
@@ -253,9 +257,11 @@ func (b *treeBuilder) refuse(where position, depth int) {
 	switch {
 	case b.over:
 	case depth > maxNesting:
-		b.report.error(where, fmt.Sprintf("lists and mappings are nested deeper than %d levels", maxNesting), "flatten it")
+		b.report.error(where, fmt.Sprintf("lists and mappings are nested deeper than %d levels", maxNesting),
+			"flatten it")
 	default:
-		b.report.error(where, fmt.Sprintf("the file stands for more than %d values", maxValues), "use fewer aliases, or split the workflow")
+		b.report.error(where, fmt.Sprintf("the file stands for more than %d values", maxValues),
+			"use fewer aliases, or split the workflow")
 	}
 	b.over = true
 }
@@ -264,7 +270,8 @@ func (b *treeBuilder) refuse(where position, depth int) {
 func (b *treeBuilder) number(t *token.Token) string {
 	text, err := numberText(t.Value)
 	if err != nil {
-		b.report.error(position{t.Position.Line, t.Position.Column}, fmt.Sprintf("%.40s is no number of YAML", t.Value), fixQuote)
+		b.report.error(position{t.Position.Line, t.Position.Column},
+			fmt.Sprintf("%.40s is no number of YAML", t.Value), fixQuote)
 		return "0"
 	}
 	return text

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepkeeper/stepkeeper/internal/cost"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
-	"github.com/stepkeeper/stepkeeper/verify/cost"
 )
 
 // The committed units are those of this code: a smaller measurement gives the same lines. Times and
@@ -25,7 +25,8 @@ func TestTheCommittedUnitsAreThoseOfTheCode(t *testing.T) {
 	}
 	small := map[string]options{}
 	for name, o := range shapes {
-		// Multiples of every batch's size, so that batches are full: 10 to the Scheduler, 5 to agents, or 3 to each.
+		// Multiples of every batch's size, so that batches are full: 10 to the Scheduler, 5 to agents, or 3
+		// to each.
 		o.orders = map[bool]int{true: 3, false: 60}[o.scheduler == 1]
 		small[name] = o
 	}
@@ -81,7 +82,8 @@ func differ(want, got cost.Shape) []string {
 			{"RRU of the index", a.IndexRRU, b.IndexRRU},
 		} {
 			if !near(figure.committed, figure.measured) {
-				text := fmt.Sprintf("%s: committed %v, measured %v", figure.name, figure.committed, figure.measured)
+				text := fmt.Sprintf("%s: committed %v, measured %v", figure.name, figure.committed,
+					figure.measured)
 				differ = append(differ, text)
 			}
 		}
@@ -92,22 +94,26 @@ func differ(want, got cost.Shape) []string {
 	}
 	for function, n := range want.Invocations {
 		if !near(n, got.Invocations[function]) {
-			all = append(all, fmt.Sprintf("invocations of %s: committed %v, measured %v", function, n, got.Invocations[function]))
+			all = append(all, fmt.Sprintf("invocations of %s: committed %v, measured %v", function, n,
+				got.Invocations[function]))
 		}
 	}
 	if math.Abs(float64(want.ItemBytes-got.ItemBytes)) > 16 {
-		all = append(all, fmt.Sprintf("the largest item: committed %d bytes, measured %d", want.ItemBytes, got.ItemBytes))
+		all = append(all, fmt.Sprintf("the largest item: committed %d bytes, measured %d", want.ItemBytes,
+			got.ItemBytes))
 	}
 	return all
 }
 
 // A difference is found.
 func TestADifferenceIsFound(t *testing.T) {
-	a := cost.Shape{Lines: []cost.Line{{Service: "sqs", Operation: "SendMessageBatch", Resource: "replies", Calls: 1, Requests: 1}}, Invocations: map[string]float64{"scheduler": 0.5}}
+	a := cost.Shape{Lines: []cost.Line{{Service: "sqs", Operation: "SendMessageBatch", Resource: "replies",
+		Calls: 1, Requests: 1}}, Invocations: map[string]float64{"scheduler": 0.5}}
 	if d := differ(a, a); len(d) > 0 {
 		t.Errorf("the same: %v", d)
 	}
-	b := cost.Shape{Lines: []cost.Line{{Service: "sqs", Operation: "SendMessageBatch", Resource: "replies", Calls: 1, Requests: 2}}, Invocations: map[string]float64{"scheduler": 0.6}, ItemBytes: 100}
+	b := cost.Shape{Lines: []cost.Line{{Service: "sqs", Operation: "SendMessageBatch", Resource: "replies",
+		Calls: 1, Requests: 2}}, Invocations: map[string]float64{"scheduler": 0.6}, ItemBytes: 100}
 	if d := differ(a, b); len(d) != 3 {
 		t.Errorf("others: %v", d)
 	}

@@ -71,14 +71,14 @@ const (
 // deployed is a deployment in one process.
 type deployed struct {
 	options
-	steps  *meter.Meter // what the deployment is billed
-	app    *meter.Meter // what the application's own calls are billed
+	steps  *meter.Meter // meter of the deployment's bill
+	app    *meter.Meter // meter of the application's own calls
 	store  *dynamo.Store
-	client *dynamodb.Client // counts nothing
+	client *dynamodb.Client // client whose calls are not metered
 	tables dynamo.Tables
-	ready  *memory.Queues // to look into without a call
+	ready  *memory.Queues // queues read directly, so that no call is counted
 
-	queues     *sqs.Queues // the actors'
+	queues     *sqs.Queues // queues of the actors
 	outside    *sqs.Queues // the application's
 	scheduler  *scheduler.Scheduler
 	agents     map[string]lambdaevent.Handle
@@ -106,11 +106,13 @@ func (o options) definition() (*core.Definition, error) {
 		text += further
 	}
 	if o.wait > 0 {
-		text = strings.Replace(text, "after: [charge]", "after: [pause]", 1) + fmt.Sprintf("  pause: {wait: %ds, after: [charge]}\n", o.wait/core.Second)
+		text = strings.Replace(text, "after: [charge]", "after: [pause]", 1) +
+			fmt.Sprintf("  pause: {wait: %ds, after: [charge]}\n", o.wait/core.Second)
 	}
 	for step, asked := range map[string]bool{
-		"  agree: {approval: {question: \"Go on?\", answers: ['yes', 'no'], timeout: 1d, onTimeout: undo}, after: [charge]}\n": o.answer,
-		"  agree: {each: \"${ order.items }\", workflow: part, after: [charge]}\n":                                             o.children,
+		"  agree: {approval: {question: \"Go on?\", answers: ['yes', 'no'], timeout: 1d, onTimeout: " +
+			"undo}, after: [charge]}\n": o.answer,
+		"  agree: {each: \"${ order.items }\", workflow: part, after: [charge]}\n": o.children,
 	} {
 		if asked {
 			text = strings.Replace(text, "after: [charge]", "after: [agree]", 1) + step
@@ -122,7 +124,8 @@ func (o options) definition() (*core.Definition, error) {
 	if o.agents {
 		text = strings.ReplaceAll(text, "AGENT-", "shop-")
 	} else {
-		text = strings.NewReplacer("AGENT-1", "shop-1", "AGENT-2", "shop-1", "AGENT-3", "shop-1", "AGENT-4", "shop-1").Replace(text)
+		text = strings.NewReplacer("AGENT-1", "shop-1", "AGENT-2", "shop-1", "AGENT-3", "shop-1", "AGENT-4",
+			"shop-1").Replace(text)
 	}
 	dir, err := os.MkdirTemp("", "stepkeeper-cost-")
 	if err != nil {
@@ -135,14 +138,16 @@ func (o options) definition() (*core.Definition, error) {
 		}
 	}
 	def, problems := source.LoadFile(filepath.Join(dir, "saga.yaml"), source.Options{})
-	if err := problems.Err(); err != nil { // a maxDuration longer than a Lambda function runs is a warning, and the agent here replies at once
+	// a maxDuration longer than a Lambda function runs is a warning, and the agent here replies at once
+	if err := problems.Err(); err != nil {
 		return nil, err
 	}
 	return def, nil
 }
 
 func newDeployed(ctx context.Context, endpoint string, o options) (*deployed, error) {
-	w := &deployed{options: o, begun: time.Now(), steps: &meter.Meter{}, app: &meter.Meter{}, logged: &atomic.Int64{}, largest: &atomic.Int64{}, agents: map[string]lambdaevent.Handle{}}
+	w := &deployed{options: o, begun: time.Now(), steps: &meter.Meter{}, app: &meter.Meter{},
+		logged: &atomic.Int64{}, largest: &atomic.Int64{}, agents: map[string]lambdaevent.Handle{}}
 	def, err := o.definition()
 	if err != nil {
 		return nil, err
@@ -176,15 +181,16 @@ func newDeployed(ctx context.Context, endpoint string, o options) (*deployed, er
 	if err != nil {
 		return nil, err
 	}
-	w.queues, w.outside = sqs.New(queueSDK, sqs.Config{URLs: urls, ReplyTo: []string{application}}), sqs.New(appSDK, sqs.Config{URLs: urls})
+	w.queues, w.outside = sqs.New(queueSDK, sqs.Config{URLs: urls, ReplyTo: []string{application}}),
+		sqs.New(appSDK, sqs.Config{URLs: urls})
 	if err := w.open(ctx, endpoint, tableSDK, def); err != nil {
 		return nil, err
 	}
 	return w, w.startAgents(queueSDK, urls)
 }
 
-// now is the time of the actors and queues. It moves in steps only, so that the times in an item, and with them its size,
-// do not depend on how fast this machine is.
+// now is the time of the actors and queues. It moves in steps only, so that the times in an item, and with
+// them its size, do not depend on how fast this machine is.
 func (w *deployed) now() time.Time { return w.begun.Add(time.Duration(w.ahead.Load())) }
 
 func (w *deployed) metered(ctx context.Context, endpoint string, m *meter.Meter) (aws.Config, error) {
@@ -209,18 +215,22 @@ func (w *deployed) open(ctx context.Context, endpoint string, sdk aws.Config, de
 	w.measureItems(&sdk)
 	prefix := fmt.Sprintf("cost-%d-", time.Now().UnixNano())
 	w.tables = dynamo.Tables{Orders: prefix + "Orders", Definitions: prefix + "Definitions"}
-	if err := dynamo.CreateTables(awsclient.WithCallTimeout(ctx, time.Minute), w.client, w.tables); err != nil {
+	if err := dynamo.CreateTables(awsclient.WithCallTimeout(ctx, time.Minute), w.client,
+		w.tables); err != nil {
 		return err
 	}
 	w.store = dynamo.New(dynamo.NewClient(sdk), w.tables, dynamo.Options{FinishedIndex: w.finished})
 	topic := alerts.New(sns.NewFromConfig(sdk).Publish, "arn:aws:sns:us-east-1:000000000000:alerts", 0)
 	clock := port.ClockFunc(w.now)
-	incidents := incident.New(incident.Config{Records: w.store.Schedules(), Tasks: w.store, Clock: clock, Log: w.log(),
-		Go: func(publication func(context.Context)) { publication(ctx) }, // its units count where it is started
+	incidents := incident.New(incident.Config{Records: w.store.Schedules(), Tasks: w.store, Clock: clock,
+		Log: w.log(),
+		// its units count where it is started
+		Go: func(publication func(context.Context)) { publication(ctx) },
 		Publish: func(ctx context.Context, a message.Alert) error {
 			return topic.Send(ctx, a.For("Cost", "--stack Cost"))
 		}})
-	tasks := state.New(state.Config{Store: w.store, Definitions: w.store, Compile: workflow.Decode, Encode: workflow.Encode,
+	tasks := state.New(state.Config{Store: w.store, Definitions: w.store, Compile: workflow.Decode,
+		Encode: workflow.Encode,
 		Current: func(name string) *core.Definition {
 			if name != def.Name {
 				return nil
@@ -245,7 +255,8 @@ func (w *deployed) measureItems(sdk *aws.Config) {
 	}
 	sdk.APIOptions = append(sdk.APIOptions, func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Items",
-			func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+			func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+				middleware.InitializeOutput, middleware.Metadata, error) {
 				if in, put := in.Parameters.(*dynamodb.PutItemInput); put {
 					see(in.Item)
 				}
@@ -272,7 +283,8 @@ func (w *deployed) startAgents(sdk aws.Config, urls map[string]string) error {
 		if err != nil {
 			return err
 		}
-		w.agents[port.Requests(settings.Name)] = onlambda.Handle(func(context.Context) (*worker.Worker, error) { return engine, nil }, w.log())
+		w.agents[port.Requests(settings.Name)] = onlambda.Handle(
+			func(context.Context) (*worker.Worker, error) { return engine, nil }, w.log())
 	}
 	return nil
 }

@@ -10,21 +10,21 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/stepkeeper/stepkeeper/internal/cost"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/meter"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/cost"
 )
 
 // options of one shape.
 type options struct {
 	orders, scheduler, agent int           // orders to measure; messages in a batch
 	reported                 bool          // the orders name a reply-to
-	finished                 bool          // finished orders stand in the index
-	agents                   bool          // an agent for each step, and not one for all
-	eight                    bool          // eight steps, and not four
-	wait                     core.Duration // of a step after the second one; 0: there is none
+	finished                 bool          // Finished orders are in the index.
+	agents                   bool          // Each step has its own agent instead of one for all.
+	eight                    bool          // eight steps instead of four
+	wait                     core.Duration // length of a wait after the second step; 0 means no wait
 	answer                   bool          // a step after the second one is an approval
 	children                 bool          // a step after the second one has a child order for each item
 	progress                 bool          // the third step reports its progress
@@ -57,7 +57,8 @@ func measure(ctx context.Context, endpoint string, o options) (cost.Shape, error
 	}
 	defer w.close()
 	m := &measuring{deployed: w, invocations: map[string]int{}, took: map[string]time.Duration{}}
-	if err := m.pass(ctx, 1); err != nil { // what only the first order ever does
+	// The first order does work that later ones do not, so it is not measured.
+	if err := m.pass(ctx, 1); err != nil {
 		return cost.Shape{}, err
 	}
 	w.steps.Reset()
@@ -77,7 +78,7 @@ func measure(ctx context.Context, endpoint string, o options) (cost.Shape, error
 	return m.shape(float64(o.orders)), nil
 }
 
-// sweep answers what the Supervisor's look through an empty index consumes.
+// sweep returns what the Supervisor's look through an empty index consumes.
 func sweep(ctx context.Context, endpoint string) (cost.Shape, error) {
 	w, err := newDeployed(ctx, endpoint, options{})
 	if err != nil {
@@ -107,7 +108,9 @@ func (m *measuring) pass(ctx context.Context, orders int) error {
 	for range orders {
 		id := uuid.NewString()
 		ids = append(ids, id)
-		messages = append(messages, port.Message{Body: fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"saga","order":%s%s}`, id, body, replyTo)})
+		messages = append(messages,
+			port.Message{Body: fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"saga","order":%s%s}`,
+				id, body, replyTo)})
 	}
 	intake, err := m.outside.Queue(port.Intake)
 	if err != nil {
@@ -122,7 +125,8 @@ func (m *measuring) pass(ctx context.Context, orders int) error {
 		return err
 	}
 	if m.answer {
-		m.ahead.Add(int64(answered)) // the later a step ends, the more digits its times have in the item, which is close to 1 KiB
+		// the later a step ends, the more digits its times have in the item, which is close to 1 KiB
+		m.ahead.Add(int64(answered))
 		if err := m.answerAll(ctx, ids); err != nil {
 			return err
 		}
@@ -149,7 +153,9 @@ func (m *measuring) answerAll(ctx context.Context, ids []string) error {
 	}
 	var answers []port.Message
 	for _, id := range ids {
-		answers = append(answers, port.Message{Body: fmt.Appendf(nil, `{"schema":1,"kind":"answer","task":%q,"id":%q,"step":"agree","round":1,"by":"ann","value":"yes"}`, id, uuid.NewString())})
+		answers = append(answers,
+			port.Message{Body: fmt.Appendf(nil,
+				`{"schema":1,"kind":"answer","task":%q,"id":%q,"step":"agree","round":1,"by":"ann","value":"yes"}`, id, uuid.NewString())})
 	}
 	for batch := range slices.Chunk(answers, max(1, m.options.scheduler)) {
 		if err := errors.Join(control.Send(ctx, batch)...); err != nil {
@@ -219,7 +225,8 @@ func (m *measuring) drain(ctx context.Context, name string) (some bool, err erro
 
 // handler is the function that the queue's mapping invokes. It answers how many messages it returns.
 func (m *measuring) handler(name string) func(context.Context, []port.Delivery) int {
-	invoke := func(function string, handle func(context.Context, []port.Delivery) int) func(context.Context, []port.Delivery) int {
+	invoke := func(function string, handle func(context.Context, []port.Delivery) int) func(context.Context,
+		[]port.Delivery) int {
 		return func(ctx context.Context, deliveries []port.Delivery) int {
 			start := time.Now()
 			failed := handle(ctx, deliveries)
@@ -236,7 +243,9 @@ func (m *measuring) handler(name string) func(context.Context, []port.Delivery) 
 	case application, port.Quarantine:
 		return func(context.Context, []port.Delivery) int { return 0 }
 	}
-	return invoke("agent", func(ctx context.Context, d []port.Delivery) int { return len(m.agents[name](ctx, name, d)) })
+	return invoke("agent", func(ctx context.Context, d []port.Delivery) int {
+		return len(m.agents[name](ctx, name, d))
+	})
 }
 
 // ended checks that the orders are processed, and their ends reported where they asked for it.
@@ -256,8 +265,10 @@ func (m *measuring) ended(ctx context.Context, ids []string) error {
 
 // shape divides what was counted by the orders.
 func (m *measuring) shape(orders float64) cost.Shape {
-	s := cost.Shape{Orders: int(orders), SchedulerBatch: m.options.scheduler, AgentBatch: m.options.agent, ItemBytes: int(m.largest.Load()),
-		LogBytes: float64(m.logged.Load()) / orders, Invocations: map[string]float64{}, Milliseconds: map[string]float64{}}
+	s := cost.Shape{Orders: int(orders), SchedulerBatch: m.options.scheduler, AgentBatch: m.options.agent,
+		ItemBytes: int(m.largest.Load()),
+		LogBytes:  float64(m.logged.Load()) / orders, Invocations: map[string]float64{},
+		Milliseconds: map[string]float64{}}
 	for name, n := range m.invocations {
 		s.Invocations[name] = float64(n) / orders
 		s.Milliseconds[name] = round(float64(m.took[name].Microseconds()) / 1000 / float64(n))
@@ -269,14 +280,17 @@ func (m *measuring) shape(orders float64) cost.Shape {
 func lines(from *meter.Meter, orders float64, tables dynamo.Tables, application bool) []cost.Line {
 	var all []cost.Line
 	for _, l := range from.Lines() {
-		for _, name := range []struct{ table, shown string }{{tables.Orders, "Orders"}, {tables.Definitions, "Definitions"}} {
+		for _, name := range []struct{ table, shown string }{{tables.Orders, "Orders"},
+			{tables.Definitions, "Definitions"}} {
 			if l.Resource == name.table {
 				l.Resource = name.shown
 			}
 		}
-		all = append(all, cost.Line{Service: l.Service, Operation: l.Operation, Resource: l.Resource, Application: application,
-			Calls: l.Calls / orders, Requests: l.Requests / orders, WRU: l.Writes / orders, IndexWRU: l.IndexWrites / orders,
-			RRU: l.Reads / orders, IndexRRU: l.IndexReads / orders})
+		all = append(all, cost.Line{Service: l.Service, Operation: l.Operation, Resource: l.Resource,
+			Application: application,
+			Calls:       l.Calls / orders, Requests: l.Requests / orders, WRU: l.Writes / orders,
+			IndexWRU: l.IndexWrites / orders,
+			RRU:      l.Reads / orders, IndexRRU: l.IndexReads / orders})
 	}
 	return all
 }

@@ -10,9 +10,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/internal/cost"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
-	"github.com/stepkeeper/stepkeeper/verify/cost"
 )
 
 func main() {
@@ -28,7 +28,8 @@ func main() {
 func run(ctx context.Context, out, only string) error {
 	endpoint := os.Getenv(dynamotest.Variable)
 	if err := dynamotest.Check(endpoint); err != nil || !dynamotest.Emulated() {
-		return fmt.Errorf("%s=%q: this is measured on this machine only; run `make cost`", dynamotest.Variable, endpoint)
+		return fmt.Errorf("%s=%q: this is measured on this machine only; run `make cost`",
+			dynamotest.Variable, endpoint)
 	}
 	units, err := measured(ctx, endpoint, only)
 	if err != nil {
@@ -86,7 +87,8 @@ var shapes = map[string]options{
 
 func measureAll(ctx context.Context, endpoint string, shapes map[string]options) (cost.Units, error) {
 	units := cost.Units{Measured: time.Now().UTC().Format(time.DateOnly), Shapes: map[string]cost.Shape{},
-		How: "verify/bench/cost: the bench's order of 4 steps, Scheduler and agents as they run on Lambda, DynamoDB Local 3.3.1, SQS's protocol on loopback"}
+		How: "verify/bench/cost: the bench's order of 4 steps, Scheduler and agents as they run on " +
+			"Lambda, DynamoDB Local 3.3.1, SQS's protocol on loopback"}
 	for name, o := range shapes {
 		shape, err := measure(ctx, endpoint, o)
 		if err != nil {

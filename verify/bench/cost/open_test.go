@@ -21,8 +21,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// With 5,000 open orders and one in Error a sweep reads the one, and pages of a listing that are asked for again and again read
-// each order once in a while. docs/cost.md has these figures.
+// With 5,000 open orders and one in Error a sweep reads the one, and pages of a listing that are asked for
+// again and again read each order once in a while. docs/cost.md has these figures.
 func TestUnitsWithManyOpenOrders(t *testing.T) {
 	c := dynamotest.Config(t, awsclient.Options{})
 	client := dynamo.NewClient(c)
@@ -35,10 +35,12 @@ func TestUnitsWithManyOpenOrders(t *testing.T) {
 	store := dynamo.New(dynamo.NewClient(c), names.Tables, dynamo.Options{})
 	clock := port.ClockFunc(func() time.Time { return now })
 	published := 0
-	incidents := incident.New(incident.Config{Records: store.Schedules(), Tasks: store, Clock: clock, Log: slog.New(slog.DiscardHandler),
+	incidents := incident.New(incident.Config{Records: store.Schedules(), Tasks: store, Clock: clock,
+		Log:     slog.New(slog.DiscardHandler),
 		Publish: func(context.Context, message.Alert) error { published++; return nil },
 		Go:      func(publication func(context.Context)) { publication(t.Context()) }})
-	if err := incidents.Raise(t.Context(), core.RaiseAlert{OrderID: "stopped", Workflow: "order", Step: "pay", Code: "declined"}); err != nil {
+	if err := incidents.Raise(t.Context(), core.RaiseAlert{OrderID: "stopped", Workflow: "order", Step: "pay",
+		Code: "declined"}); err != nil {
 		t.Fatal(err)
 	}
 	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: port.Control}})
@@ -46,8 +48,10 @@ func TestUnitsWithManyOpenOrders(t *testing.T) {
 		t.Fatal(err)
 	}
 	sweeping := supervisor.New(supervisor.Config{Incidents: incidents.Sweep, Parts: engine.Parts{
-		State:  state.New(state.Config{Store: store, Definitions: store, Current: func(string) *core.Definition { return nil }}),
-		Queues: queues, Alerts: incidents, Leases: store, Clock: clock, Name: "sweeping", Logger: slog.New(slog.DiscardHandler),
+		State: state.New(state.Config{Store: store, Definitions: store,
+			Current: func(string) *core.Definition { return nil }}),
+		Queues: queues, Alerts: incidents, Leases: store, Clock: clock, Name: "sweeping",
+		Logger: slog.New(slog.DiscardHandler),
 	}})
 	for range 3 {
 		m.Reset()
@@ -56,7 +60,8 @@ func TestUnitsWithManyOpenOrders(t *testing.T) {
 		if err != nil || report.InError["order"].Orders != 1 || report.Shards != dynamo.DefaultShards {
 			t.Fatalf("%+v, %v", report, err)
 		}
-		// A query of each shard for what is due and for what is in Error, a lease for each, the record of incidents, the order.
+		// A query of each shard for what is due and for what is in Error, a lease for each, the record of
+		// incidents, the order.
 		if writes, reads := spent(m); writes > 8 || reads > 8*0.5+8*0.5+8+1+1 {
 			t.Errorf("a sweep: %v WRU, %v RRU", writes, reads)
 		}
@@ -109,17 +114,27 @@ func putOpen(t *testing.T, store *dynamo.Store, n int, now time.Time) {
 	t.Helper()
 	writes := make([]port.Write, 0, n+1)
 	for i := range n + 1 {
-		task := &core.Task{OrderID: fmt.Sprintf("open-%05d", i), Workflow: "order", ProcessState: core.Processing, Version: 1, Created: core.TimeOf(now)}
+		task := &core.Task{OrderID: fmt.Sprintf("open-%05d", i), Workflow: "order",
+			ProcessState: core.Processing, Version: 1, Created: core.TimeOf(now)}
 		r := port.Record{Bucket: port.DueBucket, IndexAt: now.Add(24 * time.Hour).Truncate(time.Millisecond)}
 		if i == n {
-			task.OrderID, task.ProcessState, task.EndStep, task.EndCode, task.Ended = "stopped", core.Error, "pay", "declined", core.TimeOf(now)
+			task.OrderID = "stopped"
+			task.ProcessState = core.Error
+			task.EndStep = "pay"
+			task.EndCode = "declined"
+			task.Ended = core.TimeOf(now)
 			r.Bucket, r.IndexAt = port.AttentionBucket, now.Truncate(time.Millisecond)
 		}
 		document, err := state.EncodeTask(task)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.ID, r.Version, r.State, r.Workflow, r.Created, r.Document = task.OrderID, 1, string(task.ProcessState), "order", now.Truncate(time.Millisecond), document
+		r.ID = task.OrderID
+		r.Version = 1
+		r.State = string(task.ProcessState)
+		r.Workflow = "order"
+		r.Created = now.Truncate(time.Millisecond)
+		r.Document = document
 		writes = append(writes, port.Write{Record: r})
 	}
 	for i, err := range store.Commit(t.Context(), writes) {

@@ -1,6 +1,6 @@
-// Floor measures the least that a durable four-step order can cost on SQLite. It is a process of its own, with
-// Go's default settings and without a build profile, so that what speeds Stepkeeper up does not speed up the
-// figure that Stepkeeper is compared with. It takes its measurements from standard input (package load).
+// Floor measures the least that a durable four-step order can cost on SQLite. It is a process of its own,
+// with Go's default settings and without a build profile, so that what speeds Stepkeeper up does not speed up
+// the figure that Stepkeeper is compared with. It takes its measurements from standard input (package load).
 package main
 
 import (
@@ -31,7 +31,8 @@ func run(args []string) error {
 		return err
 	}
 	doc := make([]byte, 1000)
-	return errors.Join(load.Serve(os.Stdin, os.Stdout, func(id string) error { return f.order(id, doc) }), f.close())
+	return errors.Join(load.Serve(os.Stdin, os.Stdout, func(id string) error { return f.order(id, doc) }),
+		f.close())
 }
 
 // floor writes one row for each order and changes it by five conditional writes. Each write returns after the

@@ -29,8 +29,8 @@ type response struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Serve measures what each line of in asks for, and writes one line with the result, until in ends. The function
-// runs one order with this ID to its end.
+// Serve measures what each line of in asks for, and writes one line with the result, until in ends. The
+// function runs one order with this ID to its end.
 func Serve(in io.Reader, out io.Writer, order func(id string) error) error {
 	lines := bufio.NewScanner(in)
 	w := json.NewEncoder(out)
@@ -42,7 +42,8 @@ func Serve(in io.Reader, out io.Writer, order func(id string) error) error {
 		if r.Orders < 1 || r.Orders > most || r.Concurrency < 1 || r.Concurrency > most {
 			return fmt.Errorf("line %q: orders and concurrency are between 1 and %d", lines.Text(), most)
 		}
-		got, err := Run(r.Orders, r.Concurrency, func(i int) error { return order(fmt.Sprintf("%s-%d", r.Prefix, i)) })
+		got, err := Run(r.Orders, r.Concurrency,
+			func(i int) error { return order(fmt.Sprintf("%s-%d", r.Prefix, i)) })
 		a := response{Result: got}
 		if err != nil {
 			a.Error = err.Error()
@@ -64,10 +65,11 @@ type Contestant struct {
 // goSettings are the variables that change Go's runtime.
 var goSettings = []string{"GOGC=", "GOMEMLIMIT=", "GODEBUG=", "GOMAXPROCS="}
 
-// Start starts a contestant. It gets the environment without the settings of Go's runtime, and env added to it.
-// Close ends it, and the end of ctx kills it.
+// Start starts a contestant. It gets the environment without the settings of Go's runtime, and env added to
+// it. Close ends it, and the end of ctx kills it.
 func Start(ctx context.Context, env []string, program string, args ...string) (*Contestant, error) {
-	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // the program of the benchmark's own flags
+	//nolint:gosec // the program of the benchmark's own flags
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return slices.ContainsFunc(goSettings, func(s string) bool { return strings.HasPrefix(v, s) })
 	}), env...)
@@ -97,7 +99,8 @@ func (c *Contestant) Measure(r Request) (Result, error) {
 		return Result{}, fmt.Errorf("%s: %w", c.cmd.Path, err)
 	}
 	if !c.out.Scan() {
-		return Result{}, fmt.Errorf("%s ended without a result: %w", c.cmd.Path, errors.Join(c.out.Err(), c.Close()))
+		return Result{}, fmt.Errorf("%s ended without a result: %w", c.cmd.Path,
+			errors.Join(c.out.Err(), c.Close()))
 	}
 	var got response
 	if err := json.Unmarshal(c.out.Bytes(), &got); err != nil {

@@ -20,7 +20,8 @@ type Result struct {
 	P99MS      float64 `json:"p99_ms"`
 }
 
-// Run runs n orders, so many of them at a time. The first order that fails ends the measurement with its error.
+// Run runs n orders, so many of them at a time. The first order that fails ends the measurement with its
+// error.
 func Run(n, concurrency int, order func(i int) error) (Result, error) {
 	var next atomic.Int64
 	var failed atomic.Pointer[error]
@@ -48,7 +49,8 @@ func Run(n, concurrency int, order func(i int) error) (Result, error) {
 	if err := failed.Load(); err != nil {
 		return Result{}, *err
 	}
-	return Result{OrdersPerS: float64(n) / all.Seconds(), P50MS: Percentile(took, 0.5), P99MS: Percentile(took, 0.99)}, nil
+	return Result{OrdersPerS: float64(n) / all.Seconds(), P50MS: Percentile(took, 0.5),
+		P99MS: Percentile(took, 0.99)}, nil
 }
 
 // Median returns the middle of the values, 0 if there are none.

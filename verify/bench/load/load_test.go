@@ -103,8 +103,10 @@ func TestContestantThatEndsIsAnError(t *testing.T) {
 }
 
 func TestServeRejectsWhatIsNoRequest(t *testing.T) {
-	for _, line := range []string{"x", `{"prefix":"a","orders":0,"concurrency":1}`, `{"prefix":"a","orders":1,"concurrency":99999999}`} {
-		if err := load.Serve(strings.NewReader(line+"\n"), os.Stderr, func(string) error { return nil }); err == nil {
+	for _, line := range []string{"x", `{"prefix":"a","orders":0,"concurrency":1}`,
+		`{"prefix":"a","orders":1,"concurrency":99999999}`} {
+		if err := load.Serve(strings.NewReader(line+"\n"), os.Stderr,
+			func(string) error { return nil }); err == nil {
 			t.Errorf("%s was measured", line)
 		}
 	}
@@ -112,7 +114,8 @@ func TestServeRejectsWhatIsNoRequest(t *testing.T) {
 
 func TestPercentile(t *testing.T) {
 	all := []float64{4, 1, 3, 2}
-	if m, last, none := load.Median(all), load.Percentile(all, 1), load.Median(nil); m != 3 || last != 4 || none != 0 {
+	if m, last, none := load.Median(all), load.Percentile(all, 1), load.Median(nil); m != 3 || last != 4 ||
+		none != 0 {
 		t.Errorf("median %v, largest %v, of none %v", m, last, none)
 	}
 }

@@ -6,9 +6,10 @@
 // gives; with -within no mutant is begun after that time, and the number of those left is printed.
 // Those of the infrastructure are run by -only infra/.
 //
-// With -by the simulator, or its exploration, is tried in place of the tests, on the mutants of the core, of the actors and
-// of what they keep tasks with, and a survivor is no error: it shows what they notice alone. -by simulate fails
-// where the simulator does not notice a mutant, and no argument in Unsimulated says why it cannot.
+// With -by the simulator, or its exploration, is tried in place of the tests, on the mutants of the core, of
+// the actors and of what they keep tasks with, and a survivor is no error: it shows what they notice alone.
+// -by simulate fails where the simulator does not notice a mutant, and no argument in Unsimulated says why it
+// cannot.
 package main
 
 import (
@@ -39,7 +40,8 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "run only the mutants whose name or file holds this text")
 	flag.StringVar(&o.file, "json", "", "write the results to this file")
 	flag.StringVar(&o.by, "by", "", "try only the simulator (simulate) or its exploration (explore)")
-	flag.BoolVar(&o.changed, "changed", false, "begin with the mutants of what has changed; the tree's hash orders the others")
+	flag.BoolVar(&o.changed, "changed", false,
+		"begin with the mutants of what has changed; the tree's hash orders the others")
 	flag.DurationVar(&o.within, "within", 0, "begin no mutant after this time (default: no limit)")
 	flag.StringVar(&o.root, "root", ".", "folder of the module")
 	flag.Parse()
@@ -85,16 +87,18 @@ func run(ctx context.Context, o options) error {
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // a temporary folder; the system removes what is left
 	// Twice as many as processors: most of the time tests wait.
-	gate := mutants.Gate{Root: o.root, Folder: folder, Workers: 2 * runtime.NumCPU(), Within: o.within, By: byTest[o.by], Log: func(format string, args ...any) {
-		fmt.Printf(format+"\n", args...)
-	}}
+	gate := mutants.Gate{Root: o.root, Folder: folder, Workers: 2 * runtime.NumCPU(), Within: o.within,
+		By: byTest[o.by], Log: func(format string, args ...any) {
+			fmt.Printf(format+"\n", args...)
+		}}
 	results, err := gate.Run(ctx, all)
 	if err != nil {
 		return err
 	}
 	r := report{Results: results, Left: len(all) - len(results), Seconds: time.Since(began).Seconds()}
 	wrong := r.count()
-	fmt.Printf("\n%d of %d mutants killed, %d argued to be equivalent, in %.0f s\n", r.Killed, r.Mutants, r.Equivalent, r.Seconds)
+	fmt.Printf("\n%d of %d mutants killed, %d argued to be equivalent, in %.0f s\n", r.Killed, r.Mutants,
+		r.Equivalent, r.Seconds)
 	if r.Left > 0 {
 		fmt.Printf("%d were not tried, because the time was over; `make mutants` tries all\n", r.Left)
 	}
@@ -111,7 +115,8 @@ func run(ctx context.Context, o options) error {
 		return r.simulated()
 	}
 	if len(wrong) > 0 && o.by == "" {
-		return errors.New("the tests let these pass; write the test that notices, or argue why none can:\n" + strings.Join(wrong, "\n"))
+		return errors.New("the tests let these pass; write the test that notices, or argue why none can:\n" +
+			strings.Join(wrong, "\n"))
 	}
 	return nil
 }
@@ -139,24 +144,27 @@ func chosen(only, by string) []mutants.Mutant {
 	if only == "" {
 		all = mutants.Offline()
 		fmt.Println("SKIP infra: its tests need Node 20 and minutes; make mutants-infra runs them")
-		fmt.Println("SKIP the expiry of orders on DynamoDB: its tests need one; make mutants-dynamo starts it and runs them")
+		fmt.Println(
+			"SKIP the expiry of orders on DynamoDB: its tests need one; make mutants-dynamo starts it and " +
+				"runs them")
 	}
 	if by == "" {
 		return all
 	}
-	return slices.DeleteFunc(all, func(m mutants.Mutant) bool {
-		return slices.ContainsFunc(adapters, func(folder string) bool { return strings.HasPrefix(m.File, folder) })
-	})
+	return slices.DeleteFunc(all, func(m mutants.Mutant) bool { return !slices.Contains(real, m.Package()) })
 }
 
 // byTest are the tests of verify/mutants/simulated that -by names.
 var byTest = map[string]string{"simulate": "TestMutant", "explore": "TestMutantExplored"}
 
-// adapters are not simulated: the simulator has a store and queues of its own.
-var adapters = []string{"dev/memory/", "dev/sqlite/", "shared/dynamo/"}
+// real are the packages that a simulated run executes. The simulator has a store, queues and services of its
+// own.
+var real = []string{"shared/core", "shared/engine", "shared/state", "functions/scheduler",
+	"functions/supervisor",
+	"functions/agent/worker"}
 
-// simulated says what the simulator notices alone: with faults, also without any, and not at all. An
-// error: that is not so of all that has no argument.
+// simulated prints what the simulator notices alone: with faults, also without any, and not at all. It
+// returns an error if the simulator misses a mutant that has no argument.
 func (r *report) simulated() error {
 	withoutFaults, argued := 0, 0
 	var open []string
@@ -171,14 +179,18 @@ func (r *report) simulated() error {
 			open = append(open, "  "+m.Name)
 		}
 	}
-	fmt.Printf("the simulator notices %d of them with faults only, and %d with all faults off as well; %d are argued to be out of its reach\n", r.Killed, withoutFaults, argued)
+	fmt.Printf(
+		"the simulator notices %d of them with faults only, and %d with all faults off as well; %d are "+
+			"argued to be out of its reach\n", r.Killed, withoutFaults, argued)
 	if len(open) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the simulator does not notice these, and nothing argues why it cannot (mutants.Unsimulated):\n%s", strings.Join(open, "\n"))
+	return fmt.Errorf(
+		"the simulator does not notice these, and nothing argues why it cannot (mutants.Unsimulated):\n%s",
+		strings.Join(open, "\n"))
 }
 
-// count sums the results up; the answer is what is wrong.
+// count sums the results up, and returns the problems.
 func (r *report) count() (wrong []string) {
 	for _, m := range r.Results {
 		switch {

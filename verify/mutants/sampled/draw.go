@@ -59,7 +59,8 @@ func load(root string, folders []string) (*sources, error) {
 		return nil, err
 	}
 	s := &sources{exports: map[string]string{}, packages: map[string]*source{}, fset: token.NewFileSet()}
-	s.importer = importer.ForCompiler(s.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(s.exports[path]) })
+	s.importer = importer.ForCompiler(s.fset, "gc",
+		func(path string) (io.ReadCloser, error) { return os.Open(s.exports[path]) })
 	for _, l := range all {
 		s.exports[l.ImportPath] = l.Export
 	}
@@ -111,7 +112,8 @@ func (s *sources) fits(p *source, m mutants.Mutant) error {
 	}
 	files := map[string]*ast.File{}
 	maps.Copy(files, p.files)
-	for name, text := range map[string][]byte{m.File: text, "mutant_switch.go": mutants.Switch(p.name, []mutants.Mutant{m})} {
+	for name, text := range map[string][]byte{m.File: text,
+		"mutant_switch.go": mutants.Switch(p.name, []mutants.Mutant{m})} {
 		if files[name], err = parser.ParseFile(s.fset, name, text, parser.SkipObjectResolution); err != nil {
 			return err
 		}
@@ -173,7 +175,8 @@ func (s *sources) sample(r mutants.Room, c candidate) sampled {
 	}
 	m := sampled{Room: r.Name, Operator: c.operator, Line: at.Line,
 		Before: oneLine(text[from:to]), After: oneLine(text[from:c.at] + c.text + text[c.end:to])}
-	m.Mutant = mutants.Mutant{Name: fmt.Sprintf("%s:%d:%d %s %s", c.file, at.Line, at.Column, c.operator, oneLine(c.text)), File: c.file,
+	m.Mutant = mutants.Mutant{Name: fmt.Sprintf("%s:%d:%d %s %s", c.file, at.Line, at.Column, c.operator,
+		oneLine(c.text)), File: c.file,
 		Func: c.fun, Old: text[c.at:c.end], New: c.text, At: c.at}
 	for _, e := range equivalents {
 		if e.Package == m.Package() && e.Func == m.Func && e.Before == m.Before && e.After == m.After {

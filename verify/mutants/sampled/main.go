@@ -11,9 +11,9 @@
 // git has no answer; the tree's hash is the seed, -total is drawn over all of them, and the floor holds for
 // all of them together.
 //
-// Bounds: constants and variables of a package are not changed, only functions. Tests run with -short,
-// but for those of infra where STEPKEEPER_NEED_NODE is set.
-// Of a mutant's tests in a package the fastest are taken that run for -enough in all, of infra's six times as long.
+// Bounds: constants and variables of a package are not changed, only functions. Tests run with -short, but
+// for those of infra where STEPKEEPER_NEED_NODE is set. Of a mutant's tests in a package the fastest are
+// taken that run for -enough in all, of infra's six times as long.
 package main
 
 import (
@@ -53,7 +53,7 @@ type options struct {
 	json    string
 	root    string
 	listed  bool
-	enough  time.Duration // what a package's tests that a mutant is tried with take without it
+	enough  time.Duration // value of Gate.Enough
 }
 
 func main() {
@@ -61,14 +61,19 @@ func main() {
 	flag.IntVar(&o.n, "n", 10, "mutants in each room")
 	flag.Uint64Var(&o.seed, "seed", 1, "the same seed draws the same mutants from the same sources")
 	flag.StringVar(&o.rooms, "room", "", "only these rooms, with commas between: "+mutants.RoomNames())
-	flag.BoolVar(&o.changed, "changed", false, "draw from the rooms that have changed, with the tree's hash as the seed")
-	flag.IntVar(&o.total, "total", 0, "mutants in all rooms together, in place of -n; the floor holds for all of them together then")
-	flag.StringVar(&o.only, "only", "", "of what is drawn, only what holds this text in place, function or operator, as in reply.go:118")
+	flag.BoolVar(&o.changed, "changed", false,
+		"draw from the rooms that have changed, with the tree's hash as the seed")
+	flag.IntVar(&o.total, "total", 0,
+		"mutants in all rooms together, in place of -n; the floor holds for all of them together then")
+	flag.StringVar(&o.only, "only", "",
+		"of what is drawn, only what holds this text in place, function or operator, as in reply.go:118")
 	flag.IntVar(&o.floor, "floor", 60, "percentage of a room that must be noticed")
 	flag.StringVar(&o.json, "json", "", "write the results to this file")
 	flag.StringVar(&o.root, "root", ".", "folder of the module")
 	flag.BoolVar(&o.listed, "list", false, "only list what is drawn")
-	flag.DurationVar(&o.enough, "enough", 10*time.Second, "how long the tests of a package take that a mutant is tried with, the fastest of them; 0: all of them")
+	flag.DurationVar(&o.enough, "enough", 10*time.Second,
+		"how long the tests of a package take that a mutant is tried with, the fastest of them; 0: all of "+
+			"them")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -107,16 +112,18 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // a temporary folder; the system removes what is left
-	results, err := try(ctx, &mutants.Gate{Root: o.root, Folder: folder, Workers: runtime.NumCPU(), Enough: o.enough, Log: func(format string, args ...any) {
-		fmt.Printf(format+"\n", args...)
-	}}, drawn)
+	results, err := try(ctx, &mutants.Gate{Root: o.root, Folder: folder, Workers: runtime.NumCPU(),
+		Enough: o.enough, Log: func(format string, args ...any) {
+			fmt.Printf(format+"\n", args...)
+		}}, drawn)
 	if err != nil {
 		return err
 	}
 	counts := count(chosen, results)
 	fmt.Print(summary(counts, results))
 	if o.json != "" {
-		text, err := json.MarshalIndent(map[string]any{"seed": o.seed, "rooms": counts, "results": results}, "", "  ")
+		text, err := json.MarshalIndent(map[string]any{"seed": o.seed, "rooms": counts, "results": results},
+			"", "  ")
 		if err != nil {
 			return err
 		}
@@ -133,7 +140,8 @@ func run(ctx context.Context, o options) error {
 // mostRooms bounds how many test binaries a draw needs.
 const mostRooms = 6
 
-// changed are the rooms that have changed, at most mostRooms of them, and the seed; all where git has no answer.
+// changed are the rooms that have changed, at most mostRooms of them, and the seed; all where git has no
+// answer.
 func changed(root string, all []mutants.Room) ([]mutants.Room, uint64, error) {
 	c, err := mutants.ChangesOf(root)
 	if err != nil {
@@ -159,7 +167,7 @@ func draw(o options, chosen []mutants.Room) ([]sampled, error) {
 	var drawn []sampled
 	for i, r := range chosen {
 		n := o.n
-		if o.total > 0 { // of 40 in 6 rooms 7, 7, 7, 7, 6, 6
+		if o.total > 0 { // 40 in 6 rooms are 7, 7, 7, 7, 6, 6
 			n = (o.total + len(chosen) - 1 - i) / len(chosen)
 		}
 		drawn = append(drawn, s.draw(r, n, o.seed)...)
@@ -169,7 +177,8 @@ func draw(o options, chosen []mutants.Room) ([]sampled, error) {
 	})
 	if o.listed {
 		for _, m := range drawn {
-			fmt.Printf("%-10s %s:%d %s, %s\n    - %s\n    + %s\n", m.Room, m.File, m.Line, m.Func, m.Operator, m.Before, m.After)
+			fmt.Printf("%-10s %s:%d %s, %s\n    - %s\n    + %s\n", m.Room, m.File, m.Line, m.Func, m.Operator,
+				m.Before, m.After)
 		}
 	}
 	return drawn, nil
@@ -236,14 +245,16 @@ func count(chosen []mutants.Room, results []result) []counted {
 func summary(counts []counted, results []result) string {
 	var b strings.Builder
 	b.WriteString("\nsurvivors:\n")
-	for _, m := range slices.SortedFunc(slices.Values(results), func(a, b result) int { return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line) }) {
+	for _, m := range slices.SortedFunc(slices.Values(results),
+		func(a, b result) int { return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line) }) {
 		if m.By == "" && !m.Equivalent {
 			fmt.Fprintf(&b, "  %s\n      - %.200s\n      + %.200s\n", m, m.Before, m.After)
 		}
 	}
 	b.WriteString("\nroom        killed  total      %  unreached  equivalent\n")
 	for _, c := range counts {
-		fmt.Fprintf(&b, "%-10s  %6d  %5d  %4d%%  %9d  %10d\n", c.Room, c.Killed, c.Total, c.Percent, c.Unreached, c.Equivalent)
+		fmt.Fprintf(&b, "%-10s  %6d  %5d  %4d%%  %9d  %10d\n", c.Room, c.Killed, c.Total, c.Percent,
+			c.Unreached, c.Equivalent)
 	}
 	return b.String()
 }
@@ -259,7 +270,10 @@ func below(counts []counted, floor int) error {
 	if len(rooms) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the tests of these rooms notice less than %d %% of their mutants: %s; write the tests that the survivors lack, or argue in equivalents.go why none can notice", floor, strings.Join(rooms, ", "))
+	return fmt.Errorf(
+		"the tests of these rooms notice less than %d %% of their mutants: %s; write the tests that the "+
+			"survivors lack, or argue in equivalents.go why none can notice", floor,
+		strings.Join(rooms, ", "))
 }
 
 // belowInAll is an error where all rooms together are below the floor.
@@ -273,5 +287,7 @@ func belowInAll(counts []counted, floor int) error {
 	if total == 0 || percent >= floor {
 		return nil
 	}
-	return fmt.Errorf("the tests notice %d %% of the mutants that were drawn, and the floor is %d %%; write the tests that the survivors lack, or argue in equivalents.go why none can notice", percent, floor)
+	return fmt.Errorf(
+		"the tests notice %d %% of the mutants that were drawn, and the floor is %d %%; write the tests "+
+			"that the survivors lack, or argue in equivalents.go why none can notice", percent, floor)
 }

@@ -39,7 +39,8 @@ func sitesOf(fset *token.FileSet, file *ast.File, source []byte, info *types.Inf
 	f := finder{fset: fset, source: string(source), info: info, fails: map[*ast.ReturnStmt]bool{}}
 	for _, d := range file.Decls {
 		fun, ok := d.(*ast.FuncDecl)
-		if !ok || fun.Body == nil || mutants.NameOf(fun) == "" || mutants.NameOf(fun) == "main" || strings.Contains(f.of(fun.Body), "recover()") {
+		if !ok || fun.Body == nil || mutants.NameOf(fun) == "" || mutants.NameOf(fun) == "main" ||
+			strings.Contains(f.of(fun.Body), "recover()") {
 			continue
 		}
 		f.fun = fun
@@ -53,13 +54,13 @@ func (f *finder) offset(at token.Pos) int { return f.fset.Position(at).Offset }
 
 func (f *finder) of(n ast.Node) string { return f.source[f.offset(n.Pos()):f.offset(n.End())] }
 
-// add notes that the operator puts the text in the place of what stands from one node to another.
+// add notes that the operator replaces what stands from one node to another by the text. A comparison that is
+// the condition of an if is visited twice.
 func (f *finder) add(operator string, from, to ast.Node, text string) {
 	s := site{operator, mutants.NameOf(f.fun), f.offset(from.Pos()), f.offset(to.End()), text}
-	if operator == "condition" && slices.ContainsFunc(f.sites, func(o site) bool { return o.operator == operator && o.at == s.at && o.end == s.end }) {
-		return // the condition of an if that is a comparison
+	if !slices.Contains(f.sites, s) {
+		f.sites = append(f.sites, s)
 	}
-	f.sites = append(f.sites, s)
 }
 
 func (f *finder) visit(n ast.Node) bool {
@@ -68,19 +69,28 @@ func (f *finder) visit(n ast.Node) bool {
 		f.statements(n.List)
 	case *ast.CaseClause:
 		for _, e := range n.List {
-			f.negated(e)
+			f.decided(e)
 		}
 		f.statements(n.Body)
 	case *ast.CommClause:
 		f.statements(n.Body)
 	case *ast.IfStmt:
-		f.negated(n.Cond)
+		f.decided(n.Cond)
 		f.check(n)
 	case *ast.ReturnStmt:
 		f.swallowedReturn(n)
 		if f.fails[n] {
 			f.besideError(n)
 			return false
+		}
+		for _, e := range n.Results {
+			f.zero(e)
+		}
+	case *ast.AssignStmt:
+		if n.Tok == token.ASSIGN {
+			for _, e := range n.Rhs {
+				f.zero(e)
+			}
 		}
 	case *ast.BinaryExpr:
 		f.binary(n)
@@ -91,35 +101,43 @@ func (f *finder) visit(n ast.Node) bool {
 			f.add("constant", n, n, other)
 		}
 	case *ast.SelectorExpr:
-		units := map[string]string{"time.Millisecond": "time.Second", "time.Second": "time.Millisecond", "time.Minute": "time.Second", "time.Hour": "time.Minute"}
+		units := map[string]string{"time.Millisecond": "time.Second", "time.Second": "time.Millisecond",
+			"time.Minute": "time.Second", "time.Hour": "time.Minute"}
 		if other := units[f.of(n)]; other != "" {
 			f.add("constant", n, n, other)
 		}
 	case *ast.CallExpr:
-		f.arguments(n)
-		if length, hinted := f.capacity(n); hinted {
-			for _, a := range length {
-				ast.Inspect(a, f.visit)
-			}
-			return false
-		}
-		if f.wording(n) {
-			return false
-		}
-		if at, refuses := f.format(n); at >= 0 {
-			for i, e := range append([]ast.Expr{n.Fun}, n.Args...) {
-				if i-1 != at && !(refuses && (i > at || f.worded(e))) {
-					ast.Inspect(e, f.visit)
-				}
-			}
-			return false
-		}
+		return f.call(n)
 	}
 	return true
 }
 
-// format is the place of a call's format, -1 for none: without its verbs it is what govet's printf reports, which go test runs
-// too. A call that refuses makes an error of it, as fmt.Errorf does: its words are no behaviour.
+// call looks into a call's arguments, except into words and capacities.
+func (f *finder) call(n *ast.CallExpr) bool {
+	f.arguments(n)
+	if length, hinted := f.capacity(n); hinted {
+		for _, a := range length {
+			ast.Inspect(a, f.visit)
+		}
+		return false
+	}
+	if f.wording(n) {
+		return false
+	}
+	if at, refuses := f.format(n); at >= 0 {
+		for i, e := range append([]ast.Expr{n.Fun}, n.Args...) {
+			if i-1 != at && !(refuses && (i > at || f.worded(e))) {
+				ast.Inspect(e, f.visit)
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// format is the place of a call's format, -1 for none: without its verbs it is what govet's printf reports,
+// which go test runs too. A call that refuses makes an error of it, as fmt.Errorf does: its words are no
+// behaviour.
 func (f *finder) format(call *ast.CallExpr) (at int, refuses bool) {
 	signature, ok := f.info.TypeOf(call.Fun).(*types.Signature)
 	if !ok || !signature.Variadic() || signature.Params().Len() < 2 {
@@ -127,7 +145,8 @@ func (f *finder) format(call *ast.CallExpr) (at int, refuses bool) {
 	}
 	at = signature.Params().Len() - 2
 	refuses = isError(f.info.TypeOf(call))
-	if v := f.info.Types[call.Args[at]].Value; v == nil || v.Kind() != constant.String || !refuses && !strings.Contains(constant.StringVal(v), "%") {
+	if v := f.info.Types[call.Args[at]].Value; v == nil || v.Kind() != constant.String || !refuses &&
+		!strings.Contains(constant.StringVal(v), "%") {
 		return -1, false
 	}
 	return at, refuses
@@ -143,8 +162,8 @@ func (f *finder) worded(e ast.Expr) (is bool) {
 	return is
 }
 
-// capacity reports a call of make that says how much will be put in: only memory depends on that. It answers the length of
-// a slice, which is more. The capacity of a channel is behaviour.
+// capacity reports a call of make with a capacity on which only memory depends. It returns the length of a
+// slice, because more than memory depends on that. The capacity of a channel is behaviour.
 func (f *finder) capacity(call *ast.CallExpr) (length []ast.Expr, hinted bool) {
 	if !f.info.Types[call.Fun].IsBuiltin() || f.of(call.Fun) != "make" {
 		return nil, false
@@ -158,8 +177,10 @@ func (f *finder) capacity(call *ast.CallExpr) (length []ast.Expr, hinted bool) {
 	return nil, false
 }
 
-// symmetric are functions with one result for any order of their arguments; of errors.Join only the order of lines differs.
-var symmetric = []string{"max", "min", "errors.Join", "bytes.Equal", "slices.Equal", "maps.Equal", "strings.ContainsAny", "strings.EqualFold", "subtle.ConstantTimeCompare",
+// symmetric are functions with one result for any order of their arguments; of errors.Join only the order of
+// lines differs.
+var symmetric = []string{"max", "min", "errors.Join", "bytes.Equal", "slices.Equal", "maps.Equal",
+	"strings.ContainsAny", "strings.EqualFold", "subtle.ConstantTimeCompare",
 	"m.registry.MustRegister"}
 
 // option is the name of a type of which a call takes any number, in any order.
@@ -191,9 +212,21 @@ func isBool(t types.Type) bool {
 	return ok && b.Info()&types.IsBoolean != 0
 }
 
-func (f *finder) negated(condition ast.Expr) {
-	if tv := f.info.Types[condition]; tv.IsValue() && tv.Value == nil && isBool(tv.Type) {
+// negated negates a condition, unless it is a constant; it reports whether it did.
+func (f *finder) negated(condition ast.Expr) bool {
+	tv := f.info.Types[condition]
+	variable := tv.IsValue() && tv.Value == nil && isBool(tv.Type)
+	if variable {
 		f.add("condition", condition, condition, "!("+f.of(condition)+")")
+	}
+	return variable
+}
+
+// decided negates the condition of a branch, and decides it for good. False takes an early return away.
+func (f *finder) decided(condition ast.Expr) {
+	if f.negated(condition) {
+		f.add("condition", condition, condition, "true")
+		f.add("condition", condition, condition, "false")
 	}
 }
 
@@ -202,15 +235,48 @@ var swapped = map[token.Token]struct {
 	operator string
 	by       token.Token
 }{
-	token.LSS: {"boundary", token.LEQ}, token.LEQ: {"boundary", token.LSS}, token.GTR: {"boundary", token.GEQ}, token.GEQ: {"boundary", token.GTR},
-	token.EQL: {"condition", token.NEQ}, token.NEQ: {"condition", token.EQL}, token.LAND: {"logic", token.LOR}, token.LOR: {"logic", token.LAND},
-	token.ADD: {"arithmetic", token.SUB}, token.SUB: {"arithmetic", token.ADD}, token.MUL: {"arithmetic", token.QUO}, token.QUO: {"arithmetic", token.MUL},
+	token.LSS: {"boundary", token.LEQ}, token.LEQ: {"boundary", token.LSS},
+	token.GTR: {"boundary", token.GEQ}, token.GEQ: {"boundary", token.GTR},
+	token.LAND: {"logic", token.LOR}, token.LOR: {"logic", token.LAND},
+	token.ADD: {"arithmetic", token.SUB}, token.SUB: {"arithmetic", token.ADD},
+	token.MUL: {"arithmetic", token.QUO}, token.QUO: {"arithmetic", token.MUL},
 }
 
 func (f *finder) binary(n *ast.BinaryExpr) {
+	if n.Op == token.EQL || n.Op == token.NEQ {
+		f.negated(n)
+	}
 	if change, ok := swapped[n.Op]; ok {
 		f.add(change.operator, n, n, f.of(n.X)+" "+change.by.String()+" "+f.of(n.Y))
 	}
+	if n.Op == token.LAND || n.Op == token.LOR {
+		f.add("logic", n, n, f.of(n.X))
+		f.add("logic", n, n, f.of(n.Y))
+	}
+}
+
+// zero replaces a value that is returned or assigned by the zero value of its type. What is not written as a
+// constant, such as a struct's, is left alone; an error and a constant have operators of their own.
+func (f *finder) zero(e ast.Expr) {
+	tv := f.info.Types[e]
+	if !tv.IsValue() || tv.IsNil() || tv.Value != nil || isError(tv.Type) {
+		return
+	}
+	text := "nil"
+	switch t := tv.Type.Underlying().(type) {
+	case *types.Basic:
+		switch {
+		case t.Info()&types.IsBoolean != 0:
+			text = "false"
+		case t.Info()&types.IsString != 0:
+			text = `""`
+		case t.Info()&types.IsNumeric != 0:
+			text = "0"
+		}
+	case *types.Struct, *types.Array, *types.Tuple:
+		return
+	}
+	f.add("value", e, e, text)
 }
 
 func (f *finder) constant(n *ast.BasicLit) {
@@ -231,10 +297,11 @@ func (f *finder) constant(n *ast.BasicLit) {
 	}
 }
 
-// arguments swaps adjacent arguments of one type. That no context is dropped needs no draw: TestContextsArePassedOn of
-// verify/importrules sees it at every call.
+// arguments swaps adjacent arguments of one type. That no context is dropped needs no draw:
+// TestContextsArePassedOn of verify/importrules sees it at every call.
 func (f *finder) arguments(call *ast.CallExpr) {
-	if _, hinted := f.capacity(call); hinted || f.wording(call) || f.info.Types[call.Fun].IsType() || slices.Contains(symmetric, f.of(call.Fun)) {
+	if _, hinted := f.capacity(call); hinted || f.wording(call) || f.info.Types[call.Fun].IsType() ||
+		slices.Contains(symmetric, f.of(call.Fun)) {
 		return
 	}
 	format, refuses := f.format(call)
@@ -247,14 +314,15 @@ func (f *finder) arguments(call *ast.CallExpr) {
 			continue
 		}
 		b := call.Args[i-1]
-		if types.Identical(types.Default(t), types.Default(f.info.TypeOf(b))) && f.of(a) != f.of(b) && (format < 0 || i != format && i-1 != format) && !f.linted(call, a) && !f.linted(call, b) {
+		if types.Identical(types.Default(t), types.Default(f.info.TypeOf(b))) && f.of(a) != f.of(b) &&
+			(format < 0 || i != format && i-1 != format) && !f.linted(call, a) && !f.linted(call, b) {
 			f.add("arguments", b, a, f.of(a)+", "+f.of(b))
 		}
 	}
 }
 
-// linted reports another package's error that errors.Is compares with: the linters of every change (staticcheck's SA1032) hold it
-// to its place.
+// linted reports another package's error that errors.Is compares with: the linters of every change
+// (staticcheck's SA1032) hold it to its place.
 func (f *finder) linted(call *ast.CallExpr, a ast.Expr) bool {
 	_, selected := a.(*ast.SelectorExpr)
 	return selected && f.of(call.Fun) == "errors.Is"
@@ -269,7 +337,8 @@ func isError(t types.Type) bool {
 // check lets go on what a check of an error ends.
 func (f *finder) check(n *ast.IfStmt) {
 	compared, ok := n.Cond.(*ast.BinaryExpr)
-	if !ok || compared.Op != token.NEQ || f.info.TypeOf(compared.X) == nil || !types.Identical(f.info.TypeOf(compared.X), errorType) || len(n.Body.List) == 0 {
+	if !ok || compared.Op != token.NEQ || f.info.TypeOf(compared.X) == nil ||
+		!types.Identical(f.info.TypeOf(compared.X), errorType) || len(n.Body.List) == 0 {
 		return
 	}
 	if last, ok := n.Body.List[len(n.Body.List)-1].(*ast.ReturnStmt); ok {
@@ -280,8 +349,8 @@ func (f *finder) check(n *ast.IfStmt) {
 	}
 }
 
-// besideError visits what is returned together with an error, but for its constants: a caller that gets an error does not
-// look at them.
+// besideError visits what is returned together with an error, but for its constants: a caller that gets an
+// error does not look at them.
 func (f *finder) besideError(n *ast.ReturnStmt) {
 	for _, e := range n.Results {
 		_, name := e.(*ast.Ident)
@@ -309,8 +378,8 @@ func (f *finder) swallowedReturn(n *ast.ReturnStmt) {
 	}
 }
 
-// kept is a lock or its end: without the race detector it is chance whether a test notices that it is missing. Or it is
-// Helper of package testing, which only changes the line that a failure names.
+// kept is a lock or its end: without the race detector it is chance whether a test notices that it is
+// missing. Or it is Helper of package testing, which only changes the line that a failure names.
 var kept = regexp.MustCompile(`\.(R?(L|Unl)ock|Helper)\(\)$`)
 
 // statements drops each of a block's statements that can be dropped alone.
@@ -349,7 +418,8 @@ func (f *finder) returnedEarly() {
 	for _, s := range f.fun.Body.List {
 		if _, last := s.(*ast.ReturnStmt); !last {
 			at := f.offset(s.Pos())
-			f.sites = append(f.sites, site{"early return", mutants.NameOf(f.fun), at, at, "if true { return " + strings.Join(zeros, ", ") + " }; "})
+			f.sites = append(f.sites, site{"early return", mutants.NameOf(f.fun), at, at,
+				"if true { return " + strings.Join(zeros, ", ") + " }; "})
 		}
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/simulate"
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
-	"github.com/stepkeeper/stepkeeper/verify/simulate"
 )
 
 const (
 	workflows = 1200
-	seeds     = 3 // of each
+	seeds     = 3 // seeds of each workflow
 )
 
 // tapes are runs that show what seeds come to too rarely, each named after the mutant that it shows.
@@ -63,14 +63,16 @@ func TestMutant(t *testing.T) {
 	}
 	for k := range uint64(seeds) {
 		for n := range uint64(workflows) {
-			if v := simulate.Run(drawn(n), simulate.NewSeeded(n<<8|k), simulate.Options{}).Violation; v != nil {
+			if v := simulate.Run(drawn(n), simulate.NewSeeded(n<<8|k),
+				simulate.Options{}).Violation; v != nil {
 				t.Fatalf("workflow %d, seed %d: %v", n, n<<8|k, v)
 			}
 		}
 	}
 }
 
-// TestMutantExplored goes through the small worlds, with one thing going wrong, as far as it comes in a minute.
+// TestMutantExplored goes through the small worlds, with one thing going wrong, as far as it comes in a
+// minute.
 func TestMutantExplored(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the simulator's own tests explore; this one is for mutants")
@@ -90,7 +92,8 @@ func TestMutantWithoutFaults(t *testing.T) {
 			switch s := &sc.Definition.Steps[i]; {
 			case s.Wait != nil:
 				s.Input = nil // a time that is none, which the operator would resubmit for ever
-			case s.Answer != nil: // no answer comes: the time decides, or the operator would resubmit for ever
+			case s.Answer != nil:
+				// no answer comes: the time decides, or the operator would resubmit for ever
 				s.Input, s.Answer.Refuse = nil, ""
 				s.Answer.OnTimeout, s.Answer.TimeoutValue = "", json.RawMessage(`"yes"`)
 			case s.Fail != nil:

@@ -1,5 +1,5 @@
-// Dbos runs the bench's saga on DBOS Transact for Go: a workflow of four steps in this process, on a SQLite file.
-// It takes its measurements from standard input (package load).
+// Dbos runs the bench's saga on DBOS Transact for Go: a workflow of four steps in this process, on a SQLite
+// file. It takes its measurements from standard input (package load).
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Restate runs the bench's saga on Restate: a server of one node that this program starts, and the service with the
-// four steps in this process. An order is one request over HTTP that returns its result. The program takes its
-// measurements from standard input (package load).
+// Restate runs the bench's saga on Restate: a server of one node that this program starts, and the service
+// with the four steps in this process. An order is one request over HTTP that returns its result. The program
+// takes its measurements from standard input (package load).
 package main
 
 import (
@@ -57,7 +57,8 @@ func run(args []string, program string, partitions int) (err error) {
 	failed := make(chan error, 1)
 	go func() {
 		log := slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})
-		workflow := restate.ServiceDefinition(restate.NewWorkflow("Saga").Handler("run", restate.NewWorkflowHandler(saga)))
+		workflow := restate.ServiceDefinition(restate.NewWorkflow("Saga").Handler("run",
+			restate.NewWorkflowHandler(saga)))
 		failed <- server.NewRestate().WithLogger(log, true).Bind(workflow).Start(ctx, "127.0.0.1:"+ours)
 	}()
 	if err := until(ctx, failed, func() error { return register(admin, ours) }); err != nil {
@@ -101,7 +102,7 @@ func freePorts(n int) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer l.Close() // at the end, so that each port is another one
+		defer l.Close() // Listeners close only when all are open, so that all ports differ.
 		_, port, err := net.SplitHostPort(l.Addr().String())
 		if err != nil {
 			return nil, err
@@ -118,8 +119,10 @@ type node struct{ cmd *exec.Cmd }
 // (other nodes). The system kills the server if this process ends.
 func startServer(program, dir string, partitions int, ports []string) (*node, error) {
 	cmd := exec.Command(program, "--no-logo", "--listen-mode", "tcp", "--base-dir", dir, "--node-name", "n1")
-	cmd.Env = append(os.Environ(), "HOME="+dir, "RESTATE_BIND_IP=127.0.0.1", "RESTATE_ADVERTISED_HOST=127.0.0.1",
-		"RESTATE_ADMIN__BIND_PORT="+ports[1], "RESTATE_INGRESS__BIND_PORT="+ports[2], "RESTATE_BIND_PORT="+ports[3],
+	cmd.Env = append(os.Environ(), "HOME="+dir, "RESTATE_BIND_IP=127.0.0.1",
+		"RESTATE_ADVERTISED_HOST=127.0.0.1",
+		"RESTATE_ADMIN__BIND_PORT="+ports[1], "RESTATE_INGRESS__BIND_PORT="+ports[2],
+		"RESTATE_BIND_PORT="+ports[3],
 		"RESTATE_DISABLE_TELEMETRY=true", "RESTATE_LOG_FILTER=error")
 	if partitions > 0 {
 		cmd.Env = append(cmd.Env, "RESTATE_DEFAULT_NUM_PARTITIONS="+strconv.Itoa(partitions))
@@ -142,7 +145,7 @@ func (n *node) stop() error {
 	return nil
 }
 
-// until repeats do for at most half a minute until it succeeds or the service fails.
+// until repeats do until it succeeds, the service fails or half a minute has passed.
 func until(ctx context.Context, failed <-chan error, do func() error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

@@ -27,16 +27,17 @@ type Header struct {
 
 // Pace is how a list is worked through.
 type Pace struct {
-	Canary   int     `json:"canary"`   // so many have to be fixed before the rest is sent; 0: none
-	Rate     float64 `json:"rate"`     // commands a second
-	StopAt   float64 `json:"stopAt"`   // share of those that failed again, 0 to 1, above which no more are sent
+	Canary int     `json:"canary"` // orders to be fixed before the rest is sent; 0 means no canary
+	Rate   float64 `json:"rate"`   // commands a second
+	// share of those that failed again, 0 to 1, above which no more are sent
+	StopAt   float64 `json:"stopAt"`
 	Patience seconds `json:"patience"` // how long an accepted command has until it counts as unknown
 }
 
 type seconds = float64
 
-// List is a frozen list of orders, and its file: a line for its header, one for each order, then one for each change
-// of what became of an order. The last one counts.
+// List is a frozen list of orders, and its file: a line for its header, one for each order, then one for each
+// change of what became of an order. The last one counts.
 type List struct {
 	Header
 	orders []Order
@@ -87,12 +88,13 @@ func (h *Header) Check() error {
 	case !within(h.StopAt, 0, 1):
 		return fmt.Errorf("the share to stop at is %v; it is between 0 and 1", h.StopAt)
 	case h.Patience == 0 || !within(h.Patience, 0, maxPatience):
-		return fmt.Errorf("the patience is %v s; it is more than 0 and at most %v days", h.Patience, maxPatience/day)
+		return fmt.Errorf("the patience is %v s; it is more than 0 and at most %v days", h.Patience,
+			maxPatience/day)
 	}
 	return nil
 }
 
-// Named gives the list an ID made of its time, and checks it.
+// Named sets the ID of the list from the time, and checks the header.
 func (h *Header) Named(now time.Time) error {
 	h.Made = now.UTC()
 	h.Bulk = h.Made.Format("20060102-150405-") + strings.ToLower(rand.Text()[:4])
@@ -105,14 +107,14 @@ func (h *Header) File() string { return "bulk-" + h.Bulk + ".jsonl" }
 const (
 	minRate     = 0.001
 	maxRate     = 1000
-	day         = 24 * 60 * 60 // in seconds
+	day         = 24 * 60 * 60 // a day in seconds
 	maxPatience = 366 * day
 )
 
 // within reports whether n lies between two numbers; what is not a number (NaN) does not.
 func within(n, least, most float64) bool { return n >= least && n <= most }
 
-// ErrBusy says that another process works through the list.
+// ErrBusy is the error of Open if another process works through the list.
 var ErrBusy = errors.New("another process works through this list")
 
 // Open reads a list, and keeps other processes away from it until Close.
@@ -132,7 +134,7 @@ func Open(name string) (*List, error) {
 	if err == nil {
 		l.file, err = os.OpenFile(name, os.O_WRONLY, 0)
 	}
-	if err == nil { // what a crash has left of a line goes
+	if err == nil { // remove a partial line that a crash has left
 		err = l.file.Truncate(whole)
 	}
 	if err == nil {
@@ -144,7 +146,7 @@ func Open(name string) (*List, error) {
 	return l, nil
 }
 
-// read takes the lines in, and answers how many bytes of whole lines there are.
+// read parses the lines, and returns the number of bytes in whole lines.
 func (l *List) read(name string) (whole int64, err error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -156,7 +158,8 @@ func (l *List) read(name string) (whole int64, err error) {
 	for number := 1; lines.Scan(); number++ {
 		if number == 1 {
 			if err := json.Unmarshal(lines.Bytes(), &l.Header); err != nil || l.Bulk == "" {
-				return 0, fmt.Errorf("line 1 is not the header of a list of `stepkeeper bulk`: %w", errors.Join(err))
+				return 0, fmt.Errorf("line 1 is not the header of a list of `stepkeeper bulk`: %w",
+					errors.Join(err))
 			}
 			continue
 		}
@@ -217,7 +220,7 @@ func (l *List) order(i int) Order {
 	return l.orders[i]
 }
 
-// Report says what became of the orders of a list, by their IDs.
+// Report groups the IDs of a list's orders by result.
 type Report struct {
 	Bulk    string   `json:"bulk"`
 	Command string   `json:"command"`
@@ -234,8 +237,10 @@ type Report struct {
 func (l *List) Report() Report {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := Report{Bulk: l.Bulk, Command: l.Command, Orders: len(l.orders), Fixed: []string{}, Again: []string{}, Refused: []string{}, Unknown: []string{}, NotSent: []string{}}
-	by := map[Result]*[]string{Fixed: &r.Fixed, Again: &r.Again, Refused: &r.Refused, Unknown: &r.Unknown, Accepted: &r.Unknown, "": &r.NotSent}
+	r := Report{Bulk: l.Bulk, Command: l.Command, Orders: len(l.orders), Fixed: []string{}, Again: []string{},
+		Refused: []string{}, Unknown: []string{}, NotSent: []string{}}
+	by := map[Result]*[]string{Fixed: &r.Fixed, Again: &r.Again, Refused: &r.Refused, Unknown: &r.Unknown,
+		Accepted: &r.Unknown, "": &r.NotSent}
 	for i := range l.orders {
 		to := by[l.orders[i].Result]
 		*to = append(*to, l.orders[i].OrderID)

@@ -1,6 +1,6 @@
-// Package bulk sends one command to each of many orders: those of a list that is frozen in a file before the first is
-// sent, a few at first, at a bounded rate, until too many have failed again. What became of each stands in the file, by
-// which it goes on after a crash.
+// Package bulk sends one command to each of many orders: those of a list that is frozen in a file before the
+// first is sent, a few at first, at a bounded rate, until too many have failed again. What became of each
+// stands in the file, by which it goes on after a crash.
 package bulk
 
 import (
@@ -52,9 +52,11 @@ func (w Where) query() (client.Query, error) {
 		}
 		switch key {
 		case "state":
-			i := slices.IndexFunc(states, func(s core.State) bool { return strings.EqualFold(string(s), value) })
+			i := slices.IndexFunc(states,
+				func(s core.State) bool { return strings.EqualFold(string(s), value) })
 			if i < 0 {
-				return q, fmt.Errorf("there is no state %.40q: write one of %s", value, strings.Trim(fmt.Sprint(states), "[]"))
+				return q, fmt.Errorf("there is no state %.40q: write one of %s", value,
+					strings.Trim(fmt.Sprint(states), "[]"))
 			}
 			q.State = states[i]
 		case "workflow":
@@ -76,7 +78,8 @@ func (w Where) query() (client.Query, error) {
 			if near := suggest.Nearest(key, Keys); near != "" {
 				hint = fmt.Sprintf(", perhaps %s", near)
 			}
-			return q, fmt.Errorf("%.40q is nothing to select orders by%s; it is one of %s", key, hint, strings.Join(Keys, ", "))
+			return q, fmt.Errorf("%.40q is nothing to select orders by%s; it is one of %s", key, hint,
+				strings.Join(Keys, ", "))
 		}
 	}
 	return q, nil
@@ -86,11 +89,12 @@ var states = []core.State{core.Error, core.Processing, core.Compensating, core.C
 
 // Order is one of the list: as it was when the list was made, and what became of it.
 type Order struct {
-	OrderID string    `json:"orderId"`
-	Number  int       `json:"number"` // of commands, as seen: another one in between has this one refused (P5)
+	OrderID string `json:"orderId"`
+	// Number counts the order's commands at that time. A newer command causes a refusal (P5).
+	Number  int       `json:"number"`
 	Step    string    `json:"step,omitempty"`
 	Undoing bool      `json:"undoing,omitempty"`
-	Would   string    `json:"would"` // what the command will do, as the task says
+	Would   string    `json:"would"` // effect that the command will have, as the task states it
 	Result  Result    `json:"result,omitempty"`
 	Text    string    `json:"text,omitempty"`
 	At      time.Time `json:"at,omitzero"`
@@ -100,7 +104,7 @@ type Order struct {
 type Result string
 
 const (
-	Accepted Result = "accepted" // on the way
+	Accepted Result = "accepted" // the server accepted the command; the result is open
 	Fixed    Result = "fixed"    // its step has passed, or what else the command is for
 	Again    Result = "failed again"
 	Refused  Result = "refused"
@@ -110,8 +114,8 @@ const (
 // final reports that nothing is left to do; what is unknown is sent again under the same ID.
 func (r Result) final() bool { return r == Fixed || r == Again || r == Refused }
 
-// Select lists the orders, oldest first, and what the command would do to each. It changes nothing. What w says
-// wrongly is an error that wraps client.ErrInvalid.
+// Select lists the orders, oldest first, and what the command would do to each. It changes nothing. What w
+// says wrongly is an error that wraps client.ErrInvalid.
 func Select(ctx context.Context, c *client.Client, w Where, a Action) ([]Order, error) {
 	q, err := w.query()
 	if err != nil {
@@ -157,14 +161,16 @@ type Group struct {
 func Groups(orders []Order) (all []Group) {
 	for i := range orders {
 		o := &orders[i]
-		k := slices.IndexFunc(all, func(g Group) bool { return g.Would == o.Would && g.Refused == (o.Result != "") })
+		k := slices.IndexFunc(all,
+			func(g Group) bool { return g.Would == o.Would && g.Refused == (o.Result != "") })
 		if k < 0 {
 			k, all = len(all), append(all, Group{Would: o.Would, Refused: o.Result != ""})
 		}
 		all[k].IDs = append(all[k].IDs, o.OrderID)
 	}
 	slices.SortFunc(all, func(a, b Group) int {
-		return cmp.Or(strings.Compare(strconv.FormatBool(a.Refused), strconv.FormatBool(b.Refused)), strings.Compare(a.Would, b.Would))
+		return cmp.Or(strings.Compare(strconv.FormatBool(a.Refused), strconv.FormatBool(b.Refused)),
+			strings.Compare(a.Would, b.Would))
 	})
 	return all
 }
@@ -203,18 +209,21 @@ func would(t *client.Task, a Action) client.Verdict {
 	return v
 }
 
-// whyRefused returns why an order does not take a command as it is now. Orders with the same reason are one group of a plan, so it
-// names neither IDs nor times.
+// whyRefused returns why an order does not take a command as it is now. Orders with the same reason are one
+// group of a plan, so it names neither IDs nor times.
 func whyRefused(t *client.Task, c view.Command) string {
 	ofError := c.Command == "undo" || c.Command == "resolve" || c.Command == "close"
 	later := slices.ContainsFunc(t.AcceptsLater, func(l view.LaterCommand) bool { return l.Command == c })
 	switch {
-	case t.Parent != nil && (c.Command == "cancel" || c.Command == "undo" || c.Command == "resubmit" && t.State == core.Compensated):
-		return "it is a child order, which its parent decides about; give the command to the parent, which `show` names"
+	case t.Parent != nil && (c.Command == "cancel" || c.Command == "undo" || c.Command == "resubmit" &&
+		t.State == core.Compensated):
+		return "it is a child order, which its parent decides about; give the command to the parent, " +
+			"which `show` names"
 	case ofError && t.State != core.Error:
 		return fmt.Sprintf("only an order in Error takes %s; this one is %s", c.Command, t.State)
 	case c.Command == "resubmit" && t.State != core.Error && t.State != core.Compensated:
-		return fmt.Sprintf("only an order in Error, or a Compensated one, takes resubmit; this one is %s", t.State)
+		return fmt.Sprintf("only an order in Error, or a Compensated one, takes resubmit; this one is %s",
+			t.State)
 	case later:
 		return "a call may still take effect; `show` prints until when"
 	}
@@ -251,10 +260,12 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 	return v, nil
 }
 
-// Send sends the command to an order. number is the one that the decision was made on, id that of the command (P5).
-func (a *Action) Send(ctx context.Context, c *client.Client, order string, number int, id string, more ...client.CommandOption) (client.Verdict, error) {
+// Send sends the command to an order. number is the one that the decision was made on, id that of the command
+// (P5).
+func (a *Action) Send(ctx context.Context, c *client.Client, order string, number int, id string,
+	more ...client.CommandOption) (client.Verdict, error) {
 	opts := append(more, client.CommandID(id), client.By(a.By, a.Reason))
-	if a.Command == "cancel" { // of whatever state the order is in
+	if a.Command == "cancel" { // a cancellation is sent whatever state the order is in
 		return c.Cancel(ctx, order, opts...)
 	}
 	opts = append(opts, client.IfCommand(number))
@@ -275,8 +286,8 @@ func (a *Action) Send(ctx context.Context, c *client.Client, order string, numbe
 	return client.Verdict{}, fmt.Errorf("%w: there is no command %.50q", client.ErrInvalid, a.Command)
 }
 
-// commandID names both the bulk and the order. An order's ID that leaves no room, or that a command cannot have, as that of a
-// child, is hashed.
+// commandID names both the bulk and the order. An order's ID that leaves no room, or that a command cannot
+// have, as that of a child, is hashed.
 func commandID(bulk, order string) string {
 	id := bulk + ":" + order
 	if !message.IsCommandID(id) {
@@ -322,19 +333,25 @@ func passed(t *client.Task, step string) bool {
 func (a *Action) check() error {
 	switch {
 	case !slices.Contains(Commands, a.Command):
-		return fmt.Errorf("%.40q cannot be sent to many orders; it is one of %s", a.Command, strings.Join(Commands, ", "))
+		return fmt.Errorf("%.40q cannot be sent to many orders; it is one of %s", a.Command,
+			strings.Join(Commands, ", "))
 	case a.Command == "move" && a.Definition == "":
 		return fmt.Errorf("the definition to move to is missing")
 	case a.Definition != "" && !message.IsDefinition(a.Definition):
-		return fmt.Errorf("%.40q is no definition: it is latest, or a hash of 32 hexadecimal digits", a.Definition)
+		return fmt.Errorf("%.40q is no definition: it is latest, or a hash of 32 hexadecimal digits",
+			a.Definition)
 	case a.Command == "resolve" && a.Step == "":
 		return fmt.Errorf("a resolve says the step that is in doubt")
-	case a.Command == "resolve" && a.Fact != core.Happened && a.Fact != core.NotHappened && a.Fact != core.Undone:
-		return fmt.Errorf("%.40q is not what can happen to a step: it is happened, not-happened or undone", a.Fact)
+	case a.Command == "resolve" && a.Fact != core.Happened && a.Fact != core.NotHappened &&
+		a.Fact != core.Undone:
+		return fmt.Errorf("%.40q is not what can happen to a step: it is happened, not-happened or undone",
+			a.Fact)
 	case strings.TrimSpace(a.Reason) == "" || len(a.Reason) > core.MaxMessage:
-		return fmt.Errorf("reason has %d bytes; it says why many orders are changed, in at most %d", len(a.Reason), core.MaxMessage)
+		return fmt.Errorf("reason has %d bytes; it says why many orders are changed, in at most %d",
+			len(a.Reason), core.MaxMessage)
 	case strings.TrimSpace(a.By) == "" || len(a.By) > message.MaxBy:
-		return fmt.Errorf("by has %d bytes; it says who changes many orders, in at most %d", len(a.By), message.MaxBy)
+		return fmt.Errorf("by has %d bytes; it says who changes many orders, in at most %d", len(a.By),
+			message.MaxBy)
 	}
 	return nil
 }

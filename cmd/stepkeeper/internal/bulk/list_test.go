@@ -35,13 +35,17 @@ func TestWhatACommandWouldDo(t *testing.T) {
 		{stopped, bulk.Action{Command: "undo"}, "what it did would be undone"},
 		{stopped, bulk.Action{Command: "cancel"}, "what it did would be undone"},
 		{stopped, bulk.Action{Command: "close"}, "it would end as it stands"},
-		{stopped, bulk.Action{Command: "resolve", Step: "charge", Fact: core.Happened}, "it would stay in Error, with charge stated as happened"},
-		{stopped, bulk.Action{Command: "resubmit", Step: "charge"}, "it would go on, with another input for charge"},
+		{stopped, bulk.Action{Command: "resolve", Step: "charge", Fact: core.Happened},
+			"it would stay in Error, with charge stated as happened"},
+		{stopped, bulk.Action{Command: "resubmit", Step: "charge"},
+			"it would go on, with another input for charge"},
 		{stopped, bulk.Action{Command: "resubmit"}, "it would go on with charge"},
 		{undoing, bulk.Action{Command: "resubmit"}, "its undo would go on"},
 		{client.Task{State: core.Error}, bulk.Action{Command: "resubmit"}, "it would go on"},
-		{client.Task{State: core.Error, Error: &view.TaskError{Message: "full"}}, bulk.Action{Command: "resubmit"}, "it would go on"},
-		{client.Task{State: core.Compensated, Error: &view.TaskError{Step: "charge"}}, bulk.Action{Command: "resubmit"}, "it would start again from the beginning"},
+		{client.Task{State: core.Error, Error: &view.TaskError{Message: "full"}},
+			bulk.Action{Command: "resubmit"}, "it would go on"},
+		{client.Task{State: core.Compensated, Error: &view.TaskError{Step: "charge"}},
+			bulk.Action{Command: "resubmit"}, "it would start again from the beginning"},
 	} {
 		c.task.Accepts = []view.Command{{Command: c.action.Command, Step: c.action.Step, Fact: c.action.Fact}}
 		v, err := bulk.Would(t.Context(), nil, &c.task, c.action)
@@ -49,7 +53,8 @@ func TestWhatACommandWouldDo(t *testing.T) {
 			t.Errorf("%s of %+v: %+v, %v, want %q", c.action.Command, c.task, v, err, c.want)
 		}
 		c.task.Accepts = []view.Command{{Command: "other"}}
-		if v, err := bulk.Would(t.Context(), nil, &c.task, c.action); err != nil || v.Accepted || v.Reason != "it would be refused as the order is now" {
+		if v, err := bulk.Would(t.Context(), nil, &c.task, c.action); err != nil || v.Accepted ||
+			v.Reason != "it would be refused as the order is now" {
 			t.Errorf("%s where it is not accepted: %+v, %v", c.action.Command, v, err)
 		}
 	}
@@ -65,13 +70,20 @@ func TestWhyACommandWouldBeRefused(t *testing.T) {
 		want   string
 	}{
 		{client.Task{State: core.Error, Parent: child}, bulk.Action{Command: "undo"}, "it is a child order"},
-		{client.Task{State: core.Processing, Parent: child}, bulk.Action{Command: "cancel"}, "it is a child order"},
-		{client.Task{State: core.Compensated, Parent: child}, bulk.Action{Command: "resubmit"}, "it is a child order"},
-		{client.Task{State: core.Processing}, bulk.Action{Command: "undo"}, "only an order in Error takes undo; this one is Processing"},
-		{client.Task{State: core.Processed}, bulk.Action{Command: "resolve", Step: "a"}, "only an order in Error takes resolve; this one is Processed"},
-		{client.Task{State: core.Processing, Parent: child}, bulk.Action{Command: "close"}, "only an order in Error takes close; this one is Processing"},
-		{client.Task{State: core.Closed}, bulk.Action{Command: "resubmit"}, "only an order in Error, or a Compensated one, takes resubmit; this one is Closed"},
-		{client.Task{State: core.Error, AcceptsLater: []view.LaterCommand{{Command: undo}}}, bulk.Action{Command: "undo"}, "a call may still take effect"},
+		{client.Task{State: core.Processing, Parent: child}, bulk.Action{Command: "cancel"},
+			"it is a child order"},
+		{client.Task{State: core.Compensated, Parent: child}, bulk.Action{Command: "resubmit"},
+			"it is a child order"},
+		{client.Task{State: core.Processing}, bulk.Action{Command: "undo"},
+			"only an order in Error takes undo; this one is Processing"},
+		{client.Task{State: core.Processed}, bulk.Action{Command: "resolve", Step: "a"},
+			"only an order in Error takes resolve; this one is Processed"},
+		{client.Task{State: core.Processing, Parent: child}, bulk.Action{Command: "close"},
+			"only an order in Error takes close; this one is Processing"},
+		{client.Task{State: core.Closed}, bulk.Action{Command: "resubmit"},
+			"only an order in Error, or a Compensated one, takes resubmit; this one is Closed"},
+		{client.Task{State: core.Error, AcceptsLater: []view.LaterCommand{{Command: undo}}},
+			bulk.Action{Command: "undo"}, "a call may still take effect"},
 	} {
 		v, err := bulk.Would(t.Context(), nil, &c.task, c.action)
 		if err != nil || v.Accepted || !strings.HasPrefix(v.Reason, c.want) {
@@ -80,16 +92,20 @@ func TestWhyACommandWouldBeRefused(t *testing.T) {
 	}
 }
 
-// Orders with one outcome are one group; the refused come last, and within each the groups are sorted by what they say.
+// Orders with one outcome are one group; the refused come last, and within each the groups are sorted by what
+// they say.
 func TestGroupsOfAPlan(t *testing.T) {
 	got := ""
 	for _, g := range bulk.Groups([]bulk.Order{
-		{OrderID: "a", Would: "no", Result: bulk.Refused}, {OrderID: "b", Would: "on with z"}, {OrderID: "c", Would: "on with y"},
-		{OrderID: "d", Would: "on with z"}, {OrderID: "e", Would: "no"}, {OrderID: "f", Would: "never", Result: bulk.Refused},
+		{OrderID: "a", Would: "no", Result: bulk.Refused}, {OrderID: "b", Would: "on with z"},
+		{OrderID: "c", Would: "on with y"},
+		{OrderID: "d", Would: "on with z"}, {OrderID: "e", Would: "no"},
+		{OrderID: "f", Would: "never", Result: bulk.Refused},
 	}) {
 		got += fmt.Sprintln(g.Would, g.Refused, g.IDs)
 	}
-	if want := "no false [e]\non with y false [c]\non with z false [b d]\nnever true [f]\nno true [a]\n"; got != want {
+	if want := "no false [e]\non with y false [c]\non with z false [b d]\nnever " +
+		"true [f]\nno true [a]\n"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -122,7 +138,8 @@ func TestAServerThatIsAwayGetsNoMoreCommands(t *testing.T) {
 			orders[i].OrderID = fmt.Sprint("o-", i)
 		}
 		file := filepath.Join(t.TempDir(), "list.jsonl")
-		header := bulk.Header{Bulk: "b", Action: bulk.Action{Command: "undo", By: "ada", Reason: "why"}, Where: bulk.Where{"step": "charge"}, Made: time.Now(),
+		header := bulk.Header{Bulk: "b", Action: bulk.Action{Command: "undo", By: "ada", Reason: "why"},
+			Where: bulk.Where{"step": "charge"}, Made: time.Now(),
 			Pace: bulk.Pace{Rate: 1000, StopAt: 1, Patience: 0.1}}
 		if err := bulk.Create(file, header, orders); err != nil {
 			t.Fatal(err)
@@ -139,7 +156,8 @@ func TestAServerThatIsAwayGetsNoMoreCommands(t *testing.T) {
 		if c.stopped != "" {
 			lost = 60 - len(r.NotSent)
 		}
-		if r.Stopped != c.stopped || (len(r.NotSent) > 0) != (c.stopped != "") || len(r.Unknown) != lost || len(r.Refused)+len(r.Unknown)+len(r.NotSent) != 60 {
+		if r.Stopped != c.stopped || (len(r.NotSent) > 0) != (c.stopped != "") || len(r.Unknown) != lost ||
+			len(r.Refused)+len(r.Unknown)+len(r.NotSent) != 60 {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -185,7 +203,8 @@ func newSite(t *testing.T) *site {
 	}
 	s.refusing("charge")
 	r, err := embedded.Open(t.Context(), embedded.Options{
-		Data: t.TempDir(), Workflows: dir, SweepEvery: 50 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
+		Data: t.TempDir(), Workflows: dir, SweepEvery: 50 * time.Millisecond,
+		Log:        slog.New(slog.DiscardHandler),
 		Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: run}}},
 	})
 	if err != nil {
@@ -233,7 +252,8 @@ func (s *site) until(id string, state core.State) {
 	}
 }
 
-// run makes a list of the orders in Error, sends the command, and returns the plan and what became of each order.
+// run makes a list of the orders in Error, sends the command, and returns the plan and what became of each
+// order.
 func (s *site) run(a bulk.Action) (plan []bulk.Order, r bulk.Report) {
 	s.Helper()
 	a.By, a.Reason = "ada", "fixed"
@@ -245,7 +265,8 @@ func (s *site) run(a bulk.Action) (plan []bulk.Order, r bulk.Report) {
 	file := filepath.Join(s.TempDir(), "list.jsonl")
 	pace := bulk.Pace{Rate: 1000, StopAt: 1, Patience: 60}
 	name := "bulk-" + a.Command + "-20260301-120000"
-	if err := bulk.Create(file, bulk.Header{Bulk: name, Action: a, Where: where, Made: time.Now(), Pace: pace}, plan); err != nil {
+	if err := bulk.Create(file, bulk.Header{Bulk: name, Action: a, Where: where, Made: time.Now(),
+		Pace: pace}, plan); err != nil {
 		s.Fatal(err)
 	}
 	l, err := bulk.Open(file)
@@ -259,7 +280,8 @@ func (s *site) run(a bulk.Action) (plan []bulk.Order, r bulk.Report) {
 	return plan, r
 }
 
-// Each kind of order that exists: whatever its plan says is accepted is accepted, and a resubmit is for all of them.
+// Each kind of order that exists: whatever its plan says is accepted is accepted, and a resubmit is for all
+// of them.
 func TestEveryKindOfOrder(t *testing.T) {
 	long := strings.Repeat("x", 128)
 	for _, command := range []string{"resubmit", "undo", "cancel", "close", "move"} {
@@ -292,7 +314,8 @@ func TestEveryKindOfOrder(t *testing.T) {
 				accepted++
 			}
 		}
-		if len(plan) != len(kinds) || len(r.Fixed) != accepted || len(r.Unknown)+len(r.NotSent)+len(r.Again) > 0 {
+		if len(plan) != len(kinds) || len(r.Fixed) != accepted ||
+			len(r.Unknown)+len(r.NotSent)+len(r.Again) > 0 {
 			t.Errorf("%s: of %d orders %d are accepted by the plan: %+v", command, len(plan), accepted, r)
 		}
 		if command == "resubmit" && accepted != len(kinds) {

@@ -40,14 +40,14 @@ type work struct {
 	c        *client.Client
 	look     time.Duration
 	mu       sync.Mutex
-	stopped  string // why no more are sent
+	stopped  string // reason why no more commands are sent
 	silent   int
 	report   func(Report)
-	failures error // of the file
+	failures error // failed writes to the file
 }
 
-// Run sends the commands that are left to send, waits for what becomes of each, and reports. It ends early where the
-// canary is not fixed, where too many fail again, and with ctx; running it again goes on.
+// Run sends the commands that are left to send, waits for what becomes of each, and reports. It ends early
+// where the canary is not fixed, where too many fail again, and with ctx; running it again goes on.
 func (l *List) Run(ctx context.Context, c *client.Client, report func(Report)) (Report, error) {
 	w := &work{List: l, c: c, look: lookAgain, report: report}
 	left, fixed := []int{}, 0
@@ -136,7 +136,8 @@ func (w *work) send(ctx context.Context, some []int) {
 		}
 		all.Go(func() {
 			defer func() { <-inFlight }()
-			if err := port.Guard(nil, "an order of a list", func() error { w.one(ctx, i); return nil }); err != nil {
+			if err := port.Guard(nil, "an order of a list",
+				func() error { w.one(ctx, i); return nil }); err != nil {
 				w.set(i, Unknown, err.Error())
 			}
 		})
@@ -244,7 +245,8 @@ func (w *work) set(i int, r Result, text string) {
 		return
 	}
 	now := w.Report()
-	if n := len(now.Again) + len(now.Fixed); r == Again && n >= fewest && float64(len(now.Again)) > w.StopAt*float64(n) {
+	if n := len(now.Again) + len(now.Fixed); r == Again && n >= fewest &&
+		float64(len(now.Again)) > w.StopAt*float64(n) {
 		w.stop(fmt.Sprintf("%d of %d failed again", len(now.Again), n))
 	}
 	if w.report != nil {

@@ -23,14 +23,16 @@ func writeAgent(t *testing.T) (dir string) {
 		t.Fatal(err)
 	}
 	dir = filepath.Join(t.TempDir(), "card-payment")
-	call{}.run(t, "agent", "new", "card-payment", "--operation", "charge", "--undo", "give-back", "--dir", dir, "--module-dir", root).
+	call{}.run(t, "agent", "new", "card-payment", "--operation", "charge", "--undo", "give-back", "--dir",
+		dir, "--module-dir", root).
 		want(t, failure.OK, "wrote the agent card-payment", "go test ./...")
 	return dir
 }
 
 func TestAgentNewIsFormatted(t *testing.T) {
 	dir := writeAgent(t)
-	call{}.run(t, "workflow", "validate", filepath.Join(dir, "workflow.yaml"), "--agents", filepath.Join(dir, "agents.yaml")).
+	call{}.run(t, "workflow", "validate", filepath.Join(dir, "workflow.yaml"), "--agents",
+		filepath.Join(dir, "agents.yaml")).
 		want(t, failure.OK, "valid, workflow card-payment-example, 1 step,")
 	sources, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil || len(sources) != 3 {
@@ -49,6 +51,10 @@ func TestAgentNewCompiles(t *testing.T) {
 		t.Skip("builds a module of its own")
 	}
 	dir := writeAgent(t)
+	goMod := read(t, filepath.Join(dir, "go.mod"))
+	if n := strings.Count(goMod, "// indirect"); n < 10 || n > 25 || strings.Contains(goMod, "=> /") {
+		t.Errorf("%d indirect requirements, at most 25 are allowed:\n%s", n, goMod)
+	}
 	program := filepath.Join(t.TempDir(), "agent")
 	for _, args := range [][]string{{"vet", "./..."}, {"test", "./..."}, {"build", "-o", program, "."}} {
 		cmd := exec.Command("go", args...)
@@ -63,8 +69,10 @@ func TestAgentNewCompiles(t *testing.T) {
 	server := httptest.NewServer(service)
 	defer server.Close()
 	t.Setenv("CARD_PAYMENT_URL", server.URL)
-	call{}.run(t, "agent", "test", "card-payment", "--do", "charge", "--undo", "give-back", "--input", `{"amount":1}`, "--between", "3",
-		"--effects", `ls "`+service.folder+`" | grep -c "^$(echo "$KEY" | tr / "~")$" || true`, "--earns", "idempotent", "--", program).
+	call{}.run(t, "agent", "test", "card-payment", "--do", "charge", "--undo", "give-back", "--input",
+		`{"amount":1}`, "--between", "3",
+		"--effects", `ls "`+service.folder+`" | grep -c "^$(echo "$KEY" | tr / "~")$" || true`, "--earns",
+		"idempotent", "--", program).
 		want(t, failure.OK, "card-payment earns idempotent")
 }
 
@@ -102,7 +110,8 @@ func TestAgentNew(t *testing.T) {
 	}
 	for _, f := range d[0]["files"].([]any) {
 		text, err := os.ReadFile(filepath.Join("payment", f.(string)))
-		if err != nil || len(text) == 0 || strings.Contains(string(text), "{{") || strings.Contains(string(text), "<no value>") {
+		if err != nil || len(text) == 0 || strings.Contains(string(text), "{{") ||
+			strings.Contains(string(text), "<no value>") {
 			t.Errorf("%s: %v\n%s", f, err, text)
 		}
 	}
@@ -110,7 +119,8 @@ func TestAgentNew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`infra.Agent{"payment": {`, "stepkeeper agent test payment --do create --undo remove --input", "TestEarnsItsGrade"} {
+	for _, want := range []string{`infra.Agent{"payment": {`,
+		"stepkeeper agent test payment --do create --undo remove --input", "TestEarnsItsGrade"} {
 		if !strings.Contains(string(readme), want) {
 			t.Errorf("README.md does not say %q", want)
 		}
@@ -121,34 +131,34 @@ func TestAgentNew(t *testing.T) {
 		t.Errorf("nothing is to be fetched for a working copy: %s", r.out)
 	}
 	call{}.run(t, "agent", "new", "payment").want(t, failure.Usage, "is not empty", "--dir")
-	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--module-dir", ".").want(t, failure.Usage, "is no working copy", "--module-dir FOLDER")
-	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--undo", "create").want(t, failure.Usage, "names of their own")
-	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--undo", "re fund").want(t, failure.Usage, "is no operation's name")
-	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--module", "a b").want(t, failure.Usage, "is no module path")
+	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--module-dir", ".").want(t, failure.Usage,
+		"is no working copy", "--module-dir FOLDER")
+	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--undo", "create").want(t, failure.Usage,
+		"names of their own")
+	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--undo", "re fund").want(t, failure.Usage,
+		"is no operation's name")
+	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--module", "a b").want(t, failure.Usage,
+		"is no module path")
 	if _, err := os.Stat("p2"); err == nil {
 		t.Error("a refused call has written something")
-	}
-}
-
-func TestGoRelease(t *testing.T) {
-	for version, want := range map[string]string{"go1.26.8": "1.26.0", "go1.27rc1": "1.27.0", "devel go1.28-abc": "1.26.0", "go1.30": "1.30.0"} {
-		if got := goRelease(version); got != want {
-			t.Errorf("%s: %s, want %s", version, got, want)
-		}
 	}
 }
 
 func TestAgentValidate(t *testing.T) {
 	t.Setenv("UNSET", "")
 	good := write(t, "agents.yaml", `agents: {payment: {url: "https://payment.example", headers: {a: "${env:UNSET}"}}, stock: {external: true}}`)
-	call{}.run(t, "agent", "validate", good).want(t, failure.OK, "valid, 2 agents: payment, stock\n", "not set here: UNSET")
+	call{}.run(t, "agent", "validate", good).want(t, failure.OK, "valid, 2 agents: payment, stock\n",
+		"not set here: UNSET")
 	r := call{}.run(t, "agent", "validate", good, "--output", "json")
-	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["valid"] != true || r.err != "" || fmt.Sprint(d[0]["unset"]) != "[UNSET]" {
+	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["valid"] != true || r.err != "" ||
+		fmt.Sprint(d[0]["unset"]) != "[UNSET]" {
 		t.Errorf("%+v", r)
 	}
 	bad := write(t, "agents.yaml", "agents:\n  payment:\n    url: https://payment.example\n    timout: 3s\n")
-	call{}.run(t, "agent", "validate", bad).want(t, failure.Usage, bad, "line 4, column 5: unknown field timout; fix: did you mean timeout?")
+	call{}.run(t, "agent", "validate", bad).want(t, failure.Usage, bad,
+		"line 4, column 5: unknown field timout; fix: did you mean timeout?")
 	order := "../../../../workflows/order.yaml"
-	call{}.run(t, "workflow", "validate", order, "--agents", bad).want(t, failure.Usage, "unknown field timout")
+	call{}.run(t, "workflow", "validate", order, "--agents", bad).want(t, failure.Usage,
+		"unknown field timout")
 	call{}.run(t, "agent", "validate", "no-such.yaml").want(t, failure.NotFound, "no-such.yaml")
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/functions/agent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/ledger"
 )
 
 // deskVariable makes TestDeskAgent the agent "desk", with its books in that folder.
@@ -45,7 +46,8 @@ func TestDeskAgent(t *testing.T) {
 		}
 		return nil, err
 	}
-	if err := agent.Serve(ctx, "desk", agent.Operations{"lend": {Run: lend}, "take-back": {Run: takeBack}}); err != nil {
+	if err := agent.Serve(ctx, "desk", agent.Operations{"lend": {Run: lend}, "take-back": {Run: takeBack}},
+		ledger.InFolder("")); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -59,22 +61,27 @@ func TestAgentTry(t *testing.T) {
 	t.Setenv(deskVariable, folder)
 	try := func(flags ...string) result {
 		t.Helper()
-		all := append([]string{"agent", "test", "desk", "--do", "lend", "--undo", "take-back", "--between", "5",
+		all := append([]string{"agent", "test", "desk", "--do", "lend", "--undo", "take-back", "--between",
+			"5",
 			"--effects", `ls "` + folder + `" | grep -c "^$(echo "$KEY" | tr / "~")" || true`}, flags...)
 		return call{}.run(t, append(all, "--", self, "-test.run=^TestDeskAgent$")...)
 	}
-	try("--earns", "idempotent").want(t, failure.OK, "desk earns idempotent; it is not fenced", "do after undo (P20)", "ok     duplicate (P2)")
+	try("--earns", "idempotent").want(t, failure.OK, "desk earns idempotent; it is not fenced",
+		"do after undo (P20)", "ok     duplicate (P2)")
 	ons, delays := filepath.Join(folder, "ons.log"), filepath.Join(folder, "delays.log")
-	try("--refuse", `echo "$ON" >> "`+ons+`"`, "--delay", `echo "$MS" >> "`+delays+`"`).want(t, failure.OK, "a refusal is not remembered (P18)")
+	try("--refuse", `echo "$ON" >> "`+ons+`"`, "--delay", `echo "$MS" >> "`+delays+`"`).want(t, failure.OK,
+		"a refusal is not remembered (P18)")
 	if text := read(t, ons); !strings.HasPrefix(text, "1\n0\n") {
 		t.Errorf("the service was asked to refuse: %q", text)
 	}
 	if text := read(t, delays); !strings.HasSuffix(text, "\n0\n") || strings.HasPrefix(text, "0") {
 		t.Errorf("the service was asked to be slow: %q", text)
 	}
-	try("--earns", "fenced").want(t, failure.General, "agent desk is not fenced", "declare idempotent in the workflow")
+	try("--earns", "fenced").want(t, failure.General, "agent desk is not fenced",
+		"declare idempotent in the workflow")
 	r := try("--input", `{"how":"careless"}`, "--output", "json")
-	if r.want(t, failure.OK); !strings.Contains(r.out, `"grade": "plain"`) && !strings.Contains(r.out, `"grade":"plain"`) {
+	if r.want(t, failure.OK); !strings.Contains(r.out, `"grade": "plain"`) &&
+		!strings.Contains(r.out, `"grade":"plain"`) {
 		t.Errorf("%s", r.out)
 	}
 }
@@ -93,8 +100,10 @@ func TestAgentTryRefusals(t *testing.T) {
 		{"--do=lend --effects=pwd -- sleep 60", failure.General, "must print a number"},
 		{"--do=lend --effects=:;echo${IFS}0 -- true", failure.General, "process has ended"},
 		{"--do=lend --effects=x -- no-such-program-at-all", failure.Usage, "cannot be started"},
-		{"--do=lend --wait=10ms --timeout=1ms --effects=echo${IFS}0", failure.General, "did not finish with its requests"},
+		{"--do=lend --wait=10ms --timeout=1ms --effects=echo${IFS}0", failure.General,
+			"did not finish with its requests"},
 	} {
-		call{}.run(t, append([]string{"agent", "test", "desk"}, strings.Fields(c.flags)...)...).want(t, c.code, c.says)
+		call{}.run(t, append([]string{"agent", "test", "desk"}, strings.Fields(c.flags)...)...).want(t,
+			c.code, c.says)
 	}
 }

@@ -15,10 +15,13 @@ import (
 // asking is an order that waits for a second person.
 func asking(b *backend) {
 	at := core.TimeOf(noon)
-	b.put(&core.Task{OrderID: "asking", Workflow: "expense", ProcessState: core.Processing, Created: at, Run: 2, Steps: []core.Step{{
-		Name: "approve", State: core.Waiting, Attempt: 1, First: 1, FirstAt: at, ClaimedAt: at, WakeAt: at.Add(core.Day), CompleteBy: at.Add(core.Day),
-		Answers: &core.Answers{Round: 3, Need: 2, Who: []string{"alice", "bob"}, Votes: []core.Vote{{By: "alice", Value: []byte(`"yes"`), At: at}}},
-	}, {Name: "pay", State: core.Pending}}})
+	b.put(&core.Task{OrderID: "asking", Workflow: "expense", ProcessState: core.Processing, Created: at,
+		Run: 2, Steps: []core.Step{{
+			Name: "approve", State: core.Waiting, Attempt: 1, First: 1, FirstAt: at, ClaimedAt: at,
+			WakeAt: at.Add(core.Day), CompleteBy: at.Add(core.Day),
+			Answers: &core.Answers{Round: 3, Need: 2, Who: []string{"alice", "bob"},
+				Votes: []core.Vote{{By: "alice", Value: []byte(`"yes"`), At: at}}},
+		}, {Name: "pay", State: core.Pending}}})
 }
 
 func TestAnswer(t *testing.T) {
@@ -31,8 +34,10 @@ func TestAnswer(t *testing.T) {
 	golden.Assert(t, r.out, "show-asking.txt")
 	c.run(t, "answer", "asking", "approve", "yes", "--by", "bob", "--command-id", "a1").want(t, failure.OK)
 	c.run(t, "answer", "asking", "approve", "true", "--by", "bob", "--round", "2").want(t, failure.OK)
-	c.run(t, "answer", "asking", "customer-bought", `{"invoice":12345678901234567890}`, "--event", "--by", "bob").want(t, failure.OK)
-	c.run(t, "answer", "asking", "customer-bought", "plain words", "--event", "--by", "bob").want(t, failure.OK)
+	c.run(t, "answer", "asking", "customer-bought", `{"invoice":12345678901234567890}`, "--event", "--by",
+		"bob").want(t, failure.OK)
+	c.run(t, "answer", "asking", "customer-bought", "plain words", "--event", "--by", "bob").want(t,
+		failure.OK)
 	want := []message.Control{
 		{ID: "a1", Step: "approve", Round: 3, Value: []byte(`"yes"`)},
 		{Step: "approve", Round: 2, Value: []byte(`"true"`)}, // an approval's values are words
@@ -44,30 +49,39 @@ func TestAnswer(t *testing.T) {
 	}
 	for i, w := range want {
 		got := b.commands[i]
-		if got.Kind != message.Answer || got.OrderID != "asking" || got.Run != 2 || got.By != "bob" || got.Step != w.Step || got.Name != w.Name ||
-			got.Round != w.Round || string(got.Value) != string(w.Value) || got.ID == "" || w.ID != "" && got.ID != w.ID {
+		if got.Kind != message.Answer || got.OrderID != "asking" || got.Run != 2 || got.By != "bob" ||
+			got.Step != w.Step || got.Name != w.Name ||
+			got.Round != w.Round || string(got.Value) != string(w.Value) || got.ID == "" || w.ID != "" &&
+			got.ID != w.ID {
 			t.Errorf("%d: %+v, want %+v", i, got, w)
 		}
 	}
 	b.commands = nil
 	at := core.TimeOf(noon)
-	b.put(&core.Task{OrderID: "buying", Workflow: "expense", ProcessState: core.Processing, Created: at, Steps: []core.Step{{
-		Name: "bought", State: core.Waiting, Attempt: 1, First: 1, FirstAt: at, ClaimedAt: at, WakeAt: at.Add(core.Day), CompleteBy: at.Add(core.Day), Answers: &core.Answers{Round: 1},
-	}}})
-	for order, value := range map[string]string{"asking": `"true"`, "buying": "true"} { // an event's value is JSON
+	b.put(&core.Task{OrderID: "buying", Workflow: "expense", ProcessState: core.Processing, Created: at,
+		Steps: []core.Step{{
+			Name: "bought", State: core.Waiting, Attempt: 1, First: 1, FirstAt: at, ClaimedAt: at,
+			WakeAt: at.Add(core.Day), CompleteBy: at.Add(core.Day), Answers: &core.Answers{Round: 1},
+		}}})
+	// an event's value is JSON
+	for order, value := range map[string]string{"asking": `"true"`, "buying": "true"} {
 		b.commands = nil
 		keys := token.Fixed(false)
-		given, err := keys.Token(keys.Current(), order, core.TokenOf{Step: map[string]string{"asking": "approve", "buying": "bought"}[order], Person: "carol"})
+		given, err := keys.Token(keys.Current(), order,
+			core.TokenOf{Step: map[string]string{"asking": "approve", "buying": "bought"}[order],
+				Person: "carol"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.run(t, "answer", order, "true", "--token", given).want(t, failure.OK)
-		if len(b.commands) != 1 || b.commands[0].Token != given || b.commands[0].By != "" || string(b.commands[0].Value) != value {
+		if len(b.commands) != 1 || b.commands[0].Token != given || b.commands[0].By != "" ||
+			string(b.commands[0].Value) != value {
 			t.Errorf("%s: %+v, want %s", order, b.commands, value)
 		}
 	}
 	b.refuse = "step approve was decided: \"no\" by alice"
-	c.run(t, "answer", "asking", "approve", "yes").want(t, failure.Refused, "asking: answer refused: step approve was decided")
+	c.run(t, "answer", "asking", "approve", "yes").want(t, failure.Refused,
+		"asking: answer refused: step approve was decided")
 	for _, x := range []struct {
 		args string
 		code failure.Code

@@ -64,17 +64,22 @@ func (b *backend) submit(o message.SubmitOrder) api.SubmitResult {
 	b.mu.Unlock()
 	switch {
 	case o.Workflow != "order":
-		return api.SubmitResult{OrderID: o.OrderID, Err: &core.Refusal{Code: "unknown-workflow", Text: "there is no workflow " + o.Workflow + "; there is order"}}
+		return api.SubmitResult{OrderID: o.OrderID, Err: &core.Refusal{Code: "unknown-workflow",
+			Text: "there is no workflow " + o.Workflow + "; there is order"}}
 	case old != nil && old.ContentHash != hash:
-		return api.SubmitResult{OrderID: o.OrderID, Err: &core.Refusal{Code: "other-content", Text: "order " + o.OrderID + " is there with other content; give this one an ID of its own"}}
+		return api.SubmitResult{OrderID: o.OrderID, Err: &core.Refusal{Code: "other-content",
+			Text: "order " + o.OrderID + " is there with other content; give this one an ID of its own"}}
 	case old != nil:
 		return api.SubmitResult{OrderID: o.OrderID, Known: true, State: old.ProcessState}
 	}
-	t := &core.Task{OrderID: o.OrderID, Workflow: o.Workflow, ContentHash: hash, ProcessState: core.Processing, Created: core.TimeOf(b.now),
-		Steps: []core.Step{{Name: "charge", State: core.Processing, Attempt: 1, First: 1, FirstAt: core.TimeOf(b.now), ClaimedAt: core.TimeOf(b.now)}}}
+	t := &core.Task{OrderID: o.OrderID, Workflow: o.Workflow, ContentHash: hash,
+		ProcessState: core.Processing, Created: core.TimeOf(b.now),
+		Steps: []core.Step{{Name: "charge", State: core.Processing, Attempt: 1, First: 1,
+			FirstAt: core.TimeOf(b.now), ClaimedAt: core.TimeOf(b.now)}}}
 	for _, end := range []core.State{core.Processed, core.Compensated, core.Error} {
 		if strings.Contains(string(o.Order), `"end":"`+string(end)+`"`) {
-			t.ProcessState, t.Ended, t.Steps[0].State = end, core.TimeOf(b.now.Add(2*time.Second)), core.Processed
+			t.ProcessState, t.Ended, t.Steps[0].State = end, core.TimeOf(b.now.Add(2*time.Second)),
+				core.Processed
 			if end != core.Processed {
 				t.EndCode, t.EndText, t.EndStep = "card-declined", "the card was declined", "charge"
 			}
@@ -95,7 +100,8 @@ func (b *backend) Command(_ context.Context, c message.Control) (core.Verdict, e
 		return core.Verdict{}, port.ErrNotFound
 	}
 	b.commands = append(b.commands, c)
-	v := core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: b.refuse == "", Reason: b.refuse, At: core.TimeOf(b.now)}
+	v := core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: b.refuse == "", Reason: b.refuse,
+		At: core.TimeOf(b.now)}
 	if t != nil && c.Kind != message.Cancel && c.Command != t.Command {
 		v.Accepted, v.Reason = false, "the command number is another one now; look at the order again"
 	}
@@ -113,18 +119,23 @@ func (b *backend) Task(_ context.Context, id string) (*core.Task, *core.Definiti
 
 // definitionFor makes up the definition that a task pins.
 func definitionFor(t *core.Task) *core.Definition {
-	d := &core.Definition{Name: t.Workflow, HopBudget: 100, Agents: map[string]core.AgentDefinition{"payment": {}}}
+	d := &core.Definition{Name: t.Workflow, HopBudget: 100,
+		Agents: map[string]core.AgentDefinition{"payment": {}}}
 	for _, s := range t.Steps {
 		switch {
 		case s.Name == "bought":
-			d.Steps = append(d.Steps, core.StepDefinition{Name: s.Name, Timeout: core.Day, Answer: &core.Answer{Event: "customer-bought", OnTimeout: core.OnFailureStop}})
+			d.Steps = append(d.Steps, core.StepDefinition{Name: s.Name, Timeout: core.Day,
+				Answer: &core.Answer{Event: "customer-bought", OnTimeout: core.OnFailureStop}})
 			continue
 		case s.Answers != nil:
-			d.Steps = append(d.Steps, core.StepDefinition{Name: s.Name, Timeout: core.Day, Answer: &core.Answer{Values: []string{"yes", "no"}, OnTimeout: core.OnFailureStop}})
+			d.Steps = append(d.Steps, core.StepDefinition{Name: s.Name, Timeout: core.Day,
+				Answer: &core.Answer{Values: []string{"yes", "no"}, OnTimeout: core.OnFailureStop}})
 			continue
 		}
-		d.Steps = append(d.Steps, core.StepDefinition{Name: s.Name, Agent: "payment", Operation: s.Name, Grade: core.Idempotent,
-			Timeout: core.Second, OnFailure: core.OnFailureStop, Retry: core.Retry{MaxFailures: 1}, Undo: &core.Undo{Operation: "undo", Timeout: core.Second, Retry: core.Retry{MaxFailures: 1}}})
+		d.Steps = append(d.Steps, core.StepDefinition{Name: s.Name, Agent: "payment", Operation: s.Name,
+			Grade:   core.Idempotent,
+			Timeout: core.Second, OnFailure: core.OnFailureStop, Retry: core.Retry{MaxFailures: 1},
+			Undo: &core.Undo{Operation: "undo", Timeout: core.Second, Retry: core.Retry{MaxFailures: 1}}})
 	}
 	d.Link()
 	return d
@@ -150,7 +161,8 @@ func (b *backend) List(_ context.Context, q port.Query) (orders []view.Summary, 
 			skip = id != q.Cursor
 			continue
 		}
-		if q.State != "" && string(t.ProcessState) != q.State || q.Workflow != "" && t.Workflow != q.Workflow ||
+		if q.State != "" && string(t.ProcessState) != q.State || q.Workflow != "" &&
+			t.Workflow != q.Workflow ||
 			!q.Before.IsZero() && !t.Created.Std().Before(q.Before) {
 			continue
 		}
@@ -159,13 +171,14 @@ func (b *backend) List(_ context.Context, q port.Query) (orders []view.Summary, 
 		}
 		orders = append(orders, view.SummaryOf(t))
 		if b.damaged == id {
-			orders[len(orders)-1] = view.Listed(&port.Record{ID: id, Workflow: t.Workflow, State: string(t.ProcessState), Created: t.Created.Std()})
+			orders[len(orders)-1] = view.Listed(&port.Record{ID: id, Workflow: t.Workflow,
+				State: string(t.ProcessState), Created: t.Created.Std()})
 		}
 	}
 	return orders, "", nil
 }
 
-// Target knows no definition.
+// Target finds no definition.
 func (b *backend) Target(context.Context, string, string) (core.Target, error) {
 	return core.Target{Absent: "no such definition"}, nil
 }
@@ -174,21 +187,25 @@ func (b *backend) Health(context.Context) api.Health { return api.Health{Ready: 
 func (b *backend) Schedules(context.Context) ([]schedule.Record, error) {
 	return []schedule.Record{
 		{Workflow: "nightly", Cron: "30 2 * * *", Zone: "Europe/Berlin", Next: 1_800_000_000_000, Started: 3,
-			Starts: []schedule.Start{{At: 1_799_900_000_000, OrderID: "nightly-20270114T204640Z", Decided: 1_799_900_030_000, Sent: true}},
-			Missed: 1, Skipped: []schedule.Skip{{At: 1_799_800_000_000, Why: "the order before, nightly-x, has not ended"}}},
+			Starts: []schedule.Start{{At: 1_799_900_000_000, OrderID: "nightly-20270114T204640Z",
+				Decided: 1_799_900_030_000, Sent: true}},
+			Missed: 1, Skipped: []schedule.Skip{{At: 1_799_800_000_000,
+				Why: "the order before, nightly-x, has not ended"}}},
 		{Workflow: "weekly", Cron: "@weekly"},
 	}, nil
 }
 
 func (b *backend) Workflows(context.Context) []view.WorkflowInfo {
 	return []view.WorkflowInfo{{Name: "order", Hash: "0123456789abcdef0123456789abcdef"},
-		{Name: "provision", Problems: []string{"provision.yaml:3:1: steps is empty; fix: define at least one"}}}
+		{Name: "provision",
+			Problems: []string{"provision.yaml:3:1: steps is empty; fix: define at least one"}}}
 }
 
 // serve starts the real edge over the fake.
 func serve(t *testing.T, b *backend) *httptest.Server {
 	t.Helper()
-	s := httptest.NewServer(api.New(api.Config{Backend: b, Version: "test", Clock: port.ClockFunc(func() time.Time { return b.now })}))
+	s := httptest.NewServer(api.New(api.Config{Backend: b, Version: "test",
+		Clock: port.ClockFunc(func() time.Time { return b.now })}))
 	t.Cleanup(s.Close)
 	return s
 }

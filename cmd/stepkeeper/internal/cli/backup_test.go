@@ -11,7 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// The command reports what it has written, names the keys that it has not, and says what to do if it cannot write.
+// The command reports what it has written, names the keys that it has not, and says what to do if it cannot
+// write.
 func TestBackup(t *testing.T) {
 	data := t.TempDir()
 	s, err := sqlite.Open(t.Context(), data, sqlite.Options{})
@@ -22,21 +23,29 @@ func TestBackup(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "monday.db")
 	r := call{}.run(t, "backup", to, "--data", data)
 	r.want(t, failure.OK, to+": ", "complete and checked")
-	call{}.run(t, "backup", to, "--data", data).want(t, failure.Usage, to+" is there already", "name another file")
+	call{}.run(t, "backup", to, "--data", data).want(t, failure.Usage, to+" is there already",
+		"name another file")
 	none := filepath.Join(data, "none")
 	call{}.run(t, "backup", to+"2", "--data", none).want(t, failure.Usage, "file does not exist", "--data")
-	call{}.run(t, "backup", filepath.Join(none, "x"), "--data", data).want(t, failure.Usage, "no such file", "a folder that exists")
+	call{}.run(t, "backup", filepath.Join(none, "x"), "--data", data).want(t, failure.Usage, "no such file",
+		"a folder that exists")
 	call{}.run(t, "backup").want(t, failure.Usage, "the file to be written")
 
 	keys := filepath.Join(data, token.FileName)
 	if err := os.WriteFile(keys, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var got backupReport
+	type report struct {
+		File  string
+		Bytes int64
+		Keys  string
+	}
+	var got report
 	r = call{}.run(t, "backup", to+"3", "--data", data, "--output", "json")
 	r.want(t, failure.OK)
 	info, err := os.Stat(to + "3")
-	if err != nil || json.Unmarshal([]byte(r.out), &got) != nil || got != (backupReport{to + "3", info.Size(), keys}) {
+	if err != nil || json.Unmarshal([]byte(r.out), &got) != nil ||
+		got != (report{to + "3", info.Size(), keys}) {
 		t.Errorf("%s (%v)", r.out, err)
 	}
 }

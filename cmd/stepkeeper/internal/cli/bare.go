@@ -17,12 +17,14 @@ func bare(data []byte, workflow, id string, number int) (message.SubmitOrder, er
 		Workflow *string          `json:"workflow"`
 		Order    *json.RawMessage `json:"order"`
 	}
-	if err := rawjson.Check(data, rawjson.MaxLevels); err != nil { // the codec would count from the envelope's beginning
+	// the codec would count from the envelope's beginning
+	if err := rawjson.Check(data, rawjson.MaxLevels); err != nil {
 		return message.SubmitOrder{}, err
 	}
 	err := json.Unmarshal(data, &envelope)
 	if err == nil && envelope.OrderID != nil && envelope.Workflow != nil && envelope.Order != nil {
-		return message.SubmitOrder{}, fmt.Errorf("it has an orderId and a workflow of its own already; leave --workflow out")
+		return message.SubmitOrder{},
+			fmt.Errorf("it has an orderId and a workflow of its own already; leave --workflow out")
 	}
 	if id == "" {
 		hash := message.ContentHash(message.SubmitOrder{Workflow: workflow, Order: data})
@@ -33,7 +35,8 @@ func bare(data []byte, workflow, id string, number int) (message.SubmitOrder, er
 		message.Schema, quoted(id), quoted(workflow), data))
 }
 
-// envelopeHint returns the fix for a record that is an order without its envelope, and "" for any other record.
+// envelopeHint returns the fix for a record that is an order without its envelope, and "" for any other
+// record.
 func envelopeHint(data []byte) string {
 	var envelope map[string]json.RawMessage
 	if json.Unmarshal(data, &envelope) != nil {
@@ -47,7 +50,7 @@ func envelopeHint(data []byte) string {
 
 func quoted(text string) []byte {
 	b, err := json.Marshal(text)
-	if err != nil { // of a string: it cannot fail
+	if err != nil { // Marshal cannot fail for a string
 		return []byte(`""`)
 	}
 	return b

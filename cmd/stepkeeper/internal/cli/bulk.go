@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
@@ -20,7 +21,7 @@ import (
 )
 
 type bulkOptions struct {
-	app      *App
+	app      *app.App
 	where    map[string]string
 	action   bulk.Action
 	pace     bulk.Pace
@@ -30,19 +31,25 @@ type bulkOptions struct {
 	yes      bool
 }
 
-func newBulk(a *App) *cobra.Command {
+func newBulk(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bulk",
 		Short: "Send one command to many orders",
-		Long: "Send one command to each of many orders. The list of orders is frozen in a file of JSON Lines first, with\n" +
-			"the command number of each, so that an order which changes meanwhile is refused and not changed twice.\n" +
-			"Some go first, the canary: the rest follows when those are fixed, which means that the step at which\n" +
-			"they had stopped has passed. No more are sent when too large a share fails again. What became of each\n" +
-			"stands in the file; `stepkeeper bulk continue FILE` goes on after an interruption, and sends nothing twice.\n\n" +
-			"--where selects the orders by " + strings.Join(bulk.Keys, ", ") + ": all that is said must hold. Those in Error are\n" +
+		Long: "Send one command to each of many orders. The list of orders is frozen in a file of JSON " +
+			"Lines first, with\n" +
+			"the command number of each, so that an order which changes meanwhile is refused and not " +
+			"changed twice.\n" +
+			"Some go first, the canary: the rest follows when those are fixed, which means that the step " +
+			"at which\n" +
+			"they had stopped has passed. No more are sent when too large a share fails again. What " +
+			"became of each\n" +
+			"stands in the file; `stepkeeper bulk continue FILE` goes on after an interruption, and sends " +
+			"nothing twice.\n\n" +
+			"--where selects the orders by " + strings.Join(bulk.Keys, ", ") +
+			": all that is said must hold. Those in Error are\n" +
 			"meant unless it says another state. Nothing said selects nothing.",
 		Args: cobra.ArbitraryArgs,
-		RunE: group,
+		RunE: app.Group,
 	}
 	for _, name := range bulk.Commands {
 		cmd.AddCommand(newBulkCommand(a, name))
@@ -61,15 +68,18 @@ var bulkHelp = map[string]struct{ rest, short string }{
 	"close":    {"", "End many orders in Error as they stand"},
 }
 
-func newBulkCommand(a *App, name string) *cobra.Command {
+func newBulkCommand(a *app.App, name string) *cobra.Command {
 	o := &bulkOptions{app: a, action: bulk.Action{Command: name}}
 	help := bulkHelp[name]
 	cmd := &cobra.Command{
-		Use:     name + help.rest + " --where KEY=VALUE,... --reason TEXT",
-		Short:   help.short,
-		Long:    help.short + "; `stepkeeper bulk --help` says how. --dry-run lists the orders, and what would become of each.",
-		Example: "  stepkeeper bulk " + name + strings.Replace(help.rest, "STEP happened|not-happened|undone", "charge-payment not-happened", 1) + " --where step=charge-payment,code=http-503 --reason \"the bank was down\" --dry-run",
-		Args:    args(cobra.NoArgs, "no arguments, only flags"),
+		Use:   name + help.rest + " --where KEY=VALUE,... --reason TEXT",
+		Short: help.short,
+		Long: help.short +
+			"; `stepkeeper bulk --help` says how. --dry-run lists the orders, and what would become of each.",
+		Example: "  stepkeeper bulk " + name + strings.Replace(help.rest, "STEP happened|not-happened|undone",
+			"charge-payment not-happened",
+			1) + " --where step=charge-payment,code=http-503 --reason \"the bank was down\" --dry-run",
+		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if name == "resolve" {
 				o.action.Step, o.action.Fact = given[0], core.Fact(given[1])
@@ -78,36 +88,44 @@ func newBulkCommand(a *App, name string) *cobra.Command {
 		},
 	}
 	if name == "resolve" {
-		cmd.Args = args(cobra.ExactArgs(2), "a step, and what happened")
+		cmd.Args = app.Args(cobra.ExactArgs(2), "a step, and what happened")
 	}
 	f := cmd.Flags()
-	f.StringToStringVar(&o.where, "where", nil, "which orders (`KEY=VALUE,...`): "+strings.Join(bulk.Keys, ", "))
-	f.StringVar(&o.action.By, "by", "", "who sends it: kept with each verdict (`name`; default: the user of this computer)")
+	f.StringToStringVar(&o.where, "where", nil, "which orders (`KEY=VALUE,...`): "+strings.Join(bulk.Keys,
+		", "))
+	f.StringVar(&o.action.By, "by", "",
+		"who sends it: kept with each verdict (`name`; default: the user of this computer)")
 	f.StringVar(&o.action.Reason, "reason", "", "why: kept with each verdict (`text`)")
 	if name == "move" || name == "resubmit" {
-		f.StringVar(&o.action.Definition, "definition", "", "a definition of their workflow: latest, or a `hash`; see move")
+		f.StringVar(&o.action.Definition, "definition", "",
+			"a definition of their workflow: latest, or a `hash`; see move")
 	}
-	f.IntVar(&o.pace.Canary, "canary", 5, "so many `orders` have to be fixed before the rest is sent; 0: none")
+	f.IntVar(&o.pace.Canary, "canary", 5,
+		"so many `orders` have to be fixed before the rest is sent; 0: none")
 	f.Float64Var(&o.pace.Rate, "rate", 10, "commands a `second`, 0.001 to 1000")
-	f.Float64Var(&o.pace.StopAt, "stop-at", 0.2, "the `share` of orders that fail again, 0 to 1, above which no more are sent")
-	f.DurationVar(&o.patience, "patience", 5*time.Minute, "how long an order has to pass its step until it is reported as unknown")
+	f.Float64Var(&o.pace.StopAt, "stop-at", 0.2,
+		"the `share` of orders that fail again, 0 to 1, above which no more are sent")
+	f.DurationVar(&o.patience, "patience", 5*time.Minute,
+		"how long an order has to pass its step until it is reported as unknown")
 	f.StringVar(&o.file, "file", "", "the `file` of the list (default: bulk-ID.jsonl in this folder)")
-	f.BoolVar(&o.dryRun, "dry-run", false, "send nothing and write no file: list the orders, and what would become of each")
+	f.BoolVar(&o.dryRun, "dry-run", false,
+		"send nothing and write no file: list the orders, and what would become of each")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask first; required where there is no terminal to ask on")
 	return cmd
 }
 
-func newBulkContinue(a *App) *cobra.Command {
+func newBulkContinue(a *app.App) *cobra.Command {
 	o := &bulkOptions{app: a}
 	return &cobra.Command{
-		Use:     "continue FILE",
-		Short:   "Go on with a list",
-		Long:    "Go on with a list of orders where it was left, at its own pace. Its canary comes first, where it was not fixed.",
+		Use:   "continue FILE",
+		Short: "Go on with a list",
+		Long: "Go on with a list of orders where it was left, at its own pace. Its canary comes first, " +
+			"where it was not fixed.",
 		Example: "  stepkeeper bulk continue bulk-20261124-101500-k3f9.jsonl",
-		Args:    args(cobra.ExactArgs(1), "the file of a list"),
+		Args:    app.Args(cobra.ExactArgs(1), "the file of a list"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.file = given[0]
-			c, err := a.client(cmd.Context())
+			c, err := a.Client(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -124,18 +142,19 @@ func runBulk(ctx context.Context, o *bulkOptions) error {
 	o.pace.Patience = o.patience.Seconds()
 	h := bulk.Header{Action: o.action, Where: o.where, Pace: o.pace}
 	if err := h.Named(o.app.Now()); err != nil {
-		return failure.Wrap(err, failure.Usage, "see `stepkeeper bulk "+o.action.Command+" --help`", "nothing was sent")
+		return failure.Wrap(err, failure.Usage, "see `stepkeeper bulk "+o.action.Command+" --help`",
+			"nothing was sent")
 	}
-	c, err := o.app.client(ctx)
+	c, err := o.app.Client(ctx)
 	if err != nil {
 		return err
 	}
 	orders, err := bulk.Select(ctx, c, o.where, o.action)
 	if err != nil {
-		return o.app.explain(err, "list of orders")
+		return o.app.Explain(err, "list of orders")
 	}
 	if len(orders) == 0 {
-		if err := o.app.knownWorkflow(ctx, c, o.where["workflow"]); err != nil {
+		if err := o.app.KnownWorkflow(ctx, c, o.where["workflow"]); err != nil {
 			return err
 		}
 	}
@@ -143,14 +162,16 @@ func runBulk(ctx context.Context, o *bulkOptions) error {
 		return o.printPlan(orders, true)
 	}
 	if len(orders) == 0 {
-		return failure.New(failure.NotFound, "look at them with `stepkeeper list`", "no order is selected, and nothing was sent")
+		return failure.New(failure.NotFound, "look at them with `stepkeeper list`",
+			"no order is selected, and nothing was sent")
 	}
 	if ok, err := o.confirmed(orders); err != nil || !ok {
 		return err
 	}
 	o.file = cmp.Or(o.file, h.File())
 	if err := bulk.Create(o.file, h, orders); err != nil {
-		return failure.Wrap(err, failure.Usage, "choose another one with --file", "the list cannot be written")
+		return failure.Wrap(err, failure.Usage, "choose another one with --file",
+			"the list cannot be written")
 	}
 	return o.work(ctx, c)
 }
@@ -160,14 +181,18 @@ func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 	l, err := bulk.Open(o.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return failure.Wrap(err, failure.NotFound, "name the file that `stepkeeper bulk` wrote", "the list %s", o.file)
+		return failure.Wrap(err, failure.NotFound, "name the file that `stepkeeper bulk` wrote",
+			"the list %s", o.file)
 	case errors.Is(err, bulk.ErrBusy):
-		return failure.Wrap(err, failure.Refused, "wait until it ends, or end it: the list goes on where it was left", "the list %s", o.file)
+		return failure.Wrap(err, failure.Refused,
+			"wait until it ends, or end it: the list goes on where it was left", "the list %s", o.file)
 	case err != nil:
-		return failure.Wrap(err, failure.Usage, "name the file that `stepkeeper bulk` wrote, or make a new list", "the list %s", o.file)
+		return failure.Wrap(err, failure.Usage,
+			"name the file that `stepkeeper bulk` wrote, or make a new list", "the list %s", o.file)
 	}
 	if !o.app.JSON() {
-		fmt.Fprintf(o.app.Streams.Err, "%s: %s %s, list in %s\n", l.Bulk, l.Command, view.Count(l.Orders, "order"), o.file)
+		fmt.Fprintf(o.app.Streams.Err, "%s: %s %s, list in %s\n", l.Bulk, l.Command,
+			view.Count(l.Orders, "order"), o.file)
 	}
 	bar := o.app.Streams.Progress(l.Command, int64(l.Orders))
 	done := 0
@@ -179,7 +204,8 @@ func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 	})
 	bar.Done()
 	if err = errors.Join(err, l.Close()); err != nil {
-		return failure.Wrap(err, failure.General, "make room, then `stepkeeper bulk continue "+o.file+"`", "the list %s", o.file)
+		return failure.Wrap(err, failure.General, "make room, then `stepkeeper bulk continue "+o.file+"`",
+			"the list %s", o.file)
 	}
 	return o.report(&r)
 }
@@ -188,7 +214,7 @@ func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 func (o *bulkOptions) report(r *bulk.Report) error {
 	a := o.app
 	if a.JSON() {
-		if err := a.printLine(r); err != nil {
+		if err := a.PrintLine(r); err != nil {
 			return err
 		}
 	} else {
@@ -240,7 +266,8 @@ func (o *bulkOptions) printPlan(orders []bulk.Order, whole bool) error {
 	if a.JSON() {
 		for i := 0; i < len(orders) && whole; i++ {
 			d := &orders[i]
-			if err := a.printLine(planLine{d.OrderID, o.action.Command, d.Result == "", d.Would, true}); err != nil {
+			if err := a.PrintLine(planLine{d.OrderID, o.action.Command, d.Result == "", d.Would,
+				true}); err != nil {
 				return err
 			}
 		}
@@ -265,10 +292,12 @@ func (o *bulkOptions) confirmed(orders []bulk.Order) (bool, error) {
 		return true, nil
 	}
 	if !o.app.Streams.Interactive() {
-		return false, failure.New(failure.Usage, "look with --dry-run, then add --yes", "selected: %s, and nothing was sent", view.Count(len(orders), "order"))
+		return false, failure.New(failure.Usage, "look with --dry-run, then add --yes",
+			"selected: %s, and nothing was sent", view.Count(len(orders), "order"))
 	}
 	if err := o.printPlan(orders, false); err != nil {
 		return false, err
 	}
-	return o.app.confirm(fmt.Sprintf("Send %s to %s?", o.action.Command, view.Count(len(orders), "order")), "bulk "+o.action.Command, "nothing was sent")
+	return confirm(o.app, fmt.Sprintf("Send %s to %s?", o.action.Command, view.Count(len(orders), "order")),
+		"bulk "+o.action.Command, "nothing was sent")
 }

@@ -16,6 +16,8 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/demo/runner"
@@ -36,7 +38,7 @@ type call struct {
 	now      func() time.Time // nil: a minute past noon
 
 	openStack func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error)
-	room      func() (aws.Room, error) // nil: there is plenty
+	room      func() (operate.Room, error) // nil means plenty
 	runtime   func(context.Context, embedded.Options) error
 	demo      func(context.Context, runner.Options) (runner.Report, error)
 }
@@ -63,31 +65,31 @@ func (c call) run(t *testing.T, args ...string) result {
 	if c.out != nil {
 		s.Out = c.out
 	}
-	env := map[string]string{ServerVariable: c.server}
+	env := map[string]string{app.ServerVariable: c.server}
 	if c.server == "" {
-		env[ServerVariable] = "http://127.0.0.1:1" // a port without a server
+		env[app.ServerVariable] = "http://127.0.0.1:1" // a port without a server
 	}
 	maps.Copy(env, c.env)
-	a := New(s, func(k string) string { return env[k] })
-	if a.openStack = c.openStack; c.openStack == nil {
-		a.openStack = func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) {
+	a := app.New(s, func(k string) string { return env[k] })
+	if a.OpenStack = c.openStack; c.openStack == nil {
+		a.OpenStack = func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) {
 			return nil, errors.New("no test goes to AWS")
 		}
 	}
-	a.dial = func(server string, opts ...client.Option) (*client.Client, error) {
+	a.Dial = func(server string, opts ...client.Option) (*client.Client, error) {
 		return client.New(server, append(opts, client.WithHTTPClient(&http.Client{Transport: ending{t}}))...)
 	}
-	a.stackRoom = func(context.Context, string, aws.Options) (aws.Room, error) {
+	a.StackRoom = func(context.Context, string, aws.Options) (operate.Room, error) {
 		if c.room == nil {
-			return aws.Room{Needs: 10, Limit: 10}, nil
+			return operate.Room{Needs: 10, Limit: 10}, nil
 		}
 		return c.room()
 	}
 	if c.runtime != nil {
-		a.runtime = c.runtime
+		a.Runtime = c.runtime
 	}
 	if c.demo != nil {
-		a.demo = c.demo
+		a.Demo = c.demo
 	}
 	if a.Now = c.now; a.Now == nil {
 		a.Now = func() time.Time { return noon.Add(time.Minute) }
@@ -102,7 +104,7 @@ func (c call) run(t *testing.T, args ...string) result {
 		defer stop()
 		s.Out = &interrupter{&b.Out, c.until, stop}
 	}
-	code := a.Execute(ctx, args)
+	code := a.Execute(ctx, Root(a), args)
 	return result{code, b.Out.String(), b.Err.String()}
 }
 

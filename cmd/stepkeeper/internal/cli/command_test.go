@@ -27,7 +27,8 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 		args []string
 		want message.Control
 	}{
-		{[]string{"resubmit", "stopped"}, message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4}},
+		{[]string{"resubmit", "stopped"}, message.Control{Kind: message.Resubmit, OrderID: "stopped",
+			Command: 4}},
 		{
 			[]string{"resubmit", "stopped", "--deadline", "2h"},
 			message.Control{
@@ -60,7 +61,8 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 				Kind: message.Erase, OrderID: "stopped", Command: 4, By: "ann", Reason: "asked to",
 			},
 		},
-		{[]string{"move", "stopped", "--definition", "latest"}, message.Control{Kind: message.Move, OrderID: "stopped", Command: 4, Definition: "latest"}},
+		{[]string{"move", "stopped", "--definition", "latest"},
+			message.Control{Kind: message.Move, OrderID: "stopped", Command: 4, Definition: "latest"}},
 		{
 			[]string{"resubmit", "stopped", "--definition", someHash},
 			message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4, Definition: someHash},
@@ -139,10 +141,14 @@ func TestCommandsRefused(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
 	c := call{server: serve(t, b).URL}
-	c.run(t, "undo", "stopped", "--command", "3").want(t, failure.Refused, "stopped: undo refused: the command number is another one now")
-	c.run(t, "undo", "stopped", "--command", "0").want(t, failure.Refused, "stopped: undo refused: the command number is another one now")
-	c.run(t, "resubmit", "missing").want(t, failure.NotFound, "missing: resubmit refused", "there is no order missing")
-	c.run(t, "resolve", "stopped", "zoen", "happened").want(t, failure.NotFound, "has no step", "its steps are zone")
+	c.run(t, "undo", "stopped", "--command", "3").want(t, failure.Refused,
+		"stopped: undo refused: the command number is another one now")
+	c.run(t, "undo", "stopped", "--command", "0").want(t, failure.Refused,
+		"stopped: undo refused: the command number is another one now")
+	c.run(t, "resubmit", "missing").want(t, failure.NotFound, "missing: resubmit refused",
+		"there is no order missing")
+	c.run(t, "resolve", "stopped", "zoen", "happened").want(t, failure.NotFound, "has no step",
+		"its steps are zone")
 	b.refuse = "it is past its point of no return"
 	r := c.run(t, "cancel", "stopped", "missing", "running", "--output", "json")
 	r.want(t, failure.Refused)
@@ -151,13 +157,19 @@ func TestCommandsRefused(t *testing.T) {
 	b.commands = nil
 	c.run(t, "close", "stopped").want(t, failure.Usage, "add --reason TEXT")
 	c.run(t, "erase", "stopped").want(t, failure.Usage, "nothing was erased", "add --reason TEXT")
-	c.run(t, "move", "stopped").want(t, failure.Usage, "the definition to move to is missing", "give --definition latest")
-	c.run(t, "resubmit", "stopped", "--definition", "newest").want(t, failure.Usage, "\"newest\" is no definition")
-	c.run(t, "resubmit", "stopped", "--input", "zone").want(t, failure.Usage, "names no step and file", "--input STEP=FILE")
+	c.run(t, "move", "stopped").want(t, failure.Usage, "the definition to move to is missing",
+		"give --definition latest")
+	c.run(t, "resubmit", "stopped", "--definition", "newest").want(t, failure.Usage,
+		"\"newest\" is no definition")
+	c.run(t, "resubmit", "stopped", "--input", "zone").want(t, failure.Usage, "names no step and file",
+		"--input STEP=FILE")
 	c.run(t, "resubmit", "stopped", "--input", "=x").want(t, failure.Usage, "names no step and file")
-	c.run(t, "resubmit", "stopped", "running", "--input", "zone=-").want(t, failure.Usage, "belongs to one order")
-	c.run(t, "resubmit", "stopped", "--input", "zone=testdata/none.json").want(t, failure.NotFound, "testdata/none.json")
-	c.run(t, "resubmit", "stopped", "--input", "zoen=testdata/input.json").want(t, failure.NotFound, "has no step", "its steps are zone")
+	c.run(t, "resubmit", "stopped", "running", "--input", "zone=-").want(t, failure.Usage,
+		"belongs to one order")
+	c.run(t, "resubmit", "stopped", "--input", "zone=testdata/none.json").want(t, failure.NotFound,
+		"testdata/none.json")
+	c.run(t, "resubmit", "stopped", "--input", "zoen=testdata/input.json").want(t, failure.NotFound,
+		"has no step", "its steps are zone")
 	for in, want := range map[string]string{
 		"{":                                     "it is not JSON at byte 1",
 		strings.Repeat("1", 100<<10):            "larger than 32768 bytes",
@@ -166,26 +178,34 @@ func TestCommandsRefused(t *testing.T) {
 		`"` + strings.Repeat("x", 32<<10) + `"`: "the limit is 32768",
 		strings.Repeat("[", 70) + strings.Repeat("]", 70): "deeper",
 	} {
-		call{server: c.server, in: in}.run(t, "resubmit", "stopped", "--input", "zone=-").want(t, failure.Usage, want)
+		call{server: c.server, in: in}.run(t, "resubmit", "stopped", "--input", "zone=-").want(t,
+			failure.Usage, want)
 	}
 	for in, want := range map[string]string{
 		"{":    "is not JSON",
 		"null": "the output of step zone: output is null",
 		`"` + strings.Repeat("x", core.MaxOutput) + `"`: "the limit is 49152",
 	} {
-		call{server: c.server, in: in}.run(t, "resolve", "stopped", "zone", "happened", "--step-output", "-").want(t, failure.Usage, want)
+		call{server: c.server, in: in}.run(t, "resolve", "stopped", "zone", "happened", "--step-output",
+			"-").want(t, failure.Usage, want)
 	}
-	call{server: c.server, in: "{}"}.run(t, "resolve", "stopped", "zone", "undone", "--step-output", "-").want(
+	call{server: c.server, in: "{}"}.run(t, "resolve", "stopped", "zone", "undone", "--step-output",
+		"-").want(
 		t, failure.Usage, "output belongs to a step that happened")
-	c.run(t, "resolve", "stopped", "zone", "happened", "--step-output", "nosuchfile").want(t, failure.NotFound, "the output of step zone")
-	c.run(t, "resolve", "stopped", "zone", "happened", "--output", "charged.json").want(t, failure.Usage, "no output format", "--step-output FILE")
-	c.run(t, "close", "stopped", "--reason", strings.Repeat("x", 513)).want(t, failure.Usage, "at most 512 bytes")
-	c.run(t, "close", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage, "at most 128 bytes")
+	c.run(t, "resolve", "stopped", "zone", "happened", "--step-output", "nosuchfile").want(t,
+		failure.NotFound, "the output of step zone")
+	c.run(t, "resolve", "stopped", "zone", "happened", "--output", "charged.json").want(t, failure.Usage,
+		"no output format", "--step-output FILE")
+	c.run(t, "close", "stopped", "--reason", strings.Repeat("x", 513)).want(t, failure.Usage,
+		"at most 512 bytes")
+	c.run(t, "close", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage,
+		"at most 128 bytes")
 	if len(b.commands) > 0 {
 		t.Errorf("sent: %+v", b.commands)
 	}
-	c.run(t, "erase", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage, "at most 128 bytes")
-	c.run(t, "close", "stopped", "--reason", "why") // by the user of this computer
+	c.run(t, "erase", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage,
+		"at most 128 bytes")
+	c.run(t, "close", "stopped", "--reason", "why") // the sender is the user of this computer
 	if len(b.commands) != 1 || b.commands[0].By == "" {
 		t.Errorf("sent: %+v", b.commands)
 	}
@@ -218,15 +238,19 @@ func TestBulk(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
 	at := core.TimeOf(noon)
-	b.put(&core.Task{OrderID: "other", Workflow: "order", ProcessState: core.Error, Phase: core.Forward, Created: at.Add(30 * core.Second),
+	b.put(&core.Task{OrderID: "other", Workflow: "order", ProcessState: core.Error, Phase: core.Forward,
+		Created: at.Add(30 * core.Second),
 		EndCode: "http-422", EndText: "declined", EndStep: "charge", Ended: at.Add(31 * core.Second),
-		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: 1, FirstAt: at, ClaimedAt: at}}})
+		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: 1, FirstAt: at,
+			ClaimedAt: at}}})
 	c := call{server: serve(t, b).URL}
 	for where, want := range map[string][]string{
-		"state=error": {"stopped", "other"}, "step=zone": {"stopped"}, "workflow=order": {"other"}, "workflow=order,step=zone": nil,
-		"state=Compensated": nil, "code=http-422,step=charge": {"other"}, "id=st": {"stopped"},
+		"state=error": {"stopped", "other"}, "step=zone": {"stopped"}, "workflow=order": {"other"},
+		"workflow=order,step=zone": nil,
+		"state=Compensated":        nil, "code=http-422,step=charge": {"other"}, "id=st": {"stopped"},
 	} {
-		r := c.run(t, "bulk", "resubmit", "--output", "json", "--reason", "fixed", "--dry-run", "--where", where)
+		r := c.run(t, "bulk", "resubmit", "--output", "json", "--reason", "fixed", "--dry-run", "--where",
+			where)
 		r.want(t, failure.OK)
 		var reported []string
 		for _, d := range decodeLines(t, r.out) {
@@ -245,8 +269,10 @@ func TestBulk(t *testing.T) {
 		failure.OK, "refused: only an order in Error takes undo; this one is Processed: processed")
 	c.run(t, "bulk", "resubmit", "--where", "workflow=ordre", "--reason", "fixed", "--dry-run").want(t,
 		failure.NotFound, `there is no workflow "ordre"`, "did you mean order?")
-	c.run(t, "bulk", "resubmit", "--where", "step=nothing", "--reason", "fixed", "--yes").want(t, failure.NotFound, "no order is selected")
-	c.run(t, "bulk", "close", "--where", "state=Error", "--reason", "fixed").want(t, failure.Usage, "selected: 2 orders", "--dry-run", "--yes")
+	c.run(t, "bulk", "resubmit", "--where", "step=nothing", "--reason", "fixed", "--yes").want(t,
+		failure.NotFound, "no order is selected")
+	c.run(t, "bulk", "close", "--where", "state=Error", "--reason", "fixed").want(t, failure.Usage,
+		"selected: 2 orders", "--dry-run", "--yes")
 	if asked := (call{server: c.server, terminal: true, in: "n\n"}); len(b.commands) > 0 {
 		t.Errorf("sent: %+v", b.commands)
 	} else {
@@ -278,25 +304,32 @@ func TestBulk(t *testing.T) {
 			t.Errorf("%s is %v, want %v: sent: %+v", field.name, field.got, field.want, b.commands)
 		}
 	}
-	c.run(t, "bulk", "close", "--where", "state=Error", "--reason", "settled", "--file", "mine.jsonl", "--yes").want(t, failure.Usage, "mine.jsonl", "--file")
+	c.run(t, "bulk", "close", "--where", "state=Error", "--reason", "settled", "--file", "mine.jsonl",
+		"--yes").want(t, failure.Usage, "mine.jsonl", "--file")
 	r := c.run(t, "bulk", "continue", "mine.jsonl", "--output", "json")
 	r.want(t, failure.OK)
-	if d := decodeLines(t, r.out); len(d) != 1 || len(d[0]["fixed"].([]any)) != 2 || len(d[0]["notSent"].([]any)) != 0 || len(b.commands) != 2 {
+	if d := decodeLines(t, r.out); len(d) != 1 || len(d[0]["fixed"].([]any)) != 2 ||
+		len(d[0]["notSent"].([]any)) != 0 || len(b.commands) != 2 {
 		t.Errorf("%v, %d commands", d, len(b.commands))
 	}
 	b.commands = nil
 	c.run(t, "bulk", "resubmit", "--where", "step=zone", "--reason", "fixed", "--yes").want(t,
 		failure.Refused, "1 failed again: stopped", "list in bulk-20260301-")
-	c.run(t, "bulk", "resubmit", "--where", "state=Error", "--reason", "fixed", "--yes", "--canary", "1", "--file", "two.jsonl").
-		want(t, failure.Refused, "1 not sent: ", "stopped: ", "of the canary was not fixed", "go on with `stepkeeper bulk continue two.jsonl`")
-	c.run(t, "bulk", "continue", "none.jsonl").want(t, failure.NotFound, "the list none.jsonl", "name the file")
-	c.run(t, "bulk", "continue", write(t, "other.jsonl", "{}")).want(t, failure.Usage, "other.jsonl", "make a new list")
+	c.run(t, "bulk", "resubmit", "--where", "state=Error", "--reason", "fixed", "--yes", "--canary", "1",
+		"--file", "two.jsonl").
+		want(t, failure.Refused, "1 not sent: ", "stopped: ", "of the canary was not fixed",
+			"go on with `stepkeeper bulk continue two.jsonl`")
+	c.run(t, "bulk", "continue", "none.jsonl").want(t, failure.NotFound, "the list none.jsonl",
+		"name the file")
+	c.run(t, "bulk", "continue", write(t, "other.jsonl", "{}")).want(t, failure.Usage, "other.jsonl",
+		"make a new list")
 	busy, err := bulk.Open("two.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer busy.Close()
-	c.run(t, "bulk", "continue", "two.jsonl").want(t, failure.Refused, "another process works through this list", "wait until it ends")
+	c.run(t, "bulk", "continue", "two.jsonl").want(t, failure.Refused,
+		"another process works through this list", "wait until it ends")
 }
 
 func TestCancelBeforeTheOrder(t *testing.T) {

@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
-	"github.com/stepkeeper/stepkeeper/verify/cost"
+	"github.com/stepkeeper/stepkeeper/internal/cost"
 )
 
 func TestCost(t *testing.T) {
 	r := call{}.run(t, "cost")
-	r.want(t, failure.OK, "Dollars per million orders", "All in", "batches of three", "a service that takes 200ms", "point-in-time recovery", "while nothing happens", "Step Functions Standard", "Temporal Cloud", "Source, 20")
+	r.want(t, failure.OK, "Dollars per million orders", "All in", "batches of three",
+		"a service that takes 200ms", "point-in-time recovery", "while nothing happens",
+		"Step Functions Standard", "Temporal Cloud", "Source, 20")
 	if r := (call{}).run(t, "cost", "--sweep"); strings.Contains(r.out, "Step Functions") {
 		t.Errorf("--sweep prints more than the intervals:\n%s", r.out)
 	} else {
@@ -29,11 +31,13 @@ func TestCost(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.DollarsPerMillion["load"] <= 0 || got.DollarsPerMillion["trickle"] <= 0 || got.IdlePerMonth <= 0 || got.ServiceTime != 1 || len(got.Units.Shapes["load"].Lines) == 0 {
+	if got.DollarsPerMillion["load"] <= 0 || got.DollarsPerMillion["trickle"] <= 0 || got.IdlePerMonth <= 0 ||
+		got.ServiceTime != 1 || len(got.Units.Shapes["load"].Lines) == 0 {
 		t.Errorf("%+v", got)
 	}
 	for i, f := range got.Sweeps[1:] {
-		if before := got.Sweeps[i]; f.Minutes <= before.Minutes || f.PerMonth >= before.PerMonth || f.MeanDelay <= before.MeanDelay {
+		if before := got.Sweeps[i]; f.Minutes <= before.Minutes || f.PerMonth >= before.PerMonth ||
+			f.MeanDelay <= before.MeanDelay {
 			t.Errorf("%+v after %+v: a longer interval costs less and finds later", f, before)
 		}
 	}
@@ -42,7 +46,8 @@ func TestCost(t *testing.T) {
 // With a workflow, or a number of steps, the same is estimated for it and for a month of it.
 func TestCostOfOnesOwn(t *testing.T) {
 	r := call{}.run(t, "cost", "../../../../workflows/order.yaml", "--orders-per-month", "3000000")
-	r.want(t, failure.OK, "Yours, workflow order:", "Your month of 3000000 orders", "Stepkeeper, load to trickle")
+	r.want(t, failure.OK, "Yours, workflow order:", "Your month of 3000000 orders",
+		"Stepkeeper, load to trickle")
 	r = call{}.run(t, "cost", "--steps", "12", "--agents", "3", "--output", "json")
 	r.want(t, failure.OK)
 	var got struct {
@@ -51,13 +56,20 @@ func TestCostOfOnesOwn(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
 		t.Fatal(err)
 	}
-	if e := got.Yours; e == nil || e.Steps != 12 || e.Agents != 3 || e.DollarsPerMillion["load"] <= 11 || e.DollarsPerMonth["load"] != e.IdlePerMonth {
+	if e := got.Yours; e == nil || e.Steps != 12 || e.Agents != 3 || e.DollarsPerMillion["load"] <= 11 ||
+		e.DollarsPerMonth["load"] != e.IdlePerMonth {
 		t.Errorf("%+v", e)
 	}
 	// Waits and answers are no calls: they are counted apart, and cost less.
 	prices := map[int]float64{}
-	for i, step := range []string{"wait: {for: 1h}", "approval: {question: Pay, answers: [pay, keep], timeout: 24h, onTimeout: stop}", "agent: bank\n    operation: x\n    grade: plain\n    timeout: 1s\n    onFailure: stop\n    undo: none"} {
-		file := write(t, "two.yaml", "workflow: two\nagents: {bank: {}}\nsteps:\n  a:\n    agent: bank\n    operation: x\n    grade: plain\n    timeout: 1s\n    onFailure: stop\n    undo: none\n  b:\n    after: [a]\n    "+step+"\n")
+	for i, step := range []string{"wait: {for: 1h}",
+		"approval: {question: Pay, answers: [pay, keep], timeout: 24h, onTimeout: stop}",
+		"agent: bank\n    operation: x\n    grade: plain\n    timeout: 1s\n    onFailure: stop\n    undo: " +
+			"none"} {
+		file := write(t, "two.yaml",
+			"workflow: two\nagents: {bank: {}}\nsteps:\n  a:\n    agent: bank\n    operation: x\n    "+
+				"grade: plain\n    timeout: 1s\n    onFailure: stop\n    undo: none\n  b:\n    after: "+
+				"[a]\n    "+step+"\n")
 		r := call{}.run(t, "cost", file, "--output", "json")
 		r.want(t, failure.OK)
 		if err := json.Unmarshal([]byte(r.out), &got); err != nil {
@@ -68,10 +80,14 @@ func TestCostOfOnesOwn(t *testing.T) {
 	if prices[0] != prices[1] || prices[0] >= prices[2] {
 		t.Errorf("a wait, an answer and a call cost %v", prices)
 	}
-	call{}.run(t, "cost", "--prices", write(t, "prices.json", `{"lambda":"cheap"}`)).want(t, failure.Usage, "prices.json is no file of prices", "verify/cost/prices.json is one")
+	call{}.run(t, "cost", "--prices", write(t, "prices.json", `{"lambda":"cheap"}`)).want(t, failure.Usage,
+		"prices.json is no file of prices", "internal/cost/prices.json is one")
 	for _, wrong := range [][]string{
-		{"cost", "testdata"}, {"cost", "--steps", "0x"}, {"cost", "--steps", "101"}, {"cost", "--steps", "-1"},
-		{"cost", "--orders-per-month", "-1"}, {"cost", "--agents", "-1"}, {"cost", "--service-time", "0s"}, {"cost", "--service-time", "16m"}, {"cost", "--prices", "none.json"}, {"cost", "../../../../workflows/order.yaml", "--steps", "3"},
+		{"cost", "testdata"}, {"cost", "--steps", "0x"}, {"cost", "--steps", "101"},
+		{"cost", "--steps", "-1"},
+		{"cost", "--orders-per-month", "-1"}, {"cost", "--agents", "-1"}, {"cost", "--service-time", "0s"},
+		{"cost", "--service-time", "16m"}, {"cost", "--prices", "none.json"},
+		{"cost", "../../../../workflows/order.yaml", "--steps", "3"},
 	} {
 		call{}.run(t, wrong...).want(t, failure.Usage)
 	}

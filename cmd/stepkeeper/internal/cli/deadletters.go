@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/journal"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
@@ -18,7 +19,7 @@ import (
 )
 
 type deadLetterOptions struct {
-	app    *App
+	app    *app.App
 	action string // redrive or discard
 	client.Handling
 	number int  // look: of messages
@@ -27,50 +28,65 @@ type deadLetterOptions struct {
 	yes    bool
 }
 
-func newDeadLetters(a *App) *cobra.Command {
+func newDeadLetters(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dead-letters",
 		Short: "Look at messages that were given up, redrive or discard them",
-		Long: "Messages that were received too often without being handled are in the queue of dead letters beside their\n" +
-			"own queue, and those that could not be read, or were refused and name no reply-to, in the quarantine. Their\n" +
-			"orders are safe: the Supervisor counts the step as failed, or asks again. A redriven message does no harm\n" +
+		Long: "Messages that were received too often without being handled are in the queue of dead " +
+			"letters beside their\n" +
+			"own queue, and those that could not be read, or were refused and name no reply-to, in the " +
+			"quarantine. Their\n" +
+			"orders are safe: the Supervisor counts the step as failed, or asks again. A redriven message " +
+			"does no harm\n" +
 			"however old it is, and neither does a copy of it.\n\n" +
-			"A queue can only be looked at by receiving: meanwhile its messages are hidden from others, for half a minute\n" +
+			"A queue can only be looked at by receiving: meanwhile its messages are hidden from others, " +
+			"for half a minute\n" +
 			"at most. So one that another operator looks at is not found.",
 		Args: cobra.ArbitraryArgs,
-		RunE: group,
+		RunE: app.Group,
 	}
 	cmd.AddCommand(newDeadLettersList(a), newDeadLettersLook(a),
-		newHandling(a, "redrive", "Send messages back to the queue that they came from", "Send messages back to the queue that they were given up in, or quarantined from, and delete each here when it\n"+
-			"was sent. One that was quarantined goes back as it was sent first, if its queue would accept it now; else it\n"+
-			"stays, and the reason is reported. Look at the cause first, and redrive slowly."),
-		newHandling(a, "discard", "Delete messages", "Delete messages, which cannot be undone. Each stands in the file first: who, why, when, which one, of which\n"+
-			"order, and the hash of its body."))
+		newHandling(a, "redrive", "Send messages back to the queue that they came from",
+			"Send messages back to the queue that they were given up in, or quarantined from, and delete "+
+				"each here when it\n"+
+				"was sent. One that was quarantined goes back as it was sent first, if its queue would "+
+				"accept "+
+				"it now; else it\n"+
+				"stays, and the reason is reported. Look at the cause first, and redrive slowly."),
+		newHandling(a, "discard", "Delete messages",
+			"Delete messages, which cannot be undone. Each stands in the file first: who, why, when, "+
+				"which one, of which\n"+
+				"order, and the hash of its body."))
 	return cmd
 }
 
-func newDeadLettersList(a *App) *cobra.Command {
+func newDeadLettersList(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the queues, and how many messages each holds",
-		Long: "List the queues of dead letters and the quarantine: how many messages each holds, and when the oldest of ten\n" +
-			"was sent. Messages are kept for 14 days. With --output json it writes JSON Lines: one queue on each line.",
+		Long: "List the queues of dead letters and the quarantine: how many messages each holds, and when " +
+			"the oldest of ten\n" +
+			"was sent. Messages are kept for 14 days. With --output json it writes JSON Lines: one queue " +
+			"on each line.",
 		Example: "  stepkeeper dead-letters list --stack shop",
-		Args:    args(cobra.NoArgs, "no arguments, only flags"),
+		Args:    app.Args(cobra.NoArgs, "no arguments, only flags"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runDeadLettersList(cmd.Context(), a) },
 	}
 }
 
-func newDeadLettersLook(a *App) *cobra.Command {
+func newDeadLettersLook(a *app.App) *cobra.Command {
 	o := &deadLetterOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "look QUEUE",
 		Short: "Look at some messages of a queue",
-		Long: "Look at some messages of a queue: which order and step each belongs to, why it is in quarantine,\n" +
-			"and whether a redrive would send it back. Bodies may hold the data of orders; --body shows them.\n\n" +
+		Long: "Look at some messages of a queue: which order and step each belongs to, why it is in " +
+			"quarantine,\n" +
+			"and whether a redrive would send it back. Bodies may hold the data of orders; --body shows " +
+			"them.\n\n" +
 			"With --output json it writes JSON Lines: one message on each line.",
-		Example: "  stepkeeper dead-letters look requests-payment\n  stepkeeper dead-letters look quarantine --number 50 --body",
-		Args:    args(cobra.ExactArgs(1), "a queue"),
+		Example: "  stepkeeper dead-letters look requests-payment\n  stepkeeper dead-letters look " +
+			"quarantine --number 50 --body",
+		Args: app.Args(cobra.ExactArgs(1), "a queue"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.Queue = given[0]
 			return runDeadLettersLook(cmd.Context(), o)
@@ -81,17 +97,22 @@ func newDeadLettersLook(a *App) *cobra.Command {
 	return cmd
 }
 
-func newHandling(a *App, action, short, long string) *cobra.Command {
+func newHandling(a *app.App, action, short, long string) *cobra.Command {
 	o := &deadLetterOptions{app: a, action: action}
 	cmd := &cobra.Command{
 		Use:   action + " QUEUE [ID...] --reason TEXT",
 		Short: short,
-		Long: long + "\n\nName the messages by their IDs, or give --all: those that were there when the command began. What is done\n" +
-			"with each is appended to a file of JSON Lines before, and what became of it after. --dry-run reports what\n" +
+		Long: long +
+			"\n\nName the messages by their IDs, or give --all: those that were there when the command " +
+			"began. What is done\n" +
+			"with each is appended to a file of JSON Lines before, and what became of it after. --dry-run " +
+			"reports what\n" +
 			"would become of each. With --output json it writes JSON Lines: one message on each line.",
-		Example: "  stepkeeper dead-letters " + action + " replies --all --reason \"the table was throttled\" --dry-run\n" +
-			"  stepkeeper dead-letters " + action + " quarantine 5fea7756-0ea4-451a-a703-a558b933e274 --reason \"the workflow was missing\"",
-		Args: args(cobra.MinimumNArgs(1), "a queue, and IDs of messages or --all"),
+		Example: "  stepkeeper dead-letters " + action +
+			" replies --all --reason \"the table was throttled\" --dry-run\n" +
+			"  stepkeeper dead-letters " + action +
+			" quarantine 5fea7756-0ea4-451a-a703-a558b933e274 --reason \"the workflow was missing\"",
+		Args: app.Args(cobra.MinimumNArgs(1), "a queue, and IDs of messages or --all"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.Queue, o.IDs = given[0], given[1:]
 			return runHandling(cmd.Context(), o)
@@ -103,75 +124,62 @@ func newHandling(a *App, action, short, long string) *cobra.Command {
 	f.StringVar(&o.Reason, "reason", "", "why: kept in the file (`text`)")
 	f.Float64Var(&o.Rate, "rate", client.RedriveRate, "messages a `second`, 0.001 to 1000")
 	f.StringVar(&o.file, "file", journal.Name, "the `file` that what is done is appended to")
-	f.BoolVar(&o.DryRun, "dry-run", false, "do nothing and write no file: report what would become of each message")
-	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask first; required for --all where there is no terminal to ask on")
+	f.BoolVar(&o.DryRun, "dry-run", false,
+		"do nothing and write no file: report what would become of each message")
+	f.BoolVarP(&o.yes, "yes", "y", false,
+		"do not ask first; required for --all where there is no terminal to ask on")
 	return cmd
 }
 
 // explainQueue is explain for what is asked of a queue.
-func (a *App) explainQueue(err error, queue string) *failure.Error {
+func explainQueue(a *app.App, err error, queue string) *failure.Error {
 	if errors.Is(err, client.ErrNotFound) {
-		return failure.Wrap(err, failure.NotFound, "list them with `"+a.program()+" dead-letters list`", "queue %s", queue)
+		return failure.Wrap(err, failure.NotFound, "list them with `"+a.Program()+" dead-letters list`",
+			"queue %s", queue)
 	}
-	return a.explain(err, "dead letters of "+queue)
+	return a.Explain(err, "dead letters of "+queue)
 }
 
-func runDeadLettersList(ctx context.Context, a *App) error {
-	ctx, cancel := a.bounded(ctx, defaultTimeout)
-	defer cancel()
-	c, err := a.client(ctx)
+func runDeadLettersList(ctx context.Context, a *app.App) error {
+	all, err := app.Ask(ctx, a, "list of queues", (*client.Client).DeadLetterQueues)
 	if err != nil {
 		return err
 	}
-	all, err := c.DeadLetterQueues(ctx)
-	if err != nil {
-		return a.explain(err, "list of queues")
-	}
-	rows := make([][]string, 0, len(all))
-	for _, q := range all {
-		if a.JSON() {
-			if err := a.printLine(q); err != nil {
-				return err
+	return app.PrintList(a, all, []string{"QUEUE", "MESSAGES", "OLDEST SEEN", "DELETED"},
+		func(q *client.DeadLetterQueue) []string {
+			switch {
+			case q.Problem != "":
+				return []string{q.Queue, "?", render.Clean(q.Problem), "-"}
+			case q.Oldest.IsZero():
+				return []string{q.Queue, fmt.Sprint(q.Messages), "-", "-"}
 			}
-			continue
-		}
-		row := []string{q.Queue, fmt.Sprint(q.Messages), "-", "-"}
-		switch {
-		case q.Problem != "":
-			row[1], row[2] = "?", render.Clean(q.Problem)
-		case !q.Oldest.IsZero():
-			row[2] = render.Moment(core.TimeOf(q.Oldest))
-			row[3] = render.Moment(core.TimeOf(q.Oldest.Add(client.KeptFor)))
-		}
-		rows = append(rows, row)
-	}
-	if !a.JSON() {
-		render.Table(a.Streams.Out, a.Streams.Style(), "", []string{"QUEUE", "MESSAGES", "OLDEST SEEN", "DELETED"}, rows)
-	}
-	return nil
+			return []string{q.Queue, fmt.Sprint(q.Messages), render.Moment(core.TimeOf(q.Oldest)),
+				render.Moment(core.TimeOf(q.Oldest.Add(client.KeptFor)))}
+		})
 }
 
 // deadLetterLine is a message with --output json.
 type deadLetterLine struct {
 	client.DeadLetter
-	Body   *string `json:"body,omitempty"`       // as text
-	Base64 []byte  `json:"bodyBase64,omitempty"` // where it is none
+	Body   *string `json:"body,omitempty"`       // body that is valid UTF-8
+	Base64 []byte  `json:"bodyBase64,omitempty"` // any other body
 }
 
 func runDeadLettersLook(ctx context.Context, o *deadLetterOptions) error {
 	a := o.app
 	if o.number < 1 || o.number > 1000 {
-		return failure.New(failure.Usage, "give a number of 1 to 1000", "--number %d is out of range", o.number)
+		return failure.New(failure.Usage, "give a number of 1 to 1000", "--number %d is out of range",
+			o.number)
 	}
-	ctx, cancel := a.bounded(ctx, defaultTimeout)
+	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
-	c, err := a.client(ctx)
+	c, err := a.Client(ctx)
 	if err != nil {
 		return err
 	}
 	all, err := c.DeadLetters(ctx, o.Queue, o.number)
 	if err != nil {
-		return a.explainQueue(err, o.Queue)
+		return explainQueue(a, err, o.Queue)
 	}
 	for i := range all {
 		if err := o.show(&all[i]); err != nil {
@@ -186,7 +194,7 @@ func runDeadLettersLook(ctx context.Context, o *deadLetterOptions) error {
 
 // show prints a message.
 func (o *deadLetterOptions) show(l *client.DeadLetter) error {
-	a, body := o.app, core.RedactJSON(l.Body) // of a request: its tokens are for the agent
+	a, body := o.app, core.RedactJSON(l.Body) // only the agent may see the tokens of a request
 	if a.JSON() {
 		line := deadLetterLine{DeadLetter: *l}
 		if text := string(body); o.body && utf8.ValidString(text) {
@@ -194,16 +202,18 @@ func (o *deadLetterOptions) show(l *client.DeadLetter) error {
 		} else if o.body {
 			line.Base64 = body
 		}
-		return a.printLine(line)
+		return a.PrintLine(line)
 	}
 	out := a.Streams.Out
 	fmt.Fprintf(out, "%s  %s\n", a.Streams.Style().Bold(l.ID), whose(l))
-	fmt.Fprintf(out, "    sent %s, received %d times, sha256 %s\n", render.Moment(core.TimeOf(l.Sent)), l.Received, l.SHA256)
+	fmt.Fprintf(out, "    sent %s, received %d times, sha256 %s\n", render.Moment(core.TimeOf(l.Sent)),
+		l.Received, l.SHA256)
 	if l.Reason != "" {
 		fmt.Fprintf(out, "    in quarantine: %s\n", render.Clean(l.Reason))
 	}
 	if l.Refused != "" {
-		fmt.Fprintf(out, "    would not be redriven to %s: %s\n", render.Clean(l.Queue), render.Clean(l.Refused))
+		fmt.Fprintf(out, "    would not be redriven to %s: %s\n", render.Clean(l.Queue),
+			render.Clean(l.Refused))
 	} else {
 		fmt.Fprintf(out, "    would be redriven to %s\n", l.Queue)
 	}
@@ -213,7 +223,7 @@ func (o *deadLetterOptions) show(l *client.DeadLetter) error {
 	return nil
 }
 
-// whose is what a message is, and which order it belongs to.
+// whose describes a message and the order it belongs to.
 func whose(l *client.DeadLetter) string {
 	if l.OrderID == "" {
 		return "of no order that can be read"
@@ -232,15 +242,17 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 	a := o.app
 	o.By = sender(o.By)
 	if o.All == (len(o.IDs) > 0) {
-		return failure.New(failure.Usage, "look at them with `"+a.program()+" dead-letters look "+o.Queue+"`, then give IDs, or --all", "say which messages of %s are meant", o.Queue)
+		return failure.New(failure.Usage, "look at them with `"+a.Program()+" dead-letters look "+o.Queue+
+			"`, then give IDs, or --all", "say which messages of %s are meant", o.Queue)
 	}
 	if strings.TrimSpace(o.Reason) == "" {
 		return noReason("nothing was done")
 	}
 	if o.Rate == 0 { // which means the usual rate to the client
-		return failure.New(failure.Usage, "give 0.001 to 1000, or leave it out", "--rate 0 handles no message, and nothing was done")
+		return failure.New(failure.Usage, "give 0.001 to 1000, or leave it out",
+			"--rate 0 handles no message, and nothing was done")
 	}
-	c, err := a.client(ctx)
+	c, err := a.Client(ctx)
 	if err != nil {
 		return err
 	}
@@ -253,20 +265,25 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 	if !o.DryRun {
 		file, err := journal.Open(o.file)
 		if err != nil {
-			return failure.Wrap(err, failure.Usage, "name another one with --file", "what is done cannot be recorded, and nothing was done")
+			return failure.Wrap(err, failure.Usage, "name another one with --file",
+				"what is done cannot be recorded, and nothing was done")
 		}
 		defer func() { _ = file.Close() }() // each line is on the disk already
-		o.Record = func(h client.Handled) error { return errors.Join(file.Record(h), o.print(h, &reported, &code)) }
+		o.Record = func(h client.Handled) error {
+			return errors.Join(file.Record(h),
+				o.print(h, &reported, &code))
+		}
 	}
 	do := c.Redrive
 	if o.action == "discard" {
 		do = c.Discard
 	}
 	if err := do(ctx, o.Handling); err != nil {
-		return a.explainQueue(err, o.Queue)
+		return explainQueue(a, err, o.Queue)
 	}
 	if reported == 0 {
-		return failure.New(failure.NotFound, "look at it with `"+a.program()+" dead-letters list`", "no message of %s is to be seen, and nothing was done", o.Queue)
+		return failure.New(failure.NotFound, "look at it with `"+a.Program()+" dead-letters list`",
+			"no message of %s is to be seen, and nothing was done", o.Queue)
 	}
 	if code != failure.OK {
 		return failure.Silent(code, "not every message was handled")
@@ -281,7 +298,8 @@ func (o *deadLetterOptions) confirmed(ctx context.Context, c *client.Client) (bo
 	case o.yes || o.DryRun || o.action == "redrive" && !o.All:
 		return true, nil
 	case !a.Streams.Interactive() && o.All:
-		return false, failure.New(failure.Usage, "look with --dry-run, then add --yes", "--all needs --yes where there is no terminal, and nothing was done")
+		return false, failure.New(failure.Usage, "look with --dry-run, then add --yes",
+			"--all needs --yes where there is no terminal, and nothing was done")
 	case !a.Streams.Interactive():
 		return true, nil
 	}
@@ -289,7 +307,7 @@ func (o *deadLetterOptions) confirmed(ctx context.Context, c *client.Client) (bo
 	if o.All {
 		all, err := c.DeadLetterQueues(ctx)
 		if err != nil {
-			return false, a.explainQueue(err, o.Queue)
+			return false, explainQueue(a, err, o.Queue)
 		}
 		which = "all messages"
 		for _, q := range all {
@@ -298,7 +316,8 @@ func (o *deadLetterOptions) confirmed(ctx context.Context, c *client.Client) (bo
 			}
 		}
 	}
-	return a.confirm(fmt.Sprintf("%s%s %s of %s?", strings.ToUpper(o.action[:1]), o.action[1:], which, o.Queue), "dead-letters "+o.action, "nothing was done")
+	return confirm(a, fmt.Sprintf("%s%s %s of %s?", strings.ToUpper(o.action[:1]), o.action[1:], which,
+		o.Queue), "dead-letters "+o.action, "nothing was done")
 }
 
 // print writes what became of a message, and keeps the worst of the exit codes.
@@ -314,7 +333,7 @@ func (o *deadLetterOptions) print(h client.Handled, reported *int, code *failure
 		*code = failure.Worst(*code, failure.Refused)
 	}
 	if o.app.JSON() {
-		return o.app.printLine(h)
+		return o.app.PrintLine(h)
 	}
 	text := string(h.Result)
 	if h.To != "" && h.Result == client.Redriven {
@@ -330,5 +349,5 @@ func (o *deadLetterOptions) print(h client.Handled, reported *int, code *failure
 		text += ": " + h.Text
 	}
 	_, err := fmt.Fprintf(o.app.Streams.Out, "%s: %s\n", h.ID, render.Clean(text))
-	return written(err)
+	return app.Written(err)
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/stacktest"
 )
 
 // atOnce does not wait for messages.
@@ -30,7 +30,8 @@ func (q atOnce) Queue(name string) (port.Queue, error) {
 
 type receivesAtOnce struct{ port.Queue }
 
-func (q receivesAtOnce) Receive(ctx context.Context, most int, _, visibility time.Duration) ([]port.Delivery, error) {
+func (q receivesAtOnce) Receive(ctx context.Context, most int, _,
+	visibility time.Duration) ([]port.Delivery, error) {
 	return q.Queue.Receive(ctx, most, 0, visibility)
 }
 
@@ -45,7 +46,8 @@ func givenUpIn(t *testing.T, seen func(port.Queues) port.Queues) (*memory.Queues
 	t.Helper()
 	w := stacktest.New(t, stacktest.Memory())
 	var configs []memory.QueueConfig
-	for _, name := range []string{port.Replies, port.Dead(port.Replies), port.Intake, port.Quarantine, client.MissedSweeps} {
+	for _, name := range []string{port.Replies, port.Dead(port.Replies), port.Intake, port.Quarantine,
+		client.MissedSweeps} {
 		configs = append(configs, memory.QueueConfig{Name: name})
 	}
 	queues, err := memory.NewQueues(port.ClockFunc(func() time.Time { return noon }), configs)
@@ -53,7 +55,8 @@ func givenUpIn(t *testing.T, seen func(port.Queues) port.Queues) (*memory.Queues
 		t.Fatal(err)
 	}
 	w.Parts.Queues = seen(atOnce{queues})
-	w.Parts.Outputs.Dead = map[string]string{port.Replies: "url", port.Quarantine: "url", client.MissedSweeps: "url"}
+	w.Parts.Outputs.Dead = map[string]string{port.Replies: "url", port.Quarantine: "url",
+		client.MissedSweeps: "url"}
 	w.Parts.Outputs.Workflows = map[string]string{"Order": "hash"}
 	put := func(queue string, m port.Message) {
 		q, err := queues.Queue(queue)
@@ -65,10 +68,13 @@ func givenUpIn(t *testing.T, seen func(port.Queues) port.Queues) (*memory.Queues
 		}
 	}
 	for _, id := range []string{"o-1", "o-2"} {
-		put(port.Dead(port.Replies), port.Message{Body: []byte(`{"schema":1,"task":"` + id + `","step":"charge","attempt":2,"outcome":"done"}`)})
+		put(port.Dead(port.Replies),
+			port.Message{Body: []byte(`{"schema":1,"task":"` + id +
+				`","step":"charge","attempt":2,"outcome":"done"}`)})
 	}
 	for _, workflow := range []string{"order", "refund"} {
-		body := fmt.Sprintf(`{"schema":1,"orderId":"q-%s","workflow":%q,"order":{"card":"4111111111111111"}}`, workflow, workflow)
+		body := fmt.Sprintf(`{"schema":1,"orderId":"q-%s","workflow":%q,"order":{"card":"4111111111111111"}}`,
+			workflow, workflow)
 		put(port.Quarantine, port.Message{
 			Value: message.Quarantine(port.Intake,
 				port.Delivery{Message: port.Message{Body: []byte(body)}}, "no workflow <b>\x1b[31m", 1),
@@ -79,7 +85,8 @@ func givenUpIn(t *testing.T, seen func(port.Queues) port.Queues) (*memory.Queues
 
 func (c call) deadLetters(t *testing.T, args ...string) result {
 	t.Helper()
-	return c.run(t, append(append([]string{"dead-letters"}, args...), "--stack", "Shop", "--region", "eu-central-1")...)
+	return c.run(t, append(append([]string{"dead-letters"}, args...), "--stack", "Shop", "--region",
+		"eu-central-1")...)
 }
 
 func waiting(t *testing.T, queues *memory.Queues, name string) int {
@@ -136,7 +143,8 @@ func TestDeadLettersAreShown(t *testing.T) {
 			t.Errorf("%s is %v, want %v: %v", field.name, field.got, field.want, l)
 		}
 	}
-	if l := decodeLines(t, run("look", "quarantine", "--number", "1", "--output", "json").out); len(l) != 1 || l[0]["body"] != nil {
+	if l := decodeLines(t, run("look", "quarantine", "--number", "1", "--output", "json").out); len(l) != 1 ||
+		l[0]["body"] != nil {
 		t.Errorf("%v", l)
 	}
 	if r := run("look", "missed-sweeps"); r.code != failure.OK || r.err != "no message is to be seen\n" {
@@ -178,7 +186,8 @@ type failingQueue struct {
 	*failing
 }
 
-func (q failingQueue) Receive(ctx context.Context, most int, wait, visibility time.Duration) ([]port.Delivery, error) {
+func (q failingQueue) Receive(ctx context.Context, most int, wait,
+	visibility time.Duration) ([]port.Delivery, error) {
 	all, err := q.Queue.Receive(ctx, most, wait, visibility)
 	for _, d := range all {
 		if strings.Contains(string(d.Body), `"o-1"`) {
@@ -209,15 +218,17 @@ func TestDeadLettersThatFail(t *testing.T) {
 		sends, deletes bool
 		want           string
 	}{
-		"a redrive that is not sent":    {"redrive", true, false, "failed (order o-1): it was not sent: "},
-		"a redrive that is not deleted": {"redrive", false, true, "failed (order o-1): it was sent to replies and is here still"},
-		"a discard":                     {"discard", false, true, "failed (order o-1): "},
+		"a redrive that is not sent": {"redrive", true, false, "failed (order o-1): it was not sent: "},
+		"a redrive that is not deleted": {"redrive", false, true,
+			"failed (order o-1): it was sent to replies and is here still"},
+		"a discard": {"discard", false, true, "failed (order o-1): "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			queues, c := givenUpIn(t, func(q port.Queues) port.Queues {
 				return &failing{q, x.sends, x.deletes, map[string]bool{}}
 			})
-			r := c.deadLetters(t, x.action, "replies", "--all", "--yes", "--rate", "1000", "--reason", "over", "--file", filepath.Join(t.TempDir(), "f"))
+			r := c.deadLetters(t, x.action, "replies", "--all", "--yes", "--rate", "1000", "--reason", "over",
+				"--file", filepath.Join(t.TempDir(), "f"))
 			r.want(t, failure.Refused, x.want, "out of order", "(order o-2)\n")
 			if n := waiting(t, queues, port.Dead(port.Replies)); n > 1 {
 				t.Errorf("%d messages wait", n)
@@ -235,18 +246,23 @@ func TestDeadLettersAreHandled(t *testing.T) {
 	why := []string{"--reason", "the table was throttled", "--rate", "1000", "--file", file}
 	do := func(args ...string) result { return run(slices.Concat(args[:1], why, args[1:])...) }
 
-	do("redrive", "replies").want(t, failure.Usage, "say which messages of replies", "dead-letters look replies")
+	do("redrive", "replies").want(t, failure.Usage, "say which messages of replies",
+		"dead-letters look replies")
 	do("redrive", "replies", id, "--all").want(t, failure.Usage, "say which messages")
 	do("redrive", "replies", "--all").want(t, failure.Usage, "--all needs --yes")
-	do("redrive", "replies", id, "--reason", "").want(t, failure.Usage, "--reason is missing, and nothing was done")
+	do("redrive", "replies", id, "--reason", "").want(t, failure.Usage,
+		"--reason is missing, and nothing was done")
 	do("redrive", "nowhere", id).want(t, failure.NotFound, "nowhere")
-	do("redrive", "replies", id, "--file", filepath.Join(file, "no", "folder")).want(t, failure.Usage, "cannot be recorded, and nothing was done", "--file")
-	do("redrive", "replies", "--all", "--dry-run").want(t, failure.OK, id+": would be redriven to replies (order o-1)\n", "(order o-2)")
+	do("redrive", "replies", id, "--file", filepath.Join(file, "no", "folder")).want(t, failure.Usage,
+		"cannot be recorded, and nothing was done", "--file")
+	do("redrive", "replies", "--all", "--dry-run").want(t, failure.OK,
+		id+": would be redriven to replies (order o-1)\n", "(order o-2)")
 	asked := c
 	asked.terminal, asked.in = true, "n\n"
 	asked.deadLetters(t, append([]string{"redrive", "replies", "--all"}, why...)...).want(t,
 		failure.General, "Redrive all messages, 2 now, of replies?", "nothing was done")
-	asked.deadLetters(t, append([]string{"discard", "replies", id}, why...)...).want(t, failure.General, "Discard 1 message of replies?", "nothing was done")
+	asked.deadLetters(t, append([]string{"discard", "replies", id}, why...)...).want(t, failure.General,
+		"Discard 1 message of replies?", "nothing was done")
 	if waiting(t, queues, port.Dead(port.Replies)) != 2 {
 		t.Fatal("a message is gone")
 	}
@@ -275,7 +291,8 @@ func TestDeadLettersAreHandled(t *testing.T) {
 		}
 	}
 	do("discard", "quarantine", "--all", "--yes").want(t, failure.OK, ": discarded (order q-refund)\n")
-	do("discard", "quarantine", "--all", "--yes").want(t, failure.NotFound, "no message of quarantine is to be seen, and nothing was done")
+	do("discard", "quarantine", "--all", "--yes").want(t, failure.NotFound,
+		"no message of quarantine is to be seen, and nothing was done")
 	if waiting(t, queues, port.Quarantine) != 0 || waiting(t, queues, port.Intake) != 1 {
 		t.Error("not exactly one went back")
 	}
@@ -291,7 +308,9 @@ func TestDeadLettersAreHandled(t *testing.T) {
 		}
 		results = append(results, fmt.Sprint(l["result"], " ", l["orderId"]))
 	}
-	if got := strings.Join(results, ", "); got != "begun o-1, redriven o-1, missing <nil>, begun q-order, redriven q-order, refused q-refund, begun q-refund, discarded q-refund" {
+	if got := strings.Join(results,
+		", "); got != "begun o-1, redriven o-1, missing <nil>, begun q-order, redriven q-order, refused "+
+		"q-refund, begun q-refund, discarded q-refund" {
 		t.Error(got)
 	}
 	if strings.Contains(string(text), "4111111111111111") {

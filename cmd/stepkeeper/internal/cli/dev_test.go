@@ -15,18 +15,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/demo/runner"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/verify/stacktest"
 )
 
 // dev calls `stepkeeper dev` over a runtime of the test's.
-func dev(ctx context.Context, t *testing.T, run func(context.Context, embedded.Options) error, args ...string) result {
+func dev(ctx context.Context, t *testing.T, run func(context.Context, embedded.Options) error,
+	args ...string) result {
 	t.Helper()
-	args = append([]string{"dev", "--data", "d", "--workflows", shipped, "--agents", write(t, "agents.yaml", "agents: {}")}, args...)
+	args = append([]string{"dev", "--data", "d", "--workflows", shipped, "--agents",
+		write(t, "agents.yaml", "agents: {}")}, args...)
 	return call{ctx: ctx, runtime: run}.run(t, args...)
 }
 
@@ -40,11 +43,14 @@ func TestDevSaysOneLine(t *testing.T) {
 	}
 	r := dev(t.Context(), t, ready)
 	r.want(t, failure.OK)
-	if want := "stepkeeper dev ready on http://127.0.0.1:4711 (data d, checked, 2 workflows, 4 agents)\n"; r.out != want || !strings.Contains(r.err, `level=ERROR msg="to be seen" order=o-1`) || strings.Contains(r.err, "not to") {
+	if want := "stepkeeper dev ready on http://127.0.0.1:4711 (data d, checked, 2 " +
+		"workflows, 4 agents)\n"; r.out != want || !strings.Contains(r.err,
+		`level=ERROR msg="to be seen" order=o-1`) || strings.Contains(r.err, "not to") {
 		t.Errorf("%q, %q; want %q", r.out, r.err, want)
 	}
 	r = dev(t.Context(), t, ready, "--output", "json")
-	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["url"] != "http://127.0.0.1:4711" || d[0]["ready"] != true || d[0]["checked"] != true {
+	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["url"] != "http://127.0.0.1:4711" ||
+		d[0]["ready"] != true || d[0]["checked"] != true {
 		t.Errorf("%s", r.out)
 	}
 	answers := func(_ context.Context, o embedded.Options) error {
@@ -52,7 +58,8 @@ func TestDevSaysOneLine(t *testing.T) {
 		return nil
 	}
 	r = dev(t.Context(), t, answers, "--answers-listen", "127.0.0.1:4712")
-	if want := "pages of answers, and nothing else, on http://127.0.0.1:4712\n"; !strings.HasSuffix(r.out, want) {
+	if want := "pages of answers, and nothing else, on http://127.0.0.1:4712\n"; !strings.HasSuffix(r.out,
+		want) {
 		t.Errorf("%q; want %q", r.out, want)
 	}
 	r = dev(t.Context(), t, answers, "--answers-listen", "127.0.0.1:4712", "--output", "json")
@@ -76,13 +83,18 @@ func TestDevTakesTheProject(t *testing.T) {
 	t.Chdir(t.TempDir())
 	call{}.run(t, "init").want(t, failure.OK)
 	var got embedded.Options
-	call{runtime: func(_ context.Context, o embedded.Options) error { got = o; return nil }}.run(t, "dev").want(t, failure.OK)
-	if got.Data != "data" || got.Workflows != "workflows" || got.Agents != "agents.yaml" || got.Listen != strings.TrimPrefix(DefaultServer, "http://") {
+	call{runtime: func(_ context.Context, o embedded.Options) error {
+		got = o
+		return nil
+	}}.run(t, "dev").want(t, failure.OK)
+	if got.Data != "data" || got.Workflows != "workflows" || got.Agents != "agents.yaml" ||
+		got.Listen != strings.TrimPrefix(app.DefaultServer, "http://") {
 		t.Errorf("%+v", got)
 	}
 }
 
-// What is wrong with alerts and spans is said at the start; a collector that is meant for other programs keeps none from starting.
+// What is wrong with alerts and spans is said at the start; a collector that is meant for other programs
+// keeps none from starting.
 func TestDevReportsAndTraces(t *testing.T) {
 	t.Chdir(t.TempDir())
 	call{}.run(t, "init").want(t, failure.OK)
@@ -105,8 +117,10 @@ func TestDevReportsAndTraces(t *testing.T) {
 			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, got)
 		}
 	}
-	c.run(t, "dev", "--alert-webhook", "alerts.example.com").want(t, failure.Usage, "a URL like", "--alert-webhook")
-	c.run(t, "dev", "--otlp", "127.0.0.1:4317").want(t, failure.Usage, "spans cannot be sent", "correct --otlp")
+	c.run(t, "dev", "--alert-webhook", "alerts.example.com").want(t, failure.Usage, "a URL like",
+		"--alert-webhook")
+	c.run(t, "dev", "--otlp", "127.0.0.1:4317").want(t, failure.Usage, "spans cannot be sent",
+		"correct --otlp")
 	c.run(t, "dev", "--otlp", "http://127.0.0.1:1").want(t, failure.OK)
 	if got.Tracer == nil {
 		t.Error("no spans are recorded")
@@ -120,13 +134,17 @@ func TestDevReportsAndTraces(t *testing.T) {
 
 func TestDevWithoutAProject(t *testing.T) {
 	t.Chdir(t.TempDir())
-	call{}.run(t, "dev").want(t, failure.NotFound, "there is no folder workflows", "stepkeeper init shop", "stepkeeper dev --example")
+	call{}.run(t, "dev").want(t, failure.NotFound, "there is no folder workflows", "stepkeeper init shop",
+		"stepkeeper dev --example")
 	if err := os.Mkdir("workflows", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	call{}.run(t, "dev").want(t, failure.NotFound, "agents.yaml", "stepkeeper init shop", "stepkeeper dev --example")
-	call{}.run(t, "dev", "--example", "--data", "x").want(t, failure.Usage, "--data is given", "leave one of them out")
-	call{}.run(t, "dev", "--example=carrier").want(t, failure.Usage, `there is no example "carrier"`, "did you mean carriers?")
+	call{}.run(t, "dev").want(t, failure.NotFound, "agents.yaml", "stepkeeper init shop",
+		"stepkeeper dev --example")
+	call{}.run(t, "dev", "--example", "--data", "x").want(t, failure.Usage, "--data is given",
+		"leave one of them out")
+	call{}.run(t, "dev", "--example=carrier").want(t, failure.Usage, `there is no example "carrier"`,
+		"did you mean carriers?")
 }
 
 // The example runs for real, with its services: a sold-out order is undone, the others are done.
@@ -148,8 +166,10 @@ func TestDevExample(t *testing.T) {
 	go func() { done <- c.run(t, "dev", "--example", "--listen", "127.0.0.1:0") }()
 	select {
 	case s := <-started:
-		call{server: s[0]}.run(t, "submit", "--wait", s[1]).want(t, failure.NotProcessed, "40 orders: 40 accepted", "37 Processed, 3 Compensated")
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s[0]+"/bulk?command=resubmit&state=compensated", nil)
+		call{server: s[0]}.run(t, "submit", "--wait", s[1]).want(t, failure.NotProcessed,
+			"40 orders: 40 accepted", "37 Processed, 3 Compensated")
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+			s[0]+"/bulk?command=resubmit&state=compensated", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +179,8 @@ func TestDevExample(t *testing.T) {
 		}
 		defer page.Body.Close()
 		text, err := io.ReadAll(page.Body)
-		if err != nil || !strings.Contains(string(text), "<code>stepkeeper --server "+s[0]+" bulk resubmit --where state=compensated") {
+		if err != nil || !strings.Contains(string(text), "<code>stepkeeper --server "+s[0]+
+			" bulk resubmit --where state=compensated") {
 			t.Errorf("the console's command lines do not lead to this server: %v\n%s", err, text)
 		}
 	case r := <-done:
@@ -172,11 +193,12 @@ func TestDevExample(t *testing.T) {
 	}
 }
 
-// Each example of the folder examples runs with its services: its order gets as far as it can without a person and without
-// waiting for days.
+// Each example of the folder examples runs with its services: its order gets as far as it can without a
+// person and without waiting for days.
 func TestDevExamples(t *testing.T) {
 	for name, want := range map[string][]string{
-		"carriers":     {"Processed", "fedex", "Compensated", "the order goes on without it", "asked, not-yet", "collected  Processed"},
+		"carriers": {"Processed", "fedex", "Compensated", "the order goes on without it",
+			"asked, not-yet", "collected  Processed"},
 		"expense":      {"Processing", "approve", "Waiting"},
 		"kyc":          {"Processing", "Waiting"},
 		"nightly":      {"Processed", "each: region", "regions"},
@@ -203,10 +225,12 @@ func TestDevExamples(t *testing.T) {
 			select {
 			case s := <-started:
 				id := name + "-1"
-				call{server: s[0]}.run(t, "submit", "--workflow", name, "--id", id, s[1]).want(t, failure.OK, "accepted")
+				call{server: s[0]}.run(t, "submit", "--workflow", name, "--id", id, s[1]).want(t, failure.OK,
+					"accepted")
 				for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 					shown := call{server: s[0]}.run(t, "show", id)
-					if !slices.ContainsFunc(want, func(w string) bool { return !strings.Contains(shown.out, w) }) {
+					if !slices.ContainsFunc(want,
+						func(w string) bool { return !strings.Contains(shown.out, w) }) {
 						break
 					}
 					if time.Now().After(end) {
@@ -221,7 +245,8 @@ func TestDevExamples(t *testing.T) {
 			r.want(t, failure.OK)
 			next := regexp.MustCompile(
 				`in another terminal: stepkeeper( --server http://127\.0\.0\.1:\d+) submit --workflow ` +
-					name + ` --id ` + name + `-1 (\S+)order\.json && stepkeeper( --server \S+) show ` + name + "-1\n")
+					name + ` --id ` + name + `-1 (\S+)order\.json && stepkeeper( --server \S+) show ` + name +
+					"-1\n")
 			if found := next.FindStringSubmatch(r.out + r.err); found == nil || found[1] != found[3] {
 				t.Errorf("what to do next is not written:\n%s%s", r.out, r.err)
 			}
@@ -230,21 +255,28 @@ func TestDevExamples(t *testing.T) {
 }
 
 func TestDevKeeps(t *testing.T) {
-	for keep, want := range map[string]time.Duration{"": 0, "30d": 30 * 24 * time.Hour, "18d": 18 * 24 * time.Hour} {
+	for keep, want := range map[string]time.Duration{"": 0, "30d": 30 * 24 * time.Hour,
+		"18d": 18 * 24 * time.Hour} {
 		got := time.Duration(-1)
-		dev(t.Context(), t, func(_ context.Context, o embedded.Options) error { got = o.Keep; return nil }, "--keep", keep).want(t, failure.OK)
+		dev(t.Context(), t, func(_ context.Context, o embedded.Options) error {
+			got = o.Keep
+			return nil
+		}, "--keep", keep).want(t, failure.OK)
 		if got != want {
 			t.Errorf("--keep %q: %v, want %v", keep, got, want)
 		}
 	}
 	for _, keep := range []string{"17d", "0d", "-30d", "30", "720h", "d", "1000000d"} {
-		dev(t.Context(), t, func(context.Context, embedded.Options) error { t.Error("it runs"); return nil }, "--keep", keep).
+		dev(t.Context(), t, func(context.Context, embedded.Options) error { t.Error("it runs"); return nil },
+			"--keep", keep).
 			want(t, failure.Usage, keep)
 	}
 }
 
 func TestDevEnds(t *testing.T) {
-	dev(t.Context(), t, func(context.Context, embedded.Options) error { return errors.New("the folder is in use") }).
+	dev(t.Context(), t, func(context.Context, embedded.Options) error {
+		return errors.New("the folder is in use")
+	}).
 		want(t, failure.General, "in use")
 	ctx, cancel := context.WithCancel(t.Context())
 	dev(ctx, t, func(ctx context.Context, o embedded.Options) error {
@@ -262,16 +294,19 @@ func TestDevAddressInUse(t *testing.T) {
 	}
 	defer taken.Close()
 	agents := write(t, "agents.yaml", "agents:\n  payment: {external: true}\n")
-	call{}.run(t, "dev", "--data", t.TempDir(), "--listen", taken.Addr().String(), "--workflows", shipped, "--agents", agents).
+	call{}.run(t, "dev", "--data", t.TempDir(), "--listen", taken.Addr().String(), "--workflows", shipped,
+		"--agents", agents).
 		want(t, failure.General, "already in use", "choose another port with --listen or --answers-listen")
 }
 
-// The console is served at a loopback address until it is interrupted, over the server or the stack that is named.
+// The console is served at a loopback address until it is interrupted, over the server or the stack that is
+// named.
 func TestConsoleIsServed(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
 	c := call{server: serve(t, b).URL, until: "http://127.0.0.1:"}
-	c.run(t, "console", "--listen", "127.0.0.1:0").want(t, failure.OK, "stepkeeper console of "+c.server+" ready on http://127.0.0.1:")
+	c.run(t, "console", "--listen", "127.0.0.1:0").want(t, failure.OK, "stepkeeper console of "+c.server+
+		" ready on http://127.0.0.1:")
 	r := c.run(t, "console", "--listen", "127.0.0.1:0", "--output", "json")
 	if d := decodeLines(t, r.out); r.code != failure.OK || len(d) != 1 || d[0]["ready"] != true ||
 		!strings.HasPrefix(d[0]["url"].(string), "http://127.0.0.1:") {
@@ -279,13 +314,15 @@ func TestConsoleIsServed(t *testing.T) {
 	}
 	stack := onStack(stacktest.New(t, stacktest.Memory()), "")
 	stack.until = c.until
-	stack.run(t, "console", "--listen", "127.0.0.1:0", "--stack", "Shop", "--region", "eu-central-1").want(t, failure.OK, "console of stack Shop ready")
+	stack.run(t, "console", "--listen", "127.0.0.1:0", "--stack", "Shop", "--region", "eu-central-1").want(t,
+		failure.OK, "console of stack Shop ready")
 
 	c.until = ""
 	c.run(t, "console", "--listen", strings.TrimPrefix(c.server, "http://")).want(t, failure.General,
 		"cannot be served", "perhaps another console; choose a port with --listen")
 	c.run(t, "console", "--listen", "0.0.0.0:0").want(t, failure.Usage, "other machines could reach it")
-	c.run(t, "console", "--redact", "no-such.txt").want(t, failure.Usage, "no-such.txt of --redact cannot be used", "one path on each line")
+	c.run(t, "console", "--redact", "no-such.txt").want(t, failure.Usage,
+		"no-such.txt of --redact cannot be used", "one path on each line")
 	c.run(t, "console", "--server", "ftp://x").want(t, failure.Usage, "cannot be used")
 }
 
@@ -296,24 +333,31 @@ func TestDevOnAFileThatIsNotItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	agents := write(t, "agents.yaml",
-		"agents:\n  inventory: {external: true}\n  payment: {external: true}\n  shipping: {external: true}\n  notification: {external: true}\n  cloud: {external: true}\n  network: {external: true}\n  dns: {external: true}\n")
-	call{}.run(t, "dev", "--data", data, "--listen", "127.0.0.1:0", "--workflows", shipped, "--agents", agents).
+		"agents:\n  inventory: {external: true}\n  payment: {external: true}\n  shipping: {external: "+
+			"true}\n  notification: {external: true}\n  cloud: {external: true}\n  network: {external: "+
+			"true}\n  dns: {external: true}\n")
+	call{}.run(t, "dev", "--data", data, "--listen", "127.0.0.1:0", "--workflows", shipped, "--agents",
+		agents).
 		want(t, failure.General, "stepkeeper.db is empty", data, "restore a backup")
 }
 
-// A file that is refused at the first start is not counted as a workflow, and the log says that nothing is served for it; a folder
-// without a file is warned of.
+// A file that is refused at the first start is not counted as a workflow, and the log says that nothing is
+// served for it; a folder without a file is warned of.
 func TestDevSaysWhatItServes(t *testing.T) {
 	agents := write(t, "agents.yaml", "agents:\n  payment: {external: true}\n")
-	good := "workflow: %s\nsteps:\n  a: {agent: payment, operation: charge, timeout: 5s, onFailure: stop, undo: none, grade: fenced}\n"
+	good := "workflow: %s\nsteps:\n  a: {agent: payment, operation: charge, timeout: 5s, onFailure: stop, " +
+		"undo: none, grade: fenced}\n"
 	for name, c := range map[string]struct {
 		files map[string]string
 		says  []string
 	}{
-		"a broken one": {map[string]string{"a.yaml": fmt.Sprintf(good, "a"), "b.yaml": "workflow: b\n", "c.yaml": fmt.Sprintf(good, "a")},
-			[]string{"checked, 1 workflow, 1 agent", "workflow file refused; nothing is served for it until it is corrected",
+		"a broken one": {map[string]string{"a.yaml": fmt.Sprintf(good, "a"), "b.yaml": "workflow: b\n",
+			"c.yaml": fmt.Sprintf(good, "a")},
+			[]string{"checked, 1 workflow, 1 agent",
+				"workflow file refused; nothing is served for it until it is corrected",
 				"b.yaml:1:1: the workflow has no steps", "c.yaml: workflow a is defined in a.yaml already"}},
-		"none": {nil, []string{"checked, 0 workflows, 1 agent", "the folder holds no workflow file, so that no order can be started"}},
+		"none": {nil, []string{"checked, 0 workflows, 1 agent",
+			"the folder holds no workflow file, so that no order can be started"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			flows := t.TempDir()
@@ -322,7 +366,8 @@ func TestDevSaysWhatItServes(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			r := call{until: "ready on"}.run(t, "dev", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--workflows", flows, "--agents", agents)
+			r := call{until: "ready on"}.run(t, "dev", "--data", t.TempDir(), "--listen", "127.0.0.1:0",
+				"--workflows", flows, "--agents", agents)
 			r.want(t, failure.OK, c.says...)
 			if name == "none" {
 				return
@@ -338,14 +383,16 @@ func TestDevRunsForReal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	agents := write(t, "agents.yaml",
-		"agents:\n  inventory: {external: true}\n  payment: {external: true}\n  shipping: {external: true}\n  notification: {external: true}\n  cloud: {external: true}\n  network: {external: true}\n  dns: {external: true}\n")
+		"agents:\n  inventory: {external: true}\n  payment: {external: true}\n  shipping: {external: "+
+			"true}\n  notification: {external: true}\n  cloud: {external: true}\n  network: {external: "+
+			"true}\n  dns: {external: true}\n")
 	out := &lineWriter{lines: make(chan string, 10)}
 	s, _ := streams.Test(false)
 	s.Out = out
 	done := make(chan failure.Code, 1)
 	go func() {
-		a := New(s, func(string) string { return "" })
-		done <- a.Execute(ctx, []string{
+		a := app.New(s, func(string) string { return "" })
+		done <- a.Execute(ctx, Root(a), []string{
 			"dev", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--workflows", shipped, "--agents",
 			agents, "--log-level", "error",
 		})
@@ -387,7 +434,8 @@ func TestDemo(t *testing.T) {
 		var got runner.Options
 		x := call{demo: func(_ context.Context, o runner.Options) (runner.Report, error) {
 			got = o
-			if files, err := workflowFiles([]string{o.Workflows}, source.Options{}); err != nil || len(files) != 1 {
+			if files, err := source.LoadDir(o.Workflows, source.Options{}); err != nil ||
+				len(files) != 1 {
 				t.Errorf("the built-in workflow is not there: %v %v", files, err)
 			}
 			return runner.Report{Submitted: 3}, c.err
@@ -397,21 +445,27 @@ func TestDemo(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		r := x.run(t, "demo", "--output", "json")
-		if d := decodeLines(t, r.out); !errors.Is(c.err, runner.ErrStack) && (len(d) != 1 || d[0]["submitted"] != 3.0) {
+		if d := decodeLines(t, r.out); !errors.Is(c.err, runner.ErrStack) &&
+			(len(d) != 1 || d[0]["submitted"] != 3.0) {
 			t.Errorf("the output is not the report alone: %s", r.out)
 		}
 	}
 }
 
-// The folder of a demo is kept where that is asked for, and named; its workflows may be others; an interrupt is no failed proof.
+// The folder of a demo is kept where that is asked for, and named; its workflows may be others; an interrupt
+// is no failed proof.
 func TestDemoKeeps(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for _, flags := range [][]string{{}, {"--output", "json"}} {
 		var got runner.Options
-		x := call{demo: func(_ context.Context, o runner.Options) (runner.Report, error) { got = o; return runner.Report{}, nil }}
+		x := call{demo: func(_ context.Context, o runner.Options) (runner.Report, error) {
+			got = o
+			return runner.Report{}, nil
+		}}
 		r := x.run(t, append([]string{"demo", "--keep", "--workflows", "mine"}, flags...)...)
 		r.want(t, failure.OK, "kept in "+got.Dir)
-		if info, err := os.Stat(got.Dir); got.Workflows != "mine" || err != nil || !info.IsDir() || len(flags) > 0 && strings.Contains(r.out, "kept in") {
+		if info, err := os.Stat(got.Dir); got.Workflows != "mine" || err != nil || !info.IsDir() ||
+			len(flags) > 0 && strings.Contains(r.out, "kept in") {
 			t.Errorf("%+v: %v\n%s", got, err, r.out)
 		}
 	}
@@ -420,7 +474,8 @@ func TestDemoKeeps(t *testing.T) {
 		cancel()
 		return runner.Report{}, errors.New("ended")
 	}}
-	if r := x.run(t, "demo"); r.code != failure.General || !strings.Contains(r.err, "interrupted") || strings.Contains(r.err, "--seed") {
+	if r := x.run(t, "demo"); r.code != failure.General || !strings.Contains(r.err, "interrupted") ||
+		strings.Contains(r.err, "--seed") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -437,7 +492,8 @@ func TestDevClock(t *testing.T) {
 	if off := time.Until(got.Clock.Now()); off < time.Hour || off > 3*time.Hour {
 		t.Errorf("the clock is off by %s, want 2h", off)
 	}
-	dev(t.Context(), t, keep, "--clock-offset", write(t, "offset", "later\n")).want(t, failure.Usage, "duration")
+	dev(t.Context(), t, keep, "--clock-offset", write(t, "offset", "later\n")).want(t, failure.Usage,
+		"duration")
 }
 
 // A server or console whose ready line cannot be written says so on standard error, goes on, and ends well.
@@ -451,11 +507,13 @@ func TestDevWithoutAnOutput(t *testing.T) {
 	agents := write(t, "agents.yaml", "agents: {shop: {external: true}}")
 	folder := t.TempDir()
 	for _, output := range []string{"text", "json"} {
-		c.run(t, "dev", "--data", folder, "--workflows", folder, "--agents", agents, "--output", output).want(t, failure.OK,
+		c.run(t, "dev", "--data", folder, "--workflows", folder, "--agents", agents, "--output",
+			output).want(t, failure.OK,
 			"the ready line could not be written, and the server runs on http://127.0.0.1:1", "closed pipe")
 		ctx, end := context.WithCancel(t.Context())
 		end()
-		call{out: out, ctx: ctx}.run(t, "console", "--listen", "127.0.0.1:0", "--output", output).want(t, failure.OK,
+		call{out: out, ctx: ctx}.run(t, "console", "--listen", "127.0.0.1:0", "--output", output).want(t,
+			failure.OK,
 			"the ready line could not be written, and the server runs on http://127.0.0.1:", "closed pipe")
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 )
@@ -27,8 +28,11 @@ func TestDevOutlivesTheReaderOfItsOutput(t *testing.T) {
 	if folder := os.Getenv(devFolder); folder != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
-		os.Exit(int(New(streams.System(), os.Getenv).Execute(ctx, []string{"dev", "--output", "json", "--data", folder,
-			"--workflows", folder + "/workflows", "--agents", folder + "/agents.yaml", "--listen", "127.0.0.1:0", "--log-level", "info"})))
+		a := app.New(streams.System(), os.Getenv)
+		os.Exit(int(a.Execute(ctx, Root(a),
+			[]string{"dev", "--output", "json", "--data", folder,
+				"--workflows", folder + "/workflows", "--agents", folder + "/agents.yaml", "--listen",
+				"127.0.0.1:0", "--log-level", "info"})))
 	}
 	folder := t.TempDir()
 	if err := errors.Join(os.Mkdir(folder+"/workflows", 0o700),
@@ -43,7 +47,7 @@ func TestDevOutlivesTheReaderOfItsOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(out).ReadBytes('\n')
-	var ready devReady
+	var ready struct{ URL string }
 	if err != nil || json.Unmarshal(line, &ready) != nil {
 		t.Fatalf("%q, %v", line, err)
 	}

@@ -7,45 +7,47 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 )
 
-func newDoctor(a *App) *cobra.Command {
+func newDoctor(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Check a server or a stack, and say what to do about what is wrong",
-		Long: "Check what has to be right for orders to be carried on, and say what to do about what is not.\n" +
-			"Of a server: whether it takes orders and reads what is sent, its version, its store, its workflow files,\n" +
-			"agents whose queues nothing takes from or that do not call their service, and the clock. Of a stack:\n" +
-			"access to its tables, the right to send, its version, what takes from its queues, dead letters and their\n" +
-			"age, when the Supervisor last came and how late the latest task is, the stored definitions, quotas of\n" +
+		Long: "Check what has to be right for orders to be carried on, and say what to do about what is " +
+			"not.\n" +
+			"Of a server: whether it takes orders and reads what is sent, its version, its store, its " +
+			"workflow files,\n" +
+			"agents whose queues nothing takes from or that do not call their service, and the clock. Of " +
+			"a stack:\n" +
+			"access to its tables, the right to send, its version, what takes from its queues, dead " +
+			"letters and their\n" +
+			"age, when the Supervisor last came and how late the latest task is, the stored definitions, " +
+			"quotas of\n" +
 			"SQS, DynamoDB and Lambda, and the clock.\n\n" +
-			"Nothing is changed. The code is 0 if nothing is wrong, 1 if something is. What could not be looked at,\n" +
+			"Nothing is changed. The code is 0 if nothing is wrong, 1 if something is. What could not be " +
+			"looked at,\n" +
 			"mostly for want of a permission, is `unknown` and no fault.",
-		Example: "  stepkeeper doctor\n  stepkeeper doctor --stack Shop\n  stepkeeper doctor --stack Shop --output json",
-		Args:    args(cobra.NoArgs, "no arguments, only flags"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), a) },
+		Example: "  stepkeeper doctor\n  stepkeeper doctor --stack Shop\n  stepkeeper doctor --stack Shop " +
+			"--output json",
+		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), a) },
 	}
 }
 
-func runDoctor(ctx context.Context, a *App) error {
-	ctx, cancel := a.bounded(ctx, defaultTimeout)
-	defer cancel()
-	c, err := a.client(ctx)
+func runDoctor(ctx context.Context, a *app.App) error {
+	checks, err := app.Ask(ctx, a, "its checks", (*client.Client).Checks)
 	if err != nil {
 		return err
-	}
-	checks, err := c.Checks(ctx)
-	if err != nil {
-		return a.explain(err, "its checks")
 	}
 	failed := 0
 	for _, check := range checks {
 		if check.Result == client.CheckFailed {
 			failed++
 		}
-		if err := a.printCheck(check); err != nil {
+		if err := printCheck(a, check); err != nil {
 			return err
 		}
 	}
@@ -56,9 +58,9 @@ func runDoctor(ctx context.Context, a *App) error {
 }
 
 // printCheck writes one line, and one for the fix.
-func (a *App) printCheck(c client.Check) error {
+func printCheck(a *app.App, c client.Check) error {
 	if a.JSON() {
-		return a.printLine(c)
+		return a.PrintLine(c)
 	}
 	style := a.Streams.Style()
 	result := string(c.Result)
@@ -74,5 +76,5 @@ func (a *App) printCheck(c client.Check) error {
 	if err == nil && c.Fix != "" {
 		_, err = fmt.Fprintf(a.Streams.Out, "         fix: %s\n", render.Clean(c.Fix))
 	}
-	return written(err)
+	return app.Written(err)
 }

@@ -17,14 +17,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
-	"github.com/stepkeeper/stepkeeper/verify/stacktest"
 )
 
 // What a server says of itself becomes lines, what is wrong with what to do; and its clock is looked at.
 func TestDoctorOfAServer(t *testing.T) {
-	health, date, refusal, status := "", time.Duration(0), `{"status":400,"code":"missing-field","detail":"orderId is missing"}`, http.StatusBadRequest
+	health := ""
+	date := time.Duration(0)
+	refusal := `{"status":400,"code":"missing-field","detail":"orderId is missing"}`
+	status := http.StatusBadRequest
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", time.Now().Add(date).UTC().Format(http.TimeFormat))
 		if r.URL.Path == "/v1/orders" && r.Method == http.MethodPost {
@@ -58,8 +61,10 @@ func TestDoctorOfAServer(t *testing.T) {
 	}
 
 	health = `{"ready":false,"checks":{"store":"disk is full","agent mail":"unauthorized since noon"},"unattended":[{"queue":"requests-seats","agent":"seats","since":"2026-03-01T12:00:00Z","waiting":4}]}`
-	run().want(t, failure.General, "failed   server: it takes no orders now", "failed   store: disk is full", "failed   agent mail: unauthorized since noon", "fix: the server's log says more",
-		"failed   queue requests-seats: nothing takes from it, 4 waiting, since 2026-03-01T12:00:00", "fix: is the agent seats running?")
+	run().want(t, failure.General, "failed   server: it takes no orders now", "failed   store: disk is full",
+		"failed   agent mail: unauthorized since noon", "fix: the server's log says more",
+		"failed   queue requests-seats: nothing takes from it, 4 waiting, since 2026-03-01T12:00:00",
+		"fix: is the agent seats running?")
 	lines := decodeLines(t, run("--output", "json").out)
 	if len(lines) != 8 || lines[6]["fix"] == nil {
 		t.Fatalf("%v", lines)
@@ -80,22 +85,27 @@ func TestDoctorOfAServer(t *testing.T) {
 
 	release.Version = "v1.2.3"
 	health = reported()
-	run().want(t, failure.OK, "ok       version: this program is (devel), and the server v1.2.3; each reads what the other writes")
+	run().want(t, failure.OK,
+		"ok       version: this program is (devel), and the server v1.2.3; each reads what the other writes")
 	release.Messages++
 	health = reported()
 	run().want(t, failure.General, "failed   version: this program is (devel) tasks=",
 		"and the server was built from v1.2.3 tasks=",
 		"fix: use the stepkeeper that the server was built from, or update the server")
 	health = `{"ready":true}`
-	run().want(t, failure.OK, "unknown  version: not checked: the server does not say", "fix: update the server")
+	run().want(t, failure.OK, "unknown  version: not checked: the server does not say",
+		"fix: update the server")
 	status, refusal = http.StatusForbidden, `{"status":403,"code":"forbidden","detail":"only reads pass"}`
-	run().want(t, failure.General, "failed   send: orders cannot be sent: only reads pass", "fix: is there a proxy before the server")
+	run().want(t, failure.General, "failed   send: orders cannot be sent: only reads pass",
+		"fix: is there a proxy before the server")
 	status, refusal = http.StatusOK, "{}"
-	run().want(t, failure.General, "failed   send: an order without an ID was not refused, but answered with status 200")
+	run().want(t, failure.General,
+		"failed   send: an order without an ID was not refused, but answered with status 200")
 	status, refusal = http.StatusBadRequest, `{"status":400,"code":"missing-field"}`
 
 	health, date = `{"ready":true}`, 2*time.Minute
-	run().want(t, failure.General, "failed   clock: the clock here is ", "behind that of the server", "fix: synchronise it")
+	run().want(t, failure.General, "failed   clock: the clock here is ", "behind that of the server",
+		"fix: synchronise it")
 	date = -2 * time.Minute
 	run().want(t, failure.General, "failed   clock: the clock here is ", "ahead of that of the server")
 	health = "no health"
@@ -109,20 +119,24 @@ type ops struct {
 	allowed iamtypes.PolicyEvaluationDecisionType
 }
 
-func (ops) GetCallerIdentity(context.Context, *sts.GetCallerIdentityInput, ...func(*sts.Options)) (*sts.GetCallerIdentityOutput, error) {
+func (ops) GetCallerIdentity(context.Context, *sts.GetCallerIdentityInput,
+	...func(*sts.Options)) (*sts.GetCallerIdentityOutput, error) {
 	arn := "arn:aws:sts::000000000000:assumed-role/ops/ann"
 	return &sts.GetCallerIdentityOutput{Arn: &arn}, nil
 }
 
-func (o ops) may(_ context.Context, in *iam.SimulatePrincipalPolicyInput, _ ...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error) {
+func (o ops) may(_ context.Context, in *iam.SimulatePrincipalPolicyInput,
+	_ ...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error) {
 	out := &iam.SimulatePrincipalPolicyOutput{}
 	for _, queue := range in.ResourceArns {
-		out.EvaluationResults = append(out.EvaluationResults, iamtypes.EvaluationResult{EvalResourceName: &queue, EvalDecision: o.allowed})
+		out.EvaluationResults = append(out.EvaluationResults,
+			iamtypes.EvaluationResult{EvalResourceName: &queue, EvalDecision: o.allowed})
 	}
 	return out, nil
 }
 
-// Of a stack, what could not be looked at is unknown, and no fault; what is wrong is reported with what to do.
+// Of a stack, what could not be looked at is unknown, and no fault; what is wrong is reported with what to
+// do.
 func TestDoctorOfAStack(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Outputs.Dead = map[string]string{"intake": "url"}
@@ -130,7 +144,8 @@ func TestDoctorOfAStack(t *testing.T) {
 	w.Parts.Outputs.Release, w.Parts.Outputs.IntakeCommands = view.Built(), true
 	w.Parts.Lambda = states{"m-intake": "Enabled"}
 	w.Parts.Caller, w.Parts.Rights = ops{}, ops{"allowed"}.may
-	c := call{openStack: func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) {
+	c := call{openStack: func(context.Context, string, aws.Options, ...client.Option) (
+		*client.Client, error) {
 		return w.Client(), nil
 	}}
 	c.run(t, "doctor", "--stack", "Shop").want(t, failure.OK,
@@ -140,13 +155,19 @@ func TestDoctorOfAStack(t *testing.T) {
 		"ok       send: IAM allows arn:aws:iam::000000000000:role/ops to send orders and commands",
 		"ok       version: this program and the stack are (devel)",
 		"unknown  messages in flight: not checked: queue \"replies\"", "unknown  table writes: not checked: ",
-		"ok       code storage: the functions and layers of the account have 1 MB, and AWS Lambda keeps 10 MB")
+		"ok       code storage: the functions and layers of the account have 1 MB, and "+
+			"AWS Lambda keeps 10 MB")
 	w.Parts.Lambda = states{"m-intake": "Disabled"}
 	w.Parts.Outputs.Release.Messages--
 	w.Parts.Rights = ops{"explicitDeny"}.may
-	c.run(t, "doctor", "--stack", "Shop").want(t, failure.General, "failed   queue intake: nothing takes from it", "fix: enable it with `aws lambda update-event-source-mapping --uuid m-intake",
-		"failed   send: IAM does not allow arn:aws:iam::000000000000:role/ops to send to the queue", "(explicitDeny)", "fix: attach the policy arn:aws:iam::1:policy/App",
-		"failed   version: this program is (devel) tasks=", "fix: use the stepkeeper that the stack was built from, or update the stack")
+	c.run(t, "doctor", "--stack", "Shop").want(t, failure.General,
+		"failed   queue intake: nothing takes from it",
+		"fix: enable it with `aws lambda update-event-source-mapping --uuid m-intake",
+		"failed   send: IAM does not allow arn:aws:iam::000000000000:role/ops to send to the queue",
+		"(explicitDeny)", "fix: attach the policy arn:aws:iam::1:policy/App",
+		"failed   version: this program is (devel) tasks=",
+		"fix: use the stepkeeper that the stack was built from, or update the stack")
 	w.Parts.Caller = nil
-	c.run(t, "doctor", "--stack", "Shop").want(t, failure.General, "unknown  send: not checked: IAM is not asked")
+	c.run(t, "doctor", "--stack", "Shop").want(t, failure.General,
+		"unknown  send: not checked: IAM is not asked")
 }

@@ -16,19 +16,20 @@ import (
 	"github.com/spf13/cobra"
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/verify/simulate"
+	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 const root = "../../../.."
 
 // snippet is a block of code in a document: fenced, or indented by four columns.
 type snippet struct {
-	file string // from the root
+	file string // path from the root
 	line int
 	text string
 }
@@ -43,7 +44,8 @@ func documents(t *testing.T) map[string]string {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "testdata" || entry.Name() == "cdk.out" || strings.HasPrefix(entry.Name(), ".") && path != root) {
+		if entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "testdata" ||
+			entry.Name() == "cdk.out" || strings.HasPrefix(entry.Name(), ".") && path != root) {
 			return filepath.SkipDir
 		}
 		if filepath.Ext(path) != ".md" {
@@ -153,7 +155,7 @@ func checkSnippet(file, text string) error {
 			}
 		}
 		return nil
-	case strings.HasPrefix(text, "ok  "): // of `stepkeeper doctor`
+	case strings.HasPrefix(text, "ok  "): // output of `stepkeeper doctor`
 		for line := range strings.Lines(text) {
 			if !regexp.MustCompile(`^(ok      |failed  |unknown ) \S.*: |^         fix: `).MatchString(line) {
 				return fmt.Errorf("no line of doctor: %q", line)
@@ -183,7 +185,8 @@ func checkWorkflow(text string) error {
 	defer os.RemoveAll(dir)
 	child, err := os.ReadFile(filepath.Join(root, "examples/shipments/shipment.yaml"))
 	file := filepath.Join(dir, "snippet.yaml")
-	if err = errors.Join(err, os.WriteFile(filepath.Join(dir, "shipment.yaml"), child, 0o600), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+	if err = errors.Join(err, os.WriteFile(filepath.Join(dir, "shipment.yaml"), child, 0o600),
+		os.WriteFile(file, []byte(text), 0o600)); err != nil {
 		return err
 	}
 	if _, problems := source.LoadFile(file, source.Options{}); len(problems) > 0 {
@@ -194,7 +197,8 @@ func checkWorkflow(text string) error {
 
 // checkShell checks that lines for the shell are well-formed, and the commands in them that are ours.
 func checkShell(file, text string) error {
-	parsed, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(placeholders.ReplaceAllString(text, "PLACEHOLDER")), file)
+	parsed, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(
+		strings.NewReader(placeholders.ReplaceAllString(text, "PLACEHOLDER")), file)
 	if err != nil {
 		return err
 	}
@@ -256,7 +260,7 @@ func checkCommand(file string, words []string) error {
 // parseCommand parses a command line with the real tree of commands.
 func parseCommand(given []string, complete bool) error {
 	s, _ := streams.Test(false)
-	tree := New(s, os.Getenv).Root()
+	tree := Root(app.New(s, os.Getenv))
 	tree.InitDefaultHelpCmd()
 	tree.InitDefaultCompletionCmd()
 	cmd, rest, err := tree.Find(given)
@@ -282,7 +286,8 @@ func parseCommand(given []string, complete bool) error {
 }
 
 // yours are files that a reader has or gets, which no folder here holds.
-var yours = []string{"orders.jsonl", "counterexample.json", "services.yaml", "ours.json", "prices.json", "fixed_test.go", "report.json", "OUT.json"}
+var yours = []string{"orders.jsonl", "counterexample.json", "services.yaml", "ours.json", "prices.json",
+	"fixed_test.go", "report.json", "OUT.json"}
 
 var fileName = regexp.MustCompile(`^[A-Za-z0-9._/*-]+\.(ya?ml|jsonl?|go|py)$`)
 
@@ -291,7 +296,7 @@ var fileName = regexp.MustCompile(`^[A-Za-z0-9._/*-]+\.(ya?ml|jsonl?|go|py)$`)
 func namedFiles(file string, words []string) error {
 	var problems []error
 	for _, w := range words {
-		if w == "--" { // what follows is another program's
+		if w == "--" { // the rest belongs to another program
 			break
 		}
 		if fileName.MatchString(w) && !strings.HasPrefix(w, "/") && !slices.Contains(yours, w) {
@@ -323,7 +328,8 @@ func checkMake(words []string) error {
 	for _, w := range words {
 		name, _, variable := strings.Cut(w, "=")
 		switch {
-		case variable && !strings.Contains(string(text), "("+name+")") && !strings.Contains(string(scripts), "$"+name) && !strings.Contains(string(scripts), "{"+name):
+		case variable && !strings.Contains(string(text), "("+name+")") &&
+			!strings.Contains(string(scripts), "$"+name) && !strings.Contains(string(scripts), "{"+name):
 			problems = append(problems, fmt.Errorf("nothing reads the variable %s of make", name))
 		case !variable && !regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(w)+`:`).Match(text):
 			problems = append(problems, fmt.Errorf("make has no target %s", w))
@@ -332,8 +338,8 @@ func checkMake(words []string) error {
 	return errors.Join(problems...)
 }
 
-// TestCodeInText: commands, flags, targets, files, folders, tests and names in code that a document names within
-// its text exist.
+// TestCodeInText: commands, flags, targets, files, folders, tests and names in code that a document names
+// within its text exist.
 func TestCodeInText(t *testing.T) {
 	flags := knownFlags(t)
 	known, err := names()
@@ -344,7 +350,8 @@ func TestCodeInText(t *testing.T) {
 		_, prose := snippets(file, text)
 		for _, m := range inline.FindAllStringSubmatch(prose, -1) {
 			code := strings.Join(strings.Fields(m[1]), " ")
-			if err := errors.Join(checkInline(file, code, flags), known.check(file, code)); err != nil && file != "CHANGELOG.md" {
+			if err := errors.Join(checkInline(file, code, flags), known.check(file, code)); err != nil &&
+				file != "CHANGELOG.md" {
 				t.Errorf("%s: `%s`: %v", file, code, err)
 			}
 		}
@@ -389,7 +396,8 @@ var pathName = regexp.MustCompile(`^(cmd|client|demo|dev|docs|examples|functions
 func knownFlags(t *testing.T) map[string]bool {
 	known := map[string]bool{"help": true, "version": true} // cobra's own
 	for _, c := range commands(t) {
-		for _, m := range regexp.MustCompile(`--([a-z-]+)`).FindAllStringSubmatch(c.LocalFlags().FlagUsages()+c.PersistentFlags().FlagUsages(), -1) {
+		for _, m := range regexp.MustCompile(`--([a-z-]+)`).FindAllStringSubmatch(c.LocalFlags().FlagUsages()+
+			c.PersistentFlags().FlagUsages(), -1) {
 			known[m[1]] = true
 		}
 	}
@@ -402,7 +410,8 @@ func TestExamplesOfHelp(t *testing.T) {
 		if c.Example == "" || isCompletion(c) {
 			continue
 		}
-		if err := checkShell("README.md", c.Example); err != nil && !strings.Contains(err.Error(), "there is no ") {
+		if err := checkShell("README.md", c.Example); err != nil &&
+			!strings.Contains(err.Error(), "there is no ") {
 			t.Errorf("%s: %v", c.CommandPath(), err)
 		}
 	}
@@ -415,7 +424,8 @@ func isCompletion(c *cobra.Command) bool {
 
 // TestGuideShowsTheProject: the workflow in the guide is the one that `stepkeeper init` writes.
 func TestGuideShowsTheProject(t *testing.T) {
-	written, problems := source.LoadFile(filepath.Join(root, "examples/booking/workflows/booking.yaml"), source.Options{})
+	written, problems := source.LoadFile(filepath.Join(root, "examples/booking/workflows/booking.yaml"),
+		source.Options{})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -436,7 +446,8 @@ func TestGuideShowsTheProject(t *testing.T) {
 // productFile is a file of Go, or a schema, in a list of files.
 var productFile = regexp.MustCompile("`[\\w/]+\\.(go|json)`")
 
-// TestSizes: the README fits one screen before its table, the glossary in 60 lines, a kind of step in 14 files.
+// TestSizes: the README fits one screen before its table, the glossary in 60 lines, a kind of step in 14
+// files.
 func TestSizes(t *testing.T) {
 	screen, _, found := strings.Cut(documents(t)["README.md"], "## Where to go next")
 	lines := strings.Split(screen, "\n")

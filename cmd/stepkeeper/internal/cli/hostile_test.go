@@ -13,7 +13,8 @@ import (
 // hostile would colour the terminal, forge a line, and turn around what stands beside it.
 const hostile = "x\x1b[31m\r\nFORGED\tline\u2028FORGED\u2029FORGED\u0085FORGED\u009b1m\u202eFORGED\u2066\x7f\x07"
 
-// poison puts hostile into each text of a value, at any depth, and into each JSON value. Types of a closed set, such as states, stay.
+// poison puts hostile into each text of a value, at any depth, and into each JSON value. Types of a closed
+// set, such as states, stay.
 func poison(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
@@ -40,21 +41,36 @@ func poison(v reflect.Value) {
 	}
 }
 
-// Whatever services and people have written into an order: no text command prints a control character or a line of theirs.
+// Whatever services and people have written into an order: no text command prints a control character or a
+// line of theirs.
 func TestHostileTextsArePrintedHarmlessly(t *testing.T) {
 	b := newBackend(noon)
 	c := call{server: serve(t, b).URL}
 	ends := map[core.State]core.State{
-		core.Error: core.Failed, core.Closed: core.Failed, core.Processed: core.Processed, core.Compensated: core.Compensated,
+		core.Error: core.Failed, core.Closed: core.Failed, core.Processed: core.Processed,
+		core.Compensated: core.Compensated,
 	}
 	for end, state := range ends {
 		var task core.Task
 		poison(reflect.ValueOf(&task).Elem())
-		task.OrderID, task.Workflow, task.Definition, task.ReplyTo, task.Priority = "o-"+strings.ToLower(string(end)), "order", "", "", ""
-		task.ProcessState, task.Phase, task.Parent, task.Unknown = end, core.Forward, nil, nil
+		task.OrderID = "o-" +
+			strings.ToLower(string(end))
+		task.Workflow = "order"
+		task.Definition = ""
+		task.ReplyTo = ""
+		task.Priority = ""
+		task.ProcessState = end
+		task.Phase = core.Forward
+		task.Parent = nil
+		task.Unknown = nil
 		task.Created, task.Ended = core.TimeOf(b.now), core.TimeOf(b.now)
 		s := task.Steps[0]
-		s.Name, s.State, s.Children, s.Unknown, s.First, s.Attempt = "charge", state, nil, nil, 1, 1
+		s.Name = "charge"
+		s.State = state
+		s.Children = nil
+		s.Unknown = nil
+		s.First = 1
+		s.Attempt = 1
 		answered := s
 		answered.Name, answered.State = "bought", core.Processed
 		s.Answers = nil
@@ -76,7 +92,8 @@ func (c call) printsHarmlessly(t *testing.T, command ...string) {
 	t.Helper()
 	r := c.run(t, command...)
 	all := r.out + r.err
-	if strings.ContainsFunc(strings.ReplaceAll(all, "\n", ""), core.Unprintable) || strings.Contains(all, "\nFORGED") {
+	if strings.ContainsFunc(strings.ReplaceAll(all, "\n", ""), core.Unprintable) ||
+		strings.Contains(all, "\nFORGED") {
 		t.Errorf("%v prints %q", command, all)
 	}
 	if command[0] == "show" && !strings.Contains(all, `x\x1b[31m\r\nFORGED\tline\u2028`) {
@@ -87,7 +104,8 @@ func (c call) printsHarmlessly(t *testing.T, command ...string) {
 // Who and why are refused before anything is sent.
 func TestHostileTextsAreNotSent(t *testing.T) {
 	b := newBackend(noon)
-	b.put(&core.Task{OrderID: "o-1", Workflow: "order", ProcessState: core.Processing, Created: core.TimeOf(noon)})
+	b.put(&core.Task{OrderID: "o-1", Workflow: "order", ProcessState: core.Processing,
+		Created: core.TimeOf(noon)})
 	c := call{server: serve(t, b).URL}
 	for _, flags := range [][]string{{"--by", "ann\nbob"}, {"--reason", "no\u202e"}, {"--by", "\x1b[2J"}} {
 		r := c.run(t, append([]string{"cancel", "o-1"}, flags...)...)

@@ -18,19 +18,22 @@ func TestInit(t *testing.T) {
 	if len(d) != 1 || d[0]["folder"] != "shop" {
 		t.Fatalf("%s", r.out)
 	}
-	for _, name := range []string{".gitignore", "README.md", "agents.yaml", "booking_test.go", "go.mod", "go.sum", "order.json", "services/main.go", "workflows/booking.yaml"} {
+	for _, name := range []string{".gitignore", "README.md", "agents.yaml", "booking_test.go", "go.mod",
+		"go.sum", "order.json", "services/main.go", "workflows/booking.yaml"} {
 		text, err := os.ReadFile(filepath.Join("shop", name))
 		if err != nil || len(text) == 0 || !slices.Contains(d[0]["files"].([]any), any(name)) {
 			t.Errorf("%s: %d bytes, %v", name, len(text), err)
 		}
 	}
-	ignored, err := os.ReadFile("shop/.gitignore") // what the commands write into the folder may hold data of orders
+	// files that the commands write into the folder may hold data of orders
+	ignored, err := os.ReadFile("shop/.gitignore")
 	for _, line := range []string{"/data/", "/bulk-*.jsonl", "/dead-letters.jsonl"} {
 		if err != nil || !slices.Contains(strings.Fields(string(ignored)), line) {
 			t.Errorf(".gitignore lacks %s: %s %v", line, ignored, err)
 		}
 	}
-	call{}.run(t, "workflow", "validate", "shop/workflows", "--agents", "shop/agents.yaml").want(t, failure.OK, "valid, workflow booking")
+	call{}.run(t, "workflow", "validate", "shop/workflows", "--agents", "shop/agents.yaml").want(t,
+		failure.OK, "valid, workflow booking")
 }
 
 // Nothing that is there is touched, and nothing is written beside it.
@@ -39,7 +42,8 @@ func TestInitOverwritesNothing(t *testing.T) {
 	if err := os.WriteFile("order.json", []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	call{}.run(t, "init").want(t, failure.Usage, "nothing was written: order.json is there already", "stepkeeper init DIR")
+	call{}.run(t, "init").want(t, failure.Usage, "nothing was written: order.json is there already",
+		"stepkeeper init DIR")
 	entries, err := os.ReadDir(".")
 	text, _ := os.ReadFile("order.json")
 	if err != nil || len(entries) != 1 || string(text) != "mine" {
@@ -48,13 +52,15 @@ func TestInitOverwritesNothing(t *testing.T) {
 	call{}.run(t, "init", "order.json").want(t, failure.General, "cannot be written to order.json")
 	call{}.run(t, "init", "a", "b").want(t, failure.Usage, "one folder at most")
 	call{}.run(t, "init", "shop", "--module", "a b").want(t, failure.Usage, "is no module path")
-	call{}.run(t, "init", "shop", "--module-dir", ".").want(t, failure.Usage, "is no working copy", "--module-dir FOLDER")
+	call{}.run(t, "init", "shop", "--module-dir", ".").want(t, failure.Usage, "is no working copy",
+		"--module-dir FOLDER")
 	if _, err := os.Stat("shop"); err == nil {
 		t.Error("a refused call has written something")
 	}
 }
 
-// TestInitNamesTheFolder: the commands that init prints begin with a change of folder only if it wrote into another one.
+// TestInitNamesTheFolder: the commands that init prints begin with a change of folder only if it wrote into
+// another one.
 func TestInitNamesTheFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	call{}.run(t, "init", "shop").want(t, failure.OK, "\n  cd shop\n  go run ./services\n")

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -21,7 +22,7 @@ import (
 const pageSize = 1000 // the server's limit
 
 type listOptions struct {
-	app       *App
+	app       *app.App
 	state     string
 	workflow  string
 	step      string
@@ -32,19 +33,22 @@ type listOptions struct {
 	all       bool
 }
 
-func newList(a *App) *cobra.Command {
+func newList(a *app.App) *cobra.Command {
 	o := &listOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List orders, newest first",
 		Long: "List orders, newest first. Without --all it shows one page of --limit orders.\n\n" +
-			"With --output json it writes JSON Lines: one order on each line, in the shape of GET /v1/orders.",
-		Example: "  stepkeeper list --state Error --step charge-payment --code declined\n  stepkeeper list --state Processing --older-than 10m\n  stepkeeper list --workflow order --all --output json",
-		Args:    args(cobra.NoArgs, "no arguments, only flags"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), o) },
+			"With --output json it writes JSON Lines: one order on each line, in the " +
+			"shape of GET /v1/orders.",
+		Example: "  stepkeeper list --state Error --step charge-payment --code declined\n  stepkeeper " +
+			"list --state Processing --older-than 10m\n  stepkeeper list --workflow order " +
+			"--all --output json",
+		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.state, "state", "", "only orders in this `state`: "+strings.Join(stateNames(), ", "))
+	f.StringVar(&o.state, "state", "", "only orders in this `state`: "+strings.Join(app.StateNames(), ", "))
 	f.StringVar(&o.workflow, "workflow", "", "only orders of this workflow (`name`)")
 	f.StringVar(&o.step, "step", "", "only orders that stopped at this step (`name`), or wait in it")
 	f.StringVar(&o.code, "code", "", "only orders with an error of this `code`")
@@ -52,24 +56,29 @@ func newList(a *App) *cobra.Command {
 	f.DurationVar(&o.olderThan, "older-than", 0, "only orders received longer ago than this")
 	f.IntVar(&o.limit, "limit", 50, "at most so `many` orders")
 	f.BoolVar(&o.all, "all", false, "all pages, whatever --limit says")
-	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateNames(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("workflow", a.completeWorkflowNames)
+	_ = cmd.RegisterFlagCompletionFunc("state",
+		cobra.FixedCompletions(app.StateNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("workflow", a.CompleteWorkflowNames)
 	return cmd
 }
 
 func (o *listOptions) check() error {
 	if o.state != "" {
-		i := slices.IndexFunc(taskStates, func(s core.State) bool { return strings.EqualFold(string(s), o.state) })
+		i := slices.IndexFunc(app.TaskStates,
+			func(s core.State) bool { return strings.EqualFold(string(s), o.state) })
 		if i < 0 {
-			return failure.New(failure.Usage, "use one of "+strings.Join(stateNames(), ", "), "no order is ever in the state %q", o.state)
+			return failure.New(failure.Usage, "use one of "+strings.Join(app.StateNames(), ", "),
+				"no order is ever in the state %q", o.state)
 		}
-		o.state = string(taskStates[i])
+		o.state = string(app.TaskStates[i])
 	}
 	if o.limit < 1 {
-		return failure.New(failure.Usage, "give a number from 1, or --all", "--limit %d shows nothing", o.limit)
+		return failure.New(failure.Usage, "give a number from 1, or --all", "--limit %d shows nothing",
+			o.limit)
 	}
 	if o.olderThan < 0 {
-		return failure.New(failure.Usage, "give a positive duration, like --older-than 10m", "--older-than %v is negative", o.olderThan)
+		return failure.New(failure.Usage, "give a positive duration, like --older-than 10m",
+			"--older-than %v is negative", o.olderThan)
 	}
 	return nil
 }
@@ -78,21 +87,22 @@ func runList(ctx context.Context, o *listOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	ctx, cancel := o.app.bounded(ctx, o.patience())
+	ctx, cancel := o.app.Bounded(ctx, o.patience())
 	defer cancel()
-	c, err := o.app.client(ctx)
+	c, err := o.app.Client(ctx)
 	if err != nil {
 		return err
 	}
-	q := client.Query{State: core.State(o.state), Workflow: o.workflow, Step: o.step, Code: o.code, IDPrefix: o.prefix, OlderThan: o.olderThan, PageSize: pageSize}
+	q := client.Query{State: core.State(o.state), Workflow: o.workflow, Step: o.step, Code: o.code,
+		IDPrefix: o.prefix, OlderThan: o.olderThan, PageSize: pageSize}
 	if !o.all && o.step+o.code+o.prefix == "" { // these choose among the orders of a page
 		q.PageSize = min(o.limit, pageSize-1) + 1 // one more, to know whether there are more
 	}
-	var shown []view.Summary // of the text output, which needs all rows to align them
+	var shown []view.Summary // rows of the text output, which aligns them all
 	count, more := 0, false
 	for s, err := range c.List(ctx, q) {
 		if err != nil {
-			return o.app.explain(err, "list of orders")
+			return o.app.Explain(err, "list of orders")
 		}
 		if more = !o.all && count == o.limit; more {
 			break
@@ -100,19 +110,19 @@ func runList(ctx context.Context, o *listOptions) error {
 		count++
 		if !o.app.JSON() {
 			shown = append(shown, s)
-		} else if err := o.app.printLine(s); err != nil {
+		} else if err := o.app.PrintLine(s); err != nil {
 			return err
 		}
 	}
 	if count == 0 {
-		if err := o.app.knownWorkflow(ctx, c, o.workflow); err != nil {
+		if err := o.app.KnownWorkflow(ctx, c, o.workflow); err != nil {
 			return err
 		}
 	}
 	if !o.app.JSON() {
 		o.show(shown, more)
 	}
-	o.app.warnUnattended(o.app.unattended(ctx, c, ""))
+	o.app.WarnUnattended(o.app.Unattended(ctx, c, ""))
 	if left := c.Unlisted(); left != "" && o.state == "" && !o.app.JSON() {
 		fmt.Fprintln(o.app.Streams.Err, left)
 	}
@@ -124,7 +134,7 @@ func (o *listOptions) patience() time.Duration {
 	if o.all {
 		return 0
 	}
-	return defaultTimeout
+	return app.DefaultTimeout
 }
 
 func (o *listOptions) show(orders []view.Summary, more bool) {
@@ -141,7 +151,7 @@ func (o *listOptions) show(orders []view.Summary, more bool) {
 
 var summaryHeader = []string{"ORDER", "WORKFLOW", "STATE", "RECEIVED", "TOOK", "RUN", "WHY"}
 
-func summaryRows(a *App, orders []view.Summary) [][]string {
+func summaryRows(a *app.App, orders []view.Summary) [][]string {
 	style, now := a.Streams.Style(), a.Now()
 	rows := make([][]string, len(orders))
 	for i, s := range render.Cleaned(orders) {
@@ -163,15 +173,8 @@ func summaryRows(a *App, orders []view.Summary) [][]string {
 		if s.Damaged != "" {
 			state, why = state+" (damaged)", "its document cannot be read; restore it from a backup"
 		}
-		rows[i] = []string{s.OrderID, s.Workflow, style.State(s.State, state), render.Age(s.Created, now), took, strconv.Itoa(s.Run), shorten(why, 60)}
+		rows[i] = []string{s.OrderID, s.Workflow, style.State(s.State, state), render.Age(s.Created, now),
+			took, strconv.Itoa(s.Run), render.Cut(why, 60)}
 	}
 	return rows
-}
-
-func shorten(text string, limit int) string {
-	runes := []rune(text)
-	if len(runes) <= limit {
-		return text
-	}
-	return string(runes[:limit-1]) + "…"
 }

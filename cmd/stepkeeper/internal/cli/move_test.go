@@ -44,7 +44,9 @@ func opened(t *testing.T, folder string) (server string, end func()) {
 	stack, err := embedded.Open(t.Context(), embedded.Options{
 		Data: filepath.Join(folder, "data"), Workflows: filepath.Join(folder, "workflows"),
 		Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {
-			Run: func(context.Context, worker.Call) (any, error) { return map[string]bool{"ok": true}, nil }}}},
+			Run: func(context.Context, worker.Call) (any, error) {
+				return map[string]bool{"ok": true}, nil
+			}}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -58,22 +60,24 @@ func opened(t *testing.T, folder string) (server string, end func()) {
 	}
 }
 
-// A bug of the workflow stops an order. The file is fixed and the server started again: the order is pinned to
-// the old definition, which `show` says, and goes on with the fixed one when it is moved (P49).
+// A bug of the workflow stops an order. The file is fixed and the server started again: the order is pinned
+// to the old definition, which `show` says, and goes on with the fixed one when it is moved (P49).
 func TestOrderGoesOnWithTheFixedWorkflow(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.Mkdir(filepath.Join(folder, "workflows"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	deploy := func(text string) {
-		if err := os.WriteFile(filepath.Join(folder, "workflows", "pair.yaml"), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, "workflows", "pair.yaml"), []byte(text),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	deploy(buggy)
 	server, end := opened(t, folder)
 	c := call{server: server}
-	c.run(t, "submit", "--workflow", "pair", "--id", "one", "--wait", write(t, "order.json", `{"n":1}`)).want(t, failure.NotProcessed, "Error")
+	c.run(t, "submit", "--workflow", "pair", "--id", "one", "--wait",
+		write(t, "order.json", `{"n":1}`)).want(t, failure.NotProcessed, "Error")
 	if r := c.run(t, "show", "one"); strings.Contains(r.out, "older definition") {
 		t.Errorf("nothing else is deployed, and it says: %s", r.out)
 	}
@@ -82,16 +86,21 @@ func TestOrderGoesOnWithTheFixedWorkflow(t *testing.T) {
 	server, end = opened(t, folder)
 	defer end()
 	c = call{server: server}
-	c.run(t, "show", "one").want(t, failure.OK, "it is pinned to an older definition of its workflow", "resubmit one --definition latest", "move one --definition latest --dry-run")
-	c.run(t, "move", "one", "--definition", "latest", "--dry-run").want(t, failure.OK, "step charge: its input is another one (allowed)")
-	c.run(t, "resubmit", "one", "--definition", "latest", "--dry-run").want(t, failure.OK, "step charge: its input is another one (allowed)")
+	c.run(t, "show", "one").want(t, failure.OK, "it is pinned to an older definition of its workflow",
+		"resubmit one --definition latest", "move one --definition latest --dry-run")
+	c.run(t, "move", "one", "--definition", "latest", "--dry-run").want(t, failure.OK,
+		"step charge: its input is another one (allowed)")
+	c.run(t, "resubmit", "one", "--definition", "latest", "--dry-run").want(t, failure.OK,
+		"step charge: its input is another one (allowed)")
 	c.run(t, "show", "one").want(t, failure.OK, "command 0", "older definition") // a dry run changes nothing
 	c.run(t, "resubmit", "one").want(t, failure.OK)
 	c.run(t, "watch", "one").want(t, failure.NotProcessed, "Error")
-	c.run(t, "resubmit", "one", "--definition", someHash).want(t, failure.Refused, "no definition with the hash")
+	c.run(t, "resubmit", "one", "--definition", someHash).want(t, failure.Refused,
+		"no definition with the hash")
 	c.run(t, "resubmit", "one", "--definition", "latest").want(t, failure.OK, "one: resubmit accepted")
 	c.run(t, "watch", "one").want(t, failure.OK, "Processed")
-	if r := c.run(t, "show", "one"); strings.Contains(r.out, "older definition") || !strings.Contains(r.out, "command 2") {
+	if r := c.run(t, "show", "one"); strings.Contains(r.out, "older definition") ||
+		!strings.Contains(r.out, "command 2") {
 		t.Errorf("it was moved, and says: %s", r.out)
 	}
 }
@@ -108,9 +117,11 @@ func TestOrderIsNotMovedPastWhatWasDone(t *testing.T) {
 	}
 	server, end := opened(t, folder)
 	c := call{server: server}
-	c.run(t, "submit", "--workflow", "pair", "--id", "one", "--wait", write(t, "order.json", `{"n":1}`)).want(t, failure.NotProcessed)
+	c.run(t, "submit", "--workflow", "pair", "--id", "one", "--wait",
+		write(t, "order.json", `{"n":1}`)).want(t, failure.NotProcessed)
 	end()
-	if err := os.WriteFile(file, []byte(strings.Replace(buggy, "operation: reserve", "operation: book", 1)), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(strings.Replace(buggy, "operation: reserve", "operation: book", 1)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	server, end = opened(t, folder)
@@ -123,8 +134,8 @@ func TestOrderIsNotMovedPastWhatWasDone(t *testing.T) {
 	c.run(t, "show", "one").want(t, failure.OK, "Error", "command 0")
 }
 
-// A move can be simulated first: a definition with which the order would stop again is found before anything is moved, also
-// before it is deployed.
+// A move can be simulated first: a definition with which the order would stop again is found before anything
+// is moved, also before it is deployed.
 func TestMoveIsSimulatedFirst(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)
@@ -139,34 +150,45 @@ func TestMoveIsSimulatedFirst(t *testing.T) {
 	deploy(buggy)
 	server, end := opened(t, folder)
 	c := call{server: server}
-	c.run(t, "submit", "--workflow", "pair", "--id", "one", "--wait", write(t, "order.json", `{"n":1}`)).want(t, failure.NotProcessed, "Error")
+	c.run(t, "submit", "--workflow", "pair", "--id", "one", "--wait",
+		write(t, "order.json", `{"n":1}`)).want(t, failure.NotProcessed, "Error")
 	end() // its end is reported now
 	server, end = opened(t, folder)
 	c = call{server: server}
-	again, fixed := strings.Replace(buggy, "order.amount.value", "steps.reserve.output.amount.value", 1), strings.Replace(buggy, "order.amount.value", "order.n", 1)
+	again, fixed := strings.Replace(buggy, "order.amount.value", "steps.reserve.output.amount.value", 1),
+		strings.Replace(buggy, "order.amount.value", "order.n", 1)
 	other := strings.Replace(fixed, "operation: reserve", "operation: book", 1)
 	const stops = "with nothing going wrong an order does not end Processed: step charge failed"
 	c.run(t, "simulate", write(t, "again.yaml", again), "--move", "one").want(t, failure.NotProcessed, stops)
-	c.run(t, "simulate", write(t, "fixed.yaml", fixed), "--move", "one", "--seeds", "60").want(t, failure.OK, "60 seeds, 60 orders", "No violation in 60 seeds")
-	c.run(t, "simulate", write(t, "other.yaml", other), "--move", "one").want(t, failure.Refused, "order one cannot be moved, or not simulated", "its operation was reserve and is book")
-	c.run(t, "simulate", write(t, "fixed.yaml", fixed), "--move", "two").want(t, failure.NotFound, "order two")
-	c.run(t, "simulate", write(t, "fixed.yaml", fixed), "--move", "one", "--order", write(t, "order.json", `{}`)).want(t, failure.Usage, "--order")
+	c.run(t, "simulate", write(t, "fixed.yaml", fixed), "--move", "one", "--seeds", "60").want(t, failure.OK,
+		"60 seeds, 60 orders", "No violation in 60 seeds")
+	c.run(t, "simulate", write(t, "other.yaml", other), "--move", "one").want(t, failure.Refused,
+		"order one cannot be moved, or not simulated", "its operation was reserve and is book")
+	c.run(t, "simulate", write(t, "fixed.yaml", fixed), "--move", "two").want(t, failure.NotFound,
+		"order two")
+	c.run(t, "simulate", write(t, "fixed.yaml", fixed), "--move", "one", "--order",
+		write(t, "order.json", `{}`)).want(t, failure.Usage, "--order")
 	end()
 	deploy(again)
 	server, end = opened(t, folder)
 	c = call{server: server}
-	c.run(t, "move", "one", "--definition", "latest", "--simulate").want(t, failure.NotProcessed, stops, "one: move refused: it is not moved")
+	c.run(t, "move", "one", "--definition", "latest", "--simulate").want(t, failure.NotProcessed, stops,
+		"one: move refused: it is not moved")
 	c.run(t, "show", "one").want(t, failure.OK, "command 0")
-	c.run(t, "move", "one", "--definition", "latest", "--simulate=-1").want(t, failure.Usage, "no number of seeds")
+	c.run(t, "move", "one", "--definition", "latest", "--simulate=-1").want(t, failure.Usage,
+		"no number of seeds")
 	end()
 	deploy(fixed)
 	server, end = opened(t, folder)
 	defer end()
 	c = call{server: server}
-	c.run(t, "move", "one", "--definition", someHash, "--simulate").want(t, failure.Refused, "no definition with the hash")
-	c.run(t, "move", "one", "--definition", "latest", "--simulate=40", "--dry-run").want(t, failure.OK, "No violation in 40 seeds", "dry run: move accepted")
+	c.run(t, "move", "one", "--definition", someHash, "--simulate").want(t, failure.Refused,
+		"no definition with the hash")
+	c.run(t, "move", "one", "--definition", "latest", "--simulate=40", "--dry-run").want(t, failure.OK,
+		"No violation in 40 seeds", "dry run: move accepted")
 	c.run(t, "show", "one").want(t, failure.OK, "command 0")
-	c.run(t, "move", "one", "--definition", "latest", "--simulate=40", "--output", "json").want(t, failure.OK, `"accepted":true`, `"seeds":40`, `"findings":[]`)
+	c.run(t, "move", "one", "--definition", "latest", "--simulate=40", "--output", "json").want(t, failure.OK,
+		`"accepted":true`, `"seeds":40`, `"findings":[]`)
 	c.run(t, "resubmit", "one").want(t, failure.OK)
 	c.run(t, "watch", "one").want(t, failure.OK, "Processed")
 }

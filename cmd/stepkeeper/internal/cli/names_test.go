@@ -19,8 +19,9 @@ import (
 
 // declared are the names that a document may use.
 type declared struct {
-	words    map[string]bool            // of Go: what is declared and what texts say; of other files: every word
-	packages map[string]map[string]bool // by package name: X, and X.Y for its fields and methods
+	// words are the declarations and texts of Go files, and every word of other files
+	words    map[string]bool
+	packages map[string]map[string]bool // names by package: X, and X.Y for its fields and methods
 	tests    map[string]bool
 }
 
@@ -33,11 +34,13 @@ var names = sync.OnceValues(func() (*declared, error) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (slices.Contains([]string{"node_modules", "cdk.out", "bin"}, entry.Name()) || strings.HasPrefix(entry.Name(), ".") && path != root):
+		case entry.IsDir() && (slices.Contains([]string{"node_modules", "cdk.out", "bin"}, entry.Name()) ||
+			strings.HasPrefix(entry.Name(), ".") && path != root):
 			return filepath.SkipDir
 		case filepath.Ext(path) == ".go":
 			return d.readGo(path)
-		case slices.Contains([]string{".json", ".yaml", ".yml", ".py", ".sh", ".sql", ".mod"}, filepath.Ext(path)) || entry.Name() == "Makefile":
+		case slices.Contains([]string{".json", ".yaml", ".yml", ".py", ".sh", ".sql", ".mod"},
+			filepath.Ext(path)) || entry.Name() == "Makefile":
 			return d.readText(path)
 		}
 		return nil
@@ -99,7 +102,7 @@ func (d *declared) readGo(path string) error {
 			for _, w := range anyWord.FindAllString(x.Value, -1) {
 				d.words[w] = true
 			}
-		case *ast.SelectorExpr: // what other modules declare
+		case *ast.SelectorExpr: // a name that another module declares
 			d.words[x.Sel.Name] = true
 		}
 		return true
@@ -140,14 +143,16 @@ func members(t ast.Expr) (found []string) {
 
 var (
 	testNamed = regexp.MustCompile(`^Test[A-Z][A-Za-z0-9]*$`)
-	qualified = regexp.MustCompile(`^([a-z][a-z0-9]*)\.([A-Z][A-Za-z0-9]*)((?:\.[A-Z][A-Za-z0-9]*)?)(?:\(.*\))?$`)
+	qualified = regexp.MustCompile(
+		`^([a-z][a-z0-9]*)\.([A-Z][A-Za-z0-9]*)((?:\.[A-Z][A-Za-z0-9]*)?)(?:\(.*\))?$`)
 	camelCase = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*$`)
 	folder    = regexp.MustCompile(`^(?:bench|client|cmd|demo|dev|e2e|examples|functions|infra|internal|localstack|shared|verify|workflows|workflowtest)(?:/[a-z0-9_-]+)+/?$`)
 )
 
 // namesOfAWS are actions and metrics that documents name and no file here uses.
 var namesOfAWS = []string{
-	"CreateGrant", "DeleteTableReplica", "DescribeSecurityGroups", "GetKeyPolicy", "GetKeyRotationStatus", "ListResourceTags", "PutKeyPolicy",
+	"CreateGrant", "DeleteTableReplica", "DescribeSecurityGroups", "GetKeyPolicy", "GetKeyRotationStatus",
+	"ListResourceTags", "PutKeyPolicy",
 	"ReplicationLatency", "ScheduleKeyDeletion", "UpdateKeyDescription", "UpdateTableReplicaAutoScaling",
 }
 
@@ -176,13 +181,16 @@ func (d *declared) check(file, code string) error {
 	return nil
 }
 
-// rulesCited are the lists of numbered things, with the document that defines each and what defines one there.
+// rulesCited are the lists of numbered things, with the document that defines each and what defines one
+// there.
 var rulesCited = []struct {
 	cited   *regexp.Regexp
 	file    string
 	defines *regexp.Regexp
 }{
-	{regexp.MustCompile(`\bP([0-9]+a?)\b`), "docs/protocol.md", regexp.MustCompile(`(?m)\*\*P([0-9]+), P([0-9]+)\*\*|\*\*P([0-9]+a?)\b|^\| P([0-9]+a?) \||^## .*\(P([0-9]+)\)$`)},
+	{regexp.MustCompile(`\bP([0-9]+a?)\b`), "docs/protocol.md",
+		regexp.MustCompile(
+			`(?m)\*\*P([0-9]+), P([0-9]+)\*\*|\*\*P([0-9]+a?)\b|^\| P([0-9]+a?) \||^## .*\(P([0-9]+)\)$`)},
 	{regexp.MustCompile(`\bH([0-9]+)\b`), "docs/protocol.md", regexp.MustCompile(`(?m)^\| H([0-9]+) \|`)},
 	{regexp.MustCompile(`\bI([0-9]+)\b`), "docs/reliability.md", regexp.MustCompile(`(?m)^\| I([0-9]+) \|`)},
 }
@@ -287,19 +295,23 @@ func TestWrongNamesAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, right := range []string{"TestWrongNamesAreFound", "core.Decide", "core.Task.Steps", "port.Store.Load", "FailureCount", "onFailure", "shared/core", "http.Client"} {
+	for _, right := range []string{"TestWrongNamesAreFound", "core.Decide", "core.Task.Steps",
+		"port.Store.Load", "FailureCount", "onFailure", "shared/core", "http.Client"} {
 		if err := d.check("README.md", right); err != nil {
 			t.Errorf("%s: %v", right, err)
 		}
 	}
-	for _, wrong := range []string{"TestUn" + "known", "core.Decides", "core.Task.Stepz", "port.Store.Loads", "failure" + "Counter", "shared/cores"} {
+	for _, wrong := range []string{"TestUn" + "known", "core.Decides", "core.Task.Stepz", "port.Store.Loads",
+		"failure" + "Counter", "shared/cores"} {
 		if d.check("README.md", wrong) == nil {
 			t.Errorf("%s was not noticed", wrong)
 		}
 	}
 	all := documents(t)
-	if !reflect.DeepEqual([]bool{follow(all, "README.md", "docs/none.md") != nil, follow(all, "README.md", "docs/protocol.md#9-none") != nil,
-		follow(all, initialReadme, "../../docs/protocol.md") != nil, follow(all, "README.md", "docs/protocol.md#2-states") == nil}, []bool{true, true, true, true}) {
+	if !reflect.DeepEqual([]bool{follow(all, "README.md", "docs/none.md") != nil,
+		follow(all, "README.md", "docs/protocol.md#9-none") != nil,
+		follow(all, initialReadme, "../../docs/protocol.md") != nil,
+		follow(all, "README.md", "docs/protocol.md#2-states") == nil}, []bool{true, true, true, true}) {
 		t.Error("links that lead nowhere are not noticed")
 	}
 }

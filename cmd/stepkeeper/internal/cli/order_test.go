@@ -18,13 +18,20 @@ import (
 func fill(b *backend) {
 	at := core.TimeOf(noon)
 	b.put(&core.Task{OrderID: "running", Workflow: "order", ProcessState: core.Processing, Created: at,
-		Steps: []core.Step{{Name: "charge", State: core.Processing, Attempt: 2, First: 1, FirstAt: at, ClaimedAt: at.Add(core.Second), FailureCount: 1}}})
-	b.put(&core.Task{OrderID: "processed", Workflow: "order", ProcessState: core.Processed, Created: at.Add(-core.Hour), Ended: at.Add(-core.Hour + 3*core.Second),
-		Steps: []core.Step{{Name: "charge", State: core.Processed, Attempt: 1, First: 1, FirstAt: at.Add(-core.Hour), ClaimedAt: at.Add(-core.Hour), FinishedAt: at.Add(-core.Hour + 3*core.Second)}}})
-	b.put(&core.Task{OrderID: "stopped", Workflow: "provision", ProcessState: core.Error, Phase: core.Forward, Command: 4, Created: at.Add(20 * core.Second), Ended: at.Add(25 * core.Second),
+		Steps: []core.Step{{Name: "charge", State: core.Processing, Attempt: 2, First: 1, FirstAt: at,
+			ClaimedAt: at.Add(core.Second), FailureCount: 1}}})
+	b.put(&core.Task{OrderID: "processed", Workflow: "order", ProcessState: core.Processed,
+		Created: at.Add(-core.Hour), Ended: at.Add(-core.Hour + 3*core.Second),
+		Steps: []core.Step{{Name: "charge", State: core.Processed, Attempt: 1, First: 1,
+			FirstAt: at.Add(-core.Hour), ClaimedAt: at.Add(-core.Hour),
+			FinishedAt: at.Add(-core.Hour + 3*core.Second)}}})
+	b.put(&core.Task{OrderID: "stopped", Workflow: "provision", ProcessState: core.Error, Phase: core.Forward,
+		Command: 4, Created: at.Add(20 * core.Second), Ended: at.Add(25 * core.Second),
 		EndCode: "http-422", EndText: "no such zone", EndStep: "zone",
-		Steps: []core.Step{{Name: "zone", State: core.Failed, Attempt: 1, First: 1, FirstAt: at.Add(20 * core.Second), ClaimedAt: at.Add(20 * core.Second),
-			Error: &core.StepError{Code: "http-422", Message: "no such zone", At: at.Add(25 * core.Second), Attempt: 1}}}})
+		Steps: []core.Step{{Name: "zone", State: core.Failed, Attempt: 1, First: 1,
+			FirstAt: at.Add(20 * core.Second), ClaimedAt: at.Add(20 * core.Second),
+			Error: &core.StepError{Code: "http-422", Message: "no such zone", At: at.Add(25 * core.Second),
+				Attempt: 1}}}})
 }
 
 func TestShow(t *testing.T) {
@@ -39,7 +46,8 @@ func TestShow(t *testing.T) {
 	golden.Assert(t, r.out, "show.json")
 	r = c.run(t, "show", "stopped", "--messages")
 	r.want(t, failure.OK, "Messages (UTC)", "received  order", "alert Error")
-	if strings.Contains(r.out, "Timeline") || strings.Contains(r.out, "Cost") { // a server of one's own is not billed
+	// a server of one's own is not billed
+	if strings.Contains(r.out, "Timeline") || strings.Contains(r.out, "Cost") {
 		t.Error(r.out)
 	}
 	c.run(t, "show", "missing").want(t, failure.NotFound, "there is no order missing", "stepkeeper list")
@@ -58,11 +66,14 @@ func TestShow(t *testing.T) {
 // The page of an order that is being undone, and each line of watch, say what is waited for (P21).
 func TestUndoSaysWhatItWaitsFor(t *testing.T) {
 	b, at := newBackend(noon), core.TimeOf(noon.Add(time.Minute))
-	quiet := &core.Task{OrderID: "undoing", Workflow: "order", ProcessState: core.Compensating, Why: core.WhyFailure, Created: at,
-		Steps: []core.Step{{Name: "charge", State: core.UndoWait, Attempt: 1, First: 1, FirstAt: at, ClaimedAt: at, QuietBy: at + 20_000, WakeAt: at + 21_001, CompleteBy: at + 51_001}}}
+	quiet := &core.Task{OrderID: "undoing", Workflow: "order", ProcessState: core.Compensating,
+		Why: core.WhyFailure, Created: at,
+		Steps: []core.Step{{Name: "charge", State: core.UndoWait, Attempt: 1, First: 1, FirstAt: at,
+			ClaimedAt: at, QuietBy: at + 20_000, WakeAt: at + 21_001, CompleteBy: at + 51_001}}}
 	b.put(quiet)
 	c := call{server: serve(t, b).URL}
-	const wait = "its undo waits until 12:01:21.001 (in 21.0s): a call of charge may take effect until 12:01:20.000, only then is it undone"
+	const wait = "its undo waits until 12:01:21.001 (in 21.0s): a call of charge may take effect until " +
+		"12:01:20.000, only then is it undone"
 	c.run(t, "show", "undoing").want(t, failure.OK, wait)
 	watched := c
 	watched.until = "undoing  " + wait
@@ -71,12 +82,19 @@ func TestUndoSaysWhatItWaitsFor(t *testing.T) {
 		step core.Step
 		want string
 	}{
-		{core.Step{State: core.Compensating, Undo: true, CompleteBy: at + 40_000}, "its undo waits until 12:01:40.000 (in 40.0s) at most: charge is being undone"},
-		{core.Step{State: core.Processing, CompleteBy: at + 40_000}, "its undo waits until 12:01:40.000 (in 40.0s) at most: charge is still being done"},
-		{core.Step{State: core.UndoWait, Undo: true, WakeAt: at + 3000}, "its undo waits until 12:01:03.000 (in 3.0s): then the undo of charge is asked for again"},
+		{core.Step{State: core.Compensating, Undo: true, CompleteBy: at + 40_000},
+			"its undo waits until 12:01:40.000 (in 40.0s) at most: charge is being undone"},
+		{core.Step{State: core.Processing, CompleteBy: at + 40_000},
+			"its undo waits until 12:01:40.000 (in 40.0s) at most: charge is still being done"},
+		{core.Step{State: core.UndoWait, Undo: true, WakeAt: at + 3000},
+			"its undo waits until 12:01:03.000 (in 3.0s): then the undo of charge is asked for again"},
 	} {
 		task := *quiet
-		next.step.Name, next.step.Attempt, next.step.First, next.step.FirstAt, next.step.ClaimedAt = "charge", 2, 1, at, at
+		next.step.Name = "charge"
+		next.step.Attempt = 2
+		next.step.First = 1
+		next.step.FirstAt = at
+		next.step.ClaimedAt = at
 		task.Steps = []core.Step{next.step}
 		b.put(&task)
 		c.run(t, "show", "undoing").want(t, failure.OK, next.want)
@@ -87,7 +105,8 @@ func TestShowNamesTheServer(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
 	url := serve(t, b).URL
-	call{}.run(t, "show", "stopped", "--server", url).want(t, failure.OK, "stepkeeper --server "+url+" resubmit stopped")
+	call{}.run(t, "show", "stopped", "--server", url).want(t, failure.OK,
+		"stepkeeper --server "+url+" resubmit stopped")
 }
 
 // A document that cannot be read is listed as such, among the others.
@@ -97,7 +116,8 @@ func TestListShowsDamage(t *testing.T) {
 	b.damaged = "processed"
 	r := call{server: serve(t, b).URL}.run(t, "list")
 	r.want(t, failure.OK)
-	for _, want := range []string{"Processed (damaged)", "cannot be read; restore it", "running", "no such zone"} {
+	for _, want := range []string{"Processed (damaged)", "cannot be read; restore it", "running",
+		"no such zone"} {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("%q is missing in:\n%s", want, r.out)
 		}
@@ -108,11 +128,14 @@ func TestListShowsDamage(t *testing.T) {
 func TestAnErasedOrderShowsCodes(t *testing.T) {
 	b := newBackend(noon)
 	b.put(&core.Task{
-		OrderID: "erased", Workflow: "order", ProcessState: core.Closed, EndCode: "http-422", EndStep: "zone", Erased: &core.Erasure{By: "ann"},
-		Steps: []core.Step{{Name: "zone", State: core.Failed, Attempt: 1, First: 1, Error: &core.StepError{Code: "http-422", Attempt: 1}}},
+		OrderID: "erased", Workflow: "order", ProcessState: core.Closed, EndCode: "http-422", EndStep: "zone",
+		Erased: &core.Erasure{By: "ann"},
+		Steps: []core.Step{{Name: "zone", State: core.Failed, Attempt: 1, First: 1,
+			Error: &core.StepError{Code: "http-422", Attempt: 1}}},
 	})
 	c := call{server: serve(t, b).URL}
-	for command, want := range map[string]string{"list": "zone: http-422", "watch erased": "zone  Failed: http-422\n"} {
+	for command, want := range map[string]string{"list": "zone: http-422",
+		"watch erased": "zone  Failed: http-422\n"} {
 		if r := c.run(t, strings.Fields(command)...); !strings.Contains(r.out, want) {
 			t.Errorf("%s has no %q:\n%s", command, want, r.out)
 		}
@@ -154,14 +177,19 @@ func TestList(t *testing.T) {
 		}
 	}
 	at := core.TimeOf(noon)
-	b.put(&core.Task{OrderID: "half-undone", Workflow: "order", ProcessState: core.Error, Phase: core.Undoing, Created: at, Ended: at.Add(core.Second), EndStep: "charge",
-		EndText: strings.Repeat("long ", 20), Steps: []core.Step{{Name: "charge", State: core.UndoWait, Attempt: 1, First: 1, FirstAt: at, ClaimedAt: at}}})
-	c.run(t, "list", "--id", "half").want(t, failure.OK, "Error (undo)", "charge: "+(strings.Repeat("long ", 20))[:51]+"…\n")
+	b.put(&core.Task{OrderID: "half-undone", Workflow: "order", ProcessState: core.Error, Phase: core.Undoing,
+		Created: at, Ended: at.Add(core.Second), EndStep: "charge",
+		EndText: strings.Repeat("long ", 20),
+		Steps: []core.Step{{Name: "charge", State: core.UndoWait, Attempt: 1, First: 1, FirstAt: at,
+			ClaimedAt: at}}})
+	c.run(t, "list", "--id", "half").want(t, failure.OK, "Error (undo)",
+		"charge: "+(strings.Repeat("long ", 20))[:51]+"…\n")
 	c.run(t, "list", "--limit", "2").want(t, failure.OK, "2 shown, there are more")
 	c.run(t, "list", "--workflow", "provision", "--state", "processed").want(t, failure.OK, "no such orders")
 	for _, format := range []string{"text", "json"} {
 		r := c.run(t, "list", "--workflow", "provisoin", "--output", format)
-		r.want(t, failure.NotFound, `there is no workflow `, "provisoin", "did you mean provision?", "workflow list")
+		r.want(t, failure.NotFound, `there is no workflow `, "provisoin", "did you mean provision?",
+			"workflow list")
 	}
 }
 
@@ -185,7 +213,8 @@ func TestWatchFollowsToTheEnd(t *testing.T) {
 	c.terminal = false
 	go func() { done <- c.run(t, "watch", "running") }()
 	end := *b.tasks["running"]
-	end.ProcessState, end.Ended, end.Steps = core.Processed, core.TimeOf(noon), append([]core.Step(nil), end.Steps...)
+	end.ProcessState, end.Ended, end.Steps = core.Processed, core.TimeOf(noon),
+		append([]core.Step(nil), end.Steps...)
 	end.Steps[0].State = core.Processed
 	b.put(&end)
 	(<-done).want(t, failure.OK, "running  Processed")
@@ -194,7 +223,8 @@ func TestWatchFollowsToTheEnd(t *testing.T) {
 func TestWatchTimesOut(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
-	call{server: serve(t, b).URL}.run(t, "watch", "running", "--timeout", "2s").want(t, failure.General, "did not end within 2s")
+	call{server: serve(t, b).URL}.run(t, "watch", "running", "--timeout", "2s").want(t, failure.General,
+		"did not end within 2s")
 }
 
 func TestWatchList(t *testing.T) {
@@ -255,11 +285,16 @@ func TestServerFailures(t *testing.T) {
 		want   failure.Code
 		text   string
 	}{
-		{404, `{"status":404,"code":"not-found","detail":"no such order"}`, failure.NotFound, "there is no order a"},
-		{400, `{"status":400,"code":"invalid-request","detail":"path.id is wrong"}`, failure.Usage, "path.id is wrong"},
-		{403, `{"status":403,"code":"forbidden","detail":"another origin"}`, failure.Refused, "another origin"},
-		{503, `{"status":503,"code":"unavailable","detail":"the disk is full"}`, failure.Refused, "the disk is full"},
-		{503, `{"status":503,"code":"store-damaged","detail":"page 7 is damaged"}`, failure.General, "order a: page 7 is damaged"},
+		{404, `{"status":404,"code":"not-found","detail":"no such order"}`, failure.NotFound,
+			"there is no order a"},
+		{400, `{"status":400,"code":"invalid-request","detail":"path.id is wrong"}`, failure.Usage,
+			"path.id is wrong"},
+		{403, `{"status":403,"code":"forbidden","detail":"another origin"}`, failure.Refused,
+			"another origin"},
+		{503, `{"status":503,"code":"unavailable","detail":"the disk is full"}`, failure.Refused,
+			"the disk is full"},
+		{503, `{"status":503,"code":"store-damaged","detail":"page 7 is damaged"}`, failure.General,
+			"order a: page 7 is damaged"},
 		{500, `{"status":500,"code":"internal","detail":"see request 7"}`, failure.General, "see request 7"},
 		{200, `<html>`, failure.Unreachable, "is it a Stepkeeper server?"},
 	} {
@@ -272,9 +307,11 @@ func TestServerFailures(t *testing.T) {
 		server.Close()
 	}
 	call{}.run(t, "show", "a").want(t, failure.Unreachable, "stepkeeper dev", "--server")
-	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	hangs := httptest.NewServer(
+		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer hangs.Close()
-	call{server: hangs.URL}.run(t, "show", "a", "--timeout", "50ms").want(t, failure.Unreachable, "did not answer in time")
+	call{server: hangs.URL}.run(t, "show", "a", "--timeout", "50ms").want(t, failure.Unreachable,
+		"did not answer in time")
 }
 
 func TestSchedules(t *testing.T) {

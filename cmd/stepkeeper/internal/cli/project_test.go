@@ -41,7 +41,8 @@ func start(t *testing.T, edit func(dir string)) *project {
 	}}
 	go func() {
 		done <- c.run(t, "dev", "--listen", "127.0.0.1:0", "--data", filepath.Join(p.dir, "data"),
-			"--workflows", filepath.Join(p.dir, "workflows"), "--agents", filepath.Join(p.dir, "agents.yaml"), "--log-level", "error")
+			"--workflows", filepath.Join(p.dir, "workflows"), "--agents", filepath.Join(p.dir, "agents.yaml"),
+			"--log-level", "error")
 	}()
 	select {
 	case p.server = <-ready:
@@ -69,7 +70,8 @@ func overwrite(t *testing.T, path, text string) {
 // An agent that nothing runs is reported wherever one looks; once it takes requests, no more.
 func TestUnattendedAgent(t *testing.T) {
 	p := start(t, func(dir string) {
-		overwrite(t, filepath.Join(dir, "agents.yaml"), "agents:\n  seats: {external: true}\n  payments: {external: true}\n")
+		overwrite(t, filepath.Join(dir, "agents.yaml"),
+			"agents:\n  seats: {external: true}\n  payments: {external: true}\n")
 	})
 	submit := func(id string) result {
 		return p.run(t, "submit", "--workflow", "booking", "--id", id, filepath.Join(p.dir, "order.json"))
@@ -87,7 +89,8 @@ func TestUnattendedAgent(t *testing.T) {
 		t.Errorf("no step waits for payments yet:\n%s", r.out)
 	}
 	d := decodeLines(t, p.run(t, "show", "o-1", "--output", "json").out)
-	if all, _ := d[0]["unattended"].([]any); len(all) != 1 || all[0].(map[string]any)["queue"] != "requests-seats" || all[0].(map[string]any)["since"] == nil {
+	if all, _ := d[0]["unattended"].([]any); len(all) != 1 ||
+		all[0].(map[string]any)["queue"] != "requests-seats" || all[0].(map[string]any)["since"] == nil {
 		t.Errorf("%v", d[0]["unattended"])
 	}
 	if health := get(t, p.server+"/healthz"); len(health["unattended"].([]any)) != 2 {
@@ -123,7 +126,8 @@ func get(t *testing.T, url string) map[string]any {
 // receive takes one message as an agent in any language does.
 func receive(t *testing.T, server, queue string, some bool) {
 	t.Helper()
-	body := `{"QueueUrl":"` + server + `/000000000000/` + queue + `","MaxNumberOfMessages":1,"VisibilityTimeout":600}`
+	body := `{"QueueUrl":"` + server + `/000000000000/` + queue +
+		`","MaxNumberOfMessages":1,"VisibilityTimeout":600}`
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server+"/", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +140,8 @@ func receive(t *testing.T, server, queue string, some bool) {
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK || strings.Contains(string(answer), "ReceiptHandle") != some {
+	if err != nil || resp.StatusCode != http.StatusOK ||
+		strings.Contains(string(answer), "ReceiptHandle") != some {
 		t.Fatalf("%d %s %v", resp.StatusCode, answer, err)
 	}
 }
@@ -144,12 +149,16 @@ func receive(t *testing.T, server, queue string, some bool) {
 // A workflow that is there and cannot be read is not said to be unknown.
 func TestBrokenWorkflow(t *testing.T) {
 	p := start(t, func(dir string) {
-		overwrite(t, filepath.Join(dir, "workflows/tickets.yaml"), "workflow: refunds\nsteps:\n  a: {agent: absent}\n")
+		overwrite(t, filepath.Join(dir, "workflows/tickets.yaml"),
+			"workflow: refunds\nsteps:\n  a: {agent: absent}\n")
 	})
 	order := func(workflow string) result {
-		return call{server: p.server, in: `{"schema":1,"orderId":"b-1","workflow":"` + workflow + `","order":{}}`}.run(t, "submit", "-")
+		return call{server: p.server, in: `{"schema":1,"orderId":"b-1","workflow":"` + workflow +
+			`","order":{}}`}.run(t, "submit", "-")
 	}
-	order("refunds").want(t, failure.Refused, `the workflow "refunds" is there, and its file cannot be used: /`, "tickets.yaml:3", "; fix the file, then send the order again")
+	order("refunds").want(t, failure.Refused,
+		`the workflow "refunds" is there, and its file cannot be used: /`, "tickets.yaml:3",
+		"; fix the file, then send the order again")
 	order("tickets").want(t, failure.Refused, `no workflow "tickets" is deployed`)
 	p.run(t, "workflow", "list").want(t, failure.OK, "refunds", "tickets.yaml:3")
 }

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
@@ -20,17 +21,18 @@ import (
 // written when the order has ended.
 type submitLine struct {
 	File     string       `json:"file"`
-	Line     int          `json:"line,omitempty"` // where the record began; absent where the file broke off
+	Line     int          `json:"line,omitempty"` // first line of the record; absent if the file broke off
 	OrderID  string       `json:"orderId,omitempty"`
 	Accepted bool         `json:"accepted"`         // the server has it
 	Known    bool         `json:"known"`            // it was there before
-	Queued   bool         `json:"queued,omitempty"` // of a stack: it is in the intake queue
-	Notes    []string     `json:"notes,omitempty"`  // what of the order has no effect
+	Queued   bool         `json:"queued,omitempty"` // the order is in the intake queue of a stack
+	Notes    []string     `json:"notes,omitempty"`  // parts of the order that have no effect
 	State    core.State   `json:"state,omitempty"`  // its end; only with --wait
 	Ended    bool         `json:"ended"`            // only with --wait
 	Error    *submitError `json:"error,omitempty"`
 
-	Unattended []view.Unattended `json:"unattended,omitempty"` // queues of requests that it needs and nothing takes from
+	// queues of requests that it needs and nothing takes from
+	Unattended []view.Unattended `json:"unattended,omitempty"`
 }
 
 type submitError struct {
@@ -68,7 +70,8 @@ type badLine struct {
 }
 
 func newReport(o *submitOptions) *report {
-	return &report{submitOptions: o, states: map[core.State]int{}, reported: map[string]bool{}, bar: &streams.Progress{}}
+	return &report{submitOptions: o, states: map[core.State]int{}, reported: map[string]bool{},
+		bar: &streams.Progress{}}
 }
 
 // expect sets how many records are to come; 0 is unknown.
@@ -97,7 +100,8 @@ func (r *report) unreadable(at place, behind int, id, why string) {
 	defer r.mu.Unlock()
 	r.bad++
 	r.bar.Add(1)
-	l := submitLine{File: at.file, Line: at.line, OrderID: id, Error: &submitError{Code: "unreadable", Message: why}}
+	l := submitLine{File: at.file, Line: at.line, OrderID: id,
+		Error: &submitError{Code: "unreadable", Message: why}}
 	r.held = append(r.held, badLine{l, behind})
 	r.release()
 }
@@ -138,13 +142,13 @@ func (r *report) unattended(l submitLine) {
 	for _, u := range l.Unattended {
 		if !r.reported[u.Queue] && !r.app.JSON() {
 			r.reported[u.Queue] = true
-			r.app.warnUnattended([]view.Unattended{u})
+			r.app.WarnUnattended([]view.Unattended{u})
 		}
 	}
 }
 
 func (r *report) line(l submitLine) {
-	if err := r.app.printLine(l); err != nil && r.writeFail == nil {
+	if err := r.app.PrintLine(l); err != nil && r.writeFail == nil {
 		r.writeFail = err
 	}
 }
@@ -165,7 +169,8 @@ func (r *report) problem(l submitLine) {
 	if l.Error.Code == "unreadable" {
 		word = "not sent"
 	}
-	fmt.Fprintf(r.app.Streams.Err, "%s: %s: %s\n", where, r.app.Streams.Style().Bad(word), render.Clean(l.Error.Message))
+	fmt.Fprintf(r.app.Streams.Err, "%s: %s: %s\n", where, r.app.Streams.Style().Bad(word),
+		render.Clean(l.Error.Message))
 }
 
 // waitForAll waits for the end of every order that the server has taken.
@@ -181,7 +186,7 @@ func (r *report) waitForAll(ctx context.Context, c *client.Client) error {
 			id := r.taken[i].OrderID // only ended changes it, and only its own
 			task, err := c.Wait(within, id)
 			if err != nil {
-				return r.app.explain(err, "order "+id)
+				return r.app.Explain(err, "order "+id)
 			}
 			r.ended(i, *task)
 			return nil
@@ -189,7 +194,7 @@ func (r *report) waitForAll(ctx context.Context, c *client.Client) error {
 	}
 	err := all.Wait()
 	if ctx.Err() != nil {
-		return r.app.explain(ctx.Err(), "end of the orders")
+		return r.app.Explain(ctx.Err(), "end of the orders")
 	}
 	return err
 }
@@ -210,7 +215,8 @@ func (r *report) ended(i int, task view.Task) {
 	case r.app.JSON():
 		r.line(l)
 	case task.State != core.Processed:
-		fmt.Fprintf(r.app.Streams.Err, "%s: %s%s\n", l.OrderID, r.app.Streams.Style().State(task.State, string(task.State)), whyOf(l.Error))
+		fmt.Fprintf(r.app.Streams.Err, "%s: %s%s\n", l.OrderID,
+			r.app.Streams.Style().State(task.State, string(task.State)), whyOf(l.Error))
 	}
 }
 
@@ -262,7 +268,8 @@ func (r *report) notes() {
 		}
 	}
 	for _, text := range texts {
-		fmt.Fprintf(r.app.Streams.Err, "note (%d of %s): %s\n", count[text], view.Count(len(r.taken), "order"), render.Clean(text))
+		fmt.Fprintf(r.app.Streams.Err, "note (%d of %s): %s\n", count[text],
+			view.Count(len(r.taken), "order"), render.Clean(text))
 	}
 }
 
@@ -297,7 +304,7 @@ func (r *report) sum() {
 		return
 	}
 	parts = parts[:0]
-	for _, state := range taskStates {
+	for _, state := range app.TaskStates {
 		add(r.states[state], string(state))
 	}
 	fmt.Fprintf(out, "%d ended: %s\n", len(r.taken), strings.Join(parts, ", "))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 )
@@ -23,7 +24,7 @@ func commands(t *testing.T) []*cobra.Command {
 			walk(sub)
 		}
 	}
-	walk(New(s, os.Getenv).Root())
+	walk(Root(app.New(s, os.Getenv)))
 	if len(all) < 18 {
 		t.Fatalf("only %d commands", len(all))
 	}
@@ -38,7 +39,8 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 		if c.Short == "" {
 			t.Errorf("%s has no short description", c.CommandPath())
 		}
-		if c.Runnable() && c.HasParent() && !c.HasSubCommands() && c.Name() != "version" && (c.Long == "" || c.Example == "") {
+		if c.Runnable() && c.HasParent() && !c.HasSubCommands() && c.Name() != "version" &&
+			(c.Long == "" || c.Example == "") {
 			t.Errorf("%s has no description or no example", c.CommandPath())
 		}
 		args := append(strings.Fields(c.CommandPath())[1:], "--help")
@@ -67,7 +69,8 @@ func TestCommandLineDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range commands(t) {
-		if c.Runnable() && c.HasParent() && !c.HasSubCommands() && !strings.Contains(string(data), "`"+c.CommandPath()) {
+		if c.Runnable() && c.HasParent() && !c.HasSubCommands() &&
+			!strings.Contains(string(data), "`"+c.CommandPath()) {
 			t.Errorf("docs/command-line.md does not name `%s`", c.CommandPath())
 		}
 	}
@@ -92,7 +95,9 @@ func TestDynamicCompletion(t *testing.T) {
 	b := newBackend(noon)
 	asking(b)
 	server := serve(t, b).URL
-	call{server: server, in: `{"schema":1,"orderId":"stopped-1","workflow":"order","order":{"end":"Error"}}`}.run(t, "submit", "-").want(t, failure.OK)
+	call{server: server,
+		in: `{"schema":1,"orderId":"stopped-1","workflow":"order","order":{"end":"Error"}}`}.run(t, "submit",
+		"-").want(t, failure.OK)
 	for _, c := range []struct {
 		args []string
 		want string
@@ -133,12 +138,15 @@ func TestDynamicCompletion(t *testing.T) {
 	} {
 		call{server: server}.run(t, append([]string{"__complete"}, c.args...)...).want(t, failure.OK, c.want)
 	}
-	for _, args := range [][]string{{"show", ""}, {"answer", ""}, {"answer", "asking", ""}, {"resolve", "asking", ""}} {
-		if r := (call{}).run(t, append([]string{"__complete"}, args...)...); r.code != failure.OK || strings.Contains(r.out, "\t") {
+	for _, args := range [][]string{{"show", ""}, {"answer", ""}, {"answer", "asking", ""},
+		{"resolve", "asking", ""}} {
+		if r := (call{}).run(t, append([]string{"__complete"}, args...)...); r.code != failure.OK ||
+			strings.Contains(r.out, "\t") {
 			t.Errorf("without a server nothing is suggested, and nothing fails: %+v", r)
 		}
 	}
-	if r := (call{server: server}).run(t, "__complete", "show", "stopped-1", ""); strings.Contains(r.out, "asking") {
+	if r := (call{server: server}).run(t, "__complete", "show", "stopped-1", ""); strings.Contains(r.out,
+		"asking") {
 		t.Errorf("a second order is suggested: %s", r.out)
 	}
 }
@@ -156,7 +164,8 @@ func TestWrongCalls(t *testing.T) {
 		{[]string{"show", "../etc/passwd"}, []string{"is no order's ID"}},
 		{[]string{"show", strings.Repeat("x", 129)}, []string{"is no order's ID"}},
 		{[]string{"show", "a\x1b[2J"}, []string{"is no order's ID"}},
-		{[]string{"show", "a", "--colour"}, []string{"unknown flag: --colour", "see `stepkeeper show --help`"}},
+		{[]string{"show", "a", "--colour"},
+			[]string{"unknown flag: --colour", "see `stepkeeper show --help`"}},
 		{[]string{"show", "a", "--output", "xml"}, []string{"--output json"}},
 		{[]string{"show", "a", "--timeout", "-1s"}, []string{"is negative"}},
 		{[]string{"show", "a", "--timeout", "soon"}, []string{"invalid argument"}},
@@ -176,7 +185,8 @@ func TestWrongCalls(t *testing.T) {
 		{[]string{"resubmit", "a", "--deadline", "tomorrow"}, []string{"neither a time nor a duration"}},
 		{[]string{"resolve", "a", "charge"}, []string{"what happened"}},
 		{[]string{"resolve", "a", "charge", "perhaps"}, []string{"happened, not-happened, undone"}},
-		{[]string{"dev", "--listen", "0.0.0.0:8377"}, []string{"other machines could reach it", "127.0.0.1:8377"}},
+		{[]string{"dev", "--listen", "0.0.0.0:8377"},
+			[]string{"other machines could reach it", "127.0.0.1:8377"}},
 		{[]string{"dev", "--listen", "8377"}, []string{"is no address"}},
 		{[]string{"dev", "--listen", "example.com:80"}, []string{"other machines could reach it"}},
 		{[]string{"dev", "--max-open", "0"}, []string{"takes no orders"}},
@@ -193,8 +203,10 @@ func TestWrongCalls(t *testing.T) {
 
 func TestMissingFiles(t *testing.T) {
 	for _, args := range [][]string{
-		{"submit", "no-such.jsonl"}, {"workflow", "validate", "no-such.yaml"}, {"workflow", "graph", "no-such.yaml"},
-		{"dev", "--workflows", "no-such"}, {"dev", "--workflows", ".", "--agents", "no-such.yaml"}, {"demo", "--orders", "no-such.jsonl"},
+		{"submit", "no-such.jsonl"}, {"workflow", "validate", "no-such.yaml"},
+		{"workflow", "graph", "no-such.yaml"},
+		{"dev", "--workflows", "no-such"}, {"dev", "--workflows", ".", "--agents", "no-such.yaml"},
+		{"demo", "--orders", "no-such.jsonl"},
 	} {
 		call{}.run(t, args...).want(t, failure.NotFound, "no-such")
 	}
@@ -208,7 +220,8 @@ func TestErrorsAsJSON(t *testing.T) {
 		t.Fatalf("want one document on standard error: %+v", r)
 	}
 	e := docs[0]["error"].(map[string]any)
-	if e["exit"] != 5.0 || e["code"] != "unreachable" || e["hint"] == "" || !strings.Contains(e["message"].(string), "127.0.0.1:1") {
+	if e["exit"] != 5.0 || e["code"] != "unreachable" || e["hint"] == "" ||
+		!strings.Contains(e["message"].(string), "127.0.0.1:1") {
 		t.Errorf("%v", e)
 	}
 }
@@ -216,8 +229,10 @@ func TestErrorsAsJSON(t *testing.T) {
 // A wrong flag or argument is one document too, wherever it stands.
 func TestUsageErrorsAsJSON(t *testing.T) {
 	for _, line := range []string{
-		"show a --colour --output json", "show --output=json", "--output json shwo", "show a --output json --timeout soon",
-		"list --limit many --output=json", "submit --output json", "dead-letters lok --output json", "dev --example=none --output json",
+		"show a --colour --output json", "show --output=json", "--output json shwo",
+		"show a --output json --timeout soon",
+		"list --limit many --output=json", "submit --output json", "dead-letters lok --output json",
+		"dev --example=none --output json",
 		"bulk undo --where --output json",
 	} {
 		r := call{}.run(t, strings.Fields(line)...)
@@ -226,7 +241,8 @@ func TestUsageErrorsAsJSON(t *testing.T) {
 			t.Errorf("%s: %+v", line, r)
 		}
 	}
-	for _, line := range []string{"show a --colour", "show a --colour --output text", "show --colour -- --output json"} {
+	for _, line := range []string{"show a --colour", "show a --colour --output text",
+		"show --colour -- --output json"} {
 		if r := (call{}).run(t, strings.Fields(line)...); !strings.HasPrefix(r.err, "stepkeeper: ") {
 			t.Errorf("%s: %+v", line, r)
 		}
@@ -239,8 +255,10 @@ func TestVersion(t *testing.T) {
 	if flag := (call{}).run(t, "--version"); flag != reported {
 		t.Errorf("--version: %+v, version: %+v", flag, reported)
 	}
-	built := Version{Version: "v1.2.3", Commit: "abc", Time: "2026-01-02T03:04:05Z", Go: "go1.26", Platform: "linux/amd64"}
-	if got := built.String(); got != "stepkeeper v1.2.3\ncommit abc (2026-01-02T03:04:05Z)\ngo1.26 linux/amd64\n" {
+	built := app.Version{Version: "v1.2.3", Commit: "abc", Time: "2026-01-02T03:04:05Z", Go: "go1.26",
+		Platform: "linux/amd64"}
+	if got := built.String(); got != "stepkeeper v1.2.3\ncommit abc (2026-01-02T03:04:05Z)\ngo1.26 "+
+		"linux/amd64\n" {
 		t.Errorf("%q", got)
 	}
 	r := call{}.run(t, "version", "--output", "json")
@@ -254,19 +272,21 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
-// Who reads the output gets all of it, or the command fails. A command that went on after a failed write would never end here.
+// Who reads the output gets all of it, or the command fails. A command that went on after a failed write
+// would never end here.
 func TestOutputThatCannotBeWritten(t *testing.T) {
 	c := call{out: full{}, in: orderLine("o-9", "")}
 	for _, line := range strings.Split(strings.TrimSpace(printing), "\n") {
 		for _, flags := range [][]string{{"--output", "json"}, {}} {
-			c.env = map[string]string{ServerVariable: serve(t, filled()).URL}
+			c.env = map[string]string{app.ServerVariable: serve(t, filled()).URL}
 			r := c.run(t, append(strings.Fields(line), flags...)...)
 			if r.code != failure.General || !strings.Contains(r.err, "the output could not be written") {
 				t.Errorf("%s %v: %+v", line, flags, r)
 			}
 		}
 	}
-	for _, line := range []string{"", "help", "help exit-codes", "--help", "--version", "dead-letters", "completion bash", "submit --help"} {
+	for _, line := range []string{"", "help", "help exit-codes", "--help", "--version", "dead-letters",
+		"completion bash", "submit --help"} {
 		c.run(t, strings.Fields(line)...).want(t, failure.General, "the output could not be written")
 	}
 }

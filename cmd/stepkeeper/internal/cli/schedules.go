@@ -10,64 +10,52 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-func newSchedules(a *App) *cobra.Command {
+func newSchedules(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schedules",
 		Short: "List workflows that start by the clock: next, last and skipped starts",
-		Long: "List workflows that start by the clock: the next scheduled time, the last start, and how many scheduled\n" +
+		Long: "List workflows that start by the clock: the next scheduled time, the last start, and how " +
+			"many scheduled\n" +
 			"times were skipped, with the reason of the last one.\n\n" +
-			"With --output json it writes JSON Lines: one workflow on each line, with its last 20 starts and skipped times.",
+			"With --output json it writes JSON Lines: one workflow on each line, with its last 20 starts " +
+			"and skipped times.",
 		Example: "  stepkeeper schedules\n  stepkeeper schedules --output json",
-		Args:    args(cobra.NoArgs, "no arguments"),
+		Args:    app.Args(cobra.NoArgs, "no arguments"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runSchedules(cmd.Context(), a) },
 	}
 }
 
-func runSchedules(ctx context.Context, a *App) error {
-	ctx, cancel := a.bounded(ctx, defaultTimeout)
-	defer cancel()
-	c, err := a.client(ctx)
+func runSchedules(ctx context.Context, a *app.App) error {
+	all, err := app.Ask(ctx, a, "list of schedules", (*client.Client).Schedules)
 	if err != nil {
 		return err
 	}
-	all, err := c.Schedules(ctx)
-	if err != nil {
-		return a.explain(err, "list of schedules")
-	}
-	if a.JSON() {
-		for i := range all {
-			if err := a.printLine(all[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(all) == 0 {
+	if len(all) == 0 && !a.JSON() {
 		fmt.Fprintln(a.Streams.Err, "no workflow has a schedule")
 		return nil
 	}
-	rows := make([][]string, len(all))
-	for i := range all {
-		rows[i] = scheduleRow(&all[i])
-	}
-	render.Table(a.Streams.Out, a.Streams.Style(), "", []string{"WORKFLOW", "CRON", "ZONE", "NEXT", "STARTED", "LAST ORDER", "LATE", "SKIPPED", "LAST SKIPPED"}, rows)
-	return nil
+	return app.PrintList(a, all, []string{"WORKFLOW", "CRON", "ZONE", "NEXT", "STARTED", "LAST ORDER", "LATE",
+		"SKIPPED", "LAST SKIPPED"}, scheduleRow)
 }
 
 func scheduleRow(s *client.Schedule) []string {
-	next, last, late, skipped := "not known yet", "-", "-", "-"
+	next := "not known yet"
+	last, late, skipped := "-", "-", "-"
 	if !s.Next.IsZero() {
 		next = render.Moment(core.TimeOf(s.Next))
 	}
 	if n := len(s.Starts); n > 0 {
-		last, late = s.Starts[n-1].OrderID, render.Span(s.Starts[n-1].Decided.Sub(s.Starts[n-1].At).Round(time.Second))
+		last, late = s.Starts[n-1].OrderID,
+			render.Span(s.Starts[n-1].Decided.Sub(s.Starts[n-1].At).Round(time.Second))
 	}
 	if n := len(s.Skipped); n > 0 {
 		skipped = render.Moment(core.TimeOf(s.Skipped[n-1].At)) + ": " + s.Skipped[n-1].Why
 	}
-	return []string{s.Workflow, s.Cron, cmp.Or(s.Zone, "UTC"), next, strconv.Itoa(s.Started), last, late, strconv.Itoa(s.Missed), skipped}
+	return []string{s.Workflow, s.Cron, cmp.Or(s.Zone, "UTC"), next, strconv.Itoa(s.Started), last, late,
+		strconv.Itoa(s.Missed), skipped}
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/internal/cost"
 	"github.com/stepkeeper/stepkeeper/shared/view"
-	"github.com/stepkeeper/stepkeeper/verify/cost"
 )
 
 type showOptions struct {
-	app      *App
+	app      *app.App
 	id       string
 	messages bool
 }
@@ -23,27 +24,32 @@ type showOptions struct {
 // can be done next.
 type shown struct {
 	view.Task
-	Order    json.RawMessage `json:"order,omitempty"`   // as it was submitted
-	Receipt  *cost.Receipt   `json:"receipt,omitempty"` // of a stack
+	Order    json.RawMessage `json:"order,omitempty"`   // order as it was submitted
+	Receipt  *cost.Receipt   `json:"receipt,omitempty"` // nil for a server: only a stack is billed
 	Timeline []view.Moment   `json:"timeline"`
-	Next     []render.Advice `json:"next"`            // empty where nothing is to be done
-	Later    []render.Advice `json:"later,omitempty"` // with the times from which they would be accepted
+	Next     []render.Advice `json:"next"`            // empty if no command is useful
+	Later    []render.Advice `json:"later,omitempty"` // commands that will be accepted later, with the times
 }
 
-func newShow(a *App) *cobra.Command {
+func newShow(a *app.App) *cobra.Command {
 	o := &showOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show an order: its steps, what happened when, and what to do next",
-		Long: "Show how an order stands: each step with its attempts, times and errors, inputs and outputs, the\n" +
-			"timeline of what happened and what is planned, why it stopped, and the commands to run next: only\n" +
-			"those that would be accepted now, or from a time on that it prints. Of an order on AWS it estimates too what\n" +
+		Long: "Show how an order stands: each step with its attempts, times and errors, inputs and " +
+			"outputs, the\n" +
+			"timeline of what happened and what is planned, why it stopped, and the commands to run next: " +
+			"only\n" +
+			"those that would be accepted now, or from a time on that it prints. Of an order on AWS it " +
+			"estimates too what\n" +
 			"that has cost.\n\n" +
-			"--messages shows what the order has received and sent in the place of the timeline: requests, replies,\n" +
+			"--messages shows what the order has received and sent in the place of the timeline: " +
+			"requests, replies,\n" +
 			"wakes, statuses with their numbers, and whether its end was reported. --output json has both.",
-		Example:           "  stepkeeper show order-1001\n  stepkeeper show order-1001 --messages\n  stepkeeper show order-1001 --output json",
-		Args:              args(cobra.ExactArgs(1), "the ID of an order"),
-		ValidArgsFunction: a.completeOrders(1),
+		Example: "  stepkeeper show order-1001\n  stepkeeper show order-1001 --messages\n  " +
+			"stepkeeper show order-1001 --output json",
+		Args:              app.Args(cobra.ExactArgs(1), "the ID of an order"),
+		ValidArgsFunction: a.CompleteOrders(1),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.id = given[0]
 			return runShow(cmd.Context(), o)
@@ -54,69 +60,50 @@ func newShow(a *App) *cobra.Command {
 }
 
 func runShow(ctx context.Context, o *showOptions) error {
-	task, err := o.app.get(ctx, o.id)
+	if err := app.CheckID(o.id); err != nil {
+		return err
+	}
+	read, err := app.Ask(ctx, o.app, "order "+o.id,
+		func(c *client.Client, ctx context.Context) (*view.Task, error) { return c.Get(ctx, o.id) })
 	if err != nil {
 		return err
 	}
-	order, err := o.app.submitted(ctx, o.id)
+	task := *read
+	order, err := submitted(ctx, o.app, o.id)
 	if err != nil {
 		return err
 	}
 	receipt, priced := cost.ReceiptOf(&task, order)
 	if !o.app.JSON() {
-		page := o.app.page()
+		page := o.app.Page()
 		page.Order, page.Messages = order, o.messages
 		if priced {
 			page.Receipt = receipt.Text()
 		}
 		page.Task(o.app.Streams.Out, task)
 		if task.Unchecked != "" {
-			o.app.warn(task.Unchecked)
+			o.app.Warn(task.Unchecked)
 		}
 		return nil
 	}
-	doc := shown{Task: task, Order: order, Timeline: view.Timeline(task), Next: render.Next(task, o.app.program()), Later: render.Later(task, o.app.program())}
+	doc := shown{Task: task, Order: order, Timeline: view.Timeline(task),
+		Next: render.Next(task, o.app.Program()), Later: render.Later(task, o.app.Program())}
 	if priced {
 		doc.Receipt = &receipt
 	}
 	if doc.Next == nil {
 		doc.Next = []render.Advice{}
 	}
-	return o.app.printJSON(doc)
-}
-
-// get reads one task.
-func (a *App) get(ctx context.Context, id string) (view.Task, error) {
-	if err := checkID(id); err != nil {
-		return view.Task{}, err
-	}
-	ctx, cancel := a.bounded(ctx, defaultTimeout)
-	defer cancel()
-	c, err := a.client(ctx)
-	if err != nil {
-		return view.Task{}, err
-	}
-	task, err := c.Get(ctx, id)
-	if err != nil {
-		return view.Task{}, a.explain(err, "order "+id)
-	}
-	return *task, nil
+	return o.app.PrintJSON(doc)
 }
 
 // submitted reads an order as it was submitted; nil where a cancel came before it, or its record has expired.
-func (a *App) submitted(ctx context.Context, id string) (json.RawMessage, error) {
-	ctx, cancel := a.bounded(ctx, defaultTimeout)
-	defer cancel()
-	c, err := a.client(ctx)
-	if err != nil {
-		return nil, err
-	}
-	order, err := c.Submitted(ctx, id)
-	if errors.Is(err, client.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, a.explain(err, "order "+id)
-	}
-	return order, nil
+func submitted(ctx context.Context, a *app.App, id string) (json.RawMessage, error) {
+	return app.Ask(ctx, a, "order "+id, func(c *client.Client, ctx context.Context) (json.RawMessage, error) {
+		order, err := c.Submitted(ctx, id)
+		if errors.Is(err, client.ErrNotFound) {
+			return nil, nil
+		}
+		return order, err
+	})
 }

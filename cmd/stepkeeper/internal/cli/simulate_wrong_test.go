@@ -2,18 +2,16 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
-	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
-	"github.com/stepkeeper/stepkeeper/verify/simulate"
 )
 
 // TestWrongWorkflows: the command finds each wrong workflow that ships as an example, with the number of
-// seeds that it runs by itself, says what is wrong in words, and how it is corrected; the corrected one passes.
+// seeds that it runs by itself, says what is wrong in words, and how it is corrected; the corrected one
+// passes.
 func TestWrongWorkflows(t *testing.T) {
 	for name, tt := range map[string]struct {
 		services bool
@@ -52,8 +50,10 @@ func TestWrongWorkflows(t *testing.T) {
 				"Fix: give the agent carrier a check, or step book-parcel maxFailures: 1",
 			},
 		},
-		"outlives-its-deadline": {false, failure.Usage, []string{"longer than the deadline of 5m", "fix: lower maxFailures"}},
-		"no-way-back":           {false, failure.Usage, []string{"step reserve declares no undo (P22)", "fix: write undo"}},
+		"outlives-its-deadline": {false, failure.Usage,
+			[]string{"longer than the deadline of 5m", "fix: lower maxFailures"}},
+		"no-way-back": {false, failure.Usage,
+			[]string{"step reserve declares no undo (P22)", "fix: write undo"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := "../../../../examples/wrong-workflows"
@@ -67,7 +67,8 @@ func TestWrongWorkflows(t *testing.T) {
 				args = append(args, "--seeds", "300")
 			}
 			call{}.run(t, args...).want(t, tt.code, tt.says...)
-			args = append([]string{"simulate", filepath.Join(folder, name+"-fixed.yaml"), "--tape", tape, "--seeds", "500"}, more...)
+			args = append([]string{"simulate", filepath.Join(folder, name+"-fixed.yaml"), "--tape", tape,
+				"--seeds", "500"}, more...)
 			call{}.run(t, args...).want(t, failure.OK, "No violation in 500 seeds")
 		})
 	}
@@ -76,14 +77,17 @@ func TestWrongWorkflows(t *testing.T) {
 // A step that waits for people is no fault of the simulator.
 func TestASimulationGivesNoAnswers(t *testing.T) {
 	folder := "../../../../examples/kyc/"
-	call{}.run(t, "simulate", folder+"kyc.yaml", "--order", folder+"order.json", "--seeds", "1").want(t, failure.NotProcessed,
-		"your workflow: with nothing going wrong", "step checked is answered from outside", "Fix: simulate a copy of the file")
+	call{}.run(t, "simulate", folder+"kyc.yaml", "--order", folder+"order.json", "--seeds", "1").want(t,
+		failure.NotProcessed,
+		"your workflow: with nothing going wrong", "step checked is answered from outside",
+		"Fix: simulate a copy of the file")
 }
 
 // Child orders are simulated with their parent.
 func TestSimulationOfChildOrders(t *testing.T) {
 	folder := "../../../../examples/shipments/"
-	call{}.run(t, "simulate", folder+"shipments.yaml", "--order", folder+"order.json", "--seeds", "50").want(t, 0, "No violation in 50 seeds")
+	call{}.run(t, "simulate", folder+"shipments.yaml", "--order", folder+"order.json", "--seeds",
+		"50").want(t, 0, "No violation in 50 seeds")
 }
 
 // TestWrongWorkflowsForPrograms: the JSON report says the same as the text, in fields that stay.
@@ -102,7 +106,8 @@ func TestWrongWorkflowsForPrograms(t *testing.T) {
 	of := func(t *testing.T, code failure.Code, name string, more ...string) (r report) {
 		t.Helper()
 		folder := "../../../../examples/wrong-workflows"
-		args := []string{"simulate", filepath.Join(folder, name+".yaml"), "--tape", filepath.Join(t.TempDir(), "tape.json"), "--output", "json"}
+		args := []string{"simulate", filepath.Join(folder, name+".yaml"), "--tape",
+			filepath.Join(t.TempDir(), "tape.json"), "--output", "json"}
 		got := call{}.run(t, append(args, more...)...)
 		got.want(t, code, `"findings": [`)
 		if err := json.Unmarshal([]byte(got.out), &r); err != nil || r.Workflow == "" {
@@ -111,7 +116,8 @@ func TestWrongWorkflowsForPrograms(t *testing.T) {
 		return r
 	}
 	t.Run("what is wrong without any fault", func(t *testing.T) {
-		r := of(t, failure.NotProcessed, "impatient", "--services", "../../../../examples/wrong-workflows/services/impatient.yaml")
+		r := of(t, failure.NotProcessed, "impatient", "--services",
+			"../../../../examples/wrong-workflows/services/impatient.yaml")
 		if len(r.Findings) != 1 || r.Seeds != 0 || r.Statement != "" || r.Violation != nil {
 			t.Fatalf("%+v, want one finding and no search", r)
 		}
@@ -124,7 +130,8 @@ func TestWrongWorkflowsForPrograms(t *testing.T) {
 			{"f.Step", f.Step, "reserve"},
 			{"f.Agent", f.Agent, "warehouse"},
 			{"f.Advice", f.Advice, false},
-			{"f.Text has both durations", strings.Contains(f.Text, "takes 4s, and the timeout of step reserve is 1s"), true},
+			{"f.Text has both durations",
+				strings.Contains(f.Text, "takes 4s, and the timeout of step reserve is 1s"), true},
 			{"f.Fix names what to give", strings.HasPrefix(f.Fix, "give step reserve a timeout"), true},
 		} {
 			if field.got != field.want {
@@ -134,7 +141,8 @@ func TestWrongWorkflowsForPrograms(t *testing.T) {
 	})
 	t.Run("advice", func(t *testing.T) {
 		r := of(t, failure.OK, "asks-in-vain", "--seeds", "30")
-		if len(r.Findings) != 1 || r.Seeds != 30 || !strings.HasPrefix(r.Statement, "No violation in 30 seeds") || r.Violation != nil {
+		if len(r.Findings) != 1 || r.Seeds != 30 ||
+			!strings.HasPrefix(r.Statement, "No violation in 30 seeds") || r.Violation != nil {
 			t.Fatalf("%+v, want one finding and a search", r)
 		}
 		f := r.Findings[0]
@@ -154,7 +162,8 @@ func TestWrongWorkflowsForPrograms(t *testing.T) {
 		}
 	})
 	t.Run("a broken invariant", func(t *testing.T) {
-		r := of(t, failure.NotProcessed, "forgets-keys", "--services", "../../../../examples/wrong-workflows/services/forgets-keys.yaml")
+		r := of(t, failure.NotProcessed, "forgets-keys", "--services",
+			"../../../../examples/wrong-workflows/services/forgets-keys.yaml")
 		v := r.Violation
 		if v == nil {
 			t.Fatalf("violation %+v", v)
@@ -178,23 +187,4 @@ func TestWrongWorkflowsForPrograms(t *testing.T) {
 			t.Errorf("report %+v", r)
 		}
 	})
-}
-
-// TestReportThisToUs: a rule that no workflow and no service can break is Stepkeeper's own.
-func TestReportThisToUs(t *testing.T) {
-	sc := simulate.Scenario{Definition: simulate.Drawn(1)}
-	for _, format := range []string{outputText, outputJSON} {
-		s, b := streams.Test(false)
-		o := &simulateOptions{app: New(s, func(string) string { return "" }), scene: sc}
-		o.app.output = format
-		err := o.played(&simulate.Result{Violation: &simulate.Violation{Invariant: "P16", Text: "the Supervisor claimed step a"}}, 1, 0)
-		if f := (*failure.Error)(nil); !errors.As(err, &f) || f.Code != failure.NotProcessed {
-			t.Errorf("%s: %v", format, err)
-		}
-		for _, want := range []string{"report this to us", "Stepkeeper itself does", "https://github.com/stepkeeper/stepkeeper/issues"} {
-			if !strings.Contains(b.Out.String(), want) {
-				t.Errorf("%s: %q is missing:\n%s", format, want, b.Out.String())
-			}
-		}
-	}
 }

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/source"
@@ -27,12 +28,13 @@ import (
 
 // smokeContent is an order of the workflow `order`: one thing that need not be carried, and one
 // that must.
-const smokeContent = `{"customer":{"id":"smoke","name":"Smoke Test","email":"smoke@example.com","country":"DE"},"currency":"EUR",` +
-	`"items":[{"sku":"EBOOK-GO-7","quantity":1,"unitPrice":1999,"physical":false},{"sku":"TEE-S-11","quantity":1,"unitPrice":2450,"physical":true}],` +
-	`"payment":{"card":"tok_visa_1"},"shipTo":{"name":"Smoke Test","street":"1 Main Street","city":"Berlin","country":"DE"}}`
+const smokeContent = `{"customer":{"id":"smoke","name":"Smoke Test","email":"smoke@example.com","country":"DE"},` +
+	`"currency":"EUR","items":[{"sku":"EBOOK-GO-7","quantity":1,"unitPrice":1999,"physical":false},` +
+	`{"sku":"TEE-S-11","quantity":1,"unitPrice":2450,"physical":true}],"payment":{"card":"tok_visa_1"},` +
+	`"shipTo":{"name":"Smoke Test","street":"1 Main Street","city":"Berlin","country":"DE"}}`
 
 type smokeOptions struct {
-	app      *App
+	app      *app.App
 	orders   int
 	workflow string
 	file     string
@@ -42,20 +44,21 @@ type smokeOptions struct {
 // smokeReport is the answer with --output json.
 type smokeReport struct {
 	Workflow string             `json:"workflow"`
-	Prefix   string             `json:"prefix"` // of the orders' IDs
+	Prefix   string             `json:"prefix"` // prefix of the orders' IDs
 	Orders   int                `json:"orders"`
 	Ends     map[core.State]int `json:"ends"`
-	Open     int                `json:"open"`     // without an end in the time
-	Problems []smokeProblem     `json:"problems"` // of the audit, empty at best
+	Open     int                `json:"open"`     // orders that did not end in time
+	Problems []smokeProblem     `json:"problems"` // problems found by the audit; empty if all is well
 	Submit   float64            `json:"submitSeconds"`
-	Total    float64            `json:"totalSeconds"` // to the last end
+	Total    float64            `json:"totalSeconds"` // time until the last order ended
 	TookP50  float64            `json:"tookP50Seconds"`
 	TookP95  float64            `json:"tookP95Seconds"`
-	TookMax  float64            `json:"tookMaxSeconds"` // of one order, received to ended
+	TookMax  float64            `json:"tookMaxSeconds"` // longest time of one order, received to ended
 	Attempts int                `json:"attempts"`       // claims of steps, undos included
 	Failures int                `json:"failures"`       // failed or timed out attempts of steps
 
-	Unattended []view.Unattended `json:"unattended,omitempty"` // queues that nothing took from before the first order
+	// queues that nothing took from before the first order
+	Unattended []view.Unattended `json:"unattended,omitempty"`
 }
 
 type smokeProblem struct {
@@ -63,19 +66,24 @@ type smokeProblem struct {
 	What    string `json:"what"`
 }
 
-func newSmoke(a *App) *cobra.Command {
+func newSmoke(a *app.App) *cobra.Command {
 	o := &smokeOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "smoke",
 		Short: "Send orders through a deployment, and audit what became of them",
-		Long: "Send real orders through a deployment and wait for their ends; then check each one: it has an end,\n" +
-			"its steps agree with that end, it holds what was sent. The agents do their work: let their services\n" +
-			"be ones for tests. The code is 0 if all orders were Processed and the audit found nothing, 6 if some\n" +
+		Long: "Send real orders through a deployment and wait for their ends; then check each one: it has " +
+			"an end,\n" +
+			"its steps agree with that end, it holds what was sent. The agents do their work: let their " +
+			"services\n" +
+			"be ones for tests. The code is 0 if all orders were Processed and the audit found nothing, 6 " +
+			"if some\n" +
 			"ended otherwise, 1 if the audit found something or an order has no end.\n" +
-			"Of a stack it says first whether its functions fit into the account's limit of concurrent executions,\n" +
+			"Of a stack it says first whether its functions fit into the account's limit of concurrent " +
+			"executions,\n" +
 			"and which of its queues nothing takes from.",
-		Example: "  stepkeeper smoke --stack Shop\n  stepkeeper smoke --stack Shop --orders 200 --workflow booking --order booking.json",
-		Args:    args(cobra.NoArgs, "no arguments, only flags"),
+		Example: "  stepkeeper smoke --stack Shop\n  stepkeeper smoke --stack Shop --orders 200 " +
+			"--workflow booking --order booking.json",
+		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("within") { // an emulator on one machine ends a few orders in a second
 				o.within = 5*time.Minute + time.Duration(o.orders)*time.Second
@@ -86,8 +94,10 @@ func newSmoke(a *App) *cobra.Command {
 	f := cmd.Flags()
 	f.IntVar(&o.orders, "orders", 20, "how `many` to send")
 	f.StringVar(&o.workflow, "workflow", "order", "the workflow's `name`")
-	f.StringVar(&o.file, "order", "", "`file` with the bare orders to send, by turns; needed for any workflow but order")
-	f.DurationVar(&o.within, "within", 0, "how long to wait for the last end (default 5m, and 1s for each order)")
+	f.StringVar(&o.file, "order", "",
+		"`file` with the bare orders to send, by turns; needed for any workflow but order")
+	f.DurationVar(&o.within, "within", 0,
+		"how long to wait for the last end (default 5m, and 1s for each order)")
 	_ = cmd.MarkFlagFilename("order", "json", "jsonl")
 	return cmd
 }
@@ -96,11 +106,14 @@ func newSmoke(a *App) *cobra.Command {
 func (o *smokeOptions) contents() ([]json.RawMessage, error) {
 	switch {
 	case o.orders < 1 || o.orders > 100_000:
-		return nil, failure.New(failure.Usage, "give a number from 1 to 100000", "--orders %d is out of range", o.orders)
+		return nil, failure.New(failure.Usage, "give a number from 1 to 100000",
+			"--orders %d is out of range", o.orders)
 	case o.within <= 0:
-		return nil, failure.New(failure.Usage, "give a positive duration, like --within 5m", "--within %v is no time to wait", o.within)
+		return nil, failure.New(failure.Usage, "give a positive duration, like --within 5m",
+			"--within %v is no time to wait", o.within)
 	case o.file == "" && o.workflow != "order":
-		return nil, failure.New(failure.Usage, "add --order FILE with an order for it", "there is no example of an order for workflow %s", o.workflow)
+		return nil, failure.New(failure.Usage, "add --order FILE with an order for it",
+			"there is no example of an order for workflow %s", o.workflow)
 	case o.file == "":
 		return []json.RawMessage{json.RawMessage(smokeContent)}, nil
 	}
@@ -122,10 +135,13 @@ func (o *smokeOptions) contents() ([]json.RawMessage, error) {
 		return bad == nil
 	})
 	if err = errors.Join(err, bad); err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "give bare orders: one JSON object, an array, or JSON Lines", "the file %s cannot be used", o.file)
+		return nil, failure.Wrap(err, failure.Usage,
+			"give bare orders: one JSON object, an array, or JSON Lines", "the file %s cannot be used",
+			o.file)
 	}
 	if len(all) == 0 {
-		return nil, failure.New(failure.Usage, "give one JSON object, an array, or JSON Lines", "the file %s holds no orders", o.file)
+		return nil, failure.New(failure.Usage, "give one JSON object, an array, or JSON Lines",
+			"the file %s holds no orders", o.file)
 	}
 	return all, nil
 }
@@ -148,20 +164,21 @@ func runSmoke(ctx context.Context, o *smokeOptions) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.within)
 	defer cancel()
-	ctx, quiet := o.app.reportOutages(ctx)
+	ctx, quiet := o.app.ReportOutages(ctx)
 	defer quiet()
-	c, err := o.app.patientClient(ctx)
+	c, err := o.app.PatientClient(ctx)
 	if err != nil {
 		return err
 	}
-	o.app.warnOfRoom(ctx)
-	unattended := o.app.unattended(ctx, c, o.workflow)
+	warnOfRoom(ctx, o.app)
+	unattended := o.app.Unattended(ctx, c, o.workflow)
 	if !o.app.JSON() {
-		o.app.warnUnattended(unattended)
+		o.app.WarnUnattended(unattended)
 	}
 	s := &smoke{smokeOptions: o, client: c, contents: contents, report: smokeReport{
-		Workflow: o.workflow, Orders: o.orders, Ends: map[core.State]int{}, Problems: []smokeProblem{}, Unattended: unattended,
-		Prefix: "smoke-" + strconv.FormatInt(time.Now().UnixMilli(), 36),
+		Workflow: o.workflow, Orders: o.orders, Ends: map[core.State]int{}, Problems: []smokeProblem{},
+		Unattended: unattended,
+		Prefix:     "smoke-" + strconv.FormatInt(time.Now().UnixMilli(), 36),
 	}}
 	begun := time.Now()
 	if err := s.submit(ctx); err != nil {
@@ -171,25 +188,31 @@ func runSmoke(ctx context.Context, o *smokeOptions) error {
 	s.wait(ctx)
 	s.report.Total = time.Since(begun).Seconds()
 	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return o.app.explain(ctx.Err(), "smoke test")
+		return o.app.Explain(ctx.Err(), "smoke test")
 	}
 	return s.print()
 }
 
 // warnOfRoom says, before the first order, where a deployment's functions cannot all run in its account:
 // throttled batches look like faults of the agents.
-func (a *App) warnOfRoom(ctx context.Context) {
-	if a.stack == "" {
+func warnOfRoom(ctx context.Context, a *app.App) {
+	if a.Stack == "" {
 		return
 	}
-	room, err := a.stackRoom(ctx, a.stack, a.stackOptions())
+	room, err := a.StackRoom(ctx, a.Stack, a.StackOptions())
 	switch {
 	case err != nil:
-		fmt.Fprintf(a.Streams.Err, "not checked whether the functions fit into the account's limit of concurrent executions: %v\n", err)
+		fmt.Fprintf(a.Streams.Err,
+			"not checked whether the functions fit into the account's limit of concurrent executions: %v\n",
+			err)
 	case !room.Fits():
-		fmt.Fprintf(a.Streams.Err, "%s: stack %s: %s. What does not fit is throttled: its messages come back late, and may become dead letters.\n"+
-			"  fix: ask for a higher quota (Service Quotas: AWS Lambda, Concurrent executions), or lower MaxConcurrency and deploy again\n",
-			a.Streams.Style().Bad("warning"), a.stack, room)
+		fmt.Fprintf(a.Streams.Err,
+			"%s: stack %s: %s. What does not fit is throttled: its messages come back late, and may "+
+				"become dead letters.\n"+
+				"  fix: ask for a higher quota (Service Quotas: AWS Lambda, Concurrent "+
+				"executions), or lower "+
+				"MaxConcurrency and deploy again\n",
+			a.Streams.Style().Bad("warning"), a.Stack, room)
 	}
 }
 
@@ -200,17 +223,18 @@ func (s *smoke) submit(ctx context.Context) error {
 	var refused error
 	err := s.client.SubmitAll(ctx, func(yield func(client.Order) bool) {
 		for i := range s.orders {
-			if !yield(client.Order{ID: s.id(i), Workflow: s.workflow, Content: s.contents[i%len(s.contents)]}) {
+			if !yield(client.Order{ID: s.id(i), Workflow: s.workflow,
+				Content: s.contents[i%len(s.contents)]}) {
 				return
 			}
 		}
 	}, func(r client.Result) {
 		if r.Err != nil && refused == nil {
-			refused = s.app.explain(r.Err, "order "+r.OrderID)
+			refused = s.app.Explain(r.Err, "order "+r.OrderID)
 		}
 	})
 	if err != nil {
-		return s.app.explain(err, "orders of the smoke test")
+		return s.app.Explain(err, "orders of the smoke test")
 	}
 	return refused
 }
@@ -284,7 +308,8 @@ func inconsistent(t *client.Task) []string {
 		attempted := step.FirstAt != 0
 		switch {
 		case t.State == core.Processed && step.State != core.Processed && step.State != core.Skipped,
-			(t.State == core.Compensated || t.State == core.Cancelled) && attempted && step.State != core.Compensated,
+			(t.State == core.Compensated || t.State == core.Cancelled) && attempted &&
+				step.State != core.Compensated,
 			step.State == core.Processing || step.State == core.Compensating:
 			wrong("it is %s, and its step %s is %s", t.State, step.Name, step.State)
 		}
@@ -299,11 +324,13 @@ func inconsistent(t *client.Task) []string {
 func (s *smoke) print() error {
 	slices.Sort(s.took)
 	if n := len(s.took); n > 0 {
-		s.report.TookP50, s.report.TookP95, s.report.TookMax = s.took[n/2].Seconds(), s.took[n*95/100].Seconds(), s.took[n-1].Seconds()
+		s.report.TookP50, s.report.TookP95, s.report.TookMax = s.took[n/2].Seconds(),
+			s.took[n*95/100].Seconds(), s.took[n-1].Seconds()
 	}
-	slices.SortFunc(s.report.Problems, func(a, b smokeProblem) int { return strings.Compare(a.OrderID, b.OrderID) })
+	slices.SortFunc(s.report.Problems,
+		func(a, b smokeProblem) int { return strings.Compare(a.OrderID, b.OrderID) })
 	if s.app.JSON() {
-		if err := s.app.printJSON(s.report); err != nil {
+		if err := s.app.PrintJSON(s.report); err != nil {
 			return err
 		}
 	} else {
@@ -331,7 +358,7 @@ func (s *smoke) show() {
 		fmt.Fprintf(s.app.Streams.Err, "%s: %s\n", p.OrderID, style.Bad(render.Clean(p.What)))
 	}
 	var ends []string
-	for _, state := range taskStates {
+	for _, state := range app.TaskStates {
 		if n := r.Ends[state]; n > 0 {
 			ends = append(ends, fmt.Sprintf("%d %s", n, state))
 		}
@@ -344,7 +371,9 @@ func (s *smoke) show() {
 	if r.Open > 0 {
 		until = "given up"
 	}
-	fmt.Fprintf(out, "submitted in %.2f s, %s after %.2f s; one order took %.2f s (median), %.2f s (95 %%), %.2f s (longest)\n",
+	fmt.Fprintf(out,
+		"submitted in %.2f s, %s after %.2f s; one order took %.2f s (median), %.2f s (95 %%), %.2f s "+
+			"(longest)\n",
 		r.Submit, until, r.Total, r.TookP50, r.TookP95, r.TookMax)
 	fmt.Fprintf(out, "%d claims of steps, %d failed or timed out\n", r.Attempts, r.Failures)
 	if len(r.Problems) == 0 {

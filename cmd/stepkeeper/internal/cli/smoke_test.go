@@ -10,28 +10,34 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/verify/stacktest"
 )
 
 func TestSmoke(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	run := func(args ...string) result {
-		return onStack(w, "").run(t, append([]string{"smoke", "--stack", "Shop", "--region", "eu-central-1"}, args...)...)
+		return onStack(w, "").run(t, append([]string{"smoke", "--stack", "Shop", "--region", "eu-central-1"},
+			args...)...)
 	}
-	run("--orders", "40").want(t, failure.OK, "40 orders (smoke-", "40 Processed", "80 claims of steps, 0 failed", "audit: nothing found")
+	run("--orders", "40").want(t, failure.OK, "40 orders (smoke-", "40 Processed",
+		"80 claims of steps, 0 failed", "audit: nothing found")
 	file := write(t, "orders.jsonl", `{"end":""}`+"\n"+`{"end":"fail"}`+"\n")
-	run("--orders", "10", "--order", file).want(t, failure.NotProcessed, "5 Processed, 5 Compensated", "audit: nothing found")
+	run("--orders", "10", "--order", file).want(t, failure.NotProcessed, "5 Processed, 5 Compensated",
+		"audit: nothing found")
 	r := run("--orders", "2", "--workflow", "halt", "--order", file, "--output", "json")
 	r.want(t, failure.NotProcessed)
-	if d := decodeLines(t, r.out)[0]; d["orders"] != 2.0 || d["ends"].(map[string]any)["Error"] != 1.0 || len(d["problems"].([]any)) != 0 || d["tookMaxSeconds"] == nil {
+	if d := decodeLines(t, r.out)[0]; d["orders"] != 2.0 || d["ends"].(map[string]any)["Error"] != 1.0 ||
+		len(d["problems"].([]any)) != 0 || d["tookMaxSeconds"] == nil {
 		t.Errorf("%v", d)
 	}
 	run("--orders", "1", "--order", write(t, "never.json", `{"end":"never"}`), "--within", "3s").
-		want(t, failure.General, "no end within 3s", "1 without an end", "given up after", "audit: 1 problem\n")
-	r = run("--orders", "5", "--order", write(t, "never.json", `{"end":"never"}`), "--within", "3s", "--output", "json")
+		want(t, failure.General, "no end within 3s", "1 without an end", "given up after",
+			"audit: 1 problem\n")
+	r = run("--orders", "5", "--order", write(t, "never.json", `{"end":"never"}`), "--within", "3s",
+		"--output", "json")
 	var stuck []string
 	for _, p := range decodeLines(t, r.out)[0]["problems"].([]any) {
 		stuck = append(stuck, p.(map[string]any)["orderId"].(string))
@@ -43,7 +49,8 @@ func TestSmoke(t *testing.T) {
 	time.AfterFunc(100*time.Millisecond, cancel)
 	interrupted := onStack(w, "")
 	interrupted.ctx = ctx
-	r = interrupted.run(t, "smoke", "--stack", "Shop", "--region", "eu-central-1", "--orders", "1", "--order", write(t, "never.json", `{"end":"never"}`))
+	r = interrupted.run(t, "smoke", "--stack", "Shop", "--region", "eu-central-1", "--orders", "1", "--order",
+		write(t, "never.json", `{"end":"never"}`))
 	if r.want(t, failure.General, "interrupted"); strings.Contains(r.out, "audit") {
 		t.Errorf("an audit of orders that were not waited for: %s", r.out)
 	}
@@ -61,17 +68,20 @@ func TestSmoke(t *testing.T) {
 func TestSmokeReportsRoom(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	for name, c := range map[string]struct {
-		room aws.Room
+		room operate.Room
 		err  error
 		want string
 	}{
-		"too little": {aws.Room{Needs: 36, Limit: 10}, nil, "may run 36 at a time, and the account allows 10"},
-		"reserved":   {aws.Room{Needs: 36, Limit: 1000, Shared: 30, Unreserved: 29}, nil, "without reserved concurrency may run 30 at a time, and the account leaves them 29 of its 1000"},
-		"denied":     {aws.Room{}, errors.New("the permission lambda:GetAccountSettings is missing"), "not checked whether the functions fit"},
-		"enough":     {aws.Room{Needs: 36, Limit: 36}, nil, ""},
+		"too little": {operate.Room{Needs: 36, Limit: 10}, nil,
+			"may run 36 at a time, and the account allows 10"},
+		"reserved": {operate.Room{Needs: 36, Limit: 1000, Shared: 30, Unreserved: 29}, nil,
+			"without reserved concurrency may run 30 at a time, and the account leaves them 29 of its 1000"},
+		"denied": {operate.Room{}, errors.New("the permission lambda:GetAccountSettings is missing"),
+			"not checked whether the functions fit"},
+		"enough": {operate.Room{Needs: 36, Limit: 36}, nil, ""},
 	} {
 		on := onStack(w, "")
-		on.room = func() (aws.Room, error) { return c.room, c.err }
+		on.room = func() (operate.Room, error) { return c.room, c.err }
 		r := on.run(t, "smoke", "--stack", "Shop", "--region", "eu-central-1", "--orders", "1")
 		r.want(t, failure.OK, "audit: nothing found", c.want)
 		if c.want == "" && strings.Contains(r.err, "fit") {
@@ -111,7 +121,8 @@ func TestInconsistent(t *testing.T) {
 			t.Errorf("%s with a step %s: %v", c.state, c.step.State, got)
 		}
 	}
-	if got := inconsistent(&client.Task{State: core.Error, Created: 3, EndedAt: 2}); len(got) != 2 || !strings.Contains(got[1], "nothing why") {
+	if got := inconsistent(&client.Task{State: core.Error, Created: 3, EndedAt: 2}); len(got) != 2 ||
+		!strings.Contains(got[1], "nothing why") {
 		t.Error(got)
 	}
 }

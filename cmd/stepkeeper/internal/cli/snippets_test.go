@@ -19,12 +19,12 @@ import (
 // goSnippet is Go code of a document: a whole file, declarations, statements, or fields of infra.Props.
 type goSnippet struct {
 	snippet
-	head, tail string // what stands around it in the file that is compiled
+	head, tail string // code around it in the compiled file
 }
 
 var propsField = regexp.MustCompile(`(?m)^\s*[A-Z]\w+: +(map\[|\[\]|infra\.).*$`)
 
-// splitGo answers the Go code of a block, and what is left.
+// splitGo returns the Go code of a block, and the rest of the block.
 func splitGo(s snippet) (code []goSnippet, rest string) {
 	if g, ok := asGo(s); ok {
 		return []goSnippet{g}, ""
@@ -50,7 +50,8 @@ func asGo(s snippet) (goSnippet, bool) {
 		return goSnippet{}, false
 	}
 	text := s.text
-	if propsField.MatchString(text) && !strings.HasSuffix(strings.TrimSpace(text), ",") && strings.Count(text, "\n") == 1 {
+	if propsField.MatchString(text) && !strings.HasSuffix(strings.TrimSpace(text), ",") &&
+		strings.Count(text, "\n") == 1 {
 		text = fieldText(text)
 	}
 	for _, around := range [][2]string{
@@ -59,7 +60,8 @@ func asGo(s snippet) (goSnippet, bool) {
 		{"package snippets\nfunc _() error {\n", "return nil\n}\n"},
 		{"package snippets\nvar _ = infra.Props{\n", "}\n"},
 	} {
-		if f, err := parser.ParseFile(token.NewFileSet(), s.file, around[0]+text+around[1], 0); err == nil && calls(f) {
+		if f, err := parser.ParseFile(token.NewFileSet(), s.file, around[0]+text+around[1], 0); err == nil &&
+			calls(f) {
 			s.text = text
 			return goSnippet{s, around[0], around[1]}, true
 		}
@@ -83,11 +85,15 @@ const module = "github.com/stepkeeper/stepkeeper/"
 
 // imports of the snippets, by the name of the package.
 var imports = map[string]string{
-	"context": "context", "fmt": "fmt", "os": "os", "signal": "os/signal", "slog": "log/slog", "syscall": "syscall", "testing": "testing", "time": "time",
-	"agent": module + "functions/agent", "agenttest": module + "functions/agent/agenttest", "client": module + "client",
-	"core": module + "shared/core", "infra": module + "infra", "sim": module + "verify/simulate/sim", "workflowtest": module + "workflowtest",
-	"awssqs": "github.com/aws/aws-cdk-go/awscdk/v2/awssqs", "awssnssubscriptions": "github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions",
-	"jsii": "github.com/aws/jsii-runtime-go",
+	"context": "context", "fmt": "fmt", "os": "os", "signal": "os/signal", "slog": "log/slog",
+	"syscall": "syscall", "testing": "testing", "time": "time",
+	"agent": module + "functions/agent", "agenttest": module + "functions/agent/agenttest",
+	"client": module + "client",
+	"core":   module + "shared/core", "infra": module + "infra", "sim": module + "simulate/sim",
+	"workflowtest":        module + "workflowtest",
+	"awssqs":              "github.com/aws/aws-cdk-go/awscdk/v2/awssqs",
+	"awssnssubscriptions": "github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions",
+	"jsii":                "github.com/aws/jsii-runtime-go",
 }
 
 // around are the names that the text around a snippet speaks of.
@@ -172,7 +178,8 @@ func compile(t *testing.T, all []goSnippet) {
 	if err := os.WriteFile(overlay, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("go", append([]string{"build", "-overlay", overlay, "-gcflags=-e"}, packages...)...).CombinedOutput()
+	out, err := exec.Command("go", append([]string{"build", "-overlay", overlay, "-gcflags=-e"},
+		packages...)...).CombinedOutput()
 	if err == nil {
 		return
 	}
@@ -198,7 +205,8 @@ func sourceOf(s goSnippet) (string, error) {
 		return "", err
 	}
 	if s.head == "" {
-		return strings.Replace(text, "package main", "package snippet", 1), nil // a main package would be linked as well
+		// a main package would be linked as well
+		return strings.Replace(text, "package main", "package snippet", 1), nil
 	}
 	used := map[string]bool{}
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -214,7 +222,8 @@ func sourceOf(s goSnippet) (string, error) {
 		lines = append(lines, fmt.Sprintf("import %q", path))
 	}
 	slices.Sort(lines)
-	head := strings.Replace(s.head, "package snippets\n", "package snippets\n"+strings.Join(lines, "\n")+"\n", 1)
+	head := strings.Replace(s.head, "package snippets\n", "package snippets\n"+strings.Join(lines, "\n")+"\n",
+		1)
 	// A main function of a snippet is one of several things that the page shows, not a program.
 	body := strings.Replace(s.text, "func main()", "func _()", 1)
 	if _, err := format.Source([]byte(head + body + s.tail)); err != nil {

@@ -18,13 +18,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/stacktest"
 )
 
 // onStack calls the program against a stack that is not on AWS.
 func onStack(w *stacktest.Deployment, in string) call {
-	return call{in: in, openStack: func(_ context.Context, name string, o aws.Options, opts ...client.Option) (*client.Client, error) {
+	return call{in: in, openStack: func(_ context.Context, name string, o aws.Options,
+		opts ...client.Option) (*client.Client, error) {
 		if name != "Shop" || o.Region != "eu-central-1" {
 			return nil, fmt.Errorf("stack %s in %s: %w", name, o.Region, aws.ErrNoStack)
 		}
@@ -36,28 +37,38 @@ func onStack(w *stacktest.Deployment, in string) call {
 func TestCommandsOnAStack(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	line := func(id, workflow, end string) string {
-		return fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":%q,"order":{"end":%q}}`+"\n", id, workflow, end)
+		return fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":%q,"order":{"end":%q}}`+"\n", id, workflow,
+			end)
 	}
 	run := func(in string, args ...string) result {
 		return onStack(w, in).run(t, append(args, "--stack", "Shop", "--region", "eu-central-1")...)
 	}
 	run(line("o-0", "order", ""), "submit", "-").want(t, failure.OK, "o-0: accepted (queued)\n")
 	run(line("o-1", "order", ""), "submit", "--wait", "-").want(t, failure.OK, "o-1: accepted, Processed\n")
-	run(line("o-1", "order", "fail"), "submit", "--wait", "-").want(t, failure.Refused, "with the ID \"o-1\" and other content")
-	run(line("o-2", "order", "fail")+"nonsense\n", "submit", "-").want(t, failure.Usage, "standard input:2: not sent")
+	run(line("o-1", "order", "fail"), "submit", "--wait", "-").want(t, failure.Refused,
+		"with the ID \"o-1\" and other content")
+	run(line("o-2", "order", "fail")+"nonsense\n", "submit", "-").want(t, failure.Usage,
+		"standard input:2: not sent")
 	// Queued is not there yet: submitting it again, which is harmless, waits until it is.
-	run(line("o-2", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed, "o-2: Compensated")
+	run(line("o-2", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed,
+		"o-2: Compensated")
 	run("", "watch", "o-2").want(t, failure.NotProcessed, "o-2  Compensated")
-	run(line("o-3", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed, "o-3: Compensated")
+	run(line("o-3", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed,
+		"o-3: Compensated")
 
 	w.Broken.Store(true)
 	run(line("o-4", "halt", ""), "submit", "--wait", "-").want(t, failure.NotProcessed, "o-4: Error")
-	run("", "show", "o-4").want(t, failure.OK, "stepkeeper --stack Shop --region eu-central-1 resubmit o-4", "card was declined")
-	run("", "show", "o-4").want(t, failure.OK, "Cost\n  about $0.0000", "the list prices of us-east-1", "Timeline")
-	run("", "show", "o-4", "--messages").want(t, failure.OK, "received  order ", "sent      alert Error", "Cost")
-	run("", "show", "o-4", "--output", "json").want(t, failure.OK, `"dollars_least": 0.0000`, `"kind": "alert"`)
+	run("", "show", "o-4").want(t, failure.OK, "stepkeeper --stack Shop --region eu-central-1 resubmit o-4",
+		"card was declined")
+	run("", "show", "o-4").want(t, failure.OK, "Cost\n  about $0.0000", "the list prices of us-east-1",
+		"Timeline")
+	run("", "show", "o-4", "--messages").want(t, failure.OK, "received  order ", "sent      alert Error",
+		"Cost")
+	run("", "show", "o-4", "--output", "json").want(t, failure.OK, `"dollars_least": 0.0000`,
+		`"kind": "alert"`)
 	run("", "list", "--state", "Error").want(t, failure.OK, "o-4")
-	run("", "undo", "o-4", "--command", "7").want(t, failure.Refused, "o-4: undo refused: the task has accepted another command")
+	run("", "undo", "o-4", "--command", "7").want(t, failure.Refused,
+		"o-4: undo refused: the task has accepted another command")
 	w.Broken.Store(false)
 	run("", "resolve", "o-4", "zone", "happened").want(t, failure.NotFound, "its steps are reserve, charge")
 	run("", "resubmit", "o-4").want(t, failure.OK, "o-4: resubmit accepted\n")
@@ -65,11 +76,13 @@ func TestCommandsOnAStack(t *testing.T) {
 	run("", "cancel", "o-4").want(t, failure.Refused, "o-4: cancel refused")
 	run("", "cancel", "tpyo").want(t, failure.NotFound, "add --unknown")
 	run("", "cancel", "early", "--unknown").want(t, failure.OK, "early: cancel accepted")
-	run("", "show", "tpyo").want(t, failure.NotFound, "there is no order tpyo", "stepkeeper --stack Shop --region eu-central-1 list")
+	run("", "show", "tpyo").want(t, failure.NotFound, "there is no order tpyo",
+		"stepkeeper --stack Shop --region eu-central-1 list")
 
 	r := run(line("o-5", "order", ""), "submit", "--output", "json", "-")
 	r.want(t, failure.OK)
-	if l := decodeLines(t, r.out)[0]; l["accepted"] != true || l["queued"] != true || l["known"] != false || l["ended"] != false {
+	if l := decodeLines(t, r.out)[0]; l["accepted"] != true || l["queued"] != true || l["known"] != false ||
+		l["ended"] != false {
 		t.Errorf("%v", l)
 	}
 	w.Parts.Outputs.Finished = false
@@ -85,7 +98,8 @@ func TestStackFlags(t *testing.T) {
 		args string
 		want string
 	}{
-		{failure.Usage, "show o --stack Shop --server http://127.0.0.1:1", "--stack and --server are given together"},
+		{failure.Usage, "show o --stack Shop --server http://127.0.0.1:1",
+			"--stack and --server are given together"},
 		{failure.Usage, "show o --region eu-central-1", "--region is that of a stack"},
 		{failure.Usage, "workflow list --stack Shop --region eu-central-1", "inside its functions"},
 		{failure.NotFound, "show o --stack Shpo --region eu-central-1", "no such stack"},
@@ -97,13 +111,18 @@ func TestStackFlags(t *testing.T) {
 		err  error
 		want string
 	}{
-		{failure.Refused, &client.Error{Status: http.StatusForbidden, Detail: "the permission cloudformation:DescribeStacks on stack Shop is missing"}, "DescribeStacks"},
-		{failure.Usage, &client.Error{Status: http.StatusBadRequest, Detail: "no AWS region is set"}, "--region"},
-		{failure.Unreachable, fmt.Errorf("%w: no route", client.ErrConnection), "the stack Shop cannot be reached"},
+		{failure.Refused, &client.Error{Status: http.StatusForbidden,
+			Detail: "the permission cloudformation:DescribeStacks on stack Shop is missing"},
+			"DescribeStacks"},
+		{failure.Usage, &client.Error{Status: http.StatusBadRequest, Detail: "no AWS region is set"},
+			"--region"},
+		{failure.Unreachable, fmt.Errorf("%w: no route", client.ErrConnection),
+			"the stack Shop cannot be reached"},
 		{failure.Unreachable, context.DeadlineExceeded, "the stack Shop did not answer in time"},
 		{failure.General, errors.New("its outputs are of version \"2\""), "version \"2\""},
 	} {
-		c := call{openStack: func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) {
+		c := call{openStack: func(context.Context, string, aws.Options, ...client.Option) (
+			*client.Client, error) {
 			return nil, x.err
 		}}
 		c.run(t, "show", "o", "--stack", "Shop").want(t, x.code, x.want)
@@ -112,22 +131,29 @@ func TestStackFlags(t *testing.T) {
 		code failure.Code
 		want string
 	}{
-		http.StatusInternalServerError: {failure.General, "list of orders: the server answered 500 Internal Server Error\n  the logs of the stack's functions say more"},
-		http.StatusServiceUnavailable:  {failure.Refused, "list of orders: the stack takes nothing now"},
-		http.StatusBadRequest:          {failure.Usage, "list of orders: the stack cannot use that"},
-		http.StatusConflict:            {failure.Refused, "list of orders: refused"},
+		http.StatusInternalServerError: {failure.General,
+			"list of orders: the server answered 500 Internal Server Error\n  the logs of the stack's " +
+				"functions say more"},
+		http.StatusServiceUnavailable: {failure.Refused, "list of orders: the stack takes nothing now"},
+		http.StatusBadRequest:         {failure.Usage, "list of orders: the stack cannot use that"},
+		http.StatusConflict:           {failure.Refused, "list of orders: refused"},
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
-		c := call{server: server.URL, openStack: func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) {
-			return client.New(server.URL, client.WithRetry(1, time.Second))
-		}}
+		server := httptest.NewServer(
+			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		c := call{server: server.URL,
+			openStack: func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) {
+				return client.New(server.URL, client.WithRetry(1, time.Second))
+			}}
 		c.run(t, "list", "--stack", "Shop").want(t, x.code, x.want)
-		c.run(t, "list", "--timeout", "1s").want(t, x.code, strings.NewReplacer("the stack ", "the server ", "the logs of the stack's functions say", "the server's log says").Replace(x.want))
+		c.run(t, "list", "--timeout", "1s").want(t, x.code, strings.NewReplacer("the stack ", "the server ",
+			"the logs of the stack's functions say", "the server's log says").Replace(x.want))
 		server.Close()
 	}
 	w.Held.Store(true)
-	onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{}}`).run(t, "submit", "--wait", "-", "--timeout", "2s", "--stack", "Shop", "--region", "eu-central-1").
-		want(t, failure.Unreachable, "the stack Shop did not answer in time", "acknowledged before this: 1 order;")
+	onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{}}`).run(t, "submit", "--wait", "-",
+		"--timeout", "2s", "--stack", "Shop", "--region", "eu-central-1").
+		want(t, failure.Unreachable, "the stack Shop did not answer in time",
+			"acknowledged before this: 1 order;")
 }
 
 // A command whose verdict is late is queued, not unreachable: it is reported with its ID, and that ID
@@ -137,31 +163,38 @@ func TestCommandWithoutAVerdictOnAStack(t *testing.T) {
 	run := func(args ...string) result {
 		return onStack(w, "").run(t, append(args, "--stack", "Shop", "--region", "eu-central-1")...)
 	}
-	onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{"end":"never"}}`).run(t, "submit", "-", "--stack", "Shop", "--region", "eu-central-1").want(t, failure.OK)
-	for _, err := w.Client().Get(t.Context(), "o"); err != nil; _, err = w.Client().Get(t.Context(), "o") { // until it is known
+	onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{"end":"never"}}`).run(t, "submit", "-",
+		"--stack", "Shop", "--region", "eu-central-1").want(t, failure.OK)
+	// wait until the order is known
+	for _, err := w.Client().Get(t.Context(), "o"); err != nil; _, err = w.Client().Get(t.Context(), "o") {
 		if !errors.Is(err, client.ErrNotFound) {
 			t.Fatal(err)
 		}
 	}
 	w.Held.Store(true)
 	r := run("cancel", "o", "--timeout", "2s")
-	r.want(t, failure.General, "order o: command ", "is queued, and its verdict has not come yet", "--command-id ")
+	r.want(t, failure.General, "order o: command ", "is queued, and its verdict has not come yet",
+		"--command-id ")
 	_, rest, _ := strings.Cut(r.err, "--command-id ")
 	id := strings.Fields(rest)[0]
 	w.Held.Store(false)
 	run("cancel", "o", "--command-id", id).want(t, failure.OK, "o: cancel accepted")
 	run("show", "o", "--output", "json").want(t, failure.OK, `"id": "`+id+`"`)
-	run("cancel", "o", "p", "--command-id", id).want(t, failure.Usage, "--command-id belongs to one command of one order")
+	run("cancel", "o", "p", "--command-id", id).want(t, failure.Usage,
+		"--command-id belongs to one command of one order")
 }
 
-// states answers each event source mapping by its UUID: its state, "" for none that may be looked at.
+// states holds the state of each event source mapping by its UUID; "" if reading it is forbidden.
 type states map[string]string
 
-func (s states) GetAccountSettings(context.Context, *lambda.GetAccountSettingsInput, ...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error) {
-	return &lambda.GetAccountSettingsOutput{AccountLimit: &types.AccountLimit{ConcurrentExecutions: 10, TotalCodeSize: 10 << 20}, AccountUsage: &types.AccountUsage{TotalCodeSize: 1 << 20}}, nil
+func (s states) GetAccountSettings(context.Context, *lambda.GetAccountSettingsInput,
+	...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error) {
+	return &lambda.GetAccountSettingsOutput{AccountLimit: &types.AccountLimit{ConcurrentExecutions: 10,
+		TotalCodeSize: 10 << 20}, AccountUsage: &types.AccountUsage{TotalCodeSize: 1 << 20}}, nil
 }
 
-func (s states) GetEventSourceMapping(_ context.Context, in *lambda.GetEventSourceMappingInput, _ ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
+func (s states) GetEventSourceMapping(_ context.Context, in *lambda.GetEventSourceMappingInput,
+	_ ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
 	if s[*in.UUID] == "" {
 		return nil, &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "ann may not"}
 	}
@@ -169,8 +202,8 @@ func (s states) GetEventSourceMapping(_ context.Context, in *lambda.GetEventSour
 	return &lambda.GetEventSourceMappingOutput{State: &state, LastModified: &since}, nil
 }
 
-// looked are queues that may be looked at. Two requests are seen to wait and one to be in flight, whatever the
-// agent of the stack has taken until then.
+// looked are queues that may be looked at. Two requests are seen to wait and one to be in flight, whatever
+// the agent of the stack has taken until then.
 type looked struct {
 	aws.Queues
 	all *memory.Queues
@@ -190,8 +223,8 @@ func (q looked) Queue(name string) (port.Queue, error) {
 	return lookedAt{found}, err
 }
 
-// An agent whose mapping is disabled is reported in the words and places of `dev`: by show, list, submit, and by
-// smoke before its first order.
+// An agent whose mapping is disabled is reported in the words and places of `dev`: by show, list, submit, and
+// by smoke before its first order.
 func TestUnattendedAgentOnAStack(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Outputs.Requests = map[string]string{"shop": "url"}
@@ -205,14 +238,17 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 	line := func(id string) string {
 		return fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"order","order":{"end":"never"}}`+"\n", id)
 	}
-	const reported = "nothing has taken requests-shop for 40.0s, 2 waiting: its event source mapping is disabled; " +
+	const reported = "nothing has taken requests-shop for 40.0s, 2 waiting: its event source mapping is " +
+		"disabled; " +
 		"enable it with `aws lambda update-event-source-mapping --uuid m-shop --enabled --region us-east-1`"
 	r := run(line("o-1")+line("o-2"), "submit", "-")
 	r.want(t, failure.OK, reported)
 	if n := strings.Count(r.err, "nothing has taken"); n != 1 {
 		t.Errorf("reported %d times:\n%s", n, r.err)
 	}
-	for _, err := w.Client().Get(t.Context(), "o-1"); err != nil; _, err = w.Client().Get(t.Context(), "o-1") { // until it is known
+	// wait until the order is known
+	for _, err := w.Client().Get(t.Context(), "o-1"); err != nil; _,
+		err = w.Client().Get(t.Context(), "o-1") {
 		if !errors.Is(err, client.ErrNotFound) {
 			t.Fatal(err)
 		}
@@ -223,39 +259,49 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 
 	const reason = "its event source mapping is disabled"
 	for _, l := range decodeLines(t, run(line("o-3")+line("o-4"), "submit", "--output", "json", "-").out) {
-		if u, _ := l["unattended"].([]any); len(u) != 1 || u[0].(map[string]any)["reason"] != reason || u[0].(map[string]any)["waiting"] != 2.0 {
+		if u, _ := l["unattended"].([]any); len(u) != 1 || u[0].(map[string]any)["reason"] != reason ||
+			u[0].(map[string]any)["waiting"] != 2.0 {
 			t.Errorf("%v", l)
 		}
 	}
-	if d := decodeLines(t, run("", "show", "o-1", "--output", "json").out)[0]; d["unattended"].([]any)[0].(map[string]any)["queue"] != "requests-shop" {
-		t.Errorf("%v", d["unattended"])
+	first := func(output, member string) any {
+		unattended := decodeLines(t, output)[0]["unattended"].([]any)
+		return unattended[0].(map[string]any)[member]
 	}
-	if d := decodeLines(t, run("", "list", "--output", "json").err)[0]; d["unattended"].([]any)[0].(map[string]any)["agent"] != "shop" {
-		t.Errorf("%v", d)
+	if got := first(run("", "show", "o-1", "--output", "json").out, "queue"); got != "requests-shop" {
+		t.Errorf("show: %v", got)
 	}
-	if d := decodeLines(t, run("", "smoke", "--orders", "1", "--output", "json").out)[0]; d["unattended"].([]any)[0].(map[string]any)["reason"] != reason {
-		t.Errorf("%v", d)
+	if got := first(run("", "list", "--output", "json").err, "agent"); got != "shop" {
+		t.Errorf("list: %v", got)
+	}
+	if got := first(run("", "smoke", "--orders", "1", "--output", "json").out, "reason"); got != reason {
+		t.Errorf("smoke: %v", got)
 	}
 
 	// What may not be looked at is a warning, reported once.
 	mappings["m-shop"] = ""
-	const unknown = "not known whether something takes from requests-shop: the permission lambda:GetEventSourceMapping on the event source mapping of requests-shop is missing"
+	const unknown = "not known whether something takes from requests-shop: the permission " +
+		"lambda:GetEventSourceMapping on the event source mapping of requests-shop is missing"
 	for _, args := range [][]string{{"submit", "-"}, {"list"}, {"show", "o-1"}, {"smoke", "--orders", "1"}} {
 		r := run(line("o-5")+line("o-6"), args...)
 		r.want(t, failure.OK, "warning: "+unknown)
-		if n := strings.Count(r.err, "not known"); n != 1 || strings.Contains(r.out+r.err, "nothing has taken") {
+		if n := strings.Count(r.err, "not known"); n != 1 ||
+			strings.Contains(r.out+r.err, "nothing has taken") {
 			t.Errorf("%v: %d warnings\n%s%s", args, n, r.out, r.err)
 		}
 	}
-	if d := decodeLines(t, run("", "list", "--output", "json").err)[0]; !strings.HasPrefix(d["warning"].(string), unknown) {
+	if d := decodeLines(t, run("", "list", "--output", "json").err)[0]; !strings.HasPrefix(
+		d["warning"].(string), unknown) {
 		t.Errorf("%v", d)
 	}
-	if d := decodeLines(t, run("", "show", "o-1", "--output", "json").out)[0]; !strings.HasPrefix(d["unchecked"].(string), unknown) {
+	if d := decodeLines(t, run("", "show", "o-1", "--output", "json").out)[0]; !strings.HasPrefix(
+		d["unchecked"].(string), unknown) {
 		t.Errorf("%v", d)
 	}
 	mappings["m-shop"] = "Enabled"
 	for _, args := range [][]string{{"submit", "-"}, {"list"}, {"show", "o-1"}, {"smoke", "--orders", "1"}} {
-		if r := run(line("o-5"), args...); r.code != failure.OK || strings.Contains(r.out+r.err, "nothing has taken") || strings.Contains(r.err, "not known") {
+		if r := run(line("o-5"), args...); r.code != failure.OK ||
+			strings.Contains(r.out+r.err, "nothing has taken") || strings.Contains(r.err, "not known") {
 			t.Errorf("%v: %+v", args, r)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/source"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -20,27 +21,32 @@ import (
 )
 
 type submitOptions struct {
-	app      *App
+	app      *app.App
 	files    []string // "-" is standard input
 	wait     bool
 	workflow string // set: the records are bare orders
 	id       string
 }
 
-func newSubmit(a *App) *cobra.Command {
+func newSubmit(a *app.App) *cobra.Command {
 	o := &submitOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "submit FILE|-...",
 		Short: "Submit the orders of files, or of standard input",
-		Long: "Submit orders: one JSON object, an array of them, or JSON Lines; which of them shows in the file.\n" +
-			`An order is {"schema":1,"orderId":"…","workflow":"…","order":{…}}, with the optional fields priority,` + "\n" +
-			"replyTo and deadline. With --workflow each record is the bare order; its ID is made of its content and\n" +
+		Long: "Submit orders: one JSON object, an array of them, or JSON Lines; which of them shows in " +
+			"the file.\n" +
+			`An order is {"schema":1,"orderId":"…","workflow":"…","order":{…}}, with the optional fields ` +
+			"priority,\n" +
+			"replyTo and deadline. With --workflow each record is the bare order; its ID is made of its " +
+			"content and\n" +
 			"its number in the file, or given by --id.\n\n" +
-			"Sending the same file again is harmless: orders that are there already are not started twice. A bad\n" +
+			"Sending the same file again is harmless: orders that are there already are not started " +
+			"twice. A bad\n" +
 			"line is reported with its number and what to fix; the others are submitted all the same.\n\n" +
 			"With --output json it writes JSON Lines: one answer for each record.",
-		Example: "  stepkeeper submit orders.jsonl\n  stepkeeper submit --wait order.json\n  echo '{\"total\":12}' | stepkeeper submit --workflow order --id order-1001 -",
-		Args:    args(cobra.MinimumNArgs(1), "a file with orders, or - for standard input"),
+		Example: "  stepkeeper submit orders.jsonl\n  stepkeeper submit --wait order.json\n  echo " +
+			"'{\"total\":12}' | stepkeeper submit --workflow order --id order-1001 -",
+		Args: app.Args(cobra.MinimumNArgs(1), "a file with orders, or - for standard input"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.files = given
 			return runSubmit(cmd.Context(), o)
@@ -53,7 +59,7 @@ func newSubmit(a *App) *cobra.Command {
 	f.BoolVar(&o.wait, "wait", false, "wait for the end of every order; exit code 6 unless all are Processed")
 	f.StringVar(&o.workflow, "workflow", "", "the records are bare orders for this workflow (`name`)")
 	f.StringVar(&o.id, "id", "", "the `ID` of the one bare order")
-	_ = cmd.RegisterFlagCompletionFunc("workflow", a.completeWorkflowNames)
+	_ = cmd.RegisterFlagCompletionFunc("workflow", a.CompleteWorkflowNames)
 	return cmd
 }
 
@@ -68,13 +74,13 @@ type place struct {
 type submission struct {
 	*submitOptions
 	report *report
-	number int // of the record in the present file
+	number int // number of the record in the present file
 	err    error
 	// unattended looks at the queues that a workflow needs; nil where receipts have them.
 	unattended func(workflow string) []view.Unattended
 
 	mu     sync.Mutex
-	places map[int]place // of the orders without an answer, by their number
+	places map[int]place // places of the orders without an answer, by their number
 	sent   int
 }
 
@@ -82,15 +88,15 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	ctx, cancel := o.app.patient(ctx)
+	ctx, cancel := o.app.Patient(ctx)
 	defer cancel()
-	c, err := o.app.patientClient(ctx)
+	c, err := o.app.PatientClient(ctx)
 	if err != nil {
 		return err
 	}
 	s := &submission{submitOptions: o, report: newReport(o), places: map[int]place{}}
-	if o.app.stack != "" {
-		s.unattended = o.app.unattendedOnce(ctx, c)
+	if o.app.Stack != "" {
+		s.unattended = o.app.UnattendedOnce(ctx, c)
 	}
 	defer s.report.close()
 	if o.app.Streams.ErrIsTerminal() {
@@ -98,7 +104,7 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	}
 	// SubmitAll ends only after the source has ended or failed, so s.err is safe to read then.
 	if err := c.SubmitAll(ctx, s.orders, s.answered); err != nil {
-		return s.interrupted(o.app.explain(err, "submission"))
+		return s.interrupted(o.app.Explain(err, "submission"))
 	}
 	if s.err != nil {
 		return s.interrupted(s.err)
@@ -115,9 +121,10 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 func (o *submitOptions) check() error {
 	if o.id != "" {
 		if o.workflow == "" {
-			return failure.New(failure.Usage, "add --workflow NAME, or write orderId into the order", "--id is for a bare order")
+			return failure.New(failure.Usage, "add --workflow NAME, or write orderId into the order",
+				"--id is for a bare order")
 		}
-		if err := checkID(o.id); err != nil {
+		if err := app.CheckID(o.id); err != nil {
 			return err
 		}
 	}
@@ -128,11 +135,13 @@ func (o *submitOptions) check() error {
 		info, err := os.Stat(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return failure.New(failure.NotFound, "check the name, or give - for standard input", "there is no file %s", name)
+			return failure.New(failure.NotFound, "check the name, or give - for standard input",
+				"there is no file %s", name)
 		case err != nil:
 			return failure.Wrap(err, failure.Usage, "", "the file %s cannot be read", name)
 		case info.IsDir():
-			return failure.New(failure.Usage, "name its files: "+filepath.Join(name, "*.jsonl"), "%s is a directory", name)
+			return failure.New(failure.Usage, "name its files: "+filepath.Join(name, "*.jsonl"),
+				"%s is a directory", name)
 		}
 	}
 	return nil
@@ -142,7 +151,9 @@ func (o *submitOptions) check() error {
 func (s *submission) interrupted(err error) error {
 	s.report.close()
 	if n := s.report.acknowledged(); n > 0 && !s.app.JSON() {
-		fmt.Fprintf(s.app.Streams.Err, "acknowledged before this: %s; submit the same again, what is there already is not started twice\n", view.Count(n, "order"))
+		fmt.Fprintf(s.app.Streams.Err,
+			"acknowledged before this: %s; submit the same again, what is there already is not started "+
+				"twice\n", view.Count(n, "order"))
 	}
 	return err
 }
@@ -187,7 +198,8 @@ func (s *submission) alone(yield func(client.Order) bool) {
 		}
 	}
 	if len(only) > 1 {
-		s.err = failure.New(failure.Usage, "leave --id out, each order then gets an ID of its own", "--id names one order, and there are several")
+		s.err = failure.New(failure.Usage, "leave --id out, each order then gets an ID of its own",
+			"--id names one order, and there are several")
 		return
 	}
 	for _, o := range only {
@@ -212,7 +224,7 @@ func (s *submission) file(name string, yield func(client.Order) bool) bool {
 		}
 		return more
 	})
-	if err != nil { // what came before the break is sound
+	if err != nil { // records before the break are sound
 		s.report.unreadable(place{file: label}, s.count(), "", err.Error())
 	}
 	return more
@@ -279,7 +291,8 @@ func (s *submission) answered(r client.Result) {
 	at := s.places[r.Line]
 	delete(s.places, r.Line)
 	s.mu.Unlock()
-	l := submitLine{File: at.file, Line: at.line, OrderID: r.OrderID, Accepted: r.Accepted, Known: r.Known, Queued: r.Queued, Notes: r.Notes, Unattended: r.Unattended}
+	l := submitLine{File: at.file, Line: at.line, OrderID: r.OrderID, Accepted: r.Accepted, Known: r.Known,
+		Queued: r.Queued, Notes: r.Notes, Unattended: r.Unattended}
 	if r.Err != nil {
 		l.Error = &submitError{Code: "refused", Message: r.Err.Error()}
 		var e *client.Error

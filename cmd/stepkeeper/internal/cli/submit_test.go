@@ -15,16 +15,19 @@ import (
 )
 
 func orderLine(id, end string) string {
-	return fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"order","order":{"total":12.50,"end":%q}}`+"\n", id, end)
+	return fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"order","order":{"total":12.50,"end":%q}}`+"\n",
+		id, end)
 }
 
 func TestSubmitOne(t *testing.T) {
 	c := call{server: serve(t, newBackend(noon)).URL}
-	file := write(t, "order.json", "{\n \"schema\": 1, \"orderId\": \"a-1\",\n \"workflow\": \"order\",\n \"order\": {}\n}\n")
+	file := write(t, "order.json",
+		"{\n \"schema\": 1, \"orderId\": \"a-1\",\n \"workflow\": \"order\",\n \"order\": {}\n}\n")
 	c.run(t, "submit", file).want(t, failure.OK, "a-1: accepted\n")
 	c.run(t, "submit", file).want(t, failure.OK, "a-1: already there\n")
 	c.in = strings.Replace(orderLine("a-1", ""), "12.50", "13", 1)
-	c.run(t, "submit", "-").want(t, failure.Refused, "standard input:1: a-1: refused: order a-1 is there with other content")
+	c.run(t, "submit", "-").want(t, failure.Refused,
+		"standard input:1: a-1: refused: order a-1 is there with other content")
 }
 
 func TestSubmitFile(t *testing.T) {
@@ -53,7 +56,8 @@ func TestSubmitReportsWhatHasNoEffect(t *testing.T) {
 	c := call{server: serve(t, newBackend(noon)).URL}
 	high := strings.Replace(orderLine("h-1", ""), `"workflow"`, `"priority":"high","workflow"`, 1)
 	c.in = high + orderLine("h-2", "")
-	c.run(t, "submit", "-").want(t, failure.OK, "2 orders: 2 accepted\n", `note (1 of 2 orders): priority "high" is stored with the order and has no effect`)
+	c.run(t, "submit", "-").want(t, failure.OK, "2 orders: 2 accepted\n",
+		`note (1 of 2 orders): priority "high" is stored with the order and has no effect`)
 	c.in = high
 	if r := c.run(t, "submit", "-", "--output", "json"); !strings.Contains(r.out, `"notes":["priority`) {
 		t.Errorf("%s", r.out)
@@ -66,7 +70,8 @@ func TestSubmitWait(t *testing.T) {
 	c.run(t, "submit", "--wait", good).want(t, failure.OK, "2 orders: 2 accepted\n", "2 ended: 2 Processed\n")
 	c.in = orderLine("w-3", "Processed")
 	c.run(t, "submit", "--wait", "-").want(t, failure.OK, "w-3: accepted, Processed\n")
-	mixed := write(t, "mixed.jsonl", orderLine("w-4", "Processed")+orderLine("w-5", "Compensated")+orderLine("w-6", "Error"))
+	mixed := write(t, "mixed.jsonl", orderLine("w-4", "Processed")+orderLine("w-5", "Compensated")+
+		orderLine("w-6", "Error"))
 	c.run(t, "submit", "--wait", mixed).want(t, failure.NotProcessed,
 		"w-5: Compensated: charge: the card was declined\n", "3 ended: 1 Processed, 1 Compensated, 1 Error\n")
 	r := c.run(t, "submit", "--wait", mixed, "--output", "json")
@@ -77,7 +82,8 @@ func TestSubmitWait(t *testing.T) {
 		}
 	}
 	c.in = orderLine("w-7", "")
-	c.run(t, "submit", "--wait", "--timeout", "2s", "-").want(t, failure.Unreachable, "acknowledged before this: 1 order;")
+	c.run(t, "submit", "--wait", "--timeout", "2s", "-").want(t, failure.Unreachable,
+		"acknowledged before this: 1 order;")
 }
 
 func TestSubmitManyInSeveralFiles(t *testing.T) {
@@ -108,21 +114,25 @@ func TestSubmitBare(t *testing.T) {
 	c := call{server: serve(t, b).URL, in: `{"total":1}`}
 	c.run(t, "submit", "--workflow", "order", "--id", "b-1", "-").want(t, failure.OK, "b-1: accepted")
 	c.in = "{\"total\":1}\n{\"total\":1}\n"
-	c.run(t, "submit", "--workflow", "order", "--id", "b-2", "-").want(t, failure.Usage, "--id names one order")
+	c.run(t, "submit", "--workflow", "order", "--id", "b-2", "-").want(t, failure.Usage,
+		"--id names one order")
 	if len(b.tasks) != 1 {
 		t.Errorf("of two orders with one ID none may be sent: %d tasks", len(b.tasks))
 	}
 	c.run(t, "submit", "--workflow", "order", "-").want(t, failure.OK, "2 orders: 2 accepted\n")
-	c.run(t, "submit", "--workflow", "order", "-").want(t, failure.OK, "2 orders: 0 accepted, 2 already there\n")
+	c.run(t, "submit", "--workflow", "order", "-").want(t, failure.OK,
+		"2 orders: 0 accepted, 2 already there\n")
 	c.in = orderLine("b-3", "")
 	c.run(t, "submit", "--workflow", "order", "-").want(t, failure.Usage, "leave --workflow out")
 	c.run(t, "submit", "--workflow", "No \"Such\"", "-").want(t, failure.Usage)
-	// a place counts from the order's beginning, and what is no order of its own adds no field to the submission
+	// a place counts from the order's beginning, and what is no order of its own adds no field to the
+	// submission
 	for text, want := range map[string]string{
 		`{bad`: "invalid character", `1,"priority":"high"`: "something follows the value",
 	} {
 		c.in = text
-		c.run(t, "submit", "--workflow", "order", "-").want(t, failure.Usage, "not sent: it is not JSON at byte 1: "+want)
+		c.run(t, "submit", "--workflow", "order", "-").want(t, failure.Usage,
+			"not sent: it is not JSON at byte 1: "+want)
 	}
 }
 
@@ -130,9 +140,11 @@ func TestSubmitBareWithoutItsWorkflow(t *testing.T) {
 	c := call{server: serve(t, newBackend(noon)).URL, in: `{"total":1}`}
 	for _, order := range []string{`{"total":1}`, `{"orderId":"x","total":1}`} {
 		c.in = order
-		c.run(t, "submit", "-").want(t, failure.Usage, "not sent", "if it is the order itself, name its workflow with --workflow NAME")
+		c.run(t, "submit", "-").want(t, failure.Usage, "not sent",
+			"if it is the order itself, name its workflow with --workflow NAME")
 	}
-	for _, other := range []string{`[1]`, `nonsense`, `{"workflow":"order","orderId":"x"}`, orderLine("../5", "")} {
+	for _, other := range []string{`[1]`, `nonsense`, `{"workflow":"order","orderId":"x"}`,
+		orderLine("../5", "")} {
 		c.in = other
 		if r := c.run(t, "submit", "-"); strings.Contains(r.err, "--workflow") {
 			t.Errorf("%s is no bare order: %s", other, r.err)
@@ -141,18 +153,21 @@ func TestSubmitBareWithoutItsWorkflow(t *testing.T) {
 }
 
 func TestSubmitBadInput(t *testing.T) {
-	deep := `{"schema":1,"orderId":"d","workflow":"order","order":` + strings.Repeat("[", 10000) + strings.Repeat("]", 10000) + "}"
+	deep := `{"schema":1,"orderId":"d","workflow":"order","order":` + strings.Repeat("[", 10000) +
+		strings.Repeat("]", 10000) + "}"
 	large := `{"schema":1,"orderId":"l","workflow":"order","order":"` + strings.Repeat("x", 70000) + `"}`
 	for name, c := range map[string]struct{ in, want string }{
-		"no JSON":             {"hello\n", "cannot be read"},
-		"not UTF-8":           {"{\"schema\":1,\"orderId\":\"\xff\"}\n", "not UTF-8"},
-		"nested 10,000 deep":  {deep, "nested deeper than"},
-		"too large":           {large, "the limit is"},
-		"no ID":               {`{"schema":1,"workflow":"order","order":{}}`, "orderId is missing"},
-		"300 characters":      {orderLine(strings.Repeat("x", 300), ""), "must be 1 to 128"},
-		"control characters":  {`{"schema":1,"orderId":"a\u001b[2J","workflow":"order","order":{}}`, "must be 1 to 128"},
-		"a key that is twice": {`{"schema":1,"schema":1,"orderId":"x","workflow":"order","order":{}}`, "stands twice"},
-		"array cut off":       {"[" + orderLine("c-1", "") + ",", "ends in the middle"},
+		"no JSON":            {"hello\n", "cannot be read"},
+		"not UTF-8":          {"{\"schema\":1,\"orderId\":\"\xff\"}\n", "not UTF-8"},
+		"nested 10,000 deep": {deep, "nested deeper than"},
+		"too large":          {large, "the limit is"},
+		"no ID":              {`{"schema":1,"workflow":"order","order":{}}`, "orderId is missing"},
+		"300 characters":     {orderLine(strings.Repeat("x", 300), ""), "must be 1 to 128"},
+		"control characters": {`{"schema":1,"orderId":"a\u001b[2J","workflow":"order","order":{}}`,
+			"must be 1 to 128"},
+		"a key that is twice": {`{"schema":1,"schema":1,"orderId":"x","workflow":"order","order":{}}`,
+			"stands twice"},
+		"array cut off": {"[" + orderLine("c-1", "") + ",", "ends in the middle"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := call{server: serve(t, newBackend(noon)).URL, in: c.in}.run(t, "submit", "-")
@@ -194,13 +209,15 @@ func TestAnOutageIsReported(t *testing.T) {
 	})
 	t.Run("wait", func(t *testing.T) {
 		t.Parallel()
-		r := call{server: goesAway(t), in: orderLine("n-1", "")}.run(t, "submit", "--wait", "-", "--timeout", "5s")
+		r := call{server: goesAway(t), in: orderLine("n-1", "")}.run(t, "submit", "--wait", "-", "--timeout",
+			"5s")
 		r.want(t, failure.Unreachable, notice, "acknowledged before this: 1 order;")
 	})
 	t.Run("no outage", func(t *testing.T) {
 		t.Parallel()
 		c := call{server: serve(t, newBackend(noon)).URL, in: orderLine("n-1", "")}
-		if r := c.run(t, "submit", "--wait", "-", "--timeout", "4s"); strings.Contains(r.err, "trying again") {
+		if r := c.run(t, "submit", "--wait", "-", "--timeout", "4s"); strings.Contains(r.err,
+			"trying again") {
 			t.Errorf("an outage is reported while the order goes on: %s", r.err)
 		}
 	})

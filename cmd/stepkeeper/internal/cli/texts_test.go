@@ -44,8 +44,10 @@ func TestCallsAreAnswered(t *testing.T) {
 			b := newBackend(noon)
 			fill(b)
 			asking(b)
-			r := call{server: serve(t, b).URL, in: "{}", terminal: output == "text at a terminal"}.run(t, append(strings.Fields(line), "--output", output[:4])...)
-			fmt.Fprintf(&all, "$ stepkeeper %s --output %s\n%s%sexit %d\n\n", line, output, strings.ReplaceAll(r.out, "\x1b", "ESC"), strings.ReplaceAll(r.err, "\x1b", "ESC"), r.code)
+			r := call{server: serve(t, b).URL, in: "{}", terminal: output == "text at a terminal"}.run(t,
+				append(strings.Fields(line), "--output", output[:4])...)
+			fmt.Fprintf(&all, "$ stepkeeper %s --output %s\n%s%sexit %d\n\n", line, output,
+				strings.ReplaceAll(r.out, "\x1b", "ESC"), strings.ReplaceAll(r.err, "\x1b", "ESC"), r.code)
 		}
 	}
 	golden.Assert(t, all.String(), "good-calls.txt")

@@ -33,7 +33,8 @@ func TestTokenKey(t *testing.T) {
 	for _, bad := range []string{"", "{}", `{"generated":"short"}`, "swordfish"} {
 		r := call{in: bad}.run(t, "token-key")
 		r.want(t, failure.Usage)
-		if r.out != "" || !strings.Contains(r.err, "TokenKeysSecret") || strings.Contains(r.err, "swordfish") {
+		if r.out != "" || !strings.Contains(r.err, "TokenKeysSecret") ||
+			strings.Contains(r.err, "swordfish") {
 			t.Errorf("%q: %s%s", bad, r.out, r.err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -19,7 +20,7 @@ import (
 )
 
 type watchOptions struct {
-	app      *App
+	app      *app.App
 	id       string // "" watches the newest orders
 	interval time.Duration
 	limit    int
@@ -29,53 +30,57 @@ type watchOptions struct {
 // index, which is billed.
 const stackInterval = 5 * time.Second
 
-func newWatch(a *App) *cobra.Command {
+func newWatch(a *app.App) *cobra.Command {
 	o := &watchOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "watch [ID]",
 		Short: "Watch an order, or the newest orders, live",
-		Long: "With an ID it shows the order and each change until its end; the exit code is 6 unless it ends\n" +
+		Long: "With an ID it shows the order and each change until its end; the exit code is 6 unless it " +
+			"ends\n" +
 			"Processed. Without an ID it shows the newest orders until it is interrupted.\n\n" +
 			"On a terminal the view is drawn anew with each change, elsewhere each change is a line. With\n" +
 			"--output json each change is the whole order, or its summary, on one line.",
 		Example: "  stepkeeper watch order-1001\n  stepkeeper watch",
-		Args:    args(cobra.MaximumNArgs(1), "one order's ID at most"),
+		Args:    app.Args(cobra.MaximumNArgs(1), "one order's ID at most"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if len(given) > 0 {
 				o.id = given[0]
 			}
-			if a.stack != "" && !cmd.Flags().Changed("interval") {
+			if a.Stack != "" && !cmd.Flags().Changed("interval") {
 				o.interval = stackInterval
 			}
 			return runWatch(cmd.Context(), o)
 		},
-		ValidArgsFunction: a.completeOrders(1),
+		ValidArgsFunction: a.CompleteOrders(1),
 	}
-	cmd.Flags().DurationVar(&o.interval, "interval", time.Second, "how often to look at the list, without an ID (of a stack: "+stackInterval.String()+")")
+	cmd.Flags().DurationVar(&o.interval, "interval", time.Second,
+		"how often to look at the list, without an ID (of a stack: "+stackInterval.String()+")")
 	cmd.Flags().IntVar(&o.limit, "limit", 20, "how `many` of the newest orders to look at, without an ID")
 	return cmd
 }
 
 func runWatch(ctx context.Context, o *watchOptions) error {
 	if o.interval < 10*time.Millisecond {
-		return failure.New(failure.Usage, "give at least --interval 10ms", "--interval %v is too short", o.interval)
+		return failure.New(failure.Usage, "give at least --interval 10ms", "--interval %v is too short",
+			o.interval)
 	}
 	if o.limit < 1 || o.limit > pageSize {
-		return failure.New(failure.Usage, fmt.Sprintf("give a number from 1 to %d", pageSize), "--limit %d is out of range", o.limit)
+		return failure.New(failure.Usage, fmt.Sprintf("give a number from 1 to %d", pageSize),
+			"--limit %d is out of range", o.limit)
 	}
-	ctx, cancel := o.app.patient(ctx)
+	ctx, cancel := o.app.Patient(ctx)
 	defer cancel()
 	if o.id == "" {
-		c, err := o.app.client(ctx) // the list looks again by itself
+		c, err := o.app.Client(ctx) // the list looks again by itself
 		if err != nil {
 			return err
 		}
 		return o.list(ctx, c)
 	}
-	if err := checkID(o.id); err != nil {
+	if err := app.CheckID(o.id); err != nil {
 		return err
 	}
-	c, err := o.app.patientClient(ctx)
+	c, err := o.app.PatientClient(ctx)
 	if err != nil {
 		return err
 	}
@@ -91,7 +96,7 @@ func (o *watchOptions) order(ctx context.Context, c *client.Client) error {
 		case err != nil && ctx.Err() != nil:
 			return o.timedOut(ctx)
 		case err != nil:
-			return o.app.explain(err, "order "+o.id)
+			return o.app.Explain(err, "order "+o.id)
 		}
 		if err := o.draw(s, last, *task); err != nil {
 			return err
@@ -113,7 +118,8 @@ func (o *watchOptions) order(ctx context.Context, c *client.Client) error {
 // timedOut is the end of a watch whose order has not ended: interrupted is as meant.
 func (o *watchOptions) timedOut(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return failure.New(failure.General, "give a longer --timeout, or none", "order %s did not end within %v", o.id, o.app.timeout)
+		return failure.New(failure.General, "give a longer --timeout, or none",
+			"order %s did not end within %v", o.id, o.app.Timeout)
 	}
 	return nil
 }
@@ -121,15 +127,15 @@ func (o *watchOptions) timedOut(ctx context.Context) error {
 func (o *watchOptions) draw(s *screen, last, task view.Task) error {
 	switch {
 	case o.app.JSON():
-		return o.app.printLine(task)
+		return o.app.PrintLine(task)
 	case o.app.Streams.IsTerminal():
-		return s.frame(func(w io.Writer) { o.app.page().Task(w, task) })
+		return s.frame(func(w io.Writer) { o.app.Page().Task(w, task) })
 	default:
 		for _, line := range changes(render.Cleaned(last), render.Cleaned(task), o.app.Now()) {
 			at := o.app.Now().UTC().Format("15:04:05.000 UTC")
 			_, err := fmt.Fprintf(o.app.Streams.Out, "%s  %s\n", at, line)
 			if err != nil {
-				return written(err)
+				return app.Written(err)
 			}
 		}
 	}
@@ -145,14 +151,16 @@ func changes(last, task view.Task, now time.Time) []string {
 	}
 	for _, s := range task.Steps {
 		b, known := before[s.Name]
-		if known && b.State == s.State && b.Attempts == s.Attempts || !known && s.State == core.Pending && s.FirstAt == 0 {
+		if known && b.State == s.State && b.Attempts == s.Attempts || !known && s.State == core.Pending &&
+			s.FirstAt == 0 {
 			continue
 		}
 		line := fmt.Sprintf("%s  %s", s.Name, s.State)
 		if s.Attempts > 1 {
 			line += fmt.Sprintf(", attempt %d", s.Attempts)
 		}
-		if s.Error != nil && s.State != core.Processed && s.State != core.Compensated && (b.Error == nil || *b.Error != *s.Error) {
+		if s.Error != nil && s.State != core.Processed && s.State != core.Compensated &&
+			(b.Error == nil || *b.Error != *s.Error) {
 			line += ": " + cmp.Or(s.Error.Message, s.Error.Code)
 		}
 		lines = append(lines, line)
@@ -183,10 +191,10 @@ func (o *watchOptions) list(ctx context.Context, c *client.Client) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil && first:
-			return o.app.explain(err, "list of orders")
+			return o.app.Explain(err, "list of orders")
 		case err != nil && !away:
 			away = true
-			o.app.warn(o.app.explain(err, "list of orders").Error() + "; trying again")
+			o.app.Warn(o.app.Explain(err, "list of orders").Error() + "; trying again")
 		case err == nil:
 			away = false
 			if err := o.drawList(s, seen, orders); err != nil {
@@ -201,7 +209,7 @@ func (o *watchOptions) list(ctx context.Context, c *client.Client) error {
 	}
 }
 
-// newest answers the newest orders, the newest first.
+// newest returns the newest orders, the newest first.
 func (o *watchOptions) newest(ctx context.Context, c *client.Client) ([]view.Summary, error) {
 	var orders []view.Summary
 	for s, err := range c.List(ctx, client.Query{PageSize: o.limit}) {
@@ -219,7 +227,8 @@ func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders 
 	a := o.app
 	if a.Streams.IsTerminal() && !a.JSON() {
 		return s.frame(func(w io.Writer) {
-			fmt.Fprintf(w, "%s  %s\n\n", a.Streams.Style().Bold("Newest orders"), a.Streams.Style().Faint(a.Now().UTC().Format("15:04:05 UTC")))
+			fmt.Fprintf(w, "%s  %s\n\n", a.Streams.Style().Bold("Newest orders"),
+				a.Streams.Style().Faint(a.Now().UTC().Format("15:04:05 UTC")))
 			render.Table(w, a.Streams.Style(), "", summaryHeader, summaryRows(a, orders))
 		})
 	}
@@ -232,7 +241,7 @@ func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders 
 		}
 		seen[order.OrderID] = order
 		if a.JSON() {
-			if err := a.printLine(order); err != nil {
+			if err := a.PrintLine(order); err != nil {
 				return err
 			}
 			continue
@@ -240,7 +249,7 @@ func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders 
 		at := a.Now().UTC().Format("15:04:05.000 UTC")
 		_, err := fmt.Fprintf(a.Streams.Out, "%s  %s  %s\n", at, order.OrderID, order.State)
 		if err != nil {
-			return written(err)
+			return app.Written(err)
 		}
 	}
 	for id := range seen { // bounded by what one page holds
@@ -253,7 +262,7 @@ func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders 
 
 // screen draws frames over each other.
 type screen struct {
-	app   *App
+	app   *app.App
 	begun bool
 }
 
@@ -270,5 +279,5 @@ func (s *screen) frame(draw func(io.Writer)) error {
 	b.Write(bytes.ReplaceAll(picture.Bytes(), []byte("\n"), []byte("\x1b[K\n")))
 	b.WriteString("\x1b[J")
 	_, err := s.app.Streams.Out.Write(b.Bytes())
-	return written(err)
+	return app.Written(err)
 }

@@ -15,11 +15,14 @@ import (
 const shipped = "../../../../workflows"
 
 func TestWorkflowValidate(t *testing.T) {
-	call{}.run(t, "workflow", "validate", shipped).want(t, failure.OK, "order.yaml: valid, workflow order, 4 steps", "provision.yaml: valid")
-	broken := write(t, "broken.yaml", "workflow: broken\nsteps:\n  a:\n    agent: payment\n    operaton: charge\n    onFailure: stop\n")
+	call{}.run(t, "workflow", "validate", shipped).want(t, failure.OK,
+		"order.yaml: valid, workflow order, 4 steps", "provision.yaml: valid")
+	broken := write(t, "broken.yaml",
+		"workflow: broken\nsteps:\n  a:\n    agent: payment\n    operaton: charge\n    onFailure: stop\n")
 	r := call{}.run(t, "workflow", "validate", broken)
 	r.want(t, failure.Usage, broken+":5:", "operaton", "fix:")
-	r = call{}.run(t, "workflow", "validate", broken, filepath.Join(shipped, "order.yaml"), "--output", "json")
+	r = call{}.run(t, "workflow", "validate", broken, filepath.Join(shipped, "order.yaml"), "--output",
+		"json")
 	r.want(t, failure.Usage)
 	docs := decodeLines(t, r.out)
 	if len(docs) != 2 || len(docs[1]["problems"].([]any)) != 0 {
@@ -44,7 +47,8 @@ func TestWorkflowValidate(t *testing.T) {
 	agents := write(t, "agents.yaml", "agents:\n  payment: {url: 'https://${env:NOT_SET}'}\n")
 	call{}.run(t, "workflow", "validate", filepath.Join(shipped, "order.yaml"), "--agents", agents).want(t,
 		failure.Usage, "there is no agent inventory", "known agents: payment")
-	call{}.run(t, "workflow", "validate", broken, "--agents", write(t, "bad.yaml", "agents: [")).want(t, failure.Usage, "check the indentation")
+	call{}.run(t, "workflow", "validate", broken, "--agents", write(t, "bad.yaml", "agents: [")).want(t,
+		failure.Usage, "check the indentation")
 	call{}.run(t, "workflow", "validate", t.TempDir()).want(t, failure.NotFound, "has no workflow files")
 }
 
@@ -54,11 +58,14 @@ func TestWorkflowValidateReportsTheBudget(t *testing.T) {
 	call{}.run(t, "workflow", "validate", file).want(t, failure.OK, "largest expression ", " of 500 parts\n")
 	item := `{"sku":"a","quantity":2,"unitPrice":9,"physical":true}`
 	used := func(items int) float64 {
-		order := write(t, "order.json", `{"items":[`+strings.TrimSuffix(strings.Repeat(item+",", items), ",")+`]}`)
-		call{}.run(t, "workflow", "validate", file, "--order", order).want(t, failure.OK, " of 1000000 steps of work for this order")
+		order := write(t, "order.json", `{"items":[`+strings.TrimSuffix(strings.Repeat(item+",", items), ",")+
+			`]}`)
+		call{}.run(t, "workflow", "validate", file, "--order", order).want(t, failure.OK,
+			" of 1000000 steps of work for this order")
 		r := call{}.run(t, "workflow", "validate", file, "--order", order, "--output", "json")
 		b := decodeLines(t, r.out)[0]["budget"].(map[string]any)
-		if b["partsAllowed"] != 500.0 || b["stepsAllowed"] != 1e6 || b["parts"].(float64) < 5 || b["parts"].(float64) > 30 {
+		if b["partsAllowed"] != 500.0 || b["stepsAllowed"] != 1e6 || b["parts"].(float64) < 5 ||
+			b["parts"].(float64) > 30 {
 			t.Errorf("the budget is %v", b)
 		}
 		return b["steps"].(float64)
@@ -66,8 +73,10 @@ func TestWorkflowValidateReportsTheBudget(t *testing.T) {
 	if one, many := used(1), used(100); many < 50*one || many > 100*one {
 		t.Errorf("one item takes %v steps, 100 items %v", one, many)
 	}
-	call{}.run(t, "workflow", "validate", file, "--order", write(t, "bad.json", "{")).want(t, failure.Usage, "is not JSON")
-	call{}.run(t, "workflow", "validate", file, "--order", "no-such.json").want(t, failure.NotFound, "cannot be read")
+	call{}.run(t, "workflow", "validate", file, "--order", write(t, "bad.json", "{")).want(t, failure.Usage,
+		"is not JSON")
+	call{}.run(t, "workflow", "validate", file, "--order", "no-such.json").want(t, failure.NotFound,
+		"cannot be read")
 }
 
 func TestWorkflowGraph(t *testing.T) {
@@ -84,7 +93,8 @@ func TestWorkflowGraph(t *testing.T) {
 			Width  float64 `xml:"width,attr"`
 			Height float64 `xml:"height,attr"`
 		}
-		if err := xml.Unmarshal([]byte(svg.out), &box); err != nil || (box.Width > 2*box.Height) != (direction == "across") {
+		if err := xml.Unmarshal([]byte(svg.out), &box); err != nil ||
+			(box.Width > 2*box.Height) != (direction == "across") {
 			t.Errorf("%s: %v %+v\n%s", direction, err, box, svg.out)
 		}
 		if !strings.Contains(svg.out, ">book-shipment<") {
@@ -95,9 +105,11 @@ func TestWorkflowGraph(t *testing.T) {
 			t.Errorf("%s", j.out)
 		}
 	}
-	call{}.run(t, "workflow", "graph", file, "--across").want(t, failure.Usage, "--across is for --svg", "add --svg")
+	call{}.run(t, "workflow", "graph", file, "--across").want(t, failure.Usage, "--across is for --svg",
+		"add --svg")
 	call{}.run(t, "workflow", "graph", shipped).want(t, failure.Usage, "is a folder")
-	call{}.run(t, "workflow", "graph", write(t, "x.yaml", "steps: 5")).want(t, failure.Usage, "is no valid workflow", "fix:")
+	call{}.run(t, "workflow", "graph", write(t, "x.yaml", "steps: 5")).want(t, failure.Usage,
+		"is no valid workflow", "fix:")
 }
 
 func TestWorkflowSchema(t *testing.T) {

@@ -98,11 +98,14 @@ func (s *server) asking(ctx context.Context, q client.Query, cursor string) (ids
 func (s *server) questions(t *client.Task) (all []question) {
 	for i := range t.Steps {
 		st := &t.Steps[i]
-		if st.Kind != view.KindApproval || st.State != core.Waiting || st.Answers == nil || t.State != core.Processing {
+		if st.Kind != view.KindApproval || st.State != core.Waiting || st.Answers == nil ||
+			t.State != core.Processing {
 			continue
 		}
-		q := question{OrderID: t.OrderID, Workflow: t.Workflow, Step: st.Name, Since: st.ClaimedAt, Until: st.WakeAt, Run: t.Run, Round: max(1, st.Answers.Round),
-			Values: st.Answers.Values, Who: st.Answers.Who, Need: st.Answers.Need, Votes: st.Answers.Votes, Reasoned: st.Answers.Reasoned, Token: s.secret, ReadOnly: s.ReadOnly}
+		q := question{OrderID: t.OrderID, Workflow: t.Workflow, Step: st.Name, Since: st.ClaimedAt,
+			Until: st.WakeAt, Run: t.Run, Round: max(1, st.Answers.Round),
+			Values: st.Answers.Values, Who: st.Answers.Who, Need: st.Answers.Need, Votes: st.Answers.Votes,
+			Reasoned: st.Answers.Reasoned, Token: s.secret, ReadOnly: s.ReadOnly}
 		var asked core.Question
 		if json.Unmarshal(s.Redact.Apply(st.Input), &asked) == nil {
 			q.Text, q.Show = asked.Question, s.shown(asked.Show)

@@ -23,8 +23,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 )
 
-// The variables that `make test-console` sets: the browser's program, the source of axe-core, and a folder for
-// screenshots.
+// The variables that `make test-console` sets: the browser's program, the source of axe-core, and a folder
+// for screenshots.
 const (
 	browserVariable = "STEPKEEPER_CHROMIUM"
 	axeVariable     = "STEPKEEPER_AXE"
@@ -36,7 +36,7 @@ type tab struct {
 	*world
 	ctx      context.Context
 	mu       sync.Mutex
-	problems []string // of the page's scripts, and what the browser refused
+	problems []string // errors of the page's scripts, and refusals of the browser
 }
 
 // watch collects violations of the content security policy, and how far the layout has moved.
@@ -68,7 +68,8 @@ func newTab(t *testing.T) *tab {
 		t.Fatalf("Chromium cannot be started from %s: %v", program, err)
 	}
 	b.do(call(emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: viewersZone}))
-	b.do(call(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watch}), chromedp.EmulateViewport(1280, 900))
+	b.do(call(page.AddScriptToEvaluateOnNewDocument,
+		page.AddScriptToEvaluateOnNewDocumentParams{Source: watch}), chromedp.EmulateViewport(1280, 900))
 	return b
 }
 
@@ -115,7 +116,8 @@ func (b *tab) open(path string) {
 	b.live()
 }
 
-// viewersZone is that of the browser: it is on no whole hour, and is the zone of no machine that runs the tests.
+// viewersZone is that of the browser: it is on no whole hour, and is the zone of no machine that runs the
+// tests.
 const viewersZone = "Pacific/Chatham"
 
 // live waits until the page's stream is open, and its times are of the viewer's zone.
@@ -196,14 +198,16 @@ func (b *tab) shot(name string) {
 // changed is clean after an action: what has come of it may stand above other things, and move them.
 func (b *tab) changed(what string) {
 	b.Helper()
-	for before, now := -1.0, 0.0; now != before; time.Sleep(200 * time.Millisecond) { // the browser reports it some frames later
+	// the browser reports it some frames later
+	for before, now := -1.0, 0.0; now != before; time.Sleep(200 * time.Millisecond) {
 		before, now = now, evaluate[float64](b, `shifted`)
 	}
 	evaluate[bool](b, `shifted = 0; true`)
 	b.clean(what)
 }
 
-// clean checks that the browser refused nothing, no script failed, the layout stood still, and axe finds nothing.
+// clean checks that the browser refused nothing, no script failed, the layout stood still, and axe finds
+// nothing.
 func (b *tab) clean(what string) {
 	b.Helper()
 	b.mu.Lock()
@@ -245,35 +249,43 @@ func (b *tab) prepared() {
 	b.held(ids("shop", 5)...)
 }
 
-// Every page in light, dark and on a phone: live, without a finding of axe, and nothing that the browser refuses.
+// Every page in light, dark and on a phone: live, without a finding of axe, and nothing that the browser
+// refuses.
 func TestBrowserPages(t *testing.T) {
 	b := newTab(t)
 	b.prepared()
 	for _, p := range []struct{ name, path, text string }{
-		{"overview", "/", "Incidents"}, {"orders", "/orders", "web-2026-000"}, {"order", "/orders/web-2026-003", "What to do next"},
-		{"order-timeline", "/orders/web-2026-003?show=timeline", "received"}, {"incidents", "/incidents", "charge"},
+		{"overview", "/", "Incidents"}, {"orders", "/orders", "web-2026-000"},
+		{"order", "/orders/web-2026-003", "What to do next"},
+		{"order-timeline", "/orders/web-2026-003?show=timeline", "received"},
+		{"incidents", "/incidents", "charge"},
 		{"waiting", "/waiting", "an agent's reply"}, {"answers", "/answers", "approve"},
 		{"bulk", "/bulk?command=resubmit&step=charge", "Send resubmit to 12 orders"},
 		{"bulk-none", "/bulk/none", "no such list"}, {"workflows", "/workflows", "expense"},
-		{"health", "/health", "it takes orders"}, {"workflow", "/workflows/order", "Versions that orders run"}, {"move", "/orders/web-2026-003/move", "After the move"},
+		{"health", "/health", "it takes orders"}, {"workflow", "/workflows/order",
+			"Versions that orders run"}, {"move", "/orders/web-2026-003/move", "After the move"},
 		{"move-simulated", "/orders/web-2026-003/move?simulate=1", "No violation in 2000 seeds"},
 		{"missing", "/orders/nothing", "There is no such order."},
 		{"bad-filter", "/orders?older=soon", "write it like"},
 		{"empty", "/orders?state=Closed", "No such orders"},
 		{"order-messages", "/orders/web-2026-003?show=messages", "alert Error"},
 	} {
-		b.do(call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}), chromedp.EmulateViewport(1280, 900))
+		b.do(call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}),
+			chromedp.EmulateViewport(1280, 900))
 		b.open(p.path)
 		b.shows(p.text)
 		b.shot(p.name)
 		b.clean(p.name)
-		b.do(call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}}),
+		b.do(call(emulation.SetEmulatedMedia,
+			emulation.SetEmulatedMediaParams{
+				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}}),
 			chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
 		b.open(p.path)
 		b.shows(p.text)
 		b.shot(p.name + "-phone-dark")
 		b.clean(p.name + " on a phone, dark")
-		if wide := evaluate[float64](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide > 0 {
+		if wide := evaluate[float64](b,
+			`document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide > 0 {
 			t.Errorf("%s is %.0f pixels wider than a phone", p.name, wide)
 		}
 	}
@@ -298,7 +310,8 @@ func TestBrowserFollows(t *testing.T) {
 	evaluate[bool](b, `document.getElementById("filter-id").focus(); document.getElementById("filter-id").value = "half"; true`)
 	b.submit("order", "o-2")
 	b.shows("1 new")
-	if got := evaluate[string](b, `document.activeElement.id + " " + document.activeElement.value`); got != "filter-id half" {
+	if got := evaluate[string](b,
+		`document.activeElement.id + " " + document.activeElement.value`); got != "filter-id half" {
 		t.Errorf("the field has lost its focus or text: %q", got)
 	}
 	b.clean("followed")
@@ -318,7 +331,8 @@ func TestBrowserFollowsWithALateScript(t *testing.T) {
 	b.shows("1 new")
 }
 
-// Times of each month, and those on whose day the viewer's zone differs, are written as they are in that zone.
+// Times of each month, and those on whose day the viewer's zone differs, are written as they are in that
+// zone.
 func TestBrowserTimes(t *testing.T) {
 	b := newTab(t)
 	b.open("/orders")
@@ -348,12 +362,13 @@ func TestBrowserIsNotLiveBefore(t *testing.T) {
 	b.live()
 }
 
-// The charts are drawn from what the page brings, go on with it, and are drawn anew in other colours and widths. What
-// they show stands in their tables too, which stay open.
+// The charts are drawn from what the page brings, go on with it, and are drawn anew in other colours and
+// widths. What they show stands in their tables too, which stay open.
 func TestBrowserCharts(t *testing.T) {
 	b := newTab(t)
 	close(b.hold)
-	b.until("an interval has ended", func() bool { _, body := b.get("/"); return strings.Count(body, "data-chart") == 3 })
+	b.until("an interval has ended",
+		func() bool { _, body := b.get("/"); return strings.Count(body, "data-chart") == 3 })
 	b.open("/")
 	drawn := func() string {
 		return b.seen(`[...document.querySelectorAll(".plot canvas")].map((c) => c.width > 100 && c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some((v) => v > 0)).join()`)
@@ -375,19 +390,23 @@ func TestBrowserCharts(t *testing.T) {
 	b.refusing("charge")
 	b.submit("order", ids("web-2026", 4)...)
 	b.until("a line more is drawn", func() bool {
-		return strings.Contains(b.seen(`document.getElementById("chart-ended-plot").dataset.chart`), `"Error"`)
+		return strings.Contains(b.seen(`document.getElementById("chart-ended-plot").dataset.chart`),
+			`"Error"`)
 	})
 	if !evaluate[bool](b, `document.querySelector("#chart-orders canvas") === canvas && document.getElementById("chart-ended-table").open`) {
 		t.Error("an update removed a chart, or closed its table")
 	}
 	evaluate[bool](b, `document.querySelector("#chart-ended .u-over").dispatchEvent(new MouseEvent("mousemove", {clientX: document.querySelector("#chart-ended .u-over").getBoundingClientRect().left + 60, clientY: 0, bubbles: true})); true`)
 	b.until("what is under the mouse is reported", func() bool {
-		return strings.Contains(b.seen(`document.querySelector("#chart-ended .readout").textContent`), "Processed")
+		return strings.Contains(b.seen(`document.querySelector("#chart-ended .readout").textContent`),
+			"Processed")
 	})
 	b.changed("drawn")
 	evaluate[bool](b, `document.getElementById("chart-ended-table").open = false; true`)
 	b.shot("overview")
-	b.do(call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}}), chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
+	b.do(call(emulation.SetEmulatedMedia,
+		emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme",
+			Value: "dark"}}}), chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
 	b.until("they are drawn anew", func() bool {
 		return drawn() == "true,true,true" && evaluate[bool](b, `document.querySelector("#chart-orders canvas") !== canvas && [...document.querySelectorAll(".plot")].every((p) => p.querySelector(".uplot").offsetWidth === p.clientWidth)`)
 	})
@@ -414,7 +433,9 @@ func TestBrowserActs(t *testing.T) {
 	b.do(chromedp.Click("#do-undo-- button"))
 	b.shows("undo was accepted", "Compensat")
 	b.open("/orders/i-1")
-	b.do(chromedp.SendKeys("#do-close-- input[name=by]", "ada"), chromedp.SendKeys("#do-close-- input[name=reason]", "paid in cash"), chromedp.Click("#do-close-- button"))
+	b.do(chromedp.SendKeys("#do-close-- input[name=by]", "ada"),
+		chromedp.SendKeys("#do-close-- input[name=reason]", "paid in cash"),
+		chromedp.Click("#do-close-- button"))
 	b.shows("close was accepted", "ada: paid in cash")
 	b.open("/answers")
 	b.shows("e-1")
@@ -423,7 +444,8 @@ func TestBrowserActs(t *testing.T) {
 	b.changed("answered")
 }
 
-// Another input is given to a step: one that is no JSON is reported as such, and the form is there again; none is not sent at all.
+// Another input is given to a step: one that is no JSON is reported as such, and the form is there again;
+// none is not sent at all.
 func TestBrowserGivesAnotherInput(t *testing.T) {
 	b := newTab(t)
 	b.submit("impossible", "i-1")
@@ -432,19 +454,25 @@ func TestBrowserGivesAnotherInput(t *testing.T) {
 	const form = "#do-resubmit-charge- "
 	b.shows("Resubmit with another input for charge")
 	b.do(chromedp.Click(form + "button"))
-	if !evaluate[bool](b, `document.querySelector("`+form+`textarea").matches(":invalid") && location.pathname === "/orders/i-1" && !location.search`) {
+	if !evaluate[bool](b, `document.querySelector("`+form+
+		`textarea").matches(":invalid") && location.pathname === "/orders/i-1" && !location.search`) {
 		t.Error("a form without an input is sent")
 	}
-	b.do(chromedp.SendKeys(form+"textarea", `{"amount": `), chromedp.SendKeys(form+"input[name=by]", "ada"), chromedp.Click(form+"button"))
+	b.do(chromedp.SendKeys(form+"textarea", `{"amount": `), chromedp.SendKeys(form+"input[name=by]", "ada"),
+		chromedp.Click(form+"button"))
 	b.shows(`the input for step "charge": it is not JSON at byte 10`)
 	b.live()
 	b.changed("refused")
-	if got := evaluate[string](b, `document.getElementById("page").innerText`); !strings.Contains(got, "Error") || strings.Contains(got, "was accepted") {
+	if got := evaluate[string](b, `document.getElementById("page").innerText`); !strings.Contains(got,
+		"Error") || strings.Contains(got, "was accepted") {
 		t.Errorf("after no JSON: %s", got)
 	}
-	b.do(chromedp.SendKeys(form+"textarea", `{"amount": 12}`), chromedp.SendKeys(form+"input[name=by]", "ada"), chromedp.SendKeys(form+"input[name=reason]", "no price"), chromedp.Click(form+"button"))
+	b.do(chromedp.SendKeys(form+"textarea", `{"amount": 12}`), chromedp.SendKeys(form+"input[name=by]",
+		"ada"), chromedp.SendKeys(form+"input[name=reason]", "no price"), chromedp.Click(form+"button"))
 	b.shows("resubmit was accepted", "i-1 Processed", "with another input for charge")
-	if got := evaluate[string](b, `document.getElementById("page").textContent`); !strings.Contains(got, "An operator gave it another input (ada)") || !strings.Contains(got, "no price") || !strings.Contains(got, `"amount": 12`) {
+	if got := evaluate[string](b, `document.getElementById("page").textContent`); !strings.Contains(got,
+		"An operator gave it another input (ada)") || !strings.Contains(got, "no price") ||
+		!strings.Contains(got, `"amount": 12`) {
 		t.Errorf("the step shows\n%s", got)
 	}
 	b.changed("given another input")
@@ -458,7 +486,8 @@ func TestBrowserBulk(t *testing.T) {
 	b.open("/incidents")
 	b.do(chromedp.Click("#page table a[href^='/bulk']"))
 	b.shows("7 it would go on with charge", "Send resubmit to 7 orders")
-	b.do(chromedp.SendKeys("#start-by", "ada"), chromedp.SendKeys("#start-reason", "the bank is back"), chromedp.Click("#start-by ~ button, form[action='/bulk'][method=post] button"))
+	b.do(chromedp.SendKeys("#start-by", "ada"), chromedp.SendKeys("#start-reason", "the bank is back"),
+		chromedp.Click("#start-by ~ button, form[action='/bulk'][method=post] button"))
 	b.shows("ada: the bank is back", "ended", "fixed: 7")
 	b.live()
 	b.shot("bulk-list")
@@ -474,7 +503,8 @@ func TestBrowserSurvivesTheServer(t *testing.T) {
 	address := strings.TrimPrefix(b.url, "http://")
 	b.stop()
 	b.until("the page says so", func() bool {
-		return strings.HasPrefix(b.seen(`document.getElementById("link").textContent`), "no word from the server since ")
+		return strings.HasPrefix(b.seen(`document.getElementById("link").textContent`),
+			"no word from the server since ")
 	})
 	b.shot("silent")
 	b.start(address)
@@ -492,19 +522,21 @@ func TestBrowserKeys(t *testing.T) {
 	if got := evaluate[string](b, `document.activeElement.id`); got != "filter-id" {
 		t.Errorf("/ leads to %q", got)
 	}
-	evaluate[bool](b, `document.activeElement.value = ""; true`) // the protocol's events type the key although the page has handled it
+	// the protocol's events type the key although the page has handled it
+	evaluate[bool](b, `document.activeElement.value = ""; true`)
 	b.do(chromedp.KeyEvent("o-1\r"))
 	b.until("it is filtered", func() bool { return strings.Contains(b.seen(`location.search`), "id=o-1") })
 	b.live()
-	for key, path := range map[string]string{"i": "/incidents", "w": "/waiting", "a": "/answers", "b": "/bulk", "f": "/workflows", "e": "/health", "o": "/orders", "h": "/"} {
+	for key, path := range map[string]string{"i": "/incidents", "w": "/waiting", "a": "/answers",
+		"b": "/bulk", "f": "/workflows", "e": "/health", "o": "/orders", "h": "/"} {
 		b.do(chromedp.KeyEvent("g" + key))
 		b.until("g and "+key+" lead to "+path, func() bool { return b.seen(`location.pathname`) == path })
 		b.live()
 	}
 }
 
-// Seven open pages do not keep each other waiting: a browser has six connections to a server, and each page's stream is
-// one, unless the page is hidden; more streams than mostStreams take turns.
+// Seven open pages do not keep each other waiting: a browser has six connections to a server, and each page's
+// stream is one, unless the page is hidden; more streams than mostStreams take turns.
 func TestBrowserManyTabs(t *testing.T) {
 	b := newTab(t)
 	b.submit("order", "o-1")
@@ -528,24 +560,28 @@ func TestBrowserManyOrders(t *testing.T) {
 	const many = 100_000
 	var text strings.Builder
 	for i := range many {
-		line, err := json.Marshal(client.Order{ID: fmt.Sprintf("many-%06d", i), Workflow: "impossible", Content: map[string]int{"amount": i}})
+		line, err := json.Marshal(client.Order{ID: fmt.Sprintf("many-%06d", i), Workflow: "impossible",
+			Content: map[string]int{"amount": i}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		text.Write(line)
 		text.WriteByte('\n')
 	}
-	if err := b.client.SubmitMany(context.Background(), strings.NewReader(text.String()), func(r client.Result) {
-		if r.Err != nil {
-			t.Error(r.Err)
-		}
-	}); err != nil {
+	if err := b.client.SubmitMany(context.Background(), strings.NewReader(text.String()),
+		func(r client.Result) {
+			if r.Err != nil {
+				t.Error(r.Err)
+			}
+		}); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/orders", "/orders?state=Error&workflow=impossible&step=charge", "/orders/many-000007", "/incidents", "/"} {
+	for _, path := range []string{"/orders", "/orders?state=Error&workflow=impossible&step=charge",
+		"/orders/many-000007", "/incidents", "/"} {
 		began := time.Now()
 		status, body := b.get(path)
-		t.Logf("%d orders: %s took %v, %d kB", many, path, time.Since(began).Round(time.Millisecond), len(body)/1000)
+		t.Logf("%d orders: %s took %v, %d kB", many, path, time.Since(began).Round(time.Millisecond),
+			len(body)/1000)
 		if status != 200 {
 			t.Errorf("%s: status %d", path, status)
 		}

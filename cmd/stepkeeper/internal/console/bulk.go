@@ -35,7 +35,7 @@ type running struct {
 	stop context.CancelFunc
 	list *bulk.List
 	mu   sync.Mutex
-	end  *bulk.Report // nil: it goes on
+	end  *bulk.Report // final report; nil while the command runs
 	err  error
 }
 
@@ -60,7 +60,7 @@ func (b *bulks) list() []*running {
 // plan is what a bulk command would do, as it was when its page was made.
 type plan struct {
 	Groups []bulk.Group
-	Count  int // of orders that the command would be sent to
+	Count  int // number of orders that the command would be sent to
 	Seen   string
 }
 
@@ -86,8 +86,10 @@ type selection struct {
 }
 
 func selectionOf(values url.Values) selection {
-	x := selection{Where: bulk.Where{}, Action: bulk.Action{Command: values.Get("command"), Step: values.Get("resolve-step"), Fact: client.Fact(values.Get("fact")),
-		Definition: strings.TrimSpace(values.Get("definition")), By: strings.TrimSpace(values.Get("by")), Reason: strings.TrimSpace(values.Get("reason"))}}
+	x := selection{Where: bulk.Where{}, Action: bulk.Action{Command: values.Get("command"),
+		Step: values.Get("resolve-step"), Fact: client.Fact(values.Get("fact")),
+		Definition: strings.TrimSpace(values.Get("definition")), By: strings.TrimSpace(values.Get("by")),
+		Reason: strings.TrimSpace(values.Get("reason"))}}
 	for _, key := range bulk.Keys {
 		if v := strings.TrimSpace(values.Get(key)); v != "" {
 			x.Where[key] = v
@@ -96,7 +98,8 @@ func selectionOf(values url.Values) selection {
 	return x
 }
 
-// Line is the command line that does the same, to be copied into a shell: what it selects by comes from an address.
+// Line is the command line that does the same, to be copied into a shell: what it selects by comes from an
+// address.
 func (x *selection) Line(program string) string {
 	var where []string
 	for _, key := range bulk.Keys {
@@ -124,7 +127,8 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// planBulk shows which orders a bulk command is for, and what would become of them, and the lists of this process.
+// planBulk shows which orders a bulk command is for, and what would become of them, and the lists of this
+// process.
 func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (content, error) {
 	x := selectionOf(r.URL.Query())
 	data := struct {
@@ -163,10 +167,12 @@ func (s *server) startBulk(w http.ResponseWriter, r *http.Request) {
 	}
 	began, err := s.begin(r)
 	if err != nil {
-		s.refuse(w, r, http.StatusConflict, "Nothing was sent: "+err.Error()+".", "Go back, and look at the orders again.")
+		s.refuse(w, r, http.StatusConflict, "Nothing was sent: "+err.Error()+".",
+			"Go back, and look at the orders again.")
 		return
 	}
-	s.Log.Info("bulk command of the console", "bulk", began.Bulk, "kind", began.Command, "orders", began.Orders, "file", began.File)
+	s.Log.Info("bulk command of the console", "bulk", began.Bulk, "kind", began.Command, "orders",
+		began.Orders, "file", began.File)
 	http.Redirect(w, r, "/bulk/"+began.Bulk, http.StatusSeeOther)
 }
 
@@ -216,7 +222,8 @@ func (s *server) begin(r *http.Request) (*running, error) {
 	s.bulks.all = append(s.bulks.all, b)
 	s.bulks.mu.Unlock()
 	go func() {
-		if err := port.Guard(nil, "the list "+b.Bulk, func() error { b.run(ctx, s.Client); return nil }); err != nil {
+		if err := port.Guard(nil, "the list "+b.Bulk,
+			func() error { b.run(ctx, s.Client); return nil }); err != nil {
 			b.ended(b.list.Report(), err)
 		}
 	}()
@@ -249,8 +256,10 @@ func (b *running) Now() (r bulk.Report, on bool, err error) {
 func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content, error) {
 	b := s.bulks.get(r.PathValue("id"))
 	if b == nil {
-		return content{Title: "Not found", Template: "trouble", Status: http.StatusNotFound, Data: struct{ What, Do string }{
-			"This console works through no such list.", "A list of another process goes on with `" + s.Program + " bulk continue FILE`."}}, nil
+		return content{Title: "Not found", Template: "trouble", Status: http.StatusNotFound,
+			Data: struct{ What, Do string }{
+				"This console works through no such list.", "A list of another process goes on with `" +
+					s.Program + " bulk continue FILE`."}}, nil
 	}
 	report, on, err := b.Now()
 	text := ""
@@ -268,7 +277,9 @@ func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content,
 		Going, ReadOnly bool
 		Failure         string
 		Token, Line     string
-	}{b, report, []result{{"fixed", "good", report.Fixed}, {"failed again", "bad", report.Again}, {"refused", "", report.Refused}, {"unknown, or under way", "", report.Unknown}, {"not sent", "", report.NotSent}},
+	}{b, report, []result{{"fixed", "good", report.Fixed}, {"failed again", "bad", report.Again},
+		{"refused", "", report.Refused}, {"unknown, or under way", "", report.Unknown},
+		{"not sent", "", report.NotSent}},
 		on, s.ReadOnly, text, s.secret, s.Program + " bulk continue " + b.File}}, nil
 }
 

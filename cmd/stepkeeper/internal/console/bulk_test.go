@@ -34,7 +34,8 @@ func (w *world) list(a bulk.Action, pace bulk.Pace) (file string) {
 		w.Fatal(err)
 	}
 	file = filepath.Join(w.TempDir(), "list.jsonl")
-	if err := bulk.Create(file, bulk.Header{Bulk: "b-1", Action: a, Where: where, Made: time.Now(), Pace: pace}, orders); err != nil {
+	if err := bulk.Create(file, bulk.Header{Bulk: "b-1", Action: a, Where: where, Made: time.Now(),
+		Pace: pace}, orders); err != nil {
 		w.Fatal(err)
 	}
 	return file
@@ -83,8 +84,9 @@ func (w *world) stopped(n int) []string {
 
 var quick = bulk.Pace{Canary: 3, Rate: 500, StopAt: 0.2, Patience: 20}
 
-// The listed orders are fixed, and reported so when their step has passed. Others that stop meanwhile are not touched, and
-// one that has changed since the list was made is refused. Working through the list again changes nothing.
+// The listed orders are fixed, and reported so when their step has passed. Others that stop meanwhile are not
+// touched, and one that has changed since the list was made is refused. Working through the list again
+// changes nothing.
 func TestBulkFixes(t *testing.T) {
 	w := newWorld(t, nil)
 	all := w.stopped(12)
@@ -97,7 +99,8 @@ func TestBulkFixes(t *testing.T) {
 	w.until("it stops again", w.inState(all[11], "Error"))
 	w.refusing("")
 	r := w.work(context.Background(), file, nil)
-	if slices.Sort(r.Fixed); !slices.Equal(r.Fixed, all[:11]) || !slices.Equal(r.Refused, all[11:]) || len(r.Again)+len(r.Unknown)+len(r.NotSent) > 0 || r.Stopped != "" {
+	if slices.Sort(r.Fixed); !slices.Equal(r.Fixed, all[:11]) || !slices.Equal(r.Refused, all[11:]) ||
+		len(r.Again)+len(r.Unknown)+len(r.NotSent) > 0 || r.Stopped != "" {
 		t.Errorf("%+v", r)
 	}
 	for _, id := range all[:11] {
@@ -113,7 +116,8 @@ func TestBulkFixes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again := w.work(context.Background(), file, nil); len(again.Fixed) != 11 || len(w.verdicts(all[0])) != 1 {
+	if again := w.work(context.Background(), file, nil); len(again.Fixed) != 11 ||
+		len(w.verdicts(all[0])) != 1 {
 		t.Errorf("%+v", again)
 	}
 	if after, err := os.ReadFile(file); err != nil || string(after) != string(before) {
@@ -126,7 +130,8 @@ func TestBulkStopsAtItsCanary(t *testing.T) {
 	w := newWorld(t, nil)
 	all := w.stopped(8)
 	r := w.work(context.Background(), w.list(why, quick), nil)
-	if len(r.Again) != 3 || len(r.NotSent) != 5 || !strings.Contains(r.Stopped, "of the canary was not fixed: failed again, ") || !strings.Contains(r.Stopped, "the card is") {
+	if len(r.Again) != 3 || len(r.NotSent) != 5 || !strings.Contains(r.Stopped,
+		"of the canary was not fixed: failed again, ") || !strings.Contains(r.Stopped, "the card is") {
 		t.Errorf("%+v", r)
 	}
 	for _, id := range all {
@@ -144,7 +149,8 @@ func TestBulkWaitsForTheStep(t *testing.T) {
 	w.slow.Store(true)
 	pace := quick
 	pace.Canary, pace.Patience = 0, 0.3
-	if r := w.work(context.Background(), w.list(why, pace), nil); len(r.Unknown) != 2 || len(r.Fixed) > 0 || !w.inState(all[0], "Processing")() {
+	if r := w.work(context.Background(), w.list(why, pace), nil); len(r.Unknown) != 2 || len(r.Fixed) > 0 ||
+		!w.inState(all[0], "Processing")() {
 		t.Errorf("%+v", r)
 	}
 }
@@ -217,7 +223,8 @@ func TestBulkGoesOnAfterACrash(t *testing.T) {
 	}
 }
 
-// What is left of a list is sent at the list's rate, as the first part was: also what was on the way when it was interrupted.
+// What is left of a list is sent at the list's rate, as the first part was: also what was on the way when it
+// was interrupted.
 func TestBulkGoesOnAtItsRate(t *testing.T) {
 	w := newWorld(t, nil)
 	w.stopped(12)
@@ -235,17 +242,20 @@ func TestBulkGoesOnAtItsRate(t *testing.T) {
 	left := 12 - len(first.Fixed)
 	began := time.Now()
 	r := w.work(context.Background(), file, nil)
-	if took, least := time.Since(began), time.Duration(left)*time.Second/20; left < 5 || len(r.Fixed) != 12 || took < least {
+	if took, least := time.Since(began), time.Duration(left)*time.Second/20; left < 5 || len(r.Fixed) != 12 ||
+		took < least {
 		t.Errorf("%d were left, which take %v at least; they took %v: %+v", left, least, took, r)
 	}
 }
 
-// A list has all the orders that match, not those of one page; each kind of command is sent, and is done as it is meant.
+// A list has all the orders that match, not those of one page; each kind of command is sent, and is done as
+// it is meant.
 func TestBulkOfEachKind(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("impossible", ids("i", 1_100)...)
 	w.until("all have stopped", func() bool {
-		orders, err := bulk.Select(context.Background(), w.client, bulk.Where{"workflow": "impossible"}, bulk.Action{Command: "close"})
+		orders, err := bulk.Select(context.Background(), w.client, bulk.Where{"workflow": "impossible"},
+			bulk.Action{Command: "close"})
 		return err == nil && len(orders) == 1_100
 	})
 	all := w.stopped(2)
@@ -258,35 +268,43 @@ func TestBulkOfEachKind(t *testing.T) {
 		}
 		a.By, a.Reason = "ada", "settled by hand"
 		file := filepath.Join(t.TempDir(), name)
-		if err := bulk.Create(file, bulk.Header{Bulk: name, Action: a, Where: where, Made: time.Now(), Pace: pace}, orders); err != nil {
+		if err := bulk.Create(file, bulk.Header{Bulk: name, Action: a, Where: where, Made: time.Now(),
+			Pace: pace}, orders); err != nil {
 			t.Fatal(err)
 		}
 		return w.work(context.Background(), file, nil)
 	}
-	if r := run("closing", bulk.Where{"workflow": "impossible"}, bulk.Action{Command: "close"}); len(r.Fixed) != 1_100 {
+	if r := run("closing", bulk.Where{"workflow": "impossible"},
+		bulk.Action{Command: "close"}); len(r.Fixed) != 1_100 {
 		t.Errorf("%d closed, %+v", len(r.Fixed), r.Stopped)
 	}
-	if o, err := w.client.Get(context.Background(), ids("i", 1)[0]); err != nil || o.Closed.By != "ada" || o.Closed.Reason != "settled by hand" {
+	if o, err := w.client.Get(context.Background(), ids("i", 1)[0]); err != nil || o.Closed.By != "ada" ||
+		o.Closed.Reason != "settled by hand" {
 		t.Errorf("%+v %v", o, err)
 	}
-	if r := run("stating", bulk.Where{"step": "charge", "workflow": "order"}, bulk.Action{Command: "resolve", Step: "charge", Fact: "not-happened"}); len(r.Fixed)+len(r.Refused) != 2 {
+	if r := run("stating", bulk.Where{"step": "charge", "workflow": "order"}, bulk.Action{Command: "resolve",
+		Step: "charge", Fact: "not-happened"}); len(r.Fixed)+len(r.Refused) != 2 {
 		t.Errorf("%+v", r)
 	}
-	if r := run("moving", bulk.Where{"id": "o-000"}, bulk.Action{Command: "move", Definition: "latest"}); r.Orders != 1 || len(r.Fixed)+len(r.Refused) != 1 {
+	if r := run("moving", bulk.Where{"id": "o-000"}, bulk.Action{Command: "move",
+		Definition: "latest"}); r.Orders != 1 || len(r.Fixed)+len(r.Refused) != 1 {
 		t.Errorf("%+v", r)
 	}
-	if r := run("undoing", bulk.Where{"step": "charge", "code": "failed"}, bulk.Action{Command: "undo"}); len(r.Fixed) != 2 || !w.inState(all[0], "Compensated")() {
+	if r := run("undoing", bulk.Where{"step": "charge", "code": "failed"},
+		bulk.Action{Command: "undo"}); len(r.Fixed) != 2 || !w.inState(all[0], "Compensated")() {
 		t.Errorf("%+v", r)
 	}
 	if r := run("again", bulk.Where{"state": "compensated"}, why); len(r.Again) != 2 {
 		t.Errorf("%+v", r)
 	}
-	if r := run("cancelling", bulk.Where{"id": "o-"}, bulk.Action{Command: "cancel"}); len(r.Fixed) != 2 || !w.inState(all[1], "Cancelled")() {
+	if r := run("cancelling", bulk.Where{"id": "o-"}, bulk.Action{Command: "cancel"}); len(r.Fixed) != 2 ||
+		!w.inState(all[1], "Cancelled")() {
 		t.Errorf("%+v", r)
 	}
 }
 
-// A Cancel is of whatever state an order is in, but not of an order that got another command since the list was made.
+// A Cancel is of whatever state an order is in, but not of an order that got another command since the list
+// was made.
 func TestBulkCancel(t *testing.T) {
 	w := newWorld(t, nil)
 	all := w.stopped(2)
@@ -298,7 +316,8 @@ func TestBulkCancel(t *testing.T) {
 	if !slices.Equal(r.Refused, all[:1]) || !slices.Equal(r.Fixed, all[1:]) {
 		t.Errorf("%+v", r)
 	}
-	if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), "another command came since the list was made") {
+	if text, err := os.ReadFile(file); err != nil ||
+		!strings.Contains(string(text), "another command came since the list was made") {
 		t.Errorf("%v %s", err, text)
 	}
 }
@@ -309,9 +328,12 @@ func TestBulkRefuses(t *testing.T) {
 	w.stopped(1)
 	for want, where := range map[string]bulk.Where{
 		"no orders are selected": {}, "perhaps step": {"stp": "charge"}, "step is empty": {"step": " "},
-		"there is no state": {"state": "Broken"}, "is nothing to select orders by; it is one of": {"elephant": "charge"}, "write a duration": {"older": "soon"},
+		"there is no state":                            {"state": "Broken"},
+		"is nothing to select orders by; it is one of": {"elephant": "charge"},
+		"write a duration":                             {"older": "soon"},
 	} {
-		if _, err := bulk.Select(context.Background(), w.client, where, why); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := bulk.Select(context.Background(), w.client, where, why); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", where, err)
 		}
 	}
@@ -319,8 +341,10 @@ func TestBulkRefuses(t *testing.T) {
 	if err != nil || len(orders) > 0 {
 		t.Errorf("%+v %v", orders, err)
 	}
-	good := bulk.Header{Action: why, Where: bulk.Where{"step": "charge"}, Pace: bulk.Pace{Rate: 1000, StopAt: 1, Patience: 0.1}}
-	resolve := bulk.Action{Command: "resolve", Step: "charge", Fact: core.Undone, By: strings.Repeat("b", message.MaxBy), Reason: strings.Repeat("r", core.MaxMessage)}
+	good := bulk.Header{Action: why, Where: bulk.Where{"step": "charge"},
+		Pace: bulk.Pace{Rate: 1000, StopAt: 1, Patience: 0.1}}
+	resolve := bulk.Action{Command: "resolve", Step: "charge", Fact: core.Undone,
+		By: strings.Repeat("b", message.MaxBy), Reason: strings.Repeat("r", core.MaxMessage)}
 	for want, change := range map[string]func(*bulk.Header){
 		"":                              func(*bulk.Header) {},
 		" ":                             func(h *bulk.Header) { h.Action = resolve },
@@ -342,12 +366,16 @@ func TestBulkRefuses(t *testing.T) {
 		"by has 0 bytes":                func(h *bulk.Header) { h.By = "" },
 		"by has 129 bytes":              func(h *bulk.Header) { h.By = strings.Repeat("b", message.MaxBy+1) },
 		"reason has 0 bytes":            func(h *bulk.Header) { h.Reason = "" },
-		"reason has 513 bytes":          func(h *bulk.Header) { h.Reason = strings.Repeat("r", core.MaxMessage+1) },
-		"no orders are selected":        func(h *bulk.Header) { h.Where = nil },
+		"reason has 513 bytes": func(h *bulk.Header) {
+			h.Reason = strings.Repeat("r",
+				core.MaxMessage+1)
+		},
+		"no orders are selected": func(h *bulk.Header) { h.Where = nil },
 	} {
 		h := good
 		change(&h)
-		if err := h.Check(); (err == nil) != (strings.TrimSpace(want) == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if err := h.Check(); (err == nil) != (strings.TrimSpace(want) == "") || err != nil &&
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
@@ -385,7 +413,8 @@ func TestBulkRefuses(t *testing.T) {
 	}
 }
 
-// The pages show what would become of the orders, start with exactly those that were shown, say how far it is, and stop.
+// The pages show what would become of the orders, start with exactly those that were shown, say how far it
+// is, and stop.
 func TestBulkPages(t *testing.T) {
 	folder := t.TempDir()
 	w := newWorld(t, func(o *console.Options) { o.Folder = folder })
@@ -394,7 +423,9 @@ func TestBulkPages(t *testing.T) {
 	wants(t, body, "/bulk?code=failed&amp;command=resubmit&amp;step=charge&amp;workflow=order")
 	const page = "/bulk?command=resubmit&step=charge&workflow=order&code=failed"
 	_, body = w.get(page)
-	wants(t, body, "12 it would go on with charge", "stepkeeper bulk resubmit --where workflow=order,step=charge,code=failed", "Send resubmit to 12 orders")
+	wants(t, body, "12 it would go on with charge",
+		"stepkeeper bulk resubmit --where workflow=order,step=charge,code=failed",
+		"Send resubmit to 12 orders")
 	action, form := w.form(page, "command", "resubmit")
 	form.Set("by", "ada <b>")
 	form.Set("reason", "the bank is back")
@@ -420,7 +451,8 @@ func TestBulkPages(t *testing.T) {
 				bad.Del(key)
 			}
 		}
-		if status, body := w.post(action, bad); status < 400 || !strings.Contains(body, "Refused") || !strings.Contains(body, x.says) {
+		if status, body := w.post(action, bad); status < 400 || !strings.Contains(body, "Refused") ||
+			!strings.Contains(body, x.says) {
 			t.Errorf("%s=%s: status %d: %s", x.field, x.value, status, body)
 		}
 	}
@@ -434,7 +466,8 @@ func TestBulkPages(t *testing.T) {
 		}
 	}
 	stop()
-	if status, body := w.post(action, form); status != http.StatusConflict || !strings.Contains(body, "the orders have changed since the page was made") {
+	if status, body := w.post(action, form); status != http.StatusConflict ||
+		!strings.Contains(body, "the orders have changed since the page was made") {
 		t.Errorf("status %d: %s", status, body)
 	}
 	if n := len(w.verdicts(all[0])); n > 0 {
@@ -454,7 +487,8 @@ func TestBulkPages(t *testing.T) {
 	}
 	_, body = w.get("/bulk")
 	at := regexp.MustCompile(`/bulk/[^"]+`).FindString(body)
-	w.until("the canary is fixed", func() bool { return w.inState(all[0], "Processed")() && w.inState(all[1], "Processed")() })
+	w.until("the canary is fixed",
+		func() bool { return w.inState(all[0], "Processed")() && w.inState(all[1], "Processed")() })
 	action, form = w.form(at, "command", "")
 	w.post(action, form)
 	w.until("it stops", func() bool { _, body = w.get(at); return strings.Contains(body, "ended") })
@@ -472,9 +506,10 @@ func TestBulkPages(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for path, text := range map[string]string{
-		"/bulk/none":                        "A list of another process goes on with `stepkeeper bulk continue FILE`.",
-		"/bulk?command=resubmit&older=soon": "write a duration",
-		"/bulk?command=resubmit&step=none":  "No such orders.",
+		"/bulk/none": "A list of another process goes on with `stepkeeper bulk " +
+			"continue FILE`.",
+		"/bulk?command=resubmit&older=soon":                                              "write a duration",
+		"/bulk?command=resubmit&step=none":                                               "No such orders.",
 		"/bulk?command=resolve&resolve-step=charge&fact=happened&state=processed":        "bulk resolve charge happened --where state=processed --reason",
 		"/bulk?command=resolve&resolve-step=a%27%3Breboot&fact=happened&state=processed": "bulk resolve 'a'\\'';reboot' happened --where state=processed --reason",
 		"/bulk?command=move&definition=latest&state=processed&workflow=order":            "bulk move --definition latest --where state=processed,workflow=order --reason",

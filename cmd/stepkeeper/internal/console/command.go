@@ -28,14 +28,17 @@ func (s *server) command(w http.ResponseWriter, r *http.Request) {
 	command := commandID(id, r.PostForm)
 	v, err := s.commandOf(r.Context(), id, r, command)
 	s.outcomes.Add(command, outcome{err == nil && v.Accepted, outcomeText(v, err)})
-	s.Log.Info("command of the console", "order", id, "kind", r.PostFormValue("kind"), "accepted", err == nil && v.Accepted)
-	http.Redirect(w, r, "/orders/"+url.PathEscape(id)+"?"+url.Values{"command": {command}}.Encode(), http.StatusSeeOther)
+	s.Log.Info("command of the console", "order", id, "kind", r.PostFormValue("kind"), "accepted",
+		err == nil && v.Accepted)
+	http.Redirect(w, r, "/orders/"+url.PathEscape(id)+"?"+url.Values{"command": {command}}.Encode(),
+		http.StatusSeeOther)
 }
 
-// refuse answers a form with a page that says what to do.
+// refuse writes a page that states why a form was refused and what to do.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, status int, what, do string) {
 	s.page(func(context.Context, *http.Request, *kept) (content, error) {
-		return content{Title: "Refused", Template: "trouble", Status: status, Data: struct{ What, Do string }{what, do}}, nil
+		return content{Title: "Refused", Template: "trouble", Status: status,
+			Data: struct{ What, Do string }{what, do}}, nil
 	})(w, r)
 }
 
@@ -46,7 +49,8 @@ func (s *server) mayAct(w http.ResponseWriter, r *http.Request) bool {
 	var over *http.MaxBytesError
 	switch {
 	case s.ReadOnly:
-		s.refuse(w, r, http.StatusForbidden, "This console only reads (--read-only).", "Use the command line, or a console without --read-only.")
+		s.refuse(w, r, http.StatusForbidden, "This console only reads (--read-only).",
+			"Use the command line, or a console without --read-only.")
 		return false
 	case errors.As(err, &over):
 		s.refuse(w, r, http.StatusRequestEntityTooLarge,
@@ -56,7 +60,9 @@ func (s *server) mayAct(w http.ResponseWriter, r *http.Request) bool {
 		s.refuse(w, r, http.StatusBadRequest, "The form cannot be read.", "Go back, and send it again.")
 		return false
 	case subtle.ConstantTimeCompare([]byte(r.PostFormValue("token")), []byte(s.secret)) != 1:
-		s.refuse(w, r, http.StatusForbidden, "The form is not of this console, or it was started anew since the page was made.", "Open the order's page again, and repeat the action there.")
+		s.refuse(w, r, http.StatusForbidden,
+			"The form is not of this console, or it was started anew since the page was made.",
+			"Open the order's page again, and repeat the action there.")
 		return false
 	}
 	return true
@@ -66,7 +72,8 @@ func (s *server) mayAct(w http.ResponseWriter, r *http.Request) bool {
 func wholeNumber(form url.Values, name string) (int, error) {
 	n, err := strconv.Atoi(form.Get(name))
 	if err != nil {
-		return 0, fmt.Errorf("%w: %s is %.40q; a whole number is meant", client.ErrInvalid, name, form.Get(name))
+		return 0, fmt.Errorf("%w: %s is %.40q; a whole number is meant", client.ErrInvalid, name,
+			form.Get(name))
 	}
 	return n, nil
 }
@@ -97,7 +104,7 @@ const mostOutcomes = 256
 func newOutcomes() outcomes {
 	kept, err := lru.New[string, outcome](mostOutcomes)
 	if err != nil {
-		panic(err) // of a size below 1
+		panic(err) // New fails only for a size below 1
 	}
 	return outcomes{kept}
 }
@@ -112,11 +119,12 @@ func (o outcomes) get(id string) *outcome {
 // forms is the name space of the IDs below.
 var forms = uuid.MustParse("7b0f1c52-6f0e-4b53-9d63-3f0c6f2a1a77")
 
-// commandID is the ID of the command that a form asks for. It comes from what the form says, so that a form that is
-// sent twice, or from two windows, is one command (P5).
+// commandID is the ID of the command that a form asks for. It comes from what the form says, so that a form
+// that is sent twice, or from two windows, is one command (P5).
 func commandID(order string, form url.Values) string {
 	name := order
-	for _, field := range []string{"kind", "number", "step", "fact", "run", "round", "value", "input", "output", "definition", "by", "reason"} {
+	for _, field := range []string{"kind", "number", "step", "fact", "run", "round", "value", "input",
+		"output", "definition", "by", "reason"} {
 		name += "\x00" + form.Get(field)
 	}
 	return uuid.NewSHA1(forms, []byte(name)).String()

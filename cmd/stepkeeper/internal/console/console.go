@@ -1,7 +1,8 @@
-// Package console serves the operator's pages over a deployment: what is stuck, why, since when, and what to do.
+// Package console serves the operator's pages over a deployment: what is stuck, why, since when, and what to
+// do.
 //
-// It knows only what package client returns, so whatever it can do, a program can do too. It is for the loopback
-// interface and one person: each program that reaches it acts with the credentials of the process.
+// It uses only package client, so whatever it can do, a program can do too. It is for the loopback interface
+// and one person: each program that reaches it acts with the credentials of the process.
 package console
 
 import (
@@ -30,14 +31,14 @@ import (
 // Options of New. Client, Name and Program are required.
 type Options struct {
 	Client   *client.Client
-	Name     string // of the server or stack, for people
-	Program  string // how the command line reaches it: "stepkeeper --stack shop"
+	Name     string // name of the server or stack, for people
+	Program  string // command line that reaches it: "stepkeeper --stack shop"
 	ReadOnly bool   // refuse every action
-	Folder   string // of the files of bulk commands; "": the working directory
+	Folder   string // folder for the files of bulk commands; "" means the working directory
 	Redact   Redaction
 	Log      *slog.Logger
-	Now      func() time.Time // nil: the system's clock
-	// Every is how often a page that is open looks for changes; 0: each second.
+	Now      func() time.Time // nil means the system's clock
+	// Every is how often an open page looks for changes; 0 means each second.
 	Every time.Duration
 }
 
@@ -45,7 +46,8 @@ type Options struct {
 const answerTime = 20 * time.Second
 
 // policy lets nothing in that this package does not serve: no inline script, no style attribute, no frame.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+	"connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 //go:embed assets
@@ -57,7 +59,7 @@ var sources embed.FS
 type server struct {
 	Options
 	boot     string // names this process in the IDs of events
-	secret   string // of forms: a page of another origin cannot read it
+	secret   string // secret in forms, which a page of another origin cannot read
 	pages    *template.Template
 	files    map[string]file
 	outcomes outcomes
@@ -84,7 +86,8 @@ func New(o Options) http.Handler {
 	}
 	o.Every = cmp.Or(o.Every, time.Second)
 	o.Log = cmp.Or(o.Log, slog.Default())
-	s := &server{Options: o, boot: rand.Text()[:8], secret: rand.Text(), files: map[string]file{}, outcomes: newOutcomes(), streams: streams{open: map[string][]chan struct{}{}}}
+	s := &server{Options: o, boot: rand.Text()[:8], secret: rand.Text(), files: map[string]file{},
+		outcomes: newOutcomes(), streams: streams{open: map[string][]chan struct{}{}}}
 	names := s.loadAssets()
 	s.pages = template.Must(template.New("").Funcs(s.functions(names)).ParseFS(sources, "*.html"))
 	mux := http.NewServeMux()
@@ -118,8 +121,11 @@ func New(o Options) http.Handler {
 }
 
 // Paths are the patterns under which New serves, for a handler that serves other things too.
-var Paths = []string{"GET /{$}", "GET /orders", "GET /orders/{id}", "GET /orders/{id}/move", "POST /orders/{id}/command", "GET /incidents", "GET /waiting", "GET /answers",
-	"GET /workflows", "GET /workflows/{name}", "GET /health", "GET /dead-letters", "GET /dead-letters/{queue}", "POST /dead-letters/{queue}", "GET /bulk", "GET /bulk/{id}", "POST /bulk", "POST /bulk/{id}/stop", "GET " + livePrefix + "/", "GET /assets/"}
+var Paths = []string{"GET /{$}", "GET /orders", "GET /orders/{id}", "GET /orders/{id}/move",
+	"POST /orders/{id}/command", "GET /incidents", "GET /waiting", "GET /answers",
+	"GET /workflows", "GET /workflows/{name}", "GET /health", "GET /dead-letters",
+	"GET /dead-letters/{queue}", "POST /dead-letters/{queue}", "GET /bulk", "GET /bulk/{id}", "POST /bulk",
+	"POST /bulk/{id}/stop", "GET " + livePrefix + "/", "GET /assets/"}
 
 func secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -138,14 +144,16 @@ func (s *server) loadAssets() map[string]string {
 	if err != nil {
 		panic(err) // they are a part of the program
 	}
-	kinds := map[string]string{"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml", "txt": "text/plain; charset=utf-8"}
+	kinds := map[string]string{"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
+		"svg": "image/svg+xml", "txt": "text/plain; charset=utf-8"}
 	for _, e := range entries {
 		body, err := assets.ReadFile("assets/" + e.Name())
 		if err != nil {
 			panic(err)
 		}
 		sum := sha256.Sum256(body)
-		base, ending := e.Name()[:strings.LastIndex(e.Name(), ".")], e.Name()[strings.LastIndex(e.Name(), ".")+1:]
+		base, ending := e.Name()[:strings.LastIndex(e.Name(), ".")],
+			e.Name()[strings.LastIndex(e.Name(), ".")+1:]
 		name := base + "-" + hex.EncodeToString(sum[:4]) + "." + ending
 		names[e.Name()], s.files[name] = "/assets/"+name, file{body, kinds[ending]}
 	}
@@ -187,8 +195,10 @@ func (s *server) functions(assets map[string]string) template.FuncMap {
 // link is an entry of the navigation.
 type link struct{ Title, Path, Key string }
 
-var links = []link{{"Overview", "/", "h"}, {"Orders", "/orders", "o"}, {"Incidents", "/incidents", "i"}, {"Waiting", "/waiting", "w"},
-	{"Answers", "/answers", "a"}, {"Bulk", "/bulk", "b"}, {"Dead letters", "/dead-letters", "d"}, {"Workflows", "/workflows", "f"}, {"Health", "/health", "e"}}
+var links = []link{{"Overview", "/", "h"}, {"Orders", "/orders", "o"}, {"Incidents", "/incidents", "i"},
+	{"Waiting", "/waiting", "w"},
+	{"Answers", "/answers", "a"}, {"Bulk", "/bulk", "b"}, {"Dead letters", "/dead-letters", "d"},
+	{"Workflows", "/workflows", "f"}, {"Health", "/health", "e"}}
 
 func lastStart(all []client.ScheduledStart) *client.ScheduledStart {
 	if len(all) == 0 {
@@ -202,7 +212,9 @@ func timeElement(t core.Time) template.HTML {
 	if t == 0 {
 		return "–"
 	}
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, t.Std().UTC().Format(time.RFC3339Nano), render.Moment(t), render.Moment(t))) //nolint:gosec // made of numbers only
+	//nolint:gosec // made of numbers only
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`,
+		t.Std().UTC().Format(time.RFC3339Nano), render.Moment(t), render.Moment(t)))
 }
 
 // agoElement is how long ago a moment was; the script counts on.
@@ -210,7 +222,9 @@ func agoElement(t core.Time) template.HTML {
 	if t == 0 {
 		return "–"
 	}
-	return template.HTML(fmt.Sprintf(`<time class="ago" datetime="%s" title="%s">%s</time>`, t.Std().UTC().Format(time.RFC3339Nano), render.Moment(t), render.Moment(t))) //nolint:gosec // made of numbers only
+	//nolint:gosec // made of numbers only
+	return template.HTML(fmt.Sprintf(`<time class="ago" datetime="%s" title="%s">%s</time>`,
+		t.Std().UTC().Format(time.RFC3339Nano), render.Moment(t), render.Moment(t)))
 }
 
 // stateClass is the class of a state in the style sheet.
@@ -235,22 +249,27 @@ type content struct {
 	Status   int  // 0: 200
 }
 
-// pageFunc reads what a page shows. kept is nil for a page that is made once, and else what the stream of an open
-// page keeps from one look to the next.
+// pageFunc reads what a page shows. kept is nil for a page that is made once, and else what the stream of an
+// open page keeps from one look to the next.
 type pageFunc func(ctx context.Context, r *http.Request, kept *kept) (content, error)
 
 // trouble is the content of a page that could not be read.
 func (s *server) trouble(err error) content {
 	c := content{Title: "Not available", Template: "trouble", Status: http.StatusBadGateway}
-	text := struct{ What, Do string }{"This could not be read: " + err.Error(), "It is tried again by itself; the log of the deployment may say more."}
+	text := struct{ What, Do string }{"This could not be read: " + err.Error(),
+		"It is tried again by itself; the log of the deployment may say more."}
 	switch {
 	case errors.Is(err, client.ErrNotFound):
 		c.Title, c.Status = "Not found", http.StatusNotFound
-		text.What, text.Do = "There is no such order.", "Check its ID. One that was submitted a moment ago may still be in its queue; it then appears here by itself."
+		text.What, text.Do = "There is no such order.",
+			"Check its ID. One that was submitted a moment ago may still be in its queue; it then appears "+
+				"here by itself."
 	case errors.Is(err, client.ErrConnection), errors.Is(err, context.DeadlineExceeded):
-		text.What, text.Do = s.Name+" does not answer: "+err.Error(), "Is it running? It is tried again by itself."
+		text.What, text.Do = s.Name+" does not answer: "+err.Error(),
+			"Is it running? It is tried again by itself."
 	case errors.Is(err, client.ErrForbidden):
-		text.What, text.Do = "These credentials may not read this: "+err.Error(), "Start the console with credentials that have the operator's rights."
+		text.What, text.Do = "These credentials may not read this: "+err.Error(),
+			"Start the console with credentials that have the operator's rights."
 	case errors.Is(err, client.ErrInvalid):
 		c.Title, c.Status = "Not understood", http.StatusBadRequest
 		text.What, text.Do = err.Error(), "Correct the address, or begin at the overview."
@@ -292,7 +311,8 @@ func (s *server) page(p pageFunc) http.HandlerFunc {
 		body, err := s.fragment(c)
 		var b bytes.Buffer
 		if err == nil {
-			err = s.pages.ExecuteTemplate(&b, "frame", whole{Title: c.Title, Name: s.Name, Live: livePrefix + r.URL.RequestURI(), Path: r.URL.Path, ReadOnly: s.ReadOnly, Charts: c.Charts, Body: body})
+			err = s.pages.ExecuteTemplate(&b, "frame", whole{Title: c.Title, Name: s.Name, Live: livePrefix +
+				r.URL.RequestURI(), Path: r.URL.Path, ReadOnly: s.ReadOnly, Charts: c.Charts, Body: body})
 		}
 		if err != nil {
 			s.Log.Error("a page of the console cannot be made", "path", r.URL.Path, "error", err)

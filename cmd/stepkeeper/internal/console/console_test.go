@@ -21,7 +21,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
-	"github.com/stepkeeper/stepkeeper/verify/stacktest"
+	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 )
 
 func wants(t *testing.T, body string, texts ...string) {
@@ -42,7 +42,8 @@ func TestPages(t *testing.T) {
 	w.submit("expense", "e-1")
 	close(w.hold)
 	w.until("both stop", func() bool { return w.inState("o-1", "Error")() && w.inState("o-2", "Error")() })
-	w.until("the question is open", func() bool { _, body := w.get("/answers"); return strings.Contains(body, "e-1") })
+	w.until("the question is open",
+		func() bool { _, body := w.get("/answers"); return strings.Contains(body, "e-1") })
 	for path, texts := range map[string][]string{
 		"/": {
 			"Processing", "Compensating", "charge", `"blocked"`, "None: every agent takes its requests.",
@@ -64,7 +65,8 @@ func TestPages(t *testing.T) {
 		"/waiting":                  {"an answer or event", "decide", "e-1"},
 		"/answers":                  {"Pay 120 <euros>?", "4111111111111111", "ada", "bob"},
 		"/workflows":                {"order", "expense"},
-		"/workflows/order":          {"The definition that new orders get", "reserve", "class=\"graph\"", "Versions that orders run", "shop: charge"},
+		"/workflows/order": {"The definition that new orders get", "reserve", "class=\"graph\"",
+			"Versions that orders run", "shop: charge"},
 		"/health": {
 			"it takes orders", "what is sent is read", "this program and the server are (devel)",
 			"within 30s of that of the server", "stepkeeper doctor",
@@ -119,22 +121,28 @@ func TestMove(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(w.data, "workflows", "order.yaml")
-	newer := strings.Replace(flows["order"], "charge: {agent: shop, operation: charge,", "charge: {agent: shop, operation: charge-card,", 1)
+	newer := strings.Replace(flows["order"], "charge: {agent: shop, operation: charge,",
+		"charge: {agent: shop, operation: charge-card,", 1)
 	newer = strings.Replace(newer, "after: [charge, pack]", "after: [charge, pack, weigh]", 1) +
-		"  weigh: {agent: shop, operation: weigh, after: [pack], timeout: 30s, onFailure: stop, undo: none, grade: fenced}\n"
+		"  weigh: {agent: shop, operation: weigh, after: [pack], timeout: 30s, onFailure: stop, undo: " +
+		"none, grade: fenced}\n"
 	if err := os.WriteFile(file, []byte(newer), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.until("the file is in force", func() bool {
 		_, body := w.get("/orders/o-1")
-		return strings.Contains(body, ">compare</a>") && !strings.Contains(body, "resubmit o-1 --definition latest") // it would be refused
+		// it would be refused
+		return strings.Contains(body, ">compare</a>") &&
+			!strings.Contains(body, "resubmit o-1 --definition latest")
 	})
 	_, page := w.get("/orders/o-1/move")
-	wants(t, page, "A move would be refused", "is refused because of it", "cannot be moved", "new: shop: weigh", "as before: shop: reserve")
+	wants(t, page, "A move would be refused", "is refused because of it", "cannot be moved",
+		"new: shop: weigh", "as before: shop: reserve")
 	if strings.Contains(page, "do-move") {
 		t.Error("a move that would be refused is offered")
 	}
-	refused := regexp.MustCompile(`would run <a href="[^"]*definition=([0-9a-f]{32})"`).FindStringSubmatch(page)[1]
+	refused := regexp.MustCompile(`would run <a href="[^"]*definition=([0-9a-f]{32})"`).FindStringSubmatch(
+		page)[1]
 	newer = strings.Replace(newer, "charge-card", "charge", 1)
 	target := regexp.MustCompile(`would run <a href="[^"]*definition=([0-9a-f]{32})"`)
 	deployed := func(text string) {
@@ -148,37 +156,44 @@ func TestMove(t *testing.T) {
 		})
 	}
 	simulated := func() {
-		address := strings.ReplaceAll(regexp.MustCompile(`id="simulate" href="([^"]*)"`).FindStringSubmatch(page)[1], "&amp;", "&")
+		address := strings.ReplaceAll(regexp.MustCompile(`id="simulate" href="([^"]*)"`).FindStringSubmatch(
+			page)[1], "&amp;", "&")
 		w.until("the move was simulated", func() bool {
 			_, page = w.get(address)
 			return !strings.Contains(page, "in virtual time")
 		})
 	}
 	first := target.FindStringSubmatch(page)[1]
-	deployed(strings.Replace(newer, "operation: weigh,", "operation: weigh, input: {of: \"${ order.nothing.weight }\"},", 1))
-	if _, other := w.get("/orders/o-1/move?definition=" + first); target.FindStringSubmatch(other)[1] != first {
+	deployed(strings.Replace(newer, "operation: weigh,",
+		"operation: weigh, input: {of: \"${ order.nothing.weight }\"},", 1))
+	if _, other := w.get("/orders/o-1/move?definition=" +
+		first); target.FindStringSubmatch(other)[1] != first {
 		t.Error("another definition is compared than the address names")
 	}
 	simulated()
-	wants(t, page, "with nothing going wrong an order does not end Processed: step weigh failed", "Fix: correct the step")
-	wants(t, page, "stepkeeper move o-1 --definition "+target.FindStringSubmatch(page)[1]+" --simulate --dry-run")
+	wants(t, page, "with nothing going wrong an order does not end Processed: step weigh failed",
+		"Fix: correct the step")
+	wants(t, page, "stepkeeper move o-1 --definition "+target.FindStringSubmatch(page)[1]+
+		" --simulate --dry-run")
 	if strings.Contains(page, "No violation") {
 		t.Error("what is found without any fault is simulated with them")
 	}
 	deployed(newer)
 	_, offers := w.get("/orders/o-1")
 	wants(t, offers, "compare, and move to it", "resubmit o-1 --definition latest")
-	wants(t, page, "A move would be accepted", "new: shop: weigh", "as before: shop: charge", before.Definition)
+	wants(t, page, "A move would be accepted", "new: shop: weigh", "as before: shop: charge",
+		before.Definition)
 	simulated()
 	wants(t, page, "No violation in 2000 seeds", "How it ended", ">Processed</span>", "move o-1 --definition")
-	if same, err := w.client.Get(t.Context(), "o-1"); err != nil || same.Definition != before.Definition || same.Command != 0 {
+	if same, err := w.client.Get(t.Context(), "o-1"); err != nil || same.Definition != before.Definition ||
+		same.Command != 0 {
 		t.Errorf("a simulation has changed the order: %+v, %v", same, err)
 	}
 	action, form := w.form("/orders/o-1/move", "kind", "move")
 	form.Set("by", "ada")
 	form.Set("reason", "it has to be weighed")
 	offered := form.Get("definition")
-	form.Set("definition", refused) // as from a page that is older
+	form.Set("definition", refused) // an older page would send this definition
 	_, body := w.post(action, form)
 	wants(t, body, "move was refused")
 	form.Set("definition", offered)
@@ -188,7 +203,8 @@ func TestMove(t *testing.T) {
 	if err != nil || after.Definition == before.Definition || after.Deployed != "" {
 		t.Errorf("%+v, %v", after, err)
 	}
-	if v := after.Verdicts[len(after.Verdicts)-1]; v.Command != "move" || v.By != "ada" || v.Note != "it has to be weighed" {
+	if v := after.Verdicts[len(after.Verdicts)-1]; v.Command != "move" || v.By != "ada" ||
+		v.Note != "it has to be weighed" {
 		t.Errorf("%+v", v)
 	}
 	if status, _ := w.get("/workflows/order?definition=" + before.Definition); status != http.StatusOK {
@@ -242,7 +258,8 @@ func TestActions(t *testing.T) {
 	}
 	wants(t, body, `<p class="box good" role="status">resubmit was accepted`)
 	w.until("it is processed", w.inState("o-1", "Processed"))
-	if _, body = w.post(action, form); !strings.Contains(body, "resubmit was accepted") { // the same form again is the same command
+	// the same form again is the same command
+	if _, body = w.post(action, form); !strings.Contains(body, "resubmit was accepted") {
 		t.Errorf("%s", body)
 	}
 	_, body = w.get("/orders/o-1?show=timeline")
@@ -260,7 +277,8 @@ func TestActions(t *testing.T) {
 		{"o.Verdicts[0].Note", o.Verdicts[0].Note, "the bank is back"},
 	} {
 		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: a form that was sent twice was carried out twice: %+v %v", field.name, field.got, field.want, o.Verdicts, err)
+			t.Errorf("%s is %v, want %v: a form that was sent twice was carried out twice: %+v %v",
+				field.name, field.got, field.want, o.Verdicts, err)
 		}
 	}
 
@@ -270,7 +288,8 @@ func TestActions(t *testing.T) {
 	form.Set("by", "ada")
 	form.Set("reason", "paid in cash")
 	w.post(action, form)
-	if o, err := w.client.Get(context.Background(), "i-1"); err != nil || o.State != "Closed" || o.Closed.By != "ada" || o.Closed.Reason != "paid in cash" {
+	if o, err := w.client.Get(context.Background(), "i-1"); err != nil || o.State != "Closed" ||
+		o.Closed.By != "ada" || o.Closed.Reason != "paid in cash" {
 		t.Errorf("%+v %v", o, err)
 	}
 
@@ -291,7 +310,8 @@ func TestActions(t *testing.T) {
 	wants(t, body, "resubmit was accepted: with another input for charge")
 	w.until("it is processed", w.inState("i-2", "Processed"))
 	_, body = w.get("/orders/i-2?show=timeline")
-	wants(t, body, "An operator gave it another input (ada)", "got another input (ada)", "&#34;amount&#34;: 12")
+	wants(t, body, "An operator gave it another input (ada)", "got another input (ada)",
+		"&#34;amount&#34;: 12")
 
 	// It did happen, and what it returned is needed later. The page says from when on that can be stated.
 	w.refusing("charge")
@@ -303,7 +323,8 @@ func TestActions(t *testing.T) {
 		t.Error("the page offers what would be refused now")
 	}
 	w.ahead.Add(int64(10 * time.Minute))
-	w.until("the fact can be stated", func() bool { _, body = w.get("/orders/b-1"); return strings.Contains(body, `name="output"`) })
+	w.until("the fact can be stated",
+		func() bool { _, body = w.get("/orders/b-1"); return strings.Contains(body, `name="output"`) })
 	if strings.Contains(body, "Later, when") {
 		t.Errorf("it is later: %s", body)
 	}
@@ -340,7 +361,8 @@ func TestActions(t *testing.T) {
 		t.Error("a stale form was carried out")
 	}
 
-	w.until("the question is open", func() bool { _, body := w.get("/answers"); return strings.Contains(body, "e-1") })
+	w.until("the question is open",
+		func() bool { _, body := w.get("/answers"); return strings.Contains(body, "e-1") })
 	action, form = w.form("/answers", "kind", "answer")
 	form.Set("by", "mallory")
 	form.Set("value", "approve")
@@ -355,8 +377,8 @@ func TestActions(t *testing.T) {
 	wants(t, body, "answered (ada)", "agreed by &lt;phone&gt;")
 }
 
-// P5: a form carries the command number of the page that shows it. A form of an older page is refused, and one of
-// the present page is accepted, after earlier commands too.
+// P5: a form carries the command number of the page that shows it. A form of an older page is refused, and
+// one of the present page is accepted, after earlier commands too.
 func TestFormsOfAnOlderPageAreRefused(t *testing.T) {
 	for _, kind := range []string{"resubmit", "undo"} {
 		t.Run(kind, func(t *testing.T) {
@@ -366,7 +388,11 @@ func TestFormsOfAnOlderPageAreRefused(t *testing.T) {
 			w.submit("order", "o-1")
 			w.until("it stops", w.inState("o-1", "Error"))
 			const page = "/orders/o-1"
-			offered := func() bool { _, body := w.get(page); return strings.Contains(body, `value="`+kind+`"`) }
+			offered := func() bool {
+				_,
+					body := w.get(page)
+				return strings.Contains(body, `value="`+kind+`"`)
+			}
 			w.until("the page offers it", offered)
 			oldAction, old := w.form(page, "kind", kind)
 			action, again := w.form(page, "kind", "resubmit")
@@ -395,11 +421,14 @@ func TestFormsOfAnOlderPageAreRefused(t *testing.T) {
 func TestActionsOfOthers(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("order", "o-1")
-	w.until("it can be cancelled", func() bool { _, body := w.get("/orders/o-1"); return strings.Contains(body, `value="cancel"`) })
+	w.until("it can be cancelled",
+		func() bool { _, body := w.get("/orders/o-1"); return strings.Contains(body, `value="cancel"`) })
 	action, form := w.form("/orders/o-1", "kind", "cancel")
 	without := url.Values{"kind": {"cancel"}, "number": {form.Get("number")}}
-	wrong := url.Values{"kind": {"cancel"}, "number": {form.Get("number")}, "token": {strings.Repeat("A", len(form.Get("token")))}}
-	const stale = "<p>The form is not of this console, or it was started anew since the page was made.</p><p>Open the order"
+	wrong := url.Values{"kind": {"cancel"}, "number": {form.Get("number")},
+		"token": {strings.Repeat("A", len(form.Get("token")))}}
+	const stale = "<p>The form is not of this console, or it was started anew since the page was " +
+		"made.</p><p>Open the order"
 	for name, c := range map[string]struct {
 		form   url.Values
 		header []string
@@ -436,7 +465,8 @@ func TestActionsOfOthers(t *testing.T) {
 		},
 	} {
 		status, body := w.post(action, c.form, c.header...)
-		if status != c.status || status == 200 && !strings.Contains(body, `role="alert"`) || !strings.Contains(body, c.says) {
+		if status != c.status || status == 200 && !strings.Contains(body, `role="alert"`) ||
+			!strings.Contains(body, c.says) {
 			t.Errorf("%s: status %d: %s", name, status, body)
 		}
 	}
@@ -447,13 +477,16 @@ func TestActionsOfOthers(t *testing.T) {
 	reader := newWorld(t, func(o *console.Options) { o.ReadOnly = true })
 	reader.submit("order", "o-1")
 	reader.submit("expense", "e-1")
-	reader.until("the question is open", func() bool { _, body := reader.get("/answers"); return strings.Contains(body, "e-1") })
+	reader.until("the question is open",
+		func() bool { _, body := reader.get("/answers"); return strings.Contains(body, "e-1") })
 	for _, page := range []string{"/orders/o-1", "/orders/e-1", "/answers"} {
-		if _, body := reader.get(page); strings.Contains(body, `method="post"`) || strings.Contains(body, `name="token"`) {
+		if _, body := reader.get(page); strings.Contains(body, `method="post"`) ||
+			strings.Contains(body, `name="token"`) {
 			t.Errorf("%s has a form", page)
 		}
 	}
-	if status, body := reader.post("/orders/o-1/command", form); status != http.StatusForbidden || !strings.Contains(body, "--read-only") {
+	if status, body := reader.post("/orders/o-1/command", form); status != http.StatusForbidden ||
+		!strings.Contains(body, "--read-only") {
 		t.Errorf("status %d: %s", status, body)
 	}
 }
@@ -466,7 +499,8 @@ func TestLive(t *testing.T) {
 	next, stop := w.stream("/waiting")
 	first := next()
 	wants(t, first.data, "pack", "an agent")
-	if second := next(); second.name != "beat" || second.id == first.id || strings.Split(second.id, "-")[0] != strings.Split(first.id, "-")[0] {
+	if second := next(); second.name != "beat" || second.id == first.id ||
+		strings.Split(second.id, "-")[0] != strings.Split(first.id, "-")[0] {
 		t.Errorf("%+v after %s", second, first.id)
 	}
 	stop()
@@ -474,15 +508,16 @@ func TestLive(t *testing.T) {
 	defer stop()
 	wants(t, next().data, "Processing")
 	close(w.hold)
-	for e := next(); !strings.Contains(e.data, `<span class="state processed">Processed</span></h1>`); e = next() {
+	for e := next(); !strings.Contains(e.data,
+		`<span class="state processed">Processed</span></h1>`); e = next() {
 		if e.name != "" && e.name != "beat" {
 			t.Errorf("%+v", e)
 		}
 	}
 }
 
-// A browser has six connections to a server. Of the streams of one host the oldest is ended when there are too many, and
-// is answered when to come back; the others go on.
+// A browser has six connections to a server. Of the streams of one host the oldest is ended when there are
+// too many, and is answered when to come back; the others go on.
 func TestManyStreams(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("order", "o-1")
@@ -521,8 +556,8 @@ func TestManyStreams(t *testing.T) {
 	}
 }
 
-// The rows of an open listing keep their places: what changes is shown in them, what does not match any more is
-// marked, and new orders are counted and not pushed in.
+// The rows of an open listing keep their places: what changes is shown in them, what does not match any more
+// is marked, and new orders are counted and not pushed in.
 func TestHeldRows(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("order", "o-1", "o-2")
@@ -561,14 +596,16 @@ func TestPaging(t *testing.T) {
 	close(w.hold)
 	w.refusing("reserve")
 	w.submit("order", ids("o", 130)...)
-	w.until("all have stopped", func() bool { _, body := w.get("/incidents"); return strings.Contains(body, ">130<") })
+	w.until("all have stopped",
+		func() bool { _, body := w.get("/incidents"); return strings.Contains(body, ">130<") })
 	if _, body := w.get("/orders?older=24h"); !strings.Contains(body, "No such orders") {
 		t.Errorf("orders of a moment ago are older than a day: %s", body)
 	}
 	if _, body := w.get("/incidents"); strings.Count(body, `href="/orders/o-`) != 5 {
 		t.Errorf("an incident has other than five examples: %s", body)
 	}
-	for _, filter := range []string{"/orders", "/orders?state=Error&workflow=order", "/orders?state=Error&step=reserve"} {
+	for _, filter := range []string{"/orders", "/orders?state=Error&workflow=order",
+		"/orders?state=Error&step=reserve"} {
 		seen := map[string]int{}
 		for page := filter; page != ""; {
 			_, body := w.get(page)
@@ -596,7 +633,8 @@ func TestPaging(t *testing.T) {
 // What the file names is on no page.
 func TestRedaction(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "redact.txt")
-	if err := os.WriteFile(file, []byte("# cards\ncard\n**.card # also in inputs\n**.customer.*\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("# cards\ncard\n**.card # also in inputs\n**.customer.*\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	redaction, err := console.LoadRedaction(file)
@@ -608,7 +646,8 @@ func TestRedaction(t *testing.T) {
 	w.submit("order", "o-1")
 	w.submit("expense", "e-1")
 	w.until("it ends", w.inState("o-1", "Processed"))
-	w.until("the question is open", func() bool { _, body := w.get("/answers"); return strings.Contains(body, "e-1") })
+	w.until("the question is open",
+		func() bool { _, body := w.get("/answers"); return strings.Contains(body, "e-1") })
 	for _, page := range []string{"/orders/o-1", "/orders/e-1", "/answers"} {
 		_, body := w.get(page)
 		wants(t, body, "(hidden)", "120")
@@ -668,7 +707,8 @@ func TestServerAway(t *testing.T) {
 	}
 	address := strings.TrimPrefix(w.url, "http://")
 	w.stop()
-	for _, path := range []string{"/", "/orders", "/orders/o-1", "/incidents", "/waiting", "/answers", "/workflows"} {
+	for _, path := range []string{"/", "/orders", "/orders/o-1", "/incidents", "/waiting", "/answers",
+		"/workflows"} {
 		status, body := ask(path)
 		if status != http.StatusBadGateway {
 			t.Errorf("%s: status %d", path, status)
@@ -701,7 +741,8 @@ func TestAssets(t *testing.T) {
 
 // A page with all that it loads has 60 KB at most, compressed as a server before it would.
 func TestPagesAreSmall(t *testing.T) {
-	h := console.New(console.Options{Client: recordedClient(t), Name: "shop", Program: "stepkeeper", Log: quiet})
+	h := console.New(console.Options{Client: recordedClient(t), Name: "shop", Program: "stepkeeper",
+		Log: quiet})
 	packed := func(path string) (body string, size int) {
 		w := newRecorder()
 		h.ServeHTTP(w, request(t, path))
@@ -714,7 +755,8 @@ func TestPagesAreSmall(t *testing.T) {
 			".svg": "image/svg+xml",
 			".txt": "text/plain; charset=utf-8",
 		}
-		if want := cmp.Or(kinds[filepath.Ext(path)], "text/html; charset=utf-8"); w.Header().Get("Content-Type") != want {
+		if want := cmp.Or(kinds[filepath.Ext(path)],
+			"text/html; charset=utf-8"); w.Header().Get("Content-Type") != want {
 			t.Errorf("%s is %q, want %s", path, w.Header().Get("Content-Type"), want)
 		}
 		var b bytes.Buffer
@@ -730,7 +772,8 @@ func TestPagesAreSmall(t *testing.T) {
 	for _, path := range []string{"/", "/orders", "/orders/busy", "/workflows/order"} {
 		body, size := packed(path)
 		all := size
-		for _, m := range regexp.MustCompile(`(?:src|href)="(/assets/[^"]+)"`).FindAllStringSubmatch(body, -1) {
+		for _, m := range regexp.MustCompile(`(?:src|href)="(/assets/[^"]+)"`).FindAllStringSubmatch(body,
+			-1) {
 			text, size := packed(m[1])
 			all += size
 			if text == "" {
@@ -744,7 +787,8 @@ func TestPagesAreSmall(t *testing.T) {
 	}
 }
 
-// Orders that wait for an agent stand under its name, which their definition has; that of a stack is in its table.
+// Orders that wait for an agent stand under its name, which their definition has; that of a stack is in its
+// table.
 func TestWaitingForAgents(t *testing.T) {
 	w := newWorld(t, nil)
 	w.slow.Store(true)
@@ -754,27 +798,33 @@ func TestWaitingForAgents(t *testing.T) {
 		return strings.Contains(body, "order pack: 2</a>") && strings.Contains(body, "order charge: 2</a>")
 	})
 	_, body := w.get("/waiting")
-	wants(t, body, `<tr id="agent-shop"><td>shop</td><td class="number">2</td>`, `<a href="/orders?state=Processing&amp;step=pack&amp;workflow=order">order pack: 2</a>`,
+	wants(t, body, `<tr id="agent-shop"><td>shop</td><td class="number">2</td>`,
+		`<a href="/orders?state=Processing&amp;step=pack&amp;workflow=order">order pack: 2</a>`,
 		`<tr id="wait-agent-order-pack-shop"><td><span class="kind agent"></span>an agent&#39;s reply</td><td>shop</td>`)
 	close(w.hold)
 
 	s := stacktest.New(t, stacktest.Memory())
 	open := func() string {
-		h := console.New(console.Options{Client: s.Client(), Name: "Shop", Program: "stepkeeper --stack Shop", Log: quiet})
+		h := console.New(console.Options{Client: s.Client(), Name: "Shop", Program: "stepkeeper --stack Shop",
+			Log: quiet})
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/waiting", nil)
 		page := httptest.NewRecorder()
 		h.ServeHTTP(page, r)
 		return page.Body.String()
 	}
 	for _, id := range []string{"s-1", "s-2", "s-3"} {
-		if _, err := s.Client().Submit(t.Context(), client.Order{ID: id, Workflow: "order", Content: map[string]string{"end": "never"}}); err != nil {
+		if _, err := s.Client().Submit(t.Context(), client.Order{ID: id, Workflow: "order",
+			Content: map[string]string{"end": "never"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w.until("three orders of the stack wait", func() bool { return strings.Contains(open(), "order charge: 3</a>") })
-	wants(t, open(), `<tr id="agent-shop"><td>shop</td><td class="number">3</td>`, `<td>order</td><td>charge</td>`)
+	w.until("three orders of the stack wait",
+		func() bool { return strings.Contains(open(), "order charge: 3</a>") })
+	wants(t, open(), `<tr id="agent-shop"><td>shop</td><td class="number">3</td>`,
+		`<td>order</td><td>charge</td>`)
 	s.Parts.Definitions = unread{}
-	wants(t, open(), `<tr id="agent-"><td>not known</td><td class="number">3</td>`, `an agent&#39;s reply</td><td>not known</td>`)
+	wants(t, open(), `<tr id="agent-"><td>not known</td><td class="number">3</td>`,
+		`an agent&#39;s reply</td><td>not known</td>`)
 }
 
 type unread struct{}

@@ -26,12 +26,13 @@ import (
 // mostLetters is how many messages of a queue a page shows.
 const mostLetters = 20
 
-// deadLooked is what the last looks found. A look hides messages from others, so that an open page does not look again.
+// deadLooked is what the last looks found. A look hides messages from others, so that an open page does not
+// look again.
 type deadLooked struct {
 	mu      sync.Mutex
-	at      time.Time // zero: the list is to be read anew
+	at      time.Time // time of the list; zero means that it must be read again
 	queues  []client.DeadLetterQueue
-	letters map[string]lettersLooked // by queue
+	letters map[string]lettersLooked // latest look at each queue
 }
 
 type lettersLooked struct {
@@ -58,8 +59,8 @@ func (s *server) deadLetters(ctx context.Context, _ *http.Request, _ *kept) (con
 	}{d.at, s.Program, d.queues}}, nil
 }
 
-// deadQueue shows messages of a queue: those that were looked at when the page was opened, or the one before where it is
-// about the body of one of them.
+// deadQueue shows messages of a queue: those that were looked at when the page was opened, or the one before
+// where it is about the body of one of them.
 func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (content, error) {
 	queue, body := r.PathValue("queue"), r.URL.Query().Get("body")
 	shows := func(l client.DeadLetter) bool { return l.ID == body }
@@ -69,7 +70,9 @@ func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (conte
 	if !known || k == nil && !slices.ContainsFunc(looked.Letters, shows) {
 		all, err := s.Client.DeadLetters(ctx, queue, mostLetters)
 		if errors.Is(err, client.ErrNotFound) {
-			return content{Title: "Not found", Template: "trouble", Status: http.StatusNotFound, Data: struct{ What, Do string }{"There is no such queue: " + err.Error(), "Choose one of the list."}}, nil
+			return content{Title: "Not found", Template: "trouble", Status: http.StatusNotFound,
+				Data: struct{ What, Do string }{"There is no such queue: " + err.Error(),
+					"Choose one of the list."}}, nil
 		}
 		if err != nil {
 			return content{}, err
@@ -89,7 +92,8 @@ func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (conte
 		Most                                     int
 		ReadOnly                                 bool
 		Outcome                                  *outcome
-	}{looked, title, queue, s.Program, body, s.secret, filepath.Join(s.Folder, journal.Name), mostLetters, s.ReadOnly, s.outcomes.get(r.URL.Query().Get("done"))}}, nil
+	}{looked, title, queue, s.Program, body, s.secret, filepath.Join(s.Folder, journal.Name), mostLetters,
+		s.ReadOnly, s.outcomes.get(r.URL.Query().Get("done"))}}, nil
 }
 
 func (d *deadLooked) keep(queue string, l lettersLooked) lettersLooked {
@@ -102,8 +106,8 @@ func (d *deadLooked) keep(queue string, l lettersLooked) lettersLooked {
 	return l
 }
 
-// body is that of a message for people, without what is redacted at any depth, since an order stands inside its message, and without
-// the tokens of a request.
+// body is that of a message for people, without what is redacted at any depth, since an order stands inside
+// its message, and without the tokens of a request.
 func (s *server) body(l client.DeadLetter) string {
 	doc := core.RedactJSON(l.Body)
 	var b bytes.Buffer
@@ -130,27 +134,32 @@ func (s *server) handleDead(w http.ResponseWriter, r *http.Request) {
 	queue, do := r.PathValue("queue"), s.Client.Redrive
 	switch action := r.PostFormValue("action"); {
 	case len(r.PostForm["id"]) == 0:
-		s.refuse(w, r, http.StatusBadRequest, "No message was chosen, and nothing was done.", "Go back, and choose those that are meant.")
+		s.refuse(w, r, http.StatusBadRequest, "No message was chosen, and nothing was done.",
+			"Go back, and choose those that are meant.")
 		return
 	case action == "discard":
 		do = s.Client.Discard
 	case action != "redrive":
-		s.refuse(w, r, http.StatusBadRequest, "The form does not say what to do.", "Go back, and send it again.")
+		s.refuse(w, r, http.StatusBadRequest, "The form does not say what to do.",
+			"Go back, and send it again.")
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 	defer cancel()
-	h := client.Handling{Queue: queue, IDs: r.PostForm["id"], By: strings.TrimSpace(r.PostFormValue("by")), Reason: strings.TrimSpace(r.PostFormValue("reason"))}
+	h := client.Handling{Queue: queue, IDs: r.PostForm["id"], By: strings.TrimSpace(r.PostFormValue("by")),
+		Reason: strings.TrimSpace(r.PostFormValue("reason"))}
 	key := rand.Text()
 	s.outcomes.Add(key, s.handled(ctx, do, h))
 	s.dead.mu.Lock()
 	s.dead.at = time.Time{}
 	s.dead.mu.Unlock()
-	http.Redirect(w, r, "/dead-letters/"+url.PathEscape(queue)+"?"+url.Values{"done": {key}}.Encode(), http.StatusSeeOther)
+	http.Redirect(w, r, "/dead-letters/"+url.PathEscape(queue)+"?"+url.Values{"done": {key}}.Encode(),
+		http.StatusSeeOther)
 }
 
 // handled carries a handling out, and reports what became of each message.
-func (s *server) handled(ctx context.Context, do func(context.Context, client.Handling) error, h client.Handling) outcome {
+func (s *server) handled(ctx context.Context, do func(context.Context, client.Handling) error,
+	h client.Handling) outcome {
 	file := filepath.Join(s.Folder, journal.Name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return outcome{Text: "Nothing was done, because it cannot be recorded: " + err.Error()}
@@ -163,7 +172,8 @@ func (s *server) handled(ctx context.Context, do func(context.Context, client.Ha
 	var texts []string
 	h.Record = func(x client.Handled) error {
 		if x.Result != client.Begun {
-			s.Log.Info("message handled by the console", "action", x.Action, "queue", x.Queue, "messageId", x.ID, "order", x.OrderID, "result", x.Result)
+			s.Log.Info("message handled by the console", "action", x.Action, "queue", x.Queue, "messageId",
+				x.ID, "order", x.OrderID, "result", x.Result)
 			text := fmt.Sprintf("%s: %s", x.ID, x.Result)
 			if x.Text != "" {
 				text += ", " + x.Text

@@ -27,20 +27,26 @@ import (
 
 // quarantined is an order in quarantine.
 func quarantined(id, workflow string) port.Message {
-	body := `{"schema":1,"orderId":"` + id + `","workflow":"` + workflow + `","order":{"card":"4111111111111111","customer":{"name":"Ada"},"note":"fragile"}}`
-	return port.Message{Value: message.Quarantine(port.Intake, port.Delivery{Message: port.Message{Body: []byte(body)}, ID: "first"}, "no workflow <gone>", 1_800_000_000_000)}
+	body := `{"schema":1,"orderId":"` + id + `","workflow":"` + workflow +
+		`","order":{"card":"4111111111111111","customer":{"name":"Ada"},"note":"fragile"}}`
+	return port.Message{Value: message.Quarantine(port.Intake,
+		port.Delivery{Message: port.Message{Body: []byte(body)}, ID: "first"}, "no workflow <gone>",
+		1_800_000_000_000)}
 }
 
 // recordedQueues are those of a server with two quarantined orders and a dead reply, in the protocol of SQS.
 func recordedQueues(t *testing.T) http.Handler {
 	t.Helper()
 	clock := port.ClockFunc(func() time.Time { return moment(30).Std() })
-	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: port.Quarantine}, {Name: port.Dead(port.Replies)}, {Name: port.Dead(port.Control)}, {Name: port.Replies}})
+	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: port.Quarantine},
+		{Name: port.Dead(port.Replies)}, {Name: port.Dead(port.Control)}, {Name: port.Replies}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for queue, messages := range map[string][]port.Message{port.Quarantine: {quarantined("busy", "order"), quarantined("other", "gone")},
-		port.Dead(port.Replies): {{Body: []byte(`{"schema":1,"task":"broken","step":"charge","attempt":3,"outcome":"done"}`)}}} {
+	for queue, messages := range map[string][]port.Message{port.Quarantine: {quarantined("busy", "order"),
+		quarantined("other", "gone")},
+		port.Dead(port.Replies): {
+			{Body: []byte(`{"schema":1,"task":"broken","step":"charge","attempt":3,"outcome":"done"}`)}}} {
 		q, err := queues.Queue(queue)
 		if err != nil {
 			t.Fatal(err)
@@ -61,7 +67,8 @@ func (n named) QueueNames() []string { return n.Names() }
 // giveUp puts messages into a queue of the server.
 func (w *world) giveUp(queue string, messages ...port.Message) {
 	w.Helper()
-	q, err := sqs.New(sdk.Config{Region: "local", BaseEndpoint: &w.url, Credentials: sdk.AnonymousCredentials{}}, sqs.Config{LookUp: true}).Queue(queue)
+	q, err := sqs.New(sdk.Config{Region: "local", BaseEndpoint: &w.url,
+		Credentials: sdk.AnonymousCredentials{}}, sqs.Config{LookUp: true}).Queue(queue)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -72,7 +79,8 @@ func (w *world) giveUp(queue string, messages ...port.Message) {
 	}
 }
 
-// Messages that were given up are listed, looked at, redriven and discarded; what is done stands in a file first.
+// Messages that were given up are listed, looked at, redriven and discarded; what is done stands in a file
+// first.
 func TestDeadLetterPages(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "made")
 	w := newWorld(t, func(o *console.Options) {
@@ -80,17 +88,21 @@ func TestDeadLetterPages(t *testing.T) {
 		o.Redact = console.Redaction{{"card"}, {"customer", "name"}}
 	})
 	close(w.hold)
-	w.giveUp(port.Quarantine, quarantined("o-1", "order"), quarantined("o-2", "gone"), quarantined("o-3", "order"), port.Message{Body: []byte("no envelope")})
+	w.giveUp(port.Quarantine, quarantined("o-1", "order"), quarantined("o-2", "gone"),
+		quarantined("o-3", "order"), port.Message{Body: []byte("no envelope")})
 	_, body := w.get("/dead-letters")
-	wants(t, body, "quarantine", "requests-shop", "<td class=\"number\">4</td>", "stepkeeper dead-letters list")
+	wants(t, body, "quarantine", "requests-shop", "<td class=\"number\">4</td>",
+		"stepkeeper dead-letters list")
 	const page = "/dead-letters/quarantine"
 	_, body = w.get(page)
-	wants(t, body, "In quarantine: no workflow <gone>", "Would be redriven to intake.", "Would not be redriven to intake: there is no workflow gone", "it cannot be read", "of order o-1")
+	wants(t, body, "In quarantine: no workflow <gone>", "Would be redriven to intake.",
+		"Would not be redriven to intake: there is no workflow gone", "it cannot be read", "of order o-1")
 	if strings.Contains(body, "4111111111111111") || strings.Contains(body, "note") {
 		t.Errorf("a body is shown: %s", body)
 	}
 	ids := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?s)name="id" value="([^"]+)".*?</p>`).FindAllStringSubmatch(body, -1) {
+	for _, m := range regexp.MustCompile(`(?s)name="id" value="([^"]+)".*?</p>`).FindAllStringSubmatch(body,
+		-1) {
 		for _, order := range []string{"o-1", "o-2", "o-3", "no order"} {
 			if strings.Contains(m[0], order) {
 				ids[order] = m[1]
@@ -114,20 +126,23 @@ func TestDeadLetterPages(t *testing.T) {
 	form.Set("by", "ada")
 	form.Set("reason", "the workflow is there")
 	form.Set("action", "redrive")
-	for name, value := range map[string]string{"by": "", "reason": " ", "token": "x", "action": "", "id": ""} {
+	for name, value := range map[string]string{"by": "", "reason": " ", "token": "x", "action": "",
+		"id": ""} {
 		bad := url.Values{}
 		maps.Copy(bad, form)
 		if bad.Set(name, value); name == "id" {
 			bad.Del(name)
 		}
 		_, body := w.post(page, bad)
-		if !strings.Contains(body, "nothing was done") && !strings.Contains(body, "Refused") && !strings.Contains(body, "it says") {
+		if !strings.Contains(body, "nothing was done") && !strings.Contains(body, "Refused") &&
+			!strings.Contains(body, "it says") {
 			t.Errorf("%s=%q: %s", name, value, body)
 		}
 	}
 	status, body := w.post(page, form)
 	wants(t, body, ids["o-1"]+": redriven", ids["o-2"]+": refused, there is no workflow gone", `role="alert"`)
-	if status != http.StatusOK || strings.Contains(body, `id="letter-`+ids["o-1"]) || !strings.Contains(body, `id="letter-`+ids["o-3"]) {
+	if status != http.StatusOK || strings.Contains(body, `id="letter-`+ids["o-1"]) ||
+		!strings.Contains(body, `id="letter-`+ids["o-3"]) {
 		t.Errorf("status %d: %s", status, body)
 	}
 	w.until("the redriven order is processed", w.inState("o-1", "Processed"))
@@ -150,16 +165,19 @@ func TestDeadLetterPages(t *testing.T) {
 	var results []string
 	for line := range strings.Lines(string(text)) {
 		var h struct{ Result, By, Reason string }
-		if err := json.Unmarshal([]byte(line), &h); err != nil || h.By != "ada" || h.Reason != "the workflow is there" {
+		if err := json.Unmarshal([]byte(line), &h); err != nil || h.By != "ada" ||
+			h.Reason != "the workflow is there" {
 			t.Errorf("%s: %v", line, err)
 		}
 		results = append(results, h.Result)
 	}
 	slices.Sort(results)
-	if got := strings.Join(results, " "); got != "begun begun begun discarded discarded missing missing redriven refused" {
+	if got := strings.Join(results,
+		" "); got != "begun begun begun discarded discarded missing missing redriven refused" {
 		t.Error(got)
 	}
-	if status, body := w.get("/dead-letters/replys"); status != http.StatusNotFound || !strings.Contains(body, "There is no such queue") {
+	if status, body := w.get("/dead-letters/replys"); status != http.StatusNotFound ||
+		!strings.Contains(body, "There is no such queue") {
 		t.Errorf("status %d: %s", status, body)
 	}
 }
@@ -204,7 +222,8 @@ func TestDeadLettersAreNotHandled(t *testing.T) {
 	}
 }
 
-// In a browser: what is chosen stays chosen while the page is open, is redriven, and what is refused is reported.
+// In a browser: what is chosen stays chosen while the page is open, is redriven, and what is refused is
+// reported.
 func TestBrowserDeadLetters(t *testing.T) {
 	b := newTab(t)
 	close(b.hold)
@@ -221,13 +240,15 @@ func TestBrowserDeadLetters(t *testing.T) {
 	b.shot("quarantine")
 	b.clean("quarantine")
 	evaluate[bool](b, `document.querySelectorAll("input[name=id]").forEach((c) => c.click()); true`)
-	b.do(chromedp.SendKeys("#dead-by", "ada"), chromedp.SendKeys("#dead-reason", "it is there now"), chromedp.Click("#do-redrive"))
+	b.do(chromedp.SendKeys("#dead-by", "ada"), chromedp.SendKeys("#dead-reason", "it is there now"),
+		chromedp.Click("#do-redrive"))
 	b.shows(": redriven", ": refused, there is no workflow gone")
 	b.live()
 	b.changed("redriven")
 	b.until("it is processed", b.inState("o-1", "Processed"))
 	evaluate[bool](b, `document.querySelector("input[name=id]").click(); true`)
-	b.do(chromedp.SendKeys("#dead-by", "ada"), chromedp.SendKeys("#dead-reason", "a mistake"), chromedp.Click("#do-discard"))
+	b.do(chromedp.SendKeys("#dead-by", "ada"), chromedp.SendKeys("#dead-reason", "a mistake"),
+		chromedp.Click("#do-discard"))
 	b.shows(": discarded", "No message is to be seen.")
 	b.live()
 	b.changed("discarded")
@@ -235,7 +256,8 @@ func TestBrowserDeadLetters(t *testing.T) {
 	b.giveUp(port.Quarantine, quarantined("o-3", "gone"))
 	b.open("/dead-letters/quarantine")
 	b.shows("o-3")
-	if wide := evaluate[float64](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide > 0 {
+	if wide := evaluate[float64](b,
+		`document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide > 0 {
 		t.Errorf("it is %.0f pixels wider than a phone", wide)
 	}
 	b.clean("quarantine on a phone")

@@ -20,8 +20,10 @@ type bar struct {
 }
 
 // barTexts are the kinds of bars, as the legend names them.
-var barTexts = [][2]string{{"work", "at work"}, {"failed", "an attempt that was not done"}, {"backoff", "backing off"}, {"queued", "its turn has not come"},
-	{"time", "waits for a time"}, {"answer", "waits for an answer"}, {"children", "waits for child orders"}, {"undo", "is undone"}, {"operator", "waits for the operator"}}
+var barTexts = [][2]string{{"work", "at work"}, {"failed", "an attempt that was not done"},
+	{"backoff", "backing off"}, {"queued", "its turn has not come"},
+	{"time", "waits for a time"}, {"answer", "waits for an answer"}, {"children", "waits for child orders"},
+	{"undo", "is undone"}, {"operator", "waits for the operator"}}
 
 // barsOf draws a step's time as bars, as far as the document knows it.
 func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
@@ -38,7 +40,7 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 		return nil
 	}
 	add(ready(t, st), st.FirstAt, "queued", "its turn had not come")
-	done := st.FirstAt // until here it is drawn
+	done := st.FirstAt // end of the bars drawn so far
 	for _, a := range t.Attempts {
 		if a.Step != st.Name || a.Began < done {
 			continue
@@ -98,8 +100,8 @@ func ready(t *client.Task, st *client.Step) core.Time {
 	return at
 }
 
-// undone is when a step was undone at the latest. The document has not when it was, but what comes after: the undo of
-// the steps before it, or, where the order went on without it, the steps behind it.
+// undone is when a step was undone at the latest. The document has not when it was, but what comes after: the
+// undo of the steps before it, or, where the order went on without it, the steps behind it.
 func undone(t *client.Task, st *client.Step, end core.Time) core.Time {
 	for i := range t.Steps {
 		other := &t.Steps[i]
@@ -107,7 +109,8 @@ func undone(t *client.Task, st *client.Step, end core.Time) core.Time {
 		switch {
 		case slices.Contains(other.After, st.Name):
 			next = other.FirstAt
-		case slices.Contains(st.After, other.Name) && (other.State == core.Compensating || other.State == core.Compensated):
+		case slices.Contains(st.After, other.Name) &&
+			(other.State == core.Compensating || other.State == core.Compensated):
 			next = other.ClaimedAt
 		}
 		if next >= st.ClaimedAt {
@@ -128,7 +131,7 @@ func gantt(t *client.Task, now core.Time) string {
 	end := now
 	if t.Ended && t.State != core.Error {
 		end = t.EndedAt
-	} else { // in steps, so that an open page does not change all the time
+	} else { // the end grows in steps, so that an open page changes seldom
 		step := core.Time(core.Second)
 		for end-t.Created > 64*step {
 			step *= 2
@@ -139,35 +142,36 @@ func gantt(t *client.Task, now core.Time) string {
 		end = max(end, t.Steps[i].FinishedAt)
 	}
 	span := max(float64(end-t.Created), 1)
-	at := func(m core.Time) float64 { return ganttNames + (ganttWidth-ganttNames-8)*float64(m-t.Created)/span }
+	at := func(m core.Time) float64 {
+		return ganttNames +
+			(ganttWidth-ganttNames-8)*float64(m-t.Created)/span
+	}
 	var b strings.Builder
 	height := ganttRow*float64(len(t.Steps)) + 24
-	fmt.Fprintf(&b, `<svg class="gantt" role="img" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" aria-label="the time that each step took">`, ganttWidth, height, ganttWidth, height)
+	fmt.Fprintf(&b, `<svg class="gantt" role="img" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" `+
+		`aria-label="the time that each step took">`, ganttWidth, height, ganttWidth, height)
 	for i := range 5 {
 		m := t.Created + core.Time(span*float64(i)/4)
 		anchor := "middle"
 		if i == 4 {
 			anchor = "end"
 		}
-		fmt.Fprintf(&b, `<line x1="%.1f" y1="0" x2="%.1f" y2="%.0f"/><text class="tick" x="%.1f" y="%.0f" text-anchor="%s">%s</text>`,
-			at(m), at(m), height-20, at(m), height-6, anchor, html.EscapeString("+"+render.Span(m.Sub(t.Created).Std())))
+		fmt.Fprintf(&b, `<line x1="%.1f" y1="0" x2="%.1f" y2="%.0f"/>`+
+			`<text class="tick" x="%.1f" y="%.0f" text-anchor="%s">%s</text>`,
+			at(m), at(m), height-20, at(m), height-6, anchor,
+			html.EscapeString("+"+render.Span(m.Sub(t.Created).Std())))
 	}
 	for i := range t.Steps {
 		st, y := &t.Steps[i], ganttRow*float64(i)
-		fmt.Fprintf(&b, `<text x="0" y="%.0f">%s</text>`, y+17, html.EscapeString(cut(st.Name, 22)))
+		fmt.Fprintf(&b, `<text x="0" y="%.0f">%s</text>`, y+17, html.EscapeString(render.Cut(st.Name, 22)))
 		for _, bar := range barsOf(t, st, end) {
 			from, to := at(bar.from), at(bar.to)
-			fmt.Fprintf(&b, `<rect class="bar %s" x="%.1f" y="%.0f" width="%.1f" height="14" rx="2"><title>%s</title></rect>`,
-				bar.kind, from, y+6, max(to-from, 2), html.EscapeString(st.Name+": "+bar.text+", "+render.Span(bar.to.Sub(bar.from).Std())))
+			fmt.Fprintf(&b,
+				`<rect class="bar %s" x="%.1f" y="%.0f" width="%.1f" height="14" rx="2"><title>%s</title></rect>`,
+				bar.kind, from, y+6, max(to-from, 2),
+				html.EscapeString(st.Name+": "+bar.text+", "+render.Span(bar.to.Sub(bar.from).Std())))
 		}
 	}
 	b.WriteString("</svg>")
 	return b.String()
-}
-
-func cut(text string, most int) string {
-	if r := []rune(text); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return text
 }

@@ -34,35 +34,58 @@ func moment(seconds int) core.Time {
 func recorded() []view.Task {
 	stopped := &view.TaskError{Code: "http-503", Message: "the bank <is> away", Step: "charge"}
 	steps := []view.Step{
-		{Name: "reserve", State: core.Processed, Agent: "stock", Operation: "reserve", Grade: "idempotent", Attempts: 2, FirstAt: moment(1), ClaimedAt: moment(9), FinishedAt: moment(12),
-			Input: json.RawMessage(`{"sku":"a-1","customer":{"name":"Ada"}}`), Output: json.RawMessage(`{"place":"b7"}`), Undo: &view.Undo{Operation: "release"}},
-		{Name: "charge", State: core.Failed, Agent: "payment", Operation: "charge", After: []string{"reserve"}, Attempts: 1, Failures: 1, FirstAt: moment(20), ClaimedAt: moment(20),
+		{Name: "reserve", State: core.Processed, Agent: "stock", Operation: "reserve", Grade: "idempotent",
+			Attempts: 2, FirstAt: moment(1), ClaimedAt: moment(9), FinishedAt: moment(12),
+			Input:  json.RawMessage(`{"sku":"a-1","customer":{"name":"Ada"}}`),
+			Output: json.RawMessage(`{"place":"b7"}`), Undo: &view.Undo{Operation: "release"}},
+		{Name: "charge", State: core.Failed, Agent: "payment", Operation: "charge",
+			After: []string{"reserve"}, Attempts: 1, Failures: 1, FirstAt: moment(20), ClaimedAt: moment(20),
 			Error: &core.StepError{Code: "http-503", Message: "the bank <is> away", At: moment(30)}},
-		{Name: "cool-off", State: core.Waiting, Kind: view.KindWait, After: []string{"reserve"}, FirstAt: moment(12), ClaimedAt: moment(12), WakeAt: moment(90)},
-		{Name: "approve", State: core.Waiting, Kind: view.KindApproval, After: []string{"reserve"}, FirstAt: moment(12), ClaimedAt: moment(12), CompleteBy: moment(600),
-			Answers: &view.Answers{Values: []string{"yes", "no"}, Round: 1, Need: 2, Who: []string{"ann", "ben"}, Votes: []core.Vote{{By: "ann", Value: json.RawMessage(`"yes"`), At: moment(40)}}}},
-		{Name: "parcels", State: core.Processing, Kind: view.KindEach, After: []string{"reserve"}, FirstAt: moment(13), ClaimedAt: moment(13), Children: &view.Children{Count: 4, Ended: 2, Running: 2}},
-		{Name: "pack", State: core.Pending, Agent: "stock", Operation: "pack", After: []string{"reserve"}, Attempts: 1, FirstAt: moment(12), ClaimedAt: moment(12), WakeAt: moment(70), NoReturn: true},
-		{Name: "ship", State: core.Pending, Agent: "post", Operation: "ship", After: []string{"charge", "cool-off", "approve", "parcels", "pack"}},
+		{Name: "cool-off", State: core.Waiting, Kind: view.KindWait, After: []string{"reserve"},
+			FirstAt: moment(12), ClaimedAt: moment(12), WakeAt: moment(90)},
+		{Name: "approve", State: core.Waiting, Kind: view.KindApproval, After: []string{"reserve"},
+			FirstAt: moment(12), ClaimedAt: moment(12), CompleteBy: moment(600),
+			Answers: &view.Answers{Values: []string{"yes", "no"}, Round: 1, Need: 2, Who: []string{"ann",
+				"ben"}, Votes: []core.Vote{{By: "ann", Value: json.RawMessage(`"yes"`), At: moment(40)}}}},
+		{Name: "parcels", State: core.Processing, Kind: view.KindEach, After: []string{"reserve"},
+			FirstAt: moment(13), ClaimedAt: moment(13),
+			Children: &view.Children{Count: 4, Ended: 2, Running: 2}},
+		{Name: "pack", State: core.Pending, Agent: "stock", Operation: "pack", After: []string{"reserve"},
+			Attempts: 1, FirstAt: moment(12), ClaimedAt: moment(12), WakeAt: moment(70), NoReturn: true},
+		{Name: "ship", State: core.Pending, Agent: "post", Operation: "ship",
+			After: []string{"charge", "cool-off", "approve", "parcels", "pack"}},
 	}
-	busy := view.Task{OrderID: "busy", Workflow: "order", State: core.Processing, Command: 3, Created: moment(0), Deadline: moment(3600), Steps: steps,
-		Verdicts:   []core.Verdict{{ID: "c-1", Command: "resubmit", Accepted: true, By: "ada", Note: "the bank is back", At: moment(19)}},
-		Attempts:   []view.Attempt{{Step: "reserve", Number: 1, Operation: core.Do, Agent: "stock", Began: moment(2), Ended: moment(5), Outcome: core.OutcomeRetryLater, Code: "busy"}},
-		Earlier:    &view.Earlier{Failed: 2, RetryLater: 1},
-		Unattended: []view.Unattended{{Queue: "requests-post", Agent: "post", Waiting: 3, Since: moment(33), Reason: "nothing receives from it", Fix: "start the agent"}},
-		Accepts:    []view.Command{{Command: "cancel"}},
-		Version:    9, ItemBytes: 2900, ReplyTo: "shop", Statuses: 1,
+	busy := view.Task{OrderID: "busy", Workflow: "order", State: core.Processing, Command: 3,
+		Created: moment(0), Deadline: moment(3600), Steps: steps,
+		Verdicts: []core.Verdict{{ID: "c-1", Command: "resubmit", Accepted: true, By: "ada",
+			Note: "the bank is back", At: moment(19)}},
+		Attempts: []view.Attempt{{Step: "reserve", Number: 1, Operation: core.Do, Agent: "stock",
+			Began: moment(2), Ended: moment(5), Outcome: core.OutcomeRetryLater, Code: "busy"}},
+		Earlier: &view.Earlier{Failed: 2, RetryLater: 1},
+		Unattended: []view.Unattended{{Queue: "requests-post", Agent: "post", Waiting: 3, Since: moment(33),
+			Reason: "nothing receives from it", Fix: "start the agent"}},
+		Accepts: []view.Command{{Command: "cancel"}},
+		Version: 9, ItemBytes: 2900, ReplyTo: "shop", Statuses: 1,
 		Messages: []view.Message{{At: moment(0), Way: "received", Kind: view.MessageOrder, What: "order"},
 			{At: moment(0), Way: "sent", Kind: view.MessageStatus, Peer: "shop", What: "started", Seq: 1},
-			{At: moment(2), Way: "sent", Kind: view.MessageRequest, Peer: "stock", What: "reserve", Step: "reserve", Attempt: 1, Until: moment(32)},
-			{At: moment(5), Way: "received", Kind: view.MessageReply, Peer: "stock", What: "retry-later", Step: "reserve", Attempt: 1, Code: "busy"},
-			{At: moment(19), Way: "received", Kind: view.MessageCommand, Peer: "ada", What: "resubmit", Code: "accepted", Text: "the bank <is> back"},
-			{At: moment(31), Way: "sent", Kind: view.MessageAlert, What: "Error", Final: true, Unreported: true, Until: moment(61)}}}
-	broken := view.Task{OrderID: "broken", Workflow: "order", State: core.Error, Phase: core.Forward, Ended: true, Run: 1, Command: 1, Created: moment(0), EndedAt: moment(31), Error: stopped,
-		Steps: slices.Clone(steps[:2]), Definition: strings.Repeat("1", 32), Deployed: strings.Repeat("2", 32),
-		Accepts: []view.Command{{Command: "resubmit"}, {Command: "undo"}, {Command: "close"}, {Command: "resolve", Step: "charge", Fact: core.Happened}, {Command: "resolve", Step: "charge", Fact: core.NotHappened},
+			{At: moment(2), Way: "sent", Kind: view.MessageRequest, Peer: "stock", What: "reserve",
+				Step: "reserve", Attempt: 1, Until: moment(32)},
+			{At: moment(5), Way: "received", Kind: view.MessageReply, Peer: "stock", What: "retry-later",
+				Step: "reserve", Attempt: 1, Code: "busy"},
+			{At: moment(19), Way: "received", Kind: view.MessageCommand, Peer: "ada", What: "resubmit",
+				Code: "accepted", Text: "the bank <is> back"},
+			{At: moment(31), Way: "sent", Kind: view.MessageAlert, What: "Error", Final: true,
+				Unreported: true, Until: moment(61)}}}
+	broken := view.Task{OrderID: "broken", Workflow: "order", State: core.Error, Phase: core.Forward,
+		Ended: true, Run: 1, Command: 1, Created: moment(0), EndedAt: moment(31), Error: stopped,
+		Steps: slices.Clone(steps[:2]), Definition: strings.Repeat("1", 32),
+		Deployed: strings.Repeat("2", 32),
+		Accepts: []view.Command{{Command: "resubmit"}, {Command: "undo"}, {Command: "close"},
+			{Command: "resolve", Step: "charge", Fact: core.Happened},
+			{Command: "resolve", Step: "charge", Fact: core.NotHappened},
 			{Command: "resubmit", Definition: "latest"}, {Command: "move", Definition: "latest"}}}
-	undone := view.Task{OrderID: "undone", Workflow: "order", State: core.Compensating, Why: core.WhyFailure, Created: moment(2), Error: stopped, UndoneFor: stopped,
+	undone := view.Task{OrderID: "undone", Workflow: "order", State: core.Compensating, Why: core.WhyFailure,
+		Created: moment(2), Error: stopped, UndoneFor: stopped,
 		UndoWait: &view.UndoWait{Step: "reserve", For: "quiet", Until: moment(80), LastEffect: moment(80)},
 		Steps: []view.Step{
 			{
@@ -75,44 +98,66 @@ func recorded() []view.Task {
 				After: []string{"reserve"}, Attempts: 1, FirstAt: moment(4), ClaimedAt: moment(4),
 			},
 		}}
-	closed := view.Task{OrderID: "closed", Workflow: "order", State: core.Closed, Ended: true, Created: moment(1), EndedAt: moment(50), Closed: &core.Closing{By: "ben", Reason: "paid <in> cash"},
+	closed := view.Task{OrderID: "closed", Workflow: "order", State: core.Closed, Ended: true,
+		Created: moment(1), EndedAt: moment(50), Closed: &core.Closing{By: "ben", Reason: "paid <in> cash"},
 		Parent: &view.Parent{OrderID: "busy", Step: "parcels", Index: 1}, Steps: steps[:1]}
-	erased := view.Task{OrderID: "erased", Workflow: "order", State: core.Closed, Ended: true, Created: moment(1), EndedAt: moment(50), Closed: &core.Closing{By: "ben"},
-		Error: &view.TaskError{Code: "http-422", Step: "reserve"}, Erased: &core.Erasure{By: "ann", Reason: "asked to", At: moment(60)}, Steps: []view.Step{}}
+	erased := view.Task{OrderID: "erased", Workflow: "order", State: core.Closed, Ended: true,
+		Created: moment(1), EndedAt: moment(50), Closed: &core.Closing{By: "ben"},
+		Error:  &view.TaskError{Code: "http-422", Step: "reserve"},
+		Erased: &core.Erasure{By: "ann", Reason: "asked to", At: moment(60)}, Steps: []view.Step{}}
 	return []view.Task{busy, broken, undone, closed, erased}
 }
 
 // timed is an order whose steps are at each point that a timeline shows.
 func timed() view.Task {
 	running := &view.Undo{Operation: "release", Running: true}
-	return view.Task{OrderID: "timed", Workflow: "order", State: core.Compensating, Why: core.WhyFailure, Created: moment(0), Steps: []view.Step{
-		{Name: "tried-three-times", State: core.Compensated, Agent: "stock", Operation: "reserve", Attempts: 3, FirstAt: moment(2), ClaimedAt: moment(45), FinishedAt: moment(20), Undo: &view.Undo{Operation: "release"}},
-		{Name: "claimed-again", State: core.Processed, Agent: "stock", Operation: "reserve", Attempts: 2, FirstAt: moment(3), ClaimedAt: moment(10), FinishedAt: moment(14)},
-		{Name: "being-undone", State: core.Processing, Agent: "stock", Operation: "reserve", After: []string{"claimed-again"}, Attempts: 2, FirstAt: moment(16), ClaimedAt: moment(46), FinishedAt: moment(30), Undo: running},
-		{
-			Name: "waits-for-its-undo", State: core.UndoWait, Agent: "stock", Operation: "reserve",
-			After: []string{"being-undone", "claimed-again"}, Attempts: 1, FirstAt: moment(31),
-			ClaimedAt: moment(31), FinishedAt: moment(32), WakeAt: moment(80),
-			Undo: &view.Undo{Operation: "release"},
-		},
-		{Name: "backs-off-in-its-undo", State: core.Waiting, Agent: "stock", Operation: "reserve", Attempts: 1, FirstAt: moment(4), ClaimedAt: moment(47), Undo: running},
-		{
-			Name: "undone-first", State: core.Compensated, Agent: "stock", Operation: "reserve",
-			After: []string{"tried-three-times", "event"}, Attempts: 1, FirstAt: moment(21),
-			ClaimedAt: moment(35), FinishedAt: moment(22), Undo: &view.Undo{Operation: "release"},
-		},
-		{Name: "undone-alone", State: core.Compensated, Agent: "stock", Operation: "reserve", Attempts: 1, FirstAt: moment(4), ClaimedAt: moment(9), FailedAs: "http-503", Undo: &view.Undo{Operation: "release"}},
-		{Name: "went-on", State: core.Processed, Agent: "stock", Operation: "reserve", After: []string{"undone-alone"}, Attempts: 1, FirstAt: moment(12), ClaimedAt: moment(12), FinishedAt: moment(13)},
-		{Name: "event", State: core.Processed, Kind: view.KindEvent, FirstAt: moment(5), ClaimedAt: moment(5), FinishedAt: moment(25)},
-		{Name: "child", State: core.Waiting, Kind: view.KindWorkflow, FirstAt: moment(6), ClaimedAt: moment(8)},
-		{Name: "handed-back", State: core.Pending, Agent: "stock", Operation: "reserve", Attempts: 1, FirstAt: moment(7), ClaimedAt: moment(7)},
-		{Name: "backs-off", State: core.Pending, Agent: "stock", Operation: "reserve", Attempts: 1, FirstAt: moment(7), ClaimedAt: moment(7), WakeAt: moment(70)},
-		{Name: "never", State: core.Pending, Agent: "stock", Operation: "reserve"},
-		{Name: strings.Repeat("n", 22), State: core.Skipped}, {Name: strings.Repeat("n", 23), State: core.Skipped},
-	}, Attempts: []view.Attempt{
-		{Step: "tried-three-times", Number: 1, Operation: core.Do, Agent: "stock", Began: moment(2), Ended: moment(5), Outcome: core.OutcomeRetryLater, Code: "busy"},
-		{Step: "tried-three-times", Number: 2, Operation: core.Do, Agent: "stock", Began: moment(9), Ended: moment(12), Outcome: core.OutcomeFailed, Code: "http-503"},
-	}}
+	return view.Task{OrderID: "timed", Workflow: "order", State: core.Compensating, Why: core.WhyFailure,
+		Created: moment(0), Steps: []view.Step{
+			{Name: "tried-three-times", State: core.Compensated, Agent: "stock", Operation: "reserve",
+				Attempts: 3, FirstAt: moment(2), ClaimedAt: moment(45), FinishedAt: moment(20),
+				Undo: &view.Undo{Operation: "release"}},
+			{Name: "claimed-again", State: core.Processed, Agent: "stock", Operation: "reserve", Attempts: 2,
+				FirstAt: moment(3), ClaimedAt: moment(10), FinishedAt: moment(14)},
+			{Name: "being-undone", State: core.Processing, Agent: "stock", Operation: "reserve",
+				After: []string{"claimed-again"}, Attempts: 2, FirstAt: moment(16), ClaimedAt: moment(46),
+				FinishedAt: moment(30), Undo: running},
+			{
+				Name: "waits-for-its-undo", State: core.UndoWait, Agent: "stock", Operation: "reserve",
+				After: []string{"being-undone", "claimed-again"}, Attempts: 1, FirstAt: moment(31),
+				ClaimedAt: moment(31), FinishedAt: moment(32), WakeAt: moment(80),
+				Undo: &view.Undo{Operation: "release"},
+			},
+			{Name: "backs-off-in-its-undo", State: core.Waiting, Agent: "stock", Operation: "reserve",
+				Attempts: 1, FirstAt: moment(4), ClaimedAt: moment(47), Undo: running},
+			{
+				Name: "undone-first", State: core.Compensated, Agent: "stock", Operation: "reserve",
+				After: []string{"tried-three-times", "event"}, Attempts: 1, FirstAt: moment(21),
+				ClaimedAt: moment(35), FinishedAt: moment(22), Undo: &view.Undo{Operation: "release"},
+			},
+			{Name: "undone-alone", State: core.Compensated, Agent: "stock", Operation: "reserve", Attempts: 1,
+				FirstAt: moment(4), ClaimedAt: moment(9), FailedAs: "http-503",
+				Undo: &view.Undo{Operation: "release"}},
+			{Name: "went-on", State: core.Processed, Agent: "stock", Operation: "reserve",
+				After: []string{"undone-alone"}, Attempts: 1, FirstAt: moment(12), ClaimedAt: moment(12),
+				FinishedAt: moment(13)},
+			{Name: "event", State: core.Processed, Kind: view.KindEvent, FirstAt: moment(5),
+				ClaimedAt:  moment(5),
+				FinishedAt: moment(25)},
+			{Name: "child", State: core.Waiting, Kind: view.KindWorkflow, FirstAt: moment(6),
+				ClaimedAt: moment(8)},
+			{Name: "handed-back", State: core.Pending, Agent: "stock", Operation: "reserve", Attempts: 1,
+				FirstAt: moment(7), ClaimedAt: moment(7)},
+			{Name: "backs-off", State: core.Pending, Agent: "stock", Operation: "reserve", Attempts: 1,
+				FirstAt: moment(7), ClaimedAt: moment(7), WakeAt: moment(70)},
+			{Name: "never", State: core.Pending, Agent: "stock", Operation: "reserve"},
+			{Name: strings.Repeat("n", 22), State: core.Skipped},
+			{Name: strings.Repeat("n", 23), State: core.Skipped},
+		}, Attempts: []view.Attempt{
+			{Step: "tried-three-times", Number: 1, Operation: core.Do, Agent: "stock", Began: moment(2),
+				Ended: moment(5), Outcome: core.OutcomeRetryLater, Code: "busy"},
+			{Step: "tried-three-times", Number: 2, Operation: core.Do, Agent: "stock", Began: moment(9),
+				Ended: moment(12), Outcome: core.OutcomeFailed, Code: "http-503"},
+		}}
 }
 
 // recordedStatistics are half an hour of one-minute intervals, of which one was not measured.
@@ -128,13 +173,20 @@ func recordedStatistics() view.Statistics {
 	}
 	done, failed := 1200, 3
 	return view.Statistics{From: moment(-1800), Interval: core.Minute, Series: []view.Series{
-		{Kind: view.SeriesEnded, Of: "Processed", Values: values(func(i int) int { return 40 + i })}, {Kind: view.SeriesEnded, Of: "Error", Values: values(func(i int) int { return i / 29 })},
-		{Kind: view.SeriesOrders, Of: view.OrdersInFlight, Values: values(func(i int) int { return 100 - i })}, {Kind: view.SeriesOrders, Of: "Error", Values: values(func(i int) int { return i / 29 })},
+		{Kind: view.SeriesEnded, Of: "Processed", Values: values(func(i int) int {
+			return 40 + i
+		})}, {Kind: view.SeriesEnded, Of: "Error", Values: values(func(i int) int { return i / 29 })},
+		{Kind: view.SeriesOrders, Of: view.OrdersInFlight, Values: values(func(i int) int {
+			return 100 - i
+		})}, {Kind: view.SeriesOrders, Of: "Error", Values: values(func(i int) int { return i / 29 })},
 		{Kind: view.SeriesWaiting, Of: "post", Values: values(func(i int) int { return 3 * i })},
 	}, Agents: []view.AgentStatistics{
-		{Agent: "payment", Done: &done, Failed: &failed, InFlight: 4, NotCalled: []view.NotCalled{{Operation: "charge", Code: "breaker-open", Since: moment(30)}}},
+		{Agent: "payment", Done: &done, Failed: &failed, InFlight: 4,
+			NotCalled: []view.NotCalled{{Operation: "charge", Code: "breaker-open", Since: moment(30)}}},
 		{Agent: "post", Waiting: 87, Oldest: 95 * core.Second}, {Agent: "stock", Unknown: "<denied>"},
-	}, Overdue: &view.Overdue{Orders: 2, Since: moment(-300)}, Usage: &view.Usage{Orders: 1850, WriteUnits: 22200, ReadUnits: 10175, Messages: 55500, Invocations: 2000, Milliseconds: 40000}, Unknown: []string{"something is <not> measured"}}
+	}, Overdue: &view.Overdue{Orders: 2, Since: moment(-300)}, Usage: &view.Usage{Orders: 1850,
+		WriteUnits: 22200, ReadUnits: 10175, Messages: 55500, Invocations: 2000, Milliseconds: 40000},
+		Unknown: []string{"something is <not> measured"}}
 }
 
 // recording is a server that answers what was recorded.
@@ -159,10 +211,14 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 			if state := r.URL.Query().Get("state"); state != "" && state != string(x.State) {
 				continue
 			}
-			s := view.Summary{OrderID: x.OrderID, Workflow: x.Workflow, State: x.State, Phase: x.Phase, Ended: x.Ended, Run: x.Run, Command: x.Command, Created: x.Created, EndedAt: x.EndedAt, Error: x.Error, Definition: x.Definition}
+			s := view.Summary{OrderID: x.OrderID, Workflow: x.Workflow, State: x.State, Phase: x.Phase,
+				Ended: x.Ended, Run: x.Run, Command: x.Command, Created: x.Created, EndedAt: x.EndedAt,
+				Error: x.Error, Definition: x.Definition}
 			if x.OrderID == "busy" {
-				s.Waits = []view.Wait{{Step: "cool-off", For: view.WaitTime, Since: moment(12), Until: moment(90)}, {Step: "approve", For: view.WaitAnswer, Since: moment(12)},
-					{Step: "parcels", For: view.WaitChildren, Since: moment(13)}, {Step: "pack", For: view.WaitRetry, Since: moment(12)}}
+				s.Waits = []view.Wait{{Step: "cool-off", For: view.WaitTime, Since: moment(12),
+					Until: moment(90)}, {Step: "approve", For: view.WaitAnswer, Since: moment(12)},
+					{Step: "parcels", For: view.WaitChildren, Since: moment(13)},
+					{Step: "pack", For: view.WaitRetry, Since: moment(12)}}
 			}
 			page.Orders = append(page.Orders, s)
 		}
@@ -175,11 +231,14 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 	})
 	mux.HandleFunc("GET /v1/orders/{id}/move", func(w http.ResponseWriter, r *http.Request) {
 		if r.PathValue("id") != "broken" {
-			answer(w, view.Plan{OrderID: "closed", Reason: "the order is <Closed>", Differences: []core.Difference{}})
+			answer(w, view.Plan{OrderID: "closed", Reason: "the order is <Closed>",
+				Differences: []core.Difference{}})
 			return
 		}
-		answer(w, view.Plan{OrderID: "broken", Definition: strings.Repeat("1", 32), Accepted: true, Differences: []core.Difference{
-			{Step: "charge", What: "timeout is 20s and was 10s"}, {Step: "reserve", What: "agent is another one", Refused: true}, {What: "grace is another one"}}})
+		answer(w, view.Plan{OrderID: "broken", Definition: strings.Repeat("1", 32), Accepted: true,
+			Differences: []core.Difference{
+				{Step: "charge", What: "timeout is 20s and was 10s"}, {Step: "reserve",
+					What: "agent is another one", Refused: true}, {What: "grace is another one"}}})
 	})
 	mux.HandleFunc("GET /v1/orders/{id}/order", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, json.RawMessage(`{"orderId":"o","created":"2026-03-01T12:00:00.000Z","order":{"total":120,"customer":{"name":"Ada"},"lines":[{"sku":"a-1","card":"4111"}]}}`))
@@ -191,29 +250,35 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 		if r.PathValue("name") != "order" {
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.WriteHeader(http.StatusNotFound)
-			answer(w, json.RawMessage(`{"status":404,"code":"not-found","detail":"no workflow <gone> is deployed"}`))
+			answer(w, json.RawMessage(
+				`{"status":404,"code":"not-found","detail":"no workflow <gone> is deployed"}`))
 			return
 		}
 		steps := slices.Clone(tasks[0].Steps)
 		for i := range steps {
-			steps[i] = view.Step{Name: steps[i].Name, State: core.Pending, Kind: steps[i].Kind, Agent: steps[i].Agent, Operation: steps[i].Operation, After: steps[i].After, NoReturn: steps[i].NoReturn}
+			steps[i] = view.Step{Name: steps[i].Name, State: core.Pending, Kind: steps[i].Kind,
+				Agent: steps[i].Agent, Operation: steps[i].Operation, After: steps[i].After,
+				NoReturn: steps[i].NoReturn}
 		}
 		answer(w, view.Definition{Workflow: "order", Hash: strings.Repeat("1", 32), Steps: steps})
 	})
 	mux.HandleFunc("GET /v1/schedules", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, json.RawMessage(`{"schedules":[{"workflow":"gone","cron":"@daily","overlap":"skip","next":"2026-03-02T00:00:00Z","started":1,"starts":[],"missed":1,"skipped":[{"at":"2026-03-01T00:00:00Z","why":"the order before <x> has not ended"}]}]}`))
 	})
-	mux.HandleFunc("GET /v1/statistics", func(w http.ResponseWriter, _ *http.Request) { answer(w, recordedStatistics()) })
+	mux.HandleFunc("GET /v1/statistics",
+		func(w http.ResponseWriter, _ *http.Request) { answer(w, recordedStatistics()) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, json.RawMessage(`{"ready":true,"unattended":[{"queue":"requests-post","agent":"post","waiting":3,"since":"2026-03-01T12:00:33.000Z"}],"release":{"version":"v1.0.0","tasks":1,"messages":0}}`))
 	})
 	checked := likeTheAPI(t, mux)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path, q := r.URL.Path, r.URL.Query()
-		if refused := regexp.MustCompile(*refuses); *refuses != "" && (refused.MatchString(path) || refused.MatchString(path+" in "+q.Get("state"))) {
+		if refused := regexp.MustCompile(*refuses); *refuses != "" &&
+			(refused.MatchString(path) || refused.MatchString(path+" in "+q.Get("state"))) {
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.WriteHeader(http.StatusForbidden)
-			answer(w, json.RawMessage(`{"status":403,"code":"forbidden","detail":"not for you","message":"not for you"}`))
+			answer(w, json.RawMessage(
+				`{"status":403,"code":"forbidden","detail":"not for you","message":"not for you"}`))
 			return
 		}
 		checked.ServeHTTP(w, r)
@@ -238,15 +303,18 @@ func TestPagesAsTheyAreWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper --stack shop", Redact: redact, Log: slog.New(slog.DiscardHandler),
+	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper --stack shop",
+		Redact: redact, Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return moment(60).Std() }})
-	changing := regexp.MustCompile(`value="[A-Z2-7]{26}"|received \d+ times|was sent [^<]*|-[0-9a-f]{8,}\.(js|css|svg)`)
+	changing := regexp.MustCompile(
+		`value="[A-Z2-7]{26}"|received \d+ times|was sent [^<]*|-[0-9a-f]{8,}\.(js|css|svg)`)
 	for name, path := range map[string]string{
 		"overview": "/", "orders": "/orders?workflow=order",
 		"orders-step": "/orders?step=charge&code=http-503", "busy": "/orders/busy?show=timeline",
 		"events": "/orders/busy?show=events", "messages": "/orders/busy?show=messages",
 		"timed": "/orders/timed?show=timeline", "broken": "/orders/broken", "undone": "/orders/undone",
-		"closed": "/orders/closed?show=timeline", "erased": "/orders/erased", "incidents": "/incidents", "waiting": "/waiting",
+		"closed": "/orders/closed?show=timeline", "erased": "/orders/erased", "incidents": "/incidents",
+		"waiting": "/waiting",
 		"answers": "/answers", "workflows": "/workflows", "workflow": "/workflows/order",
 		"workflow-gone": "/workflows/gone", "health": "/health", "move": "/orders/broken/move",
 		"move-refused": "/orders/closed/move?definition=" + strings.Repeat("3", 32),
@@ -267,8 +335,10 @@ func TestAFailureOfTheServerIsNoBadRequest(t *testing.T) {
 		http.Error(w, `{"status":500,"code":"internal","detail":"it broke"}`, http.StatusInternalServerError)
 	}))
 	t.Cleanup(server.Close)
-	h := console.New(console.Options{Client: connect(t, server.URL), Name: "shop", Program: "stepkeeper", Log: slog.New(slog.DiscardHandler)})
-	for path, want := range map[string]int{"/bulk?command=undo&step=charge": http.StatusBadGateway, "/bulk?command=undo&state=none": http.StatusBadRequest} {
+	h := console.New(console.Options{Client: connect(t, server.URL), Name: "shop", Program: "stepkeeper",
+		Log: slog.New(slog.DiscardHandler)})
+	for path, want := range map[string]int{"/bulk?command=undo&step=charge": http.StatusBadGateway,
+		"/bulk?command=undo&state=none": http.StatusBadRequest} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 		if w.Code != want {
@@ -281,26 +351,36 @@ func TestAFailureOfTheServerIsNoBadRequest(t *testing.T) {
 func TestPagesThatMayNotBeRead(t *testing.T) {
 	refuses := ""
 	c := connect(t, recording(t, &refuses).URL)
-	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper", Log: slog.New(slog.DiscardHandler)})
+	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper",
+		Log: slog.New(slog.DiscardHandler)})
 	for _, x := range []struct{ path, part string }{
-		{"/", "/v1/orders$"}, {"/", "/v1/workflows"}, {"/", "/v1/schedules"}, {"/orders", "/v1/orders$"}, {"/orders/busy", "/v1/orders/busy$"}, {"/incidents", "/v1/orders$"},
-		{"/", " in Error"}, {"/", " in Processing"}, {"/", " in Compensating"}, {"/waiting", " in Compensating"}, {"/answers", "/v1/orders/busy$"},
+		{"/", "/v1/orders$"}, {"/", "/v1/workflows"}, {"/", "/v1/schedules"}, {"/orders", "/v1/orders$"},
+		{"/orders/busy", "/v1/orders/busy$"}, {"/incidents", "/v1/orders$"},
+		{"/", " in Error"}, {"/", " in Processing"}, {"/", " in Compensating"},
+		{"/waiting", " in Compensating"}, {"/answers", "/v1/orders/busy$"},
 		{"/waiting", "/v1/orders$"}, {"/answers", "/v1/orders$"}, {"/workflows", "/v1/workflows"},
 		{"/workflows", "/v1/schedules"}, {"/workflows/order", "/v1/workflows/order$"},
 		{"/workflows/order", "/v1/orders$"}, {"/workflows/order", "/v1/schedules"},
 		{"/orders/broken/move", "/move$"}, {"/health", "/healthz$"},
 		{"/orders/broken/move", "/v1/orders/broken$"}, {"/dead-letters", "^/$"},
 		{"/dead-letters/quarantine", "^/$"},
-		{"/bulk?command=undo&step=charge", "/v1/orders$"}, {"/bulk?command=undo&step=charge", "/v1/orders/broken$"}, {"/bulk?command=move&step=charge&definition=latest", "/move$"},
+		{"/bulk?command=undo&step=charge", "/v1/orders$"}, {"/bulk?command=undo&step=charge",
+			"/v1/orders/broken$"}, {"/bulk?command=move&step=charge&definition=latest", "/move$"},
 	} {
 		refuses = x.part
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, x.path, nil))
-		if w.Code != http.StatusBadGateway || !strings.Contains(w.Body.String(), "These credentials may not read this: ") || !strings.Contains(w.Body.String(), "not for you") || strings.Contains(w.Body.String(), "invalid request") {
+		if w.Code != http.StatusBadGateway ||
+			!strings.Contains(w.Body.String(), "These credentials may not read this: ") ||
+			!strings.Contains(w.Body.String(), "not for you") ||
+			strings.Contains(w.Body.String(), "invalid request") {
 			t.Errorf("%s without %s: status %d: %s", x.path, x.part, w.Code, w.Body)
 		}
 	}
-	for path, x := range map[string][2]string{"/orders/busy": {"/order$", "not for you"}, "/": {"/v1/statistics$", "statistics: not for you"}, "/orders/broken/move": {"/v1/workflows/order$", "not for you"}} { // the rest of the page is there
+	// the rest of the page is there
+	for path, x := range map[string][2]string{"/orders/busy": {"/order$", "not for you"},
+		"/":                   {"/v1/statistics$", "statistics: not for you"},
+		"/orders/broken/move": {"/v1/workflows/order$", "not for you"}} {
 		refuses = x[0]
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
@@ -329,12 +409,14 @@ func grouping(t *testing.T, stopped, under *[]view.Summary) http.Handler {
 	return console.New(console.Options{Client: answering(t, func(r *http.Request) any {
 		switch state := r.URL.Query().Get("state"); {
 		case r.URL.Path != "/v1/orders":
-			return view.Definition{Workflow: "any", Steps: []view.Step{{Name: "x", Agent: "mail"}, {Name: "y", Agent: "bank"}}}
+			return view.Definition{Workflow: "any",
+				Steps: []view.Step{{Name: "x", Agent: "mail"}, {Name: "y", Agent: "bank"}}}
 		case state == string(core.Error):
 			return view.Page{Orders: *stopped}
 		case state == string(core.Processing):
 			page := view.Page{Orders: *under}
-			if limit, err := strconv.Atoi(r.URL.Query().Get("limit")); err == nil && len(page.Orders) > limit {
+			if limit, err := strconv.Atoi(r.URL.Query().Get("limit")); err == nil &&
+				len(page.Orders) > limit {
 				page.Orders, page.Next = page.Orders[:limit], "rest"
 			}
 			return page
@@ -343,21 +425,26 @@ func grouping(t *testing.T, stopped, under *[]view.Summary) http.Handler {
 	}), Name: "shop", Program: "stepkeeper", Log: quiet})
 }
 
-// Groups of orders come with the most orders first, and otherwise in the order of their names; those that were not read are said to be.
+// Groups of orders come with the most orders first, and otherwise in the order of their names; those that
+// were not read are said to be.
 func TestGroupsAreSorted(t *testing.T) {
 	order := func(workflow, step, code string, waits ...view.Wait) view.Summary {
-		return view.Summary{OrderID: "o", Workflow: workflow, Definition: "d", Error: &view.TaskError{Step: step, Code: code}, Waits: waits}
+		return view.Summary{OrderID: "o", Workflow: workflow, Definition: "d",
+			Error: &view.TaskError{Step: step, Code: code}, Waits: waits}
 	}
 	asks := func(step string) view.Wait { return view.Wait{Step: step, For: view.WaitRetry} }
-	stopped := []view.Summary{order("b", "x", "c"), order("a", "y", "c"), order("a", "x", "d"), order("a", "x", "c"), order("z", "z", "z"), order("z", "z", "z")}
-	waiting := []view.Summary{order("b", "", "", asks("x")), order("a", "", "", asks("y"), asks("y")), order("a", "", "", asks("x"), view.Wait{Step: "q", For: view.WaitAnswer}),
+	stopped := []view.Summary{order("b", "x", "c"), order("a", "y", "c"), order("a", "x", "d"),
+		order("a", "x", "c"), order("z", "z", "z"), order("z", "z", "z")}
+	waiting := []view.Summary{order("b", "", "", asks("x")), order("a", "", "", asks("y"), asks("y")),
+		order("a", "", "", asks("x"), view.Wait{Step: "q", For: view.WaitAnswer}),
 		order("b", "", "", view.Wait{Step: "y", Agent: "post", For: view.WaitRetry}, asks("y"))}
 	under := waiting
 	h := grouping(t, &stopped, &under)
 	rows := regexp.MustCompile(`<tr id="((?:incident|wait|agent)-[^"]*)"`)
 	for path, want := range map[string]string{
 		"/incidents": "incident-z-z-z incident-a-x-c incident-a-x-d incident-a-y-c incident-b-x-c",
-		"/waiting":   "agent-bank agent-mail agent-post wait-answer-a-q- wait-retry-a-y-bank wait-retry-a-x-mail wait-retry-b-x-mail wait-retry-b-y-bank wait-retry-b-y-post",
+		"/waiting": "agent-bank agent-mail agent-post wait-answer-a-q- wait-retry-a-y-bank " +
+			"wait-retry-a-x-mail wait-retry-b-x-mail wait-retry-b-y-bank wait-retry-b-y-post",
 	} {
 		w := newRecorder()
 		h.ServeHTTP(w, request(t, path))
@@ -379,62 +466,80 @@ func TestGroupsAreSorted(t *testing.T) {
 	}
 }
 
-// Of a group its oldest wait is the example, the last failure has the text, and the newest version stands first.
+// Of a group its oldest wait is the example, the last failure has the text, and the newest version stands
+// first.
 func TestWhatIsShownOfGroups(t *testing.T) {
 	var stopped, under []view.Summary
 	h := grouping(t, &stopped, &under)
 	waits := func(id string, since core.Time) view.Summary {
-		return view.Summary{OrderID: id, Workflow: "a", Waits: []view.Wait{{Step: "s", For: view.WaitRetry, Since: since}}}
+		return view.Summary{OrderID: id, Workflow: "a",
+			Waits: []view.Wait{{Step: "s", For: view.WaitRetry, Since: since}}}
 	}
 	older, newer := waits("older", 5), waits("newer", 7)
 	for _, under = range [][]view.Summary{{older, newer}, {newer, older}} {
 		w := newRecorder()
 		h.ServeHTTP(w, request(t, "/waiting"))
-		if text := w.Body.String(); !strings.Contains(text, "/orders/older") || strings.Contains(text, "/orders/newer") {
+		if text := w.Body.String(); !strings.Contains(text, "/orders/older") ||
+			strings.Contains(text, "/orders/newer") {
 			t.Errorf("the example is not the oldest one: %s", text)
 		}
 	}
 	version := func(hash string, created core.Time) view.Summary {
 		return view.Summary{OrderID: "o", Workflow: "x", Definition: hash, Created: created}
 	}
-	stopped, under = []view.Summary{version("c", 9), version("a", 2)}, []view.Summary{version("a", 3), version("b", 5), version("d", 5), version("c", 7), version("c", 8)}
+	stopped, under = []view.Summary{version("c", 9), version("a", 2)},
+		[]view.Summary{version("a", 3), version("b", 5), version("d", 5), version("c", 7), version("c", 8)}
 	w := newRecorder()
 	h.ServeHTTP(w, request(t, "/workflows/x"))
 	var got []string
-	for _, m := range regexp.MustCompile(`<tr id="version-(\w)">.*?<td class="number">(\d)</td><td class="number">(\d)</td>`).FindAllStringSubmatch(w.Body.String(), -1) {
+	for _, m := range regexp.MustCompile(
+		`<tr id="version-(\w)">.*?<td class="number">(\d)</td><td class="number">(\d)</td>`).
+		FindAllStringSubmatch(w.Body.String(), -1) {
 		got = append(got, m[1]+m[2]+m[3])
 	}
 	if want := "c21 b10 d10 a11"; strings.Join(got, " ") != want { // those of the newest orders first
 		t.Errorf("versions %s, want %s: %s", got, want, w.Body)
 	}
 	failed := func(at core.Time, text string) view.Summary {
-		return view.Summary{OrderID: "o", Workflow: "x", EndedAt: at, Error: &view.TaskError{Step: "s", Code: "c", Message: text}}
+		return view.Summary{OrderID: "o", Workflow: "x", EndedAt: at,
+			Error: &view.TaskError{Step: "s", Code: "c", Message: text}}
 	}
-	for _, stopped = range [][]view.Summary{{failed(1_000, "the first"), failed(9_000, "the last")}, {failed(9_000, "the last"), failed(1_000, "the first")}} {
+	for _, stopped = range [][]view.Summary{{failed(1_000, "the first"), failed(9_000, "the last")},
+		{failed(9_000, "the last"), failed(1_000, "the first")}} {
 		w := newRecorder()
 		h.ServeHTTP(w, request(t, "/incidents"))
-		first, last := strings.Index(w.Body.String(), "1970-01-01T00:00:01Z"), strings.Index(w.Body.String(), "1970-01-01T00:00:09Z")
-		if text := w.Body.String(); first < 0 || last < first || !strings.Contains(text, "the last") || strings.Contains(text, "the first") {
+		first, last := strings.Index(w.Body.String(), "1970-01-01T00:00:01Z"),
+			strings.Index(w.Body.String(), "1970-01-01T00:00:09Z")
+		if text := w.Body.String(); first < 0 || last < first || !strings.Contains(text, "the last") ||
+			strings.Contains(text, "the first") {
 			t.Errorf("not from the first to the last, with the text of the last: %s", text)
 		}
 	}
 }
 
-// Of a stack other figures are known than of a server, and what is not known is said instead of drawn; a process that has just
-// started has none yet.
+// Of a stack other figures are known than of a server, and what is not known is said instead of drawn; a
+// process that has just started has none yet.
 func TestStatisticsOfOthers(t *testing.T) {
 	four, none := 4, 0
 	for name, x := range map[string]struct {
 		of           view.Statistics
 		shows, lacks []string
 	}{
-		"stack": {view.Statistics{From: moment(0), Interval: core.Minute, Unknown: []string{"orders that ended: not counted"},
-			Series: []view.Series{{Kind: view.SeriesReceived, Values: []*int{&none, &four, nil}}, {Kind: view.SeriesWaiting, Of: "mail", Values: []*int{nil, &four, &none}}}},
-			[]string{"Orders that were taken in, per minute", "Taken in per minute4", "minute from", "Not known; see below.", "12:02:00 UTC–", "12:01:00 UTC4", "orders that ended: not counted"}, []string{"Overdue", "A million orders"}},
-		"of neither": {view.Statistics{From: moment(0), Interval: 1500 * core.Millisecond, Series: []view.Series{{Kind: view.SeriesWaiting, Of: "mail", Values: []*int{&four}}}},
+		"stack": {view.Statistics{From: moment(0), Interval: core.Minute,
+			Unknown: []string{"orders that ended: not counted"},
+			Series: []view.Series{{Kind: view.SeriesReceived, Values: []*int{&none, &four, nil}},
+				{Kind: view.SeriesWaiting, Of: "mail", Values: []*int{nil, &four, &none}}}},
+			[]string{"Orders that were taken in, per minute", "Taken in per minute4", "minute from",
+				"Not known; see below.", "12:02:00 UTC–", "12:01:00 UTC4", "orders that ended: not counted"},
+			[]string{"Overdue", "A million orders"}},
+		"of neither": {view.Statistics{From: moment(0), Interval: 1500 * core.Millisecond,
+			Series: []view.Series{{Kind: view.SeriesWaiting, Of: "mail", Values: []*int{&four}}}},
 			[]string{"Orders that ended or stopped, per 2 seconds"}, []string{"taken in"}},
-		"just started": {view.Statistics{From: moment(0), Interval: 10 * core.Second, Series: []view.Series{{Kind: view.SeriesEnded, Of: "Processed", Values: []*int{}}}, Overdue: &view.Overdue{}},
-			[]string{"Orders that ended or stopped, per 10 seconds", "The first interval has not ended.", "Ended per minute–", "Overdue0"}, []string{"data-chart", "Not measured"}},
+		"just started": {view.Statistics{From: moment(0), Interval: 10 * core.Second,
+			Series:  []view.Series{{Kind: view.SeriesEnded, Of: "Processed", Values: []*int{}}},
+			Overdue: &view.Overdue{}},
+			[]string{"Orders that ended or stopped, per 10 seconds", "The first interval has not ended.",
+				"Ended per minute–", "Overdue0"}, []string{"data-chart", "Not measured"}},
 	} {
 		c := answering(t, func(r *http.Request) any {
 			if r.URL.Path == "/v1/statistics" {
@@ -443,7 +548,8 @@ func TestStatisticsOfOthers(t *testing.T) {
 			return map[string]any{}
 		})
 		w := newRecorder()
-		console.New(console.Options{Client: c, Name: name, Program: "stepkeeper", Log: quiet}).ServeHTTP(w, request(t, "/"))
+		console.New(console.Options{Client: c, Name: name, Program: "stepkeeper", Log: quiet}).ServeHTTP(w,
+			request(t, "/"))
 		wants(t, w.Body.String(), x.shows...)
 		for _, text := range x.lacks {
 			if strings.Contains(w.Body.String(), text) {
@@ -460,23 +566,27 @@ func TestManyInErrorAreReadRarely(t *testing.T) {
 		asked.Add(1)
 		page := view.Page{Orders: make([]view.Summary, stored.Load())}
 		for i := range page.Orders {
-			page.Orders[i] = view.Summary{OrderID: "o", Workflow: "order", State: core.Error, Error: &view.TaskError{Step: "charge"}}
+			page.Orders[i] = view.Summary{OrderID: "o", Workflow: "order", State: core.Error,
+				Error: &view.TaskError{Step: "charge"}}
 		}
 		return page
 	})
 	now := moment(0)
-	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper", Log: quiet, Now: func() time.Time { return now.Std() }})
+	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper", Log: quiet,
+		Now: func() time.Time { return now.Std() }})
 	for i, step := range []struct {
 		stored, pause, asked int64
 		shows                string
-	}{{7, 0, 1, ">7<"}, {1500, 0, 1, ">1500<"}, {1400, 1, 0, ">1500<"}, {1400, 9, 1, ">1400<"}, {8, 10, 1, ">8<"}, {9, 0, 1, ">9<"}} {
+	}{{7, 0, 1, ">7<"}, {1500, 0, 1, ">1500<"}, {1400, 1, 0, ">1500<"}, {1400, 9, 1, ">1400<"},
+		{8, 10, 1, ">8<"}, {9, 0, 1, ">9<"}} {
 		stored.Store(step.stored)
 		asked.Store(0)
 		now = now.Add(core.Duration(step.pause) * core.Second)
 		w := newRecorder()
 		h.ServeHTTP(w, request(t, "/incidents"))
 		if asked.Load() != step.asked || !strings.Contains(w.Body.String(), step.shows) {
-			t.Errorf("look %d: %d reads, want %d, and %s: %s", i+1, asked.Load(), step.asked, step.shows, w.Body)
+			t.Errorf("look %d: %d reads, want %d, and %s: %s", i+1, asked.Load(), step.asked, step.shows,
+				w.Body)
 		}
 	}
 }
@@ -484,35 +594,38 @@ func TestManyInErrorAreReadRarely(t *testing.T) {
 // created returns when the order with this number was created: the first is the newest.
 func created(i int) core.Time { return core.Time(1800000000000 - i*1000) }
 
-// manyAsking is a console of a server with n orders, of which each third asks, and all of the second half. requests counts those
-// of a page.
+// manyAsking is a console of a server with n orders, of which each third asks, and all of the second half.
+// requests counts those of a page.
 func manyAsking(t *testing.T, n int, requests *int) http.Handler {
 	t.Helper()
 	asks := func(i int) bool { return i%3 == 0 || i > n/2 }
-	step := []view.Step{{Name: "approve", State: core.Waiting, Kind: view.KindApproval, Answers: &view.Answers{Values: []string{"yes"}}}}
-	return console.New(console.Options{Log: slog.New(slog.DiscardHandler), Client: answering(t, func(r *http.Request) any {
-		*requests++
-		if id, one := strings.CutPrefix(r.URL.Path, "/v1/orders/"); one {
-			return view.Task{OrderID: id, Workflow: "order", State: core.Processing, Steps: step}
-		}
-		from, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
-		limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
-		if r.URL.Query().Get("oldest") == "true" {
-			from, limit = max(n-1, 0), 1
-		}
-		page := view.Page{Orders: []view.Summary{}}
-		for i := from; i < min(from+limit, n); i++ {
-			o := view.Summary{OrderID: fmt.Sprintf("o-%d", i), Workflow: "order", State: core.Processing, Created: created(i)}
-			if asks(i) {
-				o.Waits = []view.Wait{{Step: "approve", For: view.WaitAnswer}}
+	step := []view.Step{{Name: "approve", State: core.Waiting, Kind: view.KindApproval,
+		Answers: &view.Answers{Values: []string{"yes"}}}}
+	return console.New(console.Options{Log: slog.New(slog.DiscardHandler),
+		Client: answering(t, func(r *http.Request) any {
+			*requests++
+			if id, one := strings.CutPrefix(r.URL.Path, "/v1/orders/"); one {
+				return view.Task{OrderID: id, Workflow: "order", State: core.Processing, Steps: step}
 			}
-			page.Orders = append(page.Orders, o)
-		}
-		if from+limit < n {
-			page.Next = strconv.Itoa(from + limit)
-		}
-		return page
-	})})
+			from, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
+			limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+			if r.URL.Query().Get("oldest") == "true" {
+				from, limit = max(n-1, 0), 1
+			}
+			page := view.Page{Orders: []view.Summary{}}
+			for i := from; i < min(from+limit, n); i++ {
+				o := view.Summary{OrderID: fmt.Sprintf("o-%d", i), Workflow: "order", State: core.Processing,
+					Created: created(i)}
+				if asks(i) {
+					o.Waits = []view.Wait{{Step: "approve", For: view.WaitAnswer}}
+				}
+				page.Orders = append(page.Orders, o)
+			}
+			if from+limit < n {
+				page.Next = strconv.Itoa(from + limit)
+			}
+			return page
+		})})
 }
 
 var (
@@ -520,7 +633,8 @@ var (
 	nextPage = regexp.MustCompile(`id="next" href="([^"]*)"`)
 )
 
-// The pages of Answers together show each question once, whatever else is under way; each page reads and shows a bounded number.
+// The pages of Answers together show each question once, whatever else is under way; each page reads and
+// shows a bounded number.
 func TestAnswersGoOnPages(t *testing.T) {
 	const n = 5000
 	requests := 0
@@ -542,7 +656,8 @@ func TestAnswersGoOnPages(t *testing.T) {
 			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 			found := asked.FindAllStringSubmatch(w.Body.String(), -1)
 			if w.Code != http.StatusOK || len(found) > 100 || requests > 130 || pages > n {
-				t.Fatalf("%s: status %d, %d questions, %d requests, page %d", path, w.Code, len(found), requests, pages)
+				t.Fatalf("%s: status %d, %d questions, %d requests, page %d", path, w.Code, len(found),
+					requests, pages)
 			}
 			for _, m := range found {
 				seen[m[1]]++
@@ -568,10 +683,12 @@ func TestOldestOfManyOrders(t *testing.T) {
 	for _, n := range []int{0, 1, 1000, 1001, 5000} {
 		want, requests := "–", 0
 		if n > 0 {
-			want = "<time class=\"ago\" datetime=\"" + created(n-1).Std().UTC().Format(time.RFC3339Nano) + "\""
+			want = "<time class=\"ago\" datetime=\"" + created(n-1).Std().UTC().Format(time.RFC3339Nano) +
+				"\""
 		}
 		w := httptest.NewRecorder()
-		manyAsking(t, n, &requests).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+		manyAsking(t, n, &requests).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet,
+			"/", nil))
 		_, tile, _ := strings.Cut(w.Body.String(), `<li id="oldest">`)
 		if !strings.HasPrefix(tile, `<span class="quiet">Oldest under way</span><strong>`+want) {
 			t.Errorf("of %d orders: %.200s", n, tile)

@@ -18,8 +18,8 @@ const livePrefix = "/live"
 const (
 	heartbeat    = 2 * time.Second
 	writeTimeout = 10 * time.Second
-	// mostStreams is how many streams a reader's host has at once: browsers open six connections to a server with
-	// HTTP/1.1, and pages and commands need some of them.
+	// mostStreams is how many streams a reader's host has at once: browsers open six connections to a server
+	// with HTTP/1.1, and pages and commands need some of them.
 	mostStreams = 4
 	// reopenAfter is when a page whose stream was ended for another page opens it again.
 	reopenAfter = 3 * time.Second
@@ -53,14 +53,16 @@ func (s *streams) end(host string, over chan struct{}) {
 	}
 }
 
-// kept is what the stream of an open page keeps: the orders that its reader sees, so that none moves under the mouse.
+// kept is what the stream of an open page keeps: the orders that its reader sees, so that none moves under
+// the mouse.
 type kept struct {
 	rows  []view.Summary
 	begun bool
-	plan  *plan // of a bulk command
+	plan  *plan // plan of a bulk command
 }
 
-// live sends a page again whenever it changes, and a heartbeat, by which a reader sees that the connection is alive.
+// live sends a page again whenever it changes, and a heartbeat, by which a reader sees that the connection is
+// alive.
 func (s *server) live(p pageFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)

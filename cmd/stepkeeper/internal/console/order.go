@@ -14,9 +14,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/diagram"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/internal/cost"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
-	"github.com/stepkeeper/stepkeeper/verify/cost"
 )
 
 // orderPage is what the page of one order shows.
@@ -30,12 +30,12 @@ type orderPage struct {
 	Questions    []question
 	Timeline     []view.Moment
 	Show         string        // compact, timeline, events or messages
-	Receipt      *cost.Receipt // nil: only what runs on AWS is billed
-	Order        string        // as it was submitted
+	Receipt      *cost.Receipt // nil unless the order runs on AWS
+	Order        string        // order as it was submitted
 	OrderProblem string
 	Token        string
 	ReadOnly     bool
-	Outcome      *outcome // of the command that led here
+	Outcome      *outcome // result of the command that led here
 	Movable      bool     // the order could be moved to the definition that new orders get
 }
 
@@ -45,8 +45,8 @@ type advice struct {
 	Label      string
 	Danger     bool
 	NeedReason bool
-	NeedInput  bool // of the step
-	MayOutput  bool // of the step
+	NeedInput  bool // the form needs an input of the step
+	MayOutput  bool // the form may set an output of the step
 }
 
 func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, error) {
@@ -54,7 +54,8 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	if err != nil {
 		return content{}, err
 	}
-	p := orderPage{Task: t, Name: s.Name, Show: r.URL.Query().Get("show"), Token: s.secret, ReadOnly: s.ReadOnly, Timeline: view.Timeline(*t),
+	p := orderPage{Task: t, Name: s.Name, Show: r.URL.Query().Get("show"), Token: s.secret,
+		ReadOnly: s.ReadOnly, Timeline: view.Timeline(*t),
 		Questions: s.questions(t), Outcome: s.outcomes.get(r.URL.Query().Get("command"))}
 	if p.Show != "timeline" && p.Show != "events" && p.Show != "messages" {
 		p.Show = "compact"
@@ -67,9 +68,12 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	}
 	nodes := nodesOf(t)
 	label := "steps of order " + t.OrderID + " and their states"
-	p.Down = template.HTML(diagram.SVG(nodes, diagram.Down, label, false))     //nolint:gosec // the diagram escapes texts
-	p.Across = template.HTML(diagram.SVG(nodes, diagram.Across, label, false)) //nolint:gosec // the diagram escapes texts
-	p.Gantt = template.HTML(gantt(t, core.TimeOf(s.Now())))                    //nolint:gosec // it escapes texts
+	//nolint:gosec // the diagram escapes texts
+	p.Down = template.HTML(diagram.SVG(nodes, diagram.Down, label, false))
+	//nolint:gosec // the diagram escapes texts
+	p.Across = template.HTML(diagram.SVG(nodes, diagram.Across, label, false))
+	//nolint:gosec // it escapes texts
+	p.Gantt = template.HTML(gantt(t, core.TimeOf(s.Now())))
 	for _, a := range render.Next(*t, s.Program) {
 		v := adviceOf(a)
 		v.MayOutput = a.Do.Command == "resolve" && render.MayOutput(t, a.Do.Step, a.Do.Fact)
@@ -103,7 +107,8 @@ func withAttempts(all []view.Moment, t *client.Task) []view.Moment {
 		if a.Operation == core.UndoOp {
 			of = "undo, " + of
 		}
-		all = append(all, view.Moment{At: a.Began, Step: a.Step, What: of + " began", Text: a.Agent}, view.Moment{At: a.Ended, Step: a.Step, What: of + ": " + string(a.Outcome), Text: a.Code})
+		all = append(all, view.Moment{At: a.Began, Step: a.Step, What: of + " began", Text: a.Agent},
+			view.Moment{At: a.Ended, Step: a.Step, What: of + ": " + string(a.Outcome), Text: a.Code})
 	}
 	for i := range t.Steps {
 		if answers := t.Steps[i].Answers; answers != nil {
@@ -117,7 +122,8 @@ func withAttempts(all []view.Moment, t *client.Task) []view.Moment {
 }
 
 func adviceOf(a render.Advice) advice {
-	v := advice{Advice: a, Label: strings.ToUpper(a.Do.Command[:min(1, len(a.Do.Command))]) + a.Do.Command[min(1, len(a.Do.Command)):]}
+	v := advice{Advice: a, Label: strings.ToUpper(a.Do.Command[:min(1, len(a.Do.Command))]) +
+		a.Do.Command[min(1, len(a.Do.Command)):]}
 	switch a.Do.Command {
 	case "undo", "cancel":
 		v.Danger = true
@@ -133,8 +139,8 @@ func adviceOf(a render.Advice) advice {
 	return v
 }
 
-// move compares an order with another definition of its workflow, the one of new orders unless the address names another: as two
-// graphs, and step by step. Its form sends what was compared.
+// move compares an order with another definition of its workflow, the one of new orders unless the address
+// names another: as two graphs, and step by step. Its form sends what was compared.
 func (s *server) move(ctx context.Context, r *http.Request, _ *kept) (content, error) {
 	t, err := s.Client.Get(ctx, r.PathValue("id"))
 	if err != nil {
@@ -171,7 +177,8 @@ func (s *server) move(ctx context.Context, r *http.Request, _ *kept) (content, e
 }
 
 func picture(nodes []diagram.Node, label string) template.HTML {
-	return template.HTML(diagram.SVG(nodes, diagram.Down, label, false)) //nolint:gosec // the diagram escapes texts
+	//nolint:gosec // the diagram escapes texts
+	return template.HTML(diagram.SVG(nodes, diagram.Down, label, false))
 }
 
 // compared are the steps of the other definition: each says how it differs.
@@ -219,33 +226,39 @@ func nodesOf(t *client.Task) []diagram.Node {
 		if st.NoReturn {
 			class += " no-return"
 		}
-		nodes[i] = diagram.Node{ID: st.Name, After: st.After, Title: st.Name, Detail: detail, Class: class, Link: "#step-" + st.Name}
+		nodes[i] = diagram.Node{ID: st.Name, After: st.After, Title: st.Name, Detail: detail, Class: class,
+			Link: "#step-" + st.Name}
 	}
 	return nodes
 }
 
-// commandOf sends what a form asks for, and answers its verdict.
-func (s *server) commandOf(ctx context.Context, id string, r *http.Request, command string) (client.Verdict, error) {
+// commandOf sends the command of a form, and returns the verdict.
+func (s *server) commandOf(ctx context.Context, id string, r *http.Request,
+	command string) (client.Verdict, error) {
 	by, reason := strings.TrimSpace(r.PostFormValue("by")), strings.TrimSpace(r.PostFormValue("reason"))
 	number, err := wholeNumber(r.PostForm, "number")
 	if err != nil {
 		return client.Verdict{}, err
 	}
 	form := func(name string) string { return r.PostFormValue(name) }
-	action := bulk.Action{Command: form("kind"), Step: form("step"), Fact: client.Fact(form("fact")), Definition: form("definition"), By: by, Reason: reason}
+	action := bulk.Action{Command: form("kind"), Step: form("step"), Fact: client.Fact(form("fact")),
+		Definition: form("definition"), By: by, Reason: reason}
 	switch input := strings.TrimSpace(form("input")); {
 	case action.Command == "answer":
 		return s.answer(ctx, id, r, action, client.CommandID(command))
 	case action.Command == "resubmit" && input != "":
-		return action.Send(ctx, s.Client, id, number, command, client.NewInput(action.Step, json.RawMessage(input)))
+		return action.Send(ctx, s.Client, id, number, command,
+			client.NewInput(action.Step, json.RawMessage(input)))
 	case action.Command == "resolve":
-		return action.Send(ctx, s.Client, id, number, command, client.StepOutput(json.RawMessage(strings.TrimSpace(form("output")))))
+		return action.Send(ctx, s.Client, id, number, command,
+			client.StepOutput(json.RawMessage(strings.TrimSpace(form("output")))))
 	}
 	return action.Send(ctx, s.Client, id, number, command)
 }
 
 // answer sends the answer of a form to a step that waits for it.
-func (s *server) answer(ctx context.Context, id string, r *http.Request, a bulk.Action, named client.CommandOption) (client.Verdict, error) {
+func (s *server) answer(ctx context.Context, id string, r *http.Request, a bulk.Action,
+	named client.CommandOption) (client.Verdict, error) {
 	reply := client.Reply{Step: a.Step, Value: r.PostFormValue("value"), By: a.By, Reason: a.Reason}
 	var err error
 	if reply.Round, err = wholeNumber(r.PostForm, "round"); err == nil {

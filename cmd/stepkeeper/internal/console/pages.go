@@ -4,13 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"html/template"
-	"maps"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -29,172 +25,35 @@ const (
 	mostExamples = 5
 )
 
-// states are those that a listing can be restricted to.
-var states = []core.State{core.Processing, core.Compensating, core.Error, core.Processed, core.Compensated, core.Cancelled, core.Closed}
-
-// filter is what of the orders is shown, as it stands in the address.
-type filter struct {
-	State, Workflow, Step, Code, Older, Prefix, Cursor string
-}
-
-func filterOf(r *http.Request) filter {
-	q := r.URL.Query()
-	return filter{q.Get("state"), q.Get("workflow"), q.Get("step"), q.Get("code"), q.Get("older"), q.Get("id"), q.Get("cursor")}
-}
-
-// Address is the page of orders with the filter, from a cursor on.
-func (f filter) Address(cursor string) string { return f.on("/orders", cursor) }
-
-// on is the address of a page with the filter, from a cursor on.
-func (f filter) on(page, cursor string) string {
-	q := url.Values{}
-	for name, value := range map[string]string{"state": f.State, "workflow": f.Workflow, "step": f.Step, "code": f.Code, "older": f.Older, "id": f.Prefix, "cursor": cursor} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	if len(q) == 0 {
-		return page
-	}
-	return page + "?" + q.Encode()
-}
-
-func (f filter) query() (client.Query, error) {
-	q := client.Query{State: client.State(f.State), Workflow: f.Workflow, Step: f.Step, Code: f.Code, IDPrefix: f.Prefix, PageSize: rowsOnPage}
-	if f.State != "" && !slices.Contains(states, core.State(f.State)) {
-		return q, fmt.Errorf("%w: no order is ever in the state %.50q", client.ErrInvalid, f.State)
-	}
-	if f.Older != "" {
-		d, err := time.ParseDuration(f.Older)
-		if err != nil || d < 0 {
-			return q, fmt.Errorf("%w: %.50q is no age; write it like 10m or 24h", client.ErrInvalid, f.Older)
-		}
-		q.OlderThan = d
-	}
-	if f.Step+f.Code+f.Prefix != "" {
-		q.PageSize = 500
-	}
-	return q, nil
-}
-
-// row is an order of a listing.
-type row struct {
-	view.Summary
-	Gone bool // it does not match the filter any more
-}
-
-func (s *server) orders(ctx context.Context, r *http.Request, k *kept) (content, error) {
-	f := filterOf(r)
-	q, err := f.query()
-	if err != nil {
-		return content{}, err
-	}
-	found, next, looked, err := s.find(ctx, q, f.Cursor)
-	if err != nil {
-		return content{}, err
-	}
-	rows, fresh := s.hold(ctx, k, found)
-	data := struct {
-		Filter        filter
-		States        []core.State
-		Rows          []row
-		New, Looked   int
-		Next, Again   string
-		First         bool
-		Unlisted      string
-		ReachedBounds bool
-	}{f, states, rows, fresh, looked, "", f.Address(f.Cursor), f.Cursor == "", s.Client.Unlisted(), len(found) < rowsOnPage && next != ""}
-	if next != "" {
-		data.Next = f.Address(next)
-	}
-	return content{Title: "Orders", Template: "orders", Data: data}, nil
-}
-
-// find goes through pages until there are rows enough for one.
-func (s *server) find(ctx context.Context, q client.Query, cursor string) (found []view.Summary, next string, looked int, err error) {
-	for next = cursor; ; {
-		var some []view.Summary
-		if some, next, err = s.Client.Page(ctx, q, next); err != nil {
-			return nil, "", 0, err
-		}
-		found = append(found, some...)
-		looked += q.PageSize
-		if next == "" || len(found) >= rowsOnPage || looked >= mostLookedAt {
-			return found, next, looked, nil
-		}
-	}
-}
-
-// hold keeps the rows that the reader sees at their places: what changed is shown in them, what does not match any
-// more is marked, and new ones are counted.
-func (s *server) hold(ctx context.Context, k *kept, found []view.Summary) (rows []row, fresh int) {
-	now := map[string]view.Summary{}
-	for _, o := range found {
-		now[o.OrderID] = o
-	}
-	if k == nil || !k.begun {
-		for _, o := range found {
-			rows = append(rows, row{Summary: o})
-		}
-		if k != nil {
-			k.begun, k.rows = true, found
-		}
-		return rows, 0
-	}
-	for i := range k.rows {
-		old := &k.rows[i]
-		o, matches := now[old.OrderID]
-		delete(now, old.OrderID)
-		if !matches {
-			o = *old
-			if t, err := s.Client.Get(ctx, old.OrderID); err == nil && !old.Ended {
-				o.State, o.Phase, o.Ended, o.EndedAt, o.Error, o.Waits = t.State, t.Phase, t.Ended, t.EndedAt, t.Error, nil
-			}
-		}
-		*old = o
-		rows = append(rows, row{Summary: o, Gone: !matches})
-	}
-	newest := core.Time(0)
-	for i := range k.rows {
-		newest = max(newest, k.rows[i].Created)
-	}
-	for _, o := range now {
-		if o.Created >= newest {
-			fresh++
-		}
-	}
-	return rows, fresh
-}
-
 // incident is what orders in Error have in common.
 type incident struct {
 	Workflow, Step, Code string
 	Phase                core.Phase
 	Count                int
 	First, Last          core.Time
-	Text                 string // of the newest
+	Text                 string // message of the newest error
 	Examples             []string
 	Address              string
 }
 
 // Bulk is the page from which all of them are repaired.
 func (i incident) Bulk() string {
-	q := url.Values{"command": {"resubmit"}}
-	for name, value := range map[string]string{"workflow": i.Workflow, "step": i.Step, "code": i.Code} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	return "/bulk?" + q.Encode()
+	return address("/bulk", map[string]string{"command": "resubmit", "workflow": i.Workflow, "step": i.Step,
+		"code": i.Code})
 }
 
-// grouped are the incidents as they were read last.
+// stopped are the orders in Error, grouped.
+type stopped struct {
+	Incidents []incident
+	Count     int
+	More      bool
+}
+
+// grouped are the orders in Error as they were read last.
 type grouped struct {
-	mu    sync.Mutex
-	at    time.Time
-	all   []incident
-	count int
-	more  bool
+	mu sync.Mutex
+	at time.Time
+	stopped
 }
 
 const (
@@ -203,31 +62,31 @@ const (
 )
 
 // inError are the orders in Error, grouped. Many of them are not read each second, and not by each page.
-func (s *server) inError(ctx context.Context) (all []incident, count int, more bool, err error) {
+func (s *server) inError(ctx context.Context) (stopped, error) {
 	g := &s.grouped
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if now := s.Now(); g.count <= fewInError || now.Sub(g.at) >= holdsMany {
-		all, count, more, err := s.readInError(ctx)
+	if now := s.Now(); g.Count <= fewInError || now.Sub(g.at) >= holdsMany {
+		x, err := s.readInError(ctx)
 		if err != nil {
-			return nil, 0, false, err
+			return stopped{}, err
 		}
-		g.at, g.all, g.count, g.more = now, all, count, more
+		g.at, g.stopped = now, x
 	}
-	return g.all, g.count, g.more, nil
+	return g.stopped, nil
 }
 
-func (s *server) readInError(ctx context.Context) (all []incident, count int, more bool, err error) {
+func (s *server) readInError(ctx context.Context) (x stopped, err error) {
 	groups := map[[3]string]*incident{}
 	for o, err := range s.Client.List(ctx, client.Query{State: core.Error, PageSize: 1000}) {
 		if err != nil {
-			return nil, 0, false, err
+			return stopped{}, err
 		}
-		if count == mostGrouped {
-			more = true
+		if x.Count == mostGrouped {
+			x.More = true
 			break
 		}
-		count++
+		x.Count++
 		e := view.TaskError{}
 		if o.Error != nil {
 			e = *o.Error
@@ -236,7 +95,8 @@ func (s *server) readInError(ctx context.Context) (all []incident, count int, mo
 		g := groups[key]
 		if g == nil {
 			g = &incident{Workflow: o.Workflow, Step: e.Step, Code: e.Code, Phase: o.Phase, First: o.EndedAt}
-			g.Address = filter{State: string(core.Error), Workflow: o.Workflow, Step: e.Step, Code: e.Code}.Address("")
+			g.Address = filter{State: string(core.Error), Workflow: o.Workflow, Step: e.Step,
+				Code: e.Code}.Address("")
 			groups[key] = g
 		}
 		g.Count++
@@ -249,206 +109,22 @@ func (s *server) readInError(ctx context.Context) (all []incident, count int, mo
 		}
 	}
 	for _, g := range groups {
-		all = append(all, *g)
+		x.Incidents = append(x.Incidents, *g)
 	}
-	slices.SortFunc(all, func(a, b incident) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Step, b.Step), cmp.Compare(a.Code, b.Code))
+	slices.SortFunc(x.Incidents, func(a, b incident) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Workflow, b.Workflow),
+			cmp.Compare(a.Step, b.Step), cmp.Compare(a.Code, b.Code))
 	})
-	return all, count, more, nil
-}
-
-func (s *server) incidents(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
-	all, count, more, err := s.inError(ctx)
-	return content{Title: "Incidents", Template: "incidents", Data: struct {
-		Incidents []incident
-		Count     int
-		More      bool
-	}{all, count, more}}, err
-}
-
-// number counts up to mostCounted.
-type number struct {
-	State core.State
-	N     int
-	More  bool
-}
-
-// String is the number for people.
-func (n number) String() string {
-	if n.More {
-		return "over " + strconv.Itoa(n.N)
-	}
-	return strconv.Itoa(n.N)
-}
-
-// waits groups what the orders under way wait for.
-type waits struct {
-	For, Workflow, Step string
-	Agent               string // that the step asks; "" of other kinds, and where it is not known
-	Asks                bool   // an agent
-	Count               int
-	Oldest              core.Time
-	Example             string
-	Address             string
-	Text                string
-}
-
-var waitTexts = map[string]string{
-	view.WaitAgent: "an agent's reply", view.WaitRetry: "the next attempt", view.WaitTime: "a time", view.WaitAnswer: "an answer or event",
-	view.WaitChildren: "child orders", view.WaitUndo: "an undo",
-}
-
-// asked keeps the agents of the steps of definitions, by hash: they never change.
-type asked struct {
-	mu sync.Mutex
-	by map[string]map[string]string // by step
-}
-
-// agent is what a step of an order asks: a listing has it only where the step has chosen one. Of a definition that cannot be read it
-// is not known; such are asked for once in a page.
-func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.Summary, w *view.Wait) string {
-	if w.Agent != "" || o.Definition == "" || missing[o.Definition] {
-		return w.Agent
-	}
-	s.asked.mu.Lock()
-	defer s.asked.mu.Unlock()
-	if s.asked.by[o.Definition] == nil {
-		d, err := s.Client.Definition(ctx, o.Workflow, o.Definition)
-		if err != nil {
-			missing[o.Definition] = true
-			return ""
-		}
-		if s.asked.by == nil {
-			s.asked.by = map[string]map[string]string{}
-		}
-		agents := map[string]string{}
-		for i := range d.Steps {
-			agents[d.Steps[i].Name] = d.Steps[i].Agent
-		}
-		s.asked.by[o.Definition] = agents
-	}
-	return s.asked.by[o.Definition][w.Step]
-}
-
-// askers are the orders that wait for an agent, whatever their steps.
-type askers struct {
-	Agent   string // "": not known
-	Orders  int
-	Oldest  core.Time
-	Example string
-	Steps   []waits
-	last    string
-}
-
-// byAgent adds a wait to those of its agent.
-func byAgent(all map[string]*askers, agent string, o *client.Summary, w *view.Wait) {
-	a := all[agent]
-	if a == nil {
-		a = &askers{Agent: agent, Oldest: w.Since, Example: o.OrderID}
-		all[agent] = a
-	}
-	if a.last != o.OrderID { // an order has its waits together
-		a.Orders, a.last = a.Orders+1, o.OrderID
-	}
-	if w.Since < a.Oldest {
-		a.Oldest, a.Example = w.Since, o.OrderID
-	}
-}
-
-// open are the orders that have not ended.
-type open struct {
-	Waits  []waits
-	Agents []askers
-	Counts []number
-	Oldest core.Time // creation of the oldest order of those that were counted; 0 if there is none
-}
-
-// underWay goes through the orders that have not ended.
-func (s *server) underWay(ctx context.Context) (x open, err error) {
-	groups, agents, missing := map[[4]string]*waits{}, map[string]*askers{}, map[string]bool{}
-	for _, state := range []core.State{core.Processing, core.Compensating} {
-		orders, next, err := s.Client.Page(ctx, client.Query{State: state, PageSize: mostCounted}, "")
-		if err != nil {
-			return open{}, err
-		}
-		n := number{State: state, N: len(orders), More: next != ""}
-		for _, o := range orders {
-			x.Oldest = older(x.Oldest, o.Created)
-			for _, w := range o.Waits {
-				agent, asks := "", w.For == view.WaitAgent || w.For == view.WaitRetry || w.For == view.WaitUndo
-				if asks {
-					agent = s.agent(ctx, missing, &o, &w)
-					byAgent(agents, agent, &o, &w)
-				}
-				key := [4]string{w.For, o.Workflow, w.Step, agent}
-				g := groups[key]
-				if g == nil {
-					g = &waits{For: w.For, Workflow: o.Workflow, Step: w.Step, Agent: agent, Asks: asks, Oldest: w.Since, Example: o.OrderID, Text: waitTexts[w.For]}
-					g.Address = filter{State: string(state), Workflow: o.Workflow, Step: w.Step}.Address("")
-					groups[key] = g
-				}
-				g.Count++
-				if w.Since <= g.Oldest {
-					g.Oldest, g.Example = w.Since, o.OrderID
-				}
-			}
-		}
-		x.Counts = append(x.Counts, n)
-	}
-	for _, g := range groups {
-		x.Waits = append(x.Waits, *g)
-	}
-	slices.SortFunc(x.Waits, func(a, b waits) int {
-		return cmp.Or(cmp.Compare(a.For, b.For), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Step, b.Step), cmp.Compare(a.Agent, b.Agent))
-	})
-	for _, name := range slices.Sorted(maps.Keys(agents)) {
-		a := agents[name]
-		for _, w := range x.Waits {
-			if w.Asks && w.Agent == name {
-				a.Steps = append(a.Steps, w)
-			}
-		}
-		x.Agents = append(x.Agents, *a)
-	}
 	return x, nil
 }
 
-// oldest returns when the oldest of the orders was created, also of those that were not counted. It returns 0 if there is none.
-func (s *server) oldest(ctx context.Context, x open) (core.Time, error) {
-	for _, n := range x.Counts {
-		if !n.More {
-			continue
-		}
-		orders, _, err := s.Client.Page(ctx, client.Query{State: n.State, Oldest: true}, "")
-		if err != nil {
-			return 0, err
-		}
-		for _, o := range orders {
-			x.Oldest = older(x.Oldest, o.Created)
-		}
-	}
-	return x.Oldest, nil
-}
-
-// older returns the earlier time; a is 0 if there is none yet.
-func older(a, b core.Time) core.Time {
-	if a == 0 {
-		return b
-	}
-	return min(a, b)
-}
-
-func (s *server) waiting(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
-	x, err := s.underWay(ctx)
-	return content{Title: "Waiting", Template: "waiting", Data: struct {
-		open
-		More bool
-		Most int
-	}{x, slices.ContainsFunc(x.Counts, func(n number) bool { return n.More }), mostCounted}}, err
+func (s *server) incidents(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
+	x, err := s.inError(ctx)
+	return content{Title: "Incidents", Template: "incidents", Data: x}, err
 }
 
 func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
-	inError, count, more, err := s.inError(ctx)
+	inError, err := s.inError(ctx)
 	if err != nil {
 		return content{}, err
 	}
@@ -456,7 +132,7 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 	if err != nil {
 		return content{}, err
 	}
-	counts := append(under.Counts, number{core.Error, count, more})
+	counts := append(under.Counts, number{core.Error, inError.Count, inError.More})
 	unattended, unknown := s.Client.Unattended(ctx, "")
 	data := struct {
 		Counts     []number
@@ -467,7 +143,8 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 		Schedules  []client.Schedule
 		Problems   []client.Workflow
 		Figures    figures
-	}{Counts: counts, Incidents: inError[:min(len(inError), 5)], Unattended: unattended, Figures: figuresOf(s.Client.Statistics(ctx))}
+	}{Counts: counts, Incidents: inError.Incidents[:min(len(inError.Incidents), 5)], Unattended: unattended,
+		Figures: figuresOf(s.Client.Statistics(ctx))}
 	if data.Oldest, err = s.oldest(ctx, under); err != nil {
 		return content{}, err
 	}
@@ -508,8 +185,8 @@ type version struct {
 	Oldest         core.Time
 }
 
-// workflow shows one version of a workflow, the one of new orders unless the address names another, and which versions the
-// orders run that are under way or in Error.
+// workflow shows one version of a workflow, the one of new orders unless the address names another, and which
+// versions the orders run that are under way or in Error.
 func (s *server) workflow(ctx context.Context, r *http.Request, _ *kept) (content, error) {
 	name, definition := r.PathValue("name"), cmp.Or(r.URL.Query().Get("definition"), client.Latest)
 	data := struct {
@@ -532,8 +209,10 @@ func (s *server) workflow(ctx context.Context, r *http.Request, _ *kept) (conten
 		_, nodes[i].Detail, _ = strings.Cut(nodes[i].Detail, ", ")
 	}
 	label := "steps of workflow " + name
-	data.Down = template.HTML(diagram.SVG(nodes, diagram.Down, label, false))     //nolint:gosec // the diagram escapes texts
-	data.Across = template.HTML(diagram.SVG(nodes, diagram.Across, label, false)) //nolint:gosec // the diagram escapes texts
+	//nolint:gosec // the diagram escapes texts
+	data.Down = template.HTML(diagram.SVG(nodes, diagram.Down, label, false))
+	//nolint:gosec // the diagram escapes texts
+	data.Across = template.HTML(diagram.SVG(nodes, diagram.Across, label, false))
 	if data.Versions, data.More, err = s.versions(ctx, name); err != nil {
 		return content{}, err
 	}
@@ -551,7 +230,8 @@ func (s *server) versions(ctx context.Context, workflow string) (all []version, 
 	by := map[string]*version{}
 	for _, state := range []core.State{core.Processing, core.Compensating, core.Error} {
 		seen := 0
-		for o, err := range s.Client.List(ctx, client.Query{State: state, Workflow: workflow, PageSize: mostCounted}) {
+		for o, err := range s.Client.List(ctx,
+			client.Query{State: state, Workflow: workflow, PageSize: mostCounted}) {
 			if err != nil {
 				return nil, false, err
 			}
@@ -575,11 +255,14 @@ func (s *server) versions(ctx context.Context, workflow string) (all []version, 
 	for _, v := range by {
 		all = append(all, *v)
 	}
-	slices.SortFunc(all, func(a, b version) int { return cmp.Or(cmp.Compare(b.Oldest, a.Oldest), cmp.Compare(a.Hash, b.Hash)) })
+	slices.SortFunc(all, func(a, b version) int {
+		return cmp.Or(cmp.Compare(b.Oldest, a.Oldest), cmp.Compare(a.Hash, b.Hash))
+	})
 	return all, more, nil
 }
 
-// looksEvery is how long what was found stays on the page: of a stack a look at everything is some dozens of calls.
+// looksEvery is how long what was found stays on the page: of a stack a look at everything is some dozens of
+// calls.
 const looksEvery = 30 * time.Second
 
 // looked is what the last look at everything found.

@@ -13,8 +13,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// promised holds the schemas of the API's answers. They are those of the document that the real edge serves. The
-// tests of dev/api check the edge against it, and likeTheAPI checks the recording, so that the two cannot drift apart.
+// promised holds the schemas of the API's answers. They are those of the document that the real edge serves.
+// The tests of dev/api check the edge against it, and likeTheAPI checks the recording, so that the two cannot
+// drift apart.
 var promised = sync.OnceValues(func() (*jsonschema.Compiler, error) {
 	file, err := os.Open("../../../../dev/api/testdata/openapi.json")
 	if err != nil {

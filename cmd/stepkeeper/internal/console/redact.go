@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Redaction says which members of orders, inputs and outputs are not shown: patterns of paths like payment.card or
-// customer.*, where * is any one name or index and ** any number of them.
+// Redaction lists the members of orders, inputs and outputs that are not shown. A pattern is a path like
+// payment.card or customer.*; * is any one name or index, and ** any number of them.
 type Redaction [][]string
 
 const hidden = `"(hidden)"`
@@ -31,7 +31,8 @@ func LoadRedaction(name string) (Redaction, error) {
 		}
 		parts := strings.Split(line, ".")
 		if slices.Contains(parts, "") {
-			return nil, fmt.Errorf("%s, line %d: %q is no path like payment.card or customer.*", name, number, line)
+			return nil, fmt.Errorf("%s, line %d: %q is no path like payment.card or customer.*", name, number,
+				line)
 		}
 		r = append(r, parts)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/simulate"
+	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 // Bounds of the simulation of a move that a page shows.
@@ -23,12 +23,12 @@ const (
 // simulation is that of an order as a move would leave it.
 type simulation struct {
 	Running  bool
-	Problem  string // why it cannot be simulated
+	Problem  string // reason why the order cannot be simulated
 	Findings []simulate.Finding
 	Report   *simulate.Report
-	Broken   string // what a broken invariant means
+	Broken   string // meaning of the broken invariant
 	Diagram  string
-	Command  string // that does the same
+	Command  string // command that runs the same simulation
 }
 
 // simulations keeps the last ones. One runs at a time: it takes all that the processor has.
@@ -39,7 +39,8 @@ type simulations struct {
 	running bool
 }
 
-// of answers the simulation of a move, and begins it where there is none and no other runs. A later page shows its end.
+// of returns the simulation of a move. It begins one if there is none and no other runs; a later page shows
+// the result.
 func (s *simulations) of(plan client.Plan, t *client.Task, program string, at core.Time) simulation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +51,8 @@ func (s *simulations) of(plan client.Plan, t *client.Task, program string, at co
 	if s.running {
 		return simulation{Running: true}
 	}
-	now := &simulation{Running: true, Command: fmt.Sprintf("%s move %s --definition %s --simulate --dry-run", program, t.OrderID, plan.Definition)}
+	now := &simulation{Running: true, Command: fmt.Sprintf("%s move %s --definition %s --simulate --dry-run",
+		program, t.OrderID, plan.Definition)}
 	if s.by == nil {
 		s.by = map[string]*simulation{}
 	}
@@ -61,7 +63,8 @@ func (s *simulations) of(plan client.Plan, t *client.Task, program string, at co
 	s.running = true
 	go func() {
 		var done simulation
-		if err := port.Guard(nil, "the simulation", func() error { done = simulated(plan, at); return nil }); err != nil {
+		if err := port.Guard(nil, "the simulation",
+			func() error { done = simulated(plan, at); return nil }); err != nil {
 			done = simulation{Problem: err.Error()}
 		}
 		s.mu.Lock()

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/internal/cost"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
-	"github.com/stepkeeper/stepkeeper/verify/cost"
 )
 
 const (
-	mostLines = 6  // of a chart
-	chartRows = 12 // of the table that says what a chart shows
+	mostLines = 6  // most lines of a chart
+	chartRows = 12 // most rows of the table below a chart
 )
 
 // chart is lines over time. The script draws them; the table below says the same to those who do not see it.
@@ -41,8 +41,9 @@ type chartRow struct {
 
 // colors of lines by what they are of; those of agents take turns.
 var (
-	colors = map[string]string{view.OrdersInFlight: "work", string(core.Error): "bad", string(core.Processed): "done", string(core.Compensated): "undo", string(core.Closed): "wait"}
-	turns  = [mostLines]string{"work", "answer", "children", "operator", "wait", "done"}
+	colors = map[string]string{view.OrdersInFlight: "work", string(core.Error): "bad",
+		string(core.Processed): "done", string(core.Compensated): "undo", string(core.Closed): "wait"}
+	turns = [mostLines]string{"work", "answer", "children", "operator", "wait", "done"}
 )
 
 // chartOf draws the series of a kind, those with the highest values where there are too many.
@@ -54,7 +55,8 @@ func chartOf(s *client.Statistics, kind, title, unknown string) chart {
 			found = append(found, x)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b view.Series) int { return cmp.Compare(highest(b.Values), highest(a.Values)) })
+	slices.SortStableFunc(found,
+		func(a, b view.Series) int { return cmp.Compare(highest(b.Values), highest(a.Values)) })
 	if len(found) > mostLines {
 		found = found[:mostLines]
 		c.Title += "; those with the most"
@@ -71,7 +73,8 @@ func chartOf(s *client.Statistics, kind, title, unknown string) chart {
 		return chart{ID: c.ID, Title: c.Title, Unknown: cmp.Or(unknown, "The first interval has not ended.")}
 	}
 	c.Unknown = ""
-	data, err := json.Marshal(map[string]any{"from": s.From.Std().Unix(), "every": s.Interval.Std().Seconds(), "lines": c.Lines})
+	data, err := json.Marshal(map[string]any{"from": s.From.Std().Unix(), "every": s.Interval.Std().Seconds(),
+		"lines": c.Lines})
 	if err != nil {
 		panic(err) // numbers and names
 	}
@@ -141,9 +144,9 @@ func length(d time.Duration) string {
 type figures struct {
 	Charts  []chart
 	Agents  []view.AgentStatistics
-	Span    string // that they cover
+	Span    string // period that the charts cover
 	Rate    string // orders a minute
-	RateOf  string // what those did
+	RateOf  string // label of Rate
 	Overdue *view.Overdue
 	Cost    *orderCost
 	Unknown []string
@@ -161,14 +164,16 @@ func costOf(u *view.Usage) *orderCost {
 		panic(err) // they are a part of the program
 	}
 	least, most := prices.PerMillion(*u)
-	return &orderCost{fmt.Sprintf("$%.3g to %.3g", least, most), fmt.Sprintf("by %.0f orders of an hour, prices of %s", u.Orders, prices.Region)}
+	return &orderCost{fmt.Sprintf("$%.3g to %.3g", least, most),
+		fmt.Sprintf("by %.0f orders of an hour, prices of %s", u.Orders, prices.Region)}
 }
 
 func figuresOf(s *client.Statistics, err error) figures {
 	if err != nil {
 		return figures{Unknown: []string{"statistics: " + err.Error()}}
 	}
-	f := figures{Agents: s.Agents, Overdue: s.Overdue, Unknown: s.Unknown, RateOf: "Ended per minute", Cost: costOf(s.Usage)}
+	f := figures{Agents: s.Agents, Overdue: s.Overdue, Unknown: s.Unknown, RateOf: "Ended per minute",
+		Cost: costOf(s.Usage)}
 	kind, title := view.SeriesEnded, "Orders that ended or stopped, per "
 	if !slices.ContainsFunc(s.Series, func(x view.Series) bool { return x.Kind == kind }) &&
 		slices.ContainsFunc(s.Series, func(x view.Series) bool { return x.Kind == view.SeriesReceived }) {
@@ -209,5 +214,6 @@ func rateOf(s *client.Statistics, kind string) string {
 	if !known {
 		return "–"
 	}
-	return strconv.Itoa(int(float64(all)*float64(time.Minute)/float64(time.Duration(measured)*s.Interval.Std()) + 0.5))
+	return strconv.Itoa(int(float64(all)*float64(time.Minute)/float64(
+		time.Duration(measured)*s.Interval.Std()) + 0.5))
 }

@@ -58,12 +58,12 @@ type world struct {
 	url    string
 	client *client.Client
 	data   string
-	refuse atomic.Pointer[string] // the operation that its service refuses
-	says   string                 // what it says then
+	refuse atomic.Pointer[string] // operation that the service refuses
+	says   string                 // error of a refused operation
 	hold   chan struct{}          // closed: the service answers operations "pack"
 	slow   atomic.Bool            // the service answers no operation "charge" before its time is over
-	late   atomic.Pointer[late]   // what of the console does not come to the browser yet
-	ahead  atomic.Int64           // how far the server's clock has been moved
+	late   atomic.Pointer[late]   // part of the console that the browser does not get yet
+	ahead  atomic.Int64           // distance by which the server's clock was moved
 	stop   func()
 	http   *http.Client
 	edit   func(*console.Options)
@@ -82,7 +82,8 @@ func newWorld(t testing.TB, edit func(*console.Options)) *world {
 		if err := os.MkdirAll(filepath.Join(w.data, "workflows"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(w.data, "workflows", name+".yaml"), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(w.data, "workflows", name+".yaml"), []byte(text),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -114,11 +115,15 @@ func (w *world) start(listen string) {
 	ended, ready := make(chan error, 1), make(chan string, 1)
 	go func() {
 		ended <- embedded.Run(ctx, embedded.Options{
-			Data: filepath.Join(w.data, "data"), Workflows: filepath.Join(w.data, "workflows"), Listen: listen, Log: quiet,
-			Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: w.serve}}}, Inside: embedded.Inside{Concurrency: 64}, StatisticsEvery: time.Second,
-			Clock:     port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }),
+			Data: filepath.Join(w.data, "data"), Workflows: filepath.Join(w.data, "workflows"),
+			Listen: listen, Log: quiet,
+			Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: w.serve}}},
+			Inside:     embedded.Inside{Concurrency: 64}, StatisticsEvery: time.Second,
+			Clock: port.ClockFunc(
+				func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }),
 			PagePaths: console.Paths, Pages: func(server string) http.Handler {
-				o := console.Options{Client: connect(w, server, client.WithRetry(1, time.Second)), Name: "test", Program: "stepkeeper", Every: 50 * time.Millisecond, Log: quiet}
+				o := console.Options{Client: connect(w, server, client.WithRetry(1, time.Second)),
+					Name: "test", Program: "stepkeeper", Every: 50 * time.Millisecond, Log: quiet}
 				if w.edit != nil {
 					w.edit(&o)
 				}
@@ -193,14 +198,16 @@ func (w *world) refusing(operation string) { w.refuse.Store(&operation) }
 func (w *world) submit(workflow string, ids ...string) {
 	w.Helper()
 	for _, id := range ids {
-		order := map[string]any{"amount": 120, "card": "4111111111111111", "customer": map[string]any{"name": "Ada"}}
-		if _, err := w.client.Submit(context.Background(), client.Order{ID: id, Workflow: workflow, Content: order}); err != nil {
+		order := map[string]any{"amount": 120, "card": "4111111111111111",
+			"customer": map[string]any{"name": "Ada"}}
+		if _, err := w.client.Submit(context.Background(),
+			client.Order{ID: id, Workflow: workflow, Content: order}); err != nil {
 			w.Fatal(err)
 		}
 	}
 }
 
-// until waits for what becomes true without further calls of the test.
+// until waits for a condition that becomes true without further calls of the test.
 func (w *world) until(what string, f func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(60 * time.Second); !f(); time.Sleep(5 * time.Millisecond) {
@@ -217,13 +224,15 @@ func (w *world) inState(id string, s client.State) func() bool {
 	}
 }
 
-// held waits until nothing of the orders is left but their step pack, so that nothing changes before hold is closed.
+// held waits until nothing of the orders is left but their step pack, so that nothing changes before hold is
+// closed.
 func (w *world) held(ids ...string) {
 	w.Helper()
 	for _, id := range ids {
 		w.until(id+" waits for pack", func() bool {
 			o, err := w.client.Get(context.Background(), id)
-			return err == nil && len(o.Steps) == 4 && o.Steps[1].State == "Processed" && o.Steps[2].State == "Processing"
+			return err == nil && len(o.Steps) == 4 && o.Steps[1].State == "Processed" &&
+				o.Steps[2].State == "Processing"
 		})
 	}
 }

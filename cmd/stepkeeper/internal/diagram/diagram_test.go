@@ -21,7 +21,8 @@ var graphs = rapid.Custom(func(t *rapid.T) []diagram.Node {
 	n := rapid.IntRange(1, 24).Draw(t, "nodes")
 	nodes := make([]diagram.Node, n)
 	for i := range nodes {
-		nodes[i] = diagram.Node{ID: fmt.Sprint("s", i), Title: fmt.Sprint("step-", i), Detail: "agent: <do> & \"undo\"", Class: "Pending"}
+		nodes[i] = diagram.Node{ID: fmt.Sprint("s", i), Title: fmt.Sprint("step-", i),
+			Detail: "agent: <do> & \"undo\"", Class: "Pending"}
 		for j := range i {
 			if rapid.IntRange(0, 4).Draw(t, "edge") == 0 {
 				nodes[i].After = append(nodes[i].After, fmt.Sprint("s", j))
@@ -87,8 +88,8 @@ func points(svg string) [][][2]float64 {
 	return all
 }
 
-// Whatever the graph: no two boxes touch, no line passes through a box, everything is inside the picture, a line
-// for each dependency, layers in the order of the work, and the same picture each time.
+// Whatever the graph: no two boxes touch, no line passes through a box, everything is inside the picture, a
+// line for each dependency, layers in the order of the work, and the same picture each time.
 func TestGraphsCanBeRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := graphs.Draw(t, "graph")
@@ -107,7 +108,8 @@ func TestGraphsCanBeRead(t *testing.T) {
 				t.Fatalf("box %d is outside: %v of %v", i, a, size)
 			}
 			for j, b := range all[:i] {
-				if a.x < b.x+b.width+8 && b.x < a.x+a.width+8 && a.y < b.y+b.height+8 && b.y < a.y+a.height+8 {
+				if a.x < b.x+b.width+8 && b.x < a.x+a.width+8 && a.y < b.y+b.height+8 &&
+					b.y < a.y+a.height+8 {
 					t.Fatalf("boxes %d and %d touch: %v %v", j, i, b, a)
 				}
 			}
@@ -135,10 +137,12 @@ func TestGraphsCanBeRead(t *testing.T) {
 func TestGraphsOfAnything(t *testing.T) {
 	for _, alone := range []bool{true, false} {
 		svg := diagram.SVG([]diagram.Node{
-			{ID: "a", Title: `</text><script>alert(1)</script>`, Class: `x" onload="1`, Link: `"><script>`, After: []string{"b", "nowhere", "a", "b"}},
+			{ID: "a", Title: `</text><script>alert(1)</script>`, Class: `x" onload="1`, Link: `"><script>`,
+				After: []string{"b", "nowhere", "a", "b"}},
 			{ID: "b", After: []string{"a"}, Title: strings.Repeat("ß", 100)},
 		}, diagram.Down, `"<&`, alone)
-		if strings.Contains(svg, "<script") || strings.Contains(svg, `onload="`) || strings.Contains(svg, "<style") != alone {
+		if strings.Contains(svg, "<script") || strings.Contains(svg, `onload="`) ||
+			strings.Contains(svg, "<style") != alone {
 			t.Errorf("%s", svg)
 		}
 		for d := xml.NewDecoder(strings.NewReader(svg)); ; {
@@ -156,12 +160,14 @@ func TestGraphsOfAnything(t *testing.T) {
 
 // The simplest orders of steps look as people would draw them.
 func TestGraphsAreStraight(t *testing.T) {
-	svg := diagram.SVG([]diagram.Node{{ID: "a"}, {ID: "b", After: []string{"a"}}, {ID: "c", After: []string{"b"}}}, diagram.Down, "", false)
+	svg := diagram.SVG([]diagram.Node{{ID: "a"}, {ID: "b", After: []string{"a"}},
+		{ID: "c", After: []string{"b"}}}, diagram.Down, "", false)
 	all := boxes(svg)
 	if all[0].x != all[1].x || all[1].x != all[2].x {
 		t.Errorf("a chain is not straight: %v", all)
 	}
-	svg = diagram.SVG([]diagram.Node{{ID: "a"}, {ID: "b", After: []string{"a"}}, {ID: "c", After: []string{"a"}}, {ID: "d", After: []string{"b", "c"}}}, diagram.Down, "", false)
+	svg = diagram.SVG([]diagram.Node{{ID: "a"}, {ID: "b", After: []string{"a"}},
+		{ID: "c", After: []string{"a"}}, {ID: "d", After: []string{"b", "c"}}}, diagram.Down, "", false)
 	all = boxes(svg)
 	if all[0].x != all[3].x || all[1].x >= all[0].x || all[2].x <= all[0].x {
 		t.Errorf("a diamond is not symmetric: %v", all)
@@ -171,9 +177,12 @@ func TestGraphsAreStraight(t *testing.T) {
 // A box says what its step does; the question of a step stands before it.
 func TestBoxesSayWhatStepsDo(t *testing.T) {
 	def := &core.Definition{Steps: []core.StepDefinition{
-		{Name: "charge", Agent: "payment", Others: []string{"bank"}, Operation: "charge", PointOfNoReturn: true},
-		{Name: "nap", Wait: &core.Wait{}, After: []string{"charge"}}, {Name: "paid", Answer: &core.Answer{Event: "paid"}},
-		{Name: "approve", Answer: &core.Answer{Ask: "ask"}, After: []string{"nap"}}, {Name: "late", Fail: &core.Fail{Code: "too-late"}}, {Name: "parts", Each: &core.Each{Workflow: "parcel"}},
+		{Name: "charge", Agent: "payment", Others: []string{"bank"}, Operation: "charge",
+			PointOfNoReturn: true},
+		{Name: "nap", Wait: &core.Wait{}, After: []string{"charge"}},
+		{Name: "paid", Answer: &core.Answer{Event: "paid"}},
+		{Name: "approve", Answer: &core.Answer{Ask: "ask"}, After: []string{"nap"}}, {Name: "late",
+			Fail: &core.Fail{Code: "too-late"}}, {Name: "parts", Each: &core.Each{Workflow: "parcel"}},
 	}}
 	got := ""
 	for _, n := range diagram.Of(def) {
@@ -193,8 +202,11 @@ parts|workflow parcel||[]
 
 // A text as long as its box is written whole; a longer one ends in an ellipsis and is no longer than that.
 func TestLongTextsAreCut(t *testing.T) {
-	for _, x := range []struct{ text, want string }{{strings.Repeat("ä", 23), strings.Repeat("ä", 23)}, {strings.Repeat("ä", 24), strings.Repeat("ä", 22) + "…"}} {
-		if svg := diagram.SVG([]diagram.Node{{ID: "a", Title: x.text}}, diagram.Across, "", true); !strings.Contains(svg, ">"+x.want+"<") || !strings.HasPrefix(svg, `<svg role="img" xmlns="http://www.w3.org/2000/svg" class="graph" `) {
+	for _, x := range []struct{ text, want string }{{strings.Repeat("ä", 23), strings.Repeat("ä", 23)},
+		{strings.Repeat("ä", 24), strings.Repeat("ä", 22) + "…"}} {
+		if svg := diagram.SVG([]diagram.Node{{ID: "a", Title: x.text}}, diagram.Across, "",
+			true); !strings.Contains(svg, ">"+x.want+"<") || !strings.HasPrefix(svg,
+			`<svg role="img" xmlns="http://www.w3.org/2000/svg" class="graph" `) {
 			t.Errorf("no %s in %s", x.want, svg)
 		}
 	}

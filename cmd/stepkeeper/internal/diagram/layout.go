@@ -1,5 +1,5 @@
-// Package diagram draws the steps of a workflow and their order as a layered graph, in SVG: every step stands in a
-// layer after all those that it comes after, and no line passes through a box.
+// Package diagram draws the steps of a workflow and their order as a layered graph, in SVG: every step stands
+// in a layer after all those that it comes after, and no line passes through a box.
 package diagram
 
 import (
@@ -14,16 +14,16 @@ type Node struct {
 	Title  string   // the first line
 	Detail string   // the second line
 	Class  string   // class in the style sheet: the state, mostly
-	Link   string   // where a click leads; "": nowhere
+	Link   string   // address that a click opens; "" if the box is not a link
 }
 
 // Sizes in pixels. Across, the layers follow each other from left to right.
 const (
 	boxWidth   = 184
 	boxHeight  = 52
-	laneWidth  = 16 // what a line takes of a layer that it passes
-	sideGap    = 24 // between boxes beside each other
-	layerGap   = 44 // between layers
+	laneWidth  = 16 // space for a line that passes a layer
+	sideGap    = 24 // gap between boxes beside each other
+	layerGap   = 44 // gap between layers
 	margin     = 8
 	orderings  = 8 // sweeps that reorder the layers
 	straighten = 12
@@ -31,12 +31,13 @@ const (
 
 type point struct{ x, y float64 }
 
-// cell is a box, or the place where a line passes a layer. along is measured across the layers, side within one.
+// cell is a box, or the place where a line passes a layer. along is measured across the layers, side within
+// one.
 type cell struct {
-	node   int // -1: a line passes
+	node   int // index of the box; -1 if a line passes
 	layer  int
-	side   float64 // of the centre
-	size   float64 // within the layer
+	side   float64 // coordinate of the centre within the layer
+	size   float64 // extent within the layer
 	in     []int   // cells of the layer before
 	out    []int   // cells of the layer after
 	weight float64 // its place while the layers are ordered
@@ -47,7 +48,7 @@ type layout struct {
 	nodes  []Node
 	cells  []cell
 	layers [][]int // cells in their order
-	chains [][]int // of each line: the cells that it connects
+	chains [][]int // cells that a line connects, one chain per line
 }
 
 func newLayout(nodes []Node, boxSize float64) *layout {
@@ -114,7 +115,10 @@ func edgesOf(nodes []Node) [][2]int {
 			visit(i)
 		}
 	}
-	slices.SortFunc(edges, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0])) })
+	slices.SortFunc(edges, func(a, b [2]int) int {
+		return cmp.Or(cmp.Compare(a[1], b[1]),
+			cmp.Compare(a[0], b[0]))
+	})
 	return edges
 }
 
@@ -145,7 +149,8 @@ func depths(n int, edges [][2]int) []int {
 	return depth
 }
 
-// order moves the cells of each layer towards those that they are joined with, and keeps the order with the fewest crossings.
+// order moves the cells of each layer towards those that they are joined with, and keeps the order with the
+// fewest crossings.
 func (l *layout) order() {
 	best, fewest := l.copyOrder(), l.crossings()
 	for sweep := range orderings {
@@ -187,7 +192,8 @@ func (l *layout) reorder(layer []int, joined func(*cell) []int) {
 			c.weight = sum / float64(len(near))
 		}
 	}
-	slices.SortStableFunc(layer, func(a, b int) int { return cmp.Compare(l.cells[a].weight, l.cells[b].weight) })
+	slices.SortStableFunc(layer,
+		func(a, b int) int { return cmp.Compare(l.cells[a].weight, l.cells[b].weight) })
 }
 
 func (l *layout) places() []int {
@@ -205,7 +211,7 @@ func (l *layout) crossings() int {
 	place := l.places()
 	count := 0
 	for _, layer := range l.layers {
-		var ends []int // of the lines, sorted by their beginnings
+		var ends []int // ends of the lines, sorted by their beginnings
 		for _, at := range layer {
 			out := make([]int, 0, len(l.cells[at].out))
 			for _, to := range l.cells[at].out {
@@ -225,7 +231,8 @@ func (l *layout) crossings() int {
 	return count
 }
 
-// place gives each cell its coordinate within its layer: near those it is joined with, and clear of those beside it.
+// place sets the coordinate of each cell within its layer: near the cells it is joined with, and clear of the
+// cells beside it.
 func (l *layout) place() {
 	for _, layer := range l.layers {
 		l.settle(layer, nil)
@@ -262,8 +269,8 @@ func (l *layout) place() {
 	}
 }
 
-// settle moves the cells of a layer to where they wish to be, as far as their distances allow: the mean of the
-// places that are met from the one end and from the other, which both keep the distances.
+// settle moves the cells of a layer to where they wish to be, as far as their distances allow: the mean of
+// the places that are met from the one end and from the other, which both keep the distances.
 func (l *layout) settle(layer []int, wish []float64) {
 	n := len(layer)
 	if wish == nil {

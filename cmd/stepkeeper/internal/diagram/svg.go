@@ -25,8 +25,8 @@ const style = `<style>
 @media (prefers-color-scheme:dark){.graph text{fill:#e6edf3}.graph .detail{fill:#9fb0c0}.graph rect{fill:#182028}}
 </style>`
 
-// SVG draws the graph. With alone it carries its own style and is a file of its own, else it is a part of an HTML
-// page whose style sheet knows the classes graph, detail, head, and those of the nodes.
+// SVG draws the graph. With alone it carries its own style and is a file of its own, else it is a part of an
+// HTML page whose style sheet knows the classes graph, detail, head, and those of the nodes.
 func SVG(nodes []Node, d Direction, label string, alone bool) string {
 	size := float64(boxWidth)
 	if d == Across {
@@ -35,11 +35,12 @@ func SVG(nodes []Node, d Direction, label string, alone bool) string {
 	p := picture{layout: newLayout(nodes, size), across: d == Across}
 	width, height := p.extent()
 	var b strings.Builder
-	attributes := ` role="group"` // in a page its boxes are links
+	attributes := ` role="group"` // the boxes of an embedded picture are links
 	if alone {
 		attributes = ` role="img" xmlns="http://www.w3.org/2000/svg"`
 	}
-	fmt.Fprintf(&b, `<svg%s class="graph" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" aria-label="%s">`,
+	fmt.Fprintf(&b,
+		`<svg%s class="graph" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" aria-label="%s">`,
 		attributes, width, height, width, height, html.EscapeString(label))
 	if alone {
 		b.WriteString(style)
@@ -123,15 +124,19 @@ func (p *picture) box(b *strings.Builder, i int) {
 	if n.Link != "" {
 		fmt.Fprintf(b, `<a href="%s">`, html.EscapeString(n.Link))
 	}
-	fmt.Fprintf(b, `<g class="node %s"><title>%s</title><rect x="%.1f" y="%.1f" width="%d" height="%d" rx="6"/>`,
-		html.EscapeString(n.Class), html.EscapeString(strings.TrimSuffix(n.Title+": "+n.Detail, ": ")), at.x, at.y, boxWidth, boxHeight)
+	fmt.Fprintf(b,
+		`<g class="node %s"><title>%s</title><rect x="%.1f" y="%.1f" width="%d" height="%d" rx="6"/>`,
+		html.EscapeString(n.Class), html.EscapeString(strings.TrimSuffix(n.Title+": "+n.Detail, ": ")), at.x,
+		at.y, boxWidth, boxHeight)
 	title := 22.0
 	if n.Detail == "" {
 		title = 31
 	}
-	fmt.Fprintf(b, `<text x="%.1f" y="%.1f">%s</text>`, at.x+12, at.y+title, html.EscapeString(short(n.Title, 23)))
+	fmt.Fprintf(b, `<text x="%.1f" y="%.1f">%s</text>`, at.x+12, at.y+title,
+		html.EscapeString(short(n.Title, 23)))
 	if n.Detail != "" {
-		fmt.Fprintf(b, `<text class="detail" x="%.1f" y="%.1f">%s</text>`, at.x+12, at.y+40, html.EscapeString(short(n.Detail, 27)))
+		fmt.Fprintf(b, `<text class="detail" x="%.1f" y="%.1f">%s</text>`, at.x+12, at.y+40,
+			html.EscapeString(short(n.Detail, 27)))
 	}
 	b.WriteString("</g>")
 	if n.Link != "" {

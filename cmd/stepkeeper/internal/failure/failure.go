@@ -36,7 +36,9 @@ func Meanings() []struct {
 		{Refused, "refused by the server; the message says why"},
 		{NotFound, "no such order, step or file"},
 		{Unreachable, "the server cannot be reached"},
-		{NotProcessed, "an order ended otherwise than Processed (submit --wait, watch ID), or an invariant is broken (simulate)"},
+		{NotProcessed,
+			"an order ended otherwise than Processed (submit --wait, watch ID), or an invariant is broken " +
+				"(simulate)"},
 	}
 }
 
@@ -63,9 +65,9 @@ func (c Code) Word() string {
 type Error struct {
 	Code Code
 	What string
-	Do   string // "" where nothing more helps
-	Err  error  // what is behind it; nil for none
-	// Quiet says that the command has already printed all there is.
+	Do   string // advice; "" if none helps
+	Err  error  // cause; nil if there was no other error
+	// Quiet reports that the command has already printed the failure.
 	Quiet bool
 }
 
@@ -76,7 +78,7 @@ func (e *Error) Error() string {
 	return e.What
 }
 
-// Unwrap answers the error behind.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // New makes an Error.
@@ -97,8 +99,8 @@ func Silent(code Code, what string) *Error {
 // severity orders the codes, the worst first.
 var severity = []Code{General, Unreachable, Usage, Refused, NotFound, NotProcessed, OK}
 
-// Worst answers the exit code of a command that had several orders which ended in different ways: the
-// first of 1, 5, 2, 3, 4, 6 that occurred, whatever their order.
+// Worst returns the exit code of a command whose orders ended in different ways: the first of
+// 1, 5, 2, 3, 4, 6 that occurred.
 func Worst(codes ...Code) Code {
 	for _, c := range severity {
 		if slices.Contains(codes, c) {

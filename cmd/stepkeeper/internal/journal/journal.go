@@ -1,4 +1,5 @@
-// Package journal keeps what operators have done with messages: a file of JSON Lines, to which they are appended.
+// Package journal keeps what operators have done with messages: a file of JSON Lines, to which they are
+// appended.
 package journal
 
 import (

@@ -9,8 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Clean makes a text of a service or a person safe to print: what could control a terminal, forge a line or change the order of
-// what stands beside it is printed as an escape, such as \x1b or \u202e.
+// Clean makes a text of a service or a person safe to print: what could control a terminal, forge a line or
+// change the order of what stands beside it is printed as an escape, such as \x1b or \u202e.
 func Clean(text string) string {
 	if !strings.ContainsFunc(text, core.Unprintable) {
 		return text
@@ -38,8 +38,8 @@ func CleanLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Cleaned returns a copy of what a server has answered, with each text in it cleaned, at any depth. JSON stays as it is: who prints
-// it cleans it.
+// Cleaned returns a copy of what a server has answered, with each text in it cleaned, at any depth. JSON
+// stays as it is: who prints it cleans it.
 func Cleaned[T any](v T) T {
 	return cleaned(reflect.ValueOf(&v).Elem()).Interface().(T)
 }

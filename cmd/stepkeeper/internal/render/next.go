@@ -14,7 +14,7 @@ import (
 type Advice struct {
 	Command string `json:"command"`
 	Why     string `json:"why"`
-	// Do is the command that a page can send by itself; its Command is "" where there is none.
+	// Do is the command that a page can send by itself; its Command is "" if there is none.
 	Do view.Command `json:"-"`
 	// From is when it will be accepted; zero means now.
 	From core.Time `json:"from,omitzero"`
@@ -23,7 +23,7 @@ type Advice struct {
 // Later returns what can be done from a time on, when no call can take effect any more.
 func Later(t view.Task, program string) (all []Advice) {
 	now := t.Accepts
-	for _, c := range t.AcceptsLater { // as if it were the time of each
+	for _, c := range t.AcceptsLater { // each command is tried as if its time had come
 		t.Accepts = append(slices.Clip(now), c.Command)
 		for _, a := range Next(t, program) {
 			if a.Do == c.Command {
@@ -35,8 +35,8 @@ func Later(t view.Task, program string) (all []Advice) {
 	return all
 }
 
-// Next answers what can be done about a task now, the most likely first: of the commands that the task
-// accepts those that lead on from its state. program is how the command is called, with the flags that
+// Next returns the commands that help a task now, the most likely first: of the commands that the task
+// accepts, those that lead on from its state. program is the call of the command line, with the flags that
 // have to be repeated.
 func Next(t view.Task, program string) []Advice {
 	var advice, last []Advice
@@ -64,13 +64,17 @@ func Next(t view.Task, program string) []Advice {
 		}
 	}
 	if t.Parent != nil && t.State == core.Compensated {
-		advice = append(advice, say("its parent decides whether it starts again", "show %s", t.Parent.OrderID))
+		advice = append(advice, say("its parent decides whether it starts again", "show %s",
+			t.Parent.OrderID))
 	}
 	if accepts(t, view.Command{Command: "resubmit", Definition: message.Latest}) {
-		advice = append(advice, say("if its definition was the cause: go on with the deployed one", "resubmit %s --definition latest", t.OrderID))
+		advice = append(advice, say("if its definition was the cause: go on with the deployed one",
+			"resubmit %s --definition latest", t.OrderID))
 	}
-	if t.Deployed != "" && (t.State == core.Error || accepts(t, view.Command{Command: "move", Definition: message.Latest})) {
-		last = append(last, say("what moving it to the deployed definition would mean", "move %s --definition latest --dry-run", t.OrderID))
+	if t.Deployed != "" && (t.State == core.Error ||
+		accepts(t, view.Command{Command: "move", Definition: message.Latest})) {
+		last = append(last, say("what moving it to the deployed definition would mean",
+			"move %s --definition latest --dry-run", t.OrderID))
 	}
 	for _, c := range []string{"resubmit", "undo", "cancel"} {
 		if why := purpose(t, c); why != "" && accepts(t, view.Command{Command: c}) {
@@ -79,11 +83,13 @@ func Next(t view.Task, program string) []Advice {
 	}
 	for _, s := range t.Steps {
 		if c := (view.Command{Command: "resubmit", Step: s.Name}); s.State == core.Failed && accepts(t, c) {
-			advice = append(advice, do(c, say("if its input was the cause: give it another one, and go on", "resubmit %s --input %s=FILE", t.OrderID, s.Name)))
+			advice = append(advice, do(c, say("if its input was the cause: give it another one, and go on",
+				"resubmit %s --input %s=FILE", t.OrderID, s.Name)))
 		}
 	}
 	if accepts(t, view.Command{Command: "close"}) {
-		last = append(last, do(view.Command{Command: "close"}, say("if it was settled by hand: end it as it stands", "close %s --reason TEXT", t.OrderID)))
+		last = append(last, do(view.Command{Command: "close"},
+			say("if it was settled by hand: end it as it stands", "close %s --reason TEXT", t.OrderID)))
 	}
 	resolve, plain := facts(&t, say)
 	// A plain service that left a step in doubt does nothing more before the operator has looked (P31);
@@ -97,7 +103,8 @@ func Next(t view.Task, program string) []Advice {
 // sayer makes an advice of what it is for and of the command's words.
 type sayer = func(why, format string, args ...any) Advice
 
-// facts are those that can be stated of the steps now; plain: one of these steps is in doubt at a plain service.
+// facts are those that can be stated of the steps now; plain: one of these steps is in doubt at a plain
+// service.
 func facts(t *view.Task, say sayer) (resolve []Advice, plain bool) {
 	for _, s := range t.Steps {
 		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
@@ -123,7 +130,8 @@ func answerAdvice(say sayer, t *view.Task, s *view.Step) Advice {
 	if len(s.Answers.Values) == 0 {
 		return say("if the event "+s.Answers.Event+" has happened", "answer %s %s VALUE", t.OrderID, s.Name)
 	}
-	return say("answer it, with one of: "+strings.Join(s.Answers.Values, ", "), "answer %s %s %s", t.OrderID, s.Name, s.Answers.Values[0])
+	return say("answer it, with one of: "+strings.Join(s.Answers.Values, ", "), "answer %s %s %s", t.OrderID,
+		s.Name, s.Answers.Values[0])
 }
 
 func accepts(t view.Task, c view.Command) bool { return slices.Contains(t.Accepts, c) }
@@ -150,7 +158,8 @@ func purpose(t view.Task, command string) string {
 // undoneAlone: its undo waits for the operator in an order that goes forward (P42).
 func undoneAlone(s view.Step) bool { return s.State == core.UndoWait && s.FailedAs != "" }
 
-// whenToState is when to state a fact of a step; "" where it does not lead on in the direction of the task, or of the step.
+// whenToState is when to state a fact of a step; "" where it does not lead on in the direction of the task,
+// or of the step.
 func whenToState(t view.Task, s view.Step, fact core.Fact) string {
 	undo := t.Phase == core.Undoing || undoneAlone(s)
 	switch {

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,10 +20,10 @@ import (
 type Page struct {
 	Style   streams.Style
 	Now     time.Time
-	Program string          // how the command line is called, for the commands to run next
-	Width   int             // columns; 0 does not cut
-	Order   json.RawMessage // as it was submitted; nil where it is not known
-	Receipt string          // what it has cost; "" where that is not known
+	Program string          // call of the command line, for the commands to run next
+	Width   int             // columns; 0 means no limit
+	Order   json.RawMessage // order as it was submitted; nil if it is not known
+	Receipt string          // cost of the order; "" if it is not known
 	// Messages: show what the order has received and sent in the place of its timeline.
 	Messages bool
 }
@@ -36,7 +37,8 @@ func (p Page) Task(w io.Writer, t view.Task) {
 		fmt.Fprintf(w, "  %s\n", p.Style.Warn(Unattended(u, p.Now)))
 	}
 	if t.Deployed != "" {
-		fmt.Fprintf(w, "  %s\n", p.Style.Warn("it is pinned to an older definition of its workflow, "+t.Definition+", and "+t.Deployed+" is deployed"))
+		fmt.Fprintf(w, "  %s\n", p.Style.Warn("it is pinned to an older definition of its workflow, "+
+			t.Definition+", and "+t.Deployed+" is deployed"))
 	}
 	p.reason(w, t)
 	p.steps(w, t)
@@ -56,7 +58,8 @@ func (p Page) Task(w io.Writer, t view.Task) {
 }
 
 func (p Page) head(w io.Writer, t view.Task) {
-	fmt.Fprintf(w, "%s  %s%s\n", p.Style.Bold(t.OrderID), p.Style.State(t.State, string(t.State)), p.direction(t))
+	fmt.Fprintf(w, "%s  %s%s\n", p.Style.Bold(t.OrderID), p.Style.State(t.State, string(t.State)),
+		p.direction(t))
 	about := []string{}
 	if t.Workflow != "" {
 		about = append(about, "workflow "+t.Workflow)
@@ -75,7 +78,8 @@ func (p Page) head(w io.Writer, t view.Task) {
 		if t.State == core.Error {
 			word = "stopped"
 		}
-		fmt.Fprintf(w, ", %s after %s (%s)", word, Span(t.EndedAt.Sub(t.Created).Std()), Age(t.EndedAt, p.Now))
+		fmt.Fprintf(w, ", %s after %s (%s)", word, Span(t.EndedAt.Sub(t.Created).Std()),
+			Age(t.EndedAt, p.Now))
 	}
 	fmt.Fprintln(w)
 	if t.Parent != nil {
@@ -86,26 +90,28 @@ func (p Page) head(w io.Writer, t view.Task) {
 	}
 }
 
-// UndoWait says what the undo of an order waits for, and until when.
+// UndoWait describes the reason for which the undo of an order waits, and the end of the wait.
 func UndoWait(t view.Task, now time.Time) string {
 	u := t.UndoWait
 	at := fmt.Sprintf("%s (%s)", clock(u.Until), Age(u.Until, now))
 	until := "until " + at
 	switch u.For {
 	case "quiet":
-		return fmt.Sprintf("its undo waits %s: a call of %s may take effect until %s, only then is it undone", until, u.Step, clock(u.LastEffect))
+		return fmt.Sprintf("its undo waits %s: a call of %s may take effect until %s, only then is it undone",
+			until, u.Step, clock(u.LastEffect))
 	case "reply":
 		return fmt.Sprintf("its undo waits %s at most: %s is still being done", until, u.Step)
 	case "retry":
 		return fmt.Sprintf("its undo waits %s: then the undo of %s is asked for again", until, u.Step)
-	}
-	if u.For == "children" {
-		return fmt.Sprintf("its undo waits for the children of %s; those that do not answer are asked again at %s", u.Step, at)
+	case "children":
+		return fmt.Sprintf(
+			"its undo waits for the children of %s; those that do not answer are asked again at %s", u.Step,
+			at)
 	}
 	return fmt.Sprintf("its undo waits %s at most: %s is being undone", until, u.Step)
 }
 
-// Unattended says that an agent does not seem to run, or why nothing takes from a queue.
+// Unattended describes a queue without a consumer: its agent does not seem to run, or the known reason.
 func Unattended(u view.Unattended, now time.Time) string {
 	since := ""
 	if u.Since != 0 {
@@ -118,7 +124,7 @@ func Unattended(u view.Unattended, now time.Time) string {
 	return Clean(fmt.Sprintf("nothing has taken %s%s, %d waiting: %s", u.Queue, since, u.Waiting, why))
 }
 
-// direction says what a state alone does not: why it is undone, what it did when it stopped.
+// direction adds details to a task's state: the reason for an undo, or the phase in which the task stopped.
 func (p Page) direction(t view.Task) string {
 	switch {
 	case t.State == core.Error && t.Phase == core.Undoing:
@@ -126,7 +132,8 @@ func (p Page) direction(t view.Task) string {
 	case t.State == core.Error && !t.Ended:
 		return ", a step is still in flight"
 	case t.State == core.Closed && t.Closed != nil:
-		return strings.TrimSuffix(", by "+Clean(t.Closed.By)+": "+Clean(t.Closed.Reason), ": ") // an erased order has no reason
+		// an erased order has no reason
+		return strings.TrimSuffix(", by "+Clean(t.Closed.By)+": "+Clean(t.Closed.Reason), ": ")
 	case t.Why == core.WhyCancel:
 		return ", because the caller cancelled it"
 	case t.Why == core.WhyOperator:
@@ -144,7 +151,8 @@ func (p Page) direction(t view.Task) string {
 func (p Page) reason(w io.Writer, t view.Task) {
 	if e := t.Erased; e != nil {
 		p.title(w, "Erased")
-		fmt.Fprintf(w, "  its content, inputs, outputs and notes were removed by %s: %s\n", Clean(e.By), Clean(e.Reason))
+		fmt.Fprintf(w, "  its content, inputs, outputs and notes were removed by %s: %s\n", Clean(e.By),
+			Clean(e.Reason))
 	}
 	if t.UndoneFor != nil {
 		p.printCause(w, "Why it was undone", t.UndoneFor)
@@ -181,256 +189,6 @@ func (p Page) printCause(w io.Writer, title string, e *view.TaskError) {
 
 func (p Page) title(w io.Writer, text string) { fmt.Fprintf(w, "\n%s\n", p.Style.Bold(text)) }
 
-func (p Page) steps(w io.Writer, t view.Task) {
-	if len(t.Steps) == 0 {
-		return
-	}
-	p.title(w, "Steps")
-	rows := make([][]string, len(t.Steps))
-	for i, s := range t.Steps {
-		rows[i] = []string{
-			s.Name, p.Style.State(s.State, stateOf(s)), strconv.Itoa(s.Attempts), strconv.Itoa(failures(s)),
-			dash(s.FirstAt), took(s, p.Now), agentOf(s), p.note(s),
-		}
-	}
-	Table(w, p.Style, "  ", []string{"STEP", "STATE", "ATTEMPTS", "FAILURES", "FIRST", "TOOK", "AGENT", "NOTE"}, rows)
-}
-
-// attempts are those that did not end done.
-func (p Page) attempts(w io.Writer, t view.Task) {
-	if len(t.Attempts) == 0 && t.Earlier == nil {
-		return
-	}
-	p.title(w, "Attempts that were not done (UTC)")
-	rows := make([][]string, len(t.Attempts))
-	for i, a := range t.Attempts {
-		rows[i] = []string{a.Step, strconv.Itoa(a.Number), string(a.Operation), a.Agent, clock(a.Began), clock(a.Ended), string(a.Outcome), dashed(Clean(a.Code))}
-	}
-	if len(rows) > 0 {
-		Table(w, p.Style, "  ", []string{"STEP", "ATTEMPT", "OPERATION", "AGENT", "BEGAN", "ENDED", "OUTCOME", "CODE"}, rows)
-	}
-	if e := t.Earlier; e != nil {
-		fmt.Fprintf(w, "  before them: %d failed, %d retry-later, %d overdue, %d superseded\n", e.Failed, e.RetryLater, e.Overdue, e.Superseded)
-	}
-}
-
-func dashed(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}
-
-func stateOf(s view.Step) string {
-	if s.State == core.Pending && s.FirstAt != 0 {
-		return "Pending (again)"
-	}
-	return string(s.State)
-}
-
-func failures(s view.Step) int {
-	n := s.Failures
-	if s.Undo != nil {
-		n += s.Undo.Failures
-	}
-	return n
-}
-
-func dash(t core.Time) string {
-	if t == 0 {
-		return "-"
-	}
-	return clock(t)
-}
-
-func took(s view.Step, now time.Time) string {
-	switch {
-	case s.FirstAt == 0:
-		return "-"
-	case s.FinishedAt != 0:
-		return Span(s.FinishedAt.Sub(s.FirstAt).Std())
-	case s.State == core.Processing || s.State == core.Compensating || s.State == core.Waiting:
-		return Span(now.Sub(s.FirstAt.Std())) + " so far"
-	}
-	return "-"
-}
-
-func agentOf(s view.Step) string {
-	operation := s.Operation
-	if s.Undo != nil && s.Undo.Running && s.Undo.Operation != "" {
-		operation = s.Undo.Operation
-	}
-	switch {
-	case s.Children != nil:
-		return "(" + s.Kind + ": " + s.Children.Workflow + ")"
-	case s.Kind != "":
-		return "(" + s.Kind + ")"
-	case s.Agent == "":
-		return "-"
-	}
-	return s.Agent + "." + operation
-}
-
-// uncounted says why a step waits for its agent, or polls its service, and since when.
-func (p Page) uncounted(s view.Step) string {
-	what := "polls"
-	if core.Uncalled(s.Error.Code) {
-		what = "waits for"
-	}
-	return fmt.Sprintf("%s agent %s: %s for %s, next try %s", what, s.Agent, s.Error.Code, Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now))
-}
-
-// atWork says of an attempt in flight what it has reported (P43), until when it has time, and whose claim it is.
-func (p Page) atWork(s view.Step) (notes []string) {
-	if r := s.Progress; r != nil {
-		text := fmt.Sprintf("at %d %%", r.Percent)
-		if r.Note != "" {
-			text += " (" + Clean(r.Note) + ")"
-		}
-		notes = append(notes, text+" "+Age(r.At, p.Now))
-	}
-	if s.CompleteBy != 0 {
-		notes = append(notes, "answer due "+Age(s.CompleteBy, p.Now))
-	}
-	if s.LockedBy != "" {
-		notes = append(notes, "claimed by "+s.LockedBy)
-	}
-	return notes
-}
-
-func (p Page) note(s view.Step) string {
-	var notes []string
-	if s.NoReturn {
-		notes = append(notes, "point of no return")
-	}
-	switch s.State {
-	case core.Processing, core.Compensating:
-		notes = append(notes, p.atWork(s)...)
-	case core.Waiting:
-		if s.Children != nil {
-			notes = append(notes, children(s.Children))
-			break
-		}
-		if s.Answers != nil {
-			notes = append(notes, open(s))
-			notes = append(notes, fmt.Sprintf("until %s (%s)", Moment(s.WakeAt), Age(s.WakeAt, p.Now)))
-			break
-		}
-		notes = append(notes, fmt.Sprintf("goes on %s (%s)", Moment(s.WakeAt), Age(s.WakeAt, p.Now)))
-	case core.Processed:
-		notes = append(notes, decided(s)...)
-	case core.Pending, core.UndoWait, core.Failed:
-		switch {
-		case s.WakeAt == 0:
-		case s.Waiting(): // P45
-			notes = append(notes, p.uncounted(s))
-		default:
-			notes = append(notes, "goes on "+Age(s.WakeAt, p.Now))
-		}
-	}
-	switch {
-	case s.State == core.Failed && s.Kind == view.KindFail:
-		notes = append(notes, "failed by rule")
-	case s.State == core.Failed && s.Children != nil && s.FirstAt != 0:
-		notes = append(notes, children(s.Children))
-	case s.State == core.Failed && s.FirstAt == 0:
-		what := "its agent was asked"
-		if s.Kind != "" {
-			what = "it began"
-		}
-		notes = append(notes, "failed before "+what)
-	case s.NoEffect != 0 && (s.Resolved == nil || s.Resolved.At < s.ClaimedAt):
-		notes = append(notes, "refused, without effect")
-	case s.NoEffect != 0:
-		notes = append(notes, "without effect")
-	case s.State == core.Failed && s.Kind != "": // it asked no agent
-		notes = append(notes, decided(s)...)
-	case s.State == core.Failed:
-		notes = append(notes, "in doubt whether it happened")
-	}
-	if s.FailedAs != "" {
-		notes = append(notes, withoutIt(s))
-	}
-	if s.Resolved != nil {
-		notes = append(notes, "operator: "+string(s.Resolved.Fact))
-	}
-	if s.Corrected != nil {
-		notes = append(notes, strings.TrimSuffix("input given by "+Clean(s.Corrected.By), " by "))
-	}
-	return strings.Join(notes, ", ")
-}
-
-// withoutIt says that the order goes on without the step.
-func withoutIt(s view.Step) string {
-	done := "is undone alone"
-	if s.State == core.Compensated {
-		done = "undone"
-	}
-	return "failed (" + Clean(s.FailedAs) + "), " + done + ": the order goes on without it"
-}
-
-// children says how far the child tasks of a step are.
-func children(c *view.Children) string {
-	done := "have ended"
-	if c.Undo {
-		done = "are undone"
-	}
-	text := fmt.Sprintf("%d of %d children %s, %d under way", c.Ended, c.Count, done, c.Running)
-	if c.Failed > 0 && !c.Undo {
-		text += fmt.Sprintf(", %d failed of %d that may (%s: %s)", c.Failed, c.Tolerate, strings.Join(c.FailedAs[:min(len(c.FailedAs), 3)], ", "), Clean(c.Reason))
-	}
-	for _, some := range []struct {
-		what string
-		ids  []string
-	}{{"waiting for the operator", c.Stopped}, {"to be undone by hand", c.InDoubt}} {
-		if len(some.ids) > 0 {
-			text += fmt.Sprintf(", %d %s: %s", len(some.ids), some.what, strings.Join(some.ids[:min(len(some.ids), 3)], ", "))
-		}
-	}
-	return text
-}
-
-// open says what an open question waits for.
-func open(s view.Step) string {
-	a := s.Answers
-	text := "waits for the event " + a.Event
-	if s.Kind == view.KindApproval {
-		text = "waits for " + strings.Join(a.Values, " or ")
-	}
-	var question struct{ Question string }
-	if json.Unmarshal(s.Input, &question) == nil && question.Question != "" {
-		text += fmt.Sprintf(" (%s)", Clean(question.Question))
-	}
-	if len(a.Who) > 0 {
-		text += ", from " + strings.Join(a.Who, ", ")
-	}
-	if a.NotSelf != "" {
-		text += ", not from " + a.NotSelf
-	}
-	if a.Need > 1 || len(a.Votes) > 0 {
-		text += fmt.Sprintf(", %d of %d answered", len(a.Votes), max(a.Need, 1))
-	}
-	if a.Round > 1 {
-		text += fmt.Sprintf(", round %d", a.Round)
-	}
-	if a.Reminded > 0 {
-		text += fmt.Sprintf(", reminder %d was sent", a.Reminded)
-	}
-	return text
-}
-
-// decided says who decided a step that is answered from outside.
-func decided(s view.Step) []string {
-	var d core.Decided
-	if s.Answers == nil || json.Unmarshal(s.Output, &d) != nil || d.By == "" {
-		return nil
-	}
-	if d.By == core.ByTimeout {
-		return []string{"no answer came in time"}
-	}
-	return []string{"answered by " + Clean(d.By)}
-}
-
 // data shows what went in and what came out: of the order, and of each step that has either.
 func (p Page) data(w io.Writer, t view.Task) {
 	var rows [][]string
@@ -458,11 +216,7 @@ func (p Page) document(doc json.RawMessage) string {
 	if len(doc) == 0 || json.Compact(&b, doc) != nil {
 		return "-"
 	}
-	runes := []rune(Clean(b.String()))
-	if len(runes) > shownDocument {
-		return string(runes[:shownDocument-1]) + "…"
-	}
-	return string(runes)
+	return Cut(Clean(b.String()), shownDocument)
 }
 
 func (p Page) timeline(w io.Writer, t view.Task) {
@@ -499,7 +253,7 @@ func (p Page) messages(w io.Writer, t view.Task) {
 	Table(w, p.Style, "  ", []string{"TIME", "WAY", "MESSAGE", "WITH", "OF", "NOTE"}, rows)
 }
 
-// MessageRow says what a message is: which way it went, what it was, with whom, of which attempt, and what is to be noted.
+// MessageRow returns the cells of a message: direction, kind, peer, attempt and notes.
 func MessageRow(m view.Message) []string {
 	of := m.Step
 	if m.Attempt > 0 {
@@ -528,7 +282,8 @@ func MessageRow(m view.Message) []string {
 			notes = append(notes, Clean(text))
 		}
 	}
-	return []string{m.Way, Clean(what), dashed(Clean(m.Peer)), dashed(of), dashed(strings.Join(notes, ", "))}
+	return []string{m.Way, Clean(what), cmp.Or(Clean(m.Peer), "-"), cmp.Or(of, "-"),
+		cmp.Or(strings.Join(notes, ", "), "-")}
 }
 
 // styleMoment shows in colour what matters: failures and ends; what is planned is faint.
@@ -552,11 +307,16 @@ func (p Page) cut(text string, used int) string {
 	if p.Width == 0 || room < 20 {
 		return text
 	}
+	return Cut(text, room)
+}
+
+// Cut returns the text with at most so many characters. The last one of a longer text is an ellipsis.
+func Cut(text string, most int) string {
 	runes := []rune(text)
-	if len(runes) <= room {
+	if len(runes) <= most {
 		return text
 	}
-	return string(runes[:room-1]) + "…"
+	return string(runes[:most-1]) + "…"
 }
 
 // verdicts shows the last command that was refused: the operator may wonder why nothing happened.
@@ -584,8 +344,10 @@ func (p Page) next(w io.Writer, t view.Task) {
 	}
 	for _, a := range advice {
 		if a.From != 0 {
-			a.Why += "; from " + Moment(a.From.Add(core.Second-1)) + " on, because a call may take effect until then"
+			a.Why += "; from " + Moment(a.From.Add(core.Second-1)) +
+				" on, because a call may take effect until then"
 		}
-		fmt.Fprintf(w, "  %s  %s\n", p.Style.Bold(fmt.Sprintf("%-*s", wide, a.Command)), p.Style.Faint("# "+a.Why))
+		fmt.Fprintf(w, "  %s  %s\n", p.Style.Bold(fmt.Sprintf("%-*s", wide, a.Command)),
+			p.Style.Faint("# "+a.Why))
 	}
 }

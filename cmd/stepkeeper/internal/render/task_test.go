@@ -24,12 +24,14 @@ func at(s float64) core.Time { return begin.Add(core.Duration(s * 1000)) }
 
 func done(name, agent, operation string, from, to float64) view.Step {
 	return view.Step{Name: name, State: core.Processed, Agent: agent, Operation: operation, Attempts: 1,
-		FirstAt: at(from), ClaimedAt: at(from), FinishedAt: at(to), StopBy: at(from + 30), Undo: &view.Undo{Operation: "un" + operation}}
+		FirstAt: at(from), ClaimedAt: at(from), FinishedAt: at(to), StopBy: at(from + 30),
+		Undo: &view.Undo{Operation: "un" + operation}}
 }
 
 // stories are tasks as an operator meets them.
 func stories() map[string]view.Task {
-	base := view.Task{OrderID: "order-1001", Workflow: "order", State: core.Processing, Created: at(0), Command: 0}
+	base := view.Task{OrderID: "order-1001", Workflow: "order", State: core.Processing, Created: at(0),
+		Command: 0}
 	reserve := done("reserve-inventory", "inventory", "reserve", 0, 0.2)
 	charge := done("charge-payment", "payment", "charge", 0, 1.5)
 
@@ -37,72 +39,104 @@ func stories() map[string]view.Task {
 		t.Accepts = nil
 		for _, c := range commands {
 			words := append(strings.Fields(c), "", "")
-			t.Accepts = append(t.Accepts, view.Command{Command: words[0], Step: words[1], Fact: core.Fact(words[2])})
+			t.Accepts = append(t.Accepts,
+				view.Command{Command: words[0], Step: words[1], Fact: core.Fact(words[2])})
 		}
 	}
 	running := base
 	accept(&running, "cancel")
 	running.Steps = []view.Step{reserve, charge, {
-		Name: "book-shipment", State: core.Processing, Agent: "shipping", Operation: "book", Attempts: 2, Failures: 1, LockedBy: "dev-1",
-		FirstAt: at(2), ClaimedAt: at(890), CompleteBy: at(930), Error: &core.StepError{Code: "http-503", Message: "service unavailable", At: at(12), Attempt: 1},
-	}, {Name: "send-confirmation", State: core.Pending, Agent: "notification", Operation: "send", NoReturn: true}}
+		Name: "book-shipment", State: core.Processing, Agent: "shipping", Operation: "book", Attempts: 2,
+		Failures: 1, LockedBy: "dev-1",
+		FirstAt: at(2), ClaimedAt: at(890), CompleteBy: at(930),
+		Error: &core.StepError{Code: "http-503", Message: "service unavailable", At: at(12), Attempt: 1},
+	}, {Name: "send-confirmation", State: core.Pending, Agent: "notification", Operation: "send",
+		NoReturn: true}}
 
 	atWork := base // P43
 	accept(&atWork, "cancel")
-	atWork.Steps = []view.Step{reserve, {Name: "film", State: core.Processing, Agent: "studio", Operation: "render", Attempts: 1, LockedBy: "dev-1",
-		FirstAt: at(2), ClaimedAt: at(2), CompleteBy: at(930), StopBy: at(7200), Progress: &core.StepProgress{Percent: 40, Note: "frames\x1b[2J\n1", At: at(880)}}}
+	atWork.Steps = []view.Step{reserve, {Name: "film", State: core.Processing, Agent: "studio",
+		Operation: "render", Attempts: 1, LockedBy: "dev-1",
+		FirstAt: at(2), ClaimedAt: at(2), CompleteBy: at(930), StopBy: at(7200),
+		Progress: &core.StepProgress{Percent: 40, Note: "frames\x1b[2J\n1", At: at(880)}}}
 
 	waiting := base // P45
 	accept(&waiting, "cancel")
 	waiting.Steps = []view.Step{reserve, {
-		Name: "charge-payment", State: core.Pending, Agent: "payment", Operation: "charge", Attempts: 6, FirstAt: at(2), ClaimedAt: at(870), WakeAt: at(1100), CompleteBy: at(1110),
-		Error: &core.StepError{Code: core.CodeUnauthorized, Message: "POST /charges answered 401", At: at(871), Attempt: 6, Since: at(3)},
+		Name: "charge-payment", State: core.Pending, Agent: "payment", Operation: "charge", Attempts: 6,
+		FirstAt: at(2), ClaimedAt: at(870), WakeAt: at(1100), CompleteBy: at(1110),
+		Error: &core.StepError{Code: core.CodeUnauthorized, Message: "POST /charges answered 401",
+			At: at(871), Attempt: 6, Since: at(3)},
 	}, {
-		Name: "collected", State: core.Pending, Agent: "carrier", Operation: "collected", Attempts: 9, FirstAt: at(2), ClaimedAt: at(880), WakeAt: at(1120), CompleteBy: at(1130),
-		Error: &core.StepError{Code: core.CodeNotYet, Message: "the service says: not yet", At: at(881), Attempt: 9, Since: at(4), Polling: at(4)},
+		Name: "collected", State: core.Pending, Agent: "carrier", Operation: "collected", Attempts: 9,
+		FirstAt: at(2), ClaimedAt: at(880), WakeAt: at(1120), CompleteBy: at(1130),
+		Error: &core.StepError{Code: core.CodeNotYet, Message: "the service says: not yet", At: at(881),
+			Attempt: 9, Since: at(4), Polling: at(4)},
 	}}
 
 	processed := base
 	processed.Output = json.RawMessage(`{"chargeId": "c-1"}`)
 	processed.State, processed.Ended, processed.EndedAt = core.Processed, true, at(3)
-	processed.Steps = []view.Step{reserve, charge, {Name: "book-shipment", State: core.Skipped, Agent: "shipping", Operation: "book"}}
+	processed.Steps = []view.Step{reserve, charge,
+		{Name: "book-shipment", State: core.Skipped, Agent: "shipping", Operation: "book"}}
 
 	refused := base // P50
-	refused.State, refused.Error = core.Compensated, &view.TaskError{Code: "too-large", Message: "Large orders need an offer.", Step: "too-large"}
+	refused.State, refused.Error = core.Compensated,
+		&view.TaskError{Code: "too-large", Message: "Large orders need an offer.", Step: "too-large"}
 	accept(&refused, "resubmit")
-	refused.Steps = []view.Step{{Name: "quote", State: core.Compensated, Agent: "pricing", Operation: "quote", Attempts: 1, FirstAt: at(0)},
-		{Name: "too-large", State: core.Failed, Kind: view.KindFail, Error: &core.StepError{Code: "too-large", Message: "Large orders need an offer.", At: at(1)}}}
+	refused.Steps = []view.Step{{Name: "quote", State: core.Compensated, Agent: "pricing", Operation: "quote",
+		Attempts: 1, FirstAt: at(0)},
+		{Name: "too-large", State: core.Failed, Kind: view.KindFail,
+			Error: &core.StepError{Code: "too-large", Message: "Large orders need an offer.", At: at(1)}}}
 
 	goesOn := base // P42
 	accept(&goesOn, "cancel")
 	alone := func(name string, state core.State) view.Step {
-		return view.Step{Name: name, State: state, Agent: name, Operation: "ship", Attempts: 2, Failures: 1, FirstAt: at(0), ClaimedAt: at(3), FailedAs: "http-503",
-			Error: &core.StepError{Code: "http-503", Message: "service unavailable", At: at(3), Attempt: 1}, Undo: &view.Undo{Operation: "cancel"}}
+		return view.Step{Name: name, State: state, Agent: name, Operation: "ship", Attempts: 2, Failures: 1,
+			FirstAt: at(0), ClaimedAt: at(3), FailedAs: "http-503",
+			Error: &core.StepError{Code: "http-503", Message: "service unavailable", At: at(3), Attempt: 1},
+			Undo:  &view.Undo{Operation: "cancel"}}
 	}
-	goesOn.Steps = []view.Step{alone("fedex", core.Compensated), alone("dhl", core.UndoWait), {Name: "ups", State: core.Pending, Agent: "ups", Operation: "ship"}}
+	goesOn.Steps = []view.Step{alone("fedex", core.Compensated), alone("dhl", core.UndoWait),
+		{Name: "ups", State: core.Pending, Agent: "ups", Operation: "ship"}}
 	goesOn.Steps[1].WakeAt = at(930)
 	goesOnStopped := goesOn
-	goesOnStopped.State, goesOnStopped.Phase, goesOnStopped.Ended, goesOnStopped.EndedAt = core.Error, core.Forward, true, at(60)
-	goesOnStopped.Error = &view.TaskError{Code: "timeout", Message: "no reply to the undo by the complete-by time", Step: "dhl"}
+	goesOnStopped.State = core.Error
+	goesOnStopped.Phase = core.Forward
+	goesOnStopped.Ended = true
+	goesOnStopped.EndedAt = at(60)
+	goesOnStopped.Error = &view.TaskError{Code: "timeout",
+		Message: "no reply to the undo by the complete-by time", Step: "dhl"}
 	goesOnStopped.Steps = append([]view.Step(nil), goesOn.Steps...)
-	goesOnStopped.Steps[1].WakeAt, goesOnStopped.Steps[1].Undo = 0, &view.Undo{Operation: "cancel", Failures: 3}
-	accept(&goesOnStopped, "cancel", "undo", "resubmit", "resolve dhl happened", "resolve dhl not-happened", "resolve dhl undone")
+	goesOnStopped.Steps[1].WakeAt, goesOnStopped.Steps[1].Undo = 0,
+		&view.Undo{Operation: "cancel", Failures: 3}
+	accept(&goesOnStopped, "cancel", "undo", "resubmit", "resolve dhl happened", "resolve dhl not-happened",
+		"resolve dhl undone")
 
 	elsewhere := goesOnStopped // than at the step that was undone alone
 	elsewhere.Steps = append([]view.Step(nil), goesOn.Steps...)
-	elsewhere.Steps[1] = view.Step{Name: "dhl", State: core.Failed, Agent: "dhl", Operation: "ship", Attempts: 1, Failures: 1, FirstAt: at(0), ClaimedAt: at(3), Error: &core.StepError{Code: "timeout", Message: "no answer", At: at(60)}}
+	elsewhere.Steps[1] = view.Step{Name: "dhl", State: core.Failed, Agent: "dhl", Operation: "ship",
+		Attempts: 1, Failures: 1, FirstAt: at(0), ClaimedAt: at(3),
+		Error: &core.StepError{Code: "timeout", Message: "no answer", At: at(60)}}
 	accept(&elsewhere, "resubmit")
 
 	stopped := base
-	stopped.State, stopped.Phase, stopped.Ended, stopped.EndedAt, stopped.Command = core.Error, core.Forward, true, at(187), 1
+	stopped.State = core.Error
+	stopped.Phase = core.Forward
+	stopped.Ended = true
+	stopped.EndedAt = at(187)
+	stopped.Command = 1
 	stopped.Error = &view.TaskError{Code: "http-422", Message: "no such\x1b[2J zone", Step: "create-zone"}
 	stopped.Steps = []view.Step{done("create-network", "cloud", "network", 0, 5), {
 		Name: "create-zone", State: core.Failed, Agent: "cloud", Operation: "zone", Attempts: 3, Failures: 1,
-		FirstAt: at(5), ClaimedAt: at(180), StopBy: at(240), Error: &core.StepError{Code: "http-422", Message: "no such\x1b[2J zone", At: at(187), Attempt: 3}}}
+		FirstAt: at(5), ClaimedAt: at(180), StopBy: at(240), Error: &core.StepError{Code: "http-422",
+			Message: "no such\x1b[2J zone", At: at(187), Attempt: 3}}}
 	stopped.Verdicts = []core.Verdict{{ID: "c1", Command: "resubmit", Accepted: true, At: at(170)},
-		{ID: "c2", Command: "cancel", Reason: "command number 0 is old, it is 1 now; look again", At: at(200)}}
+		{ID: "c2", Command: "cancel", Reason: "command number 0 is old, it is 1 now; look again",
+			At: at(200)}}
 
-	accept(&stopped, "cancel", "undo", "resubmit", "resolve create-zone happened", "resolve create-zone not-happened", "resolve create-zone undone")
+	accept(&stopped, "cancel", "undo", "resubmit", "resolve create-zone happened",
+		"resolve create-zone not-happened", "resolve create-zone undone")
 	pastReturn := stopped
 	accept(&pastReturn, "resubmit")
 	pastReturn.Verdicts, pastReturn.Steps = nil, append([]view.Step(nil), stopped.Steps...)
@@ -110,49 +144,74 @@ func stories() map[string]view.Task {
 	pastReturn.Steps[1].StopBy = at(3000)
 
 	undoStopped := base
-	undoStopped.State, undoStopped.Phase, undoStopped.Why, undoStopped.Ended, undoStopped.EndedAt = core.Error, core.Undoing, core.WhyFailure, true, at(60)
+	undoStopped.State = core.Error
+	undoStopped.Phase = core.Undoing
+	undoStopped.Why = core.WhyFailure
+	undoStopped.Ended = true
+	undoStopped.EndedAt = at(60)
 	undoStopped.Attempts = []view.Attempt{
-		{Step: "reserve-inventory", Number: 1, Operation: core.Do, Agent: "inventory", Began: at(0), Ended: at(0.1), Outcome: core.OutcomeSuperseded},
-		{Step: "charge-payment", Number: 4, Operation: core.UndoOp, Agent: "payment", Began: at(50), Ended: at(60), Outcome: core.OutcomeOverdue, Code: "timeout"},
+		{Step: "reserve-inventory", Number: 1, Operation: core.Do, Agent: "inventory", Began: at(0),
+			Ended: at(0.1), Outcome: core.OutcomeSuperseded},
+		{Step: "charge-payment", Number: 4, Operation: core.UndoOp, Agent: "payment", Began: at(50),
+			Ended: at(60), Outcome: core.OutcomeOverdue, Code: "timeout"},
 	}
 	undoStopped.Earlier = &view.Earlier{Failed: 2, Overdue: 3}
-	undoStopped.UndoneFor = &view.TaskError{Code: "no-carrier", Message: "no carrier goes there", Step: "book-shipment"}
-	undoStopped.Error = &view.TaskError{Code: "timeout", Message: "the undo was not answered", Step: "charge-payment"}
+	undoStopped.UndoneFor = &view.TaskError{Code: "no-carrier", Message: "no carrier goes there",
+		Step: "book-shipment"}
+	undoStopped.Error = &view.TaskError{Code: "timeout", Message: "the undo was not answered",
+		Step: "charge-payment"}
 	wait := charge
 	wait.State, wait.FinishedAt, wait.Attempts = core.UndoWait, 0, 4
 	wait.ClaimedAt, wait.Undo = at(50), &view.Undo{Operation: "refund", Running: true, Failures: 3}
 	undoStopped.Steps = []view.Step{reserve, wait}
 
-	accept(&undoStopped, "undo", "resubmit", "resolve charge-payment happened", "resolve charge-payment not-happened", "resolve charge-payment undone")
+	accept(&undoStopped, "undo", "resubmit", "resolve charge-payment happened",
+		"resolve charge-payment not-happened", "resolve charge-payment undone")
 	inDoubt := undoStopped
 	inDoubt.Steps = []view.Step{reserve, wait}
 	inDoubt.Steps[1].Grade = core.Plain
 
 	undone := base
-	undone.State, undone.Why, undone.Ended, undone.EndedAt = core.Compensated, core.WhyFailure, true, at(9)
-	undone.Error = &view.TaskError{Code: "card-declined", Message: "the card was declined", Step: "charge-payment"}
+	undone.State = core.Compensated
+	undone.Why = core.WhyFailure
+	undone.Ended = true
+	undone.EndedAt = at(9)
+	undone.Error = &view.TaskError{Code: "card-declined", Message: "the card was declined",
+		Step: "charge-payment"}
 	undone.Steps = []view.Step{reserve}
-	undone.Steps[0].Input, undone.Steps[0].Output = json.RawMessage(`{"items": [1, 2]}`), json.RawMessage(`{"reservationId":"\u001b[2J"}`)
+	undone.Steps[0].Input, undone.Steps[0].Output = json.RawMessage(`{"items": [1, 2]}`),
+		json.RawMessage(`{"reservationId":"\u001b[2J"}`)
 	accept(&undone, "cancel", "resubmit")
 
 	undoing := base
 	undoing.State, undoing.Why, undoing.Error = core.Compensating, core.WhyFailure, undone.Error
 	quiet := charge
-	quiet.State, quiet.FinishedAt, quiet.WakeAt, quiet.CompleteBy = core.UndoWait, 0, at(921), at(951)
+	quiet.State = core.UndoWait
+	quiet.FinishedAt = 0
+	quiet.WakeAt = at(921)
+	quiet.CompleteBy = at(951)
 	undoing.Steps = []view.Step{reserve, quiet}
-	undoing.UndoWait = &view.UndoWait{Step: "charge-payment", For: "quiet", LastEffect: at(920), Until: at(921)}
+	undoing.UndoWait = &view.UndoWait{Step: "charge-payment", For: "quiet", LastEffect: at(920),
+		Until: at(921)}
 	accept(&undoing, "cancel")
 
-	cancelled := view.Task{OrderID: "early", State: core.Cancelled, Why: core.WhyCancel, Ended: true, Created: at(0), EndedAt: at(0), Command: 1,
-		Verdicts: []core.Verdict{{Command: "cancel", Accepted: true, Reason: "the order had not arrived; it will not run when it does", At: at(0)}}}
+	cancelled := view.Task{OrderID: "early", State: core.Cancelled, Why: core.WhyCancel, Ended: true,
+		Created: at(0), EndedAt: at(0), Command: 1,
+		Verdicts: []core.Verdict{{Command: "cancel", Accepted: true,
+			Reason: "the order had not arrived; it will not run when it does", At: at(0)}}}
 
 	early := stopped // a call may take effect
 	accept(&early, "undo", "resubmit")
-	early.AcceptsLater = []view.LaterCommand{{Command: view.Command{Command: "resolve", Step: "create-zone", Fact: core.Happened}, From: at(931)},
-		{Command: view.Command{Command: "resolve", Step: "create-zone", Fact: core.NotHappened}, From: at(931)}}
+	early.AcceptsLater = []view.LaterCommand{{Command: view.Command{Command: "resolve", Step: "create-zone",
+		Fact: core.Happened}, From: at(931)},
+		{Command: view.Command{Command: "resolve", Step: "create-zone", Fact: core.NotHappened},
+			From: at(931)}}
 
-	return map[string]view.Task{"stopped-just-now": early, "running": running, "waiting": waiting, "at-work": atWork, "processed": processed, "stopped": stopped, "past-return": pastReturn,
-		"undo-stopped": undoStopped, "in-doubt": inDoubt, "undone": undone, "undoing": undoing, "tombstone": cancelled, "refused-by-rule": refused, "goes-on": goesOn, "goes-on-stopped": goesOnStopped, "goes-on-elsewhere": elsewhere}
+	return map[string]view.Task{"stopped-just-now": early, "running": running, "waiting": waiting,
+		"at-work": atWork, "processed": processed, "stopped": stopped, "past-return": pastReturn,
+		"undo-stopped": undoStopped, "in-doubt": inDoubt, "undone": undone, "undoing": undoing,
+		"tombstone": cancelled, "refused-by-rule": refused, "goes-on": goesOn,
+		"goes-on-stopped": goesOnStopped, "goes-on-elsewhere": elsewhere}
 }
 
 func page(terminal bool) render.Page {
@@ -184,61 +243,85 @@ func TestNotesOfOrdersAndSteps(t *testing.T) {
 		s.State, s.FirstAt, s.ClaimedAt = core.Failed, at(0), at(10)
 		return s
 	}
-	approval := view.Step{Name: "approve", Kind: view.KindApproval, State: core.Waiting, WakeAt: at(1000), Input: json.RawMessage(`{"question":"Pay\u001b[2J it?"}`),
-		Answers: &view.Answers{Values: []string{"yes", "no"}, Round: 2, Need: 2, Who: []string{"ann", "bob"}, NotSelf: "cid", Reminded: 3, Votes: []core.Vote{{}}}}
+	approval := view.Step{Name: "approve", Kind: view.KindApproval, State: core.Waiting, WakeAt: at(1000),
+		Input: json.RawMessage(`{"question":"Pay\u001b[2J it?"}`),
+		Answers: &view.Answers{Values: []string{"yes", "no"}, Round: 2, Need: 2, Who: []string{"ann", "bob"},
+			NotSelf: "cid", Reminded: 3, Votes: []core.Vote{{}}}}
 	answered := approval
 	answered.State, answered.Output = core.Processed, json.RawMessage(`{"value":"yes","by":"ann"}`)
 	late := approval
 	late.State, late.Output = core.Processed, json.RawMessage(`{"value":"no","by":"timeout"}`)
-	parcels := view.Children{Workflow: "parcel", Count: 9, Ended: 5, Running: 2, Failed: 4, Tolerate: 4, FailedAs: []string{"o-1", "o-2", "o-3", "o-4"}, Reason: "no\x1b[2J carrier", Stopped: []string{"o-5"}}
-	undone := view.Children{Workflow: "parcel", Count: 9, Ended: 5, Running: 2, Failed: 4, Undo: true, InDoubt: []string{"o-6", "o-7"}}
+	parcels := view.Children{Workflow: "parcel", Count: 9, Ended: 5, Running: 2, Failed: 4, Tolerate: 4,
+		FailedAs: []string{"o-1", "o-2", "o-3", "o-4"}, Reason: "no\x1b[2J carrier", Stopped: []string{"o-5"}}
+	undone := view.Children{Workflow: "parcel", Count: 9, Ended: 5, Running: 2, Failed: 4, Undo: true,
+		InDoubt: []string{"o-6", "o-7"}}
 	var b bytes.Buffer
 	for _, task := range []view.Task{
-		{OrderID: "urgent", Workflow: "order", State: core.Processing, Priority: "high", ReplyTo: "shop", Parent: &view.Parent{OrderID: "big", Step: "parts", Index: 3}, Steps: []view.Step{
-			{Name: "nap", Kind: view.KindWait, State: core.Waiting, WakeAt: at(1000)}, approval, {Name: "paid", Kind: view.KindEvent, State: core.Waiting, WakeAt: at(1000), Answers: &view.Answers{Event: "paid", Round: 1}},
-			answered, late, {Name: "parts", Kind: view.KindEach, State: core.Waiting, Children: &parcels}}},
-		{OrderID: "in-flight", Workflow: "order", State: core.Error, Priority: "normal", Error: &view.TaskError{Message: "it is full"}, Steps: []view.Step{
-			failed(view.Step{Name: "charge", Agent: "payment", Operation: "charge"}), {Name: "early", Agent: "payment", Operation: "charge", State: core.Failed}, {Name: "never", Kind: view.KindApproval, State: core.Failed},
-			failed(view.Step{Name: "declined", Agent: "payment", Operation: "charge", NoEffect: at(11)}),
-			failed(view.Step{
-				Name: "stated", Agent: "payment", Operation: "charge", NoEffect: at(11),
-				Resolved: &core.Resolved{Fact: core.NotHappened, At: at(12)},
-			}),
-			failed(view.Step{Name: "declined-again", Agent: "payment", Operation: "charge", NoEffect: at(11), Resolved: &core.Resolved{Fact: core.NotHappened, At: at(9)}}),
-			{
-				Name: "given", Agent: "payment", Operation: "charge", State: core.Pending,
-				Corrected: &core.Corrected{By: "ann"},
-			},
-			{
-				Name: "given-alone", Agent: "payment", Operation: "charge", State: core.Pending,
-				Corrected: &core.Corrected{},
-			},
-			failed(view.Step{Name: "parts", Kind: view.KindEach, Children: &parcels}),
-			failed(view.Step{
-				Name: "paid-late", Kind: view.KindEvent, Answers: &view.Answers{Event: "paid", Round: 1},
-				Output: json.RawMessage(`{"by":"timeout"}`),
-			}),
-			failed(view.Step{
-				Name: "refused", Kind: view.KindApproval, Answers: &view.Answers{Values: []string{"no"}, Round: 1},
-				Output: json.RawMessage(`{"value":"no","by":"ann"}`),
-			}),
-		}},
-		{OrderID: "by-hand", Workflow: "order", State: core.Closed, Ended: true, Closed: &core.Closing{By: "ann", Reason: "paid\x1b[2J in cash"}, Error: &view.TaskError{Code: "full", Message: "it is full", Step: "charge"}},
+		{OrderID: "urgent", Workflow: "order", State: core.Processing, Priority: "high", ReplyTo: "shop",
+			Parent: &view.Parent{OrderID: "big", Step: "parts", Index: 3}, Steps: []view.Step{
+				{Name: "nap", Kind: view.KindWait, State: core.Waiting, WakeAt: at(1000)}, approval,
+				{Name: "paid", Kind: view.KindEvent, State: core.Waiting, WakeAt: at(1000),
+					Answers: &view.Answers{Event: "paid", Round: 1}},
+				answered, late, {Name: "parts", Kind: view.KindEach, State: core.Waiting,
+					Children: &parcels}}},
+		{OrderID: "in-flight", Workflow: "order", State: core.Error, Priority: "normal",
+			Error: &view.TaskError{Message: "it is full"}, Steps: []view.Step{
+				failed(view.Step{Name: "charge", Agent: "payment", Operation: "charge"}),
+				{Name: "early", Agent: "payment", Operation: "charge", State: core.Failed},
+				{Name: "never", Kind: view.KindApproval, State: core.Failed},
+				failed(view.Step{Name: "declined", Agent: "payment", Operation: "charge", NoEffect: at(11)}),
+				failed(view.Step{
+					Name: "stated", Agent: "payment", Operation: "charge", NoEffect: at(11),
+					Resolved: &core.Resolved{Fact: core.NotHappened, At: at(12)},
+				}),
+				failed(view.Step{Name: "declined-again", Agent: "payment", Operation: "charge",
+					NoEffect: at(11),
+					Resolved: &core.Resolved{Fact: core.NotHappened, At: at(9)}}),
+				{
+					Name: "given", Agent: "payment", Operation: "charge", State: core.Pending,
+					Corrected: &core.Corrected{By: "ann"},
+				},
+				{
+					Name: "given-alone", Agent: "payment", Operation: "charge", State: core.Pending,
+					Corrected: &core.Corrected{},
+				},
+				failed(view.Step{Name: "parts", Kind: view.KindEach, Children: &parcels}),
+				failed(view.Step{
+					Name: "paid-late", Kind: view.KindEvent, Answers: &view.Answers{Event: "paid", Round: 1},
+					Output: json.RawMessage(`{"by":"timeout"}`),
+				}),
+				failed(view.Step{
+					Name: "refused", Kind: view.KindApproval,
+					Answers: &view.Answers{Values: []string{"no"}, Round: 1},
+					Output:  json.RawMessage(`{"value":"no","by":"ann"}`),
+				}),
+			}},
+		{OrderID: "by-hand", Workflow: "order", State: core.Closed, Ended: true,
+			Closed: &core.Closing{By: "ann", Reason: "paid\x1b[2J in cash"},
+			Error:  &view.TaskError{Code: "full", Message: "it is full", Step: "charge"}},
 		{OrderID: "cancelled", Workflow: "order", State: core.Compensated, Ended: true, Why: core.WhyCancel},
-		{OrderID: "erased", Workflow: "order", State: core.Processed, Ended: true, Erased: &core.Erasure{By: "ann", Reason: "asked\x1b[2J to", At: at(930)}},
+		{OrderID: "erased", Workflow: "order", State: core.Processed, Ended: true,
+			Erased: &core.Erasure{By: "ann", Reason: "asked\x1b[2J to", At: at(930)}},
 		{
-			OrderID: "erased-by-hand", Workflow: "order", State: core.Closed, Ended: true, Closed: &core.Closing{By: "ann"},
-			Error: &view.TaskError{Code: "full", Step: "charge"}, Erased: &core.Erasure{By: "ann", Reason: "asked to", At: at(930)},
+			OrderID: "erased-by-hand", Workflow: "order", State: core.Closed, Ended: true,
+			Closed: &core.Closing{By: "ann"},
+			Error:  &view.TaskError{Code: "full", Step: "charge"},
+			Erased: &core.Erasure{By: "ann", Reason: "asked to", At: at(930)},
 		},
 		{
 			OrderID: "by-operator", Workflow: "order", State: core.Compensating, Why: core.WhyOperator,
 			UndoWait: &view.UndoWait{Step: "parts", For: "children", Until: at(930)},
-			Steps:    []view.Step{{Name: "parts", Kind: view.KindEach, State: core.Waiting, Children: &undone}},
+			Steps: []view.Step{{Name: "parts", Kind: view.KindEach, State: core.Waiting,
+				Children: &undone}},
 		},
-		{OrderID: "too-late", Workflow: "order", State: core.Compensating, Why: core.WhyDeadline, UndoWait: &view.UndoWait{Step: "charge", For: "retry", Until: at(930)}},
-		{OrderID: "still-done", Workflow: "order", State: core.Compensating, Why: core.WhyParent, UndoWait: &view.UndoWait{Step: "charge", For: "reply", Until: at(930)}},
-		{OrderID: "being-undone", Workflow: "order", State: core.Compensating, Why: core.WhyFailure, UndoWait: &view.UndoWait{Step: "charge", For: "undo", Until: at(930)}},
-		{OrderID: "no-output", Workflow: "order", State: core.Processed, Ended: true, Error: &view.TaskError{Code: "expression", Message: "output: there is no total"}},
+		{OrderID: "too-late", Workflow: "order", State: core.Compensating, Why: core.WhyDeadline,
+			UndoWait: &view.UndoWait{Step: "charge", For: "retry", Until: at(930)}},
+		{OrderID: "still-done", Workflow: "order", State: core.Compensating, Why: core.WhyParent,
+			UndoWait: &view.UndoWait{Step: "charge", For: "reply", Until: at(930)}},
+		{OrderID: "being-undone", Workflow: "order", State: core.Compensating, Why: core.WhyFailure,
+			UndoWait: &view.UndoWait{Step: "charge", For: "undo", Until: at(930)}},
+		{OrderID: "no-output", Workflow: "order", State: core.Processed, Ended: true,
+			Error: &view.TaskError{Code: "expression", Message: "output: there is no total"}},
 	} {
 		task.Created = at(0)
 		page(false).Task(&b, task)
@@ -265,14 +348,17 @@ func TestTaskPageInColour(t *testing.T) {
 
 func TestNextNeverSuggestsWhatIsRefused(t *testing.T) {
 	for name, want := range map[string][]string{
-		"running":      {"watch order-1001", "cancel order-1001"},
-		"processed":    nil,
-		"stopped":      {"resubmit order-1001", "undo order-1001", "resolve order-1001 create-zone happened", "resolve order-1001 create-zone not-happened"},
-		"past-return":  {"resubmit order-1001"},
-		"undo-stopped": {"resubmit order-1001", "resolve order-1001 charge-payment happened", "resolve order-1001 charge-payment undone"},
-		"in-doubt":     {"resolve order-1001 charge-payment happened", "resolve order-1001 charge-payment undone", "resubmit order-1001"},
-		"undone":       {"resubmit order-1001"},
-		"tombstone":    nil,
+		"running":   {"watch order-1001", "cancel order-1001"},
+		"processed": nil,
+		"stopped": {"resubmit order-1001", "undo order-1001", "resolve order-1001 create-zone happened",
+			"resolve order-1001 create-zone not-happened"},
+		"past-return": {"resubmit order-1001"},
+		"undo-stopped": {"resubmit order-1001", "resolve order-1001 charge-payment happened",
+			"resolve order-1001 charge-payment undone"},
+		"in-doubt": {"resolve order-1001 charge-payment happened",
+			"resolve order-1001 charge-payment undone", "resubmit order-1001"},
+		"undone":    {"resubmit order-1001"},
+		"tombstone": nil,
 	} {
 		var got []string
 		for _, a := range render.Next(stories()[name], "stepkeeper") {
@@ -293,7 +379,8 @@ func TestLaterSaysFromWhen(t *testing.T) {
 		}
 		got = append(got, a.Command)
 	}
-	if want := "stepkeeper resolve order-1001 create-zone happened|stepkeeper resolve order-1001 create-zone not-happened"; strings.Join(got, "|") != want {
+	if want := "stepkeeper resolve order-1001 create-zone happened|stepkeeper resolve order-1001 " +
+		"create-zone not-happened"; strings.Join(got, "|") != want {
 		t.Errorf("%q", got)
 	}
 }

@@ -1,12 +1,15 @@
 package scaffold
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"golang.org/x/mod/modfile"
 )
@@ -34,8 +37,8 @@ func (m Module) Known() bool { return m != Module{} }
 // Fetch reports that the go command has to fetch it, which `go mod tidy` does.
 func (m Module) Fetch() bool { return m.Known() && m.Dir == "" }
 
-// FindModule answers the working copy at dir. Where dir is "", it is the release that this program
-// is, or else the working copy that it was built from or stands in. ErrNoModule for none of these.
+// FindModule returns the working copy at dir. If dir is "", it returns the release of this program, or else
+// the working copy that it was built from or is started in. It returns ErrNoModule if it finds none of these.
 func FindModule(dir string) (Module, error) {
 	if dir != "" {
 		abs, err := filepath.Abs(dir)
@@ -94,9 +97,18 @@ func isModule(dir string) bool {
 	return err == nil && modfile.ModulePath(text) == modulePath
 }
 
-// files are go.mod and, for a working copy, go.sum of a new module. All that the working copy
-// requires is required, with its sums, so that the go command needs no network and changes nothing.
-func (m Module) files(path, release string) (map[string][]byte, error) {
+// The modules whose packages a new agent and a new project import through Stepkeeper, one a line.
+var (
+	//go:embed agent.modules
+	agentModules string
+	//go:embed project.modules
+	projectModules string
+)
+
+// files returns go.mod and, for a working copy, go.sum of a new module in the folder dir. It requires the
+// given modules in the versions of the working copy, so that the go command needs no network and changes
+// nothing.
+func (m Module) files(dir, path, release, modules string) (map[string][]byte, error) {
 	f := new(modfile.File)
 	if err := errors.Join(f.AddModuleStmt(path), f.AddGoStmt(release)); err != nil {
 		return nil, err
@@ -104,7 +116,7 @@ func (m Module) files(path, release string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	switch {
 	case m.Dir != "":
-		if err := m.replace(f); err != nil {
+		if err := m.replace(f, dir, strings.Fields(modules)); err != nil {
 			return nil, err
 		}
 		sums, err := os.ReadFile(filepath.Join(m.Dir, "go.sum"))
@@ -122,7 +134,7 @@ func (m Module) files(path, release string) (map[string][]byte, error) {
 	return files, err
 }
 
-func (m Module) replace(f *modfile.File) error {
+func (m Module) replace(f *modfile.File, dir string, modules []string) error {
 	text, err := os.ReadFile(filepath.Join(m.Dir, "go.mod"))
 	if err != nil {
 		return err
@@ -134,9 +146,27 @@ func (m Module) replace(f *modfile.File) error {
 	requires := []*modfile.Require{{}}
 	requires[0].Mod.Path, requires[0].Mod.Version = modulePath, "v0.0.0"
 	for _, r := range own.Require {
-		r.Indirect, r.Syntax = true, nil
-		requires = append(requires, r)
+		if slices.Contains(modules, r.Mod.Path) {
+			r.Indirect, r.Syntax = true, nil
+			requires = append(requires, r)
+		}
 	}
 	f.SetRequireSeparateIndirect(requires)
-	return f.AddReplace(modulePath, "", filepath.ToSlash(m.Dir), "")
+	return f.AddReplace(modulePath, "", filepath.ToSlash(relative(dir, m.Dir)), "")
+}
+
+// relative returns the path from the folder dir to another one, so that both can be checked out elsewhere. It
+// returns the absolute path if there is no relative one, as between two drives.
+func relative(dir, to string) string {
+	from, errDir := filepath.EvalSymlinks(dir)
+	from, errFrom := filepath.Abs(from)
+	target, errTo := filepath.EvalSymlinks(to)
+	path, err := filepath.Rel(from, target)
+	if errors.Join(errDir, errFrom, errTo, err) != nil {
+		return to
+	}
+	if !strings.HasPrefix(path, "..") {
+		path = "./" + path
+	}
+	return path
 }

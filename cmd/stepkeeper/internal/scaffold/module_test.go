@@ -20,13 +20,16 @@ func TestProjectWithoutModule(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (name == "go.mod" || strings.HasSuffix(name, ".go")) && strings.Contains(string(text), modulePath) {
+		if (name == "go.mod" || strings.HasSuffix(name, ".go")) &&
+			strings.Contains(string(text), modulePath) {
 			t.Errorf("%s needs a module that cannot be found:\n%s", name, text)
 		}
-		if name == bookingTest || strings.Contains(string(text), bookingTest) || strings.Contains(string(text), "go test") {
+		if name == bookingTest || strings.Contains(string(text), bookingTest) ||
+			strings.Contains(string(text), "go test") {
 			t.Errorf("%s names a test that was not written:\n%s", name, text)
 		}
-		if name == "README.md" && (!strings.Contains(string(text), "| `order.json` |") || !strings.Contains(string(text), "stepkeeper simulate workflows/booking.yaml")) {
+		if name == "README.md" && (!strings.Contains(string(text), "| `order.json` |") ||
+			!strings.Contains(string(text), "stepkeeper simulate workflows/booking.yaml")) {
 			t.Errorf("%s lacks what is there:\n%s", name, text)
 		}
 	}
@@ -63,12 +66,14 @@ func TestModules(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, err := Module{Dir: odd}.files("example.com/shop", "1.26.0")
-	if err != nil || !strings.Contains(string(files["go.mod"]), `=> "`+odd+`"`) || len(files["go.sum"]) == 0 {
+	files, err := Module{Dir: odd}.files(filepath.Dir(odd), "example.com/shop", "1.26.0", agentModules)
+	if err != nil || !strings.Contains(string(files["go.mod"]), `=> "./a folder (1)"`) ||
+		len(files["go.sum"]) == 0 {
 		t.Errorf("%v\n%s", err, files["go.mod"])
 	}
-	files, err = Module{Version: "v1.2.3"}.files("example.com/shop", "1.26.0")
-	if err != nil || !strings.Contains(string(files["go.mod"]), "require "+modulePath+" v1.2.3") || files["go.sum"] != nil {
+	files, err = Module{Version: "v1.2.3"}.files(".", "example.com/shop", "1.26.0", agentModules)
+	if err != nil || !strings.Contains(string(files["go.mod"]), "require "+modulePath+" v1.2.3") ||
+		files["go.sum"] != nil {
 		t.Errorf("%v\n%s", err, files["go.mod"])
 	}
 }

@@ -3,11 +3,13 @@ package scaffold
 import (
 	"bytes"
 	"io/fs"
+	"os"
 
 	"github.com/stepkeeper/stepkeeper/examples/booking"
 )
 
-// bookingTest is the file of the project that needs Stepkeeper as a module, and goTest the command that runs it.
+// bookingTest is the file of the project that needs Stepkeeper as a module, and goTest the command that runs
+// it.
 const (
 	bookingTest = "booking_test.go"
 	goTest      = "go test ./..."
@@ -15,18 +17,21 @@ const (
 
 // Project is a small working project: a workflow, the services that it calls, an order, a test.
 type Project struct {
-	Path       string // of its Go module
+	Path       string // path of its Go module
 	Go         string // Go release, for go.mod
 	Stepkeeper Module // unknown: the test of the workflow is left out, all else needs no module
 }
 
-// Check says what is wrong with the path.
+// Check returns an error if the path is not valid.
 func (p Project) Check() error { return checkPath(p.Path, "example.com/shop") }
 
-// Write writes the project into a folder, which it makes, and answers the files' names. ExistsError
-// where one of them is there already: then nothing was written.
+// Write writes the project into a folder, which it makes, and returns the files' names. If one of the files
+// exists already, it writes nothing and returns an ExistsError.
 func (p Project) Write(dir string) ([]string, error) {
-	files, err := p.Stepkeeper.files(p.Path, p.Go)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	files, err := p.Stepkeeper.files(dir, p.Path, p.Go, projectModules)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ type Agent struct {
 	Undo       string // the operation that reverses it
 	Module     string // path of the new Go module
 	Go         string // Go release, for go.mod
-	Stepkeeper Module // to build against
+	Stepkeeper Module // module to build against
 }
 
 var (
@@ -45,7 +45,7 @@ var (
 	pathPattern      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~/-]*$`)
 )
 
-// Check says what is wrong with the names.
+// Check returns an error if a name is not valid.
 func (a Agent) Check() error {
 	const form = "small letters, digits and -, at most 40, a letter first"
 	switch {
@@ -73,8 +73,8 @@ func (a Agent) Variable() string {
 	return strings.ToUpper(strings.ReplaceAll(a.Name, "-", "_")) + "_URL"
 }
 
-// Write writes the files into a folder, which it makes, and answers their names. ErrNotEmpty where
-// something is in it.
+// Write writes the files into a folder, which it makes, and returns their names. It returns ErrNotEmpty if
+// the folder is not empty.
 func (a Agent) Write(dir string) ([]string, error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return nil, fmt.Errorf("%w: %s", ErrNotEmpty, dir)
@@ -83,7 +83,10 @@ func (a Agent) Write(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	module, err := a.Stepkeeper.files(a.Module, a.Go)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	module, err := a.Stepkeeper.files(dir, a.Module, a.Go, agentModules)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +94,7 @@ func (a Agent) Write(dir string) ([]string, error) {
 	return write(dir, files)
 }
 
-// write writes files by their names below dir, and answers the names. Nothing that exists is touched.
+// write writes files by their names below dir, and returns the names. It changes no existing file.
 func write(dir string, files map[string][]byte) ([]string, error) {
 	names := slices.Sorted(maps.Keys(files))
 	for _, name := range names {

@@ -21,12 +21,12 @@ const MaxDocument = 64 << 20
 
 // Record is one order as it stands in the file.
 type Record struct {
-	Line int // where it began, from 1
+	Line int // first line of the record, from 1
 	Data []byte
-	Err  error // why it cannot be read; Data is nil then
+	Err  error // reason why the record cannot be read; Data is nil then
 }
 
-// Records reads r and calls yield for each record until it answers false. The error is one of
+// Records reads r and calls yield for each record until it returns false. The error is one of
 // reading, or says that a document that is not JSON Lines is broken.
 func Records(r io.Reader, yield func(Record) bool) error {
 	in := bufio.NewReaderSize(r, 64<<10)
@@ -44,8 +44,8 @@ func Records(r io.Reader, yield func(Record) bool) error {
 	return lines(first, err, in, line, yield)
 }
 
-// isDocument distinguishes a document of several lines from JSON Lines: its first line, which is not blank, is the
-// beginning of a value, and the next one does not begin another object.
+// isDocument distinguishes a document of several lines from JSON Lines: its first line, which is not blank,
+// is the beginning of a value, and the next one does not begin another object.
 func isDocument(first []byte, in *bufio.Reader) bool {
 	trimmed := bytes.TrimSpace(first)
 	if trimmed[0] == '[' {
@@ -61,8 +61,8 @@ func isDocument(first []byte, in *bufio.Reader) bool {
 
 var errLongLine = errors.New("line too long")
 
-// readLine answers the next line with its end, io.EOF only where there is nothing more. Of a line
-// over MaxLine it answers the beginning and errLongLine, and skips the rest.
+// readLine returns the next line with its end. It returns io.EOF only if there is no more text. For a line
+// over MaxLine it returns the beginning and errLongLine, and skips the rest.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var b []byte
 	long := false
@@ -109,7 +109,10 @@ func lines(b []byte, err error, in *bufio.Reader, line int, yield func(Record) b
 
 func lineRecord(data []byte, line int, err error) Record {
 	if errors.Is(err, errLongLine) {
-		return Record{Line: line, Err: fmt.Errorf("the line has more than %d bytes; an order may have 64 KiB, store large data elsewhere and send a reference", MaxLine)}
+		return Record{Line: line,
+			Err: fmt.Errorf(
+				"the line has more than %d bytes; an order may have 64 KiB, store large data elsewhere "+
+					"and send a reference", MaxLine)}
 	}
 	return Record{Line: line, Data: data}
 }
@@ -121,14 +124,16 @@ func document(r io.Reader, line int, yield func(Record) bool) error {
 		return err
 	}
 	if len(text) > MaxDocument {
-		return fmt.Errorf("it has more than %d MiB and is not JSON Lines; write one order on each line", MaxDocument>>20)
+		return fmt.Errorf("it has more than %d MiB and is not JSON Lines; write one order on each line",
+			MaxDocument>>20)
 	}
 	d := &reading{text: text, line: line, Decoder: decoder(text)}
 	list := d.PeekKind() == jsontext.KindBeginArray
 	if list {
 		_, _ = d.ReadToken()
 	}
-	for kind := d.PeekKind(); kind != jsontext.KindInvalid && kind != jsontext.KindEndArray; kind = d.PeekKind() {
+	for kind := d.PeekKind(); kind != jsontext.KindInvalid &&
+		kind != jsontext.KindEndArray; kind = d.PeekKind() {
 		value, err := d.ReadValue()
 		if err != nil {
 			return d.broken(err)
@@ -142,7 +147,8 @@ func document(r io.Reader, line int, yield func(Record) bool) error {
 		return d.broken(err)
 	}
 	if end := d.InputOffset(); list && len(bytes.TrimSpace(text[end:])) > 0 {
-		return fmt.Errorf("line %d: something follows the end of the array; write one array, or one order on each line",
+		return fmt.Errorf(
+			"line %d: something follows the end of the array; write one array, or one order on each line",
 			d.lineAt(end))
 	}
 	return nil
@@ -150,7 +156,8 @@ func document(r io.Reader, line int, yield func(Record) bool) error {
 
 // decoder reads values one after the other. Whether a value is an order is decided later, for each by itself.
 func decoder(text []byte) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true))
 }
 
 // reading is a document with the decoder that reads it.

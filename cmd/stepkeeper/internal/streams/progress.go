@@ -20,7 +20,8 @@ func (s *Streams) Progress(label string, total int64) *Progress {
 	bar := pool.AddBar(total,
 		mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.Name(label+" ")),
-		mpb.AppendDecorators(decor.CountersNoUnit("%d / %d"), decor.Name(" "), decor.AverageETA(decor.ET_STYLE_GO)),
+		mpb.AppendDecorators(decor.CountersNoUnit("%d / %d"), decor.Name(" "),
+			decor.AverageETA(decor.ET_STYLE_GO)),
 	)
 	return &Progress{pool: pool, bar: bar}
 }

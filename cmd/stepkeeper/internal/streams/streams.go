@@ -26,8 +26,8 @@ type Streams struct {
 	width                                func() int
 }
 
-// System answers the streams of the process. Colours are on where standard output is a terminal
-// and neither NO_COLOR is set nor TERM is "dumb" (https://no-color.org).
+// System returns the streams of the process. Colours are on if standard output is a terminal, NO_COLOR is
+// not set, and TERM is not "dumb" (https://no-color.org).
 func System() *Streams {
 	s := &Streams{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
@@ -58,7 +58,7 @@ type Buffers struct {
 	In, Out, Err bytes.Buffer
 }
 
-// Test answers streams over buffers. With terminal they claim to be one, colours included.
+// Test returns streams over buffers. With terminal they claim to be one, colours included.
 func Test(terminal bool) (*Streams, *Buffers) {
 	b := &Buffers{}
 	return &Streams{

@@ -9,7 +9,8 @@ import (
 )
 
 func TestColoursOnlyOnATerminal(t *testing.T) {
-	states := []core.State{core.Pending, core.Processing, core.Processed, core.Error, core.Compensating, core.Failed}
+	states := []core.State{core.Pending, core.Processing, core.Processed, core.Error, core.Compensating,
+		core.Failed}
 	for _, terminal := range []bool{false, true} {
 		s, _ := streams.Test(terminal)
 		for _, state := range states {
@@ -25,7 +26,8 @@ func TestColoursOnlyOnATerminal(t *testing.T) {
 }
 
 func TestConfirm(t *testing.T) {
-	for answer, want := range map[string]bool{"y\n": true, "YES\n": true, "yes": true, "n\n": false, "\n": false, "": false, "maybe\n": false} {
+	for answer, want := range map[string]bool{"y\n": true, "YES\n": true, "yes": true, "n\n": false,
+		"\n": false, "": false, "maybe\n": false} {
 		s, b := streams.Test(true)
 		b.In.WriteString(answer)
 		if got, err := s.Confirm("Undo it?"); err != nil || got != want {

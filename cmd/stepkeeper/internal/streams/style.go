@@ -9,7 +9,7 @@ import (
 // Style paints text; without colours it leaves it as it is.
 type Style struct{ on bool }
 
-// Style answers how to paint what goes to the output.
+// Style returns the style of the output.
 func (s *Streams) Style() Style { return Style{on: s.colour} }
 
 func (p Style) paint(text string, attributes ...color.Attribute) string {

@@ -42,7 +42,10 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 		Get: func(ctx context.Context) (*worker.Worker, error) {
 			values, err := reader.Read(ctx, settings.Secrets)
 			if err != nil {
-				return nil, fmt.Errorf("agent %q cannot read its secrets; check that they are there, and that the function's role may read them: %w", settings.Name, err)
+				return nil,
+					fmt.Errorf(
+						"agent %q cannot read its secrets; check that they are there, and that the "+
+							"function's role may read them: %w", settings.Name, err)
 			}
 			agent, err := agentOf(data, settings.Name, with(values, lookup))
 			if err != nil {
@@ -96,5 +99,6 @@ func agentOf(data []byte, name string, lookup deployment.Lookup) (onlambda.Agent
 	if err != nil {
 		return onlambda.Agent{}, err
 	}
-	return onlambda.Agent{Name: name, Operations: service.Operations(), Retry: a.Retry, Breaker: a.Breaker}, nil
+	return onlambda.Agent{Name: name, Operations: service.Operations(), Retry: a.Retry, Breaker: a.Breaker},
+		nil
 }

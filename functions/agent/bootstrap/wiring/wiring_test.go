@@ -21,16 +21,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/bootstrap/wiring"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 // payment is the remote service: it charges who knows the secret.
 func payment(t *testing.T) *httptest.Server {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer s3cret" || r.Header.Get("Idempotency-Key") != "o-1/0/charge" {
+		if r.Header.Get("Authorization") != "Bearer s3cret" ||
+			r.Header.Get("Idempotency-Key") != "o-1/0/charge" {
 			w.WriteHeader(http.StatusForbidden)
 			return
 		}
@@ -42,7 +43,8 @@ func payment(t *testing.T) *httptest.Server {
 
 func folder(t *testing.T, url string) string {
 	t.Helper()
-	raw, err := agentsfile.Read([]byte("agents: {payment: {url: " + url + ", headers: {Authorization: 'Bearer ${env:TOKEN}'}}}"))
+	raw, err := agentsfile.Read([]byte("agents: {payment: {url: " + url +
+		", headers: {Authorization: 'Bearer ${env:TOKEN}'}}}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +61,8 @@ func folder(t *testing.T, url string) string {
 
 func variables(s *awsstub.Stub, root string) map[string]string {
 	return map[string]string{
-		"LAMBDA_TASK_ROOT": root, deployment.VarAgent: "payment", deployment.VarQueues: s.Queues("requests-payment", "replies", "quarantine"),
+		"LAMBDA_TASK_ROOT": root, deployment.VarAgent: "payment",
+		deployment.VarQueues:  s.Queues("requests-payment", "replies", "quarantine"),
 		deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"}}`,
 	}
 }
@@ -67,13 +70,16 @@ func variables(s *awsstub.Stub, root string) map[string]string {
 func request(t *testing.T, grade core.Grade, stopBy time.Time) events.SQSEvent {
 	t.Helper()
 	body, err := json.Marshal(message.Request{Schema: message.Schema, SendRequest: core.SendRequest{
-		Agent: "payment", OrderID: "o-1", Step: "charge", Attempt: 1, Operation: core.Do, Name: "charge", Grade: grade,
-		Key: "o-1/0/charge", Timeout: 5 * core.Second, StopBy: core.TimeOf(stopBy), CompleteBy: core.TimeOf(stopBy),
+		Agent: "payment", OrderID: "o-1", Step: "charge", Attempt: 1, Operation: core.Do, Name: "charge",
+		Grade: grade,
+		Key:   "o-1/0/charge", Timeout: 5 * core.Second, StopBy: core.TimeOf(stopBy),
+		CompleteBy: core.TimeOf(stopBy),
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m0", ReceiptHandle: "r0", Body: string(body), EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment"}}}
+	return events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m0", ReceiptHandle: "r0",
+		Body: string(body), EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment"}}}
 }
 
 func TestARequest(t *testing.T) {
@@ -85,18 +91,26 @@ func TestARequest(t *testing.T) {
 		calls  string
 		failed int
 	}{
-		{"done", "", request(t, core.Idempotent, future), "GetSecretValue arn:token, SendMessageBatch replies", 0},
+		{"done", "", request(t, core.Idempotent, future),
+			"GetSecretValue arn:token, SendMessageBatch replies", 0},
 		// Rule 2: what the agent cannot do is a reply, and no failure of the batch.
-		{"plain without a ledger", "", request(t, core.Plain, future), "GetSecretValue arn:token, SendMessageBatch replies", 0},
-		{"too late (P25)", "", request(t, core.Idempotent, time.Now().Add(-time.Second)), "GetSecretValue arn:token", 0},
-		{"reply cannot be sent", "AmazonSQS.SendMessageBatch", request(t, core.Idempotent, future), "ChangeMessageVisibilityBatch requests-payment, GetSecretValue arn:token, SendMessageBatch replies", 1},
-		{"secret cannot be read", "secretsmanager.GetSecretValue", request(t, core.Idempotent, future), "ChangeMessageVisibilityBatch requests-payment, GetSecretValue arn:token", 1},
-		{"unreadable", "", events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m0", ReceiptHandle: "r0", Body: "{", EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment"}}},
+		{"plain without a ledger", "", request(t, core.Plain, future),
+			"GetSecretValue arn:token, SendMessageBatch replies", 0},
+		{"too late (P25)", "", request(t, core.Idempotent, time.Now().Add(-time.Second)),
+			"GetSecretValue arn:token", 0},
+		{"reply cannot be sent", "AmazonSQS.SendMessageBatch", request(t, core.Idempotent, future),
+			"ChangeMessageVisibilityBatch requests-payment, GetSecretValue arn:token, SendMessageBatch " +
+				"replies", 1},
+		{"secret cannot be read", "secretsmanager.GetSecretValue", request(t, core.Idempotent, future),
+			"ChangeMessageVisibilityBatch requests-payment, GetSecretValue arn:token", 1},
+		{"unreadable", "", events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m0", ReceiptHandle: "r0",
+			Body: "{", EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment"}}},
 			"GetSecretValue arn:token, SendMessageBatch quarantine", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := awsstub.New(t)
-			f, err := wiring.New(s.Environment(variables(s, folder(t, payment(t).URL))), slog.New(slog.DiscardHandler))
+			f, err := wiring.New(s.Environment(variables(s, folder(t, payment(t).URL))),
+				slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,14 +162,16 @@ func TestSecretThatCannotBeRead(t *testing.T) {
 		}
 	}
 	line := awsstub.About(t, log.Lines(), "the agent is not ready")
-	if why, _ := line["error"].(string); !strings.Contains(why, `agent "payment"`) || !strings.Contains(why, "secret TOKEN: arn:token") || !strings.Contains(why, "role may read") || line["messages"] != 5.0 {
+	if why, _ := line["error"].(string); !strings.Contains(why, `agent "payment"`) || !strings.Contains(why,
+		"secret TOKEN: arn:token") || !strings.Contains(why, "role may read") || line["messages"] != 5.0 {
 		t.Errorf("the log says %v", line)
 	}
 	s.Allow("secretsmanager.GetSecretValue")
 	_ = s.Calls()
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	if answer, err := f(over, e); err != nil || len(answer.BatchItemFailures) != len(e.Records) || slices.Contains(s.Calls(), "GetSecretValue arn:token") {
+	if answer, err := f(over, e); err != nil || len(answer.BatchItemFailures) != len(e.Records) ||
+		slices.Contains(s.Calls(), "GetSecretValue arn:token") {
 		t.Errorf("when its time is over: %+v %v", answer, err)
 	}
 	if answer, err := f(context.Background(), e); err != nil || len(answer.BatchItemFailures) > 0 {
@@ -176,7 +192,8 @@ func TestSecretThatCannotBeUsed(t *testing.T) {
 		t.Errorf("%+v %v", answer, err)
 	}
 	line := awsstub.About(t, log.Lines(), "the agent is not ready")
-	if why, _ := line["error"].(string); !strings.Contains(why, "payment") || !strings.Contains(why, "url") || strings.Contains(why, "s3cret") {
+	if why, _ := line["error"].(string); !strings.Contains(why, "payment") || !strings.Contains(why, "url") ||
+		strings.Contains(why, "s3cret") {
 		t.Errorf("the log says %v", line)
 	}
 }
@@ -185,8 +202,10 @@ func TestCannotStart(t *testing.T) {
 	s := awsstub.New(t)
 	good := variables(s, folder(t, "https://payment.example"))
 	other := maps.Clone(good)
-	other[deployment.VarAgent], other[deployment.VarQueues] = "shipping", s.Queues("requests-shipping", "replies", "quarantine")
-	if _, err := wiring.New(s.Environment(other), nil); err == nil || !strings.Contains(err.Error(), `no agent "shipping"`) {
+	other[deployment.VarAgent], other[deployment.VarQueues] = "shipping",
+		s.Queues("requests-shipping", "replies", "quarantine")
+	if _, err := wiring.New(s.Environment(other), nil); err == nil ||
+		!strings.Contains(err.Error(), `no agent "shipping"`) {
 		t.Errorf("another agent's file: %v", err)
 	}
 	for name, c := range map[string]struct{ variable, value, want string }{
@@ -198,7 +217,8 @@ func TestCannotStart(t *testing.T) {
 		changed := map[string]string{}
 		maps.Copy(changed, good)
 		changed[c.variable] = c.value
-		if _, err := wiring.New(s.Environment(changed), nil); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := wiring.New(s.Environment(changed), nil); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %q", name, fmt.Sprint(err), c.want)
 		}
 	}

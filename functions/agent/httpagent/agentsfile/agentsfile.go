@@ -67,7 +67,8 @@ func Read(data []byte) (httpagent.Config, error) {
 	}
 	var second any
 	if err == nil && !errors.Is(d.Decode(&second), io.EOF) {
-		return httpagent.Config{}, errors.New("the file holds a second document; keep all agents in the first one")
+		return httpagent.Config{},
+			errors.New("the file holds a second document; keep all agents in the first one")
 	}
 	return c, nil
 }

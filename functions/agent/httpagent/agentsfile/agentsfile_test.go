@@ -91,7 +91,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{`{"agents":{"a":{"url":"ftp://a"}}}`, "begins with https"},
 		{`{"agents":{"a":{"url":"https://a.example","headers":{"A":"${env:NONE}"}}}}`, "NONE is not set"},
 	} {
-		if _, err := httpagent.Decode([]byte(c.data), environment); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := httpagent.Decode([]byte(c.data), environment); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %q", c.data, err, c.want)
 		}
 	}
@@ -118,9 +119,12 @@ func TestOneUnambiguousDocument(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		agents + "---\n" + agents: "the file holds a second document",
-		"agents: {payment: {url: https://payment.example, headers: {zip: 02134}}}":  "02134 is a number with zeros before it",
-		"agents: {payment: {url: https://payment.example, external: yes}}":          "yes is true or false to some readers",
-		"agents: {payment: {url: https://payment.example, concurrency: 1e9999999}}": "an exponent beyond ±999",
+		"agents: {payment: {url: https://payment.example, " +
+			"headers: {zip: 02134}}}": "02134 is a number with zeros before it",
+		"agents: {payment: {url: " +
+			"https://payment.example, external: yes}}": "yes is true or false to some readers",
+		"agents: {payment: {url: https://payment.example, " +
+			"concurrency: 1e9999999}}": "an exponent beyond ±999",
 	} {
 		if _, err := agentsfile.Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
@@ -132,18 +136,28 @@ func TestOneUnambiguousDocument(t *testing.T) {
 func TestProblemsOfAFile(t *testing.T) {
 	const begin = "agents:\n  payment:\n    url: https://payment.example\n"
 	for text, want := range map[string]string{
-		begin + "    timout: 3s\n":                      "line 4, column 5: unknown field timout; fix: did you mean timeout? known here: allow, batch, breaker,",
-		begin + "    retry: {trys: 3}\n":                "unknown field trys; fix: did you mean tries? known here: initial, jitter, max, tries",
-		begin + "    operations: {a: {methd: PUT}}\n":   "unknown field methd; fix: did you mean method? known here: check, classify, method, output, path",
-		begin + "    colour: red\n":                     "unknown field colour; fix: known here: allow, batch,",
-		"agent:\n  payment: {url: x}\n":                 "line 1, column 1: unknown field agent; fix: did you mean agents? known here: agents",
-		begin + "    concurrency: many\n":               `line 4, column 18: "many" is not what is expected here; fix: write a whole number`,
+		begin +
+			"    timout: 3s\n": "line 4, column 5: unknown field timout; fix: did you mean timeout? known " +
+			"here: allow, batch, breaker,",
+		begin +
+			"    retry: {trys: 3}\n": "unknown field trys; fix: did you mean tries? known here: initial, " +
+			"jitter, max, tries",
+		begin +
+			"    operations: {a: {methd: PUT}}\n": "unknown field methd; fix: did you mean method? known " +
+			"here: check, classify, method, output, path",
+		begin +
+			"    colour: red\n": "unknown field colour; fix: known here: allow, batch,",
+		"agent:\n  payment: {url: x}\n": "line 1, column 1: unknown field agent; fix: did " +
+			"you mean agents? known here: agents",
+		begin +
+			"    concurrency: many\n": `line 4, column 18: "many" is not what is expected here; fix: write a whole number`,
 		begin + "    timeout: soon\n":                   "soon",
 		begin + "    insecure: 3\n":                     "write true or false",
 		begin + "    allow: {hosts: payment.example}\n": "write a list, like [a, b]",
 		begin + "    retry: 3\n":                        "write fields below it, each as NAME: VALUE",
-		"agents:\n\tpayment:\n    url: x\n":             "line 2, column 1: the line is indented with a tab, and YAML takes only spaces; fix: replace the tab by spaces",
-		"agents: {payment: [\n":                         "line 1, column",
+		"agents:\n\tpayment:\n    url: x\n": "line 2, column 1: the line is indented with a " +
+			"tab, and YAML takes only spaces; fix: replace the tab by spaces",
+		"agents: {payment: [\n": "line 1, column",
 	} {
 		if _, err := agentsfile.Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v\nwant %q", text, err, want)
@@ -169,7 +183,8 @@ func TestCheckWithoutSecrets(t *testing.T) {
 		switch {
 		case !slices.Equal(unset, []string{"UNSET"}):
 			t.Errorf("%s: %v are not set", text, unset)
-		case want == "" && (err != nil || len(c.Agents) != 1), want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name)):
+		case want == "" && (err != nil || len(c.Agents) != 1), want != "" &&
+			(err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name)):
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 // A line of Lambda's log names the message by a key of its own: "message" is what the line says.
@@ -19,7 +19,8 @@ func TestLinesOfTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.take(f, "intake", "AIDASHOP", submission("o-1"))
-	d.take(f, "replies", "AROAAGENT:x", "{poison", `{"schema":9}`, reply("seat", "shipping", core.OutcomeDone))
+	d.take(f, "replies", "AROAAGENT:x", "{poison", `{"schema":9}`,
+		reply("seat", "shipping", core.OutcomeDone))
 	if _, err := f(context.Background(), event("elsewhere", "{}")); err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,8 @@ func (n *notCalled) replied(agent, _ string, r core.Reply) {
 }
 
 // counted writes the metrics after each batch.
-func (n *notCalled) counted(handle func(context.Context, string, []port.Delivery) []string) func(context.Context, string, []port.Delivery) []string {
+func (n *notCalled) counted(handle func(context.Context, string, []port.Delivery) []string) func(
+	context.Context, string, []port.Delivery) []string {
 	return func(ctx context.Context, queue string, deliveries []port.Delivery) []string {
 		defer n.write()
 		return handle(ctx, queue, deliveries)
@@ -59,17 +60,21 @@ func (n *notCalled) write() {
 			"_aws": map[string]any{
 				"Timestamp": n.now().UnixMilli(),
 				"CloudWatchMetrics": []any{map[string]any{
-					"Namespace": deployment.MetricNamespace, "Dimensions": [][]string{{deployment.MetricDeployment, deployment.MetricAgent}},
-					"Metrics": []any{map[string]string{"Name": deployment.MetricNotCalled, "Unit": "Count"}},
+					"Namespace":  deployment.MetricNamespace,
+					"Dimensions": [][]string{{deployment.MetricDeployment, deployment.MetricAgent}},
+					"Metrics": []any{map[string]string{"Name": deployment.MetricNotCalled,
+						"Unit": "Count"}},
 				}},
 			},
-			deployment.MetricDeployment: n.deployment, deployment.MetricAgent: agent, deployment.MetricNotCalled: count[agent],
+			deployment.MetricDeployment: n.deployment, deployment.MetricAgent: agent,
+			deployment.MetricNotCalled: count[agent],
 		})
 		if err == nil {
 			_, err = n.out.Write(append(line, '\n'))
 		}
 		if err != nil {
-			n.log.Error("the metric of an agent that makes no calls could not be written", "agent", agent, "error", err)
+			n.log.Error("the metric of an agent that makes no calls could not be written", "agent", agent,
+				"error", err)
 		}
 	}
 }

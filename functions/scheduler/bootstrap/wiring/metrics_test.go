@@ -55,7 +55,9 @@ func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 	}
 	out.Reset()
 	d.take(f, "intake", "AIDASHOP", submission("o-3"))
-	d.take(f, "replies", "AROAAGENT:x", strings.NewReplacer("o-1", "o-3", "unauthorized", core.CodeNotYet).Replace(refused)) // its service works
+	// its service works
+	d.take(f, "replies", "AROAAGENT:x",
+		strings.NewReplacer("o-1", "o-3", "unauthorized", core.CodeNotYet).Replace(refused))
 	if out.Len() != 0 {
 		t.Errorf("what was counted before is written again: %s", &out)
 	}
@@ -63,19 +65,22 @@ func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 	if string(line.AWS.CloudWatchMetrics) != want {
 		t.Errorf("%s, want %s", line.AWS.CloudWatchMetrics, want)
 	}
-	if item := d.Item("orders", "o-1"); shown(item, "pay")[:10] != "Pending - " || !strings.HasSuffix(shown(item, "pay"), " -") {
+	if item := d.Item("orders", "o-1"); shown(item, "pay")[:10] != "Pending - " ||
+		!strings.HasSuffix(shown(item, "pay"), " -") {
 		t.Errorf("pay: %s", shown(item, "pay"))
 	}
 	const lost = "the metric of an agent that makes no calls could not be written"
 	if strings.Contains(log.String(), lost) {
 		t.Errorf("it was written, and the log says %s", &log)
 	}
-	if f, err = wiring.New(d.Environment(d.settings), noSpace{}, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
+	if f, err = wiring.New(d.Environment(d.settings), noSpace{},
+		slog.New(slog.NewTextHandler(&log, nil))); err != nil {
 		t.Fatal(err)
 	}
 	d.take(f, "intake", "AIDASHOP", submission("o-4"))
 	d.take(f, "replies", "AROAAGENT:x", strings.ReplaceAll(refused, "o-1", "o-4"))
-	if text := log.String(); !strings.Contains(text, lost) || !strings.Contains(text, "agent=payment") || !strings.Contains(text, "no space") {
+	if text := log.String(); !strings.Contains(text, lost) || !strings.Contains(text, "agent=payment") ||
+		!strings.Contains(text, "no space") {
 		t.Error(text)
 	}
 }

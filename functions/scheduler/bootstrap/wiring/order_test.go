@@ -15,13 +15,13 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 // trip has two steps beside each other, the second of them slow, and one after the first.
@@ -92,18 +92,21 @@ func (d *trips) instance(name string) lambdaevent.Function {
 	return f
 }
 
-// take hands messages of one queue to an instance; sender is SQS's SenderId. It answers those that come again.
+// take hands messages of one queue to an instance; sender is SQS's SenderId. It answers those that come
+// again.
 func (d *trips) take(f lambdaevent.Function, queue, sender string, bodies ...string) (again []string) {
 	d.t.Helper()
 	return d.receive(f, queue, sender, 1, bodies...)
 }
 
 // receive hands over messages that come for the n-th time.
-func (d *trips) receive(f lambdaevent.Function, queue, sender string, n int, bodies ...string) (again []string) {
+func (d *trips) receive(f lambdaevent.Function, queue, sender string, n int,
+	bodies ...string) (again []string) {
 	d.t.Helper()
 	e := event(queue, bodies...)
 	for i := range e.Records {
-		e.Records[i].Attributes = map[string]string{"SenderId": sender, "ApproximateReceiveCount": strconv.Itoa(n)}
+		e.Records[i].Attributes = map[string]string{"SenderId": sender,
+			"ApproximateReceiveCount": strconv.Itoa(n)}
 	}
 	answer, err := f(context.Background(), e)
 	if err != nil {
@@ -119,9 +122,10 @@ func submission(id string) string {
 	return fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"trip","replyTo":"shop","order":{}}`, id)
 }
 
-// reply answers a step's first attempt.
+// reply returns a reply to a step's first attempt.
 func reply(step, agent string, outcome core.Outcome) string {
-	text, _ := json.Marshal(message.Reply{Schema: 1, OrderID: "o-1", Step: step, Agent: agent, Attempt: 1, Operation: core.Do, Outcome: outcome,
+	text, _ := json.Marshal(message.Reply{Schema: 1, OrderID: "o-1", Step: step, Agent: agent, Attempt: 1,
+		Operation: core.Do, Outcome: outcome,
 		Error: &message.ReplyError{Code: "busy", Message: "try later"}})
 	return string(text)
 }
@@ -148,11 +152,12 @@ func shown(item map[string]map[string]any, step string) string {
 		}
 		return "?"
 	}
-	return strings.Join([]string{value("ProcessState"), value("LockedBy"), value("CompleteBy"), value("FailureCount")}, " ")
+	return strings.Join([]string{value("ProcessState"), value("LockedBy"), value("CompleteBy"),
+		value("FailureCount")}, " ")
 }
 
-// The item of an order as a person sees it in the console: state, who claimed last, until when the
-// first of the claims is to be done, and all failures, "-" for none; an ended one has its time to live, in seconds.
+// The item of an order as a person sees it in the console: state, who claimed last, until when the first of
+// the claims is to be done, and all failures, "-" for none; an ended one has its time to live, in seconds.
 func TestItemOfAnOrder(t *testing.T) {
 	d := tripping(t)
 	one, two := d.instance("instance-1"), d.instance("instance-2")
@@ -194,7 +199,8 @@ func TestItemOfAnOrder(t *testing.T) {
 	expect("pay, handed back", shown(item, "pay"), "Pending - "+times("pay")+" 1")
 	running()
 
-	d.take(one, "replies", "AROAAGENT:x", reply("pay", "payment", core.OutcomeDone), reply("print", "shipping", core.OutcomeDone))
+	d.take(one, "replies", "AROAAGENT:x", reply("pay", "payment", core.OutcomeDone),
+		reply("print", "shipping", core.OutcomeDone))
 	item = d.Item("orders", "o-1")
 	expect("the order, ended", shown(item, ""), "Processed - - 1")
 	expires, err := strconv.ParseInt(fmt.Sprint(item[ttl]["N"]), 10, 64)
@@ -242,13 +248,16 @@ func TestReplyOfAnotherRole(t *testing.T) {
 	f := d.instance("instance-1")
 	d.take(f, "intake", "AIDASHOP", submission("o-1"))
 	state := func() string { return shown(d.Item("orders", "o-1"), "seat")[:10] }
-	if again := d.take(f, "replies", "AROAPAYMENT:function", reply("seat", "inventory", core.OutcomeDone)); len(again) > 0 || state() != "Processing" {
+	if again := d.take(f, "replies", "AROAPAYMENT:function",
+		reply("seat", "inventory", core.OutcomeDone)); len(again) > 0 || state() != "Processing" {
 		t.Errorf("%q come again, the step is %s", again, state())
 	}
-	if quarantined := d.Sent("quarantine"); len(quarantined) != 1 || !strings.Contains(quarantined[0], "AROAPAYMENT") {
+	if quarantined := d.Sent("quarantine"); len(quarantined) != 1 ||
+		!strings.Contains(quarantined[0], "AROAPAYMENT") {
 		t.Errorf("in quarantine: %q", quarantined)
 	}
-	if again := d.take(f, "replies", "AROAINVENTORY:function", reply("seat", "inventory", core.OutcomeDone)); len(again) > 0 || state() != "Processed " {
+	if again := d.take(f, "replies", "AROAINVENTORY:function",
+		reply("seat", "inventory", core.OutcomeDone)); len(again) > 0 || state() != "Processed " {
 		t.Errorf("%q come again, the step is %s", again, state())
 	}
 }
@@ -257,7 +266,8 @@ func TestReplyOfAnotherRole(t *testing.T) {
 // accepts, for this very stack.
 func TestAlertOfADeployment(t *testing.T) {
 	d := tripping(t)
-	d.settings[deployment.VarStack], d.settings["AWS_LAMBDA_LOG_GROUP_NAME"] = "Shop/Engine", "/shop/Scheduler"
+	d.settings[deployment.VarStack], d.settings["AWS_LAMBDA_LOG_GROUP_NAME"] = "Shop/Engine",
+		"/shop/Scheduler"
 	f := d.instance("instance-1")
 	d.take(f, "intake", "AIDASHOP", strings.Replace(submission("o-1"), "trip", "pivot", 1))
 	began := core.TimeOf(time.Now())
@@ -275,20 +285,25 @@ func TestAlertOfADeployment(t *testing.T) {
 	if err != nil || got.At < began || got.At > core.TimeOf(time.Now()) {
 		t.Errorf("since %s, %v", got.At, err)
 	}
-	if got.FirstTry < began-core.Time(time.Minute/time.Millisecond) || got.LastTry != got.FirstTry || got.Since < got.At {
+	if got.FirstTry < began-core.Time(time.Minute/time.Millisecond) || got.LastTry != got.FirstTry ||
+		got.Since < got.At {
 		t.Errorf("tried from %s to %s, since %s", got.FirstTry, got.LastTry, got.Since)
 	}
 	const logs = "https://eu-central-1.console.aws.amazon.com/cloudwatch/home?region=eu-central-1#logsV2:log-groups/log-group/$252Fshop$252FScheduler/log-events$3FfilterPattern$3D$2522o-1$2522"
-	if got.Kind != message.AlertFirst || got.Deployment != "Shop/Engine" || got.Orders != 1 || got.Most != 1 || got.Logs != logs {
+	if got.Kind != message.AlertFirst || got.Deployment != "Shop/Engine" || got.Orders != 1 ||
+		got.Most != 1 || got.Logs != logs {
 		t.Errorf("%+v", got)
 	}
 	got.At, got.FirstTry, got.LastTry = 0, 0, 0
-	want := core.RaiseAlert{OrderID: "o-1", Workflow: "pivot", Phase: core.Forward, Step: "pay", Attempts: 1, Key: "o-1/0/pay",
-		Code: "busy", Message: "try later", Accepts: core.Accepted{Resubmit: true}} // past its point of no return: no undo
+	want := core.RaiseAlert{OrderID: "o-1", Workflow: "pivot", Phase: core.Forward, Step: "pay", Attempts: 1,
+		Key: "o-1/0/pay",
+		// past its point of no return: no undo
+		Code: "busy", Message: "try later", Accepts: core.Accepted{Resubmit: true}}
 	if got.RaiseAlert != want {
 		t.Errorf("raised\n%+v\nwant\n%+v", got.RaiseAlert, want)
 	}
-	commands := []string{"stepkeeper --stack Shop/Engine show o-1", "stepkeeper --stack Shop/Engine resubmit o-1"}
+	commands := []string{"stepkeeper --stack Shop/Engine show o-1",
+		"stepkeeper --stack Shop/Engine resubmit o-1"}
 	if !slices.Equal(got.Commands, commands) {
 		t.Errorf("commands %q", got.Commands)
 	}
@@ -330,7 +345,8 @@ func TestAlertThatHangsDelaysNoOrder(t *testing.T) {
 	defer end()
 	again := make(chan int, 1)
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 9*time.Second) // the limit of a publication is longer
+		// the limit of a publication is longer
+		ctx, cancel := context.WithTimeout(context.Background(), 9*time.Second)
 		defer cancel()
 		answer, err := f(ctx, event("replies", reply("pay", "payment", core.OutcomeFailed),
 			strings.Replace(reply("seat", "inventory", core.OutcomeDone), "o-1", "o-2", 1)))

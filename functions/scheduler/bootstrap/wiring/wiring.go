@@ -34,7 +34,8 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 		engine.Tokens = cloud.NewTokenKeys(c, settings.TokenKeys, engine.Clock).Read
 	}
 	held := &notCalled{out: out, log: log, deployment: settings.Stack, now: engine.Clock.Now}
-	config := scheduler.Config{Parts: engine, FairQueues: settings.FairQueues, Priorities: settings.Priorities, Senders: settings.Senders, Replied: held.replied}
+	config := scheduler.Config{Parts: engine, FairQueues: settings.FairQueues,
+		Priorities: settings.Priorities, Senders: settings.Senders, Replied: held.replied}
 	if len(settings.Capacity) > 0 {
 		config.Capacity = func(agent string) int { return settings.Capacity[agent] }
 	}
@@ -56,14 +57,16 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 
 // Handle finds the logical name of the queue that an event came from. Messages of a queue that is
 // not the deployment's are returned to the queue: the mapping is wrong, not they.
-func Handle(handle func(ctx context.Context, queue string, deliveries []port.Delivery) []string, urls map[string]string, log *slog.Logger) lambdaevent.Handle {
+func Handle(handle func(ctx context.Context, queue string, deliveries []port.Delivery) []string,
+	urls map[string]string, log *slog.Logger) lambdaevent.Handle {
 	return func(ctx context.Context, arn string, deliveries []port.Delivery) []lambdaevent.Failed {
 		name, err := deployment.QueueOf(urls, arn)
 		var receipts []string
 		if err == nil {
 			receipts = handle(ctx, name, deliveries)
 		} else {
-			log.ErrorContext(ctx, "messages are returned to the queue", "messages", len(deliveries), "error", err)
+			log.ErrorContext(ctx, "messages are returned to the queue", "messages", len(deliveries), "error",
+				err)
 			for i := range deliveries {
 				receipts = append(receipts, deliveries[i].Receipt)
 			}

@@ -19,10 +19,10 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -56,15 +56,19 @@ func compiledFrom(t *testing.T, file string) string {
 func variables(s *awsstub.Stub, root string) map[string]string {
 	return map[string]string{
 		"LAMBDA_TASK_ROOT": root, deployment.VarOrders: "orders", deployment.VarDefinitions: "definitions",
-		deployment.VarShards: "8", deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts", deployment.VarReplyTo: s.Queues("shop"),
-		deployment.VarQueues: s.Queues("intake", "replies", "control", "quarantine", "requests-inventory", "requests-payment", "requests-shipping", "requests-notification"),
+		deployment.VarShards: "8", deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts",
+		deployment.VarReplyTo: s.Queues("shop"),
+		deployment.VarQueues: s.Queues("intake", "replies", "control", "quarantine", "requests-inventory",
+			"requests-payment", "requests-shipping", "requests-notification"),
 	}
 }
 
 func event(queue string, bodies ...string) events.SQSEvent {
 	var e events.SQSEvent
 	for i, body := range bodies {
-		e.Records = append(e.Records, events.SQSMessage{MessageId: fmt.Sprint("m", i), ReceiptHandle: fmt.Sprint("r", i), Body: body, EventSourceARN: "arn:aws:sqs:eu-central-1:1:" + queue})
+		e.Records = append(e.Records,
+			events.SQSMessage{MessageId: fmt.Sprint("m", i), ReceiptHandle: fmt.Sprint("r", i), Body: body,
+				EventSourceARN: "arn:aws:sqs:eu-central-1:1:" + queue})
 	}
 	return e
 }
@@ -87,16 +91,19 @@ func TestAnOrderComesIn(t *testing.T) {
 		t.Errorf("%+v %v", answer, err)
 	}
 	got := strings.Join(s.Calls(), ", ")
-	want := "GetItem definitions, PutItem definitions, PutItem orders, SendMessageBatch quarantine, SendMessageBatch requests-inventory, SendMessageBatch requests-payment, SendMessageBatch shop"
+	want := "GetItem definitions, PutItem definitions, PutItem orders, SendMessageBatch quarantine, " +
+		"SendMessageBatch requests-inventory, SendMessageBatch requests-payment, SendMessageBatch shop"
 	if got != want {
 		t.Errorf("calls: %s; want %s", got, want)
 	}
 }
 
-// P44: where the deployment says what the agents take at a time, the queues of those that a step may choose are asked for their lengths.
+// P44: where the deployment says what the agents take at a time, the queues of those that a step may choose
+// are asked for their lengths.
 func TestLengthsOfQueues(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "order.yaml")
-	text := "workflow: order\nsteps:\n  pay: {agents: [payment, shipping], operation: charge, timeout: 2s, onFailure: undo, undo: refund, grade: idempotent}\n"
+	text := "workflow: order\nsteps:\n  pay: {agents: [payment, shipping], operation: charge, timeout: " +
+		"2s, onFailure: undo, undo: refund, grade: idempotent}\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -109,12 +116,14 @@ func TestLengthsOfQueues(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			if answer, err := f(context.Background(), event("intake", order)); err != nil || len(answer.BatchItemFailures) > 0 {
+			if answer, err := f(context.Background(), event("intake", order)); err != nil ||
+				len(answer.BatchItemFailures) > 0 {
 				t.Fatalf("%+v %v", answer, err)
 			}
 		}
 		if got := strings.Count(strings.Join(s.Calls(), ", "), "GetQueueAttributes"); got != want {
-			t.Errorf("with the capacity %q the queues were asked %d times, want %d: %q", capacity, got, want, s.Calls())
+			t.Errorf("with the capacity %q the queues were asked %d times, want %d: %q", capacity, got, want,
+				s.Calls())
 		}
 	}
 }
@@ -124,7 +133,7 @@ func TestFairQueues(t *testing.T) {
 	s := awsstub.New(t)
 	settings := variables(s, compiled(t))
 	settings[deployment.VarFairQueues] = "true"
-	groups := map[string]string{} // of the last message, by queue
+	groups := map[string]string{} // group of the last message, by queue
 	var lock sync.Mutex
 	inner := s.Config.Handler
 	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -147,22 +156,25 @@ func TestFairQueues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer, err := f(context.Background(), event("intake", strings.Replace(order, "o-1", "acme:1", 1), "{poison")); err != nil || len(answer.BatchItemFailures) > 0 {
+	if answer, err := f(context.Background(), event("intake", strings.Replace(order, "o-1", "acme:1", 1),
+		"{poison")); err != nil || len(answer.BatchItemFailures) > 0 {
 		t.Errorf("%+v %v", answer, err)
 	}
-	want := map[string]string{"quarantine": "", "requests-inventory": "acme", "requests-payment": "acme", "shop": ""}
+	want := map[string]string{"quarantine": "", "requests-inventory": "acme", "requests-payment": "acme",
+		"shop": ""}
 	if !maps.Equal(groups, want) {
 		t.Errorf("groups: %q; want %q", groups, want)
 	}
 }
 
-// P46: an order of high priority comes from a queue of its own, its requests go to those that agents have for it, and
-// the application is not notified that the priority has no effect.
+// P46: an order of high priority comes from a queue of its own, its requests go to those that agents have for
+// it, and the application is not notified that the priority has no effect.
 func TestPriorities(t *testing.T) {
 	for _, queues := range []string{"intake-high", "requests-inventory-high"} {
 		s := awsstub.New(t)
 		settings := variables(s, compiled(t))
-		settings[deployment.VarQueues] = s.Queues("intake", "replies", "control", "quarantine", "requests-inventory", "requests-payment", "requests-shipping", "requests-notification", queues)
+		settings[deployment.VarQueues] = s.Queues("intake", "replies", "control", "quarantine",
+			"requests-inventory", "requests-payment", "requests-shipping", "requests-notification", queues)
 		f, err := wiring.New(s.Environment(settings), io.Discard, quiet)
 		if err != nil {
 			t.Fatal(err)
@@ -173,20 +185,24 @@ func TestPriorities(t *testing.T) {
 		}
 		s.Fail("DynamoDB_20120810.PutItem")
 		important := strings.Replace(order, `"schema":1,`, `"schema":1,"priority":"high",`, 1)
-		if answer, err := f(context.Background(), event(from, important)); err != nil || len(answer.BatchItemFailures) != 1 {
+		if answer, err := f(context.Background(), event(from, important)); err != nil ||
+			len(answer.BatchItemFailures) != 1 {
 			t.Errorf("%+v %v", answer, err)
 		}
 		if back := s.Extended(); len(back) != 1 || back[0].Queue != from {
 			t.Errorf("returned: %+v, want one to %s", back, from)
 		}
 		s.Allow("DynamoDB_20120810.PutItem")
-		if answer, err := f(context.Background(), event(from, important)); err != nil || len(answer.BatchItemFailures) > 0 {
+		if answer, err := f(context.Background(), event(from, important)); err != nil ||
+			len(answer.BatchItemFailures) > 0 {
 			t.Errorf("%+v %v", answer, err)
 		}
 		if len(s.Sent(high)) != 1 || len(s.Sent(normal)) > 0 || len(s.Sent("requests-payment")) != 1 {
-			t.Errorf("with %s: %s %q, %s %q, payment %q", queues, high, s.Sent(high), normal, s.Sent(normal), s.Sent("requests-payment"))
+			t.Errorf("with %s: %s %q, %s %q, payment %q", queues, high, s.Sent(high), normal, s.Sent(normal),
+				s.Sent("requests-payment"))
 		}
-		if reported := strings.Join(s.Sent("shop"), " "); reported == "" || strings.Contains(reported, "has no effect") {
+		if reported := strings.Join(s.Sent("shop"), " "); reported == "" ||
+			strings.Contains(reported, "has no effect") {
 			t.Errorf("reported %s", reported)
 		}
 	}
@@ -203,10 +219,11 @@ func TestGivenBack(t *testing.T) {
 	s.Fail("DynamoDB_20120810.PutItem")
 	for queue, n := range map[string]int{"intake": 1, "foreign": 1} {
 		answer, err := f(context.Background(), event(queue, order))
-		if err != nil || len(answer.BatchItemFailures) != n || answer.BatchItemFailures[0].ItemIdentifier != "m0" {
+		if err != nil || len(answer.BatchItemFailures) != n ||
+			answer.BatchItemFailures[0].ItemIdentifier != "m0" {
 			t.Errorf("%s: %+v %v", queue, answer, err)
 		}
-		back := s.Extended() // in no way that of a queue which is not ours
+		back := s.Extended() // visibility is never changed in a foreign queue
 		if queue != "intake" {
 			if len(back) > 0 {
 				t.Errorf("%s: it comes again %+v", queue, back)
@@ -230,7 +247,8 @@ func TestGivenBack(t *testing.T) {
 	}
 	_ = s.Calls()
 	answer, err := f(context.Background(), event("intake", order))
-	if got := strings.Join(s.Calls(), ", "); err != nil || len(answer.BatchItemFailures) != 1 || got != "ChangeMessageVisibilityBatch intake, GetSecretValue arn:keys" {
+	if got := strings.Join(s.Calls(), ", "); err != nil || len(answer.BatchItemFailures) != 1 ||
+		got != "ChangeMessageVisibilityBatch intake, GetSecretValue arn:keys" {
 		t.Errorf("a secret that holds no keys of tokens: %+v %v, calls %s", answer, err, got)
 	}
 	answer, err = f(context.Background(), events.SQSEvent{})
@@ -245,7 +263,8 @@ func TestCannotStart(t *testing.T) {
 	_, err := wiring.New(func(name string) (string, bool) {
 		return map[string]string{"LAMBDA_TASK_ROOT": root}[name], name == "LAMBDA_TASK_ROOT"
 	}, io.Discard, quiet)
-	for _, want := range []string{"STEPKEEPER_QUEUES", "STEPKEEPER_ORDERS", "AWS_REGION", "no compiled workflow"} {
+	for _, want := range []string{"STEPKEEPER_QUEUES", "STEPKEEPER_ORDERS", "AWS_REGION",
+		"no compiled workflow"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)
 		}
@@ -255,7 +274,8 @@ func TestCannotStart(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(broken, "workflows", "bad.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := wiring.New(s.Environment(variables(s, broken)), io.Discard, quiet); err == nil || !strings.Contains(err.Error(), "bad.json") {
+	if _, err := wiring.New(s.Environment(variables(s, broken)), io.Discard, quiet); err == nil ||
+		!strings.Contains(err.Error(), "bad.json") {
 		t.Errorf("a workflow that cannot be read: %v", err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor/bootstrap/wiring"
-	"github.com/stepkeeper/stepkeeper/verify/awsstub"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 )
 
 // Rule 16: one sweep for each tick, which keeps time for its report; what failed is an error for Lambda, and
@@ -46,13 +46,16 @@ func TestTick(t *testing.T) {
 	if err := tick.Run(ctx, nil); !errors.Is(err, broken) || sweeps != 1 || reports != 1 {
 		t.Errorf("%d sweeps, %d reports, %v", sweeps, reports, err)
 	}
-	if text := log.String(); strings.Count(text, "msg=swept") != 1 || strings.Count(text, "a sweep failed in part") != 1 {
+	if text := log.String(); strings.Count(text, "msg=swept") != 1 ||
+		strings.Count(text, "a sweep failed in part") != 1 {
 		t.Error(text)
 	}
-	for line, found := range map[string]supervisor.Report{"": {Started: 2}, "msg=swept": {Failed: 1}, "truncated=true": {Truncated: true}} {
+	for line, found := range map[string]supervisor.Report{"": {Started: 2}, "msg=swept": {Failed: 1},
+		"truncated=true": {Truncated: true}} {
 		log.Reset()
 		tick.Sweep = func(context.Context) (supervisor.Report, error) { return found, nil }
-		if err := tick.Run(ctx, nil); err != nil || (line == "") != (log.Len() == 0) || !strings.Contains(log.String(), line) {
+		if err := tick.Run(ctx, nil); err != nil || (line == "") != (log.Len() == 0) ||
+			!strings.Contains(log.String(), line) {
 			t.Errorf("%+v: %v, log %s", found, err, &log)
 		}
 	}
@@ -66,7 +69,8 @@ func TestMetricsThatCannotBeWritten(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2100*time.Millisecond)
 	defer cancel()
-	if err := f(ctx, json.RawMessage(`{}`)); err == nil || !strings.Contains(err.Error(), "metrics of a sweep: the disk is full") {
+	if err := f(ctx, json.RawMessage(`{}`)); err == nil ||
+		!strings.Contains(err.Error(), "metrics of a sweep: the disk is full") {
 		t.Error(err)
 	}
 }
@@ -80,7 +84,8 @@ func environment(name string) (string, bool) {
 		"STEPKEEPER_QUEUES": `{"intake":"http://127.0.0.1:1/1/i","replies":"http://127.0.0.1:1/1/r","control":"http://127.0.0.1:1/1/c","quarantine":"http://127.0.0.1:1/1/q"}`,
 		"STEPKEEPER_ORDERS": "o", "STEPKEEPER_DEFINITIONS": "d", "STEPKEEPER_SHARDS": "2",
 		"STEPKEEPER_ALERTS": "arn:aws:sns:eu-central-1:1:a", "STEPKEEPER_STACK": "Shop",
-		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": "http://127.0.0.1:1",
+		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s",
+		"AWS_ENDPOINT_URL": "http://127.0.0.1:1",
 	}[name]
 	return v, ok
 }
@@ -105,10 +110,15 @@ func TestPutTogether(t *testing.T) {
 			CloudWatchMetrics []struct{ Namespace string }
 		} `json:"_aws"`
 	}
-	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line.Deployment != "Shop" || line.AWS.CloudWatchMetrics[0].Namespace != "Stepkeeper" {
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line.Deployment != "Shop" ||
+		line.AWS.CloudWatchMetrics[0].Namespace != "Stepkeeper" {
 		t.Errorf("%v %s", err, out.String())
 	}
-	if _, err := wiring.New(func(string) (string, bool) { return "", false }, &out, nil); err == nil || !strings.Contains(err.Error(), "AWS_REGION") || !strings.Contains(err.Error(), "STEPKEEPER_ORDERS") {
+	if _, err := wiring.New(func(string) (string, bool) {
+		return "", false
+	}, &out, nil); err == nil || !strings.Contains(err.Error(), "AWS_REGION") ||
+		!strings.Contains(err.Error(),
+			"STEPKEEPER_ORDERS") {
 		t.Error("what is missing is not reported at once: " + fmt.Sprint(err))
 	}
 }
@@ -123,7 +133,8 @@ func TestPagesOfASweep(t *testing.T) {
 				inner.ServeHTTP(w, r)
 				return
 			}
-			_, _ = io.WriteString(w, `{"Count":1,"Items":[{"OrderID":{"S":"gone"},"bucket":{"S":"due#0"},"dueAt":{"N":"1795262400000"}}]}`)
+			_, _ = io.WriteString(w,
+				`{"Count":1,"Items":[{"OrderID":{"S":"gone"},"bucket":{"S":"due#0"},"dueAt":{"N":"1795262400000"}}]}`)
 		})
 		var out bytes.Buffer
 		f, err := wiring.New(func(name string) (string, bool) {

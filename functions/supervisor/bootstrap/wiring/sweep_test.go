@@ -22,6 +22,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor/bootstrap/wiring"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
@@ -32,7 +33,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 // quiet drops the log.
@@ -61,8 +61,10 @@ func sweeping(t *testing.T) *sweeps {
 	}
 	d.settings = map[string]string{
 		deployment.VarOrders: "orders", deployment.VarDefinitions: "definitions", deployment.VarShards: "1",
-		deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts", deployment.VarStack: "Shop/Engine", "LAMBDA_TASK_ROOT": "/var/task",
-		deployment.VarQueues: d.Queues(port.Intake, port.Replies, port.Control, port.Quarantine, port.Requests("payment")),
+		deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts", deployment.VarStack: "Shop/Engine",
+		"LAMBDA_TASK_ROOT": "/var/task",
+		deployment.VarQueues: d.Queues(port.Intake, port.Replies, port.Control, port.Quarantine,
+			port.Requests("payment")),
 	}
 	return d
 }
@@ -85,7 +87,8 @@ func (d *sweeps) submit(at time.Time, maxFailures int, ids ...string) {
 	engine.Clock = port.ClockFunc(func() time.Time { return at })
 	s := scheduler.New(scheduler.Config{Parts: engine})
 	for _, id := range ids {
-		answer := s.Submit(context.Background(), []message.SubmitOrder{{Schema: 1, OrderID: id, Workflow: "charge", Order: []byte("{}")}})[0]
+		answer := s.Submit(context.Background(),
+			[]message.SubmitOrder{{Schema: 1, OrderID: id, Workflow: "charge", Order: []byte("{}")}})[0]
 		if answer.Answer != scheduler.Stored {
 			d.t.Fatalf("%+v", answer)
 		}
@@ -137,7 +140,7 @@ func TestASweep(t *testing.T) {
 	now := time.Now()
 	d.submit(now.Add(-3*time.Hour), 2, "oldest")
 	d.submit(now.Add(-2*time.Hour), 2, "older")
-	d.submit(now.Add(time.Hour), 2, "not-yet") // of a Scheduler whose clock is ahead
+	d.submit(now.Add(time.Hour), 2, "not-yet") // the Scheduler's clock is ahead
 	at, err := strconv.ParseInt(fmt.Sprint(d.Item("orders", "oldest")["dueAt"]["N"]), 10, 64)
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +151,8 @@ func TestASweep(t *testing.T) {
 	most := time.Since(due).Seconds()
 	got, _ := metrics[0]["OldestOverdue"].(float64)
 	if len(metrics) != 1 {
-		t.Fatalf("the oldest is overdue by %v s; it is %f to %f: %v", metrics[0]["OldestOverdue"], least, most, metrics)
+		t.Fatalf("the oldest is overdue by %v s; it is %f to %f: %v", metrics[0]["OldestOverdue"], least,
+			most, metrics)
 	}
 	for _, field := range []struct {
 		name      string
@@ -164,10 +168,12 @@ func TestASweep(t *testing.T) {
 				field.got, field.want, metrics[0]["OldestOverdue"], least, most, metrics)
 		}
 	}
-	if metrics[0]["HandedBack"] != 2.0 || metrics[0]["Failed"] != 0.0 || metrics[0]["Scanned"] != 2.0 || metrics[0]["Deployment"] != "Shop/Engine" {
+	if metrics[0]["HandedBack"] != 2.0 || metrics[0]["Failed"] != 0.0 || metrics[0]["Scanned"] != 2.0 ||
+		metrics[0]["Deployment"] != "Shop/Engine" {
 		t.Errorf("metrics %v", metrics)
 	}
-	// The embedded format, as CloudWatch documents it: without one of these members there is no metric to alarm on.
+	// The embedded format, as CloudWatch documents it: without one of these members there is no metric to
+	// alarm on.
 	format, _ := metrics[0]["_aws"].(map[string]any)
 	if written, _ := format["Timestamp"].(float64); math.Abs(written-float64(now.UnixMilli())) > 60_000 {
 		t.Errorf("the metric is of %v, in milliseconds; now it is %d", format["Timestamp"], now.UnixMilli())
@@ -176,7 +182,8 @@ func TestASweep(t *testing.T) {
 	if got, _ := json.Marshal(format["CloudWatchMetrics"]); string(got) != want {
 		t.Errorf("CloudWatch gets %s, want %s", got, want)
 	}
-	for id, want := range map[string]string{"oldest": "Pending 1", "older": "Pending 1", "not-yet": "Processing 0"} {
+	for id, want := range map[string]string{"oldest": "Pending 1", "older": "Pending 1",
+		"not-yet": "Processing 0"} {
 		if got := d.pay(id); got != want {
 			t.Errorf("%s: the step is %s, want %s", id, got, want)
 		}
@@ -214,7 +221,8 @@ func TestBacklogs(t *testing.T) {
 			d.settings[deployment.VarCapacity] = c.capacity
 			d.Holds("requests-payment", c.waiting, c.inFlight)
 			if !c.deployed {
-				d.settings[deployment.VarQueues] = d.Queues(port.Intake, port.Replies, port.Control, port.Quarantine)
+				d.settings[deployment.VarQueues] = d.Queues(port.Intake, port.Replies, port.Control,
+					port.Quarantine)
 			}
 			if n := d.sweep(t.Context())[0]["HandedBack"]; n != 1.0 {
 				t.Errorf("%v steps were handed back, counted or not; want 1", n)
@@ -246,9 +254,11 @@ func TestFirstShardOfASweep(t *testing.T) {
 			lock.Lock()
 			asked = append(asked, fmt.Sprint(in.ExpressionAttributeValues[":bucket"]["S"]))
 			lock.Unlock()
-			_, _ = io.WriteString(w, `{"Count":1,"Items":[{"OrderID":{"S":"gone"},"bucket":{"S":"due#0"},"dueAt":{"N":"1795262400000"}}]}`)
+			_, _ = io.WriteString(w,
+				`{"Count":1,"Items":[{"OrderID":{"S":"gone"},"bucket":{"S":"due#0"},"dueAt":{"N":"1795262400000"}}]}`)
 		})
-		d.settings[deployment.VarShards], d.settings[deployment.VarSweepPages], d.settings[deployment.VarSweepEvery] = strconv.Itoa(shards), "1", every
+		d.settings[deployment.VarShards], d.settings[deployment.VarSweepPages],
+			d.settings[deployment.VarSweepEvery] = strconv.Itoa(shards), "1", every
 		turn := func() string { return fmt.Sprintf("due#%d", time.Now().UnixNano()/int64(interval)%shards) }
 		before := turn()
 		d.sweep(t.Context())
@@ -268,7 +278,8 @@ func TestOrdersInError(t *testing.T) {
 	if len(metrics) != 2 {
 		t.Fatalf("%d lines: %v", len(metrics), metrics)
 	}
-	if m := metrics[1]; m["Deployment"] != "Shop/Engine" || m["Workflow"] != "charge" || m["OrdersInError"] != 2.0 || m["OldestInError"].(float64) > 60 {
+	if m := metrics[1]; m["Deployment"] != "Shop/Engine" || m["Workflow"] != "charge" ||
+		m["OrdersInError"] != 2.0 || m["OldestInError"].(float64) > 60 {
 		t.Errorf("%v", m)
 	}
 	const want = `[{"Dimensions":[["Deployment","Workflow"]],"Metrics":[{"Name":"OldestInError","Unit":"Seconds"},{"Name":"OrdersInError","Unit":"Count"}],"Namespace":"Stepkeeper"}]`
@@ -293,7 +304,8 @@ func TestAlertThatHangsDelaysNoOrder(t *testing.T) {
 	swept := make(chan struct{})
 	go func() {
 		defer close(swept)
-		ctx, cancel := context.WithTimeout(context.Background(), 9*time.Second) // the limit of a publication is longer
+		// the limit of a publication is longer
+		ctx, cancel := context.WithTimeout(context.Background(), 9*time.Second)
 		defer cancel()
 		d.sweep(ctx)
 	}()
@@ -330,18 +342,20 @@ func TestSweepEndsThoughSNSHangs(t *testing.T) {
 	}
 }
 
-// The order of a scheduled time that has passed goes to the intake queue; while that cannot be reached, it waits for the
-// next sweep. A function whose workflows cannot be read does not start.
+// The order of a scheduled time that has passed goes to the intake queue; while that cannot be reached, it
+// waits for the next sweep. A function whose workflows cannot be read does not start.
 func TestScheduledOrders(t *testing.T) {
 	d := sweeping(t)
 	file, folder := filepath.Join(t.TempDir(), "nightly.yaml"), t.TempDir()
-	text := "workflow: nightly\nschedule: {cron: '* * * * *', catchUp: 1h}\nsteps:\n  pay: {agent: payment, operation: charge, timeout: 1s, onFailure: stop, pointOfNoReturn: true, grade: fenced}\n"
+	text := "workflow: nightly\nschedule: {cron: '* * * * *', catchUp: 1h}\nsteps:\n  pay: {agent: " +
+		"payment, operation: charge, timeout: 1s, onFailure: stop, pointOfNoReturn: true, grade: fenced}\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	def, problems := source.LoadFile(file, source.Options{})
 	data, err := workflow.Encode(def)
-	if err := errors.Join(problems.Err(), err, os.WriteFile(filepath.Join(folder, "nightly.json"), data, 0o600)); err != nil {
+	if err := errors.Join(problems.Err(), err, os.WriteFile(filepath.Join(folder, "nightly.json"), data,
+		0o600)); err != nil {
 		t.Fatal(err)
 	}
 	d.settings[deployment.VarWorkflows] = folder
@@ -349,7 +363,8 @@ func TestScheduledOrders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	records := dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Orders: "orders"}, dynamo.Options{}).Schedules()
+	records := dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Orders: "orders"},
+		dynamo.Options{}).Schedules()
 	r, e, err := schedule.Load(t.Context(), records, "nightly")
 	r.Workflow, r.Cron, r.Overlap = "nightly", "* * * * *", core.OverlapSkip
 	r.Next = core.TimeOf(time.Now().Add(-30 * time.Minute).Truncate(time.Minute))
@@ -362,7 +377,8 @@ func TestScheduledOrders(t *testing.T) {
 	}
 	id := schedule.OrderID("nightly", r.Next)
 	d.Fail("AmazonSQS.SendMessageBatch")
-	if err := f(t.Context(), nil); err == nil || !strings.Contains(err.Error(), id+" is started at the next sweep") {
+	if err := f(t.Context(), nil); err == nil ||
+		!strings.Contains(err.Error(), id+" is started at the next sweep") {
 		t.Errorf("the intake queue cannot be reached: %v", err)
 	}
 	d.Allow("AmazonSQS.SendMessageBatch")
@@ -375,7 +391,8 @@ func TestScheduledOrders(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "bad.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := wiring.New(d.Environment(d.settings), io.Discard, quiet); err == nil || !strings.Contains(err.Error(), "bad.json") {
+	if _, err := wiring.New(d.Environment(d.settings), io.Discard, quiet); err == nil ||
+		!strings.Contains(err.Error(), "bad.json") {
 		t.Errorf("a workflow that cannot be read: %v", err)
 	}
 }

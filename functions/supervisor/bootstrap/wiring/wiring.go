@@ -38,7 +38,8 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, e
 		PagesPerSweep: settings.PagesPerSweep, Interval: settings.SweepEvery, Incidents: alerts.Sweep,
 		Schedules: supervisor.Schedules{
 			Current: func() []*core.Definition { return scheduled },
-			Records: dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Orders: settings.Orders}, dynamo.Options{}).Schedules(),
+			Records: dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Orders: settings.Orders},
+				dynamo.Options{}).Schedules(),
 			Submit: func(ctx context.Context, orders []message.SubmitOrder) []error {
 				return submit(ctx, engine.Queues, orders)
 			},
@@ -46,7 +47,9 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, e
 	})
 	tick := Tick{
 		Sweep: s.Sweep, Now: engine.Clock.Now, Log: log,
-		Report: func(r supervisor.Report, now time.Time) error { return writeMetrics(out, settings.Stack, r, now) },
+		Report: func(r supervisor.Report, now time.Time) error {
+			return writeMetrics(out, settings.Stack, r, now)
+		},
 	}
 	return func(ctx context.Context, event json.RawMessage) error {
 		err := tick.Run(ctx, event)

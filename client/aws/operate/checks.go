@@ -1,0 +1,180 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/smithy-go/middleware"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+const (
+	// missedSweepsAllowed: the schedule may be late, and one sweep may fail.
+	missedSweepsAllowed = 3
+	// overdueAllowed is how late a task may be, beyond one interval of sweeps: Tuning.OldestOverdue's
+	// default.
+	overdueAllowed = 4 * time.Minute
+)
+
+// Checks looks at what has to be right for the stack to carry orders on; it sends and changes nothing.
+func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
+	checks := []client.Check{{Name: "stack", Result: client.CheckOK,
+		Text: fmt.Sprintf("%s in %s has %s and %s",
+			t.Outputs.Stack, t.Outputs.Region, view.Count(len(t.Outputs.Workflows), "workflow"),
+			view.Count(len(t.Outputs.Requests), "agent"))}}
+	checks = append(checks, t.checkAccess(ctx), t.checkSend(ctx),
+		client.CheckRelease("the stack", t.Outputs.Release, view.Built()))
+	unattended, err := t.Unattended(ctx, "")
+	if err != nil {
+		checks = append(checks, client.NotChecked("queues", err))
+	}
+	if err == nil || len(unattended) > 0 {
+		checks = append(checks, client.CheckUnattended(unattended)...)
+	}
+	checks = append(checks, t.checkSweeps(ctx)...)
+	checks = append(checks, t.checkDefinitions(ctx))
+	checks = append(checks, t.checkInFlight(ctx), t.checkThroughput(ctx))
+	return append(checks, t.checkAccount(ctx)...), ctx.Err()
+}
+
+// checkAccess tries the reads that commands make, of an order that cannot be there.
+func (t *transport) checkAccess(ctx context.Context) client.Check {
+	const none = "stepkeeper.doctor.none"
+	var errs []error
+	if _, err := t.Order(ctx, none); err != nil && !errors.Is(err, client.ErrNotFound) {
+		errs = append(errs, err)
+	}
+	if _, err := t.Page(ctx, client.Query{PageSize: 1}, ""); err != nil {
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return client.Check{Name: "access", Result: client.CheckFailed,
+			Text: strings.ReplaceAll(err.Error(), "\n", "; "),
+			Fix: "use credentials that may read them: attach the policy " + t.Outputs.Operator +
+				" to their role"}
+	}
+	return client.Check{Name: "access", Result: client.CheckOK,
+		Text: "orders, tasks and the index can be read"}
+}
+
+// checkSweeps finds out when the Supervisor last came, and how late the latest task is.
+func (t *transport) checkSweeps(ctx context.Context) []client.Check {
+	if t.Parts.Sweeps == nil {
+		return nil
+	}
+	fix := "look at the alarm NoSweeps, at the schedule in EventBridge Scheduler, and at the log of the " +
+		"Supervisor"
+	var last, oldest time.Time
+	now := time.Now()
+	for shard := range t.Outputs.Shards {
+		until, err := t.Parts.Sweeps.LeaseUntil(ctx, port.SweepLease(shard))
+		if err != nil {
+			return []client.Check{client.NotChecked("sweeps", stack.Failed(ctx, t.readUse(), err))}
+		}
+		if until.After(last) {
+			last = until
+		}
+		due, err := t.Parts.Sweeps.Due(ctx, port.DueBucket, shard, now, nil, 1)
+		if err != nil {
+			return []client.Check{client.NotChecked("sweeps", stack.Failed(ctx, t.indexUse(), err))}
+		}
+		if len(due) > 0 && (oldest.IsZero() || due[0].At.Before(oldest)) {
+			oldest = due[0].At
+		}
+	}
+	sweeps := client.Check{Name: "sweeps", Result: client.CheckOK,
+		Text: fmt.Sprintf("the Supervisor has come within the last %s",
+			missedSweepsAllowed*t.Outputs.SweepInterval)}
+	switch since := now.Sub(last).Round(time.Second); {
+	case last.IsZero():
+		sweeps = client.Check{Name: "sweeps", Result: client.CheckFailed,
+			Text: "the Supervisor has never come", Fix: fix}
+	case since > missedSweepsAllowed*t.Outputs.SweepInterval:
+		sweeps = client.Check{Name: "sweeps", Result: client.CheckFailed,
+			Text: fmt.Sprintf("the Supervisor last came %s ago", since), Fix: fix}
+	}
+	overdue := client.Check{Name: "overdue", Result: client.CheckOK, Text: "no order waits for a sweep"}
+	if late := now.Sub(oldest).Round(time.Second); !oldest.IsZero() {
+		overdue.Text = fmt.Sprintf("the oldest entry is %s past its complete-by time", late)
+		if late > overdueAllowed+t.Outputs.SweepInterval {
+			overdue.Result, overdue.Fix = client.CheckFailed,
+				"look at the alarms of the Scheduler's queues, and at the log of the Supervisor"
+		}
+	}
+	return []client.Check{sweeps, overdue}
+}
+
+// checkDefinitions reads what is stored of the workflows that the stack was deployed with.
+func (t *transport) checkDefinitions(ctx context.Context) client.Check {
+	stored := 0
+	for _, name := range slices.Sorted(maps.Keys(t.Outputs.Workflows)) {
+		switch _, err := t.Stored(ctx, t.Outputs.Workflows[name]); {
+		case err == nil:
+			stored++
+		case errors.Is(err, client.ErrForbidden), ctx.Err() != nil:
+			return client.NotChecked("definitions", err)
+		case !errors.Is(err, port.ErrNotFound): // no order of it has come yet
+			return client.Check{Name: "definitions", Result: client.CheckFailed,
+				Text: fmt.Sprintf("that of %s cannot be read: %v", name, err),
+				Fix:  "use the stepkeeper that the stack was deployed with"}
+		}
+	}
+	return client.Check{Name: "definitions", Result: client.CheckOK,
+		Text: fmt.Sprintf("%d of %d are stored and can be read; each is stored with its first order", stored,
+			len(t.Outputs.Workflows))}
+}
+
+// checkAccount compares the account's limits of Lambda with what the functions may need, and AWS's clock with
+// the one here.
+func (t *transport) checkAccount(ctx context.Context) []client.Check {
+	if t.Parts.Lambda == nil {
+		return nil
+	}
+	room, metadata, err := roomOf(ctx, t.Parts.Lambda, t.Outputs)
+	if err != nil {
+		return []client.Check{client.NotChecked("concurrency", err), client.NotChecked("code storage", err),
+			t.checkClock(ctx)}
+	}
+	c := client.Check{Name: "concurrency", Result: client.CheckOK, Text: room.String()}
+	if !room.Fits() {
+		c.Result, c.Fix = client.CheckFailed,
+			"ask for a higher quota (Service Quotas: AWS Lambda, Concurrent executions), or lower "+
+				"MaxConcurrency and deploy again"
+		c.Text += ": what does not fit is throttled, its messages come back late and may become dead letters"
+	}
+	return []client.Check{c, room.codeStorage(), clockOf(metadata)}
+}
+
+// checkClock asks for any event source mapping, which operators may.
+func (t *transport) checkClock(ctx context.Context) client.Check {
+	for _, uuid := range t.Outputs.Mappings {
+		if uuid == "" {
+			continue
+		}
+		m, err := t.Parts.Lambda.GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: &uuid})
+		if err != nil {
+			return client.NotChecked("clock", stack.Failed(ctx,
+				stack.Use{Action: "lambda:GetEventSourceMapping", On: "an event source mapping",
+					Policy: t.Outputs.Operator}, err))
+		}
+		return clockOf(m.ResultMetadata)
+	}
+	return client.NotChecked("clock", errors.New("nothing of the stack could be asked for the time"))
+}
+
+func clockOf(m middleware.Metadata) client.Check {
+	theirs, _ := awsmiddleware.GetServerTime(m) // The zero value means unknown
+	ours, _ := awsmiddleware.GetResponseAt(m)
+	return client.CheckClock("AWS", theirs, ours)
+}

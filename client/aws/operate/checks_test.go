@@ -1,0 +1,458 @@
+package operate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/internal/stacktest"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// supervisor is one that came at a time, of one shard.
+type supervisor struct {
+	*memory.Store
+	last, due time.Time
+	err       error
+}
+
+func (s *supervisor) LeaseUntil(_ context.Context, name string) (time.Time, error) {
+	if name != port.SweepLease(1) {
+		return time.Time{}, s.err
+	}
+	return s.last, s.err
+}
+
+func (s *supervisor) Due(_ context.Context, b port.Bucket, shard int, before time.Time, _ *port.Due,
+	_ int) ([]port.Due, error) {
+	if b != port.DueBucket || shard != 2 || s.due.IsZero() || s.due.After(before) {
+		return nil, nil
+	}
+	return []port.Due{{ID: "o", At: s.due}}, nil
+}
+
+// account is what AWS answers of one: limits, what may be done, and what was written in a minute.
+type account struct {
+	off
+	limit, unreserved int
+	code              int64
+	denied            string // the end of the ARN of a queue that may not be sent to
+	caller            string
+	roles             map[string]string // ARNs by name, of roles that IAM may be asked for
+	noIAM, noLimits   bool
+	tableLimit        int64
+	written           float64
+}
+
+func (a *account) GetCallerIdentity(context.Context, *sts.GetCallerIdentityInput,
+	...func(*sts.Options)) (*sts.GetCallerIdentityOutput, error) {
+	return &sts.GetCallerIdentityOutput{Arn: &a.caller}, nil
+}
+
+func (a *account) role(
+	_ context.Context, in *iam.GetRoleInput, _ ...func(*iam.Options),
+) (*iam.GetRoleOutput, error) {
+	arn, there := a.roles[*in.RoleName]
+	if !there {
+		return nil, errors.New("AccessDenied: GetRole")
+	}
+	return &iam.GetRoleOutput{Role: &iamtypes.Role{Arn: &arn}}, nil
+}
+
+func (a *account) may(_ context.Context, in *iam.SimulatePrincipalPolicyInput,
+	_ ...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error) {
+	if a.noIAM {
+		return nil, errors.New("no simulation of " + *in.PolicySourceArn)
+	}
+	out := &iam.SimulatePrincipalPolicyOutput{}
+	for _, queue := range in.ResourceArns {
+		decision := iamtypes.PolicyEvaluationDecisionTypeAllowed
+		if a.denied != "" && strings.HasSuffix(queue, a.denied) ||
+			!slices.Equal(in.ActionNames, []string{"sqs:SendMessage"}) {
+			decision = iamtypes.PolicyEvaluationDecisionTypeImplicitDeny
+		}
+		out.EvaluationResults = append(out.EvaluationResults,
+			iamtypes.EvaluationResult{EvalResourceName: &queue, EvalDecision: decision})
+	}
+	if a.denied == "none" {
+		out.EvaluationResults = out.EvaluationResults[1:]
+	}
+	return out, nil
+}
+
+func (a *account) DescribeLimits(context.Context, *dynamodb.DescribeLimitsInput,
+	...func(*dynamodb.Options)) (*dynamodb.DescribeLimitsOutput, error) {
+	if a.noLimits {
+		return nil, errors.New("AccessDenied")
+	}
+	return &dynamodb.DescribeLimitsOutput{TableMaxWriteCapacityUnits: &a.tableLimit}, nil
+}
+
+func (a *account) GetAccountSettings(context.Context, *lambda.GetAccountSettingsInput,
+	...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error) {
+	if a.limit == 0 {
+		return nil, errors.New("AccessDenied")
+	}
+	unreserved := int32(a.unreserved) //nolint:gosec // small
+	return &lambda.GetAccountSettingsOutput{
+		AccountLimit: &types.AccountLimit{
+			ConcurrentExecutions: int32(a.limit), UnreservedConcurrentExecutions: &unreserved,
+			TotalCodeSize: 100 << 20,
+		}, //nolint:gosec // small
+		AccountUsage: &types.AccountUsage{TotalCodeSize: a.code << 20},
+	}, nil
+}
+
+// find returns the check of a name; the test ends without one.
+func find(t *testing.T, checks []client.Check, name string) client.Check {
+	t.Helper()
+	i := slices.IndexFunc(checks, func(c client.Check) bool { return c.Name == name })
+	if i < 0 {
+		t.Fatalf("no check %q in %+v", name, checks)
+	}
+	return checks[i]
+}
+
+const allWell = `stack, ok: Shop in us-east-1 has 2 workflows and 0 agents; 
+access, ok: orders, tasks and the index can be read; 
+send, ok: IAM allows arn:aws:iam::7:role/ops to send orders and commands; the policies of the queues and of their key were not looked at; 
+version, ok: this program is (devel), and the stack v1.2.3; each reads what the other writes; 
+queues, ok: no queue is left unattended; 
+sweeps, ok: the Supervisor has come within the last 3m0s; 
+overdue, ok: the oldest entry is 1m0s past its complete-by time; 
+definitions, ok: 1 of 2 are stored and can be read; each is stored with its first order; 
+messages in flight, ok: at most 0, in intake; SQS allows 120000 in a queue; 
+table writes, ok: at most 79 units a second in the last hour, of a table or its index; the quota is 100 (of this account); 
+concurrency, ok: its functions may run 10 at a time, and the account allows 10 in this Region; 
+code storage, ok: the functions and layers of the account have 79 MB, and AWS Lambda keeps 100 MB in a Region; 
+clock, unknown: the answer of AWS has no Date; compare the clocks yourself
+dead letters, ok: none in 1 queue; 
+`
+
+// Each check finds the fault that it is for, and says what to do.
+func TestChecks(t *testing.T) {
+	ok := []string{
+		"stack ok", "access ok", "send ok", "version ok", "messages_in_flight ok", "table_writes ok",
+		"code_storage ok", "queues ok", "dead letters ok", "sweeps ok", "overdue ok", "definitions ok",
+		"concurrency ok", "clock unknown",
+	}
+	for _, c := range []struct {
+		name   string
+		change func(w *stacktest.Deployment, s *supervisor, a *account)
+		check  string // that finds fault; "" none
+		result client.CheckResult
+		text   string
+		fix    string
+	}{
+		{"nothing is wrong", func(*stacktest.Deployment, *supervisor, *account) {}, "", "", "", ""},
+		{"a mapping is off", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+			w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake"}
+		}, "queue intake", client.CheckFailed,
+			"nothing takes from it, 0 waiting: its event source mapping is disabled",
+			"--uuid m-intake --enabled"},
+		{"a queue may not be looked at", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+			w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
+			w.Parts.Queues = counted{
+				w.Parts.Queues,
+				map[string]func() (port.Depth, error){
+					port.Requests("mail"): func() (port.Depth, error) {
+						return port.Depth{}, errors.New("AccessDenied")
+					},
+				},
+			}
+		}, "queues", client.CheckUnknown, "requests-mail", ""},
+		{"the Supervisor never came",
+			func(_ *stacktest.Deployment, s *supervisor, _ *account) { s.last = time.Time{} },
+			"sweeps", client.CheckFailed, "has never come", "NoSweeps"},
+		{"the Supervisor does not come any more", func(_ *stacktest.Deployment, s *supervisor, _ *account) {
+			s.last = time.Now().Add(-3*time.Minute - 10*time.Second)
+		},
+			"sweeps", client.CheckFailed, "last came 3m10s ago", "NoSweeps"},
+		{"the leases cannot be read",
+			func(_ *stacktest.Deployment, s *supervisor, _ *account) { s.err = errors.New("denied") },
+			"sweeps", client.CheckUnknown, "denied", ""},
+		{"a task is late", func(_ *stacktest.Deployment, s *supervisor, _ *account) {
+			s.due = time.Now().Add(-5*time.Minute - 20*time.Second)
+		},
+			"overdue", client.CheckFailed, "5m20s past", "Supervisor"},
+		{"a definition cannot be read", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+			w.Parts.Definitions = damagedDefinitions{}
+			w.Parts.Outputs.Workflows = map[string]string{"Order": "hash"}
+		}, "definitions", client.CheckFailed, "that of Order cannot be read", "deployed with"},
+		{"the account is small", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit = 9 },
+			"concurrency", client.CheckFailed,
+			"10 at a time, and the account allows 9 in this Region: what does not fit is throttled",
+			"higher quota"},
+		{"others have reserved what the functions need",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit, a.unreserved = 1000, 7 },
+			"concurrency", client.CheckFailed,
+			"may run 8 at a time, and the account leaves them 7 of its 1000", "higher quota"},
+		{"the code storage is nearly full",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.code = 80 },
+			"code storage", client.CheckFailed, "have 80 MB, and AWS Lambda keeps 100 MB",
+			"Function and layer storage"},
+		{"the stack is of older code",
+			func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Outputs.Release.Messages-- },
+			"version", client.CheckFailed, "the stack was built from v1.2.3",
+			"use the stepkeeper that the stack was built from"},
+		{"the stack is of newer code",
+			func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Outputs.Release.Tasks++ },
+			"version", client.CheckFailed, "what only the newer one writes cannot be read",
+			"update the stack"},
+		{"the stack has no such output", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+			w.Parts.Outputs.Release = view.Release{}
+		},
+			"version", client.CheckUnknown, "not checked: the stack does not say", "update"},
+		{"orders may not be sent",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = ":7:Intake" },
+			"send", client.CheckFailed,
+			"IAM does not allow arn:aws:iam::7:role/ops to send to the queue intake (implicitDeny)",
+			"arn:aws:iam::1:policy/App"},
+		{"orders of high priority may not be sent", func(w *stacktest.Deployment, _ *supervisor, a *account) {
+			w.Parts.Outputs.High, a.denied = map[string]string{port.Intake: "https://sqs/7/IntakeHigh"},
+				":7:IntakeHigh"
+		}, "send", client.CheckFailed, "to the queue intake-high", ""},
+		{"commands may not be sent",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = "us-east-1:7:Control" },
+			"send", client.CheckFailed, "to the queue control", ""},
+		{"IAM may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.noIAM = true },
+			"send", client.CheckUnknown, "not checked: ", ""},
+		{"IAM leaves a queue out",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = "none" },
+			"send", client.CheckUnknown, "did not answer for 1 of 2", ""},
+		{"a role of single sign-on may send nothing",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+				a.caller, a.denied = "arn:aws:sts::7:assumed-role/AWSReservedSSO_Admin_abc/ann", "Intake"
+				a.roles = map[string]string{"AWSReservedSSO_Admin_abc": "arn:aws:iam::7:role" +
+					"/aws-reserved/sso.amazonaws.com/eu-west-1/AWSReservedSSO_Admin_abc"}
+			}, "send", client.CheckFailed,
+			"IAM does not allow arn:aws:iam::7:role/aws-reserved/sso.amazonaws.com" +
+				"/eu-west-1/AWSReservedSSO_Admin_abc to send", ""},
+		{"a role with a path may send nothing", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+			a.denied, a.roles = "Intake", map[string]string{"ops": "arn:aws:iam::7:role/teams/ops"}
+		}, "send", client.CheckFailed, "IAM does not allow arn:aws:iam::7:role/teams/ops to send", ""},
+		{"the path of a role of single sign-on may not be asked",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+				a.caller = "arn:aws:sts::7:assumed-role/AWSReservedSSO_Admin_abc/ann"
+			}, "send", client.CheckUnknown,
+			"the path of the role AWSReservedSSO_Admin_abc of single sign-on is not known", ""},
+		{"the account itself calls",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.caller = "arn:aws:iam::7:root" },
+			"send", client.CheckUnknown, "neither a role nor a user", ""},
+		{"a queue is nearly full of messages in flight",
+			func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+				w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
+				w.Parts.Queues = counted{
+					w.Parts.Queues,
+					map[string]func() (port.Depth, error){
+						port.Requests("mail"): func() (port.Depth, error) {
+							return port.Depth{InFlight: 96_000}, nil
+						},
+					},
+				}
+			}, "messages in flight", client.CheckFailed, "at most 96000, in requests-mail; SQS allows 120000",
+			"receive less at a time"},
+		{"a queue's messages in flight cannot be counted",
+			func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+				w.Parts.Queues = counted{
+					w.Parts.Queues,
+					map[string]func() (port.Depth, error){
+						port.Replies: func() (port.Depth, error) {
+							return port.Depth{}, errors.New("AccessDenied")
+						},
+					},
+				}
+			}, "messages in flight", client.CheckUnknown, "not checked: ", ""},
+		{"a table is written to as fast as the account may",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.written = 80 * 60 },
+			"table writes", client.CheckFailed,
+			"at most 80 units a second in the last hour, of a table or its index; the quota is 100 (of " +
+				"this account)",
+			"Table-level write throughput limit"},
+		{"the limits of tables may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+			a.noLimits, a.written = true, 32_000*60
+		},
+			"table writes", client.CheckFailed,
+			"the quota is 40000 (AWS's default, because dynamodb:DescribeLimits is not allowed)",
+			"higher quota"},
+		{"metrics may not be read", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+			w.Parts.Metrics = &watch{err: errors.New("denied")}
+		},
+			"table writes", client.CheckUnknown, "not checked: ", ""},
+		{"the account may not be asked",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit = 0 },
+			"concurrency", client.CheckUnknown, "AccessDenied", ""},
+		{"the tables may not be read",
+			func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Tasks = deniedTasks{} },
+			"access", client.CheckFailed, "Denied", "arn:aws:iam::1:policy/Op"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := stacktest.New(t, stacktest.Memory())
+			s, a := &supervisor{
+				last: time.Now().Add(-2 * time.Minute), due: time.Now().Add(-time.Minute),
+			}, &account{
+				limit: 10, unreserved: 8, code: 79, tableLimit: 100, written: 79 * 60,
+				caller: "arn:aws:sts::7:assumed-role/ops/ann",
+			}
+			o := &w.Parts.Outputs
+			if c.check == "" { // with its first order one of two definitions is stored
+				c := w.Client()
+				submit(t, c, order("o", "order", ""))
+				task, err := c.Wait(t.Context(), "o")
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.Workflows = map[string]string{"Order": task.Definition, "Halt": "none"}
+			}
+			o.Concurrency, o.Shared, o.SweepInterval = 10, 8, time.Minute
+			o.Release = view.Built()
+			o.Release.Version = "v1.2.3"
+			o.Dead = map[string]string{port.Intake: "url"}
+			o.Intake, o.Control, o.Application = "https://sqs/7/Intake", "https://sqs/7/Control",
+				"arn:aws:iam::1:policy/App"
+			none := func() (port.Depth, error) { return port.Depth{}, nil }
+			w.Parts.Queues = counted{
+				w.Parts.Queues,
+				map[string]func() (port.Depth, error){
+					"dead-intake":          none,
+					port.Intake:            none,
+					port.Control:           none,
+					port.Replies:           none,
+					port.High(port.Intake): none,
+				},
+			}
+			w.Parts.Sweeps = s
+			w.Parts.Lambda = a
+			w.Parts.Tables = a
+			w.Parts.Caller = a
+			w.Parts.Rights, w.Parts.Role = a.may, a.role
+			w.Parts.Metrics = nil
+			c.change(w, s, a)
+			if w.Parts.Metrics == nil {
+				w.Parts.Metrics = &watch{
+					values: map[string]map[int]float64{
+						"AWS/DynamoDB ConsumedWriteCapacityUnits Sum TableName=" + o.Orders +
+							" GlobalSecondaryIndexName=complete-by": {1: 60, 7: a.written, 8: 30},
+					},
+				}
+			}
+			checks, err := w.Client().Checks(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range ok {
+				name, result, _ := strings.Cut(strings.Replace(want, "dead letters", "dead_letters", 1), " ")
+				name = strings.ReplaceAll(name, "_", " ")
+				if name == c.check || name == "queues" && c.check == "queue intake" ||
+					name == "overdue" &&
+						c.name == "the leases cannot be read" || name == "messages in flight" &&
+					c.check == "queues" || name == "code storage" && a.limit == 0 {
+					continue
+				}
+				if found := find(t, checks, name); string(found.Result) != result {
+					t.Errorf("%+v; want it %s", found, result)
+				}
+			}
+			if c.check == "" {
+				var text strings.Builder
+				for _, x := range checks {
+					fmt.Fprintf(&text, "%s, %s: %s; %s\n", x.Name, x.Result, x.Text, x.Fix)
+				}
+				if text.String() != allWell {
+					t.Errorf("%s\nwant\n%s", text.String(), allWell)
+				}
+				return
+			}
+			if found := find(t, checks, c.check); found.Result != c.result ||
+				!strings.Contains(found.Text, c.text) || !strings.Contains(found.Fix, c.fix) {
+				t.Errorf("%+v; want it %s, %q, %q", found, c.result, c.text, c.fix)
+			}
+		})
+	}
+}
+
+type damagedDefinitions struct{}
+
+func (damagedDefinitions) Definition(context.Context, string) ([]byte, error) {
+	return []byte("{"), nil
+}
+
+type deniedTasks struct{ aws.Tasks }
+
+func (deniedTasks) Load(context.Context, []string) ([]*port.Record, []error) {
+	return []*port.Record{nil}, []error{errors.New("AccessDenied")}
+}
+func (deniedTasks) Content(context.Context, string, string) ([]byte, error) {
+	return nil, port.ErrNotFound
+}
+func (deniedTasks) Ended(context.Context, string) (bool, error)         { return false, nil }
+func (deniedTasks) List(context.Context, port.Query) (port.Page, error) { return port.Page{}, nil }
+
+// Through the SDK: dead letters of each queue are counted and reported with their age, and the clock is
+// AWS's.
+func TestChecksOfDeadLetters(t *testing.T) {
+	c, open := stackOf(t)
+	count := depths(map[string]int{"EngineRequestsPaymentDeadUrl": 2, "EngineQuarantineUrl": 1})
+	sent := time.Now().Add(-50 * time.Hour)
+	c.sqs = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), "ReceiveMessage") {
+			w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+			_, _ = w.Write([]byte(`{"Messages":[{"MessageId":"a","ReceiptHandle":"a","Body":"{}","Attributes":{"SentTimestamp":"` + millis(sent) + `"}},
+				{"MessageId":"b","ReceiptHandle":"b","Body":"{}","Attributes":{"SentTimestamp":"` + millis(sent.Add(time.Hour)) + `"}}]}`))
+			return
+		}
+		count.ServeHTTP(w, r)
+	})
+	checks, err := open().Checks(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"dead letters of requests-payment", "quarantine"} {
+		if d := find(t, checks, name); d.Result != client.CheckFailed ||
+			!strings.Contains(d.Text,
+				"the oldest of 2 looked at was sent 50h0m0s ago, and is deleted in 286h0m0s") || d.Fix == "" {
+			t.Errorf("%+v", d)
+		}
+	}
+	if d := find(t, checks, "clock"); d.Result != client.CheckOK {
+		t.Errorf("%+v", d)
+	}
+	for _, check := range checks {
+		if strings.HasPrefix(check.Name, "dead letters of") &&
+			check.Name != "dead letters of requests-payment" {
+			t.Errorf("%+v", check)
+		}
+	}
+}
+
+// The outputs name each queue of dead letters by the queue whose they are.
+func TestDeadLettersOfTheOutputs(t *testing.T) {
+	values := golden(t)
+	values["EngineMappings"], values["EngineSweepSeconds"] = "requests-card-payment=x", "120"
+	values["EngineRequestsCardPaymentUrl"], values["EngineRequestsCardPaymentDeadUrl"] = "u", "u-dead"
+	o, err := aws.ReadOutputs(values, "")
+	if err != nil || o.Dead["requests-card-payment"] != "u-dead" ||
+		o.Dead["intake"] != "https://x/EngineIntakeDeadUrl" || o.Dead["quarantine"] == "" ||
+		o.Dead["missed-sweeps"] == "" || len(o.Dead) != 10 || o.SweepInterval != 2*time.Minute {
+		t.Errorf("%v, %v, %v", o.Dead, o.SweepInterval, err)
+	}
+}
+
+func millis(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }

@@ -1,0 +1,194 @@
+package operate_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+type named struct{ *memory.Queues }
+
+func (n named) QueueNames() []string { return n.Names() }
+
+// withQueues puts queues in memory behind the addresses of the outputs, by the names of these.
+func withQueues(t *testing.T, c *cloud, names ...string) *memory.Queues {
+	t.Helper()
+	configs := make([]memory.QueueConfig, len(names))
+	for i, name := range names {
+		configs[i] = memory.QueueConfig{Name: name}
+	}
+	queues, err := memory.NewQueues(port.ClockFunc(time.Now), configs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.sqs = sqsproto.New(sqsproto.Config{Queues: named{queues}})
+	return queues
+}
+
+func put(t *testing.T, queues *memory.Queues, name string, bodies ...string) {
+	t.Helper()
+	q, err := queues.Queue(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range bodies {
+		if err := q.Send(t.Context(), []port.Message{{Body: []byte(body)}})[0]; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// held are the bodies of a queue's messages.
+func held(t *testing.T, queues *memory.Queues, name string) (bodies []string) {
+	t.Helper()
+	q, err := queues.Queue(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := q.Receive(t.Context(), 100, 0, 0)
+	for i := range all {
+		body, failure := all[i].Bytes()
+		bodies, err = append(bodies, string(body)), errors.Join(err, failure)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bodies
+}
+
+// reported collects what a handling reports at its end of each message, by the IDs of the orders.
+func reported(into map[string]client.Handled) func(client.Handled) error {
+	return func(x client.Handled) error {
+		into[x.OrderID] = x
+		return nil
+	}
+}
+
+// Of a stack, the chosen dead letter goes to the queue that it came from; what that queue would refuse stays.
+func TestRedriveOnAStack(t *testing.T) {
+	c, open := stackOf(t)
+	delete(c.outputs, "EngineWorkflowOrder")
+	c.outputs["EngineWorkflowCharging"] = "hash"
+	queues := withQueues(t, c, "EngineRequestsPaymentDeadUrl", "EngineRequestsPaymentUrl",
+		"EngineIntakeDeadUrl", "EngineIntakeUrl", "EngineQuarantineUrl", "EngineMissedSweepsUrl")
+	put(t, queues, "EngineRequestsPaymentDeadUrl",
+		`{"schema":1,"task":"acme:1","step":"charge","operation":"do"}`,
+		`{"schema":1,"task":"acme:2","step":"charge","operation":"do"}`)
+	submission := `{"schema":%d,"orderId":%q,"workflow":%q,"order":1}`
+	put(t, queues, "EngineIntakeDeadUrl", fmt.Sprintf(submission, 1, "known", "charging"),
+		fmt.Sprintf(submission, 9, "newer", "charging"), fmt.Sprintf(submission, 1, "unknown", "order"))
+	quarantined, err := message.Quarantine(port.Intake, port.Delivery{
+		Message: port.Message{Body: []byte(fmt.Sprintf(submission, 9, "later", "charging"))},
+	}, "too new", 1).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, queues, "EngineQuarantineUrl", string(quarantined))
+	put(t, queues, "EngineMissedSweepsUrl", `{"shard":1}`)
+	s := open()
+	seen, err := s.DeadLetters(t.Context(), "requests-payment", 10)
+	if err != nil || len(seen) != 2 {
+		t.Fatalf("%+v, %v", seen, err)
+	}
+	if seen[0].OrderID != "acme:1" {
+		seen[0] = seen[1]
+	}
+	h := client.Handling{Queue: "requests-payment", IDs: []string{seen[0].ID}, By: "ada", Reason: "why",
+		Rate: 1000}
+	got := map[string]client.Handled{}
+	h.Record = reported(got)
+	if err := s.Redrive(t.Context(), h); err != nil || len(got) != 1 ||
+		got["acme:1"].Result != client.Redriven || got["acme:1"].To != "requests-payment" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if sent, left := held(t, queues, "EngineRequestsPaymentUrl"),
+		held(t, queues, "EngineRequestsPaymentDeadUrl"); len(sent) != 1 ||
+		!strings.Contains(sent[0], "acme:1") || len(left) != 1 || !strings.Contains(left[0], "acme:2") {
+		t.Errorf("%s, %s", sent, left)
+	}
+	for queue, want := range map[string]map[string]client.HandledResult{
+		port.Intake:     {"known": client.Redriven, "newer": client.Redriven, "unknown": client.NotTaken},
+		port.Quarantine: {"later": client.NotTaken}, client.MissedSweeps: {"": client.NotTaken},
+	} {
+		got := map[string]client.Handled{}
+		if err := s.Redrive(t.Context(), client.Handling{
+			Queue: queue, All: true, By: "ada", Reason: "why", Rate: 1000, Record: reported(got),
+		}); err != nil || len(got) != len(want) {
+			t.Errorf("%s: %+v, %v", queue, got, err)
+		}
+		for id, result := range want {
+			if got[id].Result != result {
+				t.Errorf("%s: %+v", queue, got[id])
+			}
+		}
+	}
+	if n := len(held(t, queues, "EngineIntakeUrl")); n != 2 {
+		t.Errorf("%d submissions", n)
+	}
+	var sent string
+	inner := c.sqs
+	c.sqs = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), "SendMessageBatch") {
+			sent = string(body)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		inner.ServeHTTP(w, r)
+	})
+	put(t, queues, "EngineIntakeDeadUrl", fmt.Sprintf(submission, 1, "acme:3", "charging"))
+	if err := s.Redrive(t.Context(), client.Handling{
+		Queue: port.Intake, All: true, By: "ada", Reason: "why", Rate: 1000, Record: reported(got),
+	}); err != nil || !strings.Contains(sent, "acme:3") || strings.Contains(sent, "MessageGroupId") {
+		t.Errorf("%s, %v", sent, err)
+	}
+	c.outputs["EngineFairQueues"] = "true"
+	if err := open().Redrive(t.Context(), client.Handling{
+		Queue: "requests-payment", All: true, By: "ada", Reason: "why", Rate: 1000, Record: reported(got),
+	}); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(sent, `"MessageGroupId":"acme"`) {
+		t.Errorf("no tenant is given: %s", sent)
+	}
+}
+
+// A permission that is missing is named with the policy that has it, and the message stays.
+func TestDeadLettersNeedTheirPermissions(t *testing.T) {
+	c, open := stackOf(t)
+	queues := withQueues(t, c, "EngineRepliesDeadUrl", "EngineRepliesUrl")
+	put(t, queues, "EngineRepliesDeadUrl", `{"schema":1,"task":"o","step":"charge","outcome":"done"}`)
+	s := open()
+	for action, on := range map[string]string{
+		"sqs:ReceiveMessage": "on the dead letters of replies is missing",
+		"sqs:SendMessage":    "on queue replies (and to be among Operators of the stack) is missing",
+		"sqs:DeleteMessage":  "on the dead letters of replies is missing",
+	} {
+		c.failing.Store(&[2]string{action, "AccessDeniedException"})
+		got := map[string]client.Handled{}
+		err := s.Redrive(t.Context(), client.Handling{Queue: port.Replies, All: true, By: "ada",
+			Reason: "why", Rate: 1000, Record: reported(got)})
+		if !errors.Is(err, client.ErrForbidden) ||
+			!strings.Contains(err.Error(), "the permission "+action+
+				" "+on) || !strings.Contains(err.Error(), "EngineOperator") {
+			t.Errorf("%s: %v", action, err)
+		}
+		c.failing.Store(nil)
+		if n := len(held(t, queues, "EngineRepliesDeadUrl")); n != 1 {
+			t.Errorf("without %s %d are left", action, n)
+		}
+	}
+}

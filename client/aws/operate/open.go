@@ -1,0 +1,114 @@
+package operate
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Open is aws.Open for an operator.
+func Open(ctx context.Context, name string, o stack.Options, opts ...client.Option) (*client.Client, error) {
+	c, err := stack.Configure(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return OpenWith(ctx, c, name, opts...)
+}
+
+// OpenWith is aws.OpenWith for an operator.
+func OpenWith(ctx context.Context, c aws.Config, name string, opts ...client.Option) (*client.Client, error) {
+	outputs, err := stack.Describe(ctx, c, name)
+	if err != nil {
+		return nil, err
+	}
+	store, rights := stack.Store(c, outputs), iam.NewFromConfig(c)
+	return Over(Parts{
+		Parts: stack.Parts{Outputs: outputs, Tasks: store, Definitions: store, Schedules: store.Schedules(),
+			Queues: stack.Addresses(c, outputs)},
+		Sweeps: store, Lambda: lambda.NewFromConfig(c), Metrics: cloudwatch.NewFromConfig(c),
+		Tables: dynamo.NewClient(c), Caller: sts.NewFromConfig(c),
+		Rights: rights.SimulatePrincipalPolicy, Role: rights.GetRole}, opts...), nil
+}
+
+// Lambda reads the state of an event source mapping, and what the account has room for; *lambda.Client does.
+type Lambda interface {
+	GetEventSourceMapping(ctx context.Context, in *lambda.GetEventSourceMappingInput,
+		o ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error)
+	GetAccountSettings(ctx context.Context, in *lambda.GetAccountSettingsInput,
+		o ...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error)
+}
+
+// Sweeps reads what the Supervisor has done.
+type Sweeps interface {
+	Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
+		limit int) ([]port.Due, error)
+	// LeaseUntil: zero if nothing ever took the lease.
+	LeaseUntil(ctx context.Context, name string) (time.Time, error)
+}
+
+// Parts are what a client of an operator stands on.
+type Parts struct {
+	stack.Parts
+	Sweeps  Sweeps  // nil if they are not read
+	Lambda  Lambda  // nil if it is not called
+	Metrics Metrics // nil if they are not read
+	Tables  Tables  // nil if AWS's default quotas hold
+	Caller  Caller  // nil if the caller's identity is not read
+	Rights  Rights  // nil if the caller's rights are not read
+	Role    Role    // nil if IAM is not asked for the path of the caller's role
+	// Unattended is how long a request may wait before its queue is read, see client.Unattended, and how long
+	// the result holds; a failure holds six times as long. The zero value means 10 s.
+	Unattended time.Duration
+	// LookTimeout bounds the time of such a read. The zero value means 3 s.
+	LookTimeout time.Duration
+}
+
+// Over makes a client of the parts.
+func Over(p Parts, opts ...client.Option) *client.Client {
+	p.Unattended = cmp.Or(p.Unattended, unattendedAfter)
+	p.LookTimeout = cmp.Or(p.LookTimeout, lookTimeout)
+	return client.Over(&transport{Transport: stack.NewTransport(p.Parts), Parts: p}, opts...)
+}
+
+// transport adds to the transport of an application what its operator may do.
+type transport struct {
+	*stack.Transport
+	Parts Parts
+
+	mu   sync.Mutex
+	seen map[string]seen // result of the last look at each queue
+
+	statisticsMu sync.Mutex
+	statistics   statistics
+}
+
+// Task adds to a single read the agents that the steps in flight wait for.
+func (t *transport) Task(ctx context.Context, id string, wait time.Duration) (*client.Task, error) {
+	shown, err := t.Transport.Task(ctx, id, wait)
+	if err == nil && wait <= 0 {
+		t.await(ctx, shown, time.Now())
+	}
+	return shown, err
+}
+
+func (t *transport) readUse() stack.Use {
+	return stack.Use{Action: "dynamodb:GetItem", On: "table " + t.Outputs.Orders,
+		Policy: t.Outputs.Application}
+}
+
+func (t *transport) indexUse() stack.Use {
+	return stack.Use{Action: "dynamodb:Query",
+		On: "the index " + dynamo.IndexName + " of table " + t.Outputs.Orders, Policy: t.Outputs.Operator}
+}

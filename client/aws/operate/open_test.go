@@ -1,0 +1,469 @@
+package operate_test
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/smithy-go"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/internal/stacktest"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// cloud is one endpoint for all services: CloudFormation with the outputs, the rest as a test likes.
+type cloud struct {
+	*httptest.Server
+	outputs map[string]string
+	failing atomic.Pointer[[2]string] // an action, "cloudformation:DescribeStacks", and the code of its error
+	sqs     http.Handler
+	dynamo  http.Handler
+	mapped  map[string]string // event source mappings by UUID: the answer; absent: there is none
+	calls   atomic.Int32
+}
+
+const stackARN = "arn:aws:cloudformation:eu-central-1:" + accountID + ":stack/Shop/e1"
+
+func newCloud(t *testing.T) *cloud {
+	t.Helper()
+	c := &cloud{sqs: http.NotFoundHandler(), dynamo: http.NotFoundHandler()}
+	c.Server = httptest.NewServer(c)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.calls.Add(1)
+	service, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	action := "cloudformation:DescribeStacks"
+	switch {
+	case strings.HasPrefix(service, "DynamoDB"):
+		action = "dynamodb:" + operation
+	case service == "AmazonSQS":
+		action = "sqs:" + strings.TrimSuffix(operation, "Batch")
+	case strings.HasPrefix(r.URL.Path, "/2015-03-31/event-source-mappings/"):
+		action = "lambda:GetEventSourceMapping"
+	}
+	code := ""
+	if f := c.failing.Load(); f != nil && f[0] == action {
+		code = f[1]
+	}
+	switch {
+	case action == "cloudformation:DescribeStacks":
+		c.stacks(w, r, code)
+	case code != "":
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprintf(w, `{"__type":"com.amazonaws#%s","message":"User: arn:aws:iam::1:user/ann is not authorized to perform: %s"}`, code, action)
+	case strings.HasPrefix(action, "dynamodb:"):
+		c.dynamo.ServeHTTP(w, r)
+	case action == "lambda:GetEventSourceMapping":
+		answer, there := c.mapped[path.Base(r.URL.Path)]
+		if !there {
+			w.Header().Set("X-Amzn-Errortype", "ResourceNotFoundException")
+			w.WriteHeader(http.StatusNotFound)
+			answer = `{"Type":"User","Message":"The resource you requested does not exist."}`
+		}
+		fmt.Fprint(w, answer)
+	default:
+		c.sqs.ServeHTTP(w, r)
+	}
+}
+
+func (c *cloud) stacks(w http.ResponseWriter, r *http.Request, code string) {
+	body, _ := io.ReadAll(r.Body)
+	form, _ := url.ParseQuery(string(body))
+	text := "denied to ann"
+	if name := form.Get("StackName"); code == "" && name != "Shop" && name != stackARN {
+		code, text = "ValidationError", "Stack with id "+name+" does not exist"
+	}
+	w.Header().Set("Content-Type", "text/xml")
+	if code != "" {
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprintf(w, `<ErrorResponse><Error><Type>Sender</Type><Code>%s</Code><Message>%s</Message></Error></ErrorResponse>`, code, text)
+		return
+	}
+	fmt.Fprint(w,
+		`<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>Shop</StackName><Outputs>`)
+	for key, value := range c.outputs {
+		fmt.Fprintf(w, `<member><OutputKey>%s</OutputKey><OutputValue>`, key)
+		_ = xml.EscapeText(w, []byte(value))
+		fmt.Fprint(w, `</OutputValue></member>`)
+	}
+	fmt.Fprint(w, `</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`)
+}
+
+// golden are the outputs of the template that the construct is held to, with made-up values where
+// the template has references.
+func golden(t *testing.T) map[string]string {
+	t.Helper()
+	var template struct {
+		Outputs map[string]struct{ Value any }
+	}
+	data, err := os.ReadFile("../../../infra/testdata/shop.template.json")
+	if err == nil {
+		err = json.Unmarshal(data, &template)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]string{}
+	for key, o := range template.Outputs {
+		if text, ok := o.Value.(string); ok {
+			values[key] = text
+			continue
+		}
+		if join, ok := o.Value.(map[string]any)["Fn::Join"].([]any); ok && join[0] == "" {
+			for _, part := range join[1].([]any) {
+				text, _ := part.(string)
+				if ref, ok := part.(map[string]any); ok {
+					text = fmt.Sprint(ref["Ref"])
+				}
+				values[key] += text
+			}
+			continue
+		}
+		values[key] = "https://x/" + key
+	}
+	return values
+}
+
+// The outputs that the construct writes are those that this program reads.
+func TestReadOutputs(t *testing.T) {
+	values := golden(t)
+	values["EngineFinished"] = "true"
+	values["EngineFairQueues"] = "true"
+	values["EnginePaused"] = "true"
+	values["EngineScheduled"] = "order,report"
+	values["EngineConcurrency"], values["EngineMappings"] = "40", "requests-payment=m-payment"
+	delete(values, "EngineSweepSeconds") // as an older stack
+	values["AppIntakeUrl"] = "of something else"
+	at := func(name string) string { return "https://x/Engine" + name }
+	want := aws.Outputs{Orders: at("OrdersTable"), Definitions: at("DefinitionsTable"),
+		Intake: at("IntakeUrl"), Control: at("ControlUrl"), Quarantine: at("QuarantineUrl"),
+		Replies: at("RepliesUrl"),
+		Shards:  8, Finished: true, FairQueues: true, IntakeCommands: true, Paused: true,
+		Application: at("ApplicationPolicy"), Operator: at("OperatorPolicy"), Concurrency: 40, Shared: 36,
+		Release: view.Release{Version: "(devel)", Tasks: 1, Messages: 1}, Requests: map[string]string{},
+		High:      map[string]string{},
+		Mappings:  map[string]string{"requests-payment": "m-payment"},
+		Workflows: map[string]string{"Order": "HASH"}, Scheduled: []string{"order", "report"},
+		Dead: map[string]string{"quarantine": at("QuarantineUrl"),
+			"missed-sweeps": at("MissedSweepsUrl")},
+		SweepInterval: time.Minute, Deployment: "Shop/Engine", Scheduler: at("SchedulerFunction")}
+	for _, agent := range []string{"Inventory", "Notification", "Payment", "Shipping"} {
+		want.Requests[strings.ToLower(agent)] = at("Requests" + agent + "Url")
+		want.Dead["requests-"+strings.ToLower(agent)] = at("Requests" + agent + "DeadUrl")
+	}
+	for _, queue := range []string{"Intake", "Control", "Replies"} {
+		want.Dead[strings.ToLower(queue)] = at(queue + "DeadUrl")
+	}
+	if o, err := aws.ReadOutputs(values, ""); err != nil || !reflect.DeepEqual(o, want) {
+		t.Fatalf("%+v\nwant\n%+v\n%v", o, want, err)
+	}
+	two := golden(t)
+	for key, value := range golden(t) {
+		if rest, ok := strings.CutPrefix(key, "Engine"); ok {
+			two["Other"+rest] = value
+		}
+	}
+	two["OtherOrdersTable"] = "other"
+	if o, err := aws.ReadOutputs(two, "Other"); err != nil || o.Orders != "other" {
+		t.Errorf("%+v %v", o, err)
+	}
+	for _, c := range []struct {
+		values    map[string]string
+		construct string
+		want      string
+	}{
+		{two, "", "STACK/Engine, STACK/Other"},
+		{two, "Third", "no Stepkeeper \"Third\""},
+		{map[string]string{"Url": "x"}, "", "no outputs of a Stepkeeper"},
+		{without(t, "EngineOrdersTable"), "", "EngineOrdersTable"},
+		{with(t, "EngineVersion", "2"), "", "version \"2\""},
+		{with(t, "EngineShards", "many"), "", "a number from 1"},
+	} {
+		if _, err := aws.ReadOutputs(c.values, c.construct); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v; want %s", err, c.want)
+		}
+	}
+}
+
+func with(t *testing.T, key, value string) map[string]string {
+	v := golden(t)
+	v[key] = value
+	return v
+}
+
+func without(t *testing.T, key string) map[string]string {
+	v := golden(t)
+	delete(v, key)
+	return v
+}
+
+// environment keeps the user's own AWS settings out of the tests.
+func environment(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID",
+		"AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_ENDPOINT_URL"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
+}
+
+// nowhere is a configuration that reaches no server.
+func nowhere(t *testing.T) sdk.Config {
+	t.Helper()
+	environment(t)
+	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: "http://127.0.0.1:1", MaxAttempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestOpen(t *testing.T) {
+	environment(t)
+	c := newCloud(t)
+	c.outputs = golden(t)
+	at := aws.Options{Endpoint: c.URL, Region: "eu-central-1"}
+	if _, err := aws.Open(t.Context(), "Shop", at); err != nil {
+		t.Error(err)
+	}
+	if _, err := aws.Open(t.Context(), "Shop/Engine", at); err != nil {
+		t.Error(err)
+	}
+	if _, err := aws.Open(t.Context(), stackARN, at); err != nil {
+		t.Error(err)
+	}
+	if _, err := aws.Open(t.Context(), "Shpo", at); !errors.Is(err, aws.ErrNoStack) ||
+		!strings.Contains(err.Error(), "Shpo in eu-central-1") {
+		t.Error(err)
+	}
+	for code, want := range map[string]string{
+		"AccessDenied": "the permission cloudformation:DescribeStacks on stack Shop is missing",
+		"ExpiredToken": "log in again",
+	} {
+		c.failing.Store(&[2]string{"cloudformation:DescribeStacks", code})
+		if _, err := aws.Open(t.Context(), "Shop", at); !errors.Is(err, client.ErrForbidden) ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", code, err)
+		}
+	}
+	if _, err := aws.Open(t.Context(), "Shop", aws.Options{Region: "eu-central-1"}); !errors.Is(err,
+		client.ErrForbidden) || !strings.Contains(err.Error(), "no AWS credentials") {
+		t.Error(err)
+	}
+	if _, err := aws.Open(t.Context(), "Shop", aws.Options{}); !errors.Is(err, client.ErrInvalid) ||
+		!strings.Contains(err.Error(), "region") {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := aws.Open(ctx, "Shop", aws.Options{Endpoint: "http://127.0.0.1:1"}); !errors.Is(err,
+		client.ErrConnection) && !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+}
+
+// A missing permission is reported by its name, with the policy that has it, and is not tried again.
+func TestMissingPermissions(t *testing.T) {
+	environment(t)
+	for _, c := range []struct {
+		action, on string
+		most       int32 // calls of the action
+		call       func(s *client.Client) error
+	}{
+		{"dynamodb:GetItem", "table https://x/EngineOrdersTable", 1,
+			func(s *client.Client) error { return get(t, s, "o") }},
+		{"dynamodb:GetItem", "table https://x/EngineOrdersTable", 1,
+			func(s *client.Client) error { return submitted(t, s, "o") }},
+		{"sqs:SendMessage", "queue intake", 1, func(s *client.Client) error {
+			_, err := s.Submit(t.Context(), order("o", "order", ""))
+			return err
+		}},
+		{"sqs:SendMessage", "queue intake", 1, func(s *client.Client) error {
+			return s.SubmitMany(t.Context(),
+				strings.NewReader(`{"schema":1,"orderId":"o","workflow":"order","order":{}}`),
+				func(client.Result) {})
+		}},
+		// one for each of 8 shards and 2 buckets, at once
+		{"dynamodb:Query", "the index complete-by", 16, func(s *client.Client) error {
+			for _, err := range s.List(t.Context(), client.Query{}) {
+				return err
+			}
+			return nil
+		}},
+	} {
+		for _, code := range []string{"AccessDeniedException", "AccessDenied"} {
+			cloud := newCloud(t)
+			cloud.outputs = golden(t)
+			s, err := aws.Open(t.Context(), "Shop", aws.Options{Endpoint: cloud.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cloud.failing.Store(&[2]string{c.action, code})
+			before := cloud.calls.Load()
+			if err := c.call(s); !errors.Is(err, client.ErrForbidden) || !strings.Contains(err.Error(),
+				"the permission "+c.action+" on "+c.on) || !strings.Contains(err.Error(), "Policy") {
+				t.Errorf("%s: %v", c.action, err)
+			}
+			// waits for queries that were given up when the first one was refused, so that all are counted,
+			// here
+			cloud.Close()
+			if n := cloud.calls.Load() - before; n < 1 || n > c.most {
+				t.Errorf("%s was called %d times, at most %d", c.action, n, c.most)
+			}
+		}
+	}
+}
+
+// An answer that is not AWS's, of a proxy or a starting emulator, passes too.
+func TestAnswersThatAreNotOfAWS(t *testing.T) {
+	environment(t)
+	c := newCloud(t)
+	c.outputs = golden(t)
+	for body, want := range map[string]error{"<html>bad gateway</html>": client.ErrConnection,
+		"{}": client.ErrUnavailable} {
+		c.dynamo = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadGateway)
+			_, _ = io.WriteString(w, body)
+		})
+		s, err := aws.Open(t.Context(), "Shop", aws.Options{Endpoint: c.URL},
+			client.WithRetry(1, time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := get(t, s, "o"); !errors.Is(err, want) {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
+
+// Throttles and failures of AWS pass: the call is repeated until it succeeds.
+func TestThrottlesAreRetried(t *testing.T) {
+	environment(t)
+	w := stacktest.New(t, stacktest.Memory())
+	for _, code := range []string{"ProvisionedThroughputExceededException", "InternalServerError"} {
+		throttled := &stumbling{Tasks: w.Store, code: code}
+		throttled.left.Store(2)
+		w.Parts.Tasks = throttled
+		c := w.Client(client.WithRetry(5, 20*time.Second))
+		submit(t, c, order("o", "order", ""))
+		if x, err := c.Wait(t.Context(), "o"); err != nil || x.State != core.Processed ||
+			throttled.left.Load() > 0 {
+			t.Errorf("%s: %+v %v", code, x, err)
+		}
+		throttled.left.Store(100)
+		once := w.Client(client.WithRetry(1, time.Second))
+		want := client.ErrUnavailable
+		if strings.HasPrefix(code, "Provisioned") {
+			want = client.ErrBusy
+		}
+		if err := get(t, once, "o"); !errors.Is(err, want) {
+			t.Errorf("%s: %v", code, err)
+		}
+	}
+}
+
+// stumbling fails some loads as the store on DynamoDB does.
+type stumbling struct {
+	aws.Tasks
+	code string
+	left atomic.Int32
+}
+
+type apiError struct{ code string }
+
+func (e apiError) Error() string                 { return e.code }
+func (e apiError) ErrorCode() string             { return e.code }
+func (e apiError) ErrorMessage() string          { return "too much" }
+func (e apiError) ErrorFault() smithy.ErrorFault { return smithy.FaultServer }
+
+func (s *stumbling) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
+	if s.left.Add(-1) >= 0 {
+		return make([]*port.Record, len(ids)),
+			slices.Repeat([]error{fmt.Errorf("load: %w: %w", port.ErrUnavailable, apiError{s.code})},
+				len(ids))
+	}
+	return s.Tasks.Load(ctx, ids)
+}
+
+// The whole way through the SDK: outputs, queues and tables behind one endpoint.
+func TestOpenOnDynamoDB(t *testing.T) {
+	config := dynamotest.Config(t, awsclient.Options{})
+	db := dynamo.NewClient(config)
+	tables := dynamotest.Tables(t, db)
+	w := stacktest.New(t, dynamo.New(db, tables.Tables, dynamo.Options{Shards: 8}))
+	c := newCloud(t)
+	c.outputs = golden(t)
+	for key, value := range map[string]string{
+		"OrdersTable": tables.Orders, "DefinitionsTable": tables.Definitions,
+		"IntakeUrl": w.Address(port.Intake), "ControlUrl": w.Address(port.Control),
+	} {
+		c.outputs["Engine"+key] = value
+	}
+	c.sqs, c.dynamo = proxy(t, w.URL), proxy(t, os.Getenv(dynamotest.Variable))
+	s, err := aws.Open(t.Context(), "Shop", aws.Options{Endpoint: c.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	submit(t, s, order("o", "order", ""))
+	submit(t, s, order("never", "order", "never"))
+	if x, err := s.Wait(t.Context(), "o"); err != nil || x.State != core.Processed ||
+		x.Steps[0].Agent != "shop" {
+		t.Fatalf("%+v %v", x, err)
+	}
+	started(t, s, "never")
+	var open []string
+	for o, err := range s.List(t.Context(), client.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, o.OrderID)
+	}
+	if len(open) != 1 || open[0] != "never" {
+		t.Errorf("listed %v", open)
+	}
+	if v, err := s.Cancel(t.Context(), "never"); err != nil || !v.Accepted {
+		t.Errorf("%+v %v", v, err)
+	}
+	if x, err := s.Wait(t.Context(), "never"); err != nil || x.State != core.Cancelled {
+		t.Errorf("%+v %v", x, err)
+	}
+}
+
+func proxy(t *testing.T, to string) http.Handler {
+	t.Helper()
+	u, err := url.Parse(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}
+}

@@ -1,0 +1,309 @@
+package operate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
+	"github.com/stepkeeper/stepkeeper/internal/stacktest"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+// guarded is an account that evaluates each call by a policy of the template, and holds an open order o-1.
+func guarded(t *testing.T, policy string) *guard {
+	t.Helper()
+	environment(t)
+	g := newGuard(t, policy)
+	w := stacktest.New(t, stacktest.Memory())
+	c := w.Client()
+	submit(t, c, order("o-1", "order", "never"))
+	started(t, c, "o-1")
+	records, errs := w.Store.Load(t.Context(), []string{"o-1"})
+	if errs[0] != nil {
+		t.Fatal(errs[0])
+	}
+	task, err := state.DecodeTask(records[0].Document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition, err := w.Store.Definition(t.Context(), task.Definition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.outputs["EngineWorkflowOrder"] = task.Definition
+	store := dynamo.New(dynamo.NewClient(g.config(t)), dynamo.Tables{
+		Orders: g.outputs["EngineOrdersTable"], Definitions: g.outputs["EngineDefinitionsTable"],
+	}, dynamo.Options{Shards: 8})
+	r := *records[0]
+	r.Version = 1
+	if err := errors.Join(store.Commit(t.Context(), []port.Write{{Record: r}})[0],
+		store.PutDefinition(t.Context(), task.Definition, definition)); err != nil {
+		t.Fatal(err)
+	}
+	g.evaluates = true
+	return g
+}
+
+// calls are what programs and the command line do with a client, by their names. Where a command waits for
+// its verdict, the guard ends the wait when the command has been sent.
+func calls(g *guard) map[string]func(t *testing.T, c *client.Client) error {
+	letter := func(queue string) client.Handling {
+		return client.Handling{Queue: queue, All: true, By: "ada", Reason: "test", Rate: 1000,
+			Record: func(client.Handled) error { return nil }}
+	}
+	command := func(do func(t *testing.T, c *client.Client) error) func(t *testing.T,
+		c *client.Client) error {
+		return func(t *testing.T, c *client.Client) error {
+			err := do(t, c)
+			var u *client.Undecided
+			if errors.As(err, &u) && u.Queued {
+				return nil
+			}
+			return err
+		}
+	}
+	all := map[string]func(t *testing.T, c *client.Client) error{
+		"submit": func(t *testing.T, c *client.Client) error {
+			_, err := c.Submit(t.Context(), order("o-2", "order", ""))
+			return err
+		},
+		"get":       func(t *testing.T, c *client.Client) error { return get(t, c, "o-1") },
+		"submitted": func(t *testing.T, c *client.Client) error { return submitted(t, c, "o-1") },
+		"cancel": command(func(t *testing.T, c *client.Client) error {
+			_, err := c.Cancel(g.untilSent(t), "o-1")
+			return err
+		}),
+		"early cancel": command(func(t *testing.T, c *client.Client) error {
+			_, err := c.Cancel(g.untilSent(t), "o-9")
+			return err
+		}),
+		"answer by token": command(func(t *testing.T, c *client.Client) error {
+			_, err := c.Answer(g.untilSent(t), "o-1", client.Reply{Token: "token", Value: "yes", Round: 1})
+			return err
+		}),
+		"list": func(t *testing.T, c *client.Client) error {
+			for _, err := range c.List(t.Context(), client.Query{}) {
+				return err
+			}
+			return nil
+		},
+		"answer by name": command(func(t *testing.T, c *client.Client) error {
+			_, err := c.Answer(g.untilSent(t), "o-1", client.Reply{Event: "paid", Value: "yes", By: "ada"})
+			return err
+		}),
+		"definition": func(t *testing.T, c *client.Client) error {
+			_, err := c.Definition(t.Context(), "order", g.outputs["EngineWorkflowOrder"])
+			return err
+		},
+		"page": func(t *testing.T, c *client.Client) error {
+			_, _, err := c.Page(t.Context(), client.Query{}, "")
+			return err
+		},
+		"plan of a move": func(t *testing.T, c *client.Client) error {
+			_, err := c.PlanMove(t.Context(), "o-1", g.outputs["EngineWorkflowOrder"])
+			return err
+		},
+		"plan of a move with documents": func(t *testing.T, c *client.Client) error {
+			_, err := c.PlanMoveDocuments(t.Context(), "o-1", g.outputs["EngineWorkflowOrder"])
+			return err
+		},
+		"letters of a queue": func(t *testing.T, c *client.Client) error {
+			_, err := c.DeadLetters(t.Context(), port.Intake, 1)
+			return err
+		},
+		"schedules": func(t *testing.T, c *client.Client) error {
+			_, err := c.Schedules(t.Context())
+			return err
+		},
+		"unattended": func(t *testing.T, c *client.Client) error {
+			_, err := c.Unattended(t.Context(), "order")
+			return err
+		},
+		"statistics": func(t *testing.T, c *client.Client) error {
+			s, err := c.Statistics(t.Context())
+			if err == nil && len(s.Unknown) > 2 {
+				err = fmt.Errorf("%w: %s", client.ErrForbidden, s.Unknown)
+			}
+			return err
+		},
+		"checks": func(t *testing.T, c *client.Client) error {
+			_, err := c.Checks(t.Context())
+			return err
+		},
+		"dead letters": func(t *testing.T, c *client.Client) error {
+			queues, err := c.DeadLetterQueues(t.Context())
+			for _, q := range queues {
+				if q.Problem != "" {
+					err = fmt.Errorf("%w: %s", client.ErrForbidden, q.Problem)
+				}
+			}
+			return err
+		},
+	}
+	for name, send := range map[string]func(ctx context.Context, c *client.Client) (client.Verdict, error){
+		"undo": func(ctx context.Context, c *client.Client) (client.Verdict, error) {
+			return c.Undo(ctx, "o-1", client.IfCommand(0))
+		},
+		"resubmit": func(ctx context.Context, c *client.Client) (client.Verdict, error) {
+			return c.Resubmit(ctx, "o-1", client.IfCommand(0))
+		},
+		"resolve": func(ctx context.Context, c *client.Client) (client.Verdict, error) {
+			return c.Resolve(ctx, "o-1", "charge", client.Happened, client.IfCommand(0))
+		},
+		"move": func(ctx context.Context, c *client.Client) (client.Verdict, error) {
+			return c.Move(ctx, "o-1", g.outputs["EngineWorkflowOrder"], client.IfCommand(0))
+		},
+		"close": func(ctx context.Context, c *client.Client) (client.Verdict, error) {
+			return c.Close(ctx, "o-1", "ada", "test", client.IfCommand(0))
+		},
+		"erase": func(ctx context.Context, c *client.Client) (client.Verdict, error) {
+			return c.Erase(ctx, "o-1", "ada", "test", client.IfCommand(0))
+		},
+	} {
+		all[name] = command(func(t *testing.T, c *client.Client) error {
+			_, err := send(g.untilSent(t), c)
+			return err
+		})
+	}
+	for _, queue := range []string{port.Intake, port.Control, port.Replies, "requests-payment"} {
+		all["redrive "+queue] = func(t *testing.T, c *client.Client) error {
+			return c.Redrive(t.Context(),
+				letter(queue))
+		}
+	}
+	for _, queue := range []string{port.Quarantine, client.MissedSweeps} {
+		all["discard "+queue] = func(t *testing.T, c *client.Client) error {
+			return c.Discard(t.Context(),
+				letter(queue))
+		}
+	}
+	return all
+}
+
+// Every call of the client, which is every call of the command line, is allowed to an operator, and those of
+// an application to an application and no other, with the ARNs that IAM sees: of a stack that is named,
+// stack/NAME/*.
+func TestPoliciesAllowWhatIsCalled(t *testing.T) {
+	application := []string{"submit", "get", "submitted", "cancel", "early cancel", "answer by token",
+		"schedules",
+		"definition", "plan of a move", "plan of a move with documents"}
+	for _, policy := range []string{"Application", "Operator"} {
+		seen := map[string]bool{}
+		for _, stack := range []string{"Shop", stackARN} {
+			g := guarded(t, policy)
+			for name, call := range calls(g) {
+				c, err := operate.OpenWith(t.Context(), g.config(t), stack)
+				if err != nil {
+					t.Fatalf("%s, stack %s: %v", policy, stack, err)
+				}
+				g.denied = nil
+				err = call(t, c)
+				switch mayDo := policy == "Operator" || slices.Contains(application, name); {
+				case mayDo && (err != nil || len(g.denied) > 0):
+					t.Errorf("%s, %s: %v; denied %v", policy, name, err, g.denied)
+				case !mayDo && len(g.denied) == 0:
+					t.Errorf("%s may do: %s", policy, name)
+				}
+			}
+			maps.Copy(seen, g.seen)
+		}
+		for action := range actionsOfErrors(t) {
+			if policy == "Operator" && !seen[action] {
+				t.Errorf("no call of %s was evaluated, which an error of the client names", action)
+			}
+		}
+	}
+}
+
+// The table of calls has each method of the client that makes a call of its own.
+func TestEachMethodIsCalledUnderAPolicy(t *testing.T) {
+	source, err := os.ReadFile("policy_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := []string{"Get", "Submitted"} // get and submitted call them
+	// These consist of Submit, Get and List, or are refused without a call.
+	others := []string{"SubmitAll", "SubmitMany", "Wait", "Follow", "Unlisted", "Workflows"}
+	for i, of := 0, reflect.TypeFor[*client.Client](); i < of.NumMethod(); i++ {
+		name := of.Method(i).Name
+		if !slices.Contains(slices.Concat(made, others), name) &&
+			!strings.Contains(string(source), "c."+name+"(") {
+			t.Errorf("no policy is asked whether %s of the client is allowed", name)
+		}
+	}
+}
+
+// actionsOfErrors are the actions that errors of the package name: each is a call.
+func actionsOfErrors(t *testing.T) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob("../*.go")
+	own, errOwn := filepath.Glob("*.go")
+	if err := errors.Join(err, errOwn); err != nil || len(files) < 5 || len(own) < 10 {
+		t.Fatal(files, own, err)
+	}
+	files = append(files, own...)
+	actions := map[string]bool{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range regexp.MustCompile(`Use\{(?:Action: )?"([a-z]+:[A-Za-z]+)"`).
+			FindAllStringSubmatch(string(text), -1) {
+			actions[found[1]] = true
+		}
+	}
+	if len(actions) < 8 {
+		t.Fatalf("only %v", actions)
+	}
+	return actions
+}
+
+// A stack of before, whose Scheduler reads no commands from the intake queue, gets them where it reads them.
+func TestCommandsGoWhereTheStackReadsThem(t *testing.T) {
+	for _, reads := range []bool{true, false} {
+		w := stacktest.New(t, stacktest.Memory())
+		c := w.Client()
+		submit(t, c, order("o", "order", "never"))
+		started(t, c, "o")
+		// The Scheduler deletes the order's message after the order is there.
+		for end := time.Now().Add(time.Minute); waiting(t, w, port.Intake)+
+			waiting(t, w, port.Control) > 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("the Scheduler does not delete the order's message")
+			}
+		}
+		w.Held.Store(true)
+		w.Parts.Outputs.IntakeCommands = reads
+		intake, control := waiting(t, w, port.Intake), waiting(t, w, port.Control)
+		g := &guard{}
+		ctx := g.untilSent(t)
+		w.Parts.Tasks = looking{w.Store, func() {
+			if waiting(t, w, port.Intake)+waiting(t, w, port.Control) > intake+control {
+				g.sent()
+			}
+		}}
+		if _, err := w.Client().Cancel(ctx, "o"); err == nil {
+			t.Error("it was not held")
+		}
+		if got := waiting(t, w, port.Intake) > intake; got != reads {
+			t.Errorf("read from the intake queue: %t; the command was sent there: %t", reads, got)
+		}
+	}
+}

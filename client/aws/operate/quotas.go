@@ -1,0 +1,118 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+const (
+	// mostInFlight is the quota of a standard queue ("Amazon SQS standard queue quotas", messages per queue,
+	// in flight).
+	mostInFlight = 120_000
+	// defaultTableWrites is the quota where the account has no other ("Quotas in Amazon DynamoDB", on-demand
+	// throughput per table).
+	defaultTableWrites = 40_000
+	// quotaShare of a quota is too near to it: of what grows there must be time to ask for more.
+	quotaShare = 0.8
+)
+
+func near(n, limit float64) bool { return n >= quotaShare*limit }
+
+// Tables reads the quotas of tables; *dynamodb.Client does.
+type Tables interface {
+	DescribeLimits(ctx context.Context, in *dynamodb.DescribeLimitsInput,
+		o ...func(*dynamodb.Options)) (*dynamodb.DescribeLimitsOutput, error)
+}
+
+// checkInFlight finds the queue with the most messages that were received and neither deleted nor returned.
+// At the quota SQS hands out none.
+func (t *transport) checkInFlight(ctx context.Context) client.Check {
+	const name = "messages in flight"
+	most, of := 0, port.Intake
+	for _, queue := range slices.Concat(t.queuesOf(port.Intake), []string{port.Control, port.Replies},
+		t.requestQueues()) {
+		depth, err := t.depth(ctx, queue)
+		if err != nil {
+			return client.NotChecked(name, err)
+		}
+		if depth.InFlight > most {
+			most, of = depth.InFlight, queue
+		}
+	}
+	c := client.Check{Name: name, Result: client.CheckOK,
+		Text: fmt.Sprintf("at most %d, in %s; SQS allows %d in a queue", most, of, mostInFlight)}
+	if near(float64(most), mostInFlight) {
+		c.Result, c.Fix = client.CheckFailed,
+			"let what takes from "+of+
+				" receive less at a time, and delete or return what it has received; the quota (Amazon "+
+				"SQS standard queue quotas) is AWS Support's to raise"
+	}
+	return c
+}
+
+// requestQueues are those of all agents, in an order that does not change.
+func (t *transport) requestQueues() (all []string) {
+	for agent := range t.Outputs.Requests {
+		all = append(all, t.queuesOf(port.Requests(agent))...)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// checkThroughput compares the busiest minute of the hour with the quota of writes to a table: what is above
+// it is throttled.
+func (t *transport) checkThroughput(ctx context.Context) client.Check {
+	const name = "table writes"
+	t.statisticsMu.Lock()
+	defer t.statisticsMu.Unlock()
+	if now := time.Now(); !now.Before(t.statistics.peakTill) {
+		peak, err := t.peakWrites(ctx, now)
+		if err != nil {
+			return client.NotChecked(name, err)
+		}
+		t.statistics.peak, t.statistics.peakTill = peak, now.Add(usageHold)
+	}
+	limit, whose := float64(defaultTableWrites),
+		"AWS's default, because dynamodb:DescribeLimits is not allowed"
+	if t.Parts.Tables != nil {
+		if out, err := t.Parts.Tables.DescribeLimits(ctx, &dynamodb.DescribeLimitsInput{}); err == nil &&
+			out.TableMaxWriteCapacityUnits != nil {
+			limit, whose = float64(*out.TableMaxWriteCapacityUnits), "of this account"
+		}
+	}
+	c := client.Check{Name: name, Result: client.CheckOK,
+		Text: fmt.Sprintf(
+			"at most %.0f units a second in the last hour, of a table or its index; the quota is %.0f (%s)",
+			t.statistics.peak, limit, whose)}
+	if near(t.statistics.peak, limit) {
+		c.Result, c.Fix = client.CheckFailed,
+			"ask for a higher quota (Service Quotas: Amazon DynamoDB, Table-level write throughput "+
+				"limit), or divide the orders between two deployments"
+	}
+	return c
+}
+
+// peakWrites is the largest mean of a minute, of the tables and the index.
+func (t *transport) peakWrites(ctx context.Context, now time.Time) (peak float64, err error) {
+	var metrics []metric
+	for _, of := range [][]string{{"TableName", t.Outputs.Orders},
+		{"TableName", t.Outputs.Orders, "GlobalSecondaryIndexName", dynamo.IndexName}} {
+		metrics = append(metrics, metric{"AWS/DynamoDB", "ConsumedWriteCapacityUnits", "Sum", of, ""})
+	}
+	ctx, cancel := context.WithTimeout(ctx, metricsTime)
+	defer cancel()
+	values, err := t.read(ctx, now.Truncate(time.Minute).Add(-covered), metrics)
+	for _, v := range slices.Concat(values...) {
+		peak = max(peak, aws.ToFloat64(v)/time.Minute.Seconds())
+	}
+	return peak, err
+}

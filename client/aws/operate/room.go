@@ -1,0 +1,97 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/smithy-go/middleware"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	stack "github.com/stepkeeper/stepkeeper/client/aws"
+)
+
+// Room is what a deployment's functions need of the account's quotas of Lambda: concurrent executions that do
+// not fit are throttled, and their messages come back late and count a receive. New accounts have 10.
+type Room struct {
+	// executions of all event source mappings at once, and the Supervisor; 0 if the stack does not state it
+	Needs int
+	Limit int // concurrent executions that the account has in the Region, for all of its functions
+	// share of Needs used by functions without reserved concurrency; 0 if the stack does not state it
+	Shared     int
+	Unreserved int // share of Limit that is not reserved for single functions
+
+	code, codeLimit int64 // bytes of all functions and layers of the account
+}
+
+// Fits reports that nothing of the deployment's own is throttled.
+func (r Room) Fits() bool { return r.Needs <= r.Limit && r.Shared <= r.Unreserved }
+
+// String says what the functions may need, and what there is.
+func (r Room) String() string {
+	if r.Needs <= r.Limit && !r.Fits() {
+		return fmt.Sprintf(
+			"functions without reserved concurrency may run %d at a time, and the account leaves them %d "+
+				"of its %d in this Region: the rest is reserved for single functions", r.Shared, r.Unreserved,
+			r.Limit)
+	}
+	return fmt.Sprintf("its functions may run %d at a time, and the account allows %d in this Region",
+		r.Needs, r.Limit)
+}
+
+// codeStorage checks the free space for code. Each deployment uploads its functions, and fails if the storage
+// is full.
+func (r Room) codeStorage() client.Check {
+	if r.codeLimit == 0 {
+		return client.NotChecked("code storage", errors.New("AWS Lambda did not answer the account's limit"))
+	}
+	c := client.Check{Name: "code storage", Result: client.CheckOK,
+		Text: fmt.Sprintf(
+			"the functions and layers of the account have %d MB, and AWS Lambda keeps %d MB in a Region",
+			r.code>>20, r.codeLimit>>20)}
+	if near(float64(r.code), float64(r.codeLimit)) {
+		c.Result, c.Fix = client.CheckFailed,
+			"delete functions and versions that are not used, or ask for a higher quota (Service Quotas: "+
+				"AWS Lambda, Function and layer storage), before you deploy"
+	}
+	return c
+}
+
+// RoomOf asks for both. The error is ErrForbidden where lambda:GetAccountSettings is not allowed, which no
+// policy of the deployment does: AWS knows no resource for it.
+func RoomOf(ctx context.Context, name string, o stack.Options) (Room, error) {
+	c, err := stack.Configure(ctx, o)
+	if err != nil {
+		return Room{}, err
+	}
+	outputs, err := stack.Describe(ctx, c, name)
+	if err != nil {
+		return Room{}, err
+	}
+	room, _, err := roomOf(ctx, lambda.NewFromConfig(c), outputs)
+	return room, err
+}
+
+func roomOf(ctx context.Context, from Lambda, o stack.Outputs) (Room, middleware.Metadata, error) {
+	settings, err := from.GetAccountSettings(ctx, &lambda.GetAccountSettingsInput{})
+	if err != nil {
+		return Room{}, middleware.Metadata{},
+			stack.Failed(ctx, stack.Use{Action: "lambda:GetAccountSettings", On: "the account"},
+				err)
+	}
+	limit := settings.AccountLimit
+	if limit == nil {
+		return Room{}, middleware.Metadata{},
+			errors.New("AWS Lambda did not answer the account's limit of concurrent executions")
+	}
+	r := Room{Needs: o.Concurrency, Limit: int(limit.ConcurrentExecutions), Shared: o.Shared,
+		Unreserved: int(limit.ConcurrentExecutions), codeLimit: limit.TotalCodeSize}
+	if limit.UnreservedConcurrentExecutions != nil {
+		r.Unreserved = int(*limit.UnreservedConcurrentExecutions)
+	}
+	if settings.AccountUsage != nil {
+		r.code = settings.AccountUsage.TotalCodeSize
+	}
+	return r, settings.ResultMetadata, nil
+}

@@ -1,0 +1,58 @@
+package operate_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
+)
+
+// What the deployment's functions need is compared with what the account has, and a missing right is
+// reported.
+func TestRoom(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "test")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
+	c := newCloud(t)
+	c.outputs = golden(t)
+	limit := 10
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !strings.Contains(r.URL.Path, "account-settings"):
+			c.ServeHTTP(w, r)
+		case limit == 0:
+			w.Header().Set("X-Amzn-Errortype", "AccessDeniedException")
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, `{"Message":"ann is not authorized to perform: lambda:GetAccountSettings"}`)
+		default:
+			fmt.Fprintf(w, `{"AccountLimit":{"ConcurrentExecutions":%d}}`, limit)
+		}
+	}))
+	t.Cleanup(server.Close)
+	o := aws.Options{Region: "eu-central-1", Endpoint: server.URL}
+	const needs = 3*5 + 4*5 + 1 // mappings of the Scheduler and of four agents, and the Supervisor
+	for _, c := range []struct {
+		limit int
+		fits  bool
+	}{{10, false}, {needs - 1, false}, {needs, true}, {1000, true}} {
+		limit = c.limit
+		room, err := operate.RoomOf(t.Context(), "Shop", o)
+		if err != nil || room.Limit != c.limit || room.Needs != needs || room.Fits() != c.fits {
+			t.Errorf("%+v %t %v; want %+v and %d", room, room.Fits(), err, c, needs)
+		}
+	}
+	limit = 0
+	if _, err := operate.RoomOf(t.Context(), "Shop", o); !errors.Is(err, client.ErrForbidden) ||
+		!strings.Contains(err.Error(), "lambda:GetAccountSettings") ||
+		strings.Contains(err.Error(), "attach the policy") {
+		t.Errorf("a missing right is reported as %v", err)
+	}
+	if _, err := operate.RoomOf(t.Context(), "None", o); !errors.Is(err, aws.ErrNoStack) {
+		t.Errorf("a missing stack is reported as %v", err)
+	}
+}

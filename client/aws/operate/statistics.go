@@ -1,0 +1,402 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+const (
+	// Statistics are cached because CloudWatch charges for each metric read.
+	statisticsHold = time.Minute
+	usageHold      = 10 * time.Minute // time that usage is cached
+	covered        = time.Hour
+	minutes        = int(covered / time.Minute)
+	// settling is how far CloudWatch may lag behind.
+	settling = 5 * time.Minute
+	// uncalledFor is how long an agent that does not call its service may say nothing: its steps ask it every
+	// 7.5 minutes (P45).
+	uncalledFor = 10*time.Minute + settling
+	metricsTime = 5 * time.Second
+)
+
+// Metrics reads CloudWatch; *cloudwatch.Client does.
+type Metrics = cloudwatch.GetMetricDataAPIClient
+
+// statistics are those that were read last, and until when they are answered.
+type statistics struct {
+	all       *client.Statistics
+	until     time.Time
+	usage     *view.Usage
+	usageTill time.Time
+	peak      float64 // write units a second, of a table
+	peakTill  time.Time
+}
+
+// Statistics reads metrics, the depths of the agents' queues, and the index.
+func (t *transport) Statistics(ctx context.Context) (*client.Statistics, error) {
+	t.statisticsMu.Lock()
+	defer t.statisticsMu.Unlock()
+	now := time.Now()
+	if t.statistics.all != nil && now.Before(t.statistics.until) {
+		return t.statistics.all, nil
+	}
+	from := now.Truncate(time.Minute).Add(-covered)
+	s := &client.Statistics{From: core.TimeOf(from), Interval: core.Minute, Series: []view.Series{},
+		Agents: t.agentsNow(ctx),
+		Unknown: []string{
+			"orders that ended, and those in flight, over time: no metric of a stack counts them, because " +
+				"each is billed",
+			"replies of agents: likewise"}}
+	var err error
+	if s.Overdue, err = t.overdue(ctx, now); err != nil {
+		s.Unknown = append(s.Unknown, "overdue orders: "+err.Error())
+	}
+	within, cancel := context.WithTimeout(ctx, metricsTime)
+	defer cancel()
+	if err := t.addMetrics(within, s, from); err != nil {
+		s.Unknown = append(s.Unknown, "metrics of CloudWatch: "+err.Error())
+	} else if err := t.addUsage(within, s, from, now); err != nil {
+		s.Unknown = append(s.Unknown, "what orders cost: "+err.Error())
+	}
+	if ctx.Err() != nil { // the caller is gone
+		return nil, ctx.Err()
+	}
+	t.statistics.all, t.statistics.until = s, now.Add(statisticsHold)
+	return s, nil
+}
+
+// agentsNow looks at the queues of all agents.
+func (t *transport) agentsNow(ctx context.Context) []view.AgentStatistics {
+	all := []view.AgentStatistics{}
+	for _, agent := range slices.Sorted(maps.Keys(t.Outputs.Requests)) {
+		a := view.AgentStatistics{Agent: agent}
+		for _, queue := range t.queuesOf(port.Requests(agent)) {
+			depth, err := t.depth(ctx, queue)
+			if err != nil {
+				a.Unknown = err.Error()
+			}
+			a.Waiting, a.InFlight = a.Waiting+depth.Visible, a.InFlight+depth.InFlight
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// queuesOf are a queue and the one of high priority beside it, where there is one.
+func (t *transport) queuesOf(queue string) []string {
+	if t.Outputs.High[queue] == "" {
+		return []string{queue}
+	}
+	return []string{queue, port.High(queue)}
+}
+
+func (t *transport) overdue(ctx context.Context, now time.Time) (*view.Overdue, error) {
+	if t.Parts.Sweeps == nil {
+		return nil, nil
+	}
+	all := &view.Overdue{}
+	for shard := range t.Outputs.Shards {
+		if all.Orders >= view.MostOverdue {
+			break
+		}
+		due, err := t.Parts.Sweeps.Due(ctx, port.DueBucket, shard, now.Add(-t.Outputs.SweepInterval), nil,
+			view.MostOverdue-all.Orders)
+		if err != nil {
+			return nil, stack.Failed(ctx, t.indexUse(), err)
+		}
+		all.Add(due)
+	}
+	return all, nil
+}
+
+// metric is one to be read. A search names any number of them, which are added up.
+type metric struct {
+	namespace, name, statistic string
+	dimensions                 []string // names and values in turns
+	search                     string
+}
+
+// read returns the values of each metric, one of each minute; nil where there was none.
+func (t *transport) read(ctx context.Context, from time.Time, metrics []metric) ([][]*float64, error) {
+	if t.Parts.Metrics == nil {
+		return nil, fmt.Errorf("they are not read through this client")
+	}
+	in := &cloudwatch.GetMetricDataInput{StartTime: &from, EndTime: aws.Time(from.Add(covered)),
+		ScanBy: types.ScanByTimestampAscending}
+	place, values := map[string]int{}, make([][]*float64, len(metrics))
+	for i, m := range metrics {
+		values[i] = make([]*float64, minutes)
+		id := fmt.Sprintf("m%d", i)
+		place[id] = i
+		q := types.MetricDataQuery{Id: &id}
+		if m.search != "" {
+			q.Expression, q.Period = &m.search, aws.Int32(60)
+		} else {
+			q.MetricStat = &types.MetricStat{Period: aws.Int32(60), Stat: &m.statistic,
+				Metric: &types.Metric{Namespace: &m.namespace, MetricName: &m.name}}
+			for k := 0; k+1 < len(m.dimensions); k += 2 {
+				q.MetricStat.Metric.Dimensions = append(q.MetricStat.Metric.Dimensions,
+					types.Dimension{Name: &m.dimensions[k], Value: &m.dimensions[k+1]})
+			}
+		}
+		in.MetricDataQueries = append(in.MetricDataQueries, q)
+	}
+	for pages := cloudwatch.NewGetMetricDataPaginator(t.Parts.Metrics, in); pages.HasMorePages(); {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, stack.Failed(ctx, stack.Use{Action: "cloudwatch:GetMetricData", On: "metrics",
+				Policy: t.Outputs.Operator}, err)
+		}
+		for _, r := range page.MetricDataResults {
+			i, known := place[aws.ToString(r.Id)]
+			for k, at := range r.Timestamps {
+				minute := int(at.Sub(from) / time.Minute)
+				if !known || k >= len(r.Values) || minute < 0 || minute >= minutes {
+					continue
+				}
+				n := r.Values[k]
+				if was := values[i][minute]; was != nil {
+					n += *was
+				}
+				values[i][minute] = &n
+			}
+		}
+	}
+	return values, nil
+}
+
+func ofQueue(url, name, statistic string) metric {
+	return metric{namespace: "AWS/SQS", name: name, statistic: statistic,
+		dimensions: []string{"QueueName", path.Base(url)}}
+}
+
+// queueURLs are the addresses of a queue and of the one of high priority beside it.
+func (t *transport) queueURLs(queue, url string) []string {
+	if high := t.Outputs.High[queue]; high != "" {
+		return []string{url, high}
+	}
+	return []string{url}
+}
+
+// asked lists the metrics of one read. Its other members hold places in that list, which are the places of
+// their values too.
+type asked struct {
+	metrics                    []metric
+	received, swept, inError   []int
+	waiting, oldest, notCalled map[string][]int // places by agent
+}
+
+func (a *asked) add(all ...metric) (places []int) {
+	for _, m := range all {
+		places = append(places, len(a.metrics))
+		a.metrics = append(a.metrics, m)
+	}
+	return places
+}
+
+// metricsOf lists what the series and the agents need.
+func (t *transport) metricsOf(agents []view.AgentStatistics) *asked {
+	a := &asked{waiting: map[string][]int{}, oldest: map[string][]int{}, notCalled: map[string][]int{}}
+	ofQueues := func(queue, url, name, statistic string) (all []metric) {
+		for _, u := range t.queueURLs(queue, url) {
+			all = append(all, ofQueue(u, name, statistic))
+		}
+		return all
+	}
+	a.received = a.add(ofQueues(port.Intake, t.Outputs.Intake, "NumberOfMessagesDeleted", "Sum")...)
+	name := t.Outputs.Deployment
+	for _, g := range agents {
+		queue, url := port.Requests(g.Agent), t.Outputs.Requests[g.Agent]
+		a.waiting[g.Agent] = a.add(ofQueues(queue, url, "ApproximateNumberOfMessagesVisible", "Maximum")...)
+		a.oldest[g.Agent] = a.add(ofQueues(queue, url, "ApproximateAgeOfOldestMessage", "Maximum")...)
+		if name != "" {
+			a.notCalled[g.Agent] = a.add(metric{deployment.MetricNamespace, deployment.MetricNotCalled, "Sum",
+				[]string{deployment.MetricDeployment, name, deployment.MetricAgent, g.Agent}, ""})
+		}
+	}
+	if name != "" {
+		a.swept = a.add(metric{deployment.MetricNamespace, deployment.MetricOldestOverdue, "Maximum",
+			[]string{deployment.MetricDeployment, name}, ""})
+		a.inError = a.add(
+			metric{search: fmt.Sprintf(`SEARCH('{%s,%s,%s} %s="%s" MetricName="%s"', 'Maximum', 60)`,
+				deployment.MetricNamespace, deployment.MetricDeployment, deployment.MetricWorkflow,
+				deployment.MetricDeployment, name, deployment.MetricInError)})
+	}
+	return a
+}
+
+// addMetrics adds the series and the agents' metrics, which it reads at once.
+func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from time.Time) error {
+	ask := t.metricsOf(s.Agents)
+	values, err := t.read(ctx, from, ask.metrics)
+	if err != nil {
+		return err
+	}
+	s.Series = append(s.Series, series(view.SeriesReceived, "", values, ask.received))
+	if t.Outputs.Deployment == "" {
+		s.Unknown = append(s.Unknown,
+			"orders in Error over time, and agents that do not call their service: deploy the stack "+
+				"again, its outputs do not have the name of its metrics")
+	} else {
+		s.Series = append(s.Series, view.Series{Kind: view.SeriesOrders, Of: string(core.Error),
+			Values: t.inError(values[ask.swept[0]], values[ask.inError[0]])})
+	}
+	for i := range s.Agents {
+		a := &s.Agents[i]
+		s.Series = append(s.Series, series(view.SeriesWaiting, a.Agent, values, ask.waiting[a.Agent]))
+		for _, k := range ask.oldest[a.Agent] {
+			if n := latest(values[k], settling); n != nil {
+				a.Oldest = max(a.Oldest, core.Duration(*n)*core.Second)
+			}
+		}
+		if a.Waiting == 0 {
+			a.Oldest = 0
+		}
+		for _, k := range ask.notCalled[a.Agent] {
+			if since, is := uncalledSince(values[k]); is {
+				a.NotCalled = []view.NotCalled{{Since: s.From.Add(core.Duration(since) * core.Minute)}}
+			}
+		}
+	}
+	return nil
+}
+
+// series adds metrics up.
+func series(kind, of string, values [][]*float64, places []int) view.Series {
+	all := make([]*int, minutes)
+	for _, place := range places {
+		for i, v := range values[place] {
+			if v == nil {
+				continue
+			}
+			n := int(math.Round(*v))
+			if all[i] != nil {
+				n += *all[i]
+			}
+			all[i] = &n
+		}
+	}
+	return view.Series{Kind: kind, Of: of, Values: all}
+}
+
+// inError are the orders in Error: a sweep reports the workflows that have any, and holds until the next one.
+func (t *transport) inError(swept, found []*float64) []*int {
+	all := make([]*int, minutes)
+	holds, last := int((t.Outputs.SweepInterval+time.Minute-1)/time.Minute), -1
+	for i := range all {
+		if swept[i] != nil {
+			last = i
+		}
+		if last < 0 || i-last >= holds {
+			continue
+		}
+		n := 0
+		if found[last] != nil {
+			n = int(*found[last])
+		}
+		all[i] = &n
+	}
+	return all
+}
+
+// latest is the last value, of a time before the end.
+func latest(values []*float64, within time.Duration) *float64 {
+	for i := minutes - 1; i >= minutes-int(within/time.Minute); i-- {
+		if values[i] != nil {
+			return values[i]
+		}
+	}
+	return nil
+}
+
+// uncalledSince is the first minute of those, up to now, in which an agent said that it does not call its
+// service.
+func uncalledSince(values []*float64) (since int, is bool) {
+	last := minutes
+	for i := minutes - 1; i >= 0 && last-i <= int(uncalledFor/time.Minute); i-- {
+		if values[i] != nil && *values[i] > 0 {
+			last, is = i, true
+		}
+	}
+	return last, is
+}
+
+// addUsage adds what the stack consumed in the hour.
+func (t *transport) addUsage(ctx context.Context, s *client.Statistics, from, now time.Time) error {
+	if t.statistics.usage == nil || !now.Before(t.statistics.usageTill) {
+		u, err := t.usage(ctx, from)
+		if err != nil {
+			return err
+		}
+		t.statistics.usage, t.statistics.usageTill = u, now.Add(usageHold)
+	}
+	s.Usage = t.statistics.usage
+	return nil
+}
+
+func (t *transport) usage(ctx context.Context, from time.Time) (*view.Usage, error) {
+	u := &view.Usage{}
+	var metrics []metric
+	var into []*float64
+	add := func(to *float64, m metric) { metrics, into = append(metrics, m), append(into, to) }
+	for _, x := range [][]string{{"TableName", t.Outputs.Orders}, {"TableName", t.Outputs.Definitions},
+		{"TableName", t.Outputs.Orders, "GlobalSecondaryIndexName", dynamo.IndexName}} {
+		add(&u.WriteUnits, metric{"AWS/DynamoDB", "ConsumedWriteCapacityUnits", "Sum", x, ""})
+		add(&u.ReadUnits, metric{"AWS/DynamoDB", "ConsumedReadCapacityUnits", "Sum", x, ""})
+	}
+	queues := map[string]string{port.Intake: t.Outputs.Intake, port.Control: t.Outputs.Control,
+		port.Replies: t.Outputs.Replies}
+	for agent, url := range t.Outputs.Requests {
+		queues[port.Requests(agent)] = url
+	}
+	for _, queue := range slices.Sorted(maps.Keys(queues)) {
+		for _, url := range t.queueURLs(queue, queues[queue]) {
+			for _, name := range []string{"NumberOfMessagesSent", "NumberOfMessagesReceived",
+				"NumberOfMessagesDeleted"} {
+				to := &u.Messages
+				if queue == port.Intake && name == "NumberOfMessagesDeleted" {
+					to = &u.Orders
+				}
+				if url != "" {
+					add(to, ofQueue(url, name, "Sum"))
+				}
+			}
+		}
+	}
+	if t.Outputs.Scheduler != "" {
+		add(&u.Invocations, metric{"AWS/Lambda", "Invocations", "Sum",
+			[]string{"FunctionName", t.Outputs.Scheduler}, ""})
+		add(&u.Milliseconds, metric{"AWS/Lambda", "Duration", "Sum",
+			[]string{"FunctionName", t.Outputs.Scheduler}, ""})
+	}
+	values, err := t.read(ctx, from, metrics)
+	if err != nil {
+		return nil, err
+	}
+	for i, to := range into {
+		for _, n := range values[i] {
+			if n != nil {
+				*to += *n
+			}
+		}
+	}
+	u.Messages += u.Orders
+	return u, nil
+}

@@ -1,0 +1,225 @@
+package operate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/internal/stacktest"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// watch is a CloudWatch that knows values by what is asked for, of minutes before the end, in pages of three
+// metrics.
+type watch struct {
+	values map[string]map[int]float64
+	calls  atomic.Int32
+	err    error
+}
+
+func (w *watch) GetMetricData(_ context.Context, in *cloudwatch.GetMetricDataInput,
+	_ ...func(*cloudwatch.Options)) (*cloudwatch.GetMetricDataOutput, error) {
+	w.calls.Add(1)
+	if w.err != nil {
+		return nil, w.err
+	}
+	first := 0
+	if in.NextToken != nil {
+		_, _ = fmt.Sscan(*in.NextToken, &first)
+	}
+	out := &cloudwatch.GetMetricDataOutput{}
+	for i := first; i < len(in.MetricDataQueries); i++ {
+		if i == first+3 {
+			out.NextToken = sdk.String(fmt.Sprint(i))
+			break
+		}
+		q := in.MetricDataQueries[i]
+		name := sdk.ToString(q.Expression)
+		if q.MetricStat != nil {
+			name = *q.MetricStat.Metric.Namespace + " " + *q.MetricStat.Metric.MetricName + " " +
+				*q.MetricStat.Stat
+			for _, d := range q.MetricStat.Metric.Dimensions {
+				name += " " + *d.Name + "=" + *d.Value
+			}
+		}
+		r := types.MetricDataResult{Id: q.Id}
+		for ago, n := range w.values[name] {
+			r.Timestamps, r.Values = append(r.Timestamps, in.EndTime.Add(-time.Duration(ago)*time.Minute)),
+				append(r.Values, n)
+		}
+		out.MetricDataResults = append(out.MetricDataResults, r)
+		if q.Expression != nil && len(r.Values) > 0 { // a search finds several
+			out.MetricDataResults = append(out.MetricDataResults, r)
+		}
+	}
+	return out, nil
+}
+
+// closedIndex may not be read.
+type closedIndex struct{ *supervisor }
+
+func (closedIndex) Due(context.Context, port.Bucket, int, time.Time, *port.Due, int) ([]port.Due, error) {
+	return nil, errors.New("denied")
+}
+
+const inErrorSearch = `SEARCH('{Stepkeeper,Deployment,Workflow} Deployment="Shop/Engine" MetricName="OrdersInError"', 'Maximum', 60)`
+
+// watched is a stack with an agent whose queue has another for high priority.
+func watched(t *testing.T, w *watch) *stacktest.Deployment {
+	s := stacktest.New(t, stacktest.Memory())
+	o := &s.Parts.Outputs
+	o.Intake = "https://sqs/1/Shop-Intake"
+	o.Deployment = "Shop/Engine"
+	o.Scheduler = "Shop-Scheduler"
+	o.SweepInterval = 2 * time.Minute
+	o.Replies = "https://sqs/1/Shop-Replies"
+	o.Requests = map[string]string{"mail": "https://sqs/1/Shop-Mail"}
+	o.High = map[string]string{port.Requests("mail"): "https://sqs/1/Shop-Mail-High"}
+	depth := func(n int) func() (port.Depth, error) {
+		return func() (port.Depth, error) { return port.Depth{Visible: n, InFlight: 1}, nil }
+	}
+	s.Parts.Queues = counted{s.Parts.Queues,
+		map[string]func() (port.Depth, error){port.Requests("mail"): depth(4),
+			port.High(port.Requests("mail")): depth(2)}}
+	s.Parts.Sweeps = &supervisor{Store: memory.NewStore(4), due: time.Now().Add(-10 * time.Minute)}
+	s.Parts.Metrics = w
+	return s
+}
+
+func last(t *testing.T, s *client.Statistics, kind, of string, n int) string {
+	t.Helper()
+	for _, x := range s.Series {
+		if x.Kind == kind && x.Of == of {
+			text := ""
+			for _, v := range x.Values[len(x.Values)-n:] {
+				if v == nil {
+					text += " –"
+				} else {
+					text += fmt.Sprint(" ", *v)
+				}
+			}
+			return text
+		}
+	}
+	t.Errorf("there is no series %s of %q", kind, of)
+	return ""
+}
+
+// Statistics of a stack are metrics that are there anyway; what none reports is said.
+func TestStatistics(t *testing.T) {
+	w := &watch{values: map[string]map[int]float64{
+		"AWS/SQS NumberOfMessagesDeleted Sum QueueName=Shop-Intake":                   {5: 30, 4: 40, 3: 30},
+		"AWS/SQS ApproximateNumberOfMessagesVisible Maximum QueueName=Shop-Mail":      {4: 7, 3: 8},
+		"AWS/SQS ApproximateNumberOfMessagesVisible Maximum QueueName=Shop-Mail-High": {3: 1},
+		"AWS/SQS ApproximateAgeOfOldestMessage Maximum QueueName=Shop-Mail":           {4: 95, 3: 90},
+		"Stepkeeper OldestOverdue Maximum Deployment=Shop/Engine":                     {6: 0, 4: 0},
+		inErrorSearch: {4: 3},
+		"Stepkeeper NotCalled Sum Deployment=Shop/Engine Agent=mail": {
+			30: 1, 14: 2, 9: 1, 8: 0},
+		"AWS/DynamoDB ConsumedWriteCapacityUnits Sum TableName=orders": {
+			5: 800, 4: 100},
+		"AWS/DynamoDB ConsumedWriteCapacityUnits Sum TableName=orders GlobalSecondaryIndexName=complete-by": {
+			5: 300},
+		"AWS/DynamoDB ConsumedReadCapacityUnits Sum TableName=orders": {
+			5: 500},
+		"AWS/SQS NumberOfMessagesSent Sum QueueName=Shop-Mail-High": {
+			5: 11},
+		"AWS/Lambda Invocations Sum FunctionName=Shop-Scheduler": {
+			5: 50},
+		"AWS/Lambda Duration Sum FunctionName=Shop-Scheduler": {
+			5: 1500.5},
+	}}
+	stack := watched(t, w)
+	c := stack.Client()
+	s, err := c.Statistics(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, got := range map[string]string{
+		"received 30 40 30 – –": "received" + last(t, s, view.SeriesReceived, "", 5),
+		"waiting – 7 9 – –":     "waiting" + last(t, s, view.SeriesWaiting, "mail", 5),
+		// two workflows, and what a sweep says holds until the next
+		"error 0 0 6 6 – –": "error" + last(t, s, view.SeriesOrders, "Error", 6),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if len(s.Agents) != 1 {
+		t.Fatalf("%+v", s.Agents)
+	}
+	a := s.Agents[0]
+	if len(a.NotCalled) != 1 {
+		t.Fatalf("%+v", a)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"a.Waiting", a.Waiting, 6},
+		{"a.InFlight", a.InFlight, 2},
+		{"a.Oldest.Std()", a.Oldest.Std(), 90 * time.Second},
+		{"a.Done is nil", a.Done == nil, true},
+		{"a.Failed is nil", a.Failed == nil, true},
+		{"s.From.Std().Add(46*time.Minute)", s.From.Std().Add(46 * time.Minute), a.NotCalled[0].Since.Std()},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, a)
+		}
+	}
+	if s.Overdue == nil || s.Overdue.Orders != 1 {
+		t.Errorf("%+v", s.Overdue)
+	}
+	if want := (view.Usage{
+		Orders: 100, WriteUnits: 1200, ReadUnits: 500, Messages: 111, Invocations: 50, Milliseconds: 1500.5,
+	}); s.Usage == nil || *s.Usage != want {
+		t.Errorf("%+v", s.Usage)
+	}
+	if text := strings.Join(s.Unknown, "\n"); !strings.Contains(text, "orders that ended") ||
+		!strings.Contains(text, "replies of agents") || len(s.Unknown) != 2 {
+		t.Errorf("%q", s.Unknown)
+	}
+	calls := w.calls.Load()
+	if again, err := c.Statistics(t.Context()); err != nil || again != s || w.calls.Load() != calls {
+		t.Errorf("read again within a minute: %v", err)
+	}
+}
+
+// What may not be read, or is not reported by an older stack, is said and not drawn as zero; the rest is
+// there.
+func TestStatisticsThatMayNotBeRead(t *testing.T) {
+	stack := watched(t, &watch{err: errors.New("AccessDenied")})
+	stack.Parts.Sweeps = closedIndex{&supervisor{}}
+	s, err := stack.Client().Statistics(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Series) > 0 || s.Usage != nil || len(s.Agents) != 1 || s.Agents[0].Waiting != 6 ||
+		s.Overdue != nil ||
+		!strings.Contains(strings.Join(s.Unknown, "\n"), "metrics of CloudWatch: ") ||
+		!strings.Contains(strings.Join(s.Unknown, "\n"), "overdue orders: ") {
+		t.Errorf("%+v", s)
+	}
+	stack = watched(t, &watch{})
+	stack.Parts.Outputs.Deployment = ""
+	if s, err = stack.Client().Statistics(t.Context()); err != nil || len(s.Series) != 2 ||
+		!strings.Contains(strings.Join(s.Unknown, "\n"), "deploy the stack again") {
+		t.Errorf("%+v %v", s, err)
+	}
+	stack.Parts.Metrics = nil
+	if s, err = stack.Client().Statistics(t.Context()); err != nil ||
+		!strings.Contains(strings.Join(s.Unknown, "\n"), "not read through this client") {
+		t.Errorf("%+v %v", s, err)
+	}
+}

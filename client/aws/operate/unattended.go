@@ -1,0 +1,267 @@
+package operate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+const (
+	// unattendedAfter: a poller takes a request within seconds, and SQS counts with some delay.
+	unattendedAfter = 10 * time.Second
+	// lookTimeout bounds a look at all queues: the commands that look are about something else.
+	lookTimeout = 3 * time.Second
+	// failureHolds is how many times as long it holds that a queue cannot be looked at: an application that
+	// has not the right, or no way to Lambda's API, must not wait for it at each order that it reads.
+	failureHolds = 6
+	// looksAtOnce keeps a deployment of many agents below what Lambda's API answers in a second.
+	looksAtOnce = 8
+)
+
+// seen is what a look at a queue found.
+type seen struct {
+	at    time.Time
+	found client.Unattended // Queue is "" if something takes from it
+	err   error             // reason why the queue could not be checked; nil if it was
+}
+
+// Unattended looks at the Scheduler's queues and at those of the agents that the workflow needs.
+func (t *transport) Unattended(ctx context.Context, workflow string) ([]client.Unattended, error) {
+	queues := []string{port.Intake, port.Control, port.Replies}
+	needed := t.agentsOf(ctx, workflow)
+	for agent := range t.Outputs.Requests {
+		if needed == nil || slices.Contains(needed, agent) {
+			queues = append(queues, port.Requests(agent))
+		}
+	}
+	for _, queue := range slices.Clone(queues) {
+		if t.Outputs.High[queue] != "" {
+			queues = append(queues, port.High(queue))
+		}
+	}
+	return t.look(ctx, queues)
+}
+
+// agentsOf are the agents that a workflow needs; nil where that is not known, as before its first order.
+func (t *transport) agentsOf(ctx context.Context, workflow string) []string {
+	def, err := t.Stored(ctx, t.Outputs.Hash(workflow))
+	if err != nil || def == nil || def.Name != workflow {
+		return nil
+	}
+	return slices.AppendSeq(make([]string, 0, len(def.Agents)), maps.Keys(def.Agents))
+}
+
+// look returns which of the queues nothing takes from. What was seen a moment ago is not looked at again, so
+// that a command that asks several times, and a page that asks for each order, look once. The error says
+// what is not known, and why.
+func (t *transport) look(ctx context.Context, queues []string) ([]client.Unattended, error) {
+	within, cancel := context.WithTimeout(ctx, t.Parts.LookTimeout)
+	defer cancel()
+	looks := make([]seen, len(queues))
+	slots := make(chan struct{}, looksAtOnce)
+	var group sync.WaitGroup
+	for i, queue := range queues {
+		group.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			looks[i] = t.lookAt(within, queue)
+		})
+	}
+	group.Wait()
+	if ctx.Err() != nil { // The caller has gone, so the errors are not about the queues.
+		return nil, ctx.Err()
+	}
+	t.remember(queues, looks)
+	var all []client.Unattended
+	var unknown []string
+	var why error
+	for i, l := range looks {
+		if l.found.Queue != "" {
+			all = append(all, l.found)
+		}
+		if l.err != nil {
+			unknown, why = append(unknown, queues[i]), errors.Join(why, l.err)
+		}
+	}
+	slices.SortFunc(all, func(a, b client.Unattended) int { return strings.Compare(a.Queue, b.Queue) })
+	return all, t.depthUnknown(unknown, why)
+}
+
+// depthUnknown is the error of a look: its first reason, which is mostly that of all. It is not to be tried
+// again.
+func (t *transport) depthUnknown(queues []string, why error) error {
+	if len(queues) == 0 {
+		return nil
+	}
+	reason, _, _ := strings.Cut(why.Error(), "\n")
+	if errors.Is(why, context.DeadlineExceeded) {
+		reason = "AWS did not answer within " + t.Parts.LookTimeout.String()
+	}
+	return fmt.Errorf("not known whether something takes from %s: %s", strings.Join(queues, ", "), reason)
+}
+
+func (t *transport) lookAt(ctx context.Context, queue string) seen {
+	t.mu.Lock()
+	last, known := t.seen[queue]
+	t.mu.Unlock()
+	holds := t.Parts.Unattended
+	if last.err != nil {
+		holds *= failureHolds
+	}
+	if known && time.Since(last.at) < holds {
+		return last
+	}
+	now := seen{at: time.Now()}
+	now.found, now.err = t.unattended(ctx, queue)
+	return now
+}
+
+func (t *transport) remember(queues []string, looks []seen) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.seen == nil {
+		t.seen = map[string]seen{}
+	}
+	for i, queue := range queues {
+		t.seen[queue] = looks[i]
+	}
+}
+
+// unattended returns a queue that its mapping does not take from, whether requests wait there or not, and a
+// queue of requests of which some wait and none is being handled. Nothing is said of the mapping of an
+// external agent, which has none.
+func (t *transport) unattended(ctx context.Context, queue string) (client.Unattended, error) {
+	agent, requests := strings.CutPrefix(queue, port.Requests(""))
+	u := client.Unattended{Queue: queue}
+	if requests {
+		u.Agent = t.withoutHigh(agent)
+	}
+	off, failure := t.mapping(ctx, &u)
+	if !off && !requests {
+		return client.Unattended{}, failure
+	}
+	depth, err := t.depth(ctx, queue)
+	u.Waiting = depth.Visible + depth.Delayed
+	if !off && (err != nil || depth.Visible == 0 || depth.InFlight > 0) {
+		u = client.Unattended{}
+	}
+	return u, errors.Join(failure, err)
+}
+
+// withoutHigh is the agent that takes from requests-NAME: two queues are one agent's where there are
+// priorities.
+func (t *transport) withoutHigh(name string) string {
+	for queue := range t.Outputs.High {
+		if port.High(queue) == port.Requests(name) {
+			agent, _ := strings.CutPrefix(queue, port.Requests(""))
+			return agent
+		}
+	}
+	return name
+}
+
+func (t *transport) depth(ctx context.Context, queue string) (port.Depth, error) {
+	q, err := t.Queues.Queue(queue)
+	if err != nil {
+		return port.Depth{}, err
+	}
+	depth, err := q.Depth(ctx)
+	return depth, stack.Failed(ctx, stack.Use{Action: "sqs:GetQueueAttributes", On: "queue " + queue,
+		Policy: t.Outputs.Operator}, err)
+}
+
+// mapping reports whether the event source mapping of the queue is off, and notes why, since when, and what
+// to do. Where it is on and its last invocation failed, that is noted too: it explains requests that wait.
+func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool, err error) {
+	uuid := t.Outputs.Mappings[u.Queue]
+	if uuid == "" || t.Parts.Lambda == nil {
+		return false, nil
+	}
+	m, err := t.Parts.Lambda.GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: &uuid})
+	var none *types.ResourceNotFoundException
+	switch {
+	case errors.As(err, &none):
+		u.Reason = "its event source mapping " + uuid + " is not there any more"
+		u.Fix = "a deployment without changes does not make it again: deploy once with the agent as " +
+			"External, and once as before (docs/operations.md)"
+		if u.Agent == "" {
+			u.Fix = "a deployment without changes does not make it again: make one by hand, with " +
+				"ReportBatchItemFailures (docs/operations.md)"
+		}
+		return true, nil
+	case err != nil:
+		return false, stack.Failed(ctx, stack.Use{Action: "lambda:GetEventSourceMapping",
+			On: "the event source mapping of " + u.Queue, Policy: t.Outputs.Operator}, err)
+	}
+	switch state := aws.ToString(m.State); state {
+	case "Disabled", "Disabling", "Deleting":
+		u.Reason = "its event source mapping is " + strings.ToLower(state)
+		u.Fix = "enable it with `aws lambda update-event-source-mapping --uuid " + uuid +
+			" --enabled --region " + t.Outputs.Region + "`"
+		if t.Outputs.Paused {
+			u.Fix = "the stack was deployed with Paused: deploy it without"
+		}
+		if m.LastModified != nil {
+			u.Since = core.TimeOf(*m.LastModified)
+		}
+		return true, nil
+	}
+	if result := aws.ToString(m.LastProcessingResult); strings.HasPrefix(result, "PROBLEM") {
+		function := aws.ToString(m.FunctionArn)
+		u.Reason = "the last result of its event source mapping is " + result
+		u.Fix = "look at the log of the function " + function[strings.LastIndex(function, ":")+1:]
+	}
+	return false, nil
+}
+
+// await notes which agents the steps in flight wait for in vain, since the earliest of their claims, and
+// whether their replies are taken.
+func (t *transport) await(ctx context.Context, shown *client.Task, now time.Time) {
+	since := map[string]core.Time{}
+	queues := []string{port.Replies}
+	for i := range shown.Steps {
+		s := &shown.Steps[i]
+		if _, known := t.Outputs.Requests[s.Agent]; !known || !s.InFlight() ||
+			now.Sub(s.ClaimedAt.Std()) < t.Parts.Unattended {
+			continue
+		}
+		queue := port.Requests(s.Agent)
+		if t.Outputs.High[queue] != "" && shown.Priority == message.PriorityHigh {
+			queue = port.High(queue)
+		}
+		was, seen := since[queue]
+		if !seen {
+			queues = append(queues, queue)
+		}
+		if !seen || s.ClaimedAt < was {
+			since[queue] = s.ClaimedAt
+		}
+	}
+	if len(since) == 0 {
+		return
+	}
+	all, err := t.look(ctx, queues)
+	if err != nil {
+		shown.Unchecked = err.Error()
+	}
+	for _, u := range all {
+		u.Since = cmp.Or(u.Since, since[u.Queue])
+		shown.Unattended = append(shown.Unattended, u)
+	}
+}

@@ -1,0 +1,426 @@
+package operate_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
+	"github.com/stepkeeper/stepkeeper/internal/stacktest"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// counted are queues of which some have a depth.
+type counted struct {
+	aws.Queues
+	depth map[string]func() (port.Depth, error)
+}
+
+func (c counted) Queue(name string) (port.Queue, error) {
+	if d := c.depth[name]; d != nil {
+		return counter{depth: d}, nil
+	}
+	return c.Queues.Queue(name)
+}
+
+type counter struct {
+	port.Queue
+	depth func() (port.Depth, error)
+}
+
+func (c counter) Depth(context.Context) (port.Depth, error) { return c.depth() }
+
+// A queue with requests of which none is being handled is reported; what the caller may not see is left out.
+func TestUnattended(t *testing.T) {
+	w := stacktest.New(t, stacktest.Memory())
+	depth, failure := port.Depth{}, error(nil)
+	w.Parts.Outputs.Requests = map[string]string{"shop": "url", "mail": "url"}
+	w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){
+		port.Requests("shop"): func() (port.Depth, error) { return depth, failure },
+		port.Requests("mail"): func() (port.Depth, error) { return port.Depth{}, errors.New("AccessDenied") },
+	}}
+	w.Parts.Unattended = time.Nanosecond // nothing is too fresh, and nothing that was seen holds
+	c := w.Client()
+	submit(t, c, order("o-1", "order", "never"))
+	started(t, c, "o-1")
+	for _, x := range []struct {
+		name  string
+		depth port.Depth
+		err   error
+		want  int
+	}{
+		{"none waits", port.Depth{}, nil, 0},
+		{"some wait", port.Depth{Visible: 3}, nil, 1},
+		{"one is being handled", port.Depth{Visible: 3, InFlight: 1}, nil, 0},
+		{"it may not be looked at", port.Depth{Visible: 3}, errors.New("AccessDenied"), 0},
+	} {
+		depth, failure = x.depth, x.err
+		task, err := c.Get(t.Context(), "o-1")
+		if err != nil || len(task.Unattended) != x.want {
+			t.Errorf("%s: %+v, %v", x.name, task.Unattended, err)
+			continue
+		}
+		if (task.Unchecked != "") != (x.err != nil) || strings.Contains(task.Unchecked, "mail") {
+			t.Errorf("%s: unchecked %q", x.name, task.Unchecked)
+		}
+		all, err := c.Unattended(t.Context(), "")
+		if err == nil || len(all) != x.want || strings.Contains(err.Error(),
+			"requests-shop") != (x.err != nil) || !strings.Contains(err.Error(), "requests-mail") {
+			t.Errorf("%s: %+v, %v", x.name, all, err)
+		}
+		if x.want == 1 && (task.Unattended[0].Queue != "requests-shop" || task.Unattended[0].Waiting != 3 ||
+			task.Unattended[0].Since == 0 || all[0].Since != 0) {
+			t.Errorf("%s: %+v, %+v", x.name, task.Unattended, all)
+		}
+	}
+	depth, failure = port.Depth{Visible: 1}, nil
+	w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
+	if task, err := w.Client().Get(t.Context(), "o-1"); err != nil || len(task.Unattended) != 0 ||
+		task.Unchecked != "" {
+		t.Errorf("a queue that the outputs do not name: %+v, %v", task, err)
+	}
+	w.Parts.Outputs.Requests["shop"] = "url"
+	w.Parts.Unattended = time.Hour
+	if task, err := w.Client().Get(t.Context(), "o-1"); err != nil || len(task.Unattended) != 0 {
+		t.Errorf("a request of a moment ago: %+v, %v", task.Unattended, err)
+	}
+}
+
+// depths returns the attributes of queues: so many visible, none in flight.
+func depths(visible map[string]int) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in struct{ QueueUrl string }
+		_ = json.NewDecoder(r.Body).Decode(&in)
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		fmt.Fprintf(w, `{"Attributes":{"ApproximateNumberOfMessages":"%d","ApproximateNumberOfMessagesNotVisible":"0","ApproximateNumberOfMessagesDelayed":"0"}}`, visible[path.Base(in.QueueUrl)])
+	})
+}
+
+const running, disabled = `{"State":"Enabled"}`, `{"State":"Disabled","LastModified":1792000000.5}`
+
+// stackOf is a stack whose queues and mappings are as given, reached through the SDK.
+func stackOf(t *testing.T) (*cloud, func() *client.Client) {
+	t.Helper()
+	environment(t)
+	c := newCloud(t)
+	c.outputs = golden(t)
+	c.outputs["EngineMappings"] = "control=m-control,intake=m-intake,replies=m-replies,requests-inventory=m-inventory"
+	c.outputs["EngineMappings2"] = "requests-notification=,requests-payment=m-payment,requests-shipping=m-shipping"
+	c.mapped = map[string]string{}
+	for _, queue := range []string{"control", "intake", "replies", "inventory", "payment", "shipping"} {
+		c.mapped["m-"+queue] = running
+	}
+	c.sqs = depths(nil)
+	return c, func() *client.Client {
+		s, err := operate.Open(t.Context(), "Shop", aws.Options{Endpoint: c.URL, Region: "eu-central-1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+}
+
+// What a queue's mapping says is reported, whether requests wait already or not; an external agent has no
+// mapping.
+func TestMappingsThatTakeNothing(t *testing.T) {
+	const enable = "enable it with `aws lambda update-event-source-mapping --uuid m-payment --enabled " +
+		"--region eu-central-1`"
+	for name, x := range map[string]struct {
+		change func(c *cloud)
+		want   client.Unattended
+	}{
+		"disabled": {func(c *cloud) {
+			c.mapped["m-payment"] = disabled
+			c.sqs = depths(map[string]int{"EngineRequestsPaymentUrl": 12})
+		},
+			client.Unattended{Queue: "requests-payment", Agent: "payment", Since: 1792000000500, Waiting: 12,
+				Reason: "its event source mapping is disabled", Fix: enable}},
+		"disabled, and none waits": {func(c *cloud) { c.mapped["m-payment"] = `{"State":"Disabling"}` },
+			client.Unattended{Queue: "requests-payment", Agent: "payment",
+				Reason: "its event source mapping is disabling", Fix: enable}},
+		"of the Scheduler": {func(c *cloud) {
+			c.mapped["m-intake"] = `{"State":"Disabled"}`
+			c.outputs["EnginePaused"] = "true"
+		},
+			client.Unattended{Queue: "intake", Reason: "its event source mapping is disabled",
+				Fix: "the stack was deployed with Paused: deploy it without"}},
+		"deleted": {func(c *cloud) { delete(c.mapped, "m-shipping") },
+			client.Unattended{Queue: "requests-shipping", Agent: "shipping",
+				Reason: "its event source mapping m-shipping is not there any more",
+				Fix: "a deployment without changes does not make it again: deploy once with the agent as " +
+					"External, and once as before (docs/operations.md)"}},
+		"deleted, of the Scheduler": {func(c *cloud) { delete(c.mapped, "m-intake") },
+			client.Unattended{Queue: "intake",
+				Reason: "its event source mapping m-intake is not there any more",
+				Fix: "a deployment without changes does not make it again: make one by hand, with " +
+					"ReportBatchItemFailures (docs/operations.md)"}},
+		"its function fails": {func(c *cloud) {
+			c.mapped["m-payment"] = `{"State":"Enabled","LastProcessingResult":"PROBLEM: Function call failed","FunctionArn":"arn:aws:lambda:eu-central-1:1:function:Shop-Pay"}`
+			c.sqs = depths(map[string]int{"EngineRequestsPaymentUrl": 2})
+		}, client.Unattended{Queue: "requests-payment", Agent: "payment", Waiting: 2,
+			Reason: "the last result of its event source mapping is PROBLEM: Function call failed",
+			Fix:    "look at the log of the function Shop-Pay"}},
+		"external": {func(c *cloud) {
+			c.sqs = depths(map[string]int{"EngineRequestsNotificationUrl": 3, "EngineIntakeUrl": 3})
+		},
+			client.Unattended{Queue: "requests-notification", Agent: "notification", Waiting: 3}},
+		"all is well": {func(c *cloud) {
+			c.mapped["m-payment"] = `{"State":"Updating","LastProcessingResult":"OK"}`
+		}, client.Unattended{}},
+	} {
+		c, open := stackOf(t)
+		x.change(c)
+		all, err := open().Unattended(t.Context(), "")
+		want := []client.Unattended{x.want}
+		if x.want.Queue == "" {
+			want = nil
+		}
+		if err != nil || !slices.Equal(all, want) {
+			t.Errorf("%s: %+v, %v; want %+v", name, all, err, want)
+		}
+	}
+}
+
+// A right that is missing and an answer that does not come leave the rest to be reported.
+func TestQueuesThatCannotBeLookedAt(t *testing.T) {
+	c, open := stackOf(t)
+	c.sqs = depths(map[string]int{"EngineRequestsPaymentUrl": 3})
+	for action, want := range map[string]string{"lambda:GetEventSourceMapping": "requests-payment",
+		"sqs:GetQueueAttributes": ""} {
+		c.failing.Store(&[2]string{action, "AccessDeniedException"})
+		all, err := open().Unattended(t.Context(), "")
+		if err == nil || !strings.Contains(err.Error(), "not known whether something takes from ") ||
+			!strings.Contains(err.Error(), "the permission "+action+" on ") ||
+			!strings.Contains(err.Error(), "EngineOperatorPolicy") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", action, err)
+		}
+		if got := fmt.Sprint(all); (want == "") != (len(all) == 0) || !strings.Contains(got, want) {
+			t.Errorf("%s: %s", action, got)
+		}
+	}
+	w := stacktest.New(t, stacktest.Memory())
+	w.Parts.Outputs.Mappings, w.Parts.Lambda, w.Parts.LookTimeout = map[string]string{port.Intake: "m"},
+		silent{}, 20*time.Millisecond
+	begun := time.Now()
+	all, err := w.Client().Unattended(t.Context(), "")
+	if err == nil || !strings.Contains(err.Error(), "takes from intake: AWS did not answer within 20ms") ||
+		len(all) > 0 || time.Since(begun) > 10*time.Second {
+		t.Errorf("%+v, %v after %v", all, err, time.Since(begun))
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := w.Client().Unattended(ended, ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("a caller who is gone: %v", err)
+	}
+}
+
+type silent struct{ operate.Lambda }
+
+func (silent) GetEventSourceMapping(ctx context.Context, _ *lambda.GetEventSourceMappingInput,
+	_ ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(5 * time.Second):
+		return nil, errors.New("nothing ended the look")
+	}
+}
+
+// A command looks once, however often it asks.
+func TestOneLookIsEnough(t *testing.T) {
+	c, open := stackOf(t)
+	c.mapped["m-payment"] = disabled
+	s := open()
+	before := c.calls.Load()
+	for range 3 {
+		all, err := s.Unattended(t.Context(), "")
+		if err != nil || len(all) != 1 {
+			t.Errorf("%+v, %v", all, err)
+		}
+	}
+	if n := c.calls.Load() - before; n != 6+4 { // mappings, and the queues of the agents
+		t.Errorf("%d calls", n)
+	}
+}
+
+// What was seen holds for ten seconds; that a queue cannot be looked at, for a minute.
+func TestWhatWasSeenHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mappings{}
+		c := operate.Over(operate.Parts{Lambda: m, Parts: aws.Parts{
+			Outputs: aws.Outputs{Mappings: map[string]string{port.Intake: "m"}},
+			Queues: counted{nil, map[string]func() (port.Depth, error){
+				port.Intake: func() (port.Depth, error) { return port.Depth{}, nil }}},
+		}})
+		for i, x := range []struct {
+			later  time.Duration
+			denied bool
+			calls  int
+		}{{0, false, 1}, {9 * time.Second, false, 1}, {2 * time.Second, true, 2}, {11 * time.Second, true, 2},
+			{48 * time.Second, false, 2}, {2 * time.Second, false, 3}} {
+			time.Sleep(x.later)
+			m.denied = x.denied
+			_, err := c.Unattended(t.Context(), "")
+			if m.calls != x.calls || (err != nil) != (x.calls == 2) {
+				t.Errorf("%d: %d calls, %v; want %d", i, m.calls, err, x.calls)
+			}
+		}
+	})
+}
+
+type mappings struct {
+	operate.Lambda
+	denied bool
+	calls  int
+}
+
+func (m *mappings) GetEventSourceMapping(ctx context.Context, in *lambda.GetEventSourceMappingInput,
+	_ ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
+	m.calls++
+	if m.denied {
+		return nil, errors.New("AccessDenied")
+	}
+	return off{}.GetEventSourceMapping(ctx, in)
+}
+
+// An order reports the agents that its steps wait for, and of the replies that would follow; a workflow of
+// those that it needs.
+func TestUnattendedOfAnOrder(t *testing.T) {
+	w := stacktest.New(t, stacktest.Memory())
+	w.Parts.Unattended = time.Nanosecond
+	w.Parts.Outputs.Requests = map[string]string{"shop": "url", "mail": "url"}
+	none := func() (port.Depth, error) { return port.Depth{}, nil }
+	w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){
+		port.Replies: none, port.Requests("shop"): none, port.Requests("mail"): none,
+	}}
+	w.Parts.Outputs.Mappings = map[string]string{port.Replies: "m-replies", port.Requests("shop"): "m-shop",
+		port.Requests("mail"): "m-mail"}
+	w.Parts.Lambda = off{}
+	c := w.Client()
+	submit(t, c, order("o-1", "order", "never"))
+	started(t, c, "o-1")
+	task, err := c.Get(t.Context(), "o-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	queues := func(all []client.Unattended) (names []string) {
+		for _, u := range all {
+			names = append(names, u.Queue)
+		}
+		return names
+	}
+	if got := queues(task.Unattended); !slices.Equal(got, []string{"replies", "requests-shop"}) ||
+		task.Unchecked != "" {
+		t.Errorf("%v %q", got, task.Unchecked)
+	}
+	for workflow, want := range map[string]string{"order": "[replies requests-shop]",
+		"": "[replies requests-mail requests-shop]", "other": "[replies requests-mail requests-shop]"} {
+		w.Parts.Outputs.Workflows = map[string]string{"Order": task.Definition}
+		all, err := w.Client().Unattended(t.Context(), workflow)
+		if got := fmt.Sprint(queues(all)); err != nil || got != want {
+			t.Errorf("workflow %q: %s, %v; want %s", workflow, got, err, want)
+		}
+	}
+}
+
+// P46: of two queues of an agent, an order waits for that of its priority.
+func TestUnattendedOfAPriority(t *testing.T) {
+	w := stacktest.New(t, stacktest.Memory())
+	w.Parts.Unattended = time.Nanosecond
+	shop := port.Requests("shop")
+	w.Parts.Outputs.Requests, w.Parts.Outputs.High = map[string]string{"shop": "url"},
+		map[string]string{shop: "url-2", port.Intake: "url-3"}
+	none := func() (port.Depth, error) { return port.Depth{}, nil }
+	w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){
+		port.Replies: none, shop: none, port.High(shop): none, port.High(port.Intake): none,
+	}}
+	w.Parts.Outputs.Mappings = map[string]string{shop: "m-1", port.High(shop): "m-2",
+		port.High(port.Intake): "m-3"}
+	w.Parts.Lambda = off{}
+	c := w.Client()
+	for priority, want := range map[string]string{message.PriorityHigh: port.High(shop),
+		message.PriorityNormal: shop} {
+		o := order("o-"+priority, "order", "never")
+		o.Priority = priority
+		submit(t, c, o)
+		started(t, c, o.ID)
+		task, err := c.Get(t.Context(), o.ID)
+		if err != nil || len(task.Unattended) != 1 || task.Unattended[0].Queue != want ||
+			task.Unattended[0].Agent != "shop" {
+			t.Errorf("%s: %+v %v", priority, task.Unattended, err)
+		}
+	}
+	all, err := c.Unattended(t.Context(), "")
+	var queues []string
+	for _, u := range all {
+		queues = append(queues, u.Queue)
+	}
+	if want := []string{"intake-high", "requests-shop", "requests-shop-high"}; err != nil ||
+		!slices.Equal(queues, want) {
+		t.Errorf("%v, %v; want %v", queues, err, want)
+	}
+}
+
+type off struct{ operate.Lambda }
+
+func (off) GetEventSourceMapping(context.Context, *lambda.GetEventSourceMappingInput,
+	...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
+	return &lambda.GetEventSourceMappingOutput{State: sdk.String("Disabled")}, nil
+}
+
+func TestRequestsOfTheOutputs(t *testing.T) {
+	values := map[string]string{"EngineVersion": "1", "EngineShards": "8",
+		"EngineRequestsCardPaymentUrl":     "u-1",
+		"EngineRequestsCardPaymentDeadUrl": "u-2", "EngineRequestsSeatsUrl": "u-3",
+		"OtherRequestsSeatsUrl": "u-4"}
+	for _, name := range []string{"OrdersTable", "DefinitionsTable", "IntakeUrl", "ControlUrl",
+		"QuarantineUrl", "Finished", "ApplicationPolicy", "OperatorPolicy"} {
+		values["Engine"+name] = "x"
+	}
+	o, err := aws.ReadOutputs(values, "")
+	if want := map[string]string{"card-payment": "u-1", "seats": "u-3"}; err != nil ||
+		!maps.Equal(o.Requests, want) {
+		t.Errorf("%v, %v; want %v", o.Requests, err, want)
+	}
+	// The order cannot always be seen from a name, so the mappings have it.
+	values["EngineRequestsShop2Url"], values["EngineMappings"] = "u-5",
+		"intake=m-1,requests-card-payment=m-2,requests-seats="
+	values["EngineMappings2"] = "requests-shop-2=m-3"
+	o, err = aws.ReadOutputs(values, "")
+	if want := map[string]string{"card-payment": "u-1", "seats": "u-3", "shop-2": "u-5"}; err != nil ||
+		!maps.Equal(o.Requests, want) {
+		t.Errorf("%v, %v; want %v", o.Requests, err, want)
+	}
+	if want := map[string]string{"intake": "m-1", "requests-card-payment": "m-2", "requests-seats": "",
+		"requests-shop-2": "m-3"}; !maps.Equal(o.Mappings, want) || len(o.High) > 0 {
+		t.Errorf("%v; want %v; %v", o.Mappings, want, o.High)
+	}
+	// A queue for high priority is no agent's by its name (P46).
+	values["EnginePriorities"] = "card-payment,intake"
+	if _, err := aws.ReadOutputs(values, ""); err == nil ||
+		!strings.Contains(err.Error(), "EngineIntakeHighUrl") {
+		t.Errorf("%v", err)
+	}
+	values["EngineIntakeHighUrl"], values["EngineRequestsCardPaymentHighUrl"] = "u-6", "u-7"
+	values["EngineMappings2"] += ",requests-card-payment-high=m-4"
+	o, err = aws.ReadOutputs(values, "")
+	if want := map[string]string{"intake": "u-6", "requests-card-payment": "u-7"}; err != nil ||
+		!maps.Equal(o.High, want) || len(o.Requests) != 3 || o.Requests["card-payment"] != "u-1" {
+		t.Errorf("%v %v, %v; want %v", o.High, o.Requests, err, want)
+	}
+}

@@ -1,0 +1,98 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// An application submits an order and waits for its end. The order's ID makes it safe to submit it again.
+func ExampleClient_Submit() {
+	address, stop := devServer()
+	defer stop()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+
+	c, err := client.New(address)
+	if err != nil {
+		panic(err)
+	}
+	order := client.Order{ID: "o-1", Workflow: "order", Content: json.RawMessage(`{"total": 42}`)}
+	for range 2 {
+		if _, err := c.Submit(ctx, order); err != nil {
+			panic(err)
+		}
+	}
+	task, err := c.Wait(ctx, "o-1")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(task.State)
+	// Output: Processed
+}
+
+// Client.List reads all pages, and ends when the loop does.
+func ExampleClient_List() {
+	address, stop := devServer()
+	defer stop()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+
+	c, err := client.New(address)
+	if err != nil {
+		panic(err)
+	}
+	for _, id := range []string{"o-1", "o-2"} {
+		order := client.Order{ID: id, Workflow: "order", Content: json.RawMessage(`{}`)}
+		if _, err := c.Submit(ctx, order); err != nil {
+			panic(err)
+		}
+		if _, err := c.Wait(ctx, id); err != nil {
+			panic(err)
+		}
+	}
+	for order, err := range c.List(ctx, client.Query{State: core.Processed}) {
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(order.OrderID)
+	}
+	// Unordered output:
+	// o-1
+	// o-2
+}
+
+// devServer starts what `stepkeeper dev` starts, with an agent whose charges succeed.
+func devServer() (address string, stop func()) {
+	folder, err := os.MkdirTemp("", "stepkeeper-example-")
+	if err != nil {
+		panic(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "order.yaml"), []byte(saga), 0o600); err != nil {
+		panic(err)
+	}
+	charge := func(context.Context, worker.Call) (any, error) { return nil, nil }
+	runtime, err := embedded.Open(context.Background(), embedded.Options{
+		Data: filepath.Join(folder, "data"), Workflows: folder,
+		Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: charge}}},
+	})
+	if err != nil {
+		panic(err)
+	}
+	server := httptest.NewServer(api.New(api.Config{Backend: runtime}))
+	return server.URL, func() {
+		server.Close()
+		_ = runtime.Close()
+		_ = os.RemoveAll(folder)
+	}
+}

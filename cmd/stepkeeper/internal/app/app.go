@@ -1,0 +1,200 @@
+// Package app is what all commands of the command line share: streams, global flags, the client of a server
+// or stack, errors with exit codes, and the one way to execute a command.
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
+	"github.com/stepkeeper/stepkeeper/demo/runner"
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+)
+
+const (
+	// DefaultServer is where `stepkeeper dev` listens unless set otherwise.
+	DefaultServer = "http://127.0.0.1:8377"
+	// ServerVariable overrides DefaultServer.
+	ServerVariable = "STEPKEEPER_SERVER"
+	// DefaultTimeout is how long a command waits for one answer of the server.
+	DefaultTimeout = 30 * time.Second
+)
+
+// App is what all commands share: the streams, the clock, and the global flags.
+type App struct {
+	Streams *streams.Streams
+	Getenv  func(string) string
+	Now     func() time.Time
+
+	// What commands call; tests put their own in the place of these.
+	OpenStack func(ctx context.Context, name string, o aws.Options,
+		opts ...client.Option) (*client.Client, error)
+	Dial    func(server string, opts ...client.Option) (*client.Client, error)
+	Runtime func(context.Context, embedded.Options) error
+	Demo    func(context.Context, runner.Options) (runner.Report, error)
+
+	// StackRoom asks whether the functions of a stack fit into the account.
+	StackRoom func(ctx context.Context, name string, o aws.Options) (operate.Room, error)
+
+	server   string // flag; "" means the environment or the default
+	Stack    string // flag; set: a deployed stack and not a server
+	region   string // region of the stack; "" means the environment or the profile
+	output   string
+	noColour bool
+	Timeout  time.Duration // zero means the command's own default
+}
+
+// New makes an App over the process's clock.
+func New(s *streams.Streams, getenv func(string) string) *App {
+	return &App{Streams: s, Getenv: getenv, Now: time.Now, OpenStack: operate.Open, Dial: client.New,
+		Runtime: embedded.Run, Demo: runner.Run, StackRoom: operate.RoomOf, output: outputText}
+}
+
+// StepOutput is a flag of resolve; --output is the format of what a command prints.
+const StepOutput = "step-output"
+
+const (
+	outputText = "text"
+	outputJSON = "json"
+)
+
+// JSON reports that the output is for programs.
+func (a *App) JSON() bool { return a.output == outputJSON }
+
+// setUp checks the global flags; it runs before every command.
+func (a *App) setUp(cmd *cobra.Command) error {
+	if a.noColour || a.JSON() {
+		a.Streams.NoColour()
+	}
+	if a.output != outputText && a.output != outputJSON {
+		do := "use --output text or --output json"
+		if cmd.Flags().Lookup(StepOutput) != nil {
+			do += "; what the step returned goes with --" + StepOutput + " FILE"
+		}
+		return failure.New(failure.Usage, do, "there is no output format %q", a.output)
+	}
+	if a.Stack != "" && a.server != "" {
+		return failure.New(failure.Usage,
+			"--server is a `stepkeeper dev`, --stack is deployed on AWS: leave one of them out",
+			"--stack and --server are given together")
+	}
+	if a.region != "" && a.Stack == "" {
+		return failure.New(failure.Usage, "add --stack NAME, or leave --region out",
+			"--region is that of a stack, and no stack is given")
+	}
+	if a.Timeout < 0 {
+		return failure.New(failure.Usage, "give a positive duration, like --timeout 30s",
+			"--timeout %v is negative", a.Timeout)
+	}
+	return nil
+}
+
+// Server is the address of the server to talk to.
+func (a *App) Server() string {
+	switch env := a.Getenv(ServerVariable); {
+	case a.server != "":
+		return a.server
+	case env != "":
+		return env
+	}
+	return DefaultServer
+}
+
+// Program is how to call this program again against the same server or stack.
+func (a *App) Program() string {
+	switch {
+	case a.Stack != "" && a.region != "":
+		return "stepkeeper --stack " + a.Stack + " --region " + a.region
+	case a.Stack != "":
+		return "stepkeeper --stack " + a.Stack
+	case a.server != "" && a.server != DefaultServer:
+		return "stepkeeper --server " + a.server
+	}
+	return "stepkeeper"
+}
+
+// Page is how a task is shown.
+func (a *App) Page() render.Page {
+	p := render.Page{Style: a.Streams.Style(), Now: a.Now(), Program: a.Program()}
+	if a.Streams.IsTerminal() {
+		p.Width = a.Streams.Width()
+	}
+	return p
+}
+
+// PrintJSON writes one document for programs.
+func (a *App) PrintJSON(v any) error { return Written(encode(a.Streams.Out, v, "  ")) }
+
+// PrintLine writes one line of JSON Lines.
+func (a *App) PrintLine(v any) error { return Written(encode(a.Streams.Out, v, "")) }
+
+// PrintList writes one line of JSON Lines for each element, or a table with a row for each.
+func PrintList[T any](a *App, all []T, header []string, row func(*T) []string) error {
+	rows := make([][]string, len(all))
+	for i := range all {
+		if !a.JSON() {
+			rows[i] = row(&all[i])
+		} else if err := a.PrintLine(all[i]); err != nil {
+			return err
+		}
+	}
+	if !a.JSON() {
+		render.Table(a.Streams.Out, a.Streams.Style(), "", header, rows)
+	}
+	return nil
+}
+
+func encode(w io.Writer, v any, indent string) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
+	return enc.Encode(v)
+}
+
+// Written returns the failure of a write to the output, and nil if err is nil.
+func Written(err error) error {
+	if err != nil {
+		return failure.Wrap(err, failure.General, "", "the output could not be written")
+	}
+	return nil
+}
+
+// errorDocument is how an error looks with --output json, on standard error.
+type errorDocument struct {
+	Error errorBody `json:"error"`
+}
+
+type errorBody struct {
+	Exit    failure.Code `json:"exit"` // the exit code
+	Code    string       `json:"code"` // its name: usage, refused, not-found …
+	Message string       `json:"message"`
+	Hint    string       `json:"hint,omitempty"` // advice what to do
+}
+
+// printError writes an error to standard error, as text or as JSON.
+func (a *App) printError(w io.Writer, err *failure.Error) {
+	if err.Quiet {
+		return
+	}
+	if a.JSON() {
+		_ = encode(w, errorDocument{errorBody{Exit: err.Code, Code: err.Code.Word(), Message: err.Error(),
+			Hint: err.Do}}, "")
+		return
+	}
+	style := a.Streams.Style()
+	fmt.Fprintf(w, "%s %s\n", style.Bad("stepkeeper:"), render.CleanLines(err.Error()))
+	for line := range strings.Lines(err.Do) {
+		fmt.Fprintf(w, "  %s\n", strings.TrimRight(line, "\n"))
+	}
+}

@@ -1,0 +1,135 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+)
+
+// Execute runs the command of root that args name and returns the exit code. Errors go to standard error,
+// with what to do; a usage text appears only where it was asked for.
+func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) failure.Code {
+	out := &output{w: a.Streams.Out}
+	a.Streams.Out = out
+	root.SetIn(a.Streams.In)
+	root.SetOut(a.Streams.Out)
+	root.SetErr(a.Streams.Err)
+	root.SetArgs(args)
+	started := false
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		started = true
+		return a.setUp(cmd)
+	}
+	cmd, err := root.ExecuteContextC(ctx)
+	if out.err != nil && cmd.Annotations[Serves] == "" {
+		err = a.unwritten(out.err, err)
+	}
+	if err == nil {
+		return failure.OK
+	}
+	if !started && wantsJSON(args) {
+		a.output = outputJSON // flags after a wrong one are not parsed
+	}
+	reported := asFailure(ctx, err, started, cmd)
+	a.printError(a.Streams.Err, reported)
+	return reported.Code
+}
+
+// output remembers the first write that failed. Commands that print text do not check each write.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// Serves annotates commands whose output is only the line that says that they are ready: they serve on
+// without a reader.
+const Serves = "serves"
+
+// unwritten is the error of a command whose output was not written, and that failed with err or not.
+func (a *App) unwritten(cause, err error) error {
+	var f *failure.Error
+	if errors.As(err, &f) && !f.Quiet && !errors.Is(err, cause) {
+		a.printError(a.Streams.Err, f)
+	}
+	return Written(cause)
+}
+
+// wantsJSON reports whether the arguments ask for JSON.
+func wantsJSON(args []string) bool {
+	for i, arg := range args {
+		switch {
+		case arg == "--":
+			return false
+		case arg == "--output="+outputJSON, arg == "--output" && i+1 < len(args) && args[i+1] == outputJSON:
+			return true
+		}
+	}
+	return false
+}
+
+// asFailure adds the exit code and the advice to an error. An error before a command has started is a mistake
+// in the flags or arguments.
+func asFailure(ctx context.Context, err error, started bool, cmd *cobra.Command) *failure.Error {
+	var f *failure.Error
+	switch {
+	case errors.As(err, &f):
+		return f
+	case !started:
+		what, rest, _ := strings.Cut(err.Error(), "\n")
+		do := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
+		if rest = strings.TrimSpace(rest); rest != "" { // cobra's suggestions
+			do = strings.Join(strings.Fields(rest), " ") + "\n" + do
+		}
+		return failure.New(failure.Usage, do, "%s", what)
+	case ctx.Err() != nil:
+		return failure.New(failure.General, "", "interrupted")
+	}
+	return failure.Wrap(err, failure.General, "", "%s failed", cmd.CommandPath())
+}
+
+// AddFlags adds the flags that every command has.
+func (a *App) AddFlags(root *cobra.Command) {
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.server, "server", "", "`URL` of the server (environment: "+ServerVariable+"; default "+
+		DefaultServer+")")
+	flags.StringVar(&a.Stack, "stack", "",
+		"`NAME` of a CloudFormation stack that Stepkeeper is deployed in, instead of a server; uses your "+
+			"AWS credentials")
+	flags.StringVar(&a.region, "region", "",
+		"AWS `region` of the stack (default: that of your environment or profile)")
+	flags.StringVar(&a.output, "output", outputText,
+		"`format` of the output: text, or json (JSON Lines where there are many)")
+	flags.BoolVar(&a.noColour, "no-color", false,
+		"no colours (environment: NO_COLOR); there are none anyway unless the output is a terminal")
+	flags.DurationVar(&a.Timeout, "timeout", 0, "how long to wait for an answer (default "+
+		DefaultTimeout.String()+"; submit and watch: no limit)")
+	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputText, outputJSON},
+		cobra.ShellCompDirectiveNoFileComp))
+}
+
+// Group is what a command does that only holds others: without arguments it explains itself.
+func Group(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	do := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 2
+	if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
+		do = fmt.Sprintf("did you mean `%s %s`?", cmd.CommandPath(), s[0])
+	}
+	return failure.New(failure.Usage, do, "%s has no command %q", cmd.CommandPath(), args[0])
+}

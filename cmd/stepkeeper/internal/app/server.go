@@ -1,0 +1,234 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptrace"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+)
+
+// A command that a person waits for soon reports that no server answers; one that carries many orders,
+// or watches, outlives a restart of the server.
+const (
+	QuickAttempts = 3
+	QuickPatience = 2 * time.Second
+	longAttempts  = 100
+	longPatience  = time.Minute
+)
+
+// endpointVariable leads to an emulator of AWS, as everywhere in the project.
+const endpointVariable = "STEPKEEPER_ENDPOINT"
+
+// Client connects to the server or the stack for a command that is answered at once. A server is
+// sent nothing yet; a stack is asked for its outputs.
+func (a *App) Client(ctx context.Context) (*client.Client, error) {
+	return a.connect(ctx, client.WithRetry(QuickAttempts, QuickPatience))
+}
+
+// Ask calls get with a client, within the time limit of one answer, and explains the error.
+func Ask[T any](ctx context.Context, a *App, what string,
+	get func(*client.Client, context.Context) (T, error)) (v T, err error) {
+	ctx, cancel := a.Bounded(ctx, DefaultTimeout)
+	defer cancel()
+	c, err := a.Client(ctx)
+	if err != nil {
+		return v, err
+	}
+	if v, err = get(c, ctx); err != nil {
+		return v, a.Explain(err, what)
+	}
+	return v, nil
+}
+
+// PatientClient is for a command that outlives a restart of the server; its context comes from patient.
+func (a *App) PatientClient(ctx context.Context) (*client.Client, error) {
+	return a.connect(ctx, client.WithRetry(longAttempts, longPatience))
+}
+
+// noticeAfter is how long a patient command waits for a connection before it reports an outage.
+const noticeAfter = 2 * time.Second
+
+// outage reports a server or stack that a patient command cannot reach, once until a connection succeeds.
+type outage struct {
+	app   *App
+	mu    sync.Mutex
+	timer *time.Timer // nil unless a connection is awaited
+	over  bool
+}
+
+// Patient bounds a command that has no time limit of its own, and reports each outage while it runs.
+func (a *App) Patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := a.Bounded(ctx, 0)
+	ctx, quiet := a.ReportOutages(ctx)
+	return ctx, func() { quiet(); cancel() }
+}
+
+// ReportOutages reports each outage that the requests of the returned context meet, until quiet is called.
+func (a *App) ReportOutages(ctx context.Context) (traced context.Context, quiet func()) {
+	o := &outage{app: a}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { o.awaited() },
+		GotConn: func(httptrace.GotConnInfo) { o.connected(false) },
+	}), func() { o.connected(true) }
+}
+
+func (o *outage) awaited() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.timer == nil && !o.over {
+		o.timer = time.AfterFunc(noticeAfter, o.report)
+	}
+}
+
+// connected ends the outage; over means that the command has ended too.
+func (o *outage) connected(over bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.over = over; o.timer != nil {
+		o.timer.Stop()
+		o.timer = nil
+	}
+}
+
+func (o *outage) report() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.timer == nil {
+		return // connected just now
+	}
+	name, silent, _ := o.app.reached()
+	o.app.Warn(name + " cannot be reached, trying again; " + silent)
+}
+
+func (a *App) connect(ctx context.Context, option client.Option) (*client.Client, error) {
+	if a.Stack != "" {
+		c, err := a.OpenStack(ctx, a.Stack, a.StackOptions(), option)
+		if err != nil {
+			return nil, a.noStack(err)
+		}
+		return c, nil
+	}
+	c, err := a.Dial(a.Server(), option)
+	if err != nil {
+		return nil, failure.Wrap(err, failure.Usage,
+			"give the address of a running `stepkeeper dev`, like --server "+DefaultServer,
+			"the server's address %q cannot be used", a.Server())
+	}
+	return c, nil
+}
+
+// StackOptions returns how to reach the stack.
+func (a *App) StackOptions() aws.Options {
+	return aws.Options{Region: a.region, Endpoint: a.Getenv(endpointVariable)}
+}
+
+// noStack explains why a stack cannot be used.
+func (a *App) noStack(err error) *failure.Error {
+	switch {
+	case errors.Is(err, aws.ErrNoStack):
+		return failure.Wrap(err, failure.NotFound,
+			"check the name, --region, and whose credentials these are: `aws sts get-caller-identity`",
+			"stack %s", a.Stack)
+	case errors.Is(err, client.ErrInvalid):
+		return failure.Wrap(err, failure.Usage, "name it with --region, or set AWS_REGION", "stack %s",
+			a.Stack)
+	case errors.Is(err, client.ErrConnection), errors.Is(err, context.DeadlineExceeded),
+		errors.Is(err, client.ErrForbidden), errors.Is(err, context.Canceled):
+		return a.Explain(err, "stack "+a.Stack)
+	}
+	return failure.Wrap(err, failure.General, "", "the stack cannot be used")
+}
+
+// reached names what the commands talk to, and what to do when it does not answer.
+func (a *App) reached() (name, silent, slow string) {
+	if a.Stack != "" {
+		return "the stack " + a.Stack, "check the network, --region, and AWS_ENDPOINT_URL if it is set",
+			"give it more time with --timeout; if that does not help, look at the alarms of its queues " +
+				"and functions"
+	}
+	start := "is it running? start one with `stepkeeper dev`, or "
+	return "the server " + a.Server(), start + "name another with --server or " + ServerVariable,
+		start + "give it more time with --timeout"
+}
+
+// Explain turns what the client answers into an error with an exit code and an advice. what is
+// what the command was about: "order order-1001".
+func (a *App) Explain(err error, what string) *failure.Error {
+	var f *failure.Error
+	if errors.As(err, &f) {
+		return f
+	}
+	var answer *client.Error
+	retry := "try again later"
+	if errors.As(err, &answer) && answer.RetryAfter > 0 {
+		retry = "try again in " + answer.RetryAfter.String()
+	}
+	name, silent, slow := a.reached()
+	var undecided *client.Undecided
+	switch {
+	case errors.As(err, &undecided):
+		return a.undecided(undecided)
+	case errors.Is(err, context.Canceled):
+		return failure.New(failure.General, "", "interrupted")
+	case errors.Is(err, client.ErrConnection):
+		return failure.Wrap(err, failure.Unreachable, silent, "%s cannot be reached", name)
+	case errors.Is(err, context.DeadlineExceeded):
+		return failure.New(failure.Unreachable, slow, "%s did not answer in time about %s", name, what)
+	case errors.Is(err, client.ErrAnswer):
+		return failure.Wrap(err, failure.Unreachable, "is it a Stepkeeper server? name another with --server",
+			"the answer of %s cannot be read", strings.TrimPrefix(name, "the server "))
+	case errors.Is(err, client.ErrNotFound):
+		return failure.New(failure.NotFound, a.look(), "there is no %s", what)
+	case errors.Is(err, client.ErrBusy), errors.Is(err, client.ErrUnavailable):
+		return failure.Wrap(err, failure.Refused, retry, "%s: %s takes nothing now", what, a.kind())
+	case errors.Is(err, client.ErrRefused), errors.Is(err, client.ErrForbidden):
+		return failure.Wrap(err, failure.Refused, "", "%s: refused", what)
+	case errors.Is(err, client.ErrInvalid):
+		return failure.Wrap(err, failure.Usage, "", "%s: %s cannot use that", what, a.kind())
+	case errors.Is(err, client.ErrInternal):
+		return failure.Wrap(err, failure.General, a.log(), "%s", what)
+	}
+	return failure.Wrap(err, failure.General, "", "%s", what)
+}
+
+// undecided is the error of a command whose verdict is not known, and says how to ask for its verdict.
+func (a *App) undecided(u *client.Undecided) *failure.Error {
+	code, what := failure.Unreachable, "was sent, and it is not known whether it arrived"
+	if u.Queued {
+		code, what = failure.General, "is queued, and its verdict has not come yet"
+	}
+	return failure.Wrap(u.Err, code, "ask again: the same command with --command-id "+u.ID+
+		" is carried out once and answers its verdict",
+		"order %s: command %s %s", u.OrderID, u.ID, what)
+}
+
+func (a *App) kind() string {
+	if a.Stack != "" {
+		return "the stack"
+	}
+	return "the server"
+}
+
+// log names the log that has more about an internal failure.
+func (a *App) log() string {
+	if a.Stack != "" {
+		return "the logs of the stack's functions say more"
+	}
+	return "the server's log says more"
+}
+
+// look is what to do about an order that is not there.
+func (a *App) look() string {
+	do := fmt.Sprintf("check the ID, or look for it with `%s list`", a.Program())
+	if a.Stack != "" {
+		do += "; one that was queued just now is there in a moment"
+	}
+	return do
+}

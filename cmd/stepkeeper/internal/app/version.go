@@ -1,0 +1,73 @@
+package app
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// Version is what `stepkeeper version` prints.
+type Version struct {
+	Version  string `json:"version"` // module version; "(devel)" if built from a working copy
+	Commit   string `json:"commit,omitempty"`
+	Time     string `json:"time,omitempty"` // time of the commit
+	Modified bool   `json:"modified,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// ReadVersion asks the binary what it was built from.
+func ReadVersion() Version {
+	v := Version{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Commit = s.Value
+		case "vcs.time":
+			v.Time = s.Value
+		case "vcs.modified":
+			v.Modified = s.Value == "true"
+		}
+	}
+	return v
+}
+
+// NewVersion returns the command version.
+func NewVersion(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, the commit and the Go release",
+		Args:  cobra.NoArgs,
+		RunE:  func(*cobra.Command, []string) error { return runVersion(a, ReadVersion()) },
+	}
+}
+
+func runVersion(a *App, v Version) error {
+	if a.JSON() {
+		return a.PrintJSON(v)
+	}
+	_, err := fmt.Fprint(a.Streams.Out, v)
+	return Written(err)
+}
+
+// String is the text form, also of --version.
+func (v Version) String() string {
+	text := "stepkeeper " + v.Version + "\n"
+	if v.Commit != "" {
+		modified := ""
+		if v.Modified {
+			modified = ", modified"
+		}
+		text += fmt.Sprintf("commit %s (%s%s)\n", v.Commit, v.Time, modified)
+	}
+	return text + v.Go + " " + v.Platform + "\n"
+}

@@ -1,0 +1,246 @@
+package author
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/functions/agent/agenttest"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+)
+
+type agentTryOptions struct {
+	app     *app.App
+	name    string
+	command []string
+	probe   agenttest.Probe
+	input   string
+	effects string
+	refuse  string
+	delay   string
+	earns   string
+	wait    time.Duration
+}
+
+func newAgentTry(a *app.App) *cobra.Command {
+	o := &agentTryOptions{app: a}
+	cmd := &cobra.Command{
+		Use:   "test NAME [-- COMMAND...]",
+		Short: "Find out which grade of service an agent earns, in whatever language it is written",
+		Long: "Serve the queues of an agent, in SQS's protocol, start the agent with COMMAND, and try " +
+			"what happens in\n" +
+			"production: duplicates, further attempts, lost replies, requests that come too late, an undo " +
+			"before its do, a\n" +
+			"do after its undo, keys and fences that are forgotten. Each trial has keys of its own; the " +
+			"service is called\n" +
+			"for real, so give it a test account. Without COMMAND, start the agent yourself with the " +
+			"endpoint that is shown.\n\n" +
+			"COMMAND gets AWS_ENDPOINT_URL_SQS, credentials that are not checked and, where the " +
+			"environment names no ledger for\n" +
+			"plain services, STEPKEEPER_LEDGER_FOLDER. --effects, --refuse and --delay are lines for sh " +
+			"that look at the service\n" +
+			"past the agent, with the key in $KEY.",
+		Example: "  stepkeeper agent test coats --do hang --undo give-back --input " +
+			"'{\"coat\":\"red\"}' \\\n" +
+			"    --effects 'curl -s localhost:9000/count?key=$KEY' --earns idempotent -- python agent.py",
+		Args: app.Args(cobra.MinimumNArgs(1), "the agent's name, and after -- the command that starts it"),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			o.name, o.command = given[0], given[1:]
+			return runAgentTry(cmd.Context(), o)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.probe.Do, "do", "", "`name` of the operation that has the effect")
+	f.StringVar(&o.probe.Undo, "undo", "", "`name` of the operation that reverses it")
+	f.StringVar(&o.input, "input", "{}", "`JSON` for both")
+	f.StringVar(&o.effects, "effects", "",
+		"`line` that prints how many effects stand for $KEY: 0, 1, or what should not be")
+	f.StringVar(&o.refuse, "refuse", "",
+		"`line` that makes the service refuse everything ($ON is 1) or not ($ON is 0)")
+	f.StringVar(&o.delay, "delay", "",
+		"`line` that makes the service take $MS milliseconds before it acts, 0 for as usual")
+	f.StringVar(&o.earns, "earns", "", "`grade` that it must earn, or fail: fenced, idempotent or plain")
+	f.DurationVar(&o.probe.Timeout, "timeout", 5*time.Second, "of one call")
+	f.IntVar(&o.probe.Between, "between", 50, "how many other `keys` come before a key comes again")
+	f.DurationVar(&o.wait, "wait", time.Minute,
+		"how long the agent may take to start, and to finish with a request")
+	_ = cmd.RegisterFlagCompletionFunc("earns",
+		cobra.FixedCompletions([]string{"fenced", "idempotent", "plain"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// mostBetween bounds the calls that are made to see whether a service forgets its keys.
+const mostBetween = 100_000
+
+func (o *agentTryOptions) check() error {
+	switch {
+	case o.probe.Do == "":
+		return failure.New(failure.Usage, "name it: --do charge",
+			"which operation has the effect is not said")
+	case o.effects == "":
+		return failure.New(failure.Usage,
+			"give a line for sh that prints their number, like --effects 'curl -s "+
+				"localhost:9000/count?key=$KEY'", "how to count the effects is not said")
+	case !json.Valid([]byte(o.input)):
+		return failure.New(failure.Usage, "give what the operation takes, like --input '{\"amount\":1}'",
+			"--input %.80s is no JSON", o.input)
+	case o.probe.Timeout <= 0 || o.wait <= 0:
+		return failure.New(failure.Usage, "give positive durations, like --timeout 5s",
+			"--timeout and --wait say how long to wait")
+	case o.probe.Between < 1 || o.probe.Between > mostBetween:
+		return failure.New(failure.Usage, fmt.Sprintf("give a number from 1 to %d", mostBetween),
+			"--between %d is out of range", o.probe.Between)
+	case o.earns != "" && o.earns != string(agenttest.Fenced) && o.earns != string(agenttest.Idempotent) &&
+		o.earns != string(agenttest.Plain):
+		return failure.New(failure.Usage, "use fenced, idempotent or plain", "there is no grade %q", o.earns)
+	}
+	return nil
+}
+
+func runAgentTry(ctx context.Context, o *agentTryOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	o.probe.Input = json.RawMessage(o.input)
+	o.ask(ctx, stop)
+	out, err := agenttest.Attach(ctx, o.name)
+	if err != nil {
+		return failure.Wrap(err, failure.General, "", "the queues of agent %s cannot be served", o.name)
+	}
+	defer out.Close()
+	out.Patience = o.wait
+	end, err := o.start(out.URL(), stop)
+	if err != nil {
+		return failure.Wrap(err, failure.Usage, "give the command as you would type it, after --",
+			"the agent cannot be started")
+	}
+	defer end()
+	report, err := out.Find(ctx, o.probe)
+	if err == nil {
+		err = context.Cause(ctx) // a line failed in the last trial
+	}
+	if err != nil {
+		return failure.Wrap(err, failure.General, "", "agent %s cannot be tested", o.name)
+	}
+	return o.print(report)
+}
+
+// ask has the service asked by the lines. One that fails ends the test: nothing that it says can be
+// taken as true then.
+func (o *agentTryOptions) ask(ctx context.Context, stop context.CancelCauseFunc) {
+	sh := func(flag, line, variable string) string {
+		cmd := exec.CommandContext(ctx, "sh", "-c", line)
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr, cmd.Env = &out, &errs, append(os.Environ(), variable)
+		if err := cmd.Run(); err != nil {
+			stop(fmt.Errorf("the line of --%s failed: %w: %.500s", flag, err, errs.String()))
+		}
+		return strings.TrimSpace(out.String())
+	}
+	o.probe.Effects = func(key string) int {
+		text := sh("effects", o.effects, "KEY="+key)
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			stop(fmt.Errorf("the line of --effects must print a number, and printed %.80q", text))
+		}
+		return n
+	}
+	if o.refuse != "" {
+		o.probe.Refuse = func(on bool) {
+			sh("refuse", o.refuse,
+				map[bool]string{false: "ON=0", true: "ON=1"}[on])
+		}
+	}
+	if o.delay != "" {
+		o.probe.Delay = func(d time.Duration) { sh("delay", o.delay, fmt.Sprintf("MS=%d", d.Milliseconds())) }
+	}
+}
+
+// killAfter is how long the agent may take to end when it is asked to.
+const killAfter = 5 * time.Second
+
+// start runs the agent's command; end ends it. Without a command the endpoint is shown.
+func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end func(), err error) {
+	if len(o.command) == 0 {
+		fmt.Fprintf(o.app.Streams.Err,
+			"start agent %s now, with AWS_ENDPOINT_URL_SQS=%s (and, where its service is plain, with its "+
+				"ledger)\n", o.name, url)
+		return func() {}, nil
+	}
+	folder, err := os.MkdirTemp("", "stepkeeper-agent-test")
+	if err != nil {
+		return nil, err
+	}
+	forget := func() { _ = os.RemoveAll(folder) }       // the system removes what is left
+	cmd := exec.Command(o.command[0], o.command[1:]...) //nolint:gosec // the user's own
+	cmd.Stdout, cmd.Stderr = o.app.Streams.Err, o.app.Streams.Err
+	cmd.Env = []string{"AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1"}
+	cmd.Env = append(append(cmd.Env, os.Environ()...), "AWS_ENDPOINT_URL_SQS="+url,
+		"STEPKEEPER_ENDPOINT="+url, "STEPKEEPER_QUEUE_PREFIX=",
+		"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing", "AWS_SESSION_TOKEN=")
+	if os.Getenv(deployment.VarLedger) == "" && os.Getenv(deployment.VarLedgerFolder) == "" {
+		cmd.Env = append(cmd.Env, deployment.VarLedgerFolder+"="+folder)
+	}
+	if err := cmd.Start(); err != nil {
+		forget()
+		return nil, err
+	}
+	exited := make(chan struct{})
+	go func() {
+		defer close(exited)
+		stop(errors.Join(errors.New("the agent's process has ended"), cmd.Wait()))
+	}()
+	return func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+		select {
+		case <-exited:
+		case <-time.After(killAfter):
+			_ = cmd.Process.Kill()
+			<-exited
+		}
+		forget()
+	}, nil
+}
+
+// print prints what was found, and fails where it is less than was asked for.
+func (o *agentTryOptions) print(r agenttest.Report) error {
+	if o.app.JSON() {
+		if err := o.app.PrintJSON(r); err != nil {
+			return err
+		}
+	} else {
+		for _, t := range r.Trials {
+			mark := "ok   "
+			if t.Wrong != "" {
+				mark = "WRONG"
+			}
+			fmt.Fprintf(o.app.Streams.Out, "%s  %s (%s)\n", mark, t.Name, t.Rule)
+		}
+		fmt.Fprintf(o.app.Streams.Out, "\n%s earns %s\n", o.name, r)
+	}
+	switch {
+	case r.Grade == "":
+		return failure.New(failure.General, "correct what is wrong: no grade allows it",
+			"agent %s earns no grade", o.name)
+	case o.earns != "" && r.WhyNot(core.Grade(o.earns)) != "":
+		return failure.New(failure.General, "declare "+string(r.Grade)+
+			" in the workflow, or correct the service", "agent %s %s", o.name, r.WhyNot(core.Grade(o.earns)))
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package author
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"go/format"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/template"
+	"unicode"
+
+	"github.com/stepkeeper/stepkeeper/simulate"
+)
+
+// regressionFile is a Go test that plays one tape. The workflow is read from its file, so that the
+// test passes once that is corrected.
+var regressionFile = template.Must(template.New("test").Parse(`package {{.Package}}
+
+import (
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/simulate/sim"
+)
+
+// {{.Name}} plays what broke invariant {{.Invariant}}:
+// {{.Rule}}.
+func {{.Name}}(t *testing.T) {
+	sim.Replay(t, {{.Workflow}}, {{.Tape}})
+}
+`))
+
+// regressionTest writes the test of what was found, for a file beside the user's other tests.
+func regressionTest(file, workflow string, r *simulate.Report) ([]byte, error) {
+	folder, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return nil, err
+	}
+	if workflow, err = filepath.Abs(workflow); err != nil {
+		return nil, err
+	}
+	if relative, err := filepath.Rel(folder, workflow); err == nil {
+		workflow = filepath.ToSlash(relative)
+	}
+	tape, err := json.MarshalIndent(r.Tape, "", " ")
+	if err != nil {
+		return nil, err
+	}
+	literal := "`" + string(tape) + "`"
+	if bytes.Contains(tape, []byte("`")) {
+		literal = strconv.Quote(string(tape))
+	}
+	var b bytes.Buffer
+	err = regressionFile.Execute(&b, map[string]string{
+		"Package": packageOf(folder), "Name": fmt.Sprintf("Test%sInvariant%s", word(r.Workflow),
+			word(r.Violation.Invariant)),
+		"Invariant": r.Violation.Invariant, "Rule": r.Violation.Rule(), "Workflow": strconv.Quote(workflow),
+		"Tape": literal,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return format.Source(b.Bytes())
+}
+
+// packageOf is the package for an external test in a folder.
+func packageOf(folder string) string {
+	name := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, filepath.Base(folder))
+	if name == "" || unicode.IsDigit(rune(name[0])) {
+		name = "workflows" + name
+	}
+	return name + "_test"
+}
+
+// word makes a part of a Go name.
+func word(s string) string {
+	var b strings.Builder
+	up := true
+	for _, r := range s {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			up = true
+			continue
+		}
+		if up {
+			r = unicode.ToUpper(r)
+		}
+		up = false
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,257 @@
+package author
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/simulate"
+)
+
+// print prints the conclusion: what was done, and what may be concluded.
+func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
+	a := o.app
+	if err := o.keepTape(r); err != nil {
+		return err
+	}
+	if a.JSON() {
+		return o.printReport(r)
+	}
+	if o.wrong() != nil {
+		o.printFindings()
+		return o.wrong()
+	}
+	out, style := a.Streams.Out, a.Streams.Style()
+	if stopped {
+		fmt.Fprintln(out, "stopped early; this is what was done so far")
+	}
+	fmt.Fprintf(out, "%s: %d seeds, %d orders, %d events in %.1f s (%.0f orders/s on each core)\n",
+		style.Bold(r.Workflow), r.Seeds, r.Orders, r.Events, r.Seconds, r.OrdersPerS)
+	looks := 0
+	for _, n := range r.Invariants {
+		looks += n
+	}
+	fmt.Fprintf(out, "ends: %s\n", counts(ends(r.Ends)))
+	fmt.Fprintf(out, "faults injected: %s\n", counts(r.FaultsByKind))
+	fmt.Fprintf(out, "cells (place × fault) hit: %d of %d\n", len(r.Cells), r.CellCount)
+	fmt.Fprintf(out, "invariants checked: %d of %d, %d times in all\n", len(r.Invariants),
+		len(simulate.Invariants()), looks)
+	o.printFindings()
+	if r.Violation == nil {
+		fmt.Fprintln(out, style.Good(r.Statement()))
+		return nil
+	}
+	fmt.Fprintf(out, "\n%s\nThe rule: %s.\n", style.Bold(style.Bad(r.Statement())), r.Violation.Rule())
+	fmt.Fprintln(out, r.Violation.Explain(o.scene))
+	fmt.Fprintf(out, "Found by seed %d, shrunk to %d choices; what happens then:\n\n", r.Seed,
+		len(r.Tape.Choices))
+	fmt.Fprintln(out, simulate.Diagram(simulate.About(r.Story, r.Violation)))
+	if o.test != "" {
+		fmt.Fprintf(out, "regression test: %s\n", o.test)
+	}
+	fmt.Fprintf(out, "replay: stepkeeper simulate --replay %s\n", o.tape)
+	return broken(r.Violation)
+}
+
+// printFindings prints what is wrong with the workflow without any seed.
+func (o *simulateOptions) printFindings() {
+	out, style := o.app.Streams.Out, o.app.Streams.Style()
+	for _, f := range o.findings {
+		if f.Advice {
+			fmt.Fprintf(out, "advice: %s\n", f.Text)
+		} else {
+			fmt.Fprintln(out, style.Bold(style.Bad(string(f.Whose)+": "+f.Text)))
+		}
+		fmt.Fprintf(out, "Fix: %s.\n", f.Fix)
+	}
+}
+
+// wrong is the ending where an order does not end Processed although nothing goes wrong.
+func (o *simulateOptions) wrong() error {
+	if !slices.ContainsFunc(o.findings, func(f simulate.Finding) bool { return !f.Advice }) {
+		return nil
+	}
+	return failure.Silent(failure.NotProcessed, "without faults an order does not end Processed")
+}
+
+// Simulated is the report for programs: all that the text has except the diagram, which the
+// tape repeats.
+type Simulated struct {
+	*simulate.Report
+	Statement string             `json:"statement,omitempty"` // absent where no seed was run
+	Findings  []simulate.Finding `json:"findings"`            // never null
+	Violation *brokenRule        `json:"violation,omitempty"`
+}
+
+// brokenRule is a violation, with what it means for the workflow.
+type brokenRule struct {
+	*simulate.Violation
+	simulate.Explained
+	Rule string `json:"rule"`
+}
+
+func brokenRuleOf(v *simulate.Violation, sc simulate.Scenario) *brokenRule {
+	if v == nil {
+		return nil
+	}
+	return &brokenRule{Violation: v, Explained: v.Explain(sc), Rule: v.Rule()}
+}
+
+// printReport writes the report as one document.
+func (o *simulateOptions) printReport(r *simulate.Report) error {
+	if err := o.app.PrintJSON(o.whole(r)); err != nil {
+		return err
+	}
+	return o.verdict(r)
+}
+
+// verdict is the error of what was found.
+func (o *simulateOptions) verdict(r *simulate.Report) error {
+	if err := o.wrong(); err != nil {
+		return err
+	}
+	return broken(r.Violation)
+}
+
+func (o *simulateOptions) whole(r *simulate.Report) *Simulated {
+	all := &Simulated{Report: r, Findings: append([]simulate.Finding{}, o.findings...),
+		Violation: brokenRuleOf(r.Violation, o.scene)}
+	if r.Seeds > 0 {
+		all.Statement = r.Statement()
+	}
+	return all
+}
+
+func broken(v *simulate.Violation) error {
+	if v == nil {
+		return nil
+	}
+	return failure.Silent(failure.NotProcessed, "an invariant is broken")
+}
+
+func ends(m map[core.State]int) map[string]int {
+	all := map[string]int{}
+	for s, n := range m {
+		all[string(s)] = n
+	}
+	return all
+}
+
+// counts writes what was counted, the names sorted.
+func counts(m map[string]int) string {
+	if len(m) == 0 {
+		return "none"
+	}
+	parts := make([]string, 0, len(m))
+	for _, name := range simulate.Sorted(m) {
+		parts = append(parts, fmt.Sprintf("%s %d", name, m[name]))
+	}
+	return strings.Join(slices.Clip(parts), ", ")
+}
+
+// keepTape writes what was found, where something was.
+func (o *simulateOptions) keepTape(r *simulate.Report) error {
+	if r.Tape == nil {
+		return nil
+	}
+	if err := r.Tape.Write(o.tape); err != nil {
+		return failure.Wrap(err, failure.General, "give --tape a file that can be written",
+			"the tape cannot be kept")
+	}
+	return o.keepTest(r)
+}
+
+// keepTest writes the regression test, where one was asked for.
+func (o *simulateOptions) keepTest(r *simulate.Report) error {
+	if o.test == "" {
+		return nil
+	}
+	text, err := regressionTest(o.test, o.file, r)
+	if err == nil {
+		err = os.WriteFile(o.test, text, 0o600)
+	}
+	if err != nil {
+		return failure.Wrap(err, failure.General, "give --regression-test a file that can be written",
+			"the regression test cannot be kept")
+	}
+	return nil
+}
+
+// play runs a tape, with the workflow that it was recorded of or with the one given, and prints its story.
+func (o *simulateOptions) play() error {
+	tape, err := simulate.ReadTape(o.replay)
+	if err != nil {
+		code := failure.Usage
+		if errors.Is(err, fs.ErrNotExist) {
+			code = failure.NotFound
+		}
+		return failure.Wrap(err, code, "give --replay a tape that `stepkeeper simulate` has written",
+			"there is nothing to replay")
+	}
+	if tape.Scope != "" {
+		return o.follow(tape)
+	}
+	sc, err := tape.Scenario()
+	if err != nil {
+		return failure.Wrap(err, failure.Usage,
+			"the tape is damaged, or of another version; simulate the workflow again",
+			"the tape cannot be played")
+	}
+	if o.file != "" {
+		def, err := definitionOf(o.file)
+		if err != nil {
+			return err
+		}
+		if def.Name != sc.Definition.Name {
+			return failure.New(failure.Usage, "play it without a file, or with a file of "+sc.Definition.Name,
+				"the tape %s was recorded of the workflow %s, and %s is %s", o.replay, sc.Definition.Name,
+				o.file, def.Name)
+		}
+		sc.Definition = def
+	}
+	o.scene = sc
+	r := simulate.Run(sc, simulate.NewPlayer(tape.Choices), simulate.Options{Story: true})
+	return o.played(&r, len(tape.Choices), len(tape.Choices)-len(r.Choices))
+}
+
+// follow plays a tape of the exploration: it has a small world of its own, and no workflow file.
+func (o *simulateOptions) follow(tape *simulate.Tape) error {
+	r, err := tape.Play(simulate.Options{Story: true})
+	if err != nil {
+		return failure.Wrap(err, failure.Usage, "play it with the version that has recorded it",
+			"the tape cannot be played")
+	}
+	return o.played(&r, len(tape.Path), 0)
+}
+
+// played prints the story of a tape; missed are the choices that were never reached.
+func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error {
+	if o.app.JSON() {
+		if err := o.app.PrintJSON(map[string]any{"story": r.Story, "violation": brokenRuleOf(r.Violation,
+			o.scene), "ends": r.Ends, "choices_missed": max(0, missed)}); err != nil {
+			return err
+		}
+		return broken(r.Violation)
+	}
+	out, style := o.app.Streams.Out, o.app.Streams.Style()
+	for _, l := range r.Story {
+		fmt.Fprintln(out, l)
+	}
+	if missed > 0 {
+		fmt.Fprintf(out,
+			"%d of the %d choices of the tape were never come to: the workflow or the program has changed "+
+				"since\n", missed, choices)
+	}
+	if r.Violation == nil {
+		fmt.Fprintln(out, style.Good("no violation; ends: "+counts(ends(r.Ends))))
+		return nil
+	}
+	fmt.Fprintf(out, "\n%s\nThe rule: %s.\n%s\n", style.Bad("invariant "+r.Violation.String()),
+		r.Violation.Rule(), r.Violation.Explain(o.scene))
+	return broken(r.Violation)
+}

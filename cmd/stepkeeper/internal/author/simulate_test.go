@@ -1,0 +1,48 @@
+package author
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
+	"github.com/stepkeeper/stepkeeper/simulate"
+)
+
+// TestReportThisToUs: a rule that no workflow and no service can break is Stepkeeper's own.
+func TestReportThisToUs(t *testing.T) {
+	sc := simulate.Scenario{Definition: simulate.Drawn(1)}
+	for _, format := range []string{"text", "json"} {
+		s, b := streams.Test(false)
+		o := &simulateOptions{app: app.New(s, func(string) string { return "" }), scene: sc}
+		root := &cobra.Command{}
+		o.app.AddFlags(root)
+		if err := root.ParseFlags([]string{"--output", format}); err != nil {
+			t.Fatal(err)
+		}
+		err := o.played(&simulate.Result{Violation: &simulate.Violation{Invariant: "P16",
+			Text: "the Supervisor claimed step a"}}, 1, 0)
+		if f := (*failure.Error)(nil); !errors.As(err, &f) || f.Code != failure.NotProcessed {
+			t.Errorf("%s: %v", format, err)
+		}
+		for _, want := range []string{"report this to us", "Stepkeeper itself does",
+			"https://github.com/stepkeeper/stepkeeper/issues"} {
+			if !strings.Contains(b.Out.String(), want) {
+				t.Errorf("%s: %q is missing:\n%s", format, want, b.Out.String())
+			}
+		}
+	}
+}
+
+func TestGoRelease(t *testing.T) {
+	for version, want := range map[string]string{"go1.26.8": "1.26.0", "go1.27rc1": "1.27.0",
+		"devel go1.28-abc": "1.26.0", "go1.30": "1.30.0"} {
+		if got := goRelease(version); got != want {
+			t.Errorf("%s: %s, want %s", version, got, want)
+		}
+	}
+}

@@ -1,0 +1,372 @@
+// Package author has the commands for authors of workflows and agents: init, workflow, agent, simulate and
+// cost.
+package author
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/diagram"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+// NewWorkflow returns the command workflow with its subcommands.
+func NewWorkflow(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "workflow",
+		Short: "Check, draw and list workflows",
+		Args:  cobra.ArbitraryArgs,
+		RunE:  app.Group,
+	}
+	cmd.AddCommand(newValidate(a), newGraph(a), newWorkflowList(a), newSchema(a))
+	return cmd
+}
+
+type validateOptions struct {
+	app    *app.App
+	files  []string // files, and folders of them
+	agents string   // file of the agents that exist; "" accepts any name
+	order  string   // file of an order to evaluate the expressions for; optional
+}
+
+// validated is one file with --output json: one on each line.
+type validated struct {
+	File     string          `json:"file"`
+	Valid    bool            `json:"valid"`
+	Workflow string          `json:"workflow,omitempty"`
+	Hash     string          `json:"hash,omitempty"` // hash of the resulting definition
+	Steps    int             `json:"steps,omitempty"`
+	Budget   *budget         `json:"budget,omitempty"`
+	Problems source.Problems `json:"problems"` // empty if the file is valid
+}
+
+// budget is what the workflow's expressions use of what they may.
+type budget struct {
+	Parts        int `json:"parts"` // parts of the largest expression
+	PartsAllowed int `json:"partsAllowed"`
+	Steps        int `json:"steps,omitempty"` // steps of evaluation for the given order
+	StepsAllowed int `json:"stepsAllowed"`
+}
+
+func newValidate(a *app.App) *cobra.Command {
+	o := &validateOptions{app: a}
+	cmd := &cobra.Command{
+		Use:   "validate FILE...",
+		Short: "Check workflow files, and report what to fix",
+		Long: "Check workflow files, or all of a folder: first against the JSON Schema, then for what " +
+			"they mean.\n" +
+			"Each problem names file, line and column, and what to do. The exit code is 2 if there is an " +
+			"error;\n" +
+			"warnings alone are no failure. It prints how much of their budget the expressions use: the " +
+			"parts of the\n" +
+			"largest one, and with --order the steps of work that an evaluation for this " +
+			"order takes at most.",
+		Example: "  stepkeeper workflow validate workflows/order.yaml\n  stepkeeper workflow validate " +
+			"workflows --agents agents.yaml",
+		Args: app.Args(cobra.MinimumNArgs(1), "a workflow file, or a folder"),
+		RunE: func(_ *cobra.Command, given []string) error {
+			o.files = given
+			return runValidate(o)
+		},
+		ValidArgsFunction: app.CompleteWorkflowFiles,
+	}
+	cmd.Flags().StringVar(&o.agents, "agents", "",
+		"the agents `file` of dev, to check the names of agents; without it any name is accepted")
+	cmd.Flags().StringVar(&o.order, "order", "",
+		"`file` with the JSON of an order, to count the work of the expressions for it")
+	_ = cmd.MarkFlagFilename("agents", "yaml", "yml")
+	_ = cmd.MarkFlagFilename("order", "json")
+	return cmd
+}
+
+func runValidate(o *validateOptions) error {
+	known, err := o.known()
+	if err != nil {
+		return err
+	}
+	files, err := workflowFiles(o.files, source.Options{KnownAgents: known})
+	if err != nil {
+		return err
+	}
+	order, err := orderContent(o.order)
+	if err != nil {
+		return err
+	}
+	bad := 0
+	for _, f := range files {
+		if f.Definition == nil {
+			bad++
+		}
+		if err := o.print(f.Name, f.Definition, f.Problems, order); err != nil {
+			return err
+		}
+	}
+	if bad > 0 {
+		return failure.Silent(failure.Usage, "some workflows are not valid")
+	}
+	return nil
+}
+
+// orderContent reads the content of one order from the file of a flag --order. It returns nil if the flag is
+// not set.
+func orderContent(file string) (json.RawMessage, error) {
+	if file == "" {
+		return nil, nil
+	}
+	const fix = "give --order a file with the JSON of one order"
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, failure.Wrap(err, failure.NotFound, fix, "the order cannot be read")
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	data, err := io.ReadAll(io.LimitReader(f, port.MaxOrder+1))
+	switch {
+	case err != nil:
+		return nil, failure.Wrap(err, failure.NotFound, fix, "the order cannot be read")
+	case len(data) > port.MaxOrder:
+		return nil, failure.New(failure.Usage, "store large data elsewhere and send a reference",
+			"the order %s is larger than %d bytes", file, port.MaxOrder)
+	}
+	if err := rawjson.Check(data, rawjson.MaxLevels); err != nil {
+		return nil, failure.Wrap(err, failure.Usage,
+			"correct it; the file holds the content of one order, as it is submitted",
+			"the order %s cannot be used", file)
+	}
+	return data, nil
+}
+
+// budgetOf measures the expressions of a definition.
+func budgetOf(def *core.Definition, order json.RawMessage) (*budget, error) {
+	x, err := expression.Compile(def)
+	if err != nil {
+		return nil, err
+	}
+	u := x.Usage(core.Environment{Order: order, OrderID: "order-1"})
+	b := &budget{Parts: u.Parts, PartsAllowed: expression.MaxNodes, StepsAllowed: expression.MaxSteps}
+	if order != nil {
+		b.Steps = u.Steps
+	}
+	return b, nil
+}
+
+func (b *budget) String() string {
+	text := fmt.Sprintf("largest expression %d of %d parts", b.Parts, b.PartsAllowed)
+	if b.Steps > 0 {
+		text += fmt.Sprintf(", at most %d of %d steps of work for this order", b.Steps, b.StepsAllowed)
+	}
+	return text
+}
+
+// known checks the agents file and returns the names of the agents.
+func (o *validateOptions) known() ([]string, error) {
+	if o.agents == "" {
+		return nil, nil
+	}
+	c, err := checkAgents(o.app, o.agents)
+	if err != nil {
+		return nil, err
+	}
+	return c.Agents, nil
+}
+
+// workflowFiles reads the files meant, under the names that were given, and those of folders as `stepkeeper
+// dev` reads them.
+func workflowFiles(names []string, opts source.Options) ([]source.File, error) {
+	var files []source.File
+	for _, name := range names {
+		info, err := os.Stat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, failure.New(failure.NotFound, "check the name", "there is no file %s", name)
+		case err != nil:
+			return nil, failure.Wrap(err, failure.Usage, "", "%s cannot be read", name)
+		case !info.IsDir():
+			f := source.File{Name: name}
+			f.Definition, f.Problems = source.LoadFile(name, opts)
+			files = append(files, f)
+			continue
+		}
+		found, err := source.LoadDir(name, opts)
+		switch {
+		case err != nil:
+			return nil, failure.Wrap(err, failure.Usage, "", "%s cannot be read", name)
+		case len(found) == 0:
+			return nil, failure.New(failure.NotFound, "name a folder with *.yaml files",
+				"the folder %s has no workflow files", name)
+		}
+		for i := range found {
+			found[i].Name = filepath.Join(name, found[i].Name)
+		}
+		files = append(files, found...)
+	}
+	return files, nil
+}
+
+func (o *validateOptions) print(file string, def *core.Definition, problems source.Problems,
+	order json.RawMessage) error {
+	a := o.app
+	var used *budget
+	if def != nil {
+		var err error
+		if used, err = budgetOf(def, order); err != nil {
+			return err
+		}
+	}
+	if a.JSON() {
+		v := validatedOf(file, def, problems)
+		v.Budget = used
+		return a.PrintLine(v)
+	}
+	style := a.Streams.Style()
+	for _, p := range problems {
+		paint := style.Bad
+		if p.Severity == source.SeverityWarning {
+			paint = style.Warn
+		}
+		place, rest, _ := strings.Cut(p.String(), ": ")
+		fmt.Fprintf(a.Streams.Err, "%s: %s\n", style.Bold(place), paint(render.Clean(rest)))
+	}
+	if def != nil {
+		fmt.Fprintf(a.Streams.Out, "%s: %s, workflow %s, %s, hash %s, %s\n", file, style.Good("valid"),
+			def.Name, view.Count(len(def.Steps), "step"), def.Hash, used)
+	}
+	return nil
+}
+
+func validatedOf(file string, def *core.Definition, problems source.Problems) validated {
+	v := validated{File: file, Valid: def != nil, Problems: append(source.Problems{}, problems...)}
+	if def != nil {
+		v.Workflow, v.Hash, v.Steps = def.Name, def.Hash, len(def.Steps)
+	}
+	return v
+}
+
+func newGraph(a *app.App) *cobra.Command {
+	var asSVG, across bool
+	cmd := &cobra.Command{
+		Use:   "graph FILE",
+		Short: "Draw a workflow as a Mermaid flowchart, or as SVG",
+		Long: "Write a workflow as a Mermaid flowchart, which many editors and code hosts show as a " +
+			"picture. With\n" +
+			"--svg it is a picture by itself: the steps and what they come after. With --output json the " +
+			"text stands\n" +
+			"in the field mermaid, or svg.",
+		Example: "  stepkeeper workflow graph workflows/order.yaml > order.mmd\n  stepkeeper " +
+			"workflow graph --svg workflows/order.yaml > order.svg",
+		Args:              app.Args(cobra.ExactArgs(1), "one workflow file"),
+		ValidArgsFunction: app.CompleteWorkflowFiles,
+		RunE: func(_ *cobra.Command, given []string) error {
+			return runGraph(a, given[0], asSVG,
+				across)
+		},
+	}
+	cmd.Flags().BoolVar(&asSVG, "svg", false, "write SVG")
+	cmd.Flags().BoolVar(&across, "across", false, "with --svg: from left to right, and not down")
+	return cmd
+}
+
+func runGraph(a *app.App, file string, asSVG, across bool) error {
+	files, err := workflowFiles([]string{file}, source.Options{})
+	if err != nil {
+		return err
+	}
+	if len(files) != 1 || files[0].Name != file {
+		return failure.New(failure.Usage, "name one of its files", "%s is a folder", file)
+	}
+	if across && !asSVG {
+		return failure.New(failure.Usage, "add --svg", "--across is for --svg")
+	}
+	def, err := definitionOf(file)
+	if err != nil {
+		return err
+	}
+	kind, text := "mermaid", workflow.Graph(def)
+	if asSVG {
+		direction := diagram.Down
+		if across {
+			direction = diagram.Across
+		}
+		kind, text = "svg", diagram.SVG(diagram.Of(def), direction, "workflow "+def.Name, true)+"\n"
+	}
+	if a.JSON() {
+		return a.PrintJSON(map[string]string{"workflow": def.Name, kind: text})
+	}
+	_, err = io.WriteString(a.Streams.Out, text)
+	return app.Written(err)
+}
+
+func newSchema(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Write the JSON Schema of workflow files, for editors",
+		Long: "Write the JSON Schema of workflow files. Editors with a YAML language server complete " +
+			"and check with it.",
+		Example: "  stepkeeper workflow schema > workflow.schema.json",
+		Args:    app.Args(cobra.NoArgs, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := a.Streams.Out.Write(append(slices.Clone(source.Schema), '\n'))
+			return app.Written(err)
+		},
+	}
+}
+
+func newWorkflowList(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the workflows that a running server offers",
+		Long: "List the workflows that new orders can name, and what is wrong with newer files: a broken " +
+			"file is\n" +
+			"refused, and the version before it stays in force.",
+		Example: "  stepkeeper workflow list",
+		Args:    app.Args(cobra.NoArgs, "no arguments"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runWorkflowList(cmd.Context(), a) },
+	}
+}
+
+func runWorkflowList(ctx context.Context, a *app.App) error {
+	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
+	defer cancel()
+	all, err := a.Workflows(ctx)
+	if err != nil {
+		return a.Explain(err, "list of workflows")
+	}
+	style := a.Streams.Style()
+	err = app.PrintList(a, all, []string{"WORKFLOW", "STATE", "HASH"}, func(w *client.Workflow) []string {
+		switch {
+		case w.Hash == "":
+			return []string{w.Name, style.Bad("broken"), w.Hash}
+		case len(w.Problems) > 0:
+			return []string{w.Name, style.Warn("older version in force"), w.Hash}
+		}
+		return []string{w.Name, style.Good("in force"), w.Hash}
+	})
+	if err != nil || a.JSON() {
+		return err
+	}
+	for _, w := range all {
+		for _, p := range w.Problems {
+			fmt.Fprintln(a.Streams.Err, style.Bad(render.Clean(p)))
+		}
+	}
+	return nil
+}

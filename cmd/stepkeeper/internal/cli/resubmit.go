@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
+)
+
+type resubmitOptions struct {
+	orderCommand
+	deadline string
+	input    string // STEP=FILE
+}
+
+func newResubmit(a *app.App) *cobra.Command {
+	o := &resubmitOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "resubmit"}}}
+	cmd := o.orderCmd("resubmit ID...", "Go on with orders in Error, or start undone ones again",
+		"An order in Error goes on where it stopped: forward, or with its undo. A Compensated order starts\n"+
+			"again from the beginning. Fix the cause first. `stepkeeper bulk resubmit` goes on with many.\n"+
+			"Where a step failed because of its input, --input gives it another one for this run: only "+
+			"where the step\n"+
+			"was not asked, or is resolved as not-happened, since a service must not get two inputs under "+
+			"one key.",
+		"  stepkeeper resubmit order-1001\n  stepkeeper resubmit order-1001 --deadline 2h\n"+
+			"  stepkeeper resubmit order-1001 --input charge-payment=corrected.json --reason \"the "+
+			"currency was missing\"",
+		func(ctx context.Context) error { return runResubmit(ctx, o) })
+	o.numberFlag(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.deadline, "deadline", "",
+		"new deadline: a `time` in RFC 3339, or a duration from now; without it the order has none any more")
+	f.BoolVar(&o.dryRun, "dry-run", false, "send nothing: report whether each order would be accepted")
+	f.StringVar(&o.input, "input", "",
+		"give a step another input: `STEP=FILE`, a JSON value; - for FILE reads standard input")
+	o.definitionFlag(cmd, "move them first to a definition of their workflow: latest, or a `hash`; see move")
+	return cmd
+}
+
+func runResubmit(ctx context.Context, o *resubmitOptions) error {
+	if err := cmp.Or(o.checkDefinition(), o.checkSender(), o.checkOrders()); err != nil {
+		return err
+	}
+	input, err := o.readInput()
+	if err != nil {
+		return err
+	}
+	deadline, err := o.until(o.app.Now())
+	if err != nil {
+		return err
+	}
+	return o.each(ctx, func(ctx context.Context, c *client.Client, id string) (verdictLine, error) {
+		return o.send(ctx, c, id, client.NewDeadline(deadline), client.NewInput(o.action.Step, input))
+	})
+}
+
+// until returns the new deadline. The zero time means none.
+func (o *resubmitOptions) until(now time.Time) (deadline time.Time, err error) {
+	if o.deadline == "" {
+		return deadline, nil
+	}
+	if d, err := time.ParseDuration(o.deadline); err == nil && d > 0 {
+		return now.Add(d), nil
+	}
+	if deadline, err = time.Parse(time.RFC3339, o.deadline); err != nil {
+		return deadline, failure.New(failure.Usage,
+			"write a time like 2026-11-21T10:00:00Z, or a duration like 2h",
+			"--deadline %q is neither a time nor a duration", o.deadline)
+	}
+	return deadline, nil
+}
+
+// readInput reads the input that a resubmit gives to a step.
+func (o *resubmitOptions) readInput() (json.RawMessage, error) {
+	if o.input == "" {
+		return nil, nil
+	}
+	step, file, found := strings.Cut(o.input, "=")
+	o.action.Step = step
+	if !found || step == "" || file == "" {
+		return nil, failure.New(failure.Usage, "write --input STEP=FILE",
+			"--input %.80q names no step and file", o.input)
+	}
+	if len(o.ids) > 1 {
+		return nil, failure.New(failure.Usage, "give one order, or leave --input out",
+			"--input belongs to one order, not to %d", len(o.ids))
+	}
+	input, err := o.readValue(file, "input of step "+step, core.MaxInput)
+	if err != nil {
+		return nil, err
+	}
+	return input, o.checkValue("input of step "+step, message.Control{Kind: message.Resubmit, Step: step,
+		Input: input})
+}
+
+type resolveOptions struct {
+	orderCommand
+	output string // file with what the step returned
+}
+
+func newResolve(a *app.App) *cobra.Command {
+	o := &resolveOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "resolve"}}}
+	cmd := &cobra.Command{
+		Use:   "resolve ID STEP happened|not-happened|undone",
+		Short: "State what happened to a step in doubt",
+		Long: "After looking at the remote service, state what happened to a step of an order in Error. " +
+			"The order\n" +
+			"stays in Error; `resubmit` or `undo` goes on with it. It is refused while the step's last " +
+			"attempt\n" +
+			"might still take effect; `show` prints until when.\n" +
+			"Where later steps read what the step returned, give it with --step-output: a step that " +
+			"happened then has this\n" +
+			"output. An order, or a step, that is being undone takes none.",
+		Example: "  stepkeeper resolve order-1001 charge-payment happened\n" +
+			"  stepkeeper resolve order-1001 charge-payment happened --step-output charged.json",
+		Args:              app.Args(cobra.ExactArgs(3), "an order, a step, and what happened"),
+		ValidArgsFunction: a.CompleteStep(facts()),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			o.ids, o.action.Step, o.action.Fact = given[:1], given[1], core.Fact(given[2])
+			return runResolve(cmd.Context(), o)
+		},
+	}
+	o.numberFlag(cmd)
+	o.senderFlags(cmd)
+	o.idFlag(cmd)
+	cmd.Flags().StringVar(&o.output, app.StepOutput, "",
+		"what the step returned, where it happened: a `file` with a JSON value; - reads standard input")
+	return cmd
+}
+
+func facts() []string {
+	return []string{string(core.Happened), string(core.NotHappened), string(core.Undone)}
+}
+
+func runResolve(ctx context.Context, o *resolveOptions) error {
+	if err := cmp.Or(o.checkSender(), o.checkOrders()); err != nil {
+		return err
+	}
+	if !slices.Contains(facts(), string(o.action.Fact)) {
+		return failure.New(failure.Usage, "say one of "+strings.Join(facts(), ", "),
+			"%q is not what can happen to a step", o.action.Fact)
+	}
+	var output json.RawMessage
+	if o.output != "" {
+		what := "output of step " + o.action.Step
+		var err error
+		if output, err = o.readValue(o.output, what, core.MaxOutput); err != nil {
+			return err
+		}
+		if err := o.checkValue(what, message.Control{Kind: message.Resolve, Step: o.action.Step,
+			Fact: o.action.Fact, Output: output}); err != nil {
+			return err
+		}
+	}
+	return o.each(ctx, func(ctx context.Context, c *client.Client, id string) (verdictLine, error) {
+		return o.send(ctx, c, id, client.StepOutput(output))
+	})
+}
+
+// readValue reads a JSON value from a file; "-" means standard input.
+func (o *orderCommand) readValue(file, what string, limit int64) (json.RawMessage, error) {
+	in := o.app.Streams.In
+	if file != "-" {
+		f, err := os.Open(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, failure.Wrap(err, failure.NotFound, "", "the %s", what)
+		}
+		if err != nil {
+			return nil, failure.Wrap(err, failure.Usage, "", "the %s", what)
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, 2*limit+1))
+	if err != nil {
+		return nil, failure.Wrap(err, failure.Usage, "", "the %s", what)
+	}
+	if len(text) > int(2*limit) {
+		return nil, failure.New(failure.Usage, "store large data elsewhere and give a reference",
+			"the %s is larger than %d bytes", what, limit)
+	}
+	if err := rawjson.Check(text, rawjson.MaxLevels); err != nil {
+		return nil, failure.Wrap(err, failure.Usage, "write one JSON value, such as {\"amount\": 12}",
+			"the %s", what)
+	}
+	var compact bytes.Buffer
+	err = json.Compact(&compact, text)
+	return compact.Bytes(), err
+}
+
+// checkValue holds the value that a command carries to the rules of its message.
+func (o *orderCommand) checkValue(what string, c message.Control) error {
+	c.Schema, c.OrderID, c.ID = message.Schema, o.ids[0], "x"
+	if err := c.Check(); err != nil {
+		return failure.New(failure.Usage, "", "the %s: %s", what, message.Reason(err))
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// states are those that a listing can be restricted to.
+var states = []core.State{core.Processing, core.Compensating, core.Error, core.Processed, core.Compensated,
+	core.Cancelled, core.Closed}
+
+// filter is what of the orders is shown, as it stands in the address.
+type filter struct {
+	State, Workflow, Step, Code, Older, Prefix, Cursor string
+}
+
+func filterOf(r *http.Request) filter {
+	q := r.URL.Query()
+	return filter{q.Get("state"), q.Get("workflow"), q.Get("step"), q.Get("code"), q.Get("older"),
+		q.Get("id"), q.Get("cursor")}
+}
+
+// Address is the page of orders with the filter, from a cursor on.
+func (f filter) Address(cursor string) string { return f.on("/orders", cursor) }
+
+// on is the address of a page with the filter, from a cursor on.
+func (f filter) on(page, cursor string) string {
+	return address(page, map[string]string{"state": f.State, "workflow": f.Workflow, "step": f.Step,
+		"code": f.Code, "older": f.Older, "id": f.Prefix, "cursor": cursor})
+}
+
+// address returns the address of a page with the values that are not empty.
+func address(page string, values map[string]string) string {
+	q := url.Values{}
+	for name, value := range values {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if len(q) == 0 {
+		return page
+	}
+	return page + "?" + q.Encode()
+}
+
+func (f filter) query() (client.Query, error) {
+	q := client.Query{State: client.State(f.State), Workflow: f.Workflow, Step: f.Step, Code: f.Code,
+		IDPrefix: f.Prefix, PageSize: rowsOnPage}
+	if f.State != "" && !slices.Contains(states, core.State(f.State)) {
+		return q, fmt.Errorf("%w: no order is ever in the state %.50q", client.ErrInvalid, f.State)
+	}
+	if f.Older != "" {
+		d, err := time.ParseDuration(f.Older)
+		if err != nil || d < 0 {
+			return q, fmt.Errorf("%w: %.50q is no age; write it like 10m or 24h", client.ErrInvalid, f.Older)
+		}
+		q.OlderThan = d
+	}
+	if f.Step+f.Code+f.Prefix != "" {
+		q.PageSize = 500
+	}
+	return q, nil
+}
+
+// row is an order of a listing.
+type row struct {
+	view.Summary
+	Gone bool // it does not match the filter any more
+}
+
+func (s *server) orders(ctx context.Context, r *http.Request, k *kept) (content, error) {
+	f := filterOf(r)
+	q, err := f.query()
+	if err != nil {
+		return content{}, err
+	}
+	x, err := s.find(ctx, q, f.Cursor)
+	if err != nil {
+		return content{}, err
+	}
+	rows, fresh := s.hold(ctx, k, x.orders)
+	data := struct {
+		Filter        filter
+		States        []core.State
+		Rows          []row
+		New, Looked   int
+		Next, Again   string
+		First         bool
+		Unlisted      string
+		ReachedBounds bool
+	}{f, states, rows, fresh, x.looked, "", f.Address(f.Cursor), f.Cursor == "", s.Client.Unlisted(),
+		len(x.orders) < rowsOnPage && x.next != ""}
+	if x.next != "" {
+		data.Next = f.Address(x.next)
+	}
+	return content{Title: "Orders", Template: "orders", Data: data}, nil
+}
+
+// found is the result of a search.
+type found struct {
+	orders []view.Summary
+	next   string // cursor; "" if the search has seen all orders
+	looked int    // number of orders seen, at most
+}
+
+// find goes through pages until there are rows enough for one.
+func (s *server) find(ctx context.Context, q client.Query, cursor string) (x found, err error) {
+	for x.next = cursor; ; {
+		var some []view.Summary
+		if some, x.next, err = s.Client.Page(ctx, q, x.next); err != nil {
+			return found{}, err
+		}
+		x.orders = append(x.orders, some...)
+		x.looked += q.PageSize
+		if x.next == "" || len(x.orders) >= rowsOnPage || x.looked >= mostLookedAt {
+			return x, nil
+		}
+	}
+}
+
+// hold keeps the rows that the reader sees at their places: what changed is shown in them, what does not
+// match any more is marked, and new ones are counted.
+func (s *server) hold(ctx context.Context, k *kept, found []view.Summary) (rows []row, fresh int) {
+	now := map[string]view.Summary{}
+	for _, o := range found {
+		now[o.OrderID] = o
+	}
+	if k == nil || !k.begun {
+		for _, o := range found {
+			rows = append(rows, row{Summary: o})
+		}
+		if k != nil {
+			k.begun, k.rows = true, found
+		}
+		return rows, 0
+	}
+	for i := range k.rows {
+		old := &k.rows[i]
+		o, matches := now[old.OrderID]
+		delete(now, old.OrderID)
+		if !matches {
+			o = *old
+			if t, err := s.Client.Get(ctx, old.OrderID); err == nil && !old.Ended {
+				o.State = t.State
+				o.Phase = t.Phase
+				o.Ended = t.Ended
+				o.EndedAt = t.EndedAt
+				o.Error = t.Error
+				o.Waits = nil
+			}
+		}
+		*old = o
+		rows = append(rows, row{Summary: o, Gone: !matches})
+	}
+	newest := core.Time(0)
+	for i := range k.rows {
+		newest = max(newest, k.rows[i].Created)
+	}
+	for _, o := range now {
+		if o.Created >= newest {
+			fresh++
+		}
+	}
+	return rows, fresh
+}

@@ -1,0 +1,201 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// number counts up to mostCounted.
+type number struct {
+	State core.State
+	N     int
+	More  bool
+}
+
+// String is the number for people.
+func (n number) String() string {
+	if n.More {
+		return "over " + strconv.Itoa(n.N)
+	}
+	return strconv.Itoa(n.N)
+}
+
+// waits groups what the orders under way wait for.
+type waits struct {
+	For, Workflow, Step string
+	Agent               string // agent of the step; "" if it asks none or is not known
+	Asks                bool   // the step asks an agent
+	Count               int
+	Oldest              core.Time
+	Example             string
+	Address             string
+	Text                string
+}
+
+var waitTexts = map[string]string{
+	view.WaitAgent: "an agent's reply", view.WaitRetry: "the next attempt", view.WaitTime: "a time",
+	view.WaitAnswer:   "an answer or event",
+	view.WaitChildren: "child orders", view.WaitUndo: "an undo",
+}
+
+// asked keeps the agents of the steps of definitions, by hash: they never change.
+type asked struct {
+	mu sync.Mutex
+	by map[string]map[string]string // agents by definition, then by step
+}
+
+// agent is what a step of an order asks: a listing has it only where the step has chosen one. Of a definition
+// that cannot be read it is not known; such are asked for once in a page.
+func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.Summary, w *view.Wait) string {
+	if w.Agent != "" || o.Definition == "" || missing[o.Definition] {
+		return w.Agent
+	}
+	s.asked.mu.Lock()
+	defer s.asked.mu.Unlock()
+	if s.asked.by[o.Definition] == nil {
+		d, err := s.Client.Definition(ctx, o.Workflow, o.Definition)
+		if err != nil {
+			missing[o.Definition] = true
+			return ""
+		}
+		if s.asked.by == nil {
+			s.asked.by = map[string]map[string]string{}
+		}
+		agents := map[string]string{}
+		for i := range d.Steps {
+			agents[d.Steps[i].Name] = d.Steps[i].Agent
+		}
+		s.asked.by[o.Definition] = agents
+	}
+	return s.asked.by[o.Definition][w.Step]
+}
+
+// askers are the orders that wait for an agent, whatever their steps.
+type askers struct {
+	Agent   string // name of the agent; "" if it is not known
+	Orders  int
+	Oldest  core.Time
+	Example string
+	Steps   []waits
+	last    string
+}
+
+// byAgent adds a wait to those of its agent.
+func byAgent(all map[string]*askers, agent string, o *client.Summary, w *view.Wait) {
+	a := all[agent]
+	if a == nil {
+		a = &askers{Agent: agent, Oldest: w.Since, Example: o.OrderID}
+		all[agent] = a
+	}
+	if a.last != o.OrderID { // an order has its waits together
+		a.Orders, a.last = a.Orders+1, o.OrderID
+	}
+	if w.Since < a.Oldest {
+		a.Oldest, a.Example = w.Since, o.OrderID
+	}
+}
+
+// open are the orders that have not ended.
+type open struct {
+	Waits  []waits
+	Agents []askers
+	Counts []number
+	Oldest core.Time // creation of the oldest order of those that were counted; 0 if there is none
+}
+
+// underWay goes through the orders that have not ended.
+func (s *server) underWay(ctx context.Context) (x open, err error) {
+	groups, agents, missing := map[[4]string]*waits{}, map[string]*askers{}, map[string]bool{}
+	for _, state := range []core.State{core.Processing, core.Compensating} {
+		orders, next, err := s.Client.Page(ctx, client.Query{State: state, PageSize: mostCounted}, "")
+		if err != nil {
+			return open{}, err
+		}
+		n := number{State: state, N: len(orders), More: next != ""}
+		for _, o := range orders {
+			x.Oldest = older(x.Oldest, o.Created)
+			for _, w := range o.Waits {
+				agent, asks := "", w.For == view.WaitAgent || w.For == view.WaitRetry ||
+					w.For == view.WaitUndo
+				if asks {
+					agent = s.agent(ctx, missing, &o, &w)
+					byAgent(agents, agent, &o, &w)
+				}
+				key := [4]string{w.For, o.Workflow, w.Step, agent}
+				g := groups[key]
+				if g == nil {
+					g = &waits{For: w.For, Workflow: o.Workflow, Step: w.Step, Agent: agent, Asks: asks,
+						Oldest: w.Since, Example: o.OrderID, Text: waitTexts[w.For]}
+					g.Address = filter{State: string(state), Workflow: o.Workflow, Step: w.Step}.Address("")
+					groups[key] = g
+				}
+				g.Count++
+				if w.Since <= g.Oldest {
+					g.Oldest, g.Example = w.Since, o.OrderID
+				}
+			}
+		}
+		x.Counts = append(x.Counts, n)
+	}
+	for _, g := range groups {
+		x.Waits = append(x.Waits, *g)
+	}
+	slices.SortFunc(x.Waits, func(a, b waits) int {
+		return cmp.Or(cmp.Compare(a.For, b.For), cmp.Compare(b.Count, a.Count),
+			cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Step, b.Step), cmp.Compare(a.Agent, b.Agent))
+	})
+	for _, name := range slices.Sorted(maps.Keys(agents)) {
+		a := agents[name]
+		for _, w := range x.Waits {
+			if w.Asks && w.Agent == name {
+				a.Steps = append(a.Steps, w)
+			}
+		}
+		x.Agents = append(x.Agents, *a)
+	}
+	return x, nil
+}
+
+// oldest returns when the oldest of the orders was created, also of those that were not counted. It returns 0
+// if there is none.
+func (s *server) oldest(ctx context.Context, x open) (core.Time, error) {
+	for _, n := range x.Counts {
+		if !n.More {
+			continue
+		}
+		orders, _, err := s.Client.Page(ctx, client.Query{State: n.State, Oldest: true}, "")
+		if err != nil {
+			return 0, err
+		}
+		for _, o := range orders {
+			x.Oldest = older(x.Oldest, o.Created)
+		}
+	}
+	return x.Oldest, nil
+}
+
+// older returns the earlier time; a is 0 if there is none yet.
+func older(a, b core.Time) core.Time {
+	if a == 0 {
+		return b
+	}
+	return min(a, b)
+}
+
+func (s *server) waiting(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
+	x, err := s.underWay(ctx)
+	return content{Title: "Waiting", Template: "waiting", Data: struct {
+		open
+		More bool
+		Most int
+	}{x, slices.ContainsFunc(x.Counts, func(n number) bool { return n.More }), mostCounted}}, err
+}

@@ -1,0 +1,135 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/dev/api"
+)
+
+type consoleOptions struct {
+	app      *app.App
+	listen   string
+	readOnly bool
+	redact   string
+}
+
+// consoleReady is the ready line with --output json.
+type consoleReady struct {
+	Ready bool   `json:"ready"`
+	URL   string `json:"url"`
+}
+
+// NewConsole returns the command console.
+func NewConsole(a *app.App) *cobra.Command {
+	o := &consoleOptions{app: a}
+	cmd := &cobra.Command{
+		Use:   "console",
+		Short: "Serve the operator's pages over a server or a stack",
+		Long: "Serve pages in which to see what is stuck, why, since when, and to repair it. `stepkeeper " +
+			"dev` serves them\n" +
+			"at its own address; this command serves them on the loopback interface over any server or " +
+			"stack, with your\n" +
+			"own credentials. Nothing public is deployed. It ends with SIGINT or SIGTERM.\n\n" +
+			"Lists of bulk commands are written into this folder, as `stepkeeper bulk` does.\n\n" +
+			"A file for --redact names members of orders, inputs and outputs that are not shown, one path " +
+			"on each line:\n" +
+			"payment.card, customer.*, **.password; * is any one name or index, ** any number of them.",
+		Example: "  stepkeeper console --stack shop --region eu-central-1\n  stepkeeper console " +
+			"--read-only --redact redact.txt\n  stepkeeper console --server http://127.0.0.1:9000 " +
+			"--listen 127.0.0.1:8400",
+		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runConsole(cmd.Context(), o) },
+
+		Annotations: map[string]string{app.Serves: "true"},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.listen, "listen", "127.0.0.1:8380",
+		"loopback `address` to serve on; port 0 takes a free one")
+	f.BoolVar(&o.readOnly, "read-only", false, "refuse every action")
+	f.StringVar(&o.redact, "redact", "", "`file` with paths of members that are not shown")
+	return cmd
+}
+
+func runConsole(ctx context.Context, o *consoleOptions) error {
+	defer outliveReaders()()
+	if err := checkLoopback("--listen", o.listen); err != nil {
+		return err
+	}
+	redaction, err := loadRedaction(o.redact)
+	if err != nil {
+		return err
+	}
+	c, err := o.app.Client(ctx)
+	if err != nil {
+		return err
+	}
+	listener, err := api.Listen(o.listen)
+	if err != nil {
+		do := ""
+		if errors.Is(err, syscall.EADDRINUSE) {
+			do = "another program listens there, perhaps another console; choose a port with --listen, 0 " +
+				"takes a free one"
+		}
+		return failure.Wrap(err, failure.General, do, "the console cannot be served")
+	}
+	name := o.app.Server()
+	if o.app.Stack != "" {
+		name = "stack " + o.app.Stack
+	}
+	pages := console.New(console.Options{Client: c, Name: name, Program: o.app.Program(),
+		ReadOnly: o.readOnly, Redact: redaction,
+		Log: slog.New(slog.NewTextHandler(o.app.Streams.Err, nil)), Now: o.app.Now})
+	address := "http://" + listener.Addr().String()
+	if o.app.JSON() {
+		err = o.app.PrintLine(consoleReady{Ready: true, URL: address})
+	} else {
+		_, err = fmt.Fprintf(o.app.Streams.Out, "stepkeeper console of %s ready on %s\n", name, address)
+	}
+	warnUnprinted(o.app, address, err)
+	if err := api.Serve(ctx, listener, api.Pages(pages)); err != nil {
+		return failure.Wrap(err, failure.General, "start it again", "the console ended")
+	}
+	return nil
+}
+
+func loadRedaction(file string) (console.Redaction, error) {
+	if file == "" {
+		return nil, nil
+	}
+	r, err := console.LoadRedaction(file)
+	if err != nil {
+		return nil, failure.Wrap(err, failure.Usage,
+			"write one path on each line, like payment.card or customer.*",
+			"the file %s of --redact cannot be used", file)
+	}
+	return r, nil
+}
+
+// pages are those that `dev` serves beside its interface, over that interface.
+func (o *devOptions) pages(log *slog.Logger, redaction console.Redaction) func(server string) http.Handler {
+	return func(server string) http.Handler {
+		c, err := client.New(server, client.WithRetry(app.QuickAttempts, app.QuickPatience))
+		if err != nil { // the address is its own
+			return http.NotFoundHandler()
+		}
+		program := "stepkeeper"
+		if server != app.DefaultServer {
+			program += " --server " + server
+		}
+		return console.New(console.Options{Client: c, Name: strings.TrimPrefix(server, "http://"),
+			Program: program, Redact: redaction, Folder: filepath.Join(o.data, "bulk"), Log: log})
+	}
+}

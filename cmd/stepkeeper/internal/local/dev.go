@@ -1,0 +1,440 @@
+// Package local has the commands that serve or keep something on this machine: dev, demo, console, backup and
+// token-key.
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/demo/shifted"
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/dev/sqlite"
+	"github.com/stepkeeper/stepkeeper/shared/incident"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/suggest"
+	"github.com/stepkeeper/stepkeeper/shared/tracing"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// drainTime is how long `dev` may take to end after a signal.
+const drainTime = 5 * time.Second
+
+type devOptions struct {
+	app       *app.App
+	listen    string
+	answers   string // address of the listener for answers; "" means no listener
+	data      string
+	workflows string
+	agents    string
+	maxOpen   int
+	sweep     time.Duration
+	keep      string
+	replyTo   []string
+	example   string                     // name of the example; "" if none was chosen
+	next      func(server string) string // returns the first command to run; nil without an example
+	orders    string                     // file with orders of the example
+	logLevel  string
+	logFormat string
+	clockFile string
+	newKey    bool // a new key for tokens was asked for
+	redact    string
+	onAlert   embedded.OnAlert
+	command   string // command to run on alerts
+	otlp      string // collector of spans; "" means that no spans are recorded
+}
+
+// devReady is the ready line with --output json.
+type devReady struct {
+	Ready     bool   `json:"ready"`
+	URL       string `json:"url"`
+	Answers   string `json:"answers,omitempty"` // address that serves the pages of answers only
+	Data      string `json:"data"`
+	Workflows int    `json:"workflows"`
+	Agents    int    `json:"agents"`
+	// the whole database file was checked; otherwise the check goes on
+	Checked bool   `json:"checked"`
+	Orders  string `json:"orders,omitempty"` // file with orders of the example to submit
+}
+
+// NewDev returns the command dev.
+func NewDev(a *app.App) *cobra.Command {
+	o := &devOptions{app: a}
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run everything in this process: intake, Scheduler, Agents, Supervisor, store",
+		Long: "Run Stepkeeper on this machine, durable in one folder. It prints one line when it is " +
+			"ready. It serves\n" +
+			"orders over HTTP (/openapi.json describes it), its queues in SQS's JSON protocol, and pages " +
+			"for the operator\n" +
+			"at /, on the loopback interface only. A changed workflow file takes effect for new orders at " +
+			"once. SIGINT or SIGTERM ends it\n" +
+			"in good order within 5 seconds; it also survives kill -9.\n\n" +
+			"Without flags it takes ./workflows, ./agents.yaml and ./data: the folder that `stepkeeper " +
+			"init` writes.\n" +
+			"With --example it runs a workflow that ships with it, together with the remote services of " +
+			"that\n" +
+			"workflow, in a folder that is deleted at the end: " + strings.Join(exampleNames(), ", ") + ".",
+		Example: "  stepkeeper dev\n  stepkeeper dev --example\n  stepkeeper dev --example=carriers\n  " +
+			"stepkeeper dev --data /var/tmp/orders --listen 127.0.0.1:9000 --workflows ./workflows " +
+			"--agents agents.yaml",
+		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range []string{"data", "workflows", "agents"} {
+				if o.example != "" && cmd.Flags().Changed(name) {
+					return failure.New(failure.Usage, "leave one of them out",
+						"--example has workflows, agents and data of its own, and --%s is given", name)
+				}
+			}
+			if names := exampleNames(); o.example != "" && !slices.Contains(names, o.example) {
+				return failure.New(failure.Usage, suggest.DidYouMean(o.example, names,
+					"the examples are "+strings.Join(names, ", ")), "there is no example %q", o.example)
+			}
+			return runDev(cmd.Context(), o)
+		},
+		Annotations: map[string]string{app.Serves: "true"},
+	}
+	o.flags(cmd)
+	o.reportFlags(cmd)
+	return cmd
+}
+
+func (o *devOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.example, "example", "",
+		"run the workflow with this `name` that ships with it, and its services, in this process; nothing "+
+			"is kept")
+	f.Lookup("example").NoOptDefVal = exampleOrder
+	_ = cmd.RegisterFlagCompletionFunc("example",
+		cobra.FixedCompletions(exampleNames(), cobra.ShellCompDirectiveNoFileComp))
+	f.StringVar(&o.data, "data", "data", "`folder` of the state; it is made if it is not there")
+	f.StringVar(&o.listen, "listen", strings.TrimPrefix(app.DefaultServer, "http://"),
+		"loopback `address` to serve on; port 0 takes a free one")
+	f.StringVar(&o.answers, "answers-listen", "",
+		"loopback `address` that serves the pages of answers and nothing else, for a proxy that makes "+
+			"links reachable (docs/answers.md)")
+	f.StringVar(&o.workflows, "workflows", "workflows", "`folder` with the workflow files")
+	f.StringVar(&o.agents, "agents", "agents.yaml",
+		"`file` that names the agents: the HTTP services that they call, and those of your own that "+
+			"attach to their queues")
+	f.StringSliceVar(&o.replyTo, "reply-to", nil,
+		"`names` that orders may have as replyTo; each gets a queue status-NAME")
+	f.IntVar(&o.maxOpen, "max-open", 20000,
+		"most orders that may be active at once, those that only wait not counted; past that a new order "+
+			"is refused as \"busy\"")
+	f.DurationVar(&o.sweep, "sweep-every", 500*time.Millisecond,
+		"how often the Supervisor looks for overdue steps, 1ms to 1h")
+	f.StringVar(&o.keep, "keep", "",
+		"how `long` an order that has come to rest stays readable, like 30d; without it for ever")
+	f.BoolVar(&o.newKey, "new-token-key", false,
+		"make a new key for the tokens of answers first; tokens of the key before are read for 400 days more")
+	f.StringVar(&o.redact, "redact", "",
+		"`file` with paths of members that the console does not show, like payment.card")
+	_ = cmd.MarkFlagDirname("data")
+	_ = cmd.MarkFlagDirname("workflows")
+	_ = cmd.MarkFlagFilename("agents", "yaml", "yml")
+}
+
+// reportFlags adds the flags of alerts, spans and the log.
+func (o *devOptions) reportFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.onAlert.Webhook, "alert-webhook", "",
+		"`URL` that alerts are posted to as JSON, beside the log")
+	f.StringVar(&o.command, "alert-command", "",
+		"`program` with its arguments that is run with an alert's JSON on its standard "+
+			"input, without a shell")
+	f.DurationVar(&o.onAlert.Window, "alert-window", incident.DefaultWindow,
+		"how long orders that stop for the same reason are gathered before their number is reported")
+	f.DurationVar(&o.onAlert.Reminder, "alert-reminder", incident.DefaultReminder,
+		"how long after an alert the next one while orders still wait; negative: none")
+	f.StringVar(&o.otlp, "otlp", "",
+		"`URL` of an OpenTelemetry collector that gets a span of each handling by OTLP over HTTP "+
+			"(environment: "+tracing.Variable+")")
+	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error")
+	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
+	f.StringVar(&o.clockFile, "clock-offset", "",
+		"`file` that says by how much the clock is off, read again and again; for tests that step the clock")
+	_ = f.MarkHidden("clock-offset")
+	_ = cmd.RegisterFlagCompletionFunc("log-level",
+		cobra.FixedCompletions([]string{"debug", "info", "warn", "error"},
+			cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("log-format",
+		cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// startAdvice is for who has no project yet.
+const startAdvice = "\nor begin with a small project: `stepkeeper init shop && cd shop && stepkeeper " +
+	"dev`\nor with the one that is built in: `stepkeeper dev --example`"
+
+func (o *devOptions) check() error {
+	if err := checkLoopback("--listen", o.listen); err != nil {
+		return err
+	}
+	if o.answers != "" {
+		if err := checkLoopback("--answers-listen", o.answers); err != nil {
+			return err
+		}
+	}
+	if o.maxOpen < 1 {
+		return failure.New(failure.Usage, "give a number from 1", "--max-open %d takes no orders", o.maxOpen)
+	}
+	o.onAlert.Command = strings.Fields(o.command)
+	if err := o.onAlert.Check(); err != nil {
+		return failure.Wrap(err, failure.Usage,
+			"see --alert-webhook, --alert-command and --alert-window of `stepkeeper dev --help`",
+			"alerts could not be sent")
+	}
+	if o.sweep < time.Millisecond || o.sweep > time.Hour {
+		return failure.New(failure.Usage, "give a duration from 1ms to 1h, like --sweep-every 500ms",
+			"--sweep-every %v is out of range", o.sweep)
+	}
+	info, err := os.Stat(o.workflows)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return failure.New(failure.NotFound, "name the folder with your workflow files: --workflows DIR"+
+			startAdvice, "there is no folder %s", o.workflows)
+	case err != nil:
+		return failure.Wrap(err, failure.Usage, "name another folder with --workflows",
+			"the folder %s cannot be read", o.workflows)
+	case !info.IsDir():
+		return failure.New(failure.Usage, "give --workflows the folder that the file is in",
+			"%s is not a folder", o.workflows)
+	}
+	if _, err := os.Stat(o.agents); err != nil {
+		return failure.Wrap(err, failure.NotFound, "name the file that lists your agents: --agents FILE"+
+			startAdvice, "the agents file %s cannot be read", o.agents)
+	}
+	return nil
+}
+
+// keeping reads --keep: days, since less than the shortest time makes no sense.
+func (o *devOptions) keeping() (time.Duration, error) {
+	if o.keep == "" {
+		return 0, nil
+	}
+	const day = 24 * time.Hour
+	least := int(sqlite.MinKeep / day)
+	text, inDays := strings.CutSuffix(o.keep, "d")
+	days, err := strconv.Atoi(text)
+	if !inDays || err != nil || days < least || days > 36500 {
+		return 0, failure.New(failure.Usage,
+			fmt.Sprintf(
+				"give days, like --keep 30d, at least %dd: so long a request or a repeated order can be "+
+					"under way", least),
+			"--keep %q is refused", o.keep)
+	}
+	return time.Duration(days) * day, nil
+}
+
+// checkLoopback refuses to serve the world: there are no users and no passwords here.
+func checkLoopback(flag, listen string) error {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return failure.New(failure.Usage, "give host and port, like "+flag+" 127.0.0.1:8377",
+			"%s %q is no address", flag, listen)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return failure.New(failure.Usage,
+			"listen on the loopback interface, like "+flag+
+				" 127.0.0.1:8377: there are no users, no passwords and no TLS here",
+			"%s %s is refused: other machines could reach it", flag, listen)
+	}
+	return nil
+}
+
+// outliveReaders keeps the process alive when nothing reads its output any more: a write returns an error
+// then, and does not end the process. systemd would take that end for a clean one. Programs that it starts
+// are not affected, as they would be by signal.Ignore.
+func outliveReaders() (stop func()) {
+	unread := make(chan os.Signal, 1) // no goroutine receives from it
+	signal.Notify(unread, syscall.SIGPIPE)
+	return func() { signal.Stop(unread) }
+}
+
+func runDev(ctx context.Context, o *devOptions) error {
+	defer outliveReaders()()
+	embedded.SetCollector(o.app.Getenv)
+	log, err := o.logger()
+	if err != nil {
+		return err
+	}
+	if o.example != "" {
+		example, err := startExample(ctx, o.example)
+		if err != nil {
+			return failure.Wrap(err, failure.General, "check the space and the permissions of "+os.TempDir(),
+				"the example cannot be started")
+		}
+		defer example.close(log)
+		o.data, o.workflows, o.agents = example.data(), example.workflows(), example.agents()
+		o.orders, o.next = example.orders(), example.next
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	clock, err := o.clock()
+	if err != nil {
+		return err
+	}
+	keep, err := o.keeping()
+	if err != nil {
+		return err
+	}
+	redaction, err := loadRedaction(o.redact)
+	if err != nil {
+		return err
+	}
+	tracer, err := o.tracer(ctx)
+	if err != nil {
+		return err
+	}
+	defer tracer.close()
+	return o.serve(ctx, embedded.Options{
+		Pages: o.pages(log, redaction), PagePaths: console.Paths,
+		Data: o.data, Listen: o.listen, AnswersListen: o.answers, Workflows: o.workflows,
+		Agents:  o.agents,
+		ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, Keep: keep,
+		NewTokenKey: o.newKey, OnAlert: o.onAlert, Tracer: tracer.Tracer, Log: log, Clock: clock,
+		Version: app.ReadVersion().Version, Ready: o.ready,
+	})
+}
+
+// serve runs the server until it ends, and for drainTime at most once ctx has ended.
+func (o *devOptions) serve(ctx context.Context, options embedded.Options) (err error) {
+	ended := make(chan error, 1)
+	go func() {
+		ended <- port.Guard(options.Log, "the server", func() error { return o.app.Runtime(ctx, options) })
+	}()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		select {
+		case err = <-ended:
+		case <-time.After(drainTime):
+			return failure.New(failure.General, "nothing that was acknowledged is lost: start it again",
+				"it did not end within %v and was cut off", drainTime)
+		}
+	}
+	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return nil
+	}
+	return failure.Wrap(err, failure.General, addressAdvice(err), "stepkeeper dev ended")
+}
+
+// addressAdvice returns what to do if an address is in use, and "" after any other error.
+func addressAdvice(err error) string {
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return ""
+	}
+	return "another program listens there, perhaps another `stepkeeper dev`; " +
+		"choose another port with --listen or --answers-listen, 0 takes a free one"
+}
+
+// spans is a tracer, or none.
+type spans struct {
+	port.Tracer
+	close func()
+}
+
+func (o *devOptions) tracer(ctx context.Context) (spans, error) {
+	endpoint := cmp.Or(o.otlp, o.app.Getenv(tracing.Variable))
+	if endpoint == "" {
+		return spans{close: func() {}}, nil
+	}
+	t, err := tracing.New(ctx, endpoint, "stepkeeper", app.ReadVersion().Version)
+	switch {
+	case err != nil && o.otlp == "": // set for other programs, perhaps
+		o.app.Warn("no spans are sent, for " + tracing.Variable + " cannot be used: " + err.Error())
+		return spans{close: func() {}}, nil
+	case err != nil:
+		return spans{}, failure.Wrap(err, failure.Usage, "correct --otlp", "spans cannot be sent")
+	}
+	return spans{t, func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = t.Close(ctx) // spans that the collector does not take are lost
+	}}, nil
+}
+
+// clock is the machine's, nil, unless a test moves it.
+func (o *devOptions) clock() (port.Clock, error) {
+	if o.clockFile == "" {
+		return nil, nil
+	}
+	c, err := shifted.Open(o.clockFile)
+	if err != nil {
+		return nil, failure.Wrap(err, failure.Usage, "leave --clock-offset out: it is for tests", "the clock")
+	}
+	return c, nil
+}
+
+// ready prints the one line that scripts wait for. A server whose line cannot be written goes on, because its
+// work is not its output.
+func (o *devOptions) ready(s embedded.Started) {
+	warnUnprinted(o.app, s.Address, o.printReady(s))
+}
+
+// warnUnprinted warns if the ready line of a server could not be written.
+func warnUnprinted(a *app.App, address string, err error) {
+	if err != nil {
+		a.Warn(fmt.Sprintf("the ready line could not be written, and the server runs on %s: %v", address,
+			err))
+	}
+}
+
+func (o *devOptions) printReady(s embedded.Started) error {
+	if o.app.JSON() {
+		return o.app.PrintLine(devReady{Ready: true, URL: s.Address, Answers: s.Answers, Data: o.data,
+			Workflows: s.Workflows, Agents: s.Agents, Checked: s.Checked, Orders: o.orders})
+	}
+	checked := "checked"
+	if !s.Checked {
+		checked = "its check goes on"
+	}
+	text := fmt.Sprintf("stepkeeper dev ready on %s (data %s, %s, %s, %s)\n",
+		s.Address, o.data, checked, view.Count(s.Workflows, "workflow"), view.Count(s.Agents, "agent"))
+	if s.Answers != "" {
+		text += fmt.Sprintf("pages of answers, and nothing else, on %s\n", s.Answers)
+	}
+	if o.next != nil {
+		server := ""
+		if s.Address != app.DefaultServer {
+			server = " --server " + s.Address
+		}
+		text += fmt.Sprintf("in another terminal: %s\n", o.next(server))
+	}
+	_, err := io.WriteString(o.app.Streams.Out, text)
+	return err
+}
+
+func (o *devOptions) logger() (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
+		return nil, failure.New(failure.Usage, "use debug, info, warn or error", "there is no log level %q",
+			o.logLevel)
+	}
+	options := &slog.HandlerOptions{Level: level}
+	switch o.logFormat {
+	case "text":
+		return slog.New(slog.NewTextHandler(o.app.Streams.Err, options)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(o.app.Streams.Err, options)), nil
+	}
+	return nil, failure.New(failure.Usage, "use text or json", "there is no log format %q", o.logFormat)
+}

@@ -1,0 +1,226 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/demo/agents"
+	"github.com/stepkeeper/stepkeeper/demo/services"
+	"github.com/stepkeeper/stepkeeper/demo/shop"
+	"github.com/stepkeeper/stepkeeper/examples"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+// exampleOrders is how many orders the example comes with: enough that a service refuses some.
+const exampleOrders = 40
+
+// exampleOrder is the example whose services keep books, as those of `stepkeeper demo` do.
+const exampleOrder = "order"
+
+// example is a shipped workflow with its remote services, which do not misbehave here, in a folder
+// of its own. The state goes with it at the end: the services' books begin empty each time.
+type example struct {
+	name  string
+	dir   string
+	fleet *services.Fleet // services of exampleOrder
+	stop  func() error    // ends the services of other examples; nil if there are none
+}
+
+// exampleNames are the values of --example.
+func exampleNames() []string {
+	names := []string{exampleOrder}
+	files, _ := fs.Glob(examples.Files, "*/*.yaml")
+	for _, file := range files {
+		names = append(names, path.Dir(file))
+	}
+	return slices.Compact(names) // one folder can hold several
+}
+
+func startExample(ctx context.Context, name string) (_ *example, err error) {
+	e := &example{name: name}
+	if e.dir, err = os.MkdirTemp("", "stepkeeper-example-"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.remove())
+		}
+	}()
+	if name != exampleOrder {
+		return e, e.startOne()
+	}
+	books := filepath.Join(e.dir, "services")
+	for _, dir := range []string{books, e.workflows()} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	if err := writeShipped(e.workflows()); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(e.orders(), someOrders(), 0o600); err != nil {
+		return nil, err
+	}
+	// The services outlive ctx, for the calls that end while the runtime drains.
+	if e.fleet, err = services.Start(context.WithoutCancel(ctx), services.Options{Dir: books}); err != nil {
+		return nil, err
+	}
+	return e, os.WriteFile(e.agents(), agents.File(e.fleet.URL, nil), 0o600)
+}
+
+// writeWorkflows writes the workflows of one of the folders examples, and returns the agents that they name.
+func (e *example) writeWorkflows() (agents []string, err error) {
+	if err := os.Mkdir(e.workflows(), 0o755); err != nil {
+		return nil, err
+	}
+	flows, err := fs.Glob(examples.Files, e.name+"/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	for _, flow := range flows {
+		text, err := examples.Files.ReadFile(flow)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(e.workflows(), path.Base(flow)), text, 0o600)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	files, err := source.LoadDir(e.workflows(), source.Options{})
+	for _, f := range files {
+		if f.Definition == nil {
+			return nil, f.Problems.Err()
+		}
+		agents = slices.AppendSeq(agents, maps.Keys(f.Definition.Agents))
+	}
+	slices.Sort(agents)
+	return slices.Compact(agents), err
+}
+
+// startOne writes the workflows of one of the folders examples, an order and the agents, and starts their
+// services.
+func (e *example) startOne() error {
+	names, err := e.writeWorkflows()
+	if err != nil {
+		return err
+	}
+	order, err := examples.Files.ReadFile(e.name + "/order.json")
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: &exampleService{}, ReadHeaderTimeout: time.Second}
+	ended := make(chan error)
+	go func() {
+		ended <- port.Guard(nil, "the example's service", func() error { return server.Serve(listener) })
+	}()
+	e.stop = func() error {
+		err := server.Close()
+		if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+			err = errors.Join(err, served)
+		}
+		return err
+	}
+	var agents strings.Builder
+	agents.WriteString("agents:\n")
+	for _, agent := range names {
+		fmt.Fprintf(&agents,
+			"  %s: {url: \"http://%s/%s\", allow: {loopback: true}, classify: {425: not-yet}}\n", agent,
+			listener.Addr(), agent)
+	}
+	return errors.Join(
+		os.WriteFile(e.agents(), []byte(agents.String()), 0o600),
+		os.WriteFile(e.orders(), order, 0o600))
+}
+
+// exampleService does whatever it is asked, but for fedex, which is down, and for parcels, which are not
+// collected when they are first asked for: that is what their example is about.
+type exampleService struct{ asked sync.Map }
+
+func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	agent, operation, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if agent == "fedex" && operation == "ship" {
+		http.Error(w, "down for maintenance", http.StatusServiceUnavailable)
+		return
+	}
+	if _, again := s.asked.LoadOrStore(r.Header.Get("Idempotency-Key"), true); operation == "collected" &&
+		!again {
+		http.Error(w, "no carrier was here", http.StatusTooEarly)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{"account": "a-1", "parcel": agent + "-1",
+		"regions": []string{"north", "south"}, "customers": []string{"c-1", "c-2", "c-3"}})
+}
+
+// next is what to do first, in another terminal; server is what the commands need to find it.
+func (e *example) next(server string) string {
+	if e.name == exampleOrder {
+		return "stepkeeper" + server + " submit --wait " + e.orders()
+	}
+	id := e.name + "-1"
+	return fmt.Sprintf("stepkeeper%s submit --workflow %s --id %s %s && stepkeeper%s show %s", server, e.name,
+		id, e.orders(), server, id)
+}
+
+// someOrders are lines for `stepkeeper submit`.
+func someOrders() []byte {
+	var b bytes.Buffer
+	n := 0
+	for line := range shop.Good(1) {
+		b.Write(line)
+		b.WriteByte('\n')
+		if n++; n == exampleOrders {
+			break
+		}
+	}
+	return b.Bytes()
+}
+
+func (e *example) data() string      { return filepath.Join(e.dir, "data") }
+func (e *example) workflows() string { return filepath.Join(e.dir, "workflows") }
+func (e *example) agents() string    { return filepath.Join(e.dir, "agents.yaml") }
+
+// orders is a file for `stepkeeper submit`: lines, or one order.
+func (e *example) orders() string {
+	if e.name == exampleOrder {
+		return filepath.Join(e.dir, "orders.jsonl")
+	}
+	return filepath.Join(e.dir, "order.json")
+}
+
+func (e *example) close(log *slog.Logger) {
+	if err := e.remove(); err != nil {
+		log.Warn("the example's folder is left", "folder", e.dir, "error", err)
+	}
+}
+
+func (e *example) remove() error {
+	var err error
+	if e.fleet != nil {
+		err = e.fleet.Close()
+	}
+	if e.stop != nil {
+		err = e.stop()
+	}
+	return errors.Join(err, os.RemoveAll(e.dir))
+}

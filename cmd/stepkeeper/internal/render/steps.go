@@ -1,0 +1,265 @@
+package render
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+func (p Page) steps(w io.Writer, t view.Task) {
+	if len(t.Steps) == 0 {
+		return
+	}
+	p.title(w, "Steps")
+	rows := make([][]string, len(t.Steps))
+	for i, s := range t.Steps {
+		rows[i] = []string{
+			s.Name, p.Style.State(s.State, stateOf(s)), strconv.Itoa(s.Attempts), strconv.Itoa(failures(s)),
+			dash(s.FirstAt), took(s, p.Now), agentOf(s), p.note(s),
+		}
+	}
+	Table(w, p.Style, "  ", []string{"STEP", "STATE", "ATTEMPTS", "FAILURES", "FIRST", "TOOK", "AGENT",
+		"NOTE"}, rows)
+}
+
+// attempts are those that did not end done.
+func (p Page) attempts(w io.Writer, t view.Task) {
+	if len(t.Attempts) == 0 && t.Earlier == nil {
+		return
+	}
+	p.title(w, "Attempts that were not done (UTC)")
+	rows := make([][]string, len(t.Attempts))
+	for i, a := range t.Attempts {
+		rows[i] = []string{a.Step, strconv.Itoa(a.Number), string(a.Operation), a.Agent, clock(a.Began),
+			clock(a.Ended), string(a.Outcome), cmp.Or(Clean(a.Code), "-")}
+	}
+	if len(rows) > 0 {
+		Table(w, p.Style, "  ", []string{"STEP", "ATTEMPT", "OPERATION", "AGENT", "BEGAN", "ENDED", "OUTCOME",
+			"CODE"}, rows)
+	}
+	if e := t.Earlier; e != nil {
+		fmt.Fprintf(w, "  before them: %d failed, %d retry-later, %d overdue, %d superseded\n", e.Failed,
+			e.RetryLater, e.Overdue, e.Superseded)
+	}
+}
+
+func stateOf(s view.Step) string {
+	if s.State == core.Pending && s.FirstAt != 0 {
+		return "Pending (again)"
+	}
+	return string(s.State)
+}
+
+func failures(s view.Step) int {
+	n := s.Failures
+	if s.Undo != nil {
+		n += s.Undo.Failures
+	}
+	return n
+}
+
+func dash(t core.Time) string {
+	if t == 0 {
+		return "-"
+	}
+	return clock(t)
+}
+
+func took(s view.Step, now time.Time) string {
+	switch {
+	case s.FirstAt == 0:
+		return "-"
+	case s.FinishedAt != 0:
+		return Span(s.FinishedAt.Sub(s.FirstAt).Std())
+	case s.State == core.Processing || s.State == core.Compensating || s.State == core.Waiting:
+		return Span(now.Sub(s.FirstAt.Std())) + " so far"
+	}
+	return "-"
+}
+
+func agentOf(s view.Step) string {
+	operation := s.Operation
+	if s.Undo != nil && s.Undo.Running && s.Undo.Operation != "" {
+		operation = s.Undo.Operation
+	}
+	switch {
+	case s.Children != nil:
+		return "(" + s.Kind + ": " + s.Children.Workflow + ")"
+	case s.Kind != "":
+		return "(" + s.Kind + ")"
+	case s.Agent == "":
+		return "-"
+	}
+	return s.Agent + "." + operation
+}
+
+// uncounted describes why a step waits for its agent or polls its service, and for how long it has done so.
+func (p Page) uncounted(s view.Step) string {
+	what := "polls"
+	if core.Uncalled(s.Error.Code) {
+		what = "waits for"
+	}
+	return fmt.Sprintf("%s agent %s: %s for %s, next try %s", what, s.Agent, s.Error.Code,
+		Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now))
+}
+
+// atWork describes an attempt in flight: its latest progress (P43), its deadline, and the instance that
+// claimed it.
+func (p Page) atWork(s view.Step) (notes []string) {
+	if r := s.Progress; r != nil {
+		text := fmt.Sprintf("at %d %%", r.Percent)
+		if r.Note != "" {
+			text += " (" + Clean(r.Note) + ")"
+		}
+		notes = append(notes, text+" "+Age(r.At, p.Now))
+	}
+	if s.CompleteBy != 0 {
+		notes = append(notes, "answer due "+Age(s.CompleteBy, p.Now))
+	}
+	if s.LockedBy != "" {
+		notes = append(notes, "claimed by "+s.LockedBy)
+	}
+	return notes
+}
+
+func (p Page) note(s view.Step) string {
+	var notes []string
+	if s.NoReturn {
+		notes = append(notes, "point of no return")
+	}
+	switch s.State {
+	case core.Processing, core.Compensating:
+		notes = append(notes, p.atWork(s)...)
+	case core.Waiting:
+		if s.Children != nil {
+			notes = append(notes, children(s.Children))
+			break
+		}
+		if s.Answers != nil {
+			notes = append(notes, open(s))
+			notes = append(notes, fmt.Sprintf("until %s (%s)", Moment(s.WakeAt), Age(s.WakeAt, p.Now)))
+			break
+		}
+		notes = append(notes, fmt.Sprintf("goes on %s (%s)", Moment(s.WakeAt), Age(s.WakeAt, p.Now)))
+	case core.Processed:
+		notes = append(notes, decided(s)...)
+	case core.Pending, core.UndoWait, core.Failed:
+		switch {
+		case s.WakeAt == 0:
+		case s.Waiting(): // P45
+			notes = append(notes, p.uncounted(s))
+		default:
+			notes = append(notes, "goes on "+Age(s.WakeAt, p.Now))
+		}
+	}
+	switch {
+	case s.State == core.Failed && s.Kind == view.KindFail:
+		notes = append(notes, "failed by rule")
+	case s.State == core.Failed && s.Children != nil && s.FirstAt != 0:
+		notes = append(notes, children(s.Children))
+	case s.State == core.Failed && s.FirstAt == 0:
+		what := "its agent was asked"
+		if s.Kind != "" {
+			what = "it began"
+		}
+		notes = append(notes, "failed before "+what)
+	case s.NoEffect != 0 && (s.Resolved == nil || s.Resolved.At < s.ClaimedAt):
+		notes = append(notes, "refused, without effect")
+	case s.NoEffect != 0:
+		notes = append(notes, "without effect")
+	case s.State == core.Failed && s.Kind != "": // it asked no agent
+		notes = append(notes, decided(s)...)
+	case s.State == core.Failed:
+		notes = append(notes, "in doubt whether it happened")
+	}
+	if s.FailedAs != "" {
+		notes = append(notes, withoutIt(s))
+	}
+	if s.Resolved != nil {
+		notes = append(notes, "operator: "+string(s.Resolved.Fact))
+	}
+	if s.Corrected != nil {
+		notes = append(notes, strings.TrimSuffix("input given by "+Clean(s.Corrected.By), " by "))
+	}
+	return strings.Join(notes, ", ")
+}
+
+// withoutIt describes a failed step without which the order goes on.
+func withoutIt(s view.Step) string {
+	done := "is undone alone"
+	if s.State == core.Compensated {
+		done = "undone"
+	}
+	return "failed (" + Clean(s.FailedAs) + "), " + done + ": the order goes on without it"
+}
+
+// children describes the progress of a step's child tasks.
+func children(c *view.Children) string {
+	done := "have ended"
+	if c.Undo {
+		done = "are undone"
+	}
+	text := fmt.Sprintf("%d of %d children %s, %d under way", c.Ended, c.Count, done, c.Running)
+	if c.Failed > 0 && !c.Undo {
+		text += fmt.Sprintf(", %d failed of %d that may (%s: %s)", c.Failed, c.Tolerate,
+			strings.Join(c.FailedAs[:min(len(c.FailedAs), 3)], ", "), Clean(c.Reason))
+	}
+	for _, some := range []struct {
+		what string
+		ids  []string
+	}{{"waiting for the operator", c.Stopped}, {"to be undone by hand", c.InDoubt}} {
+		if len(some.ids) > 0 {
+			text += fmt.Sprintf(", %d %s: %s", len(some.ids), some.what,
+				strings.Join(some.ids[:min(len(some.ids), 3)], ", "))
+		}
+	}
+	return text
+}
+
+// open describes the answers or the event that an open question waits for.
+func open(s view.Step) string {
+	a := s.Answers
+	text := "waits for the event " + a.Event
+	if s.Kind == view.KindApproval {
+		text = "waits for " + strings.Join(a.Values, " or ")
+	}
+	var question struct{ Question string }
+	if json.Unmarshal(s.Input, &question) == nil && question.Question != "" {
+		text += fmt.Sprintf(" (%s)", Clean(question.Question))
+	}
+	if len(a.Who) > 0 {
+		text += ", from " + strings.Join(a.Who, ", ")
+	}
+	if a.NotSelf != "" {
+		text += ", not from " + a.NotSelf
+	}
+	if a.Need > 1 || len(a.Votes) > 0 {
+		text += fmt.Sprintf(", %d of %d answered", len(a.Votes), max(a.Need, 1))
+	}
+	if a.Round > 1 {
+		text += fmt.Sprintf(", round %d", a.Round)
+	}
+	if a.Reminded > 0 {
+		text += fmt.Sprintf(", reminder %d was sent", a.Reminded)
+	}
+	return text
+}
+
+// decided names the person who answered a step, if it was answered from outside.
+func decided(s view.Step) []string {
+	var d core.Decided
+	if s.Answers == nil || json.Unmarshal(s.Output, &d) != nil || d.By == "" {
+		return nil
+	}
+	if d.By == core.ByTimeout {
+		return []string{"no answer came in time"}
+	}
+	return []string{"answered by " + Clean(d.By)}
+}

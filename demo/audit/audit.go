@@ -1,0 +1,227 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+)
+
+// service is what the audit knows of one of the four.
+type service struct {
+	name      string
+	effect    string // name of the effect in texts
+	knowsKeys bool   // the service does at most one effect per key
+	fences    bool
+	due       func(o Order) bool            // a processed order has the effect
+	amount    func(o Order) (int64, string) // amount of the effect, and its unit
+}
+
+func services() []service {
+	always := func(Order) bool { return true }
+	one := func(unit string) func(Order) (int64, string) {
+		return func(Order) (int64, string) { return 1, unit }
+	}
+	return []service{
+		{"inventory", "reservation", true, true, always,
+			func(o Order) (int64, string) { return o.Units, "piece" }},
+		{"payment", "charge", true, false, always,
+			func(o Order) (int64, string) { return o.Amount, o.Currency }},
+		{"shipping", "booking", false, false, func(o Order) bool { return o.Physical }, one("parcel")},
+		{"notification", "confirmation", true, false, always, one("message")},
+	}
+}
+
+// Run audits. An error means that it could not be done (a ledger cannot be read), which proves
+// nothing either way; what is wrong with the orders is in the Result.
+func Run(ctx context.Context, ledgers Ledgers, orders []Order) (Result, error) {
+	a := auditor{orders: make(map[string]Order, len(orders)), result: Result{Orders: len(orders)}}
+	for _, o := range orders {
+		if _, twice := a.orders[o.ID]; twice {
+			return Result{}, fmt.Errorf("order %q was given to the audit twice; give each one outcome", o.ID)
+		}
+		a.orders[o.ID] = o
+	}
+	paths := []string{ledgers.Inventory, ledgers.Payment, ledgers.Shipping, ledgers.Notification}
+	for i, s := range services() {
+		b, err := readBook(ctx, paths[i])
+		if err != nil {
+			return Result{}, err
+		}
+		a.ledger(s, b.rows)
+		a.accounts(s, b.accounts)
+		net := a.net(s, b.rows)
+		for _, o := range orders {
+			a.order(s, o, net[o.ID])
+		}
+	}
+	for _, o := range orders {
+		a.ended(o)
+	}
+	return a.result, nil
+}
+
+type auditor struct {
+	orders map[string]Order
+	result Result
+}
+
+func (a *auditor) violation(order, service, what, expected, found string) {
+	a.result.Violations = append(a.result.Violations, Violation{order, service, what, expected, found})
+}
+
+// ledger holds each key of a service to what its grade promises.
+func (a *auditor) ledger(s service, rows []row) {
+	type keyState struct {
+		open   []row // dos not yet reversed
+		dos    int
+		fenced bool
+	}
+	keys := map[string]*keyState{}
+	for _, r := range rows {
+		k := keys[r.Key]
+		if k == nil {
+			k = &keyState{}
+			keys[r.Key] = k
+		}
+		switch r.Kind {
+		case "do":
+			a.result.Effects++
+			k.dos++
+			k.open = append(k.open, r)
+			if s.knowsKeys && k.dos == 2 {
+				a.violation(r.Key, s.name, s.effect+" made twice under one key", "at most 1", "a second one")
+			}
+			if k.fenced {
+				a.violation(r.Key, s.name, s.effect+" after its key was undone", "none", "one")
+			}
+		case "undo":
+			a.result.Reversals++
+			if len(k.open) == 0 {
+				a.violation(r.Key, s.name, "reversal without a "+s.effect, "a "+s.effect+" before it", "none")
+				break
+			}
+			last := k.open[len(k.open)-1]
+			k.open = k.open[:len(k.open)-1]
+			if last.Amount != r.Amount || last.Unit != r.Unit {
+				a.violation(r.Key, s.name, "reversal of another amount", measure(last.Amount, last.Unit),
+					measure(r.Amount, r.Unit))
+			}
+			k.fenced = s.fences
+		case "fence":
+			k.fenced = true
+		default:
+			a.violation(r.Key, s.name, "row of an unknown kind", "do, undo or fence", r.Kind)
+		}
+	}
+}
+
+// accounts holds stock and cards to the rows that moved them.
+func (a *auditor) accounts(s service, accounts []account) {
+	for _, c := range accounts {
+		if c.Opened-c.Balance != c.Moved {
+			a.violation(c.Name, s.name, "balance does not follow from the rows", fmt.Sprint(c.Opened-c.Moved),
+				fmt.Sprint(c.Balance))
+		}
+	}
+}
+
+// standing is what is left of an order's effects at one service.
+type standing struct {
+	rows   int // number of rows of any kind
+	dos    int
+	effect int // dos less undos
+	open   []row
+}
+
+// net adds the rows up by order, over all runs, and finds those of orders that were not submitted.
+func (a *auditor) net(s service, rows []row) map[string]standing {
+	net := map[string]standing{}
+	for _, r := range rows {
+		id, ok := orderOf(r.Key)
+		if !ok {
+			a.violation(r.Key, s.name, "key of another form", "<order>/<run>/<step>",
+				fmt.Sprintf("%q", r.Key))
+			continue
+		}
+		if _, known := a.orders[id]; !known {
+			a.violation(id, s.name, r.Kind+" for an order that was not submitted", "none",
+				r.Kind+" of "+measure(r.Amount, r.Unit))
+			continue
+		}
+		n := net[id]
+		n.rows++
+		switch r.Kind {
+		case "do":
+			n.dos++
+			n.effect++
+			n.open = append(n.open, r)
+		case "undo":
+			n.effect--
+			n.open = without(n.open, r.Key)
+		}
+		net[id] = n
+	}
+	return net
+}
+
+// without takes the newest open row of a key away.
+func without(open []row, key string) []row {
+	for i := len(open) - 1; i >= 0; i-- {
+		if open[i].Key == key {
+			return append(open[:i:i], open[i+1:]...)
+		}
+	}
+	return open
+}
+
+// order holds one order to its outcome at one service.
+func (a *auditor) order(s service, o Order, n standing) {
+	switch o.Outcome {
+	case Processed:
+		want := 0
+		if s.due(o) {
+			want = 1
+		}
+		if n.effect != want {
+			a.violation(o.ID, s.name, "net "+s.effect+"s of a processed order", fmt.Sprint(want),
+				fmt.Sprint(n.effect))
+		}
+	case Undone:
+		if n.effect != 0 {
+			a.violation(o.ID, s.name, "net "+s.effect+"s of an undone order", "0", fmt.Sprint(n.effect))
+		}
+		if s.name == "notification" && n.dos > 0 {
+			a.violation(o.ID, s.name, "confirmation of an undone order", "none", fmt.Sprint(n.dos))
+		}
+	case Refused:
+		if n.rows > 0 {
+			a.violation(o.ID, s.name, "rows of a refused order", "none", fmt.Sprint(n.rows))
+		}
+	default:
+		if n.effect < 0 || n.effect > 1 {
+			a.violation(o.ID, s.name, "net "+s.effect+"s of an order without an end", "0 or 1",
+				fmt.Sprint(n.effect))
+		}
+	}
+	amount, unit := s.amount(o)
+	for _, r := range n.open {
+		if r.Amount != amount || r.Unit != unit {
+			a.violation(o.ID, s.name, s.effect+" of another amount", measure(amount, unit),
+				measure(r.Amount, r.Unit))
+		}
+	}
+}
+
+// ended checks that an acknowledged order has ended.
+func (a *auditor) ended(o Order) {
+	switch o.Outcome {
+	case Processed, Undone, Refused, Error:
+	case Unfinished:
+		a.violation(o.ID, "", "acknowledged, and has no end", "processed, undone or error", "still running")
+	case Lost:
+		a.violation(o.ID, "", "acknowledged, and lost", "processed, undone or error", "unknown order")
+	default:
+		a.violation(o.ID, "", "no such outcome", "one of the six", fmt.Sprintf("%q", o.Outcome))
+	}
+}
+
+func measure(amount int64, unit string) string { return fmt.Sprintf("%d %s", amount, unit) }

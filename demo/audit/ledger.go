@@ -1,0 +1,71 @@
+package audit
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	_ "modernc.org/sqlite" // the pure Go driver
+)
+
+// row is one line of a ledger, in the order of writing.
+type row struct {
+	Kind   string // do, undo, fence
+	Key    string
+	Amount int64
+	Unit   string
+}
+
+// account is stock or a card; moved is what the rows say was taken from it, net.
+type account struct {
+	Name                   string
+	Opened, Balance, Moved int64
+}
+
+// book is a service's ledger as read.
+type book struct {
+	rows     []row
+	accounts []account
+}
+
+func readBook(ctx context.Context, path string) (b book, err error) {
+	// Abs fails only without a working directory, and then reading fails too.
+	absolute, _ := filepath.Abs(path)
+	file := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute),
+		RawQuery: "mode=ro&_pragma=query_only(1)"}
+	db, _ := sql.Open("sqlite", file.String()) // the driver is there
+	err = errors.Join(read(ctx, db, &b.rows, `SELECT json_object('kind', kind, 'key', key, 'amount', amount, 'unit', unit) AS line FROM ledger ORDER BY seq`),
+		read(ctx, db, &b.accounts, `
+		SELECT json_object('name', a.name, 'opened', a.opened, 'balance', a.balance,
+		       'moved', COALESCE(SUM(CASE l.kind WHEN 'do' THEN p.quantity WHEN 'undo' THEN -p.quantity END), 0)) AS line
+		FROM accounts a LEFT JOIN parts p ON p.account = a.name LEFT JOIN ledger l ON l.seq = p.seq
+		GROUP BY a.name ORDER BY a.name`), db.Close())
+	if err != nil {
+		return b, fmt.Errorf("read ledger %s: %w", path, err)
+	}
+	return b, nil
+}
+
+// read reads the lines of a query, each a JSON object.
+func read(ctx context.Context, db *sql.DB, into any, lines string) error {
+	var text []byte
+	if err := db.QueryRowContext(ctx, `SELECT json_group_array(json(line)) FROM (`+lines+
+		`)`).Scan(&text); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+// orderOf takes an idempotency key apart: <order>/<run>/<step>.
+func orderOf(key string) (order string, ok bool) {
+	parts := strings.Split(key, "/")
+	if len(parts) != 3 || parts[0] == "" || parts[1] == "" || parts[2] == "" {
+		return key, false
+	}
+	return parts[0], true
+}

@@ -1,0 +1,56 @@
+package audit
+
+// Outcome is how an order ended, as its sender knows.
+type Outcome string
+
+// Outcomes of an order.
+const (
+	Processed  Outcome = "processed"
+	Undone     Outcome = "undone"
+	Refused    Outcome = "refused"    // never acknowledged, and the sender got the reason
+	Error      Outcome = "error"      // stopped, waits for the operator
+	Unfinished Outcome = "unfinished" // acknowledged, still running when the audit began
+	Lost       Outcome = "lost"       // acknowledged, and unknown afterwards
+)
+
+// Order is what one order should have caused. Everything but ID and Outcome is read from the
+// order itself, never from the engine.
+type Order struct {
+	ID       string
+	Outcome  Outcome
+	Physical bool   // something has to be shipped
+	Units    int64  // pieces over all items
+	Amount   int64  // the sum to be charged, in minor units
+	Currency string // three letters
+}
+
+// Ledgers are the paths of the services' SQLite files.
+type Ledgers struct {
+	Inventory, Payment, Shipping, Notification string
+}
+
+// Violation is one thing that must not be.
+type Violation struct {
+	Order    string `json:"order"` // or the key, or the account, where no order can be named
+	Service  string `json:"service"`
+	What     string `json:"what"`
+	Expected string `json:"expected"`
+	Found    string `json:"found"`
+}
+
+// String is one line.
+func (v Violation) String() string {
+	where := v.Service
+	if where == "" {
+		where = "engine"
+	}
+	return v.Order + ", " + where + ": " + v.What + "; expected " + v.Expected + ", found " + v.Found
+}
+
+// Result of an audit. It holds if there are no violations.
+type Result struct {
+	Orders     int // looked at
+	Effects    int // rows of kind do
+	Reversals  int // rows of kind undo
+	Violations []Violation
+}

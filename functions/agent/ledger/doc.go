@@ -1,0 +1,7 @@
+// Package ledger keeps the ledger of an agent on the disk of its machine. An agent of a plain service, which
+// runs as a process and not on Lambda, needs one (P31):
+//
+//	err := agent.Serve(ctx, "payment", operations, ledger.InFolder(""))
+//
+// It is a package of its own so that other agents do not depend on SQLite.
+package ledger

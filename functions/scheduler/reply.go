@@ -1,0 +1,93 @@
+package scheduler
+
+import (
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// reply is the reply of an agent, or its progress.
+type reply struct {
+	engine.Message
+	waited core.Duration // time in queues
+}
+
+func (in *reply) decided() *engine.Message { return &in.Message }
+
+func newReply(r *message.Reply, d *port.Delivery, inQueue core.Duration) *reply {
+	return &reply{waited: r.Waited + inQueue, Message: engine.Message{OrderID: r.OrderID,
+		Event: replied(r), From: senderOf(r, d)}}
+}
+
+// senderOf takes the role ID out of SQS's SenderId, "AROA…:session".
+func senderOf(r *message.Reply, d *port.Delivery) engine.Sender {
+	role, _, _ := strings.Cut(d.Sender, ":")
+	return engine.Sender{Agent: r.Agent, Role: role}
+}
+
+func replied(r *message.Reply) core.Event {
+	if r.Outcome == message.Progress {
+		return core.Progress{Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation,
+			Until: r.Until, Percent: r.Percent, Note: printable(r.Note)}
+	}
+	ev := core.Reply{
+		Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation,
+		Outcome: r.Outcome, Output: r.Output, RetryAfter: r.RetryAfter, NoEffect: r.NoEffect,
+	}
+	if r.Outcome == core.OutcomeDone {
+		return ev
+	}
+	ev.Output, ev.Code, ev.Message = nil, "unspecified", "the agent gave no reason"
+	if r.Error != nil {
+		ev.Code, ev.Message = strings.ToValidUTF8(r.Error.Code, "\ufffd"),
+			strings.ToValidUTF8(r.Error.Message, "\ufffd")
+	}
+	return ev
+}
+
+// printable is a note as it can be shown in one line.
+func printable(note string) string {
+	return strings.Map(func(c rune) rune {
+		if core.Unprintable(c) {
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(note, "\ufffd"))
+}
+
+// answer counts a refusal; agents are not answered.
+func (in *reply) answer(s *Scheduler) {
+	if in.Refusal != nil {
+		s.refused(&in.Message, "", core.Status{})
+	}
+}
+
+// recordQueueWait records how long the request of an accepted reply waited in the queue of the agent that its
+// step asked.
+// The agent is never taken from the reply, so that replies cannot make Waits grow. A wait is no more than the
+// time since the request was made, whatever the reply says.
+func (in *reply) recordQueueWait(s *Scheduler) {
+	r, ok := in.Event.(core.Reply)
+	if !ok || in.Before == nil || !in.Decision.Changed {
+		return
+	}
+	i := in.Definition.Index(r.Step)
+	if i < 0 {
+		return
+	}
+	step, def := &in.Before.Steps[i], &in.Definition.Steps[i]
+	agent, operation := def.AskedAgent(step), def.Operation
+	if step.Attempt == r.Attempt { // it says how long requests wait now
+		s.cfg.Waits.record(agent, Wait{min(in.waited, max(0, in.At.Sub(step.ClaimedAt))), in.At})
+	}
+	if s.cfg.Replied == nil {
+		return
+	}
+	if r.Operation == core.UndoOp && def.Undo != nil {
+		operation = def.Undo.Operation
+	}
+	s.cfg.Replied(agent, operation, r)
+}

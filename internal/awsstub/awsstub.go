@@ -1,0 +1,308 @@
+// Package awsstub is as much of AWS as a test of wiring needs, on loopback: it takes everything but what
+// it is set to fail, records which calls came and what was sent, and stores nothing but the tables that it
+// is set to keep. Runtime is the other side of a function: Lambda's runtime API.
+package awsstub
+
+import (
+	"context"
+	"crypto/md5" //nolint:gosec // SQS's checksum of a message
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Stub is one. Its address is the endpoint of all services.
+type Stub struct {
+	*httptest.Server
+	mu    sync.Mutex
+	calls []string
+	down  map[string]bool
+	hangs map[string]chan struct{} // channels that block calls until they are closed, by operation
+	sent  map[string][]string      // bodies by queue
+	kept  map[string]*table        // tables by name
+
+	refused   func(queue, body string) (failed, senderFault bool)
+	depths    map[string][2]int // messages by queue, visible and in flight; below 0 there is no such queue
+	published []string
+	extended  []Extension
+}
+
+// Extension is one entry of ChangeMessageVisibilityBatch.
+type Extension struct {
+	Queue   string `json:"-"`
+	Receipt string `json:"ReceiptHandle"`
+	Seconds int    `json:"VisibilityTimeout"`
+}
+
+// New starts a stub for the test.
+func New(t *testing.T) *Stub {
+	t.Helper()
+	s := &Stub{
+		down: map[string]bool{}, hangs: map[string]chan struct{}{}, sent: map[string][]string{},
+		kept: map[string]*table{}, depths: map[string][2]int{},
+	}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.Server.Close)
+	return s
+}
+
+// Fail makes an operation fail, as "AmazonSQS.SendMessageBatch".
+func (s *Stub) Fail(target string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down[target] = true
+}
+
+// Allow ends Fail.
+func (s *Stub) Allow(target string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.down, target)
+}
+
+// Hang makes calls of an operation wait for an answer until end is called; then they are answered as usual.
+func (s *Stub) Hang(target string) (end func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ended := make(chan struct{})
+	s.hangs[target] = ended
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.hangs, target)
+		close(ended)
+	})
+}
+
+// wait is done when the operation hangs no longer; it reports whether the caller is still there.
+func (s *Stub) wait(ctx context.Context, target string) bool {
+	s.mu.Lock()
+	ended := s.hangs[target]
+	s.mu.Unlock()
+	if ended == nil {
+		return true
+	}
+	select {
+	case <-ended:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Refuse makes entries of SendMessageBatch fail while the others of their batch succeed; nil fails none.
+func (s *Stub) Refuse(entry func(queue, body string) (failed, senderFault bool)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused = entry
+}
+
+// Holds sets how many messages of a queue are visible and in flight. If visible is below 0, SQS knows no such
+// queue.
+func (s *Stub) Holds(queue string, visible, inFlight int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.depths[queue] = [2]int{visible, inFlight}
+}
+
+// Published are the messages of SNS so far; it forgets them.
+func (s *Stub) Published() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	published := s.published
+	s.published = nil
+	return published
+}
+
+// Extended are the changes of visibility so far; it forgets them.
+func (s *Stub) Extended() []Extension {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	extended := s.extended
+	s.extended = nil
+	return extended
+}
+
+// Item is what a table that is kept has under a key; nil for nothing.
+func (s *Stub) Item(table, key string) Item {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept[table].items[key]
+}
+
+// Keep makes a table store what is put, by its partition key.
+func (s *Stub) Keep(name, key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept[name] = &table{key: key, items: map[string]Item{}}
+}
+
+// Calls lists the calls so far, as "SendMessageBatch replies", sorted, and forgets them.
+func (s *Stub) Calls() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	calls := s.calls
+	s.calls = nil
+	slices.Sort(calls)
+	return calls
+}
+
+// Sent are the bodies that a queue was sent so far; it forgets them.
+func (s *Stub) Sent(queue string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sent := s.sent[queue]
+	delete(s.sent, queue)
+	return sent
+}
+
+// Queues are URLs of the queues named, as the variable holds them.
+func (s *Stub) Queues(names ...string) string {
+	urls := map[string]string{}
+	for _, name := range names {
+		urls[name] = s.URL + "/1/" + name
+	}
+	text, _ := json.Marshal(urls)
+	return string(text)
+}
+
+// Environment finds variables: those given, and what Lambda sets.
+func (s *Stub) Environment(more map[string]string) func(name string) (string, bool) {
+	env := s.Variables(more)
+	return func(name string) (string, bool) { v, set := env[name]; return v, set }
+}
+
+// Variables are those given, and what Lambda sets.
+func (s *Stub) Variables(more map[string]string) map[string]string {
+	env := map[string]string{
+		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "stub", "AWS_SECRET_ACCESS_KEY": "stub",
+		"AWS_ENDPOINT_URL":           s.URL,
+		"AWS_LAMBDA_LOG_STREAM_NAME": "2026/11/21/[$LATEST]0123456789abcdef",
+	}
+	maps.Copy(env, more)
+	return env
+}
+
+// call is what is read of a request, whatever the service.
+type call struct {
+	QueueURL  string `json:"QueueUrl"`
+	TableName string
+	SecretID  string `json:"SecretId"`
+	Name      string // name of a parameter
+	Entries   []struct {
+		ID, MessageBody string
+		Extension
+	}
+	Key, Item                 Item
+	ConditionExpression       string
+	ExpressionAttributeValues Item
+	topic, published          string
+}
+
+func (c *call) queue() string { return c.QueueURL[strings.LastIndexByte(c.QueueURL, '/')+1:] }
+
+func (s *Stub) serve(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	target := r.Header.Get("X-Amz-Target")
+	var in call
+	if target == "" { // the query protocol, of SNS
+		form, _ := url.ParseQuery(string(body))
+		target, in.topic, in.published = "SNS."+form.Get("Action"), form.Get("TopicArn"), form.Get("Message")
+	} else {
+		_ = json.Unmarshal(body, &in)
+	}
+	operation := target[strings.LastIndexByte(target, '.')+1:]
+	if !s.wait(r.Context(), target) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls,
+		strings.TrimSpace(operation+" "+in.queue()+in.TableName+in.SecretID+in.Name+in.topic))
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	if s.down[target] {
+		fail(w, "AccessDeniedException", map[string]any{"message": "set to fail"})
+		return
+	}
+	s.answer(w, operation, &in)
+}
+
+// answer answers as little as the SDK's clients need. The lock is held.
+func (s *Stub) answer(w http.ResponseWriter, operation string, in *call) {
+	kept := s.kept[in.TableName]
+	switch {
+	case operation == "SendMessageBatch":
+		s.send(w, in)
+	case operation == "ChangeMessageVisibilityBatch":
+		for _, e := range in.Entries {
+			e.Queue = in.queue()
+			s.extended = append(s.extended, e.Extension)
+		}
+		_, _ = io.WriteString(w, `{}`)
+	case operation == "GetQueueAttributes":
+		s.depth(w, in.queue())
+	case operation == "Publish":
+		s.published = append(s.published, in.published)
+		w.Header().Set("Content-Type", "text/xml")
+		_, _ = io.WriteString(w,
+			`<PublishResponse><PublishResult><MessageId>m</MessageId></PublishResult></PublishResponse>`)
+	case operation == "GetSecretValue":
+		_, _ = io.WriteString(w, `{"SecretString":"s3cret"}`)
+	case operation == "GetParameter":
+		_, _ = io.WriteString(w, `{"Parameter":{"Value":"p4ram"}}`)
+	case operation == "GetItem" && kept != nil:
+		kept.get(w, in)
+	case operation == "PutItem" && kept != nil:
+		kept.put(w, in)
+	case operation == "Query" && kept != nil:
+		kept.query(w, in)
+	default:
+		_, _ = io.WriteString(w, `{}`)
+	}
+}
+
+// send takes all entries but those that are to be refused.
+func (s *Stub) send(w http.ResponseWriter, in *call) {
+	taken, failed := []any{}, []any{}
+	for _, e := range in.Entries {
+		if s.refused != nil {
+			if no, senderFault := s.refused(in.queue(), e.MessageBody); no {
+				failed = append(failed, map[string]any{"Id": e.ID, "SenderFault": senderFault,
+					"Code": "InternalFailure", "Message": "set to fail"})
+				continue
+			}
+		}
+		s.sent[in.queue()] = append(s.sent[in.queue()], e.MessageBody)
+		sum := md5.Sum([]byte(e.MessageBody)) //nolint:gosec // SQS computes the same sum
+		taken = append(taken, map[string]string{"Id": e.ID, "MessageId": e.ID,
+			"MD5OfMessageBody": hex.EncodeToString(sum[:])})
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"Successful": taken, "Failed": failed})
+}
+
+func (s *Stub) depth(w http.ResponseWriter, queue string) {
+	depth := s.depths[queue]
+	if depth[0] < 0 {
+		fail(w, "com.amazonaws.sqs#QueueDoesNotExist", map[string]any{"message": "set not to exist"})
+		return
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"Attributes": map[string]string{
+		"ApproximateNumberOfMessages":           strconv.Itoa(depth[0]),
+		"ApproximateNumberOfMessagesNotVisible": strconv.Itoa(depth[1]),
+		"ApproximateNumberOfMessagesDelayed":    "0"}})
+}
+
+func fail(w http.ResponseWriter, kind string, more map[string]any) {
+	w.WriteHeader(http.StatusBadRequest)
+	more["__type"] = kind
+	_ = json.NewEncoder(w).Encode(more)
+}

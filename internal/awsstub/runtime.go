@@ -1,0 +1,199 @@
+package awsstub
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// patience is how long a test waits for a function before it fails.
+const patience = 2 * time.Minute
+
+// Function is a function's program, running as Lambda runs it.
+type Function struct {
+	t        *testing.T
+	cmd      *exec.Cmd
+	work     chan []byte
+	answered chan []byte
+	ended    chan struct{}
+	asked    chan struct{} // closed with the first request for work
+	ask      sync.Once
+	mu       sync.Mutex
+	out      bytes.Buffer
+	n        int
+}
+
+// Start starts a program with a runtime API of its own and the variables given, and nothing else of
+// the environment. It ends with the test.
+func Start(t *testing.T, program string, env map[string]string) *Function {
+	t.Helper()
+	f := &Function{t: t, cmd: exec.Command(program), work: make(chan []byte), answered: make(chan []byte, 1),
+		ended: make(chan struct{}), asked: make(chan struct{})}
+	runtime := httptest.NewServer(http.HandlerFunc(f.serve))
+	f.cmd.Env = []string{"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(runtime.URL, "http://")}
+	for name, value := range env {
+		f.cmd.Env = append(f.cmd.Env, name+"="+value)
+	}
+	f.cmd.Stdout, f.cmd.Stderr = f, f
+	if err := f.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { defer close(f.ended); _ = f.cmd.Wait() }()
+	t.Cleanup(func() {
+		f.Kill()
+		runtime.CloseClientConnections()
+		runtime.Close()
+		if t.Failed() {
+			t.Logf("the function said:\n%s", f.Output())
+		}
+	})
+	return f
+}
+
+// Write takes what the program says.
+func (f *Function) Write(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.out.Write(p)
+}
+
+// Output is what the program has said.
+func (f *Function) Output() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.out.String()
+}
+
+// Kill ends the program, as a crash does.
+func (f *Function) Kill() {
+	_ = f.cmd.Process.Kill()
+	<-f.ended
+}
+
+// Ends waits until the program has ended by itself, and answers its exit code.
+func (f *Function) Ends() int {
+	f.t.Helper()
+	select {
+	case <-f.ended:
+		return f.cmd.ProcessState.ExitCode()
+	case <-time.After(patience):
+		f.t.Fatal("the function did not end")
+		return 0
+	}
+}
+
+// Invoke hands an event to the function, and answers the identifiers of the messages that come again.
+// The list must be there, even empty (rule 2).
+func (f *Function) Invoke(event events.SQSEvent) (again []string) {
+	f.t.Helper()
+	answer := f.Answer(event)
+	again, err := failures(answer)
+	if err != nil {
+		f.t.Fatalf("%v: %s", err, answer)
+	}
+	return again
+}
+
+// Asks waits until the function has asked for work for the first time.
+func (f *Function) Asks() {
+	f.t.Helper()
+	select {
+	case <-f.asked:
+	case <-f.ended:
+		f.t.Fatalf("the function ended:\n%s", f.Output())
+	case <-time.After(patience):
+		f.t.Fatal("the function asks for no work")
+	}
+}
+
+// Memory is the most that the function has had, in bytes; 0 where the system does not report it.
+func (f *Function) Memory() int64 {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", f.cmd.Process.Pid))
+	_, rest, found := strings.Cut(string(status), "VmHWM:")
+	if !found {
+		return 0
+	}
+	kb, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+	return kb << 10
+}
+
+// Answer hands any event to the function, and answers what it says to it.
+func (f *Function) Answer(event any) []byte {
+	f.t.Helper()
+	text, err := json.Marshal(event)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	late := time.After(patience)
+	select {
+	case f.work <- text:
+	case <-f.ended:
+		f.t.Fatalf("the function ended:\n%s", f.Output())
+	case <-late:
+		f.t.Fatal("the function asks for no work")
+	}
+	select {
+	case answer := <-f.answered:
+		return answer
+	case <-f.ended:
+		f.t.Fatalf("the function ended:\n%s", f.Output())
+	case <-late:
+		f.t.Fatal("the function does not answer")
+	}
+	return nil
+}
+
+func failures(answer []byte) ([]string, error) {
+	var a struct {
+		BatchItemFailures []events.SQSBatchItemFailure `json:"batchItemFailures"`
+	}
+	if err := json.Unmarshal(answer, &a); err != nil {
+		return nil, fmt.Errorf("the answer cannot be read: %w", err)
+	}
+	if a.BatchItemFailures == nil {
+		return nil, errors.New("the answer has no list")
+	}
+	again := make([]string, len(a.BatchItemFailures))
+	for i, failed := range a.BatchItemFailures {
+		again[i] = failed.ItemIdentifier
+	}
+	return again, nil
+}
+
+// serve is the runtime API.
+func (f *Function) serve(w http.ResponseWriter, r *http.Request) {
+	if !strings.HasSuffix(r.URL.Path, "/invocation/next") {
+		body, _ := io.ReadAll(r.Body)
+		f.answered <- body
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	f.ask.Do(func() { close(f.asked) })
+	select {
+	case event := <-f.work:
+		f.mu.Lock()
+		f.n++
+		id := strconv.Itoa(f.n)
+		f.mu.Unlock()
+		w.Header().Set("Lambda-Runtime-Aws-Request-Id", id)
+		w.Header().Set("Lambda-Runtime-Deadline-Ms",
+			strconv.FormatInt(time.Now().Add(time.Minute).UnixMilli(), 10))
+		w.Header().Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:eu-central-1:1:function:test")
+		_, _ = w.Write(event)
+	case <-r.Context().Done():
+	case <-f.ended:
+	}
+}

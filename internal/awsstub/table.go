@@ -1,0 +1,87 @@
+package awsstub
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Item is one as the protocol carries it: {"Key": {"S": "…"}}.
+type Item map[string]map[string]any
+
+// text is an attribute that is a string or a number.
+func (i Item) text(name string) string {
+	for _, kind := range []string{"S", "N"} {
+		if s, ok := i[name][kind].(string); ok {
+			return s
+		}
+	}
+	return ""
+}
+
+// number is an attribute that is a whole number; 0 if it is not there.
+func (i Item) number(name string) int64 {
+	n, _ := strconv.ParseInt(i.text(name), 10, 64)
+	return n
+}
+
+const conditionFailed = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
+
+// table keeps items, as much of DynamoDB as a ledger and the state store need: get by key, put on the
+// condition that the item is new, has the version expected, or is a lease that may be taken, and the
+// query of the index.
+type table struct {
+	key   string
+	items map[string]Item
+}
+
+func (t *table) get(w http.ResponseWriter, in *call) {
+	out := map[string]any{}
+	if there := t.items[in.Key.text(t.key)]; there != nil {
+		out["Item"] = there
+	}
+	_ = json.NewEncoder(w).Encode(out)
+}
+
+func (t *table) put(w http.ResponseWriter, in *call) {
+	there := t.items[in.Item.text(t.key)]
+	if !met(there, in) {
+		fail(w, conditionFailed, map[string]any{"message": "The conditional request failed", "Item": there})
+		return
+	}
+	t.items[in.Item.text(t.key)] = in.Item
+	_ = json.NewEncoder(w).Encode(map[string]any{})
+}
+
+// met reports whether the put's condition holds.
+func met(there Item, in *call) bool {
+	switch {
+	case in.ConditionExpression == "":
+		return true
+	case there == nil:
+		return strings.HasPrefix(in.ConditionExpression, "attribute_not_exists")
+	case strings.Contains(in.ConditionExpression, "#owner = :owner"):
+		return there.text("Owner") == in.ExpressionAttributeValues.text(":owner") ||
+			there.text("Until") <= in.ExpressionAttributeValues.text(":now")
+	case strings.HasPrefix(in.ConditionExpression, "attribute_not_exists"):
+		return false
+	}
+	return there.text("Version") == in.ExpressionAttributeValues.text(":expected")
+}
+
+// query returns what stands in a partition of the index, between two times.
+func (t *table) query(w http.ResponseWriter, in *call) {
+	v := in.ExpressionAttributeValues
+	items := []Item{}
+	for _, i := range t.items {
+		at := i.number("dueAt")
+		if i.text("bucket") == v.text(":bucket") && at >= v.number(":start") && at <= v.number(":end") {
+			items = append(items, Item{t.key: i[t.key], "bucket": i["bucket"], "dueAt": i["dueAt"]})
+		}
+	}
+	slices.SortFunc(items, func(a, b Item) int { return cmp.Compare(a.number("dueAt"), b.number("dueAt")) })
+	_ = json.NewEncoder(w).Encode(map[string]any{"Count": len(items), "Items": items})
+}

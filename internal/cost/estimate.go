@@ -1,0 +1,149 @@
+package cost
+
+import (
+	"fmt"
+	"math"
+)
+
+// Workload is the user's own: what an Estimate is made for.
+type Workload struct {
+	Name   string `json:"workflow,omitempty"`
+	Steps  int    `json:"steps"`  // sequential steps that call an agent in a successful order; 1 to MaxSteps
+	Waits  int    `json:"waits"`  // steps that wait, each up to 15 minutes, at most MaxSteps
+	Agents int    `json:"agents"` // number of deployed agents; 1 or more
+	Orders int    `json:"orders_per_month"`
+}
+
+// MaxSteps is how far the estimate is carried from what was measured.
+const MaxSteps = 100
+
+// Estimate is what a Workload costs: per million orders, and by the month.
+type Estimate struct {
+	Workload
+	// largest item of an order, from the sizes measured at 4 and 8 steps
+	ItemBytes         int                `json:"largest_item_bytes"`
+	PerOrder          map[string]Totals  `json:"per_order"`
+	PerMillion        map[string][]Entry `json:"arithmetic"`
+	DollarsPerMillion map[string]float64 `json:"dollars_per_million"`
+	// computed as in the report, not in the totals
+	AgentFunctions  map[string][]Entry `json:"agent_functions"`
+	IdlePerMonth    float64            `json:"idle_per_month"`
+	DollarsPerMonth map[string]float64 `json:"dollars_per_month"` // orders and what idles
+	Peers           []PeerEstimate     `json:"peers"`
+}
+
+// PeerEstimate is what another vendor's service costs for the same orders, without what comes on top.
+type PeerEstimate struct {
+	Name            string  `json:"name"`
+	PerMillion      float64 `json:"dollars_per_million"`
+	PerMillionUpper float64 `json:"upper,omitempty"`
+	PerMonth        float64 `json:"dollars_per_month"`
+	PerMonthUpper   float64 `json:"upper_per_month,omitempty"`
+}
+
+// Estimate carries the measurements of four and of eight steps to a workload. All but the writes
+// grows by the same for each step. Writes are counted by the item's size, every commit as if the
+// item were at its largest already: at most that many. An error says what of the workload is wrong.
+func (r Report) Estimate(w Workload) (*Estimate, error) {
+	switch {
+	case w.Steps < 1 || w.Steps > MaxSteps:
+		return nil, fmt.Errorf("%d steps: give 1 to %d", w.Steps, MaxSteps)
+	case w.Waits < 0 || w.Waits > MaxSteps:
+		return nil, fmt.Errorf("%d waits: give 0 to %d", w.Waits, MaxSteps)
+	case w.Agents < 1:
+		return nil, fmt.Errorf("%d agents: give 1 or more", w.Agents)
+	case w.Orders < 0:
+		return nil, fmt.Errorf("%d orders a month: give none or more", w.Orders)
+	}
+	e := &Estimate{Workload: w, PerOrder: map[string]Totals{}, PerMillion: map[string][]Entry{},
+		DollarsPerMillion: map[string]float64{},
+		AgentFunctions:    map[string][]Entry{}, DollarsPerMonth: map[string]float64{}}
+	e.IdlePerMonth = sum(idle(r.Units.Shapes[Sweep], r.Prices, w.Agents))
+	for name, eight := range map[string]string{Load: EightLoad, Trickle: EightTrickle} {
+		four, there := r.PerOrder[name]
+		further, both := r.PerOrder[eight]
+		if !there || !both {
+			return nil, fmt.Errorf("the measured units lack %q or %q; measure again with `make cost`", name,
+				eight)
+		}
+		t := four.carried(further, float64(w.Steps), w.Steps+w.Waits > inlineSteps).waiting(r, name,
+			float64(w.Waits))
+		e.ItemBytes = max(e.ItemBytes, t.ItemBytes)
+		e.PerOrder[name], e.PerMillion[name] = t, entries(t, r.Prices)
+		e.DollarsPerMillion[name], e.AgentFunctions[name] = sum(e.PerMillion[name]), r.agentFunctions(t)
+		e.DollarsPerMonth[name] = e.IdlePerMonth + e.DollarsPerMillion[name]*float64(w.Orders)/million
+	}
+	for _, p := range r.Prices.Peers {
+		low, high := p.of(w.Steps)
+		e.Peers = append(e.Peers, PeerEstimate{Name: p.Name, PerMillion: low, PerMillionUpper: high,
+			PerMonth: low * float64(w.Orders) / million, PerMonthUpper: high * float64(w.Orders) / million})
+	}
+	return e, nil
+}
+
+const (
+	// inlineSteps is how many steps and waits a workflow has at most whose items hold the measured order
+	// (core.InlineOrder).
+	inlineSteps = 4
+	// inlineBytes is what an item takes more if it holds that order instead of its hash.
+	inlineBytes = 313 - 39
+	// apartWRU and apartReads are what an order costs that is kept apart: its item, and half a unit for each
+	// claim but the first.
+	apartWRU, apartReads = 1, 0.5
+)
+
+// carried goes on from four steps, by the difference that four further ones make. apart reports that the
+// order is kept apart, as it was measured at eight steps and not at four.
+func (t Totals) carried(eight Totals, steps float64, apart bool) Totals {
+	line := func(a, b float64) float64 { return math.Max(0, a+(b-a)/4*(steps-4)) }
+	item := line(float64(t.ItemBytes-inlineBytes), float64(eight.ItemBytes))
+	contentWRU, contentReads := float64(apartWRU), apartReads*(steps-1)
+	if !apart {
+		item, contentWRU, contentReads = item+inlineBytes, 0, 0
+	}
+	kib, reads := math.Ceil(item/1024), math.Ceil(item/4096)
+	strong := line(t.StrongReads, eight.StrongReads)
+	return Totals{
+		// The content, if it is kept apart; the item, written at creation, for each step and for the end; the
+		// index entry put and taken out (rule 12).
+		WRU:           contentWRU + kib + steps*kib + kib + 2,
+		RRU:           strong*reads + contentReads,
+		StrongReads:   strong,
+		SQSRequests:   line(t.SQSRequests, eight.SQSRequests),
+		AppRequests:   line(t.AppRequests, eight.AppRequests),
+		Invocations:   line(t.Invocations, eight.Invocations),
+		AgentInvoked:  line(t.AgentInvoked, eight.AgentInvoked),
+		SchedulerGBms: line(t.SchedulerGBms, eight.SchedulerGBms), LogBytes: line(t.LogBytes, eight.LogBytes),
+		ItemBytes: int(item),
+	}
+}
+
+// waiting adds what waits cost: the difference that one makes under load, without that of the order, which is
+// kept apart because of it. Alone, each message is a batch of its own.
+func (t Totals) waiting(r Report, shape string, waits float64) Totals {
+	with, without, batch := r.PerOrder[Wait], r.PerOrder[Load], 1.0
+	if shape == Trickle {
+		batch = float64(r.Units.Shapes[Load].SchedulerBatch)
+	}
+	more := func(a, b float64) float64 { return max(0, a-b) * waits }
+	invoked := more(with.Invocations, without.Invocations) * batch
+	if t.Invocations > 0 {
+		t.SchedulerGBms *= 1 + invoked/t.Invocations
+	}
+	t.WRU += more(with.WRU-apartWRU, without.WRU)
+	t.RRU += more(with.StrongReads, without.StrongReads)
+	t.StrongReads += more(with.StrongReads, without.StrongReads)
+	t.SQSRequests += more(with.SQSRequests, without.SQSRequests) * batch
+	t.Invocations += invoked
+	return t
+}
+
+// of returns the cost of the peer for a million sagas with this many steps. high is 0 if the price is not a
+// range.
+func (p Peer) of(steps int) (low, high float64) {
+	units := p.FixedUnits + p.UnitsPerStep*float64(steps)
+	if p.FurtherUnits > 0 {
+		high = (units + p.FurtherUnits) * p.UnitDollars
+	}
+	return units * p.UnitDollars, high
+}

@@ -1,0 +1,183 @@
+package cost
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// Receipt is an estimate of what one order has cost so far on AWS, from its document, the measured batches
+// and the prices.
+type Receipt struct {
+	Region  string  `json:"region"` // Region of the prices
+	Checked string  `json:"checked"`
+	Least   float64 `json:"dollars_least"` // cost if every batch was full
+	Most    float64 `json:"dollars_most"`  // cost if every message came alone
+	// Arithmetic is for a million orders like it; Units are of one.
+	Arithmetic map[string][]Entry `json:"arithmetic"`
+	PerOrder   map[string]Totals  `json:"per_order"`
+}
+
+// Text is the receipt in a sentence.
+func (r Receipt) Text() string {
+	return fmt.Sprintf(
+		"about $%.7f to $%.7f so far, which is $%.2f to $%.2f for a million orders like it: an estimate "+
+			"from its document and the list prices of %s (%s), with full batches and with each message "+
+			"alone; the agents' own compute, storage and what idles are not in it",
+		r.Least, r.Most, r.Least*million, r.Most*million, r.Region, r.Checked)
+}
+
+// ReceiptLine is one line of the arithmetic in both cases, as text.
+type ReceiptLine struct{ What, Least, Most string }
+
+// Lines are those that cost something.
+func (r Receipt) Lines() (lines []ReceiptLine) {
+	for i, least := range r.Arithmetic[Load] {
+		if most := r.Arithmetic[Trickle][i]; most.Dollars > 0 {
+			text := func(e Entry) string { return fmt.Sprintf("$%.2f: %s", e.Dollars, e.How) }
+			lines = append(lines, ReceiptLine{least.What, text(least), text(most)})
+		}
+	}
+	return lines
+}
+
+// apartBytes is the size of the item of an order's content, 0 if the order stands in its own item.
+func apartBytes(t *view.Task, content json.RawMessage) float64 {
+	const overhead = 200 // key and names, at most
+	def := &core.Definition{Steps: make([]core.StepDefinition, len(t.Steps))}
+	for i := range t.Steps {
+		def.Steps[i].Name = t.Steps[i].Name
+	}
+	if len(content) <= core.InlineOrder(def) {
+		return 0
+	}
+	return float64(len(content) + overhead)
+}
+
+// ReceiptOf is the Receipt of an order by the last measurement and the published prices.
+func ReceiptOf(t *view.Task, content json.RawMessage) (Receipt, bool) {
+	units, err := Measured()
+	if err != nil {
+		return Receipt{}, false
+	}
+	prices, err := Published()
+	if err != nil {
+		return Receipt{}, false
+	}
+	return Report{Units: units, Prices: prices}.Receipt(t, content)
+}
+
+// Receipt estimates what an order has consumed; ok is false where its item's size is not known: only a
+// stack's is billed. content is the order as it was submitted. Child orders have receipts of their own.
+func (r Report) Receipt(t *view.Task, content json.RawMessage) (receipt Receipt, ok bool) {
+	if t.ItemBytes == 0 {
+		return Receipt{}, false
+	}
+	receipt = Receipt{Region: r.Prices.Region, Checked: r.Prices.Checked, Arithmetic: map[string][]Entry{},
+		PerOrder: map[string]Totals{}}
+	for name, dollars := range map[string]*float64{Load: &receipt.Least, Trickle: &receipt.Most} {
+		totals := consumed(t, apartBytes(t, content), r.Units.Shapes[name])
+		receipt.PerOrder[name], receipt.Arithmetic[name] = totals, entries(totals, r.Prices)
+		*dollars = sum(receipt.Arithmetic[name]) / million
+	}
+	return receipt, true
+}
+
+// traffic counts messages of an order, to the Scheduler and from it.
+type traffic struct {
+	requests, replies, wakes, commands, children, statuses float64
+}
+
+func trafficOf(t *view.Task) (m traffic) {
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		attempts := float64(s.Attempts)
+		switch {
+		case s.Children != nil:
+			m.children += float64(s.Children.Count)
+			if s.Undo != nil && s.Undo.Running {
+				m.children += float64(s.Children.Count)
+			}
+		case s.Answers != nil:
+			m.commands += float64(len(s.Answers.Votes))
+		case s.Agent == "":
+			m.wakes += attempts
+		default:
+			m.requests += attempts
+		}
+		if s.Progress != nil {
+			m.replies++
+		}
+	}
+	overdue := 0.0
+	for _, a := range t.Attempts {
+		switch a.Outcome {
+		case core.OutcomeOverdue, core.OutcomeSuperseded:
+			overdue++
+		case core.OutcomeFailed, core.OutcomeRetryLater: // the next attempt waits for a wake
+			m.wakes++
+		}
+	}
+	if e := t.Earlier; e != nil {
+		overdue += float64(e.Overdue + e.Superseded)
+		m.wakes += float64(e.Failed + e.RetryLater)
+	}
+	for i := range t.Steps {
+		if t.Steps[i].InFlight() {
+			overdue++ // no reply yet
+		}
+	}
+	m.replies += max(0, m.requests-overdue)
+	m.commands += float64(len(t.Verdicts))
+	if m.statuses = float64(t.Statuses); t.ReplyTo != "" {
+		m.statuses++ // the status "received" is not in t.Statuses
+	}
+	return m
+}
+
+// consumed counts what was billed. The document is taken to have grown evenly from what it is without
+// outputs; moves of the due time, sends that were repeated and lookups of incidents are not counted.
+func consumed(t *view.Task, apart float64, shape Shape) Totals {
+	m, batch, agents := trafficOf(t), float64(shape.SchedulerBatch), float64(shape.AgentBatch)
+	commits := float64(t.Version - 1)
+	ended := 0.0
+	settled := 0.0
+	submitted := 1.0
+	toParent := 0.0
+	if t.Ended && (t.Reported || t.ReplyTo == "") {
+		ended = 1 // the index entry is taken out
+	}
+	if t.Reported && (t.ReplyTo != "" || t.Parent != nil || t.State == core.Error) {
+		settled = 1
+	}
+	if t.Parent != nil {
+		submitted, toParent = 0, 1
+	}
+	first := float64(t.ItemBytes)
+	for i := range t.Steps {
+		first -= float64(len(t.Steps[i].Output))
+	}
+	written, read := 0.0, 0.0
+	for i := 0.0; i <= commits; i++ {
+		size := first + (float64(t.ItemBytes)-first)*i/max(1, commits)
+		written += math.Ceil(size / 1024)
+		if i > 0 && i <= commits-settled {
+			read += math.Ceil(size / 4096)
+		}
+	}
+	toScheduler := 1 + m.replies + m.wakes + m.commands + m.children
+	got := Totals{
+		WRU: math.Ceil(apart/1024) + written + 1 + ended,
+		RRU: read + max(0, m.requests-1)*math.Ceil(apart/4096)/2, StrongReads: read,
+		SQSRequests: (2*toScheduler+m.requests+m.wakes+m.children+m.statuses+toParent)/batch +
+			(2*m.requests+m.replies)/agents,
+		AppRequests: (2*m.statuses + m.commands + submitted) / batch,
+		Invocations: toScheduler / batch, AgentInvoked: m.requests / agents, ItemBytes: t.ItemBytes,
+	}
+	got.SchedulerGBms = got.Invocations * math.Max(1,
+		math.Ceil(shape.Milliseconds["scheduler"])) * schedulerGB
+	return got
+}

@@ -1,0 +1,289 @@
+package cost
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Entry is one line of arithmetic: units × price.
+type Entry struct {
+	What    string  `json:"what"`
+	Units   float64 `json:"units"`
+	Of      string  `json:"of"` // name of the unit
+	Dollars float64 `json:"dollars"`
+	How     string  `json:"how"` // the arithmetic, in words
+	Assumed bool    `json:"assumed,omitempty"`
+}
+
+// Report is what an order costs, and an idle deployment.
+type Report struct {
+	DollarsPerMillion map[string]float64 `json:"dollars_per_million"`
+	IdlePerMonth      float64            `json:"idle_per_month"`
+	// PerMillion is the arithmetic of each shape, for a million orders; Units of one order.
+	PerMillion map[string][]Entry `json:"arithmetic"`
+	// AgentFunctions are computed and not in the totals: what Lambda bills for the agents of a million
+	// orders, if each invocation waits ServiceTime for the agent's service.
+	AgentFunctions map[string][]Entry `json:"agent_functions"`
+	ServiceTime    float64            `json:"service_time_s"`
+	Idle           []Entry            `json:"idle"`
+	// Kept is computed: what DynamoDB bills in a month for each million orders that are kept.
+	Kept         []Entry           `json:"kept"`
+	KeptPerMonth float64           `json:"kept_per_month"`
+	Units        Units             `json:"units"`
+	PerOrder     map[string]Totals `json:"per_order"`
+	Prices       Prices            `json:"prices"`
+	Notes        []string          `json:"notes"`
+	// Yours is the estimate for a workload of one's own, where one was asked for.
+	Yours *Estimate `json:"yours,omitempty"`
+	// Sweeps compare intervals between the Supervisor's sweeps.
+	Sweeps []Frequency `json:"sweeps"`
+}
+
+// Frequency is what one interval between the Supervisor's sweeps costs while nothing is overdue, and how long
+// after its complete-by time a step is found overdue.
+type Frequency struct {
+	Minutes      int     `json:"interval_minutes"`
+	MeanDelay    float64 `json:"mean_delay_s"`
+	LongestDelay float64 `json:"longest_delay_s"` // one missed sweep adds an interval
+	PerMonth     float64 `json:"dollars_per_month"`
+}
+
+// Totals are the units of one order.
+type Totals struct {
+	WRU           float64 `json:"wru"`
+	RRU           float64 `json:"rru"`
+	StrongReads   float64 `json:"strong_reads"`       // strongly consistent reads of tasks
+	SQSRequests   float64 `json:"sqs_requests"`       // requests of the deployment
+	AppRequests   float64 `json:"application_sqs"`    // the application's own
+	Invocations   float64 `json:"lambda_invocations"` // invocations of the Scheduler
+	AgentInvoked  float64 `json:"agent_invocations"`  // not in the total; Report.AgentFunctions has the price
+	SchedulerGBms float64 `json:"scheduler_gb_ms"`    // measured value
+	ItemBytes     int     `json:"largest_item_bytes"` // largest item of an order
+	LogBytes      float64 `json:"log_bytes"`          // logs of the functions and the platform
+}
+
+// What is assumed, because nothing here can measure it.
+const (
+	million         = 1e6
+	minutesPerMonth = 43_800.0 // 730 hours
+	schedulerGB     = 0.25     // memory of the Scheduler and the Supervisor, as deployed by default
+	agentGB         = 0.125    // memory of an agent's function, as deployed by default
+	itemOverhead    = 100      // bytes that DynamoDB bills for each stored item beside its size
+	// platformLines is the size of platform.start and platform.report, which Lambda logs for each invocation
+	// in JSON at level INFO.
+	platformLines = 480.0
+	gigabyte      = 1e9
+	sweepLog      = 500.0 // bytes that a sweep logs, metric included
+	sweepSeconds  = 0.1
+)
+
+// SystemLogLevel of Lambda's own lines in the template, by default.
+const SystemLogLevel = "WARN"
+
+// platformLog is how many bytes Lambda itself logs of an invocation that goes well, at a system log
+// level: its lines are of level INFO.
+func platformLog(level string) float64 {
+	if level == "INFO" || level == "DEBUG" {
+		return platformLines
+	}
+	return 0
+}
+
+// The deployment that idles: the example with four agents, as its template has it.
+const (
+	mappingsFixed = 3 // event source mappings: intake, replies, control
+	mappingsAgent = 1 // further mapping for each agent
+	// The alarm for throttles watches two metrics. The alarms of the example's two ledgers count too.
+	alarmsFixed   = 24
+	alarmsAgent   = 5
+	alarmsQueue   = 2 // alarms of a queue: one for the age of its messages, one for its dead letters
+	agentsExample = 4
+	pollers       = 5 // pollers of an idle mapping
+	pollsMin      = 3 // long polls of 20 s in a minute
+	metrics       = 1
+)
+
+// ServiceTime is the time of a service that a report assumes by default.
+const ServiceTime = 200 * time.Millisecond
+
+// Calculate does the sums. service is how long agents wait for their services in each invocation.
+func Calculate(u Units, p Prices, service time.Duration) Report {
+	r := Report{DollarsPerMillion: map[string]float64{}, PerMillion: map[string][]Entry{},
+		AgentFunctions: map[string][]Entry{},
+		ServiceTime:    service.Seconds(), PerOrder: map[string]Totals{}, Units: u, Prices: p}
+	for name, shape := range u.Shapes {
+		if name == Sweep {
+			continue
+		}
+		t := totals(shape)
+		r.PerOrder[name] = t
+		r.PerMillion[name] = entries(t, p)
+		r.DollarsPerMillion[name] = sum(r.PerMillion[name])
+		r.AgentFunctions[name] = r.agentFunctions(t)
+	}
+	r.Kept = kept(r.PerOrder[Load], p)
+	r.KeptPerMonth = sum(r.Kept)
+	r.Idle = idle(u.Shapes[Sweep], p, agentsExample)
+	r.IdlePerMonth = sum(r.Idle)
+	// whole minutes up to an hour, as deployment.MinSweepEvery and MaxSweepEvery bound them
+	for _, minutes := range []int{1, 2, 5, 15, 60} {
+		interval := float64(minutes * 60)
+		r.Sweeps = append(r.Sweeps, Frequency{Minutes: minutes, MeanDelay: interval / 2,
+			LongestDelay: interval,
+			PerMonth:     sum(sweeps(u.Shapes[Sweep], p, minutes))})
+	}
+	load, trickle := r.PerOrder[Load], r.PerOrder[Trickle]
+	info := p.Prices[LogsGB].Of((platformLog("INFO") - platformLog(SystemLogLevel)) * million / gigabyte)
+	r.Notes = []string{
+		"Agents' functions are not in the totals, because their time is that of your services. Their " +
+			"messages are. " +
+			"Lambda bills an invocation once for all requests of its batch, which the agent handles at " +
+			"the same time.",
+		fmt.Sprintf(
+			"Lambda's time is what the Scheduler took on the machine that measured, %.0f ms a batch under "+
+				"load, with emulators beside it.", u.Shapes[Load].Milliseconds["scheduler"]),
+		fmt.Sprintf(
+			"Lambda's own log lines are left out by the level %s. With Tuning.SystemLogLevel INFO they "+
+				"cost $%.2f a million orders under load and $%.2f at trickle, assumed to be %.0f bytes an "+
+				"invocation.",
+			SystemLogLevel, info*load.Invocations, info*trickle.Invocations, platformLines),
+		"Full batches need enough traffic: agents whose answers come more than 50 ms apart send them one " +
+			"by one, which costs up to 3.2 requests an order, $1.28 a million, more.",
+		fmt.Sprintf(
+			"Each entry of Priorities costs $%.2f a month more while nothing happens: the polls and the "+
+				"%d alarms of its queue for high priority.",
+			p.Prices[SQSRequest].Of(pollers*pollsMin*minutesPerMonth)+p.Prices[Alarm].Of(alarmsQueue),
+			alarmsQueue),
+		"An order that fails costs more: each failed attempt a write, a read, and the messages of a step; " +
+			"an alert one publication.",
+	}
+	return r
+}
+
+func totals(s Shape) Totals {
+	t := Totals{Invocations: s.Invocations["scheduler"], AgentInvoked: s.Invocations["agent"],
+		ItemBytes: s.ItemBytes}
+	t.SchedulerGBms = t.Invocations * math.Max(1, math.Ceil(s.Milliseconds["scheduler"])) * schedulerGB
+	t.LogBytes = s.LogBytes + platformLog(SystemLogLevel)*t.Invocations
+	for _, l := range s.Lines {
+		t.WRU += l.WRU + l.IndexWRU
+		t.RRU += l.RRU + l.IndexRRU
+		switch {
+		case l.Service == "dynamodb" && l.Operation == "GetItem" && l.Resource == "Orders":
+			t.StrongReads += 2*l.RRU - l.Calls // the others, of contents, cost half a unit
+		case l.Service == "sqs" && l.Application:
+			t.AppRequests += l.Requests
+		case l.Service == "sqs":
+			t.SQSRequests += l.Requests
+		}
+	}
+	return t
+}
+
+func entries(t Totals, p Prices) []Entry {
+	line := func(what string, units float64, of, price string) Entry {
+		return Entry{What: what, Units: units, Of: of, Dollars: p.Prices[price].Of(units * million),
+			How: fmt.Sprintf("%.2f %s at $%s", units, of, each(p.Prices[price]))}
+	}
+	logs := line("CloudWatch Logs", t.LogBytes/gigabyte, "GB", LogsGB)
+	logs.How = fmt.Sprintf("%.0f bytes at $%s a GB", t.LogBytes, each(p.Prices[LogsGB]))
+	// The bytes that the functions log are measured, those of the platform are not.
+	logs.Assumed = platformLog(SystemLogLevel) > 0
+	taken := line("Lambda, Scheduler, time", t.SchedulerGBms/1000, "GB-s", LambdaTime)
+	taken.How = fmt.Sprintf("%.2f GB-ms at $%s a GB-s", t.SchedulerGBms, each(p.Prices[LambdaTime]))
+	return []Entry{
+		line("DynamoDB, writes", t.WRU, "WRU", DynamoWrite),
+		line("DynamoDB, reads", t.RRU, "RRU", DynamoRead),
+		line("SQS, the deployment's requests", t.SQSRequests, "requests", SQSRequest),
+		line("SQS, the application's requests", t.AppRequests, "requests", SQSRequest),
+		line("Lambda, Scheduler, invocations", t.Invocations, "invocations", LambdaRequest),
+		taken, logs,
+	}
+}
+
+// agentFunctions returns the invocations of the agents' functions and the time that these wait for their
+// services.
+func (r Report) agentFunctions(t Totals) []Entry {
+	request, second := r.Prices.Prices[LambdaRequest], r.Prices.Prices[LambdaTime]
+	waited := t.AgentInvoked * r.ServiceTime * agentGB
+	return []Entry{
+		{What: "Lambda, agents, invocations", Units: t.AgentInvoked, Of: "invocations", Assumed: true,
+			Dollars: request.Of(t.AgentInvoked * million),
+			How:     fmt.Sprintf("%.2f invocations at $%s", t.AgentInvoked, each(request))},
+		{What: "Lambda, agents, time", Units: waited, Of: "GB-s", Assumed: true,
+			Dollars: second.Of(waited * million),
+			How: fmt.Sprintf("%.2f × %.4g s × %.3g GB at $%s a GB-s", t.AgentInvoked, r.ServiceTime, agentGB,
+				each(second))},
+	}
+}
+
+// kept returns what a million orders cost in each month that they are kept, if each has the size of the
+// largest item.
+func kept(t Totals, p Prices) (all []Entry) {
+	size := float64(t.ItemBytes+itemOverhead) * million / gigabyte
+	for _, of := range []struct{ what, price string }{
+		{"DynamoDB, storage", DynamoStorage}, {"DynamoDB, point-in-time recovery", DynamoRecovery},
+	} {
+		how := fmt.Sprintf("%d bytes an order and %d that DynamoDB adds, at $%s a GB", t.ItemBytes,
+			itemOverhead, each(p.Prices[of.price]))
+		all = append(all, entry(p, of.what, size, "GB", of.price, how))
+	}
+	return all
+}
+
+// each writes a price as it is published.
+func each(p Price) string {
+	switch {
+	case p.Per == million:
+		return fmt.Sprintf("%.3g a million", p.Dollars)
+	default:
+		return fmt.Sprintf("%.6g", p.Dollars)
+	}
+}
+
+func idle(sweep Shape, p Prices, agents int) []Entry {
+	mappings, alarms := mappingsFixed+mappingsAgent*agents, alarmsFixed+alarmsAgent*agents
+	polls := float64(mappings*pollers*pollsMin) * minutesPerMonth
+	return append([]Entry{
+		entry(p, "Long polls of the event source mappings", polls, "requests", SQSRequest,
+			fmt.Sprintf("%d mappings × %d pollers × %d polls of 20 s a minute × 43,800 minutes", mappings,
+				pollers, pollsMin)),
+		entry(p, "Alarms", float64(alarms), "alarms", Alarm,
+			fmt.Sprintf("%d, and %d for each of %d agents", alarmsFixed, alarmsAgent, agents)),
+		entry(p, "Metric of the oldest overdue task", metrics, "metric", Metric, "one a deployment"),
+	}, sweeps(sweep, p, 1)...)
+}
+
+// sweeps are a month of the Supervisor, with nothing overdue, that sweeps at this interval.
+func sweeps(sweep Shape, p Prices, minutes int) []Entry {
+	t, count := totals(sweep), minutesPerMonth/float64(minutes)
+	rate := "a minute"
+	if minutes > 1 {
+		rate = fmt.Sprintf("every %d minutes", minutes)
+	}
+	return []Entry{
+		entry(p, "Schedule of the Supervisor", count, "invocations", Schedule, "one "+rate),
+		entry(p, "Supervisor, invocations", count, "invocations", LambdaRequest, "one "+rate),
+		entry(p, "Supervisor, time", count*sweepSeconds*schedulerGB, "GB-s", LambdaTime,
+			"0.1 s × 0.25 GB "+rate+", assumed"),
+		entry(p, "Supervisor, leases on shards", t.WRU*count, "WRU", DynamoWrite,
+			fmt.Sprintf("%.0f WRU a sweep", t.WRU)),
+		entry(p, "Supervisor, queries of the index", t.RRU*count, "RRU", DynamoRead,
+			fmt.Sprintf("%.1f RRU a sweep", t.RRU)),
+		entry(p, "Logs of the sweeps", (platformLog(SystemLogLevel)+sweepLog)*count/gigabyte, "GB", LogsGB,
+			fmt.Sprintf("%.0f bytes a sweep, assumed", platformLog(SystemLogLevel)+sweepLog)),
+	}
+}
+
+func entry(p Prices, what string, units float64, of, price, how string) Entry {
+	return Entry{What: what, Units: units, Of: of, Dollars: p.Prices[price].Of(units), How: how}
+}
+
+func sum(entries []Entry) float64 {
+	total := 0.0
+	for _, e := range entries {
+		total += e.Dollars
+	}
+	return total
+}

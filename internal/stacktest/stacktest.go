@@ -1,0 +1,292 @@
+// Package stacktest is a deployed Stepkeeper on loopback, for tests of what talks to one: the queues
+// behind SQS's own protocol, the real Scheduler consuming them, agents that follow the orders, and a
+// state store of the test's choice. There is no Supervisor: what waits for a sweep waits for ever.
+package stacktest
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/sqs"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+// Workflows "order" is undone when charge fails, "halt" stops in Error, "ask" waits for two people. An
+// order's content is {"end": "fail"} for charge to fail for good, {"end": "never"} for no answer.
+var Workflows = map[string]string{"order": workflowOf("order", "undo"), "halt": workflowOf("halt", "stop"),
+	"ask": ask}
+
+const ask = `workflow: ask
+steps:
+  approve:
+    approval: {question: May it go on?, answers: [go, halt], need: 2, timeout: 1h, onTimeout: undo}
+`
+
+func workflowOf(name, policy string) string {
+	return `workflow: ` + name + `
+agents:
+  shop: {queueAllowance: 30s}
+steps:
+  reserve:
+    agent: shop
+    operation: reserve
+    timeout: 30s
+    onFailure: ` + policy + `
+    undo: release
+    grade: fenced
+  charge:
+    agent: shop
+    operation: charge
+    after: [reserve]
+    input: {end: '${ order.end ?? "" }'}
+    timeout: 30s
+    retry: {maxFailures: 1}
+    onFailure: ` + policy + `
+    undo: refund
+    grade: fenced
+`
+}
+
+// Store is a state store with its definitions.
+type Store interface {
+	port.Store
+	port.Definitions
+}
+
+// Memory is a Store in memory.
+func Memory() Store {
+	return struct {
+		*memory.Store
+		*memory.Definitions
+	}{memory.NewStore(4), memory.NewDefinitions()}
+}
+
+// Deployment is the deployment. Stop it by ending the test.
+type Deployment struct {
+	Parts  operate.Parts // AWS clients and addresses that a client of the deployment needs
+	URL    string        // address of the queues, which use the protocol of SQS
+	Store  Store
+	Queues *memory.Queues
+	// Broken fails charge whatever the order says, Held keeps the Scheduler from taking anything.
+	Broken, Held atomic.Bool
+}
+
+// New starts a deployment on the store.
+func New(t testing.TB, store Store) *Deployment {
+	t.Helper()
+	clock := port.ClockFunc(time.Now)
+	names := []string{port.Intake, port.Replies, port.Control, port.Quarantine, port.Requests("shop")}
+	configs := make([]memory.QueueConfig, len(names))
+	for i, name := range names {
+		configs[i] = memory.QueueConfig{Name: name}
+	}
+	queues, err := memory.NewQueues(clock, configs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &Deployment{Store: store, Queues: queues}
+	server := httptest.NewServer(sqsproto.New(sqsproto.Config{Queues: named{queues}}))
+	t.Cleanup(server.Close)
+	w.URL = server.URL
+	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Parts = operate.Parts{Parts: aws.Parts{
+		Outputs: aws.Outputs{Stack: "Shop", Region: "us-east-1", Orders: "orders", Definitions: "definitions",
+			Intake: w.Address(port.Intake), Control: w.Address(port.Control),
+			Quarantine: w.Address(port.Quarantine),
+			Shards:     store.Shards(), Finished: true, IntakeCommands: true,
+			Application: "arn:aws:iam::1:policy/App", Operator: "arn:aws:iam::1:policy/Op"},
+		Tasks: store, Definitions: store, Poll: 2 * time.Millisecond,
+		Queues: sqs.New(c, sqs.Config{URLs: map[string]string{port.Intake: w.Address(port.Intake),
+			port.Control: w.Address(port.Control)}}),
+	}}
+	w.run(t, clock)
+	return w
+}
+
+// Address of a queue.
+func (w *Deployment) Address(queue string) string { return w.URL + "/000000000000/" + queue }
+
+// Client is a client of it. It panics where a call has another context than its caller's, which must be one
+// that can end.
+func (w *Deployment) Client(opts ...client.Option) *client.Client {
+	p := w.Parts
+	p.Tasks, p.Definitions, p.Queues = tasks{p.Tasks}, definitions{p.Definitions}, queues{p.Queues}
+	return operate.Over(p, opts...)
+}
+
+func handed(ctx context.Context) {
+	if ctx.Done() == nil {
+		panic("a call has another context than its caller's")
+	}
+}
+
+type tasks struct{ aws.Tasks }
+
+func (t tasks) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
+	handed(ctx)
+	return t.Tasks.Load(ctx, ids)
+}
+
+func (t tasks) Content(ctx context.Context, id, hash string) ([]byte, error) {
+	handed(ctx)
+	return t.Tasks.Content(ctx, id, hash)
+}
+
+func (t tasks) Ended(ctx context.Context, id string) (bool, error) {
+	handed(ctx)
+	return t.Tasks.Ended(ctx, id)
+}
+
+func (t tasks) List(ctx context.Context, q port.Query) (port.Page, error) {
+	handed(ctx)
+	return t.Tasks.List(ctx, q)
+}
+
+type definitions struct{ aws.Definitions }
+
+func (d definitions) Definition(ctx context.Context, hash string) ([]byte, error) {
+	handed(ctx)
+	return d.Definitions.Definition(ctx, hash)
+}
+
+type queues struct{ aws.Queues }
+
+func (q queues) Queue(name string) (port.Queue, error) {
+	found, err := q.Queues.Queue(name)
+	return queue{found}, err
+}
+
+type queue struct{ port.Queue }
+
+func (q queue) Send(ctx context.Context, messages []port.Message) []error {
+	handed(ctx)
+	return q.Queue.Send(ctx, messages)
+}
+
+func (q queue) Depth(ctx context.Context) (port.Depth, error) {
+	handed(ctx)
+	return q.Queue.Depth(ctx)
+}
+
+type named struct{ *memory.Queues }
+
+func (n named) QueueNames() []string { return n.Names() }
+
+func (w *Deployment) run(t testing.TB, clock port.Clock) {
+	current := map[string]*core.Definition{}
+	for name, text := range Workflows {
+		d, problems := source.Parse(name+".yaml", []byte(text), source.Options{})
+		if d == nil || problems.Err() != nil {
+			t.Fatal(problems)
+		}
+		current[name] = d
+	}
+	s := scheduler.New(scheduler.Config{Parts: engine.Parts{
+		State: state.New(state.Config{Store: w.Store, Definitions: w.Store, Compile: workflow.Decode,
+			Encode:  workflow.Encode,
+			Current: func(name string) *core.Definition { return current[name] }}),
+		Queues: w.Queues, Alerts: silent{}, Clock: clock, Name: "test", WakeSlack: 10 * time.Millisecond,
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}})
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	for _, name := range []string{port.Intake, port.Replies, port.Control} {
+		running.Go(func() { w.consume(ctx, name, s.Handle) })
+	}
+	running.Go(func() { w.consume(ctx, port.Requests("shop"), w.answer) })
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
+}
+
+// consume is the mapping of a queue to its function.
+func (w *Deployment) consume(ctx context.Context, name string,
+	handle func(context.Context, string, []port.Delivery) []string) {
+	q, err := w.Queues.Queue(name)
+	if err != nil {
+		panic(err)
+	}
+	for ctx.Err() == nil {
+		batch, err := q.Receive(ctx, port.MaxBatch, 20*time.Millisecond, time.Minute)
+		if err != nil || len(batch) == 0 {
+			continue
+		}
+		for w.Held.Load() && ctx.Err() == nil { // a receive may have begun before
+			time.Sleep(time.Millisecond)
+		}
+		failed := map[string]bool{}
+		for _, receipt := range handle(ctx, name, batch) {
+			failed[receipt] = true
+		}
+		var done []string
+		for i := range batch {
+			if !failed[batch[i].Receipt] {
+				done = append(done, batch[i].Receipt)
+			}
+		}
+		q.Delete(ctx, done)
+	}
+}
+
+// answer is the agent.
+func (w *Deployment) answer(ctx context.Context, _ string, batch []port.Delivery) []string {
+	replies, err := w.Queues.Queue(port.Replies)
+	if err != nil {
+		panic(err)
+	}
+	for i := range batch {
+		r, err := message.RequestOf(batch[i])
+		if err != nil {
+			panic(err)
+		}
+		if reply := w.reply(r); reply != nil {
+			replies.Send(ctx, []port.Message{{Value: reply}})
+		}
+	}
+	return nil
+}
+
+func (w *Deployment) reply(r *message.Request) *message.Reply {
+	reply := &message.Reply{Schema: message.Schema, OrderID: r.OrderID, Run: r.Run, Step: r.Step,
+		Agent: r.Agent, Attempt: r.Attempt,
+		Operation: r.Operation, Outcome: core.OutcomeDone, Output: json.RawMessage(`{"ok":true}`)}
+	var in struct{ End string }
+	_ = json.Unmarshal(r.Input, &in) // reserve has none
+	switch {
+	case r.Operation == core.UndoOp || r.Step != "charge":
+	case in.End == "never":
+		return nil
+	case in.End == "fail" || w.Broken.Load():
+		reply.Outcome, reply.Output = core.OutcomeFailed, nil
+		reply.Error = &message.ReplyError{Code: "card-declined", Message: "the card was declined"}
+	}
+	return reply
+}
+
+type silent struct{}
+
+func (silent) Raise(context.Context, core.RaiseAlert) error { return nil }

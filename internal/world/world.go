@@ -1,0 +1,475 @@
+// Package world is what the tests of the actors run in: the adapters in memory, a clock that the
+// test moves, agents that follow a script, and a power switch for the actors' I/O.
+package world
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+// Visibility is how long the actors have for a batch.
+const Visibility = 30 * time.Second
+
+// Start is when every world begins.
+var Start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+// World is one deployment.
+type World struct {
+	t          testing.TB
+	Clock      *memory.Clock
+	Store      *memory.Store
+	Queues     *memory.Queues
+	Defs       *memory.Definitions
+	Leases     *memory.Leases
+	Def        *core.Definition
+	State      *state.Store
+	Scheduler  *scheduler.Scheduler
+	Supervisor *supervisor.Supervisor
+	Power      *Power
+	// Script returns the answer to a request, nil for no answer. By default every operation is done.
+	Script func(*message.Request) *message.Reply
+
+	Alerts   []core.RaiseAlert
+	Asked    map[string]string // request by task, run, step, attempt
+	Ledger   map[string]*Entry // effects of the services, by key
+	Statuses map[string]string // status messages by order and sequence number
+	Unnumber []core.Status     // received, refused
+	Counts   map[string]int
+	Config   func(*scheduler.Config) // changes the Scheduler's configuration before it starts
+	Sweeping func(*supervisor.Config)
+	CacheFor int    // number of tasks in the cache
+	Limit    int    // limit of a message in bytes; 0 means no limit
+	Refuse   string // the reply-to queue that takes nothing
+	Gone     string // the reply-to name that is off the list
+	Outage   bool   // reply-to names cannot be looked up
+	// error of every read and write of a definition; nil means no error
+	Unread error
+	// error that a queue returns for a message; nil accepts every message
+	Fail     func(queue string, m port.Message) error
+	instance int
+}
+
+// Entry is what a fenced service knows of one key.
+type Entry struct {
+	Fenced bool
+	Calls  int
+}
+
+// New makes a world with the definition; its queues are those of the definition's agents, and the
+// reply-tos "shop" and "desk".
+func New(t testing.TB, def *core.Definition) *World {
+	t.Helper()
+	def.Link()
+	stored, err := json.Marshal(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	def.Hash = core.DefinitionHash(stored)
+	w := &World{
+		t: t, Clock: memory.NewClock(Start), Store: memory.NewStore(4), Defs: memory.NewDefinitions(),
+		Leases: memory.NewLeases(),
+		Def:    def, Power: &Power{}, Asked: map[string]string{}, Ledger: map[string]*Entry{},
+		Statuses: map[string]string{}, Counts: map[string]int{},
+	}
+	configs := []memory.QueueConfig{{Name: port.Intake}, {Name: port.Replies}, {Name: port.Control},
+		{Name: port.Tasks}, {Name: port.Quarantine}, {Name: "shop"}, {Name: "desk"}}
+	for _, name := range slices.Sorted(maps.Keys(def.Agents)) {
+		configs = append(configs, memory.QueueConfig{Name: port.Requests(name)})
+	}
+	if w.Queues, err = memory.NewQueues(w.Clock, configs, "shop", "desk"); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// Boot starts a new process: new actors that remember nothing.
+func (w *World) Boot() *World {
+	w.instance++
+	w.State = w.NewState(cutStore{w.Store, w, w.Power}, w.CacheFor)
+	c := w.SchedulerConfig(w.State, fmt.Sprintf("scheduler-%d", w.instance))
+	if w.Config != nil {
+		w.Config(&c)
+	}
+	w.Scheduler = scheduler.New(c)
+	w.Supervisor = w.supervisor(w.State, w.Leases, fmt.Sprintf("supervisor-%d", w.instance))
+	return w
+}
+
+// SupervisorOn is another Supervisor of this world, on a store of its own.
+func (w *World) SupervisorOn(store port.Store, name string) *supervisor.Supervisor {
+	return w.SupervisorWith(store, w.Leases, name)
+}
+
+// SupervisorWith has leases of its own too.
+func (w *World) SupervisorWith(store port.Store, leases port.Leases, name string) *supervisor.Supervisor {
+	return w.supervisor(w.NewState(store, 0), leases, name)
+}
+
+func (w *World) supervisor(s *state.Store, leases port.Leases, name string) *supervisor.Supervisor {
+	c := supervisor.Config{Parts: w.Parts(s, leases, name)}
+	if w.Sweeping != nil {
+		w.Sweeping(&c)
+	}
+	return supervisor.New(c)
+}
+
+// SchedulerOn is another Scheduler of this world, on a store of its own.
+func (w *World) SchedulerOn(store port.Store, cached int, name string) *scheduler.Scheduler {
+	return scheduler.New(w.SchedulerConfig(w.NewState(store, cached), name))
+}
+
+// Control is the control queue.
+func (w *World) Control() port.Queue { return w.queue(port.Control) }
+
+// NewState is another view of a store.
+func (w *World) NewState(store port.Store, cached int) *state.Store {
+	return state.New(state.Config{
+		Store: store, Definitions: definitions{w.Defs, w}, CacheTasks: cached,
+		Encode: func(d *core.Definition) ([]byte, error) { return json.Marshal(d) },
+		Compile: func(hash string, data []byte) (*core.Definition, error) {
+			d := &core.Definition{}
+			err := json.Unmarshal(data, d)
+			d.Hash, d.Expr = hash, Expressions{}
+			d.Link()
+			return d, err
+		},
+		Current: func(name string) *core.Definition {
+			if name != w.Def.Name {
+				return nil
+			}
+			return w.Def
+		},
+	})
+}
+
+// SchedulerConfig is for a Scheduler of this world.
+func (w *World) SchedulerConfig(s *state.Store, name string) scheduler.Config {
+	p := w.Parts(s, nil, name)
+	p.Count = func(what, why string) { w.Counts[what+": "+why]++ }
+	return scheduler.Config{Parts: p}
+}
+
+// Parts are what an actor of this world stands on.
+func (w *World) Parts(s *state.Store, shared port.Leases, name string) engine.Parts {
+	return engine.Parts{
+		State: s, Queues: cutQueues{w.Queues, w}, Alerts: w, Leases: leases{shared, w}, Clock: w.Clock,
+		Name: name, WakeSlack: time.Second, Logger: quiet(),
+	}
+}
+
+// quiet drops the actors' logs, unless the environment asks for them.
+func quiet() *slog.Logger {
+	out := io.Discard
+	if os.Getenv("STEPKEEPER_TEST_LOG") != "" {
+		out = os.Stderr
+	}
+	return slog.New(slog.NewTextHandler(out, nil))
+}
+
+// Raise keeps the alert.
+func (w *World) Raise(ctx context.Context, a core.RaiseAlert) error {
+	w.Passed(ctx, "Raise")
+	return w.Power.io(func() { w.Alerts = append(w.Alerts, a) })
+}
+
+// Send puts messages into a queue from outside.
+func (w *World) Send(queue string, values ...port.Value) {
+	w.t.Helper()
+	q := w.queue(queue)
+	for _, v := range values {
+		if errs := q.Send(Context, []port.Message{{Value: v}}); errs[0] != nil {
+			w.t.Fatal(errs[0])
+		}
+	}
+}
+
+func (w *World) queue(name string) port.Queue {
+	q, err := w.Queues.Queue(name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return q
+}
+
+// Take receives what is visible and deletes it.
+func (w *World) Take(queue string) []port.Delivery {
+	w.t.Helper()
+	q := w.queue(queue)
+	var all []port.Delivery
+	for {
+		ds, err := q.Receive(Context, port.MaxBatch, 0, Visibility)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if len(ds) == 0 {
+			return all
+		}
+		all = append(all, ds...)
+		for i := range ds {
+			if errs := q.Delete(Context, []string{ds[i].Receipt}); errs[0] != nil {
+				w.t.Fatal(errs[0])
+			}
+		}
+	}
+}
+
+// Handle lets the Scheduler take one batch of a queue; it reports how many messages there were.
+func (w *World) Handle(queue string) int {
+	w.t.Helper()
+	q := w.queue(queue)
+	ds, err := q.Receive(Context, port.MaxBatch, 0, Visibility)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if len(ds) == 0 {
+		return 0
+	}
+	failed := map[string]bool{}
+	for _, r := range w.Scheduler.Handle(Context, queue, ds) {
+		failed[r] = true
+	}
+	if w.Power.Dead {
+		return len(ds) // nothing is deleted
+	}
+	for _, d := range ds {
+		if failed[d.Receipt] {
+			_ = q.Extend(Context, d.Receipt, time.Second)
+		} else if errs := q.Delete(Context, []string{d.Receipt}); errs[0] != nil {
+			w.t.Fatal(errs[0])
+		}
+	}
+	return len(ds)
+}
+
+// Round lets each actor work once; a process that died is started again.
+func (w *World) Round() {
+	w.t.Helper()
+	for _, name := range []string{port.Intake, port.Replies, port.Control, port.Tasks} {
+		w.Handle(name)
+		w.restart()
+	}
+	w.Agents()
+	if _, err := w.Supervisor.Sweep(Context); err != nil {
+		w.t.Fatal(err)
+	}
+	w.restart()
+	w.Listen()
+	w.Clock.Advance(time.Second)
+}
+
+func (w *World) restart() {
+	if w.Power.Dead {
+		w.Power.Dead = false
+		w.Clock.Advance(Visibility + time.Second)
+		w.Boot()
+	}
+}
+
+// Agents lets every agent answer what it is asked; a request must be the same, byte for byte,
+// each time (P12).
+func (w *World) Agents() {
+	w.t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(w.Def.Agents)) {
+		for _, d := range w.Take(port.Requests(name)) {
+			r, err := message.RequestOf(d)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			w.same(w.Asked, fmt.Sprintf("%s/%d/%s/%d", r.OrderID, r.Run, r.Step, r.Attempt), r)
+			if reply := w.answer(r); reply != nil {
+				w.Send(port.Replies, reply)
+			}
+		}
+	}
+}
+
+func (w *World) same(seen map[string]string, key string, v port.Value) {
+	w.t.Helper()
+	b, err := v.Encode()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if was, ok := seen[key]; ok && was != string(b) {
+		w.t.Errorf("%s was emitted again with other bytes:\n%s\n%s", key, was, b)
+	}
+	seen[key] = string(b)
+}
+
+func (w *World) answer(r *message.Request) *message.Reply {
+	reply := Done(r)
+	if w.Script != nil {
+		reply = w.Script(r)
+	}
+	if reply == nil || reply.Outcome != core.OutcomeDone {
+		return reply
+	}
+	e := w.Ledger[r.Key]
+	if e == nil {
+		e = &Entry{}
+		w.Ledger[r.Key] = e
+	}
+	e.Calls++
+	if e.Fenced && r.Operation != core.UndoOp { // the answer to a do that comes after its undo
+		return Failed(r, "fenced")
+	}
+	e.Fenced = r.Operation == core.UndoOp
+	return reply
+}
+
+// Done returns that it is done.
+func Done(r *message.Request) *message.Reply {
+	return &message.Reply{Schema: 1, OrderID: r.OrderID, Run: r.Run, Step: r.Step, Agent: r.Agent,
+		Attempt:   r.Attempt,
+		Operation: r.Operation, Outcome: core.OutcomeDone, Output: json.RawMessage(`{"key":"` + r.Key + `"}`)}
+}
+
+// Failed returns a permanent failure.
+func Failed(r *message.Request, code string) *message.Reply {
+	reply := Done(r)
+	reply.Outcome, reply.Output, reply.Error = core.OutcomeFailed, nil,
+		&message.ReplyError{Code: code, Message: "it will not work"}
+	return reply
+}
+
+// Later returns a transient failure.
+func Later(r *message.Request) *message.Reply {
+	reply := Failed(r, "http-503")
+	reply.Outcome = core.OutcomeRetryLater
+	return reply
+}
+
+// Listen takes the application's statuses; one of the same number must be the same each time.
+func (w *World) Listen() {
+	w.t.Helper()
+	for _, d := range w.Take("shop") {
+		s, err := message.StatusOf(d)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if s.Seq == 0 {
+			w.Unnumber = append(w.Unnumber, s.Status)
+			continue
+		}
+		w.same(w.Statuses, fmt.Sprintf("%s/%d", s.OrderID, s.Seq), s)
+	}
+}
+
+// FinalStatus is the status of the order's present end, "" if none came.
+func (w *World) FinalStatus(id string) string {
+	w.t.Helper()
+	return w.Statuses[fmt.Sprintf("%s/%d", id, w.Task(id).EndSeq)]
+}
+
+// Task loads a task past every cache.
+func (w *World) Task(id string) *core.Task {
+	w.t.Helper()
+	records, errs := w.Store.Load(Context, []string{id})
+	if errs[0] != nil {
+		w.t.Fatal(errs[0])
+	}
+	if records[0] == nil {
+		return nil
+	}
+	task, err := state.DecodeTask(records[0].Document)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return task
+}
+
+// Order is a submission of the world's workflow.
+func Order(id string) *message.SubmitOrder {
+	return &message.SubmitOrder{Schema: 1, OrderID: id, Workflow: "order",
+		Order: json.RawMessage(`{ "total": 12.50 }`), ReplyTo: "shop"}
+}
+
+// Expressions pass everything on, so that a request shows what its step could see.
+type Expressions struct{}
+
+// Input is the order and the outputs.
+func (Expressions) Input(step int, env core.Environment) (json.RawMessage, error) {
+	return json.Marshal(map[string]any{"step": step, "order": env.Order, "outputs": env.Outputs})
+}
+
+// InputReads is empty: the inputs are those of any order.
+func (Expressions) InputReads(int) []string { return nil }
+
+// UndoInput is the same.
+func (e Expressions) UndoInput(step int, env core.Environment) (json.RawMessage, error) {
+	return e.Input(step, env)
+}
+
+// When is always true.
+func (Expressions) When(int, core.Environment) (bool, error) { return true, nil }
+
+// CheckAnswer accepts every value.
+func (Expressions) CheckAnswer(int, json.RawMessage) error { return nil }
+
+// Items calls each with the items of the order.
+func (Expressions) Items(_ int, env core.Environment, each func(int, json.RawMessage)) (int, error) {
+	var order struct{ Items []json.RawMessage }
+	if err := json.Unmarshal(env.Order, &order); err != nil {
+		return 0, err
+	}
+	for i, item := range order.Items {
+		each(i, item)
+	}
+	return len(order.Items), nil
+}
+
+// ChildOrder gives a child its item.
+func (Expressions) ChildOrder(_ int, env core.Environment) (json.RawMessage, error) {
+	return json.RawMessage(`{"item":` + string(env.Item) + `}`), nil
+}
+
+// Refused refuses "no".
+func (Expressions) Refused(_ int, env core.Environment) (bool, error) {
+	return string(env.Value) == `"no"`, nil
+}
+
+// Output is all outputs.
+func (Expressions) Output(env core.Environment) (json.RawMessage, error) {
+	return json.Marshal(env.Outputs)
+}
+
+// Definition is (a beside b), then c; each with its own agent and its undo.
+func Definition() *core.Definition {
+	retry := core.Retry{MaxFailures: 3, Backoff: core.Backoff{Initial: 2 * core.Second, Max: 10 * core.Second,
+		Multiplier: 2, Jitter: 0.5}}
+	def := &core.Definition{
+		Schema: 1, Name: "order", Agents: map[string]core.AgentDefinition{}, Expr: Expressions{},
+		Output: json.RawMessage(`{}`), Grace: 5 * core.Second, ResendAfter: 30 * core.Second, HopBudget: 100,
+		Notify: []core.StatusKind{core.StatusReceived, core.StatusStarted, core.StatusStepFinished,
+			core.StatusCompleted,
+			core.StatusFailed, core.StatusUndone, core.StatusCancelled},
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		def.Steps = append(def.Steps, core.StepDefinition{
+			Name: name, Agent: "agent-" + name, Operation: "do-" + name, Input: json.RawMessage(`{}`),
+			Timeout: 10 * core.Second, MaxQueueTime: core.Day, Retry: retry,
+			OnFailure: core.OnFailureUndo, Grade: core.Fenced,
+			Undo: &core.Undo{Operation: "undo-" + name, Timeout: 10 * core.Second, Retry: retry},
+		})
+		def.Agents["agent-"+name] = core.AgentDefinition{QueueAllowance: 20 * core.Second,
+			ClockSkew: core.Second}
+	}
+	def.Steps[2].After = []string{"a", "b"}
+	return def
+}

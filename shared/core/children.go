@@ -1,0 +1,109 @@
+package core
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+)
+
+// pause returns the wait until the step asks again.
+func (c *Children) pause() Duration { return min(firstRound<<min(c.Rounds, 10), lastRound) }
+
+// children is the step's own copy of what it keeps of its children.
+func (s *Step) children() *Children {
+	c := *s.Children
+	c.Open, c.FailedAt = slices.Clone(c.Open), slices.Clip(c.FailedAt)
+	s.Children = &c
+	return &c
+}
+
+// close takes those out of the open children for which that holds.
+func (c *Children) close(of func(OpenChild) bool) {
+	if c.Open = slices.DeleteFunc(c.Open, of); len(c.Open) == 0 {
+		c.Open = nil
+	}
+}
+
+// at is the place of an open child, or -1.
+func (c *Children) at(index int) int {
+	return slices.IndexFunc(c.Open, func(o OpenChild) bool { return o.Index == index })
+}
+
+// opened reports whether the cause led to a request to a child that has not ended.
+func (c *Children) opened(cause string) bool {
+	return c != nil && slices.ContainsFunc(c.Open, func(o OpenChild) bool { return o.Cause == cause })
+}
+
+// fail counts a child that was not done.
+func (c *Children) fail(index int, code, message string) {
+	c.Failed++
+	if len(c.FailedAt) < maxFailedAt {
+		c.FailedAt = append(c.FailedAt, index)
+	}
+	if c.Reason == "" {
+		c.Reason = TrimMessage(plainCode(cmp.Or(code, codeFailed)) + ": " + message)
+	}
+}
+
+// output returns the output of a step with a list.
+func (c *Children) output(collect bool) json.RawMessage {
+	out := struct {
+		Count   int               `json:"count"`
+		Failed  int               `json:"failed"`
+		Results []json.RawMessage `json:"results,omitzero"`
+	}{Count: c.Count, Failed: c.Failed}
+	if collect {
+		out.Results = make([]json.RawMessage, c.Count)
+		for _, have := range c.Results {
+			if have.Index < c.Count {
+				out.Results[have.Index] = have.Output
+			}
+		}
+	}
+	b, _ := json.Marshal(out) // valid JSON and numbers cannot fail
+	return b
+}
+
+// running reports children that have not ended, whatever the operator does with those in doubt.
+func (c *Children) running() bool {
+	return c != nil && slices.ContainsFunc(c.Open, func(o OpenChild) bool { return !o.inDoubt() })
+}
+
+// OpenChildren lists the IDs of the children that the step waits for: those that were asked for something and
+// have not ended. A task that has ended waits for none.
+func (t *Task) OpenChildren(s *Step) (ids []string) {
+	if s.State != Waiting || s.Children == nil || t.Terminal() {
+		return nil
+	}
+	for _, o := range s.Children.Open {
+		if !o.inDoubt() {
+			ids = append(ids, Parent{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Index: o.Index}.ChildID())
+		}
+	}
+	return ids
+}
+
+func (o OpenChild) inDoubt() bool {
+	return o.State == string(ChildClosed) || o.State == string(ChildExpired)
+}
+
+// resolveRefusal returns why a fact about the children is refused, or "" if it is accepted.
+func (c *Children) resolveRefusal(fact Fact) string {
+	switch {
+	case c == nil || !slices.ContainsFunc(c.Open, OpenChild.inDoubt):
+		return "the step has child tasks, and none of them is in doubt: each has an end of its own; fix: " +
+			"resolve a step of a child that has stopped, then resubmit the child"
+	case fact != Undone:
+		return "children of the step were closed, or are no longer stored, and cannot be undone; fix: " +
+			"undo by hand what they did, and resolve the step as undone"
+	}
+	return ""
+}
+
+// settled is without the children in doubt.
+func (c *Children) settled() *Children {
+	n := *c
+	n.Open = slices.Clone(c.Open)
+	n.close(OpenChild.inDoubt)
+	return &n
+}

@@ -1,0 +1,123 @@
+package core
+
+import (
+	"fmt"
+)
+
+// resolveCommand stores the operator's fact about a step in doubt. The task stays in
+// Error; Resubmit or Undo goes on.
+func (r *deciding) resolveCommand(_ int, ev Event) (string, error) {
+	e := ev.(Resolve)
+	if reason := r.checkCommand(e.Command); reason != "" {
+		return r.reject(e.ID, "resolve", reason)
+	}
+	i := r.t.index(e.Step)
+	reason := r.resolveRefusal(i, e.Fact)
+	if reason == "" && len(e.Output) > 0 {
+		reason = r.statedOutputRefusal(i, e)
+	}
+	if reason != "" {
+		return r.reject(e.ID, "resolve", reason)
+	}
+	s := &r.t.Steps[i]
+	r.accept(e.ID, "resolve", e.note())
+	// P41: of those that cannot be undone any more; the Resubmit goes on with the others
+	if s.Children != nil {
+		s.Children = s.Children.settled()
+		return "", nil
+	}
+	s.Resolved = &Resolved{Fact: e.Fact, Command: r.t.Command, At: r.at.Now}
+	undo := r.resolvesUndo(i)
+	switch {
+	case undo && e.Fact == Happened:
+		s.State = UndoWait
+	case undo:
+		r.undone(i)
+	case e.Fact == Happened:
+		r.finish(i, e.Output)
+	default: // it proves the attempts before it (P22a)
+		r.setNoEffect(i)
+	}
+	return "", nil
+}
+
+// resolvesUndo reports whether a fact about the step is about its undo: also of one that is undone alone
+// (P42).
+func (r *deciding) resolvesUndo(i int) bool {
+	return r.t.Phase == Undoing || r.t.Steps[i].State == UndoWait
+}
+
+// note returns the part of the history entry that describes further effects of the command.
+func (e *Resolve) note() string {
+	if len(e.Output) == 0 {
+		return ""
+	}
+	return "with an output for " + e.Step
+}
+
+// MaxOutput is the largest output of a step, in bytes: a reply must fit into one message.
+const MaxOutput = 48 << 10
+
+// statedOutputRefusal returns why the output of a Resolve cannot be kept, or "" if it can.
+func (r *deciding) statedOutputRefusal(i int, e Resolve) string {
+	switch {
+	case e.Fact != Happened:
+		return "only a step that happened has an output; fix: leave the output out"
+	case r.resolvesUndo(i):
+		return "the step is being undone, and its undo uses no output; fix: leave the output out"
+	case len(e.Output) > MaxOutput:
+		return fmt.Sprintf(
+			"the output has %d bytes, the limit is %d; store large data elsewhere and give a reference",
+			len(e.Output), MaxOutput)
+	case !r.outputFits(i, e.Output):
+		return fmt.Sprintf(
+			"the output of step %s (%d bytes) does not fit into the task's document of at most %d bytes "+
+				"beside what it holds and a reserve; give a shorter one",
+			e.Step, len(e.Output), r.at.SizeLimit.Limit)
+	}
+	return ""
+}
+
+func (r *deciding) resolveRefusal(i int, fact Fact) string {
+	if r.t.ProcessState != Error {
+		return "only a task in Error takes a fact; this one is " + string(r.t.ProcessState)
+	}
+	if i < 0 {
+		return "the task has no such step"
+	}
+	s := &r.t.Steps[i]
+	switch {
+	case fact != Happened && fact != NotHappened && fact != Undone:
+		return "the fact must be happened, not-happened or undone"
+	case r.def.Steps[i].Each != nil:
+		return s.Children.resolveRefusal(fact)
+	case r.def.Steps[i].Answer != nil:
+		return "the step is answered from outside, so there is nothing in doubt; fix: resubmit the order, " +
+			"and it is asked again where it was decided"
+	case s.State == Waiting:
+		return "the step is a wait, so there is nothing in doubt; fix: resubmit the order, and it goes on " +
+			"at its time"
+	case s.State != Pending && !waiting(s):
+		// one that was handed back too: its key may have expired (P18), and then only Resolve helps
+		return "the step is " + string(s.State) +
+			"; only one that is Failed, UndoWait, or handed back is in doubt"
+	case !s.Attempted():
+		return "no request of the step was ever sent, so there is nothing in doubt; fix: correct the " +
+			"workflow or the order"
+	case r.t.Phase == Undoing && fact == Happened && r.def.Steps[i].PointOfNoReturn: // P22a
+		return "the step is the point of no return, and the order is being undone because the step was " +
+			"proven to have had no effect; fix: reverse its effect at the service, then state undone"
+	case r.at.Now <= r.lastActivity(i):
+		return "a call of the step may still take effect; wait until " + r.lastActivity(i).String()
+	}
+	return ""
+}
+
+// lastActivity is the last moment at which a call of this run may still take effect.
+func (r *deciding) lastActivity(i int) Time {
+	skew := Duration(0)
+	if r.def != nil {
+		skew = r.def.Agents[r.def.Steps[i].Agent].ClockSkew
+	}
+	return r.t.Steps[i].LastStop().Add(skew)
+}

@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// decide decides the job's messages one after the other, on the task as loaded. errReload means that the task
+// was read stale. Any other error concerns the whole job.
+func (e *Engine) decide(ctx context.Context, j *Job, at core.At) (err error) {
+	if e.Tokens != nil {
+		if at.Tokens, err = e.Tokens(ctx, false); err != nil {
+			return err
+		}
+	}
+	for _, m := range j.Messages {
+		before := j.decided
+		at.Now = cmp.Or(j.Now, core.TimeOf(e.Clock.Now()))
+		m.Outcome = Outcome{Before: j.Task, At: at.Now}
+		switch err := e.message(ctx, j, m, at); {
+		case errors.Is(err, core.ErrStale) && j.status < reread:
+			return errReload
+		case errors.Is(err, core.ErrStale): // P8: it stays
+			e.ahead(j.ID, m.Event)
+			j.decided, m.Outcome = before, Outcome{Err: err}
+		case errors.Is(err, errPanic):
+			j.decided, m.Outcome = before, Outcome{Err: err}
+		case err != nil:
+			return err
+		default:
+			m.Definition = j.Definition
+		}
+	}
+	if j.Push && !j.changed && j.Err() == nil {
+		j.Task, j.Pushed = core.Push(j.Task)
+		j.changed = j.Pushed
+	}
+	return nil
+}
+
+// message decides one message. A panic concerns this message only.
+func (e *Engine) message(ctx context.Context, j *Job, m *Message, at core.At) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.Logger.Error("decision panicked; the message is returned to the queue", "order", j.ID,
+				"panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("task %q: %w", j.ID, errPanic)
+		}
+	}()
+	in, err := e.inputs(ctx, j, m, &at)
+	if err == nil {
+		m.Decision, err = e.apply(ctx, j, in, at, j.sends(m))
+	}
+	if err == nil && m.Decision.Ignored != "" && j.sends(m) {
+		err = e.followedBefore(ctx, j, m, at)
+	}
+	var decided *core.Refusal
+	var unfit *message.Refusal
+	switch {
+	case errors.As(err, &decided):
+		m.Refusal = &message.Refusal{Code: decided.Code, Field: decided.Field, Text: decided.Text}
+	case errors.As(err, &unfit):
+		m.Refusal = unfit
+	default:
+		return err
+	}
+	if m.creates() && j.status == unread { // P14: an order that exists stays accepted
+		return errReload
+	}
+	return nil
+}
+
+// apply lets the core decide an event, and makes the decision part of the job's commit. again is the duty to
+// send the effects of an event that changes nothing.
+func (e *Engine) apply(ctx context.Context, j *Job, in input, at core.At, again bool) (core.Decision, error) {
+	d, err := in.decide(j.Task, at)
+	if errors.Is(err, core.ErrOrderNeeded) && len(in.order) == 0 && j.Task != nil {
+		if in.order, err = e.State.Order(ctx, j.Task); err == nil {
+			d, err = in.decide(j.Task, at)
+		}
+	}
+	if err != nil {
+		return core.Decision{}, err
+	}
+	if d.Ignored != "" {
+		e.count("ignored", d.Ignored)
+		e.Logger.Debug("event changed nothing", "order", j.ID, "why", d.Ignored)
+		if !again && !repeats(in.event, j.Task) {
+			d.Effects = nil
+		}
+	}
+	j.Task, j.Definition, j.order = d.Task, in.definition, in.order
+	j.changed = j.changed || d.Changed
+	if in.target != nil && d.Task != nil && d.Task.Definition == in.target.Hash {
+		j.Definition = in.target // it decides the next messages of the batch
+	}
+	return d, nil
+}
+
+// repeats reports whether an event that changes nothing asks for its effects again.
+func repeats(ev core.Event, t *core.Task) bool {
+	switch ev.(type) {
+	case nil, core.Settle, core.Erase: // P52: the removal of the content is repeated each time
+		return true
+	case core.AskChild: // P41: the end of the child is sent each time
+		return t == nil || t.Terminal() || t.ProcessState == core.Error
+	}
+	return false
+}
+
+// ahead reports a message that is newer than the document, also after the document was read again: a forged
+// one, or one of a store that was set back, comes again until it is a dead letter (P8).
+func (e *Engine) ahead(id string, ev core.Event) {
+	e.Logger.Warn(
+		"a message is ahead of the stored task and is returned to the queue; if it comes for ever it was "+
+			"forged, or the store was set back", About(id, ev)...)
+	e.count("returned", "ahead of the document")
+}

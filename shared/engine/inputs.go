@@ -1,0 +1,245 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+// errNoKeys means that the workflow of the order makes tokens, and this Scheduler was deployed without their
+// keys. A Scheduler that has them goes on.
+var errNoKeys = errors.New("there is no key for the tokens of its workflow; deploy it with the workflow")
+
+// input is what the core decides one message with.
+type input struct {
+	definition *core.Definition
+	order      []byte
+	event      core.Event       // nil sends again all that is in progress (P27)
+	target     *core.Definition // definition that the event may move the task to
+}
+
+func (in input) decide(t *core.Task, at core.At) (core.Decision, error) {
+	switch {
+	case in.event != nil:
+		return core.Decide(in.definition, in.order, t, in.event, at)
+	case t == nil: // the index was stale
+		return core.Decision{}, nil
+	}
+	return core.Restart(in.definition, in.order, t, at)
+}
+
+// inputs reads what the decision on a message needs besides its task.
+func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *core.At) (input, error) {
+	in := input{definition: j.Definition, order: j.order, event: m.Event}
+	if err := e.keys(ctx, j, at); err != nil {
+		return in, err
+	}
+	if j.Task == nil {
+		err := e.first(ctx, j, m, &in)
+		return in, err
+	}
+	var err error
+	switch ev := m.Event.(type) {
+	case core.Reply:
+		err = e.notAsked(j.Definition, ev.Step, m.From)
+	case core.Progress: // P43
+		err = e.notAsked(j.Definition, ev.Step, m.From)
+	case core.Submitted:
+		ev.KnownHash = message.HashOf(j.Task)
+		in.event = ev
+	case core.AskChild:
+		err = e.childTarget(ctx, j.Task, ev, &in)
+	case core.Move:
+		ev.To, err = e.target(ctx, j.Task, m.MoveTo)
+		in.event, in.target = ev, ev.To.Definition
+	case core.Resubmit:
+		if m.MoveTo != "" {
+			var to core.Target
+			to, err = e.target(ctx, j.Task, m.MoveTo)
+			ev.To = &to
+			in.event, in.target = ev, to.Definition
+		}
+	case core.Answered:
+		if m.Token != "" {
+			in.event, err = withTokenClaims(j.ID, ev, m.Token, *at)
+		}
+	case core.Close:
+		in.event, err = e.withAbsent(ctx, j.Task, ev)
+	case core.Erase:
+		in.event, err = e.withUnrested(ctx, j.Task, ev)
+	}
+	return in, err
+}
+
+// keys reads the keys of tokens again if an instance that read them later has used another one (P39).
+func (e *Engine) keys(ctx context.Context, j *Job, at *core.At) (err error) {
+	if !e.Claims || j.Task == nil {
+		return nil
+	}
+	if j.Task.TokenKey != "" && at.Tokens != nil && !at.Tokens.Holds(j.Task.TokenKey) {
+		at.Tokens, err = e.Tokens(ctx, true)
+	}
+	if err == nil && j.Definition != nil && j.Definition.Tokens && at.Tokens == nil {
+		err = fmt.Errorf("task %q: %w", j.ID, errNoKeys)
+	}
+	return err
+}
+
+// withTokenClaims returns an answer with the run, the step and the person of its token (P39).
+func withTokenClaims(id string, ev core.Answered, token string, at core.At) (core.Event, error) {
+	if at.Tokens == nil {
+		return nil, &message.Refusal{Code: core.CodeNoTokens, Field: "token",
+			Text: "this deployment has no key for tokens; answer as a person, with by"}
+	}
+	of, err := at.Tokens.Read(id, token, at.Now)
+	if err != nil {
+		return nil, err
+	}
+	ev.Run = of.Run
+	ev.Step = of.Step
+	ev.Name = ""
+	ev.By = cmp.Or(of.Person, core.ByToken)
+	return ev, nil
+}
+
+// target returns the definition that a command moves the task to, if it names one (P49).
+func (e *Engine) target(ctx context.Context, t *core.Task, hash string) (core.Target, error) {
+	if hash == "" {
+		return core.Target{}, nil
+	}
+	return e.State.Target(ctx, t.Workflow, hash, hash == message.Latest)
+}
+
+// childTarget adds the definition that the parent names to its request, if that can become the definition of
+// the child's next run (P41).
+func (e *Engine) childTarget(ctx context.Context, t *core.Task, ask core.AskChild, in *input) error {
+	if ask.Ask != core.AskStart || t.ProcessState != core.Compensated || ask.Definition == t.Definition {
+		return nil
+	}
+	to, err := e.State.Target(ctx, t.Workflow, ask.Definition, false)
+	ask.To = to.Definition
+	in.event, in.target = ask, to.Definition
+	return err
+}
+
+// withAbsent adds to a Close those open children that will not end by themselves (P48): not stored, damaged,
+// or ended with an end that an undo of them would leave as it is.
+func (e *Engine) withAbsent(ctx context.Context, t *core.Task, ev core.Close) (core.Event, error) {
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		open := t.OpenChildren(s)
+		if len(open) == 0 {
+			continue
+		}
+		for n, l := range e.State.Load(ctx, open) {
+			switch {
+			case errors.Is(l.Err, port.ErrDamaged):
+			case l.Err != nil:
+				return nil, l.Err
+			case l.Task != nil && (!l.Task.Terminal() || s.Undo && l.Task.ProcessState == core.Processed):
+				continue
+			}
+			ev.Absent = append(ev.Absent, open[n])
+		}
+	}
+	return ev, nil
+}
+
+// withUnrested adds to an Erase the nearest order that the task is a child of, directly or not, and that has
+// not come to rest (P52). One that is not stored any more has ended. A damaged one may still need its child.
+// It also adds the hash of the content, which stays.
+func (e *Engine) withUnrested(ctx context.Context, t *core.Task, ev core.Erase) (core.Event, error) {
+	ev.KnownHash = message.HashOf(t)
+	for p := t.Parent; p != nil && ev.Unrested == ""; {
+		l := e.State.Load(ctx, []string{p.OrderID})[0]
+		switch {
+		case l.Err != nil && !errors.Is(l.Err, port.ErrDamaged):
+			return nil, l.Err
+		case l.Err != nil || l.Task != nil && !(l.Task.Terminal() && l.Task.AtRest()):
+			ev.Unrested = p.OrderID
+		case l.Task == nil:
+			return ev, nil
+		default:
+			p = l.Task.Parent
+		}
+	}
+	return ev, nil
+}
+
+// first reads what a message to a task that does not exist needs. One whose record has expired is not run
+// again (P26).
+func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err error) {
+	switch ev := m.Event.(type) {
+	case core.Cancel:
+		if j.expired {
+			return expired(j.ID)
+		}
+		return nil
+	case core.Submitted:
+		if j.expired {
+			return expired(j.ID)
+		}
+		in.order = m.Order
+		if in.definition, err = e.current(ctx, ev); err != nil {
+			return err
+		}
+	case core.AskChild:
+		if j.expired {
+			return expired(j.ID)
+		}
+		in.order = ev.Order
+		if in.definition, err = e.State.Definition(ctx, ev.Definition); err != nil {
+			if j.status == unread { // a child that exists keeps its own definition
+				return errReload
+			}
+			return err
+		}
+	default:
+		return nil
+	}
+	if j.status == tooLarge {
+		return &core.Refusal{Code: message.CodeTooLarge, Field: "order",
+			Text: "the order's task does not fit into the store; store large data elsewhere and send a " +
+				"reference"}
+	}
+	return nil
+}
+
+// current returns the definition that a new order gets. Its workflow and its reply-to must be deployed. Both
+// are checked here only, because an order that was accepted stays accepted (P14).
+func (e *Engine) current(ctx context.Context, ev core.Submitted) (*core.Definition, error) {
+	def, err := e.State.Current(ctx, ev.Workflow)
+	var broken *state.BrokenWorkflow
+	if errors.As(err, &broken) {
+		return nil, &message.Refusal{Code: message.CodeBrokenWorkflow, Field: "workflow",
+			Text: fmt.Sprintf(
+				"the workflow %q is there, and its file cannot be used: %s; fix the file, then send the "+
+					"order again", ev.Workflow, broken.Problem)}
+	}
+	if errors.Is(err, state.ErrUnknownWorkflow) {
+		return nil, &message.Refusal{Code: message.CodeUnknownWorkflow, Field: "workflow",
+			Text: fmt.Sprintf("no workflow %q is deployed; check the name, or deploy it first", ev.Workflow)}
+	}
+	if err != nil || ev.ReplyTo == "" {
+		return def, err
+	}
+	if _, err = e.Queues.ReplyTo(ev.ReplyTo); errors.Is(err, port.ErrNotFound) {
+		return nil, &message.Refusal{Code: message.CodeUnknownReplyTo, Field: "replyTo",
+			Text: fmt.Sprintf("no reply-to %q is deployed; add the queue to the list of reply-to names, or "+
+				"leave it out", ev.ReplyTo)}
+	}
+	return def, err
+}
+
+func expired(id string) error {
+	return &message.Refusal{Code: message.CodeExpired, Field: "orderId",
+		Text: fmt.Sprintf(
+			"order %q ended long ago and its record has expired; it was not run again: submit new work "+
+				"under a new ID", id)}
+}

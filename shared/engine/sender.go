@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// Sender identifies who sent a reply.
+type Sender struct {
+	Agent string // name in the reply; empty if the reply has none
+	Role  string // role ID that the queue reports; empty if it is unknown
+}
+
+// notAsked refuses a reply of another agent than the one that its step asked (P3): its refusal puts it
+// into quarantine. A role that no agent is known by passes, because an operator may have redriven the
+// message; SQS does not say whose SenderId a redriven message has.
+func (e *Engine) notAsked(def *core.Definition, step string, from Sender) error {
+	if def == nil || def.Index(step) < 0 {
+		return nil
+	}
+	asked := def.Steps[def.Index(step)].AllAgents() // a step may ask any of its agents (P44)
+	if (from.Agent == "" || slices.Contains(asked, from.Agent)) && !e.anothers(asked, from.Role) {
+		return nil
+	}
+	return &message.Refusal{Code: message.CodeOtherAgent, Text: fmt.Sprintf(
+		"a reply for step %q came from agent %.60q, role %.60q; this step asked agent %q, so the reply "+
+			"was not counted; fix: the agent's name in its replies, or the role that it runs with",
+		step, from.Agent, from.Role, strings.Join(asked, " or "))}
+}
+
+// anothers reports a role that other agents reply with, and these do not.
+func (e *Engine) anothers(agents []string, role string) bool {
+	if slices.ContainsFunc(agents, func(a string) bool {
+		return len(e.Senders[a]) == 0 || slices.Contains(e.Senders[a], role)
+	}) {
+		return false
+	}
+	// in any order: one that has it is enough
+	for _, roles := range e.Senders {
+		if slices.Contains(roles, role) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,117 @@
+package simulate
+
+import (
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/explore"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/scenes"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// A run: what is run, who makes its choices, and what came of it.
+type (
+	Scenario  = world.Scenario
+	Service   = world.Service
+	Services  = world.Services
+	Begun     = world.Begun
+	Options   = world.Options
+	Result    = world.Result
+	Stats     = world.Stats
+	Violation = world.Violation
+	Explained = world.Explained
+	Whose     = world.Whose
+	Line      = world.Line
+	Invariant = world.Invariant
+	Point     = world.Point
+	Seen      = world.Seen
+	Chooser   = world.Chooser
+	Plain     = world.Plain
+	Choice    = world.Choice
+	Tape      = explore.Tape
+	Fault     = world.Fault
+	Cell      = world.Cell
+)
+
+// An exploration: small worlds, and what was found in them.
+type (
+	Scene       = scenes.Scene
+	Scope       = world.Scope
+	Exploration = explore.Exploration
+	Explored    = explore.Explored
+	Found       = explore.Found
+)
+
+// Whose a broken invariant is, and the fault that is none.
+const (
+	YourWorkflow = world.YourWorkflow
+	ReportToUs   = world.ReportToUs
+	NoFault      = world.NoFault
+)
+
+// Run simulates the scenario with the choices given.
+func Run(sc Scenario, c Chooser, o Options) Result { return deployment.Run(sc, c, o) }
+
+// NewSeeded returns the chooser of a seed.
+func NewSeeded(seed uint64) *world.Seeded { return world.NewSeeded(seed) }
+
+// NewPlayer returns the chooser of recorded choices.
+func NewPlayer(choices []Choice) *world.Player { return world.NewPlayer(choices) }
+
+// NewBytes returns the chooser of a fuzzer's bytes.
+func NewBytes(data []byte) *world.Bytes { return world.NewBytes(data) }
+
+// Faults lists all kinds of faults.
+func Faults() []Fault { return world.Faults() }
+
+// FaultNamed returns the fault of that name, NoFault if there is none.
+func FaultNamed(name string) Fault { return world.FaultNamed(name) }
+
+// Invariants lists what every run is held to.
+func Invariants() []Invariant { return world.Invariants() }
+
+// Moved returns the scenario of an order that is moved to another version at a time.
+func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time) (Scenario, error) {
+	return deployment.Moved(docs, hash, to, at)
+}
+
+// ParseServices reads a file that says what the services of a workflow truly offer.
+func ParseServices(data []byte, def *core.Definition) (Services, error) {
+	return deployment.ParseServices(data, def)
+}
+
+// NewTape records a run.
+func NewTape(sc Scenario, choices []Choice, v *Violation) *Tape {
+	return explore.NewTape(sc, choices, v)
+}
+
+// ReadTape reads a tape from a file.
+func ReadTape(file string) (*Tape, error) { return explore.ReadTape(file) }
+
+// ParseTape reads a tape.
+func ParseTape(data []byte) (*Tape, error) { return explore.ParseTape(data) }
+
+// Drawn returns the workflow of a seed: small, valid, and with any of what the protocol has cases for.
+func Drawn(seed uint64) *core.Definition { return workflows.Drawn(seed) }
+
+// Scenes lists the base scenarios.
+func Scenes() []Scene { return scenes.Scenes() }
+
+// SmallScopes lists the small worlds that an exploration goes through.
+func SmallScopes() []Scope { return scenes.SmallScopes() }
+
+// Explore goes through all that can happen in small worlds with up to so many faults, until the time is over.
+func Explore(scopes []Scope, faults, workers int, most time.Duration,
+	progress func(*Exploration)) *Exploration {
+	return explore.Explore(scopes, faults, workers, most, progress)
+}
+
+// Spacious has the garbage collector run a quarter as often, until back is called: for programs that do
+// nothing else meanwhile. It does nothing if GOGC is set.
+func Spacious() (back func()) { return explore.Spacious() }
+
+// CPUTime returns the processor time that this process has used.
+func CPUTime() time.Duration { return explore.CPUTime() }

@@ -1,0 +1,143 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/scenes"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// Finding is a problem that was found before any seed was run.
+type Finding struct {
+	Whose Whose  `json:"whose"`
+	Text  string `json:"text"`
+	Fix   string `json:"fix"`
+	// Step and Agent say whose service it is about; "" where it cannot be said.
+	Step  string `json:"step,omitempty"`
+	Agent string `json:"agent,omitempty"`
+	// Advice marks a finding that costs time but does not keep an order from its end.
+	Advice bool `json:"advice,omitempty"`
+}
+
+// Diagnose looks at a workflow in two ways that need no seed. With nothing going wrong every order
+// must end Processed. And where the one answer of a plain service is lost, further attempts must be
+// of some use.
+func Diagnose(sc Scenario) []Finding {
+	sc.Prepare()
+	sc.Alone, sc.Orders, sc.Only = true, 1, nil
+	if sc.Begun != nil {
+		return diagnoseCalm(sc)
+	}
+	return slices.Concat(diagnoseCalm(sc), diagnosePlain(sc))
+}
+
+func diagnoseCalm(sc Scenario) []Finding {
+	w := deployment.NewSimulation(sc, Plain{})
+	deployment.SetUp(w)
+	deployment.Play(w)
+	if w.Violation == nil && w.Ends[core.Processed] >= w.Orders && len(w.Ends) == 1 { // children end too
+		return nil
+	}
+	const what = "with nothing going wrong an order does not end Processed"
+	if b := sc.Begun; b != nil && w.Violation == nil && b.Task.Phase == core.Undoing &&
+		b.Task.ProcessState == core.Error && w.Ends[core.Compensated]+w.Ends[core.Cancelled] >= w.Orders {
+		return nil // The order is being undone, and the new definition does not change that.
+	}
+	for i := range sc.Definition.Steps {
+		d := &sc.Definition.Steps[i]
+		if l := sc.Services[d.Agent].Latency; d.Agent != "" && l >= d.Timeout {
+			return []Finding{{Whose: YourWorkflow,
+				Text: fmt.Sprintf("%s: the service behind %s takes %s, and the timeout of step %s is %s",
+					what, d.Agent, l, d.Name, d.Timeout),
+				Fix:  fmt.Sprintf("give step %s a timeout that a slow day of its service fits into", d.Name),
+				Step: d.Name, Agent: d.Agent,
+			}}
+		}
+	}
+	for i := range sc.Definition.Steps {
+		if d := &sc.Definition.Steps[i]; d.Answer != nil && d.Answer.TimeoutValue == nil {
+			f := Finding{Whose: YourWorkflow, Step: d.Name,
+				Text: fmt.Sprintf(
+					"%s: step %s is answered from outside, and where nothing goes wrong a simulation "+
+						"gives no answers", what, d.Name),
+				Fix: "simulate a copy of the file in which the step has a short timeout and onTimeout: " +
+					"{answer: VALUE}, with a value that goes on"}
+			if sc.Begun != nil { // a copy of the file is no definition to move to
+				f.Advice, f.Fix = true,
+					"look at how the runs with faults have ended: in them answers come, or do not"
+			}
+			return []Finding{f}
+		}
+	}
+	if v := w.Violation; v != nil {
+		e := v.Explain(sc)
+		return []Finding{{Whose: e.Whose, Text: "with nothing going wrong an invariant is broken: " +
+			v.String(), Fix: e.Fix}}
+	}
+	fix,
+		since := "if the order lacks what the workflow asks for, give one that has it (--order FILE, or "+
+		"sim.Order in a test); otherwise correct the step", core.Time(0)
+	if sc.Begun != nil {
+		fix, since = "correct the step, and deploy it before the order is moved", sc.Begun.At
+	}
+	if t := w.Store.Task(deployment.FirstID); t != nil {
+		for i := range t.Steps {
+			if e := t.Steps[i].Error; e != nil && e.At > since {
+				fix += defaults(e)
+				return []Finding{{Whose: YourWorkflow,
+					Text: fmt.Sprintf("%s: step %s failed: %s", what, t.Steps[i].Name, e.Message), Fix: fix,
+					Step: t.Steps[i].Name, Agent: sc.Definition.Steps[i].Agent}}
+			}
+		}
+	}
+	return []Finding{{Whose: ReportToUs, Text: what + ", and no step has failed", Fix: world.ReportIt}}
+}
+
+// defaults returns what else to do if an expression reads an output that only the real service returns.
+func defaults(e *core.StepError) string {
+	if e.Code != "expression" || !strings.Contains(e.Message, "steps.") {
+		return ""
+	}
+	return "; a simulated service returns none of the fields of the real one, so read them with a " +
+		"default, as in (steps.NAME.output.FIELD ?? 0)"
+}
+
+// diagnosePlain loses the first answer of each plain service in turn, and counts what comes then.
+func diagnosePlain(sc Scenario) (all []Finding) {
+	for i := range sc.Definition.Steps {
+		d := &sc.Definition.Steps[i]
+		if d.Grade != core.Plain || sc.Services[d.Agent].Check || d.Retry.Budget() < 2 {
+			continue
+		}
+		one := sc
+		one.Base = scenes.Plot{}.Fault(world.AnAgent, world.CallDo, core.Key(deployment.FirstID, 0, d.Name),
+			1, world.ReplyLost).Base
+		w := deployment.NewSimulation(one, Plain{})
+		deployment.SetUp(w)
+		deployment.Play(w)
+		attempts := 0
+		for key := range w.ByID[deployment.FirstID].Seen.Requests {
+			if strings.HasPrefix(key, d.Name+"/") {
+				attempts++
+			}
+		}
+		if s := w.Services[core.Key(deployment.FirstID, 0, d.Name)]; attempts > 2 && s != nil &&
+			s.Applied == 1 {
+			all = append(all, Finding{Whose: YourWorkflow, Advice: true, Step: d.Name, Agent: d.Agent,
+				Text: fmt.Sprintf(
+					"when one answer of the plain service behind %s is lost, step %s asks again in vain: "+
+						"it may neither be called a second time nor answered while its ledger says %q, "+
+						"and only after %d attempts the operator is alerted",
+					d.Agent, d.Name, worker.StateStarted, attempts-1),
+				Fix: fmt.Sprintf(
+					"give the agent %s a check, or step %s maxFailures: 1, so that the operator is "+
+						"alerted at once", d.Agent, d.Name)})
+		}
+	}
+	return all
+}

@@ -1,0 +1,60 @@
+package simulate
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// maxLines bounds a diagram: what came last matters most.
+const maxLines = 120
+
+// Diagram draws a story as a Mermaid sequence diagram.
+func Diagram(story []Line) string {
+	var b strings.Builder
+	b.WriteString("sequenceDiagram\n")
+	from := max(0, len(story)-maxLines)
+	var who []string
+	meet := func(name string) {
+		if name != "" && !slices.Contains(who, name) {
+			who = append(who, name)
+			fmt.Fprintf(&b, "    participant %s\n", name)
+		}
+	}
+	for _, l := range story[from:] {
+		meet(l.From)
+		meet(l.To)
+	}
+	if from > 0 {
+		fmt.Fprintf(&b, "    Note over %s: %d earlier events are left out\n", who[0], from)
+	}
+	for _, l := range story[from:] {
+		text := strings.NewReplacer(";", ",", "#", "no. ", "\n", " ").Replace(l.Text)
+		if l.To == "" {
+			fmt.Fprintf(&b, "    Note over %s: %s %s\n", l.From, world.Seconds(l.At), text)
+			continue
+		}
+		fmt.Fprintf(&b, "    %s->>%s: %s\n", l.From, l.To, text)
+	}
+	return b.String()
+}
+
+// About keeps of a story what concerns the order that a violation names, and the deployment.
+func About(story []Line, v *Violation) []Line {
+	id := orderName.FindString(v.Text)
+	if id == "" {
+		return story
+	}
+	var kept []Line
+	for _, l := range story {
+		if other := orderName.FindString(l.Text); other == "" || other == id {
+			kept = append(kept, l)
+		}
+	}
+	return kept
+}
+
+var orderName = regexp.MustCompile(`\bo[0-9]+\b`)

@@ -1,0 +1,38 @@
+package simulate
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// TestReliabilityShowsTheFigures checks that docs/reliability.md names as many scenarios, cells and worlds as
+// the code has.
+func TestReliabilityShowsTheFigures(t *testing.T) {
+	text, err := os.ReadFile("../docs/reliability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cannot := 0
+	for r := range world.RoleCount {
+		for c := range world.CallCount {
+			for _, a := range world.ActsAt[c] {
+				if absent(r, c, a) != "" {
+					cannot++
+				}
+			}
+		}
+	}
+	for _, want := range []string{
+		fmt.Sprintf("single call of %d base scenarios", len(Scenes())),
+		fmt.Sprintf("All places and all %d cells are hit. %d cells cannot exist", cellCount(nil), cannot),
+		fmt.Sprintf("in %d small worlds", len(SmallScopes())),
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("docs/reliability.md does not say %q", want)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+// Package check holds what happens in a world to the invariants: every commit, every message, every call of a
+// service, and what stands at the end. The model says what each event must have led to.
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// Check looks at the orders that have changed.
+func Check(w *world.Simulation) {
+	for _, o := range w.AllOrders {
+		if o.Seen.Dirty {
+			o.Seen.Dirty = false
+			checkEffects(w, o)
+		}
+	}
+}
+
+// most is the bound of commits of one order (invariant 20).
+const most = 3000
+
+// move is one commit.
+type move struct {
+	w             *world.Simulation
+	o             *world.Order
+	def           *core.Definition
+	before, after *core.Task
+	record        *port.Record
+	supervisor    bool
+	commanded     bool // it accepted a command
+	resumed       bool // it accepted a Resubmit of an order in Error (forward)
+}
+
+// Committed holds every commit to the invariants.
+func Committed(w *world.Simulation, before, after *core.Task, record *port.Record) {
+	w.Commits++
+	o := w.ByID[after.OrderID]
+	if o == nil && after.Parent != nil {
+		o = w.Born(after)
+	}
+	if o == nil {
+		w.Violate("2", "a task %s was stored that was not submitted", after.OrderID)
+		return
+	}
+	m := &move{w: w, o: o, def: w.DefOf(after), before: before, after: after, record: record}
+	if w.Cur != nil {
+		m.supervisor = w.Cur.P.Role == world.ASupervisor
+	}
+	if w.Tracing {
+		w.Trace(w.Cur.P.Name, "store", world.Summary(after))
+	}
+	o.Seen.Dirty = true
+	if !m.reminds() {
+		o.Seen.Writes++
+	}
+	if after.ProcessState == core.Processing && (before == nil || before.ProcessState != core.Processing) {
+		o.Seen.ForwardAt = w.Now
+	}
+	m.verdicts()
+	m.identity()
+	m.tokens()
+	m.index()
+	m.ends()
+	m.erased()
+	m.why()
+	m.settled()
+	m.fits()
+	m.replies()
+	for i := range after.Steps {
+		m.step(i)
+	}
+	m.decided()
+}
+
+func (m *move) fail(name, format string, args ...any) {
+	m.w.Violate(name, "order %s, version %d: %s", m.after.OrderID, m.after.Version,
+		fmt.Sprintf(format, args...))
+}
+
+func (m *move) did(names ...string) {
+	for _, n := range names {
+		m.w.Checks.Did(n)
+	}
+}
+
+// checkEffects holds what stands in the remote services against what the task claims (2, 7, 8).
+func checkEffects(w *world.Simulation, o *world.Order) {
+	r := w.Store.Rows[o.Id]
+	if r == nil || r.Task == nil {
+		return
+	}
+	t := r.Task
+	if t.Apart() && r.Content == nil {
+		w.Violate("2", "the order of %s is kept apart, and it is not there", o.Id)
+	}
+	if !t.Terminal() || t.ProcessState == core.Closed { // A Closed order keeps its effects.
+		return
+	}
+	w.Checks.Did(map[bool]string{true: "7", false: "8"}[t.ProcessState == core.Processed])
+	checkChildren(w, t)
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		all, now := 0, 0
+		for run := 0; run <= t.Run; run++ {
+			if svc := w.Services[core.Key(o.Id, run, s.Name)]; svc != nil {
+				all += svc.Net
+				if run == t.Run {
+					now = svc.Net
+				}
+			}
+		}
+		want := 0
+		if t.ProcessState == core.Processed && s.State != core.Skipped && s.State != core.Compensated &&
+			w.DefOf(t).Steps[i].Agent != "" && !NoEffect(w, t, s.Name) {
+			want = 1
+		}
+		switch {
+		case all == want && (now == want):
+		case t.ProcessState == core.Processed:
+			w.Violate("7", "order %s is Processed, and step %s (%s) has %d effects, not %d", o.Id, s.Name,
+				s.State, all, want)
+		default:
+			w.Violate("8", "order %s is %s, and %d effects of step %s stand", o.Id, t.ProcessState, all,
+				s.Name)
+		}
+	}
+}
+
+// Undoing checks that no effect of a step that was claimed later stands when a step is undone (9).
+func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
+	t := w.Store.Task(s.Order)
+	if o := w.ByID[s.Order]; o != nil && o.Seen.Alone[fmt.Sprintf("%s/%d", s.Step, c.Attempt)] {
+		return
+	}
+	if t == nil || t.Run != s.Run || t.ProcessState != core.Compensating || s.Net == 0 {
+		return
+	}
+	w.Checks.Did("9")
+	first := t.Step(s.Step).First
+	for i := range t.Steps {
+		other := w.Services[core.Key(s.Order, s.Run, t.Steps[i].Name)]
+		if d := &w.DefOf(t).Steps[i]; d.PointOfNoReturn && other != nil && other.Net > 0 {
+			w.Violate("P22a", "order %s: %s is undone while the effect of the point of no return %s stands",
+				s.Order, s.Step, d.Name)
+		}
+		if t.Steps[i].First > first && other != nil && other.Net > 0 {
+			w.Violate("9", "order %s: %s is undone while the effect of %s stands", s.Order, s.Step,
+				t.Steps[i].Name)
+		}
+	}
+}
+
+// Short is the code of a status that is sent without its output, which was too large (P28).
+const Short = "output-too-large"
+
+// Audit is the last look at everything.
+func Audit(w *world.Simulation) {
+	for _, o := range w.AllOrders {
+		w.Checks.Did("5")
+		w.Checks.Did("19")
+		w.Checks.Did("P26")
+		if r := w.Store.Rows[o.Id]; o.Acked && !r.Known() {
+			w.Violate("P26", "order %s was acknowledged, and its ID is gone", o.Id)
+		}
+		o.Seen.Dirty = true
+		if t := w.Store.Task(o.Id); t != nil {
+			w.Ends[t.ProcessState]++
+		}
+	}
+	Check(w)
+	Letters(w)
+}
+
+// Letters checks that a dead letter belongs to a task that came to its end all the same, or is unreadable
+// (19).
+func Letters(w *world.Simulation) {
+	for _, name := range w.Names {
+		for _, l := range w.Queues[name].Dead {
+			if id := world.AboutOrder(l.Message); id != "" && w.Store.Rows[id] == nil {
+				if o := w.ByID[id]; o != nil && !o.Refused {
+					w.Violate("19",
+						"a message of %s stands in the dead letters of %s, and nothing else is known of it",
+						id, name)
+				}
+			}
+		}
+	}
+}
+
+// NoEffect is a step that says "undo: none", without being behind a point of no return: it has
+// nothing that could stand.
+func NoEffect(w *world.Simulation, t *core.Task, step string) bool {
+	def, d := w.StepOf(t, step)
+	ask := slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool {
+		return o.Answer != nil &&
+			o.Answer.Ask == step
+	})
+	return d.Undo == nil && (ask || !behind(def, step))
+}
+
+// behind reports a point of no return, or a step that comes after one.
+func behind(def *core.Definition, step string) bool {
+	d := &def.Steps[def.Index(step)]
+	return d.PointOfNoReturn ||
+		slices.ContainsFunc(d.After, func(name string) bool { return behind(def, name) })
+}
+
+// LaterField is the field that a newer version of the program adds to documents.
+const LaterField = "laterField"

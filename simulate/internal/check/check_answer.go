@@ -1,0 +1,85 @@
+package check
+
+import (
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+)
+
+// answers holds a step that is answered to what is true of every one (P35 to P37), whatever led to the
+// commit.
+func (m *move) answers(was, s *core.Step) {
+	m.did("P35", "P36")
+	if s.FailureCount > 0 || s.InFlight() {
+		m.fail("P35", "step %s is answered, and is %s with %d failures", s.Name, s.State, s.FailureCount)
+	}
+	for _, v := range model.VerdictsOf(s) {
+		if v.ID == "" { // the vote did not count at the claim
+			continue
+		}
+		if yes, known := m.o.Seen.Answered[v.ID]; known && yes != v.Accepted {
+			m.fail("P36", "answer %s got the verdict %v, and now %v", v.ID, yes, v.Accepted)
+		}
+		m.o.Seen.Answered[v.ID] = v.Accepted
+	}
+	if s.Answers == nil || m.before.Definition != m.after.Definition || m.after.Erased != nil {
+		return
+	}
+	round := fmt.Sprintf("%s/%d/%d", s.Name, m.after.Run, s.Answers.Round)
+	d, decided := model.DecidedOf(s)
+	if text := string(d.Value) + " by " + d.By; decided {
+		if first, known := m.o.Seen.Decisions[round]; known && first != text {
+			m.fail("P35", "round %s was decided as %s, and now as %s", round, first, text)
+		}
+		m.o.Seen.Decisions[round] = text
+	} else if first, known := m.o.Seen.Decisions[round]; known {
+		m.fail("P35", "round %s was decided as %s, and is open", round, first)
+	}
+	if s.State == core.Processed && !decided {
+		m.fail("P35", "step %s is Processed, and nothing was decided", s.Name)
+	}
+	m.votes(was, s, decided)
+	m.decidedInTime(was, s, &d, decided)
+}
+
+// votes checks that an accepted answer is never lost, and that each person has one (P35, P36). At the claim
+// the votes of people who may not answer are removed.
+func (m *move) votes(was, s *core.Step, decided bool) {
+	if was.Answers == nil || was.Answers.Round != s.Answers.Round || m.before.Run != m.after.Run {
+		return
+	}
+	people := map[string]bool{}
+	for _, v := range s.Answers.Votes {
+		if people[v.By] {
+			m.fail("P35", "%s has two votes on step %s", v.By, s.Name)
+		}
+		people[v.By] = true
+	}
+	if m.def.Steps[m.def.Index(s.Name)].Answer.Event != "" && decided {
+		return // the value stands in the output
+	}
+	for _, v := range was.Answers.Votes {
+		if !people[v.By] && (was.Answers.Need > 0 || model.May(s.Answers, v.By)) {
+			m.fail("P36", "the answer of %s to step %s is lost", v.By, s.Name)
+		}
+	}
+}
+
+// decidedInTime checks that no default stands for an answer before its time has passed (P37).
+func (m *move) decidedInTime(was, s *core.Step, d *core.Decided, decided bool) {
+	if _, before := model.DecidedOf(was); !decided || before || was.State != core.Waiting {
+		return
+	}
+	m.did("P37")
+	at := was.WakeAt
+	switch {
+	case d.By == core.ByTimeout && core.Time(m.w.Start+m.w.Now+m.w.Skew()) < at:
+		m.fail("P37",
+			"the time for an answer to step %s was over at %s by the true time, and it is "+
+				"waited for until %s", s.Name, core.Time(m.w.Start+m.w.Now), at)
+	case d.By == core.ByTimeout && m.w.Quiescing && m.w.Driver == nil &&
+		m.before.ProcessState == core.Processing:
+		m.prompt(s, at)
+	}
+}

@@ -1,0 +1,73 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// children holds a parent to P40 with each commit.
+func (m *move) children() {
+	for i := range m.after.Steps {
+		s, d := &m.after.Steps[i], &m.def.Steps[i]
+		if d.Each == nil || s.Children == nil {
+			continue
+		}
+		m.did("P40")
+		c := s.Children
+		open := map[int]bool{}
+		for _, o := range c.Open {
+			if open[o.Index] || o.Index >= c.Count {
+				m.fail("P40", "step %s has child %d open twice, or beyond its %d", s.Name, o.Index, c.Count)
+			}
+			open[o.Index] = true
+		}
+		switch {
+		case len(c.Open) > d.Each.Concurrency:
+			m.fail("P40", "step %s has %d children open, %d may be", s.Name, len(c.Open), d.Each.Concurrency)
+		case s.State == core.Processed && (len(c.Open) > 0 || c.Next < c.Count || c.Failed > d.Each.Tolerate):
+			m.fail("P40",
+				"step %s is Processed with %d children open, %d of %d started, and %d failed of %d that may",
+				s.Name, len(c.Open), c.Next, c.Count, c.Failed, d.Each.Tolerate)
+		}
+	}
+}
+
+// checkChildren holds the children of a task at its end against what it claims (P41).
+func checkChildren(w *world.Simulation, t *core.Task) {
+	if len(w.Below) == 0 {
+		return
+	}
+	w.Checks.Did("P41")
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		if s.Children == nil {
+			continue
+		}
+		stands := t.ProcessState == core.Processed && s.State == core.Processed
+		failed := 0
+		for n := range s.Children.Count {
+			id := core.Parent{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Index: n,
+				Attempt: s.Attempt}.ChildID()
+			child := w.Store.Task(id)
+			switch {
+			case stands && child != nil && !child.Terminal():
+				w.Violate("P41", "order %s is Processed, and its child %s is %s", t.OrderID, id,
+					child.ProcessState)
+			case child == nil || child.ProcessState != core.Processed:
+				failed++
+			}
+		}
+		if stands && failed != s.Children.Failed {
+			w.Violate("P41", "order %s is Processed, and %d children of step %s have failed, not %d",
+				t.OrderID, failed, s.Name, s.Children.Failed)
+		}
+		for _, svc := range w.Services { // The order does not matter because one is enough.
+			if !stands && svc.Net != 0 && strings.HasPrefix(svc.Order, t.OrderID+"~"+s.Name+"~") {
+				w.Violate("P41", "order %s is %s, step %s is %s, and an effect of its child stands: %s",
+					t.OrderID, t.ProcessState, s.Name, s.State, svc.Key)
+			}
+		}
+	}
+}

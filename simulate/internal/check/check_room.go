@@ -1,0 +1,51 @@
+package check
+
+import (
+	"encoding/json"
+)
+
+// fits checks that every document is within its limit, that the text of a failure is cut only if needed, and
+// that reported texts stay as they were reported (P28, P12).
+func (m *move) fits() {
+	m.did("P28")
+	limit, t, b := m.w.Room.Limit, m.after, m.before
+	if limit > 0 && len(m.record.Document) > limit {
+		m.fail("P28", "its document has %d bytes, the limit is %d", len(m.record.Document), limit)
+	}
+	if b == nil {
+		return
+	}
+	for i := range b.Verdicts {
+		for k := range t.Verdicts {
+			// whether an ID may be refused that was accepted is P5
+			if v, w := &b.Verdicts[i], &t.Verdicts[k]; v.ID == w.ID && v.Reason != w.Reason &&
+				w.Accepted == v.Accepted && m.kept(i) {
+				m.fail("P28", "command %s was answered %q, and now %q", v.ID, v.Reason, w.Reason)
+			}
+		}
+	}
+	if t.Ended == b.Ended && t.EndSeq == b.EndSeq && t.ProcessState == b.ProcessState && t.Erased == nil &&
+		(t.EndStep != b.EndStep || t.EndCode != b.EndCode || t.EndText != b.EndText ||
+			string(t.Output) != string(b.Output)) {
+		m.fail("P28", "its end was reported with %q (%q), and reads %q (%q) now", b.EndCode, b.EndText,
+			t.EndCode, t.EndText)
+	}
+	if cut := m.cut(); cut > 0 && t.Erased == nil && len(m.record.Document)+cut+200 <= limit &&
+		len(EventsOf(m.w.Cur.Sight(t.OrderID), m.w.Cur)) < 2 {
+		m.fail("P28", "%d bytes of texts were cut, and its document has %d bytes of %d", cut,
+			len(m.record.Document), limit)
+	}
+}
+
+// cut returns the number of bytes that were cut from existing texts.
+func (m *move) cut() (n int) {
+	for i := range m.after.Steps {
+		was, e := m.before.Step(m.after.Steps[i].Name), m.after.Steps[i].Error
+		if was != nil && was.Error != nil && e != nil && was.Error.At == e.At && was.Error.Message != "" &&
+			e.Message == "" {
+			text, _ := json.Marshal(was.Error.Message) // a string
+			n += len(text)
+		}
+	}
+	return n
+}

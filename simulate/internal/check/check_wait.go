@@ -1,0 +1,111 @@
+package check
+
+import (
+	"strconv"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// Longest is the most that an order of any of the definitions waits.
+func Longest(all []*core.Definition) (most int64) {
+	for _, def := range all {
+		sum := int64(0)
+		for i := range def.Steps {
+			switch d := &def.Steps[i]; {
+			case d.Answer != nil:
+				sum += int64(d.Timeout)
+			case d.Wait == nil:
+			case d.Input != nil:
+				sum += int64(model.LongestWait + d.Wait.Spread)
+			default:
+				sum += int64(d.Wait.For + d.Wait.Spread)
+			}
+		}
+		most = max(most, sum)
+	}
+	return most
+}
+
+// Outlasts has faults go on while an order waits, and for ten minutes after it, so that they meet what comes
+// then.
+func Outlasts(w *world.Simulation) bool {
+	if !w.Through {
+		return false
+	}
+	for _, o := range w.AllOrders {
+		t := w.Store.Task(o.Id)
+		if t == nil || t.ProcessState != core.Processing {
+			continue
+		}
+		for i := range t.Steps {
+			if s := &t.Steps[i]; s.State == core.Waiting && s.Children == nil {
+				w.Until = max(w.Until, int64(s.WakeAt)-w.Start+10*60_000)
+			}
+		}
+	}
+	return w.Now <= w.Until
+}
+
+// wait holds a step that waits to what is true of every one (P33, P34), whatever led to the commit.
+func (m *move) wait(was, s *core.Step) {
+	t, seen := m.after, &m.o.Seen
+	m.did("P33")
+	switch {
+	case s.InFlight() || s.State == core.UndoWait:
+		m.fail("P33", "step %s waits and is %s, as if an agent were asked", s.Name, s.State)
+	case s.FailureCount > 0 || s.UndoFailures > 0:
+		m.fail("P33", "step %s waits, and has %d failures and %d of its undo", s.Name, s.FailureCount,
+			s.UndoFailures)
+	case s.State == core.Waiting && t.Terminal() && t.ProcessState != core.Closed:
+		m.fail("P33", "the order is %s, and step %s still waits", t.ProcessState, s.Name)
+	case s.State == core.Waiting && (t.ProcessState == core.Processing ||
+		t.ProcessState == core.Compensating) && s.CompleteBy == 0 && !m.undecided(was):
+		m.fail("P33", "step %s waits, and has no time at which the Supervisor looks at it", s.Name)
+	}
+	claim := s.Name + "/" + strconv.Itoa(s.Attempt)
+	if s.State == core.Waiting {
+		if at, known := seen.Wakes[claim]; known && s.WakeAt != at && s.WakeAt != 0 {
+			m.fail("P34", "step %s, attempt %d, was to wait until %s, and waits until %s", s.Name, s.Attempt,
+				at, s.WakeAt)
+		} else if !known {
+			seen.Wakes[claim] = s.WakeAt
+		}
+	}
+	if was.State != core.Waiting || s.State != core.Processed || s.Attempt != was.Attempt {
+		return
+	}
+	m.did("P34")
+	at, known := seen.Wakes[claim]
+	if !known { // its claim was the commit before
+		at = was.WakeAt
+	}
+	switch {
+	case s.FinishedAt < at:
+		m.fail("P34", "step %s ended at %s, and waits until %s", s.Name, s.FinishedAt, at)
+	case core.Time(m.w.Start+m.w.Now+m.w.Skew()) < at:
+		m.fail("P34", "step %s ended at %s by the true time, and waits until %s", s.Name,
+			core.Time(m.w.Start+m.w.Now), at)
+	case m.w.Quiescing && m.w.Driver == nil && m.before.ProcessState == core.Processing:
+		// else a Resubmit took the order up, and ended it
+		m.prompt(s, at)
+	}
+}
+
+// undecided reports whether the undo has taken the task out of Error, which clears the times. The undo of the
+// step comes next.
+func (m *move) undecided(was *core.Step) bool {
+	return m.after.ProcessState == core.Compensating && was.CompleteBy == 0
+}
+
+// prompt checks that, once faults are over, a wait ends by its Wake or by the next sweep after the grace
+// (P33).
+func (m *move) prompt(s *core.Step, at core.Time) {
+	since := max(int64(at)-m.w.Start, m.w.QuiescedAt, m.o.Seen.ForwardAt)
+	// a lease, or a message, of who stood still last must run out
+	if late := m.w.Now - since - int64(m.def.Grace); late > 2*(world.Tick+world.Visibility) {
+		m.fail("P34", "step %s was to wait until %s, and ended %d ms after it could have, without faults",
+			s.Name, at, late)
+	}
+}

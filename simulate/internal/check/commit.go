@@ -1,0 +1,387 @@
+package check
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// keptAccepted reports whether the task surely had the command as accepted when it decided it once more: it
+// had that verdict before this commit, and the verdicts that the commit stored cannot have pushed it out.
+func (m *move) keptAccepted(id string) bool {
+	if m.before == nil {
+		return false
+	}
+	at := slices.IndexFunc(m.before.Verdicts, func(v core.Verdict) bool { return v.ID == id && v.Accepted })
+	return at >= 0 && m.kept(at)
+}
+
+// kept reports whether no verdict of this commit has pushed out the one at that place of the list before.
+func (m *move) kept(at int) bool {
+	added := m.added()
+	return added < 8 && len(m.before.Verdicts)-at+added-1 <= 8
+}
+
+// added returns the number of verdicts of this commit that are kept. If it is 8, the commit may have stored
+// more, one of an accepted command among them.
+func (m *move) added() (n int) {
+	for _, v := range m.after.Verdicts {
+		if m.before == nil || !slices.Contains(m.before.Verdicts, v) {
+			n++
+		}
+	}
+	return n
+}
+
+// verdicts checks that one ID has one verdict, unless eight later ones have replaced it: then a copy of an
+// accepted command is refused for its number. A refused command stays refused in its run, and a refused
+// Cancel too (P17). Numbers grow by accepted commands, and by one if the list of refused commands is full
+// (P5).
+func (m *move) verdicts() {
+	m.did("P5", "P17")
+	accepted := 0
+	for _, v := range m.after.Verdicts {
+		was, known := m.o.Seen.Verdicts[v.ID]
+		if known && was != v.Accepted && (v.Accepted || m.keptAccepted(v.ID)) {
+			m.fail("P5", "command %s was answered %v and now %v", v.ID, was, v.Accepted)
+		}
+		if known {
+			continue
+		}
+		m.o.Seen.Verdicts[v.ID] = v.Accepted
+		m.commanded = m.commanded || v.Accepted
+		if v.Accepted {
+			accepted++
+			m.resumed = m.resumed || v.Command == "resubmit" && m.before != nil && stoppedForward(m.before)
+		}
+		if v.Command == "cancel" {
+			if v.Accepted && m.o.Seen.Cancels[m.after.Run] && m.before != nil && m.before.Run == m.after.Run {
+				m.fail("P17", "a Cancel of run %d was refused before and is accepted now", m.after.Run)
+			}
+			// Past a point of no return it may be proven later that this one had no effect (P22a).
+			if !v.Accepted && m.before != nil && m.before.Run == m.after.Run && !m.ofAnOldRun(v.ID) &&
+				(m.after.ProcessState == core.Processed || !model.PastReturn(m.def, m.after)) {
+				m.o.Seen.Cancels[m.after.Run] = true
+			}
+		}
+	}
+	was := 0
+	if m.before != nil {
+		was = m.before.Command
+		// A resubmitted parent commands its child (P41).
+		m.commanded = m.commanded || m.after.Parent != nil && m.after.Run > m.before.Run
+		// later verdicts of this commit have pushed out the accepted one
+		if m.added() >= 8 && m.after.Command > was {
+			m.commanded = true
+			m.resumed = m.resumed || stoppedForward(m.before) && m.after.ProcessState == core.Processing
+		}
+	}
+	if d := m.after.Command - was; d < 0 || m.added() < 8 && d > accepted+m.emptied() {
+		m.fail("P5", "the command number went from %d to %d with %d accepted commands", was, m.after.Command,
+			accepted)
+	}
+}
+
+// emptied returns how many full lists of refused commands became shorter, although the run is the same.
+func (m *move) emptied() (n int) {
+	if m.before == nil || m.before.Run != m.after.Run {
+		return 0
+	}
+	// The loop may go in any order, because this is a count.
+	for kind, all := range m.before.Refused {
+		// it only shrinks when it is emptied, which can happen in the middle of a commit
+		if len(m.after.Refused[kind]) < len(all) {
+			n++
+		}
+	}
+	return n
+}
+
+// ofAnOldRun reports whether the command names an earlier run. Its verdict cannot show that, because its
+// reason is left out if the document has no room for it (P28).
+func (m *move) ofAnOldRun(id string) bool {
+	return slices.ContainsFunc(events(m.w.Cur, m.after.OrderID), func(ev any) bool {
+		c, ok := ev.(*message.Control)
+		return ok && c.ID == id && c.Run < m.after.Run
+	})
+}
+
+// tokens checks that the document of a task whose workflow makes tokens holds no token (P39).
+func (m *move) tokens() {
+	if m.after.TokenKey == "" {
+		return
+	}
+	m.did("P39")
+	if bytes.Contains(m.record.Document, []byte(m.after.TokenKey+".")) {
+		m.fail("P39", "the document holds a token")
+	}
+}
+
+// identity checks the fields that never change, and those that only grow.
+func (m *move) identity() {
+	m.did("2", "15", "20", "P2", "P14")
+	if m.o.Seen.Writes > most {
+		m.fail("20", "it has been written %d times", m.o.Seen.Writes)
+	}
+	if m.before == nil {
+		if m.after.Version != 1 {
+			m.fail("15", "the first version is %d", m.after.Version)
+		}
+		return
+	}
+	m.did("mixed")
+	// an erasure removes it (P52)
+	if m.before.Unknown[LaterField] != nil && m.after.Unknown[LaterField] == nil && m.after.Erased == nil {
+		m.fail("mixed", "an older version of the program has dropped a field that it does not know")
+	}
+	if m.after.Version != m.before.Version+1 {
+		m.fail("15", "it follows version %d", m.before.Version)
+	}
+	if message.HashOf(m.after) != message.HashOf(m.before) {
+		m.fail("P14", "its content changed")
+	}
+	m.moved()
+	m.corrected()
+	if d := m.after.Run - m.before.Run; d != 0 && (d != 1 || !m.commanded) {
+		m.fail("P2", "the run went from %d to %d", m.before.Run, m.after.Run)
+	}
+}
+
+// corrected checks that only a command sets another input, and only for a step whose key has had no effect
+// and has no open call (P51).
+func (m *move) corrected() {
+	t, b := m.after, m.before
+	for i := range t.Steps {
+		s, was := &t.Steps[i], b.Step(t.Steps[i].Name)
+		if s.Corrected == nil || t.Run == b.Run && was != nil && was.Corrected != nil &&
+			was.Corrected.Command == s.Corrected.Command {
+			continue
+		}
+		m.did("P51")
+		key := core.Key(t.OrderID, t.Run, s.Name)
+		svc := m.w.Services[key]
+		switch {
+		case !m.commanded:
+			m.fail("P51", "step %s has another input, and no command gave it", s.Name)
+		case svc != nil && (svc.Net > 0 || svc.Applied > 0 && svc.Grade != core.Plain || svc.Pending > 0):
+			m.fail("P51", "step %s gets another input, and its key has had %d effects, and %d calls may land",
+				s.Name, svc.Applied, svc.Pending)
+		}
+		delete(m.o.Seen.Meant, key+string(core.Do))
+	}
+}
+
+// moved checks that only a command pins another definition, while nothing is in flight and no end is
+// unreported. Attempted and skipped steps stay as they are, except in a task that was undone (P49).
+func (m *move) moved() {
+	t, b := m.after, m.before
+	if t.Definition == b.Definition {
+		return
+	}
+	m.did("P49")
+	if !m.commanded {
+		m.fail("P49", "it pins another definition, and no command asked for that")
+	}
+	for i := range b.Steps {
+		s, is := &b.Steps[i], t.Step(b.Steps[i].Name)
+		if s.InFlight() && len(EventsOf(m.w.Cur.Sight(t.OrderID), m.w.Cur)) < 2 {
+			m.fail("P49", "it is moved while step %s is in flight", s.Name)
+		}
+		if model.WithoutEffect(s) {
+			delete(m.o.Seen.Meant, core.Key(t.OrderID, t.Run, s.Name)+string(core.Do))
+		}
+		bound := b.ProcessState != core.Compensated && (s.Attempted() || s.State == core.Skipped ||
+			s.FailureCode != "")
+		switch {
+		case bound && is == nil:
+			m.fail("P49", "step %s, which is %s, is removed", s.Name, s.State)
+		case bound && (is.First != s.First || is.Attempt < s.Attempt || s.State == core.Skipped &&
+			is.State != core.Skipped):
+			m.fail("P49", "step %s does not stand as it was", s.Name)
+		case is == nil && s.Attempt > 0 && t.Removed[s.Name] != s.Attempt:
+			m.fail("P49", "the attempts of step %s, which is removed, are forgotten", s.Name)
+		}
+	}
+}
+
+// was is a step as it was before; a name that returns goes on with its attempts (P1).
+func (m *move) was(name string) *core.Step {
+	if s := m.before.Step(name); s != nil {
+		return s
+	}
+	return &core.Step{Name: name, State: core.Pending, Attempt: m.before.Removed[name]}
+}
+
+// index checks that the indexed due time is never late and never missing (21, P9).
+func (m *move) index() {
+	m.did("21", "P9")
+	live := model.Live(m.after)
+	if rests := live == 0 &&
+		m.after.ProcessState == core.Error; rests != (m.record.Bucket == port.AttentionBucket) {
+		m.fail("P9", "it is %s, its earliest live time is %s, and it stands in the index as %q",
+			m.after.ProcessState, live, m.record.Bucket)
+	}
+	switch {
+	case live != 0 && m.record.Bucket != port.DueBucket:
+		m.fail("P9", "it has a live time, %s, and stands in the index as %q", live, m.record.Bucket)
+	case live != 0 && core.TimeOf(m.record.IndexAt) > live:
+		m.fail("21", "it is due at %s, and its earliest live time is %s", m.record.IndexAt, live)
+	case live == 0 && !m.after.AtRest():
+		m.fail("P9", "it is not at rest and has no live time: %s", world.Summary(m.after))
+	}
+}
+
+// ends checks that only a command leaves an end (6).
+func (m *move) ends() {
+	m.did("6", "P22", "P23", "P20")
+	t, b := m.after, m.before
+	if t.Hops > m.def.HopBudget && t.Definition != "" {
+		m.fail("P23", "it has used %d hops of %d", t.Hops, m.def.HopBudget)
+	}
+	if b == nil {
+		return
+	}
+	m.did("18")
+	if t.EndSeq > 0 && t.StatusSeq != t.EndSeq {
+		m.fail("18", "its end is reported as number %d, and a later status has number %d", t.EndSeq,
+			t.StatusSeq)
+	}
+	// its parent has it undone (P41)
+	asked := t.Parent != nil && b.ProcessState == core.Processed && t.ProcessState != core.Error
+	if b.Terminal() && !m.commanded && !asked && (t.ProcessState != b.ProcessState || t.Ended != b.Ended) {
+		m.fail("6", "%s became %s without a command", b.ProcessState, t.ProcessState)
+	}
+	if !asked && (b.ProcessState == core.Processed || b.ProcessState == core.Cancelled ||
+		b.ProcessState == core.Closed) && t.ProcessState != b.ProcessState {
+		m.fail("6", "%s is final and became %s", b.ProcessState, t.ProcessState)
+	}
+	if model.PastReturn(m.def, t) &&
+		(t.ProcessState == core.Compensating || t.ProcessState == core.Compensated ||
+			t.ProcessState == core.Cancelled) {
+		m.fail("P22", "it is %s past its point of no return", t.ProcessState)
+	}
+	if t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled {
+		m.did("10")
+		for i := range t.Steps {
+			if s := &t.Steps[i]; s.Attempted() && s.State != core.Compensated {
+				m.fail("10", "it is %s, and step %s, which was attempted, is %s", t.ProcessState, s.Name,
+					s.State)
+			}
+		}
+	}
+}
+
+// erased checks that an order is erased at an end that was reported, stays so, and that its document holds
+// nothing that was sent (P52).
+func (m *move) erased() {
+	t, b := m.after, m.before
+	if t.Erased == nil {
+		if b != nil && b.Erased != nil {
+			m.fail("P52", "it was erased, and its document says so no more")
+		}
+		return
+	}
+	m.did("P52")
+	reported := b != nil && b.Terminal() && b.ResendAt == 0
+	switch {
+	case b != nil && b.Erased != nil && *b.Erased != *t.Erased:
+		m.fail("P52", "it was erased by %+v, and its document says %+v", *b.Erased, *t.Erased)
+	case b != nil && b.Erased == nil && !m.commanded:
+		m.fail("P52", "it was erased without a command")
+	case !reported && !(t.Terminal() && m.nothingToReport() && len(events(m.w.Cur, t.OrderID)) > 1):
+		m.fail("P52", "it was erased, and its end was not reported")
+	case reported && t.ProcessState != b.ProcessState:
+		m.fail("P52", "it was erased while %s, and is %s", b.ProcessState, t.ProcessState)
+	}
+	held := len(t.Order) > 0 || len(t.Output) > 0
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		held = held || len(s.Output) > 0 || s.Corrected != nil && len(s.Corrected.Input) > 0 ||
+			s.Answers != nil && len(s.Answers.Votes) > 0
+	}
+	if held {
+		m.fail("P52", "it was erased, and its document still holds what was sent")
+	}
+}
+
+// nothingToReport reports whether the end of the task has neither a status nor an alert, and no parent waits
+// for it (P11). The batch that ends such an order can erase it too.
+func (m *move) nothingToReport() bool {
+	return m.after.EndSeq == 0 && m.after.Parent == nil && !model.Alerts(m.def, m.after)
+}
+
+// why checks that the reason of an undo stays the first one, whatever becomes of the undo (P19).
+func (m *move) why() {
+	if m.before == nil || m.before.Why == "" || m.before.IsTombstone() || m.before.Run != m.after.Run ||
+		m.before.ProcessState == core.Closed {
+		return
+	}
+	m.did("P19")
+	// An order that is closed while it is being undone, because its children are not there (P48), has not
+	// stopped in Error before.
+	closed := m.after.ProcessState == core.Closed && m.before.ProcessState != core.Compensating
+	if was, is := model.UndoneFor(m.before, false), model.UndoneFor(m.after, closed); was != is {
+		m.fail("P19", "it is undone because of %s, and that began because of %s", is, was)
+	}
+}
+
+// settled checks that an end counts as reported only if it was (P11).
+func (m *move) settled() {
+	t, b := m.after, m.before
+	if b == nil || b.ResendAt == 0 || t.ResendAt != 0 || t.Ended != b.Ended ||
+		t.ProcessState != b.ProcessState {
+		return
+	}
+	m.did("P11")
+	seen := &m.o.Seen
+	reported := seen.Reported[t.EndSeq] != ""
+	if t.EndSeq > 0 && !reported {
+		m.fail("P11", "%s is settled, and its status %d was never sent", t.ProcessState, t.EndSeq)
+	}
+	if model.Alerts(m.def, t) && !seen.Alerts[AlertID(t.Ended, t.Run, t.EndCommand)] {
+		m.fail("P11", "%s is settled, and its alert was never raised", t.ProcessState)
+	}
+}
+
+// AlertID names the alert of an end.
+func AlertID(at core.Time, run, command int) string { return fmt.Sprintf("%s/%d/%d", at, run, command) }
+
+// replies checks that a reply of another run or operation, or of a stale attempt other than done, changes
+// nothing (4).
+func (m *move) replies() {
+	if m.w.Cur == nil || m.before == nil || len(m.w.Cur.Letters) == 0 || settling(m.o, m) ||
+		len(m.w.Cur.Sight(m.after.OrderID).Extra) > 0 {
+		return
+	}
+	for _, l := range m.w.Cur.Letters {
+		if world.AboutOrder(l.Message) != m.after.OrderID {
+			continue
+		}
+		r, ok := l.Message.Value.(*message.Reply)
+		if !ok || !stale(r, m.before) {
+			return
+		}
+	}
+	m.did("4")
+	m.fail("4", "it was changed by %s, of run %d", world.Describe(m.w.Cur.Letters[0].Message),
+		m.w.Cur.Letters[0].Message.Value.(*message.Reply).Run)
+}
+
+// settling is a commit that only says that an end has been reported.
+func settling(o *world.Order, m *move) bool {
+	return m.before.ResendAt != 0 && m.after.ResendAt == 0 && m.before.ProcessState == m.after.ProcessState &&
+		m.before.Ended == m.after.Ended
+}
+
+func stale(r *message.Reply, t *core.Task) bool {
+	s := t.Step(r.Step)
+	done := r.Outcome == core.OutcomeDone && r.Operation == core.Do
+	return s == nil || r.Run != t.Run || r.Attempt < s.Attempt && !done || r.Attempt == s.Attempt &&
+		s.Undo != (r.Operation == core.UndoOp)
+}

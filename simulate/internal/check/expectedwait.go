@@ -1,0 +1,76 @@
+package check
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// expectedWait returns the wait that the n-th event of an order adds to the recorded waits if it is accepted,
+// or nil.
+func expectedWait(iv *world.Invocation, s *world.Sight, m *model.Model, n int, ev any) *world.ExpectedWait {
+	r, ok := ev.(*message.Reply)
+	i := letterOf(iv, s, n)
+	if !ok || i < 0 || m.T == nil || r.Outcome == message.Progress {
+		return nil
+	}
+	step := m.T.Step(r.Step)
+	if step == nil || step.Attempt != r.Attempt {
+		return nil
+	}
+	waited := min(r.Waited+inQueue(iv, i), max(0, m.Now.Sub(step.ClaimedAt)))
+	return &world.ExpectedWait{Order: s.Id,
+		Agent:  m.Def.Steps[m.Def.Index(r.Step)].AskedAgent(m.T.Step(r.Step)),
+		Letter: i, Wait: scheduler.Wait{Waited: waited, Learnt: m.Now}}
+}
+
+// learnt holds what a Scheduler has learnt in a handling to what its replies taught. gone says which orders
+// all messages are deleted.
+func learnt(iv *world.Invocation, gone func(id string) bool) {
+	p := iv.P
+	if p.Waits == nil {
+		return
+	}
+	got := p.Waits.All()
+	want, open := maps.Clone(p.Known), false
+	if want == nil {
+		want = map[string]scheduler.Wait{}
+	}
+	for _, l := range expectedWaits(iv) {
+		open = open || l.Agent == "" || !gone(l.Order)
+		if want[l.Agent] = l.Wait; like(&l, got[l.Agent]) {
+			want[l.Agent] = got[l.Agent]
+		}
+	}
+	for _, s := range iv.Sights {
+		open = open || s.Doubt // its write may be stored, or be found to be its own
+	}
+	p.Known = got
+	iv.W.Checks.Did("P32")
+	if !open && !maps.Equal(p.Known, want) && len(p.Known)+len(want) > 0 {
+		iv.W.Violate("P32", "%s has learnt that requests wait for %v, and its replies say %v", p.Name,
+			p.Known, want)
+	}
+}
+
+// like reports whether two waits agree. The time of the decision is known only within the readings of the
+// clock.
+func like(l *world.ExpectedWait, w scheduler.Wait) bool {
+	near := func(d core.Duration) bool { return -l.Vague <= d && d <= l.Vague }
+	return near(core.Duration(w.Learnt-l.Learnt)) && near(w.Waited-l.Waited)
+}
+
+// expectedWaits of all orders, in the order of their messages.
+func expectedWaits(iv *world.Invocation) []world.ExpectedWait {
+	var all []world.ExpectedWait
+	for _, s := range iv.Sights {
+		all = append(all, s.ExpectedWaits...)
+	}
+	slices.SortStableFunc(all, func(a, b world.ExpectedWait) int { return a.Letter - b.Letter })
+	return all
+}

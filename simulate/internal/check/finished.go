@@ -1,0 +1,178 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// settledHere checks that only a handling that itself sent all of an end settles it (P11).
+func (m *move) settledHere(s *world.Sight) {
+	m.did("P11")
+	s.Settled = true
+	t := m.after
+	if t.EndSeq > 0 && !has(s, model.Mail{Kind: 't', Attempt: t.EndSeq}) {
+		m.fail("P11", "%s is settled by a handling that did not send its status %d", t.ProcessState, t.EndSeq)
+	}
+	if model.Alerts(m.def, t) && !has(s, model.Mail{Kind: 'a', WakeAt: t.Ended}) {
+		m.fail("P11", "%s is settled by a handling that did not raise its alert", t.ProcessState)
+	}
+}
+
+// Finished holds a handling to what it left undone: a message that is deleted has nothing more to
+// say (P8, P15), and all that its commit led to was sent (P12, P13).
+func Finished(iv *world.Invocation, gone func(id string) bool) {
+	if iv.Dead || len(iv.W.Below) > 0 {
+		return
+	}
+	unreadable(iv, gone)
+	learnt(iv, gone)
+	for _, s := range iv.Sights {
+		if iv.W.ByID[s.Id] == nil || !gone(s.Id) || iv.W.Violation != nil {
+			continue
+		}
+		concluded(iv, s)
+	}
+}
+
+// tooFar reports whether no message can wait that long (P9a), seen from any time at which the handler has
+// read its clock.
+func tooFar(iv *world.Invocation, want model.Mail) bool {
+	first := core.TimeOf(iv.P.Now())
+	for _, r := range iv.Clock {
+		first = min(first, r.Now)
+	}
+	return want.Kind == 'w' && want.WakeAt != 0 && want.WakeAt.Sub(first) > 890*core.Second
+}
+
+func concluded(iv *world.Invocation, s *world.Sight) {
+	w := iv.W
+	must := s.Must
+	if s.After == nil && s.Looked && !s.Cut {
+		var ok bool
+		if must, ok = spent(iv, s); !ok {
+			return
+		}
+	}
+	w.Checks.Did("P8")
+	w.Checks.Did("P13")
+	for _, want := range must {
+		if tooFar(iv, want) {
+			continue // the Supervisor sends it
+		}
+		from := s
+		if want.Kind == 'q' {
+			from = iv.Sight("")
+		}
+		if !has(from, want) {
+			w.Violate("P13", "order %s: a handling is over, and did not send %s", s.Id, want)
+			return
+		}
+	}
+	if t := s.After; t != nil && t.ResendAt != 0 && !s.Settled && !iv.Trouble && sentAll(s, w.DefOf(t), t) {
+		w.Violate("P11", "order %s is %s, and the handler that reported it has not settled it", s.Id,
+			t.ProcessState)
+	}
+}
+
+// sentAll reports whether the handling itself has sent all that the end has to report.
+func sentAll(s *world.Sight, def *core.Definition, t *core.Task) bool {
+	return (t.EndSeq == 0 || has(s, model.Mail{Kind: 't', Attempt: t.EndSeq})) &&
+		(!model.Alerts(def, t) || has(s, model.Mail{Kind: 'a', WakeAt: t.Ended}))
+}
+
+// spent checks that messages of an order that are deleted without a commit change nothing. It returns what
+// they have to send again.
+func spent(iv *world.Invocation, s *world.Sight) (must []model.Mail, ok bool) {
+	w := iv.W
+	var broken string
+	version := int64(0)
+	if s.Base != nil {
+		version = s.Base.Version
+	}
+	for _, at := range times(iv, s) {
+		m := modelFor(iv, s, s.Base, at)
+		broken = ""
+		for i, ev := range EventsOf(s, iv) {
+			m.Changed, m.Fresh = false, fresh(s, iv, i)
+			rule := m.Take(ev)
+			if m.Ahead {
+				w.Violate("P8", "order %s: %s is ahead of the document, and was deleted", s.Id, say(ev))
+				return nil, false
+			}
+			if m.Changed && broken == "" {
+				broken = rule
+			}
+		}
+		must = m.Mails
+		if broken == "" {
+			copied(iv, s)
+			return must, true
+		}
+	}
+	w.Violate(broken, "order %s, version %d: %s changes it, and was deleted without a commit", s.Id, version,
+		say(EventsOf(s, iv)[0]))
+	return nil, false
+}
+
+// copied checks a message that was not handled before and changes nothing. Its sender gets a reply and
+// nothing else is sent, because copies would otherwise multiply calls (P12a).
+func copied(iv *world.Invocation, s *world.Sight) {
+	// a decision that followed from a redelivered message is none of a fresh copy
+	for i, l := range iv.Letters {
+		if world.AboutOrder(l.Message) == s.Id && iv.Handed[i].Received > 1 {
+			return
+		}
+	}
+	for i, ev := range EventsOf(s, iv) {
+		if c, ok := ev.(*message.Control); s.Wrote || !fresh(s, iv, i) || ok && c.Kind == message.Settle {
+			return
+		}
+	}
+	iv.W.Checks.Did("P12a")
+	for _, m := range s.Sent {
+		if slices.Contains([]byte{'r', 'w', 's', 't', 'a'}, m.Kind) {
+			iv.W.Violate("P12a", "order %s: a fresh copy that changes nothing sent %s", s.Id, m)
+		}
+	}
+}
+
+// unreadable checks that an unreadable message goes to quarantine, that one of a newer schema stays, and that
+// nothing is returned to the queue without a reason (19).
+func unreadable(iv *world.Invocation, gone func(id string) bool) {
+	w := iv.W
+	lost := iv.Gone == nil
+	for i, l := range iv.Letters {
+		if lost {
+			break
+		}
+		id := world.AboutOrder(l.Message)
+		switch {
+		case l.Message.Value == nil && iv.Gone[i] && string(l.Message.Body) == world.NewerBody:
+			w.Violate("19", "a message of a newer schema was deleted")
+		case l.Message.Value == nil && iv.Gone[i] && !has(iv.Sight(""), model.Mail{Kind: 'q'}):
+			w.Violate("19", "an unreadable message was deleted, and is not in quarantine")
+		case id != "" && !iv.Gone[i] && !iv.Broken && iv.Sight(id).Cut:
+			w.Violate("P28", "the store refused order %s for its size, and %s was returned to the queue", id,
+				world.Describe(l.Message))
+		case id != "" && !iv.Gone[i] && !iv.Trouble && !stays(iv, id):
+			w.Violate("19", "%s was returned to the queue, and nothing had failed", world.Describe(l.Message))
+		}
+	}
+}
+
+// stays reports whether one of the messages of the order is ahead of the document (P8).
+func stays(iv *world.Invocation, id string) bool {
+	s := iv.Sight(id)
+	m := modelFor(iv, s, s.Base, times(iv, s)[0])
+	for _, ev := range EventsOf(s, iv) {
+		m.Take(ev)
+		if m.Ahead {
+			return true
+		}
+	}
+	return false
+}

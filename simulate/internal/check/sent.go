@@ -1,0 +1,276 @@
+package check
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// given checks that the requests of a step with a corrected input carry that input (P51).
+func given(w *world.Simulation, t *core.Task, r *message.Request) {
+	if t == nil || t.Run != r.Run || r.Operation != core.Do && string(r.Input) == "" {
+		return
+	}
+	s := t.Step(r.Step)
+	if _, d := w.StepOf(t, r.Step); s == nil || s.Corrected == nil || r.Attempt != s.Attempt ||
+		r.Operation == core.UndoOp && d.Undo.Input != nil {
+		return
+	}
+	w.Checks.Did("P51")
+	if string(r.Input) != string(s.Corrected.Input) {
+		w.Violate("P51", "step %s of %s is asked with %s, and was given %s", r.Step, r.OrderID, r.Input,
+			s.Corrected.Input)
+	}
+}
+
+// budgets are the most failures that a definition allows a step and its undo: an order that is moved keeps
+// what it has counted.
+func budgets(w *world.Simulation, step string) (do, undo int) {
+	for _, def := range w.Known() {
+		if i := def.Index(step); i >= 0 {
+			d := &def.Steps[i]
+			do = max(do, d.Retry.Budget())
+			if d.Undo != nil {
+				undo = max(undo, d.Undo.Retry.MaxFailures)
+			}
+		}
+	}
+	return do, undo
+}
+
+// meant checks that one key means one thing, whatever definition the task pins (P49). An undo's input may
+// differ.
+func meant(w *world.Simulation, o *world.Order, r *message.Request) {
+	// it comes too late to have an effect (P25): its Scheduler was frozen
+	if core.Time(w.Start+w.Now) >= r.StopBy {
+		return
+	}
+	_, d := w.StepOf(w.Store.Task(o.Id), r.Step)
+	what := fmt.Sprintf("%s %s %s", d.AllAgents(), r.Name, r.Grade)
+	if r.Operation == core.Do {
+		what += " " + string(r.Input)
+	}
+	key := r.Key + string(r.Operation)
+	if was, known := o.Seen.Meant[key]; known && was != what {
+		w.Violate("P49", "key %s asked for %s, and now for %s", r.Key, was, what)
+	}
+	o.Seen.Meant[key] = what
+}
+
+// Sent holds every message to the rules of sending.
+func Sent(w *world.Simulation, p *world.Process, q *world.Queue, m port.Message) {
+	if iv := w.Cur; iv != nil && iv.P == p {
+		if id, letter, ok := mailOf(m.Value); ok {
+			sentBy(iv, id, letter)
+		}
+	}
+	switch v := m.Value.(type) {
+	case *message.Request:
+		sentRequest(w, p, v)
+	case *message.Status:
+		sentStatus(w, v)
+	case *message.Control:
+		sentControl(w, p, v, m.Delay)
+	}
+	if w.Tracing {
+		w.Trace(p.Name, q.Name, "sends "+world.Describe(m))
+	}
+}
+
+func sentRequest(w *world.Simulation, p *world.Process, r *message.Request) {
+	o, t := w.ByID[r.OrderID], w.Store.Task(r.OrderID)
+	w.Checks.Did("P12")
+	if p.Role == world.ASupervisor {
+		w.Violate("P16", "the Supervisor sent a request for step %s of %s", r.Step, r.OrderID)
+	}
+	if o == nil || t == nil && w.Store.Rows[r.OrderID] == nil {
+		w.Violate("P12", "a request of %s was sent before its task was stored", r.OrderID)
+		return
+	}
+	if t != nil {
+		if s := t.Step(r.Step); s == nil && t.Removed[r.Step] < r.Attempt || s != nil &&
+			s.Attempt < r.Attempt && t.Run <= r.Run {
+			w.Violate("P12",
+				"the request of attempt %d of step %s of %s was sent before the claim was stored", r.Attempt,
+				r.Step, r.OrderID)
+		}
+	}
+	if iv := w.Cur; iv != nil && iv.P == p && r.Operation == core.Do && !mayDo(iv, r) {
+		w.Violate("P12", "the do of step %s of %s, attempt %d, was sent while the task is %s", r.Step,
+			r.OrderID, r.Attempt, iv.Sight(r.OrderID).Now().ProcessState)
+	}
+	if _, d := w.StepOf(t, r.Step); d.Agent == "" {
+		w.Violate("P33", "step %s of %s waits, and %s is asked to do it", r.Step, r.OrderID, r.Agent)
+	}
+	routed(w, t, r)
+	meant(w, o, r)
+	given(w, t, r)
+	because(w, t, r)
+	same(w, "P12", o.Seen.Requests, fmt.Sprintf("%s/%d/%s", r.Step, r.Attempt, r.Key), r)
+	if bound := 100 + 20*len(w.Def.Steps)*w.Def.HopBudget; len(o.Seen.Requests) > bound &&
+		calls(&o.Seen) > bound {
+		w.Violate("20", "order %s has made %d requests", o.Id, calls(&o.Seen))
+	}
+}
+
+// calls counts the requests without reminders, of which there are as many as the question is open for (P37).
+func calls(h *world.History) (n int) {
+	for id := range h.Requests {
+		// attempt and key; a reminder has a number too
+		if _, key, _ := strings.Cut(id, "/"); strings.Count(key, "/") == strings.Count("1/o1/0/a", "/") {
+			n++
+		}
+	}
+	return n
+}
+
+// because checks that drawn steps give as the reason the code of the step before them that failed (P42).
+func because(w *world.Simulation, t *core.Task, r *message.Request) {
+	if t == nil || t.Run != r.Run || r.Operation == core.UndoOp {
+		return
+	}
+	_, d := w.StepOf(t, r.Step)
+	var in struct{ Because *string }
+	if !strings.Contains(string(d.Input), "because") || t.Step(r.Step).Corrected != nil ||
+		json.Unmarshal(r.Input, &in) != nil {
+		return
+	}
+	w.Checks.Did("P42")
+	if code := t.Step(d.After[0]).FailureCode; in.Because == nil && code != "" || in.Because != nil &&
+		*in.Because != code {
+		w.Violate("P42", "step %s of %s gets %s as the failure of %s, which is %q", r.Step, r.OrderID,
+			r.Input, d.After[0], code)
+	}
+}
+
+// routed checks that a request goes to one of its step's agents, but not to the agent of a previous attempt
+// that was not done (P44).
+func routed(w *world.Simulation, t *core.Task, r *message.Request) {
+	_, d := w.StepOf(t, r.Step)
+	if !slices.Contains(d.AllAgents(), r.Agent) {
+		w.Violate("P44", "step %s of %s asks agent %s, and its agents are %s", r.Step, r.OrderID, r.Agent,
+			d.AllAgents())
+	}
+	if t == nil || len(d.Others) == 0 {
+		return
+	}
+	w.Checks.Did("P44")
+	for _, a := range t.Attempts {
+		if a.Step == r.Step && a.Number == r.Attempt-1 && a.Outcome != core.OutcomeSuperseded &&
+			cmp.Or(a.Agent, d.Agent) == r.Agent && t.Run == r.Run {
+			w.Violate("P44",
+				"attempt %d of step %s of %s asks agent %s again, at which the one before was not done",
+				r.Attempt, r.Step, r.OrderID, r.Agent)
+		}
+	}
+}
+
+// sentControl checks that the Supervisor sends what it has committed, and that a Wake does not come before
+// its time by its sender's clock (P9a, P16).
+func sentControl(w *world.Simulation, p *world.Process, c *message.Control, delay time.Duration) {
+	iv := w.Cur
+	if iv == nil || iv.P != p || p.Role == world.AClient {
+		return
+	}
+	s := iv.Sight(c.OrderID)
+	if p.Role == world.ASupervisor && s.After == nil {
+		w.Violate("P16", "the Supervisor sent a %s of %s and has committed nothing", c.Kind, c.OrderID)
+	}
+	t := s.Now()
+	if t == nil || c.Kind != message.Wake || c.Step == "" {
+		return
+	}
+	w.Checks.Did("P9a")
+	step := t.Step(c.Step)
+	waits := (step.State == core.Pending || step.State == core.Waiting) &&
+		t.ProcessState == core.Processing || step.State == core.UndoWait
+	def := w.DefOf(t)
+	now := core.TimeOf(p.Now())
+	for _, r := range iv.Clock { // it may have jumped back since the time was computed
+		now = max(now, r.Now)
+	}
+	left := model.NextLook(def, t, def.Index(c.Step)).Sub(now)
+	// else an earlier decision of this commit may have begun a shorter wait, which ended with it
+	alone := len(EventsOf(s, iv)) < 2
+	if waits && alone && step.Attempt == c.Attempt && left > 0 && core.DurationOf(delay) < left+core.Second {
+		w.Violate("P9a", "the Wake of step %s of %s comes after %s, and its wait has %s to go", c.Step,
+			c.OrderID, delay, left)
+	}
+}
+
+func same(w *world.Simulation, rule string, seen map[string]string, key string, v port.Value) {
+	b, err := v.Encode()
+	if err != nil {
+		w.Violate("bug", "a message cannot be encoded: %v", err)
+		return
+	}
+	if was, known := seen[key]; known && was != string(b) {
+		w.Violate(rule, "%s was emitted again with other bytes:\n%s\n%s", key, was, b)
+	}
+	seen[key] = string(b)
+}
+
+func sentStatus(w *world.Simulation, s *message.Status) {
+	o, t := w.ByID[s.OrderID], w.Store.Task(s.OrderID)
+	if o != nil && t != nil && s.Kind == core.StatusCommandRefused {
+		w.Checks.Did("P5")
+		if slices.ContainsFunc(t.Verdicts,
+			func(v core.Verdict) bool { return v.ID == s.CommandID && v.Accepted }) {
+			w.Violate("P5", "command %s of %s was accepted and is reported as refused", s.CommandID,
+				s.OrderID)
+		}
+	}
+	if o == nil || s.Seq == 0 {
+		return
+	}
+	w.Checks.Did("18")
+	b, err := s.Encode()
+	if err != nil {
+		w.Violate("bug", "a status cannot be encoded: %v", err)
+	}
+	if was, known := o.Seen.Reported[s.Seq]; known && was != string(b) && s.Code != Short &&
+		!strings.Contains(was, Short) {
+		w.Violate("P12", "status %d of %s was sent again with other bytes:\n%s\n%s", s.Seq, s.OrderID, was, b)
+	}
+	if o.Seen.Reported[s.Seq] == "" || s.Code != Short {
+		o.Seen.Reported[s.Seq] = string(b)
+	}
+	if t != nil && s.Kind == core.StatusFailed && s.Seq == t.EndSeq && t.ProcessState == core.Error &&
+		!o.Seen.Alerts[AlertID(t.Ended, t.Run, t.EndCommand)] {
+		w.Violate("P11", "status %d of %s says that an operator is needed, and no alert was raised", s.Seq,
+			s.OrderID)
+	}
+	if t == nil {
+		return
+	}
+	want := map[core.StatusKind]core.State{core.StatusCompleted: core.Processed,
+		core.StatusFailed: core.Error,
+		core.StatusUndone: core.Compensated, core.StatusCancelled: core.Cancelled,
+		core.StatusClosed: core.Closed}[s.Kind]
+	if s.Seq > t.StatusSeq || want != "" && s.Seq == t.EndSeq && t.ProcessState != want {
+		w.Violate("18", "status %d of %s says %s, and the task is %s, its last number %d", s.Seq, s.OrderID,
+			s.Kind, t.ProcessState, t.StatusSeq)
+	}
+}
+
+// Alerted notes that an alert was raised.
+func Alerted(w *world.Simulation, p *world.Process, a core.RaiseAlert) {
+	if o := w.ByID[a.OrderID]; o != nil {
+		o.Seen.Alerts[AlertID(a.At, a.Run, a.Command)] = true
+		if w.Cur != nil {
+			sentBy(w.Cur, a.OrderID, model.Mail{Kind: 'a', WakeAt: a.At})
+		}
+		if w.Tracing {
+			w.Trace(p.Name, "operator", "alert: "+a.OrderID+" "+a.Step+" "+a.Code)
+		}
+	}
+}

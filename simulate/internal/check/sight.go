@@ -1,0 +1,298 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// mayDo reports whether a do may be sent: while its task goes forward, or by a batch in which the task went
+// forward before its last message. A do that such a message claimed is in flight, and a do that was already
+// in flight may be sent again (P12, P13).
+func mayDo(iv *world.Invocation, r *message.Request) bool {
+	s := iv.Sight(r.OrderID)
+	forward := func(t *core.Task) bool { return t.ProcessState == core.Processing && t.Run == r.Run }
+	seen := s.Now()
+	return seen == nil || forward(seen) ||
+		slices.Contains(s.Claims, model.Mail{Kind: 'r', Step: r.Step, Attempt: r.Attempt}) ||
+		s.Base != nil && forward(s.Base) && len(events(iv, r.OrderID)) > 1
+}
+
+// Loaded records the task that the handling decides on from now on.
+func Loaded(iv *world.Invocation, id string, t *core.Task) {
+	s := iv.Sight(id)
+	s.Base = t
+	s.After = nil
+	s.Must = nil
+	s.Looked = true
+	if len(s.Refused) > 0 {
+		s.Extra, s.Refused = s.Refused, nil
+	}
+	if len(s.Extra) == 0 {
+		s.ExpectedWaits = nil
+	}
+	s.From, iv.Anew = len(iv.Clock), true
+}
+
+// inQueue returns the time that a message has waited for the handler, by the clock that it read when it
+// began, or should have read. A message that comes again was returned to the queue, and shows nothing about
+// its queue.
+func inQueue(iv *world.Invocation, i int) core.Duration {
+	if iv.Handed[i].Received > 1 {
+		return 0
+	}
+	now := core.Time(iv.W.Start + iv.W.Now + iv.P.Offset)
+	if len(iv.Clock) > 0 {
+		now = iv.Clock[0].Now
+	}
+	return max(0, now.Sub(core.TimeOf(iv.Handed[i].SentAt)))
+}
+
+// events are the messages of one order that the handling is about.
+func events(iv *world.Invocation, id string) (all []any) {
+	for _, l := range iv.Letters {
+		if world.AboutOrder(l.Message) == id {
+			all = append(all, l.Message.Value)
+		}
+	}
+	if iv.Direct != nil && iv.About == id {
+		all = append(all, iv.Direct)
+	}
+	return all
+}
+
+// orders returns the number of orders that the handling is about.
+func orders(iv *world.Invocation) int {
+	n, last := 0, ""
+	for _, l := range iv.Letters {
+		if id := world.AboutOrder(l.Message); id != last {
+			n, last = n+1, id
+		}
+	}
+	return n
+}
+
+// sentBy remembers what a handling has sent of an order.
+func sentBy(iv *world.Invocation, id string, m model.Mail) {
+	s := iv.Sight(id)
+	if !slices.Contains(s.Sent, m) {
+		s.Sent = append(s.Sent, m)
+	}
+}
+
+// mailOf returns a message as a mail, for the rules of sending.
+func mailOf(v port.Value) (id string, m model.Mail, ok bool) {
+	switch v := v.(type) {
+	case *message.Request:
+		return v.OrderID, model.Mail{Kind: 'r', Step: v.Step, Attempt: v.Attempt}, true
+	case *message.Status:
+		switch v.Kind {
+		case core.StatusReceived:
+			return v.OrderID, model.Mail{Kind: 'c'}, true
+		case core.StatusRefused:
+			return v.OrderID, model.Mail{Kind: 'f'}, true
+		case core.StatusCommandRefused:
+			return v.OrderID, model.Mail{Kind: 'v'}, true
+		case core.StatusProgress:
+			return v.OrderID, model.Mail{Kind: 'p', Step: v.Step, Attempt: v.Percent}, true
+		case core.StatusUndoing:
+			return v.OrderID, model.Mail{Kind: 'u', Step: v.Step, WakeAt: v.Until}, true
+		}
+		return v.OrderID, model.Mail{Kind: 't', Attempt: v.Seq}, v.Seq > 0
+	case *message.Quarantined:
+		return "", model.Mail{Kind: 'q'}, true
+	case *message.Control:
+		switch v.Kind {
+		case message.Wake:
+			return v.OrderID, model.Mail{Kind: 'w', Step: v.Step, Attempt: v.Attempt}, true
+		case message.Settle:
+			return v.OrderID, model.Mail{Kind: 's'}, true
+		case message.Answer: // an answer to an order that is not stored yet
+			return v.OrderID, model.Mail{Kind: 'e'}, true
+		}
+	}
+	return "", model.Mail{}, false
+}
+
+// has reports whether the handling sent a mail. For an alert the time of its Error counts, for a Wake the
+// step, for a waiting undo its end.
+func has(s *world.Sight, want model.Mail) bool {
+	return slices.ContainsFunc(s.Sent, func(m model.Mail) bool {
+		return m.Kind == want.Kind && m.Step == want.Step && m.Attempt == want.Attempt &&
+			(want.Kind != 'a' && want.Kind != 'u' || want.WakeAt == 0 || m.WakeAt == want.WakeAt)
+	})
+}
+
+// modelFor prepares the model for a decision that a handling makes at a time.
+func modelFor(iv *world.Invocation, s *world.Sight, t *core.Task, at world.Reading) *model.Model {
+	w := iv.W
+	m := &model.Model{Def: w.Def, Defs: w.Defs, Latest: w.Def, T: model.CopyOf(t), Now: at.Now, By: iv.P.Name,
+		Waits: at.Waits, Loose: orders(iv) > 1, Room: w.Room}
+	m.Key = model.FirstKeys.Current()
+	if iv.P.Deploy > 0 {
+		m.Latest, m.Key = w.Newer, model.LaterKeys.Current()
+	}
+	switch {
+	case t != nil:
+		m.Def = w.DefOf(t)
+	default:
+		m.Def = m.Latest
+	}
+	if r := w.Store.Rows[s.Id]; r.Known() {
+		m.Content = r.Order()
+		m.Expired = r.Ended
+	}
+	m.Direct = iv.Direct != nil
+	m.Backlog = func(queue string) bool {
+		d, asked := iv.Depths[queue]
+		if !asked {
+			m.Unasked = queue
+		}
+		absent := strings.HasPrefix(queue, port.Requests("")) && d.Visible > 0 && d.InFlight == 0
+		return absent || d.Visible+d.InFlight > w.Capacity
+	}
+	return m
+}
+
+// decided holds a commit against the model. settling commits have their own rule.
+func (m *move) decided() {
+	iv := m.w.Cur
+	if iv == nil {
+		return
+	}
+	s := iv.Sight(m.after.OrderID)
+	s.Wrote = true
+	if m.before != nil && settling(m.o, m) {
+		m.settledHere(s)
+		return
+	}
+	s.Claims = s.Claims[:0]
+	for i := range m.after.Steps {
+		st, attempt := &m.after.Steps[i], 0
+		if m.before != nil {
+			attempt = m.was(st.Name).Attempt
+		}
+		for attempt < st.Attempt { // a batch may claim a step, and then its undo
+			attempt++
+			s.Claims = append(s.Claims, model.Mail{Kind: 'r', Step: st.Name, Attempt: attempt})
+		}
+	}
+	if len(m.w.Below) > 0 {
+		s.After = m.after
+		m.children()
+		return
+	}
+	times := times(iv, s)
+	rule, diff := "", ""
+	for _, now := range times {
+		want := modelFor(iv, s, m.before, now)
+		want.Real = m.after
+		if rule, diff = m.predict(iv, s, want); diff == "" {
+			if len(times) > 1 && len(EventsOf(s, iv)) > 1 {
+				want.UnpinAlerts(m.after)
+			}
+			s.After, s.Must = m.after, append(s.Must, want.Mails...)
+			for i := range s.ExpectedWaits {
+				s.ExpectedWaits[i].Vague = max(s.ExpectedWaits[i].Vague,
+					times[len(times)-1].Now.Sub(times[0].Now))
+			}
+			m.did(rule)
+			return
+		}
+	}
+	if rule == "" || len(times) > 1 && len(EventsOf(s, iv)) > 1 {
+		s.After, s.ExpectedWaits = m.after, []world.ExpectedWait{{Order: s.Id}}
+		return // each event had a time of its own
+	}
+	m.fail(rule, "%s", diff)
+}
+
+// predict runs the model, and returns how the committed task differs from it.
+func (m *move) predict(iv *world.Invocation, s *world.Sight, want *model.Model) (rule, diff string) {
+	if m.supervisor {
+		rule = want.Sweep()
+		switch {
+		case rule == "":
+			rule = "P10"
+			if first := model.Live(m.after); m.after.Due != first {
+				return rule, fmt.Sprintf("the Supervisor pushed it to %s, and its earliest live time is %s",
+					m.after.Due, first)
+			}
+		case want.Unasked != "":
+			return "P32", "the Supervisor never asked how much waits in the queue " + want.Unasked
+		}
+		return rule, want.Differs(m.after)
+	}
+	events := EventsOf(s, iv)
+	if len(events) == 0 {
+		return "P8", "no event is known that led to this commit"
+	}
+	if len(s.Extra) == 0 {
+		s.ExpectedWaits = nil
+	}
+	for i, ev := range events {
+		before, taught := want.Changed, expectedWait(iv, s, want, i, ev)
+		want.Changed, want.Fresh = false, fresh(s, iv, i)
+		if r := want.Take(ev); want.Changed || rule == "" {
+			rule = r
+		}
+		if want.Changed && taught != nil {
+			s.ExpectedWaits = append(s.ExpectedWaits, *taught)
+		}
+		want.Changed = want.Changed || before
+		want.Ahead = false
+	}
+	return rule, want.Differs(m.after)
+}
+
+// EventsOf returns the events of the handling, as the Scheduler has to take them.
+func EventsOf(s *world.Sight, iv *world.Invocation) []any {
+	all := events(iv, s.Id)
+	if len(s.Extra) > 0 {
+		return s.Extra // requests that no queue takes: a decision of their own
+	}
+	return all
+}
+
+// fresh reports whether the n-th event was not handled before, so that it has nothing to send again (P12a).
+func fresh(s *world.Sight, iv *world.Invocation, n int) bool {
+	if s.Doubt {
+		return false
+	}
+	i := letterOf(iv, s, n)
+	return i < 0 || iv.Handed[i].Received <= 1
+}
+
+// letterOf returns the index of the n-th event among the messages, or -1 if it is not one of them.
+func letterOf(iv *world.Invocation, s *world.Sight, n int) int {
+	for i, l := range iv.Letters {
+		if len(s.Extra) == 0 && world.AboutOrder(l.Message) == s.Id {
+			if n == 0 {
+				return i
+			}
+			n--
+		}
+	}
+	return -1
+}
+
+// times are the readings since the order was loaded.
+func times(iv *world.Invocation, s *world.Sight) []world.Reading {
+	if len(iv.Clock) == s.From {
+		iv.P.Now()
+	}
+	return iv.Clock[s.From:]
+}
+
+func say(ev any) string {
+	if v, ok := ev.(port.Value); ok {
+		return world.Describe(port.Message{Value: v})
+	}
+	return "a message"
+}

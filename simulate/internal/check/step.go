@@ -1,0 +1,256 @@
+package check
+
+import (
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+)
+
+// step holds one step to its invariants.
+func (m *move) step(i int) {
+	s, d := &m.after.Steps[i], &m.def.Steps[i]
+	m.did("12", "13", "14", "16", "17")
+	if s.InFlight() != (s.LockedBy != "") {
+		m.fail("16", "step %s is %s and locked by %q", s.Name, s.State, s.LockedBy)
+	}
+	if s.InFlight() {
+		key := fmt.Sprintf("%s/%d", s.Name, s.Attempt)
+		if was, known := m.o.Seen.Holders[key]; known && was != s.LockedBy {
+			m.fail("16", "attempt %d of step %s was locked by %s and is by %s", s.Attempt, s.Name, was,
+				s.LockedBy)
+		}
+		m.o.Seen.Holders[key] = s.LockedBy
+	}
+	if budget, undoBudget := budgets(m.w, s.Name); s.FailureCount > budget || s.UndoFailures > undoBudget {
+		m.fail("12", "step %s has %d failures and %d of its undo", s.Name, s.FailureCount, s.UndoFailures)
+	}
+	if m.before == nil {
+		return
+	}
+	was := m.was(s.Name)
+	if !m.commanded && (s.FailureCount < was.FailureCount || s.UndoFailures < was.UndoFailures) {
+		m.fail("12", "step %s forgot failures", s.Name)
+	}
+	m.o.Seen.Counted[s.Name] += max(0, s.FailureCount-was.FailureCount) +
+		max(0, s.UndoFailures-was.UndoFailures)
+	if n := m.o.Seen.Counted[s.Name]; n > s.Attempt {
+		m.fail("13", "step %s has counted %d failures in %d attempts", s.Name, n, s.Attempt)
+	}
+	m.did("P32")
+	if s.Queued > was.Queued && s.Queued >= d.MaxQueueTime && m.after.ProcessState != core.Error {
+		m.fail("P32", "step %s has waited for %s in queues, %s is the most, and the operator was not alerted",
+			s.Name, s.Queued, d.MaxQueueTime)
+	}
+	m.held(was, s, d)
+	if d.Wait != nil && m.before.Definition == m.after.Definition {
+		m.wait(was, s)
+	}
+	if d.Answer != nil {
+		m.answers(was, s)
+	}
+	if d.Fail != nil {
+		m.did("P50")
+		m.rule(i, was)
+	}
+	if d.OnFailure == core.OnFailureContinue {
+		m.goesOn(was, s)
+	}
+	m.progressed(was, s)
+	if s.Attempt < was.Attempt {
+		m.fail("14", "the attempt of step %s went from %d to %d", s.Name, was.Attempt, s.Attempt)
+	}
+	if m.supervisor {
+		m.bySupervisor(was, s)
+	}
+	if s.Attempt > was.Attempt {
+		m.claimed(was, s, d)
+		m.needed(s.Name)
+	}
+}
+
+// rule holds a step that fails by a rule to it: it is never claimed, and has failed only if the rule holds
+// (P50).
+func (m *move) rule(i int, was *core.Step) {
+	s, d := &m.after.Steps[i], &m.def.Steps[i]
+	if s.Attempt > 0 && was.Attempt == 0 || s.State == core.Failed && !m.failedByRule(i) {
+		m.fail("P50", "step %s fails by the rule %s, and is %s in attempt %d with %v", s.Name, d.Fail.Code,
+			s.State, s.Attempt, s.Error)
+	}
+}
+
+// failedByRule reports whether a step with a rule has failed as it may: with the code of the rule, or because
+// its condition cannot be evaluated (P20, P50).
+func (m *move) failedByRule(i int) bool {
+	s, d := &m.after.Steps[i], &m.def.Steps[i]
+	switch {
+	case s.Error == nil:
+		return false
+	case s.Error.Code != "expression" || d.When == "":
+		return s.Error.Code == d.Fail.Code
+	}
+	model := &model.Model{Def: m.def, T: m.after}
+	model.Content = m.w.Store.Rows[m.after.OrderID].Order()
+	_, err := m.def.Expr.When(i, model.Environment(i))
+	return err != nil
+}
+
+// needed checks that a step that is answered is not asked for (P38).
+func (m *move) needed(call string) {
+	for i := range m.def.Steps {
+		d := &m.def.Steps[i]
+		if d.Answer == nil || d.Answer.Ask != call || m.before.Run != m.after.Run ||
+			m.before.Definition != m.after.Definition {
+			continue
+		}
+		m.did("P38")
+		if s := m.before.Step(d.Name); model.Passed(s) || s.Output != nil {
+			m.fail("P38", "%s is claimed, and step %s was %s", call, d.Name, s.State)
+		}
+	}
+}
+
+// held checks that a step is handed back uncounted for at least 2 s, and not beyond maxQueueTime or pollFor
+// (P45).
+func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
+	if model.SinceOf(s) == 0 || !was.InFlight() || s.InFlight() {
+		return
+	}
+	m.did("P45")
+	switch {
+	case s.FailureCount > was.FailureCount || s.UndoFailures > was.UndoFailures:
+		m.fail("P45", "step %s was not called (%s), and that counts as a failure", s.Name, s.Error.Code)
+	case m.after.ProcessState != core.Error && s.WakeAt.Sub(s.Error.At) < 2*core.Second:
+		// a batch may stop the task after it, which clears the wait (P9)
+		m.fail("P45", "step %s was not called (%s), and is asked again at %s, %s later", s.Name, s.Error.Code,
+			s.WakeAt, s.WakeAt.Sub(s.Error.At))
+	case s.Error.At.Sub(s.Error.Since) >= model.LongestHold(d, s.Error.Code):
+		m.fail("P45", "step %s waits since %s (%s), %s is the most, and no operator was called", s.Name,
+			s.Error.Since, s.Error.Code, model.LongestHold(d, s.Error.Code))
+	}
+}
+
+// progressed checks that an attempt keeps its stopBy, and that its complete-by is never after it (P43).
+func (m *move) progressed(was, s *core.Step) {
+	if !was.InFlight() || !s.InFlight() || was.Attempt != s.Attempt || m.before.Run != m.after.Run {
+		return
+	}
+	m.did("P43")
+	if s.StopBy != was.StopBy || s.CompleteBy > s.StopBy || s.CompleteBy < was.CompleteBy {
+		m.fail("P43", "step %s had stopBy %s and complete-by %s, and has %s and %s", s.Name, was.StopBy,
+			was.CompleteBy, s.StopBy, s.CompleteBy)
+	}
+}
+
+// goesOn checks P42.
+func (m *move) goesOn(was, s *core.Step) {
+	m.did("P42")
+	t := m.after
+	if m.before.Run == t.Run && was.FailureCode != "" && s.FailureCode != was.FailureCode {
+		m.fail("P42", "step %s failed with %s, and reads %q now", s.Name, was.FailureCode, s.FailureCode)
+	}
+	switch {
+	case t.ProcessState == core.Processing && s.State == core.Failed:
+		m.fail("P42", "step %s is Failed while the task goes forward", s.Name)
+	case (t.ProcessState == core.Processing || t.ProcessState == core.Processed) &&
+		(s.FailureCode == "") != (s.State != core.Compensated && s.State != core.Compensating &&
+			s.State != core.UndoWait && (s.State != core.Waiting || !s.Undo)):
+		m.fail("P42", "step %s is %s, and its failure is %q", s.Name, s.State, s.FailureCode)
+	case t.ProcessState == core.Processed && s.State != core.Compensated && s.State != core.Processed &&
+		s.State != core.Skipped:
+		m.fail("P42", "the task is Processed with step %s %s", s.Name, s.State)
+	}
+}
+
+// stoppedForward reports whether the task is in Error (forward).
+func stoppedForward(t *core.Task) bool {
+	return t.ProcessState == core.Error && t.Phase == core.Forward
+}
+
+// undoneAlone reports whether this claim of an undo began while the task went forward, so that the order of
+// undos does not bind it (P42). If the commit turns the task, it is not known of a batch what came first,
+// and a Resubmit may have resumed the undo before a step failed.
+func (m *move) undoneAlone(s *core.Step) bool {
+	t, b := m.after, m.before
+	switch {
+	case s.FailureCode == "":
+		return false
+	case t.ProcessState == core.Error: // it stopped after the claim
+		return t.Phase == core.Forward
+	case t.ProcessState == core.Compensating:
+		batch := len(EventsOf(m.w.Cur.Sight(t.OrderID), m.w.Cur)) > 1
+		return b.ProcessState != core.Compensating && (batch || m.resumed)
+	}
+	return true
+}
+
+// waitsFor checks that a failed step that the task goes on without is undone before a later step is claimed
+// (P42).
+func (m *move) waitsFor(s *core.Step, d *core.StepDefinition) {
+	for _, name := range d.After {
+		if o := m.after.Step(name); o.FailureCode != "" && o.State != core.Compensated {
+			m.fail("P42", "step %s is claimed while %s, which failed, is %s", s.Name, o.Name, o.State)
+		}
+	}
+}
+
+func (m *move) bySupervisor(was, s *core.Step) {
+	m.did("P16")
+	if s.Attempt != was.Attempt {
+		m.fail("P16", "the Supervisor claimed step %s", s.Name)
+	}
+	if final := was.State == core.Processed || was.State == core.Skipped ||
+		was.State == core.Compensated; final && s.State != was.State {
+		m.fail("17", "the Supervisor took step %s from %s to %s", s.Name, was.State, s.State)
+	}
+}
+
+// claimed holds a new claim to its rules.
+func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
+	t, b := m.after, m.before
+	if !s.Undo && b.ProcessState == core.Compensating && t.ProcessState == core.Compensating &&
+		t.Run == b.Run && !m.commanded {
+		m.fail("P20", "step %s is claimed forward while the task compensates", s.Name)
+	}
+	if was.First == 0 && !s.Undo {
+		m.waitsFor(s, d)
+	}
+	if !s.Undo || s.State != core.Compensating {
+		return
+	}
+	alone := m.undoneAlone(s)
+	if alone {
+		m.o.Seen.Alone[fmt.Sprintf("%s/%d", s.Name, s.Attempt)] = true
+	}
+	m.did("9")
+	for i := range t.Steps {
+		if alone {
+			break
+		}
+		if o := &t.Steps[i]; o.First > s.First && o.State != core.Compensated {
+			m.fail("9", "step %s is undone while %s, claimed later, is %s", s.Name, o.Name, o.State)
+		}
+	}
+	if d.Grade != core.Fenced {
+		m.did("P21")
+		if quiet := s.Quiet().Add(m.def.Agents[d.Agent].ClockSkew); s.ClaimedAt <= quiet {
+			m.fail("P21", "the undo of step %s is claimed at %s; a call may be under way until %s", s.Name,
+				s.ClaimedAt, quiet)
+		}
+	}
+}
+
+// reminds reports a commit with a reminder, of which there are as many as the question is open for (P37).
+func (m *move) reminds() bool {
+	if m.before == nil {
+		return false
+	}
+	for i := range m.after.Steps {
+		s := &m.after.Steps[i]
+		was := m.before.Step(s.Name)
+		if s.Answers != nil && was != nil && was.Answers != nil && s.Answers.Reminded > was.Answers.Reminded {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,151 @@
+package check
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// Counted remembers how many messages a queue held, as the handling saw it.
+func Counted(iv *world.Invocation, queue string, d port.Depth) {
+	if iv.Depths == nil {
+		iv.Depths = map[string]port.Depth{}
+	}
+	iv.Depths[queue] = d
+}
+
+// Leased notes whether a shard is this Supervisor's; looks holds it to that.
+func Leased(iv *world.Invocation, name string, ours bool) {
+	if iv.Shards == nil {
+		iv.Shards = map[string]bool{}
+	}
+	iv.Shards[name] = ours
+}
+
+// Looks holds a read of the index to the lease of its shard.
+func Looks(iv *world.Invocation, shard int) {
+	if ours, asked := iv.Shards["sweep/"+strconv.Itoa(shard)]; asked && !ours {
+		iv.W.Violate("P16", "a Supervisor sweeps shard %d, which another one has", shard)
+	}
+}
+
+// overlooked finds what stood in the index all the time, and was not looked at: with no shard left to
+// others, and all pages taken, there is nothing.
+func overlooked(iv *world.Invocation, due []DueAt) {
+	for _, ours := range iv.Shards {
+		if !ours {
+			return
+		}
+	}
+	for _, d := range due {
+		r := iv.W.Store.Rows[d.Id]
+		if r.Record == nil || r.Record.Version != d.version ||
+			slices.ContainsFunc(iv.Sights, func(s *world.Sight) bool { return s.Id == d.Id }) {
+			continue
+		}
+		iv.W.Violate("5", "order %s is due, and a sweep over all has not looked at it", d.Id)
+	}
+}
+
+// DueAt is a task that stood in the index at some version.
+type DueAt struct {
+	Id      string
+	version int64
+}
+
+// DueBy lists what stands in the index up to a time.
+func DueBy(w *world.Simulation, now time.Time) (all []DueAt) {
+	for _, id := range w.Store.Ids {
+		if r := w.Store.Rows[id].Record; r != nil && r.Bucket == port.DueBucket && !r.IndexAt.After(now) {
+			all = append(all, DueAt{id, r.Version})
+		}
+	}
+	return all
+}
+
+// Swept holds a sweep to what it left undone: all that was overdue in what it loaded is decided, and
+// a due time that was early is pushed (P10, P16).
+func Swept(iv *world.Invocation, due []DueAt) {
+	w := iv.W
+	if iv.Dead || iv.Trouble {
+		return
+	}
+	overlooked(iv, due)
+	for _, s := range iv.Sights {
+		if len(w.Below) > 0 {
+			break
+		}
+		if s.After != nil {
+			concluded(iv, s)
+			continue
+		}
+		if s.Base == nil || s.Base.AtRest() || len(iv.Clock) == s.From {
+			continue
+		}
+		w.Checks.Did("P16")
+		rule := ""
+		for _, now := range times(iv, s) {
+			m := modelFor(iv, s, s.Base, now)
+			if rule = m.Sweep(); rule == "" && s.Base.Due != model.Live(s.Base) {
+				rule = "P10"
+			}
+			if rule == "" {
+				break
+			}
+		}
+		if rule != "" {
+			w.Violate(rule, "order %s, version %d: a sweep has looked at it and left it as it was", s.Id,
+				s.Base.Version)
+		}
+	}
+}
+
+// Restarted checks P27: a restart emits again everything that is in flight.
+func Restarted(iv *world.Invocation, due []DueAt) {
+	w := iv.W
+	if iv.Dead || iv.Trouble {
+		return
+	}
+	overlooked(iv, due)
+	for _, s := range iv.Sights {
+		t := s.Base
+		if t == nil || t.AtRest() || len(s.Extra) > 0 || len(w.Below) > 0 {
+			continue
+		}
+		w.Checks.Did("P27")
+		last := core.Time(0)
+		for _, r := range times(iv, s) {
+			last = max(last, r.Now)
+		}
+		for i := range t.Steps {
+			st := &t.Steps[i]
+			going := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
+			switch {
+			case model.Stands(t, st):
+				s.Must = append(s.Must, model.OfClaim(w.DefOf(t), t, i, last)...)
+			case st.State == core.Waiting && t.ProcessState == core.Compensating && st.CompleteBy != 0:
+				// The Wake comes at once because nothing is waited for any more.
+				s.Must = append(s.Must, model.Mail{Kind: 'w', Step: st.Name, Attempt: st.Attempt})
+			case going && model.Waits(st) && st.CompleteBy != 0:
+				s.Must = append(s.Must, model.Mail{Kind: 'w', Step: st.Name, Attempt: st.Attempt,
+					WakeAt: st.WakeAt})
+			}
+		}
+		if t.ResendAt != 0 && t.EndSeq > 0 {
+			s.Must = append(s.Must, model.Mail{Kind: 't', Attempt: t.EndSeq})
+		}
+		if t.ResendAt != 0 && model.Alerts(w.DefOf(t), t) {
+			s.Must = append(s.Must, model.Mail{Kind: 'a', WakeAt: t.Ended})
+		}
+		for _, want := range s.Must {
+			if !tooFar(iv, want) && !has(s, want) {
+				w.Violate("P27", "order %s: the restart did not send %s", s.Id, want)
+			}
+		}
+	}
+}

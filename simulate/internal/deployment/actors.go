@@ -1,0 +1,465 @@
+// Package deployment runs the real actors in a world: on simulated stores, queues, clocks and services, with
+// an application and an operator, until every order is at its end.
+package deployment
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// Ctx is the context of every call.
+var Ctx = context.Background()
+
+// ear listens to what the actors log: a handler that panics has a fault, whatever it did about it.
+type ear struct{ w *world.Simulation }
+
+func (e ear) Enabled(_ context.Context, l slog.Level) bool {
+	return l >= slog.LevelError
+}
+
+func (e ear) Handle(_ context.Context, r slog.Record) error {
+	e.w.Checks.Did("bug")
+	if strings.Contains(r.Message, "panicked") {
+		text := r.Message
+		r.Attrs(func(a slog.Attr) bool {
+			text += " " + a.String()
+			return true
+		})
+		e.w.Violate("bug", "%s", text)
+	}
+	return nil
+}
+
+func (e ear) WithAttrs([]slog.Attr) slog.Handler { return e }
+
+func (e ear) WithGroup(string) slog.Handler { return e }
+
+// NewSimulation returns the world of a scenario, before anything is drawn.
+func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
+	w := &world.Simulation{
+		Sc: sc, Chooser: c, Def: sc.Definition, Queues: map[string]*world.Queue{},
+		Services: map[string]*world.Remote{},
+		Ledgers:  map[string]*world.Ledger{}, ByID: map[string]*world.Order{},
+		Leases: map[string]world.Lease{},
+		Traits: map[string]world.Trait{}, Outages: map[string]int64{}, Expired: map[string]int64{},
+		Coming: map[string]int64{}, Nth: world.Counters.Get().(map[world.Occasion]int),
+		Hash: 14695981039346656037, Checks: world.NewChecks(), Often: &world.Often, Newer: sc.Newer(),
+		Defs: sc.Definitions(),
+	}
+	if w.Start = world.Noon; sc.Begun != nil {
+		w.Start = int64(sc.Begun.At)
+	}
+	w.Cells, w.Ends = map[world.Cell]int{}, map[core.State]int{}
+	w.Below = sc.Families()
+	w.Store = &world.Store{W: w, Rows: map[string]*world.Row{}, Defs: map[string][]byte{}}
+	for _, d := range slices.Concat(w.Defs[1:], w.Below) { // other orders have pinned these
+		if data, err := encode(w, d); err == nil {
+			w.Store.Defs[d.Hash] = data
+		}
+	}
+	return w
+}
+
+// SetUp draws the deployment and its orders.
+func SetUp(w *world.Simulation) {
+	swarm(w)
+	for _, s := range w.AllSteps() {
+		for _, a := range s.AllAgents() {
+			if a != "" && !slices.Contains(w.Agents, a) {
+				w.Agents = append(w.Agents, a)
+			}
+		}
+	}
+	slices.Sort(w.Agents)
+	w.Embedded = w.Choose("world", "embedded", 2, 0.25) == 1
+	instances := 1
+	if !w.Embedded {
+		instances += w.Choose("world", "instances", 2, 0.5)
+	}
+	for _, name := range []string{port.Intake, port.Replies, port.Control, port.Quarantine, model.Shop} {
+		open(w, name, port.MaxBatch)
+	}
+	taken := []string{port.Intake, port.Replies, port.Control}
+	if len(w.Below) > 0 {
+		open(w, port.Tasks, port.MaxBatch)
+		taken = append(taken, port.Tasks)
+	}
+	w.Room = drawRoom(w)
+	for _, a := range w.Agents {
+		character(w, a)
+		open(w, port.Requests(a), 1)
+		w.Ledgers[a] = &world.Ledger{Entries: map[string]port.LedgerEntry{}}
+	}
+	w.Until = world.FaultTime
+	if kept := w.Kept(); kept > 0 && w.Enabled[world.KeyForgotten] && w.Choose("world", "long", 2, 0.5) == 1 {
+		w.Until, w.Long = max(world.FaultTime, 4*kept), true
+	}
+	for _, a := range w.Agents { // its process is away, from the beginning
+		if q := w.Queues[port.Requests(a)]; w.Enabled[world.Concurrency] &&
+			w.Choose("away", a, 2, 0.03) == 1 {
+			q.Stopped = 3_600_000 + w.Spread("away-for", a, 5*3_600_000)
+			w.Until = max(w.Until, q.Stopped)
+		}
+	}
+	if w.Waits = check.Longest(w.Defs); w.Waits > world.FaultTime/2 {
+		w.Through = w.Choose("world", "through", 2, 0.5) == 1
+	}
+	w.Shards = 1 + w.Choose("world", "shards", 3, 0.2)
+	w.Pages = w.Choose("world", "pages", 3, 0.2)
+	w.Capacity = port.MaxBatch
+	if w.Choose("world", "capacity", 2, 0.3) == 1 {
+		w.Capacity = 1
+	}
+	for i := 1; i <= instances; i++ {
+		process(w, "scheduler-"+strconv.Itoa(i), world.AScheduler, "", taken...)
+		process(w, "supervisor-"+strconv.Itoa(i), world.ASupervisor, "")
+		for _, a := range w.Agents {
+			process(w, a+"-"+strconv.Itoa(i), world.AnAgent, a, port.Requests(a))
+		}
+	}
+	process(w, "application", world.AClient, "", model.Shop, port.Quarantine)
+	for _, p := range w.Procs {
+		Boot(p)
+	}
+	people(w)
+}
+
+// swarm draws which faults may happen at all, and how often: a run with few kinds of them goes
+// deeper than one with all.
+func swarm(w *world.Simulation) {
+	rates := [...]float64{0.004, 0.001, 0.01, 0.02, 0.05, 0}
+	w.Rate = rates[unrecorded(w, "rate", len(rates))]
+	for f := world.NoFault + 1; f < world.FaultCount; f++ {
+		w.Enabled[f] = unrecorded(w, "swarm", 2) == 0 && (w.Sc.Only == nil || slices.Contains(w.Sc.Only, f))
+	}
+}
+
+// unrecorded is a choice that a tape need not hold: what it leads to stands there by itself.
+func unrecorded(w *world.Simulation, site string, n int) int {
+	if _, seeded := w.Chooser.(*world.Seeded); !seeded {
+		return 0
+	}
+	return w.Chooser.Choose(world.Point{Site: site}, n, 1-1/float64(n))
+}
+
+func open(w *world.Simulation, name string, batch int) {
+	w.Queues[name] = &world.Queue{W: w, Name: name, Batch: batch, PollAt: -1}
+	w.Names = append(w.Names, name)
+}
+
+func process(w *world.Simulation, name string, r world.Role, agent string, queues ...string) {
+	p := &world.Process{W: w, Name: name, Role: r, Agent: agent}
+	if r != world.AClient {
+		p.Offset = skewed(w, name)
+	}
+	w.Procs = append(w.Procs, p)
+	for _, q := range queues {
+		w.Queues[q].Consumers = append(w.Queues[q].Consumers, p)
+	}
+}
+
+// skewed draws how far a clock is off: half of the skew at most, in either direction.
+func skewed(w *world.Simulation, name string) int64 {
+	const grid = 9
+	v := w.Choose("skew", name, grid, 0.5)
+	if v%2 == 0 {
+		v = -v
+	}
+	return int64(v) * w.Skew() / (2 * grid)
+}
+
+// Boot starts a process anew: it remembers nothing.
+func Boot(p *world.Process) {
+	w := p.W
+	p.Up = true
+	if w.Embedded && p.Role != world.AClient && p.Scheduler == nil && w.Now > 0 {
+		w.Trace(p.Name, "", "is there again")
+	}
+	p.Scheduler = nil
+	p.Supervisor = nil
+	p.Worker = nil
+	p.Known = nil
+	Equip(p)
+	switch p.Role {
+	case world.AScheduler:
+		if w.Embedded {
+			Invoke(w, p, "restart", func(iv *world.Invocation) {
+				due := check.DueBy(w, p.Now().AddDate(100, 0, 0))
+				_, _ = p.Scheduler.Restart(Ctx)
+				check.Restarted(iv, due)
+			})
+		}
+	case world.ASupervisor:
+		planSweep(w)
+	}
+	for _, name := range w.Names {
+		if q := w.Queues[name]; slices.Contains(q.Consumers, p) {
+			replan(q)
+		}
+	}
+}
+
+// Equip makes the actor of a process that has none: it is new, or one of a snapshot, with what that one knew.
+func Equip(p *world.Process) {
+	w := p.W
+	switch {
+	case p.Role == world.AScheduler && p.Scheduler == nil:
+		p.Waits = &scheduler.Waits{}
+		p.Waits.Set(p.Known)
+		p.Scheduler = scheduler.New(scheduler.Config{Parts: parts(p), Waits: p.Waits,
+			Pause: func(_ context.Context, try int) error { return carriedOn(w, try) }})
+	case p.Role == world.ASupervisor && p.Supervisor == nil:
+		p.Supervisor = supervisor.New(supervisor.Config{
+			Parts:    parts(p),
+			Interval: 2 * time.Minute, // so that a lease lasts for a minute, past the death of its owner
+			Capacity: func(string) int { return w.Capacity }, PageSize: w.Pages,
+		})
+	case p.Role == world.AnAgent && p.Worker == nil:
+		p.Worker = newWorker(w, p)
+	}
+}
+
+func parts(p *world.Process) engine.Parts {
+	return engine.Parts{
+		State: stateOf(p), Queues: queuesPort{p}, Alerts: alarm{p}, Leases: leases{p}, Clock: p, Name: p.Name,
+		WakeSlack: time.Second, Logger: slog.New(ear{p.W}),
+		Tokens: func(context.Context, bool) (core.Tokens, error) { // a newer version comes with a new key
+			if p.Deploy > 0 {
+				return model.LaterKeys, nil
+			}
+			return model.FirstKeys, nil
+		},
+	}
+}
+
+func stateOf(p *world.Process) *state.Store {
+	w := p.W
+	return state.New(state.Config{
+		Store: storePort{p}, Definitions: w.Store,
+		Compile: func(hash string, data []byte) (*core.Definition, error) { return compile(w, hash, data) },
+		Encode:  func(d *core.Definition) ([]byte, error) { return encode(w, d) }, Limit: w.Room.Limit,
+		Current: func(name string) *core.Definition {
+			switch {
+			case name != w.Def.Name:
+				return nil
+			case p.Deploy > 0:
+				return w.Newer
+			}
+			return w.Def
+		},
+	})
+}
+
+// encode spares the work of writing a definition again: it does not change once it has its hash.
+func encode(w *world.Simulation, d *core.Definition) ([]byte, error) {
+	if data := w.Sc.Forms[d.Hash]; data != nil {
+		return data, nil
+	}
+	return workflow.Encode(d)
+}
+
+// compile spares the work of reading a definition again: its bytes are those of its hash.
+func compile(w *world.Simulation, hash string, data []byte) (*core.Definition, error) {
+	if d := w.Definition(hash); d != nil {
+		return d, nil
+	}
+	return workflow.Decode(hash, data)
+}
+
+func newWorker(w *world.Simulation, p *world.Process) *worker.Worker {
+	made, err := worker.New(worker.Config{
+		Agent: p.Agent, Replies: queuePort{p, w.Queues[port.Replies]},
+		Quarantine: queuePort{p, w.Queues[port.Quarantine]},
+		Operations: worker.Operations{worker.AnyOperation: operation(w, p)},
+		Ledger:     ledgerPort{p, w.Ledgers[p.Agent]},
+		Clock:      p, Retry: worker.Retry{Tries: 1}, Breaker: worker.Breaker{Off: true},
+		Log: slog.New(ear{w}),
+	})
+	if err != nil {
+		panic(fmt.Sprintf("simulate: %v", err)) // the configuration above is complete
+	}
+	return made
+}
+
+// backoff returns the time that a delivery that is returned to the queue stays hidden. An exploration takes
+// states for one that differ only in the IDs of messages, so the jitter must not depend on the IDs there.
+func backoff(w *world.Simulation, d port.Delivery) time.Duration {
+	if w.Driver != nil {
+		d.ID = ""
+	}
+	return d.Backoff(world.Visibility * time.Millisecond)
+}
+
+// Deliver lets a process handle what it has received, and deletes what it is done with.
+func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*world.Letter) {
+	ds := make([]port.Delivery, len(letters))
+	for i, l := range letters {
+		ds[i] = q.Delivery(l)
+		if w.Tracing {
+			w.Trace(q.Name, p.Name, world.Describe(l.Message))
+		}
+	}
+	Invoke(w, p, q.Name, func(iv *world.Invocation) {
+		receipts, again := handle(w, iv, q, letters, ds)
+		if iv.Dead {
+			return
+		}
+		port := queuePort{p, q}
+		for _, r := range again {
+			_ = port.Extend(Ctx, r.receipt, r.after)
+		}
+		if len(receipts) > 0 {
+			port.Delete(Ctx, receipts)
+		}
+	})
+}
+
+// carriedOn lets a handler wait before it carries on what came to it without a queue (P12a).
+func carriedOn(w *world.Simulation, try int) error {
+	iv := w.Cur
+	if pauseFor(iv, int64(1000*try)); iv.Dead || try > 10 {
+		return world.ErrCut
+	}
+	for _, s := range iv.Sights { // it decides on what came to it again, not on what followed from that
+		s.Extra, s.Refused = nil, nil
+	}
+	return nil
+}
+
+// again is a delivery that comes again after a while.
+type again struct {
+	receipt string
+	after   time.Duration
+}
+
+func handle(w *world.Simulation, iv *world.Invocation, q *world.Queue, letters []*world.Letter,
+	ds []port.Delivery) (done []string, back []again) {
+	p := iv.P
+	iv.Letters, iv.Handed = letters, ds
+	switch p.Role {
+	case world.AnAgent:
+		check.Begins(iv, ds[0])
+		v := p.Worker.Handle(Ctx, ds[0])
+		check.Ends(iv, v.Delete)
+		if v.Delete {
+			return []string{ds[0].Receipt}, nil
+		}
+		if v.After <= 0 {
+			v.After = backoff(w, ds[0])
+		}
+		return nil, []again{{ds[0].Receipt, v.After}}
+	case world.AClient:
+		for i := range ds {
+			Received(w, iv, q, letters[i], ds[i])
+			done = append(done, ds[i].Receipt)
+		}
+		return done, nil
+	}
+	w.Checks.Did("4")
+	failed := p.Scheduler.Handle(Ctx, q.Name, ds)
+	iv.Gone = make([]bool, len(ds))
+	for i := range ds {
+		iv.Gone[i] = !slices.Contains(failed, ds[i].Receipt)
+		if slices.Contains(failed, ds[i].Receipt) {
+			back = append(back, again{ds[i].Receipt, backoff(w, ds[i])})
+		} else {
+			done = append(done, ds[i].Receipt)
+		}
+	}
+	check.Finished(iv, func(id string) bool {
+		for i, l := range letters {
+			if world.AboutOrder(l.Message) == id && slices.Contains(failed, ds[i].Receipt) {
+				return false
+			}
+		}
+		return true
+	})
+	return done, back
+}
+
+// planSweep plans the Supervisor's next look. Ticks at which nothing is due are left out: they
+// would change nothing.
+func planSweep(w *world.Simulation) {
+	first, any := Earliest(w.Store)
+	if !any {
+		return
+	}
+	t := max(first.UnixMilli()-w.Start, w.Now)
+	t = (t/world.Tick + 1) * world.Tick
+	if w.SweepAt != 0 && w.SweepAt <= t {
+		return
+	}
+	w.SweepAt = t
+	w.At(t, func() {
+		if w.SweepAt == t {
+			w.SweepAt = 0
+			tick(w)
+			w.After(world.Tick-1, func() { planSweep(w) })
+		}
+	})
+}
+
+func tick(w *world.Simulation) {
+	var up []*world.Process
+	for _, p := range w.Procs {
+		if p.Role == world.ASupervisor && p.Up && p.Paused <= w.Now {
+			up = append(up, p)
+		}
+	}
+	if len(up) == 0 {
+		return
+	}
+	p := up[w.Choose("supervisor", "tick", len(up), 0.4)]
+	switch inject(w, world.ASupervisor, world.CallTick, "tick").Fault {
+	case world.TickMissed:
+		w.Trace("world", "", "a tick of the Supervisor is missed")
+		return
+	case world.TicksOverlap:
+		w.Trace("world", "", "two ticks at once")
+		clear(w.Leases)
+		Invoke(w, up[len(up)-1], "sweep", sweep)
+		clear(w.Leases)
+	}
+	if p.Up {
+		Invoke(w, p, "sweep", sweep)
+	}
+}
+
+func sweep(iv *world.Invocation) {
+	due := check.DueBy(iv.W, iv.P.Now())
+	if r, _ := iv.P.Supervisor.Sweep(Ctx); !r.Truncated {
+		check.Swept(iv, due)
+	}
+}
+
+// blackout is the death of the one process of embedded mode: all actors with it, and all queues but
+// the application's, which is on the disk (P27).
+func blackout(w *world.Simulation, first *world.Process) {
+	for _, name := range w.Names {
+		if q := w.Queues[name]; name != model.Shop {
+			q.Messages, q.Dead = nil, nil
+		}
+	}
+	for _, p := range w.Procs {
+		if p != first && p.Role != world.AClient {
+			Kill(p)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package deployment
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// answersTo are the steps of a definition that are answered.
+func answersTo(def *core.Definition) (all []*core.StepDefinition) {
+	for i := range def.Steps {
+		if def.Steps[i].Answer != nil {
+			all = append(all, &def.Steps[i])
+		}
+	}
+	return all
+}
+
+// answering lets people answer: some before the step is asked, some late, twice, for another round or run,
+// and with a value that is none.
+func answering(w *world.Simulation, o *world.Order) {
+	if len(answersTo(w.Def)) == 0 {
+		return
+	}
+	for range w.Choose("answers", o.Id, 6, 0.8) {
+		w.After(200+w.Spread("answer", o.Id, 200_000), func() { reply(w, o) })
+	}
+}
+
+func reply(w *world.Simulation, o *world.Order) {
+	c := answer(w, o, w.Store.Task(o.Id))
+	switch w.Choose("answer-variation", o.Id, 8, 0.35) {
+	case 1:
+		c.Round++
+	case 2:
+		c.Round = max(1, c.Round-1)
+	case 3: // the same answer a second time, or another one with its ID
+		c.ID = fmt.Sprintf("%s-c%d", o.Id, max(1, o.Commands-1))
+	case 4:
+		c.Run++
+	case 5:
+		c.Value = json.RawMessage(`"perhaps"`)
+	case 6:
+		c.Name, c.Step, c.Round = workflows.Bought, "", 0
+	case 7:
+		c.Step = []string{"nowhere", w.Def.Steps[0].Name}[w.Choose("answer-variation", o.Id+"/step", 2, 0.5)]
+	}
+	Instruct(w, o, *c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+}
+
+// answer returns the answer of a person who looks at the order. The next answer comes from another person,
+// and has another value.
+func answer(w *world.Simulation, o *world.Order, t *core.Task) *message.Control {
+	o.Commands++
+	c := &message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: o.Id,
+		ID: fmt.Sprintf("%s-c%d", o.Id, o.Commands), Round: 1}
+	def := w.Def
+	if t != nil && !t.IsTombstone() {
+		def, c.Run = w.DefOf(t), t.Run
+	}
+	steps := answersTo(def)
+	if len(steps) == 0 { // it was moved
+		steps = answersTo(w.Def)
+	}
+	d := steps[w.Choose("answer", o.Id+"/step", len(steps), 0.6)]
+	if t != nil {
+		if s := t.Step(d.Name); s != nil && s.Answers != nil {
+			c.Round = s.Answers.Round
+		}
+	}
+	c.Step = d.Name
+	c.By = workflows.Persons[(o.Commands-1+w.Choose("answer", o.Id+"/by", len(workflows.Persons),
+		0.5))%len(workflows.Persons)]
+	values := d.Answer.Values
+	if d.Answer.Event != "" {
+		values = []string{"one", "two"}
+	}
+	c.Value, _ = json.Marshal(
+		values[(o.Commands-1+w.Choose("answer", o.Id+"/value", len(values), 0.5))%len(values)])
+	if d.Answer.Schema != nil && d.Answer.TimeoutValue != nil &&
+		w.Choose("answer", o.Id+"/shape", 2, 0.5) == 0 {
+		c.Value = d.Answer.TimeoutValue // the one value that is known to have the event's shape
+	}
+	return c
+}

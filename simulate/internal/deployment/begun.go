@@ -1,0 +1,222 @@
+package deployment
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// FirstID is the ID of the first order of a run, and of a begun one: choices, tapes and diagrams name it.
+const FirstID = "o1"
+
+// Moved is the scenario of a stored order that is moved to another definition of its workflow: to, or, where
+// that is nil, the one of the documents with the hash. It begins right after the move, as the core decides it
+// at that time (P49). The order's ID is replaced by "o1". An error says why it cannot be moved, or not
+// simulated.
+func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time) (world.Scenario, error) {
+	t, err := state.DecodeTask(docs.Task)
+	if err != nil {
+		return world.Scenario{}, err
+	}
+	all, err := SealedAll(docs.Definitions)
+	if err != nil {
+		return world.Scenario{}, fmt.Errorf("its definitions: %w", err)
+	}
+	named := func(hash string) *core.Definition {
+		if i := slices.IndexFunc(all, func(d *core.Definition) bool { return d.Hash == hash }); i >= 0 {
+			return all[i]
+		}
+		return nil
+	}
+	if to == nil {
+		to = named(hash)
+	}
+	from := named(t.Definition)
+	if from == nil || to == nil {
+		return world.Scenario{}, fmt.Errorf("a definition is missing: it runs %q and is to run %q",
+			t.Definition,
+			hash)
+	}
+	return MoveTask(t, from, to, docs.Order, at)
+}
+
+// MoveTask returns the scenario of a task that is moved from one definition to another.
+func MoveTask(t *core.Task, from, to *core.Definition, order json.RawMessage,
+	at core.Time) (world.Scenario, error) {
+	d, err := core.Decide(from, order, t,
+		core.Move{ID: "simulated", Command: t.Command, To: core.Target{Definition: to}},
+		core.At{Now: at, By: "simulated", Tokens: model.FirstKeys, SizeLimit: state.Room})
+	switch {
+	case err != nil:
+		return world.Scenario{}, fmt.Errorf("the move cannot be decided: %w", err)
+	case d.Verdict == nil || !d.Verdict.Accepted:
+		reason := d.Ignored
+		if d.Verdict != nil {
+			reason = d.Verdict.Reason
+		}
+		return world.Scenario{}, errors.New(reason)
+	}
+	next := *d.Task
+	next.OrderID, next.Version = FirstID, t.Version+1
+	if next.ReplyTo != "" {
+		next.ReplyTo = model.Shop
+	}
+	if next.TokenKey != "" {
+		next.TokenKey = model.FirstKeys.Current()
+	}
+	for i := range next.Steps {
+		if c := next.Steps[i].Children; c != nil && c.Started > 0 {
+			return world.Scenario{},
+				fmt.Errorf(
+					"step %s has started child orders, whose states are not known here; only an order "+
+						"without any can be simulated", next.Steps[i].Name)
+		}
+	}
+	return world.Scenario{Definition: to, Order: order, Orders: 1, Begun: &world.Begun{Task: &next, At: at}},
+		nil
+}
+
+// begin puts the order into the store, adds to the services, the ledgers and the checks what it has behind
+// it, and has the operator go on with it.
+func begin(w *world.Simulation, t *core.Task) {
+	o := &world.Order{Id: t.OrderID, Acked: true, Seen: world.NewHistory(),
+		Submit: message.SubmitOrder{Schema: message.Schema, OrderID: t.OrderID, Workflow: t.Workflow,
+			Order: w.Sc.Order, ReplyTo: t.ReplyTo}}
+	w.AllOrders, w.ByID[o.Id] = append(w.AllOrders, o), o
+	w.Orders++
+	document, err := state.EncodeTask(t)
+	if err != nil {
+		w.Violate("bug", "the document of %s cannot be written: %v", t.OrderID, err)
+		return
+	}
+	bucket, at := core.Index(t)
+	r := w.Store.Row(o.Id)
+	r.Hash = message.HashOf(t)
+	if t.Apart() {
+		r.Content = w.Sc.Order
+	}
+	r.Task, r.Record = t, &port.Record{ID: o.Id, Version: t.Version, State: string(t.ProcessState),
+		Workflow: t.Workflow,
+		Created:  t.Created.Std(), Bucket: port.Bucket(bucket), IndexAt: at.Std(), Document: document}
+	for _, d := range append([]*core.Definition{w.Def}, w.Below...) { // the move has stored them
+		if data, err := encode(w, d); err == nil {
+			w.Store.Defs[d.Hash] = data
+		}
+	}
+	o.Seen.Alerts[check.AlertID(t.Ended, t.Run, t.EndCommand)] = t.ProcessState == core.Error
+	for _, v := range t.Verdicts {
+		o.Seen.Verdicts[v.ID] = v.Accepted
+		o.Commands = 1000 // IDs of its own
+	}
+	for i := range t.Steps {
+		if s := &t.Steps[i]; s.Attempted() && w.Def.Steps[i].Agent != "" {
+			behindIt(w, t, i)
+			o.Seen.Counted[s.Name] = s.FailureCount + s.UndoFailures
+		}
+	}
+	planSweep(w)
+	if t.ProcessState == core.Error || t.ProcessState == core.Compensated {
+		w.After(1000, func() {
+			c := message.Control{Schema: message.Schema, Kind: message.Resubmit, OrderID: o.Id,
+				ID: o.Id + "-resubmit", Command: t.Command}
+			Instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+		})
+	}
+	commands(w, o)
+}
+
+// behindIt puts into the books what a call of a step has done. What the task does not know is chosen: a do in
+// doubt was refused, or it has happened and its answer was lost, or it never arrived; of an undo in doubt the
+// effect stands, or not.
+func behindIt(w *world.Simulation, t *core.Task, i int) {
+	s, d := &t.Steps[i], &w.Def.Steps[i]
+	key := core.Key(t.OrderID, t.Run, s.Name)
+	svc := w.ServiceOf(worker.Call{Key: key, OrderID: t.OrderID, Run: t.Run, Step: s.Name, Grade: d.Grade},
+		d.Agent)
+	svc.Since = int64(max(s.ClaimedAt, s.FinishedAt)) - w.Start
+	entry := port.LedgerEntry{Key: key, State: worker.StateStarted, Attempt: s.Attempt, Version: 1}
+	happened := func() {
+		svc.Applied, svc.Known = 1, true
+		if !check.NoEffect(w, t, s.Name) {
+			svc.Net = 1
+		}
+	}
+	undone := func() {
+		svc.Net, svc.Undone, svc.Fenced = 0, true, svc.Grade == core.Fenced
+		entry.State = worker.StateFenced
+	}
+	stated := s.Resolved != nil && s.Resolved.At > s.ClaimedAt
+	switch {
+	case s.State == core.Processed || stated && s.Resolved.Fact == core.Happened:
+		happened()
+		entry.State, entry.Output = worker.StateDone, slices.Clone(s.Output)
+	case s.NoEffect != 0:
+		svc.Proven, entry.State = s.Attempt, worker.StateFailed
+	case s.State == core.Compensated, stated && s.Resolved.Fact == core.Undone:
+		svc.Applied, svc.Known = 1, true
+		undone()
+	case stated:
+	case s.Undo || s.State == core.UndoWait:
+		happened()
+		entry.State = worker.StateUndoStarted
+		if w.Choose("begun", key, 2, 0.5) == 1 {
+			undone()
+		}
+	default:
+		switch w.Choose("begun", key, 3, 0.7) {
+		case 0:
+			entry.State = worker.StateFailed
+		case 1:
+			happened()
+		}
+	}
+	if svc.Grade == core.Plain || d.PointOfNoReturn {
+		w.Ledgers[agentOf(s, d)].Entries[key] = entry
+	}
+}
+
+// agentOf is the agent that the step's last attempt asked (P44).
+func agentOf(s *core.Step, d *core.StepDefinition) string {
+	if s.Agent != "" {
+		return s.Agent
+	}
+	return d.Agent
+}
+
+// SealedAll reads compiled definitions, and gives those with child orders the definitions of these.
+func SealedAll(data []json.RawMessage) (all []*core.Definition, err error) {
+	for _, one := range data {
+		d := &core.Definition{}
+		if err := json.Unmarshal(one, d); err != nil {
+			return nil, err
+		}
+		// which makes it canonical, whatever white space it was given
+		if err := workflow.Seal(d); err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	for _, d := range all {
+		for i := range d.Steps {
+			if e := d.Steps[i].Each; e != nil {
+				if n := slices.IndexFunc(all,
+					func(o *core.Definition) bool { return o.Hash == e.Definition }); n >= 0 {
+					e.Child = all[n]
+				}
+			}
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,385 @@
+package deployment
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// NoContent is the content of orders whose scenario gives none.
+var NoContent = json.RawMessage(`{}`)
+
+// people sets the application and the operator to work.
+func people(w *world.Simulation) {
+	if w.Sc.Begun != nil {
+		begin(w, w.Sc.Begun.Task)
+	} else {
+		application(w)
+	}
+	if !w.Sc.Alone && w.Choose("world", "operator", 2, 0.3) == 1 { // he is there while faults happen, too
+		w.Operating = true
+		w.After(40_000, func() { operate(w) })
+	}
+	for range w.Choose("world", "disturbances", 5, 0.4) {
+		w.After(w.Spread("disturbance", "world", 120_000), func() { disturb(w) })
+	}
+}
+
+// application submits the orders.
+func application(w *world.Simulation) {
+	most := w.Sc.Orders
+	if most == 0 {
+		most = 4
+	}
+	n := 1 + w.Choose("world", "orders", most, 0.6)
+	burst := w.Sc.Orders == 0 && w.Choose("world", "burst", 2, 0.04) == 1
+	if burst {
+		n += 8 // more than a batch of messages at once (P13), and a flood for who is slow (P32)
+	}
+	for i := 1; i <= n; i++ {
+		id := "o" + strconv.Itoa(i)
+		o := &world.Order{Id: id, Seen: world.NewHistory(),
+			Submit: message.SubmitOrder{Schema: message.Schema,
+				OrderID: id, Workflow: w.Def.Name, Order: content(w)}}
+		if i%2 == 0 && w.Driver == nil && w.Room.Limit == 0 { // every second order is kept apart
+			o.Submit.Order = append(slices.Clip(o.Submit.Order),
+				bytes.Repeat([]byte(" "), core.InlineOrder(w.Def))...)
+		}
+		o.Api = w.Embedded || w.Choose("api", id, 2, 0.4) == 1
+		if w.Choose("silent", id, 2, 0.2) == 0 {
+			o.Submit.ReplyTo = model.Shop
+		}
+		w.AllOrders, w.ByID[id] = append(w.AllOrders, o), o
+		w.Orders++
+		if !w.Sc.Alone && w.Choose("deadline", id, 2, 0.08) == 1 {
+			o.Submit.Deadline = core.Time(w.Start + w.Now + 1000 + w.Spread("deadline", id+"/at", 120_000))
+		}
+		if burst {
+			o.Api = w.Embedded
+			Submit(w, o)
+		} else {
+			w.After(w.Spread("submit", id, 4000), func() { Submit(w, o) })
+		}
+		commands(w, o)
+	}
+}
+
+// commands sends people's commands about an order, beside those that its course asks for.
+func commands(w *world.Simulation, o *world.Order) {
+	if w.Sc.Alone {
+		return
+	}
+	answering(w, o)
+	for range w.Choose("commands", o.Id, 3, 0.15) {
+		w.After(500+w.Spread("command", o.Id, 200_000), func() { interfere(w, o) })
+	}
+	if w.Choose("late-command", o.Id, 2, 0.06) == 1 { // minutes later, or days
+		late := []int64{25 * 60_000, 5 * world.Day,
+			11 * 60_000}[w.Choose("late-command", o.Id+"/when", 3, 0.6)]
+		w.After(late+w.Spread("command", o.Id+"/late", 200_000), func() { interfere(w, o) })
+	}
+	for range w.Choose("erasures", o.Id, 3, 0.12) { // The order may be at rest or not.
+		w.After(500+w.Spread("erase", o.Id, 900_000), func() { erase(w, o) })
+	}
+	if w.Choose("other-content", o.Id, 2, 0.05) == 1 {
+		w.After(100+w.Spread("other", o.Id, 100_000), func() { otherContent(w, o) })
+	}
+}
+
+// client is the process of the application.
+func client(w *world.Simulation) *world.Process { return w.Procs[len(w.Procs)-1] }
+
+// anyScheduler returns a running Scheduler, or nil if there is none.
+func anyScheduler(w *world.Simulation, why string) *world.Process {
+	var up []*world.Process
+	for _, p := range w.Procs {
+		if p.Role == world.AScheduler && p.Up {
+			up = append(up, p)
+		}
+	}
+	if len(up) == 0 {
+		return nil
+	}
+	return up[w.Choose("edge", why, len(up), 0.4)]
+}
+
+// Submit sends an order, again and again until an answer says that it is stored.
+func Submit(w *world.Simulation, o *world.Order) {
+	if o.Acked || o.Refused {
+		return
+	}
+	if o.Submit.ReplyTo == "" && !o.Api && w.Store.Rows[o.Id].Known() {
+		o.Acked = true // it looked the order up
+		return
+	}
+	if o.Submit.Deadline != 0 && core.Time(w.Start+w.Now-w.Skew()) > o.Submit.Deadline &&
+		w.Store.Rows[o.Id] == nil {
+		o.Refused = true // it gives up: what of it still lies in the queue is refused too
+		return
+	}
+	w.After(60_000, func() { Submit(w, o) })
+	if !o.Api {
+		m := o.Submit
+		w.Trace("application", port.Intake, "submits "+o.Id)
+		_ = send(w, client(w), w.Queues[port.Intake], port.Message{Value: &m})
+		return
+	}
+	p := anyScheduler(w, o.Id)
+	if p == nil {
+		return
+	}
+	w.Trace("application", p.Name, "submits "+o.Id)
+	Invoke(w, p, "submit", func(iv *world.Invocation) {
+		m := o.Submit
+		iv.Direct, iv.About = &m, o.Id
+		r := p.Scheduler.Submit(Ctx, []message.SubmitOrder{o.Submit})[0]
+		if iv.Dead {
+			return
+		}
+		switch r.Answer {
+		case scheduler.Stored, scheduler.Known:
+			acknowledged(w, o)
+			check.Finished(iv, func(string) bool { return true })
+		case scheduler.Refused:
+			o.Refused = true
+		}
+	})
+}
+
+// otherContent submits something else under the same ID: it must be refused, or be first (P14).
+func otherContent(w *world.Simulation, o *world.Order) {
+	if w.Store.Task(o.Id) == nil {
+		return
+	}
+	m := o.Submit
+	m.Order = json.RawMessage(`{"other":true}`)
+	if string(o.Submit.Order) == string(m.Order) {
+		return
+	}
+	w.Trace("application", port.Intake, "submits "+o.Id+" with other content")
+	_ = send(w, client(w), w.Queues[port.Intake], port.Message{Value: &m})
+}
+
+// acknowledged checks that an order that was acknowledged as stored exists (invariant 1).
+func acknowledged(w *world.Simulation, o *world.Order) {
+	o.Acked = true
+	w.Checks.Did("1")
+	if !w.Store.Rows[o.Id].Known() {
+		w.Violate("1", "order %s was acknowledged and is not stored", o.Id)
+	}
+}
+
+// Received checks what the application receives.
+func Received(w *world.Simulation, iv *world.Invocation, q *world.Queue, l *world.Letter, d port.Delivery) {
+	if q.Name != model.Shop {
+		return
+	}
+	s, err := message.StatusOf(d)
+	if err != nil {
+		w.Violate("18", "the application cannot read a status: %v", err)
+		return
+	}
+	o := w.ByID[s.OrderID]
+	if o == nil {
+		return
+	}
+	switch {
+	case s.Kind == core.StatusRefused && !o.Acked && s.Code != "other-content":
+		o.Refused = true
+	case s.Kind != core.StatusRefused:
+		acknowledged(w, o)
+	}
+	o.Seen.Received[s.Seq] = true
+}
+
+// interfere is a person who gives a command, or tries to: mostly one that fits, and now and then one
+// with a number that is none any more, or with the ID of another.
+func interfere(w *world.Simulation, o *world.Order) {
+	t := w.Store.Task(o.Id)
+	kinds := []message.ControlKind{message.Cancel, message.Resubmit, message.Undo, message.Resolve,
+		message.Close, message.Move}
+	kind := kinds[w.Choose("kind", o.Id, len(kinds), 0.5)]
+	if t != nil && t.ProcessState == core.Compensated && kind != message.Cancel && kind != message.Move {
+		kind = message.Resubmit // No other of these kinds can succeed.
+	}
+	if t == nil {
+		o.Early = true
+	}
+	c := Command(w, o, t, kind)
+	if c == nil {
+		return
+	}
+	switch w.Choose("variation", o.Id, 7, 0.35) {
+	case 1:
+		c.Command = max(0, c.Command-1)
+	case 2:
+		c.Command++
+	case 3: // the same command a second time, or another one with its ID
+		c.ID = fmt.Sprintf("%s-c%d", o.Id, max(1, o.Commands-1))
+	case 4:
+		c.Run = max(0, c.Run-1)
+	case 5:
+		if kind == message.Resubmit {
+			c.Deadline = core.Time(w.Start + w.Now + 1000 + w.Spread("deadline", o.Id, 120_000))
+			if w.Choose("deadline", o.Id+"/passed", 2, 0.3) == 1 {
+				c.Deadline -= 121_000
+			}
+		}
+	case 6:
+		if kind == message.Resolve && t != nil && len(t.Steps) > 0 {
+			if step := t.Steps[w.Choose("wrong", o.Id, len(t.Steps), 0.7)].Name; !believed(w, t, step) {
+				c.Step = step
+			}
+		}
+	}
+	direct := w.Choose("by", o.Id, 2, 0.5) == 1 || w.Embedded
+	Instruct(w, o, *c, direct)
+	if w.Choose("insists", o.Id, 2, 0.05) == 1 {
+		insist(w, o, *c, direct)
+	}
+}
+
+// insist is a person who sends a command again and again, each time under a new ID and with the number that
+// stands then, and whose first message comes once more at the end.
+func insist(w *world.Simulation, o *world.Order, c message.Control, direct bool) {
+	first, after := c, int64(0)
+	for range 8 + w.Choose("insists", o.Id+"/times", 12, 0.5) {
+		o.Commands++
+		c.ID = fmt.Sprintf("%s-c%d", strings.ReplaceAll(o.Id, "~", "."), o.Commands)
+		next := c
+		after += 1 + w.Spread("insists", o.Id, 2_000)
+		w.After(after, func() {
+			if t := w.Store.Task(o.Id); t != nil && next.Kind != message.Cancel {
+				next.Command = t.Command
+			}
+			Instruct(w, o, next, direct)
+		})
+	}
+	w.After(after+1+w.Spread("insists", o.Id+"/first", 60_000), func() { Instruct(w, o, first, direct) })
+}
+
+// Command makes a command of what the person sees.
+func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.ControlKind) *message.Control {
+	if kind == message.Answer {
+		return answer(w, o, t)
+	}
+	o.Commands++
+	c := &message.Control{Schema: message.Schema, Kind: kind, OrderID: o.Id,
+		ID: fmt.Sprintf("%s-c%d", strings.ReplaceAll(o.Id, "~", "."), o.Commands)}
+	if t != nil {
+		c.Run, c.Command = t.Run, t.Command
+	}
+	switch kind {
+	case message.Cancel:
+		c.Command = 0
+	case message.Close:
+		c.Run, c.By, c.Reason = 0, "ann", "settled by hand"
+	case message.Erase:
+		c.Run, c.By, c.Reason = 0, "ann", "asked to"
+	case message.Resolve:
+		c.Run = 0
+		if step := stillWaits(t); step != "" && w.Choose("hasty", o.Id+"/wait", 2, 0.5) == 1 {
+			c.Step, c.Fact = step, core.Happened // nothing of it is in doubt (P33)
+			break
+		}
+		if c.Step, c.Fact = Fact(w, t); c.Step == "" {
+			if w.Quiescing || t == nil || len(t.Steps) == 0 || w.Choose("hasty", o.Id, 2, 0.5) == 0 {
+				return nil
+			}
+			// Nothing is in doubt, or an agent may still be at work: it must be refused.
+			c.Step, c.Fact = t.Steps[w.Choose("hasty", o.Id+"/step", len(t.Steps), 0.7)].Name, core.Happened
+			if believed(w, t, c.Step) {
+				return nil // A false fact would break the invariants.
+			}
+		}
+		if c.Fact == core.Happened && w.Choose("output", o.Id, 2, 0.4) == 1 {
+			c.Output = json.RawMessage(fmt.Sprintf(`{"stated":%d}`, o.Commands))
+		}
+	case message.Move:
+		c.Run, c.Definition = 0, aim(w, o)
+	case message.Resubmit:
+		c.Run = 0
+		switch w.Choose("aims", o.Id, 3, 0.25) {
+		case 1:
+			c.Definition = aim(w, o)
+		case 2:
+			correct(w, o, t, c)
+		}
+	default:
+		c.Run = 0
+	}
+	return c
+}
+
+// correct adds a step and another input for it to a command: mostly a failed step, now and then any other.
+func correct(w *world.Simulation, o *world.Order, t *core.Task, c *message.Control) {
+	if t == nil || len(t.Steps) == 0 {
+		return
+	}
+	i := slices.IndexFunc(t.Steps, func(s core.Step) bool { return s.State == core.Failed })
+	if i < 0 || w.Choose("corrects", o.Id, 2, 0.3) == 1 {
+		i = w.Choose("corrects", o.Id+"/step", len(t.Steps), 0.7)
+	}
+	c.Step, c.Input = t.Steps[i].Name, json.RawMessage(fmt.Sprintf(`{"given":%d}`, o.Commands))
+}
+
+// stillWaits returns a step that waits in an order that has stopped, or "" if there is none.
+func stillWaits(t *core.Task) string {
+	if t != nil && t.ProcessState == core.Error {
+		if i := slices.IndexFunc(t.Steps, func(s core.Step) bool { return s.State == core.Waiting }); i >= 0 {
+			return t.Steps[i].Name
+		}
+	}
+	return ""
+}
+
+// aim is a definition to move an order to: one of those that there are, or what is deployed, or none.
+func aim(w *world.Simulation, o *world.Order) string {
+	defs := w.Defs
+	if t := w.Store.Task(o.Id); t != nil && t.Parent != nil {
+		defs = slices.DeleteFunc(slices.Clone(w.Below),
+			func(d *core.Definition) bool { return d.Name != t.Workflow })
+	}
+	n := len(defs)
+	switch k := w.Choose("definition", o.Id, n+2, 0.8); {
+	case k == n:
+		return message.Latest
+	case k < n && w.Store.Defs[defs[n-1-k].Hash] != nil: // no order has run another one yet
+		return defs[n-1-k].Hash
+	}
+	return strings.Repeat("0", len(w.Def.Hash))
+}
+
+// believed reports whether a fact about the step may be accepted, so that it must be true.
+func believed(w *world.Simulation, t *core.Task, step string) bool {
+	s := t.Step(step)
+	return t.ProcessState == core.Error && inDoubt(s) && core.Time(w.Start+w.Now+w.Skew()) > s.LastStop()
+}
+
+// Instruct sends a command.
+func Instruct(w *world.Simulation, o *world.Order, c message.Control, direct bool) {
+	w.Trace("operator", "", fmt.Sprintf("%s %s %s %s", c.Kind, c.OrderID, c.Step, c.Fact))
+	if p := anyScheduler(w, o.Id); direct && p != nil {
+		Invoke(w, p, string(c.Kind), func(iv *world.Invocation) {
+			iv.Direct, iv.About = &c, c.OrderID
+			if _, err := p.Scheduler.Command(Ctx, c); err == nil {
+				check.Finished(iv, func(string) bool { return true })
+			}
+		})
+		return
+	}
+	if !w.Embedded {
+		_ = send(w, client(w), w.Queues[port.Control], port.Message{Value: &c})
+	}
+}

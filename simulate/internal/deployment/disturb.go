@@ -1,0 +1,157 @@
+package deployment
+
+import (
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// disturb is what happens to the deployment itself.
+func disturb(w *world.Simulation) {
+	if w.Quiescing {
+		return
+	}
+	switch w.Choose("disturb", "world", 4, 0.75) {
+	case 0:
+		jump(w)
+	case 1:
+		forge(w)
+	case 2:
+		expire(w)
+	case 3:
+		redeploy(w)
+	}
+}
+
+// jump moves a clock, within what the workflow declares.
+func jump(w *world.Simulation) {
+	p := w.Procs[w.Choose("whose", "clock", len(w.Procs)-1, 0.9)]
+	if inject(w, p.Role, world.CallClock, p.Name).Fault == world.ClockJump {
+		p.Offset = skewed(w, p.Name)
+		w.Trace("world", p.Name, "its clock jumps")
+	}
+}
+
+// expire is the TTL of a record, early or late.
+func expire(w *world.Simulation) {
+	if len(w.Below) > 0 { // a child that is gone is in doubt: see the stories child-*
+		return
+	}
+	for _, id := range w.Store.Ids {
+		r := w.Store.Rows[id]
+		if r.Record == nil || !r.Task.Terminal() || !r.Task.AtRest() {
+			continue
+		}
+		if inject(w, world.AClient, world.CallExpire, id).Fault == world.TTL {
+			w.Trace("world", "", "the record of "+id+" expires; its ID stays (P26)")
+			r.Expire()
+			// an old copy of the order comes
+			if o := w.ByID[id]; o != nil && w.Choose("resubmits", id, 2, 0.5) == 1 {
+				m := o.Submit
+				w.After(w.Spread("resubmits", id+"/when", 60_000),
+					func() { _ = send(w, client(w), w.Queues[port.Intake], port.Message{Value: &m}) })
+			}
+		}
+	}
+}
+
+// redeploy deploys a newer version of the workflow to one instance: old and new run side by side.
+func redeploy(w *world.Simulation) {
+	p := w.Procs[0]
+	if w.Newer == nil || len(p.Running) > 0 ||
+		inject(w, world.AScheduler, world.CallDeploy, p.Name).Fault != world.MixedCode {
+		return
+	}
+	w.Trace("world", p.Name, "runs a newer version of the workflow")
+	p.Deploy = 1
+}
+
+// forge is a message that no actor should send, or that is unreadable.
+func forge(w *world.Simulation) {
+	if inject(w, world.AClient, world.CallForge, "replies").Fault != world.Poison {
+		return
+	}
+	v := w.Choose("forged", "replies", 12, 0.9)
+	if v < 2 {
+		q := w.Queues[w.Names[w.Choose("forged", "queue", len(w.Names), 0.6)]]
+		if q.Name == model.Shop || q.Name == port.Quarantine {
+			return // the application's own
+		}
+		w.Trace("world", q.Name, "an unreadable message")
+		Put(q, port.Message{Body: []byte([]string{"{", world.NewerBody}[v])}, 0)
+		return
+	}
+	if v == 11 { // an order whose reply-to queue is not deployed (P14)
+		w.Trace("world", port.Intake, "an order that is to be answered to a queue that is not there")
+		Put(w.Queues[port.Intake], port.Message{Value: &message.SubmitOrder{Schema: message.Schema,
+			OrderID: "stray", Workflow: w.Def.Name, Order: NoContent, ReplyTo: "nowhere"}}, 0)
+		return
+	}
+	o := w.AllOrders[w.Choose("forged", "order", len(w.AllOrders), 0.7)]
+	t := w.Store.Task(o.Id)
+	if t == nil || len(t.Steps) == 0 {
+		return
+	}
+	s := &t.Steps[w.Choose("forged", "step", len(t.Steps), 0.7)]
+	if v > 7 {
+		c := &message.Control{Schema: message.Schema, Kind: message.Wake, OrderID: o.Id, Run: t.Run,
+			Step: s.Name, Attempt: s.Attempt}
+		switch {
+		case v == 9:
+			c.Step, c.Attempt = "", 0
+		case v == 10:
+			c = &message.Control{Schema: message.Schema, Kind: message.Settle, OrderID: o.Id}
+		case s.Attempt == 0:
+			return
+		}
+		w.Trace("world", port.Control, "a message that no actor should send: "+
+			world.Describe(port.Message{Value: c}))
+		Put(w.Queues[port.Control], port.Message{Value: c}, 0)
+		return
+	}
+	if r := forged(w, t, s, v); r != nil {
+		w.Trace("world", port.Replies, "a reply that no agent should send: "+
+			world.Describe(port.Message{Value: r}))
+		Put(w.Queues[port.Replies], port.Message{Value: r}, 0)
+	}
+}
+
+// forged is a reply of the other operation, of an older attempt that says failed, of an earlier run,
+// of an attempt that has not been made yet, or one that contradicts what was answered before.
+func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Reply {
+	r := &message.Reply{Schema: message.Schema, OrderID: t.OrderID, Run: t.Run, Step: s.Name,
+		Attempt: s.Attempt, Operation: core.UndoOp, Outcome: core.OutcomeDone}
+	if s.Undo {
+		r.Operation = core.Do
+	}
+	switch {
+	case s.Attempt == 0 || s.First == 0:
+		return nil
+	case v == 2 && s.State == core.Waiting: // a step that waits asks no agent (P33)
+		r.Operation = core.Do
+	case v == 3 && s.Attempt > 1:
+		r.Operation, r.Outcome, r.Attempt = core.Do, core.OutcomeFailed, s.Attempt-1
+	case v == 4 && t.Run > 0:
+		r.Operation, r.Run = core.Do, t.Run-1
+	case v == 5:
+		r.Outcome, r.Attempt = core.OutcomeFailed, s.Attempt+1
+	case v == 6 && s.State != core.Processing:
+		r.Outcome, r.Operation = core.OutcomeFailed, core.Do
+		if s.Undo {
+			r.Operation = core.UndoOp
+		}
+	case v == 7 && t.Run > 0:
+		r.Outcome = core.OutcomeFailed
+		r.Run = t.Run - 1
+		r.Operation = core.UndoOp
+		r.Attempt = max(1, s.Attempt-1)
+	case s.Undo:
+		return nil // a late "done" of the do may count
+	}
+	if r.Outcome != core.OutcomeDone {
+		r.Error = &message.ReplyError{Code: "forged", Message: "never answered"}
+	}
+	return r
+}

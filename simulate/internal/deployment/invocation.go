@@ -1,0 +1,223 @@
+package deployment
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// Invoke starts a handler in a process.
+func Invoke(w *world.Simulation, p *world.Process, what string, body func(*world.Invocation)) {
+	w.Invocations++
+	iv := &world.Invocation{W: w, P: p, What: what, Id: w.Invocations}
+	iv.Routine = world.Hire(iv, body)
+	p.Running = append(p.Running, iv)
+	Resume(w, iv)
+}
+
+// Resume lets a handler go on until it waits or ends.
+func Resume(w *world.Simulation, iv *world.Invocation) {
+	before := w.Cur
+	w.Cur, iv.Parked = iv, false
+	until, more := iv.Routine.Resume()
+	w.Cur = before
+	if more {
+		iv.Parked = true
+		if iv.Until = until; w.Driver == nil {
+			w.Heap.Push(world.Event{At: until, Iv: iv})
+		}
+		return
+	}
+	Ended(iv.P, iv)
+}
+
+// pauseFor lets virtual time pass. Where nothing else happens meanwhile there is no need to switch.
+func pauseFor(iv *world.Invocation, d int64) {
+	if iv.Dead || d <= 0 {
+		return
+	}
+	until := iv.W.Now + d
+	if iv.W.Driver == nil && iv.W.Heap.None(until) {
+		iv.W.Now = until
+		return
+	}
+	if !iv.Yield(until) {
+		iv.Dead = true
+	}
+}
+
+// Bury ends the coroutines of the dead: their ports answer errCut, so that they run to their end.
+func Bury(w *world.Simulation) {
+	for len(w.Corpses) > 0 {
+		iv := w.Corpses[0]
+		w.Corpses = w.Corpses[1:]
+		w.Cur = iv
+		if _, more := iv.Routine.Resume(); more {
+			panic("simulate: a dead handler waits")
+		}
+		w.Cur = nil
+	}
+}
+
+// delays are the possible delays of a port call beyond the usual millisecond.
+var delays = [...]int64{0, 1, 3, 10, 40, 150, 700, 3000}
+
+// portCall is one call of a port. apply takes effect; what it answers is what the handler sees, unless
+// something goes wrong.
+func portCall(iv *world.Invocation, c world.Call, subject string, apply func(world.Fault) error) error {
+	w := iv.W
+	if iv.Dead {
+		return world.ErrCut
+	}
+	if w.Driver != nil && !turn(w.Driver, iv, c, subject) {
+		return world.ErrCut
+	}
+	a := inject(w, iv.P.Role, c, subject)
+	pauseFor(iv, latency(w, c, subject))
+	if !a.After {
+		if err, cut := suffer(iv, a.Fault, subject); cut {
+			return err
+		}
+	}
+	if iv.Dead {
+		return world.ErrCut
+	}
+	note(w, c, subject, iv.P, a.Fault)
+	err := apply(a.Fault)
+	failed(iv, c, err)
+	if w.Driver != nil {
+		answered(w.Driver, iv, c, subject, a.Fault, err)
+	}
+	check.Check(w)
+	if a.After {
+		if e, cut := suffer(iv, a.Fault, subject); cut {
+			return e
+		}
+	}
+	pauseFor(iv, latency(w, c, subject))
+	if iv.Dead {
+		return world.ErrCut
+	}
+	return err
+}
+
+// failed notes what went wrong with a call. That something is there already, or is not, is an answer.
+func failed(iv *world.Invocation, c world.Call, err error) {
+	switch {
+	case err == nil, errors.Is(err, port.ErrExists), errors.Is(err, port.ErrNotFound) &&
+		c != world.CallCommit:
+	case errors.Is(err, port.ErrTooLarge) && c == world.CallCommit:
+		iv.Trouble = true
+	default:
+		iv.Trouble, iv.Broken = true, true
+	}
+}
+
+// suffer carries out the faults that are the same at every call; cut says that the call is over.
+//
+//nolint:revive // the error is the call's answer
+func suffer(iv *world.Invocation, f world.Fault, subject string) (err error, cut bool) {
+	w := iv.W
+	switch f {
+	case world.CrashBefore, world.CrashAfter:
+		w.Trace(iv.P.Name, "", "dies ("+f.String()+")")
+		Kill(iv.P)
+		return world.ErrCut, true
+	case world.TimeoutAfter:
+		w.Trace(iv.P.Name, "", "its time is over, the effect is there")
+		iv.Dead = true
+		return world.ErrCut, true
+	case world.Zombie:
+		w.Trace(iv.P.Name, "", "hangs past the visibility timeout")
+		pauseFor(iv, world.Visibility+w.Spread("zombie", subject, 20_000))
+	case world.Frozen:
+		w.Trace(iv.P.Name, "", "is frozen")
+		pauseFor(iv, 60_000*(1+w.Spread("frozen", subject, 20)))
+	}
+	return world.ErrCut, iv.Dead
+}
+
+// Ended removes a handling that is over from its process.
+func Ended(p *world.Process, iv *world.Invocation) {
+	if i := slices.Index(p.Running, iv); i >= 0 {
+		p.Running = slices.Delete(p.Running, i, i+1)
+	}
+	if iv.Dead && p.Waits != nil {
+		p.Waits.Set(p.Known) // drops what it recorded after its death
+	}
+}
+
+// Kill ends the process with all that it has in hand; another one comes up after a while.
+func Kill(p *world.Process) {
+	if !p.Up {
+		return
+	}
+	p.Up = false
+	for _, iv := range p.Running {
+		iv.Dead = true
+		if iv.Parked {
+			p.W.Corpses = append(p.W.Corpses, iv)
+		}
+	}
+	p.Running = nil
+	if p.W.Embedded {
+		blackout(p.W, p)
+	}
+	p.W.After(1000*(1+p.W.Spread("restart", p.Name, 30)), func() { Boot(p) })
+}
+
+// inject chooses what goes wrong at a call, mostly nothing.
+func inject(w *world.Simulation, r world.Role, c world.Call, subject string) world.Act {
+	switch {
+	case w.Driver != nil:
+		return chosenFault(w.Driver, r, c, subject)
+	case w.Quiescing:
+		return world.Act{}
+	}
+	acts, site := world.ActsAt[c], world.Sites[r][c]
+	v := w.Choose(site, subject, len(acts)+1, min(0.5, w.Rate*w.Often[c]))
+	if v == 0 {
+		return world.Act{}
+	}
+	a := acts[v-1]
+	last := &w.Choices[len(w.Choices)-1]
+	// The first document of a child is too large each time that it is asked for, or never.
+	child := a.Fault == world.ItemTooLarge && strings.Contains(subject, "~")
+	if !w.Enabled[a.Fault] || !w.Possible(r, c, a) || child {
+		w.Choices = w.Choices[:len(w.Choices)-1]
+		return world.Act{}
+	}
+	last.What = a.String()
+	w.Hits[a.Fault]++
+	w.Cells[world.Cell{Site: site, Act: a.String()}]++
+	return a
+}
+
+// latency returns the duration of one half of a call.
+func latency(w *world.Simulation, c world.Call, subject string) int64 {
+	switch {
+	case w.Driver != nil:
+		return 0
+	case w.Quiescing:
+		return 1
+	}
+	return 1 + delays[w.Choose("latency", subject, len(delays), 0.15)]
+}
+
+// note adds to the trace's hash.
+func note(w *world.Simulation, c world.Call, subject string, p *world.Process, f world.Fault) {
+	const prime = 1099511628211
+	h := w.Hash ^ uint64(w.Now) //nolint:gosec // a hash
+	h = (h*prime ^ uint64(c)<<8 ^ uint64(f)) * prime
+	for i := 0; i < len(subject); i++ {
+		h = (h ^ uint64(subject[i])) * prime
+	}
+	for i := 0; i < len(p.Name); i++ {
+		h = (h ^ uint64(p.Name[i])) * prime
+	}
+	w.Hash = h
+}

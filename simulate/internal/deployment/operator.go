@@ -1,0 +1,211 @@
+package deployment
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// Fact is the truth about the first step in doubt: the operator asks the service before he speaks.
+func Fact(w *world.Simulation, t *core.Task) (string, core.Fact) {
+	if t == nil || t.ProcessState != core.Error {
+		return "", ""
+	}
+	now, def := core.Time(w.Start+w.Now-w.Skew()), w.DefOf(t)
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		d := &def.Steps[i]
+		svc := w.Services[core.Key(t.OrderID, t.Run, s.Name)]
+		doubtful := inDoubt(s)
+		// What was stated since the last claim needs no repetition.
+		stated := s.Resolved != nil && s.Resolved.At > s.ClaimedAt
+		if !doubtful || stated || svc != nil && svc.Pending > 0 ||
+			now <= s.LastStop().Add(def.Agents[d.Agent].ClockSkew) {
+			continue
+		}
+		switch {
+		case svc != nil && svc.Net > 0 && (t.Phase == core.Undoing || s.State == core.UndoWait) &&
+			w.Conf(d.Agent).NoUndo:
+			w.Trace("operator", "", "undoes "+svc.Key+" by hand")
+			svc.Net, svc.Undone = 0, true
+			return s.Name, core.Undone
+		case svc != nil && (svc.Net > 0 || check.NoEffect(w, t, s.Name) && svc.Applied > 0):
+			return s.Name, core.Happened
+		case t.Phase == core.Undoing || s.State == core.UndoWait:
+			return s.Name, core.Undone
+		}
+		return s.Name, core.NotHappened
+	}
+	return "", ""
+}
+
+// operate is the operator after the faults: every little while he looks after what has stopped.
+func operate(w *world.Simulation) {
+	if w.Operating = restless(w) && (!w.Quiescing || stopped(w)); !w.Operating {
+		return // the next commit, if there is one, has him look again
+	}
+	for _, o := range w.AllOrders {
+		t := w.Store.Task(o.Id)
+		if halfErased(w, o) {
+			erase(w, o)
+			continue
+		}
+		if t == nil || t.ProcessState != core.Error || !t.AtRest() || t.ResendAt != 0 {
+			continue
+		}
+		kind := message.Resubmit
+		if doubt(w, t) && w.Choose("careless", o.Id, 2, 0.1) == 0 {
+			kind = message.Resolve
+		} else if triedInVain(w, o, t) {
+			if kind = message.Undo; past(w, t) || undoFails(t) {
+				kind = message.Close
+			}
+		} else if w.Choose("decides", o.Id, 2, 0.4) == 1 && !past(w, t) {
+			kind = message.Undo
+		} else if w.Choose("closes", o.Id, 2, 0.1) == 1 {
+			kind = message.Close
+		} else if w.Choose("moves", o.Id, 2, 0.15) == 1 {
+			kind = message.Move
+		}
+		// its parent could not undo it any more: see the stories child-*
+		if kind == message.Close && t.Parent != nil {
+			kind = message.Undo
+		}
+		if c := Command(w, o, t, kind); c != nil {
+			Instruct(w, o, *c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+		}
+	}
+	if w.Quiescing {
+		w.After(30_000, func() { operate(w) })
+	} else {
+		w.After(10*60_000, func() { operate(w) })
+	}
+}
+
+// erase has an order erased, whatever it is doing. A child is left alone: see the tests of the Scheduler.
+func erase(w *world.Simulation, o *world.Order) {
+	if t := w.Store.Task(o.Id); t == nil || t.Parent == nil {
+		Instruct(w, o, *Command(w, o, t, message.Erase), w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+	}
+}
+
+// halfErased reports an erased order whose content is still there, because the handling died between the two.
+func halfErased(w *world.Simulation, o *world.Order) bool {
+	r := w.Store.Rows[o.Id]
+	return r != nil && r.Task != nil && r.Task.Erased != nil && r.Content != nil
+}
+
+// undoFails reports whether the input of an undo cannot be computed, however often it is tried.
+func undoFails(t *core.Task) bool {
+	return slices.ContainsFunc(t.Steps, func(s core.Step) bool {
+		return s.State == core.UndoWait && s.Error != nil && s.Error.Code == "expression"
+	})
+}
+
+// triedInVain reports that one more round might go on for ever: after many commands an answer, the end of its
+// time, a rule, the children, an input, or an output that does not fit has stopped the task again.
+func triedInVain(w *world.Simulation, o *world.Order, t *core.Task) bool {
+	switch {
+	case !w.Quiescing || o.Commands < 12:
+		return false
+	case undoFails(t):
+		return true
+	case t.Phase != core.Forward:
+		return false
+	}
+	def := w.DefOf(t)
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		if s.State == core.Failed && (def.Steps[i].Agent == "" || s.Error != nil &&
+			slices.Contains([]string{"expression", check.Short}, s.Error.Code)) {
+			return true
+		}
+	}
+	return false
+}
+
+// inDoubt reports whether the agent was asked and the outcome is unknown.
+func inDoubt(s *core.Step) bool {
+	return s.Attempted() && (s.State == core.Failed || s.State == core.UndoWait || s.State == core.Pending)
+}
+
+// doubt reports a step that the operator has to look at before he lets the task go on.
+func doubt(w *world.Simulation, t *core.Task) bool {
+	def := w.DefOf(t)
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		d := &def.Steps[i]
+		if d.PointOfNoReturn && inDoubt(s) {
+			if s.NoEffect == 0 {
+				return true // the way back opens with the fact (P22a)
+			}
+			continue
+		}
+		if d.Grade == core.Plain && def.Agents[d.Agent].KeyRetention == 0 &&
+			w.Ledgers[d.Agent].Entries[core.Key(t.OrderID, t.Run, s.Name)].State == worker.StateFailed {
+			continue // refused, and proven without effect: it can be tried again
+		}
+		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.ClaimedAt) &&
+			(d.Grade == core.Plain || s.State == core.Failed && s.Error != nil &&
+				s.Error.Code == check.Short ||
+				w.Conf(d.Agent).NoUndo && (t.Phase == core.Undoing || s.State == core.UndoWait) ||
+				def.Agents[d.Agent].KeyRetention > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// past reports a task that is past its point of no return.
+func past(w *world.Simulation, t *core.Task) bool { return model.PastReturn(w.DefOf(t), t) }
+
+// restless reports an order that has not come to its end.
+func restless(w *world.Simulation) bool {
+	return slices.ContainsFunc(w.AllOrders, func(o *world.Order) bool { return !rests(w, o) })
+}
+
+// stopped reports an order that waits for the operator.
+func stopped(w *world.Simulation) bool {
+	return slices.ContainsFunc(w.AllOrders, func(o *world.Order) bool {
+		t := w.Store.Task(o.Id)
+		return t != nil && t.ProcessState == core.Error || halfErased(w, o)
+	})
+}
+
+func rests(w *world.Simulation, o *world.Order) bool {
+	t := w.Store.Task(o.Id)
+	switch {
+	case t == nil:
+		return o.Refused || w.Store.Rows[o.Id].Known() // expired after its end
+	case !o.Acked && !o.Refused:
+		return false
+	}
+	return t.Terminal() && t.AtRest() && !halfErased(w, o)
+}
+
+// Unended lists the orders that have not come to their end, for a report.
+func Unended(w *world.Simulation) string {
+	text := ""
+	for _, o := range w.AllOrders {
+		if rests(w, o) {
+			continue
+		}
+		t := w.Store.Task(o.Id)
+		if t == nil {
+			text += fmt.Sprintf("%s is not stored (acknowledged %v, refused %v); ", o.Id, o.Acked, o.Refused)
+			continue
+		}
+		text += fmt.Sprintf("%s is %s %s (reported %v)", o.Id, t.ProcessState, t.Phase, t.ResendAt == 0)
+		for i := range t.Steps {
+			text += fmt.Sprintf(" %s=%s/%d", t.Steps[i].Name, t.Steps[i].State, t.Steps[i].Attempt)
+		}
+		text += "; "
+	}
+	return text
+}

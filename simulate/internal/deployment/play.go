@@ -1,0 +1,88 @@
+package deployment
+
+import (
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// Run simulates the scenario with the choices given.
+func Run(sc world.Scenario, c world.Chooser, o world.Options) world.Result {
+	w := NewSimulation(sc, c)
+	w.Tracing, w.Listing = o.Story, o.Points
+	SetUp(w)
+	Play(w)
+	w.Stats.Steps = w.Events
+	clear(w.Nth)
+	world.Counters.Put(w.Nth)
+	w.Nth = nil
+	return world.Result{Stats: w.Stats, Violation: w.Violation, Hash: w.Hash, Choices: w.Choices,
+		Points: w.Points,
+		Story:  w.Story, Checks: w.Checks.Counted()}
+}
+
+// Play lets everything happen: first with faults, then without until all is at its end.
+func Play(w *world.Simulation) {
+	for w.Violation == nil {
+		if len(w.Heap.Events) == 0 {
+			if !w.Quiescing {
+				quiesce(w)
+				continue
+			}
+			if restless(w) {
+				w.Violate("5", "nothing happens any more, and there are orders without an end: %s",
+					Unended(w))
+			}
+			break
+		}
+		if w.Events++; w.Events > world.MaxSteps || w.Now > world.MaxTime+w.Waits {
+			w.Violate("5", "after %d events and %s without faults there are orders without an end: %s",
+				w.Events, time.Duration(w.Now)*time.Millisecond, Unended(w))
+			break
+		}
+		Next(w)
+	}
+	Stop(w)
+	if w.Violation == nil {
+		check.Audit(w)
+	}
+}
+
+// Next lets the next event happen.
+func Next(w *world.Simulation) {
+	e := w.Heap.Pop()
+	w.Now = max(w.Now, e.At)
+	if !w.Quiescing && w.Now > w.Until && !check.Outlasts(w) {
+		quiesce(w)
+	}
+	switch {
+	case e.Iv == nil:
+		e.Do()
+	case !e.Iv.Dead:
+		Resume(w, e.Iv)
+	}
+	Bury(w)
+	check.Check(w)
+}
+
+// Stop ends all handlers.
+func Stop(w *world.Simulation) {
+	for _, p := range w.Procs {
+		for _, iv := range p.Running {
+			iv.Dead = true
+			w.Corpses = append(w.Corpses, iv)
+		}
+		p.Running = nil // so that a process that is killed meanwhile buries none of them again
+	}
+	Bury(w)
+}
+
+// quiesce ends the faults.
+func quiesce(w *world.Simulation) {
+	w.Quiescing, w.QuiescedAt = true, w.Now
+	w.Trace("world", "", "the faults are over")
+	if !w.Operating {
+		operate(w)
+	}
+}

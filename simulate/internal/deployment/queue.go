@@ -1,0 +1,333 @@
+package deployment
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// Put makes a message visible after a while.
+func Put(q *world.Queue, m port.Message, delay int64) *world.Letter {
+	q.Next++
+	l := &world.Letter{Id: q.Next, Message: m, Sent: q.W.Now, Visible: q.W.Now + delay}
+	q.Messages = append(q.Messages, l)
+	plan(q, l.Visible)
+	return l
+}
+
+// plan has the queue looked at, at that time.
+func plan(q *world.Queue, t int64) {
+	t = max(t, q.W.Now, q.Stopped)
+	if q.PollAt >= 0 && q.PollAt <= t {
+		return
+	}
+	q.PollAt = t
+	q.W.At(t, func() {
+		if q.PollAt == t {
+			q.PollAt = -1
+			poll(q)
+		}
+	})
+}
+
+// replan plans the look at the first message that is not visible yet.
+func replan(q *world.Queue) {
+	first := int64(-1)
+	for _, l := range q.Messages {
+		if first < 0 || l.Visible < first {
+			first = l.Visible
+		}
+	}
+	if first >= 0 {
+		plan(q, first)
+	}
+}
+
+// poll delivers the visible messages to a consumer.
+func poll(q *world.Queue) {
+	w := q.W
+	defer replan(q)
+	for {
+		if !visible(q) || w.Now < q.Stopped {
+			return
+		}
+		p := consumer(q)
+		if p == nil { // they come back, and look then
+			q.Stopped = w.Now + 1000
+			return
+		}
+		if a := inject(w, p.Role, world.CallPoll, q.Name); a.Fault == world.Concurrency {
+			w.Trace(p.Name, "", "takes nothing for a while: throttled")
+			q.Stopped = w.Now + 5000 + w.Spread("throttled", q.Name, 60_000)
+			return
+		}
+		most := q.Batch
+		if most > 1 && !w.Quiescing {
+			most = max(1, most-w.Choose("batch", q.Name, most, 0.3))
+		}
+		ds := receive(q, most)
+		if len(ds) == 0 {
+			return
+		}
+		Deliver(w, p, q, ds)
+	}
+}
+
+func visible(q *world.Queue) bool {
+	return slices.ContainsFunc(q.Messages, func(l *world.Letter) bool { return l.Visible <= q.W.Now })
+}
+
+// consumer takes turns between those that are there.
+func consumer(q *world.Queue) *world.Process {
+	n := len(q.Consumers)
+	first := q.Turn + q.W.Choose("consumer", q.Name, n, 0.2)
+	for i := range n {
+		p := q.Consumers[(first+i)%n]
+		if p.Up && p.Paused <= q.W.Now && !(q.W.Traits[p.Agent].Serial && len(p.Running) > 0) {
+			q.Turn = (first + i) % n
+			return p
+		}
+	}
+	return nil
+}
+
+// receive takes what is visible; a message that was taken too often goes to the dead letters.
+func receive(q *world.Queue, most int) []*world.Letter {
+	var taken []*world.Letter
+	for i := 0; i < len(q.Messages) && len(taken) < most; {
+		l := q.Messages[i]
+		if l.Visible > q.W.Now {
+			i++
+			continue
+		}
+		if !Take(q, l) {
+			continue
+		}
+		taken = append(taken, l)
+		i++
+	}
+	return taken
+}
+
+// Take makes a message invisible for a while, or buries it.
+func Take(q *world.Queue, l *world.Letter) bool {
+	if l.Received++; l.Received > world.MaxReceive {
+		q.Messages = slices.DeleteFunc(q.Messages, func(o *world.Letter) bool { return o == l })
+		q.Dead = append(q.Dead, l)
+		q.W.Trace(q.Name, "", "a message goes to the dead letters: "+world.Describe(l.Message))
+		return false
+	}
+	l.Receipt++
+	l.Visible = q.W.Now + world.Visibility
+	return true
+}
+
+// find returns the index of the message whose receipt is still valid, or -1.
+func find(q *world.Queue, receipt string) int {
+	id, n, _ := strings.Cut(receipt, "/")
+	for i, l := range q.Messages {
+		if strconv.Itoa(l.Id) == id && strconv.Itoa(l.Receipt) == n {
+			return i
+		}
+	}
+	return -1
+}
+
+// queuePort is a queue as one process sees it.
+type queuePort struct {
+	p *world.Process
+	q *world.Queue
+}
+
+func (q queuePort) Name() string { return q.q.Name }
+
+func (q queuePort) Receive(context.Context, int, time.Duration, time.Duration) ([]port.Delivery, error) {
+	return nil, fmt.Errorf("in a simulation messages are brought")
+}
+
+func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
+	w := q.p.W
+	errs := make([]error, len(messages))
+	if r, ok := messages[0].Value.(*message.Reply); ok && q.p.Role == world.AnAgent {
+		check.Answers(w.Cur, r)
+	}
+	err := portCall(w.Cur, world.CallSend, q.q.Name, func(f world.Fault) error {
+		if f == world.Throttle {
+			return port.ErrUnavailable
+		}
+		for i := range messages {
+			if f == world.PartialBatch && i == len(messages)/2 {
+				w.Cur.Trouble, w.Cur.Broken = true, true
+				errs[i] = port.ErrUnavailable
+				continue
+			}
+			if f == world.ItemTooLarge && i == 0 && tooLarge(w, messages[i]) {
+				errs[i] = port.ErrTooLarge
+				continue
+			}
+			errs[i] = send(w, q.p, q.q, messages[i])
+		}
+		if f == world.SendAnswerLost {
+			return errAnswer
+		}
+		return nil
+	})
+	if err != nil {
+		if r, ok := messages[0].Value.(*message.Reply); !ok || r.Outcome != message.Progress || r.Until != 0 {
+			w.Cur.Agency.Unsent = true
+		}
+		for i := range errs {
+			errs[i] = err
+		}
+	}
+	return errs
+}
+
+// tooLarge reports whether a request or a status may be too large for a message (P28). A request that no
+// queue takes is a failure of its step, decided in the same handling.
+func tooLarge(w *world.Simulation, m port.Message) bool {
+	switch v := m.Value.(type) {
+	case *message.Request:
+		s := w.Cur.Sight(v.OrderID)
+		s.Refused = append(s.Refused, &message.Reply{Schema: message.Schema, OrderID: v.OrderID, Run: v.Run,
+			Step: v.Step, Attempt: v.Attempt,
+			Operation: v.Operation, Outcome: core.OutcomeFailed,
+			Error: &message.ReplyError{Code: "input-too-large"}})
+		return true
+	case *message.Status:
+		return v.Seq > 0 && v.Code != check.Short
+	}
+	return false
+}
+
+// send puts one message into a queue; on its way it can be doubled, delayed or lost.
+func send(w *world.Simulation, p *world.Process, q *world.Queue, m port.Message) error {
+	if err := port.CheckMessage(&m); err != nil {
+		return err
+	}
+	check.Sent(w, p, q, m)
+	delay := m.Delay.Milliseconds()
+	switch inject(w, p.Role, world.CallMessage, q.Name).Fault {
+	case world.FreshCopy:
+		w.Trace("world", q.Name, "sent twice: "+world.Describe(m))
+		Put(q, m, delay+1+w.Spread("copy", q.Name, 40_000))
+	case world.Redelivery:
+		w.Trace("world", q.Name, "will be delivered twice: "+world.Describe(m))
+		Put(q, m, delay+1+w.Spread("copy", q.Name, 40_000)).Received = 1
+	case world.Reorder:
+		delay += 5 + w.Spread("overtaken", q.Name, 1000)
+	case world.LongDelay:
+		w.Trace("world", q.Name, "late: "+world.Describe(m))
+		delay += 20_000 + w.Spread("late", q.Name, 15*60_000)
+	case world.Redriven:
+		w.Trace("world", q.Name, "will be redriven days later: "+world.Describe(m))
+		Put(q, m, delay+world.Day+w.Spread("redriven", q.Name, 12*world.Day))
+	case world.Retention:
+		w.Trace("world", q.Name, "expires unread: "+world.Describe(m))
+		return nil
+	}
+	Put(q, m, delay)
+	return nil
+}
+
+func (q queuePort) Delete(_ context.Context, receipts []string) []error {
+	errs := make([]error, len(receipts))
+	for i, r := range receipts {
+		errs[i] = portCall(q.p.W.Cur, world.CallDelete, q.q.Name, func(f world.Fault) error {
+			at := find(q.q, r)
+			switch {
+			case f == world.DeleteLost:
+				return errAnswer
+			case at < 0:
+				return port.ErrReceipt
+			}
+			q.q.Messages = slices.Delete(q.q.Messages, at, at+1)
+			return nil
+		})
+	}
+	return errs
+}
+
+func (q queuePort) Extend(_ context.Context, receipt string, d time.Duration) error {
+	return portCall(q.p.W.Cur, world.CallExtend, q.q.Name, func(f world.Fault) error {
+		at := find(q.q, receipt)
+		switch {
+		case f == world.Throttle:
+			return port.ErrUnavailable
+		case at < 0:
+			return port.ErrReceipt
+		}
+		l := q.q.Messages[at]
+		l.Visible = q.p.W.Now + d.Milliseconds()
+		plan(q.q, l.Visible)
+		return nil
+	})
+}
+
+func (q queuePort) Depth(context.Context) (d port.Depth, err error) {
+	err = portCall(q.p.W.Cur, world.CallDepth, q.q.Name, func(f world.Fault) error {
+		if f == world.Throttle {
+			return port.ErrUnavailable
+		}
+		for _, l := range q.q.Messages {
+			switch {
+			case l.Visible <= q.p.W.Now:
+				d.Visible++
+			case l.Received > 0:
+				d.InFlight++
+			default:
+				d.Delayed++
+			}
+		}
+		if d.InFlight > 0 { // SQS counts roughly
+			d.InFlight += []int{0, 1, -1, d.InFlight}[q.p.W.Choose("roughly", q.q.Name, 4, 0.1)]
+		}
+		check.Counted(q.p.W.Cur, q.q.Name, d)
+		return nil
+	})
+	return d, err
+}
+
+// queuesPort finds queues for one process.
+type queuesPort struct{ p *world.Process }
+
+func (q queuesPort) Queue(name string) (port.Queue, error) {
+	if found := q.p.W.Queues[name]; found != nil {
+		return queuePort{q.p, found}, nil
+	}
+	return nil, fmt.Errorf("queue %s: %w", name, port.ErrNotFound)
+}
+
+func (q queuesPort) ReplyTo(name string) (port.Queue, error) {
+	if name != model.Shop {
+		return nil, fmt.Errorf("reply-to %s: %w", name, port.ErrNotFound)
+	}
+	return q.Queue(name)
+}
+
+// alarm notifies the operator.
+type alarm struct{ p *world.Process }
+
+func (a alarm) Raise(_ context.Context, alert core.RaiseAlert) error {
+	w := a.p.W
+	return portCall(w.Cur, world.CallAlert, alert.OrderID, func(f world.Fault) error {
+		if f == world.Throttle {
+			return port.ErrUnavailable
+		}
+		check.Alerted(w, a.p, alert)
+		if f == world.SendAnswerLost {
+			return errAnswer
+		}
+		return nil
+	})
+}

@@ -1,0 +1,58 @@
+package deployment
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// rooms are what stays for outputs, in bytes; sizes are what outputs hold beside their key.
+var (
+	rooms = [...]int{0, 60, 400, 2500}
+	sizes = [...]string{"", fill(200), fill(1200), fill(2600)}
+)
+
+func fill(n int) string { return `,"data":"` + strings.Repeat("x", n) + `"` }
+
+// drawRoom draws the limit of all documents: the least that a definition can be run with, and a little
+// for outputs.
+func drawRoom(w *world.Simulation) model.Room {
+	v := 0
+	if w.Enabled[world.ItemTooLarge] && len(w.Below) == 0 && w.Sc.Begun == nil {
+		v = w.Choose("world", "room", len(rooms), 0.2)
+	}
+	if v == 0 {
+		return model.Room{}
+	}
+	r := model.Room{Least: map[string]int{}, Failing: w.Choose("world", "failing", 2, 0.5) == 1}
+	for _, d := range w.Defs {
+		// An ID of the order, a queue for its statuses and an order that are as long as can be.
+		spared := 2*128 + core.InlineOrder(d) - len(content(w))
+		r.Least[d.Hash] = core.SizeLimit{Size: state.Size}.Reserve(d) - spared
+		if d == w.Def || d == w.Newer { // a task is moved to another one only where that fits (P49)
+			r.Limit = max(r.Limit, r.Least[d.Hash]+len("o1")+len(model.Shop)+rooms[v])
+		}
+	}
+	return r
+}
+
+// content is the content of every order.
+func content(w *world.Simulation) json.RawMessage {
+	if w.Sc.Order == nil {
+		return NoContent
+	}
+	return w.Sc.Order
+}
+
+// complaint is what a service says with a failure: where documents are full, as long as it takes most.
+func complaint(w *world.Simulation, text string) error {
+	if w.Room.Limit > 0 {
+		text += strings.Repeat("\x01", core.MaxMessage)
+	}
+	return errors.New(text)
+}

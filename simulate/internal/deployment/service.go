@@ -1,0 +1,453 @@
+package deployment
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+var errGone = errors.New("the connection broke; the outcome is not certain")
+
+// operation returns the operation with which an agent calls its service.
+func operation(w *world.Simulation, p *world.Process) worker.Operation {
+	op := worker.Operation{Run: func(ctx context.Context, c worker.Call) (any, error) {
+		return callService(ctx, w.Cur, c)
+	}}
+	if w.Conf(p.Agent).Check {
+		op.Check = func(_ context.Context, c worker.Call) (bool, any, error) {
+			pauseFor(w.Cur, 2)
+			s, a := w.ServiceOf(c, p.Agent), &w.Cur.Agency
+			a.Checked, a.Happened = true, s.Applied > 0
+			if c.Operation == core.UndoOp {
+				a.Happened = s.Undone || w.Traits[p.Agent].Standing && s.Grade == core.Plain && s.Net == 0
+			}
+			return a.Happened, output(w, p.Agent, c), nil
+		}
+	}
+	return op
+}
+
+// character draws what the services are like.
+func character(w *world.Simulation, agent string) {
+	s, said := w.Sc.Services[agent]
+	t := world.Trait{Service: s}
+	if w.Room.Limit > 0 {
+		t.Size = w.Choose("size", agent, len(sizes), 0.7)
+	}
+	if !said {
+		if w.Room.Failing {
+			t.Failures = 0.5
+		}
+		if w.Enabled[world.KeyForgotten] && w.Agent(agent).KeyRetention > 0 {
+			t.Forgetful = w.Choose("forgetful", agent, 2, 0.6) == 1
+		}
+		t.Check = w.Choose("check", agent, 2, 0.15) == 1
+		t.Standing = t.Check && w.Choose("standing", agent, 2, 0.5) == 1
+		if w.Enabled[world.Contradictory] {
+			t.Output = w.Choose("output", agent, 4, 0.15)
+		}
+		if w.Enabled[world.Concurrency] && w.Choose("slow", agent, 2, 0.1) == 1 {
+			t.Serial, t.Latency = true, core.Day
+			for _, d := range w.AllSteps() {
+				if slices.Contains(d.AllAgents(), agent) {
+					t.Latency = min(t.Latency, d.Timeout/2)
+				}
+			}
+		}
+	}
+	w.Traits[agent] = t
+}
+
+var huge = json.RawMessage(`"` + strings.Repeat("x", worker.MaxOutput) + `"`)
+
+func output(w *world.Simulation, agent string, c worker.Call) any {
+	if c.Operation == core.UndoOp {
+		return nil
+	}
+	if o := w.Traits[agent].Output; o == 1 {
+		return nil
+	} else if o > 1 && w.Choose("unusable", c.Key, 2, 0.2) == 1 {
+		if o == 2 {
+			return huge
+		}
+		return json.RawMessage("{")
+	}
+	seen := ""
+	if bytes.Contains(c.Input, []byte(`"link"`)) { // a service may repeat what it was sent (P39)
+		seen = `,"seen":` + string(c.Input)
+	}
+	return json.RawMessage(`{"key":"` + c.Key + `"` + seen + sizes[w.Traits[agent].Size] + `}`)
+}
+
+// callService is one call over the network.
+func callService(ctx context.Context, iv *world.Invocation, c worker.Call) (out any, err error) {
+	w := iv.W
+	s, conf := w.ServiceOf(c, iv.P.Agent), w.Conf(iv.P.Agent)
+	check.Calls(iv, c)
+	defer func() { iv.Agency.Outcome = shown(err) }()
+	site := world.CallDo
+	if c.Operation == core.UndoOp {
+		site = world.CallUndo
+	}
+	if err := works(ctx, iv, c); err != nil {
+		return nil, err
+	}
+	left := c.Deadline.Sub(iv.P.Now()).Milliseconds()
+	takes := takes(w, conf, c.Key, left)
+	if takes > left && !w.Quiescing || int64(conf.Latency) > left {
+		return tooLong(w, iv, s, c, left, takes)
+	}
+	s.Pending++
+	pauseFor(iv, takes)
+	cut := portCall(iv, site, c.Key, func(f world.Fault) error {
+		out, err = land(w, iv, s, c, conf, f)
+		return nil
+	})
+	s.Pending--
+	if cut != nil {
+		return nil, cut
+	}
+	return out, err
+}
+
+// works is long work (P43): it reports, or reports too late or no more, or hands the work on. What comes then
+// is the last call of it.
+func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
+	w := iv.W
+	d := longStep(w, c)
+	if d == nil || w.Quiescing {
+		return nil
+	}
+	for n := w.Choose("works", c.Key, 8, 0.6); n > 0; n-- {
+		pause := int64(d.Timeout) / 3
+		if w.Sc.Only == nil && w.Choose("silent", c.Key, 2, 0.1) == 1 { // silence is not a restart
+			pause = w.Spread("silent", c.Key+"/for", int64(d.MaxDuration))
+		}
+		if left := c.Deadline.Sub(iv.P.Now()).Milliseconds(); pause >= left {
+			pauseFor(iv, max(left, 0)+1)
+			return worker.WithCode(context.DeadlineExceeded, "timeout")
+		}
+		pauseFor(iv, pause)
+		_ = worker.Progress(ctx, 100-10*n, "works")
+		if iv.Dead {
+			return errGone
+		}
+	}
+	if left := c.Deadline.Sub(iv.P.Now()).Milliseconds(); w.Driver == nil && left > 0 &&
+		w.Choose("defers", c.Key, 2, 0.3) == 1 {
+		return deferred(w, iv, c, w.Spread("defers", c.Key+"/for", left))
+	}
+	return nil
+}
+
+// deferred is a call whose work goes on elsewhere, and is replied to from there; now and then not at all.
+func deferred(w *world.Simulation, iv *world.Invocation, c worker.Call, after int64) error {
+	s, agent := w.ServiceOf(c, iv.P.Agent), iv.P.Agent
+	within := time.Duration(0)
+	if w.Choose("within", c.Key, 2, 0.5) == 1 {
+		within = time.Duration(w.Spread("within", c.Key+"/for", 2*after)) * time.Millisecond
+	}
+	lost := w.Sc.Only == nil && w.Choose("deferred", c.Key, 2, 0.1) == 1 // The reply may never come.
+	s.Pending++
+	w.After(after, func() {
+		s.Pending--
+		if lost {
+			return
+		}
+		w.Trace("service", "", "does what was deferred: "+c.Key)
+		r := &message.Reply{Schema: message.Schema, OrderID: c.OrderID, Run: c.Run, Step: c.Step,
+			Attempt: c.Attempt, Agent: agent, Operation: core.Do, Outcome: core.OutcomeDone}
+		if err := effect(w, s, c); err != nil {
+			r.Outcome, r.Error = core.OutcomeFailed, &message.ReplyError{Code: "fenced"}
+		}
+		Put(w.Queues[port.Replies], port.Message{Value: r}, 0)
+	})
+	return worker.Deferred(within)
+}
+
+// longStep is the step of a call that may take longer than its timeout.
+func longStep(w *world.Simulation, c worker.Call) *core.StepDefinition {
+	t := w.Store.Task(c.OrderID)
+	if t == nil || c.Operation == core.UndoOp {
+		return nil
+	}
+	if _, d := w.StepOf(t, c.Step); d != nil && d.MaxDuration > 0 {
+		return d
+	}
+	return nil
+}
+
+// shown returns what the caller knows after a call.
+func shown(err error) world.Outcome {
+	f := (*worker.Failure)(nil)
+	switch {
+	case err == nil:
+		return world.HappenedIt
+	case !errors.As(err, &f) || !f.NoEffect:
+		return world.InTheDark
+	case f.Permanent:
+		return world.RefusedIt
+	}
+	return world.LaterIt
+}
+
+// takes returns the duration of a call.
+func takes(w *world.Simulation, conf world.Service, key string, left int64) int64 {
+	d := int64(conf.Latency)
+	if d == 0 && w.Driver != nil {
+		return 0
+	}
+	if d == 0 {
+		d = min(20, left/2)
+	}
+	if conf.SlowLatency > 0 && !w.Quiescing && w.Choose("slow", key, 2, 0.1) == 1 {
+		d = int64(conf.SlowLatency)
+	}
+	return d
+}
+
+// tooLong is a call that the caller gives up: of a service with a fence it may land later, any
+// other one is cut at its end (the longest call that its author declares).
+func tooLong(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, left,
+	takes int64) (any, error) {
+	landLater(w, s, c, takes)
+	pauseFor(iv, max(left, 0)+1)
+	return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
+}
+
+// landLater lets a call of a service with a fence land at any time.
+func landLater(w *world.Simulation, s *world.Remote, c worker.Call, d int64) {
+	if s.Grade != core.Fenced || c.Grade != core.Fenced {
+		return
+	}
+	s.Pending++
+	s.Adrift++
+	if w.Driver != nil {
+		w.Driver.Landings = append(w.Driver.Landings, world.Landing{What: string(c.Operation) + " " + c.Key,
+			Call: c})
+		return
+	}
+	w.After(d, func() { Lands(w, s, c) })
+}
+
+// Lands is such a call that arrives.
+func Lands(w *world.Simulation, s *world.Remote, c worker.Call) {
+	s.Pending--
+	s.Adrift--
+	w.Trace("service", "", "a call whose caller has given up lands: "+string(c.Operation)+" "+c.Key)
+	_ = effect(w, s, c) // no caller gets the answer
+}
+
+// land is the call at the service.
+func land(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, conf world.Service,
+	f world.Fault) (any, error) {
+	if c.Grade != core.Fenced && !iv.P.Now().Before(c.Deadline) {
+		return nil, worker.WithCode(context.DeadlineExceeded, "timeout") // the connection was closed before
+	}
+	forget(w, s, c, conf, f)
+	switch {
+	case f == world.Hang || w.Now < w.Outages[iv.P.Agent] && !w.Quiescing:
+		hang(w, iv, s, c, f == world.Hang)
+		return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
+	case f == world.BreakerOpen:
+		w.Trace("service", iv.P.Name, "is not called, the circuit breaker is open: "+c.Key)
+		return nil, worker.NoEffect(worker.WithCode(errors.New("the circuit breaker is open"),
+			core.CodeBreakerOpen))
+	case f == world.CredentialExpired || w.Now < w.Expired[iv.P.Agent] && !w.Quiescing:
+		return nil, unauthorized(w, iv, c, f == world.CredentialExpired)
+	case f == world.NotYet || w.Now < w.Coming[c.Key] && !w.Quiescing:
+		return nil, notYet(w, iv, c, f == world.NotYet)
+	case f == world.PermanentFailure && w.Choose("refusal", c.Key, 4, 0.5) > 0:
+		return nil, refusal(w, c.Key)
+	case f == world.PermanentFailure, conf.Refusals > 0 && !w.Quiescing &&
+		w.Choose("refuses", c.Key, 2, conf.Refusals) == 1,
+		conf.NoUndo && c.Operation == core.UndoOp:
+		w.Trace("service", iv.P.Name, "refuses "+string(c.Operation)+" "+c.Key)
+		return nil, worker.NoEffect(worker.Permanent(complaint(w, "refused")))
+	case conf.Failures > 0 && !w.Quiescing && w.Choose("fails", c.Key, 2, conf.Failures) == 1:
+		w.Trace("service", iv.P.Name, "fails for a while: "+c.Key)
+		return nil, worker.NoEffect(worker.Transient(complaint(w, "overloaded")))
+	}
+	err := effect(w, s, c)
+	if err != nil {
+		return nil, err
+	}
+	switch f {
+	case world.ReplyLost:
+		w.Trace("service", iv.P.Name, "does it, and the reply is lost: "+c.Key)
+		if w.Long {
+			outage(w, iv.P.Agent)
+		}
+		return nil, errGone
+	case world.Contradictory:
+		w.Trace("service", iv.P.Name, "does it, and says that it failed: "+c.Key)
+		return nil, worker.Permanent(complaint(w, "failed"))
+	}
+	return output(w, iv.P.Agent, c), nil
+}
+
+// hang is a call that does not end while its caller waits. It may land all the same: before the
+// caller gives up, or, at a service with a fence, at any time. Now and then the service hangs for
+// all callers, for hours.
+func hang(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, begins bool) {
+	w.Trace("service", iv.P.Name, "hangs: "+c.Key)
+	if begins {
+		outage(w, iv.P.Agent)
+	}
+	if !begins || w.Choose("lands", c.Key, 2, 0.5) == 0 {
+		landLater(w, s, c, 1000+w.Spread("lands", c.Key+"/late", 30*60_000))
+	} else {
+		_ = effect(w, s, c)
+	}
+	pauseFor(iv, max(c.Deadline.Sub(iv.P.Now()).Milliseconds(), 0)+1)
+}
+
+// unauthorized is a call that the service refuses, since the agent's credentials have expired: for all of
+// its calls, until the operator has renewed them.
+func unauthorized(w *world.Simulation, iv *world.Invocation, c worker.Call, begins bool) error {
+	if begins && w.Driver == nil { // The state of an exploration does not include this.
+		w.Expired[iv.P.Agent] = w.Now + 10_000*(1+w.Spread("expired", iv.P.Agent, 120))
+		w.Trace("service", "", "the credentials of "+iv.P.Agent+" have expired, for "+
+			world.Seconds(w.Expired[iv.P.Agent]-w.Now).String())
+	}
+	w.Trace("service", iv.P.Name, "does not accept the credentials: "+c.Key)
+	err := worker.Unauthorized(errors.New("the credentials are not accepted"))
+	if w.Choose("expired", c.Key+"/how", 2, 0.5) == 1 {
+		return worker.RetryAfter(err, time.Duration(1+w.Spread("retry-after", c.Key, 2400))*time.Second)
+	}
+	return err
+}
+
+// notYet is a call for what cannot be done yet: this one, or all of its key for a while (P45).
+func notYet(w *world.Simulation, iv *world.Invocation, c worker.Call, begins bool) error {
+	if begins && w.Driver == nil { // The state of an exploration does not include this.
+		w.Coming[c.Key] = w.Now + 10_000*w.Spread("coming", c.Key, 40)
+	}
+	w.Trace("service", iv.P.Name, "says not yet: "+c.Key)
+	return worker.NotYet(time.Duration(w.Spread("retry-after", c.Key, 120)) * time.Second)
+}
+
+// outage makes a service hang for all callers now and then, for a while or for hours.
+func outage(w *world.Simulation, agent string) {
+	odds := 0.1
+	if w.Long {
+		odds = 0.5
+	}
+	if w.Choose("outage", agent, 2, odds) == 1 {
+		w.Outages[agent] = w.Now + 60_000*(1+w.Spread("outage", agent+"/long", 240))
+		w.Trace("service", "", "the service behind "+agent+" hangs for all callers, for "+
+			world.Seconds(w.Outages[agent]-w.Now).String())
+	}
+}
+
+// refusal is a failure without effect, said in one of the ways that services have.
+func refusal(w *world.Simulation, key string) error {
+	err := complaint(w, "not now")
+	switch w.Choose("refusal", key+"/how", 3, 0.6) {
+	case 0:
+		return worker.NoEffect(worker.Transient(err))
+	case 1:
+		return worker.NoEffect(worker.RetryAfter(err,
+			time.Duration(1+w.Spread("retry-after", key, 2400))*time.Second))
+	}
+	if w.Choose("refusal", key+"/code", 2, 0.5) == 1 { // a permanent failure, whatever its code
+		err = worker.WithCode(err, core.CodeUnauthorized)
+	}
+	return worker.Permanent(err) // it proves nothing
+}
+
+// forget takes a key out of the service's memory, once it may: its retention counts from what it did
+// last, since a refusal is not remembered. A call that lands after its caller has given it up finds the
+// key all the same: keys and fences are kept for longer than any call lasts, which is what their
+// author declares (docs/protocol.md, section 7).
+func forget(w *world.Simulation, s *world.Remote, c worker.Call, conf world.Service, f world.Fault) {
+	_, step := w.StepOf(w.Store.Task(c.OrderID), c.Step)
+	agent := step.Agent
+	kept := w.Retention(agent)
+	if late := !w.Cur.P.Now().Before(c.Deadline); late || kept == 0 || w.Now-s.Since <= kept ||
+		s.Adrift > 0 || !s.Known && !s.Fenced {
+		return
+	}
+	if f == world.KeyForgotten || conf.Forgets > 0 || w.Traits[agent].Forgetful {
+		s.Known, s.Fenced = false, false
+		w.Hits[world.KeyForgotten]++
+		w.Trace("service", "", "has forgotten the key: "+c.Key)
+	}
+}
+
+// effect carries out a call that has arrived.
+func effect(w *world.Simulation, s *world.Remote, c worker.Call) error {
+	if t := w.Store.Task(s.Order); t != nil && t.ProcessState == core.Closed && t.Run == s.Run &&
+		s.Grade != core.Fenced {
+		w.Checks.Did("P48")
+		w.Violate("P48", "a call of %s takes effect after its order was closed", s.Key)
+	}
+	if c.Operation == core.UndoOp {
+		check.Undoing(w, s, c)
+		if s.Grade == core.Plain && s.Net == 0 {
+			return worker.NoEffect(worker.Permanent(errors.New("there is nothing to undo")))
+		}
+		s.Net, s.Undone, s.Since = 0, true, w.Now
+		s.Fenced = s.Fenced || s.Grade == core.Fenced
+		w.Trace("service", "", "undone: "+c.Key)
+		check.Check(w)
+		return nil
+	}
+	switch {
+	case s.Fenced:
+		return worker.NoEffect(worker.Permanent(errors.New("fenced")))
+	case s.Known && s.Grade != core.Plain:
+		return nil
+	}
+	s.Applied++
+	s.Known, s.Since = true, w.Now
+	w.Checks.Did("P51")
+	if o := w.ByID[s.Order]; o != nil {
+		if meant := o.Seen.Meant[s.Key+string(core.Do)]; meant != "" &&
+			!strings.HasSuffix(meant, " "+string(c.Input)) {
+			w.Violate("P51", "%s takes effect with the input %s, and what it is to do is %s", s.Key, c.Input,
+				meant)
+		}
+	}
+	w.Checks.Did("3")
+	w.Checks.Did("11")
+	if !check.NoEffect(w, w.Store.Task(c.OrderID), c.Step) {
+		s.Net++
+	}
+	w.Trace("service", "", "done: "+c.Key)
+	if c.PointOfNoReturn {
+		beyond(w, s)
+	}
+	switch {
+	case s.Undone:
+		w.Violate("11", "an effect of %s began after its undo", s.Key)
+	case s.Applied > 1:
+		w.Violate("3", "key %s had %d effects", s.Key, s.Applied)
+	}
+	w.Dirty(s.Order)
+	return nil
+}
+
+// beyond holds the effect of a point of no return to P22a: the order is not being undone.
+func beyond(w *world.Simulation, s *world.Remote) {
+	w.Checks.Did("P22a")
+	t := w.Store.Task(s.Order)
+	if t == nil || t.Run != s.Run {
+		return
+	}
+	switch t.ProcessState {
+	case core.Compensating, core.Compensated, core.Cancelled:
+		w.Violate("P22a", "the effect of %s begins in an order that is %s", s.Key, t.ProcessState)
+	}
+}

@@ -1,0 +1,360 @@
+package deployment
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// write is one conditional write (P8).
+func write(s *world.Store, wr *port.Write) error {
+	if err := port.CheckWrite(wr); err != nil {
+		return err
+	}
+	id := wr.Record.ID
+	r := s.Row(id)
+	switch {
+	case wr.Expected == 0 && r.Known():
+		return fmt.Errorf("order %s: %w", id, port.ErrExists)
+	case wr.Expected > 0 && r.Record == nil:
+		return fmt.Errorf("order %s: %w", id, port.ErrNotFound)
+	case wr.Expected > 0 && r.Record.Version != wr.Expected:
+		return fmt.Errorf("order %s: %w", id, port.ErrConflict)
+	}
+	var after *core.Task
+	if !s.Bare {
+		var err error
+		if after, err = state.DecodeTask(wr.Record.Document); err != nil {
+			s.W.Violate("bug", "a document of %s that was written cannot be read: %v", id, err)
+			return err
+		}
+		s.W.Checks.Did("bug")
+	}
+	before := r.Task
+	if r.Record != nil && r.Record.Bucket == port.DueBucket {
+		r.WasDue = append(r.WasDue[max(0, len(r.WasDue)-3):], r.Record.IndexAt)
+	}
+	record := ownRecord(&wr.Record)
+	r.Record, r.Task = record, after
+	if wr.Expected == 0 {
+		r.Hash, r.Content = wr.Hash, bytes.Clone(wr.Content)
+	}
+	if !s.Bare {
+		check.Committed(s.W, before, after, record)
+		planSweep(s.W)
+		if s.W.Quiescing && !s.W.Operating { // a late command has taken an order up again
+			s.W.Operating = true
+			s.W.After(30_000, func() { operate(s.W) })
+		}
+	}
+	return nil
+}
+
+// ownRecord is a copy: what is in the store changes by writes only.
+func ownRecord(r *port.Record) *port.Record {
+	own := *r
+	own.Document = bytes.Clone(r.Document)
+	return &own
+}
+
+// due lists what is due, earliest first.
+func due(s *world.Store, bucket port.Bucket, shard int, before time.Time, after *port.Due,
+	limit int) []port.Due {
+	var found []port.Due
+	for _, id := range s.Ids {
+		r := s.Rows[id].Record
+		if r != nil && r.Bucket == bucket && !r.IndexAt.After(before) && shardOf(s, id) == shard {
+			d := port.Due{ID: id, At: r.IndexAt}
+			if after == nil || compareDue(d, *after) > 0 {
+				found = append(found, d)
+			}
+		}
+	}
+	slices.SortFunc(found, compareDue)
+	return found[:max(0, min(limit, len(found)))]
+}
+
+func compareDue(a, b port.Due) int {
+	return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
+}
+
+func shardOf(s *world.Store, id string) int {
+	if s.W.Shards == 1 {
+		return 0
+	}
+	return port.ShardOf(id, s.W.Shards)
+}
+
+// Earliest is the first time in the index.
+func Earliest(s *world.Store) (first time.Time, any bool) {
+	for _, id := range s.Ids {
+		if r := s.Rows[id].Record; r != nil && r.Bucket == port.DueBucket &&
+			(!any || r.IndexAt.Before(first)) {
+			first, any = r.IndexAt, true
+		}
+	}
+	return first, any
+}
+
+// storePort is the store as one process sees it.
+type storePort struct{ p *world.Process }
+
+func (s storePort) Shards() int { return s.p.W.Shards }
+
+func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
+	errs := make([]error, len(writes))
+	iv, st := s.p.W.Cur, s.p.W.Store
+	for i := range writes {
+		wr := &writes[i]
+		errs[i] = portCall(iv, world.CallCommit, wr.Record.ID, func(f world.Fault) error {
+			switch f {
+			case world.Throttle:
+				return port.ErrUnavailable
+			case world.TransactionConflict:
+				return port.ErrConflict
+			case world.ItemTooLarge:
+				iv.Sight(wr.Record.ID).Cut = wr.Expected == 0
+				return port.ErrTooLarge
+			}
+			if f == world.AppliedButError && s.p.W.Choose("lost", wr.Record.ID, 2, 0.3) == 1 {
+				iv.Sight(wr.Record.ID).Doubt = true
+				return errAnswer // it never arrived, and the caller does not learn that either
+			}
+			err := write(st, later(s.p, wr))
+			if f == world.LateDoubt && wr.Expected == 0 && err == nil {
+				pauseFor(iv, lateTime+s.p.W.Spread("late", wr.Record.ID, 60_000))
+			}
+			switch {
+			case err != nil:
+				return err
+			case f == world.AppliedButError, f == world.OwnAsCondition, f == world.LateDoubt:
+				iv.Sight(wr.Record.ID).Doubt = true
+				return errAnswer // the adapter cannot distinguish its own write from another's (port.Store)
+			}
+			return nil
+		})
+	}
+	return errs
+}
+
+// lateTime is the shortest time until the caller of a create learns that its reply was lost.
+const lateTime = 10 * 60_000
+
+// later is a write as a newer version of the program makes it: with a field that older ones do not
+// know, and have to keep.
+func later(p *world.Process, wr *port.Write) *port.Write {
+	// This field did not count when the document was found to fit.
+	if p.Deploy == 0 || p.W.Room.Limit > 0 {
+		return wr
+	}
+	t, err := state.DecodeTask(wr.Record.Document)
+	if err != nil || t.Unknown[check.LaterField] != nil {
+		return wr
+	}
+	c := *t
+	c.Unknown = maps.Clone(t.Unknown)
+	if c.Unknown == nil {
+		c.Unknown = map[string]json.RawMessage{}
+	}
+	c.Unknown[check.LaterField] = json.RawMessage(`"1"`)
+	w := *wr
+	if w.Record.Document, err = state.EncodeTask(&c); err != nil {
+		return wr
+	}
+	return &w
+}
+
+var errAnswer = fmt.Errorf("the answer was lost on its way")
+
+// Load returns a result for each record: a throttle may affect one of them, or all.
+func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, []error) {
+	records, errs := make([]*port.Record, len(ids)), make([]error, len(ids))
+	if len(ids) == 0 {
+		return records, errs
+	}
+	iv := s.p.W.Cur
+	err := portCall(iv, world.CallLoad, ids[0], func(f world.Fault) error {
+		struck := -1
+		if f == world.Throttle {
+			if struck = s.p.W.Choose("struck", ids[0], len(ids), 0.5) - 1; struck < 0 {
+				return port.ErrUnavailable
+			}
+			iv.Trouble, iv.Broken = true, true
+		}
+		for i, id := range ids {
+			if i == struck {
+				errs[i] = port.ErrUnavailable
+				continue
+			}
+			if r := s.p.W.Store.Rows[id]; r != nil && r.Record != nil {
+				records[i] = ownRecord(r.Record)
+			}
+			check.Loaded(iv, id, s.p.W.Store.Task(id))
+		}
+		return nil
+	})
+	if err != nil {
+		return make([]*port.Record, len(ids)), slices.Repeat([]error{err}, len(ids))
+	}
+	return records, errs
+}
+
+func (s storePort) Content(_ context.Context, id, hash string) (content []byte, err error) {
+	err = portCall(s.p.W.Cur, world.CallOrder, id, func(f world.Fault) error {
+		if f == world.Throttle {
+			return port.ErrUnavailable
+		}
+		if r := s.p.W.Store.Rows[id]; r != nil && r.Content != nil && r.Hash == hash {
+			content = bytes.Clone(r.Content)
+			return nil
+		}
+		s.p.W.Cur.Trouble, s.p.W.Cur.Broken = true, true // it has expired since its task was loaded
+		return fmt.Errorf("order %s: %w", id, port.ErrNotFound)
+	})
+	return content, err
+}
+
+func (s storePort) Erase(_ context.Context, id, hash string) error {
+	return portCall(s.p.W.Cur, world.CallOrder, id, func(f world.Fault) error {
+		if f == world.Throttle {
+			return port.ErrUnavailable
+		}
+		if r := s.p.W.Store.Rows[id]; r != nil && r.Hash == hash {
+			r.Content = nil
+		}
+		return nil
+	})
+}
+
+func (s storePort) Ended(_ context.Context, id string) (ended bool, err error) {
+	err = portCall(s.p.W.Cur, world.CallOrder, id, func(f world.Fault) error {
+		if f == world.Throttle {
+			return port.ErrUnavailable
+		}
+		ended = s.p.W.Store.Rows[id] != nil && s.p.W.Store.Rows[id].Ended
+		return nil
+	})
+	return ended, err
+}
+
+func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
+	limit int) ([]port.Due, error) {
+	st := s.p.W.Store
+	var found []port.Due
+	err := portCall(s.p.W.Cur, world.CallDue, "index", func(f world.Fault) error {
+		if f == world.Throttle {
+			return port.ErrUnavailable
+		}
+		check.Looks(s.p.W.Cur, shard)
+		found = due(st, bucket, shard, before, after, limit)
+		switch f {
+		case world.MissingIndex:
+			s.p.W.Cur.Trouble, s.p.W.Cur.Broken = true, true
+			found = found[:len(found)/2]
+		case world.StaleIndex, world.TerminalAsDue:
+			found = hallucinate(st, found, f, shard, limit)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// hallucinate adds rows that stood in the index before, or never.
+func hallucinate(s *world.Store, found []port.Due, f world.Fault, shard, limit int) []port.Due {
+	for _, id := range s.Ids {
+		r := s.Rows[id]
+		there := slices.ContainsFunc(found, func(d port.Due) bool { return d.ID == id })
+		switch {
+		case there || len(found) == limit || shardOf(s, id) != shard:
+		case f == world.StaleIndex && len(r.WasDue) > 0:
+			found = append(found, port.Due{ID: id, At: r.WasDue[len(r.WasDue)-1]})
+		case f == world.TerminalAsDue && r.Task != nil && r.Task.Terminal():
+			found = append(found, port.Due{ID: id, At: r.Record.Created})
+		}
+	}
+	slices.SortFunc(found, compareDue)
+	return found
+}
+
+func (s storePort) List(context.Context, port.Query) (port.Page, error) {
+	return port.Page{}, fmt.Errorf("the simulated store lists nothing")
+}
+
+// leases keep Supervisors from doing the same work twice, mostly.
+type leases struct{ p *world.Process }
+
+func (l leases) Acquire(_ context.Context, name, owner string, now time.Time,
+	ttl time.Duration) (ours bool, err error) {
+	w := l.p.W
+	err = portCall(w.Cur, world.CallLease, name, func(f world.Fault) error {
+		if f == world.Throttle {
+			return port.ErrUnavailable
+		}
+		held, there := w.Leases[name]
+		defer func() { check.Leased(w.Cur, name, ours) }()
+		if ours = !there || held.Owner == owner || !now.Before(held.Until); ours {
+			w.Leases[name] = world.Lease{Owner: owner, Until: now.Add(ttl)}
+		}
+		return nil
+	})
+	return ours, err
+}
+
+// ledgerPort is the ledger as one instance sees it.
+type ledgerPort struct {
+	p *world.Process
+	l *world.Ledger
+}
+
+func (l ledgerPort) Entry(_ context.Context, key string) (e port.LedgerEntry, err error) {
+	err = portCall(l.p.W.Cur, world.CallEntry, key, func(f world.Fault) error {
+		if f == world.Throttle {
+			return port.ErrUnavailable
+		}
+		e = l.l.Entries[key]
+		e.Key = key
+		if a := &l.p.W.Cur.Agency; !a.Entered && !a.Called {
+			a.First, a.Read = e, true
+		}
+		return nil
+	})
+	e.Output = bytes.Clone(e.Output)
+	return e, err
+}
+
+func (l ledgerPort) Move(_ context.Context, e port.LedgerEntry) error {
+	return portCall(l.p.W.Cur, world.CallMove, e.Key, func(f world.Fault) error {
+		if f == world.Throttle {
+			return port.ErrUnavailable
+		}
+		before := l.l.Entries[e.Key]
+		if before.Version != e.Version {
+			return port.ErrConflict
+		}
+		iv := l.p.W.Cur
+		check.Moves(iv, before, e)
+		iv.Agency.Entered, iv.Agency.State = true, e.State
+		e.Version++
+		e.Output = bytes.Clone(e.Output)
+		l.l.Entries[e.Key] = e
+		switch f {
+		case world.AppliedButError:
+			return errAnswer
+		case world.OwnAsCondition:
+			return port.ErrConflict
+		}
+		return nil
+	})
+}

@@ -1,0 +1,337 @@
+package model
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// advance applies P20. It reports whether anything changed.
+func (m *Model) advance() bool {
+	switch m.T.ProcessState {
+	case core.Processing:
+		return m.forward()
+	case core.Compensating:
+		return m.backward()
+	}
+	return false
+}
+
+func (m *Model) ready(i int) bool {
+	if s := &m.T.Steps[i]; s.State != core.Pending || s.Attempted() {
+		return false
+	}
+	for _, name := range m.Def.Steps[i].After {
+		if !Passed(m.T.Step(name)) && !m.answeredBeforeAsk(i, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// forward goes on to a fixpoint, and claims what is ready with the steps given.
+func (m *Model) forward(again ...int) bool {
+	changed := false
+	for {
+		skipped := false
+		// one that has failed meanwhile is not claimed (P42)
+		claims := slices.DeleteFunc(slices.Clone(again), func(i int) bool {
+			return m.T.Steps[i].State != core.Pending && m.T.Steps[i].State != core.Failed
+		})
+		for i := range m.T.Steps {
+			// P38
+			if s := &m.T.Steps[i]; m.needless(s.Name) && (s.State == core.Failed || s.State == core.Pending &&
+				s.Attempted()) {
+				s.FailureCode = core.CodeOvertaken
+				m.end(s, core.Compensated)
+				skipped, changed = true, true
+				continue
+			}
+			if !m.ready(i) {
+				continue
+			}
+			if m.needless(m.Def.Steps[i].Name) {
+				m.T.Steps[i].State, skipped, changed = core.Skipped, true, true
+				continue
+			}
+			if when := m.Def.Steps[i].When; when != "" {
+				yes, err := m.Def.Expr.When(i, m.Environment(i))
+				if err != nil {
+					m.end(&m.T.Steps[i], core.Failed)
+					if m.policy(i, "expression"); m.T.ProcessState != core.Processing {
+						return true
+					}
+					skipped, changed = true, true
+					continue
+				}
+				if !yes {
+					m.T.Steps[i].State, skipped, changed = core.Skipped, true, true
+					continue
+				}
+			}
+			claims = append(claims, i)
+		}
+		if skipped {
+			continue
+		}
+		ended := m.claim(claims...)
+		changed = changed || len(claims) > 0
+		if !ended || m.T.ProcessState != core.Processing {
+			break
+		}
+	}
+	if m.T.ProcessState != core.Processing {
+		return true
+	}
+	for i := range m.T.Steps {
+		if !Passed(&m.T.Steps[i]) {
+			return changed
+		}
+	}
+	m.enter(core.Processed, "")
+	return true
+}
+
+// Environment returns what the expressions of a step read.
+func (m *Model) Environment(i int) core.Environment {
+	env := core.Environment{OrderID: m.T.OrderID, Run: m.T.Run, Order: m.Content,
+		Outputs: map[string]json.RawMessage{}, Failures: map[string]string{}}
+	env.Token = func(step, person string) (string, error) { // P39: made again with the key that the order has
+		return LaterKeys.Token(m.T.TokenKey, m.T.OrderID,
+			core.TokenOf{Run: m.T.Run, Step: step, Person: person})
+	}
+	m.outcomes(i, env)
+	return env
+}
+
+func (m *Model) outcomes(i int, into core.Environment) {
+	for _, name := range m.Def.Steps[i].After {
+		if s := m.T.Step(name); m.askFor(name) == nil { // no expression sees what an ask came to (P38)
+			if s.Output != nil {
+				into.Outputs[name] = s.Output
+			}
+			if s.FailureCode != "" {
+				into.Failures[name] = s.FailureCode
+			}
+		}
+		m.outcomes(m.Def.Index(name), into)
+	}
+}
+
+// claim applies P1, P3, P6 and P23. An input that fails is a failure of its step, before any of them is
+// claimed. Waits that are over at once come before all others, which are claimed when those have ended (P34).
+func (m *Model) claim(steps ...int) (ended bool) {
+	for _, i := range steps {
+		if m.Def.Steps[i].Fail != nil { // P50: its turn is its failure, without a claim
+			m.end(&m.T.Steps[i], core.Failed)
+			m.policy(i, "")
+			return false
+		}
+		if m.Def.Steps[i].Wait != nil {
+			if _, _, ok := m.spanOfWait(i); !ok {
+				m.end(&m.T.Steps[i], core.Failed)
+				m.policy(i, "")
+				return false
+			}
+			ended = ended || m.overAtOnce(i)
+			continue
+		}
+		if m.Def.Steps[i].Answer != nil {
+			if _, _, ok := m.asked(i); !ok {
+				m.end(&m.T.Steps[i], core.Failed)
+				m.policy(i, "")
+				return false
+			}
+			ended = ended || m.overAtOnce(i)
+			continue
+		}
+		if in := m.Def.Steps[i].Input; in != nil && m.T.Steps[i].Corrected == nil {
+			if _, err := m.Def.Expr.Input(i, m.Environment(i)); err != nil {
+				m.end(&m.T.Steps[i], core.Failed)
+				m.policy(i, "expression")
+				return m.T.ProcessState == core.Processing // P42: the others are looked at again
+			}
+		}
+	}
+	for _, i := range steps {
+		if ended && !m.overAtOnce(i) {
+			continue
+		}
+		s := &m.T.Steps[i]
+		if m.T.Hops >= m.Def.HopBudget {
+			state := s.State
+			m.end(s, state)
+			m.stop(core.Forward)
+			return false
+		}
+		m.T.Hops++
+		if m.Def.Steps[i].Wait != nil {
+			m.claimWait(i)
+			continue
+		}
+		if m.Def.Steps[i].Answer != nil {
+			if m.claimAnswer(i); m.T.ProcessState != core.Processing {
+				return false
+			}
+			continue
+		}
+		m.claimOne(i, false)
+	}
+	return ended
+}
+
+func (m *Model) claimOne(i int, undo bool) {
+	s, d := &m.T.Steps[i], &m.Def.Steps[i]
+	s.Agent = m.route(i)
+	s.Attempt++
+	earlier(s)
+	s.Undo = undo
+	s.State = core.Processing
+	s.LockedBy = m.By
+	s.Cause = m.cause
+	s.NoEffect = 0
+	timeout := d.Timeout
+	if undo {
+		s.State, timeout = core.Compensating, d.Undo.Timeout
+	}
+	m.first(s)
+	s.Allowance = m.allowance(i)
+	known := m.knownUntil(i)
+	s.ClaimedAt, s.WakeAt = m.Now, 0
+	s.StopBy, s.Progress = m.Now.Add(timeout+s.Allowance), nil
+	if !undo {
+		s.StopBy = min(m.Now.Add(max(timeout, d.MaxDuration)+s.Allowance), max(known, m.Now.Add(timeout)))
+	}
+	s.CompleteBy = min(s.StopBy, m.Now.Add(timeout+s.Allowance))
+	m.post('r', s.Name, s.Attempt, 0)
+}
+
+// route returns an agent other than those with a recent failed attempt: the first one whose wait no other
+// beats by 20 % (P44).
+func (m *Model) route(i int) string {
+	s, d := &m.T.Steps[i], &m.Def.Steps[i]
+	names := d.AllAgents()
+	for k := 1; k <= len(d.Others); k++ {
+		for _, a := range m.T.Attempts {
+			if a.Step == s.Name && a.Number == s.Attempt+1-k && a.Outcome != core.OutcomeSuperseded {
+				failed := cmp.Or(a.Agent, d.Agent)
+				names = slices.DeleteFunc(names, func(name string) bool { return name == failed })
+			}
+		}
+	}
+	least := names[0]
+	for _, name := range names[1:] {
+		if 10*max(m.Waits[name], 100) < 8*max(m.Waits[least], 100) {
+			least = name
+		}
+	}
+	if real := ""; m.Loose && m.Real != nil && len(d.Others) > 0 {
+		if real = d.AskedAgent(m.realStep(i)); slices.Contains(names, real) {
+			least = real
+		}
+	}
+	if least == d.Agent {
+		return ""
+	}
+	return least
+}
+
+// first applies P7.
+func (m *Model) first(s *core.Step) {
+	if s.First != 0 {
+		s.FirstAt = s.FirstClaim()
+		return
+	}
+	for _, other := range m.T.Steps {
+		s.First = max(s.First, other.First)
+	}
+	s.First++
+}
+
+// allowance applies P32.
+func (m *Model) allowance(i int) core.Duration {
+	d := &m.Def.Steps[i]
+	agent := d.AskedAgent(&m.T.Steps[i])
+	least := m.Def.Agents[agent].QueueAllowance
+	most := max(d.MaxQueueTime, least)
+	a := min(max(m.T.Steps[i].Allowance, least, 2*m.Waits[agent]), most)
+	if m.Loose && m.Real != nil {
+		if r := m.realStep(i).Allowance; r >= min(max(m.T.Steps[i].Allowance, least), most) && r <= most {
+			return r
+		}
+	}
+	return a
+}
+
+// backward undoes all that was attempted, latest first claim first (P7, P20, P21).
+func (m *Model) backward() (changed bool) {
+	for {
+		i := -1
+		for k := range m.T.Steps {
+			if s := &m.T.Steps[k]; s.Attempted() && s.State != core.Compensated &&
+				(i < 0 || s.First > m.T.Steps[i].First) {
+				i = k
+			}
+		}
+		if i < 0 {
+			state := core.Compensated
+			if m.T.CancelAsked {
+				state = core.Cancelled
+			}
+			m.enter(state, "")
+			return true
+		}
+		s, d := &m.T.Steps[i], &m.Def.Steps[i]
+		if s.State == core.Compensating || s.State == core.UndoWait && m.Now < s.WakeAt ||
+			s.State == core.Processing && (d.Undo == nil || d.Grade != core.Fenced) {
+			return changed
+		}
+		if !m.undo(i) {
+			return true
+		}
+		changed = true
+	}
+}
+
+// undo is the undo of one step by the rules of its grade; it reports that the step is undone by that.
+func (m *Model) undo(i int) (done bool) {
+	s, d := &m.T.Steps[i], &m.Def.Steps[i]
+	quiet := s.Quiet().Add(m.Def.Agents[d.Agent].ClockSkew)
+	switch {
+	case d.Undo == nil:
+		m.end(s, core.Compensated)
+		return true
+	case d.Grade != core.Fenced && m.Now <= quiet:
+		wait := quiet.Sub(m.Now) + 1
+		m.wait(i, core.UndoWait, wait, wait)
+		if m.notifies(core.StatusUndoing) {
+			m.post('u', s.Name, 0, s.WakeAt)
+		}
+	default:
+		m.claimUndo(i)
+	}
+	return false
+}
+
+func (m *Model) claimUndo(i int) {
+	if m.T.Steps[i].State == core.Processing { // its service has a fence
+		m.ended(i, core.OutcomeSuperseded, "")
+	}
+	env := m.Environment(i)
+	if s := &m.T.Steps[i]; s.Output != nil {
+		env.Outputs[s.Name] = s.Output
+	}
+	if s := &m.T.Steps[i]; s.FailureCode != "" {
+		env.Failures[s.Name] = s.FailureCode
+	}
+	if d := &m.Def.Steps[i]; d.Undo.Input != nil {
+		if _, err := m.Def.Expr.UndoInput(i, env); err != nil {
+			m.end(&m.T.Steps[i], core.UndoWait)
+			m.stop(m.direction())
+			return
+		}
+	}
+	m.claimOne(i, true)
+}

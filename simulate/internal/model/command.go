@@ -1,0 +1,392 @@
+package model
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// submit applies P14.
+func (m *Model) submit(o *message.SubmitOrder) {
+	if m.T != nil {
+		if !m.T.IsTombstone() && message.ContentHash(*o) != message.HashOf(m.T) {
+			m.refuse(o.ReplyTo)
+			return
+		}
+		if !m.Direct { // it gets that at once
+			m.received()
+		}
+		m.again()
+		return
+	}
+	if m.Expired { // its record has expired (P26)
+		m.refuse(o.ReplyTo)
+		return
+	}
+	if o.Deadline != 0 && o.Deadline <= m.Now { // nothing is begun that has no time left
+		m.refuse(o.ReplyTo)
+		return
+	}
+	m.Changed, m.Content = true, o.Order
+	t := &core.Task{
+		OrderID: o.OrderID, Workflow: m.Def.Name, Definition: m.Def.Hash,
+		ReplyTo: o.ReplyTo, ProcessState: core.Processing, Steps: make([]core.Step, len(m.Def.Steps)),
+	}
+	if len(o.Order) <= core.InlineOrder(m.Def) {
+		t.Order = o.Order
+	} else {
+		t.ContentHash = message.ContentHash(*o)
+	}
+	for i := range t.Steps {
+		t.Steps[i] = core.Step{Name: m.Def.Steps[i].Name, State: core.Pending}
+	}
+	if m.Def.Tokens {
+		t.TokenKey = m.Key
+	}
+	m.T = t
+	m.received()
+	switch {
+	case o.Deadline != 0:
+		m.deadline(o.Deadline)
+	case m.Def.Deadline != 0:
+		m.deadline(m.Now.Add(m.Def.Deadline))
+	}
+	m.started()
+	m.advance()
+}
+
+// received is the status that the order is there, each time it is submitted (P14).
+func (m *Model) received() {
+	if !m.T.IsTombstone() && m.notifies(core.StatusReceived) {
+		m.post('c', "", 0, 0)
+	}
+}
+
+// refuse notifies the sender, or, without a queue for that, the operator.
+func (m *Model) refuse(replyTo string) {
+	m.refused = true
+	switch {
+	case m.Direct: // the sender has its answer
+	case replyTo == Shop:
+		m.post('f', "", 0, 0)
+	default:
+		m.post('q', "", 0, 0)
+	}
+}
+
+func (m *Model) deadline(at core.Time) {
+	m.T.Deadline = at
+	m.T.DeadlineSeq++
+}
+
+func (m *Model) started() {
+	m.T.StartSeq, m.T.StartCause = 0, ""
+	if m.notifies(core.StatusStarted) {
+		m.T.StatusSeq++
+		m.T.StartSeq, m.T.StartCause = m.T.StatusSeq, m.cause
+		m.post('t', "", m.T.StartSeq, 0)
+	}
+}
+
+// command applies P5, then P17 and P18.
+func (m *Model) command(c *message.Control) {
+	if m.T == nil {
+		if c.Kind != message.Cancel || m.Expired {
+			m.refuse(c.ReplyTo)
+			return
+		}
+		m.Changed = true
+		m.T = &core.Task{OrderID: c.OrderID, ProcessState: core.Cancelled, Why: core.WhyCancel,
+			CancelAsked: true, Command: 1,
+			Ended: m.Now, EndCause: "cancel/0",
+			Verdicts: []core.Verdict{{ID: c.ID, Command: "cancel", Accepted: true}}}
+		return
+	}
+	if yes, known := m.verdict(c.ID); known {
+		m.reported(yes)
+		m.again()
+		return
+	}
+	yes, act := m.judge(c)
+	if m.Ahead {
+		return
+	}
+	m.Changed = true
+	switch {
+	case yes || c.Kind == message.Cancel:
+	case c.Command == m.T.Command:
+		m.remember(string(c.Kind), c.ID)
+	case c.Command <= m.T.Command:
+	case len(m.T.Refused["command"]) < mostRefused:
+		m.remember("command", c.ID)
+	case c.Command-m.T.Command <= 1_000_000: // its number is passed over
+		m.T.Command = c.Command + 1
+	}
+	m.T.Verdicts = lastEight(m.T.Verdicts, core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: yes})
+	m.reported(yes)
+	if yes && act != nil {
+		m.T.Command++
+		act()
+	}
+}
+
+// mostRefused is the number of refused commands of a kind that a task remembers in a run.
+const mostRefused = 16
+
+// remember keeps a refused command, which stays refused in its run (P5, P17, P36).
+func (m *Model) remember(kind, id string) {
+	refused := maps.Clone(m.T.Refused)
+	if refused == nil {
+		refused = map[string][]string{}
+	}
+	all := slices.Clone(refused[kind])
+	switch full := len(all) == mostRefused; {
+	case full && kind == "cancel":
+		return
+	case full && kind == "answer":
+		all = all[1:]
+	case full:
+		m.T.Command++
+		all = nil
+	}
+	refused[kind] = append(all, idHash(id))
+	m.T.Refused = refused
+}
+
+// idHash returns the hash that a task remembers of an ID.
+func idHash(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return base64.RawURLEncoding.EncodeToString(sum[:8])
+}
+
+// reported notifies the sender of a command from the queue that it was refused (P5).
+func (m *Model) reported(yes bool) {
+	if !yes && !m.Direct && m.T.ReplyTo == Shop {
+		m.post('v', "", 0, 0)
+	}
+}
+
+// silent reports whether nothing is in flight and no call can begin any more (P48).
+func (m *Model) silent() bool {
+	for i := range m.T.Steps {
+		s := &m.T.Steps[i]
+		last := s.LastStop().Add(m.Def.Agents[m.Def.Steps[i].Agent].ClockSkew)
+		if s.InFlight() || s.Attempted() && m.Now <= last {
+			return false
+		}
+	}
+	return true
+}
+
+// close ends the order and leaves the steps as they are (P48).
+func (m *Model) close(c *message.Control) {
+	m.T.Closing = &core.Closing{By: c.By, Reason: c.Reason}
+	m.enter(core.Closed, "")
+}
+
+// erase removes what people and services have sent (P52).
+func (m *Model) erase(c *message.Control) {
+	t := m.T
+	t.Order, t.Output, m.Content = nil, nil, nil
+	t.Erased = &core.Erasure{By: c.By, Reason: c.Reason, At: m.Now}
+	if t.Closing != nil {
+		t.Closing = &core.Closing{By: t.Closing.By}
+	}
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		s.Output = nil
+		if s.Corrected != nil {
+			s.Corrected = &core.Corrected{Command: s.Corrected.Command, By: s.Corrected.By,
+				At: s.Corrected.At}
+		}
+		if s.Progress != nil {
+			s.Progress = &core.StepProgress{Percent: s.Progress.Percent, At: s.Progress.At}
+		}
+		if s.Answers != nil {
+			a := *s.Answers
+			a.Who = nil
+			a.NotSelf = ""
+			a.Votes = nil
+			s.Answers = &a
+		}
+	}
+}
+
+// leave takes the task out of its end.
+func (m *Model) leave(state core.State, why core.Why) {
+	t := m.T
+	t.ProcessState = state
+	t.Phase = ""
+	t.Why = why
+	t.Ended = 0
+	t.EndCause = ""
+	t.EndSeq = 0
+	t.EndCommand = 0
+	t.ResendAt = 0
+}
+
+// turn goes on with the undo: every wait ends (P9a), undo failures count anew.
+func (m *Model) turn(why core.Why) {
+	m.leave(core.Compensating, why)
+	for i := range m.T.Steps {
+		s := &m.T.Steps[i]
+		s.UndoFailures, s.Queued = 0, 0
+		unheld(s)
+		if Waits(s) {
+			s.WakeAt, s.CompleteBy = 0, 0
+		}
+	}
+	m.advance()
+}
+
+// forgotten reports whether a step is in doubt and its service may have forgotten the key (P18).
+func (m *Model) forgotten() bool {
+	for i := range m.T.Steps {
+		if m.mayForget(i) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Model) mayForget(i int) bool {
+	s, d := &m.T.Steps[i], &m.Def.Steps[i]
+	if !Waits(s) || !s.Attempted() {
+		return false
+	}
+	timeout := d.Timeout
+	if s.Undo {
+		timeout = d.Undo.Timeout
+	}
+	return m.Now.Add(timeout) > m.knownUntil(i)
+}
+
+// knownUntil is the last moment at which the service of a step knows its key for sure.
+func (m *Model) knownUntil(i int) core.Time {
+	s, agent := &m.T.Steps[i], m.Def.Agents[m.Def.Steps[i].Agent]
+	if agent.KeyRetention == 0 {
+		return 1 << 62
+	}
+	from := cmp.Or(s.FirstClaim(), m.Now)
+	if s.Resolved != nil {
+		if from = max(from, s.Resolved.At); s.Resolved.At > s.ClaimedAt {
+			from = m.Now
+		}
+	}
+	return from.Add(agent.KeyRetention - agent.ClockSkew)
+}
+
+// resume applies Resubmit to an Error (forward). It keeps the run and the keys.
+func (m *Model) resume(c *message.Control) {
+	m.leave(core.Processing, m.T.Why)
+	m.T.Hops = 0
+	if c.Step != "" { // P51
+		m.T.Step(c.Step).Corrected = m.corrected(c)
+	}
+	m.renew(c)
+	m.started()
+	for i := range m.T.Steps {
+		s := &m.T.Steps[i]
+		if s.State == core.Processed && s.FinishSeq == 0 {
+			m.notifyFinished(s)
+		}
+		s.FailureCount, s.UndoFailures, s.Queued = 0, 0, 0
+		unheld(s)
+		if s.State == core.Failed && !s.Attempted() {
+			s.State = core.Pending
+		}
+	}
+	var again []int
+	for i := range m.T.Steps {
+		s := &m.T.Steps[i]
+		switch {
+		case s.State == core.Waiting: // P33: every one is looked at first
+			m.lookAgain(i)
+		case s.State == core.UndoWait: // P42
+			m.undo(i)
+		case s.Attempted() && (s.State == core.Failed || s.State == core.Pending):
+			again = append(again, i)
+		}
+		if m.T.ProcessState != core.Processing { // an answer is a refusal, or its time was over
+			return
+		}
+	}
+	m.forward(again...)
+}
+
+// restart applies Resubmit to a Compensated order. It starts a new run with new keys, and the attempts go on
+// (P1, P2).
+func (m *Model) restart(c *message.Control) {
+	m.leave(core.Processing, "")
+	t := m.T
+	t.Run++
+	t.Hops, t.DeadlineSeq = 0, 0
+	ahead := t.Refused["command"]
+	t.Refused = nil
+	if len(ahead) > 0 { // its number may come in any later run
+		t.Refused = map[string][]string{"command": ahead}
+	}
+	for i := range t.Steps {
+		verdicts := VerdictsOf(&t.Steps[i])
+		kept := t.Steps[i].Answers != nil
+		t.Steps[i] = core.Step{Name: t.Steps[i].Name, State: core.Pending, Attempt: t.Steps[i].Attempt}
+		if kept { // P36
+			t.Steps[i].Answers = &core.Answers{Round: 1, Verdicts: verdicts}
+		}
+	}
+	if c.Step != "" { // P51
+		t.Step(c.Step).Corrected = m.corrected(c)
+	}
+	m.renew(c)
+	m.started()
+	m.advance()
+}
+
+// renew sets a new deadline or removes it (P23a).
+func (m *Model) renew(c *message.Control) {
+	m.T.Deadline = 0
+	if c.Deadline != 0 {
+		m.deadline(c.Deadline)
+	}
+}
+
+// resolvable reports whether the step is in doubt and no agent can be working on it.
+func (m *Model) resolvable(i int) bool {
+	s := &m.T.Steps[i]
+	return s.State != core.Waiting && m.Def.Steps[i].Answer == nil && s.Attempted() && Waits(s) &&
+		m.Now > s.LastStop().Add(m.Def.Agents[m.Def.Steps[i].Agent].ClockSkew)
+}
+
+// outputStated reports whether a stated output is kept: only of a step that becomes Processed, and only if it
+// fits.
+func (m *Model) outputStated(i int, c *message.Control) bool {
+	if c.Fact != core.Happened || m.T.Phase == core.Undoing || m.T.Steps[i].State == core.UndoWait {
+		return false
+	}
+	then := m.T.Steps[i]
+	defer func() { m.T.Steps[i] = then }()
+	m.T.Steps[i].Output = c.Output
+	return m.keepsReserve(m.T, c.ID)
+}
+
+func (m *Model) resolve(i int, fact core.Fact, output json.RawMessage) {
+	s := &m.T.Steps[i]
+	s.Resolved = &core.Resolved{Fact: fact, Command: m.T.Command, At: m.Now}
+	undo := m.T.Phase == core.Undoing || s.State == core.UndoWait // P42
+	switch {
+	case undo && fact == core.Happened:
+		s.State = core.UndoWait
+	case undo:
+		m.end(s, core.Compensated)
+	case fact == core.Happened:
+		m.finish(i, output)
+	default:
+		m.proven(s)
+	}
+}

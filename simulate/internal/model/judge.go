@@ -1,0 +1,146 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// judge reports whether a command is accepted, and returns what it does then.
+func (m *Model) judge(c *message.Control) (yes bool, act func()) {
+	t := m.T
+	if c.Kind == message.Cancel {
+		return m.judgeCancel(c)
+	}
+	if t.Erased != nil { // P52: it takes no other command
+		return c.Kind == message.Erase && c.Command == t.Command, nil
+	}
+	if c.Command != t.Command || c.Kind == message.Resubmit && c.Deadline != 0 && c.Deadline <= m.Now {
+		return false, nil
+	}
+	inError := t.ProcessState == core.Error
+	switch c.Kind {
+	case message.Undo:
+		why := core.WhyOperator
+		if t.Phase == core.Undoing {
+			why = t.Why
+		}
+		return inError && !m.pastReturn(), func() { m.turn(why) }
+	case message.Resubmit:
+		return m.judgeResubmit(c)
+	case message.Move:
+		if !m.movable(c) {
+			return false, nil
+		}
+		return true, func() {
+			m.move(c.Definition)
+			m.askOn()
+			m.advance()
+		}
+	case message.Close:
+		return inError && m.silent(), func() { m.close(c) }
+	case message.Erase:
+		return t.Terminal() && t.ResendAt == 0, func() { m.erase(c) }
+	}
+	i := slices.IndexFunc(t.Steps, func(s core.Step) bool { return s.Name == c.Step })
+	if !inError || i < 0 || !m.resolvable(i) || c.Fact == core.Happened && t.Phase == core.Undoing &&
+		m.Def.Steps[i].PointOfNoReturn {
+		return false, nil
+	}
+	if len(c.Output) > 0 && !m.outputStated(i, c) {
+		return false, nil
+	}
+	return true, func() { m.resolve(i, c.Fact, c.Output) }
+}
+
+// judgeResubmit applies P18, and P49 for a definition in the same command.
+func (m *Model) judgeResubmit(c *message.Control) (yes bool, act func()) {
+	inError := m.T.ProcessState == core.Error
+	if !inError && m.T.ProcessState != core.Compensated {
+		return false, nil
+	}
+	moves := c.Definition != "" &&
+		(m.target(c.Definition) == nil || m.target(c.Definition).Hash != m.T.Definition)
+	if moves && !m.movable(c) {
+		return false, nil
+	}
+	then := *m
+	then.T = CopyOf(m.T)
+	if moves {
+		then.move(c.Definition)
+	}
+	if inError && then.forgotten() || c.Step != "" && !then.correctable(c) {
+		return false, nil
+	}
+	return true, func() {
+		if moves {
+			m.move(c.Definition)
+		}
+		switch {
+		case !inError:
+			m.restart(c)
+		case m.T.Phase == core.Undoing:
+			m.turn(m.T.Why)
+		default:
+			m.resume(c)
+		}
+	}
+}
+
+// correctable reports whether P51 allows another input: a requested key gets another input only if nothing
+// can have come of it.
+func (m *Model) correctable(c *message.Control) bool {
+	i := m.Def.Index(c.Step)
+	if i < 0 || m.Def.Steps[i].Agent == "" || m.T.Phase == core.Undoing && m.T.ProcessState == core.Error {
+		return false
+	}
+	s := &m.T.Steps[i]
+	remembered := s.Resolved != nil && s.Resolved.Fact == core.Undone && s.Resolved.At > s.ClaimedAt &&
+		m.Def.Steps[i].Grade != core.Plain
+	if m.T.ProcessState == core.Error && (s.State != core.Failed && s.State != core.Pending ||
+		s.Attempted() && (!WithoutEffect(s) || remembered)) {
+		return false
+	}
+	s.Corrected = m.corrected(c)
+	return m.keepsReserve(m.T, c.ID)
+}
+
+func (m *Model) corrected(c *message.Control) *core.Corrected {
+	return &core.Corrected{Input: c.Input, Command: c.Command + 1, By: c.By, Reason: c.Reason, At: m.Now}
+}
+
+// judgeCancel applies P17.
+func (m *Model) judgeCancel(c *message.Control) (yes bool, act func()) {
+	t := m.T
+	switch {
+	case c.Run > t.Run:
+		m.Ahead = true
+		return false, nil
+	case c.Run < t.Run:
+		return false, nil
+	case t.ProcessState == core.Closed:
+		return false, nil
+	case t.ProcessState == core.Cancelled || t.CancelAsked:
+		return true, nil
+	case t.ProcessState == core.Processed || t.Erased != nil:
+		return false, nil
+	case m.pastReturn():
+		m.remember("cancel", c.ID)
+		return false, nil
+	case len(t.Refused["cancel"]) == mostRefused:
+		return false, nil
+	}
+	return true, func() {
+		t.CancelAsked = true
+		switch {
+		case t.ProcessState == core.Processing:
+			t.ProcessState, t.Why = core.Compensating, core.WhyCancel
+			m.advance()
+		case t.ProcessState == core.Error && t.Phase == core.Forward:
+			m.turn(core.WhyCancel)
+		case t.ProcessState == core.Compensated:
+			m.enter(core.Cancelled, "")
+		}
+	}
+}

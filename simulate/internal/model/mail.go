@@ -1,0 +1,81 @@
+package model
+
+import (
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Mail is a message, or an alert, that must have been sent.
+type Mail struct {
+	// request, wake, settle, status, status of an undo that waits, of progress, alert: r w s t u p a
+	Kind    byte
+	Step    string
+	Attempt int // or the number of the status, or the percent of progress
+	WakeAt  core.Time
+}
+
+// again emits again the effects of a redelivered message (P12).
+func (m *Model) again() {
+	t := m.T
+	if t == nil || m.Def == nil || m.cause == "" || m.Ahead || t.IsTombstone() || t.Erased != nil || m.Fresh {
+		return
+	}
+	if t.StartSeq > 0 && t.StartCause == m.cause {
+		m.post('t', "", t.StartSeq, 0)
+	}
+	for i := range t.Steps {
+		if s := &t.Steps[i]; s.FinishSeq > 0 && s.FinishCause == m.cause {
+			m.post('t', "", s.FinishSeq, 0)
+		}
+	}
+	if t.EndCause == m.cause && (t.Terminal() || t.ProcessState == core.Error) {
+		m.announce()
+	}
+	for i := range t.Steps {
+		if s := &t.Steps[i]; s.Cause == m.cause && Stands(t, s) {
+			m.Mails = append(m.Mails, OfClaim(m.Def, t, i, m.Now)...)
+		}
+	}
+}
+
+// Stands reports whether a claim's request or Wake may be sent again (P12).
+func Stands(t *core.Task, s *core.Step) bool {
+	return s.State == core.Compensating || (s.State == core.Processing || s.State == core.Waiting) &&
+		t.ProcessState == core.Processing
+}
+
+// OfClaim returns the mails of a claim, or of the last reminder.
+func OfClaim(def *core.Definition, t *core.Task, i int, now core.Time) []Mail {
+	s := &t.Steps[i]
+	if s.State != core.Waiting {
+		return []Mail{{Kind: 'r', Step: s.Name, Attempt: s.Attempt}}
+	}
+	return append(reminder(def, t, i, now),
+		Mail{Kind: 'w', Step: s.Name, Attempt: s.Attempt, WakeAt: NextLook(def, t, i)})
+}
+
+// String names the message for people.
+func (m Mail) String() string {
+	switch m.Kind {
+	case 'r':
+		return fmt.Sprintf("the request of attempt %d of step %s", m.Attempt, m.Step)
+	case 'w':
+		return fmt.Sprintf("a Wake of step %q, attempt %d", m.Step, m.Attempt)
+	case 's':
+		return "a Settle"
+	case 't':
+		return fmt.Sprintf("status %d", m.Attempt)
+	case 'u':
+		return fmt.Sprintf("that the undo of step %s waits until %s", m.Step, m.WakeAt)
+	case 'c':
+		return "that the order is there"
+	case 'f':
+		return "that it is refused"
+	case 'v':
+		return "that the command is refused"
+	case 'q':
+		return "it to the quarantine"
+	}
+	return "the alert"
+}

@@ -1,0 +1,155 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// target returns the definition that a command names, or nil if there is none.
+func (m *Model) target(definition string) *core.Definition {
+	if definition == message.Latest {
+		return m.Latest
+	}
+	for _, d := range m.Defs {
+		if d.Hash == definition {
+			return d
+		}
+	}
+	return nil
+}
+
+// movable reports whether P49 allows a Move.
+func (m *Model) movable(c *message.Control) bool {
+	t, to := m.T, m.target(c.Definition)
+	state := t.ProcessState
+	if to == nil || t.ResendAt != 0 || state != core.Error && state != core.Compensated &&
+		state != core.Processing {
+		return false
+	}
+	begun := func(s *core.Step) bool {
+		return s != nil && (s.Attempted() || s.State == core.Skipped || s.FailureCode != "")
+	}
+	for i := range t.Steps {
+		s, d := &t.Steps[i], &m.Def.Steps[i]
+		if s.InFlight() {
+			return false
+		}
+		if state == core.Compensated || !begun(s) {
+			continue
+		}
+		n := to.Index(s.Name)
+		if n < 0 {
+			return false
+		}
+		e := &to.Steps[n]
+		same := (d.Wait == nil) == (e.Wait == nil) && (d.Fail == nil) == (e.Fail == nil) &&
+			slices.Equal(d.AllAgents(), e.AllAgents()) && d.Operation == e.Operation &&
+			undoOf(d) == undoOf(e) && d.Grade == e.Grade &&
+			d.PointOfNoReturn == e.PointOfNoReturn && d.OnFailure == e.OnFailure
+		if (d.Answer == nil) != (e.Answer == nil) || d.Answer != nil && (d.Answer.Event != e.Answer.Event ||
+			!slices.Equal(d.Answer.Values, e.Answer.Values) || d.Answer.Refuse != e.Answer.Refuse) {
+			return false
+		}
+		if !same || d.Wait == nil && d.Answer == nil && string(d.Input) != string(e.Input) &&
+			!WithoutEffect(s) {
+			return false
+		}
+		for _, name := range e.After {
+			if !begun(t.Step(name)) {
+				return false
+			}
+		}
+	}
+	then := *m
+	then.T = CopyOf(t)
+	then.move(c.Definition)
+	return m.keepsReserve(then.T, c.ID)
+}
+
+func undoOf(d *core.StepDefinition) string {
+	if d.Undo == nil {
+		return ""
+	}
+	return d.Undo.Operation
+}
+
+// WithoutEffect reports whether the service or the operator has proven that no effect of the step stands
+// (P22a, Resolve).
+func WithoutEffect(s *core.Step) bool {
+	stated := s.Resolved != nil && s.Resolved.Fact != core.Happened && s.Resolved.At > s.ClaimedAt
+	return s.NoEffect != 0 || stated && s.State == core.Compensated || s.First == 0 && s.FailureCode != ""
+}
+
+// move applies P49. The steps stand in the new order, and removed steps leave their attempts.
+func (m *Model) move(definition string) {
+	t, to := m.T, m.target(definition)
+	gone := map[string]int{}
+	for name, n := range t.Removed {
+		gone[name] = n
+	}
+	for i := range t.Steps {
+		if s := &t.Steps[i]; to.Index(s.Name) < 0 && s.Attempt > 0 {
+			gone[s.Name] = s.Attempt
+		}
+	}
+	var steps []core.Step
+	for i := range to.Steps {
+		s := core.Step{Name: to.Steps[i].Name, State: core.Pending, Attempt: gone[to.Steps[i].Name]}
+		if was := t.Step(s.Name); was != nil {
+			s = *was
+			if d, e := &m.Def.Steps[m.Def.Index(s.Name)], &to.Steps[i]; (d.Agent == "") != (e.Agent == "") ||
+				d.Operation != e.Operation || string(d.Input) != string(e.Input) {
+				s.Corrected = nil // P51
+			}
+		}
+		s.Agent = ""
+		if s.Answers != nil && s.Answers.RemindedAt != 0 { // P37: no reminder is sent again
+			a := *s.Answers
+			a.Moved, s.Answers = true, &a
+		}
+		if s.State == core.Failed && s.First == 0 {
+			s.State, s.Error = core.Pending, nil
+		}
+		delete(gone, s.Name)
+		steps = append(steps, s)
+	}
+	kept := slices.Clone(t.Attempts)
+	for i, a := range kept {
+		if was := m.Def.Index(a.Step); a.Agent == "" && was >= 0 &&
+			m.agentIn(to, a.Step) != m.Def.Steps[was].Agent {
+			kept[i].Agent = m.Def.Steps[was].Agent
+		}
+	}
+	t.Attempts = kept
+	t.Steps = steps
+	t.Removed = gone
+	t.Definition = to.Hash
+	t.EndCause = ""
+	m.Def = to
+	switch { // P39
+	case !to.Tokens:
+		t.TokenKey = ""
+	case t.TokenKey == "":
+		t.TokenKey = m.Key
+	}
+}
+
+// askOn gives an open question of a task that goes forward the times of the new definition (P37).
+func (m *Model) askOn() {
+	for i := range m.T.Steps {
+		if m.T.ProcessState == core.Processing && m.Def.Steps[i].Answer != nil &&
+			m.T.Steps[i].State == core.Waiting {
+			m.askAgain(i)
+		}
+	}
+}
+
+// agentIn is whom the definition asks for the step.
+func (m *Model) agentIn(def *core.Definition, step string) string {
+	if i := def.Index(step); i >= 0 {
+		return def.Steps[i].Agent
+	}
+	return ""
+}

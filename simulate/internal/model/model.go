@@ -1,0 +1,437 @@
+// Package model is the protocol a second time, in its plainest form and written from its text: what one event
+// makes of one task. Every commit of the real actors is held against it, and so is every message that was
+// deleted although nothing was committed for it.
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/token"
+)
+
+// Model is one task, and what decides about it.
+//
+// Where the protocol leaves a choice (jitter, a resend time within a range) the model takes what the
+// real task has, if it is within the rule.
+type Model struct {
+	Def      *core.Definition
+	Defs     []*core.Definition // all that a task may be moved to
+	Latest   *core.Definition   // definition of new orders
+	Key      string             // token key of new orders (P39)
+	T        *core.Task         // its own copy
+	Real     *core.Task         // committed task; nil if nothing was committed
+	Now      core.Time
+	By       string
+	cause    string
+	Content  []byte // content of the order
+	sweeping bool   // the Supervisor decides: it claims nothing
+	Waits    map[string]core.Duration
+	// another order of the same batch may have taught the instance a wait meanwhile
+	Loose   bool
+	Backlog func(queue string) bool // more waits in it than is taken at a time, or its agent takes nothing
+	Unasked string                  // a queue that was not asked for that
+	Direct  bool                    // it was asked without a queue, and gets the answer
+	Expired bool                    // the order came to rest, and its record has expired (P26)
+	Room    Room
+	Fresh   bool // the event was not handled before: it has nothing to send again (P12a)
+
+	Mails   []Mail
+	Changed bool
+	Ahead   bool // the message is ahead of the document: it must stay (P8)
+	refused bool // its sender is to be notified
+}
+
+// CopyOf returns a copy of a task whose steps can be changed.
+func CopyOf(t *core.Task) *core.Task {
+	if t == nil {
+		return nil
+	}
+	c := *t
+	c.Steps = slices.Clone(t.Steps)
+	return &c
+}
+
+func (m *Model) post(kind byte, step string, attempt int, wakeAt core.Time) {
+	m.Mails = append(m.Mails, Mail{kind, step, attempt, wakeAt})
+}
+
+// Take lets the model take one event. It returns the rule that the event falls under.
+func (m *Model) Take(ev any) (rule string) {
+	switch e := ev.(type) {
+	case *message.SubmitOrder:
+		m.cause = "submit"
+		m.submit(e)
+		return "P14"
+	case *message.Reply:
+		m.reply(e)
+		return "P15"
+	case *message.Control:
+		return m.control(e)
+	}
+	return ""
+}
+
+func (m *Model) control(c *message.Control) string {
+	switch c.Kind {
+	case message.Wake:
+		m.cause = "wake/" + c.Step + "/" + strconv.Itoa(c.Attempt)
+		m.wake(c)
+		return "P9a"
+	case message.Settle:
+		m.settle()
+		return "P11"
+	}
+	if c.Kind == message.Answer {
+		m.cause = causeOfAnswer(c)
+		m.answer(c)
+		return "P36"
+	}
+	m.cause = string(c.Kind) + "/" + strconv.Itoa(c.Command)
+	if c.Kind == message.Cancel {
+		m.cause = "cancel/" + strconv.Itoa(c.Run)
+	}
+	m.command(c)
+	switch c.Kind {
+	case message.Cancel:
+		return "P17"
+	case message.Close:
+		return "P48"
+	case message.Erase:
+		return "P52"
+	case message.Move:
+		return "P49"
+	}
+	return "P18"
+}
+
+func (m *Model) alive() bool { return m.T != nil && !m.T.Terminal() }
+
+// find returns the index of the step of a reply or a Wake, or -1 if the message changes nothing.
+func (m *Model) find(step string, run, attempt int) int {
+	if m.T == nil {
+		return -1
+	}
+	i := slices.IndexFunc(m.T.Steps, func(s core.Step) bool { return s.Name == step })
+	switch {
+	case i < 0:
+		return -1
+	case run > m.T.Run, run == m.T.Run && attempt > m.T.Steps[i].Attempt:
+		m.Ahead = true
+		return -1
+	case run < m.T.Run || attempt < 1:
+		return -1
+	}
+	return i
+}
+
+// policy applies P19, and P42 to a step that the task goes on without.
+func (m *Model) policy(i int, code string) {
+	if (m.Def.Steps[i].OnFailure == core.OnFailureContinue || m.needless(m.Def.Steps[i].Name)) &&
+		m.T.ProcessState == core.Processing {
+		m.goOn(i, code)
+		return
+	}
+	m.policyOf(m.Def.Steps[i].OnFailure)
+}
+
+// goOn applies P42. Only the step is undone; without a claim there is nothing to undo.
+func (m *Model) goOn(i int, code string) {
+	s := &m.T.Steps[i]
+	s.FailureCode = code
+	switch {
+	case s.First == 0:
+		m.end(s, core.Compensated)
+	case m.sweeping:
+		m.end(s, core.UndoWait)
+		m.ask(s)
+	default:
+		m.end(s, core.UndoWait)
+		if m.undo(i) {
+			m.advance()
+		}
+	}
+}
+
+// direction returns the direction of the task, forward or in undo (P42).
+func (m *Model) direction() core.Phase {
+	if m.T.ProcessState == core.Compensating {
+		return core.Undoing
+	}
+	return core.Forward
+}
+
+// Passed reports whether the step no longer keeps later steps from beginning, or the task from ending (P20,
+// P42).
+func Passed(s *core.Step) bool {
+	return s.State == core.Processed || s.State == core.Skipped || s.State == core.Compensated
+}
+
+func (m *Model) policyOf(policy core.Policy) {
+	switch {
+	case m.T.ProcessState == core.Compensating:
+		m.advance()
+	case m.T.ProcessState != core.Processing:
+	case policy == core.OnFailureStop || m.pastReturn():
+		m.stop(core.Forward)
+	default:
+		m.T.ProcessState, m.T.Why = core.Compensating, core.WhyFailure
+		m.advance()
+	}
+}
+
+func (m *Model) pastReturn() bool { return PastReturn(m.Def, m.T) }
+
+// PastReturn reports whether a point of no return was claimed and nothing has proven since then that it had
+// no effect (P22, P22a).
+func PastReturn(def *core.Definition, t *core.Task) bool {
+	for i := range t.Steps {
+		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// end ends a claim or a wait.
+func (m *Model) end(s *core.Step, state core.State) {
+	earlier(s)
+	s.State = state
+	s.LockedBy = ""
+	s.Cause = ""
+	s.CompleteBy = 0
+	s.StopBy = 0
+	s.WakeAt = 0
+	s.Progress = nil
+	unheld(s)
+}
+
+// earlier counts the present attempt among those before (P21).
+func earlier(s *core.Step) {
+	by := &s.QuietBy
+	if s.Undo {
+		by = &s.UndoStopBy
+	}
+	*by = max(*by, s.StopBy)
+}
+
+func (m *Model) notifyFinished(s *core.Step) {
+	if m.notifies(core.StatusStepFinished) {
+		m.T.StatusSeq++
+		s.FinishSeq, s.FinishCause = m.T.StatusSeq, m.cause
+		m.post('t', "", s.FinishSeq, 0)
+	}
+}
+
+func (m *Model) notifies(kind core.StatusKind) bool {
+	// A closed order, which has failed, is reported if failures are (P48).
+	if kind == core.StatusClosed {
+		kind = core.StatusFailed
+	}
+	return m.T.ReplyTo != "" && slices.Contains(m.Def.Notify, kind)
+}
+
+// realStep is the i-th step as it was committed.
+func (m *Model) realStep(i int) *core.Step {
+	if s := m.Real.Step(m.T.Steps[i].Name); s != nil {
+		return s
+	}
+	return &core.Step{}
+}
+
+// wait puts a step off by something between lo and hi (P9a).
+func (m *Model) wait(i int, state core.State, lo, hi core.Duration) {
+	s := &m.T.Steps[i]
+	m.end(s, state)
+	s.WakeAt = m.Now.Add(hi)
+	if m.Real != nil {
+		if at := m.realStep(i).WakeAt; at >= m.Now.Add(lo) && at <= m.Now.Add(hi) {
+			s.WakeAt = at
+		}
+	}
+	s.CompleteBy = s.WakeAt.Add(m.Def.Grace)
+	m.post('w', s.Name, s.Attempt, s.WakeAt)
+}
+
+// wake applies the row Wake of section 4.
+func (m *Model) wake(c *message.Control) {
+	if m.T == nil || c.Step == "" {
+		switch {
+		case m.T == nil:
+		case c.Run > m.T.Run && m.T.ProcessState == core.Compensating:
+			m.Ahead = true
+		case c.Run == m.T.Run && m.T.ProcessState == core.Compensating:
+			m.Changed = m.advance()
+		}
+		if !m.Changed {
+			m.again()
+		}
+		return
+	}
+	i := m.find(c.Step, c.Run, c.Attempt)
+	if i < 0 || c.Attempt < m.T.Steps[i].Attempt {
+		m.again()
+		return
+	}
+	s := &m.T.Steps[i]
+	switch {
+	case m.T.ProcessState == core.Processing && s.State == core.Pending && s.Attempted() && m.Now >= s.WakeAt:
+		m.Changed = true
+		if m.needless(s.Name) { // P38
+			m.forward()
+			return
+		}
+		if m.mayForget(i) {
+			m.end(s, core.Failed)
+			m.stop(core.Forward)
+			return
+		}
+		m.claim(i)
+	case m.T.ProcessState == core.Processing && s.State == core.Waiting && m.Now >= NextLook(m.Def, m.T, i):
+		// P34
+		m.Changed = true
+		if m.Def.Steps[i].Answer != nil {
+			m.lookAtAnswers(i)
+			if s.State == core.Waiting && m.remind(i) {
+				m.leaveTime(i)
+			}
+		} else {
+			m.finish(i, nil)
+		}
+		m.advance()
+	case m.T.ProcessState == core.Processing && s.State == core.UndoWait && m.Now >= s.WakeAt: // P42
+		m.Changed = true
+		if m.undo(i) {
+			m.advance()
+		}
+	case m.T.ProcessState == core.Compensating && (s.State == core.Waiting || s.State == core.Pending ||
+		s.State == core.Failed || s.State == core.UndoWait):
+		m.Changed = m.advance()
+	}
+	if !m.Changed {
+		m.again()
+	}
+}
+
+// settle applies P11.
+func (m *Model) settle() {
+	if m.T == nil || m.T.ResendAt == 0 {
+		return
+	}
+	m.cause, m.Fresh = m.T.EndCause, false // it is what is asked for
+	m.again()
+}
+
+// stop is Error. The times of waiting steps are cleared (P9).
+func (m *Model) stop(phase core.Phase) {
+	for i := range m.T.Steps {
+		s := &m.T.Steps[i]
+		s.NoEffect = min(s.NoEffect, m.Now)
+		switch {
+		case s.State == core.Waiting: // it ends when it would have (P33)
+			s.CompleteBy = 0
+		case Waits(s):
+			s.WakeAt, s.CompleteBy = 0, 0
+		}
+	}
+	m.enter(core.Error, phase)
+}
+
+// Waits reports a step that waits for a time.
+func Waits(s *core.Step) bool {
+	return s.State == core.Pending && s.Attempted() || s.State == core.Failed || s.State == core.UndoWait ||
+		s.State == core.Waiting
+}
+
+var endKinds = map[core.State]core.StatusKind{core.Processed: core.StatusCompleted,
+	core.Error:       core.StatusFailed,
+	core.Compensated: core.StatusUndone, core.Cancelled: core.StatusCancelled, core.Closed: core.StatusClosed}
+
+// enter is an end, or Error: what is to be reported, and by when (P11).
+func (m *Model) enter(state core.State, phase core.Phase) {
+	t := m.T
+	t.ProcessState = state
+	t.Phase = phase
+	t.Ended = m.Now
+	t.EndCause = m.cause
+	t.EndSeq = 0
+	t.EndCommand = 0
+	t.ResendAt = 0
+	if m.notifies(endKinds[state]) {
+		t.StatusSeq++
+		t.EndSeq = t.StatusSeq
+	}
+	if Alerts(m.Def, t) {
+		t.EndCommand = t.Command
+	}
+	if t.EndSeq > 0 || Alerts(m.Def, t) {
+		t.ResendAt = m.resendTime()
+	}
+	m.announce()
+}
+
+func (m *Model) resendTime() core.Time {
+	lo := m.Now.Add(m.Def.ResendAfter)
+	if m.Real != nil && m.Real.ResendAt >= lo && m.Real.ResendAt <= lo.Add(m.Def.ResendAfter) {
+		return m.Real.ResendAt
+	}
+	return lo
+}
+
+func (m *Model) announce() {
+	if m.sweeping && m.T.EndSeq > 0 {
+		m.post('s', "", 0, 0)
+		return
+	}
+	if m.T.EndSeq > 0 {
+		m.post('t', "", m.T.EndSeq, 0)
+	}
+	if Alerts(m.Def, m.T) {
+		m.post('a', "", 0, m.T.Ended)
+	}
+}
+
+// Alerts reports whether the operator is alerted: of an Error, or of an order that a failure has undone if
+// its workflow asks for it (P11).
+func Alerts(def *core.Definition, t *core.Task) bool {
+	undone := t.ProcessState == core.Compensated && t.Why == core.WhyFailure
+	return t.ProcessState == core.Error || undone && def != nil && def.AlertUndone
+}
+
+// Shop is the application's queue.
+const Shop = "shop"
+
+// FirstKeys and LaterKeys are the keys of answers' tokens (P39), before and after the key was replaced.
+var FirstKeys, LaterKeys = token.Fixed(false), token.Fixed(true)
+
+// UndoneFor describes the reason of an undo, which a task keeps apart from that of its stop.
+func UndoneFor(t *core.Task, stopped bool) string {
+	step, code := t.EndStep, t.EndCode
+	if t.ProcessState == core.Error || stopped {
+		step, code = t.UndoneFor.Step, t.UndoneFor.Code
+	}
+	return fmt.Sprintf("%s, step %q (%s)", t.Why, step, code)
+}
+
+// Live returns the earliest live time of a task (P9), or 0 if it has none.
+func Live(t *core.Task) core.Time {
+	first := t.ResendAt
+	add := func(at core.Time) {
+		if at != 0 && (first == 0 || at < first) {
+			first = at
+		}
+	}
+	going := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
+	if t.ProcessState == core.Processing {
+		add(t.Deadline)
+	}
+	for i := range t.Steps {
+		if s := &t.Steps[i]; s.InFlight() || going && Waits(s) {
+			add(s.CompleteBy)
+		}
+	}
+	return first
+}

@@ -1,0 +1,62 @@
+package model
+
+import (
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// NextLook is the earlier of the time of a wait and of the next reminder (P37).
+func NextLook(def *core.Definition, t *core.Task, i int) core.Time {
+	s, d := &t.Steps[i], def.Steps[i].Answer
+	if d == nil || d.Remind == 0 || s.Answers == nil || s.State != core.Waiting {
+		return s.WakeAt
+	}
+	return min(s.WakeAt, s.ClaimedAt.Add((reminded(s, d)+1)*d.Remind))
+}
+
+// reminded returns the number of intervals that had passed when the last reminder was first sent (P37).
+func reminded(s *core.Step, d *core.Answer) core.Duration {
+	if s.Answers.RemindedAt == 0 {
+		return 0
+	}
+	return s.Answers.RemindedAt.Sub(s.ClaimedAt) / d.Remind
+}
+
+// remind sends the newest reminder that is due (P37).
+func (m *Model) remind(i int) bool {
+	s, d := &m.T.Steps[i], m.Def.Steps[i].Answer
+	if d.Remind == 0 || m.T.ProcessState != core.Processing {
+		return false
+	}
+	n := m.Now.Sub(s.ClaimedAt) / d.Remind
+	if n <= reminded(s, d) || s.ClaimedAt.Add(n*d.Remind) >= s.WakeAt {
+		return false
+	}
+	a := *s.Answers
+	a.Reminded = max(int(n), a.Reminded+1)
+	a.RemindedAt = m.Now
+	a.Moved = false
+	s.Cause = m.cause
+	s.Answers = &a
+	m.Mails = append(m.Mails, reminder(m.Def, m.T, i, m.Now)...)
+	return true
+}
+
+// reminder is the request of the last reminder: that of the ask once more, until the next one is due or its
+// service may have forgotten the key, and never after a move (P37).
+func reminder(def *core.Definition, t *core.Task, i int, now core.Time) []Mail {
+	d, s := def.Steps[i].Answer, &t.Steps[i]
+	if d == nil || d.Remind == 0 || s.Answers == nil || s.Answers.RemindedAt == 0 || s.Answers.Moved {
+		return nil
+	}
+	ask := t.Step(d.Ask)
+	if ask == nil || ask.State != core.Processed || now >= s.ClaimedAt.Add((reminded(s, d)+1)*d.Remind) {
+		return nil
+	}
+	call := &def.Steps[def.Index(d.Ask)]
+	agent := def.Agents[call.Agent]
+	if kept := max(agent.KeyRetention-agent.ClockSkew, call.Timeout); agent.KeyRetention > 0 &&
+		now >= s.Answers.RemindedAt.Add(kept) {
+		return nil
+	}
+	return []Mail{{Kind: 'r', Step: ask.Name, Attempt: ask.Attempt}}
+}

@@ -1,0 +1,295 @@
+package model
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// reply applies P15, and the rows after it.
+func (m *Model) reply(r *message.Reply) {
+	i := m.find(r.Step, r.Run, r.Attempt)
+	m.cause = "reply/" + r.Step + "/" + strconv.Itoa(r.Attempt) + "/" + string(r.Outcome)
+	if i < 0 {
+		m.again()
+		return
+	}
+	s := &m.T.Steps[i]
+	isUndo, done := r.Operation == core.UndoOp, r.Outcome == core.OutcomeDone
+	stale := r.Attempt < s.Attempt && (isUndo || !done) || r.Attempt == s.Attempt && s.Attempted() &&
+		s.Undo != isUndo
+	switch {
+	case r.Outcome == message.Progress:
+		m.progress(i, r, stale)
+	case !m.alive() || stale:
+		m.again()
+	case !isUndo && done && s.Attempted() && (s.State == core.Processing || s.State == core.Pending):
+		m.done(i, r)
+	case isUndo && done && (s.State == core.Compensating || s.State == core.UndoWait):
+		m.Changed = true
+		m.end(s, core.Compensated)
+		m.advance()
+	case !done && uncounted(r) && (!isUndo && s.State == core.Processing &&
+		m.T.ProcessState == core.Processing || isUndo && s.State == core.Compensating):
+		m.Changed = true
+		m.ended(i, r.Outcome, codeOf(r))
+		m.noEffect(i, r)
+		m.held(i, r)
+	case !isUndo && !done && s.State == core.Processing:
+		m.Changed = true
+		m.ended(i, r.Outcome, codeOf(r))
+		m.noEffect(i, r)
+		m.failed(i, r)
+	case !isUndo && !done && r.NoEffect && m.Def.Steps[i].PointOfNoReturn && s.Attempted() &&
+		s.NoEffect == 0 &&
+		(s.State == core.Pending || s.State == core.Failed): // P22a: after its Overdue
+		m.Changed = true
+		m.proven(s)
+	case isUndo && !done && s.State == core.Compensating:
+		m.Changed = true
+		m.ended(i, r.Outcome, codeOf(r))
+		m.undoFailed(i, min(r.RetryAfter, core.Hour))
+	default:
+		m.again()
+	}
+}
+
+// progress applies P43. It moves the complete-by of the present attempt, never back, and never past its
+// stopBy.
+func (m *Model) progress(i int, r *message.Reply, stale bool) {
+	s, d := &m.T.Steps[i], &m.Def.Steps[i]
+	switch {
+	case stale, !m.alive(), s.State != core.Processing, d.MaxDuration == 0, s.StopBy <= m.Now:
+		return
+	case s.Progress != nil && m.Now < s.Progress.At.Add(min(30*core.Second, d.Timeout/4)) &&
+		r.Until <= s.CompleteBy.Add(min(30*core.Second, d.Timeout/4)):
+		return
+	}
+	m.Changed = true
+	until := r.Until
+	if until == 0 {
+		until = m.Now.Add(d.Timeout)
+	}
+	s.CompleteBy = max(s.CompleteBy, min(until, s.StopBy))
+	s.Progress = &core.StepProgress{Percent: r.Percent, Note: r.Note, At: m.Now}
+	if m.notifies(core.StatusProgress) {
+		m.post('p', s.Name, r.Percent, 0)
+	}
+}
+
+// ended keeps an attempt that did not end done. It keeps the last 16 of them, and counts the earlier ones.
+func (m *Model) ended(i int, outcome core.Outcome, code string) {
+	s := &m.T.Steps[i]
+	m.T.Attempts = append(slices.Clip(m.T.Attempts),
+		core.Attempt{Step: s.Name, Number: s.Attempt, Undo: s.State == core.Compensating,
+			Agent: s.Agent, Began: s.ClaimedAt, Ended: m.Now, Outcome: outcome, Code: code})
+	if len(m.T.Attempts) <= 16 {
+		return
+	}
+	n := map[core.Outcome]*int{core.OutcomeFailed: &m.T.Earlier.Failed,
+		core.OutcomeRetryLater: &m.T.Earlier.Later,
+		core.OutcomeOverdue:    &m.T.Earlier.Overdue, core.OutcomeSuperseded: &m.T.Earlier.Superseded}
+	*n[m.T.Attempts[0].Outcome]++
+	m.T.Attempts = m.T.Attempts[1:]
+}
+
+func codeOf(r *message.Reply) string {
+	if r.Error == nil {
+		return ""
+	}
+	return r.Error.Code
+}
+
+// uncounted is a reply of an agent that made no call which could have had an effect (P45).
+func uncounted(r *message.Reply) bool {
+	return r.Outcome == core.OutcomeRetryLater && r.Error != nil &&
+		(sick(r.Error.Code) || r.Error.Code == "not-yet")
+}
+
+// sick is the code of an agent that cannot use its service.
+func sick(code string) bool { return code == "breaker-open" || code == "unauthorized" }
+
+// LongestHold returns the longest time for which a step may be handed back again and again for a code (P45).
+func LongestHold(d *core.StepDefinition, code string) core.Duration {
+	if sick(code) || d.PollFor == 0 {
+		return d.MaxQueueTime
+	}
+	return d.PollFor
+}
+
+// held hands a step back uncounted: no failure, no hop (P45). The jitter is free.
+func (m *Model) held(i int, r *message.Reply) {
+	s, d := &m.T.Steps[i], &m.Def.Steps[i]
+	most := LongestHold(d, r.Error.Code)
+	since, polling := m.Now, core.Time(0)
+	if SinceOf(s) != 0 {
+		polling = s.Error.Polling
+		if sick(r.Error.Code) && sick(s.Error.Code) {
+			since = s.Error.Since
+		}
+	}
+	if !sick(r.Error.Code) {
+		if polling == 0 {
+			polling = m.Now
+		}
+		since = polling
+	}
+	state := core.Pending
+	if s.State == core.Compensating {
+		state = core.UndoWait
+	}
+	switch spent := m.Now.Sub(since); {
+	case m.T.ProcessState == core.Error:
+		m.end(s, core.UndoWait)
+	case spent >= most:
+		if state == core.Pending {
+			state = core.Failed
+		}
+		m.end(s, state)
+		m.stop(m.direction())
+	default:
+		if state == core.Pending {
+			m.T.Hops = max(0, m.T.Hops-1)
+		}
+		lo := min(max(spent, 2*core.Second), 5*core.Minute)
+		asked, left := min(r.RetryAfter, core.Hour), max(most-spent, 2*core.Second)
+		m.wait(i, state, min(max(lo, asked), left), min(max(lo*3/2, asked), left))
+		s.Error = &core.StepError{Code: r.Error.Code, Attempt: r.Attempt, Since: since, Polling: polling}
+	}
+}
+
+// SinceOf is since when a step has been handed back again and again, uncounted (P45).
+func SinceOf(s *core.Step) core.Time {
+	if s.Error == nil {
+		return 0
+	}
+	return s.Error.Since
+}
+
+// pollingOf is since when its service has answered "not yet" (P45).
+func pollingOf(s *core.Step) core.Time {
+	if s.Error == nil {
+		return 0
+	}
+	return s.Error.Polling
+}
+
+// unheld ends what began with the first of those hand-backs.
+func unheld(s *core.Step) {
+	if SinceOf(s) != 0 {
+		e := *s.Error
+		e.Since, e.Polling = 0, 0
+		s.Error = &e
+	}
+}
+
+func (m *Model) failed(i int, r *message.Reply) {
+	s, going := &m.T.Steps[i], m.T.ProcessState == core.Processing
+	if r.Outcome == core.OutcomeFailed {
+		s.FailureCount++
+	} else if going {
+		s.FailureCount++
+		if d := &m.Def.Steps[i]; s.FailureCount < d.Retry.Budget() {
+			m.handBack(i, min(r.RetryAfter, core.Hour))
+			return
+		}
+	}
+	m.end(s, core.Failed)
+	m.policy(i, codeOf(r))
+}
+
+// noEffect applies P22a.
+func (m *Model) noEffect(i int, r *message.Reply) {
+	if r.NoEffect && m.Def.Steps[i].PointOfNoReturn {
+		m.proven(&m.T.Steps[i])
+	}
+}
+
+// proven applies P22a. The report of an Error is sent again as it was, so a fact that comes during it has a
+// later time.
+func (m *Model) proven(s *core.Step) {
+	if s.NoEffect != 0 {
+		return
+	}
+	s.NoEffect = m.Now
+	if m.T.ProcessState == core.Error && m.Now <= m.T.Ended {
+		s.NoEffect = m.T.Ended + 1
+	}
+}
+
+func (m *Model) finish(i int, output json.RawMessage) {
+	s := &m.T.Steps[i]
+	m.end(s, core.Processed)
+	s.Output, s.FinishedAt = output, m.Now
+	s.NoEffect, s.Allowance = 0, 0      // P32
+	if m.T.ProcessState != core.Error { // the number of "failed" stays the highest
+		m.notifyFinished(s)
+	}
+}
+
+// handBack applies P9a. The backoff's jitter is free.
+func (m *Model) handBack(i int, atLeast core.Duration) {
+	s, retry := &m.T.Steps[i], m.Def.Steps[i].Retry
+	lo, hi := retry.ExtendedInterval, retry.ExtendedInterval
+	if s.FailureCount < retry.MaxFailures {
+		lo, hi = spanOf(retry.Backoff, s.FailureCount)
+	}
+	m.wait(i, core.Pending, max(lo, atLeast), max(hi, atLeast))
+}
+
+// spanOf is between what and what the n-th backoff lies.
+func spanOf(b core.Backoff, n int) (lo, hi core.Duration) {
+	d := float64(b.Initial)
+	for range n - 1 {
+		d *= b.Multiplier
+	}
+	d = min(d, float64(b.Max))
+	return core.Duration(d*(1-b.Jitter)) - 1, core.Duration(d) + 1
+}
+
+func (m *Model) undoFailed(i int, atLeast core.Duration) {
+	s, retry := &m.T.Steps[i], m.Def.Steps[i].Undo.Retry
+	s.UndoFailures++
+	switch {
+	case m.T.ProcessState == core.Error:
+		m.end(s, core.UndoWait)
+	case s.UndoFailures < retry.MaxFailures:
+		lo, hi := spanOf(retry.Backoff, s.UndoFailures)
+		m.wait(i, core.UndoWait, max(lo, atLeast), max(hi, atLeast))
+	default:
+		m.end(s, core.UndoWait)
+		m.stop(m.direction())
+	}
+}
+
+// done applies P15, and P28 if the output does not fit. A task that goes forward needs the output, so the
+// step has failed for good; in any other task the effect is a fact without it (P24).
+func (m *Model) done(i int, r *message.Reply) {
+	s := &m.T.Steps[i]
+	if m.holds(i, r.Output) {
+		m.Changed = true
+		m.finish(i, r.Output)
+		m.advance()
+		return
+	}
+	earlier := r.Attempt < s.Attempt
+	m.Changed = !earlier || m.T.ProcessState != core.Processing || s.NoEffect != 0
+	s.NoEffect = 0
+	switch {
+	case !m.Changed:
+		m.again()
+	case m.T.ProcessState != core.Processing:
+		m.finish(i, nil)
+		m.advance()
+	case !earlier:
+		if s.State == core.Processing { // 13: an attempt that was handed back was counted then
+			s.FailureCount++
+			m.ended(i, core.OutcomeFailed, "output-too-large")
+		}
+		m.end(s, core.Failed)
+		m.policy(i, "output-too-large")
+	}
+}

@@ -1,0 +1,86 @@
+package model
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Room is the capacity of a task's document in a world where tasks come near their limit (P28). The zero
+// value sets no limit.
+type Room struct {
+	Limit   int
+	Failing bool // services fail so often that every step has a text
+	// least is what the longest document takes without outputs and reasons, by definition.
+	Least map[string]int
+}
+
+// holds reports whether the reserve stays free beside the outputs and the reasons of verdicts. The model
+// follows the real task within a few bytes, and for reasons that it does not know.
+func (m *Model) holds(i int, output json.RawMessage) bool {
+	if m.Room.Limit == 0 || len(output) == 0 {
+		return true
+	}
+	need, vague := m.needs(m.T, i)
+	switch need += len(output); {
+	case need+vague <= m.Room.Limit:
+		return true
+	case need-vague > m.Room.Limit:
+		return false
+	}
+	return m.Real != nil && string(m.realStep(i).Output) == string(output)
+}
+
+// keepsReserve reports whether the reserve stays free in a task that is moved (P49).
+func (m *Model) keepsReserve(moved *core.Task, command string) bool {
+	if m.Room.Limit == 0 {
+		return true
+	}
+	need, vague := m.needs(moved, -1)
+	for name := range moved.Removed {
+		need, vague = need+len(name), vague+30
+	}
+	vague += 40 * len(moved.Steps) // fields that steps keep from the earlier definition
+	switch {
+	case need+vague <= m.Room.Limit:
+		return true
+	case need-vague > m.Room.Limit:
+		return false
+	}
+	return m.Real != nil && slices.ContainsFunc(m.Real.Verdicts,
+		func(v core.Verdict) bool { return v.ID == command && v.Accepted })
+}
+
+// needs returns the size of the longest document of a task without the output of one step. It is exact except
+// for a few bytes, and for reasons that the model does not know.
+func (m *Model) needs(t *core.Task, but int) (need, vague int) {
+	need, vague = m.Room.Least[t.Definition]+len(t.OrderID)+len(t.ReplyTo), 60
+	for k := range t.Steps {
+		// A decision stands in the reserve if the value of the event is short.
+		if a := t.Steps[k].Answers; a != nil {
+			vague += 60
+			for _, v := range a.Verdicts {
+				if need += len(v.Reason); !v.Accepted && v.Reason == "" {
+					vague += core.MaxMessage
+				}
+			}
+			continue
+		}
+		if g := t.Steps[k].Corrected; g != nil {
+			need, vague = need+len(g.Input)+len(g.By)+len(g.Reason)+40, vague+100
+		}
+		if out := t.Steps[k].Output; k != but && len(out) > 0 {
+			need, vague = need+len(out), vague+16
+		}
+	}
+	for _, v := range t.Verdicts {
+		if need += len(v.Reason) + len(v.By) + len(v.Note); !v.Accepted && v.Reason == "" {
+			vague += core.MaxMessage
+		}
+		if v.By != "" {
+			need += len(`"by":"","note":"",`)
+		}
+	}
+	return need, vague
+}

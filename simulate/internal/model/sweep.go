@@ -1,0 +1,138 @@
+package model
+
+import (
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"strconv"
+)
+
+// Sweep makes all decisions of the Supervisor about a task that it has loaded (P16, P23a, P11).
+// It returns the rule of the last event that counted, or "" if nothing is overdue.
+func (m *Model) Sweep() (rule string) {
+	m.sweeping = true
+	t := m.T
+	going := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
+	var steps []int
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		if s.CompleteBy != 0 && s.CompleteBy <= m.Now && (s.InFlight() || going && Waits(s)) {
+			steps = append(steps, i)
+		}
+	}
+	late := t.ProcessState == core.Processing && t.Deadline != 0 && t.Deadline <= m.Now
+	unreported := t.ResendAt != 0 && t.ResendAt <= m.Now
+	for _, i := range steps {
+		if !t.Steps[i].InFlight() && m.Backlog(port.Control) {
+			continue // its Wake waits there (P32)
+		}
+		m.overdue(i)
+		rule = "P16"
+	}
+	if late && t.ProcessState == core.Processing {
+		m.tooLate()
+		rule = "P23a"
+	}
+	if unreported && t.ResendAt != 0 && t.ResendAt <= m.Now {
+		t.ResendAt = m.Now.Add(m.Def.ResendAfter)
+		m.post('s', "", 0, 0)
+		rule = "P11"
+	}
+	m.Changed = rule != ""
+	return rule
+}
+
+func (m *Model) overdue(i int) {
+	s, d := &m.T.Steps[i], &m.Def.Steps[i]
+	if s.CompleteBy == 0 || s.CompleteBy > m.Now {
+		return // An earlier event of this sweep has renewed it.
+	}
+	m.cause = "overdue/" + s.Name + "/" + strconv.Itoa(s.Attempt)
+	state := m.T.ProcessState
+	switch {
+	case s.State == core.Processing && state == core.Processing && s.Progress == nil &&
+		m.queueing(d.AskedAgent(s)),
+		s.State == core.Compensating && state != core.Error && m.queueing(d.AskedAgent(s)):
+		m.queued(i)
+	case s.State == core.Processing && state != core.Processing:
+		m.ended(i, core.OutcomeOverdue, core.CodeTimeout)
+		m.end(s, core.Failed)
+		if state == core.Compensating {
+			m.ask(s)
+		}
+	case s.State == core.Processing:
+		m.ended(i, core.OutcomeOverdue, core.CodeTimeout)
+		s.FailureCount++
+		if s.FailureCount < d.Retry.Budget() {
+			m.handBack(i, 0)
+			return
+		}
+		m.end(s, core.Failed)
+		if d.OnFailure == core.OnFailureContinue || m.needless(d.Name) {
+			m.goOn(i, core.CodeTimeout)
+			return
+		}
+		if d.OnFailure == core.OnFailureStop || m.pastReturn() {
+			m.stop(core.Forward)
+			return
+		}
+		m.T.ProcessState, m.T.Why = core.Compensating, core.WhyFailure
+		m.ask(s)
+	case s.State == core.Compensating:
+		m.ended(i, core.OutcomeOverdue, core.CodeTimeout)
+		m.undoFailed(i, 0)
+	case state == core.Processing || state == core.Compensating:
+		m.ask(s)
+	}
+}
+
+// ask leaves a time and wakes the Scheduler at once.
+func (m *Model) ask(s *core.Step) {
+	s.CompleteBy = m.Now.Add(m.Def.Grace)
+	m.post('w', s.Name, s.Attempt, 0)
+}
+
+// queueing reports whether the request or its reply may still wait in a queue (P32).
+func (m *Model) queueing(agent string) bool {
+	return m.Backlog(port.Requests(agent)) || m.Backlog(port.Replies)
+}
+
+// queued hands a step back uncounted (P32).
+func (m *Model) queued(i int) {
+	s, d := &m.T.Steps[i], &m.Def.Steps[i]
+	undo := s.State == core.Compensating
+	m.ended(i, core.OutcomeOverdue, core.CodeQueue)
+	s.Queued += m.Now.Sub(s.ClaimedAt)
+	s.Allowance = min(max(s.Allowance, 1)*2, d.MaxQueueTime-s.Queued)
+	if s.Queued >= d.MaxQueueTime {
+		s.Allowance = 0
+		state := core.Failed
+		if undo {
+			state = core.UndoWait
+		}
+		m.end(s, state)
+		m.stop(m.direction())
+		return
+	}
+	if undo {
+		m.wait(i, core.UndoWait, 0, 0)
+		return
+	}
+	m.T.Hops = max(0, m.T.Hops-1)
+	m.wait(i, core.Pending, 0, 0)
+}
+
+// tooLate applies P23a.
+func (m *Model) tooLate() {
+	m.cause = "deadline/" + strconv.Itoa(m.T.Run) + "/" + strconv.Itoa(m.T.DeadlineSeq)
+	if m.Def.OnDeadline != core.OnFailureUndo || m.pastReturn() {
+		m.stop(core.Forward)
+		return
+	}
+	m.T.ProcessState, m.T.Why = core.Compensating, core.WhyDeadline
+	for i := range m.T.Steps {
+		if s := &m.T.Steps[i]; s.State == core.Pending && s.Attempted() || s.State == core.Waiting {
+			m.ask(s)
+		}
+	}
+	m.post('w', "", 0, 0)
+}

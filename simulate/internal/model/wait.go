@@ -1,0 +1,110 @@
+package model
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// longestWait is how far ahead a wait may end, and longestDelay how long a message can be delayed (P34).
+const (
+	LongestWait  = 366 * core.Day
+	longestDelay = 900 * core.Second
+)
+
+// spanOfWait is between what and what a wait ends that is claimed now: the share of its spread is free. It is
+// not ok where until is no time, or lies too far ahead (P34).
+func (m *Model) spanOfWait(i int) (from, to core.Time, ok bool) {
+	d := &m.Def.Steps[i]
+	from = m.Now.Add(d.Wait.For)
+	if d.Input != nil {
+		value, err := m.Def.Expr.Input(i, m.Environment(i))
+		var text string
+		if err != nil || json.Unmarshal(value, &text) != nil {
+			return 0, 0, false
+		}
+		at, err := time.Parse(time.RFC3339Nano, text)
+		if from = core.TimeOf(at); err != nil || from > m.Now.Add(LongestWait) {
+			return 0, 0, false
+		}
+	}
+	return from, from.Add(d.Wait.Spread), true
+}
+
+// overAtOnce reports whether the time of the step has passed. If that depends on its share of the spread, the
+// real task decides.
+func (m *Model) overAtOnce(i int) bool {
+	if m.Def.Steps[i].Answer != nil {
+		a, _, ok := m.asked(i)
+		if ok {
+			_, ok = wholeNeed(a)
+		}
+		return ok
+	}
+	if m.Def.Steps[i].Wait == nil {
+		return false
+	}
+	from, to, ok := m.spanOfWait(i)
+	return ok && from <= m.Now && (to <= m.Now || m.Real == nil || m.realStep(i).FinishedAt == m.Now)
+}
+
+// claimWait makes a claim that asks no agent, fixes when it ends, and leaves a time (P33, P34).
+func (m *Model) claimWait(i int) {
+	s := &m.T.Steps[i]
+	from, to, _ := m.spanOfWait(i)
+	s.Attempt++
+	m.first(s)
+	s.State = core.Waiting
+	s.Cause = m.cause
+	s.NoEffect = 0
+	s.ClaimedAt = m.Now
+	s.Until = to
+	if m.Real != nil {
+		if at := m.realStep(i).Until; at >= from && at <= to {
+			s.Until = at
+		}
+	}
+	if m.overAtOnce(i) {
+		m.finish(i, nil)
+		return
+	}
+	s.WakeAt = s.Until
+	m.leaveTime(i)
+}
+
+// leaveTime leaves the time of the next look at a step, by a Wake, or by the Supervisor if no message can be
+// delayed that long (P34).
+func (m *Model) leaveTime(i int) {
+	s, next := &m.T.Steps[i], NextLook(m.Def, m.T, i)
+	if s.CompleteBy = next; next.Sub(m.Now) <= longestDelay {
+		s.CompleteBy = max(next, m.Now).Add(m.Def.Grace)
+	}
+	m.post('w', s.Name, s.Attempt, next)
+}
+
+// lookAgain applies a Resubmit to a wait: it ends one whose time came while the task was in Error, and lets
+// another go on (P33).
+func (m *Model) lookAgain(i int) {
+	s := &m.T.Steps[i]
+	if m.Def.Steps[i].Answer != nil {
+		m.lookAtAnswers(i)
+	}
+	switch {
+	case s.State != core.Waiting:
+		return
+	case m.Def.Steps[i].Answer == nil && s.WakeAt <= m.Now:
+		m.finish(i, nil)
+		return
+	}
+	m.askAgain(i)
+}
+
+// askAgain leaves the time of an open wait anew, and sends the last reminder of a question again (P37).
+func (m *Model) askAgain(i int) {
+	m.T.Steps[i].Cause = m.cause
+	if m.Def.Steps[i].Answer != nil {
+		m.Mails = append(m.Mails, reminder(m.Def, m.T, i, m.Now)...)
+	}
+	m.leaveTime(i)
+}

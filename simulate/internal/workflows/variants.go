@@ -1,0 +1,118 @@
+package workflows
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+)
+
+// Variants are definitions of the same workflow to move orders to (P49): one that fits what was done, but for
+// what may differ, and some that fit as long as certain steps were not begun. One that is no workflow is left
+// out.
+func Variants(def *core.Definition) (all []*core.Definition) {
+	for _, change := range []func(*core.Definition){reworded, renamed, revised} {
+		d := *def
+		d.Steps = slices.Clone(def.Steps)
+		if change(&d); workflow.Seal(&d) == nil {
+			all = append(all, &d)
+		}
+	}
+	return all
+}
+
+// extra is a step that a variant has and the workflow has not.
+func extra(of *core.StepDefinition) core.StepDefinition {
+	s := *of
+	s.Name = "extra"
+	s.Operation = "do-extra"
+	s.After = nil
+	s.When = ""
+	s.Undo = nil
+	s.OnFailure = core.OnFailureStop
+	s.PointOfNoReturn = false
+	if s.Answer != nil { // a call asks for one step
+		a := *s.Answer
+		a.Ask, a.Remind, s.Answer = "", 0, &a
+	}
+	return s
+}
+
+// revised has other timeouts, retries and inputs of undos, its steps in another order, and one more that
+// comes last.
+func revised(d *core.Definition) {
+	last := extra(&d.Steps[0])
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		if s.Wait != nil { // A wait that has begun keeps its end.
+			wait := *s.Wait
+			wait.Spread += core.Second
+			s.Wait = &wait
+		}
+		last.After = append(last.After, s.Name)
+		if s.Agent != "" {
+			s.Timeout += core.Second
+			s.Retry.MaxFailures++
+		}
+		if s.Answer != nil {
+			s.Retry = core.Retry{}
+		}
+		// its children have not to be those of the workflow as it was
+		if s.Each != nil && s.Each.Child != nil {
+			each, child := *s.Each, *s.Each.Child
+			child.Steps = slices.Clone(child.Steps)
+			if revised(&child); workflow.Seal(&child) == nil {
+				each.Definition, each.Child, s.Each = child.Hash, &child, &each
+			}
+		}
+		if s.Undo != nil {
+			undo := *s.Undo
+			undo.Input, undo.Timeout = json.RawMessage(`{"undo":"${ orderId }"}`), undo.Timeout+core.Second
+			s.Undo = &undo
+		}
+	}
+	d.Steps = append(d.Steps, last)
+	slices.Reverse(d.Steps)
+}
+
+// renamed asks for another operation at its first step, which comes after a new one, and lacks the last step
+// that no other comes after.
+func renamed(d *core.Definition) {
+	first := extra(&d.Steps[0])
+	first.Undo, first.OnFailure = d.Steps[0].Undo, core.OnFailureStop
+	if d.Steps[0].Agent != "" {
+		d.Steps[0].Operation += "-again"
+	} else { // a step of another kind
+		call := slices.IndexFunc(d.Steps, func(s core.StepDefinition) bool { return s.Agent != "" })
+		if call < 0 {
+			return
+		}
+		s := d.Steps[call]
+		s.Name = d.Steps[0].Name
+		s.After = d.Steps[0].After
+		s.When = d.Steps[0].When
+		s.OnFailure = d.Steps[0].OnFailure
+		s.Undo = nil
+		s.PointOfNoReturn = false
+		d.Steps[0] = s
+	}
+	d.Steps[0].After = append(slices.Clone(d.Steps[0].After), first.Name)
+	for i := len(d.Steps) - 1; i > 0; i-- {
+		if !slices.ContainsFunc(d.Steps,
+			func(s core.StepDefinition) bool { return slices.Contains(s.After, d.Steps[i].Name) }) {
+			d.Steps = slices.Delete(d.Steps, i, i+1)
+			break
+		}
+	}
+	d.Steps = append(d.Steps, first)
+}
+
+// reworded replaces the inputs of its steps.
+func reworded(d *core.Definition) {
+	for i := range d.Steps {
+		if d.Steps[i].Agent != "" {
+			d.Steps[i].Input = json.RawMessage(`{"reworded":"${ orderId }"}`)
+		}
+	}
+}

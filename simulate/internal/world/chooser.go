@@ -1,0 +1,92 @@
+package world
+
+import (
+	"math/rand/v2"
+	"slices"
+)
+
+// Point names one choice: where it is made, about what, and for which time there. It keeps its name
+// when choices before it are taken away, which is what makes shrinking work.
+type Point struct {
+	Site    string
+	Subject string
+	Nth     int // number of the time, from 1
+}
+
+// Chooser makes every choice of a run.
+type Chooser interface {
+	// Choose returns a number from 0 to n-1. 0 is the plain course: nothing goes wrong, nothing is late. odds
+	// is the probability of any other choice, 0 to 1; a chooser may ignore it.
+	Choose(p Point, n int, odds float64) int
+}
+
+// Seeded chooses by a generator.
+type Seeded struct{ pcg *rand.PCG }
+
+// NewSeeded returns the chooser of a seed.
+func NewSeeded(seed uint64) *Seeded { return &Seeded{rand.NewPCG(seed, 0x5712b3e9)} }
+
+// Choose takes anything but 0 with the odds given, each with the same chance.
+func (s *Seeded) Choose(_ Point, n int, odds float64) int {
+	x := s.pcg.Uint64()
+	if float64(x>>11)/(1<<53) >= odds {
+		return 0
+	}
+	return 1 + int(s.pcg.Uint64()%uint64(n-1)) //nolint:gosec // below n
+}
+
+// Bytes chooses by the bytes of a fuzzer: one for each choice, and 0 when they are used up.
+type Bytes struct{ data []byte }
+
+// NewBytes returns a chooser that reads data.
+func NewBytes(data []byte) *Bytes { return &Bytes{data} }
+
+// Choose reads the next byte.
+func (b *Bytes) Choose(_ Point, n int, _ float64) int {
+	if len(b.data) == 0 {
+		return 0
+	}
+	v := int(b.data[0]) % n
+	b.data = b.data[1:]
+	return v
+}
+
+// Plain chooses 0 always: no fault at all.
+type Plain struct{}
+
+// Choose returns 0.
+func (Plain) Choose(Point, int, float64) int { return 0 }
+
+// Choice is one choice that was not the plain course.
+type Choice struct {
+	At    string `json:"at"` // site
+	Of    string `json:"of,omitempty"`
+	Nth   int    `json:"nth"`
+	Value int    `json:"value"`
+	// text for people; the name of a fault counts instead of the number
+	What string `json:"what,omitempty"`
+}
+
+// Player plays a tape's choices.
+type Player struct{ at map[Point]Choice }
+
+// NewPlayer returns a chooser that plays some choices.
+func NewPlayer(choices []Choice) *Player {
+	p := &Player{at: make(map[Point]Choice, len(choices))}
+	for _, c := range choices {
+		p.at[Point{c.At, c.Of, c.Nth}] = c
+	}
+	return p
+}
+
+// Choose looks the choice up.
+func (p *Player) Choose(at Point, n int, _ float64) int {
+	c, ok := p.at[at]
+	if !ok {
+		return 0
+	}
+	if i := slices.Index(ActNames(at.Site), c.What); i >= 0 {
+		return min(i+1, n-1)
+	}
+	return min(c.Value, n-1)
+}

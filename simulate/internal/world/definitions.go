@@ -1,0 +1,126 @@
+package world
+
+import (
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
+)
+
+// Skew is the most that two clocks may differ by: the least that any agent declares.
+func (w *Simulation) Skew() int64 {
+	least := int64(-1)
+	for _, a := range w.Def.Agents {
+		if s := int64(a.ClockSkew); least < 0 || s < least {
+			least = s
+		}
+	}
+	return max(least, 0)
+}
+
+// Newer is the workflow as it is deployed later: it differs in what no order notices.
+func (sc *Scenario) Newer() *core.Definition {
+	if sc.later == nil && sc.Definition.Expr != nil {
+		d := *sc.Definition
+		d.Grace++
+		d.Steps = slices.Clone(d.Steps)
+		if workflow.Seal(&d) == nil {
+			sc.later = &d
+		}
+	}
+	return sc.later
+}
+
+// Definitions returns all definitions that an order of the scenario may pin.
+func (sc *Scenario) Definitions() []*core.Definition {
+	all := []*core.Definition{sc.Definition}
+	if sc.Newer() != nil {
+		all = append(all, sc.later)
+		if sc.others == nil && sc.Begun == nil { // A begun order was moved just now.
+			sc.others = workflows.Variants(sc.Definition)
+		}
+	}
+	return append(all, sc.others...)
+}
+
+// Definition returns the definition with that hash, or nil if there is none.
+func (w *Simulation) Definition(hash string) *core.Definition {
+	for _, d := range w.Defs {
+		if d.Hash == hash {
+			return d
+		}
+	}
+	for _, d := range w.Below {
+		if d.Hash == hash {
+			return d
+		}
+	}
+	return nil
+}
+
+// ChildrenOf are the workflows of a workflow's children, and of theirs.
+func ChildrenOf(d *core.Definition) (all []*core.Definition) {
+	for i := range d.Steps {
+		if e := d.Steps[i].Each; e != nil && e.Child != nil {
+			all = append(append(all, e.Child), ChildrenOf(e.Child)...)
+		}
+	}
+	return all
+}
+
+// Families returns the definitions of all children that there may be: those of the definitions that an order
+// may pin, and those that a child can be moved to.
+func (sc *Scenario) Families() []*core.Definition {
+	if sc.below != nil {
+		return sc.below
+	}
+	var all []*core.Definition
+	for _, d := range sc.Definitions() {
+		all = append(all, ChildrenOf(d)...)
+	}
+	if sc.Begun == nil {
+		for _, d := range ChildrenOf(sc.Definition) {
+			all = append(all, workflows.Variants(d)...)
+		}
+	}
+	seen := map[string]bool{}
+	sc.below = slices.DeleteFunc(all, func(d *core.Definition) bool {
+		was := seen[d.Hash]
+		seen[d.Hash] = true
+		return was
+	})
+	return sc.below
+}
+
+// DefOf returns the definition that a task pins.
+func (w *Simulation) DefOf(t *core.Task) *core.Definition {
+	if d := w.Definition(t.Definition); d != nil {
+		return d
+	}
+	return w.Def // a tombstone pins none
+}
+
+// StepOf is a step as the task's definition has it, or, where a Move has removed it, as any other has.
+func (w *Simulation) StepOf(t *core.Task, name string) (*core.Definition, *core.StepDefinition) {
+	all := w.Known()
+	if t != nil {
+		all = append([]*core.Definition{w.DefOf(t)}, all...)
+	}
+	for _, d := range all {
+		if i := d.Index(name); i >= 0 {
+			return d, &d.Steps[i]
+		}
+	}
+	panic("simulate: no definition has a step " + name)
+}
+
+// Prepare does once what every run of the scenario needs.
+func (sc *Scenario) Prepare() {
+	sc.Forms = map[string][]byte{}
+	for _, d := range slices.Concat(sc.Definitions(), sc.Families()) {
+		if data, err := workflow.Encode(d); err == nil { // else the run itself says what is wrong
+			sc.Forms[d.Hash] = data
+		}
+	}
+}

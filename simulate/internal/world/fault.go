@@ -1,0 +1,239 @@
+package world
+
+// Fault is a kind of thing that goes wrong.
+type Fault uint8
+
+// The faults.
+const (
+	NoFault Fault = iota
+	FreshCopy
+	Redelivery
+	Reorder
+	LongDelay
+	Zombie
+	DeleteLost
+	SendAnswerLost
+	PartialBatch
+	Poison
+	Redriven
+	Retention
+	Throttle
+	AppliedButError
+	OwnAsCondition
+	StaleIndex
+	MissingIndex
+	TerminalAsDue
+	TransactionConflict
+	LateDoubt
+	ItemTooLarge
+	TTL
+	CrashBefore
+	CrashAfter
+	TimeoutAfter
+	Frozen
+	Concurrency
+	ClockJump
+	MixedCode
+	TickMissed
+	TicksOverlap
+	ReplyLost
+	Contradictory
+	KeyForgotten
+	Hang
+	PermanentFailure
+	BreakerOpen
+	CredentialExpired
+	NotYet
+	FaultCount
+)
+
+// FaultNames are the names on tapes and in reports.
+var FaultNames = [FaultCount]string{
+	NoFault: "none", FreshCopy: "fresh-copy", Redelivery: "redelivery", Reorder: "reorder",
+	LongDelay: "long-delay", Zombie: "zombie",
+	DeleteLost: "delete-lost", SendAnswerLost: "send-answer-lost", PartialBatch: "partial-batch",
+	Poison:   "poison",
+	Redriven: "redriven", Retention: "retention-expired", Throttle: "throttle",
+	AppliedButError: "applied-but-error",
+	OwnAsCondition:  "own-write-as-condition-failure", StaleIndex: "stale-index",
+	MissingIndex:  "missing-index",
+	TerminalAsDue: "terminal-as-due", TransactionConflict: "transaction-conflict", LateDoubt: "late-doubt",
+	ItemTooLarge: "item-too-large", TTL: "ttl", CrashBefore: "crash-before", CrashAfter: "crash-after",
+	TimeoutAfter: "timeout-after", Frozen: "frozen", Concurrency: "throttled-concurrency",
+	ClockJump: "clock-jump",
+	MixedCode: "mixed-code", TickMissed: "tick-missed", TicksOverlap: "ticks-overlap",
+	ReplyLost:     "reply-lost",
+	Contradictory: "contradictory-reply", KeyForgotten: "key-forgotten", Hang: "hang",
+	PermanentFailure: "permanent-failure",
+	BreakerOpen:      "breaker-open", CredentialExpired: "credential-expired", NotYet: "not-yet",
+}
+
+// String returns the fault's name.
+func (f Fault) String() string { return FaultNames[f] }
+
+// Faults lists every fault.
+func Faults() []Fault {
+	var all []Fault
+	for f := NoFault + 1; f < FaultCount; f++ {
+		all = append(all, f)
+	}
+	return all
+}
+
+// FaultNamed finds a fault by its name; NoFault if there is none.
+func FaultNamed(name string) Fault {
+	for f, n := range FaultNames {
+		if n == name && f > 0 {
+			return Fault(f) //nolint:gosec // below faultCount
+		}
+	}
+	return NoFault
+}
+
+// Call is a kind of call of a port, or another place where things go wrong.
+type Call uint8
+
+const (
+	CallLoad Call = iota
+	CallOrder
+	CallCommit
+	CallDue
+	CallLease
+	CallSend
+	CallDelete
+	CallExtend
+	CallDepth
+	CallAlert
+	CallEntry
+	CallMove
+	CallDo
+	CallUndo
+	CallMessage // one message of a send
+	CallPoll    // an idle consumer finds messages
+	CallTick    // the Supervisor's schedule
+	CallClock   // a clock, now and then
+	CallForge   // a message arrives that no actor should send
+	CallExpire  // the store's TTL
+	CallDeploy  // another version of the workflow is deployed on one instance
+	CallCount
+)
+
+// CallNames are the names of calls in sites.
+var CallNames = [CallCount]string{
+	"load", "load-order", "commit", "due", "lease", "send", "delete", "extend", "depth", "alert",
+	"ledger-read", "ledger-write", "do", "undo", "message", "poll", "tick", "clock", "forge", "expire",
+	"deploy",
+}
+
+// Role is the kind of the process that makes a call.
+type Role uint8
+
+const (
+	AScheduler Role = iota
+	ASupervisor
+	AnAgent
+	AClient // applications, the operator, and the world around
+	RoleCount
+)
+
+// RoleNames are the names of roles in sites.
+var RoleNames = [RoleCount]string{"scheduler", "supervisor", "agent", "client"}
+
+// Act is a fault with the side of the call on which it falls.
+type Act struct {
+	Fault Fault
+	After bool
+}
+
+// String returns the act's name.
+func (a Act) String() string {
+	if a.After && (a.Fault == Zombie || a.Fault == Frozen) {
+		return a.Fault.String() + "-after"
+	}
+	return a.Fault.String()
+}
+
+var Compute = []Act{{CrashBefore, false}, {CrashAfter, true}, {TimeoutAfter, true}, {Zombie, false},
+	{Zombie, true}, {Frozen, false}, {Frozen, true}}
+
+func with(more ...Act) []Act { return append(append([]Act(nil), Compute...), more...) }
+
+// ActsAt lists what can go wrong at a call.
+var ActsAt = [CallCount][]Act{
+	CallLoad:  with(Act{Throttle, false}),
+	CallOrder: with(Act{Throttle, false}),
+	CallCommit: with(Act{Throttle, false}, Act{AppliedButError, true}, Act{OwnAsCondition, true},
+		Act{TransactionConflict, false}, Act{LateDoubt, true}, Act{ItemTooLarge, false}),
+	CallDue: with(Act{Throttle, false}, Act{StaleIndex, true}, Act{MissingIndex, true},
+		Act{TerminalAsDue, true}),
+	CallLease: with(Act{Throttle, false}),
+	CallSend: with(Act{Throttle, false}, Act{SendAnswerLost, true}, Act{PartialBatch, true},
+		Act{ItemTooLarge, true}),
+	CallDelete: with(Act{DeleteLost, false}),
+	CallExtend: with(Act{Throttle, false}),
+	CallDepth:  with(Act{Throttle, false}),
+	CallAlert:  with(Act{Throttle, false}, Act{SendAnswerLost, true}),
+	CallEntry:  with(Act{Throttle, false}),
+	CallMove:   with(Act{Throttle, false}, Act{AppliedButError, true}, Act{OwnAsCondition, true}),
+	CallDo: with(Act{ReplyLost, true}, Act{Contradictory, true}, Act{KeyForgotten, false}, Act{Hang, false},
+		Act{PermanentFailure, false},
+		Act{BreakerOpen, false}, Act{CredentialExpired, false}, Act{NotYet, false}),
+	CallUndo: with(Act{ReplyLost, true}, Act{Contradictory, true}, Act{KeyForgotten, false}, Act{Hang, false},
+		Act{PermanentFailure, false},
+		Act{BreakerOpen, false}, Act{CredentialExpired, false}, Act{NotYet, false}),
+	CallMessage: {{FreshCopy, true}, {Redelivery, true}, {Reorder, false}, {LongDelay, false},
+		{Redriven, true}, {Retention, false}},
+	CallPoll:   {{Concurrency, false}},
+	CallTick:   {{TickMissed, false}, {TicksOverlap, false}},
+	CallClock:  {{ClockJump, false}},
+	CallForge:  {{Poison, false}},
+	CallExpire: {{TTL, false}},
+	CallDeploy: {{MixedCode, false}},
+}
+
+// Often is by how much more is to go wrong at a call than at others: some calls are rare, and some
+// are there for nothing else.
+var Often = func() (n [CallCount]float64) {
+	for c := range n {
+		n[c] = 1
+	}
+	n[CallDo] = 8
+	n[CallUndo] = 8
+	n[CallTick] = 5
+	n[CallDue] = 4
+	n[CallAlert] = 8
+	n[CallDepth] = 3
+	n[CallClock] = 100
+	n[CallForge] = 100
+	n[CallExpire] = 100
+	n[CallDeploy] = 100
+	n[CallPoll] = 0.3
+	return n
+}()
+
+// Sites are the names of the calls of each role.
+var Sites = func() (s [RoleCount][CallCount]string) {
+	for r := range s {
+		for c := range s[r] {
+			s[r][c] = RoleNames[r] + "." + CallNames[c]
+		}
+	}
+	return s
+}()
+
+var actsBySite = func() map[string][]string {
+	m := map[string][]string{}
+	for r := range Sites {
+		for c := range Sites[r] {
+			var names []string
+			for _, a := range ActsAt[c] {
+				names = append(names, a.String())
+			}
+			m[Sites[r][c]] = names
+		}
+	}
+	return m
+}()
+
+// ActNames lists the names of what can go wrong at a site, nil where nothing can.
+func ActNames(site string) []string { return actsBySite[site] }

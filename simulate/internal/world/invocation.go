@@ -1,0 +1,68 @@
+package world
+
+import (
+	"errors"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// agency records the work of one handling of an agent on its request, for the rules of agents (P3, P6, P24,
+// P25, P28, P31).
+type agency struct {
+	Req      *message.Request // request of the handling; nil if it is unreadable
+	Received core.Time        // time of receipt by the agent's own clock
+	First    port.LedgerEntry // ledger entry at the first read
+	Read     bool
+	Entered  bool   // its first move is stored
+	State    string // last state that the handling wrote to the entry
+	Called   bool
+	Outcome  Outcome
+	Checked  bool // its service was asked
+	Happened bool // and said so
+	Unsent   bool // a reply, or a quarantine, was not taken
+}
+
+// Outcome is the result of a call as its caller sees it.
+type Outcome uint8
+
+const (
+	InTheDark  Outcome = iota // unknown
+	HappenedIt                // the answer came
+	RefusedIt                 // refused for good, and proven without effect
+	LaterIt                   // proven without effect, a repetition may succeed
+)
+
+// Stop returns the time at which the agent has to fall silent, by its own clock (P25).
+func (a *agency) Stop() core.Time { return a.Req.StopBy.Add(-a.Req.ClockSkew) }
+
+// ErrCut is the error of every call after the handler's process has died or its time was over. Nothing that
+// the handler does from then on has any effect.
+var ErrCut = errors.New("the process is dead")
+
+// Invocation is one running handler, as a coroutine.
+type Invocation struct {
+	W       *Simulation
+	P       *Process
+	Id      int
+	What    string
+	Dead    bool
+	Parked  bool
+	Yield   func(int64) bool
+	Routine *Coroutine
+	Letters []*Letter       // letters that it handles
+	Handed  []port.Delivery // deliveries as they came
+	Direct  any             // or what it was asked for without a queue
+	About   string          // the order of that
+	Sights  []*Sight
+	Clock   []Reading             // readings of its process's clock
+	Anew    bool                  // something was loaded since the last reading
+	Depths  map[string]port.Depth // depths of queues as it saw them
+	Agency  agency                // handling by an agent
+	Shards  map[string]bool       // reports by shard whether this instance sweeps it
+	Gone    []bool                // reports by index which of its messages it deletes
+	Broken  bool                  // a call has failed in another way
+	Trouble bool                  // a call has failed
+	Driven                        // state of the handler in an exploration
+}

@@ -1,0 +1,95 @@
+package world
+
+import (
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Service describes the remote service behind an agent as it truly is. A field that is not set is as the
+// workflow declares it.
+type Service struct {
+	// Grade is what it offers: fenced, idempotent or plain; "": what each step declares.
+	Grade core.Grade `json:"grade,omitempty"`
+	// NoUndo makes the service refuse every undo, so that the operator has to do it by hand.
+	NoUndo bool `json:"noUndo,omitempty"`
+	// Latency is how long a call takes at least, SlowLatency now and then; milliseconds.
+	Latency     core.Duration `json:"latency,omitempty"`
+	SlowLatency core.Duration `json:"slowLatency,omitempty"`
+	// Failures is the share of calls that fail for a while, Refusals those that fail for good; 0 to 1.
+	Failures float64 `json:"failures,omitempty"`
+	Refusals float64 `json:"refusals,omitempty"`
+	// Forgets is how long it remembers keys; 0: what the agent declares.
+	Forgets core.Duration `json:"forgets,omitempty"`
+	// Check reports whether the service can be asked whether an operation has happened.
+	Check bool `json:"check,omitempty"`
+}
+
+// Services are the services by agent.
+type Services map[string]Service
+
+// Remote is a remote service's record of one key, with the facts about it.
+type Remote struct {
+	Key     string
+	Order   string
+	Run     int
+	Step    string
+	Grade   core.Grade
+	Applied int   // effects that began
+	Net     int   // effects that stand
+	Known   bool  // it remembers that it did the key
+	Fenced  bool  // it refuses a later do
+	Undone  bool  // an undo has happened, or was answered
+	Since   int64 // when it did last what it remembers of the key
+	Pending int   // calls that may still land
+	Adrift  int   // those of them whose callers have given up
+	Proven  int   // the last attempt that was answered noEffect (P22a)
+}
+
+// ServiceOf returns what a service knows of the key of a call.
+func (w *Simulation) ServiceOf(c worker.Call, agent string) *Remote {
+	s := w.Services[c.Key]
+	if s == nil {
+		s = &Remote{Key: c.Key, Order: c.OrderID, Run: c.Run, Step: c.Step, Grade: c.Grade}
+		if g := w.Sc.Services[agent].Grade; g != "" {
+			s.Grade = g
+		}
+		w.Services[c.Key] = s
+	}
+	return s
+}
+
+// Conf returns the service behind an agent in this world: as its user sets it, or as drawn.
+func (w *Simulation) Conf(agent string) Service { return w.Traits[agent].Service }
+
+// Trait is a drawn property of a service that its user does not set.
+type Trait struct {
+	Service
+	Size      int  // size of its outputs, in steps of w.room
+	Output    int  // 1: none; 2, 3: now and then too large, or no JSON (P28)
+	Forgetful bool // it forgets keys as soon as it may
+	Serial    bool // its agent takes one request at a time (P32)
+	Standing  bool // a plain one that, asked about an undo, only knows whether anything stands
+}
+
+// Retention returns the time that the service of a step remembers keys; 0 means for ever.
+func (w *Simulation) Retention(agent string) int64 {
+	if f := w.Conf(agent).Forgets; f > 0 {
+		return int64(f)
+	}
+	return int64(w.Agent(agent).KeyRetention)
+}
+
+// Kept is the longest retention there is.
+func (w *Simulation) Kept() (most int64) {
+	for _, a := range w.Agents {
+		most = max(most, w.Retention(a))
+	}
+	return most
+}
+
+// String returns what stands in the service.
+func (s *Remote) String() string {
+	return fmt.Sprintf("%s: %d effects, %d stand, undone %v", s.Key, s.Applied, s.Net, s.Undone)
+}

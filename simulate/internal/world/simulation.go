@@ -1,0 +1,213 @@
+// Package world holds the state of one run: time, choices and faults, what stands in stores, queues and
+// services, what each handler has seen, and what was broken. It decides nothing that an actor decides.
+package world
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+)
+
+// Begun is an order that has a past when a run begins: nothing of it is in flight.
+type Begun struct {
+	Task *core.Task // task of the order "o1"; never changed
+	At   core.Time  // time at which the run begins
+}
+
+// Noon is the default start of a simulation, in Unix milliseconds.
+var Noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC).UnixMilli()
+
+// Times of the simulated deployment, in milliseconds.
+const (
+	Visibility = 30_000
+	Tick       = 10_000
+	Day        = 86_400_000
+	MaxReceive = 8
+)
+
+// Scenario is the input of a run.
+type Scenario struct {
+	Definition *core.Definition
+	Services   Services        // services by agent; without an entry the workflow's declaration counts
+	Order      json.RawMessage // content of every order; nil means {}
+	Only       []Fault         // faults that may happen; nil means all
+	Orders     int             // most orders of a run; 0 means 4
+	// Alone means that the run has no commands.
+	Alone bool
+	// Base sets a scene: a plain course other than "all goes well".
+	Base func(p Point) int
+	// Begun is the one order of the run, as it stands when the run begins; nil: orders are submitted.
+	Begun *Begun
+
+	later  *core.Definition
+	others []*core.Definition // definitions to move orders to (P49); see variants
+	below  []*core.Definition // definitions of children, and those to move children to
+	Forms  map[string][]byte  // the definitions as they are stored, by hash
+}
+
+// Simulation is one run.
+type Simulation struct {
+	Sc      Scenario
+	Chooser Chooser
+	Def     *core.Definition
+	Newer   *core.Definition   // the same workflow, deployed later
+	Defs    []*core.Definition // all that an order may pin (P49): def, newer, and others
+	// definitions of children and their children (P40); if there are any, no model is compared with the tasks
+	// of the run
+	Below []*core.Definition
+
+	Start       int64 // time at which the run begins, in Unix milliseconds
+	Now         int64 // milliseconds since then
+	Heap        Heap
+	Cur         *Invocation
+	Corpses     []*Invocation
+	Invocations int
+	Events      int
+
+	Store     *Store
+	Queues    map[string]*Queue
+	Names     []string // names of the queues, in a fixed order
+	Procs     []*Process
+	Services  map[string]*Remote
+	Agents    []string
+	Ledgers   map[string]*Ledger
+	AllOrders []*Order
+	ByID      map[string]*Order
+	Embedded  bool
+	// backlog threshold of agents and Schedulers: messages in a queue, visible and in flight (P32)
+	Capacity   int
+	Long       bool  // faults go on for so long that keys are forgotten
+	Until      int64 // faults happen until then
+	Waits      int64 // the longest that an order waits, in all its steps that do
+	Through    bool  // faults go on until the waits are over, and a while longer
+	Quiescing  bool
+	QuiescedAt int64 // time at which faults ended
+	Operating  bool  // the operator looks after what has stopped
+	SweepAt    int64 // time of the next planned sweep; 0 if none is planned
+	Leases     map[string]Lease
+	Traits     map[string]Trait
+	Outages    map[string]int64 // end of a hang of the service behind an agent, for all callers
+	Expired    map[string]int64 // time until which it rejects the agent's credentials
+	Coming     map[string]int64 // time until which it replies "not yet" to a key
+	Room       model.Room       // limit of a task's document
+	Shards     int
+	Pages      int // rows of the index per page of the Supervisor; 0 means its default
+
+	Rate    float64
+	Enabled [FaultCount]bool
+	Often   *[CallCount]float64
+	Nth     map[Occasion]int
+	Choices []Choice
+	Points  []Seen // choices that were to be made, if the options ask for them
+	Listing bool
+	Driver  *Driver           // driver of an exploration; nil if time and the chooser drive the run
+	Held    map[int][]*Letter // letters held by the stopped handlers of a snapshot, by number
+
+	Stats
+	Checks    Checks
+	Violation *Violation
+	Story     []Line
+	Tracing   bool
+	Hash      uint64
+}
+
+// Seen is a choice that was to be made, and among how many.
+type Seen struct {
+	Point
+	N int
+}
+
+// Stats counts what a run did.
+type Stats struct {
+	Orders  int
+	Steps   int // events
+	Commits int
+	Hits    [FaultCount]int
+	Cells   map[Cell]int
+	Ends    map[core.State]int
+}
+
+// Cell is one place where one thing can go wrong.
+type Cell struct{ Site, Act string }
+
+// Violation is a broken invariant.
+type Violation struct {
+	Invariant string `json:"invariant"`
+	Text      string `json:"text"`
+	At        int64  `json:"at"` // milliseconds since the start
+}
+
+// String returns the invariant and what broke it.
+func (v *Violation) String() string { return fmt.Sprintf("%s: %s", v.Invariant, v.Text) }
+
+// Result is the result of a run.
+type Result struct {
+	Stats
+	Violation *Violation
+	Hash      uint64 // hash of the trace, equal for equal runs
+	Choices   []Choice
+	Points    []Seen // recorded only with Options.Points
+	Story     []Line // with Options.Story
+	Checks    map[string]int
+}
+
+// Options of a run.
+type Options struct {
+	Story  bool // trace what happens, for people
+	Points bool // list all choices
+}
+
+// Occasion is a site at which choices are made, and their subject.
+type Occasion struct{ site, subject string }
+
+// Counters are maps for simulation.nth that another world has left: they have grown already.
+var Counters = sync.Pool{New: func() any { return map[Occasion]int{} }}
+
+// Choose makes a choice and remembers it where it is not the plain course.
+func (w *Simulation) Choose(site, subject string, n int, odds float64) int {
+	if n < 2 || w.Driver != nil && w.Driver.Marks != nil { // which does the rest, once the world is set up
+		return 0
+	}
+	nth := w.Nth[Occasion{site, subject}] + 1
+	w.Nth[Occasion{site, subject}] = nth
+	p := Point{Site: site, Subject: subject, Nth: nth}
+	v := w.Chooser.Choose(p, n, odds)
+	if v == 0 && w.Sc.Base != nil {
+		v = min(w.Sc.Base(p), n-1)
+	}
+	if w.Listing {
+		w.Points = append(w.Points, Seen{Point: p, N: n})
+	}
+	if v > 0 {
+		w.Choices = append(w.Choices, Choice{At: site, Of: subject, Nth: p.Nth, Value: v})
+	}
+	return v
+}
+
+// Spread is a number below n; 0 is the plain course.
+func (w *Simulation) Spread(site, subject string, n int64) int64 {
+	const grid = 16
+	return int64(w.Choose(site, subject, grid, 0.9)) * n / grid
+}
+
+// At has something happen at a time, unless an exploration decides what happens next.
+func (w *Simulation) At(t int64, do func()) {
+	if w.Driver != nil { // The driver itself decides what happens next.
+		return
+	}
+	w.Heap.Push(Event{At: max(t, w.Now), Do: do})
+}
+
+// After has something happen after a while.
+func (w *Simulation) After(d int64, do func()) { w.At(w.Now+d, do) }
+
+// Bounds of a run.
+const (
+	MaxSteps  = 200_000
+	FaultTime = 30 * 60_000 // faults happen until then, or for as long as keys are remembered, several times
+	MaxTime   = 400 * Day
+)

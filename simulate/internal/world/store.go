@@ -1,0 +1,101 @@
+package world
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Version returns the version of the stored record, or 0 if there is none.
+func (s *Store) Version(id string) int64 {
+	if r := s.Rows[id]; r != nil && r.Record != nil {
+		return r.Record.Version
+	}
+	return 0
+}
+
+// Store is the simulated state store: one shard, strongly consistent, its index a hint.
+type Store struct {
+	W    *Simulation
+	Rows map[string]*Row
+	Ids  []string // IDs in the order in which their rows were made
+	Defs map[string][]byte
+	Bare bool // documents are not looked into: those of the contract's suite are no tasks
+}
+
+// Row is the store's content for one order.
+type Row struct {
+	Record  *port.Record // nil if there is none, or if it has expired
+	Task    *core.Task   // task of the record
+	Hash    string
+	Content []byte      // content kept apart
+	Ended   bool        // its record has expired (P26)
+	WasDue  []time.Time // earlier places in the index
+}
+
+// Known reports whether an order of this ID was ever stored.
+func (r *Row) Known() bool { return r != nil && (r.Record != nil || r.Ended) }
+
+// Order is the order as submitted; empty after a Cancel that came first, and once the record has expired.
+func (r *Row) Order() []byte {
+	switch {
+	case r.Task == nil:
+		return nil
+	case r.Task.Apart():
+		return r.Content
+	}
+	return r.Task.Order
+}
+
+// Expire removes all but the order's ID.
+func (r *Row) Expire() { *r = Row{Ended: r.Known()} }
+
+// Row returns the row of an ID, a new one if there is none.
+func (s *Store) Row(id string) *Row {
+	r := s.Rows[id]
+	if r == nil {
+		r = &Row{}
+		s.Rows[id] = r
+		s.Ids = append(s.Ids, id)
+	}
+	return r
+}
+
+// Task returns the stored task, or nil if there is none.
+func (s *Store) Task(id string) *core.Task {
+	if r := s.Rows[id]; r != nil {
+		return r.Task
+	}
+	return nil
+}
+
+// Definition and PutDefinition keep compiled workflows; no fault is injected here, since a retry would
+// repair each at once.
+func (s *Store) Definition(_ context.Context, hash string) ([]byte, error) {
+	if d, ok := s.Defs[hash]; ok {
+		return bytes.Clone(d), nil
+	}
+	return nil, port.ErrNotFound
+}
+
+func (s *Store) PutDefinition(_ context.Context, hash string, data []byte) error {
+	if err := port.CheckDefinition(hash, data); err != nil {
+		return err
+	}
+	if _, ok := s.Defs[hash]; !ok {
+		s.Defs[hash] = bytes.Clone(data)
+	}
+	return nil
+}
+
+// Lease is who works on the index until when.
+type Lease struct {
+	Owner string
+	Until time.Time
+}
+
+// Ledger is the table of one agent (P31); all its instances share it.
+type Ledger struct{ Entries map[string]port.LedgerEntry }

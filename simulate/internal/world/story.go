@@ -1,0 +1,125 @@
+package world
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Seconds converts milliseconds.
+func Seconds(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
+
+// Line is one thing that happened, for people.
+type Line struct {
+	At   int64  `json:"at"` // milliseconds since the start
+	From string `json:"from"`
+	To   string `json:"to,omitempty"`
+	Text string `json:"text"`
+}
+
+// String returns the line with its time.
+func (l Line) String() string {
+	to := ""
+	if l.To != "" {
+		to = " -> " + l.To
+	}
+	return fmt.Sprintf("%10s  %s%s: %s", Seconds(l.At), l.From, to, l.Text)
+}
+
+// Trace adds a line to the story.
+func (w *Simulation) Trace(from, to, text string) {
+	if w.Tracing {
+		w.Story = append(w.Story, Line{w.Now, from, to, text})
+	}
+}
+
+// AboutOrder returns the order that a message is about, or "" if that is not known.
+func AboutOrder(m port.Message) string {
+	switch v := m.Value.(type) {
+	case *message.SubmitOrder:
+		return v.OrderID
+	case *message.Request:
+		return v.OrderID
+	case *message.Reply:
+		return v.OrderID
+	case *message.Control:
+		return v.OrderID
+	case *message.Child:
+		if v.Ended != nil {
+			return v.Ended.Parent.OrderID
+		}
+		return v.Ask.OrderID
+	}
+	return ""
+}
+
+// Describe returns a message in a few words.
+func Describe(m port.Message) string {
+	switch v := m.Value.(type) {
+	case *message.SubmitOrder:
+		return "order " + v.OrderID
+	case *message.Request:
+		return fmt.Sprintf("%s %s of %s, attempt %d", v.Operation, v.Step, v.OrderID, v.Attempt)
+	case *message.Reply:
+		return fmt.Sprintf("%s %s of %s, attempt %d: %s", v.Operation, v.Step, v.OrderID, v.Attempt,
+			v.Outcome)
+	case *message.Control:
+		return strings.TrimSpace(fmt.Sprintf("%s %s %s", v.Kind, v.OrderID, v.Step))
+	case *message.Child:
+		if v.Ended != nil {
+			return fmt.Sprintf("%s is %s", v.Ended.Parent.ChildID(), v.Ended.State)
+		}
+		return fmt.Sprintf("%s %s", v.Ask.Ask, v.Ask.OrderID)
+	case *message.Status:
+		return fmt.Sprintf("status %d of %s: %s", v.Seq, v.OrderID, v.Kind)
+	}
+	return "something unreadable"
+}
+
+// Summary is a task in one line.
+func Summary(t *core.Task) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s v%d: %s", t.OrderID, t.Version, t.ProcessState)
+	if t.Phase != "" {
+		fmt.Fprintf(&b, " (%s)", t.Phase)
+	}
+	for i := range t.Steps {
+		fmt.Fprintf(&b, ", %s %s/%d", t.Steps[i].Name, t.Steps[i].State, t.Steps[i].Attempt)
+	}
+	return b.String()
+}
+
+// Possible reports that an act can happen at that call in this world.
+func (w *Simulation) Possible(r Role, c Call, a Act) bool { return w.Impossible(r, c, a) == "" }
+
+// Impossible returns why an act cannot happen at that call in this world, or "" if it can.
+func (w *Simulation) Impossible(r Role, c Call, a Act) string {
+	switch isCompute := slices.Contains(Compute, a); {
+	case a.Fault == KeyForgotten && !w.Forgets():
+		return "no service of this scenario may forget a key: none declares a keyRetention"
+	case a.Fault == ItemTooLarge && c == CallSend && r != AScheduler:
+		return "what the " + RoleNames[r] + " sends is small, or was cut before"
+	case r == AClient && c == CallMessage:
+		return ""
+	case isCompute && r == AClient:
+		return "the application is its owner's, and no part of the protocol"
+	case w.Embedded && (a.Fault == Redriven || a.Fault == Retention) && c == CallMessage:
+		return "the queues of one process die with it: nothing is redriven, and nothing expires, days later"
+	}
+	return ""
+}
+
+// Forgets reports whether any service may forget keys.
+func (w *Simulation) Forgets() bool {
+	for name, a := range w.Def.Agents {
+		if a.KeyRetention > 0 || w.Sc.Services[name].Forgets > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,169 @@
+package simulate
+
+import (
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// Report is the result of a search.
+type Report struct {
+	Workflow     string             `json:"workflow"`
+	Seeds        int                `json:"seeds"`
+	Orders       int                `json:"orders"`
+	Events       int                `json:"events"`
+	Seconds      float64            `json:"seconds"`
+	OrdersPerS   float64            `json:"orders_per_s"` // per core
+	FaultsByKind map[string]int     `json:"faults"`       // injected
+	Cells        map[string]int     `json:"cells"`        // site × fault: how often
+	CellCount    int                `json:"cells_in_all"` // cells that can exist with these faults
+	Invariants   map[string]int     `json:"invariants"`   // number of checks of each invariant
+	Ends         map[core.State]int `json:"ends"`         // orders by the state of their end
+	Violation    *Violation         `json:"violation,omitempty"`
+	Seed         uint64             `json:"seed,omitempty"` // seed that found the violation
+	Tape         *Tape              `json:"tape,omitempty"` // shrunk
+	Story        []Line             `json:"-"`
+}
+
+// Statement returns what the search allows to conclude, and no more.
+func (r *Report) Statement() string {
+	if r.Violation != nil {
+		return fmt.Sprintf("invariant %s is broken: %s", r.Violation.Invariant, r.Violation.Text)
+	}
+	if r.Seeds == 0 {
+		return "nothing was run, so that nothing can be said"
+	}
+	if r.Seeds < 30 {
+		return fmt.Sprintf("No violation in %d seeds; that is too few to say anything of the next one.",
+			r.Seeds)
+	}
+	return fmt.Sprintf(
+		"No violation in %d seeds. With 95 %% confidence fewer than %.2g of such seeds would show one "+
+			"(rule of three, 3/%d): "+
+			"this says something of the faults that were injected, at the rates at which they were, and "+
+			"nothing of others.", r.Seeds, 3/float64(r.Seeds), r.Seeds)
+}
+
+// Search sets how long a search runs, and how.
+type Search struct {
+	Seeds    int           // most seeds; 0 means no limit except the time
+	First    uint64        // the first seed
+	Time     time.Duration // longest search; 0 means no limit except the seeds
+	Workers  int           // number of workers; 0 means one for each core
+	Progress func(seeds, orders int)
+	Stop     func() bool // function called after each seed that ends the search with true; may be nil
+	Shrink   int         // most runs for shrinking; 0 means 3,000
+}
+
+// Find runs seeds until one breaks an invariant, or the seeds or the time are used up.
+func Find(sc Scenario, s Search) *Report {
+	sc.Prepare()
+	if s.Workers == 0 {
+		s.Workers = runtime.GOMAXPROCS(0)
+	}
+	f := &finding{sc: sc, search: s, began: time.Now(), report: &Report{
+		Workflow: sc.Definition.Name, FaultsByKind: map[string]int{}, Cells: map[string]int{},
+		Invariants: map[string]int{}, Ends: map[core.State]int{}, CellCount: cellCount(sc.Only),
+	}}
+	f.next.Store(s.First)
+	var all sync.WaitGroup
+	var panicked atomic.Pointer[error]
+	for range s.Workers {
+		all.Go(func() {
+			if err := port.Guard(nil, "a simulation", func() error { f.work(); return nil }); err != nil {
+				panicked.Store(&err)
+			}
+		})
+	}
+	all.Wait()
+	if err := panicked.Load(); err != nil {
+		panic(*err) // here the caller can recover it
+	}
+	r := f.report
+	r.Seconds = time.Since(f.began).Seconds()
+	r.OrdersPerS = float64(r.Orders) / r.Seconds / float64(s.Workers)
+	if f.found != nil {
+		f.conclude()
+	}
+	return r
+}
+
+type finding struct {
+	sc     Scenario
+	search Search
+	began  time.Time
+	next   atomic.Uint64
+	stop   atomic.Bool
+
+	mu     sync.Mutex
+	report *Report
+	found  []Choice
+}
+
+func (f *finding) work() {
+	for !f.stop.Load() && (f.search.Stop == nil || !f.search.Stop()) {
+		seed := f.next.Add(1) - 1
+		//nolint:gosec // positive
+		if f.search.Seeds > 0 && seed >= f.search.First+uint64(f.search.Seeds) || f.search.Time > 0 &&
+			time.Since(f.began) > f.search.Time {
+			return
+		}
+		r := Run(f.sc, NewSeeded(seed), Options{})
+		f.mu.Lock()
+		f.report.add(&r)
+		if r.Violation != nil && (f.found == nil || seed < f.report.Seed) {
+			f.report.Violation, f.report.Seed, f.found = r.Violation, seed, r.Choices
+			f.stop.Store(true)
+		}
+		seeds, orders := f.report.Seeds, f.report.Orders
+		f.mu.Unlock()
+		if f.search.Progress != nil {
+			f.search.Progress(seeds, orders)
+		}
+	}
+}
+
+func (r *Report) add(one *Result) {
+	r.Seeds++
+	r.Orders += one.Orders
+	r.Events += one.Steps
+	for f, n := range one.Hits {
+		if n > 0 {
+			r.FaultsByKind[world.FaultNames[f]] += n
+		}
+	}
+	for c, n := range one.Cells {
+		r.Cells[c.Site+" × "+c.Act] += n
+	}
+	for name, n := range one.Checks {
+		r.Invariants[name] += n
+	}
+	for state, n := range one.Ends {
+		r.Ends[state] += n
+	}
+}
+
+// conclude shrinks what was found and replays it for its story.
+func (f *finding) conclude() {
+	tries := f.search.Shrink
+	if tries == 0 {
+		tries = 3000
+	}
+	choices, result := Shrink(f.sc, f.found, tries, f.search.Stop)
+	if result.Violation != nil {
+		f.report.Violation = result.Violation
+	}
+	f.report.Tape = NewTape(f.sc, choices, f.report.Violation)
+	f.report.Story = Run(f.sc, NewPlayer(choices), Options{Story: true}).Story
+}
+
+// Sorted lists the keys of a count.
+func Sorted(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }

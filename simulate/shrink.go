@@ -1,0 +1,177 @@
+package simulate
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
+)
+
+// Shrink looks for a shorter run that breaks the same invariant: fewer faults, orders and delays.
+// It tries at most `tries` runs, fewer when stop says so (nil: never), and answers the choices and
+// the last result.
+func Shrink(sc Scenario, choices []Choice, tries int, stop func() bool) ([]Choice, Result) {
+	s := &shrinking{sc: sc, left: tries, stop: stop}
+	best := s.run(choices)
+	if best.Violation == nil {
+		return choices, best
+	}
+	s.want = best.Violation.Invariant
+	s.best, s.result = choices, best
+	s.fewer()
+	for again := true; again && s.left > 0; {
+		again = s.drop() || s.lower() || s.fewer()
+	}
+	return s.best, s.result
+}
+
+type shrinking struct {
+	sc     Scenario
+	want   string
+	left   int
+	stop   func() bool
+	best   []Choice
+	result Result
+}
+
+func (s *shrinking) run(choices []Choice) Result {
+	s.left--
+	return Run(s.sc, NewPlayer(choices), Options{})
+}
+
+// try keeps the choices if the same invariant still breaks. Of what the run has chosen only that
+// stays which it came to.
+func (s *shrinking) try(choices []Choice) bool {
+	if s.stop != nil && s.stop() {
+		s.left = 0
+	}
+	if s.left <= 0 {
+		return false
+	}
+	r := s.run(choices)
+	if r.Violation == nil || r.Violation.Invariant != s.want {
+		return false
+	}
+	s.best, s.result = r.Choices, r
+	return true
+}
+
+// fewer looks for a run of fewer orders that breaks the invariant: one order, or as many as the choices name,
+// take the places of the first ones, and no more are submitted.
+func (s *shrinking) fewer() bool {
+	var ids []string
+	for _, c := range s.best {
+		if id := orderIn(c.Of); id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 { // none is named, so all are alike
+		ids = []string{deployment.FirstID}
+	}
+	for n := 1; n < min(s.result.Orders, mostMatter+1) && s.left > 0; n++ {
+		for _, id := range ids {
+			for place := 1; place <= n; place++ {
+				if s.tryEarlier(only(s.best, map[string]string{id: orderID(place)}, n)) {
+					return true
+				}
+			}
+		}
+		if places := map[string]string{}; 1 < len(ids) && len(ids) <= n {
+			for k, id := range ids {
+				places[id] = orderID(k + 1)
+			}
+			if s.tryEarlier(only(s.best, places, n)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mostMatter is the most orders that a reduced run keeps, and fewChoices the number of its
+// choices that are tried one by one.
+const mostMatter, fewChoices = 3, 12
+
+// tryEarlier tries the choices, and with each of them earlier at its place: fewer orders come to a queue or a
+// process less often.
+func (s *shrinking) tryEarlier(choices []Choice) bool {
+	if s.try(choices) {
+		return true
+	}
+	for i := 0; i < len(choices) && len(choices) <= fewChoices; i++ {
+		for nth := choices[i].Nth - 1; nth > 0 && s.left > 0; nth-- {
+			earlier := slices.Clone(choices)
+			if earlier[i].Nth = nth; s.try(earlier) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// only returns the choices of a run of n orders, in which those of some orders, by their IDs, stay under
+// other IDs.
+func only(choices []Choice, places map[string]string, n int) (next []Choice) {
+	if n > 1 {
+		next = append(next, Choice{At: "world", Of: "orders", Nth: 1, Value: n - 1})
+	}
+	for _, c := range choices {
+		id := orderIn(c.Of)
+		place, stays := places[id]
+		switch {
+		case c.At == "world" && (c.Of == "orders" || c.Of == "burst"), id != "" && !stays:
+			continue
+		case stays:
+			c.Of = place + c.Of[len(id):]
+		}
+		next = append(next, c)
+	}
+	return next
+}
+
+func orderID(n int) string { return "o" + strconv.Itoa(n) }
+
+// orderIn returns the ID of the order that a choice is about; "" if it is about none.
+func orderIn(of string) string {
+	digits, found := strings.CutPrefix(of, "o")
+	n := len(digits) - len(strings.TrimLeft(digits, "0123456789"))
+	if !found || n == 0 {
+		return ""
+	}
+	return of[:1+n]
+}
+
+// drop leaves out runs of choices, long ones first.
+func (s *shrinking) drop() (shorter bool) {
+	for size := max(1, len(s.best)/2); size > 0; size /= 2 {
+		for from := 0; from < len(s.best) && s.left > 0; {
+			to := min(from+size, len(s.best))
+			before := len(s.best)
+			if s.try(slices.Concat(s.best[:from], s.best[to:])) && len(s.best) < before {
+				shorter = true
+				continue
+			}
+			from += size
+		}
+	}
+	return shorter
+}
+
+// lower makes the numbers of choices smaller; a fault keeps its name.
+func (s *shrinking) lower() (lower bool) {
+	for i := 0; i < len(s.best) && s.left > 0; i++ {
+		if s.best[i].What != "" {
+			continue
+		}
+		for v := 1; i < len(s.best) && v < s.best[i].Value && s.left > 0; v++ {
+			next := slices.Clone(s.best)
+			next[i].Value = v
+			if s.try(next) {
+				lower = true
+				break
+			}
+		}
+	}
+	return lower
+}

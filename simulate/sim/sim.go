@@ -1,0 +1,215 @@
+// Package sim runs a workflow against every failure in a test of one's own:
+//
+//	func TestMyWorkflow(t *testing.T) {
+//		sim.Check(t, "workflows/order.yaml", sim.Order(`{"items":[]}`), sim.Seeds(2000))
+//	}
+//
+// A run takes about a millisecond. What breaks an invariant is shrunk, reported as a story, and kept as a
+// tape in testdata/simulate beside the test; every later run of the test plays all tapes there first.
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+	"github.com/stepkeeper/stepkeeper/simulate"
+)
+
+// Report is the result of a check.
+type Report = simulate.Report
+
+// Service describes what a remote service truly offers. Services maps agents to their services.
+type (
+	Service  = simulate.Service
+	Services = simulate.Services
+)
+
+// Option changes a check.
+type Option func(*check)
+
+type check struct {
+	scenario simulate.Scenario
+	search   simulate.Search
+	corpus   string
+	wanted   string // the invariant that must break; "" for none
+}
+
+// Seeds sets how many seeds are run; otherwise 1,000, and 100 with -short.
+func Seeds(n int) Option { return func(c *check) { c.search.Seeds = n } }
+
+// For bounds the time in addition.
+func For(d time.Duration) Option { return func(c *check) { c.search.Time = d } }
+
+// From sets the first seed.
+func From(seed uint64) Option { return func(c *check) { c.search.First = seed } }
+
+// Order sets the content of every order, JSON; otherwise {}.
+func Order(content string) Option {
+	return func(c *check) { c.scenario.Order = json.RawMessage(content) }
+}
+
+// With sets what the services truly offer, if that differs from what the workflow declares.
+func With(s Services) Option { return func(c *check) { c.scenario.Services = s } }
+
+// Only lets nothing but these kinds of faults happen. A name that is none ends the test.
+func Only(t testing.TB, faults ...string) Option {
+	t.Helper()
+	return func(c *check) {
+		for _, name := range faults {
+			f := simulate.FaultNamed(name)
+			if f == simulate.NoFault {
+				t.Fatalf("there is no fault %q", name)
+			}
+			c.scenario.Only = append(c.scenario.Only, f)
+		}
+	}
+}
+
+// Corpus sets the folder of the tapes; "" keeps none. Otherwise it is testdata/simulate.
+func Corpus(folder string) Option { return func(c *check) { c.corpus = folder } }
+
+// Breaks marks the workflow as wrong, so that this invariant must break. Tests that demonstrate a fault use
+// it.
+func Breaks(invariant string) Option {
+	return func(c *check) { c.wanted, c.corpus = invariant, "" }
+}
+
+// Check reads a workflow file and runs it with faults. The first broken invariant fails the test,
+// with its story.
+func Check(t testing.TB, workflow string, options ...Option) *Report {
+	t.Helper()
+	return CheckDefinition(t, load(t, workflow), options...)
+}
+
+func load(t testing.TB, workflow string) *core.Definition {
+	t.Helper()
+	def, problems := source.LoadFile(workflow, source.Options{})
+	if def == nil {
+		t.Fatalf("the workflow %s cannot be used:\n%s", workflow, problems.Error())
+	}
+	return def
+}
+
+// CheckDefinition is Check for a workflow that is compiled already.
+func CheckDefinition(t testing.TB, def *core.Definition, options ...Option) *Report {
+	t.Helper()
+	c := &check{scenario: simulate.Scenario{Definition: def}, corpus: filepath.Join("testdata", "simulate")}
+	for _, set := range options {
+		set(c)
+	}
+	if c.search.Seeds == 0 {
+		c.search.Seeds = 1000
+		if testing.Short() && c.wanted == "" { // A wanted violation needs all its seeds to be found.
+			c.search.Seeds = 100
+		}
+	}
+	c.replay(t)
+	r := simulate.Find(c.scenario, c.search)
+	switch {
+	case c.wanted != "" && (r.Violation == nil || r.Violation.Invariant != c.wanted):
+		t.Errorf("invariant %s should break; found was: %s", c.wanted, r.Statement())
+	case c.wanted != "":
+		t.Logf("as it must: %s\n%s", r.Statement(), storyOf(r))
+	case r.Violation != nil:
+		t.Errorf("%s\n%s\nfound by seed %d\n%s%s", r.Statement(), r.Violation.Explain(c.scenario), r.Seed,
+			storyOf(r), c.keep(r))
+	default:
+		t.Logf("%s (%d orders, %d faults in %d cells)", r.Statement(), r.Orders, sum(r.FaultsByKind),
+			len(r.Cells))
+	}
+	return r
+}
+
+// Replay plays one tape, given as its JSON, with the workflow as its file is now: it fails while that
+// still breaks an invariant. `stepkeeper simulate --regression-test` writes such tests.
+func Replay(t testing.TB, workflow, tape string) {
+	t.Helper()
+	def := load(t, workflow)
+	recorded, err := simulate.ParseTape([]byte(tape))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc, err := recorded.Scenario()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sc.Definition.Name != def.Name {
+		t.Fatalf("the tape was recorded of the workflow %s, and %s is %s", sc.Definition.Name, workflow,
+			def.Name)
+	}
+	sc.Definition = def
+	r := simulate.Run(sc, simulate.NewPlayer(recorded.Choices), simulate.Options{Story: true})
+	if r.Violation != nil {
+		t.Errorf("invariant %v\nThe rule: %s.\n%s\n%s", r.Violation, r.Violation.Rule(),
+			r.Violation.Explain(sc), storyOf(&Report{Story: r.Story, Violation: r.Violation}))
+	}
+}
+
+// replay plays what was found before.
+func (c *check) replay(t testing.TB) {
+	t.Helper()
+	if c.corpus == "" {
+		return
+	}
+	files, err := filepath.Glob(filepath.Join(c.corpus, "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		tape, err := simulate.ReadTape(file)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		sc := c.scenario
+		if sc.Definition.Name != nameOf(tape) {
+			continue
+		}
+		if r := simulate.Run(sc, simulate.NewPlayer(tape.Choices), simulate.Options{}); r.Violation != nil {
+			t.Errorf("the tape %s: invariant %v", file, r.Violation)
+		}
+	}
+}
+
+func nameOf(tape *simulate.Tape) string {
+	var d struct{ Name string }
+	_ = json.Unmarshal(tape.Workflow, &d) // a tape without a name belongs to no workflow
+	return d.Name
+}
+
+// keep stores the tape of what was found, and says how to play it.
+func (c *check) keep(r *Report) string {
+	if c.corpus == "" || r.Tape == nil {
+		return ""
+	}
+	file := filepath.Join(c.corpus, fmt.Sprintf("%s-%s-%d.json", r.Workflow, r.Violation.Invariant, r.Seed))
+	if err := os.MkdirAll(c.corpus, 0o750); err != nil {
+		return "the tape was not kept: " + err.Error()
+	}
+	if err := r.Tape.Write(file); err != nil {
+		return "the tape was not kept: " + err.Error()
+	}
+	return "replay: stepkeeper simulate --replay " + file
+}
+
+func storyOf(r *Report) string {
+	var b strings.Builder
+	for _, l := range simulate.About(r.Story, r.Violation) {
+		fmt.Fprintln(&b, l)
+	}
+	return b.String()
+}
+
+func sum(m map[string]int) (n int) {
+	for _, v := range m {
+		n += v
+	}
+	return n
+}

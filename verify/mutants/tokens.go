@@ -1,0 +1,68 @@
+package mutants
+
+import (
+	"go/scanner"
+	"go/token"
+	"slices"
+	"strings"
+)
+
+// lexeme is a token of Go.
+type lexeme struct {
+	place
+	kind token.Token
+	text string
+}
+
+// lexemes returns the tokens of a text, whatever its layout is: the end of a line counts as the semicolon
+// that it stands for, comments and a comma or semicolon before a closing bracket do not count.
+func lexemes(text string) []lexeme {
+	file := token.NewFileSet().AddFile("", -1, len(text))
+	var s scanner.Scanner
+	s.Init(file, []byte(text), nil, 0) // an error gives a token that no source has
+	var all []lexeme
+	for {
+		at, kind, literal := s.Scan()
+		from := file.Offset(at)
+		switch kind {
+		case token.EOF:
+			return all
+		case token.SEMICOLON:
+			if from == len(text) {
+				continue // the text ends, and perhaps not its line
+			}
+			literal = ";"
+		case token.RPAREN, token.RBRACK, token.RBRACE:
+			if n := len(all); n > 0 && (all[n-1].kind == token.COMMA || all[n-1].kind == token.SEMICOLON) {
+				all = all[:n-1]
+			}
+		}
+		if literal == "" {
+			literal = kind.String()
+		}
+		all = append(all, lexeme{place{from, from + len(literal)}, kind, literal})
+	}
+}
+
+// occurrences returns where the old text stands in the source, however the lines are broken. A text that is
+// no row of tokens, such as a part of a string, is looked for as it is.
+func occurrences(source, old string) (found []place) {
+	in, want := lexemes(source), lexemes(strings.TrimSpace(old))
+	same := func(a, b lexeme) bool { return a.kind == b.kind && a.text == b.text }
+	for i := range len(in) - len(want) + 1 {
+		if len(want) > 0 && slices.EqualFunc(in[i:i+len(want)], want, same) {
+			found = append(found, place{in[i].from, in[i+len(want)-1].to})
+		}
+	}
+	if len(found) > 0 {
+		return found
+	}
+	for from := 0; ; {
+		n := strings.Index(source[from:], old)
+		if n < 0 || old == "" {
+			return found
+		}
+		found = append(found, place{from + n, from + n + len(old)})
+		from += n + len(old)
+	}
+}
