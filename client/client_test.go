@@ -270,7 +270,7 @@ func TestNoServerAnswers(t *testing.T) {
 func TestCommandsFillInNumberAndID(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
-	r.backend.Change("o", func(x *core.Task) { x.Command, x.Run = 4, 2 })
+	r.backend.Change("o", func(x *core.Task) { x.Commands.Number, x.Run = 4, 2 })
 	for name, send := range map[message.ControlKind]func() (client.Verdict, error){
 		message.Undo:   func() (client.Verdict, error) { return r.client.Undo(r.ctx, "o") },
 		message.Cancel: func() (client.Verdict, error) { return r.client.Cancel(r.ctx, "o") },

@@ -101,7 +101,7 @@ func stopped(def *core.Definition, seed uint64) (all []*core.Task) {
 		deployment.Next(w)
 		for _, o := range w.AllOrders {
 			t := w.Store.Task(o.Id)
-			if t == nil || t.InFlight() || t.ResendAt != 0 {
+			if t == nil || t.InFlight() || t.End.ResendAt != 0 {
 				continue
 			}
 			of := o.Id + string(t.ProcessState)

@@ -61,9 +61,9 @@ func (r *Run) ExpectError(step string) {
 	switch {
 	case r.State() != Error:
 		r.wrong("is %s, expected Error at %s", r.State(), step)
-	case r.task.EndStep != step:
-		r.wrong("stopped at %q, expected at %q", r.task.EndStep, step)
-	case !slices.ContainsFunc(r.alerts, func(a Alert) bool { return a.Command == r.task.EndCommand }):
+	case r.task.Reason.Step != step:
+		r.wrong("stopped at %q, expected at %q", r.task.Reason.Step, step)
+	case !slices.ContainsFunc(r.alerts, func(a Alert) bool { return a.Command == r.task.End.Command }):
 		r.wrong("stopped at %s without an alert", step)
 	}
 }

@@ -54,8 +54,8 @@ func (w *Workflow) committed(c state.Change) {
 	}
 	if old.ProcessState != t.ProcessState {
 		why := ""
-		if t.EndText != "" {
-			why = ": " + joined(t.EndStep, t.EndCode, t.EndText)
+		if t.Reason.Text != "" {
+			why = ": " + joined(t.Reason.Step, t.Reason.Code, t.Reason.Text)
 		}
 		r.note("task %s%s", t.ProcessState, why)
 	}
@@ -78,10 +78,10 @@ func (r *Run) stepped(was, now *core.Step) {
 	case core.Pending:
 		if now.Attempted() {
 			r.note("%s: waits for another attempt until %s, failures so far: %d", now.Name,
-				r.w.since(now.WakeAt.Std()), now.FailureCount)
+				r.w.since(now.Wait.At.Std()), now.Failures.Do)
 		}
 	case core.Waiting:
-		r.note("%s: waits until %s", now.Name, r.w.since(now.WakeAt.Std()))
+		r.note("%s: waits until %s", now.Name, r.w.since(now.Wait.At.Std()))
 	case core.UndoWait:
 		r.note("%s: its undo waits%s", now.Name, r.w.wake(now))
 	case core.Failed:
@@ -96,10 +96,10 @@ func (r *Run) stepped(was, now *core.Step) {
 }
 
 func (w *Workflow) wake(s *core.Step) string {
-	if s.WakeAt == 0 {
+	if s.Wait.At == 0 {
 		return " for the operator"
 	}
-	return " until " + w.since(s.WakeAt.Std())
+	return " until " + w.since(s.Wait.At.Std())
 }
 
 // answered notes a reply that has arrived.

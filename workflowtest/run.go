@@ -191,13 +191,13 @@ func (r *Run) Cancel() Verdict {
 // Undo is the operator's decision to undo an order in Error.
 func (r *Run) Undo() Verdict {
 	r.w.t.Helper()
-	return r.command(message.Control{Kind: message.Undo, Command: r.task.Command})
+	return r.command(message.Control{Kind: message.Undo, Command: r.task.Commands.Number})
 }
 
 // Resubmit is the operator's decision to go on with an order in Error, or to start an undone one again.
 func (r *Run) Resubmit() Verdict {
 	r.w.t.Helper()
-	return r.command(message.Control{Kind: message.Resubmit, Command: r.task.Command})
+	return r.command(message.Control{Kind: message.Resubmit, Command: r.task.Commands.Number})
 }
 
 // ResubmitWith is a Resubmit that gives a step another input, in place of what its definition says.
@@ -207,14 +207,15 @@ func (r *Run) ResubmitWith(step string, input any) Verdict {
 	if err != nil {
 		r.w.t.Fatalf("the input cannot be sent: %v", err)
 	}
-	return r.command(message.Control{Kind: message.Resubmit, Command: r.task.Command, Step: step,
+	return r.command(message.Control{Kind: message.Resubmit, Command: r.task.Commands.Number, Step: step,
 		Input: data})
 }
 
 // Resolve states what happened to a step in doubt. The order stays in Error; Resubmit or Undo goes on.
 func (r *Run) Resolve(step string, fact Fact) Verdict {
 	r.w.t.Helper()
-	return r.command(message.Control{Kind: message.Resolve, Command: r.task.Command, Step: step, Fact: fact})
+	return r.command(message.Control{Kind: message.Resolve, Command: r.task.Commands.Number, Step: step,
+		Fact: fact})
 }
 
 // ResolveWith is a Resolve of a step that happened, with what it returned: its output, which later steps can
@@ -225,7 +226,7 @@ func (r *Run) ResolveWith(step string, output any) Verdict {
 	if err != nil {
 		r.w.t.Fatalf("the output cannot be sent: %v", err)
 	}
-	return r.command(message.Control{Kind: message.Resolve, Command: r.task.Command, Step: step,
+	return r.command(message.Control{Kind: message.Resolve, Command: r.task.Commands.Number, Step: step,
 		Fact: Happened, Output: data})
 }
 
@@ -264,13 +265,15 @@ func (r *Run) answer(c message.Control, value any) Verdict {
 // Close is the operator's decision to end an order in Error as it stands.
 func (r *Run) Close(by, reason string) Verdict {
 	r.w.t.Helper()
-	return r.command(message.Control{Kind: message.Close, Command: r.task.Command, By: by, Reason: reason})
+	return r.command(message.Control{Kind: message.Close, Command: r.task.Commands.Number, By: by,
+		Reason: reason})
 }
 
 // Move pins the order to the definition that was deployed last; see Workflow.Deploy.
 func (r *Run) Move() Verdict {
 	r.w.t.Helper()
-	return r.command(message.Control{Kind: message.Move, Command: r.task.Command, Definition: message.Latest})
+	return r.command(message.Control{Kind: message.Move, Command: r.task.Commands.Number,
+		Definition: message.Latest})
 }
 
 // command carries a command out at once and answers the verdict; a refused one is no error.

@@ -36,7 +36,8 @@ func asking(input string) *core.Definition {
 }
 
 func waiting() *core.Task {
-	step := core.Step{State: core.Waiting, Attempt: 1, First: 1, FirstAt: 1, Answers: &core.Answers{}}
+	step := core.Step{State: core.Waiting, Attempt: 1, First: core.First{Nth: 1, At: 1},
+		Answers: &core.Answers{}}
 	first, last := step, step
 	first.Name, last.Name = "approve", "bought"
 	return &core.Task{OrderID: "o", Run: 1, ProcessState: core.Processing,

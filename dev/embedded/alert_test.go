@@ -119,7 +119,7 @@ func TestAlertOfAnUndoIsSent(t *testing.T) {
 	}
 	// reported, and settled (P11)
 	if _, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool {
-		return x.ProcessState == core.Compensated && x.ResendAt == 0
+		return x.ProcessState == core.Compensated && x.End.ResendAt == 0
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestAlertIsSent(t *testing.T) {
 		// reported, and settled (P11)
 		if _, err := s.Wait(t.Context(), id, func(x *core.Task) bool {
 			return x.ProcessState == core.Error &&
-				x.ResendAt == 0
+				x.End.ResendAt == 0
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +237,7 @@ func TestAlertWebhookIsKeptSecret(t *testing.T) {
 	}
 	if _, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool {
 		return x.ProcessState == core.Error &&
-			x.ResendAt == 0
+			x.End.ResendAt == 0
 	}); err != nil {
 		t.Fatal(err)
 	}

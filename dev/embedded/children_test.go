@@ -92,13 +92,15 @@ func TestChildrenAreUndone(t *testing.T) {
 	defer closeRuntime(t, s)
 	submitParent(t, s, "p", 12)
 	task := wait(t, s, "p")
-	if task.ProcessState != core.Compensated || w.shop.standing() != 0 || task.EndCode != "children-failed" {
-		t.Errorf("the order is %s (%s: %s), %d effects stand", task.ProcessState, task.EndCode, task.EndText,
+	if task.ProcessState != core.Compensated || w.shop.standing() != 0 ||
+		task.Reason.Code != "children-failed" {
+		t.Errorf("the order is %s (%s: %s), %d effects stand", task.ProcessState, task.Reason.Code,
+			task.Reason.Text,
 			w.shop.standing())
 	}
 	first := wait(t, s, "p~all~0")
 	if v, err := s.Command(t.Context(), message.Control{Schema: message.Schema, Kind: message.Resubmit,
-		OrderID: first.OrderID, ID: "r", Command: first.Command}); err != nil || v.Accepted ||
+		OrderID: first.OrderID, ID: "r", Command: first.Commands.Number}); err != nil || v.Accepted ||
 		!strings.Contains(v.Reason, "child 0 of step all of p") {
 		t.Errorf("a child that its parent has undone takes a resubmission: %+v, %v", v, err)
 	}
@@ -136,7 +138,7 @@ func TestChildrenOfOrdersWithLongIDs(t *testing.T) {
 			want, effects = core.Compensated, 0
 		}
 		if task.ProcessState != want || w.shop.standing() != effects {
-			t.Errorf("the order is %s (%s), %d effects stand", task.ProcessState, task.EndText,
+			t.Errorf("the order is %s (%s), %d effects stand", task.ProcessState, task.Reason.Text,
 				w.shop.standing())
 		}
 		child := core.Parent{OrderID: id, Step: "all", Index: 0}.ChildID()
@@ -225,7 +227,7 @@ func commanded(t *testing.T, s *embedded.Runtime, id string, c message.Control) 
 	c.Schema = message.Schema
 	c.OrderID = id
 	c.ID = "c-" + id[len(id)-1:]
-	c.Command = task.Command
+	c.Command = task.Commands.Number
 	if v, err := s.Command(t.Context(), c); err != nil || !v.Accepted {
 		t.Fatalf("%s of %s: %+v, %v", c.Kind, id, v, err)
 	}

@@ -35,8 +35,8 @@ func TestAnOrderIsClosed(t *testing.T) {
 	w.write(broken)
 	s := w.open()
 	submit(t, s, "one", `,"replyTo":"shop"`)
-	if task := wait(t, s, "one"); task.ProcessState != core.Error || task.EndCode != "expression" {
-		t.Fatalf("it is %s, %s", task.ProcessState, task.EndText)
+	if task := wait(t, s, "one"); task.ProcessState != core.Error || task.Reason.Code != "expression" {
+		t.Fatalf("it is %s, %s", task.ProcessState, task.Reason.Text)
 	}
 	send := func(c message.Control) core.Verdict {
 		t.Helper()
@@ -75,8 +75,8 @@ func TestAnOrderIsClosed(t *testing.T) {
 	}{
 		{"task.ProcessState", task.ProcessState, core.Closed},
 		{"*task.Closing", *task.Closing, (core.Closing{By: "ann", Reason: "refunded by hand"})},
-		{"task.EndStep", task.EndStep, "first"},
-		{"task.Command", task.Command, 1},
+		{"task.EndStep", task.Reason.Step, "first"},
+		{"task.Command", task.Commands.Number, 1},
 	} {
 		if field.got != field.want {
 			t.Errorf("%s is %v, want %v: it is %+v", field.name, field.got, field.want, task)

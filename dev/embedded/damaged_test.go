@@ -74,7 +74,7 @@ func TestADamagedDocumentAffectsNoOther(t *testing.T) {
 	// While the service hangs only the sweep moves the others: their steps are handed back.
 	for _, id := range []string{"good", "fine"} {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		task, err := s.Wait(ctx, id, func(x *core.Task) bool { return x.Steps[0].FailureCount > 0 })
+		task, err := s.Wait(ctx, id, func(x *core.Task) bool { return x.Steps[0].Failures.Do > 0 })
 		cancel()
 		if err != nil {
 			t.Fatalf("%s was not handed back: %v, %+v", id, err, task)

@@ -93,10 +93,12 @@ func TestOrdersNearTheLimitOfTheirDocumentEnd(t *testing.T) {
 				if task.ProcessState != core.Error {
 					continue
 				}
-				if task.EndCode != "output-too-large" || !strings.Contains(task.EndText, "reference") {
-					t.Errorf("%s stopped with %q: %s", id, task.EndCode, task.EndText)
+				if task.Reason.Code != "output-too-large" ||
+					!strings.Contains(task.Reason.Text, "reference") {
+					t.Errorf("%s stopped with %q: %s", id, task.Reason.Code, task.Reason.Text)
 				}
-				if v := send(message.Control{Kind: message.Undo, Command: task.Command}); !v.Accepted {
+				if v := send(message.Control{Kind: message.Undo,
+					Command: task.Commands.Number}); !v.Accepted {
 					t.Errorf("undo of %s: %s", id, v.Reason)
 				}
 				if task, err := s.Wait(t.Context(), id, func(t *core.Task) bool {

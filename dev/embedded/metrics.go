@@ -93,14 +93,14 @@ func (m *telemetry) rested(t *core.Task) {
 	if t.ProcessState == core.Error {
 		return // it goes on, and will end
 	}
-	m.orders.WithLabelValues(t.Workflow, state).Observe(t.Ended.Sub(t.Created).Std().Seconds())
+	m.orders.WithLabelValues(t.Workflow, state).Observe(t.End.At.Sub(t.Created).Std().Seconds())
 	if t.ProcessState != core.Processed {
 		return
 	}
 	for i := range t.Steps {
-		if s := &t.Steps[i]; s.State == core.Processed && s.FirstClaim() != 0 && s.FinishedAt != 0 {
+		if s := &t.Steps[i]; s.State == core.Processed && s.FirstClaim() != 0 && s.Finish.At != 0 {
 			m.steps.WithLabelValues(t.Workflow,
-				s.Name).Observe(s.FinishedAt.Sub(s.FirstClaim()).Std().Seconds())
+				s.Name).Observe(s.Finish.At.Sub(s.FirstClaim()).Std().Seconds())
 		}
 	}
 }

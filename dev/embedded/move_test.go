@@ -27,7 +27,7 @@ func TestAnOrderIsMovedToTheFixedWorkflow(t *testing.T) {
 		n++
 		c.Schema, c.OrderID, c.ID = 1, "one", "c-"+string(rune('a'+n))
 		task := wait(t, s, "one")
-		c.Command = task.Command
+		c.Command = task.Commands.Number
 		v, err := s.Command(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +41,7 @@ func TestAnOrderIsMovedToTheFixedWorkflow(t *testing.T) {
 	}
 	eventually(t, "it fails as before", func() bool {
 		task := wait(t, s, "one")
-		return task.Command == 1 && task.AtRest() && task.ProcessState == core.Error &&
+		return task.Commands.Number == 1 && task.AtRest() && task.ProcessState == core.Error &&
 			task.Definition == first.Hash
 	})
 	if v := send(message.Control{Kind: message.Resubmit, Definition: strings.Repeat("0", 32)}); v.Accepted ||
@@ -53,7 +53,7 @@ func TestAnOrderIsMovedToTheFixedWorkflow(t *testing.T) {
 		t.Fatalf("%+v", v)
 	}
 	eventually(t, "it is Processed", func() bool { return wait(t, s, "one").ProcessState == core.Processed })
-	if task := wait(t, s, "one"); task.Definition == first.Hash || task.Command != 2 {
-		t.Errorf("it ran %s, command %d", task.Definition, task.Command)
+	if task := wait(t, s, "one"); task.Definition == first.Hash || task.Commands.Number != 2 {
+		t.Errorf("it ran %s, command %d", task.Definition, task.Commands.Number)
 	}
 }

@@ -62,9 +62,9 @@ func TestARefusedDepositRefundsTheWithdrawal(t *testing.T) {
 	task := wait(t, s, "one")
 	if task.ProcessState != core.Compensated || b.withdrawn.Load() != 1 || b.refunded.Load() != 1 {
 		t.Fatalf("ended %s, withdrawn %d times, refunded %d times: %s", task.ProcessState, b.withdrawn.Load(),
-			b.refunded.Load(), task.EndText)
+			b.refunded.Load(), task.Reason.Text)
 	}
-	if took := task.Ended.Sub(task.Created).Std(); took > 15*time.Second { // the quiet time would be 35 s
+	if took := task.End.At.Sub(task.Created).Std(); took > 15*time.Second { // the quiet time would be 35 s
 		t.Errorf("it took %s", took)
 	}
 }
@@ -86,7 +86,7 @@ func TestADepositInDoubtIsUndoneOnceItIsResolved(t *testing.T) {
 		}
 		return v.Accepted
 	}
-	if command(message.Control{Kind: message.Undo, ID: "u-1", Command: task.Command}) {
+	if command(message.Control{Kind: message.Undo, ID: "u-1", Command: task.Commands.Number}) {
 		t.Fatal("an undo is accepted while the deposit is in doubt")
 	}
 	number := func() int { // it grows with many refusals too (P5)
@@ -95,7 +95,7 @@ func TestADepositInDoubtIsUndoneOnceItIsResolved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return now.Command
+		return now.Commands.Number
 	}
 	tries := 0
 	eventually(t, "the fact is accepted, once no call can be under way", func() bool {

@@ -79,7 +79,7 @@ func TestAgentsOfAFile(t *testing.T) {
 	for i := range 10 {
 		if task := wait(t, s, fmt.Sprintf("o-%d", i)); task.ProcessState != core.Processed ||
 			string(task.Output) != `{"first":{"path":"/do/first"}}` {
-			t.Fatalf("ended %s with %s: %s", task.ProcessState, task.Output, task.EndText)
+			t.Fatalf("ended %s with %s: %s", task.ProcessState, task.Output, task.Reason.Text)
 		}
 	}
 	if most != 2 {
@@ -159,7 +159,7 @@ func TestRetriesOfAnAgentInside(t *testing.T) {
 	defer closeRuntime(t, s)
 	submit(t, s, "one", "")
 	if task := wait(t, s, "one"); task.ProcessState != core.Processed || task.Steps[0].Attempt != 1 ||
-		task.Steps[0].FailureCount != 0 {
+		task.Steps[0].Failures.Do != 0 {
 		t.Errorf("ended %s, step %+v", task.ProcessState, task.Steps[0])
 	}
 	if n := s.Health(t.Context()).Counts["agent-shop-retried"]; n != 2 {

@@ -65,7 +65,7 @@ func TestSpans(t *testing.T) {
 		t.Fatal(r.Err)
 	}
 	if _, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool {
-		return x.ProcessState == core.Compensated && x.ResendAt == 0
+		return x.ProcessState == core.Compensated && x.End.ResendAt == 0
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func TestAChildAnswers(t *testing.T) {
 		all[0].Parent.OrderID != "parent" || all[0].Parent.Index != 2 {
 		t.Fatalf("it reported %+v", all)
 	}
-	if task := w.Task(id); task.ResendAt != 0 {
+	if task := w.Task(id); task.End.ResendAt != 0 {
 		t.Error("its end is not settled")
 	}
 	handled(t, w, childOf(w, core.AskStart, 1)) // a fresh copy, as a parent sends that has received nothing
@@ -83,8 +83,9 @@ func TestAChildAnswers(t *testing.T) {
 func TestAChildUndoneBeforeItCame(t *testing.T) {
 	w, _ := begun(t)
 	handled(t, w, childOf(w, core.AskUndo, 2), childOf(w, core.AskStart, 1))
-	if task := w.Task("parent~all~2"); task.ProcessState != core.Compensated || task.Why != core.WhyParent {
-		t.Errorf("it is %s, because of %q", task.ProcessState, task.Why)
+	if task := w.Task("parent~all~2"); task.ProcessState != core.Compensated ||
+		task.Undo.Why != core.WhyParent {
+		t.Errorf("it is %s, because of %q", task.ProcessState, task.Undo.Why)
 	}
 	for _, e := range reported(t, w) {
 		if e.State != core.ChildCompensated || e.Parent.Attempt != 2 {

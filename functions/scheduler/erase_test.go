@@ -55,7 +55,7 @@ func TestErasedContent(t *testing.T) {
 	}
 	sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrFailing)}, 0,
 		"sick")
-	m := deliver(erasing("o-1", "e-1", w.Task("o-1").Command))
+	m := deliver(erasing("o-1", "e-1", w.Task("o-1").Commands.Number))
 	if failed := sick.Handle(ctx, port.Control, m); len(failed) != 1 || w.Task("o-1").Erased == nil ||
 		!there() {
 		t.Fatalf("%d returned; erased: %+v", len(failed), w.Task("o-1").Erased)
@@ -66,7 +66,8 @@ func TestErasedContent(t *testing.T) {
 	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o}); r[0].Answer != "known" || there() {
 		t.Errorf("the same order again: %+v", r[0])
 	}
-	if v, err := w.Scheduler.Command(ctx, *erasing("o-1", "e-2", w.Task("o-1").Command)); err != nil ||
+	if v, err := w.Scheduler.Command(ctx,
+		*erasing("o-1", "e-2", w.Task("o-1").Commands.Number)); err != nil ||
 		!v.Accepted || w.Task("o-1").Erased.At == 0 {
 		t.Errorf("erased again: %+v, %v", v, err)
 	}
@@ -84,7 +85,7 @@ func TestAChildIsErasedAfterItsParents(t *testing.T) {
 	}
 	eraseChild := func(command string) core.Verdict {
 		t.Helper()
-		v, err := w.Scheduler.Command(ctx, *erasing(id, command, w.Task(id).Command))
+		v, err := w.Scheduler.Command(ctx, *erasing(id, command, w.Task(id).Commands.Number))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +129,7 @@ func TestAChildIsErasedAfterAllAboveIt(t *testing.T) {
 	if task := w.Task(w.Task(id).Parent.OrderID); !task.Terminal() || !task.AtRest() {
 		t.Fatalf("the parent is %s", task.ProcessState)
 	}
-	v, err := w.Scheduler.Command(ctx, *erasing(id, "e-1", w.Task(id).Command))
+	v, err := w.Scheduler.Command(ctx, *erasing(id, "e-1", w.Task(id).Commands.Number))
 	if err != nil || v.Accepted || !strings.Contains(v.Reason, "child of grand,") {
 		t.Errorf("%+v, %v", v, err)
 	}

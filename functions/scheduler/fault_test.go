@@ -61,8 +61,8 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 				e.Code != "input-too-large" || e.Attempt != 1 {
 				t.Errorf("%s, %+v", task.ProcessState, e)
 			}
-			if w.Listen(); w.FinalStatus("o-1") == "" || task.ResendAt != 0 {
-				t.Errorf("reported %q, report %s", w.FinalStatus("o-1"), task.ResendAt)
+			if w.Listen(); w.FinalStatus("o-1") == "" || task.End.ResendAt != 0 {
+				t.Errorf("reported %q, report %s", w.FinalStatus("o-1"), task.End.ResendAt)
 			}
 		})
 	}
@@ -439,7 +439,7 @@ func TestCommandThatCannotBeStored(t *testing.T) {
 			t.Errorf("%+v %v", v, err)
 		}
 	}
-	if n := w.Task("o-1").Command; n != 1 {
+	if n := w.Task("o-1").Commands.Number; n != 1 {
 		t.Errorf("%d commands", n)
 	}
 }
@@ -482,7 +482,8 @@ func TestWaitsOfSeveralAgents(t *testing.T) {
 		w.Scheduler.Handle(ctx, port.Replies, deliver(r))
 	}
 	w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-2")})
-	if a, b := w.Task("o-2").Step("a").Allowance, w.Task("o-2").Step("b").Allowance; a != 200*core.Second ||
+	if a, b := w.Task("o-2").Step("a").Claim.Allowance,
+		w.Task("o-2").Step("b").Claim.Allowance; a != 200*core.Second ||
 		b != 60*core.Second {
 		t.Errorf("allowances %s and %s", a, b)
 	}

@@ -86,9 +86,9 @@ func TestNoStatusBeforeItsAlert(t *testing.T) {
 	asked := requests(t, w)
 	failed := w.Scheduler.Handle(ctx, port.Replies, deliver(world.Failed(asked["o-1 a/1 do"], "no")))
 	w.Listen()
-	if task := w.Task("o-1"); len(failed) != 1 || task.ProcessState != core.Error || task.ResendAt == 0 ||
+	if task := w.Task("o-1"); len(failed) != 1 || task.ProcessState != core.Error || task.End.ResendAt == 0 ||
 		w.FinalStatus("o-1") != "" {
-		t.Errorf("returned %v, %s, report %s, reported %q", failed, task.ProcessState, task.ResendAt,
+		t.Errorf("returned %v, %s, report %s, reported %q", failed, task.ProcessState, task.End.ResendAt,
 			w.FinalStatus("o-1"))
 	}
 }

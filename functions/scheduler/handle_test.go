@@ -253,7 +253,7 @@ func TestLostCommitIsDecidedAgain(t *testing.T) {
 			t.Errorf("returned: %v", failed)
 		}
 		if task := w.Task("o-1"); task.Version != before+2 || task.Step("c").State != core.Processing ||
-			task.Step("c").LockedBy != "other" {
+			task.Step("c").Claim.By != "other" {
 			t.Errorf("version %d, c %+v", task.Version, task.Step("c"))
 		}
 		if got := names(requests(t, w)); got != "c/1 do" {
@@ -385,10 +385,10 @@ func TestStatusTooLargeIsReportedWithoutItsOutput(t *testing.T) {
 	}
 	w.Listen()
 	task := w.Task("o-1")
-	if s := w.FinalStatus("o-1"); task.ResendAt != 0 ||
+	if s := w.FinalStatus("o-1"); task.End.ResendAt != 0 ||
 		!strings.Contains(s,
 			`"output-too-large","message":"the output is too large for a message; look the order up by its ID"`) || strings.Contains(s, "xxx") {
-		t.Errorf("report %s, reported %.300s", task.ResendAt, s)
+		t.Errorf("report %s, reported %.300s", task.End.ResendAt, s)
 	}
 }
 
@@ -428,7 +428,8 @@ func TestWaitsAreLearnt(t *testing.T) {
 	w.Scheduler.Handle(ctx, port.Replies, deliver(r))
 	w.Send(port.Intake, world.Order("o-2"))
 	w.Handle(port.Intake)
-	if a, b := w.Task("o-2").Step("a").Allowance, w.Task("o-2").Step("b").Allowance; a != 200*core.Second ||
+	if a, b := w.Task("o-2").Step("a").Claim.Allowance,
+		w.Task("o-2").Step("b").Claim.Allowance; a != 200*core.Second ||
 		b != 20*core.Second {
 		t.Errorf("allowances %s and %s", a, b)
 	}
@@ -460,7 +461,8 @@ func TestWaitsOfRepliesAreLearnt(t *testing.T) {
 			w.Scheduler.Handle(ctx, port.Replies, ds)
 			w.Send(port.Intake, world.Order("o-2"))
 			w.Handle(port.Intake)
-			if a, b := w.Task("o-2").Step("a").Allowance, w.Task("o-2").Step("b").Allowance; a != c.want ||
+			if a, b := w.Task("o-2").Step("a").Claim.Allowance,
+				w.Task("o-2").Step("b").Claim.Allowance; a != c.want ||
 				b != 20*core.Second {
 				t.Errorf("allowances %s and %s, not %s and 20s", a, b, c.want)
 			}
@@ -510,8 +512,8 @@ func TestWaitsCountWhereARequestIsTooLarge(t *testing.T) {
 	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-2"))); len(failed) > 0 {
 		t.Fatalf("returned: %v", failed)
 	}
-	if b := w.Task("o-2").Step("b"); b.State != core.Compensating || b.Allowance != 200*core.Second {
-		t.Errorf("b is %s, and its undo may wait for %s", b.State, b.Allowance)
+	if b := w.Task("o-2").Step("b"); b.State != core.Compensating || b.Claim.Allowance != 200*core.Second {
+		t.Errorf("b is %s, and its undo may wait for %s", b.State, b.Claim.Allowance)
 	}
 }
 
@@ -521,7 +523,7 @@ func allowed(t *testing.T, w *world.World, s *scheduler.Scheduler, id string) co
 	if r := s.Submit(ctx, []message.SubmitOrder{*world.Order(id)})[0]; r.Answer != scheduler.Stored {
 		t.Fatalf("%+v", r)
 	}
-	return w.Task(id).Step("a").Allowance
+	return w.Task(id).Step("a").Claim.Allowance
 }
 
 // P32: only an accepted reply of the current attempt teaches, no more than the time since its request was
@@ -596,7 +598,7 @@ func TestSettleOnlyWhatWasReportedHere(t *testing.T) {
 	if failed := end(t, w, asked); len(failed) > 0 {
 		t.Fatal("returned")
 	}
-	if task := w.Task("o-1"); task.ResendAt != 0 || task.Due != 0 || !task.AtRest() {
+	if task := w.Task("o-1"); task.End.ResendAt != 0 || task.Due != 0 || !task.AtRest() {
 		t.Errorf("reported, but not settled: %+v", task)
 	}
 
@@ -605,19 +607,19 @@ func TestSettleOnlyWhatWasReportedHere(t *testing.T) {
 	if failed := end(t, w, asked); len(failed) != 1 {
 		t.Error("the message that has to report the end again was deleted")
 	}
-	if task := w.Task("o-1"); task.ProcessState != core.Processed || task.ResendAt == 0 || task.Due == 0 {
+	if task := w.Task("o-1"); task.ProcessState != core.Processed || task.End.ResendAt == 0 || task.Due == 0 {
 		t.Errorf("settled, but not reported: %+v", task)
 	}
 	w.Refuse = ""
 	// H27: a redelivered Submit is no reason to settle, Settle is.
 	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
-	if w.Task("o-1").ResendAt == 0 {
+	if w.Task("o-1").End.ResendAt == 0 {
 		t.Error("a Submit settled what it did not report")
 	}
 	w.Scheduler.Handle(ctx, port.Control,
 		deliver(&message.Control{Schema: 1, Kind: message.Settle, OrderID: "o-1"}))
 	w.Listen()
-	if task := w.Task("o-1"); task.ResendAt != 0 || w.FinalStatus("o-1") == "" {
+	if task := w.Task("o-1"); task.End.ResendAt != 0 || w.FinalStatus("o-1") == "" {
 		t.Errorf("Settle did not report and settle: %+v", task)
 	}
 }
@@ -746,7 +748,7 @@ func TestCommandsThatCannotBe(t *testing.T) {
 	if err != nil || v.Accepted || v.Reason == "" {
 		t.Errorf("%+v %v", v, err)
 	}
-	if stored := w.Task("o-1").Verdicts; len(stored) != 1 || stored[0].ID != "c-2" { // P5
+	if stored := w.Task("o-1").Commands.Verdicts; len(stored) != 1 || stored[0].ID != "c-2" { // P5
 		t.Errorf("verdicts: %+v", stored)
 	}
 	w.Scheduler.Handle(ctx, port.Control,

@@ -81,7 +81,7 @@ func (in *reply) recordQueueWait(s *Scheduler) {
 	step, def := &in.Before.Steps[i], &in.Definition.Steps[i]
 	agent, operation := def.AskedAgent(step), def.Operation
 	if step.Attempt == r.Attempt { // it says how long requests wait now
-		s.cfg.Waits.record(agent, Wait{min(in.waited, max(0, in.At.Sub(step.ClaimedAt))), in.At})
+		s.cfg.Waits.record(agent, Wait{min(in.waited, max(0, in.At.Sub(step.Claim.At))), in.At})
 	}
 	if s.cfg.Replied == nil {
 		return

@@ -215,13 +215,13 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 		last := deliver(world.Done(requests(t, w)["o-1 c/1 do"]))
 		w.Outage = true
 		if failed := w.Scheduler.Handle(ctx, port.Replies, last); len(failed) != 1 ||
-			w.Task("o-1").ResendAt == 0 {
-			t.Errorf("returned %v, settled %t", failed, w.Task("o-1").ResendAt == 0)
+			w.Task("o-1").End.ResendAt == 0 {
+			t.Errorf("returned %v, settled %t", failed, w.Task("o-1").End.ResendAt == 0)
 		}
 		w.Outage = false
 		if failed := w.Scheduler.Handle(ctx, port.Replies, again(last)); len(failed) > 0 ||
-			w.Task("o-1").ResendAt != 0 || w.Counts["status not sent: unknown reply-to"] > 0 {
-			t.Errorf("returned %v, settled %t, counts %v", failed, w.Task("o-1").ResendAt == 0, w.Counts)
+			w.Task("o-1").End.ResendAt != 0 || w.Counts["status not sent: unknown reply-to"] > 0 {
+			t.Errorf("returned %v, settled %t, counts %v", failed, w.Task("o-1").End.ResendAt == 0, w.Counts)
 		}
 	})
 }
@@ -313,7 +313,7 @@ func TestRefusedCommandIsReported(t *testing.T) {
 				}
 				for _, s := range refused {
 					at := core.TimeOf(w.Clock.Now())
-					if want := w.Task("o-1").Verdicts[0].Reason; s.Message != want || want == "" ||
+					if want := w.Task("o-1").Commands.Verdicts[0].Reason; s.Message != want || want == "" ||
 						s.CommandID != "c-1" || s.Command != "resolve" ||
 						s.OrderID != "o-1" || s.Workflow != "order" || s.Seq != 0 || s.At != at ||
 						s.Code != "refused" {
@@ -356,7 +356,7 @@ func TestDeadlineThatHasPassed(t *testing.T) {
 			asked, reported := requests(t, w), statuses(t, w, "shop")
 			if c.accepted {
 				if r.Answer != scheduler.Stored || len(asked) != 4 ||
-					w.Task("o-1").Deadline != at("").Deadline {
+					w.Task("o-1").Deadline.At != at("").Deadline {
 					t.Errorf("%+v, %d requests", r, len(asked))
 				}
 				return

@@ -42,7 +42,7 @@ func (in *submission) answer(s *Scheduler) {
 		in.refuse(s)
 	case t.IsTombstone():
 		s.notify(&in.Message, in.order.ReplyTo, core.Status{Kind: core.StatusCancelled, OrderID: t.OrderID,
-			At: t.Ended, Message: "the order was cancelled before it came; it does not run"})
+			At: t.End.At, Message: "the order was cancelled before it came; it does not run"})
 	case in.direct && in.Before != nil && !in.Again:
 		// a copy whose sender learns at once that the order exists
 	case t.ReplyTo != "" && in.Definition != nil && in.Definition.Notifies(core.StatusReceived):

@@ -38,8 +38,8 @@ func TestAWaitEndsAtItsTime(t *testing.T) {
 		w.Round()
 		w.Round()
 		began := w.Clock.Now()
-		if s := w.Task("o-1").Step("b"); s.State != core.Waiting || s.LockedBy != "" {
-			t.Fatalf("after a the wait is %s, locked by %q", s.State, s.LockedBy)
+		if s := w.Task("o-1").Step("b"); s.State != core.Waiting || s.Claim.By != "" {
+			t.Fatalf("after a the wait is %s, locked by %q", s.State, s.Claim.By)
 		}
 		if c.lost {
 			w.Clock.Advance(c.wait.Std() + time.Second) // beyond its delay
@@ -51,7 +51,7 @@ func TestAWaitEndsAtItsTime(t *testing.T) {
 			w.Round()
 		}
 		s := w.Task("o-1").Step("b")
-		lasted := s.FinishedAt.Std().Sub(s.ClaimedAt.Std())
+		lasted := s.Finish.At.Std().Sub(s.Claim.At.Std())
 		if s.State != core.Processed || lasted < c.wait.Std() || lasted > c.wait.Std()+c.late {
 			t.Errorf("a wait of %s from %s is %s after %s", c.wait, began, s.State, lasted)
 		}

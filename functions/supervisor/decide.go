@@ -77,7 +77,7 @@ func (r *Report) count(ev core.Event, before, after *core.Task) {
 		case !was.InFlight():
 			r.Asked++
 		case is.State == core.Failed:
-		case is.FailureCount == was.FailureCount && is.UndoFailures == was.UndoFailures:
+		case is.Failures.Do == was.Failures.Do && is.Failures.Undo == was.Failures.Undo:
 			r.Uncounted++
 		default:
 			r.HandedBack++
@@ -95,7 +95,7 @@ func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
 	}
 	agent := def.Steps[i].AskedAgent(st)
 	depth, err := w.depth(ctx, port.Requests(agent))
-	if err != nil || w.untaken(depth, st.ClaimedAt) || w.full(depth, agent) {
+	if err != nil || w.untaken(depth, st.Claim.At) || w.full(depth, agent) {
 		return err == nil, err
 	}
 	return w.waiting(ctx, port.Replies, Scheduler)

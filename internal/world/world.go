@@ -374,7 +374,7 @@ func (w *World) Listen() {
 // FinalStatus is the status of the order's present end, "" if none came.
 func (w *World) FinalStatus(id string) string {
 	w.t.Helper()
-	return w.Statuses[fmt.Sprintf("%s/%d", id, w.Task(id).EndSeq)]
+	return w.Statuses[fmt.Sprintf("%s/%d", id, w.Task(id).End.Seq)]
 }
 
 // Task loads a task past every cache.

@@ -182,17 +182,17 @@ func (r *deciding) claim(steps []int) (ended bool) {
 func (r *deciding) take(i int, state State) {
 	s := &r.t.Steps[i]
 	s.Attempt++
-	s.State, s.Cause = state, r.cause
-	s.NoEffect, s.WakeAt = 0, 0
+	s.State, s.Claim.Cause = state, r.cause
+	s.NoEffect, s.Wait.At = 0, 0
 	switch {
-	case s.First == 0:
+	case s.First.Nth == 0:
 		last := 0
 		for n := range r.t.Steps {
-			last = max(last, r.t.Steps[n].First)
+			last = max(last, r.t.Steps[n].First.Nth)
 		}
-		s.First = last + 1
-	case s.FirstAt == 0:
-		s.FirstAt = s.ClaimedAt
+		s.First.Nth = last + 1
+	case s.First.At == 0:
+		s.First.At = s.Claim.At
 	}
 }
 
@@ -264,7 +264,8 @@ func (r *deciding) nextToUndo() int {
 	found := -1
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
-		if s.Attempted() && s.State != Compensated && (found < 0 || s.First > r.t.Steps[found].First) {
+		if s.Attempted() && s.State != Compensated &&
+			(found < 0 || s.First.Nth > r.t.Steps[found].First.Nth) {
 			found = i
 		}
 	}
@@ -274,7 +275,7 @@ func (r *deciding) nextToUndo() int {
 // undoNext advances the undo of step i; true where the next step can be undone too.
 func (r *deciding) undoNext(i int) bool {
 	s := &r.t.Steps[i]
-	if s.State == Compensating || s.State == UndoWait && r.at.Now < s.WakeAt {
+	if s.State == Compensating || s.State == UndoWait && r.at.Now < s.Wait.At {
 		return false
 	}
 	return r.undoStep(i)
@@ -305,7 +306,7 @@ func (r *deciding) undoStep(i int) bool {
 		s.State = UndoWait
 		r.scheduleWake(s, quiet+1)
 		if r.notifies(StatusUndoing) {
-			r.emit(r.status(Status{Kind: StatusUndoing, At: r.at.Now, Step: s.Name, Until: s.WakeAt}))
+			r.emit(r.status(Status{Kind: StatusUndoing, At: r.at.Now, Step: s.Name, Until: s.Wait.At}))
 		}
 	default:
 		r.claimUndo(i)

@@ -70,8 +70,8 @@ func TestQuestions(t *testing.T) {
 				ok)
 		}
 		if question == `{"timeout":"soon"}` &&
-			!strings.Contains(d.task.EndText, `timeout is no duration, like "48h" or "7d"`) {
-			t.Errorf("%s: %s", question, d.task.EndText)
+			!strings.Contains(d.task.Reason.Text, `timeout is no duration, like "48h" or "7d"`) {
+			t.Errorf("%s: %s", question, d.task.Reason.Text)
 		}
 	}
 }
@@ -159,8 +159,8 @@ func TestMoveOfAQuestion(t *testing.T) {
 		if dec.Verdict.Accepted != x.want {
 			t.Errorf("%s: accepted %v (%s)", what, dec.Verdict.Accepted, dec.Verdict.Reason)
 		}
-		if s := dec.Task.Step("w"); s.State != core.Waiting || s.WakeAt != noon.Add(core.Hour) {
-			t.Errorf("%s: the step is %s until %s", what, s.State, s.WakeAt)
+		if s := dec.Task.Step("w"); s.State != core.Waiting || s.Wait.At != noon.Add(core.Hour) {
+			t.Errorf("%s: the step is %s until %s", what, s.State, s.Wait.At)
 		}
 	}
 }
@@ -181,7 +181,7 @@ func TestAMovedQuestionShowsWhatCounts(t *testing.T) {
 		to.Hash = "another"
 		d.decide(core.Move{ID: "m", To: core.Target{Definition: to}})
 		if s := d.task.Step("w"); d.task.Definition != to.Hash || s.State != state {
-			t.Fatalf("w is %s, and not moved: %+v", s.State, d.task.Verdicts)
+			t.Fatalf("w is %s, and not moved: %+v", s.State, d.task.Commands.Verdicts)
 		}
 		input, err := core.InputOf(to, d.order, d.task, 0)
 		if want := `{"question":"may it?","need":2,"timeout":"1h0m0s"}`; err != nil || string(input) != want {

@@ -52,7 +52,7 @@ func (r *deciding) askedByParent(_ int, ev Event) (string, error) {
 		r.startUndo(WhyParent)
 		return "", nil
 	case mode == processed && e.Ask == AskUndo:
-		t.Output, t.EndCode, t.EndText = nil, "", ""
+		t.Output, t.Reason.Code, t.Reason.Text = nil, "", ""
 		r.startUndo(WhyParent)
 		return "", nil
 	}
@@ -77,7 +77,7 @@ func (r *deciding) notifyParent() {
 	if t.Parent == nil {
 		return
 	}
-	e := ChildEnded{Parent: *t.Parent, Code: t.EndCode, Message: t.EndText}
+	e := ChildEnded{Parent: *t.Parent, Code: t.Reason.Code, Message: t.Reason.Text}
 	switch mode := modeOf(t); {
 	case mode == compensated || mode == cancelled:
 		e.State = ChildCompensated

@@ -10,7 +10,7 @@ const maxVerdicts = 8
 
 // Verdict is the stored verdict of a command, or of an answer to a step, or nil if none is stored.
 func (t *Task) Verdict(id string) *Verdict {
-	if v := verdictIn(t.Verdicts, id); v != nil {
+	if v := verdictIn(t.Commands.Verdicts, id); v != nil {
 		return v
 	}
 	for i := range t.Steps {
@@ -32,7 +32,7 @@ func (t *Task) verdictOf(ev Event) *Verdict {
 			return v
 		}
 	}
-	if v := verdictIn(t.Verdicts, id); v != nil {
+	if v := verdictIn(t.Commands.Verdicts, id); v != nil {
 		return v
 	}
 	return t.refusedBefore(id)
@@ -68,7 +68,7 @@ func commandOf(ev Event) (id string, from Sender, number int) {
 // accept counts a command and stores its verdict. reject stores one too, because the sender reads the task
 // until the verdict is in it (P5).
 func (r *deciding) accept(id, command, reason string) {
-	r.t.Command++
+	r.t.Commands.Number++
 	r.acceptAgain(id, command, reason)
 }
 
@@ -80,9 +80,9 @@ func (r *deciding) acceptAgain(id, command, reason string) {
 func (r *deciding) reject(id, command, reason string) (string, error) {
 	r.changed = true
 	switch { // an older number is refused for good
-	case r.number == r.t.Command:
+	case r.number == r.t.Commands.Number:
 		r.remember(id, command)
-	case r.number > r.t.Command:
+	case r.number > r.t.Commands.Number:
 		r.remember(id, aheadCommand)
 	}
 	r.storeVerdict(Verdict{ID: id, Command: command, Reason: reason, At: r.at.Now})
@@ -91,8 +91,8 @@ func (r *deciding) reject(id, command, reason string) (string, error) {
 
 func (r *deciding) storeVerdict(v Verdict) {
 	v.By, v.Note = r.from.By, TrimMessage(r.from.Reason)
-	all := append(append([]Verdict(nil), r.t.Verdicts...), v)
-	r.t.Verdicts = all[max(0, len(all)-maxVerdicts):]
+	all := append(append([]Verdict(nil), r.t.Commands.Verdicts...), v)
+	r.t.Commands.Verdicts = all[max(0, len(all)-maxVerdicts):]
 	if v.long() && !r.at.SizeLimit.keepsReserve(r.def, r.t) {
 		v.drop()
 		all[len(all)-1] = v
@@ -126,7 +126,7 @@ func (r *deciding) cancelCommand(_ int, ev Event) (string, error) {
 		return r.reject(e.ID, "cancel", t.Parent.only())
 	case t.ProcessState == Closed:
 		return r.reject(e.ID, "cancel", "the order is Closed, which is final")
-	case t.ProcessState == Cancelled || t.CancelAsked:
+	case t.ProcessState == Cancelled || t.Undo.CancelAsked:
 		r.acceptAgain(e.ID, "cancel", "it was cancelled before")
 		return "", nil
 	case t.Erased != nil:
@@ -136,10 +136,10 @@ func (r *deciding) cancelCommand(_ int, ev Event) (string, error) {
 	case r.pastPointOfNoReturn():
 		r.remember(e.ID, "cancel")
 		return r.reject(e.ID, "cancel", "the order is past its point of no return")
-	case len(t.Refused["cancel"]) == maxRefused:
+	case len(t.Commands.Refused["cancel"]) == maxRefused:
 		return r.reject(e.ID, "cancel", tooManyCancels)
 	}
-	t.CancelAsked = true
+	t.Undo.CancelAsked = true
 	r.accept(e.ID, "cancel", "")
 	switch modeOf(t) {
 	case going:
@@ -156,17 +156,17 @@ func (r *deciding) cancelCommand(_ int, ev Event) (string, error) {
 // startUndo takes a task out of Error into its undo. Every wait ends there (P9a).
 func (r *deciding) startUndo(why Why) {
 	if t := r.t; t.Phase == Undoing {
-		t.setReason(t.UndoneFor)
-		t.UndoneFor = UndoReason{}
+		t.setReason(t.Undo.Reason)
+		t.Undo.Reason = Reason{}
 	}
 	r.t.leaveEnd()
-	r.t.ProcessState, r.t.Why = Compensating, why
+	r.t.ProcessState, r.t.Undo.Why = Compensating, why
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
-		s.UndoFailures, s.Queued = 0, 0
+		s.Failures.Undo, s.Failures.Queued = 0, 0
 		s.endHold()
 		if waiting(s) {
-			s.WakeAt, s.CompleteBy = 0, 0
+			s.Wait.At, s.CompleteBy = 0, 0
 		}
 	}
 	r.advance()
@@ -178,7 +178,7 @@ func (r *deciding) checkCommand(number int) string {
 	switch {
 	case r.t.Erased != nil:
 		return isErased
-	case number == r.t.Command:
+	case number == r.t.Commands.Number:
 		return ""
 	}
 	return "the task has accepted another command, or refused many, since you loaded it; load it again " +
@@ -197,7 +197,7 @@ func (r *deciding) undoCommand(_ int, ev Event) (string, error) {
 	r.accept(e.ID, "undo", "")
 	why := WhyOperator
 	if r.t.Phase == Undoing { // it goes on with the reason that it had
-		why = r.t.Why
+		why = r.t.Undo.Why
 	}
 	r.startUndo(why)
 	return "", nil
@@ -258,7 +258,7 @@ func (r *deciding) resubmitCommand(_ int, ev Event) (string, error) {
 	case errForward:
 		r.resume(e)
 	case errUndo: // never forward (H5)
-		r.startUndo(r.t.Why)
+		r.startUndo(r.t.Undo.Why)
 	case compensated:
 		r.restart(e)
 	}
@@ -291,15 +291,15 @@ func (r *deciding) resume(e Resubmit) {
 	t := r.t
 	r.t.leaveEnd()
 	t.ProcessState, t.Hops = Processing, 0
-	t.setReason(UndoReason{})
+	t.setReason(Reason{})
 	r.renewDeadline(e.Deadline)
 	r.started()
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		if s.State == Processed && s.FinishSeq == 0 { // while the order was in Error
+		if s.State == Processed && s.Finish.Seq == 0 { // while the order was in Error
 			r.emitStepFinished(s)
 		}
-		s.FailureCount, s.UndoFailures, s.Queued = 0, 0, 0
+		s.Failures.Do, s.Failures.Undo, s.Failures.Queued = 0, 0, 0
 		s.endHold()
 		if s.State == Failed && !s.Attempted() { // its expression failed; advance tries it again
 			s.State, s.Error = Pending, nil
@@ -321,19 +321,19 @@ func (r *deciding) resume(e Resubmit) {
 func (r *deciding) restart(e Resubmit) {
 	t := r.t
 	r.t.leaveEnd()
-	t.ProcessState, t.Why = Processing, ""
-	t.setReason(UndoReason{})
+	t.ProcessState, t.Undo.Why = Processing, ""
+	t.setReason(Reason{})
 	t.Output = nil
 	t.Run++
 	t.forgetRefused()
-	t.Hops, t.DeadlineSeq = 0, 0
+	t.Hops, t.Deadline.Seq = 0, 0
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		verdicts, given := s.Answers, s.Corrected
 		// P1: attempt goes on.
 		t.Steps[i] = Step{Name: s.Name, State: Pending, Attempt: s.Attempt, Unknown: s.Unknown}
 		// An input of an earlier command ends with its run (P51).
-		if given != nil && given.Command == t.Command {
+		if given != nil && given.Command == t.Commands.Number {
 			t.Steps[i].Corrected = given
 		}
 		if verdicts != nil {
@@ -347,7 +347,7 @@ func (r *deciding) restart(e Resubmit) {
 
 // renewDeadline sets the deadline that a Resubmit carries, or removes it (P23a).
 func (r *deciding) renewDeadline(at Time) {
-	r.t.Deadline = 0
+	r.t.Deadline.At = 0
 	if at != 0 {
 		r.setDeadline(at)
 	}

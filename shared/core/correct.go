@@ -30,7 +30,7 @@ func (r *deciding) correct(e Resubmit, mode mode) (refused string) {
 		return reason
 	}
 	t := r.t.clone()
-	t.Steps[i].Corrected = &Corrected{Input: e.Input, Command: t.Command + 1, By: e.By,
+	t.Steps[i].Corrected = &Corrected{Input: e.Input, Command: t.Commands.Number + 1, By: e.By,
 		Reason: TrimMessage(e.Reason), At: r.at.Now}
 	if !r.at.SizeLimit.keepsReserve(r.def, t) {
 		return fmt.Sprintf(
@@ -73,7 +73,7 @@ func (r *deciding) correctRefusal(i int, e Resubmit, mode mode) string {
 			"fix: find out at the service, and if it did not happen resolve the step as not-happened " +
 			"first; or undo the order, and resubmit it with the input"
 	case r.def.Steps[i].Grade != Plain && s.Resolved != nil && s.Resolved.Fact == Undone &&
-		s.Resolved.At > s.ClaimedAt:
+		s.Resolved.At > s.Claim.At:
 		return "step " + e.Step +
 			" happened and was undone, so that its service may answer its key from memory, whatever the " +
 			"input; fix: undo the order, and resubmit it with the input"

@@ -23,14 +23,14 @@ func stopped(t *testing.T, changes ...func(*core.StepDefinition)) *desk {
 }
 
 func correcting(d *desk, step string, input json.RawMessage) core.Resubmit {
-	return core.Resubmit{ID: "r", Command: d.task.Command, Step: step, Input: input,
+	return core.Resubmit{ID: "r", Command: d.task.Commands.Number, Step: step, Input: input,
 		Sender: core.Sender{By: "ann", Reason: "wrong amount"}}
 }
 
 // P51: only a call that is still to be asked, and of whose key nothing can have an effect.
 func TestAnotherInputIsRefused(t *testing.T) {
 	prove := func(d *desk) {
-		d.decide(core.Resolve{ID: "f", Command: d.task.Command, Step: "b", Fact: core.NotHappened})
+		d.decide(core.Resolve{ID: "f", Command: d.task.Commands.Number, Step: "b", Fact: core.NotHappened})
 	}
 	for name, x := range map[string]struct {
 		before func(*desk)
@@ -203,7 +203,7 @@ func TestMoveOfACorrectedStep(t *testing.T) {
 		}
 		b := step("b", after("a"), stopping)
 		x.change(&b)
-		dec := d.command(t, core.Move{ID: "m", Command: d.task.Command,
+		dec := d.command(t, core.Move{ID: "m", Command: d.task.Commands.Number,
 			To: core.Target{Definition: target("new", step("a"), b, step("c", after("b"), stopping))}},
 			core.SizeLimit{})
 		if dec.Verdict.Accepted != (x.want == "") || !strings.Contains(dec.Verdict.Reason, x.want) ||
@@ -242,7 +242,7 @@ func TestAnotherInputKeepsTheReserve(t *testing.T) {
 	long := json.RawMessage(`"` + strings.Repeat("x", 99) + `"`)
 	if dec := d.command(t, correcting(d, "b", long), room); dec.Verdict.Accepted ||
 		!strings.Contains(dec.Verdict.Reason, "does not fit") || dec.Task.Step("b").Corrected != nil ||
-		dec.Task.Command != 1 {
+		dec.Task.Commands.Number != 1 {
 		t.Errorf("%+v", dec.Verdict)
 	}
 	if dec := d.command(t, correcting(d, "b", long[:1:1]), room); !dec.Verdict.Accepted {

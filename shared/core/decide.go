@@ -139,7 +139,7 @@ func (r *deciding) guard(kind eventKind, ev Event, step string) (i int, ignored 
 	switch {
 	case isReply && !e.known():
 		return i, "its operation or outcome is unknown", nil
-	case isReply && attempt == s.Attempt && s.Attempted() && s.Undo != (e.Operation == UndoOp):
+	case isReply && attempt == s.Attempt && s.Attempted() && s.Claim.Undo != (e.Operation == UndoOp):
 		return i, "that attempt was of the other operation", nil
 	}
 	return i, "", nil
@@ -215,8 +215,8 @@ func create(def *Definition, order []byte, e Submitted, parent *AskChild, at At)
 }
 
 func (r *deciding) setDeadline(at Time) {
-	r.t.Deadline = at
-	r.t.DeadlineSeq++
+	r.t.Deadline.At = at
+	r.t.Deadline.Seq++
 }
 
 // tombstone returns the record of a Cancel that came before its order: the order will not run (P17, H18).
@@ -225,8 +225,9 @@ func tombstone(e Cancel, at At) Decision {
 		Reason: "the order had not arrived; it will not run when it does", By: e.By,
 		Note: TrimMessage(e.Reason)}
 	t := &Task{
-		OrderID: e.OrderID, ProcessState: Cancelled, Why: WhyCancel, CancelAsked: true,
-		Command: 1, Created: at.Now, Ended: at.Now, EndCause: "cancel/0", Verdicts: []Verdict{v},
+		OrderID: e.OrderID, ProcessState: Cancelled, Undo: Reversal{Why: WhyCancel, CancelAsked: true},
+		Commands: Commands{Number: 1, Verdicts: []Verdict{v}}, Created: at.Now,
+		End: End{At: at.Now, Cause: "cancel/0"},
 	}
 	return Decision{Task: t, Changed: true, Verdict: &v}
 }

@@ -365,27 +365,29 @@ func faultOfTask(def *core.Definition, t *core.Task) error {
 			t.ProcessState)
 	case live != 0 && (bucket != "due" || at > live):
 		return fmt.Errorf("invariant 21: indexed in %q at %s, the earliest live time is %s", bucket, at, live)
-	case live == 0 && t.ProcessState == core.Error && (bucket != "attention" || at != t.Ended):
+	case live == 0 && t.ProcessState == core.Error && (bucket != "attention" || at != t.End.At):
 		return fmt.Errorf("P9: a reported Error belongs into attention, not into %q at %s", bucket, at)
 	case live == 0 && t.ProcessState != core.Error && bucket != "":
 		return fmt.Errorf("P9: an end that was reported stands in %q", bucket)
 	}
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		if (s.LockedBy != "") != s.InFlight() {
-			return fmt.Errorf("invariant 16: step %s is %s and locked by %q", s.Name, s.State, s.LockedBy)
+		if (s.Claim.By != "") != s.InFlight() {
+			return fmt.Errorf("invariant 16: step %s is %s and locked by %q", s.Name, s.State, s.Claim.By)
 		}
-		if s.InFlight() && (s.CompleteBy == 0 || s.StopBy < s.CompleteBy || s.Cause == "") {
+		if s.InFlight() && (s.CompleteBy == 0 || s.Claim.StopBy < s.CompleteBy || s.Claim.Cause == "") {
 			return fmt.Errorf("P6: step %s is in flight until %q, hard %q, because of %q", s.Name,
-				s.CompleteBy, s.StopBy, s.Cause)
+				s.CompleteBy, s.Claim.StopBy, s.Claim.Cause)
 		}
-		if t.ProcessState == core.Error && !s.InFlight() && (s.WakeAt != 0 && s.State != core.Waiting ||
+		if t.ProcessState == core.Error && !s.InFlight() && (s.Wait.At != 0 && s.State != core.Waiting ||
 			s.CompleteBy != 0) {
 			return fmt.Errorf("P9: step %s, which is %s, has times in Error", s.Name, s.State)
 		}
-		if (t.ProcessState == core.Processing || t.ProcessState == core.Compensating) && s.Queued > 0 &&
-			s.Queued >= def.Steps[i].MaxQueueTime {
-			return fmt.Errorf("P32: requests of step %s have waited for %s, and it goes on", s.Name, s.Queued)
+		if (t.ProcessState == core.Processing || t.ProcessState == core.Compensating) &&
+			s.Failures.Queued > 0 &&
+			s.Failures.Queued >= def.Steps[i].MaxQueueTime {
+			return fmt.Errorf("P32: requests of step %s have waited for %s, and it goes on", s.Name,
+				s.Failures.Queued)
 		}
 		if s.Attempted() && s.State != core.Compensated &&
 			(t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {
@@ -404,9 +406,9 @@ func faultOfTask(def *core.Definition, t *core.Task) error {
 
 // liveTime is the earliest of the live times that P9 lists, zero for none.
 func liveTime(t *core.Task) core.Time {
-	times := []core.Time{t.ResendAt}
+	times := []core.Time{t.End.ResendAt}
 	if t.ProcessState == core.Processing {
-		times = append(times, t.Deadline)
+		times = append(times, t.Deadline.At)
 	}
 	for _, s := range t.Steps {
 		moving := t.ProcessState == core.Processing || t.ProcessState == core.Compensating

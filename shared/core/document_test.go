@@ -63,8 +63,8 @@ func eventsOn(t *core.Task) (all []core.Event) {
 		core.Submitted{OrderID: orderID, ContentHash: t.ContentHash}, core.Wake{Run: t.Run}, core.Settle{},
 		core.ResendDue{},
 		core.DeadlinePassed{Run: t.Run}, core.Cancel{ID: "f1", Run: t.Run},
-		core.UndoCommand{ID: "f2", Command: t.Command},
-		core.Resubmit{ID: "f3", Command: t.Command})
+		core.UndoCommand{ID: "f2", Command: t.Commands.Number},
+		core.Resubmit{ID: "f3", Command: t.Commands.Number})
 	for _, s := range t.Steps {
 		for _, op := range []core.Operation{core.Do, core.UndoOp} {
 			for _, what := range []core.Outcome{core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater,
@@ -76,8 +76,8 @@ func eventsOn(t *core.Task) (all []core.Event) {
 		all = append(all, core.Wake{Step: s.Name, Run: t.Run, Attempt: s.Attempt},
 			core.Overdue{Step: s.Name, Attempt: s.Attempt},
 			core.Overdue{Step: s.Name, Attempt: s.Attempt, Backlog: true},
-			core.Resolve{ID: "f4", Command: t.Command, Step: s.Name, Fact: core.Happened},
-			core.Resolve{ID: "f5", Command: t.Command, Step: s.Name, Fact: core.Undone})
+			core.Resolve{ID: "f4", Command: t.Commands.Number, Step: s.Name, Fact: core.Happened},
+			core.Resolve{ID: "f5", Command: t.Commands.Number, Step: s.Name, Fact: core.Undone})
 	}
 	return all
 }

@@ -49,8 +49,8 @@ func TestListsOfChildren(t *testing.T) {
 		d := family(t, c.list, changes...)
 		d.decide(d.submit)
 		if ended := d.task.ProcessState == core.Compensated; ended != (c.says != "") ||
-			!strings.Contains(d.task.EndText, c.says) {
-			t.Errorf("%.20s: the order is %s: %s", c.list, d.task.ProcessState, d.task.EndText)
+			!strings.Contains(d.task.Reason.Text, c.says) {
+			t.Errorf("%.20s: the order is %s: %s", c.list, d.task.ProcessState, d.task.Reason.Text)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func TestCollectedOutputsAreBounded(t *testing.T) {
 		d.decide(core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Index: i, Attempt: 1},
 			State: core.ChildProcessed, Output: output})
 	}
-	if s := d.task.Steps[0]; !s.Undo || s.Error == nil || s.Error.Code != "children-failed" ||
+	if s := d.task.Steps[0]; !s.Claim.Undo || s.Error == nil || s.Error.Code != "children-failed" ||
 		!strings.Contains(s.Error.Message, "more than 16384 bytes") {
 		t.Errorf("%+v, %+v", s, s.Error)
 	}

@@ -26,23 +26,23 @@ func (r *deciding) notifies(kind StatusKind) bool {
 
 // started emits the status that a run began, or was resubmitted.
 func (r *deciding) started() {
-	r.t.StartSeq, r.t.StartCause, r.t.StartAt = 0, "", 0
+	r.t.Start.Seq, r.t.Start.Cause, r.t.Start.At = 0, "", 0
 	if r.at.Now != r.t.Created {
-		r.t.StartAt = r.at.Now
+		r.t.Start.At = r.at.Now
 	}
 	if r.notifies(StatusStarted) {
 		r.t.StatusSeq++
-		r.t.StartSeq, r.t.StartCause = r.t.StatusSeq, r.cause
+		r.t.Start.Seq, r.t.Start.Cause = r.t.StatusSeq, r.cause
 		r.emit(r.startedStatus())
 	}
 }
 
 func (r *deciding) startedStatus() SendStatus {
-	return r.status(Status{Kind: StatusStarted, Seq: r.t.StartSeq, At: r.t.StartedAt()})
+	return r.status(Status{Kind: StatusStarted, Seq: r.t.Start.Seq, At: r.t.StartedAt()})
 }
 
 func (r *deciding) finishedStatus(s *Step) SendStatus {
-	return r.status(Status{Kind: StatusStepFinished, Seq: s.FinishSeq, At: s.FinishedAt, Step: s.Name,
+	return r.status(Status{Kind: StatusStepFinished, Seq: s.Finish.Seq, At: s.Finish.At, Step: s.Name,
 		Output: s.Output})
 }
 
@@ -81,9 +81,9 @@ func (r *deciding) enterProcessed() {
 		out, err := r.def.Expr.Output(env)
 		switch {
 		case err != nil:
-			r.t.EndCode, r.t.EndText = "expression", TrimMessage("output: "+err.Error())
+			r.t.Reason.Code, r.t.Reason.Text = "expression", TrimMessage("output: "+err.Error())
 		case len(out) > maxOutput:
-			r.t.EndCode, r.t.EndText = codeOutputTooLarge,
+			r.t.Reason.Code, r.t.Reason.Text = codeOutputTooLarge,
 				"the workflow's output is over 32 KiB and was dropped"
 		default:
 			r.keepOutput(out)
@@ -96,8 +96,8 @@ func (r *deciding) enterProcessed() {
 func (r *deciding) keepOutput(out json.RawMessage) {
 	r.t.Output = out
 	if !r.at.SizeLimit.keepsReserve(r.def, r.t) {
-		r.t.Output, r.t.EndCode = nil, codeOutputTooLarge
-		r.t.EndText = fmt.Sprintf(
+		r.t.Output, r.t.Reason.Code = nil, codeOutputTooLarge
+		r.t.Reason.Text = fmt.Sprintf(
 			"the workflow's output of %d bytes does not fit into the task's document beside the outputs "+
 				"of its steps and was dropped", len(out))
 	}
@@ -105,7 +105,7 @@ func (r *deciding) keepOutput(out json.RawMessage) {
 
 // enterUndone ends a task that has nothing left to undo.
 func (r *deciding) enterUndone() {
-	if r.t.CancelAsked {
+	if r.t.Undo.CancelAsked {
 		r.enterEnd(Cancelled)
 		return
 	}
@@ -120,7 +120,7 @@ func (r *deciding) enterEnd(state State) {
 // enterError stops the task for the operator, because of a step.
 func (r *deciding) enterError(phase Phase, i int) {
 	if phase == Undoing { // its final status says again why it was undone
-		r.t.UndoneFor = UndoReason{r.t.EndStep, r.t.EndCode, r.t.EndText}
+		r.t.Undo.Reason = Reason{r.t.Reason.Step, r.t.Reason.Code, r.t.Reason.Text}
 	}
 	r.t.setReason(r.t.Steps[i].reason())
 	r.stopForOperator(phase)
@@ -137,7 +137,7 @@ func (r *deciding) stopForOperator(phase Phase) {
 		if waiting(s) {
 			s.CompleteBy = 0
 			if s.State != Waiting { // a wait ends when it would have ended (P33)
-				s.WakeAt = 0
+				s.Wait.At = 0
 			}
 		}
 	}
@@ -148,19 +148,19 @@ func (r *deciding) stopForOperator(phase Phase) {
 func (r *deciding) setEnd() {
 	t := r.t
 	t.clearEnd()
-	t.Ended, t.EndCause = r.at.Now, r.cause
+	t.End.At, t.End.Cause = r.at.Now, r.cause
 	r.ended, r.endSteps = true, slices.Clone(t.Steps)
 	status := r.notifies(EndKind(t))
 	if status {
 		t.StatusSeq++
-		t.EndSeq = t.StatusSeq
+		t.End.Seq = t.StatusSeq
 	}
 	alerts := RaisesAlert(r.def, t)
 	if alerts {
-		t.EndCommand = t.Command
+		t.End.Command = t.Commands.Number
 	}
 	if status || t.Parent != nil || alerts {
-		t.ResendAt = r.resendTime()
+		t.End.ResendAt = r.resendTime()
 	}
 	r.emitEnd()
 }
@@ -180,7 +180,7 @@ func (r *deciding) resendTime() Time {
 // emitEnd emits the final status and alert. Where there is a status the Supervisor leaves both, status and
 // alert, to the Scheduler (P11).
 func (r *deciding) emitEnd() {
-	if r.supervisor && (r.t.EndSeq > 0 || r.t.Parent != nil) {
+	if r.supervisor && (r.t.End.Seq > 0 || r.t.Parent != nil) {
 		r.emit(SendSettle{OrderID: r.t.OrderID})
 		return
 	}
@@ -189,8 +189,8 @@ func (r *deciding) emitEnd() {
 
 // clearEnd removes an end: its time, its cause, its status, and the time to send that again.
 func (t *Task) clearEnd() {
-	t.Ended, t.EndCause, t.ResendAt = 0, "", 0
-	t.EndSeq, t.EndCommand = 0, 0
+	t.End.At, t.End.Cause, t.End.ResendAt = 0, "", 0
+	t.End.Seq, t.End.Command = 0, 0
 }
 
 // leaveEnd takes the task out of its end for a command.
@@ -226,9 +226,9 @@ func (r *deciding) keepEndStates(before *Task) {
 // emitFinal emits the status and the alert of the present end.
 func (r *deciding) emitFinal() {
 	t := r.t
-	if t.EndSeq > 0 {
-		s := Status{Kind: EndKind(t), Seq: t.EndSeq, At: t.Ended, Step: t.EndStep, Output: t.Output,
-			Code: t.EndCode, Message: t.EndText}
+	if t.End.Seq > 0 {
+		s := Status{Kind: EndKind(t), Seq: t.End.Seq, At: t.End.At, Step: t.Reason.Step, Output: t.Output,
+			Code: t.Reason.Code, Message: t.Reason.Text}
 		if t.Closing != nil {
 			s.By, s.Reason = t.Closing.By, t.Closing.Reason
 		}
@@ -256,7 +256,8 @@ func (r *deciding) emitFinal() {
 // RaisesAlert reports whether the operator is notified of the present end (P11): of every Error, and where
 // its workflow asks for that (notify: [undone]) of an order that was undone because a step failed.
 func RaisesAlert(def *Definition, t *Task) bool {
-	return t.ProcessState == Error || t.ProcessState == Compensated && t.Why == WhyFailure && def != nil &&
+	return t.ProcessState == Error || t.ProcessState == Compensated && t.Undo.Why == WhyFailure &&
+		def != nil &&
 		def.AlertUndone
 }
 
@@ -268,27 +269,27 @@ func (r *deciding) alert() RaiseAlert {
 		if s.EndState != "" {
 			s.State = s.EndState
 		}
-		if s.Resolved != nil && s.Resolved.Command > t.EndCommand {
+		if s.Resolved != nil && s.Resolved.Command > t.End.Command {
 			s.Resolved = nil
 		}
-		if s.NoEffect > t.Ended {
+		if s.NoEffect > t.End.At {
 			s.NoEffect = 0
 		}
 	}
-	a := RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.EndCommand,
+	a := RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.End.Command,
 		Phase: t.Phase,
-		Step:  t.EndStep, Code: t.EndCode, Message: t.EndText, At: t.Ended}
+		Step:  t.Reason.Step, Code: t.Reason.Code, Message: t.Reason.Text, At: t.End.At}
 	if a.Undone = t.ProcessState == Compensated; a.Undone {
 		a.Accepts.Resubmit = t.Parent == nil // a child is resubmitted by its parent only
 		return a
 	}
-	then := &deciding{def: r.def, t: t, at: At{Now: t.Ended}}
+	then := &deciding{def: r.def, t: t, at: At{Now: t.End.At}}
 	a.Accepts = Accepted{Resubmit: then.expiredKey() == "", Undo: then.undoRefusal() == ""}
-	if i := t.index(t.EndStep); i >= 0 {
-		a.Attempts, a.FirstTry, a.LastTry = t.Steps[i].Attempt, t.Steps[i].FirstClaim(), t.Steps[i].ClaimedAt
+	if i := t.index(t.Reason.Step); i >= 0 {
+		a.Attempts, a.FirstTry, a.LastTry = t.Steps[i].Attempt, t.Steps[i].FirstClaim(), t.Steps[i].Claim.At
 		a.Accepts.Resolve = then.resolveRefusal(i, NotHappened) == ""
 		if t.Steps[i].Attempted() {
-			a.Key = Key(t.OrderID, t.Run, t.EndStep)
+			a.Key = Key(t.OrderID, t.Run, t.Reason.Step)
 		}
 	}
 	return a
@@ -297,16 +298,16 @@ func (r *deciding) alert() RaiseAlert {
 // Settles reports whether the effects hold all of the status and the alert of the present end that are not
 // acknowledged: only the actor that sends them all in one handling may settle it afterwards (P11, H27).
 func Settles(def *Definition, t *Task, effects []Effect) bool {
-	if t.ResendAt == 0 {
+	if t.End.ResendAt == 0 {
 		return false
 	}
-	status, alert, parent := t.EndSeq == 0, !RaisesAlert(def, t), t.Parent == nil
+	status, alert, parent := t.End.Seq == 0, !RaisesAlert(def, t), t.Parent == nil
 	for _, e := range effects {
 		switch e := e.(type) {
 		case SendStatus:
-			status = status || e.Status.Seq == t.EndSeq
+			status = status || e.Status.Seq == t.End.Seq
 		case RaiseAlert:
-			alert = alert || e.At == t.Ended
+			alert = alert || e.At == t.End.At
 		case ChildEnded:
 			parent = parent || e.Parent == *t.Parent
 		}
@@ -316,10 +317,10 @@ func Settles(def *Definition, t *Task, effects []Effect) bool {
 
 // settle sends the final status again.
 func (r *deciding) settle(_ int, _ Event) (string, error) {
-	if r.t.ResendAt == 0 {
+	if r.t.End.ResendAt == 0 {
 		return "the final status was acknowledged before", nil
 	}
-	r.cause = r.t.EndCause
+	r.cause = r.t.End.Cause
 	return "sent again", nil
 }
 
@@ -327,17 +328,17 @@ func (r *deciding) settle(_ int, _ Event) (string, error) {
 // numbers, then what claims that still stand have sent.
 func (r *deciding) reemit() {
 	t := r.t
-	if t.StartSeq > 0 && t.StartCause == r.cause {
+	if t.Start.Seq > 0 && t.Start.Cause == r.cause {
 		r.emit(r.startedStatus())
 	}
 	for seq, i := r.nextFinish(0); i >= 0; seq, i = r.nextFinish(seq) {
 		r.emit(r.finishedStatus(&t.Steps[i]))
 	}
-	if t.EndCause == r.cause && (t.Terminal() || t.ProcessState == Error) {
+	if t.End.Cause == r.cause && (t.Terminal() || t.ProcessState == Error) {
 		r.emitEnd()
 	}
 	for i := range t.Steps {
-		if s := &t.Steps[i]; (s.Cause == r.cause || s.Children.opened(r.cause)) && r.claimStands(s) {
+		if s := &t.Steps[i]; (s.Claim.Cause == r.cause || s.Children.opened(r.cause)) && r.claimStands(s) {
 			r.kind(i).resend(r, i)
 		}
 	}
@@ -348,21 +349,21 @@ func (r *deciding) nextFinish(seq int) (int, int) {
 	found := -1
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
-		if s.FinishCause == r.cause && s.FinishSeq > seq &&
-			(found < 0 || s.FinishSeq < r.t.Steps[found].FinishSeq) {
+		if s.Finish.Cause == r.cause && s.Finish.Seq > seq &&
+			(found < 0 || s.Finish.Seq < r.t.Steps[found].Finish.Seq) {
 			found = i
 		}
 	}
 	if found < 0 {
 		return seq, -1
 	}
-	return r.t.Steps[found].FinishSeq, found
+	return r.t.Steps[found].Finish.Seq, found
 }
 
 // claimStands reports whether a claim still counts. A forward claim counts only while the task goes forward
 // (H28), a claim of an undo always.
 func (r *deciding) claimStands(s *Step) bool {
-	return s.State == Compensating || s.State == Waiting && s.Undo ||
+	return s.State == Compensating || s.State == Waiting && s.Claim.Undo ||
 		(s.State == Processing || s.State == Waiting) && r.t.ProcessState == Processing
 }
 
@@ -386,13 +387,13 @@ func Restart(def *Definition, order []byte, t *Task, at At) (Decision, error) {
 			r.emit(SendWake{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt})
 		case (forward || undo) && waiting(s) && s.CompleteBy != 0:
 			r.emit(SendWake{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt,
-				WakeAt: s.WakeAt})
+				WakeAt: s.Wait.At})
 		}
 	}
 	if undo && !asked { // the Supervisor turned it around, and its Wake for the whole task died too (P23a)
 		r.emit(SendWake{OrderID: t.OrderID, Run: t.Run})
 	}
-	if t.ResendAt != 0 {
+	if t.End.ResendAt != 0 {
 		r.emitFinal()
 	}
 	if r.err != nil {

@@ -18,7 +18,8 @@ const isErased = "the content of the order was erased, so it takes no further co
 // content.
 func (r *deciding) eraseCommand(_ int, ev Event) (string, error) {
 	e, t := ev.(Erase), r.t
-	if t.Erased != nil && e.Command == t.Command { // one with an old number may have been refused before (P5)
+	// one with an old number may have been refused before (P5)
+	if t.Erased != nil && e.Command == t.Commands.Number {
 		r.eraseContent()
 		r.acceptAgain(e.ID, "erase", "it was erased before")
 		return "", nil
@@ -47,7 +48,7 @@ func (r *deciding) eraseRefusal(unrested string) string {
 			"close it"
 	case !t.Terminal():
 		return "the order is " + string(t.ProcessState) + "; only one that has ended can be erased"
-	case t.ResendAt != 0:
+	case t.End.ResendAt != 0:
 		return "the end of the order has not been reported yet; repeat the command in a minute"
 	case unrested != "":
 		return "the order is a child of " + unrested +
@@ -68,14 +69,14 @@ func (r *deciding) eraseContent() {
 func (r *deciding) erase() {
 	t := r.t
 	t.Order, t.Output, t.Unknown = nil, nil, nil
-	t.EndText, t.UndoneFor.Text = "", ""
+	t.Reason.Text, t.Undo.Reason.Text = "", ""
 	if t.Closing != nil {
 		t.Closing = &Closing{By: t.Closing.By}
 	}
-	t.Verdicts = slices.Clone(t.Verdicts)
-	for i := range t.Verdicts {
-		t.Verdicts[i].Note = ""
-		t.Verdicts[i].eraseAnswer()
+	t.Commands.Verdicts = slices.Clone(t.Commands.Verdicts)
+	for i := range t.Commands.Verdicts {
+		t.Commands.Verdicts[i].Note = ""
+		t.Commands.Verdicts[i].eraseAnswer()
 	}
 	for i := range t.Steps {
 		t.Steps[i].erase()
@@ -101,10 +102,10 @@ func (s *Step) erase() {
 		c.Input, c.Reason = nil, ""
 		s.Corrected = &c
 	}
-	if s.Progress != nil {
-		p := *s.Progress
+	if s.Claim.Progress != nil {
+		p := *s.Claim.Progress
 		p.Note = ""
-		s.Progress = &p
+		s.Claim.Progress = &p
 	}
 	if s.Children != nil {
 		c := *s.Children

@@ -21,14 +21,14 @@ func ended(state core.State) *core.Task {
 		of = state
 	}
 	t := fixture(string(state), string(of), of)
-	t.ResendAt, t.Due = 0, 0
+	t.End.ResendAt, t.Due = 0, 0
 	t.Order = value
 	t.Output = value
-	t.EndText = text
-	t.UndoneFor = core.UndoReason{Step: "a", Code: "refused", Text: text}
+	t.Reason.Text = text
+	t.Undo.Reason = core.Reason{Step: "a", Code: "refused", Text: text}
 	t.Unknown = map[string]json.RawMessage{"later": value}
 	t.Closing = &core.Closing{By: "ann", Reason: text}
-	t.Verdicts = []core.Verdict{
+	t.Commands.Verdicts = []core.Verdict{
 		{ID: "v1", Command: "cancel", By: "ann", Note: text},
 		{ID: "v2", Command: "answer", By: secret, Reason: text, Note: text},
 	}
@@ -36,7 +36,7 @@ func ended(state core.State) *core.Task {
 	s.Output, s.Unknown = value, map[string]json.RawMessage{"later": value}
 	s.Error = &core.StepError{Code: "refused", Message: text, Attempt: 1}
 	s.Corrected = &core.Corrected{Input: value, Command: 1, By: "ann", Reason: text}
-	s.Progress = &core.StepProgress{Percent: 50, Note: text}
+	s.Claim.Progress = &core.StepProgress{Percent: 50, Note: text}
 	s.Children = &core.Children{Count: 1, Reason: text, Results: []core.Collected{{Output: value}}}
 	s.Answers = &core.Answers{Round: 1, Who: []string{secret}, NotSelf: secret,
 		Votes: []core.Vote{{By: secret, Value: value}},
@@ -73,13 +73,13 @@ func TestErasedOrder(t *testing.T) {
 		}
 		e, s := dec.Task, &dec.Task.Steps[0]
 		if e.Erased == nil || *e.Erased != (core.Erasure{By: "ann", Reason: "asked to", At: d.now}) ||
-			e.ProcessState != end || e.Command != 5 ||
-			e.ContentHash != "c0ffee" || e.Ended != d.task.Ended || e.EndCode != d.task.EndCode ||
+			e.ProcessState != end || e.Commands.Number != 5 ||
+			e.ContentHash != "c0ffee" || e.End.At != d.task.End.At || e.Reason.Code != d.task.Reason.Code ||
 			e.Closing.By != "ann" || e.Apart() {
 			t.Errorf("%s: %s", end, after)
 		}
 		if s.State != d.task.Steps[0].State || s.Attempt != inAttempt || s.Error.Code != "refused" ||
-			s.Corrected.By != "ann" || s.Progress.Percent != 50 || s.Children.Count != 1 ||
+			s.Corrected.By != "ann" || s.Claim.Progress.Percent != 50 || s.Children.Count != 1 ||
 			s.Answers.Round != 1 {
 			t.Errorf("%s: %s", end, after)
 		}
@@ -90,7 +90,7 @@ func TestErasedOrder(t *testing.T) {
 			*again.Erased != *e.Erased {
 			t.Errorf("read again: %+v, %v", again, err)
 		}
-		if d.task.Steps[0].Answers.Votes == nil || d.task.Verdicts[1].By != secret {
+		if d.task.Steps[0].Answers.Votes == nil || d.task.Commands.Verdicts[1].By != secret {
 			t.Error("the decision changed the task that it was given")
 		}
 	}
@@ -101,7 +101,7 @@ func TestErasedOrder(t *testing.T) {
 func TestErasedOrderTakesNoCommand(t *testing.T) {
 	d := newDesk(t, workflow(step("a"), step("b")))
 	d.task = ended(core.Compensated)
-	d.task.EndCause = "undo/3"
+	d.task.End.Cause = "undo/3"
 	d.decide(erase("e1"))
 	for _, ev := range []core.Event{
 		core.Resubmit{ID: "c1", Command: 5},

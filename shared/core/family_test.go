@@ -204,7 +204,7 @@ func (h *household) operate(cancels bool) {
 		h.decide("p", core.Cancel{OrderID: "p", ID: h.command(), Run: h.tasks["p"].Run}, false)
 	}
 	if p := h.tasks["p"]; cancels && p.ProcessState == core.Compensated && p.Run < 2 {
-		h.decide("p", core.Resubmit{ID: h.command(), Command: p.Command}, false) // the next run
+		h.decide("p", core.Resubmit{ID: h.command(), Command: p.Commands.Number}, false) // the next run
 	}
 	for _, id := range h.ids() {
 		task := h.tasks[id]
@@ -219,16 +219,16 @@ func (h *household) operate(cancels bool) {
 			continue
 		}
 		if id == "p" && rapid.IntRange(0, 2).Draw(h.T, "undone") == 0 {
-			h.decide(id, core.UndoCommand{ID: h.command(), Command: task.Command}, false)
+			h.decide(id, core.UndoCommand{ID: h.command(), Command: task.Commands.Number}, false)
 			continue
 		}
-		h.decide(id, core.Resubmit{ID: h.command(), Command: task.Command}, false)
+		h.decide(id, core.Resubmit{ID: h.command(), Command: task.Commands.Number}, false)
 	}
 }
 
 // move pins what has stopped to another definition, and goes on with it or leaves that to a later command.
 func (h *household) move(id string, task *core.Task) {
-	to, number := h.defs["p2"], task.Command
+	to, number := h.defs["p2"], task.Commands.Number
 	if id != "p" {
 		to = h.defs[rapid.SampledFrom([]string{"c2", "c3"}).Draw(h.T, "to")]
 	}
@@ -239,7 +239,8 @@ func (h *household) move(id string, task *core.Task) {
 	} else {
 		v = h.decide(id, core.Move{ID: h.command(), Command: number, To: core.Target{Definition: to}}, false)
 	}
-	if refused := task.ResendAt != 0 || to.Hash == "c3"; v.Accepted == refused && to.Hash != task.Definition {
+	if refused := task.End.ResendAt != 0 || to.Hash == "c3"; v.Accepted == refused &&
+		to.Hash != task.Definition {
 		h.Fatalf("%s to %s: %+v%s", id, to.Hash, v, h.shown())
 	}
 }
@@ -303,7 +304,7 @@ func (h *household) calm() {
 		}
 		rest := true
 		for _, id := range h.ids() {
-			rest = rest && h.tasks[id].Terminal() && h.tasks[id].ResendAt == 0
+			rest = rest && h.tasks[id].Terminal() && h.tasks[id].End.ResendAt == 0
 		}
 		if rest {
 			return
@@ -321,7 +322,7 @@ func (h *household) shown() string {
 	var b strings.Builder
 	for _, id := range h.ids() {
 		t := h.tasks[id]
-		fmt.Fprintf(&b, "\n%s %s %s %s", id, t.ProcessState, t.Phase, t.EndText)
+		fmt.Fprintf(&b, "\n%s %s %s %s", id, t.ProcessState, t.Phase, t.Reason.Text)
 		for i := range t.Steps {
 			fmt.Fprintf(&b, "\n  %s", describeStep(&t.Steps[i]))
 		}

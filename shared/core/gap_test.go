@@ -90,8 +90,8 @@ func TestResubmitRemovesTheDeadline(t *testing.T) {
 	d.wait(core.Minute)
 	d.decide(core.DeadlinePassed{})
 	d.decide(core.Resubmit{ID: "r1"})
-	if d.task.Deadline != 0 || d.task.ProcessState != core.Processing {
-		t.Errorf("it is %s with the deadline %s", d.task.ProcessState, d.task.Deadline)
+	if d.task.Deadline.At != 0 || d.task.ProcessState != core.Processing {
+		t.Errorf("it is %s with the deadline %s", d.task.ProcessState, d.task.Deadline.At)
 	}
 }
 
@@ -102,8 +102,8 @@ func TestEndThatWasLeftIsNotReported(t *testing.T) {
 		d := begun(t, step("a", stopping))
 		d.decide(failed("a", 1)) // unreported
 		d.decide(leave)
-		if d.task.ResendAt != 0 {
-			t.Errorf("%s: to be reported at %s", name, d.task.ResendAt)
+		if d.task.End.ResendAt != 0 {
+			t.Errorf("%s: to be reported at %s", name, d.task.End.ResendAt)
 		}
 	}
 }
@@ -155,22 +155,22 @@ func TestBacklogIsNotCounted(t *testing.T) {
 	d.decide(failed("a", 1))
 	d.wait(core.Minute)
 	d.sweep("a")
-	if s := d.task.Step("a"); s.State != core.UndoWait || s.UndoFailures != 0 || s.Queued == 0 {
-		t.Errorf("%s, %d failures, queued %s", states(d.task), s.UndoFailures, s.Queued)
+	if s := d.task.Step("a"); s.State != core.UndoWait || s.Failures.Undo != 0 || s.Failures.Queued == 0 {
+		t.Errorf("%s, %d failures, queued %s", states(d.task), s.Failures.Undo, s.Failures.Queued)
 	}
 
 	d = begun(t, step("a"))
 	hops := d.task.Hops
 	d.wait(30 * core.Second)
 	d.sweep("a")
-	if s := d.task.Step("a"); d.task.Hops != hops-1 || s.FailureCount != 0 || s.State != core.Pending {
-		t.Errorf("%s, %d failures, %d hops after %d", states(d.task), s.FailureCount, d.task.Hops, hops)
+	if s := d.task.Step("a"); d.task.Hops != hops-1 || s.Failures.Do != 0 || s.State != core.Pending {
+		t.Errorf("%s, %d failures, %d hops after %d", states(d.task), s.Failures.Do, d.task.Hops, hops)
 	}
-	if s := d.task.Step("a"); s.Allowance <= 20*core.Second {
-		t.Errorf("the backlog has granted it %s", s.Allowance)
+	if s := d.task.Step("a"); s.Claim.Allowance <= 20*core.Second {
+		t.Errorf("the backlog has granted it %s", s.Claim.Allowance)
 	}
-	if d.decide(done("a", 1)); d.task.Step("a").Allowance != 0 {
-		t.Errorf("done, and its allowance is still stored: %s", d.task.Step("a").Allowance)
+	if d.decide(done("a", 1)); d.task.Step("a").Claim.Allowance != 0 {
+		t.Errorf("done, and its allowance is still stored: %s", d.task.Step("a").Claim.Allowance)
 	}
 }
 
@@ -203,9 +203,10 @@ func TestResolveOnlyWhatIsInDoubt(t *testing.T) {
 	d.decideAll(done("a", 1), failed("b", 1))
 	d.wait(core.Hour)
 	for _, name := range []string{"a", "c", "missing"} { // Processed, in flight, unknown
-		d.refused(core.Resolve{ID: "x-" + name, Command: d.task.Command, Step: name, Fact: core.NotHappened})
+		d.refused(core.Resolve{ID: "x-" + name, Command: d.task.Commands.Number, Step: name,
+			Fact: core.NotHappened})
 	}
-	if dec := d.decide(core.Resolve{ID: "x-b", Command: d.task.Command, Step: "b",
+	if dec := d.decide(core.Resolve{ID: "x-b", Command: d.task.Commands.Number, Step: "b",
 		Fact: core.NotHappened}); !dec.Verdict.Accepted {
 		t.Errorf("refused: %s", dec.Verdict.Reason)
 	}
@@ -238,10 +239,10 @@ func TestStepsDoneInErrorAreReportedByTheResubmit(t *testing.T) {
 			t.Errorf("in Error %s was reported: %s", name, brief(effects))
 		}
 	}
-	if d.task.StatusSeq != d.task.EndSeq {
-		t.Errorf("the last number is %d, that of the end %d", d.task.StatusSeq, d.task.EndSeq)
+	if d.task.StatusSeq != d.task.End.Seq {
+		t.Errorf("the last number is %d, that of the end %d", d.task.StatusSeq, d.task.End.Seq)
 	}
-	resubmit := core.Resubmit{ID: "r1", Command: d.task.Command}
+	resubmit := core.Resubmit{ID: "r1", Command: d.task.Commands.Number}
 	first := d.decide(resubmit)
 	var reported []string
 	last := 0
@@ -276,9 +277,10 @@ func TestResubmitWithADeadlineThatHasPassed(t *testing.T) {
 		if dec.Verdict.Accepted != (in > 0) || (d.task.ProcessState == core.Processing) != (in > 0) {
 			t.Errorf("deadline in %s: %+v, %s", in, dec.Verdict, d.task.ProcessState)
 		}
-		if in <= 0 && (d.task.Command != 0 || d.task.Deadline != 0 ||
+		if in <= 0 && (d.task.Commands.Number != 0 || d.task.Deadline.At != 0 ||
 			!strings.Contains(dec.Verdict.Reason, d.now.String())) {
-			t.Errorf("deadline in %s: command %d, deadline %s, %q", in, d.task.Command, d.task.Deadline,
+			t.Errorf("deadline in %s: command %d, deadline %s, %q", in, d.task.Commands.Number,
+				d.task.Deadline.At,
 				dec.Verdict.Reason)
 		}
 	}
@@ -297,15 +299,18 @@ func TestEveryRefusalNamesItsCommand(t *testing.T) {
 		d  *desk
 		ev core.Event
 	}{
-		"undo of one that goes on":      {going, core.UndoCommand{ID: "x", Command: going.task.Command}},
-		"undo of another number":        {stopped, core.UndoCommand{ID: "x", Command: 9}},
-		"resubmit of one that goes on":  {going, core.Resubmit{ID: "x", Command: going.task.Command}},
-		"resubmit of another number":    {stopped, core.Resubmit{ID: "x", Command: 9}},
-		"resubmit of a processed one":   {processed, core.Resubmit{ID: "x", Command: processed.task.Command}},
+		"undo of one that goes on": {going,
+			core.UndoCommand{ID: "x", Command: going.task.Commands.Number}},
+		"undo of another number":       {stopped, core.UndoCommand{ID: "x", Command: 9}},
+		"resubmit of one that goes on": {going, core.Resubmit{ID: "x", Command: going.task.Commands.Number}},
+		"resubmit of another number":   {stopped, core.Resubmit{ID: "x", Command: 9}},
+		"resubmit of a processed one": {processed,
+			core.Resubmit{ID: "x", Command: processed.task.Commands.Number}},
 		"resubmit with a past deadline": {stopped, core.Resubmit{ID: "x", Command: 0, Deadline: 1}},
 		"resubmit of a cancelled one": {cancelledOne,
-			core.Resubmit{ID: "x", Command: cancelledOne.task.Command}},
-		"resolve of one that goes on": {going, core.Resolve{ID: "x", Command: going.task.Command, Step: "a",
+			core.Resubmit{ID: "x", Command: cancelledOne.task.Commands.Number}},
+		"resolve of one that goes on": {going, core.Resolve{ID: "x", Command: going.task.Commands.Number,
+			Step: "a",
 			Fact: core.Happened}},
 		"resolve of another number": {stopped,
 			core.Resolve{ID: "x", Command: 9, Step: "a", Fact: core.Happened}},
@@ -330,12 +335,12 @@ func TestEveryRefusalNamesItsCommand(t *testing.T) {
 func TestUndoKeepsItsReason(t *testing.T) {
 	d := begun(t, step("a", func(s *core.StepDefinition) { s.Undo.Retry.MaxFailures = 1 }))
 	d.decideAll(cancel("c1"), undoFailed("a", 2))
-	if d.task.ProcessState != core.Error || d.task.Why != core.WhyCancel {
-		t.Fatalf("%s, %s", d.task.ProcessState, d.task.Why)
+	if d.task.ProcessState != core.Error || d.task.Undo.Why != core.WhyCancel {
+		t.Fatalf("%s, %s", d.task.ProcessState, d.task.Undo.Why)
 	}
-	d.decide(core.UndoCommand{ID: "u1", Command: d.task.Command})
-	if d.task.Why != core.WhyCancel {
-		t.Errorf("it compensates because of %s", d.task.Why)
+	d.decide(core.UndoCommand{ID: "u1", Command: d.task.Commands.Number})
+	if d.task.Undo.Why != core.WhyCancel {
+		t.Errorf("it compensates because of %s", d.task.Undo.Why)
 	}
 }
 

@@ -32,7 +32,7 @@ func (r *deciding) undoAlone(i int) {
 
 // wakeAlone goes on with such an undo when its wait is over.
 func (r *deciding) wakeAlone(i int, _ Event) (string, error) {
-	if r.at.Now < r.t.Steps[i].WakeAt {
+	if r.at.Now < r.t.Steps[i].Wait.At {
 		return "its wait is not over", nil
 	}
 	r.undoAlone(i)

@@ -20,10 +20,10 @@ func TestAnAgentThatMakesNoCallIsNotCounted(t *testing.T) {
 		}
 		d.decide(coded(later("a", attempt), code))
 		s := d.task.Step("a")
-		wait, held := s.WakeAt.Sub(d.now), d.now.Sub(from)
+		wait, held := s.Wait.At.Sub(d.now), d.now.Sub(from)
 		switch {
-		case s.State != core.Pending || s.FailureCount != 0 || d.task.Hops != hops-1:
-			t.Fatalf("attempt %d: %s, %d failures, %d hops after %d", attempt, states(d.task), s.FailureCount,
+		case s.State != core.Pending || s.Failures.Do != 0 || d.task.Hops != hops-1:
+			t.Fatalf("attempt %d: %s, %d failures, %d hops after %d", attempt, states(d.task), s.Failures.Do,
 				d.task.Hops, hops)
 		case s.Error == nil || s.Error.Code != code || s.Error.Since != from:
 			t.Fatalf("attempt %d: %+v; the step waits since %s", attempt, s.Error, from)
@@ -31,7 +31,7 @@ func TestAnAgentThatMakesNoCallIsNotCounted(t *testing.T) {
 			t.Fatalf("attempt %d waits for %s after %s", attempt, wait, held)
 		}
 		last = wait
-		d.now = s.WakeAt
+		d.now = s.Wait.At
 		d.decide(wake("a", attempt))
 		if attempt > 30 {
 			t.Fatalf("%d attempts in %s", attempt, d.now.Sub(from))
@@ -52,17 +52,17 @@ func TestAnAgentThatMakesNoCallIsNotCounted(t *testing.T) {
 func TestACallThatFailedCounts(t *testing.T) {
 	d := begun(t, step("a", failures(2)))
 	d.decide(coded(later("a", 1), core.CodeUnauthorized))
-	d.now = d.task.Step("a").WakeAt
+	d.now = d.task.Step("a").Wait.At
 	d.decideAll(wake("a", 1), later("a", 2))
-	if s := d.task.Step("a"); s.FailureCount != 1 || s.Error.Since != 0 {
-		t.Errorf("%d failures, %+v", s.FailureCount, s.Error)
+	if s := d.task.Step("a"); s.Failures.Do != 1 || s.Error.Since != 0 {
+		t.Errorf("%d failures, %+v", s.Failures.Do, s.Error)
 	}
-	d.now = d.task.Step("a").WakeAt
+	d.now = d.task.Step("a").Wait.At
 	d.decideAll(wake("a", 2), coded(later("a", 3), core.CodeUnauthorized))
-	if s := d.task.Step("a"); s.FailureCount != 1 || s.Error.Since != d.now {
-		t.Errorf("%d failures, %+v; it is %s", s.FailureCount, s.Error, d.now)
+	if s := d.task.Step("a"); s.Failures.Do != 1 || s.Error.Since != d.now {
+		t.Errorf("%d failures, %+v; it is %s", s.Failures.Do, s.Error, d.now)
 	}
-	d.now = d.task.Step("a").WakeAt
+	d.now = d.task.Step("a").Wait.At
 	d.decideAll(wake("a", 3), failedAs("a", 4, core.CodeUnauthorized))
 	d.expect(nil, "Compensating: a Compensating/5", "")
 }
@@ -90,10 +90,10 @@ func TestNoCallIsMadeWhileTheTaskStops(t *testing.T) {
 	d = begun(t, step("a"))
 	d.decide(cancel("c1"))
 	// beside it another undo has stopped
-	d.task.ProcessState, d.task.Phase, d.task.Ended = core.Error, core.Undoing, d.now
+	d.task.ProcessState, d.task.Phase, d.task.End.At = core.Error, core.Undoing, d.now
 	d.decide(coded(reply("a", 0, 2, core.UndoOp, core.OutcomeRetryLater), core.CodeUnauthorized))
-	if s := d.task.Step("a"); s.State != core.UndoWait || s.UndoFailures != 0 || s.CompleteBy != 0 {
-		t.Errorf("%s, %d failures, complete by %s", states(d.task), s.UndoFailures, s.CompleteBy)
+	if s := d.task.Step("a"); s.State != core.UndoWait || s.Failures.Undo != 0 || s.CompleteBy != 0 {
+		t.Errorf("%s, %d failures, complete by %s", states(d.task), s.Failures.Undo, s.CompleteBy)
 	}
 }
 
@@ -101,8 +101,8 @@ func TestNoCallIsMadeWhileTheTaskStops(t *testing.T) {
 func TestARefusedUndoCounts(t *testing.T) {
 	d := begun(t, step("a"))
 	d.decideAll(cancel("c1"), coded(undoFailed("a", 2), core.CodeUnauthorized))
-	if s := d.task.Step("a"); s.UndoFailures != 1 || s.Error.Since != 0 {
-		t.Errorf("%d failures of the undo, %+v", s.UndoFailures, s.Error)
+	if s := d.task.Step("a"); s.Failures.Undo != 1 || s.Error.Since != 0 {
+		t.Errorf("%d failures of the undo, %+v", s.Failures.Undo, s.Error)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestACommandGivesNewTime(t *testing.T) {
 		}
 		s := d.task.Step("a")
 		answer := coded(later("a", s.Attempt), core.CodeUnauthorized)
-		answer.Operation = map[bool]core.Operation{true: core.UndoOp, false: core.Do}[s.Undo]
+		answer.Operation = map[bool]core.Operation{true: core.UndoOp, false: core.Do}[s.Claim.Undo]
 		d.decide(answer)
 		if s := d.task.Step("a"); d.task.ProcessState == core.Error || s.Error.Since != d.now {
 			t.Errorf("%s: %s, %+v; it is %s", name, states(d.task), s.Error, d.now)
@@ -150,13 +150,13 @@ func TestAPollEndsAfterPollFor(t *testing.T) {
 				break
 			}
 			s := d.task.Step("a")
-			wait := s.WakeAt.Sub(d.now)
+			wait := s.Wait.At.Sub(d.now)
 			for _, field := range []struct {
 				name      string
 				got, want any
 			}{
 				{"s.State", s.State, core.Pending},
-				{"s.FailureCount", s.FailureCount, 0},
+				{"s.FailureCount", s.Failures.Do, 0},
 				{"d.task.Hops", d.task.Hops, hops - 1},
 				{"s.Error.Since", s.Error.Since, from},
 				{"wait >= min(7*core.Minute, most-d.now.Sub(from))",
@@ -166,16 +166,16 @@ func TestAPollEndsAfterPollFor(t *testing.T) {
 					t.Fatalf(
 						"%s is %v, want %v: attempt %d: %s, %d failures, %d hops after %d, %+v, again "+
 							"after %s",
-						field.name, field.got, field.want, attempt, states(d.task), s.FailureCount,
+						field.name, field.got, field.want, attempt, states(d.task), s.Failures.Do,
 						d.task.Hops, hops, s.Error, wait)
 				}
 			}
-			d.now = s.WakeAt
+			d.now = s.Wait.At
 			d.decide(wake("a", attempt))
 		}
-		if s := d.task.Step("a"); d.now.Sub(from) != most || s.FailureCount != 0 ||
+		if s := d.task.Step("a"); d.now.Sub(from) != most || s.Failures.Do != 0 ||
 			!strings.HasPrefix(s.Error.Message, text) || s.Error.Since != 0 || s.Error.Polling != 0 {
-			t.Errorf("after %s: %d failures, %+v", d.now.Sub(from), s.FailureCount, s.Error)
+			t.Errorf("after %s: %d failures, %+v", d.now.Sub(from), s.Failures.Do, s.Error)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func TestAPollGoesOnWhenTheServiceWorksAgain(t *testing.T) {
 		if d.task.ProcessState == core.Error {
 			return d.task.Step("a").Error
 		}
-		d.now = max(d.task.Step("a").WakeAt, d.now.Add(after))
+		d.now = max(d.task.Step("a").Wait.At, d.now.Add(after))
 		d.decide(wake("a", attempt))
 		return d.task.Step("a").Error
 	}
@@ -224,8 +224,8 @@ func TestAPollGoesOnWhenTheServiceWorksAgain(t *testing.T) {
 		t.Errorf("%+v; that was a failure", e)
 	}
 	if answer(core.CodeNotYet, 29*core.Minute); d.task.ProcessState != core.Processing ||
-		d.task.Step("a").FailureCount != 1 {
-		t.Errorf("%s, %d failures", states(d.task), d.task.Step("a").FailureCount)
+		d.task.Step("a").Failures.Do != 1 {
+		t.Errorf("%s, %d failures", states(d.task), d.task.Step("a").Failures.Do)
 	}
 	d.decide(done("a", attempt+1))
 	if e := d.task.Step("a").Error; d.task.ProcessState != core.Processed || e.Since != 0 || e.Polling != 0 {
@@ -237,9 +237,9 @@ func TestAPollGoesOnWhenTheServiceWorksAgain(t *testing.T) {
 func TestAnUndoPolls(t *testing.T) {
 	d := begun(t, step("a", func(s *core.StepDefinition) { s.PollFor = core.Hour }))
 	d.decideAll(cancel("c1"), coded(reply("a", 0, 2, core.UndoOp, core.OutcomeRetryLater), core.CodeNotYet))
-	if s := d.task.Step("a"); s.State != core.UndoWait || s.UndoFailures != 0 || s.Error.Since != d.now ||
+	if s := d.task.Step("a"); s.State != core.UndoWait || s.Failures.Undo != 0 || s.Error.Since != d.now ||
 		s.Error.Polling != d.now {
-		t.Errorf("%s, %d failures, %+v", states(d.task), s.UndoFailures, s.Error)
+		t.Errorf("%s, %d failures, %+v", states(d.task), s.Failures.Undo, s.Error)
 	}
 	d.now = d.now.Add(core.Hour)
 	d.decideAll(wake("a", 2), coded(reply("a", 0, 3, core.UndoOp, core.OutcomeRetryLater), core.CodeNotYet))

@@ -24,7 +24,7 @@ func causeOf(ev Event, t *Task) string {
 	case Wake:
 		return "wake/" + e.Step + "/" + strconv.Itoa(e.Attempt)
 	case DeadlinePassed:
-		return "deadline/" + strconv.Itoa(e.Run) + "/" + strconv.Itoa(t.DeadlineSeq)
+		return "deadline/" + strconv.Itoa(e.Run) + "/" + strconv.Itoa(t.Deadline.Seq)
 	case Cancel:
 		return "cancel/" + strconv.Itoa(e.Run)
 	case UndoCommand:

@@ -9,10 +9,10 @@ const (
 
 // Live is the earliest live time of the task (P9), or zero: then the task is at rest.
 func Live(t *Task) Time {
-	live := t.ResendAt
+	live := t.End.ResendAt
 	going := t.ProcessState == Processing || t.ProcessState == Compensating
 	if t.ProcessState == Processing {
-		live = earliest(live, t.Deadline)
+		live = earliest(live, t.Deadline.At)
 	}
 	for i := range t.Steps {
 		s := &t.Steps[i]
@@ -54,7 +54,7 @@ func Index(t *Task) (bucket string, at Time) {
 	case t.Due != 0:
 		return bucketDue, t.Due
 	case t.Attention:
-		return bucketAttention, t.Ended
+		return bucketAttention, t.End.At
 	}
 	return bucketNone, 0
 }
@@ -90,7 +90,7 @@ func Push(t *Task) (*Task, bool) {
 // conditional on the version that the teller committed or loaded; a refused one is dropped.
 func Settled(t *Task) *Task {
 	c := t.clone()
-	c.ResendAt = 0
+	c.End.ResendAt = 0
 	reindex(c, false)
 	return c
 }

@@ -23,7 +23,7 @@ func InputOf(def *Definition, order []byte, t *Task, step int) (json.RawMessage,
 	case err != nil:
 	case d.Answer != nil && s.Answers != nil && s.Answers.Need > 0:
 		return s.asAsked(input, d.Timeout), nil
-	case d.Wait != nil && input != nil && s.Until != 0:
+	case d.Wait != nil && input != nil && s.Wait.Until != 0:
 		return t.asWaited(s, input, d.Wait.Spread), nil
 	}
 	return input, err
@@ -32,11 +32,11 @@ func InputOf(def *Definition, order []byte, t *Task, step int) (json.RawMessage,
 // asWaited returns the time until which a wait lasts, or has lasted at most. It is the one that its
 // expression gives now, unless the task was moved since the claim (P49).
 func (t *Task) asWaited(s *Step, until json.RawMessage, spread Duration) json.RawMessage {
-	if now, err := readUntil(until, s.ClaimedAt); err == nil &&
-		t.spread(s, s.Attempt-1, now, spread) == s.Until {
+	if now, err := readUntil(until, s.Claim.At); err == nil &&
+		t.spread(s, s.Attempt-1, now, spread) == s.Wait.Until {
 		return until
 	}
-	stored, err := json.Marshal(s.Until)
+	stored, err := json.Marshal(s.Wait.Until)
 	if err != nil { // a time can be written
 		return until
 	}
@@ -47,7 +47,7 @@ func (t *Task) asWaited(s *Step, until json.RawMessage, spread Duration) json.Ra
 // may say something else (P49).
 func (s *Step) asAsked(question json.RawMessage, timeout Duration) json.RawMessage {
 	now, timeout, err := readQuestion(question, timeout)
-	a, asked := s.Answers, s.Until.Sub(s.ClaimedAt)
+	a, asked := s.Answers, s.Wait.Until.Sub(s.Claim.At)
 	if err != nil || now.Need == a.Need && now.NotSelf == a.NotSelf && slices.Equal(now.Who, a.Who) &&
 		timeout == asked {
 		return question

@@ -124,14 +124,14 @@ func (answerKind) start(r *deciding, i int, p prepared) {
 	if r.err == nil && s.Answers != nil && !s.decided() {
 		early = s.Answers.Votes
 	}
-	s.ClaimedAt, s.Until = r.at.Now, p.wakeAt
+	s.Claim.At, s.Wait.Until = r.at.Now, p.wakeAt
 	s.Answers, s.Output = p.answers, nil
 	r.refuseEarly(i, early)
 	if p.atOnce {
 		r.look(i)
 		return
 	}
-	s.WakeAt = p.wakeAt
+	s.Wait.At = p.wakeAt
 	r.question(i)
 }
 
@@ -168,7 +168,7 @@ func (answerKind) validState(s *Step, _ *StepDefinition) bool {
 	case Failed:
 		return !s.Attempted() || s.Attempt > 0
 	case Waiting, Processed, Compensated:
-		return s.Attempted() && s.Attempt > 0 && !s.Undo && s.Answers != nil
+		return s.Attempted() && s.Attempt > 0 && !s.Claim.Undo && s.Answers != nil
 	}
 	return false
 }
@@ -179,7 +179,7 @@ func (r *deciding) look(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	decided, complete := s.Answers.complete()
 	if !complete {
-		if r.t.ProcessState != Processing || r.at.Now < s.WakeAt {
+		if r.t.ProcessState != Processing || r.at.Now < s.Wait.At {
 			return
 		}
 		decided = Decided{Value: d.Answer.TimeoutValue, By: ByTimeout}

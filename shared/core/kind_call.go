@@ -24,7 +24,7 @@ func (callKind) start(r *deciding, i int, p prepared) {
 
 func (callKind) resend(r *deciding, i int) {
 	op := Do
-	if r.t.Steps[i].Undo {
+	if r.t.Steps[i].Claim.Undo {
 		op = UndoOp
 	}
 	input, err := r.input(i, op)
@@ -71,9 +71,9 @@ func (callKind) validState(s *Step, d *StepDefinition) bool {
 	case Processed, UndoWait:
 		return claimed
 	case Processing:
-		return claimed && !s.Undo
+		return claimed && !s.Claim.Undo
 	case Compensating:
-		return claimed && s.Undo && d.Undo != nil
+		return claimed && s.Claim.Undo && d.Undo != nil
 	}
 	return false
 }
@@ -83,24 +83,24 @@ func (r *deciding) takeCall(i int, op Operation) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	state := Processing
 	s.endAttempt()
-	if s.Undo = op == UndoOp; s.Undo {
+	if s.Claim.Undo = op == UndoOp; s.Claim.Undo {
 		state = Compensating
 	}
 	not := r.notDone(i)
 	r.take(i, state)
-	s.LockedBy = r.at.By[:min(len(r.at.By), maxName)]
+	s.Claim.By = r.at.By[:min(len(r.at.By), maxName)]
 	r.chooseAgent(i, not)
 	// P32: what this task granted before, what the agent is granted by the definition, and twice
 	// what the last request of that agent was seen to wait.
 	name := d.AskedAgent(s)
 	agent := r.def.Agents[name]
-	s.Allowance = min(max(s.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]),
+	s.Claim.Allowance = min(max(s.Claim.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]),
 		max(d.MaxQueueTime, agent.QueueAllowance))
 	until := r.knownUntil(i)
-	s.ClaimedAt = r.at.Now
-	s.StopBy, s.Progress = r.at.Now.Add(r.longest(i)+s.Allowance), nil
-	if until != 0 && !s.Undo { // P18: a copy that comes later could be done a second time
-		s.StopBy = min(s.StopBy, latest(until, r.at.Now.Add(r.timeout(i))))
+	s.Claim.At = r.at.Now
+	s.Claim.StopBy, s.Claim.Progress = r.at.Now.Add(r.longest(i)+s.Claim.Allowance), nil
+	if until != 0 && !s.Claim.Undo { // P18: a copy that comes later could be done a second time
+		s.Claim.StopBy = min(s.Claim.StopBy, latest(until, r.at.Now.Add(r.timeout(i))))
 	}
 	s.CompleteBy = r.firstCompleteBy(i)
 }
@@ -108,7 +108,7 @@ func (r *deciding) takeCall(i int, op Operation) {
 // notDone are the agents at which the last attempts of a step, one less than it has agents, did not end done.
 func (r *deciding) notDone(i int) (agents []string) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
-	for _, a := range r.t.Attempts {
+	for _, a := range r.t.Attempts.Last {
 		if a.Step == s.Name && a.Number > s.Attempt-len(d.Others) && a.Outcome != OutcomeSuperseded {
 			agents = append(agents, cmp.Or(a.Agent, d.Agent))
 		}
@@ -121,7 +121,7 @@ func (r *deciding) notDone(i int) (agents []string) {
 // better does not replace an earlier one.
 func (r *deciding) chooseAgent(i int, not []string) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
-	if s.Agent = ""; len(d.Others) == 0 {
+	if s.Claim.Agent = ""; len(d.Others) == 0 {
 		return
 	}
 	best := ""
@@ -133,7 +133,7 @@ func (r *deciding) chooseAgent(i int, not []string) {
 		}
 	}
 	if best != d.Agent {
-		s.Agent = best
+		s.Claim.Agent = best
 	}
 }
 
@@ -152,11 +152,11 @@ func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent},
 // AskedAgent is the agent that the last attempt of a step asked, or that its first one is to ask where the
 // definition names one only.
 func (d *StepDefinition) AskedAgent(s *Step) string {
-	return cmp.Or(s.Agent, d.Agent)
+	return cmp.Or(s.Claim.Agent, d.Agent)
 }
 
 func (r *deciding) timeout(i int) Duration {
-	if d := &r.def.Steps[i]; r.t.Steps[i].Undo {
+	if d := &r.def.Steps[i]; r.t.Steps[i].Claim.Undo {
 		return d.Undo.Timeout
 	}
 	return r.def.Steps[i].Timeout
@@ -168,12 +168,13 @@ func (r *deciding) request(i int, input json.RawMessage) SendRequest {
 	q := SendRequest{
 		Agent: d.AskedAgent(s), OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt,
 		Operation: Do, Name: d.Operation, Grade: d.Grade, Key: Key(r.t.OrderID, r.t.Run, s.Name),
-		Timeout: r.timeout(i), ClaimedAt: s.ClaimedAt, CompleteBy: r.firstCompleteBy(i), StopBy: s.StopBy,
+		Timeout: r.timeout(i), ClaimedAt: s.Claim.At, CompleteBy: r.firstCompleteBy(i),
+		StopBy:    s.Claim.StopBy,
 		ClockSkew: r.def.Agents[d.Agent].ClockSkew, Input: input, Resolved: s.Resolved,
 		PointOfNoReturn: d.PointOfNoReturn,
 		Trace:           trace(r.t.OrderID, r.t.Run, s.Name, s.Attempt),
 	}
-	if s.Undo {
+	if s.Claim.Undo {
 		q.Operation, q.Name = UndoOp, d.Undo.Operation
 	} else {
 		q.MaxDuration = d.MaxDuration
@@ -198,7 +199,7 @@ func (r *deciding) knownUntil(i int) Time {
 	since := cmp.Or(s.FirstClaim(), r.at.Now) // Without an earlier claim the first one is made now.
 	switch {
 	case s.Resolved == nil:
-	case s.Resolved.At > s.ClaimedAt: // no request was sent since
+	case s.Resolved.At > s.Claim.At: // no request was sent since
 		since = r.at.Now
 	default:
 		since = latest(since, s.Resolved.At)

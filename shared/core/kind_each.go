@@ -102,7 +102,7 @@ func (eachKind) start(r *deciding, i int, p prepared) {
 	if s.Children != nil {
 		c.Started = s.Children.Started
 	}
-	s.ClaimedAt, s.Undo, s.Children = r.at.Now, false, c
+	s.Claim.At, s.Claim.Undo, s.Children = r.at.Now, false, c
 	if p.atOnce {
 		r.endChildren(i)
 		return
@@ -175,7 +175,7 @@ func (r *deciding) askOpen(i int, cause string) {
 	s := &r.t.Steps[i]
 	ask := AskStart
 	switch {
-	case s.Undo:
+	case s.Claim.Undo:
 		ask = AskUndo
 	case s.Children.Stopped:
 		ask = AskCancel
@@ -191,7 +191,7 @@ func (r *deciding) askOpen(i int, cause string) {
 }
 
 func (eachKind) resend(r *deciding, i int) {
-	if s := &r.t.Steps[i]; r.cause == "" || s.Cause == r.cause {
+	if s := &r.t.Steps[i]; r.cause == "" || s.Claim.Cause == r.cause {
 		waitKind{}.resend(r, i)
 	}
 	r.askOpen(i, r.cause)
@@ -199,7 +199,7 @@ func (eachKind) resend(r *deciding, i int) {
 
 // woken asks again for all that is open: a request may be lost, and a child may have been ended by hand.
 func (eachKind) woken(r *deciding, i int) {
-	if r.t.Steps[i].Undo { // P42: undone alone
+	if r.t.Steps[i].Claim.Undo { // P42: undone alone
 		r.undoAlone(i)
 		return
 	}
@@ -215,18 +215,18 @@ func (r *deciding) askAgain(i int) {
 	if r.err == nil {
 		r.lookAtChildren(i)
 	}
-	if r.err == nil && s.State == Waiting && !s.Undo {
+	if r.err == nil && s.State == Waiting && !s.Claim.Undo {
 		r.wait(i, r.at.Now.Add(s.Children.pause()))
 	}
 }
 
 func (eachKind) resume(r *deciding, i int) bool {
 	switch s := &r.t.Steps[i]; {
-	case s.State == Waiting && s.Undo:
-		s.WakeAt = 0
+	case s.State == Waiting && s.Claim.Undo:
+		s.Wait.At = 0
 		r.undoChildren(i)
 	case s.State == Waiting:
-		s.Cause = r.cause
+		s.Claim.Cause = r.cause
 		r.askAgain(i)
 	}
 	return r.t.Steps[i].State == Failed && r.t.ProcessState == Processing
@@ -259,23 +259,23 @@ func (r *deciding) childEnded(i int, ev Event) (string, error) {
 	switch {
 	case e.State == ChildError && c.Open[n].State == string(e.State):
 		return "it was reported before", nil
-	case e.State == ChildError, s.Undo && (e.State == ChildClosed || e.State == ChildExpired):
+	case e.State == ChildError, s.Claim.Undo && (e.State == ChildClosed || e.State == ChildExpired):
 		c.Open[n].State = string(e.State)
 		r.childInDoubt(i, e)
 		return "", nil
-	case s.Undo && e.State != ChildCompensated:
+	case s.Claim.Undo && e.State != ChildCompensated:
 		return "the child is to be undone, and is not yet", nil
 	}
 	c.close(func(o OpenChild) bool { return o.Index == e.Parent.Index })
 	switch {
-	case s.Undo:
+	case s.Claim.Undo:
 	case e.State == ChildProcessed:
 		r.collect(i, e)
 	default:
 		c.fail(e.Parent.Index, e.Code, cmp.Or(e.Message, "it was "+string(e.State)))
 	}
 	switch {
-	case s.Undo && r.t.ProcessState != Error:
+	case s.Claim.Undo && r.t.ProcessState != Error:
 		if r.fillUndo(i) {
 			r.advance()
 		}
@@ -398,8 +398,8 @@ func (r *deciding) endChildren(i int) {
 // undone.
 func (r *deciding) undoChildren(i int) bool {
 	s := &r.t.Steps[i]
-	begun := s.State == Waiting && s.Undo
-	if begun && r.at.Now < s.WakeAt {
+	begun := s.State == Waiting && s.Claim.Undo
+	if begun && r.at.Now < s.Wait.At {
 		return false
 	}
 	c := s.children()
@@ -410,7 +410,7 @@ func (r *deciding) undoChildren(i int) bool {
 			panic("core: the Supervisor must not claim (P16)")
 		}
 		r.take(i, Waiting)
-		s.ClaimedAt, s.Undo = r.at.Now, true
+		s.Claim.At, s.Claim.Undo = r.at.Now, true
 		c.Cursor, c.Rounds, c.Results = c.Started, 0, nil
 		for n := range c.Open {
 			c.Open[n] = OpenChild{Index: c.Open[n].Index, Cause: r.cause}

@@ -54,7 +54,7 @@ func readUntil(text json.RawMessage, now Time) (Time, error) {
 func (waitKind) start(r *deciding, i int, p prepared) {
 	r.take(i, Waiting)
 	s := &r.t.Steps[i]
-	s.ClaimedAt, s.Until = r.at.Now, p.wakeAt
+	s.Claim.At, s.Wait.Until = r.at.Now, p.wakeAt
 	if p.atOnce {
 		r.finish(i, nil)
 		return
@@ -66,7 +66,7 @@ func (waitKind) start(r *deciding, i int, p prepared) {
 // lost, or if the time is too far ahead for a message (P33, P34).
 func (r *deciding) wait(i int, wakeAt Time) {
 	s := &r.t.Steps[i]
-	s.WakeAt, s.CompleteBy = wakeAt, wakeAt
+	s.Wait.At, s.CompleteBy = wakeAt, wakeAt
 	if wakeAt.Sub(r.at.Now) <= maxDelay {
 		s.CompleteBy = latest(wakeAt, r.at.Now).Add(r.def.Grace)
 	}
@@ -75,7 +75,7 @@ func (r *deciding) wait(i int, wakeAt Time) {
 
 func (waitKind) resend(r *deciding, i int) {
 	s := &r.t.Steps[i]
-	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: s.WakeAt})
+	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: s.Wait.At})
 }
 
 func (waitKind) woken(r *deciding, i int) {
@@ -87,11 +87,11 @@ func (waitKind) woken(r *deciding, i int) {
 func (waitKind) resume(r *deciding, i int) bool {
 	switch s := &r.t.Steps[i]; {
 	case s.State != Waiting:
-	case s.WakeAt <= r.at.Now:
+	case s.Wait.At <= r.at.Now:
 		r.finish(i, nil)
 	default:
-		s.Cause = r.cause
-		r.wait(i, s.WakeAt)
+		s.Claim.Cause = r.cause
+		r.wait(i, s.Wait.At)
 	}
 	return false
 }
@@ -101,7 +101,7 @@ func (waitKind) validState(s *Step, _ *StepDefinition) bool {
 	case Pending, Failed, Skipped:
 		return !s.Attempted()
 	case Waiting, Processed, Compensated:
-		return s.Attempted() && s.Attempt > 0 && !s.Undo
+		return s.Attempted() && s.Attempt > 0 && !s.Claim.Undo
 	}
 	return false
 }

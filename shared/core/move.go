@@ -95,7 +95,7 @@ func (r *deciding) moveRefusal(to Target) string {
 			t.Workflow)
 	case t.InFlight():
 		return "a step is in flight; repeat the command when it has ended"
-	case t.ResendAt != 0:
+	case t.End.ResendAt != 0:
 		return "its end has not been reported yet; repeat the command in a moment"
 	}
 	var refused []string
@@ -228,7 +228,7 @@ func sameInput(d, n *StepDefinition) bool {
 // a lasting effect.
 func withoutEffect(s *Step) bool {
 	return s.NoEffect != 0 || !s.Attempted() && s.FailureCode != "" || s.State == Compensated &&
-		s.Resolved != nil && s.Resolved.Fact != Happened && s.Resolved.At > s.ClaimedAt
+		s.Resolved != nil && s.Resolved.Fact != Happened && s.Resolved.At > s.Claim.At
 }
 
 // free are the differences that may be anywhere.
@@ -295,7 +295,7 @@ func order(n *StepDefinition, t *Task) (all []Difference) {
 // stands as it is; attempts go on where a name returns (P1). The old final status was acknowledged, and is
 // not sent again with the new steps.
 func (t *Task) movedTo(from, to *Definition) *Task {
-	c, removed := t.clone(), maps.Clone(t.Removed)
+	c, removed := t.clone(), maps.Clone(t.Attempts.Removed)
 	if removed == nil {
 		removed = map[string]int{}
 	}
@@ -320,24 +320,24 @@ func (t *Task) movedTo(from, to *Definition) *Task {
 			kept := *a
 			kept.Moved, s.Answers = true, &kept
 		}
-		s.Agent = "" // each claim chooses; the attempts below show which agent the last one asked
+		s.Claim.Agent = "" // each claim chooses; the attempts below show which agent the last one asked
 
 		if s.EndState = ""; s.State == Failed && !s.Attempted() { // its expression failed
 			s.State, s.Error = Pending, nil
 		}
 		delete(removed, name)
 	}
-	if c.Removed = removed; len(removed) == 0 {
-		c.Removed = nil
+	if c.Attempts.Removed = removed; len(removed) == 0 {
+		c.Attempts.Removed = nil
 	}
-	c.Attempts = slices.Clone(t.Attempts)
-	for i := range c.Attempts {
-		a := &c.Attempts[i]
+	c.Attempts.Last = slices.Clone(t.Attempts.Last)
+	for i := range c.Attempts.Last {
+		a := &c.Attempts.Last[i]
 		if was, is := from.Index(a.Step), to.Index(a.Step); a.Agent == "" && was >= 0 &&
 			(is < 0 || to.Steps[is].Agent != from.Steps[was].Agent) {
 			a.Agent = from.Steps[was].Agent
 		}
 	}
-	c.Definition, c.EndCause = to.Hash, ""
+	c.Definition, c.End.Cause = to.Hash, ""
 	return c
 }

@@ -18,7 +18,7 @@ func moving(t *testing.T) *desk {
 	t.Helper()
 	d := newDesk(t, workflow(step("a"), step("b", after("a")), step("c", after("b"))))
 	d.task = fixture("Error-forward", "Processed", core.Failed)
-	d.task.ResendAt, d.task.Due, d.task.Attention = 0, 0, true
+	d.task.End.ResendAt, d.task.Due, d.task.Attention = 0, 0, true
 	d.task.Steps = append(d.task.Steps, core.Step{Name: "c", State: core.Pending})
 	d.now = noon + 100_000
 	return d
@@ -83,7 +83,7 @@ func TestMoveIsRefusedWithTheDifferences(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", name, *v, x.want)
 		}
 		if v := dec.Verdict; !v.Accepted && (dec.Task.Definition != d.task.Definition ||
-			dec.Task.Command != 4) {
+			dec.Task.Commands.Number != 4) {
 			t.Errorf("%s: it was refused, and the task pins %s", name, dec.Task.Definition)
 		}
 	}
@@ -172,12 +172,13 @@ func TestMoveRebuildsTheSteps(t *testing.T) {
 	without := target("one", step("a"), step("b", after("a")))
 	dec, err := core.Decide(d.def, d.order, d.task,
 		core.Move{ID: "m1", Command: 4, To: core.Target{Definition: without}}, core.At{Now: d.now, By: "s"})
-	if err != nil || !dec.Verdict.Accepted || len(dec.Task.Steps) != 2 || dec.Task.Removed["c"] != 2 ||
-		dec.Task.Definition != "one" || dec.Task.Command != 5 {
+	if err != nil || !dec.Verdict.Accepted || len(dec.Task.Steps) != 2 ||
+		dec.Task.Attempts.Removed["c"] != 2 ||
+		dec.Task.Definition != "one" || dec.Task.Commands.Number != 5 {
 		t.Fatalf("%v %+v", err, dec.Task)
 	}
-	if dec.Task.EndCause != "" || dec.Task.ProcessState != core.Error || !dec.Task.Attention {
-		t.Errorf("it is %s, reported again by %q", dec.Task.ProcessState, dec.Task.EndCause)
+	if dec.Task.End.Cause != "" || dec.Task.ProcessState != core.Error || !dec.Task.Attention {
+		t.Errorf("it is %s, reported again by %q", dec.Task.ProcessState, dec.Task.End.Cause)
 	}
 	if _, err := core.Decide(old, d.order, dec.Task, core.Settle{}, core.At{Now: d.now}); err == nil {
 		t.Error("it is decided by the definition that it no longer pins")
@@ -187,8 +188,9 @@ func TestMoveRebuildsTheSteps(t *testing.T) {
 	back := target("two", step("c", after("b")), step("a"), step("b", after("a")))
 	dec, err = core.Decide(d.def, d.order, d.task, core.Resubmit{ID: "m2", Command: 5,
 		To: &core.Target{Definition: back}}, core.At{Now: d.now, By: "s"})
-	if err != nil || !dec.Verdict.Accepted || dec.Verdict.Command != "resubmit" || dec.Task.Command != 6 ||
-		dec.Task.Removed != nil {
+	if err != nil || !dec.Verdict.Accepted || dec.Verdict.Command != "resubmit" ||
+		dec.Task.Commands.Number != 6 ||
+		dec.Task.Attempts.Removed != nil {
 		t.Fatalf("%v %+v", err, dec.Task)
 	}
 	if c := dec.Task.Steps[0]; c.Name != "c" || c.Attempt != 2 || c.State != core.Pending {
@@ -205,27 +207,27 @@ func TestMoveKeepsTheAgentsOfAttempts(t *testing.T) {
 	d := moving(t)
 	d.task = fixture("Compensated", "Compensated", core.Compensated)
 	d.task.Steps = append(d.task.Steps, core.Step{Name: "c", State: core.Pending})
-	d.task.ResendAt, d.task.Due = 0, 0
-	d.task.Steps[0].Agent = "east-agent"
-	d.task.Attempts = []core.Attempt{{Step: "a", Number: 1, Outcome: core.OutcomeFailed}, {Step: "b",
+	d.task.End.ResendAt, d.task.Due = 0, 0
+	d.task.Steps[0].Claim.Agent = "east-agent"
+	d.task.Attempts.Last = []core.Attempt{{Step: "a", Number: 1, Outcome: core.OutcomeFailed}, {Step: "b",
 		Number: 1, Outcome: core.OutcomeFailed}, {Step: "c", Number: 1, Outcome: core.OutcomeFailed}}
 	other := step("a")
 	other.Agent = "courier"
 	dec, err := core.Decide(d.def, d.order, d.task,
-		core.Move{ID: "m1", Command: d.task.Command,
+		core.Move{ID: "m1", Command: d.task.Commands.Number,
 			To: core.Target{Definition: target("one", other, step("b", after("a")))}}, core.At{Now: d.now,
 			By: "s"})
 	if err != nil || !dec.Verdict.Accepted {
 		t.Fatalf("%v %+v", err, dec.Verdict)
 	}
-	if got := dec.Task.Step("a").Agent; got != "" {
+	if got := dec.Task.Step("a").Claim.Agent; got != "" {
 		t.Errorf("the next attempt would be one of %s, which the new definition does not name", got)
 	}
 	for i, want := range []string{d.def.Steps[0].Agent, "", d.def.Steps[2].Agent} {
-		if got := dec.Task.Attempts[i]; got.Agent != want {
+		if got := dec.Task.Attempts.Last[i]; got.Agent != want {
 			t.Errorf("attempt %d of %s is said to be of %q, want %q", i, got.Step, got.Agent, want)
 		}
-		if d.task.Attempts[i].Agent != "" {
+		if d.task.Attempts.Last[i].Agent != "" {
 			t.Error("the task was changed before its decision is stored")
 		}
 	}
@@ -251,7 +253,7 @@ func TestMoveIsRefusedByTheState(t *testing.T) {
 			t.ProcessState, t.Phase = core.Compensating, ""
 		}, core.Target{Definition: target("fedcba", same...)}, 4, "this one is Compensating"},
 		"unreported": {func(t *core.Task) {
-			t.ResendAt = noon
+			t.End.ResendAt = noon
 		}, core.Target{Definition: target("fedcba", same...)}, 4, "not been reported"},
 		"other workflow": {func(*core.Task) {}, core.Target{Definition: other}, 4, "of the workflow other"},
 		"unknown": {func(*core.Task) {}, core.Target{Absent: "no such definition"}, 4,
@@ -269,11 +271,11 @@ func TestMoveIsRefusedByTheState(t *testing.T) {
 				&core.Resolved{Fact: core.NotHappened, Command: 4, At: noon}
 		}, core.Target{Definition: input}, 4, "its input"},
 		"a fact in the undo": {func(t *core.Task) {
-			t.Phase, t.Steps[1].State, t.Steps[1].Undo = core.Undoing, core.Compensated, true
+			t.Phase, t.Steps[1].State, t.Steps[1].Claim.Undo = core.Undoing, core.Compensated, true
 			t.Steps[1].Resolved = &core.Resolved{Fact: core.Undone, Command: 4, At: noon}
 		}, core.Target{Definition: input}, 4, ""},
 		"undone by its service": {func(t *core.Task) {
-			t.Phase, t.Steps[1].State, t.Steps[1].Undo = core.Undoing, core.Compensated, true
+			t.Phase, t.Steps[1].State, t.Steps[1].Claim.Undo = core.Undoing, core.Compensated, true
 			t.Steps[1].Resolved = &core.Resolved{Fact: core.NotHappened, Command: 4, At: noon - 95_000}
 		}, core.Target{Definition: input}, 4, "its input"},
 	} {
@@ -311,7 +313,7 @@ func TestMoveThatComesTwice(t *testing.T) {
 		t.Errorf("the same message: %+v", again)
 	}
 	move.ID = "other"
-	if late := d.command(t, move, core.SizeLimit{}); late.Verdict.Accepted || late.Task.Command != 5 {
+	if late := d.command(t, move, core.SizeLimit{}); late.Verdict.Accepted || late.Task.Commands.Number != 5 {
 		t.Errorf("another one with the old number: %+v", late.Verdict)
 	}
 }
@@ -340,16 +342,16 @@ func TestMoveGoesOn(t *testing.T) {
 	d := moving(t)
 	d.task.ProcessState, d.task.Phase, d.task.Attention = core.Processing, "", false
 	b := &d.task.Steps[1]
-	b.State, b.CompleteBy, b.WakeAt = core.Pending, d.now+60_000, d.now+50_000
+	b.State, b.CompleteBy, b.Wait.At = core.Pending, d.now+60_000, d.now+50_000
 	dec := d.command(t, core.Move{ID: "m", Command: 4,
 		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
 			step("d", after("a")))}}, core.SizeLimit{})
 	if !dec.Verdict.Accepted || dec.Task.Step("d").State != core.Processing ||
-		dec.Task.Step("d").Cause != "move/4" || dec.Task.Step("b").State != core.Pending {
+		dec.Task.Step("d").Claim.Cause != "move/4" || dec.Task.Step("b").State != core.Pending {
 		t.Errorf("%+v, %s", dec.Verdict, states(dec.Task))
 	}
 	d = moving(t)
-	d.task.Steps[2].State, d.task.EndStep, d.task.EndCode = core.Failed, "c", "expression"
+	d.task.Steps[2].State, d.task.Reason.Step, d.task.Reason.Code = core.Failed, "c", "expression"
 	dec = d.command(t, core.Move{ID: "m", Command: 4,
 		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
 			step("c", after("b")))}}, core.SizeLimit{})
@@ -370,10 +372,10 @@ func TestMoveOfSkippedAndUndoneSteps(t *testing.T) {
 	d = moving(t)
 	d.task.ProcessState = core.Compensated
 	d.task.Phase = ""
-	d.task.Why = core.WhyFailure
+	d.task.Undo.Why = core.WhyFailure
 	d.task.Attention = false
 	for i := range 2 {
-		d.task.Steps[i].State, d.task.Steps[i].Undo, d.task.Steps[i].Output = core.Compensated, true,
+		d.task.Steps[i].State, d.task.Steps[i].Claim.Undo, d.task.Steps[i].Output = core.Compensated, true,
 			json.RawMessage(`"old"`)
 	}
 	a := step("a")
@@ -384,7 +386,7 @@ func TestMoveOfSkippedAndUndoneSteps(t *testing.T) {
 	dec := d.command(t, core.Resubmit{ID: "m", Command: 4, To: &core.Target{Definition: to}},
 		core.SizeLimit{})
 	if !dec.Verdict.Accepted || dec.Task.Run != inRun+1 || dec.Task.Step("a").State != core.Skipped ||
-		dec.Task.Removed["b"] != inAttempt {
+		dec.Task.Attempts.Removed["b"] != inAttempt {
 		t.Fatalf("%+v, %s", dec.Verdict, states(dec.Task))
 	}
 	for _, r := range requests(dec.Effects) {
@@ -407,8 +409,8 @@ func TestResubmitWithADefinitionIsOneCommand(t *testing.T) {
 	}
 	dec := d.command(t, core.Resubmit{ID: "m", Command: 4, To: &core.Target{Definition: to}},
 		core.SizeLimit{})
-	if dec.Verdict.Accepted || dec.Task.Definition != d.task.Definition || dec.Task.Command != 4 ||
-		dec.Task.EndCause != d.task.EndCause {
+	if dec.Verdict.Accepted || dec.Task.Definition != d.task.Definition || dec.Task.Commands.Number != 4 ||
+		dec.Task.End.Cause != d.task.End.Cause {
 		t.Errorf("%+v: it pins %s", dec.Verdict, dec.Task.Definition)
 	}
 }
@@ -416,7 +418,7 @@ func TestResubmitWithADefinitionIsOneCommand(t *testing.T) {
 // P12: an end that was reported before the Move is not reported again, whatever comes a second time.
 func TestMoveDoesNotReportAgain(t *testing.T) {
 	d := moving(t)
-	d.task.EndCause, d.task.EndSeq, d.task.EndStep = "reply/b/3/failed", 1, "b"
+	d.task.End.Cause, d.task.End.Seq, d.task.Reason.Step = "reply/b/3/failed", 1, "b"
 	dec := d.command(t, core.Move{ID: "m", Command: 4,
 		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
 			step("d", after("b")))}}, core.SizeLimit{})
@@ -544,7 +546,8 @@ func TestMoveOfAParent(t *testing.T) {
 		x.change(&each)
 		def.Steps[0].Each = &each
 		def.Link()
-		dec := d.decide(core.Move{ID: "m", Command: d.task.Command, To: core.Target{Definition: &def}})
+		dec := d.decide(core.Move{ID: "m", Command: d.task.Commands.Number,
+			To: core.Target{Definition: &def}})
 		if v := dec.Verdict; v.Accepted != (x.want == "") || !strings.Contains(v.Reason, x.want) {
 			t.Errorf("%s: %+v", name, *v)
 		}

@@ -13,10 +13,10 @@ func SweepEvents(def *Definition, t *Task, now Time) []Event {
 			events = append(events, Overdue{Step: s.Name, Attempt: s.Attempt})
 		}
 	}
-	if t.ProcessState == Processing && passed(t.Deadline, now) {
+	if t.ProcessState == Processing && passed(t.Deadline.At, now) {
 		events = append(events, DeadlinePassed{Run: t.Run})
 	}
-	if passed(t.ResendAt, now) {
+	if passed(t.End.ResendAt, now) {
 		events = append(events, ResendDue{})
 	}
 	return events
@@ -42,13 +42,13 @@ func (r *deciding) doOverdue(i int, ev Event) (string, error) {
 		}
 		return "", nil
 	}
-	if e.Backlog && s.Progress == nil { // Progress proves that an agent has had the request.
+	if e.Backlog && s.Claim.Progress == nil { // Progress proves that an agent has had the request.
 		return r.backlog(i), nil
 	}
 	r.recordAttempt(i, OutcomeOverdue, CodeTimeout)
 	r.recordFailure(i, CodeTimeout, TimeoutText, e.Attempt)
-	s.FailureCount++
-	if retry := r.def.Steps[i].Retry; s.FailureCount < retry.Budget() {
+	s.Failures.Do++
+	if retry := r.def.Steps[i].Retry; s.Failures.Do < retry.Budget() {
 		r.handBack(i, r.retryWait(i, retry))
 		return "", nil
 	}
@@ -95,11 +95,11 @@ func (r *deciding) undoOverdue(i int, ev Event) (string, error) {
 func (r *deciding) backlog(i int) string {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	r.recordAttempt(i, OutcomeOverdue, CodeQueue)
-	s.Queued += r.at.Now.Sub(s.ClaimedAt)
-	s.Allowance = min(max(s.Allowance, 1)*2, d.MaxQueueTime-s.Queued)
-	undo := s.Undo
-	if s.Queued >= d.MaxQueueTime {
-		s.Allowance = 0
+	s.Failures.Queued += r.at.Now.Sub(s.Claim.At)
+	s.Claim.Allowance = min(max(s.Claim.Allowance, 1)*2, d.MaxQueueTime-s.Failures.Queued)
+	undo := s.Claim.Undo
+	if s.Failures.Queued >= d.MaxQueueTime {
+		s.Claim.Allowance = 0
 		text := fmt.Sprintf("its request has waited for agent %s for longer than maxQueueTime, %s; "+
 			"see that the agent runs and keeps up, then resubmit", d.AskedAgent(s), d.MaxQueueTime)
 		r.recordFailure(i, CodeQueue, text, s.Attempt)
@@ -137,10 +137,10 @@ func (r *deciding) deadline(_ int, ev Event) (string, error) {
 	switch {
 	case ev.(DeadlinePassed).Run != r.t.Run:
 		return "it belongs to another run", nil
-	case !passed(r.t.Deadline, r.at.Now):
+	case !passed(r.t.Deadline.At, r.at.Now):
 		return notYet, nil
 	}
-	r.t.setReason(UndoReason{Code: "deadline", Text: "the deadline of the order has passed"})
+	r.t.setReason(Reason{Code: "deadline", Text: "the deadline of the order has passed"})
 	if r.def.OnDeadline != OnFailureUndo || r.pastPointOfNoReturn() {
 		r.stopForOperator(Forward)
 		return "", nil
@@ -158,10 +158,10 @@ func (r *deciding) deadline(_ int, ev Event) (string, error) {
 // resendDue asks the Scheduler to send an unacknowledged final status again, and sets the next time for it
 // (P11).
 func (r *deciding) resendDue(_ int, _ Event) (string, error) {
-	if !passed(r.t.ResendAt, r.at.Now) {
+	if !passed(r.t.End.ResendAt, r.at.Now) {
 		return notYet, nil
 	}
-	r.t.ResendAt = r.at.Now.Add(r.resendAfter())
+	r.t.End.ResendAt = r.at.Now.Add(r.resendAfter())
 	r.emit(SendSettle{OrderID: r.t.OrderID})
 	return "", nil
 }
@@ -202,7 +202,7 @@ func sameStates(a, b *Task) bool {
 	}
 	for i := range a.Steps {
 		x, y := &a.Steps[i], &b.Steps[i]
-		if x.State != y.State || x.Attempt != y.Attempt || x.WakeAt != y.WakeAt ||
+		if x.State != y.State || x.Attempt != y.Attempt || x.Wait.At != y.Wait.At ||
 			x.CompleteBy != y.CompleteBy {
 			return false
 		}

@@ -18,16 +18,18 @@ func (r *deciding) longest(i int) Duration {
 }
 
 // long reports whether the present attempt may run longer than the timeout while it reports progress.
-func (r *deciding) long(i int) bool { return r.def.Steps[i].MaxDuration > 0 && !r.t.Steps[i].Undo }
+func (r *deciding) long(i int) bool {
+	return r.def.Steps[i].MaxDuration > 0 && !r.t.Steps[i].Claim.Undo
+}
 
 // firstCompleteBy is the complete-by of the present claim before any Progress: a request that is emitted
 // again names the same (P12).
 func (r *deciding) firstCompleteBy(i int) Time {
 	s := &r.t.Steps[i]
 	if !r.long(i) {
-		return s.StopBy
+		return s.Claim.StopBy
 	}
-	return min(s.StopBy, s.ClaimedAt.Add(r.timeout(i)+s.Allowance))
+	return min(s.Claim.StopBy, s.Claim.At.Add(r.timeout(i)+s.Claim.Allowance))
 }
 
 // progressed moves the complete-by of a long step, never past its stopBy and never back (P43).
@@ -37,9 +39,10 @@ func (r *deciding) progressed(i int, ev Event) (string, error) {
 	switch {
 	case e.Operation != Do || !r.long(i):
 		return "the step has no maxDuration: progress does not give it more time", nil
-	case passed(s.StopBy, r.at.Now):
+	case passed(s.Claim.StopBy, r.at.Now):
 		return "the attempt's stopBy has passed", nil
-	case s.Progress != nil && r.at.Now < s.Progress.At.Add(interval) && e.Until <= s.CompleteBy.Add(interval):
+	case s.Claim.Progress != nil && r.at.Now < s.Claim.Progress.At.Add(interval) &&
+		e.Until <= s.CompleteBy.Add(interval):
 		// else it hands the work on
 		return "progress was stored a moment ago", nil
 	}
@@ -47,11 +50,13 @@ func (r *deciding) progressed(i int, ev Event) (string, error) {
 	if until == 0 {
 		until = r.at.Now.Add(r.timeout(i))
 	}
-	s.CompleteBy = latest(s.CompleteBy, min(until, s.StopBy))
-	s.Progress = &StepProgress{Percent: min(max(e.Percent, 0), 100), Note: ShortNote(e.Note), At: r.at.Now}
+	s.CompleteBy = latest(s.CompleteBy, min(until, s.Claim.StopBy))
+	s.Claim.Progress = &StepProgress{Percent: min(max(e.Percent, 0), 100), Note: ShortNote(e.Note),
+		At: r.at.Now}
 	if r.notifies(StatusProgress) {
-		r.emit(r.status(Status{Kind: StatusProgress, At: r.at.Now, Step: s.Name, Percent: s.Progress.Percent,
-			Note: s.Progress.Note}))
+		r.emit(r.status(Status{Kind: StatusProgress, At: r.at.Now, Step: s.Name,
+			Percent: s.Claim.Progress.Percent,
+			Note:    s.Claim.Progress.Note}))
 	}
 	return "", nil
 }

@@ -32,49 +32,49 @@ const tooManyCancels = "this run of the order has refused 16 cancels, which is t
 //     number (P5).
 func (r *deciding) remember(id, command string) {
 	t := r.t
-	all := t.Refused[command]
+	all := t.Commands.Refused[command]
 	if len(all) == maxRefused {
 		switch command {
 		case "cancel":
 			return
 		case aheadCommand:
-			if r.number-t.Command <= furthestAhead {
-				t.Command = r.number + 1
+			if r.number-t.Commands.Number <= furthestAhead {
+				t.Commands.Number = r.number + 1
 			}
 			return
 		case "answer":
 			all = all[1:]
 		default:
-			t.Command++
+			t.Commands.Number++
 			all = nil
 		}
 	}
-	refused := maps.Clone(t.Refused)
+	refused := maps.Clone(t.Commands.Refused)
 	if refused == nil {
 		refused = map[string][]string{}
 	}
 	refused[command] = append(slices.Clip(all), shortHash(id))
-	t.Refused = refused
+	t.Commands.Refused = refused
 }
 
 // forgetRefused empties the lists at the start of a run. The list of numbers ahead stays, because the number
 // grows across runs: the task may reach the number of such a command in any later run.
 func (t *Task) forgetRefused() {
-	ahead := t.Refused[aheadCommand]
-	t.Refused = nil
+	ahead := t.Commands.Refused[aheadCommand]
+	t.Commands.Refused = nil
 	if len(ahead) > 0 {
-		t.Refused = map[string][]string{aheadCommand: ahead}
+		t.Commands.Refused = map[string][]string{aheadCommand: ahead}
 	}
 }
 
 // refusedBefore returns a verdict without the reason of a command that this run has refused, or nil.
 func (t *Task) refusedBefore(id string) *Verdict {
-	if len(t.Refused) == 0 {
+	if len(t.Commands.Refused) == 0 {
 		return nil
 	}
 	hash := shortHash(id)
 	// The loop may go in any order, because an ID is in one list only.
-	for command, all := range t.Refused {
+	for command, all := range t.Commands.Refused {
 		if slices.Contains(all, hash) {
 			return &Verdict{ID: id, Command: command,
 				Reason: "the order has refused this " + command +

@@ -31,7 +31,7 @@ func proveNoEffect(d *desk) {
 func flood(d *desk, n int) {
 	for i := range n {
 		d.decide(core.Cancel{ID: fmt.Sprintf("flood-c%d", i), Run: d.task.Run})
-		d.decide(core.Resubmit{ID: fmt.Sprintf("flood-r%d", i), Command: d.task.Command, Deadline: 1})
+		d.decide(core.Resubmit{ID: fmt.Sprintf("flood-r%d", i), Command: d.task.Commands.Number, Deadline: 1})
 		d.decide(core.Answered{ID: fmt.Sprintf("flood-a%d", i), Name: "none", By: "ann",
 			Value: json.RawMessage(`1`)})
 	}
@@ -74,12 +74,13 @@ func TestAFullListOfRefusedCancelsTakesNoOther(t *testing.T) {
 			t.Errorf("cancel %s is accepted", id)
 		}
 	}
-	if !d.accepted(core.UndoCommand{ID: "u", Command: d.task.Command}) {
+	if !d.accepted(core.UndoCommand{ID: "u", Command: d.task.Commands.Number}) {
 		t.Error("the operator cannot undo it")
 	}
 	d.decideAll(undone("p", 2), undone("a", 2))
-	if !d.accepted(core.Resubmit{ID: "r", Command: d.task.Command}) || len(d.task.Refused) > 0 {
-		t.Fatalf("the next run remembers %v", d.task.Refused)
+	if !d.accepted(core.Resubmit{ID: "r", Command: d.task.Commands.Number}) ||
+		len(d.task.Commands.Refused) > 0 {
+		t.Fatalf("the next run remembers %v", d.task.Commands.Refused)
 	}
 	if !d.accepted(core.Cancel{ID: "next", Run: 1}) {
 		t.Error("the next run takes no cancel")
@@ -95,17 +96,18 @@ func TestRefusedCommandStaysRefused(t *testing.T) {
 			d.decide(d.submit)
 			first := core.UndoCommand{ID: "first", Command: ahead}
 			d.refused(first)
-			before := d.task.Command
+			before := d.task.Commands.Number
 			for i := range n {
-				d.refused(core.UndoCommand{ID: fmt.Sprintf("u%d", i), Command: d.task.Command})
+				d.refused(core.UndoCommand{ID: fmt.Sprintf("u%d", i), Command: d.task.Commands.Number})
 			}
-			if d.task.Command != before+n/(16+ahead) {
-				t.Errorf("after %d refusals the number went from %d to %d", n, before, d.task.Command)
+			if d.task.Commands.Number != before+n/(16+ahead) {
+				t.Errorf("after %d refusals the number went from %d to %d", n, before, d.task.Commands.Number)
 			}
 			d.decide(failed("a", 1))
-			if ahead > 0 && d.task.Command < first.Command { // the number comes
+			if ahead > 0 && d.task.Commands.Number < first.Command { // the number comes
 				d.wait(core.Hour)
-				d.decide(core.Resolve{ID: "fact", Command: d.task.Command, Step: "a", Fact: core.NotHappened})
+				d.decide(core.Resolve{ID: "fact", Command: d.task.Commands.Number, Step: "a",
+					Fact: core.NotHappened})
 			}
 			if d.accepted(first) {
 				t.Errorf("%s, after %d refusals: it is accepted", name, n)
@@ -125,13 +127,14 @@ func TestRefusedNumberAheadStaysRefusedWithoutAPlace(t *testing.T) {
 		for i := range c.forged {
 			d.refused(core.UndoCommand{ID: fmt.Sprint("forged-", i), Command: c.number})
 		}
-		if d.task.Command != c.want {
+		if d.task.Commands.Number != c.want {
 			t.Errorf("after %d commands with the number %d the task's is %d, want %d", c.forged, c.number,
-				d.task.Command, c.want)
+				d.task.Commands.Number, c.want)
 		}
 		d.decide(failed("a", 1))
-		for d.task.Command < min(c.number, 20) { // the number comes
-			d.decideAll(core.Resubmit{ID: fmt.Sprint("r", d.task.Command), Command: d.task.Command},
+		for d.task.Commands.Number < min(c.number, 20) { // the number comes
+			d.decideAll(core.Resubmit{ID: fmt.Sprint("r", d.task.Commands.Number),
+				Command: d.task.Commands.Number},
 				failed("a", d.task.Steps[0].Attempt+1))
 		}
 		for i := range c.forged {
@@ -150,8 +153,8 @@ func TestOldNumbersAreNotRemembered(t *testing.T) {
 	for i := range 40 {
 		d.refused(core.UndoCommand{ID: fmt.Sprintf("u%d", i), Command: 0})
 	}
-	if d.task.Command != 1 || len(d.task.Refused) > 0 {
-		t.Errorf("the number is %d, and it remembers %v", d.task.Command, d.task.Refused)
+	if d.task.Commands.Number != 1 || len(d.task.Commands.Refused) > 0 {
+		t.Errorf("the number is %d, and it remembers %v", d.task.Commands.Number, d.task.Commands.Refused)
 	}
 }
 
@@ -168,8 +171,8 @@ func TestRefusedAnswersAreKeptApart(t *testing.T) {
 			t.Fatal("an answer is accepted that no step takes")
 		}
 	}
-	if len(d.task.Verdicts) != 1 || d.task.Verdicts[0].ID != "u" {
-		t.Errorf("it keeps the verdicts %+v", d.task.Verdicts)
+	if len(d.task.Commands.Verdicts) != 1 || d.task.Commands.Verdicts[0].ID != "u" {
+		t.Errorf("it keeps the verdicts %+v", d.task.Commands.Verdicts)
 	}
 	if v := d.task.Verdict("e0"); v == nil || v.Accepted || v.Command != "answer" || v.Reason == "" {
 		t.Errorf("the sender of the answer reads %+v", v)
@@ -220,7 +223,7 @@ func TestRefusedAnswerOfAStepStaysRefused(t *testing.T) {
 func TestRefusalsAreBoundedAndStored(t *testing.T) {
 	d := returning(t)
 	flood(d, 60)
-	for command, all := range d.task.Refused {
+	for command, all := range d.task.Commands.Refused {
 		if len(all) > 16 {
 			t.Errorf("it remembers %d of %s", len(all), command)
 		}
@@ -230,9 +233,9 @@ func TestRefusalsAreBoundedAndStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := state.DecodeTask(text)
-	if err != nil || !slices.Equal(again.Refused["cancel"], d.task.Refused["cancel"]) ||
-		len(again.Refused) != len(d.task.Refused) {
-		t.Errorf("%v: stored %v, read %v", err, d.task.Refused, again.Refused)
+	if err != nil || !slices.Equal(again.Commands.Refused["cancel"], d.task.Commands.Refused["cancel"]) ||
+		len(again.Commands.Refused) != len(d.task.Commands.Refused) {
+		t.Errorf("%v: stored %v, read %v", err, d.task.Commands.Refused, again.Commands.Refused)
 	}
 }
 
@@ -260,7 +263,7 @@ func TestRefusedNumberAheadStaysRefusedInLaterRuns(t *testing.T) {
 		d.refused(core.Resubmit{ID: fmt.Sprint("more-", i), Command: 1})
 	}
 	undo()
-	if d.task.Command != 1 || d.accepted(first) {
-		t.Errorf("number %d: the command was refused, and is accepted now", d.task.Command)
+	if d.task.Commands.Number != 1 || d.accepted(first) {
+		t.Errorf("number %d: the command was refused, and is accepted now", d.task.Commands.Number)
 	}
 }

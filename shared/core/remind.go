@@ -10,12 +10,12 @@ import (
 func (r *deciding) nextLook(i int) Time {
 	s := &r.t.Steps[i]
 	if r.def.Steps[i].Answer == nil || s.Answers == nil || s.State != Waiting {
-		return s.WakeAt
+		return s.Wait.At
 	}
 	if due := r.reminderDue(i, r.intervals(i)+1); due != 0 {
-		return min(due, s.WakeAt)
+		return min(due, s.Wait.At)
 	}
-	return s.WakeAt
+	return s.Wait.At
 }
 
 // intervals returns how many intervals of a question had passed when its last reminder was sent first. It is
@@ -25,7 +25,7 @@ func (r *deciding) intervals(i int) int {
 	if d.Answer.Remind <= 0 || s.Answers.RemindedAt == 0 {
 		return 0
 	}
-	return int(s.Answers.RemindedAt.Sub(s.ClaimedAt) / d.Answer.Remind)
+	return int(s.Answers.RemindedAt.Sub(s.Claim.At) / d.Answer.Remind)
 }
 
 // reminderDue returns when n intervals of a question have passed, and zero if it has no reminders.
@@ -34,7 +34,7 @@ func (r *deciding) reminderDue(i, n int) Time {
 	if d.Answer.Remind <= 0 {
 		return 0
 	}
-	return s.ClaimedAt.Add(Duration(n) * d.Answer.Remind)
+	return s.Claim.At.Add(Duration(n) * d.Answer.Remind)
 }
 
 // question leaves an open question until the next look.
@@ -51,7 +51,7 @@ func (r *deciding) question(i int) {
 // goOnAsking leaves an open question until the next look, and sends its last reminder again, because the
 // handling that decided on it may have died before it sent it (P12).
 func (r *deciding) goOnAsking(i int) {
-	r.t.Steps[i].Cause = r.cause
+	r.t.Steps[i].Claim.Cause = r.cause
 	r.emitReminder(i)
 	r.question(i)
 }
@@ -69,14 +69,14 @@ func (r *deciding) remind(i int) bool {
 	if d.Answer.Remind <= 0 || r.t.ProcessState != Processing {
 		return false
 	}
-	n := int(r.at.Now.Sub(s.ClaimedAt) / d.Answer.Remind)
-	if n <= r.intervals(i) || r.reminderDue(i, n) >= s.WakeAt {
+	n := int(r.at.Now.Sub(s.Claim.At) / d.Answer.Remind)
+	if n <= r.intervals(i) || r.reminderDue(i, n) >= s.Wait.At {
 		return false
 	}
 	a := *s.Answers
 	// no number comes twice, also after a move
 	a.Reminded, a.RemindedAt, a.Moved = max(n, a.Reminded+1), r.at.Now, false
-	s.Answers, s.Cause = &a, r.cause
+	s.Answers, s.Claim.Cause = &a, r.cause
 	r.emitReminder(i)
 	return true
 }

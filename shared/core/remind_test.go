@@ -41,7 +41,7 @@ func asking(t *testing.T, def *core.Definition) *desk {
 }
 
 func (d *desk) move(to *core.Definition) core.Decision {
-	dec := d.decide(core.Move{ID: "m", Command: d.task.Command, To: core.Target{Definition: to}})
+	dec := d.decide(core.Move{ID: "m", Command: d.task.Commands.Number, To: core.Target{Definition: to}})
 	d.def = to
 	return dec
 }

@@ -43,8 +43,8 @@ func (r *deciding) stepDone(i int, ev Event) (string, error) {
 // the numbers sees that it has stopped.
 func (r *deciding) finish(i int, output json.RawMessage) {
 	s := &r.t.Steps[i]
-	s.State, s.Output, s.Allowance = Processed, output, 0
-	s.FinishedAt, s.NoEffect = r.at.Now, 0
+	s.State, s.Output, s.Claim.Allowance = Processed, output, 0
+	s.Finish.At, s.NoEffect = r.at.Now, 0
 	s.release()
 	if r.t.ProcessState != Error {
 		r.emitStepFinished(s)
@@ -54,15 +54,15 @@ func (r *deciding) finish(i int, output json.RawMessage) {
 func (r *deciding) emitStepFinished(s *Step) {
 	if r.notifies(StatusStepFinished) {
 		r.t.StatusSeq++
-		s.FinishSeq, s.FinishCause = r.t.StatusSeq, r.cause
+		s.Finish.Seq, s.Finish.Cause = r.t.StatusSeq, r.cause
 		r.emit(r.finishedStatus(s))
 	}
 }
 
 // release ends a claim or a wait.
 func (s *Step) release() {
-	s.LockedBy, s.Cause, s.Progress = "", "", nil
-	s.CompleteBy, s.WakeAt = 0, 0
+	s.Claim.By, s.Claim.Cause, s.Claim.Progress = "", "", nil
+	s.CompleteBy, s.Wait.At = 0, 0
 	s.endAttempt()
 	s.endHold()
 }
@@ -70,7 +70,7 @@ func (s *Step) release() {
 // stepFailed is the permanent failure of a do.
 func (r *deciding) stepFailed(i int, ev Event) (string, error) {
 	e := ev.(Reply)
-	r.t.Steps[i].FailureCount++
+	r.t.Steps[i].Failures.Do++
 	r.recordAttempt(i, e.Outcome, e.Code)
 	r.recordFailure(i, e.Code, e.Message, e.Attempt)
 	r.recordNoEffect(i, e)
@@ -93,9 +93,9 @@ func (r *deciding) stepRetryLater(i int, ev Event) (string, error) {
 		r.failStep(i)
 		return "", nil
 	}
-	s.FailureCount++
+	s.Failures.Do++
 	retry := r.def.Steps[i].Retry
-	if s.FailureCount < retry.Budget() {
+	if s.Failures.Do < retry.Budget() {
 		asked := min(e.RetryAfter, maxRetryAfter)
 		r.handBack(i, max(r.retryWait(i, retry), asked))
 		return "", nil
@@ -123,7 +123,7 @@ func (r *deciding) setNoEffect(i int) {
 	}
 	at := r.at.Now
 	if r.t.ProcessState == Error {
-		at = latest(at, r.t.Ended+1)
+		at = latest(at, r.t.End.At+1)
 	}
 	r.t.Steps[i].NoEffect = at
 }
@@ -139,8 +139,8 @@ func (r *deciding) lateNoEffect(i int, ev Event) (string, error) {
 // retryWait is the backoff, or past MaxFailures the interval of the extended wait.
 func (r *deciding) retryWait(i int, retry Retry) Duration {
 	s := &r.t.Steps[i]
-	if s.FailureCount < retry.MaxFailures {
-		return retry.Backoff.wait(s.FailureCount, jitter(r.t.OrderID, r.t.Run, s.Name, s.Attempt))
+	if s.Failures.Do < retry.MaxFailures {
+		return retry.Backoff.wait(s.Failures.Do, jitter(r.t.OrderID, r.t.Run, s.Name, s.Attempt))
 	}
 	return retry.ExtendedInterval
 }
@@ -156,7 +156,7 @@ func (r *deciding) handBack(i int, wait Duration) {
 // is lost the Supervisor sends another after the grace (P9a).
 func (r *deciding) scheduleWake(s *Step, wakeAt Time) {
 	s.release()
-	s.WakeAt, s.CompleteBy = wakeAt, wakeAt.Add(r.def.Grace)
+	s.Wait.At, s.CompleteBy = wakeAt, wakeAt.Add(r.def.Grace)
 	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: wakeAt})
 }
 
@@ -180,17 +180,17 @@ func (r *deciding) recordAttempt(i int, outcome Outcome, code string) {
 	if !s.InFlight() {
 		return
 	}
-	r.t.Attempts = append(slices.Clip(r.t.Attempts), Attempt{
-		Step: s.Name, Number: s.Attempt, Undo: s.Undo, Began: s.ClaimedAt, Ended: r.at.Now,
-		Outcome: outcome, Code: shortCode(code), Agent: s.Agent,
+	r.t.Attempts.Last = append(slices.Clip(r.t.Attempts.Last), Attempt{
+		Step: s.Name, Number: s.Attempt, Undo: s.Claim.Undo, Began: s.Claim.At, Ended: r.at.Now,
+		Outcome: outcome, Code: shortCode(code), Agent: s.Claim.Agent,
 	})
 	r.dropAttempts(maxAttempts)
 }
 
 // dropAttempts keeps the last attempts only, and counts the others.
 func (r *deciding) dropAttempts(keep int) {
-	for ; len(r.t.Attempts) > keep; r.t.Attempts = r.t.Attempts[1:] {
-		r.t.Earlier.Count(r.t.Attempts[0].Outcome)
+	for ; len(r.t.Attempts.Last) > keep; r.t.Attempts.Last = r.t.Attempts.Last[1:] {
+		r.t.Attempts.Earlier.Count(r.t.Attempts.Last[0].Outcome)
 	}
 }
 
@@ -241,23 +241,23 @@ func (r *deciding) pastPointOfNoReturn() bool {
 
 // compensate turns a task that goes forward around. Nothing is claimed here.
 func (r *deciding) compensate(why Why, failed int) {
-	r.t.ProcessState, r.t.Why = Compensating, why
+	r.t.ProcessState, r.t.Undo.Why = Compensating, why
 	if failed >= 0 {
 		r.t.setReason(r.t.Steps[failed].reason())
 	}
 }
 
 // setReason stores why the task is undone, or has stopped.
-func (t *Task) setReason(why UndoReason) {
-	t.EndStep, t.EndCode, t.EndText = why.Step, why.Code, why.Text
+func (t *Task) setReason(why Reason) {
+	t.Reason.Step, t.Reason.Code, t.Reason.Text = why.Step, why.Code, why.Text
 }
 
 // reason returns the last failure of the step as a reason for the task.
-func (s *Step) reason() UndoReason {
+func (s *Step) reason() Reason {
 	if s.Error == nil {
-		return UndoReason{Step: s.Name}
+		return Reason{Step: s.Name}
 	}
-	return UndoReason{s.Name, s.Error.Code, s.Error.Message}
+	return Reason{s.Name, s.Error.Code, s.Error.Message}
 }
 
 // stepUndone records that an undo is done (P15).
@@ -337,7 +337,7 @@ func (r *deciding) handBackUncounted(i int, e Reply) {
 	s, h := &r.t.Steps[i], r.holdOf(i, e)
 	held := r.at.Now.Sub(h.since)
 	state := Failed
-	if s.Undo {
+	if s.Claim.Undo {
 		state = UndoWait
 	}
 	message := e.Message
@@ -355,7 +355,7 @@ func (r *deciding) handBackUncounted(i int, e Reply) {
 		return
 	}
 	s.State = UndoWait
-	if !s.Undo {
+	if !s.Claim.Undo {
 		s.State = Pending
 		r.t.Hops = max(0, r.t.Hops-1) // a command may have renewed it since the claim
 	}
@@ -379,14 +379,14 @@ func (s *Step) endHold() {
 func (r *deciding) retryUndo(i int, atLeast Duration) {
 	s := &r.t.Steps[i]
 	retry := r.def.Steps[i].Undo.Retry
-	s.UndoFailures++
+	s.Failures.Undo++
 	s.State = UndoWait
 	switch {
 	case r.t.ProcessState == Error:
 		s.release()
-	case s.UndoFailures < retry.MaxFailures:
+	case s.Failures.Undo < retry.MaxFailures:
 		u := jitter(r.t.OrderID, r.t.Run, s.Name, s.Attempt)
-		r.scheduleWake(s, r.at.Now.Add(max(retry.Backoff.wait(s.UndoFailures, u), atLeast)))
+		r.scheduleWake(s, r.at.Now.Add(max(retry.Backoff.wait(s.Failures.Undo, u), atLeast)))
 	default:
 		s.release()
 		r.enterError(r.direction(), i)

@@ -25,11 +25,11 @@ func TestResendTimeLeavesTheIndex(t *testing.T) {
 			_, due := core.Index(d.task)
 			d.wait(core.Second)
 			end := d.decide(done("a", 1))
-			if d.task.ProcessState != core.Processed || d.task.ResendAt != noon.Add(tt.want) {
+			if d.task.ProcessState != core.Processed || d.task.End.ResendAt != noon.Add(tt.want) {
 				t.Errorf("%s, to be reported again %s after noon, want %s", d.task.ProcessState,
-					d.task.ResendAt.Sub(noon), tt.want)
+					d.task.End.ResendAt.Sub(noon), tt.want)
 			}
-			if _, at := core.Index(d.task); at != min(due, d.task.ResendAt) {
+			if _, at := core.Index(d.task); at != min(due, d.task.End.ResendAt) {
 				t.Errorf("indexed at %s, was at %s", at, due)
 			}
 			d.settle(end)

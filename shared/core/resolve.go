@@ -26,7 +26,7 @@ func (r *deciding) resolveCommand(_ int, ev Event) (string, error) {
 		s.Children = s.Children.settled()
 		return "", nil
 	}
-	s.Resolved = &Resolved{Fact: e.Fact, Command: r.t.Command, At: r.at.Now}
+	s.Resolved = &Resolved{Fact: e.Fact, Command: r.t.Commands.Number, At: r.at.Now}
 	undo := r.resolvesUndo(i)
 	switch {
 	case undo && e.Fact == Happened:

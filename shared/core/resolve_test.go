@@ -9,7 +9,8 @@ import (
 )
 
 func happened(d *desk, step string, output json.RawMessage) core.Resolve {
-	return core.Resolve{ID: "f", Command: d.task.Command, Step: step, Fact: core.Happened, Output: output}
+	return core.Resolve{ID: "f", Command: d.task.Commands.Number, Step: step, Fact: core.Happened,
+		Output: output}
 }
 
 // What the operator states that a step returned is its output: later steps read it, and a late reply does not
@@ -25,7 +26,7 @@ func TestResolveWithAnOutput(t *testing.T) {
 		t.Fatalf("%s with %s", s.State, s.Output)
 	}
 	d.ignored(done("b", 1))
-	sent := requests(d.decide(core.Resubmit{ID: "r", Command: d.task.Command}).Effects)
+	sent := requests(d.decide(core.Resubmit{ID: "r", Command: d.task.Commands.Number}).Effects)
 	if len(sent) != 1 || sent[0].Step != "c" || !strings.Contains(string(sent[0].Input), `"charged"`) {
 		t.Errorf("%+v", sent)
 	}

@@ -20,10 +20,10 @@ func TestVerdictsSayWhoAndWhy(t *testing.T) {
 	undo := core.UndoCommand{ID: "u", Command: 99,
 		Sender: core.Sender{By: "ann", Reason: strings.Repeat("é", core.MaxMessage)}}
 	reported, err := core.Decide(def, nil, d.Task, undo, core.At{Now: 2000})
-	if err != nil || len(reported.Task.Verdicts) != 1 {
+	if err != nil || len(reported.Task.Commands.Verdicts) != 1 {
 		t.Fatalf("%+v %v", reported, err)
 	}
-	if v := reported.Task.Verdicts[0]; v.By != "ann" || !strings.HasPrefix(v.Note, "éé") ||
+	if v := reported.Task.Commands.Verdicts[0]; v.By != "ann" || !strings.HasPrefix(v.Note, "éé") ||
 		len(v.Note) > core.MaxMessage || *reported.Verdict != v {
 		t.Errorf("%+v", v)
 	}
@@ -31,16 +31,17 @@ func TestVerdictsSayWhoAndWhy(t *testing.T) {
 	// room for nothing but what must be stored
 	full := core.SizeLimit{Limit: 1, Size: func(t *core.Task) int {
 		n := 1
-		for _, v := range t.Verdicts {
+		for _, v := range t.Commands.Verdicts {
 			n += len(v.By) + len(v.Note)
 		}
 		return n
 	}}
 	reported, err = core.Decide(def, nil, d.Task, cancel, core.At{Now: 2000, SizeLimit: full})
-	if err != nil || len(reported.Task.Verdicts) != 1 {
+	if err != nil || len(reported.Task.Commands.Verdicts) != 1 {
 		t.Fatalf("%+v %v", reported, err)
 	}
-	if v := reported.Task.Verdicts[0]; v.By != "" || v.Note != "" || !v.Accepted || *reported.Verdict != v {
+	if v := reported.Task.Commands.Verdicts[0]; v.By != "" || v.Note != "" || !v.Accepted ||
+		*reported.Verdict != v {
 		t.Errorf("%+v", v)
 	}
 }

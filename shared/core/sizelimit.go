@@ -46,7 +46,7 @@ func (m SizeLimit) fits(t *Task) bool {
 	}
 	c := *t
 	c.Version, c.Attention = maxCount, true
-	c.Due, c.ResendAt = farAfter(t), farAfter(t)
+	c.Due, c.End.ResendAt = farAfter(t), farAfter(t)
 	return m.Size(&c) <= m.Limit
 }
 
@@ -107,20 +107,21 @@ func farAfter(t *Task) Time { return max(t.Created, 1).Add(longTime) }
 // upperBound is an upper bound of the document's size that takes no encoding: a byte of text becomes six
 // at most, one of an output three.
 func upperBound(t *Task) int {
-	n := roughHeader + roughStep*len(t.Steps) + 6*(len(t.EndText)+len(t.EndCode)+len(t.UndoneFor.Code)+
-		len(t.UndoneFor.Text)) + 3*(len(t.Order)+len(t.Output)+unknownSize(t.Unknown)) +
-		roughStep*len(t.Removed)
-	for i := range t.Verdicts {
-		n += roughStep + 6*t.Verdicts[i].text()
+	n := roughHeader + roughStep*len(t.Steps) +
+		6*(len(t.Reason.Text)+len(t.Reason.Code)+len(t.Undo.Reason.Code)+
+			len(t.Undo.Reason.Text)) + 3*(len(t.Order)+len(t.Output)+unknownSize(t.Unknown)) +
+		roughStep*len(t.Attempts.Removed)
+	for i := range t.Commands.Verdicts {
+		n += roughStep + 6*t.Commands.Verdicts[i].text()
 	}
-	n += roughStep * len(t.Attempts)
+	n += roughStep * len(t.Attempts.Last)
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		n += 3 * (len(s.Output) + unknownSize(s.Unknown))
 		if s.Children != nil {
 			n += roughChildren
 		}
-		if s.Progress != nil {
+		if s.Claim.Progress != nil {
 			n += roughProgress
 		}
 		if g := s.Corrected; g != nil {
@@ -155,12 +156,13 @@ func unknownSize(fields map[string]json.RawMessage) (n int) {
 func longest(def *Definition, t *Task) *Task {
 	c, far := t.clone(), farAfter(t)
 	c.Version, c.ProcessState, c.Phase = maxCount, Compensating, Forward
-	c.Why, c.CancelAsked, c.Attention = WhyOperator, true, true
-	for _, n := range []*int{&c.Run, &c.Command, &c.Hops, &c.StatusSeq, &c.StartSeq, &c.EndSeq, &c.EndCommand,
-		&c.DeadlineSeq} {
+	c.Undo.Why, c.Undo.CancelAsked, c.Attention = WhyOperator, true, true
+	for _, n := range []*int{&c.Run, &c.Commands.Number, &c.Hops, &c.StatusSeq, &c.Start.Seq, &c.End.Seq,
+		&c.End.Command,
+		&c.Deadline.Seq} {
 		*n = maxCount
 	}
-	for _, at := range []*Time{&c.StartAt, &c.Ended, &c.Deadline, &c.ResendAt, &c.Due} {
+	for _, at := range []*Time{&c.Start.At, &c.End.At, &c.Deadline.At, &c.End.ResendAt, &c.Due} {
 		*at = far
 	}
 	if def != nil && def.Tokens { // a tombstone has none
@@ -168,9 +170,9 @@ func longest(def *Definition, t *Task) *Task {
 	}
 	c.Parent = &Parent{OrderID: strings.Repeat("x", MaxID), Run: manyOf, Step: strings.Repeat("x", MaxID),
 		Index: MaxChildren, Attempt: manyOf}
-	name := t.EndStep // may name a step of an earlier definition (P49)
-	if len(t.UndoneFor.Step) > len(name) {
-		name = t.UndoneFor.Step
+	name := t.Reason.Step // may name a step of an earlier definition (P49)
+	if len(t.Undo.Reason.Step) > len(name) {
+		name = t.Undo.Reason.Step
 	}
 	for i := range t.Steps {
 		if d := def.Steps[i].Name; len(d) > len(name) {
@@ -178,26 +180,28 @@ func longest(def *Definition, t *Task) *Task {
 		}
 	}
 	cause := "reply/" + name + "/10000000/" + string(OutcomeRetryLater)
-	c.StartCause, c.EndCause, c.EndStep = cause, cause, name
-	c.UndoneFor = UndoReason{Step: name, Code: strings.Repeat("x", cutCode)}
-	c.EndCode, c.EndText = strings.Repeat("\x00", maxCode), strings.Repeat("\x00", MaxMessage)
+	c.Start.Cause, c.End.Cause, c.Reason.Step = cause, cause, name
+	c.Undo.Reason = Reason{Step: name, Code: strings.Repeat("x", cutCode)}
+	c.Reason.Code, c.Reason.Text = strings.Repeat("\x00", maxCode), strings.Repeat("\x00", MaxMessage)
 	// An erasure takes the room of these texts, which it removes.
 	c.Closing = &Closing{By: strings.Repeat("\x00", MaxID), Reason: strings.Repeat("\x00", MaxMessage)}
-	c.Attempts, c.Earlier = []Attempt{{Step: name, Number: 1, Began: far, Ended: far,
+	c.Attempts.Last, c.Attempts.Earlier = []Attempt{{Step: name, Number: 1, Began: far, Ended: far,
 		Outcome: OutcomeFailed}}, Earlier{Failed: manyOf, Later: manyOf, Overdue: manyOf, Superseded: manyOf}
-	c.Verdicts = make([]Verdict, maxVerdicts)
-	for i := range c.Verdicts {
-		c.Verdicts[i] = Verdict{ID: strings.Repeat("x", MaxID), Command: "resubmit", Reason: noReason,
-			At: far}
-		if i < len(t.Verdicts) {
-			c.Verdicts[i].Reason += t.Verdicts[i].Reason
-			c.Verdicts[i].By, c.Verdicts[i].Note = t.Verdicts[i].By, t.Verdicts[i].Note
+	c.Commands.Verdicts = make([]Verdict, maxVerdicts)
+	for i := range c.Commands.Verdicts {
+		c.Commands.Verdicts[i] = Verdict{ID: strings.Repeat("x", MaxID), Command: "resubmit",
+			Reason: noReason,
+			At:     far}
+		if i < len(t.Commands.Verdicts) {
+			c.Commands.Verdicts[i].Reason += t.Commands.Verdicts[i].Reason
+			c.Commands.Verdicts[i].By, c.Commands.Verdicts[i].Note = t.Commands.Verdicts[i].By,
+				t.Commands.Verdicts[i].Note
 		}
 	}
-	c.Refused = map[string][]string{}
+	c.Commands.Refused = map[string][]string{}
 	for _, command := range [...]string{"cancel", "undo", "resubmit", "resolve", "close", "move", "erase",
 		"answer", aheadCommand} {
-		c.Refused[command] = slices.Repeat([]string{shortHash(command)}, maxRefused)
+		c.Commands.Refused[command] = slices.Repeat([]string{shortHash(command)}, maxRefused)
 	}
 	for i := range c.Steps {
 		c.Steps[i] = longestStep(c, def, i, cause)
@@ -211,11 +215,12 @@ func longestStep(t *Task, def *Definition, i int, cause string) Step {
 	d, s := &def.Steps[i], &t.Steps[i]
 	far := farAfter(t)
 	c := Step{
-		Name: d.Name, State: Compensating, LockedBy: strings.Repeat("x", maxName), Attempt: manyOf,
-		First: manyOf, FailureCount: manyOf,
-		Cause: cause, FirstAt: far - 1, ClaimedAt: far, CompleteBy: far - 2, StopBy: far - 3,
-		QuietBy: far - 4, UndoStopBy: far - 5,
-		WakeAt: far, Until: far, Allowance: longTime, Queued: longTime, FinishedAt: far,
+		Name: d.Name, State: Compensating, Claim: Claim{By: strings.Repeat("x", maxName), Cause: cause,
+			At: far, StopBy: far - 3, Allowance: longTime}, Attempt: manyOf,
+		First: First{Nth: manyOf, At: far - 1}, Failures: Failures{Do: manyOf, Queued: longTime},
+		CompleteBy: far - 2,
+		Stops:      Stops{Do: far - 4, Undo: far - 5},
+		Wait:       StepWait{At: far, Until: far}, Finish: Finish{At: far},
 		EndState: Compensating, NoEffect: far - 6,
 		Error: &StepError{Code: strings.Repeat("x", cutCode), At: far, Attempt: manyOf, Since: far,
 			Polling: far},
@@ -223,8 +228,8 @@ func longestStep(t *Task, def *Definition, i int, cause string) Step {
 		Output:   s.Output, Corrected: s.Corrected, Unknown: s.Unknown,
 	}
 	for _, name := range d.Others {
-		if len(name) > len(c.Agent) {
-			c.Agent = name
+		if len(name) > len(c.Claim.Agent) {
+			c.Claim.Agent = name
 		}
 	}
 	if d.Answer != nil {
@@ -235,13 +240,13 @@ func longestStep(t *Task, def *Definition, i int, cause string) Step {
 		}
 	}
 	if d.Each != nil {
-		c.Undo, c.Children = true, longestChildren(d.Each, s.Children, cause)
+		c.Claim.Undo, c.Children = true, longestChildren(d.Each, s.Children, cause)
 	}
-	if d.MaxDuration > 0 || s.Progress != nil {
-		c.Progress = &StepProgress{Percent: 100, Note: strings.Repeat("\x00", MaxNote), At: far}
+	if d.MaxDuration > 0 || s.Claim.Progress != nil {
+		c.Claim.Progress = &StepProgress{Percent: 100, Note: strings.Repeat("\x00", MaxNote), At: far}
 	}
-	if d.Undo != nil || s.Undo { // the present definition or an earlier one has an undo (P49)
-		c.Undo, c.UndoFailures = true, manyOf
+	if d.Undo != nil || s.Claim.Undo { // the present definition or an earlier one has an undo (P49)
+		c.Claim.Undo, c.Failures.Undo = true, manyOf
 	}
 	// by name, because a definition is measured before it is linked
 	ask := slices.ContainsFunc(def.Steps, func(o StepDefinition) bool {
@@ -250,8 +255,8 @@ func longestStep(t *Task, def *Definition, i int, cause string) Step {
 	if d.OnFailure == OnFailureContinue || ask || s.FailureCode != "" {
 		c.FailureCode = strings.Repeat("x", maxCode)
 	}
-	if def.Notifies(StatusStepFinished) || s.FinishSeq != 0 {
-		c.FinishSeq, c.FinishCause = manyOf, cause
+	if def.Notifies(StatusStepFinished) || s.Finish.Seq != 0 {
+		c.Finish.Seq, c.Finish.Cause = manyOf, cause
 	}
 	return c
 }
@@ -358,19 +363,20 @@ func (r *deciding) trimToFit() {
 			return
 		}
 	}
-	for keep := len(r.t.Attempts) / 2; len(r.t.Attempts) > 0; keep /= 2 { // few measurements here too
+	// few measurements here too
+	for keep := len(r.t.Attempts.Last) / 2; len(r.t.Attempts.Last) > 0; keep /= 2 {
 		r.dropAttempts(keep)
 		if room.fits(r.t) {
 			return
 		}
 	}
-	r.t.UndoneFor.Code, r.t.UndoneFor.Text = shortCode(r.t.UndoneFor.Code), ""
+	r.t.Undo.Reason.Code, r.t.Undo.Reason.Text = shortCode(r.t.Undo.Reason.Code), ""
 	if room.fits(r.t) {
 		return
 	}
-	r.t.Verdicts = slices.Clone(r.t.Verdicts)
-	for i := range r.t.Verdicts {
-		if v := &r.t.Verdicts[i]; v.long() {
+	r.t.Commands.Verdicts = slices.Clone(r.t.Commands.Verdicts)
+	for i := range r.t.Commands.Verdicts {
+		if v := &r.t.Commands.Verdicts[i]; v.long() {
 			v.drop()
 		}
 	}
@@ -424,7 +430,7 @@ func (r *deciding) outputTooLarge(i int, e Reply) (string, error) {
 		return "its output does not fit into the task's document, and a later attempt was asked for", nil
 	}
 	if s.State == Processing { // else its attempt was counted when it was handed back
-		s.FailureCount++
+		s.Failures.Do++
 		r.recordAttempt(i, OutcomeFailed, codeOutputTooLarge)
 	}
 	r.recordFailure(i, codeOutputTooLarge, text, e.Attempt)

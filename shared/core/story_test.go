@@ -372,7 +372,7 @@ func (s *story) event(kind string, words []string, opts map[string]string) {
 func (s *story) parse(kind string, words []string, opts map[string]string) core.Event {
 	number, run := 0, 0
 	if s.task != nil {
-		number, run = s.task.Command, s.task.Run
+		number, run = s.task.Commands.Number, s.task.Run
 	}
 	if v := opts["command"]; v != "" {
 		number = s.number(v)
@@ -564,9 +564,9 @@ func (s *story) printChanges(before, after *core.Task) {
 	}
 	kept := 0
 	if before != nil {
-		kept = len(before.Attempts)
+		kept = len(before.Attempts.Last)
 	}
-	for _, a := range after.Attempts[min(kept, len(after.Attempts)):] {
+	for _, a := range after.Attempts.Last[min(kept, len(after.Attempts.Last)):] {
 		s.printf("    attempt %s/%d ended: %s", a.Step, a.Number,
 			strings.TrimSpace(string(a.Outcome)+" "+a.Code))
 	}
@@ -592,8 +592,8 @@ func describe(t *core.Task) string {
 	if t.Phase != "" {
 		text += " (" + string(t.Phase) + ")"
 	}
-	if t.Why != "" {
-		text += ", because of " + string(t.Why)
+	if t.Undo.Why != "" {
+		text += ", because of " + string(t.Undo.Why)
 	}
 	if t.Run > 0 {
 		text += fmt.Sprintf(", run %d", t.Run)
@@ -606,11 +606,11 @@ func describeStep(s *core.Step) string {
 	if s.Attempt > 0 {
 		text += fmt.Sprintf(", attempt %d", s.Attempt)
 	}
-	if s.FailureCount > 0 {
-		text += fmt.Sprintf(", %d failed", s.FailureCount)
+	if s.Failures.Do > 0 {
+		text += fmt.Sprintf(", %d failed", s.Failures.Do)
 	}
-	if s.UndoFailures > 0 {
-		text += fmt.Sprintf(", %d undos failed", s.UndoFailures)
+	if s.Failures.Undo > 0 {
+		text += fmt.Sprintf(", %d undos failed", s.Failures.Undo)
 	}
 	if s.NoEffect != 0 {
 		text += ", without effect"
@@ -619,14 +619,14 @@ func describeStep(s *core.Step) string {
 		text += ", failed for good: " + s.FailureCode
 	}
 	text += describeAnswers(s) + describeChildren(s.Children)
-	if p := s.Progress; p != nil {
+	if p := s.Claim.Progress; p != nil {
 		text += fmt.Sprintf(", at %d %% %s", p.Percent, p.Note)
 	}
-	if s.LockedBy != "" {
-		text += ", locked by " + s.LockedBy
+	if s.Claim.By != "" {
+		text += ", locked by " + s.Claim.By
 	}
-	if s.WakeAt != 0 {
-		text += ", waits until " + clock(s.WakeAt)
+	if s.Wait.At != 0 {
+		text += ", waits until " + clock(s.Wait.At)
 	}
 	if s.CompleteBy != 0 {
 		text += ", complete by " + clock(s.CompleteBy)

@@ -148,11 +148,11 @@ func fixture(mode, state string, other core.State) *core.Task {
 	first, phase, _ := strings.Cut(mode, "-")
 	t := &core.Task{
 		OrderID: orderID, Version: 7, Workflow: "test", Definition: "0123456789abcdef", ContentHash: "c0ffee",
-		Run: inRun, Command: 4,
+		Run: inRun, Commands: core.Commands{Number: 4},
 		ProcessState: core.State(first), Phase: core.Phase(phase), Created: noon - 100_000, ReplyTo: "shop",
 		StatusSeq: 1,
-		Steps: []core.Step{{Name: "a", Attempt: inAttempt, First: 1},
-			{Name: "b", Attempt: inAttempt, First: 2, State: other}},
+		Steps: []core.Step{{Name: "a", Attempt: inAttempt, First: core.First{Nth: 1}},
+			{Name: "b", Attempt: inAttempt, First: core.First{Nth: 2}, State: other}},
 	}
 	a, b := &t.Steps[0], &t.Steps[1]
 	a.State = core.State(state)
@@ -160,29 +160,29 @@ func fixture(mode, state string, other core.State) *core.Task {
 		a.State = core.Pending
 	}
 	for _, s := range []*core.Step{a, b} {
-		s.ClaimedAt, s.QuietBy, s.UndoStopBy = noon-90_000, noon-60_000, noon-60_000
-		s.Undo = s.State == core.Compensating || s.State == core.UndoWait || s.State == core.Compensated
+		s.Claim.At, s.Stops.Do, s.Stops.Undo = noon-90_000, noon-60_000, noon-60_000
+		s.Claim.Undo = s.State == core.Compensating || s.State == core.UndoWait || s.State == core.Compensated
 		if s.InFlight() {
-			s.LockedBy = "scheduler-1"
-			s.Cause = "before"
-			s.StopBy = noon + 60_000
+			s.Claim.By = "scheduler-1"
+			s.Claim.Cause = "before"
+			s.Claim.StopBy = noon + 60_000
 			s.CompleteBy = noon + 60_000
 		}
 	}
 	switch {
 	case state == "new" || state == "Skipped":
-		a.First = 0
+		a.First.Nth = 0
 	case a.State != core.Processed && a.State != core.Compensated:
 		a.CompleteBy = noon
 	}
 	if a.InFlight() {
-		a.StopBy = noon
+		a.Claim.StopBy = noon
 	}
 	if phase != "" || t.Terminal() {
-		t.Ended = noon - 1000
-		t.EndCause = "before"
-		t.EndSeq = 1
-		t.ResendAt = noon
+		t.End.At = noon - 1000
+		t.End.Cause = "before"
+		t.End.Seq = 1
+		t.End.ResendAt = noon
 	}
 	t.Due = core.Live(t)
 	return t
@@ -305,12 +305,12 @@ func TestTaskTransitionTable(t *testing.T) {
 					state = "Failed"
 				}
 				d.task = fixture(mode, state, companion(mode, event))
-				d.task.CancelAsked = mode == "Cancelled"
+				d.task.Undo.CancelAsked = mode == "Cancelled"
 				if a := &d.task.Steps[0]; d.task.ProcessState == core.Error {
 					a.CompleteBy = 0 // no step waits there
 				}
 				if mode == "Processing" || mode == "Compensating" {
-					d.task.Deadline = noon
+					d.task.Deadline.At = noon
 					d.task.Due = core.Live(d.task)
 				}
 			}

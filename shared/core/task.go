@@ -58,90 +58,149 @@ type Task struct {
 	Parent       *Parent // parent of a child (P41); nil for an order that was submitted
 	ProcessState State
 	Phase        Phase // while in Error
-	Why          Why   // while Compensating and after
 	Run          int   // P2
-	// number that a command must carry; grows with each accepted one, and when a list in Refused is full (P5)
-	Command  int
-	Verdicts []Verdict
-	// short hashes of the IDs of refused commands of this run, by command; see remember
-	Refused     map[string][]string
-	Attempts    []Attempt // the last that did not end done, oldest first; see maxAttempts
-	Earlier     Earlier   // counts of the attempts before them
-	CancelAsked bool
-	Hops        int // forward claims since the last command (P23)
-	StatusSeq   int // sequence number of the last status message
-	StartSeq    int // sequence number of the last "started"; 0 if none was due
-	StartCause  string
-	StartAt     Time   // time at which the run began or was resumed; zero means Created
-	EndSeq      int    // sequence number of the status for the present end or Error
-	EndCause    string // cause of the present end or Error (P4)
-	EndCode     string // short and stable
-	EndText     string // why, for people: the error, or the failure of the output expression
-	EndStep     string // the step that caused it, "" for none
-	// reason of the undo, kept in Error (undo) and in a Closed task after it; the other three fields describe
-	// the end
-	UndoneFor UndoReason
-	Closing   *Closing // closing of a Closed task; nil for every other task
-	Erased    *Erasure // nil if the task has its content (P52)
-	// Command when it entered Error: what the alert names, also when it is emitted again (P12)
-	EndCommand  int
-	Output      json.RawMessage
-	Created     Time
-	Ended       Time // time at which it entered the present end, or Error; zero while it runs
-	Deadline    Time // deadline of the order; zero means no deadline
-	DeadlineSeq int  // number of deadlines set in this run, for the cause (P4)
-	// time at which an unacknowledged final status is sent again; zero means that it is not (P11)
-	ResendAt Time
-	Due      Time // the indexed due time; may be early, never late (P9)
+	Commands     Commands
+	Attempts     Attempts
+	Hops         int // forward claims since the last command (P23)
+	StatusSeq    int // sequence number of the last status message
+	Start        Start
+	Undo         Reversal
+	Reason       Reason   // reason why the task is undone or has stopped
+	End          End      // zero while the task runs
+	Closing      *Closing // closing of a Closed task; nil for every other task
+	Erased       *Erasure // nil if the task has its content (P52)
+	Output       json.RawMessage
+	Created      Time
+	Deadline     Deadline
+	Due          Time // the indexed due time; may be early, never late (P9)
 	// The operator's list includes the task: Error, nothing in flight, status and alert sent (P9).
 	Attention bool
-	// attempts of steps that a Move has removed, should their names return (P1, P49)
+	Steps     []Step                     // steps in the order of the definition
+	Unknown   map[string]json.RawMessage // fields of a newer minor version, kept
+}
+
+// Commands is the task's record of commands (P5).
+type Commands struct {
+	// number that a command must carry; grows with each accepted one, and when a list in Refused is full
+	Number   int
+	Verdicts []Verdict
+	// short hashes of the IDs of refused commands of this run, by command; see remember
+	Refused map[string][]string
+}
+
+// Attempts is the task's record of attempts that did not end done, and of steps that were removed.
+type Attempts struct {
+	Last    []Attempt // oldest first; see maxAttempts
+	Earlier Earlier   // counts of those before Last
+	// attempts of steps that a Move removed, kept because their names may return (P1, P49)
 	Removed map[string]int
-	Steps   []Step                     // steps in the order of the definition
-	Unknown map[string]json.RawMessage // fields of a newer minor version, kept
+}
+
+// Start is the last start of the task: the beginning of a run, or a Resubmit.
+type Start struct {
+	Seq   int    // number of the status "started"; 0 if none was due
+	Cause string // cause of that status (P4)
+	At    Time   // zero means Created
+}
+
+// Reversal is the decision to undo the task. It is set while the task compensates, and afterwards.
+type Reversal struct {
+	Why         Why
+	CancelAsked bool
+	// reason of the undo, kept in Error (undo) and in a Closed task after it; Task.Reason is the reason of
+	// the end
+	Reason Reason
+}
+
+// Reason says why an order is undone or has stopped (P19). It stays until the next run.
+type Reason struct {
+	Step string // "" if no step is the reason
+	Code string // short and stable
+	Text string // the same for people: the error, or the failure of the output expression
+}
+
+// End is the present end of the task, or its stop in Error. The zero value means that the task runs.
+type End struct {
+	At    Time
+	Cause string // event that led to it (P4)
+	Seq   int    // number of its status; 0 if none is due
+	// Commands.Number when it entered Error, which the alert names each time (P12)
+	Command  int
+	ResendAt Time // next time to send an unacknowledged final status; zero if none is unacknowledged (P11)
+}
+
+// Deadline is the time by which the task has to be done.
+type Deadline struct {
+	At  Time // zero if the task has no deadline
+	Seq int  // number of deadlines that were set in this run, for the cause (P4)
 }
 
 // Step is one step's part of the document.
 type Step struct {
-	Name     string
-	State    State
-	LockedBy string // the instance that claimed it; "" while Pending
-	// agent of the last attempt, if the definition names several; "" means its first (P44)
-	Agent      string
-	Attempt    int    // number of the claim, do and undo alike; never reset (P1)
-	Undo       bool   // the current attempt is an undo
-	First      int    // order of its first claim in this run; 0 if it was not attempted (P7)
-	FirstAt    Time   // time of that claim, once there was another one; see FirstClaim
-	Cause      string // cause of the current claim (P4)
-	ClaimedAt  Time
+	Name       string
+	State      State
+	Attempt    int // number of the claim, do and undo alike; never reset (P1)
+	Claim      Claim
+	First      First
 	CompleteBy Time // see P9a
-	StopBy     Time // stopBy of the current attempt (P6)
-	WakeAt     Time // end of a wait (P9a)
-	// end of a wait, or of the time for an answer, as the last claim has fixed it; kept when that is over
-	Until        Time
-	QuietBy      Time     // latest stopBy of the earlier do attempts in this run; see Quiet
-	UndoStopBy   Time     // latest stopBy of the earlier undo attempts in this run; see LastStop
-	Allowance    Duration // allowance of the last claim, doubled by a backlog; 0 once Processed (P32)
-	Queued       Duration // time in the queue handed back uncounted so far (P32)
-	FailureCount int
-	UndoFailures int
-	FinishedAt   Time // time at which it became Processed
-	FinishSeq    int  // sequence number of the "step finished" status
-	FinishCause  string
-	EndState     State // State when the task entered Error, if the step has left it; for the status (P12)
-	Output       json.RawMessage
+	Wait       StepWait
+	Stops      Stops
+	Failures   Failures
+	Finish     Finish
+	EndState   State // State when the task entered Error, if the step has left it; for the status (P12)
+	Output     json.RawMessage
 	// time of the proof that no attempt has had an effect (P22a); zero without a proof, and after a new claim
 	NoEffect Time
 	Error    *StepError // the last failure
-	// code of the do's failure after which the task goes on without the step (P42); "": it does not
+	// code of the do's failure after which the task goes on without the step (P42); "" if it does not
 	FailureCode string
 	Resolved    *Resolved
-	// the input that an operator gave it in this run (P51); nil: the definition's counts
+	// the input that an operator gave it in this run (P51); nil if the definition's counts
 	Corrected *Corrected
-	Progress  *StepProgress // last report of the present attempt (P43)
-	Answers   *Answers      // answers to a step that waits for them; nil for every other step
-	Children  *Children     // children of a step of child tasks; nil for every other step
+	Answers   *Answers  // answers to a step that waits for them; nil for every other step
+	Children  *Children // children of a step of child tasks; nil for every other step
 	Unknown   map[string]json.RawMessage
+}
+
+// Claim is the last claim of a step. When it ends, By, Cause, StopBy and Progress are cleared.
+type Claim struct {
+	By        string // instance that made it
+	Agent     string // agent that it asked, if it is not the first that the definition names (P44)
+	Undo      bool   // the attempt is an undo
+	Cause     string // event that led to it (P4)
+	At        Time
+	StopBy    Time          // no side effect of the attempt begins later (P6)
+	Allowance Duration      // time in the queue, doubled by a backlog; 0 once the step is Processed (P32)
+	Progress  *StepProgress // last report of the attempt (P43)
+}
+
+// First is the first claim of a step in this run. The zero value means that the step was not attempted in it.
+type First struct {
+	Nth int  // place in the order of first claims, from 1 (P7)
+	At  Time // time of that claim, once there was another one; see FirstClaim
+}
+
+// StepWait is the wait of a step.
+type StepWait struct {
+	At Time // end of the wait (P9a)
+	// end of a wait, or of the time for an answer, as the last claim has fixed it; kept when that is over
+	Until Time
+}
+
+// Stops holds the latest stopBy of the earlier attempts of a step in this run; see Quiet and LastStop.
+type Stops struct{ Do, Undo Time }
+
+// Failures counts what is held against a step since the last command that renewed it.
+type Failures struct {
+	Do, Undo int
+	Queued   Duration // time in the queue that was handed back uncounted (P32)
+}
+
+// Finish is the moment when a step became Processed.
+type Finish struct {
+	At    Time
+	Seq   int    // number of the status "step finished"; 0 if none was due
+	Cause string // cause of that status (P4)
 }
 
 // StepProgress is the last report of an attempt (P43).
@@ -247,14 +306,6 @@ type StepError struct {
 	Polling Time `json:"polling,omitzero"`
 }
 
-// UndoReason is the reason why an order was undone (P19). It is set when the undo begins, and stays until the
-// next run.
-type UndoReason struct {
-	Step string // "" for none
-	Code string // short and stable
-	Text string // the same for people
-}
-
 // maxAttempts is the number of attempts that did not end done that a task keeps.
 const maxAttempts = 16
 
@@ -347,35 +398,35 @@ func (v *Verdict) drop() {
 }
 
 // Attempted reports whether the step was claimed at least once in this run (P7).
-func (s *Step) Attempted() bool { return s.First > 0 }
+func (s *Step) Attempted() bool { return s.First.Nth > 0 }
 
 // FirstClaim returns the time of the step's first claim in this run; zero if it was not claimed.
 func (s *Step) FirstClaim() Time {
-	if s.First > 0 && s.FirstAt == 0 {
-		return s.ClaimedAt
+	if s.First.Nth > 0 && s.First.At == 0 {
+		return s.Claim.At
 	}
-	return s.FirstAt
+	return s.First.At
 }
 
 // Quiet is the latest stopBy of all do attempts in this run (P21).
 func (s *Step) Quiet() Time {
-	if s.Undo {
-		return s.QuietBy
+	if s.Claim.Undo {
+		return s.Stops.Do
 	}
-	return latest(s.QuietBy, s.StopBy)
+	return latest(s.Stops.Do, s.Claim.StopBy)
 }
 
 // LastStop is the latest stopBy of all attempts in this run (Resolve).
-func (s *Step) LastStop() Time { return latest(latest(s.QuietBy, s.UndoStopBy), s.StopBy) }
+func (s *Step) LastStop() Time { return latest(latest(s.Stops.Do, s.Stops.Undo), s.Claim.StopBy) }
 
 // endAttempt makes the present attempt an earlier one.
 func (s *Step) endAttempt() {
-	if s.Undo {
-		s.UndoStopBy = latest(s.UndoStopBy, s.StopBy)
+	if s.Claim.Undo {
+		s.Stops.Undo = latest(s.Stops.Undo, s.Claim.StopBy)
 	} else {
-		s.QuietBy = latest(s.QuietBy, s.StopBy)
+		s.Stops.Do = latest(s.Stops.Do, s.Claim.StopBy)
 	}
-	s.StopBy = 0
+	s.Claim.StopBy = 0
 }
 
 // begun reports whether the step had its turn in this run: it was claimed, or something was decided without a
@@ -407,10 +458,10 @@ func (t *Task) index(name string) int {
 
 // StartedAt returns the time at which the run began or was resumed.
 func (t *Task) StartedAt() Time {
-	if t.StartAt == 0 {
+	if t.Start.At == 0 {
 		return t.Created
 	}
-	return t.StartAt
+	return t.Start.At
 }
 
 // Terminal reports an end that no event but an operator's command leaves: Processed, Compensated, Cancelled,
@@ -435,7 +486,7 @@ func (t *Task) InFlight() bool {
 
 // AtRest reports an end whose status and alert were sent: nothing will happen without a command (P11).
 func (t *Task) AtRest() bool {
-	return (t.Terminal() || t.ProcessState == Error && !t.InFlight()) && t.ResendAt == 0
+	return (t.Terminal() || t.ProcessState == Error && !t.InFlight()) && t.End.ResendAt == 0
 }
 
 // clone copies the task so that the copy's steps can be changed.

@@ -29,7 +29,7 @@ func TestH1UndoHasAnAttemptOfItsOwn(t *testing.T) {
 func TestH2UndoWaitsUntilNoCopyCanAct(t *testing.T) {
 	for _, g := range []core.Grade{core.Idempotent, core.Plain} {
 		d := begun(t, step("a", grade(g)))
-		stopBy := d.task.Steps[0].StopBy
+		stopBy := d.task.Steps[0].Claim.StopBy
 		d.expect(d.decide(failed("a", 1)).Effects, "Compensating: a UndoWait/1", "wake a/1")
 		d.now = stopBy.Add(core.Second)
 		d.ignored(wake("a", 1)) // the quiet time itself still counts
@@ -84,9 +84,9 @@ func undoError(t *testing.T) *desk {
 // the agent's part; only a fence helps against one that does not.)
 func TestH6QuietTimeContainsTheClockSkew(t *testing.T) {
 	d := begun(t, step("a", grade(core.Idempotent)))
-	stopBy := d.task.Steps[0].StopBy
+	stopBy := d.task.Steps[0].Claim.StopBy
 	d.decide(failed("a", 1))
-	if got, want := d.task.Steps[0].WakeAt, stopBy.Add(core.Second)+1; got != want {
+	if got, want := d.task.Steps[0].Wait.At, stopBy.Add(core.Second)+1; got != want {
 		t.Errorf("the undo may begin at %s, want %s", got, want)
 	}
 	fenced := begun(t, step("a"))
@@ -134,7 +134,7 @@ func TestH9PointOfNoReturnCountsFromItsClaim(t *testing.T) {
 // H10. Broken by: askFor, or anything but a claim, moves StopBy; or CompleteBy goes past it.
 func TestH10NothingMovesStopBy(t *testing.T) {
 	d := begun(t, step("a"), step("b"))
-	stopBy := d.task.Steps[0].StopBy
+	stopBy := d.task.Steps[0].Claim.StopBy
 	if want := noon.Add(30 * core.Second); stopBy != want || d.task.Steps[0].CompleteBy != want {
 		t.Fatalf("stopBy %s, completeBy %s, want both %s", stopBy, d.task.Steps[0].CompleteBy, want)
 	}
@@ -225,7 +225,7 @@ func TestH15ErrorWithABranchInFlightStaysDue(t *testing.T) {
 	alone := begun(t, step("a", stopping), step("b"))
 	alone.settle(alone.decide(failed("a", 1)))
 	alone.decide(done("b", 1))
-	if bucket, at := core.Index(alone.task); bucket != "attention" || at != alone.task.Ended {
+	if bucket, at := core.Index(alone.task); bucket != "attention" || at != alone.task.End.At {
 		t.Errorf("nothing is in flight any more, indexed in %q at %s", bucket, at)
 	}
 }
@@ -370,8 +370,8 @@ func TestH25ErrorClearsTheTimesOfWaitingSteps(t *testing.T) {
 	d := begun(t, step("a", stopping), step("b"))
 	d.decide(later("b", 1))
 	d.settle(d.decide(failed("a", 1)))
-	if b := d.task.Steps[1]; b.WakeAt != 0 || b.CompleteBy != 0 {
-		t.Errorf("b waits until %s, rescue at %s", b.WakeAt, b.CompleteBy)
+	if b := d.task.Steps[1]; b.Wait.At != 0 || b.CompleteBy != 0 {
+		t.Errorf("b waits until %s, rescue at %s", b.Wait.At, b.CompleteBy)
 	}
 	if bucket, _ := core.Index(d.task); bucket != "attention" {
 		t.Errorf("it stands in %q", bucket)
@@ -383,13 +383,13 @@ func TestH25ErrorClearsTheTimesOfWaitingSteps(t *testing.T) {
 func TestH26AskingAgainDoesNotMoveTheWait(t *testing.T) {
 	d := begun(t, step("a"))
 	d.decide(later("a", 1))
-	wakeAt := d.task.Steps[0].WakeAt
+	wakeAt := d.task.Steps[0].Wait.At
 	for range 3 {
 		d.wait(10 * core.Second)
 		d.expect(d.sweep(), "Processing: a Pending/1", "wake a/1")
-		if s := d.task.Steps[0]; s.WakeAt != wakeAt || s.CompleteBy != d.now.Add(d.def.Grace) ||
-			s.FailureCount != 1 {
-			t.Fatalf("wakeAt %s, completeBy %s, %d failures", s.WakeAt, s.CompleteBy, s.FailureCount)
+		if s := d.task.Steps[0]; s.Wait.At != wakeAt || s.CompleteBy != d.now.Add(d.def.Grace) ||
+			s.Failures.Do != 1 {
+			t.Fatalf("wakeAt %s, completeBy %s, %d failures", s.Wait.At, s.CompleteBy, s.Failures.Do)
 		}
 	}
 	d.expect(d.decide(wake("a", 1)).Effects, "Processing: a Processing/2", "do a/2")
@@ -464,10 +464,10 @@ func TestH30CancelDuringUndoIsKept(t *testing.T) {
 func TestH31ResubmitClaimsHandedBackStepsToo(t *testing.T) {
 	d := begun(t, step("a", stopping), step("b"))
 	d.decideAll(later("b", 1), failed("a", 1))
-	firsts := []int{d.task.Steps[0].First, d.task.Steps[1].First}
+	firsts := []int{d.task.Steps[0].First.Nth, d.task.Steps[1].First.Nth}
 	d.expect(d.decide(core.Resubmit{ID: "r1", Command: 0}).Effects,
 		"Processing: a Processing/2, b Processing/2", "do a/2, do b/2")
-	if d.task.Steps[0].First != firsts[0] || d.task.Steps[1].First != firsts[1] {
+	if d.task.Steps[0].First.Nth != firsts[0] || d.task.Steps[1].First.Nth != firsts[1] {
 		t.Error("the order of first claims changed")
 	}
 }
@@ -477,7 +477,7 @@ func TestH31ResubmitClaimsHandedBackStepsToo(t *testing.T) {
 func TestH32UnreportedEndSurvivesTheProcess(t *testing.T) {
 	d := begun(t, step("a"))
 	first := snapshot(d.decide(done("a", 1)).Effects) // put into a queue that dies with the process
-	if bucket, _ := core.Index(d.task); d.task.ResendAt == 0 || bucket != "due" {
+	if bucket, _ := core.Index(d.task); d.task.End.ResendAt == 0 || bucket != "due" {
 		t.Fatalf("unreported, and in %q", bucket)
 	}
 	dec, err := core.Restart(d.def, d.order, d.task, core.At{Now: d.now})
@@ -496,8 +496,8 @@ func TestH33FailureOfAnOldAttempt(t *testing.T) {
 		d.ignored(ev)
 	}
 	d.expect(nil, "Processing: a Processing/2", "")
-	if s := d.task.Steps[0]; s.FailureCount != 1 {
-		t.Errorf("%d failures counted", s.FailureCount)
+	if s := d.task.Steps[0]; s.Failures.Do != 1 {
+		t.Errorf("%d failures counted", s.Failures.Do)
 	}
 }
 
@@ -540,7 +540,7 @@ func TestUnfitDocument(t *testing.T) {
 		"Error, no phase":  func(d *desk) { d.task.ProcessState = core.Error },
 		"step state":       func(d *desk) { d.task.Steps[0].State = "Waiting" },
 		"undo, none there": func(d *desk) { d.task.Steps[0].State = core.Compensating },
-		"never claimed":    func(d *desk) { d.task.Steps[0].First = 0 },
+		"never claimed":    func(d *desk) { d.task.Steps[0].First.Nth = 0 },
 		"a wait now": func(d *desk) {
 			d.def = workflow(waitStep("a", core.Hour))
 			d.def.Hash = d.task.Definition

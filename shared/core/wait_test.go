@@ -12,8 +12,8 @@ import (
 func (d *desk) waitsFor(wakeAt, completeBy core.Duration) {
 	d.Helper()
 	s := d.task.Step("w")
-	if s.State != core.Waiting || s.WakeAt != d.now.Add(wakeAt) || s.CompleteBy != d.now.Add(completeBy) {
-		d.Errorf("w is %s until %s, to be looked at by %s; want %s and %s", s.State, s.WakeAt, s.CompleteBy,
+	if s.State != core.Waiting || s.Wait.At != d.now.Add(wakeAt) || s.CompleteBy != d.now.Add(completeBy) {
+		d.Errorf("w is %s until %s, to be looked at by %s; want %s and %s", s.State, s.Wait.At, s.CompleteBy,
 			d.now.Add(wakeAt), d.now.Add(completeBy))
 	}
 }
@@ -29,10 +29,10 @@ func TestAWaitInError(t *testing.T) {
 		{core.Minute, "Processing: a Processing/2, w Processed/1, b Processing/1", "do a/2, do b/1"},
 	} {
 		d := begun(t, step("a", stopping), waitStep("w", core.Minute), step("b", after("w")))
-		at := d.task.Step("w").WakeAt
+		at := d.task.Step("w").Wait.At
 		d.settle(d.decide(failed("a", 1)))
-		if s := d.task.Step("w"); s.State != core.Waiting || s.WakeAt != at || s.CompleteBy != 0 {
-			t.Fatalf("in Error it is %s until %s, looked at by %s", s.State, s.WakeAt, s.CompleteBy)
+		if s := d.task.Step("w"); s.State != core.Waiting || s.Wait.At != at || s.CompleteBy != 0 {
+			t.Fatalf("in Error it is %s until %s, looked at by %s", s.State, s.Wait.At, s.CompleteBy)
 		}
 		d.wait(x.after)
 		if again := d.ignored(wake("w", 1)); len(again) > 0 {
@@ -109,7 +109,7 @@ func TestAMovedWaitShowsWhatCounts(t *testing.T) {
 			d.decide(d.submit)
 			want := first
 			if x.stored {
-				want = d.task.Step("w").WakeAt.String()
+				want = d.task.Step("w").Wait.At.String()
 			}
 			if state == core.Processed {
 				d.wait(3 * core.Hour)
@@ -119,7 +119,7 @@ func TestAMovedWaitShowsWhatCounts(t *testing.T) {
 			to.Hash += " moved"
 			d.decide(core.Move{ID: "m", To: core.Target{Definition: to}})
 			if s := d.task.Step("w"); d.task.Definition != to.Hash || s.State != state {
-				t.Fatalf("%s: w is %s, and not moved: %+v", x.name, s.State, d.task.Verdicts)
+				t.Fatalf("%s: w is %s, and not moved: %+v", x.name, s.State, d.task.Commands.Verdicts)
 			}
 			if shown, err := core.InputOf(to, d.order, d.task, 0); err != nil ||
 				string(shown) != fmt.Sprintf("%q", want) {
@@ -141,7 +141,7 @@ func TestSpread(t *testing.T) {
 			d := newDesk(t, workflow(w))
 			d.submit.OrderID = fmt.Sprintf("order-%d", n)
 			d.decide(d.submit)
-			wakeAt[k] = d.task.Step("w").WakeAt
+			wakeAt[k] = d.task.Step("w").Wait.At
 		}
 		share := wakeAt[0].Sub(noon.Add(core.Minute))
 		least, most = min(least, share), max(most, share)
@@ -167,13 +167,13 @@ func TestAWaitIsMoved(t *testing.T) {
 	}
 	d := move(waitStep("w", core.Minute))
 	if d.task.Definition != "other" {
-		t.Fatalf("it was refused: %+v", d.task.Verdicts)
+		t.Fatalf("it was refused: %+v", d.task.Commands.Verdicts)
 	}
 	d.waitsFor(core.Hour, core.Hour)
 	until := waitStep("w", 0)
 	until.Input = json.RawMessage(`"template"`)
 	if d := move(until); d.task.Definition != "other" {
-		t.Errorf("another time for a wait that has begun is refused: %+v", d.task.Verdicts)
+		t.Errorf("another time for a wait that has begun is refused: %+v", d.task.Commands.Verdicts)
 	}
 	if d := move(step("w")); d.task.Definition == "other" || d.task.Step("w").State != core.Waiting {
 		t.Errorf("a wait that has begun became a call: %s", states(d.task))
@@ -200,7 +200,8 @@ func TestTasksThatOnlyWait(t *testing.T) {
 		{core.Processed, core.Processed, core.Processed, false},
 	} {
 		task := &core.Task{ProcessState: c.task, Steps: []core.Step{
-			{Name: "w", First: 1, State: c.wait}, {Name: "a", First: 2, State: c.call},
+			{Name: "w", First: core.First{Nth: 1}, State: c.wait},
+			{Name: "a", First: core.First{Nth: 2}, State: c.call},
 			{Name: "later", State: core.Pending},
 		}}
 		if got := core.OnlyWaits(task); got != c.want {

@@ -142,7 +142,8 @@ func (e *Engine) withAbsent(ctx context.Context, t *core.Task, ev core.Close) (c
 			case errors.Is(l.Err, port.ErrDamaged):
 			case l.Err != nil:
 				return nil, l.Err
-			case l.Task != nil && (!l.Task.Terminal() || s.Undo && l.Task.ProcessState == core.Processed):
+			case l.Task != nil && (!l.Task.Terminal() || s.Claim.Undo &&
+				l.Task.ProcessState == core.Processed):
 				continue
 			}
 			ev.Absent = append(ev.Absent, open[n])

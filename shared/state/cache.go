@@ -105,7 +105,7 @@ func (c *cache) committed(change Change, gen uint32, stored bool) {
 	g := c.stripe(t.OrderID)
 	alone := *g == gen
 	*g++
-	if !stored || !alone || t.Terminal() && t.ResendAt == 0 {
+	if !stored || !alone || t.Terminal() && t.End.ResendAt == 0 {
 		c.entries.Remove(t.OrderID)
 		return
 	}

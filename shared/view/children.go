@@ -44,9 +44,9 @@ func childrenOf(t *core.Task, s *core.Step, def *core.Each) *Children {
 	v.Running = len(c.Open)
 	v.Failed = c.Failed
 	v.Reason = c.Reason
-	v.Undo = s.Undo
+	v.Undo = s.Claim.Undo
 	v.Ended = c.Next - len(c.Open)
-	if s.Undo {
+	if s.Claim.Undo {
 		v.Ended = c.Count - c.Cursor - len(c.Open)
 		for _, o := range c.Open {
 			if o.Index < c.Cursor { // it is counted among those to come

@@ -52,9 +52,10 @@ func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now tim
 // movedAfterEnd reports whether a Compensated task was moved to another definition (P49), which counts for
 // its next run. The definition does not show what the last run gave to its agents, or whom it notified.
 func movedAfterEnd(t *core.Task) bool {
-	return t.ProcessState == core.Compensated && slices.ContainsFunc(t.Verdicts, func(v core.Verdict) bool {
-		return v.Command == "move" && v.Accepted && v.At >= t.Ended
-	})
+	return t.ProcessState == core.Compensated &&
+		slices.ContainsFunc(t.Commands.Verdicts, func(v core.Verdict) bool {
+			return v.Command == "move" && v.Accepted && v.At >= t.End.At
+		})
 }
 
 // Pinned notes which definition new orders get, if t, of which v is the view, runs another one and has not
@@ -68,8 +69,8 @@ func (v *Task) Pinned(t *core.Task, def, deployed *core.Definition, now time.Tim
 	v.Deployed = deployed.Hash
 	to := core.Target{Definition: deployed}
 	for _, ev := range []core.Event{
-		core.Resubmit{ID: trial, Command: t.Command, To: &to},
-		core.Move{ID: trial, Command: t.Command, To: to},
+		core.Resubmit{ID: trial, Command: t.Commands.Number, To: &to},
+		core.Move{ID: trial, Command: t.Commands.Number, To: to},
 	} {
 		d, err := core.Decide(def, nil, t, ev, core.At{Now: core.TimeOf(now), SizeLimit: state.Room,
 			Tokens: core.HiddenTokens{}})
@@ -153,7 +154,7 @@ func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition,
 func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMessage, now time.Time,
 	room core.SizeLimit) Plan {
 	p := Plan{OrderID: t.OrderID, Differences: []core.Difference{}}
-	d, err := core.Decide(def, order, t, core.Move{ID: trial, Command: t.Command, To: to},
+	d, err := core.Decide(def, order, t, core.Move{ID: trial, Command: t.Commands.Number, To: to},
 		core.At{Now: core.TimeOf(now), SizeLimit: room, Tokens: core.HiddenTokens{}})
 	p.Accepted = acceptedBy(d, err)
 	if err == nil && d.Verdict != nil {
@@ -183,23 +184,24 @@ func accepts(t *core.Task, def *core.Definition, order json.RawMessage,
 			later = append(later, LaterCommand{c, from})
 		}
 	}
-	if !t.CancelAsked && t.ProcessState != core.Cancelled { // a second one is accepted and changes nothing
+	// a second one is accepted and changes nothing
+	if !t.Undo.CancelAsked && t.ProcessState != core.Cancelled {
 		try(Command{Command: "cancel"}, core.Cancel{OrderID: t.OrderID, ID: id, Run: t.Run})
 	}
-	try(Command{Command: "undo"}, core.UndoCommand{ID: id, Command: t.Command})
-	try(Command{Command: "resubmit"}, core.Resubmit{ID: id, Command: t.Command})
+	try(Command{Command: "undo"}, core.UndoCommand{ID: id, Command: t.Commands.Number})
+	try(Command{Command: "resubmit"}, core.Resubmit{ID: id, Command: t.Commands.Number})
 	try(Command{Command: "close"},
-		core.Close{ID: id, Command: t.Command, Sender: core.Sender{By: id, Reason: id}})
+		core.Close{ID: id, Command: t.Commands.Number, Sender: core.Sender{By: id, Reason: id}})
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		try(Command{Command: "resubmit", Step: s.Name},
-			core.Resubmit{ID: id, Command: t.Command, Step: s.Name, Input: json.RawMessage("{}")})
+			core.Resubmit{ID: id, Command: t.Commands.Number, Step: s.Name, Input: json.RawMessage("{}")})
 		if !s.Attempted() {
 			continue
 		}
 		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
 			try(Command{Command: "resolve", Step: s.Name, Fact: fact},
-				core.Resolve{ID: id, Command: t.Command, Step: s.Name, Fact: fact})
+				core.Resolve{ID: id, Command: t.Commands.Number, Step: s.Name, Fact: fact})
 		}
 	}
 	return all, later

@@ -73,7 +73,7 @@ func messagesOf(t *core.Task, def *core.Definition) []Message {
 	for i := range t.Steps {
 		m.step(&t.Steps[i], definitionOf(def, t.Steps[i].Name))
 	}
-	for _, v := range t.Verdicts {
+	for _, v := range t.Commands.Verdicts {
 		m.add(v.At, received, MessageCommand, v.By, v.Command, func(x *Message) {
 			x.Text = strings.TrimPrefix(v.Reason+"; "+v.Note, "; ")
 			x.Text, x.Code = strings.TrimSuffix(x.Text, "; "),
@@ -107,9 +107,9 @@ func (m *messages) beginning() {
 	if m.def != nil && m.def.Notifies(core.StatusReceived) {
 		m.add(t.Created, sent, MessageStatus, t.ReplyTo, string(core.StatusReceived), nil)
 	}
-	if t.StartSeq > 0 {
+	if t.Start.Seq > 0 {
 		m.add(t.StartedAt(), sent, MessageStatus, t.ReplyTo, string(core.StatusStarted),
-			func(x *Message) { x.Seq = t.StartSeq })
+			func(x *Message) { x.Seq = t.Start.Seq })
 	}
 }
 
@@ -159,58 +159,58 @@ func (m *messages) step(s *core.Step, d *core.StepDefinition) {
 			}
 			m.add(v.At, received, MessageAnswer, v.By, what, of)
 		}
-	case s.FinishedAt != 0:
-		m.add(s.FinishedAt, received, MessageWake, "", "the wait is over", of)
+	case s.Finish.At != 0:
+		m.add(s.Finish.At, received, MessageWake, "", "the wait is over", of)
 	}
 	if going := m.task.ProcessState == core.Processing || m.task.ProcessState == core.Compensating; going &&
-		s.WakeAt != 0 && !s.InFlight() {
-		m.add(s.ClaimedAt, sent, MessageWake, "", "the wait is over",
-			func(x *Message) { of(x); x.Until = s.WakeAt })
+		s.Wait.At != 0 && !s.InFlight() {
+		m.add(s.Claim.At, sent, MessageWake, "", "the wait is over",
+			func(x *Message) { of(x); x.Until = s.Wait.At })
 	}
-	if s.FinishSeq > 0 {
-		m.add(s.FinishedAt, sent, MessageStatus, m.task.ReplyTo, string(core.StatusStepFinished),
-			func(x *Message) { x.Step, x.Seq = s.Name, s.FinishSeq })
+	if s.Finish.Seq > 0 {
+		m.add(s.Finish.At, sent, MessageStatus, m.task.ReplyTo, string(core.StatusStepFinished),
+			func(x *Message) { x.Step, x.Seq = s.Name, s.Finish.Seq })
 	}
 }
 
 // calls are the requests of a step that an agent was asked for, and the replies, but for the attempts that
 // did not end done.
 func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
-	agent := s.Agent
+	agent := s.Claim.Agent
 	if d != nil {
 		agent = d.AskedAgent(s)
 	}
 	listed := func(number int, began core.Time) bool {
-		return slices.ContainsFunc(m.task.Attempts, func(a core.Attempt) bool {
+		return slices.ContainsFunc(m.task.Attempts.Last, func(a core.Attempt) bool {
 			return a.Step == s.Name &&
 				(a.Number == number || a.Began == began)
 		})
 	}
 	last := func(x *Message) { x.Step, x.Attempt = s.Name, s.Attempt }
-	if !listed(s.Attempt, s.ClaimedAt) {
-		m.add(s.ClaimedAt, sent, MessageRequest, agent, operation(d, s.Undo), func(x *Message) {
+	if !listed(s.Attempt, s.Claim.At) {
+		m.add(s.Claim.At, sent, MessageRequest, agent, operation(d, s.Claim.Undo), func(x *Message) {
 			if last(x); s.InFlight() {
 				x.Until = s.CompleteBy
 			}
 		})
 	}
-	if first := s.FirstClaim(); s.Undo && first != s.ClaimedAt && !listed(0, first) {
+	if first := s.FirstClaim(); s.Claim.Undo && first != s.Claim.At && !listed(0, first) {
 		m.add(first, sent, MessageRequest, agent, operation(d, false), func(x *Message) { x.Step = s.Name })
 	}
-	if p := s.Progress; p != nil && s.InFlight() {
+	if p := s.Claim.Progress; p != nil && s.InFlight() {
 		m.add(p.At, received, MessageProgress, agent, fmt.Sprintf("%d %%", p.Percent),
 			func(x *Message) { last(x); x.Text = p.Note })
 	}
-	if s.FinishedAt != 0 {
-		m.add(s.FinishedAt, received, MessageReply, agent, string(core.OutcomeDone), func(x *Message) {
-			if x.Step = s.Name; !s.Undo {
+	if s.Finish.At != 0 {
+		m.add(s.Finish.At, received, MessageReply, agent, string(core.OutcomeDone), func(x *Message) {
+			if x.Step = s.Name; !s.Claim.Undo {
 				x.Attempt = s.Attempt
 			}
 		})
 	}
-	if s.State == core.Compensated && s.Undo { // when is not kept
+	if s.State == core.Compensated && s.Claim.Undo { // when is not kept
 		m.add(0, received, MessageReply, agent, string(core.OutcomeDone),
-			func(x *Message) { last(x); x.order = s.ClaimedAt })
+			func(x *Message) { last(x); x.order = s.Claim.At })
 	}
 }
 
@@ -221,10 +221,10 @@ func (m *messages) children(s *core.Step) {
 		return
 	}
 	what, ended := "start", c.Next-len(c.Open)
-	if s.Undo {
+	if s.Claim.Undo {
 		what, ended = "undo", max(0, c.Count-c.Cursor-len(c.Open))
 	}
-	m.add(s.ClaimedAt, sent, MessageChildren, "", what, func(x *Message) {
+	m.add(s.Claim.At, sent, MessageChildren, "", what, func(x *Message) {
 		x.Step, x.Attempt = s.Name, s.Attempt
 		x.Text = fmt.Sprintf("%s, %d of them have reported their ends",
 			Count(ended+len(c.Open), "child order"), ended)
@@ -234,24 +234,27 @@ func (m *messages) children(s *core.Step) {
 // end is what was sent of the present end, and whether its notifications were sent (P11).
 func (m *messages) end() {
 	t := m.task
-	if t.Ended == 0 {
+	if t.End.At == 0 {
 		return
 	}
-	reported := func(x *Message) { x.Final, x.Unreported, x.Until = true, t.ResendAt != 0, t.ResendAt }
-	if t.EndSeq > 0 {
-		m.add(t.Ended, sent, MessageStatus, t.ReplyTo, string(core.EndKind(t)), func(x *Message) {
+	reported := func(x *Message) {
+		x.Final, x.Unreported, x.Until = true, t.End.ResendAt != 0,
+			t.End.ResendAt
+	}
+	if t.End.Seq > 0 {
+		m.add(t.End.At, sent, MessageStatus, t.ReplyTo, string(core.EndKind(t)), func(x *Message) {
 			reported(x)
-			x.Seq = t.EndSeq
-			x.Code = t.EndCode
-			x.Text = t.EndText
-			x.Step = t.EndStep
+			x.Seq = t.End.Seq
+			x.Code = t.Reason.Code
+			x.Text = t.Reason.Text
+			x.Step = t.Reason.Step
 		})
 	}
 	if t.Parent != nil {
-		m.add(t.Ended, sent, MessageEnd, t.Parent.OrderID, string(core.EndKind(t)), reported)
+		m.add(t.End.At, sent, MessageEnd, t.Parent.OrderID, string(core.EndKind(t)), reported)
 	}
 	if core.RaisesAlert(m.def, t) && !movedAfterEnd(t) {
-		m.add(t.Ended, sent, MessageAlert, "", string(t.ProcessState),
-			func(x *Message) { reported(x); x.Code, x.Step = t.EndCode, t.EndStep })
+		m.add(t.End.At, sent, MessageAlert, "", string(t.ProcessState),
+			func(x *Message) { reported(x); x.Code, x.Step = t.Reason.Code, t.Reason.Step })
 	}
 }

@@ -175,7 +175,7 @@ type Earlier struct {
 }
 
 func attemptsOf(t *core.Task, def *core.Definition) (list []Attempt, earlier *Earlier) {
-	for _, a := range t.Attempts {
+	for _, a := range t.Attempts.Last {
 		v := Attempt{Step: a.Step, Number: a.Number, Operation: core.Do, Agent: a.Agent, Began: a.Began,
 			Ended: a.Ended, Outcome: a.Outcome, Code: a.Code}
 		if d := definitionOf(def, a.Step); v.Agent == "" && d != nil {
@@ -186,7 +186,7 @@ func attemptsOf(t *core.Task, def *core.Definition) (list []Attempt, earlier *Ea
 		}
 		list = append(list, v)
 	}
-	if e := t.Earlier; e != (core.Earlier{}) {
+	if e := t.Attempts.Earlier; e != (core.Earlier{}) {
 		earlier = &Earlier{Failed: e.Failed, RetryLater: e.Later, Overdue: e.Overdue,
 			Superseded: e.Superseded}
 	}
@@ -246,7 +246,7 @@ func waitsOf(t *core.Task) (all []Wait) {
 	}
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		w := Wait{Step: s.Name, Agent: s.Agent, Since: s.ClaimedAt, Until: s.CompleteBy}
+		w := Wait{Step: s.Name, Agent: s.Claim.Agent, Since: s.Claim.At, Until: s.CompleteBy}
 		switch {
 		case s.State == core.Compensating || s.State == core.UndoWait:
 			w.For = WaitUndo
@@ -257,9 +257,9 @@ func waitsOf(t *core.Task) (all []Wait) {
 		case s.State == core.Waiting && s.Answers != nil:
 			w.For = WaitAnswer
 		case s.State == core.Waiting:
-			w.For, w.Until = WaitTime, s.WakeAt
-		case s.State == core.Pending && s.WakeAt != 0:
-			w.For, w.Until = WaitRetry, s.WakeAt
+			w.For, w.Until = WaitTime, s.Wait.At
+		case s.State == core.Pending && s.Wait.At != 0:
+			w.For, w.Until = WaitRetry, s.Wait.At
 		default:
 			continue
 		}
@@ -286,15 +286,16 @@ func Ended(t *core.Task) bool {
 func Of(t *core.Task, def *core.Definition) Task {
 	v := Task{
 		OrderID: t.OrderID, Version: t.Version, Workflow: t.Workflow, Definition: t.Definition,
-		State: t.ProcessState, Phase: t.Phase, Why: t.Why, Ended: Ended(t),
-		Run: t.Run, Command: t.Command, Priority: t.Priority, ReplyTo: t.ReplyTo, Statuses: t.StatusSeq,
-		Reported:   t.Ended != 0 && t.ResendAt == 0,
-		CancelSeen: t.CancelAsked, Parent: parentOf(t), Created: t.Created, EndedAt: t.Ended,
-		Deadline: t.Deadline,
-		Output:   t.Output, Error: errorOf(core.UndoReason{Step: t.EndStep, Code: t.EndCode,
-			Text: t.EndText}),
-		UndoneFor: errorOf(t.UndoneFor), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Erased: t.Erased,
-		Verdicts: t.Verdicts,
+		State: t.ProcessState, Phase: t.Phase, Why: t.Undo.Why, Ended: Ended(t),
+		Run: t.Run, Command: t.Commands.Number, Priority: t.Priority, ReplyTo: t.ReplyTo,
+		Statuses:   t.StatusSeq,
+		Reported:   t.End.At != 0 && t.End.ResendAt == 0,
+		CancelSeen: t.Undo.CancelAsked, Parent: parentOf(t), Created: t.Created, EndedAt: t.End.At,
+		Deadline: t.Deadline.At,
+		Output:   t.Output, Error: errorOf(core.Reason{Step: t.Reason.Step, Code: t.Reason.Code,
+			Text: t.Reason.Text}),
+		UndoneFor: errorOf(t.Undo.Reason), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Erased: t.Erased,
+		Verdicts: t.Commands.Verdicts,
 		Steps:    make([]Step, len(t.Steps)),
 	}
 	v.Attempts, v.Earlier = attemptsOf(t, def)
@@ -338,9 +339,9 @@ func SummaryOf(t *core.Task) Summary {
 	return Summary{
 		OrderID: t.OrderID, Workflow: t.Workflow, Definition: t.Definition, State: t.ProcessState,
 		Phase: t.Phase,
-		Ended: Ended(t), Run: t.Run, Command: t.Command,
-		Created: t.Created, EndedAt: t.Ended,
-		Error: errorOf(core.UndoReason{Step: t.EndStep, Code: t.EndCode, Text: t.EndText}),
+		Ended: Ended(t), Run: t.Run, Command: t.Commands.Number,
+		Created: t.Created, EndedAt: t.End.At,
+		Error: errorOf(core.Reason{Step: t.Reason.Step, Code: t.Reason.Code, Text: t.Reason.Text}),
 		Waits: waitsOf(t),
 	}
 }
@@ -371,7 +372,7 @@ func definitionOf(def *core.Definition, step string) *core.StepDefinition {
 	return nil
 }
 
-func errorOf(b core.UndoReason) *TaskError {
+func errorOf(b core.Reason) *TaskError {
 	if b.Code == "" && b.Text == "" {
 		return nil
 	}
@@ -380,13 +381,13 @@ func errorOf(b core.UndoReason) *TaskError {
 
 func stepOf(s *core.Step, def *core.StepDefinition) Step {
 	v := Step{
-		Name: s.Name, State: s.State, Attempts: s.Attempt, Failures: s.FailureCount,
-		LockedBy: s.LockedBy, FirstAt: s.FirstClaim(), ClaimedAt: s.ClaimedAt, CompleteBy: s.CompleteBy,
-		StopBy: s.StopBy, WakeAt: s.WakeAt, FinishedAt: s.FinishedAt,
+		Name: s.Name, State: s.State, Attempts: s.Attempt, Failures: s.Failures.Do,
+		LockedBy: s.Claim.By, FirstAt: s.FirstClaim(), ClaimedAt: s.Claim.At, CompleteBy: s.CompleteBy,
+		StopBy: s.Claim.StopBy, WakeAt: s.Wait.At, FinishedAt: s.Finish.At,
 		Output: s.Output, Error: s.Error, FailedAs: s.FailureCode, NoEffect: s.NoEffect, Resolved: s.Resolved,
-		Corrected: s.Corrected, Progress: s.Progress,
+		Corrected: s.Corrected, Progress: s.Claim.Progress,
 	}
-	undo := Undo{Running: s.Undo, Failures: s.UndoFailures, QuietBy: s.Quiet()}
+	undo := Undo{Running: s.Claim.Undo, Failures: s.Failures.Undo, QuietBy: s.Quiet()}
 	if def != nil {
 		v.Agent = def.AskedAgent(s)
 		v.Operation = def.Operation

@@ -23,14 +23,14 @@ func undoWaitOf(t *core.Task, def *core.Definition) *UndoWait {
 		w.For = "reply"
 	case s.State == core.Compensating:
 		w.For = "undo"
-	case s.State == core.Waiting && s.Undo && s.WakeAt != 0: // P41
-		w.For, w.Until = "children", s.WakeAt
-	case s.State != core.UndoWait || s.WakeAt == 0:
+	case s.State == core.Waiting && s.Claim.Undo && s.Wait.At != 0: // P41
+		w.For, w.Until = "children", s.Wait.At
+	case s.State != core.UndoWait || s.Wait.At == 0:
 		return nil
-	case s.Undo:
-		w.For, w.Until = "retry", s.WakeAt
+	case s.Claim.Undo:
+		w.For, w.Until = "retry", s.Wait.At
 	default:
-		w.For, w.Until, w.LastEffect = "quiet", s.WakeAt, s.Quiet()
+		w.For, w.Until, w.LastEffect = "quiet", s.Wait.At, s.Quiet()
 	}
 	return &w
 }

@@ -84,7 +84,7 @@ func one(ctx context.Context, s *embedded.Runtime, id string) error {
 		return err
 	}
 	if t.ProcessState != core.Processed {
-		return fmt.Errorf("order %s ended %s: %s", id, t.ProcessState, t.EndText)
+		return fmt.Errorf("order %s ended %s: %s", id, t.ProcessState, t.Reason.Text)
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func (b *Backend) Change(id string, f func(*core.Task)) {
 
 // End makes the task Processed.
 func (b *Backend) End(id string) {
-	b.Change(id, func(t *core.Task) { t.ProcessState, t.Ended = core.Processed, Now+1000 })
+	b.Change(id, func(t *core.Task) { t.ProcessState, t.End.At = core.Processed, Now+1000 })
 }
 
 // Seen returns the order that was submitted; nil if there is none.
@@ -200,9 +200,9 @@ func NewTask(id string) *core.Task {
 		OrderID: id, Workflow: Definition.Name, Definition: Definition.Hash,
 		ProcessState: core.Processing, Created: Now,
 		Steps: []core.Step{
-			{Name: "charge", State: core.Processing, LockedBy: "s1", Attempt: 1, First: 1, FirstAt: Now,
-				ClaimedAt:  Now,
-				CompleteBy: Now + 30000, StopBy: Now + 30000, QuietBy: Now + 30000},
+			{Name: "charge", State: core.Processing, Claim: core.Claim{By: "s1", At: Now,
+				StopBy: Now + 30000}, Attempt: 1, First: core.First{Nth: 1, At: Now},
+				CompleteBy: Now + 30000, Stops: core.Stops{Do: Now + 30000}},
 			{Name: "mail", State: core.Pending},
 		},
 	}

@@ -142,14 +142,14 @@ func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 		return
 	}
 	w.Checks.Did("9")
-	first := t.Step(s.Step).First
+	first := t.Step(s.Step).First.Nth
 	for i := range t.Steps {
 		other := w.Services[core.Key(s.Order, s.Run, t.Steps[i].Name)]
 		if d := &w.DefOf(t).Steps[i]; d.PointOfNoReturn && other != nil && other.Net > 0 {
 			w.Violate("P22a", "order %s: %s is undone while the effect of the point of no return %s stands",
 				s.Order, s.Step, d.Name)
 		}
-		if t.Steps[i].First > first && other != nil && other.Net > 0 {
+		if t.Steps[i].First.Nth > first && other != nil && other.Net > 0 {
 			w.Violate("9", "order %s: %s is undone while the effect of %s stands", s.Order, s.Step,
 				t.Steps[i].Name)
 		}

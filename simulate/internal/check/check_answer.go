@@ -11,8 +11,8 @@ import (
 // commit.
 func (m *move) answers(was, s *core.Step) {
 	m.did("P35", "P36")
-	if s.FailureCount > 0 || s.InFlight() {
-		m.fail("P35", "step %s is answered, and is %s with %d failures", s.Name, s.State, s.FailureCount)
+	if s.Failures.Do > 0 || s.InFlight() {
+		m.fail("P35", "step %s is answered, and is %s with %d failures", s.Name, s.State, s.Failures.Do)
 	}
 	for _, v := range model.VerdictsOf(s) {
 		if v.ID == "" { // the vote did not count at the claim
@@ -72,7 +72,7 @@ func (m *move) decidedInTime(was, s *core.Step, d *core.Decided, decided bool) {
 		return
 	}
 	m.did("P37")
-	at := was.WakeAt
+	at := was.Wait.At
 	switch {
 	case d.By == core.ByTimeout && core.Time(m.w.Start+m.w.Now+m.w.Skew()) < at:
 		m.fail("P37",

@@ -23,7 +23,7 @@ func expectedWait(iv *world.Invocation, s *world.Sight, m *model.Model, n int, e
 	if step == nil || step.Attempt != r.Attempt {
 		return nil
 	}
-	waited := min(r.Waited+inQueue(iv, i), max(0, m.Now.Sub(step.ClaimedAt)))
+	waited := min(r.Waited+inQueue(iv, i), max(0, m.Now.Sub(step.Claim.At)))
 	return &world.ExpectedWait{Order: s.Id,
 		Agent:  m.Def.Steps[m.Def.Index(r.Step)].AskedAgent(m.T.Step(r.Step)),
 		Letter: i, Wait: scheduler.Wait{Waited: waited, Learnt: m.Now}}

@@ -11,36 +11,37 @@ import (
 func (m *move) step(i int) {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	m.did("12", "13", "14", "16", "17")
-	if s.InFlight() != (s.LockedBy != "") {
-		m.fail("16", "step %s is %s and locked by %q", s.Name, s.State, s.LockedBy)
+	if s.InFlight() != (s.Claim.By != "") {
+		m.fail("16", "step %s is %s and locked by %q", s.Name, s.State, s.Claim.By)
 	}
 	if s.InFlight() {
 		key := fmt.Sprintf("%s/%d", s.Name, s.Attempt)
-		if was, known := m.o.Seen.Holders[key]; known && was != s.LockedBy {
+		if was, known := m.o.Seen.Holders[key]; known && was != s.Claim.By {
 			m.fail("16", "attempt %d of step %s was locked by %s and is by %s", s.Attempt, s.Name, was,
-				s.LockedBy)
+				s.Claim.By)
 		}
-		m.o.Seen.Holders[key] = s.LockedBy
+		m.o.Seen.Holders[key] = s.Claim.By
 	}
-	if budget, undoBudget := budgets(m.w, s.Name); s.FailureCount > budget || s.UndoFailures > undoBudget {
-		m.fail("12", "step %s has %d failures and %d of its undo", s.Name, s.FailureCount, s.UndoFailures)
+	if budget, undoBudget := budgets(m.w, s.Name); s.Failures.Do > budget || s.Failures.Undo > undoBudget {
+		m.fail("12", "step %s has %d failures and %d of its undo", s.Name, s.Failures.Do, s.Failures.Undo)
 	}
 	if m.before == nil {
 		return
 	}
 	was := m.was(s.Name)
-	if !m.commanded && (s.FailureCount < was.FailureCount || s.UndoFailures < was.UndoFailures) {
+	if !m.commanded && (s.Failures.Do < was.Failures.Do || s.Failures.Undo < was.Failures.Undo) {
 		m.fail("12", "step %s forgot failures", s.Name)
 	}
-	m.o.Seen.Counted[s.Name] += max(0, s.FailureCount-was.FailureCount) +
-		max(0, s.UndoFailures-was.UndoFailures)
+	m.o.Seen.Counted[s.Name] += max(0, s.Failures.Do-was.Failures.Do) +
+		max(0, s.Failures.Undo-was.Failures.Undo)
 	if n := m.o.Seen.Counted[s.Name]; n > s.Attempt {
 		m.fail("13", "step %s has counted %d failures in %d attempts", s.Name, n, s.Attempt)
 	}
 	m.did("P32")
-	if s.Queued > was.Queued && s.Queued >= d.MaxQueueTime && m.after.ProcessState != core.Error {
+	if s.Failures.Queued > was.Failures.Queued && s.Failures.Queued >= d.MaxQueueTime &&
+		m.after.ProcessState != core.Error {
 		m.fail("P32", "step %s has waited for %s in queues, %s is the most, and the operator was not alerted",
-			s.Name, s.Queued, d.MaxQueueTime)
+			s.Name, s.Failures.Queued, d.MaxQueueTime)
 	}
 	m.held(was, s, d)
 	if d.Wait != nil && m.before.Definition == m.after.Definition {
@@ -118,12 +119,12 @@ func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 	}
 	m.did("P45")
 	switch {
-	case s.FailureCount > was.FailureCount || s.UndoFailures > was.UndoFailures:
+	case s.Failures.Do > was.Failures.Do || s.Failures.Undo > was.Failures.Undo:
 		m.fail("P45", "step %s was not called (%s), and that counts as a failure", s.Name, s.Error.Code)
-	case m.after.ProcessState != core.Error && s.WakeAt.Sub(s.Error.At) < 2*core.Second:
+	case m.after.ProcessState != core.Error && s.Wait.At.Sub(s.Error.At) < 2*core.Second:
 		// a batch may stop the task after it, which clears the wait (P9)
 		m.fail("P45", "step %s was not called (%s), and is asked again at %s, %s later", s.Name, s.Error.Code,
-			s.WakeAt, s.WakeAt.Sub(s.Error.At))
+			s.Wait.At, s.Wait.At.Sub(s.Error.At))
 	case s.Error.At.Sub(s.Error.Since) >= model.LongestHold(d, s.Error.Code):
 		m.fail("P45", "step %s waits since %s (%s), %s is the most, and no operator was called", s.Name,
 			s.Error.Since, s.Error.Code, model.LongestHold(d, s.Error.Code))
@@ -136,9 +137,9 @@ func (m *move) progressed(was, s *core.Step) {
 		return
 	}
 	m.did("P43")
-	if s.StopBy != was.StopBy || s.CompleteBy > s.StopBy || s.CompleteBy < was.CompleteBy {
-		m.fail("P43", "step %s had stopBy %s and complete-by %s, and has %s and %s", s.Name, was.StopBy,
-			was.CompleteBy, s.StopBy, s.CompleteBy)
+	if s.Claim.StopBy != was.Claim.StopBy || s.CompleteBy > s.Claim.StopBy || s.CompleteBy < was.CompleteBy {
+		m.fail("P43", "step %s had stopBy %s and complete-by %s, and has %s and %s", s.Name, was.Claim.StopBy,
+			was.CompleteBy, s.Claim.StopBy, s.CompleteBy)
 	}
 }
 
@@ -154,7 +155,7 @@ func (m *move) goesOn(was, s *core.Step) {
 		m.fail("P42", "step %s is Failed while the task goes forward", s.Name)
 	case (t.ProcessState == core.Processing || t.ProcessState == core.Processed) &&
 		(s.FailureCode == "") != (s.State != core.Compensated && s.State != core.Compensating &&
-			s.State != core.UndoWait && (s.State != core.Waiting || !s.Undo)):
+			s.State != core.UndoWait && (s.State != core.Waiting || !s.Claim.Undo)):
 		m.fail("P42", "step %s is %s, and its failure is %q", s.Name, s.State, s.FailureCode)
 	case t.ProcessState == core.Processed && s.State != core.Compensated && s.State != core.Processed &&
 		s.State != core.Skipped:
@@ -208,14 +209,14 @@ func (m *move) bySupervisor(was, s *core.Step) {
 // claimed holds a new claim to its rules.
 func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 	t, b := m.after, m.before
-	if !s.Undo && b.ProcessState == core.Compensating && t.ProcessState == core.Compensating &&
+	if !s.Claim.Undo && b.ProcessState == core.Compensating && t.ProcessState == core.Compensating &&
 		t.Run == b.Run && !m.commanded {
 		m.fail("P20", "step %s is claimed forward while the task compensates", s.Name)
 	}
-	if was.First == 0 && !s.Undo {
+	if was.First.Nth == 0 && !s.Claim.Undo {
 		m.waitsFor(s, d)
 	}
-	if !s.Undo || s.State != core.Compensating {
+	if !s.Claim.Undo || s.State != core.Compensating {
 		return
 	}
 	alone := m.undoneAlone(s)
@@ -227,15 +228,15 @@ func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 		if alone {
 			break
 		}
-		if o := &t.Steps[i]; o.First > s.First && o.State != core.Compensated {
+		if o := &t.Steps[i]; o.First.Nth > s.First.Nth && o.State != core.Compensated {
 			m.fail("9", "step %s is undone while %s, claimed later, is %s", s.Name, o.Name, o.State)
 		}
 	}
 	if d.Grade != core.Fenced {
 		m.did("P21")
-		if quiet := s.Quiet().Add(m.def.Agents[d.Agent].ClockSkew); s.ClaimedAt <= quiet {
+		if quiet := s.Quiet().Add(m.def.Agents[d.Agent].ClockSkew); s.Claim.At <= quiet {
 			m.fail("P21", "the undo of step %s is claimed at %s; a call may be under way until %s", s.Name,
-				s.ClaimedAt, quiet)
+				s.Claim.At, quiet)
 		}
 	}
 }

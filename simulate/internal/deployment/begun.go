@@ -56,7 +56,7 @@ func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time)
 func MoveTask(t *core.Task, from, to *core.Definition, order json.RawMessage,
 	at core.Time) (world.Scenario, error) {
 	d, err := core.Decide(from, order, t,
-		core.Move{ID: "simulated", Command: t.Command, To: core.Target{Definition: to}},
+		core.Move{ID: "simulated", Command: t.Commands.Number, To: core.Target{Definition: to}},
 		core.At{Now: at, By: "simulated", Tokens: model.FirstKeys, SizeLimit: state.Room})
 	switch {
 	case err != nil:
@@ -115,22 +115,22 @@ func begin(w *world.Simulation, t *core.Task) {
 			w.Store.Defs[d.Hash] = data
 		}
 	}
-	o.Seen.Alerts[check.AlertID(t.Ended, t.Run, t.EndCommand)] = t.ProcessState == core.Error
-	for _, v := range t.Verdicts {
+	o.Seen.Alerts[check.AlertID(t.End.At, t.Run, t.End.Command)] = t.ProcessState == core.Error
+	for _, v := range t.Commands.Verdicts {
 		o.Seen.Verdicts[v.ID] = v.Accepted
 		o.Commands = 1000 // IDs of its own
 	}
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.Attempted() && w.Def.Steps[i].Agent != "" {
 			behindIt(w, t, i)
-			o.Seen.Counted[s.Name] = s.FailureCount + s.UndoFailures
+			o.Seen.Counted[s.Name] = s.Failures.Do + s.Failures.Undo
 		}
 	}
 	planSweep(w)
 	if t.ProcessState == core.Error || t.ProcessState == core.Compensated {
 		w.After(1000, func() {
 			c := message.Control{Schema: message.Schema, Kind: message.Resubmit, OrderID: o.Id,
-				ID: o.Id + "-resubmit", Command: t.Command}
+				ID: o.Id + "-resubmit", Command: t.Commands.Number}
 			Instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 		})
 	}
@@ -145,7 +145,7 @@ func behindIt(w *world.Simulation, t *core.Task, i int) {
 	key := core.Key(t.OrderID, t.Run, s.Name)
 	svc := w.ServiceOf(worker.Call{Key: key, OrderID: t.OrderID, Run: t.Run, Step: s.Name, Grade: d.Grade},
 		d.Agent)
-	svc.Since = int64(max(s.ClaimedAt, s.FinishedAt)) - w.Start
+	svc.Since = int64(max(s.Claim.At, s.Finish.At)) - w.Start
 	entry := port.LedgerEntry{Key: key, State: worker.StateStarted, Attempt: s.Attempt, Version: 1}
 	happened := func() {
 		svc.Applied, svc.Known = 1, true
@@ -157,7 +157,7 @@ func behindIt(w *world.Simulation, t *core.Task, i int) {
 		svc.Net, svc.Undone, svc.Fenced = 0, true, svc.Grade == core.Fenced
 		entry.State = worker.StateFenced
 	}
-	stated := s.Resolved != nil && s.Resolved.At > s.ClaimedAt
+	stated := s.Resolved != nil && s.Resolved.At > s.Claim.At
 	switch {
 	case s.State == core.Processed || stated && s.Resolved.Fact == core.Happened:
 		happened()
@@ -168,7 +168,7 @@ func behindIt(w *world.Simulation, t *core.Task, i int) {
 		svc.Applied, svc.Known = 1, true
 		undone()
 	case stated:
-	case s.Undo || s.State == core.UndoWait:
+	case s.Claim.Undo || s.State == core.UndoWait:
 		happened()
 		entry.State = worker.StateUndoStarted
 		if w.Choose("begun", key, 2, 0.5) == 1 {
@@ -189,8 +189,8 @@ func behindIt(w *world.Simulation, t *core.Task, i int) {
 
 // agentOf is the agent that the step's last attempt asked (P44).
 func agentOf(s *core.Step, d *core.StepDefinition) string {
-	if s.Agent != "" {
-		return s.Agent
+	if s.Claim.Agent != "" {
+		return s.Claim.Agent
 	}
 	return d.Agent
 }

@@ -261,7 +261,7 @@ func insist(w *world.Simulation, o *world.Order, c message.Control, direct bool)
 		after += 1 + w.Spread("insists", o.Id, 2_000)
 		w.After(after, func() {
 			if t := w.Store.Task(o.Id); t != nil && next.Kind != message.Cancel {
-				next.Command = t.Command
+				next.Command = t.Commands.Number
 			}
 			Instruct(w, o, next, direct)
 		})
@@ -278,7 +278,7 @@ func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.Con
 	c := &message.Control{Schema: message.Schema, Kind: kind, OrderID: o.Id,
 		ID: fmt.Sprintf("%s-c%d", strings.ReplaceAll(o.Id, "~", "."), o.Commands)}
 	if t != nil {
-		c.Run, c.Command = t.Run, t.Command
+		c.Run, c.Command = t.Run, t.Commands.Number
 	}
 	switch kind {
 	case message.Cancel:

@@ -123,11 +123,11 @@ func forge(w *world.Simulation) {
 func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Reply {
 	r := &message.Reply{Schema: message.Schema, OrderID: t.OrderID, Run: t.Run, Step: s.Name,
 		Attempt: s.Attempt, Operation: core.UndoOp, Outcome: core.OutcomeDone}
-	if s.Undo {
+	if s.Claim.Undo {
 		r.Operation = core.Do
 	}
 	switch {
-	case s.Attempt == 0 || s.First == 0:
+	case s.Attempt == 0 || s.First.Nth == 0:
 		return nil
 	case v == 2 && s.State == core.Waiting: // a step that waits asks no agent (P33)
 		r.Operation = core.Do
@@ -139,7 +139,7 @@ func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Rep
 		r.Outcome, r.Attempt = core.OutcomeFailed, s.Attempt+1
 	case v == 6 && s.State != core.Processing:
 		r.Outcome, r.Operation = core.OutcomeFailed, core.Do
-		if s.Undo {
+		if s.Claim.Undo {
 			r.Operation = core.UndoOp
 		}
 	case v == 7 && t.Run > 0:
@@ -147,7 +147,7 @@ func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Rep
 		r.Run = t.Run - 1
 		r.Operation = core.UndoOp
 		r.Attempt = max(1, s.Attempt-1)
-	case s.Undo:
+	case s.Claim.Undo:
 		return nil // a late "done" of the do may count
 	}
 	if r.Outcome != core.OutcomeDone {

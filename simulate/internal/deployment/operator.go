@@ -24,7 +24,7 @@ func Fact(w *world.Simulation, t *core.Task) (string, core.Fact) {
 		svc := w.Services[core.Key(t.OrderID, t.Run, s.Name)]
 		doubtful := inDoubt(s)
 		// What was stated since the last claim needs no repetition.
-		stated := s.Resolved != nil && s.Resolved.At > s.ClaimedAt
+		stated := s.Resolved != nil && s.Resolved.At > s.Claim.At
 		if !doubtful || stated || svc != nil && svc.Pending > 0 ||
 			now <= s.LastStop().Add(def.Agents[d.Agent].ClockSkew) {
 			continue
@@ -56,7 +56,7 @@ func operate(w *world.Simulation) {
 			erase(w, o)
 			continue
 		}
-		if t == nil || t.ProcessState != core.Error || !t.AtRest() || t.ResendAt != 0 {
+		if t == nil || t.ProcessState != core.Error || !t.AtRest() || t.End.ResendAt != 0 {
 			continue
 		}
 		kind := message.Resubmit
@@ -151,7 +151,7 @@ func doubt(w *world.Simulation, t *core.Task) bool {
 			w.Ledgers[d.Agent].Entries[core.Key(t.OrderID, t.Run, s.Name)].State == worker.StateFailed {
 			continue // refused, and proven without effect: it can be tried again
 		}
-		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.ClaimedAt) &&
+		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.Claim.At) &&
 			(d.Grade == core.Plain || s.State == core.Failed && s.Error != nil &&
 				s.Error.Code == check.Short ||
 				w.Conf(d.Agent).NoUndo && (t.Phase == core.Undoing || s.State == core.UndoWait) ||
@@ -201,7 +201,7 @@ func Unended(w *world.Simulation) string {
 			text += fmt.Sprintf("%s is not stored (acknowledged %v, refused %v); ", o.Id, o.Acked, o.Refused)
 			continue
 		}
-		text += fmt.Sprintf("%s is %s %s (reported %v)", o.Id, t.ProcessState, t.Phase, t.ResendAt == 0)
+		text += fmt.Sprintf("%s is %s %s (reported %v)", o.Id, t.ProcessState, t.Phase, t.End.ResendAt == 0)
 		for i := range t.Steps {
 			text += fmt.Sprintf(" %s=%s/%d", t.Steps[i].Name, t.Steps[i].State, t.Steps[i].Attempt)
 		}

@@ -36,28 +36,29 @@ func row(d *world.Driver, h *world.Digest, r *world.Row, now int64) {
 		return
 	}
 	h.Text(string(t.Phase))
-	h.Text(string(t.Why))
+	h.Text(string(t.Undo.Why))
 	h.Text(t.Definition)
 	h.Text(t.TokenKey)
-	if len(t.Removed) > 0 {
-		h.Text(fmt.Sprint(t.Removed))
+	if len(t.Attempts.Removed) > 0 {
+		h.Text(fmt.Sprint(t.Attempts.Removed))
 	}
-	if len(t.Refused) > 0 {
-		h.Text(fmt.Sprint(t.Refused))
+	if len(t.Commands.Refused) > 0 {
+		h.Text(fmt.Sprint(t.Commands.Refused))
 	}
-	h.Yes(t.CancelAsked, t.Attention, t.ReplyTo != "", t.Output != nil)
-	for _, n := range [...]int{t.Run, t.Command, t.Hops, t.StatusSeq, t.StartSeq, t.EndSeq, t.EndCommand,
-		t.DeadlineSeq, len(t.Steps), len(t.Verdicts)} {
+	h.Yes(t.Undo.CancelAsked, t.Attention, t.ReplyTo != "", t.Output != nil)
+	for _, n := range [...]int{t.Run, t.Commands.Number, t.Hops, t.StatusSeq, t.Start.Seq, t.End.Seq,
+		t.End.Command,
+		t.Deadline.Seq, len(t.Steps), len(t.Commands.Verdicts)} {
 		h.Number(int64(n))
 	}
-	for i := range t.Verdicts {
-		h.Text(t.Verdicts[i].ID)
-		h.Yes(t.Verdicts[i].Accepted)
+	for i := range t.Commands.Verdicts {
+		h.Text(t.Commands.Verdicts[i].ID)
+		h.Yes(t.Commands.Verdicts[i].Accepted)
 	}
-	h.Text(t.StartCause)
-	h.Text(t.EndCause)
-	h.Moment(t.Deadline, now, 0)
-	h.Moment(t.ResendAt, now, 0)
+	h.Text(t.Start.Cause)
+	h.Text(t.End.Cause)
+	h.Moment(t.Deadline.At, now, 0)
+	h.Moment(t.End.ResendAt, now, 0)
 	if len(d.W.Store.Ids) > 1 { // The index may list any of them first.
 		h.Number(int64(t.Due) - now)
 	} else {
@@ -65,7 +66,7 @@ func row(d *world.Driver, h *world.Digest, r *world.Row, now int64) {
 	}
 	for i := range t.Steps {
 		step(d, h, &t.Steps[i], now, slack)
-		h.Yes(t.Steps[i].NoEffect > t.Ended)
+		h.Yes(t.Steps[i].NoEffect > t.End.At)
 	}
 }
 
@@ -74,19 +75,19 @@ func row(d *world.Driver, h *world.Digest, r *world.Row, now int64) {
 func final(d *world.Driver, h *world.Digest, t *core.Task) {
 	h.Text(t.Definition)
 	h.Number(int64(t.Run))
-	h.Text(t.StartCause)
-	h.Text(t.EndCause)
-	for i := range t.Verdicts {
-		h.Text(t.Verdicts[i].ID)
-		h.Yes(t.Verdicts[i].Accepted)
+	h.Text(t.Start.Cause)
+	h.Text(t.End.Cause)
+	for i := range t.Commands.Verdicts {
+		h.Text(t.Commands.Verdicts[i].ID)
+		h.Yes(t.Commands.Verdicts[i].Accepted)
 	}
-	if len(t.Refused) > 0 {
-		h.Text(fmt.Sprint(t.Refused))
+	if len(t.Commands.Refused) > 0 {
+		h.Text(fmt.Sprint(t.Commands.Refused))
 	}
 	for i := range t.Steps {
 		h.Text(string(t.Steps[i].State))
 		h.Number(int64(t.Steps[i].Attempt))
-		h.Text(t.Steps[i].FinishCause)
+		h.Text(t.Steps[i].Finish.Cause)
 		answers(h, &t.Steps[i])
 	}
 }
@@ -123,35 +124,35 @@ func answers(h *world.Digest, s *core.Step) {
 // (P32).
 func step(d *world.Driver, h *world.Digest, s *core.Step, now, slack int64) {
 	h.Text(string(s.State))
-	h.Yes(s.Undo, s.Output != nil, s.Resolved != nil, s.Resolved != nil && s.Resolved.At > s.ClaimedAt,
+	h.Yes(s.Claim.Undo, s.Output != nil, s.Resolved != nil, s.Resolved != nil && s.Resolved.At > s.Claim.At,
 		s.NoEffect != 0)
-	for _, n := range [...]int64{int64(s.Attempt), int64(s.First), int64(s.FailureCount),
-		int64(s.UndoFailures), int64(s.FinishSeq),
-		int64(s.Allowance), int64(s.Queued)} {
+	for _, n := range [...]int64{int64(s.Attempt), int64(s.First.Nth), int64(s.Failures.Do),
+		int64(s.Failures.Undo), int64(s.Finish.Seq),
+		int64(s.Claim.Allowance), int64(s.Failures.Queued)} {
 		h.Number(n)
 	}
-	h.Text(s.Cause)
-	h.Text(s.Agent)
-	h.Text(s.FinishCause)
+	h.Text(s.Claim.Cause)
+	h.Text(s.Claim.Agent)
+	h.Text(s.Finish.Cause)
 	h.Text(s.FailureCode)
 	h.Moment(s.CompleteBy, now, 0)
-	h.Moment(s.WakeAt, now, 0)
-	h.Moment(s.StopBy, now, slack)
+	h.Moment(s.Wait.At, now, 0)
+	h.Moment(s.Claim.StopBy, now, slack)
 	h.Moment(s.Quiet(), now, slack)
 	h.Moment(s.LastStop(), now, slack)
 	if s.InFlight() {
-		h.Number(int64(s.ClaimedAt) - now)
+		h.Number(int64(s.Claim.At) - now)
 	}
 	// P37: when the next reminder is due, and whether the last is sent again
 	if a := s.Answers; s.State == core.Waiting && a != nil && a.RemindedAt != 0 {
-		h.Number(int64(s.ClaimedAt) - now)
-		h.Number(int64(a.RemindedAt.Sub(s.ClaimedAt)))
+		h.Number(int64(s.Claim.At) - now)
+		h.Number(int64(a.RemindedAt.Sub(s.Claim.At)))
 		h.Yes(a.Moved)
 	}
 	if since := model.SinceOf(s); since != 0 {
 		h.Number(int64(since) - now)
 	}
-	if d.W.Kept() > 0 && s.First > 0 {
+	if d.W.Kept() > 0 && s.First.Nth > 0 {
 		h.Number(int64(s.FirstClaim()) - now)
 	}
 	if s.Error != nil {
@@ -165,9 +166,9 @@ func step(d *world.Driver, h *world.Digest, s *core.Step, now, slack int64) {
 	if s.Corrected != nil {
 		h.Text(string(s.Corrected.Input))
 	}
-	if s.Progress != nil {
-		h.Number(int64(s.Progress.Percent))
-		h.Number(int64(s.Progress.At) - now)
+	if s.Claim.Progress != nil {
+		h.Number(int64(s.Claim.Progress.Percent))
+		h.Number(int64(s.Claim.Progress.At) - now)
 	}
 	answers(h, s)
 }

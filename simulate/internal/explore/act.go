@@ -263,7 +263,7 @@ func handlerOf(w *world.Simulation, id int32) *world.Invocation {
 func atEnd(d *world.Driver) bool {
 	for _, o := range d.W.AllOrders {
 		t := d.W.Store.Task(o.Id)
-		if t == nil && !o.Refused || t != nil && (!t.AtRest() || t.ResendAt != 0) {
+		if t == nil && !o.Refused || t != nil && (!t.AtRest() || t.End.ResendAt != 0) {
 			return false
 		}
 	}

@@ -134,9 +134,9 @@ func history(d *world.Driver, h *world.Digest, o *world.Order) {
 	if t == nil {
 		return
 	}
-	h.Yes(t.EndSeq > 0 && s.Reported[t.EndSeq] != "", t.ProcessState == core.Error &&
-		s.Alerts[check.AlertID(t.Ended, t.Run, t.EndCommand)])
-	if t.StartSeq > 0 && s.Reported[t.StartSeq] == "" {
+	h.Yes(t.End.Seq > 0 && s.Reported[t.End.Seq] != "", t.ProcessState == core.Error &&
+		s.Alerts[check.AlertID(t.End.At, t.Run, t.End.Command)])
+	if t.Start.Seq > 0 && s.Reported[t.Start.Seq] == "" {
 		h.Yes(around(d, func(v port.Value) bool {
 			switch m := v.(type) {
 			case *message.SubmitOrder:
@@ -153,7 +153,7 @@ func history(d *world.Driver, h *world.Digest, o *world.Order) {
 		if st.FailureCode != "" {
 			h.Yes(s.Alone[st.Name+"/"+strconv.Itoa(st.Attempt)])
 		}
-		if st.FinishSeq > 0 && s.Reported[st.FinishSeq] == "" {
+		if st.Finish.Seq > 0 && s.Reported[st.Finish.Seq] == "" {
 			h.Yes(around(d, func(v port.Value) bool {
 				switch m := v.(type) {
 				case *message.Request:

@@ -97,10 +97,11 @@ func (m *Model) verdict(id string) (yes, known bool) {
 			}
 		}
 	}
-	if k := slices.IndexFunc(m.T.Verdicts, func(v core.Verdict) bool { return v.ID == id }); k >= 0 {
-		return m.T.Verdicts[k].Accepted, true
+	if k := slices.IndexFunc(m.T.Commands.Verdicts, func(v core.Verdict) bool { return v.ID == id }); k >= 0 {
+		return m.T.Commands.Verdicts[k].Accepted, true
 	}
-	for _, refused := range m.T.Refused { // The order does not matter because an ID is in one list only.
+	// The order does not matter because an ID is in one list only.
+	for _, refused := range m.T.Commands.Refused {
 		known = known || slices.Contains(refused, idHash(id))
 	}
 	return false, known
@@ -288,12 +289,12 @@ func (m *Model) claimAnswer(i int) {
 	s.Attempt++
 	m.first(s)
 	s.State = core.Waiting
-	s.Cause = m.cause
+	s.Claim.Cause = m.cause
 	s.NoEffect = 0
-	s.ClaimedAt = m.Now
+	s.Claim.At = m.Now
 	s.Answers = a
 	s.Output = nil
-	s.WakeAt, s.Until = m.Now.Add(timeout), m.Now.Add(timeout)
+	s.Wait.At, s.Wait.Until = m.Now.Add(timeout), m.Now.Add(timeout)
 	if _, whole := wholeNeed(a); whole {
 		m.lookAtAnswers(i)
 		return
@@ -309,7 +310,7 @@ func (m *Model) lookAtAnswers(i int) {
 	policy := d.OnFailure
 	late := false
 	if !whole {
-		if m.T.ProcessState != core.Processing || m.Now < s.WakeAt {
+		if m.T.ProcessState != core.Processing || m.Now < s.Wait.At {
 			return
 		}
 		v = core.Decided{Value: d.Answer.TimeoutValue, By: core.ByTimeout}

@@ -14,9 +14,10 @@ func (m *Model) judge(c *message.Control) (yes bool, act func()) {
 		return m.judgeCancel(c)
 	}
 	if t.Erased != nil { // P52: it takes no other command
-		return c.Kind == message.Erase && c.Command == t.Command, nil
+		return c.Kind == message.Erase && c.Command == t.Commands.Number, nil
 	}
-	if c.Command != t.Command || c.Kind == message.Resubmit && c.Deadline != 0 && c.Deadline <= m.Now {
+	if c.Command != t.Commands.Number || c.Kind == message.Resubmit && c.Deadline != 0 &&
+		c.Deadline <= m.Now {
 		return false, nil
 	}
 	inError := t.ProcessState == core.Error
@@ -24,7 +25,7 @@ func (m *Model) judge(c *message.Control) (yes bool, act func()) {
 	case message.Undo:
 		why := core.WhyOperator
 		if t.Phase == core.Undoing {
-			why = t.Why
+			why = t.Undo.Why
 		}
 		return inError && !m.pastReturn(), func() { m.turn(why) }
 	case message.Resubmit:
@@ -41,7 +42,7 @@ func (m *Model) judge(c *message.Control) (yes bool, act func()) {
 	case message.Close:
 		return inError && m.silent(), func() { m.close(c) }
 	case message.Erase:
-		return t.Terminal() && t.ResendAt == 0, func() { m.erase(c) }
+		return t.Terminal() && t.End.ResendAt == 0, func() { m.erase(c) }
 	}
 	i := slices.IndexFunc(t.Steps, func(s core.Step) bool { return s.Name == c.Step })
 	if !inError || i < 0 || !m.resolvable(i) || c.Fact == core.Happened && t.Phase == core.Undoing &&
@@ -81,7 +82,7 @@ func (m *Model) judgeResubmit(c *message.Control) (yes bool, act func()) {
 		case !inError:
 			m.restart(c)
 		case m.T.Phase == core.Undoing:
-			m.turn(m.T.Why)
+			m.turn(m.T.Undo.Why)
 		default:
 			m.resume(c)
 		}
@@ -96,7 +97,7 @@ func (m *Model) correctable(c *message.Control) bool {
 		return false
 	}
 	s := &m.T.Steps[i]
-	remembered := s.Resolved != nil && s.Resolved.Fact == core.Undone && s.Resolved.At > s.ClaimedAt &&
+	remembered := s.Resolved != nil && s.Resolved.Fact == core.Undone && s.Resolved.At > s.Claim.At &&
 		m.Def.Steps[i].Grade != core.Plain
 	if m.T.ProcessState == core.Error && (s.State != core.Failed && s.State != core.Pending ||
 		s.Attempted() && (!WithoutEffect(s) || remembered)) {
@@ -121,21 +122,21 @@ func (m *Model) judgeCancel(c *message.Control) (yes bool, act func()) {
 		return false, nil
 	case t.ProcessState == core.Closed:
 		return false, nil
-	case t.ProcessState == core.Cancelled || t.CancelAsked:
+	case t.ProcessState == core.Cancelled || t.Undo.CancelAsked:
 		return true, nil
 	case t.ProcessState == core.Processed || t.Erased != nil:
 		return false, nil
 	case m.pastReturn():
 		m.remember("cancel", c.ID)
 		return false, nil
-	case len(t.Refused["cancel"]) == mostRefused:
+	case len(t.Commands.Refused["cancel"]) == mostRefused:
 		return false, nil
 	}
 	return true, func() {
-		t.CancelAsked = true
+		t.Undo.CancelAsked = true
 		switch {
 		case t.ProcessState == core.Processing:
-			t.ProcessState, t.Why = core.Compensating, core.WhyCancel
+			t.ProcessState, t.Undo.Why = core.Compensating, core.WhyCancel
 			m.advance()
 		case t.ProcessState == core.Error && t.Phase == core.Forward:
 			m.turn(core.WhyCancel)

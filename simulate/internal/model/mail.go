@@ -21,19 +21,19 @@ func (m *Model) again() {
 	if t == nil || m.Def == nil || m.cause == "" || m.Ahead || t.IsTombstone() || t.Erased != nil || m.Fresh {
 		return
 	}
-	if t.StartSeq > 0 && t.StartCause == m.cause {
-		m.post('t', "", t.StartSeq, 0)
+	if t.Start.Seq > 0 && t.Start.Cause == m.cause {
+		m.post('t', "", t.Start.Seq, 0)
 	}
 	for i := range t.Steps {
-		if s := &t.Steps[i]; s.FinishSeq > 0 && s.FinishCause == m.cause {
-			m.post('t', "", s.FinishSeq, 0)
+		if s := &t.Steps[i]; s.Finish.Seq > 0 && s.Finish.Cause == m.cause {
+			m.post('t', "", s.Finish.Seq, 0)
 		}
 	}
-	if t.EndCause == m.cause && (t.Terminal() || t.ProcessState == core.Error) {
+	if t.End.Cause == m.cause && (t.Terminal() || t.ProcessState == core.Error) {
 		m.announce()
 	}
 	for i := range t.Steps {
-		if s := &t.Steps[i]; s.Cause == m.cause && Stands(t, s) {
+		if s := &t.Steps[i]; s.Claim.Cause == m.cause && Stands(t, s) {
 			m.Mails = append(m.Mails, OfClaim(m.Def, t, i, m.Now)...)
 		}
 	}

@@ -46,7 +46,7 @@ func (m *Model) overAtOnce(i int) bool {
 		return false
 	}
 	from, to, ok := m.spanOfWait(i)
-	return ok && from <= m.Now && (to <= m.Now || m.Real == nil || m.realStep(i).FinishedAt == m.Now)
+	return ok && from <= m.Now && (to <= m.Now || m.Real == nil || m.realStep(i).Finish.At == m.Now)
 }
 
 // claimWait makes a claim that asks no agent, fixes when it ends, and leaves a time (P33, P34).
@@ -56,20 +56,20 @@ func (m *Model) claimWait(i int) {
 	s.Attempt++
 	m.first(s)
 	s.State = core.Waiting
-	s.Cause = m.cause
+	s.Claim.Cause = m.cause
 	s.NoEffect = 0
-	s.ClaimedAt = m.Now
-	s.Until = to
+	s.Claim.At = m.Now
+	s.Wait.Until = to
 	if m.Real != nil {
-		if at := m.realStep(i).Until; at >= from && at <= to {
-			s.Until = at
+		if at := m.realStep(i).Wait.Until; at >= from && at <= to {
+			s.Wait.Until = at
 		}
 	}
 	if m.overAtOnce(i) {
 		m.finish(i, nil)
 		return
 	}
-	s.WakeAt = s.Until
+	s.Wait.At = s.Wait.Until
 	m.leaveTime(i)
 }
 
@@ -93,7 +93,7 @@ func (m *Model) lookAgain(i int) {
 	switch {
 	case s.State != core.Waiting:
 		return
-	case m.Def.Steps[i].Answer == nil && s.WakeAt <= m.Now:
+	case m.Def.Steps[i].Answer == nil && s.Wait.At <= m.Now:
 		m.finish(i, nil)
 		return
 	}
@@ -102,7 +102,7 @@ func (m *Model) lookAgain(i int) {
 
 // askAgain leaves the time of an open wait anew, and sends the last reminder of a question again (P37).
 func (m *Model) askAgain(i int) {
-	m.T.Steps[i].Cause = m.cause
+	m.T.Steps[i].Claim.Cause = m.cause
 	if m.Def.Steps[i].Answer != nil {
 		m.Mails = append(m.Mails, reminder(m.Def, m.T, i, m.Now)...)
 	}

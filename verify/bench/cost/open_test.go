@@ -120,9 +120,9 @@ func putOpen(t *testing.T, store *dynamo.Store, n int, now time.Time) {
 		if i == n {
 			task.OrderID = "stopped"
 			task.ProcessState = core.Error
-			task.EndStep = "pay"
-			task.EndCode = "declined"
-			task.Ended = core.TimeOf(now)
+			task.Reason.Step = "pay"
+			task.Reason.Code = "declined"
+			task.End.At = core.TimeOf(now)
 			r.Bucket, r.IndexAt = port.AttentionBucket, now.Truncate(time.Millisecond)
 		}
 		document, err := state.EncodeTask(task)

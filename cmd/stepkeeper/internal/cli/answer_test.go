@@ -17,8 +17,9 @@ func asking(b *backend) {
 	at := core.TimeOf(noon)
 	b.put(&core.Task{OrderID: "asking", Workflow: "expense", ProcessState: core.Processing, Created: at,
 		Run: 2, Steps: []core.Step{{
-			Name: "approve", State: core.Waiting, Attempt: 1, First: 1, FirstAt: at, ClaimedAt: at,
-			WakeAt: at.Add(core.Day), CompleteBy: at.Add(core.Day),
+			Name: "approve", State: core.Waiting, Attempt: 1, First: core.First{Nth: 1, At: at},
+			Claim: core.Claim{At: at},
+			Wait:  core.StepWait{At: at.Add(core.Day)}, CompleteBy: at.Add(core.Day),
 			Answers: &core.Answers{Round: 3, Need: 2, Who: []string{"alice", "bob"},
 				Votes: []core.Vote{{By: "alice", Value: []byte(`"yes"`), At: at}}},
 		}, {Name: "pay", State: core.Pending}}})
@@ -60,8 +61,10 @@ func TestAnswer(t *testing.T) {
 	at := core.TimeOf(noon)
 	b.put(&core.Task{OrderID: "buying", Workflow: "expense", ProcessState: core.Processing, Created: at,
 		Steps: []core.Step{{
-			Name: "bought", State: core.Waiting, Attempt: 1, First: 1, FirstAt: at, ClaimedAt: at,
-			WakeAt: at.Add(core.Day), CompleteBy: at.Add(core.Day), Answers: &core.Answers{Round: 1},
+			Name: "bought", State: core.Waiting, Attempt: 1, First: core.First{Nth: 1, At: at},
+			Claim: core.Claim{At: at},
+			Wait:  core.StepWait{At: at.Add(core.Day)}, CompleteBy: at.Add(core.Day),
+			Answers: &core.Answers{Round: 1},
 		}}})
 	// an event's value is JSON
 	for order, value := range map[string]string{"asking": `"true"`, "buying": "true"} {

@@ -240,9 +240,10 @@ func TestBulk(t *testing.T) {
 	at := core.TimeOf(noon)
 	b.put(&core.Task{OrderID: "other", Workflow: "order", ProcessState: core.Error, Phase: core.Forward,
 		Created: at.Add(30 * core.Second),
-		EndCode: "http-422", EndText: "declined", EndStep: "charge", Ended: at.Add(31 * core.Second),
-		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: 1, FirstAt: at,
-			ClaimedAt: at}}})
+		Reason:  core.Reason{Code: "http-422", Text: "declined", Step: "charge"},
+		End:     core.End{At: at.Add(31 * core.Second)},
+		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: core.First{Nth: 1, At: at},
+			Claim: core.Claim{At: at}}}})
 	c := call{server: serve(t, b).URL}
 	for where, want := range map[string][]string{
 		"state=error": {"stopped", "other"}, "step=zone": {"stopped"}, "workflow=order": {"other"},
