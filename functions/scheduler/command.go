@@ -23,8 +23,7 @@ func (in *command) decided() *engine.Message { return &in.Message }
 
 func newCommand(c *message.Control, queued bool) *command {
 	return &command{control: c, queued: queued,
-		Message: engine.Message{OrderID: c.OrderID, Event: controlled(c), MoveTo: c.Definition,
-			Token: c.Token}}
+		Message: engine.Message{OrderID: c.OrderID, Event: controlled(c)}}
 }
 
 func controlled(c *message.Control) core.Event {
@@ -36,21 +35,21 @@ func controlled(c *message.Control) core.Event {
 	case message.Settle:
 		return core.Settle{}
 	case message.Cancel:
-		return core.Cancel{OrderID: c.OrderID, ID: c.ID, Run: c.Run, Sender: from}
+		return core.Cancel{ID: c.ID, Run: c.Run, Sender: from}
 	case message.Undo:
 		return core.UndoCommand{ID: c.ID, Command: c.Command, Sender: from}
 	case message.Resubmit:
-		return core.Resubmit{ID: c.ID, Command: c.Command, Deadline: c.Deadline, Step: c.Step, Input: c.Input,
-			Sender: from}
+		return core.Resubmit{ID: c.ID, Command: c.Command, Deadline: c.Deadline, Definition: c.Definition,
+			Step: c.Step, Input: c.Input, Sender: from}
 	case message.Move:
-		return core.Move{ID: c.ID, Command: c.Command, Sender: from}
+		return core.Move{ID: c.ID, Command: c.Command, Definition: c.Definition, Sender: from}
 	case message.Close:
 		return core.Close{ID: c.ID, Command: c.Command, Sender: from}
 	case message.Erase:
 		return core.Erase{ID: c.ID, Command: c.Command, Sender: from}
 	case message.Answer:
 		return core.Answered{ID: c.ID, Run: c.Run, Step: c.Step, Name: c.Name, Round: c.Round, Value: c.Value,
-			By: c.By, Note: from.Reason, Token: c.Token != ""}
+			By: c.By, Note: from.Reason, Token: c.Token}
 	default: // Check knows no other
 		return core.Resolve{ID: c.ID, Command: c.Command, Step: c.Step, Fact: c.Fact, Output: c.Output,
 			Sender: from}

@@ -316,7 +316,7 @@ func (r *deciding) keepVerdict(i int, v Verdict) {
 func (r *deciding) refuseAnswer(i int, e Answered, reason string) (string, error) {
 	v := Verdict{ID: e.ID, Command: "answer", Reason: TrimMessage(reason), At: r.at.Now}
 	r.verdict = &v
-	if !e.Token {
+	if e.Token == "" {
 		r.changed = true
 		r.remember(e.ID, v.Command)
 		if i >= 0 {

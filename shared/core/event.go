@@ -74,98 +74,109 @@ type DeadlinePassed struct{ Run int }
 // (P11).
 type ResendDue struct{}
 
-// Wake asks the Scheduler to go on with a step, or, where Step is empty, with the whole task.
+// Wake asks the Scheduler to go on with a step, or, if Step is empty, with the whole task.
 type Wake struct {
-	Step    string
-	Run     int
-	Attempt int
+	Step    string `json:"step,omitempty"`
+	Run     int    `json:"run,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
 }
 
 // Settle asks the Scheduler to send the final status again (P11).
 type Settle struct{}
 
+// The commands below are the bodies of the HTTP edge too: their tags describe them there, and say what it
+// accepts. Members that an actor adds have no name in JSON.
+
 // Sender names the sender of a command and the reason in the sender's words. It is kept with the verdict.
 // Both may be absent.
-type Sender struct{ By, Reason string }
+type Sender struct {
+	By     string `json:"by,omitempty" maxLength:"128" doc:"who sends the command"`
+	Reason string `json:"reason,omitempty" maxLength:"512" doc:"why"`
+}
 
 // Cancel asks to stop and undo an order (P17).
 type Cancel struct {
-	OrderID string
-	ID      string // ID of the command
-	Run     int
+	OrderID string `json:"-"` // set by the actor if there is no task
+	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"of the command: one that is sent again with the same ID gets the same verdict; absent: a new one is made"`
+	Run     int    `json:"run,omitempty" minimum:"0" doc:"the run that is meant; a cancel of an older run changes nothing"`
 	Sender
 }
 
 // UndoCommand is the operator's decision to undo a task in Error.
 type UndoCommand struct {
-	ID      string
-	Command int // the number that the sender saw (P5)
+	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"of the command: one that is sent again with the same ID gets the same verdict; absent: a new one is made"`
+	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; another one is refused, because another command came first"`
 	Sender
 }
 
-// Resubmit is the operator's decision to go on, or to start a Compensated order again (P18).
+// Resubmit is the operator's decision to go on, or to start a Compensated order again (P18). Definition names
+// the one to move to first, as in a Move; "" keeps the pinned one. Step gets another Input (P51).
 type Resubmit struct {
-	ID       string
-	Command  int
-	Deadline Time    // zero removes the deadline
-	To       *Target // definition to move to (P49); nil keeps the pinned one
-	Step     string  // step that gets another Input (P51); "" if no step does
-	Input    json.RawMessage
+	ID         string          `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"of the command: one that is sent again with the same ID gets the same verdict; absent: a new one is made"`
+	Command    int             `json:"command" minimum:"0" doc:"the task's command number as last seen; another one is refused, because another command came first"`
+	Deadline   Time            `json:"deadline,omitzero" doc:"the new deadline; absent: none"`
+	Definition string          `json:"definition,omitempty" pattern:"^(latest|[0-9a-f]{32})$" doc:"to move the order to first: the hash of a definition of its workflow, or latest; absent: it stays"`
+	Step       string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"a call that gets another input; refused where it was asked and is not proven to have had no effect"`
+	Input      json.RawMessage `json:"input,omitempty" doc:"of step, in place of its definition's: any JSON value but null, of at most 32 KiB"`
+	To         *Target         `json:"-"` // what Definition names, added by the actor
 	Sender
 }
 
-// Resolve states what happened to a step in doubt.
+// Resolve states what happened to a step in doubt. Output is what the step returned; nil if the operator did
+// not state it.
 type Resolve struct {
-	ID      string
-	Command int
-	Step    string
-	Fact    Fact
-	Output  json.RawMessage // output of the step; nil if the operator did not state it
+	ID      string          `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"of the command: one that is sent again with the same ID gets the same verdict; absent: a new one is made"`
+	Command int             `json:"command" minimum:"0" doc:"the task's command number as last seen; another one is refused, because another command came first"`
+	Step    string          `json:"step" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"the step in doubt"`
+	Fact    Fact            `json:"fact" enum:"happened,not-happened,undone"`
+	Output  json.RawMessage `json:"output,omitempty" doc:"what the step returned, where it happened and the order was going forward: any JSON value but null, of at most 48 KiB"`
 	Sender
 }
 
 // Close is the operator's decision to end a task as it stands: one in Error, or one whose children never
 // answer (P48).
 type Close struct {
-	ID      string
-	Command int
+	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"of the command: one that is sent again with the same ID gets the same verdict; absent: a new one is made"`
+	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; another one is refused, because another command came first"`
 	// Absent lists the open children that will not end by themselves, as the actor that decides has found
 	// them: they are not stored, are damaged, or have ended.
-	Absent []string
+	Absent []string `json:"-"`
 	Sender
 }
 
 // Move is the operator's decision to pin the task to another definition of its workflow (P49).
 type Move struct {
-	ID      string
-	Command int
-	To      Target
+	ID         string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"of the command: one that is sent again with the same ID gets the same verdict; absent: a new one is made"`
+	Command    int    `json:"command" minimum:"0" doc:"the task's command number as last seen; another one is refused, because another command came first"`
+	Definition string `json:"definition" pattern:"^(latest|[0-9a-f]{32})$" doc:"the hash of a definition of the order's workflow, or latest"`
+	To         Target `json:"-"` // what Definition names, added by the actor
 	Sender
 }
 
 // Erase is the operator's decision to remove what an order at an end holds of people's data (P52).
 type Erase struct {
-	ID      string
-	Command int
+	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"of the command: one that is sent again with the same ID gets the same verdict; absent: a new one is made"`
+	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; another one is refused, because another command came first"`
 	// Unrested is an order that the task is a child of, directly or not, and that has not come to rest, as
 	// the actor that decides has found it. It is empty if there is none.
-	Unrested  string
-	KnownHash string // hash of what the task was submitted with, which stays
+	Unrested  string `json:"-"`
+	KnownHash string `json:"-"` // hash of what the task was submitted with, which stays
 	Sender
 }
 
-// Answered is an answer from outside: to a step or, where Step is empty, to every step that waits for the
+// Answered is an answer from outside: to a step or, if Step is empty, to every step that waits for the
 // event of that name (P35).
 type Answered struct {
-	ID    string
-	Run   int
-	Step  string
-	Name  string // name of the event
-	Round int    // round of the step, from 1; 0 with Name
-	Value json.RawMessage
-	By    string
-	Note  string // why, in the words of who answers
-	Token bool   // it came by a token, which says Run, Step and By: a refusal of it is not stored (P39)
+	ID    string          `json:"id,omitempty"`
+	Run   int             `json:"run,omitempty"`
+	Step  string          `json:"step,omitempty"`
+	Name  string          `json:"name,omitempty"`  // name of the event
+	Round int             `json:"round,omitempty"` // round of the step, from 1; 0 with Name
+	Value json.RawMessage `json:"value,omitempty"`
+	By    string          `json:"by,omitempty"`
+	Note  string          `json:"reason,omitempty"` // reason in the words of the person who answers
+	// Token of the order, which says Run, Step and By. A refusal of such an answer is not stored (P39).
+	Token string `json:"token,omitempty"`
 }
 
 // ChildAsk is a step's request to a child task.

@@ -478,7 +478,9 @@ func (s *story) answer(words []string, run int, opts map[string]string) core.Eve
 	if v := opts["id"]; v != "" {
 		ev.ID = v
 	}
-	_, ev.Token = opts["token"]
+	if _, by := opts["token"]; by {
+		ev.Token = "a token"
+	}
 	if !json.Valid(ev.Value) {
 		ev.Value, _ = json.Marshal(words[1])
 	}

@@ -56,18 +56,18 @@ func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *core.At) (i
 	case core.AskChild:
 		err = e.childTarget(ctx, j.Task, ev, &in)
 	case core.Move:
-		ev.To, err = e.target(ctx, j.Task, m.MoveTo)
+		ev.To, err = e.target(ctx, j.Task, ev.Definition)
 		in.event, in.target = ev, ev.To.Definition
 	case core.Resubmit:
-		if m.MoveTo != "" {
+		if ev.Definition != "" {
 			var to core.Target
-			to, err = e.target(ctx, j.Task, m.MoveTo)
+			to, err = e.target(ctx, j.Task, ev.Definition)
 			ev.To = &to
 			in.event, in.target = ev, to.Definition
 		}
 	case core.Answered:
-		if m.Token != "" {
-			in.event, err = withTokenClaims(j.ID, ev, m.Token, *at)
+		if ev.Token != "" {
+			in.event, err = withTokenClaims(j.ID, ev, *at)
 		}
 	case core.Close:
 		in.event, err = e.withAbsent(ctx, j.Task, ev)
@@ -92,12 +92,12 @@ func (e *Engine) keys(ctx context.Context, j *Job, at *core.At) (err error) {
 }
 
 // withTokenClaims returns an answer with the run, the step and the person of its token (P39).
-func withTokenClaims(id string, ev core.Answered, token string, at core.At) (core.Event, error) {
+func withTokenClaims(id string, ev core.Answered, at core.At) (core.Event, error) {
 	if at.Tokens == nil {
 		return nil, &message.Refusal{Code: core.CodeNoTokens, Field: "token",
 			Text: "this deployment has no key for tokens; answer as a person, with by"}
 	}
-	of, err := at.Tokens.Read(id, token, at.Now)
+	of, err := at.Tokens.Read(id, ev.Token, at.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -181,6 +181,8 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 		if j.expired {
 			return expired(j.ID)
 		}
+		ev.OrderID = j.ID
+		in.event = ev
 		return nil
 	case core.Submitted:
 		if j.expired {

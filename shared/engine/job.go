@@ -16,10 +16,7 @@ type Message struct {
 	// are sent again; of a fresh copy only the answer is sent, so that copies do not multiply calls (P12a).
 	Again bool
 	Order []byte // content of a submission
-	// MoveTo is the hash of the definition that a command moves the task to, or message.Latest (P49).
-	MoveTo string
-	Token  string // token of an answer (P39)
-	From   Sender // sender of a reply (P3)
+	From  Sender // sender of a reply (P3)
 
 	// Answer is sent to the sender of the message, before the effects of its decision.
 	Answer []core.Effect
