@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -63,7 +64,7 @@ func New(c Config) http.Handler {
 	if c.LongPoll == nil {
 		c.LongPoll = func(ctx context.Context) (context.Context, context.CancelFunc) { return ctx, func() {} }
 	}
-	c.Clock = cmp.Or[port.Clock](c.Clock, systemClock)
+	c.Clock = cmp.Or[port.Clock](c.Clock, port.ClockFunc(time.Now))
 	if c.ReceiptKey == nil {
 		c.ReceiptKey = []byte(rand.Text() + rand.Text())
 	}
@@ -90,10 +91,10 @@ var operations = map[string]func(*call) (any, error){
 	"SendMessage":                  sendMessage,
 	"SendMessageBatch":             sendMessageBatch,
 	"ReceiveMessage":               receiveMessage,
-	"DeleteMessage":                deleteMessage,
-	"DeleteMessageBatch":           deleteMessageBatch,
-	"ChangeMessageVisibility":      changeVisibility,
-	"ChangeMessageVisibilityBatch": changeVisibilityBatch,
+	"DeleteMessage":                one((*call).deleteAll),
+	"DeleteMessageBatch":           many((*call).deleteAll),
+	"ChangeMessageVisibility":      one((*call).extendAll),
+	"ChangeMessageVisibilityBatch": many((*call).extendAll),
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -116,22 +117,19 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {
 	name, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), targetPrefix)
 	operation := operations[name]
 	if !ok || operation == nil {
-		return nil, failure(http.StatusBadRequest, "UnsupportedOperation",
-			"AWS.SimpleQueueService.UnsupportedOperation",
+		return nil, bad(prefix+"UnsupportedOperation",
 			"the operation %.80q is not served here; the header X-Amz-Target names it, like "+
 				"AmazonSQS.SendMessage", r.Header.Get("X-Amz-Target"))
 	}
 	if t, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); t != contentType {
-		return nil, failure(http.StatusBadRequest, "InvalidParameterValue", "InvalidParameterValue",
-			"Content-Type %.80q is not SQS's JSON protocol, %s; use a newer AWS SDK",
+		return nil, invalid("Content-Type %.80q is not SQS's JSON protocol, %s; use a newer AWS SDK",
 			r.Header.Get("Content-Type"), contentType)
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		var over *http.MaxBytesError
 		if errors.As(err, &over) {
-			return nil, failure(http.StatusRequestEntityTooLarge, "BatchRequestTooLong",
-				"AWS.SimpleQueueService.BatchRequestTooLong",
+			return nil, failure(http.StatusRequestEntityTooLarge, prefix+"BatchRequestTooLong",
 				"the request is larger than %d bytes", int64(maxBody))
 		}
 		return nil, err
@@ -170,23 +168,22 @@ func (c *call) url(queue string) string { return c.base + Path + queue }
 // nameOf takes the queue's name out of its URL: the part after the last slash.
 func nameOf(queueURL string) string { return queueURL[strings.LastIndexByte(queueURL, '/')+1:] }
 
-// queue finds the queue of a URL. A sink has none to receive from.
+// queue finds the queue of a URL.
 func (c *call) queue(queueURL string) (port.Queue, error) {
 	name := nameOf(queueURL)
 	if name == "" {
 		return nil, missing("QueueUrl")
+	}
+	return c.named(name)
+}
+
+func (c *call) named(name string) (port.Queue, error) {
+	if sink := c.h.Sinks[name]; sink != nil {
+		return sinkQueue{name: name, sink: sink}, nil
 	}
 	q, err := c.h.Queues.Queue(name)
 	if errors.Is(err, port.ErrNotFound) {
 		return nil, noQueue(name)
 	}
 	return q, err
-}
-
-func (h *handler) knows(name string) bool {
-	if h.Sinks[name] != nil {
-		return true
-	}
-	_, err := h.Queues.Queue(name)
-	return err == nil
 }
