@@ -126,10 +126,10 @@ bench-programs:
 ROUNDS ?= 3
 
 .PHONY: bench-peers
-bench-peers: need-node bench-programs ## Measure beside Restate and DBOS, and write the tables of docs/performance.md (ROUNDS=3; Linux)
+bench-peers: need-node bench-programs ## Measure beside Restate and DBOS, and write the tables of docs/reference/performance.md (ROUNDS=3; Linux)
 	cd verify/peers && npm ci --silent --no-audit --no-fund && \
 		for engine in dbos restate; do $(GO) build -trimpath -o $(CURDIR)/$(BIN)/$$engine ./$$engine || exit 1; done && \
-		$(GO) run . -programs $(CURDIR)/$(BIN) -out $(CURDIR)/docs/performance.md -rounds $(ROUNDS)
+		$(GO) run . -programs $(CURDIR)/$(BIN) -out $(CURDIR)/docs/reference/performance.md -rounds $(ROUNDS)
 
 .PHONY: test-peers
 test-peers: ## Vet and test the module of bench-peers, which ./... does not contain; nightly
@@ -229,7 +229,7 @@ test-console: need-node infra/node_modules/.package-lock.json ## Test the consol
 lambda-size: ## Build the functions, and measure size, start and memory
 	$(GO) test -count=1 -v ./infra/build -run TestFunctionsKeepTheirLimits -measure
 
-# The app in an emulator on this machine; docs/localstack.md. Nothing listens but on 127.0.0.1.
+# The app in an emulator on this machine; docs/how-to/localstack.md. Nothing listens but on 127.0.0.1.
 .PHONY: local-up
 local-up: ## Start LocalStack: in Docker where an engine answers, as a process otherwise
 	@localstack/start.sh

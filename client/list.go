@@ -80,8 +80,8 @@ func (c *Client) Unlisted() string {
 
 // Statistics answers figures of the last hour at most, and of each agent now, for an operator to watch. A
 // server counts them while it runs. Of a stack they are CloudWatch's metrics, some minutes late, and what one
-// call reads is answered again for a minute, because each read is billed (docs/cost.md); what may not be read
-// is said in Unknown.
+// call reads is answered again for a minute, because each read is billed (docs/explanation/cost.md); what may
+// not be read is said in Unknown.
 func (c *Client) Statistics(ctx context.Context) (*Statistics, error) {
 	via, ok := c.via.(interface {
 		Statistics(ctx context.Context) (*Statistics, error)

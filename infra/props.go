@@ -120,7 +120,7 @@ type Warm struct{ Orders, Index Throughput }
 // least.
 type Throughput struct{ Writes, Reads int }
 
-// Tuning has good defaults. See docs/aws-tuning.md for what each figure bounds.
+// Tuning has good defaults. See docs/how-to/aws-tuning.md for what each figure bounds.
 type Tuning struct {
 	// Intake, Replies and Control are the three mappings of the Scheduler.
 	Intake, Replies, Control Mapping

@@ -1,6 +1,6 @@
 package simulate
 
-// Covered names the invariants that check a rule of docs/protocol.md.
+// Covered names the invariants that check a rule of docs/explanation/protocol.md.
 type Covered struct {
 	Rule string   // "P1" to "P49"
 	By   []string // invariants that hold runs to it, by their names

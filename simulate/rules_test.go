@@ -14,7 +14,7 @@ import (
 // TestEveryRuleIsLookedAt checks that an invariant covers each rule of the protocol, or that an argument
 // states why none can.
 func TestEveryRuleIsLookedAt(t *testing.T) {
-	text, err := os.ReadFile("../docs/protocol.md")
+	text, err := os.ReadFile("../docs/explanation/protocol.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,25 +38,25 @@ func TestEveryRuleIsLookedAt(t *testing.T) {
 	for _, rule := range regexp.MustCompile(`\bP[0-9]+a?\b`).FindAllString(string(text), -1) {
 		stated[rule] = true
 		if !known[rule] {
-			t.Errorf("%s stands in docs/protocol.md and is not listed", rule)
+			t.Errorf("%s stands in docs/explanation/protocol.md and is not listed", rule)
 		}
 	}
 	for rule := range known {
 		if !stated[rule] {
-			t.Errorf("%s is listed, and docs/protocol.md does not name it", rule)
+			t.Errorf("%s is listed, and docs/explanation/protocol.md does not name it", rule)
 		}
 	}
 }
 
-// TestEveryFaultIsExplained checks that docs/reliability.md describes how each fault is played.
+// TestEveryFaultIsExplained checks that docs/explanation/reliability.md describes how each fault is played.
 func TestEveryFaultIsExplained(t *testing.T) {
-	text, err := os.ReadFile("../docs/reliability.md")
+	text, err := os.ReadFile("../docs/explanation/reliability.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range simulate.Faults() {
 		if !strings.Contains(string(text), "| `"+f.String()+"` |") {
-			t.Errorf("docs/reliability.md does not say how %s is played", f)
+			t.Errorf("docs/explanation/reliability.md does not say how %s is played", f)
 		}
 	}
 }

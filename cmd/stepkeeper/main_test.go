@@ -178,13 +178,13 @@ func TestFirstHour(t *testing.T) {
 	restore(t, x)
 }
 
-// restore runs the lines of docs/operations.md that make a backup of the running server and start a server on
-// it.
+// restore runs the lines of docs/how-to/operations.md that make a backup of the running server and start a
+// server on it.
 func restore(t *testing.T, x *terminal) {
 	t.Helper()
-	steps := lines(t, "../../docs/operations.md", "stepkeeper backup")
+	steps := lines(t, "../../docs/how-to/operations.md", "stepkeeper backup")
 	if len(steps) != 5 {
-		t.Fatalf("docs/operations.md has %d lines: %q", len(steps), steps)
+		t.Fatalf("docs/how-to/operations.md has %d lines: %q", len(steps), steps)
 	}
 	x.run(t, steps[0], 0, "monday.db: ", "complete and checked", "keep data/token-keys.json too")
 	x.run(t, steps[0], 2, "monday.db is there already")
@@ -196,7 +196,8 @@ func restore(t *testing.T, x *terminal) {
 	}
 }
 
-// exitCodes of docs/command-line.md, as the process answers them; a server with the two orders above runs.
+// exitCodes of docs/reference/command-line.md, as the process answers them; a server with the two orders
+// above runs.
 func exitCodes(t *testing.T, x *terminal) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

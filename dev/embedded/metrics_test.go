@@ -190,7 +190,7 @@ func TestMetrics(t *testing.T) {
 	}
 	golden.Assert(t, exposed.String(), "metrics.txt")
 
-	board, err := os.ReadFile("../../docs/grafana.json")
+	board, err := os.ReadFile("../../docs/reference/grafana.json")
 	if err != nil || !json.Valid(board) {
 		t.Fatalf("the dashboard: %v", err)
 	}

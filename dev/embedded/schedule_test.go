@@ -106,7 +106,7 @@ func TestOrdersStartByTheClock(t *testing.T) {
 }
 
 // Without catchUp the times of the last hour are started after an outage, and no earlier ones, as
-// docs/workflows.md says.
+// docs/reference/workflows.md says.
 func TestAScheduleCatchesUpAnHour(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.write(strings.Replace(hourly, "catchUp: 3h, ", "", 1))

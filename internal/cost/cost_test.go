@@ -169,7 +169,7 @@ func TestTheIndexOfFinishedOrdersCostsOneWrite(t *testing.T) {
 	}
 	r := Calculate(u, published(t), ServiceTime)
 	if more := r.PerOrder[Finished].WRU - r.PerOrder[Load].WRU; !near(more, 1) {
-		t.Errorf("it costs %v WRU more an order, docs/cost.md, infra.Props and dynamo.Options say 1", more)
+		t.Errorf("it costs %v WRU more an order, cost.md, infra.Props and dynamo.Options say 1", more)
 	}
 }
 

@@ -20,6 +20,7 @@ func Loopback(endpoint string) error {
 		}
 	}
 	return fmt.Errorf(
-		"endpoint %.100q is not on this machine; this is for emulators on 127.0.0.1, see docs/localstack.md",
+		"endpoint %.100q is not on this machine; this is for emulators on 127.0.0.1, "+
+			"see docs/how-to/localstack.md",
 		endpoint)
 }

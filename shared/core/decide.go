@@ -236,7 +236,7 @@ func tombstone(e Cancel, at At) Decision {
 // if SizeLimit sets no other length. A longer one is kept apart. DynamoDB sets the length, because it bills a
 // write by started KiB: an order that fits into the first KiB beside the rest of the document costs nothing,
 // and one that does not can make each commit cost a unit more. Kept apart it costs about as much as 1.3
-// writes. The document is expected as measured (docs/cost.md), with outputs of few bytes.
+// writes. The document is expected as measured (docs/explanation/cost.md), with outputs of few bytes.
 func InlineOrder(def *Definition) int {
 	const kibibyte, spare, header, step, least = 1 << 10, 45, 300, 85, 100
 	room := kibibyte - spare - header

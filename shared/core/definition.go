@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Grade describes what a remote service's operation offers (protocol.md, section 6).
+// Grade describes what a remote service's operation offers (docs/explanation/protocol.md, section 7).
 type Grade string
 
 const (

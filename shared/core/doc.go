@@ -18,5 +18,5 @@
 //
 // Nothing here does I/O, reads a clock, draws a random number or starts a goroutine; time, and what an
 // instance has measured of queues, arrive as the argument [At]. Rules are cited by their number in
-// docs/protocol.md.
+// docs/explanation/protocol.md.
 package core

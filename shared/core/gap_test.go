@@ -188,7 +188,7 @@ func TestOrderStandsInTheDocumentIfItFits(t *testing.T) {
 		}
 	}
 	if last < 308 || last > 330 {
-		t.Errorf("%d bytes beside the four steps that docs/cost.md measures with an order of 308", last)
+		t.Errorf("%d bytes beside the four steps that cost.md measures with an order of 308", last)
 	}
 	def.Steps = append(def.Steps, def.Steps...)
 	if room := core.InlineOrder(def); room != 100 {

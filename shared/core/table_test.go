@@ -25,9 +25,9 @@ func TestEveryTransitionIsDefinedOnce(t *testing.T) {
 	}
 }
 
-// What protocol.md, section 4, says of every event of a step: the step's state afterwards, or "-"
-// where nothing changes; "=" where the state stays and yet something happens. "new" is a step that
-// was never claimed in this run, "Pending" one that was handed back.
+// What docs/explanation/protocol.md, section 4, says of every event of a step: the step's state afterwards,
+// or "-" where nothing changes; "=" where the state stays and yet something happens. "new" is a step that was
+// never claimed in this run, "Pending" one that was handed back.
 //
 // The other step of the task was claimed later. It is in flight, so that it holds up an undo; for
 // a wake it was undone, so that the step is next; nothing is left then for a step never claimed, and

@@ -8,8 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// The traces H1 to H33 of protocol.md, section 9: each is a hole of an earlier draft. A comment
-// says which line has to be broken for the test to fail. Where a trace is about an actor, what the
+// The traces H1 to H33 of docs/explanation/protocol.md, section 9: each is a hole of an earlier draft. A
+// comment says which line has to be broken for the test to fail. Where a trace is about an actor, what the
 // core decides in it is played.
 
 // H1. Broken by: take does not raise Attempt.

@@ -284,7 +284,7 @@ func (o *SubmitOrder) Known() (orderID, replyTo string) {
 }
 
 // Tenant is whose order it is, as its ID says: what stands before the first colon, as in
-// "acme:1001"; "" if there is none. Fair queues know tenants (rule 4 of docs/aws-rules.md).
+// "acme:1001"; "" if there is none. Fair queues know tenants (rule 4 of docs/reference/aws-rules.md).
 func Tenant(orderID string) string {
 	tenant, _, found := strings.Cut(orderID, ":")
 	if !found {

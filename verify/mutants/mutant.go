@@ -46,8 +46,8 @@ func Offline() []Mutant {
 	})
 }
 
-// The rules of the protocol, the invariants, the rules of docs/aws-rules.md, and, where none of them
-// speaks of it, the room.
+// The rules of the protocol, the invariants, the rules of docs/reference/aws-rules.md, and, where none of
+// them speaks of it, the room.
 var wellNamed = regexp.MustCompile(
 	`^(P([1-9]|9a|12a|1[0-9]|2[0-9]|22a|23a|3[0-9]|4[0-689]|5[0-2])|I([1-9]|1[0-9]|2[01])|A[1-9][0-9]?|` +
 		`api|bulk|cli|client|codec|console|diagram|httpagent|infra|schedule|sns|sqlite|sqs|wiring|workflow)(-[a-z0-9]+)+$`)

@@ -35,7 +35,7 @@ func TestEveryMutantFitsTheCode(t *testing.T) {
 
 // Every rule of the protocol and every invariant that the simulator checks is broken by a mutant.
 func TestEveryRuleHasAMutant(t *testing.T) {
-	text, err := os.ReadFile(root + "/docs/protocol.md")
+	text, err := os.ReadFile(root + "/docs/explanation/protocol.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,9 +209,9 @@ var (
 	mutantName = regexp.MustCompile(`\b[API][0-9]+a?(?:-[a-z0-9]+)+`)
 )
 
-// What docs/reliability.md names must be there: its tests, its mutants, and how many there are.
+// What docs/explanation/reliability.md names must be there: its tests, its mutants, and how many there are.
 func TestReliabilityNamesWhatExists(t *testing.T) {
-	text, err := os.ReadFile(root + "/docs/reliability.md")
+	text, err := os.ReadFile(root + "/docs/explanation/reliability.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,9 +65,9 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestReliabilityShowsTheGate: docs/reliability.md names the runs that the gate makes.
+// TestReliabilityShowsTheGate: docs/explanation/reliability.md names the runs that the gate makes.
 func TestReliabilityShowsTheGate(t *testing.T) {
-	text, err := os.ReadFile("../../docs/reliability.md")
+	text, err := os.ReadFile("../../docs/explanation/reliability.md")
 	if err != nil {
 		t.Fatal(err)
 	}

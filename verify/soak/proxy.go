@@ -40,7 +40,7 @@ type share struct {
 
 // faultShares is what the network of a service may do. Calls may be made twice only where the service
 // knows keys, and may land after the caller has gone only where it fences: the other grades promise
-// nothing then (docs/protocol.md, section 7).
+// nothing then (docs/explanation/protocol.md, section 7).
 func faultShares(fenced, knowsKeys bool) []share {
 	if !knowsKeys { // whatever leaves an effect in doubt needs the operator: less of it
 		return []share{{cutBefore, 0.01}, {cutAfter, 0.004}, {cutWithin, 0.002}, {delayed, 0.01},

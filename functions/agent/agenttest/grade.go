@@ -52,7 +52,7 @@ type Probe struct {
 // Trial is one thing that was tried.
 type Trial struct {
 	Name  string       `json:"name"`
-	Rule  string       `json:"rule"` // name of the rule in docs/protocol.md
+	Rule  string       `json:"rule"` // name of the rule in docs/explanation/protocol.md
 	For   []core.Grade `json:"for"`
 	Wrong string       `json:"wrong,omitempty"` // fault found; "" if the trial passed
 }

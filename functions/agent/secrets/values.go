@@ -38,7 +38,7 @@ type Values struct {
 }
 
 // Environment makes Values of what the environment says. It makes no calls: secrets are read when they
-// are first needed (rule 13 of docs/aws-rules.md). The error lists all that is wrong.
+// are first needed (rule 13 of docs/reference/aws-rules.md). The error lists all that is wrong.
 func Environment(lookup deployment.Lookup, now func() time.Time) (*Values, error) {
 	where, err := deployment.ReadSecrets(lookup)
 	if err != nil {

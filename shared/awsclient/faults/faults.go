@@ -1,6 +1,6 @@
 // Package faults does to the SDK's calls what AWS does now and then and emulators never do: answers
 // get lost, calls are throttled, arrive twice, or run into another transaction (rule 27 of
-// docs/aws-rules.md). It is for tests; nothing else imports it, and without a call of a Plan's
+// docs/reference/aws-rules.md). It is for tests; nothing else imports it, and without a call of a Plan's
 // methods nothing happens.
 package faults
 

@@ -40,7 +40,7 @@ type operationUnderFaults struct {
 }
 
 // faultCases checks that the adapter hides a single fault of the backend from the caller (rules 8, 9, 10 and
-// 23 of docs/aws-rules.md), and returns the right error for lasting faults.
+// 23 of docs/reference/aws-rules.md), and returns the right error for lasting faults.
 func faultCases() []testCase {
 	empty := core.DefinitionHash([]byte("{}"))
 	started := port.LedgerEntry{Key: "k", State: "started"}

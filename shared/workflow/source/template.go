@@ -100,7 +100,8 @@ func (b *builder) faulty(where position, err error) {
 		e = &expression.Error{Expression: e.Expression, What: e.What}
 		b.report.error(where, e.Error(), fix)
 	default:
-		b.report.error(where, err.Error(), "correct the expression; docs/workflows.md has the language")
+		b.report.error(where, err.Error(),
+			"correct the expression; docs/reference/workflows.md has the language")
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 
 // Invariant is something that must be true after every step.
 type Invariant struct {
-	// a number is that of docs/reliability.md, P… a rule of the protocol, anything else is named in words
+	// a number is that of docs/explanation/reliability.md, P… a rule of the protocol, anything else is named
+	// in words
 	Name string
 	Text string
 }

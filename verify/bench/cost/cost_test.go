@@ -41,7 +41,7 @@ func TestTheCommittedUnitsAreThoseOfTheCode(t *testing.T) {
 			continue
 		}
 		for _, d := range differ(want, got) {
-			t.Errorf("%s: %s; if that is meant, run `make cost` and look at docs/cost.md", name, d)
+			t.Errorf("%s: %s; if that is meant, run `make cost` and look at cost.md", name, d)
 		}
 	}
 	for name := range measured.Shapes {

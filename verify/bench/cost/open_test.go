@@ -22,7 +22,7 @@ import (
 )
 
 // With 5,000 open orders and one in Error a sweep reads the one, and pages of a listing that are asked for
-// again and again read each order once in a while. docs/cost.md has these figures.
+// again and again read each order once in a while. docs/explanation/cost.md has these figures.
 func TestUnitsWithManyOpenOrders(t *testing.T) {
 	c := dynamotest.Config(t, awsclient.Options{})
 	client := dynamo.NewClient(c)

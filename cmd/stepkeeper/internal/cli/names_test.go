@@ -165,7 +165,7 @@ func (d *declared) check(file, code string) error {
 		}
 	case qualified.MatchString(code):
 		m := qualified.FindStringSubmatch(code)
-		if m[1] == "engine" && d.packages["infra"]["Stepkeeper."+m[2]] { // docs/aws.md calls the construct so
+		if m[1] == "engine" && d.packages["infra"]["Stepkeeper."+m[2]] { // as an app calls the construct
 			return nil
 		}
 		if known, ours := d.packages[m[1]]; ours && !known[m[2]+m[3]] {
@@ -188,11 +188,13 @@ var rulesCited = []struct {
 	file    string
 	defines *regexp.Regexp
 }{
-	{regexp.MustCompile(`\bP([0-9]+a?)\b`), "docs/protocol.md",
+	{regexp.MustCompile(`\bP([0-9]+a?)\b`), "docs/explanation/protocol.md",
 		regexp.MustCompile(
 			`(?m)\*\*P([0-9]+), P([0-9]+)\*\*|\*\*P([0-9]+a?)\b|^\| P([0-9]+a?) \||^## .*\(P([0-9]+)\)$`)},
-	{regexp.MustCompile(`\bH([0-9]+)\b`), "docs/protocol.md", regexp.MustCompile(`(?m)^\| H([0-9]+) \|`)},
-	{regexp.MustCompile(`\bI([0-9]+)\b`), "docs/reliability.md", regexp.MustCompile(`(?m)^\| I([0-9]+) \|`)},
+	{regexp.MustCompile(`\bH([0-9]+)\b`), "docs/explanation/protocol.md",
+		regexp.MustCompile(`(?m)^\| H([0-9]+) \|`)},
+	{regexp.MustCompile(`\bI([0-9]+)\b`), "docs/explanation/reliability.md",
+		regexp.MustCompile(`(?m)^\| I([0-9]+) \|`)},
 }
 
 // TestRulesAreDefined: each number of a rule that a document cites is defined.
@@ -309,9 +311,10 @@ func TestWrongNamesAreFound(t *testing.T) {
 	}
 	all := documents(t)
 	if !reflect.DeepEqual([]bool{follow(all, "README.md", "docs/none.md") != nil,
-		follow(all, "README.md", "docs/protocol.md#9-none") != nil,
-		follow(all, initialReadme, "../../docs/protocol.md") != nil,
-		follow(all, "README.md", "docs/protocol.md#2-states") == nil}, []bool{true, true, true, true}) {
+		follow(all, "README.md", "docs/explanation/protocol.md#9-none") != nil,
+		follow(all, initialReadme, "../../docs/explanation/protocol.md") != nil,
+		follow(all, "README.md", "docs/explanation/protocol.md#2-states") == nil},
+		[]bool{true, true, true, true}) {
 		t.Error("links that lead nowhere are not noticed")
 	}
 }

@@ -64,19 +64,19 @@ func TestHelpNamesExitCodes(t *testing.T) {
 }
 
 func TestCommandLineDocument(t *testing.T) {
-	data, err := os.ReadFile("../../../../docs/command-line.md")
+	data, err := os.ReadFile("../../../../docs/reference/command-line.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range commands(t) {
 		if c.Runnable() && c.HasParent() && !c.HasSubCommands() &&
 			!strings.Contains(string(data), "`"+c.CommandPath()) {
-			t.Errorf("docs/command-line.md does not name `%s`", c.CommandPath())
+			t.Errorf("docs/reference/command-line.md does not name `%s`", c.CommandPath())
 		}
 	}
 	for _, m := range failure.Meanings() {
 		if !strings.Contains(string(data), m.Meaning) {
-			t.Errorf("docs/command-line.md does not explain exit code %d: %s", m.Code, m.Meaning)
+			t.Errorf("docs/reference/command-line.md does not explain exit code %d: %s", m.Code, m.Meaning)
 		}
 	}
 }

@@ -129,7 +129,7 @@ func (o *devOptions) flags(cmd *cobra.Command) {
 		"loopback `address` to serve on; port 0 takes a free one")
 	f.StringVar(&o.answers, "answers-listen", "",
 		"loopback `address` that serves the pages of answers and nothing else, for a proxy that makes "+
-			"links reachable (docs/answers.md)")
+			"links reachable (docs/how-to/answers.md)")
 	f.StringVar(&o.workflows, "workflows", "workflows", "`folder` with the workflow files")
 	f.StringVar(&o.agents, "agents", "agents.yaml",
 		"`file` that names the agents: the HTTP services that they call, and those of your own that "+
