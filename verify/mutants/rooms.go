@@ -93,7 +93,6 @@ var NotProduct = map[string]string{
 	"infra/emulate":            "fits the template for emulators, and never runs in production",
 	"dev/api/apitest":          "a testing suite",
 	"shared/awsclient/awstest": "a testing suite",
-	"shared/awsclient/faults":  "faults for tests",
 	"shared/awsclient/meter":   "measures costs",
 	"shared/dynamo/dynamotest": "a testing suite",
 	"shared/port/queuetest":    "a testing suite",

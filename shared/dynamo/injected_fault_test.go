@@ -1,4 +1,4 @@
-package faults_test
+package dynamo_test
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
-	"github.com/stepkeeper/stepkeeper/shared/awsclient/faults"
 )
 
 // What a fault does to one call, tried once: how often it arrives, and whether it succeeds.
@@ -31,25 +30,25 @@ func TestFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := &faults.Plan{}
-	plan.Into(&c)
+	plan := &faultPlan{}
+	plan.into(&c)
 	client := sqs.NewFromConfig(c)
 	for _, tt := range []struct {
-		fault   faults.Fault
+		fault   fault
 		arrives int32
 		good    bool
 	}{
-		{faults.None, 1, true}, {faults.LostAnswer, 1, false}, {faults.Unsent, 0, false},
-		{faults.Throttled, 0, false}, {faults.Twice, 2, true}, {faults.None, 1, true},
+		{faultNone, 1, true}, {faultLostAnswer, 1, false}, {faultUnsent, 0, false},
+		{faultThrottled, 0, false}, {faultTwice, 2, true}, {faultNone, 1, true},
 	} {
 		arrived.Store(0)
-		plan.Next("GetQueueUrl", tt.fault)
+		plan.next("GetQueueUrl", tt.fault)
 		_, err := client.GetQueueUrl(t.Context(),
 			&sqs.GetQueueUrlInput{QueueName: aws.String("a-queue-of-this-name")})
 		if (err == nil) != tt.good || arrived.Load() != tt.arrives {
 			t.Errorf("%s: it arrives %d times, error %v", tt.fault, arrived.Load(), err)
 		}
-		if plan.Hits(tt.fault) == 0 {
+		if plan.hits(tt.fault) == 0 {
 			t.Errorf("%s was not met", tt.fault)
 		}
 	}

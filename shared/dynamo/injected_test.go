@@ -1,8 +1,4 @@
-// Package faults does to the SDK's calls what AWS does now and then and emulators never do: answers
-// get lost, calls are throttled, arrive twice, or run into another transaction (rule 27 of
-// docs/reference/aws-rules.md). It is for tests; nothing else imports it, and without a call of a Plan's
-// methods nothing happens.
-package faults
+package dynamo_test
 
 import (
 	"context"
@@ -18,89 +14,91 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// Fault is what happens to one try of a call. The SDK's own repeats are tries of their own.
-type Fault int
+// fault is something that AWS does to a call now and then and emulators never do (rule 27): it loses the
+// answer, throttles, carries out twice, or finds another transaction. A fault concerns one try of a call; the
+// SDK's own repeats are tries of their own.
+type fault int
 
-// Kinds of faults. None lets the call through.
+// Kinds of faults. faultNone lets the call through.
 const (
-	None       Fault = iota
-	LostAnswer       // the call is carried out, and its answer is lost
-	Unsent           // the call does not arrive, which looks like a lost answer to the caller
-	Throttled        // the call is refused for now
-	Twice            // it is carried out twice; the second answer counts
-	Conflict         // DynamoDB: another transaction is under way
+	faultNone       fault = iota
+	faultLostAnswer       // the call is carried out, and its answer is lost
+	faultUnsent           // the call does not arrive, which looks like a lost answer to the caller
+	faultThrottled        // the call is refused for now
+	faultTwice            // it is carried out twice; the second answer counts
+	faultConflict         // DynamoDB: another transaction is under way
 )
 
-func (f Fault) String() string {
+func (f fault) String() string {
 	return [...]string{"none", "lost answer", "unsent", "throttled", "twice", "conflict"}[f]
 }
 
-// Plan decides which calls meet a fault. The zero Plan injects none. Safe for concurrent use.
-type Plan struct {
-	mu     sync.Mutex
-	next   map[string][]Fault
-	decide func(operation string) Fault
-	hits   map[Fault]int
+// faultPlan decides which calls meet a fault. The zero faultPlan injects none. Safe for concurrent use.
+type faultPlan struct {
+	mu      sync.Mutex
+	planned map[string][]fault
+	decide  func(operation string) fault
+	met     map[fault]int
 }
 
-// Any stands for every operation; what is planned for one by its name goes before it. A Conflict
+// anyCall stands for every operation; what is planned for one by its name goes before it. A faultConflict
 // waits for a write: reads meet none.
-const Any = ""
+const anyCall = ""
 
-// Next lets the next tries of the operation ("PutItem") meet these faults, in this order; None
+// next lets the next tries of the operation ("PutItem") meet these faults, in this order; faultNone
 // lets one through.
-func (p *Plan) Next(operation string, faults ...Fault) {
+func (p *faultPlan) next(operation string, faults ...fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.next == nil {
-		p.next = map[string][]Fault{}
+	if p.planned == nil {
+		p.planned = map[string][]fault{}
 	}
-	p.next[operation] = append(p.next[operation], faults...)
+	p.planned[operation] = append(p.planned[operation], faults...)
 }
 
-// Always asks decide about each try that Next says nothing of; nil ends that. decide is called by
+// always asks decide about each try that next says nothing of; nil ends that. decide is called by
 // one goroutine at a time.
-func (p *Plan) Always(decide func(operation string) Fault) {
+func (p *faultPlan) always(decide func(operation string) fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.decide = decide
 }
 
-// Drop takes back what Next has planned for the operation and no try has met.
-func (p *Plan) Drop(operation string) {
+// drop takes back what next has planned for the operation and no try has met.
+func (p *faultPlan) drop(operation string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.next, operation)
+	delete(p.planned, operation)
 }
 
-// Hits is how many tries have met the fault.
-func (p *Plan) Hits(f Fault) int {
+// hits returns how many tries have met the fault.
+func (p *faultPlan) hits(f fault) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.hits[f]
+	return p.met[f]
 }
 
-func (p *Plan) draw(operation string) Fault {
+func (p *faultPlan) draw(operation string) fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	f := None
+	f := faultNone
 	read := operation == "GetItem" || operation == "Query"
-	if waiting := p.next[operation]; len(waiting) > 0 {
-		f, p.next[operation] = waiting[0], waiting[1:]
-	} else if waiting := p.next[Any]; len(waiting) > 0 && (waiting[0] != Conflict || !read) {
-		f, p.next[Any] = waiting[0], waiting[1:]
+	if waiting := p.planned[operation]; len(waiting) > 0 {
+		f, p.planned[operation] = waiting[0], waiting[1:]
+	} else if waiting := p.planned[anyCall]; len(waiting) > 0 && (waiting[0] != faultConflict || !read) {
+		f, p.planned[anyCall] = waiting[0], waiting[1:]
 	} else if p.decide != nil {
 		f = p.decide(operation)
 	}
-	if p.hits == nil {
-		p.hits = map[Fault]int{}
+	if p.met == nil {
+		p.met = map[fault]int{}
 	}
-	p.hits[f]++
+	p.met[f]++
 	return f
 }
 
-// Into puts the plan into all clients that are made of the configuration from now on.
-func (p *Plan) Into(c *aws.Config) {
+// into puts the plan into all clients that are made of the configuration from now on.
+func (p *faultPlan) into(c *aws.Config) {
 	c.APIOptions = append(c.APIOptions[:len(c.APIOptions):len(c.APIOptions)],
 		func(stack *middleware.Stack) error {
 			return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("StepkeeperFaults", p.handle),
@@ -109,18 +107,18 @@ func (p *Plan) Into(c *aws.Config) {
 }
 
 // handle is the innermost layer around the transport, one call of it for each try.
-func (p *Plan) handle(ctx context.Context, in middleware.DeserializeInput,
+func (p *faultPlan) handle(ctx context.Context, in middleware.DeserializeInput,
 	next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
 	operation := awsmiddleware.GetOperationName(ctx)
 	f := p.draw(operation)
 	switch f {
-	case None:
+	case faultNone:
 		return next.HandleDeserialize(ctx, in)
-	case Throttled:
+	case faultThrottled:
 		return refusal(throttle(operation)), middleware.Metadata{}, nil
-	case Conflict:
+	case faultConflict:
 		return refusal(conflict), middleware.Metadata{}, nil
-	case Twice:
+	case faultTwice:
 		out, metadata, err := next.HandleDeserialize(ctx, in)
 		if err != nil {
 			return out, metadata, err
@@ -130,7 +128,7 @@ func (p *Plan) handle(ctx context.Context, in middleware.DeserializeInput,
 			return out, metadata, err
 		}
 		return next.HandleDeserialize(ctx, in)
-	case LostAnswer:
+	case faultLostAnswer:
 		if out, metadata, err := next.HandleDeserialize(ctx, in); err != nil {
 			return out, metadata, err
 		} else {
