@@ -179,11 +179,8 @@ func (r *deciding) claim(steps []int) (ended bool) {
 
 // take writes a claim into the step: its next attempt, and in which order and when it was first claimed (P1,
 // P4, P7).
-func (r *deciding) take(i int, state State) {
+func (r *deciding) take(i int, state State, c Claim) {
 	s := &r.t.Steps[i]
-	s.Attempt++
-	s.State, s.Claim.Cause = state, r.cause
-	s.NoEffect, s.Wait.At = 0, 0
 	switch {
 	case s.First.Nth == 0:
 		last := 0
@@ -194,6 +191,11 @@ func (r *deciding) take(i int, state State) {
 	case s.First.At == 0:
 		s.First.At = s.Claim.At
 	}
+	s.endAttempt()
+	c.Cause, c.At = r.cause, r.at.Now
+	s.State, s.Claim, s.Wait = state, c, StepWait{}
+	s.NoEffect = 0
+	s.Attempt++
 }
 
 // input evaluates what the agent is given. It depends on nothing that can change while the claim
@@ -303,6 +305,7 @@ func (r *deciding) undoStep(i int) bool {
 	case s.State == Processing:
 		return false
 	case r.at.Now <= quiet: // P21: no call may be under way any more, whatever replies came (H2)
+		s.release()
 		s.State = UndoWait
 		r.scheduleWake(s, quiet+1)
 		if r.notifies(StatusUndoing) {

@@ -52,7 +52,7 @@ func (r *deciding) askedByParent(_ int, ev Event) (string, error) {
 		r.startUndo(WhyParent)
 		return "", nil
 	case mode == processed && e.Ask == AskUndo:
-		t.Output, t.Reason.Code, t.Reason.Text = nil, "", ""
+		t.Output, t.Reason = nil, Reason{}
 		r.startUndo(WhyParent)
 		return "", nil
 	}

@@ -148,7 +148,7 @@ func (r *deciding) cancelCommand(_ int, ev Event) (string, error) {
 	case errForward:
 		r.startUndo(WhyCancel)
 	case compensated: // the undo that was done becomes the cancel, with a final status of its own
-		r.enterEnd(Cancelled)
+		r.enterEnd(Cancelled, "")
 	}
 	return "", nil
 }
@@ -156,14 +156,13 @@ func (r *deciding) cancelCommand(_ int, ev Event) (string, error) {
 // startUndo takes a task out of Error into its undo. Every wait ends there (P9a).
 func (r *deciding) startUndo(why Why) {
 	if t := r.t; t.Phase == Undoing {
-		t.setReason(t.Undo.Reason)
-		t.Undo.Reason = Reason{}
+		t.Reason, t.Undo.Reason = t.Undo.Reason, Reason{}
 	}
 	r.t.leaveEnd()
 	r.t.ProcessState, r.t.Undo.Why = Compensating, why
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
-		s.Failures.Undo, s.Failures.Queued = 0, 0
+		s.Failures = Failures{Do: s.Failures.Do}
 		s.endHold()
 		if waiting(s) {
 			s.Wait.At, s.CompleteBy = 0, 0
@@ -290,8 +289,7 @@ func (r *deciding) expiredKey() string {
 func (r *deciding) resume(e Resubmit) {
 	t := r.t
 	r.t.leaveEnd()
-	t.ProcessState, t.Hops = Processing, 0
-	t.setReason(Reason{})
+	t.ProcessState, t.Hops, t.Reason = Processing, 0, Reason{}
 	r.renewDeadline(e.Deadline)
 	r.started()
 	for i := range t.Steps {
@@ -299,7 +297,7 @@ func (r *deciding) resume(e Resubmit) {
 		if s.State == Processed && s.Finish.Seq == 0 { // while the order was in Error
 			r.emitStepFinished(s)
 		}
-		s.Failures.Do, s.Failures.Undo, s.Failures.Queued = 0, 0, 0
+		s.Failures = Failures{}
 		s.endHold()
 		if s.State == Failed && !s.Attempted() { // its expression failed; advance tries it again
 			s.State, s.Error = Pending, nil
@@ -321,12 +319,10 @@ func (r *deciding) resume(e Resubmit) {
 func (r *deciding) restart(e Resubmit) {
 	t := r.t
 	r.t.leaveEnd()
-	t.ProcessState, t.Undo.Why = Processing, ""
-	t.setReason(Reason{})
-	t.Output = nil
+	t.ProcessState, t.Undo.Why, t.Reason = Processing, "", Reason{}
+	t.Output, t.Hops, t.Deadline = nil, 0, Deadline{}
 	t.Run++
 	t.forgetRefused()
-	t.Hops, t.Deadline.Seq = 0, 0
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		verdicts, given := s.Answers, s.Corrected
@@ -372,7 +368,7 @@ func (r *deciding) closeCommand(_ int, ev Event) (string, error) {
 		}
 	}
 	r.t.Closing = &Closing{By: e.By, Reason: TrimMessage(e.Reason)}
-	r.enterEnd(Closed)
+	r.enterEnd(Closed, "")
 	return "", nil
 }
 

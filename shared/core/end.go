@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -26,15 +27,20 @@ func (r *deciding) notifies(kind StatusKind) bool {
 
 // started emits the status that a run began, or was resubmitted.
 func (r *deciding) started() {
-	r.t.Start.Seq, r.t.Start.Cause, r.t.Start.At = 0, "", 0
+	r.t.Start = Start{}
 	if r.at.Now != r.t.Created {
 		r.t.Start.At = r.at.Now
 	}
 	if r.notifies(StatusStarted) {
-		r.t.StatusSeq++
-		r.t.Start.Seq, r.t.Start.Cause = r.t.StatusSeq, r.cause
+		r.t.Start.Seq, r.t.Start.Cause = r.nextSeq(), r.cause
 		r.emit(r.startedStatus())
 	}
+}
+
+// nextSeq returns the number of the next status message.
+func (r *deciding) nextSeq() int {
+	r.t.StatusSeq++
+	return r.t.StatusSeq
 }
 
 func (r *deciding) startedStatus() SendStatus {
@@ -81,55 +87,48 @@ func (r *deciding) enterProcessed() {
 		out, err := r.def.Expr.Output(env)
 		switch {
 		case err != nil:
-			r.t.Reason.Code, r.t.Reason.Text = "expression", TrimMessage("output: "+err.Error())
+			r.t.Reason = Reason{Code: "expression", Text: TrimMessage("output: " + err.Error())}
 		case len(out) > maxOutput:
-			r.t.Reason.Code, r.t.Reason.Text = codeOutputTooLarge,
-				"the workflow's output is over 32 KiB and was dropped"
+			r.t.Reason = Reason{Code: codeOutputTooLarge,
+				Text: "the workflow's output is over 32 KiB and was dropped"}
 		default:
 			r.keepOutput(out)
 		}
 	}
-	r.enterEnd(Processed)
+	r.enterEnd(Processed, "")
 }
 
 // keepOutput drops a workflow's output that does not fit beside those of its steps.
 func (r *deciding) keepOutput(out json.RawMessage) {
 	r.t.Output = out
 	if !r.at.SizeLimit.keepsReserve(r.def, r.t) {
-		r.t.Output, r.t.Reason.Code = nil, codeOutputTooLarge
-		r.t.Reason.Text = fmt.Sprintf(
+		r.t.Output, r.t.Reason = nil, Reason{Code: codeOutputTooLarge, Text: fmt.Sprintf(
 			"the workflow's output of %d bytes does not fit into the task's document beside the outputs "+
-				"of its steps and was dropped", len(out))
+				"of its steps and was dropped", len(out))}
 	}
 }
 
 // enterUndone ends a task that has nothing left to undo.
 func (r *deciding) enterUndone() {
 	if r.t.Undo.CancelAsked {
-		r.enterEnd(Cancelled)
+		r.enterEnd(Cancelled, "")
 		return
 	}
-	r.enterEnd(Compensated)
-}
-
-func (r *deciding) enterEnd(state State) {
-	r.t.ProcessState, r.t.Phase = state, ""
-	r.setEnd()
+	r.enterEnd(Compensated, "")
 }
 
 // enterError stops the task for the operator, because of a step.
 func (r *deciding) enterError(phase Phase, i int) {
 	if phase == Undoing { // its final status says again why it was undone
-		r.t.Undo.Reason = Reason{r.t.Reason.Step, r.t.Reason.Code, r.t.Reason.Text}
+		r.t.Undo.Reason = r.t.Reason
 	}
-	r.t.setReason(r.t.Steps[i].reason())
+	r.t.Reason = r.t.Steps[i].reason()
 	r.stopForOperator(phase)
 }
 
 // stopForOperator stops the task for the operator. The times of waiting steps are cleared: they would keep
 // it in the index for ever (H25).
 func (r *deciding) stopForOperator(phase Phase) {
-	r.t.ProcessState, r.t.Phase = Error, phase
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
 		// known before it, though by a clock that was ahead: the alert includes it
@@ -141,19 +140,17 @@ func (r *deciding) stopForOperator(phase Phase) {
 			}
 		}
 	}
-	r.setEnd()
+	r.enterEnd(Error, phase)
 }
 
-// setEnd sets what belongs to an end: its time, its cause, its status, the time to send that again (P11).
-func (r *deciding) setEnd() {
+// enterEnd enters an end, or the Error of a phase, with its status and the time to send that again (P11).
+func (r *deciding) enterEnd(state State, phase Phase) {
 	t := r.t
-	t.clearEnd()
-	t.End.At, t.End.Cause = r.at.Now, r.cause
+	t.ProcessState, t.Phase, t.End = state, phase, End{At: r.at.Now, Cause: r.cause}
 	r.ended, r.endSteps = true, slices.Clone(t.Steps)
 	status := r.notifies(EndKind(t))
 	if status {
-		t.StatusSeq++
-		t.End.Seq = t.StatusSeq
+		t.End.Seq = r.nextSeq()
 	}
 	alerts := RaisesAlert(r.def, t)
 	if alerts {
@@ -187,16 +184,9 @@ func (r *deciding) emitEnd() {
 	r.emitFinal()
 }
 
-// clearEnd removes an end: its time, its cause, its status, and the time to send that again.
-func (t *Task) clearEnd() {
-	t.End.At, t.End.Cause, t.End.ResendAt = 0, "", 0
-	t.End.Seq, t.End.Command = 0, 0
-}
-
 // leaveEnd takes the task out of its end for a command.
 func (t *Task) leaveEnd() {
-	t.clearEnd()
-	t.Phase, t.Attention = "", false
+	t.End, t.Phase, t.Attention = End{}, "", false
 	for i := range t.Steps {
 		t.Steps[i].EndState = ""
 	}
@@ -234,11 +224,8 @@ func (r *deciding) emitFinal() {
 		}
 		for i := range t.Steps {
 			step := &t.Steps[i]
-			state := step.State
-			if step.EndState != "" {
-				state = step.EndState
-			}
-			s.Steps = append(s.Steps, StepSummary{Step: step.Name, State: state, Attempts: step.Attempt})
+			s.Steps = append(s.Steps, StepSummary{Step: step.Name, State: cmp.Or(step.EndState, step.State),
+				Attempts: step.Attempt})
 		}
 		r.emit(r.status(s))
 	}
@@ -266,9 +253,7 @@ func (r *deciding) alert() RaiseAlert {
 	t := r.t.clone()
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		if s.EndState != "" {
-			s.State = s.EndState
-		}
+		s.State = cmp.Or(s.EndState, s.State)
 		if s.Resolved != nil && s.Resolved.Command > t.End.Command {
 			s.Resolved = nil
 		}
@@ -384,10 +369,9 @@ func Restart(def *Definition, order []byte, t *Task, at At) (Decision, error) {
 			r.kind(i).resend(r, i)
 		case undo && (s.State == Pending || s.State == Waiting) && s.CompleteBy != 0:
 			// P9a: its wait bound the forward claim only
-			r.emit(SendWake{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt})
+			r.wake(s, 0)
 		case (forward || undo) && waiting(s) && s.CompleteBy != 0:
-			r.emit(SendWake{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt,
-				WakeAt: s.Wait.At})
+			r.wake(s, s.Wait.At)
 		}
 	}
 	if undo && !asked { // the Supervisor turned it around, and its Wake for the whole task died too (P23a)

@@ -118,14 +118,13 @@ func readTimeout(text string) (Duration, error) {
 }
 
 func (answerKind) start(r *deciding, i int, p prepared) {
-	r.take(i, Waiting)
+	r.take(i, Waiting, Claim{})
 	s := &r.t.Steps[i]
 	var early []Vote
 	if r.err == nil && s.Answers != nil && !s.decided() {
 		early = s.Answers.Votes
 	}
-	s.Claim.At, s.Wait.Until = r.at.Now, p.wakeAt
-	s.Answers, s.Output = p.answers, nil
+	s.Wait.Until, s.Answers, s.Output = p.wakeAt, p.answers, nil
 	r.refuseEarly(i, early)
 	if p.atOnce {
 		r.look(i)

@@ -44,7 +44,7 @@ func (callKind) woken(r *deciding, i int) {
 			"it is in doubt, and was not asked again, because its service may not know the idempotency "+
 				"key any more (keyRetention): find out at the service whether it happened, and resolve it",
 			r.t.Steps[i].Attempt)
-		r.markFailed(i)
+		r.t.Steps[i].giveUp()
 		r.enterError(Forward, i)
 		return
 	}
@@ -81,24 +81,19 @@ func (callKind) validState(s *Step, d *StepDefinition) bool {
 // takeCall writes a claim into a call: the agent's times as well (P6, P32).
 func (r *deciding) takeCall(i int, op Operation) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
-	state := Processing
-	s.endAttempt()
-	if s.Claim.Undo = op == UndoOp; s.Claim.Undo {
-		state = Compensating
+	c, state := Claim{By: r.at.By[:min(len(r.at.By), maxName)], Agent: r.chooseAgent(i)}, Processing
+	if op == UndoOp {
+		c.Undo, state = true, Compensating
 	}
-	not := r.notDone(i)
-	r.take(i, state)
-	s.Claim.By = r.at.By[:min(len(r.at.By), maxName)]
-	r.chooseAgent(i, not)
 	// P32: what this task granted before, what the agent is granted by the definition, and twice
 	// what the last request of that agent was seen to wait.
-	name := d.AskedAgent(s)
+	name := cmp.Or(c.Agent, d.Agent)
 	agent := r.def.Agents[name]
-	s.Claim.Allowance = min(max(s.Claim.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]),
+	c.Allowance = min(max(s.Claim.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]),
 		max(d.MaxQueueTime, agent.QueueAllowance))
 	until := r.knownUntil(i)
-	s.Claim.At = r.at.Now
-	s.Claim.StopBy, s.Claim.Progress = r.at.Now.Add(r.longest(i)+s.Claim.Allowance), nil
+	r.take(i, state, c)
+	s.Claim.StopBy = r.at.Now.Add(r.longest(i) + c.Allowance)
 	if until != 0 && !s.Claim.Undo { // P18: a copy that comes later could be done a second time
 		s.Claim.StopBy = min(s.Claim.StopBy, latest(until, r.at.Now.Add(r.timeout(i))))
 	}
@@ -118,13 +113,9 @@ func (r *deciding) notDone(i int) (agents []string) {
 
 // chooseAgent chooses the agent of a claim (P44): none at which one of the attempts before has failed, has
 // made no call, or was late; of the others the one whose requests wait least. One that is less than 20 %
-// better does not replace an earlier one.
-func (r *deciding) chooseAgent(i int, not []string) {
-	s, d := &r.t.Steps[i], &r.def.Steps[i]
-	if s.Claim.Agent = ""; len(d.Others) == 0 {
-		return
-	}
-	best := ""
+// better does not replace an earlier one. The result is "" if it is the first one.
+func (r *deciding) chooseAgent(i int) string {
+	d, not, best := &r.def.Steps[i], r.notDone(i), ""
 	for _, name := range d.AllAgents() {
 		switch {
 		case slices.Contains(not, name):
@@ -132,9 +123,10 @@ func (r *deciding) chooseAgent(i int, not []string) {
 			best = name
 		}
 	}
-	if best != d.Agent {
-		s.Claim.Agent = best
+	if best == d.Agent {
+		return ""
 	}
+	return best
 }
 
 // leastWait replaces shorter waits: a few milliseconds more or less say nothing about an agent.

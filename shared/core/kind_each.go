@@ -96,13 +96,13 @@ func (r *deciding) item(i, n int) (json.RawMessage, error) {
 }
 
 func (eachKind) start(r *deciding, i int, p prepared) {
-	r.take(i, Waiting)
+	r.take(i, Waiting, Claim{})
 	s := &r.t.Steps[i]
 	c := &Children{Count: p.children}
 	if s.Children != nil {
 		c.Started = s.Children.Started
 	}
-	s.Claim.At, s.Claim.Undo, s.Children = r.at.Now, false, c
+	s.Children = c
 	if p.atOnce {
 		r.endChildren(i)
 		return
@@ -409,8 +409,7 @@ func (r *deciding) undoChildren(i int) bool {
 		if r.supervisor {
 			panic("core: the Supervisor must not claim (P16)")
 		}
-		r.take(i, Waiting)
-		s.Claim.At, s.Claim.Undo = r.at.Now, true
+		r.take(i, Waiting, Claim{Undo: true})
 		c.Cursor, c.Rounds, c.Results = c.Started, 0, nil
 		for n := range c.Open {
 			c.Open[n] = OpenChild{Index: c.Open[n].Index, Cause: r.cause}

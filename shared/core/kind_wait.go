@@ -52,9 +52,8 @@ func readUntil(text json.RawMessage, now Time) (Time, error) {
 }
 
 func (waitKind) start(r *deciding, i int, p prepared) {
-	r.take(i, Waiting)
-	s := &r.t.Steps[i]
-	s.Claim.At, s.Wait.Until = r.at.Now, p.wakeAt
+	r.take(i, Waiting, Claim{})
+	r.t.Steps[i].Wait.Until = p.wakeAt
 	if p.atOnce {
 		r.finish(i, nil)
 		return
@@ -74,8 +73,7 @@ func (r *deciding) wait(i int, wakeAt Time) {
 }
 
 func (waitKind) resend(r *deciding, i int) {
-	s := &r.t.Steps[i]
-	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: s.Wait.At})
+	r.wake(&r.t.Steps[i], r.t.Steps[i].Wait.At)
 }
 
 func (waitKind) woken(r *deciding, i int) {

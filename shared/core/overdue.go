@@ -36,7 +36,7 @@ func (r *deciding) doOverdue(i int, ev Event) (string, error) {
 	if r.t.ProcessState != Processing {
 		r.recordAttempt(i, OutcomeOverdue, CodeTimeout)
 		r.recordFailure(i, CodeTimeout, TimeoutText, e.Attempt)
-		r.markFailed(i)
+		s.giveUp()
 		if r.t.ProcessState == Compensating {
 			r.wakeNow(s)
 		}
@@ -49,10 +49,10 @@ func (r *deciding) doOverdue(i int, ev Event) (string, error) {
 	r.recordFailure(i, CodeTimeout, TimeoutText, e.Attempt)
 	s.Failures.Do++
 	if retry := r.def.Steps[i].Retry; s.Failures.Do < retry.Budget() {
-		r.handBack(i, r.retryWait(i, retry))
+		r.handBack(s, r.at.Now.Add(r.retryWait(i, retry)))
 		return "", nil
 	}
-	r.markFailed(i)
+	s.giveUp()
 	if r.policyOf(i) == OnFailureContinue {
 		r.goOnWithout(i)
 		return "", nil
@@ -70,7 +70,7 @@ func (r *deciding) doOverdue(i int, ev Event) (string, error) {
 // wakeNow wakes the Scheduler at once for a step, and leaves a time for the Supervisor to ask again.
 func (r *deciding) wakeNow(s *Step) {
 	s.CompleteBy = r.at.Now.Add(r.def.Grace)
-	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt})
+	r.wake(s, 0)
 }
 
 // undoOverdue counts a failed undo.
@@ -97,27 +97,16 @@ func (r *deciding) backlog(i int) string {
 	r.recordAttempt(i, OutcomeOverdue, CodeQueue)
 	s.Failures.Queued += r.at.Now.Sub(s.Claim.At)
 	s.Claim.Allowance = min(max(s.Claim.Allowance, 1)*2, d.MaxQueueTime-s.Failures.Queued)
-	undo := s.Claim.Undo
 	if s.Failures.Queued >= d.MaxQueueTime {
 		s.Claim.Allowance = 0
 		text := fmt.Sprintf("its request has waited for agent %s for longer than maxQueueTime, %s; "+
 			"see that the agent runs and keeps up, then resubmit", d.AskedAgent(s), d.MaxQueueTime)
 		r.recordFailure(i, CodeQueue, text, s.Attempt)
-		s.State = Failed
-		if undo {
-			s.State = UndoWait
-		}
-		s.release()
+		s.giveUp()
 		r.enterError(r.direction(), i)
 		return ""
 	}
-	s.State = Pending
-	if undo {
-		s.State = UndoWait
-	} else {
-		r.t.Hops = max(0, r.t.Hops-1) // a command may have renewed it since the claim
-	}
-	r.scheduleWake(s, r.at.Now)
+	r.handBackUncharged(s, r.at.Now)
 	return ""
 }
 
@@ -140,7 +129,7 @@ func (r *deciding) deadline(_ int, ev Event) (string, error) {
 	case !passed(r.t.Deadline.At, r.at.Now):
 		return notYet, nil
 	}
-	r.t.setReason(Reason{Code: "deadline", Text: "the deadline of the order has passed"})
+	r.t.Reason = Reason{Code: "deadline", Text: "the deadline of the order has passed"}
 	if r.def.OnDeadline != OnFailureUndo || r.pastPointOfNoReturn() {
 		r.stopForOperator(Forward)
 		return "", nil

@@ -57,9 +57,7 @@ func (r *deciding) goOnAsking(i int) {
 }
 
 func (r *deciding) emitLook(i int) {
-	s := &r.t.Steps[i]
-	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt,
-		WakeAt: r.nextLook(i)})
+	r.wake(&r.t.Steps[i], r.nextLook(i))
 }
 
 // remind sends the newest reminder that is due, and not one for each that was missed (P37). It reports

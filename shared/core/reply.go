@@ -43,9 +43,9 @@ func (r *deciding) stepDone(i int, ev Event) (string, error) {
 // the numbers sees that it has stopped.
 func (r *deciding) finish(i int, output json.RawMessage) {
 	s := &r.t.Steps[i]
-	s.State, s.Output, s.Claim.Allowance = Processed, output, 0
-	s.Finish.At, s.NoEffect = r.at.Now, 0
 	s.release()
+	s.State, s.Output, s.Claim.Allowance = Processed, output, 0
+	s.Finish, s.NoEffect = Finish{At: r.at.Now}, 0
 	if r.t.ProcessState != Error {
 		r.emitStepFinished(s)
 	}
@@ -53,18 +53,34 @@ func (r *deciding) finish(i int, output json.RawMessage) {
 
 func (r *deciding) emitStepFinished(s *Step) {
 	if r.notifies(StatusStepFinished) {
-		r.t.StatusSeq++
-		s.Finish.Seq, s.Finish.Cause = r.t.StatusSeq, r.cause
+		s.Finish.Seq, s.Finish.Cause = r.nextSeq(), r.cause
 		r.emit(r.finishedStatus(s))
 	}
 }
 
 // release ends a claim or a wait.
 func (s *Step) release() {
-	s.Claim.By, s.Claim.Cause, s.Claim.Progress = "", "", nil
-	s.CompleteBy, s.Wait.At = 0, 0
 	s.endAttempt()
 	s.endHold()
+	s.CompleteBy, s.Wait.At = 0, 0
+}
+
+// giveUp ends a claim without success: the step, or its undo, is in doubt, and nothing is expected any more.
+func (s *Step) giveUp() {
+	s.State = Failed
+	if s.Claim.Undo {
+		s.State = UndoWait
+	}
+	s.release()
+}
+
+// handBack returns a step to the state from which a Wake claims it again, its do or its undo (P9a).
+func (s *Step) handBack() {
+	s.State = Pending
+	if s.Claim.Undo {
+		s.State = UndoWait
+	}
+	s.release()
 }
 
 // stepFailed is the permanent failure of a do.
@@ -97,7 +113,7 @@ func (r *deciding) stepRetryLater(i int, ev Event) (string, error) {
 	retry := r.def.Steps[i].Retry
 	if s.Failures.Do < retry.Budget() {
 		asked := min(e.RetryAfter, maxRetryAfter)
-		r.handBack(i, max(r.retryWait(i, retry), asked))
+		r.handBack(s, r.at.Now.Add(max(r.retryWait(i, retry), asked)))
 		return "", nil
 	}
 	r.failStep(i)
@@ -145,32 +161,36 @@ func (r *deciding) retryWait(i int, retry Retry) Duration {
 	return retry.ExtendedInterval
 }
 
-// handBack returns a do to Pending, to be claimed again by a Wake after the wait (P9a).
-func (r *deciding) handBack(i int, wait Duration) {
-	s := &r.t.Steps[i]
-	s.State = Pending
-	r.scheduleWake(s, r.at.Now.Add(wait))
+// handBack hands a step back, to be claimed again by a Wake at a time (P9a).
+func (r *deciding) handBack(s *Step, wakeAt Time) {
+	s.handBack()
+	r.scheduleWake(s, wakeAt)
 }
 
-// scheduleWake makes a step wait: its lock is released, the Scheduler will be woken at wakeAt, and if that
-// is lost the Supervisor sends another after the grace (P9a).
+// handBackUncharged hands a step back without a hop of the task (P23).
+func (r *deciding) handBackUncharged(s *Step, wakeAt Time) {
+	if !s.Claim.Undo {
+		r.t.Hops = max(0, r.t.Hops-1) // a command may have renewed it since the claim
+	}
+	r.handBack(s, wakeAt)
+}
+
+// scheduleWake makes a released step wait: the Scheduler will be woken at wakeAt, and if that is lost the
+// Supervisor sends another after the grace (P9a).
 func (r *deciding) scheduleWake(s *Step, wakeAt Time) {
-	s.release()
 	s.Wait.At, s.CompleteBy = wakeAt, wakeAt.Add(r.def.Grace)
-	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: wakeAt})
+	r.wake(s, wakeAt)
+}
+
+// wake sends a Wake for a step, at a time.
+func (r *deciding) wake(s *Step, at Time) {
+	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: at})
 }
 
 // failStep fails a do for good and decides what that means for the task.
 func (r *deciding) failStep(i int) {
-	r.markFailed(i)
+	r.t.Steps[i].giveUp()
 	r.applyPolicy(i)
-}
-
-// markFailed marks a do as Failed: in doubt, nothing expected any more.
-func (r *deciding) markFailed(i int) {
-	s := &r.t.Steps[i]
-	s.State = Failed
-	s.release()
 }
 
 // recordAttempt keeps how the present attempt of a step ended, which is not done. A late reply to one that
@@ -243,13 +263,8 @@ func (r *deciding) pastPointOfNoReturn() bool {
 func (r *deciding) compensate(why Why, failed int) {
 	r.t.ProcessState, r.t.Undo.Why = Compensating, why
 	if failed >= 0 {
-		r.t.setReason(r.t.Steps[failed].reason())
+		r.t.Reason = r.t.Steps[failed].reason()
 	}
-}
-
-// setReason stores why the task is undone, or has stopped.
-func (t *Task) setReason(why Reason) {
-	t.Reason.Step, t.Reason.Code, t.Reason.Text = why.Step, why.Code, why.Text
 }
 
 // reason returns the last failure of the step as a reason for the task.
@@ -336,10 +351,6 @@ func (r *deciding) holdOf(i int, e Reply) hold {
 func (r *deciding) handBackUncounted(i int, e Reply) {
 	s, h := &r.t.Steps[i], r.holdOf(i, e)
 	held := r.at.Now.Sub(h.since)
-	state := Failed
-	if s.Claim.Undo {
-		state = UndoWait
-	}
 	message := e.Message
 	over := r.t.ProcessState != Error && held >= h.most
 	if over {
@@ -347,22 +358,16 @@ func (r *deciding) handBackUncounted(i int, e Reply) {
 	}
 	r.recordFailure(i, e.Code, message, e.Attempt)
 	if over || r.t.ProcessState == Error {
-		s.State = state
-		s.release()
+		s.giveUp()
 		if over {
 			r.enterError(r.direction(), i)
 		}
 		return
 	}
-	s.State = UndoWait
-	if !s.Claim.Undo {
-		s.State = Pending
-		r.t.Hops = max(0, r.t.Hops-1) // a command may have renewed it since the claim
-	}
 	wait := min(max(held, minHold), maxHold)
 	wait += Duration(float64(wait) / 2 * jitter(r.t.OrderID, r.t.Run, s.Name, s.Attempt))
 	wait = max(wait, min(e.RetryAfter, maxRetryAfter))
-	r.scheduleWake(s, r.at.Now.Add(min(wait, max(h.most-held, minHold))))
+	r.handBackUncharged(s, r.at.Now.Add(min(wait, max(h.most-held, minHold))))
 	s.Error.Since, s.Error.Polling = h.since, h.polling // release ended the hold before it
 }
 
@@ -380,15 +385,13 @@ func (r *deciding) retryUndo(i int, atLeast Duration) {
 	s := &r.t.Steps[i]
 	retry := r.def.Steps[i].Undo.Retry
 	s.Failures.Undo++
-	s.State = UndoWait
+	s.giveUp()
 	switch {
 	case r.t.ProcessState == Error:
-		s.release()
 	case s.Failures.Undo < retry.MaxFailures:
 		u := jitter(r.t.OrderID, r.t.Run, s.Name, s.Attempt)
 		r.scheduleWake(s, r.at.Now.Add(max(retry.Backoff.wait(s.Failures.Undo, u), atLeast)))
 	default:
-		s.release()
 		r.enterError(r.direction(), i)
 	}
 }

@@ -419,14 +419,15 @@ func (s *Step) Quiet() Time {
 // LastStop is the latest stopBy of all attempts in this run (Resolve).
 func (s *Step) LastStop() Time { return latest(latest(s.Stops.Do, s.Stops.Undo), s.Claim.StopBy) }
 
-// endAttempt makes the present attempt an earlier one.
+// endAttempt makes the present attempt an earlier one, of whose claim only this stays.
 func (s *Step) endAttempt() {
-	if s.Claim.Undo {
-		s.Stops.Undo = latest(s.Stops.Undo, s.Claim.StopBy)
+	c := s.Claim
+	if c.Undo {
+		s.Stops.Undo = latest(s.Stops.Undo, c.StopBy)
 	} else {
-		s.Stops.Do = latest(s.Stops.Do, s.Claim.StopBy)
+		s.Stops.Do = latest(s.Stops.Do, c.StopBy)
 	}
-	s.Claim.StopBy = 0
+	s.Claim = Claim{Agent: c.Agent, Undo: c.Undo, At: c.At, Allowance: c.Allowance}
 }
 
 // begun reports whether the step had its turn in this run: it was claimed, or something was decided without a
