@@ -16,7 +16,7 @@ RACE_PKGS ?= $(addprefix ./,client client/aws/operate dev/api dev/embedded dev/m
 RACE_SKIP ?= TestAStoredTaskAcceptsEveryEvent|TestZeroTimesAreNotAssumedOnes|TestStoreInSequences|TestStoreWithoutCache|$\
 	TestStore$$/^(create|replace|batch|documents|limits|due|list|definitions|leases|ledger)$$|$\
 	TestOrdersNearTheLimitOfTheirDocumentEnd|TestOrdersNearTheDocumentLimitEnd|TestAnHourOfExpiredCredentialsUndoesNothing|TestEndedOrdersExpireMeanwhile
-RACE_ALL   = $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e|infra|localstack|importrules|mutants|soak|simulate)(/|$$)') ./verify/simulate
+RACE_ALL   = $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e|infra|localstack|importrules|mutants|soak|simulate)(/|$$)')
 TEST_PKGS ?= $(shell $(GO) list ./... | grep -v '/infra$$')
 # What -short leaves out of these are builds of what they write, which belong to each change.
 CMD_PKGS  ?= $(shell $(GO) list ./cmd/...)
@@ -149,14 +149,16 @@ cost: ## Measure what an order consumes on AWS, and what that costs (needs npm a
 	shared/dynamo/dynamotest/local.sh $(GO) run ./verify/bench/cost --out internal/cost/units.json
 
 EXPLORE ?= 60s
+REPORT = $(GO) test ./simulate/internal/explore -run '^TestReport$$' -count 1 -timeout 0 -v -args \
+	-report $(CURDIR)/simulate-report.json
 
 .PHONY: simulate-report
 simulate-report: ## The simulator's gate of every change, after `make mutants-changed`; writes simulate-report.json
-	$(GO) run ./verify/simulate --explore $(EXPLORE)
+	$(REPORT) -explore $(EXPLORE)
 
 .PHONY: simulate-nightly
 simulate-nightly: ## The same, deeper: pairs of faults, a million seeds, up to three faults on a path
-	$(GO) run ./verify/simulate --seeds 1000000 --pairs 3000 --faults 3 --explore 3h --cells simulate-cells.tsv
+	$(REPORT) -seeds 1000000 -pairs 3000 -faults 3 -explore 3h -cells $(CURDIR)/simulate-cells.tsv
 
 .PHONY: nightly
 nightly: ## The deep searches, one after another; all of them run, and the last line names those that failed

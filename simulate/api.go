@@ -1,13 +1,9 @@
 package simulate
 
 import (
-	"time"
-
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/explore"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/scenes"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
@@ -31,18 +27,7 @@ type (
 	Chooser   = world.Chooser
 	Plain     = world.Plain
 	Choice    = world.Choice
-	Tape      = explore.Tape
 	Fault     = world.Fault
-	Cell      = world.Cell
-)
-
-// An exploration: small worlds, and what was found in them.
-type (
-	Scene       = scenes.Scene
-	Scope       = world.Scope
-	Exploration = explore.Exploration
-	Explored    = explore.Explored
-	Found       = explore.Found
 )
 
 // Whose a broken invariant is, and the fault that is none.
@@ -60,9 +45,6 @@ func NewSeeded(seed uint64) *world.Seeded { return world.NewSeeded(seed) }
 
 // NewPlayer returns the chooser of recorded choices.
 func NewPlayer(choices []Choice) *world.Player { return world.NewPlayer(choices) }
-
-// NewBytes returns the chooser of a fuzzer's bytes.
-func NewBytes(data []byte) *world.Bytes { return world.NewBytes(data) }
 
 // Faults lists all kinds of faults.
 func Faults() []Fault { return world.Faults() }
@@ -83,35 +65,5 @@ func ParseServices(data []byte, def *core.Definition) (Services, error) {
 	return deployment.ParseServices(data, def)
 }
 
-// NewTape records a run.
-func NewTape(sc Scenario, choices []Choice, v *Violation) *Tape {
-	return explore.NewTape(sc, choices, v)
-}
-
-// ReadTape reads a tape from a file.
-func ReadTape(file string) (*Tape, error) { return explore.ReadTape(file) }
-
-// ParseTape reads a tape.
-func ParseTape(data []byte) (*Tape, error) { return explore.ParseTape(data) }
-
 // Drawn returns the workflow of a seed: small, valid, and with any of what the protocol has cases for.
 func Drawn(seed uint64) *core.Definition { return workflows.Drawn(seed) }
-
-// Scenes lists the base scenarios.
-func Scenes() []Scene { return scenes.Scenes() }
-
-// SmallScopes lists the small worlds that an exploration goes through.
-func SmallScopes() []Scope { return scenes.SmallScopes() }
-
-// Explore goes through all that can happen in small worlds with up to so many faults, until the time is over.
-func Explore(scopes []Scope, faults, workers int, most time.Duration,
-	progress func(*Exploration)) *Exploration {
-	return explore.Explore(scopes, faults, workers, most, progress)
-}
-
-// Spacious has the garbage collector run a quarter as often, until back is called: for programs that do
-// nothing else meanwhile. It does nothing if GOGC is set.
-func Spacious() (back func()) { return explore.Spacious() }
-
-// CPUTime returns the processor time that this process has used.
-func CPUTime() time.Duration { return explore.CPUTime() }

@@ -8,7 +8,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/scenes"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -114,10 +113,9 @@ func diagnosePlain(sc Scenario) (all []Finding) {
 		if d.Grade != core.Plain || sc.Services[d.Agent].Check || d.Retry.Budget() < 2 {
 			continue
 		}
-		one := sc
-		one.Base = scenes.Plot{}.Fault(world.AnAgent, world.CallDo, core.Key(deployment.FirstID, 0, d.Name),
-			1, world.ReplyLost).Base
-		w := deployment.NewSimulation(one, Plain{})
+		key := core.Key(deployment.FirstID, 0, d.Name)
+		w := deployment.NewSimulation(sc, NewPlayer([]Choice{{At: world.Sites[world.AnAgent][world.CallDo],
+			Of: key, Nth: 1, Value: 1, What: world.ReplyLost.String()}}))
 		deployment.SetUp(w)
 		deployment.Play(w)
 		attempts := 0
@@ -126,7 +124,7 @@ func diagnosePlain(sc Scenario) (all []Finding) {
 				attempts++
 			}
 		}
-		if s := w.Services[core.Key(deployment.FirstID, 0, d.Name)]; attempts > 2 && s != nil &&
+		if s := w.Services[key]; attempts > 2 && s != nil &&
 			s.Applied == 1 {
 			all = append(all, Finding{Whose: YourWorkflow, Advice: true, Step: d.Name, Agent: d.Agent,
 				Text: fmt.Sprintf(

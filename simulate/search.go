@@ -71,7 +71,7 @@ func Find(sc Scenario, s Search) *Report {
 	}
 	f := &finding{sc: sc, search: s, began: time.Now(), report: &Report{
 		Workflow: sc.Definition.Name, FaultsByKind: map[string]int{}, Cells: map[string]int{},
-		Invariants: map[string]int{}, Ends: map[core.State]int{}, CellCount: cellCount(sc.Only),
+		Invariants: map[string]int{}, Ends: map[core.State]int{}, CellCount: world.CellCount(sc.Only),
 	}}
 	f.next.Store(s.First)
 	var all sync.WaitGroup

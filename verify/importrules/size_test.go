@@ -24,7 +24,7 @@ var budgets = map[string]int{
 	"internal":     2900,
 	"localstack":   620,
 	"shared":       30200,
-	"simulate":     15430,
+	"simulate":     12690,
 	"verify":       9150,
 	"workflows":    10,
 	"workflowtest": 1470,

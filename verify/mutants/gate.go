@@ -26,7 +26,7 @@ type Gate struct {
 	// Enough bounds the tests of a package that a mutant is tried with, by what they take without it: the
 	// slowest beyond are left out. 0: all are tried.
 	Enough time.Duration
-	// By is the one test of verify/mutants/simulated that is tried, in place of all others.
+	// By is the one test of simulate/internal/explore that is tried, in place of all others.
 	By  string
 	Log func(format string, args ...any)
 

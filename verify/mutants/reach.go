@@ -23,7 +23,7 @@ import (
 const Module = "github.com/stepkeeper/stepkeeper/"
 
 // simulated is the folder of the tests that let the simulator look at mutants; only [Gate.By] runs them.
-const simulated = "verify/mutants/simulated"
+const simulated = "simulate/internal/explore"
 
 // rapid are arguments for tests that use the library of that name: its choices are the same each time, and a
 // failure is neither shrunk nor kept; that it fails is all that matters here. They are as many as without

@@ -2,7 +2,7 @@ package mutants
 
 // Unsimulated are mutants that the simulator does not notice, each with the argument. Their own tests notice
 // them. What is neither listed here nor noticed by `make mutants-simulated` needs another world, another
-// invariant, or a tape (verify/mutants/simulated/testdata).
+// invariant, or a tape (simulate/internal/explore/testdata).
 var Unsimulated = map[string]string{
 	"I17-supervisor-takes-up-a-finished-step":  madeOfTheTask,
 	"P23a-deadline-of-an-earlier-run":          madeOfTheTask,

@@ -187,7 +187,7 @@ func inject(w *world.Simulation, r world.Role, c world.Call, subject string) wor
 	last := &w.Choices[len(w.Choices)-1]
 	// The first document of a child is too large each time that it is asked for, or never.
 	child := a.Fault == world.ItemTooLarge && strings.Contains(subject, "~")
-	if !w.Enabled[a.Fault] || !w.Possible(r, c, a) || child {
+	if !w.Enabled[a.Fault] || w.Impossible(r, c, a) != "" || child {
 		w.Choices = w.Choices[:len(w.Choices)-1]
 		return world.Act{}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/scenes"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -34,7 +33,7 @@ func outcomes(t *testing.T, s world.Scope, faults int) (met map[string]bool, sta
 		}
 		met[text+fmt.Sprint(atEnd(w.Driver))] = true
 	}
-	e := Explore([]world.Scope{s}, faults, 1, 1<<40, nil)
+	e := explore([]world.Scope{s}, faults, 1, 1<<40, nil)
 	if !e.Whole || len(e.Found) > 0 {
 		t.Fatalf("%s: whole %v, found %v", s.Name, e.Whole, e.Found)
 	}
@@ -93,7 +92,7 @@ func TestNothingIsLost(t *testing.T) {
 
 func scopeNamed(t *testing.T, name string) world.Scope {
 	t.Helper()
-	all := scenes.SmallScopes()
+	all := smallScopes()
 	i := slices.IndexFunc(all, func(s world.Scope) bool { return s.Name == name })
 	if i < 0 {
 		t.Fatalf("there is no small world %q", name)
@@ -116,7 +115,7 @@ func TestEntangledHandlersConflict(t *testing.T) {
 				}
 			}
 		}
-		Explore([]world.Scope{s}, 1, 1, 1<<40, nil)
+		explore([]world.Scope{s}, 1, 1, 1<<40, nil)
 		if met == 0 {
 			t.Errorf("%s: no handler met a %s", name, what)
 		}
@@ -126,7 +125,7 @@ func TestEntangledHandlersConflict(t *testing.T) {
 // TestSnapshot checks that a world goes on from a copy as from itself, and that neither changes the other.
 func TestSnapshot(t *testing.T) {
 	compared := 0
-	for _, s := range scenes.SmallScopes() {
+	for _, s := range smallScopes() {
 		s.Prepare()
 		rng := rand.New(rand.NewPCG(11, uint64(len(s.Name)))) //nolint:gosec // not for secrets
 		for range 3 {

@@ -4,7 +4,6 @@ package workflows
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -69,10 +68,15 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 			def.OnDeadline = core.OnFailureStop
 		}
 	}
-	if err := workflow.Seal(def); err != nil {
-		panic(fmt.Sprintf("simulate: a drawn workflow is not one: %v", err)) // its expressions are constants
+	return Sealed(def)
+}
+
+// Sealed returns the definition with its expressions compiled, and its hash.
+func Sealed(d *core.Definition) *core.Definition {
+	if err := workflow.Seal(d); err != nil {
+		panic("simulate: " + err.Error()) // its expressions are constants
 	}
-	return def
+	return d
 }
 
 func (d *drawing) step(i int) core.StepDefinition {
@@ -336,7 +340,7 @@ func drawnLeaf(r *rand.Rand) *core.Definition {
 			ClockSkew: core.Second}
 		leaf.Steps = append(leaf.Steps, s)
 	}
-	return sealed(leaf)
+	return Sealed(leaf)
 }
 
 // putRule puts a failure by rule (P50) before a step, in every fifth workflow; mostly one that does not hold.

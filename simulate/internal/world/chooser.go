@@ -35,22 +35,6 @@ func (s *Seeded) Choose(_ Point, n int, odds float64) int {
 	return 1 + int(s.pcg.Uint64()%uint64(n-1)) //nolint:gosec // below n
 }
 
-// Bytes chooses by the bytes of a fuzzer: one for each choice, and 0 when they are used up.
-type Bytes struct{ data []byte }
-
-// NewBytes returns a chooser that reads data.
-func NewBytes(data []byte) *Bytes { return &Bytes{data} }
-
-// Choose reads the next byte.
-func (b *Bytes) Choose(_ Point, n int, _ float64) int {
-	if len(b.data) == 0 {
-		return 0
-	}
-	v := int(b.data[0]) % n
-	b.data = b.data[1:]
-	return v
-}
-
 // Plain chooses 0 always: no fault at all.
 type Plain struct{}
 

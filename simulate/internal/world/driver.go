@@ -1,8 +1,6 @@
 package world
 
 import (
-	"fmt"
-
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
@@ -91,19 +89,6 @@ type Action struct {
 	Kind Kind
 	Nth  uint8 // queue, process or act
 	Id   int32 // handler, message, or place in a list
-}
-
-// MarshalText writes an action for a tape.
-func (a Action) MarshalText() ([]byte, error) {
-	return fmt.Appendf(nil, "%d/%d/%d", a.Kind, a.Nth, a.Id), nil
-}
-
-// UnmarshalText reads one.
-func (a *Action) UnmarshalText(text []byte) error {
-	if n, err := fmt.Sscanf(string(text), "%d/%d/%d", &a.Kind, &a.Nth, &a.Id); n != 3 || a.Kind > Loses {
-		return fmt.Errorf("%q is no step of a path: %w", text, err)
-	}
-	return nil
 }
 
 // Costs reports whether the action is a fault. Faults are bounded on each path.

@@ -154,7 +154,7 @@ func chosen(only, by string) []mutants.Mutant {
 	return slices.DeleteFunc(all, func(m mutants.Mutant) bool { return !slices.Contains(real, m.Package()) })
 }
 
-// byTest are the tests of verify/mutants/simulated that -by names.
+// byTest are the tests of simulate/internal/explore that -by names.
 var byTest = map[string]string{"simulate": "TestMutant", "explore": "TestMutantExplored"}
 
 // real are the packages that a simulated run executes. The simulator has a store, queues and services of its

@@ -193,9 +193,6 @@ func (o *simulateOptions) play() error {
 		return failure.Wrap(err, code, "give --replay a tape that `stepkeeper simulate` has written",
 			"there is nothing to replay")
 	}
-	if tape.Scope != "" {
-		return o.follow(tape)
-	}
 	sc, err := tape.Scenario()
 	if err != nil {
 		return failure.Wrap(err, failure.Usage,
@@ -217,16 +214,6 @@ func (o *simulateOptions) play() error {
 	o.scene = sc
 	r := simulate.Run(sc, simulate.NewPlayer(tape.Choices), simulate.Options{Story: true})
 	return o.played(&r, len(tape.Choices), len(tape.Choices)-len(r.Choices))
-}
-
-// follow plays a tape of the exploration: it has a small world of its own, and no workflow file.
-func (o *simulateOptions) follow(tape *simulate.Tape) error {
-	r, err := tape.Play(simulate.Options{Story: true})
-	if err != nil {
-		return failure.Wrap(err, failure.Usage, "play it with the version that has recorded it",
-			"the tape cannot be played")
-	}
-	return o.played(&r, len(tape.Path), 0)
 }
 
 // played prints the story of a tape; missed are the choices that were never reached.

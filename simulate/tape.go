@@ -1,4 +1,4 @@
-package explore
+package simulate
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 )
 
 // NewTape records a run.
-func NewTape(sc world.Scenario, choices []world.Choice, v *world.Violation) *Tape {
+func NewTape(sc Scenario, choices []Choice, v *Violation) *Tape {
 	t := &Tape{Schema: 1, Services: sc.Services, Order: sc.Order, Choices: choices}
 	if b := sc.Begun; b != nil {
 		t.At = b.At
@@ -34,33 +34,30 @@ func NewTape(sc world.Scenario, choices []world.Choice, v *world.Violation) *Tap
 }
 
 // Scenario returns the scenario that the tape was recorded from.
-func (t *Tape) Scenario() (world.Scenario, error) {
+func (t *Tape) Scenario() (Scenario, error) {
 	all, err := deployment.SealedAll(append([]json.RawMessage{t.Workflow}, t.Children...))
 	if err != nil {
-		return world.Scenario{}, fmt.Errorf("the workflow of the tape: %w", err)
+		return Scenario{}, fmt.Errorf("the workflow of the tape: %w", err)
 	}
-	sc := world.Scenario{Definition: all[0], Services: t.Services, Order: t.Order}
+	sc := Scenario{Definition: all[0], Services: t.Services, Order: t.Order}
 	if t.Task == nil {
 		return sc, nil
 	}
 	task, err := state.DecodeTask(t.Task)
 	if err != nil {
-		return world.Scenario{}, fmt.Errorf("the order of the tape: %w", err)
+		return Scenario{}, fmt.Errorf("the order of the tape: %w", err)
 	}
-	sc.Begun, sc.Orders = &world.Begun{Task: task, At: t.At}, 1
+	sc.Begun, sc.Orders = &Begun{Task: task, At: t.At}, 1
 	return sc, nil
 }
 
 // Play runs a tape.
-func (t *Tape) Play(o world.Options) (world.Result, error) {
-	if t.Scope != "" {
-		return t.follow(o)
-	}
+func (t *Tape) Play(o Options) (Result, error) {
 	sc, err := t.Scenario()
 	if err != nil {
-		return world.Result{}, err
+		return Result{}, err
 	}
-	return deployment.Run(sc, world.NewPlayer(t.Choices), o), nil
+	return deployment.Run(sc, NewPlayer(t.Choices), o), nil
 }
 
 // Tape is a run as a list of the choices that matter; all others are the plain course. It outlives
@@ -70,16 +67,13 @@ type Tape struct {
 	Note     string            `json:"note,omitempty"`
 	Workflow json.RawMessage   `json:"workflow,omitempty"` // the compiled definition
 	Children []json.RawMessage `json:"children,omitempty"` // definitions of its child orders, and of theirs
-	Services world.Services    `json:"services,omitempty"`
+	Services Services          `json:"services,omitempty"`
 	Order    json.RawMessage   `json:"order,omitempty"` // the content of every order
 	// the document of the one order, as it stands when the run begins
 	Task      json.RawMessage `json:"task,omitempty"`
 	At        core.Time       `json:"at,omitempty"`        // start of the run, in Unix milliseconds
 	Invariant string          `json:"invariant,omitempty"` // invariant that the recorded run broke
-	Choices   []world.Choice  `json:"choices"`
-	// Scope is the small world of an exploration, and Path what happens there, step by step, instead.
-	Scope string         `json:"scope,omitempty"`
-	Path  []world.Action `json:"path,omitempty"`
+	Choices   []Choice        `json:"choices"`
 }
 
 // ReadTape reads a tape from a file.

@@ -1,9 +1,12 @@
-package simulate
+package explore
 
 import (
+	"runtime"
 	"slices"
 	"sync"
+	"testing"
 
+	"github.com/stepkeeper/stepkeeper/simulate"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
@@ -12,25 +15,24 @@ import (
 type Matrix struct {
 	Scenes  int
 	Runs    int
-	Cells   map[Cell]int // number of hits of each cell
-	Missing []Cell       // cells that can exist and were not hit
-	Absent  []Absent     // cells that cannot exist
-	Wrong   []Absent     // cells that were hit although they cannot exist
-	Places  []Place      // every fault at every single call of every scenario
+	Cells   map[world.Cell]int // number of hits of each cell
+	Missing []world.Cell       // cells that can exist and were not hit
+	Absent  []Absent           // cells that cannot exist
+	Wrong   []Absent           // cells that were hit although they cannot exist
+	Places  []Place            // every fault at every single call of every scenario
 	Broken  []Broken
-	Hits    [world.FaultCount]int
 }
 
 // Absent is a cell that cannot exist, and why.
 type Absent struct {
-	Cell
+	world.Cell
 	Why string
 }
 
 // Place is one fault at one call of one scenario.
 type Place struct {
 	Scene  string
-	Choice Choice
+	Choice world.Choice
 	Hits   int
 	Why    string // it was not hit: why it cannot be
 }
@@ -38,17 +40,17 @@ type Place struct {
 // Broken is a run that broke an invariant.
 type Broken struct {
 	Scene     string
-	Choices   []Choice
-	Violation *Violation
+	Choices   []world.Choice
+	Violation *world.Violation
 }
 
-// Singles tries every fault at every place of every base scenario, once. With pairs > 0 it tries
+// singles tries every fault at every place of every base scenario, once. With pairs > 0 it tries
 // that many pairs of each scene in addition, spread evenly.
-func Singles(base []Scene, workers, pairs int) *Matrix {
-	m := &Matrix{Scenes: len(base), Cells: map[Cell]int{}}
+func singles(base []Scene, workers, pairs int) *Matrix {
+	m := &Matrix{Scenes: len(base), Cells: map[world.Cell]int{}}
 	type job struct {
 		scene   *Scene
-		choices []Choice
+		choices []world.Choice
 	}
 	jobs := make(chan job, 64)
 	var mu sync.Mutex
@@ -56,7 +58,7 @@ func Singles(base []Scene, workers, pairs int) *Matrix {
 	for range max(1, workers) {
 		all.Go(func() {
 			for j := range jobs {
-				r := Run(j.scene.Scenario, NewPlayer(j.choices), Options{})
+				r := simulate.Run(j.scene.Scenario, simulate.NewPlayer(j.choices), simulate.Options{})
 				mu.Lock()
 				m.add(j.scene, j.choices, &r)
 				mu.Unlock()
@@ -70,12 +72,12 @@ func Singles(base []Scene, workers, pairs int) *Matrix {
 		m.Places = append(m.Places, cannot...)
 		mu.Unlock()
 		for _, c := range places {
-			jobs <- job{s, []Choice{c}}
+			jobs <- job{s, []world.Choice{c}}
 		}
 		for k := range pairs {
 			n := len(places)
 			a, b := (k*7919)%n, (k*104729+k/n+1)%n
-			jobs <- job{s, []Choice{places[a], places[b]}}
+			jobs <- job{s, []world.Choice{places[a], places[b]}}
 		}
 	}
 	close(jobs)
@@ -86,14 +88,14 @@ func Singles(base []Scene, workers, pairs int) *Matrix {
 
 // places lists every fault that can be put anywhere on the scene's plain course, and those that
 // cannot.
-func places(s *Scene) (all []Choice, cannot []Place) {
-	w := deployment.NewSimulation(s.Scenario, Plain{})
+func places(s *Scene) (all []world.Choice, cannot []Place) {
+	w := deployment.NewSimulation(s.Scenario, simulate.Plain{})
 	w.Listing = true
 	deployment.SetUp(w)
 	deployment.Play(w)
 	for _, p := range w.Points {
 		for v, name := range world.ActNames(p.Site) {
-			c := Choice{At: p.Site, Of: p.Subject, Nth: p.Nth, Value: v + 1, What: name}
+			c := world.Choice{At: p.Site, Of: p.Subject, Nth: p.Nth, Value: v + 1, What: name}
 			r, site := siteOf(p.Site)
 			switch why := w.Impossible(r, site, world.ActsAt[site][v]); {
 			case s.Base(p.Point) > 0:
@@ -119,22 +121,19 @@ func siteOf(name string) (world.Role, world.Call) {
 	return world.RoleCount, world.CallCount
 }
 
-func (m *Matrix) add(s *Scene, choices []Choice, r *Result) {
+func (m *Matrix) add(s *Scene, choices []world.Choice, r *world.Result) {
 	scene := s.Name
 	m.Runs++
 	if len(choices) == 1 {
 		p := Place{Scene: scene, Choice: choices[0]}
 		if slices.ContainsFunc(r.Choices,
-			func(c Choice) bool { c.Value = choices[0].Value; return c == choices[0] }) {
+			func(c world.Choice) bool { c.Value = choices[0].Value; return c == choices[0] }) {
 			p.Hits = 1
 		}
 		m.Places = append(m.Places, p)
 	}
 	for c, n := range r.Cells {
 		m.Cells[c] += n
-	}
-	for f, n := range r.Hits {
-		m.Hits[f] += n
 	}
 	if r.Violation != nil {
 		m.Broken = append(m.Broken, Broken{scene, choices, r.Violation})
@@ -146,7 +145,7 @@ func (m *Matrix) conclude() {
 	for r := range world.Sites {
 		for c := range world.Sites[r] {
 			for _, a := range world.ActsAt[c] {
-				cell := Cell{Site: world.Sites[r][c], Act: a.String()}
+				cell := world.Cell{Site: world.Sites[r][c], Act: a.String()}
 				switch why := absent(world.Role(r), world.Call(c), a); { //nolint:gosec // small
 				case why != "" && m.Cells[cell] > 0:
 					m.Wrong = append(m.Wrong, Absent{cell, why})
@@ -168,39 +167,6 @@ func (m *Matrix) Unhit() (all []Place) {
 		}
 	}
 	return all
-}
-
-// Count returns the number of cells that can exist.
-func (m *Matrix) Count() int { return cellCount(nil) }
-
-// cellCount returns the number of cells that can exist with some kinds of faults, or with all if only is nil.
-func cellCount(only []Fault) (n int) {
-	for r := range world.Sites {
-		for c := range world.Sites[r] {
-			for _, a := range world.ActsAt[c] {
-				//nolint:gosec // small
-				if (only == nil || slices.Contains(only, a.Fault)) &&
-					absent(world.Role(r), world.Call(c), a) == "" {
-					n++
-				}
-			}
-		}
-	}
-	return n
-}
-
-// calls lists whose calls there are at all.
-var calls = [world.RoleCount][]world.Call{
-	world.AScheduler: {world.CallLoad, world.CallOrder, world.CallCommit, world.CallDue, world.CallSend,
-		world.CallDelete, world.CallExtend, world.CallAlert,
-		world.CallMessage, world.CallPoll, world.CallClock, world.CallDeploy},
-	world.ASupervisor: {world.CallLoad, world.CallCommit, world.CallDue, world.CallLease, world.CallSend,
-		world.CallDepth, world.CallAlert, world.CallMessage,
-		world.CallTick, world.CallClock},
-	world.AnAgent: {world.CallSend, world.CallDelete, world.CallExtend, world.CallEntry, world.CallMove,
-		world.CallDo, world.CallUndo, world.CallMessage,
-		world.CallPoll, world.CallClock},
-	world.AClient: {world.CallDelete, world.CallMessage, world.CallPoll, world.CallForge, world.CallExpire},
 }
 
 // who makes a call, for those that do not.
@@ -237,17 +203,50 @@ var who = [world.CallCount]string{
 
 // absent returns why a cell cannot exist, or "" if it can.
 func absent(r world.Role, c world.Call, a world.Act) string {
-	isCompute := slices.Contains(world.Compute, a)
 	switch {
-	case !slices.Contains(calls[r], c) && r == world.ASupervisor && c == world.CallOrder:
+	case slices.Contains(world.Calls[r], c):
+		return world.Absent(r, c, a)
+	case r == world.ASupervisor && c == world.CallOrder:
 		return "the Supervisor claims nothing (P16), so that it never evaluates an expression and needs " +
 			"no order"
-	case !slices.Contains(calls[r], c):
-		return who[c]
-	case r == world.AClient && isCompute:
-		return "the application is its owner's, and no part of the protocol"
-	case a.Fault == world.ItemTooLarge && c == world.CallSend && r != world.AScheduler:
-		return "what the " + world.RoleNames[r] + " sends is small, or was cut before"
 	}
-	return ""
+	return who[c]
+}
+
+// TestSingleFaults tries every fault at every place of every base scenario: each cell is hit.
+func TestSingleFaults(t *testing.T) {
+	all := scenes()
+	if len(all) < 20 {
+		t.Errorf("only %d base scenarios", len(all))
+	}
+	if testing.Short() {
+		all = all[:8]
+	}
+	m := singles(all, runtime.GOMAXPROCS(0), 0)
+	for i, b := range m.Broken {
+		if i < 10 {
+			t.Errorf("%s, %+v: %v", b.Scene, b.Choices, b.Violation)
+		}
+	}
+	for i, p := range m.Unhit() {
+		if i < 10 {
+			t.Errorf("%s: never hit, and nothing says why: %+v", p.Scene, p.Choice)
+		}
+	}
+	for _, a := range m.Wrong {
+		t.Errorf("%s at %s was hit, and cannot exist: %s", a.Act, a.Site, a.Why)
+	}
+	for _, a := range m.Absent {
+		if a.Why == "" {
+			t.Errorf("%s at %s cannot exist, and no reason is given", a.Act, a.Site)
+		}
+	}
+	if !testing.Short() {
+		for _, c := range m.Missing {
+			t.Errorf("never hit: %s at %s", c.Act, c.Site)
+		}
+	}
+	t.Logf("%d places; %d scenes, %d runs, %d of %d cells, %d cannot exist, %d broken", len(m.Places),
+		m.Scenes, m.Runs, world.CellCount(nil)-len(m.Missing), world.CellCount(nil), len(m.Absent),
+		len(m.Broken))
 }

@@ -1,12 +1,11 @@
 // Package scenes lists the base scenarios and the small worlds that are gone through as a whole.
-package scenes
+package explore
 
 import (
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -41,8 +40,8 @@ func (p Plot) command(at, kind int) Plot {
 	return p.also("commands", "o1", 1, 1).also("command", "o1", 1, at).also("kind", "o1", 1, kind)
 }
 
-// Scenes lists the base scenarios.
-func Scenes() []Scene {
+// scenes lists the base scenarios.
+func scenes() []Scene {
 	var all []Scene
 	add := func(name string, d *core.Definition, p Plot) {
 		for i := range 4 { // every run has its share of what happens to the deployment itself
@@ -53,16 +52,16 @@ func Scenes() []Scene {
 		s.Prepare()
 		all = append(all, s)
 	}
-	graded(add)
-	commanded(add)
-	deployed(add)
-	waiting(add)
-	answered(add)
-	goingOn(add)
-	ruled(add)
-	add("a request is not taken at first", workflows.Small(core.Fenced, false),
+	gradedScenes(add)
+	commandedScenes(add)
+	deployedScenes(add)
+	waitingScenes(add)
+	answeredScenes(add)
+	goingOnScenes(add)
+	ruledScenes(add)
+	add("a request is not taken at first", small(core.Fenced, false),
 		Plot{}.Fault(world.AScheduler, world.CallSend, "requests-b-agent", 1, world.Throttle))
-	add("a reply is not taken at first", workflows.Small(core.Plain, false),
+	add("a reply is not taken at first", small(core.Plain, false),
 		Plot{}.Fault(world.AnAgent, world.CallSend, "replies", 1, world.Throttle))
 	return all
 }
@@ -72,54 +71,54 @@ func secondFails() Plot {
 	return Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.PermanentFailure)
 }
 
-// graded are courses of services of each grade.
-func graded(add func(string, *core.Definition, Plot)) {
+// gradedScenes are courses of services of each grade.
+func gradedScenes(add func(string, *core.Definition, Plot)) {
 	for _, g := range []core.Grade{core.Fenced, core.Idempotent, core.Plain} {
 		n := string(g) + ": "
-		add(n+"all goes well", workflows.Small(g, false), Plot{})
-		add(n+"the second step fails for good", workflows.Small(g, false),
+		add(n+"all goes well", small(g, false), Plot{})
+		add(n+"the second step fails for good", small(g, false),
 			secondFails())
-		add(n+"one of two at once fails for good", workflows.Small(g, true),
+		add(n+"one of two at once fails for good", small(g, true),
 			secondFails())
-		add(n+"a reply is lost", workflows.Small(g, false),
+		add(n+"a reply is lost", small(g, false),
 			Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/a", 1, world.ReplyLost))
-		add(n+"it is cancelled under way", workflows.Small(g, false), Plot{}.command(1, 0))
-		add(n+"the undo fails once", workflows.Small(g, false),
+		add(n+"it is cancelled under way", small(g, false), Plot{}.command(1, 0))
+		add(n+"the undo fails once", small(g, false),
 			secondFails().Fault(world.AnAgent, world.CallUndo, "o1/0/a", 1,
 				world.PermanentFailure))
-		add(n+"the budget is spent", workflows.Small(g, false),
+		add(n+"the budget is spent", small(g, false),
 			Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.Hang).Fault(world.AnAgent,
 				world.CallDo, "o1/0/b", 2, world.Hang))
-		add(n+"it stops and is resubmitted", workflows.Stops(workflows.Small(g, false)),
+		add(n+"it stops and is resubmitted", stops(small(g, false)),
 			secondFails().command(8, 1))
 	}
 }
 
-// commanded are courses in which an operator gives commands.
-func commanded(add func(string, *core.Definition, Plot)) {
-	add("it stops and is closed", workflows.Stops(workflows.Small(core.Idempotent, false)),
+// commandedScenes are courses in which an operator gives commands.
+func commandedScenes(add func(string, *core.Definition, Plot)) {
+	add("it stops and is closed", stops(small(core.Idempotent, false)),
 		secondFails().command(8, 4))
-	add("it is undone and erased, and a resubmit comes", workflows.Small(core.Fenced, false),
+	add("it is undone and erased, and a resubmit comes", small(core.Fenced, false),
 		secondFails().
 			command(12, 1).also("erasures", "o1", 1, 1).also("erase", "o1", 1, 2))
-	add("it stops, is moved and resubmitted", workflows.Stops(workflows.Small(core.Idempotent, false)),
+	add("it stops, is moved and resubmitted", stops(small(core.Idempotent, false)),
 		secondFails().
 			command(8, 5).also("commands", "o1", 1, 2).also("command", "o1", 2, 10).also("kind", "o1", 2, 1))
-	add("it is undone, moved and resubmitted", workflows.Small(core.Fenced, false),
+	add("it is undone, moved and resubmitted", small(core.Fenced, false),
 		secondFails().
 			command(8, 1).also("aims", "o1", 1, 1))
 	add("it stops, is resolved, and resubmitted with another input",
-		workflows.Stops(workflows.Small(core.Idempotent, false)),
+		stops(small(core.Idempotent, false)),
 		secondFails().
 			command(11, 3).also("commands", "o1", 1, 2).also("command", "o1", 2, 13).also("kind", "o1", 2,
 			1).also("aims", "o1", 1, 2))
-	add("a point of no return stops", workflows.NoReturn(workflows.Small(core.Idempotent, false)),
+	add("a point of no return stops", noReturn(small(core.Idempotent, false)),
 		secondFails().command(8, 1))
 	for _, g := range []core.Grade{core.Idempotent, core.Plain} {
 		n := string(g) + ": a point of no return "
-		add(n+"is refused", workflows.Pivot(workflows.Small(g, false)),
+		add(n+"is refused", pivot(small(g, false)),
 			secondFails())
-		add(n+"times out, is resolved and undone", workflows.Pivot(workflows.Small(g, false)),
+		add(n+"times out, is resolved and undone", pivot(small(g, false)),
 			Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.Hang).
 				Fault(world.AnAgent, world.CallDo, "o1/0/b", 2, world.Hang).command(11, 3).also("commands",
 				"o1", 1,
@@ -127,46 +126,47 @@ func commanded(add func(string, *core.Definition, Plot)) {
 	}
 }
 
-// deployed are courses that depend on how the actors are deployed, on time, and on what services forget.
-func deployed(add func(string, *core.Definition, Plot)) {
-	add("a deadline passes", workflows.Deadline(workflows.Small(core.Fenced, false)),
+// deployedScenes are courses that depend on how the actors are deployed, on time, and on what services
+// forget.
+func deployedScenes(add func(string, *core.Definition, Plot)) {
+	add("a deadline passes", deadline(small(core.Fenced, false)),
 		Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.Hang))
-	add("in one process: all goes well", workflows.Small(core.Idempotent, false),
+	add("in one process: all goes well", small(core.Idempotent, false),
 		Plot{}.also("world", "embedded", 1, 1))
-	add("in one process: the second step fails for good", workflows.Small(core.Fenced, false),
+	add("in one process: the second step fails for good", small(core.Fenced, false),
 		Plot{}.also("world", "embedded", 1, 1).Fault(world.AnAgent, world.CallDo, "o1/0/b", 1,
 			world.PermanentFailure))
-	add("two instances, two orders", workflows.Small(core.Fenced, false),
+	add("two instances, two orders", small(core.Fenced, false),
 		Plot{}.also("world", "instances", 1, 1).also("world", "orders", 1, 1))
 	add("a service forgets keys, and it stops for a long time",
-		workflows.Forgetful(workflows.Stops(workflows.Small(core.Idempotent, false))),
+		forgetful(stops(small(core.Idempotent, false))),
 		Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.ReplyLost).Fault(world.AnAgent,
 			world.CallDo, "o1/0/b", 2,
 			world.PermanentFailure).command(15, 1))
 	add("a service forgets keys, and the second step fails for good",
-		workflows.Forgetful(workflows.Small(core.Fenced, false)),
+		forgetful(small(core.Fenced, false)),
 		secondFails())
-	add("no statuses are wanted, and it stops", workflows.Stops(workflows.Small(core.Idempotent, false)),
+	add("no statuses are wanted, and it stops", stops(small(core.Idempotent, false)),
 		Plot{}.also("silent", "o1", 1, 1).Fault(world.AnAgent, world.CallMessage, port.Replies, 2,
 			world.Retention).Fault(world.AnAgent, world.CallMessage, port.Replies, 3, world.Retention))
 }
 
-// ruled are courses with a failure by rule, and with documents that are full.
-func ruled(add func(string, *core.Definition, Plot)) {
-	add("a rule fails the order", workflows.Ruled(workflows.Small(core.Idempotent, false)), Plot{})
+// ruledScenes are courses with a failure by rule, and with documents that are full.
+func ruledScenes(add func(string, *core.Definition, Plot)) {
+	add("a rule fails the order", ruled(small(core.Idempotent, false)), Plot{})
 	add("a rule stops the order, which is undone",
-		workflows.Stops(workflows.Ruled(workflows.Small(core.Idempotent, false))),
+		stops(ruled(small(core.Idempotent, false))),
 		Plot{}.command(8, 2))
 	full := func() Plot { return Plot{}.also("world", "room", 1, 2).also("size", "a-agent", 1, 1) }
-	add("the document is full, and the second output does not fit", workflows.Small(core.Idempotent, false),
+	add("the document is full, and the second output does not fit", small(core.Idempotent, false),
 		full().also("size", "b-agent", 1, 2))
 	add("the document is full, and the second of two at once fails for good",
-		workflows.Small(core.Fenced, true),
+		small(core.Fenced, true),
 		full().Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.PermanentFailure))
 }
 
-// waiting adds the scenarios with a step that waits.
-func waiting(add func(string, *core.Definition, Plot)) {
+// waitingScenes adds the scenarios with a step that waits.
+func waitingScenes(add func(string, *core.Definition, Plot)) {
 	for _, w := range []struct {
 		name string
 		wait core.Duration
@@ -176,68 +176,68 @@ func waiting(add func(string, *core.Definition, Plot)) {
 		}
 		// commands are given in the first 200 s, or after 25 minutes
 		late := int(w.wait/(25*core.Second))/3 + 1
-		add(w.name+" between two calls", workflows.Between(w.wait), Plot{})
-		add(w.name+" is cancelled", workflows.Between(w.wait), Plot{}.command(1, 0))
-		add(w.name+" beside a step that fails for good", workflows.Beside(w.wait), fails())
-		add(w.name+" beside a step that stops, resubmitted", workflows.Stops(workflows.Beside(w.wait)),
+		add(w.name+" between two calls", between(w.wait), Plot{})
+		add(w.name+" is cancelled", between(w.wait), Plot{}.command(1, 0))
+		add(w.name+" beside a step that fails for good", beside(w.wait), fails())
+		add(w.name+" beside a step that stops, resubmitted", stops(beside(w.wait)),
 			fails().command(min(8, late), 1))
-		add(w.name+" passes a deadline", workflows.Deadline(workflows.Between(w.wait)), Plot{})
+		add(w.name+" passes a deadline", deadline(between(w.wait)), Plot{})
 	}
-	add("a wait is over when the order is resubmitted", workflows.Stops(workflows.Beside(3*core.Second)),
+	add("a wait is over when the order is resubmitted", stops(beside(3*core.Second)),
 		secondFails().command(8, 1))
-	add("a wait that cannot be computed", workflows.Until(workflows.Between(0), `"soon"`), Plot{})
-	add("in one process: a wait", workflows.Between(20*core.Second), Plot{}.also("world", "embedded", 1, 1))
+	add("a wait that cannot be computed", until(between(0), `"soon"`), Plot{})
+	add("in one process: a wait", between(20*core.Second), Plot{}.also("world", "embedded", 1, 1))
 }
 
-// answered adds the scenarios with a step that is answered.
-func answered(add func(string, *core.Definition, Plot)) {
+// answeredScenes adds the scenarios with a step that is answered.
+func answeredScenes(add func(string, *core.Definition, Plot)) {
 	fails := func() Plot {
 		return secondFails()
 	}
-	add("an approval between two calls", workflows.Asking(false), Plot{}.answers(1))
-	add("an approval that comes early", workflows.Asking(false), Plot{}.answers(0))
-	add("an approval that is refused", workflows.Asking(false),
+	add("an approval between two calls", asking(false), Plot{}.answers(1))
+	add("an approval that comes early", asking(false), Plot{}.answers(0))
+	add("an approval that is refused", asking(false),
 		Plot{}.answers(1).also("answer", "o1/value", 1, 1))
-	add("an approval that is never given", workflows.Asking(false), Plot{})
-	add("an approval is given twice, and then otherwise", workflows.Asking(false),
+	add("an approval that is never given", asking(false), Plot{})
+	add("an approval is given twice, and then otherwise", asking(false),
 		Plot{}.answers(1, 2, 3).also("answer-variation", "o1", 2, 3))
-	add("an approval is cancelled", workflows.Asking(false), Plot{}.command(1, 0).answers(2))
-	add("an approval beside a step that fails for good", workflows.Asking(true), fails().answers(2))
-	add("an approval beside a step that stops, resubmitted", workflows.Stops(workflows.Asking(true)),
+	add("an approval is cancelled", asking(false), Plot{}.command(1, 0).answers(2))
+	add("an approval beside a step that fails for good", asking(true), fails().answers(2))
+	add("an approval beside a step that stops, resubmitted", stops(asking(true)),
 		fails().command(4, 1).answers(2))
-	add("a refusal beside a step that stops, resubmitted", workflows.Stops(workflows.Asking(true)),
+	add("a refusal beside a step that stops, resubmitted", stops(asking(true)),
 		fails().command(4, 1).answers(2).also("answer", "o1/value", 1, 1))
-	add("a refusal stops, and is asked again", workflows.RefusalStops(workflows.Asking(false)),
+	add("a refusal stops, and is asked again", refusalStops(asking(false)),
 		Plot{}.command(4, 1).answers(1, 6).also("answer", "o1/value", 1, 1).also("answer", "o1/value", 2, 1))
-	add("two of three approve", workflows.Several(workflows.Asking(false)),
+	add("two of three approve", several(asking(false)),
 		Plot{}.answers(0, 1, 2, 3).also("answer", "o1/value",
 			2, 1).also("answer", "o1/value", 4, 1))
-	add("an event", workflows.EventOf(workflows.Asking(false)),
+	add("an event", eventOf(asking(false)),
 		Plot{}.answers(1).also("answer-variation", "o1", 1, 6))
-	add("an event that comes early", workflows.EventOf(workflows.Asking(false)), Plot{}.answers(0, 0, 2))
-	add("an approval is asked for by a call", workflows.AskedFor(workflows.Asking(false)), Plot{}.answers(1))
-	add("an approval comes before the call that asks for it", workflows.AskedFor(workflows.Asking(false)),
+	add("an event that comes early", eventOf(asking(false)), Plot{}.answers(0, 0, 2))
+	add("an approval is asked for by a call", askedFor(asking(false)), Plot{}.answers(1))
+	add("an approval comes before the call that asks for it", askedFor(asking(false)),
 		Plot{}.answers(0))
-	add("an approval passes a deadline", workflows.Deadline(workflows.Asking(false)), Plot{}.answers(2))
-	add("in one process: an approval", workflows.Asking(false),
+	add("an approval passes a deadline", deadline(asking(false)), Plot{}.answers(2))
+	add("in one process: an approval", asking(false),
 		Plot{}.also("world", "embedded", 1, 1).answers(1))
 }
 
-// goingOn adds the scenarios with a step that the order goes on without (P42).
-func goingOn(add func(string, *core.Definition, Plot)) {
+// goingOnScenes adds the scenarios with a step that the order goes on without (P42).
+func goingOnScenes(add func(string, *core.Definition, Plot)) {
 	fails := func() Plot {
 		return Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/a", 1,
 			world.PermanentFailure)
 	}
 	for _, g := range []core.Grade{core.Fenced, core.Idempotent, core.Plain} {
 		n := string(g) + ": the order goes on without a step "
-		add(n+"that fails for good", workflows.Otherwise(g), fails())
-		add(n+"whose budget is spent", workflows.Otherwise(g),
+		add(n+"that fails for good", otherwise(g), fails())
+		add(n+"whose budget is spent", otherwise(g),
 			Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/a", 1, world.Hang).Fault(world.AnAgent,
 				world.CallDo, "o1/0/a", 2, world.Hang))
-		add(n+"whose undo fails once", workflows.Otherwise(g),
+		add(n+"whose undo fails once", otherwise(g),
 			fails().Fault(world.AnAgent, world.CallUndo, "o1/0/a", 1, world.PermanentFailure))
-		add(n+"whose undo fails, resubmitted", workflows.Otherwise(g),
+		add(n+"whose undo fails, resubmitted", otherwise(g),
 			fails().Fault(world.AnAgent, world.CallUndo, "o1/0/a", 1, world.PermanentFailure).
 				Fault(world.AnAgent, world.CallUndo, "o1/0/a", 2, world.PermanentFailure).command(8, 1))
 	}
@@ -246,21 +246,21 @@ func goingOn(add func(string, *core.Definition, Plot)) {
 			world.PermanentFailure)
 	}
 	add("the order goes on without a step, and is undone by another",
-		workflows.GoesOn(workflows.Small(core.Idempotent, true)),
+		goesOn(small(core.Idempotent, true)),
 		both())
 	add("the order goes on without a step, and is cancelled",
-		workflows.GoesOn(workflows.Small(core.Idempotent, true)),
+		goesOn(small(core.Idempotent, true)),
 		fails().command(1, 0))
 	add("the order goes on without a step, and another stops it, resubmitted",
-		workflows.Stops(workflows.GoesOn(workflows.Small(core.Idempotent, true))), both().command(8, 1))
+		stops(goesOn(small(core.Idempotent, true))), both().command(8, 1))
 	add("the order goes on without a step, and passes a deadline",
-		workflows.Deadline(workflows.GoesOn(workflows.Small(core.Idempotent, false))), fails())
-	add("the undo of a step alone is resolved", workflows.Otherwise(core.Idempotent),
+		deadline(goesOn(small(core.Idempotent, false))), fails())
+	add("the undo of a step alone is resolved", otherwise(core.Idempotent),
 		fails().Fault(world.AnAgent, world.CallUndo, "o1/0/a", 1, world.PermanentFailure).
 			Fault(world.AnAgent, world.CallUndo, "o1/0/a", 2, world.PermanentFailure).command(8,
 			3).also("commands", "o1", 1,
 			2).also("command", "o1", 2, 10).also("kind", "o1", 2, 1))
-	add("in one process: the order goes on without a step", workflows.Otherwise(core.Idempotent),
+	add("in one process: the order goes on without a step", otherwise(core.Idempotent),
 		fails().also("world", "embedded", 1, 1))
 }
 

@@ -1,6 +1,4 @@
-// Package simulated_test lets the simulator look at mutants: the same seeds each time, over many
-// small workflows.
-package simulated_test
+package explore
 
 import (
 	"encoding/json"
@@ -14,9 +12,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
 )
 
+// Runs for each mutant: the same seeds each time, over many small workflows.
 const (
-	workflows = 1200
-	seeds     = 3 // seeds of each workflow
+	mutantWorkflows = 1200
+	mutantSeeds     = 3 // seeds of each workflow
 )
 
 // tapes are runs that show what seeds come to too rarely, each named after the mutant that it shows.
@@ -61,9 +60,9 @@ func TestMutant(t *testing.T) {
 			t.Fatalf("%s: %v", file, r.Violation)
 		}
 	}
-	for k := range uint64(seeds) {
-		for n := range uint64(workflows) {
-			if v := simulate.Run(drawn(n), simulate.NewSeeded(n<<8|k),
+	for k := range uint64(mutantSeeds) {
+		for n := range uint64(mutantWorkflows) {
+			if v := simulate.Run(drawnScenario(n), simulate.NewSeeded(n<<8|k),
 				simulate.Options{}).Violation; v != nil {
 				t.Fatalf("workflow %d, seed %d: %v", n, n<<8|k, v)
 			}
@@ -77,7 +76,7 @@ func TestMutantExplored(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the simulator's own tests explore; this one is for mutants")
 	}
-	e := simulate.Explore(simulate.SmallScopes(), 1, 2, time.Minute, nil)
+	e := explore(smallScopes(), 1, 2, time.Minute, nil)
 	for _, f := range e.Found {
 		t.Fatalf("%s: %v", f.Scope, f.Violation)
 	}
@@ -86,7 +85,7 @@ func TestMutantExplored(t *testing.T) {
 // TestMutantWithoutFaults runs the same workflows with nothing going wrong. What is noticed here was no
 // merit of the faults.
 func TestMutantWithoutFaults(t *testing.T) {
-	for n := range uint64(workflows) {
+	for n := range uint64(mutantWorkflows) {
 		sc := simulate.Scenario{Definition: simulate.Drawn(n)}
 		for i := range sc.Definition.Steps {
 			switch s := &sc.Definition.Steps[i]; {
@@ -110,7 +109,7 @@ func TestMutantWithoutFaults(t *testing.T) {
 	}
 }
 
-func drawn(n uint64) simulate.Scenario {
+func drawnScenario(n uint64) simulate.Scenario {
 	sc := simulate.Scenario{Definition: simulate.Drawn(n)}
 	sc.Prepare()
 	return sc

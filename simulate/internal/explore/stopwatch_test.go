@@ -17,11 +17,11 @@ type stopwatch struct {
 }
 
 func newStopwatch(workers int) *stopwatch {
-	return &stopwatch{workers: max(1, workers), began: time.Now(), used: CPUTime()}
+	return &stopwatch{workers: max(1, workers), began: time.Now(), used: cpuTime()}
 }
 
 func (s *stopwatch) passed() time.Duration {
-	used := CPUTime()
+	used := cpuTime()
 	if used == 0 {
 		return time.Since(s.began)
 	}

@@ -1,4 +1,4 @@
-package main
+package explore
 
 import (
 	"fmt"
@@ -67,11 +67,11 @@ func TestVerdict(t *testing.T) {
 
 // TestReliabilityShowsTheGate: docs/explanation/reliability.md names the runs that the gate makes.
 func TestReliabilityShowsTheGate(t *testing.T) {
-	text, err := os.ReadFile("../../docs/explanation/reliability.md")
+	text, err := os.ReadFile("../../../docs/explanation/reliability.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	makefile, err := os.ReadFile("../../Makefile")
+	makefile, err := os.ReadFile("../../../Makefile")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestReliabilityShowsTheGate(t *testing.T) {
 			t.Errorf("it does not say %q", want)
 		}
 	}
-	_, pairs, _ := strings.Cut(string(makefile), "--pairs ")
+	_, pairs, _ := strings.Cut(string(makefile), "-pairs ")
 	n := 0
 	if _, err := fmt.Sscan(pairs, &n); err != nil ||
 		!strings.Contains(string(text), "The nightly run adds "+thousands(n)+" pairs") {

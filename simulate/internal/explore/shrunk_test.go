@@ -1,4 +1,4 @@
-package main
+package explore
 
 import (
 	"slices"
@@ -28,9 +28,9 @@ var wrong = []struct {
 // shrink looks for counterexamples with wrong services in small workflows, and counts what is left
 // of each after shrinking.
 func (f *figures) shrink() {
-	const workflows, seeds = 12, 150
-	for n := range uint64(workflows) {
-		def := drawn[n].Definition
+	const definitions, seeds = 12, 150
+	for n := range uint64(definitions) {
+		def := scenario(n).Definition
 		for _, w := range wrong {
 			services := simulate.Services{}
 			for name := range def.Agents {

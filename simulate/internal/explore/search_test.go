@@ -2,7 +2,9 @@
 package explore
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -10,7 +12,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/scenes"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -56,14 +57,14 @@ type Found struct {
 	path      []world.Action
 }
 
-// Explore goes through all that can happen in the scopes: every order of calls and messages, at every place,
+// explore goes through all that can happen in the scopes: every order of calls and messages, at every place,
 // with up to `faults` things going wrong on a path: a process dies between two calls, a handler or a message
 // stands still for any time, a message comes twice or never, a call goes wrong in any way that it can. A
 // state that was seen is not gone through twice. A state in which nothing can happen and orders have no end
 // is a violation, and so is one from which no end can be reached. What happens without faults is gone through
 // in any case; for the rest it stops when the time is over, or something was found. Time is counted as by a
 // stopwatch: a busy machine takes up to twice as long. progress may be nil.
-func Explore(scopes []world.Scope, faults, workers int, most time.Duration,
+func explore(scopes []world.Scope, faults, workers int, most time.Duration,
 	progress func(*Exploration)) *Exploration {
 	e := &Exploration{Faults: faults, Whole: true}
 	watch := newStopwatch(workers)
@@ -444,26 +445,40 @@ func (x *exploring) unending() {
 	}
 }
 
-// Tape records the path, for --replay and for the corpus.
-func (f *Found) Tape() *Tape {
-	return &Tape{Schema: 1, Note: f.Violation.Text, Invariant: f.Violation.Invariant,
-		Choices: []world.Choice{},
-		Scope:   f.Scope, Path: f.path}
+// write keeps the path in a file, for -replay.
+func (f *Found) write(file string) error {
+	data, err := json.Marshal(tape{f.Scope, f.path})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, data, 0o600)
 }
 
-// follow goes a path through a small world. It ends early where the path cannot go on: the program
-// has changed.
-func (t *Tape) follow(o world.Options) (world.Result, error) {
-	all := scenes.SmallScopes()
+// tape is a path through a small world.
+type tape struct {
+	Scope string
+	Path  []world.Action
+}
+
+// replay goes the path of a file through its small world. It ends early where the path cannot go on because
+// the program has changed.
+func replay(file string) (story []world.Line, v *world.Violation, err error) {
+	var t tape
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, &t)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	all := smallScopes()
 	i := slices.IndexFunc(all, func(s world.Scope) bool { return s.Name == t.Scope })
 	if i < 0 {
-		return world.Result{},
-			fmt.Errorf("there is no small world %q; the tape was recorded by another version",
-				t.Scope)
+		return nil, nil, fmt.Errorf("there is no small world %q; another version recorded the tape", t.Scope)
 	}
 	all[i].Prepare()
 	w := deployment.NewSimulation(all[i].Scenario, world.Plain{})
-	w.Tracing = o.Story
+	w.Tracing = true
 	d := newDriver(w, &all[i])
 	defer end(d)
 	for _, a := range t.Path {
@@ -472,8 +487,7 @@ func (t *Tape) follow(o world.Options) (world.Result, error) {
 		}
 		do(d, a)
 	}
-	return world.Result{Stats: w.Stats, Violation: w.Violation, Story: w.Story, Checks: w.Checks.Counted()},
-		nil
+	return w.Story, w.Violation, nil
 }
 
 // story runs a path again and traces what happens.

@@ -228,7 +228,7 @@ func steps(d *world.Driver, n int, p *world.Process, iv *world.Invocation) {
 	}
 	t := iv.Driven.Turn
 	for i, a := range world.ActsAt[t.Call] {
-		if !slices.Contains(world.Compute, a) && d.W.Possible(p.Role, t.Call, a) {
+		if !slices.Contains(world.Compute, a) && d.W.Impossible(p.Role, t.Call, a) == "" {
 			can(d, world.Wrong, i, iv.Id)
 		}
 	}

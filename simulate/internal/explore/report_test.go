@@ -1,7 +1,4 @@
-// Command report runs the simulator's gate of every change and writes its figures: seeds over many
-// small workflows, some of them twice, every single fault of the base scenarios, the tapes of the
-// corpus, and the exhaustive search at small scope. It fails when anything breaks an invariant.
-package main
+package explore
 
 import (
 	"cmp"
@@ -17,9 +14,11 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/simulate"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
 )
 
@@ -44,7 +43,7 @@ type figures struct {
 	Cells          int            `json:"cells"`
 	CellsHit       int            `json:"cells_hit"`
 	CellsAbsent    int            `json:"cells_that_cannot_exist"`
-	Absent         []absent       `json:"cells_absent"`
+	Absent         []absentCell   `json:"cells_absent"`
 	Places         int            `json:"places"` // scenario × call × fault
 	PlacesHit      int            `json:"places_hit"`
 	PlacesCannot   map[string]int `json:"places_that_cannot_be_hit_because"`
@@ -57,22 +56,22 @@ type figures struct {
 	PathsLeft      int            `json:"paths_left"`
 	Worlds         int            `json:"small_worlds"`
 	// worlds explored completely, by number of faults on a path
-	WorldsWhole   map[int]int         `json:"small_worlds_whole"`
-	Scopes        []simulate.Explored `json:"explored"`
-	Shrunk        []shrunk            `json:"shrunk"`
-	ShrunkMedian  int                 `json:"shrunk_median"` // choices on the tape
-	Tapes         int                 `json:"tapes"`
-	Violations    int                 `json:"violations"`
-	Mutants       int                 `json:"mutants"`
-	MutantsKilled int                 `json:"mutants_killed"`
+	WorldsWhole   map[int]int `json:"small_worlds_whole"`
+	Scopes        []Explored  `json:"explored"`
+	Shrunk        []shrunk    `json:"shrunk"`
+	ShrunkMedian  int         `json:"shrunk_median"` // choices on the tape
+	Tapes         int         `json:"tapes"`
+	Violations    int         `json:"violations"`
+	Mutants       int         `json:"mutants"`
+	MutantsKilled int         `json:"mutants_killed"`
 	// mutants of the list that were not tried because time ran out
 	MutantsLeft int     `json:"mutants_left"`
 	Seconds     float64 `json:"seconds"`
 	violations  []string
 }
 
-// absent is a cell that cannot exist.
-type absent struct {
+// absentCell is a cell that cannot exist.
+type absentCell struct {
 	Site  string `json:"site"`
 	Fault string `json:"fault"`
 	Why   string `json:"why"`
@@ -85,24 +84,33 @@ type options struct {
 	cells                string
 }
 
-func main() {
-	var o options
-	flag.IntVar(&o.seeds, "seeds", gateSeeds, "`number` of seeds")
-	flag.IntVar(&o.pairs, "pairs", 0,
+var asked options
+
+func init() {
+	flag.IntVar(&asked.seeds, "seeds", gateSeeds, "`number` of seeds of the report")
+	flag.IntVar(&asked.pairs, "pairs", 0,
 		"`number` of pairs of faults tried in each base scenario, beside all single ones")
-	flag.IntVar(&o.faults, "faults", 2, "most faults on one path of the exploration")
-	flag.StringVar(&o.cells, "cells", "",
+	flag.IntVar(&asked.faults, "faults", 2, "most faults on one path of the report's exploration")
+	flag.StringVar(&asked.cells, "cells", "",
 		"`file` for all cells and places with their hits, one on a line (default: none)")
-	flag.DurationVar(&o.explore, "explore", 150*time.Second,
-		"how long the exhaustive search may take; twice that on a busy machine")
-	flag.StringVar(&o.out, "out", "simulate-report.json", "`file` for the figures")
-	flag.StringVar(&o.mutants, "mutants", "mutants.json",
+	flag.DurationVar(&asked.explore, "explore", 150*time.Second,
+		"how long the report's exploration may take; twice that on a busy machine")
+	flag.StringVar(&asked.out, "report", "", "`file` for the figures; TestReport makes none without it")
+	flag.StringVar(&asked.mutants, "mutants", "../../../mutants.json",
 		"`file` with the figures of the mutants, from make mutants")
-	flag.StringVar(&o.corpus, "corpus", "simulate/testdata/corpus", "`folder` of tapes")
-	flag.Parse()
-	if err := run(o); err != nil {
-		fmt.Fprintln(os.Stderr, "simulate-report:", err)
-		os.Exit(1)
+	flag.StringVar(&asked.corpus, "corpus", "../../testdata/corpus", "`folder` of tapes")
+}
+
+// TestReport is the simulator's gate of every change, and writes its figures: seeds over many small
+// workflows, some of them twice, every single fault of the base scenarios, the tapes of the corpus, and the
+// exhaustive search at small scope. `make simulate-report` runs it. It fails when anything breaks an
+// invariant.
+func TestReport(t *testing.T) {
+	if asked.out == "" {
+		t.Skip("make simulate-report writes the report")
+	}
+	if err := run(asked); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -180,7 +188,7 @@ func (f *figures) verdict() error {
 		problems = append(problems,
 			errors.New(
 				"the exploration did not even cover what happens without faults; give it more time with "+
-					"--explore"))
+					"-explore"))
 	}
 	if f.ShrunkMedian > 10 {
 		problems = append(problems, fmt.Errorf("counterexamples shrink to %d choices, 10 are the most",
@@ -247,11 +255,11 @@ func (f *figures) seedsOver(n int) {
 // the processor time both are the latter.
 func speed() (core, wall float64) {
 	for range 8 {
-		began, cpu, orders := time.Now(), simulate.CPUTime(), 0
+		began, cpu, orders := time.Now(), cpuTime(), 0
 		for seed := range uint64(500) {
 			orders += simulate.Run(scenario(seed), simulate.NewSeeded(seed), simulate.Options{}).Orders
 		}
-		cpu = simulate.CPUTime() - cpu
+		cpu = cpuTime() - cpu
 		wall = max(wall, float64(orders)/time.Since(began).Seconds())
 		if cpu > 0 {
 			core = max(core, float64(orders)/cpu.Seconds())
@@ -260,16 +268,14 @@ func speed() (core, wall float64) {
 	return cmp.Or(core, wall), wall
 }
 
-var drawn = func() (all []simulate.Scenario) {
+var drawn = sync.OnceValue(func() (all []simulate.Scenario) {
 	for n := range uint64(drawings) {
-		sc := simulate.Scenario{Definition: simulate.Drawn(n)}
-		sc.Prepare()
-		all = append(all, sc)
+		all = append(all, drawnScenario(n))
 	}
 	return all
-}()
+})
 
-func scenario(seed uint64) simulate.Scenario { return drawn[seed%drawings] }
+func scenario(seed uint64) simulate.Scenario { return drawn()[seed%drawings] }
 
 func (f *figures) add(seed uint64, r *simulate.Result) {
 	f.Seeds++
@@ -298,17 +304,17 @@ func (f *figures) twice(n int) {
 }
 
 func (f *figures) singles(o options) error {
-	m := simulate.Singles(simulate.Scenes(), runtime.GOMAXPROCS(0), o.pairs)
+	m := singles(scenes(), runtime.GOMAXPROCS(0), o.pairs)
 	f.Scenes = m.Scenes
 	f.Singles = m.Runs
-	f.Cells = m.Count()
-	f.CellsHit = m.Count() - len(m.Missing)
+	f.Cells = world.CellCount(nil)
+	f.CellsHit = world.CellCount(nil) - len(m.Missing)
 	f.CellsAbsent = len(m.Absent)
 	for _, c := range m.Missing {
 		fmt.Printf("never hit: %s at %s\n", c.Act, c.Site)
 	}
 	for _, a := range m.Absent {
-		f.Absent = append(f.Absent, absent{a.Site, a.Act, a.Why})
+		f.Absent = append(f.Absent, absentCell{a.Site, a.Act, a.Why})
 	}
 	for _, a := range m.Wrong {
 		f.broke("base scenarios", &simulate.Violation{Invariant: "cells",
@@ -334,7 +340,7 @@ func (f *figures) singles(o options) error {
 }
 
 // writeCells lists everything that was tried, and why the rest cannot be: columns with tabs between.
-func writeCells(file string, m *simulate.Matrix) error {
+func writeCells(file string, m *Matrix) error {
 	var lines []string
 	for c, n := range m.Cells {
 		lines = append(lines, fmt.Sprintf("cell\t%s\t%s\t%d\t", c.Site, c.Act, n))
@@ -373,8 +379,8 @@ func (f *figures) replay(folder string) error {
 }
 
 func (f *figures) explore(o options) {
-	e := simulate.Explore(simulate.SmallScopes(), o.faults, runtime.GOMAXPROCS(0), o.explore,
-		func(e *simulate.Exploration) {
+	e := explore(smallScopes(), o.faults, runtime.GOMAXPROCS(0), o.explore,
+		func(e *Exploration) {
 			fmt.Fprintf(os.Stderr, "\r%d states explored so far ", e.States)
 		})
 	fmt.Fprintln(os.Stderr)
@@ -401,9 +407,9 @@ func (f *figures) explore(o options) {
 	for i, b := range e.Found {
 		f.broke(b.Scope, b.Violation)
 		fmt.Println(strings.Join(b.Path, "\n"))
-		file := fmt.Sprintf("explored-%d.json", i+1)
-		if err := b.Tape().Write(file); err == nil {
-			fmt.Printf("replay: stepkeeper simulate --replay %s\n", file)
+		file := filepath.Join(filepath.Dir(o.out), fmt.Sprintf("explored-%d.json", i+1))
+		if err := b.write(file); err == nil {
+			fmt.Printf("replay: go test ./simulate/internal/explore -run TestReplay -v -args -replay %s\n", file)
 		}
 	}
 }

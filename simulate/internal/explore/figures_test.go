@@ -1,4 +1,4 @@
-package simulate
+package explore
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 // TestReliabilityShowsTheFigures checks that docs/explanation/reliability.md names as many scenarios, cells
 // and worlds as the code has.
 func TestReliabilityShowsTheFigures(t *testing.T) {
-	text, err := os.ReadFile("../docs/explanation/reliability.md")
+	text, err := os.ReadFile("../../../docs/explanation/reliability.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,9 +27,9 @@ func TestReliabilityShowsTheFigures(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		fmt.Sprintf("single call of %d base scenarios", len(Scenes())),
-		fmt.Sprintf("All places and all %d cells are hit. %d cells cannot exist", cellCount(nil), cannot),
-		fmt.Sprintf("in %d small worlds", len(SmallScopes())),
+		fmt.Sprintf("single call of %d base scenarios", len(scenes())),
+		fmt.Sprintf("All places and all %d cells are hit. %d cells cannot exist", world.CellCount(nil), cannot),
+		fmt.Sprintf("in %d small worlds", len(smallScopes())),
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("docs/explanation/reliability.md does not say %q", want)
