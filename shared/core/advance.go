@@ -31,7 +31,7 @@ func (r *deciding) advanceForward(again ...int) {
 		}
 	}
 	for i := range r.t.Steps {
-		if !r.t.Steps[i].passed() {
+		if !r.t.Steps[i].Passed() {
 			return
 		}
 	}
@@ -48,16 +48,10 @@ func (r *deciding) stillToClaim(claims, again []int) []int {
 	return claims
 }
 
-// passed reports whether later steps no longer wait for this one in a task that goes forward. A Compensated
-// step is one that the task goes on without (P42).
-func (s *Step) passed() bool {
-	return s.State == Processed || s.State == Skipped || s.State == Compensated
-}
-
 // readySteps appends the steps that are to be claimed, and reports whether one was skipped, or withdrawn.
 func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 	for i := range r.t.Steps {
-		if s := &r.t.Steps[i]; r.overtaken(i) && (s.handedBack() || s.State == Failed) {
+		if s := &r.t.Steps[i]; r.t.Overtaken(r.def, i) && (s.HandedBack() || s.State == Failed) {
 			r.withdraw(i)
 			skipped = true
 			continue
@@ -65,7 +59,7 @@ func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 		if !r.ready(i) {
 			continue
 		}
-		wanted := !r.overtaken(i) && r.conditionHolds(i)
+		wanted := !r.t.Overtaken(r.def, i) && r.conditionHolds(i)
 		if r.err != nil || r.t.ProcessState != Processing {
 			return nil, false
 		}
@@ -89,8 +83,8 @@ func (r *deciding) ready(i int) bool {
 	if s.State != Pending || s.Attempted() {
 		return false
 	}
-	for _, j := range r.def.after[i] {
-		if !r.t.Steps[j].passed() && !(r.def.asks[j] == i && r.answeredEarly(i)) {
+	for _, j := range r.def.Predecessors(i) {
+		if !r.t.Steps[j].Passed() && !(r.def.AsksFor(j) == i && r.answeredEarly(i)) {
 			return false
 		}
 	}
@@ -222,8 +216,8 @@ func (r *deciding) input(i int, op Operation) (json.RawMessage, error) {
 // environment shows an expression the outputs of the steps that come before it.
 func (r *deciding) environment(i int, own bool) Environment {
 	env := Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order,
-		Outputs: make(map[string]json.RawMessage, len(r.def.ancestors[i])+1)}
-	for _, j := range r.def.ancestors[i] {
+		Outputs: make(map[string]json.RawMessage, len(r.def.Ancestors(i))+1)}
+	for _, j := range r.def.Ancestors(i) {
 		env.show(&r.t.Steps[j])
 	}
 	if own {
@@ -251,7 +245,7 @@ func (e *Environment) show(s *Step) {
 // advanceUndo undoes every attempted step, latest first claim first (P7, P20).
 func (r *deciding) advanceUndo() {
 	for r.err == nil && r.t.ProcessState == Compensating {
-		i := r.nextToUndo()
+		i := r.t.NextToUndo()
 		if i < 0 {
 			r.enterUndone()
 			return
@@ -260,18 +254,6 @@ func (r *deciding) advanceUndo() {
 			return
 		}
 	}
-}
-
-func (r *deciding) nextToUndo() int {
-	found := -1
-	for i := range r.t.Steps {
-		s := &r.t.Steps[i]
-		if s.Attempted() && s.State != Compensated &&
-			(found < 0 || s.First.Nth > r.t.Steps[found].First.Nth) {
-			found = i
-		}
-	}
-	return found
 }
 
 // undoNext advances the undo of step i; true where the next step can be undone too.
@@ -330,7 +312,7 @@ func (r *deciding) claimUndo(i int) {
 		r.recordFailure(i, "expression", "undo input: "+err.Error(), 0)
 		s.State = UndoWait
 		s.release()
-		r.enterError(r.direction(), i)
+		r.enterError(r.t.Direction(), i)
 		return
 	}
 	r.takeCall(i, UndoOp)

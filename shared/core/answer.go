@@ -76,7 +76,7 @@ func (r *deciding) addressed(e Answered) (steps []int, reason string) {
 		return steps, ""
 	case e.Step == "":
 		return nil, "no step of the order waits for an event " + e.Name
-	case r.t.index(e.Step) < 0:
+	case r.t.Index(e.Step) < 0:
 		return nil, "the order has no step " + e.Step
 	}
 	return nil, "step " + e.Step + " is not one that is answered"
@@ -181,7 +181,7 @@ func (r *deciding) questionOf(i int) (question *Answers, known bool) {
 	}
 	if d.Input != nil {
 		for _, name := range r.def.Expr.InputReads(i) {
-			if before := r.t.Step(name); before == nil || !before.passed() {
+			if before := r.t.Step(name); before == nil || !before.Passed() {
 				return &Answers{}, false
 			}
 		}

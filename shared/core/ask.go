@@ -12,12 +12,6 @@ func (r *deciding) answeredEarly(i int) bool {
 	return err == nil && p.atOnce
 }
 
-// overtaken reports an ask whose step is decided: it fails nothing any more, and is not asked again (P38).
-func (r *deciding) overtaken(i int) bool {
-	n := r.def.asks[i]
-	return n >= 0 && (r.t.Steps[n].passed() || r.t.Steps[n].decided())
-}
-
 // withdraw ends an ask that was to be sent again. It has no undo.
 func (r *deciding) withdraw(i int) {
 	s := &r.t.Steps[i]

@@ -43,7 +43,7 @@ func (r *deciding) askedByParent(_ int, ev Event) (string, error) {
 		}
 		r.restart(again)
 		return "", nil
-	case e.Ask == AskStart, r.pastPointOfNoReturn():
+	case e.Ask == AskStart, r.t.PastPointOfNoReturn(r.def):
 	case mode == going:
 		r.compensate(WhyParent, -1)
 		r.advance()

@@ -133,7 +133,7 @@ func (r *deciding) cancelCommand(_ int, ev Event) (string, error) {
 		return r.reject(e.ID, "cancel", isErased)
 	case t.ProcessState == Processed:
 		return r.reject(e.ID, "cancel", "the order is Processed")
-	case r.pastPointOfNoReturn():
+	case r.t.PastPointOfNoReturn(r.def):
 		r.remember(e.ID, "cancel")
 		return r.reject(e.ID, "cancel", "the order is past its point of no return")
 	case len(t.Commands.Refused["cancel"]) == maxRefused:
@@ -164,7 +164,7 @@ func (r *deciding) startUndo(why Why) {
 		s := &r.t.Steps[i]
 		s.Failures = Failures{Do: s.Failures.Do}
 		s.endHold()
-		if waiting(s) {
+		if s.AwaitsWake() {
 			s.Wait.At, s.CompleteBy = 0, 0
 		}
 	}
@@ -209,7 +209,7 @@ func (r *deciding) undoRefusal() string {
 		return r.t.Parent.only()
 	case r.t.ProcessState != Error:
 		return "only a task in Error can be undone by the operator; this one is " + string(r.t.ProcessState)
-	case r.pastPointOfNoReturn():
+	case r.t.PastPointOfNoReturn(r.def):
 		return "the order is past its point of no return; fix: if that step has had no effect, resolve it " +
 			"as not-happened first"
 	}
@@ -393,9 +393,9 @@ func (r *deciding) closeRefusal(absent []string) string {
 		case s.InFlight():
 			return "step " + s.Name + " is in flight; wait for its reply, or until its time has passed (" +
 				s.CompleteBy.String() + ") and the Supervisor has looked at it"
-		case s.Attempted() && r.at.Now <= r.lastActivity(i):
+		case s.Attempted() && r.at.Now <= r.t.LastActivity(r.def, i):
 			return "a call of step " + s.Name + " may still take effect; wait until " +
-				r.lastActivity(i).String()
+				r.t.LastActivity(r.def, i).String()
 		}
 	}
 	return ""

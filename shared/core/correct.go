@@ -1,7 +1,6 @@
 package core
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 )
@@ -25,7 +24,7 @@ func (r *deciding) correct(e Resubmit, mode mode) (refused string) {
 	if e.Step == "" {
 		return ""
 	}
-	i := r.t.index(e.Step)
+	i := r.t.Index(e.Step)
 	if reason := r.correctRefusal(i, e, mode); reason != "" {
 		return reason
 	}
@@ -49,13 +48,13 @@ func (r *deciding) correctRefusal(i int, e Resubmit, mode mode) string {
 	case mode == errUndo:
 		return "the order is being undone, so that nothing is asked for forward any more; fix: resubmit " +
 			"it without an input, and give the input when it is undone"
-	case kindOfStep(&r.def.Steps[i]) != callKind{}:
+	case r.def.Steps[i].Kind() != KindCall:
 		return "step " + e.Step + " calls no agent; only a call can get another input"
 	case len(e.Input) > MaxInput:
 		return fmt.Sprintf(
 			"the new input has %d bytes, the limit is %d; store large data elsewhere and give a reference",
 			len(e.Input), MaxInput)
-	case bytes.Contains(RedactJSON(e.Input), []byte(hiddenToken)):
+	case HoldsToken(e.Input):
 		return "the new input holds a token of an answer, or stands where one was hidden; tokens are not " +
 			"stored, so only the definition can send one; fix: leave it out"
 	case mode == compensated: // its next run has keys of its own

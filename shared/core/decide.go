@@ -107,7 +107,7 @@ func (r *deciding) apply(ev Event) (ignored string, err error) {
 
 // guard checks what is true of an event whatever the states: run, operation, attempt (P15, P16).
 func (r *deciding) guard(kind eventKind, ev Event, step string) (i int, ignored string, err error) {
-	i = r.t.index(step)
+	i = r.t.Index(step)
 	if i < 0 {
 		return i, "the task has no such step", nil
 	}

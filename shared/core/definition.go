@@ -121,6 +121,33 @@ type StepDefinition struct {
 	PointOfNoReturn bool `json:"pointOfNoReturn,omitempty"`
 }
 
+// Kind is the sort of a step.
+type Kind string
+
+// Kinds of steps.
+const (
+	KindCall   Kind = "call"
+	KindWait   Kind = "wait"
+	KindAnswer Kind = "answer"
+	KindFail   Kind = "fail"
+	KindEach   Kind = "each"
+)
+
+// Kind returns the sort of the step.
+func (d *StepDefinition) Kind() Kind {
+	switch {
+	case d.Wait != nil:
+		return KindWait
+	case d.Answer != nil:
+		return KindAnswer
+	case d.Fail != nil:
+		return KindFail
+	case d.Each != nil:
+		return KindEach
+	}
+	return KindCall
+}
+
 // MaxWait is the longest wait of a step (P34).
 const MaxWait = 366 * Day
 
@@ -357,6 +384,16 @@ func (d *Definition) Link() {
 		d.ancestors[i] = slices.DeleteFunc(d.before(i), func(j int) bool { return d.asks[j] >= 0 })
 	}
 }
+
+// Predecessors returns the steps that step i names in After.
+func (d *Definition) Predecessors(i int) []int { return d.after[i] }
+
+// Ancestors returns the steps whose results step i may read: those that it comes after, directly or not,
+// without the asks.
+func (d *Definition) Ancestors(i int) []int { return d.ancestors[i] }
+
+// AsksFor returns the step whose answer step i asks for, or -1.
+func (d *Definition) AsksFor(i int) int { return d.asks[i] }
 
 // before lists the steps that step i comes after, directly or not, nearest first.
 func (d *Definition) before(i int) []int {

@@ -133,7 +133,7 @@ func (r *deciding) stopForOperator(phase Phase) {
 		s := &r.t.Steps[i]
 		// known before it, though by a clock that was ahead: the alert includes it
 		s.NoEffect = min(s.NoEffect, r.at.Now)
-		if waiting(s) {
+		if s.AwaitsWake() {
 			s.CompleteBy = 0
 			if s.State != Waiting { // a wait ends when it would have ended (P33)
 				s.Wait.At = 0
@@ -270,7 +270,7 @@ func (r *deciding) alert() RaiseAlert {
 	}
 	then := &deciding{def: r.def, t: t, at: At{Now: t.End.At}}
 	a.Accepts = Accepted{Resubmit: then.expiredKey() == "", Undo: then.undoRefusal() == ""}
-	if i := t.index(t.Reason.Step); i >= 0 {
+	if i := t.Index(t.Reason.Step); i >= 0 {
 		a.Attempts, a.FirstTry, a.LastTry = t.Steps[i].Attempt, t.Steps[i].FirstClaim(), t.Steps[i].Claim.At
 		a.Accepts.Resolve = then.resolveRefusal(i, NotHappened) == ""
 		if t.Steps[i].Attempted() {
@@ -370,7 +370,7 @@ func Restart(def *Definition, order []byte, t *Task, at At) (Decision, error) {
 		case undo && (s.State == Pending || s.State == Waiting) && s.CompleteBy != 0:
 			// P9a: its wait bound the forward claim only
 			r.wake(s, 0)
-		case (forward || undo) && waiting(s) && s.CompleteBy != 0:
+		case (forward || undo) && s.AwaitsWake() && s.CompleteBy != 0:
 			r.wake(s, s.Wait.At)
 		}
 	}

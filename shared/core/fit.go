@@ -20,7 +20,7 @@ func unfit(def *Definition, t *Task) error {
 			t.Definition, ErrUnfit)
 	}
 	for i := range t.Steps {
-		if s, d := &t.Steps[i], &def.Steps[i]; s.Name != d.Name || !kindOfStep(d).validState(s, d) {
+		if s, d := &t.Steps[i], &def.Steps[i]; s.Name != d.Name || !behaviours[d.Kind()].validState(s, d) {
 			return fmt.Errorf(
 				"task %q, step %q (%s, attempt %d): the definition has step %q there, or it cannot be in "+
 					"that state: %w",

@@ -38,11 +38,3 @@ func (r *deciding) wakeAlone(i int, _ Event) (string, error) {
 	r.undoAlone(i)
 	return "", nil
 }
-
-// direction returns the direction of the task. An Error has it as its phase, whatever the step was doing.
-func (r *deciding) direction() Phase {
-	if r.t.ProcessState == Compensating {
-		return Undoing
-	}
-	return Forward
-}

@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"hash/fnv"
 	"math"
 	"strconv"
@@ -74,7 +75,8 @@ func trace(orderID string, run int, step string, attempt int) string {
 	id := fnv.New128a()
 	_, _ = id.Write(name)
 	span := fnv.New64a()
-	_, _ = span.Write(appendAttempt(name, step, attempt))
+	name = append(append(append(name, '/'), step...), '/')
+	_, _ = span.Write(strconv.AppendInt(name, int64(attempt), 10))
 	b := append(make([]byte, 0, len("00-0123456789abcdef0123456789abcdef-0123456789abcdef-01")), "00-"...)
 	b = hex.AppendEncode(b, id.Sum(room[:0]))
 	b = append(b, '-')
@@ -82,19 +84,11 @@ func trace(orderID string, run int, step string, attempt int) string {
 	return string(append(b, "-01"...))
 }
 
-// appendAttempt names an attempt after the name of its run.
-func appendAttempt(b []byte, step string, attempt int) []byte {
-	b = append(append(b, '/'), step...)
-	return strconv.AppendInt(append(b, '/'), int64(attempt), 10)
-}
-
 // jitter is a number in [0, 1) that belongs to one attempt: random enough to spread retries,
 // and the same on every instance.
 func jitter(orderID string, run int, step string, attempt int) float64 {
-	var room [128]byte
-	name := strconv.AppendInt(append(append(room[:0], orderID...), '/'), int64(run), 10)
 	h := fnv.New64a()
-	_, _ = h.Write(appendAttempt(name, step, attempt))
+	_, _ = fmt.Fprintf(h, "%s/%d/%s/%d", orderID, run, step, attempt)
 	x := h.Sum64()
 	// FNV's high bits change little between short inputs: mix once more (the finaliser of MurmurHash3).
 	x ^= x >> 33

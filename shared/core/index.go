@@ -16,16 +16,16 @@ func Live(t *Task) Time {
 	}
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		if s.InFlight() || going && waiting(s) {
+		if s.InFlight() || going && s.AwaitsWake() {
 			live = earliest(live, s.CompleteBy)
 		}
 	}
 	return live
 }
 
-// waiting reports a step that waits for a Wake: handed back, in doubt, with its undo put off, or a wait.
-func waiting(s *Step) bool {
-	return s.handedBack() || s.State == Failed || s.State == UndoWait || s.State == Waiting
+// AwaitsWake reports a step that waits for a Wake: handed back, in doubt, with its undo put off, or a wait.
+func (s *Step) AwaitsWake() bool {
+	return s.HandedBack() || s.State == Failed || s.State == UndoWait || s.State == Waiting
 }
 
 // OnlyWaits reports whether every due time of a running task is the end of a wait: for a time, an answer or
@@ -40,7 +40,7 @@ func OnlyWaits(t *Task) bool {
 		switch {
 		case s.State == Waiting:
 			waits = true
-		case s.InFlight() || waiting(s):
+		case s.InFlight() || s.AwaitsWake():
 			return false
 		}
 	}

@@ -73,8 +73,7 @@ func UndoneNext(t *Task) *Step {
 	if t.ProcessState != Compensating {
 		return nil
 	}
-	r := &deciding{t: t}
-	if i := r.nextToUndo(); i >= 0 {
+	if i := t.NextToUndo(); i >= 0 {
 		return &t.Steps[i]
 	}
 	return nil

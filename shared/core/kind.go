@@ -5,7 +5,6 @@ import "encoding/json"
 // kind is the behaviour that differs between the sorts of steps. They share all other behaviour: order,
 // conditions, hop budget, policies, reverse undo, ends, commands.
 type kind interface {
-	name() string
 	// prepare computes what a claim forward needs, and changes nothing. An error is a permanent failure of
 	// the step (P20); where the order is needed and absent, r.err is set.
 	prepare(r *deciding, i int) (prepared, error)
@@ -30,18 +29,12 @@ type prepared struct {
 	atOnce   bool            // it ends with its claim
 }
 
-func kindOfStep(d *StepDefinition) kind {
-	switch {
-	case d.Wait != nil:
-		return waitKind{}
-	case d.Answer != nil:
-		return answerKind{}
-	case d.Fail != nil:
-		return failKind{}
-	case d.Each != nil:
-		return eachKind{}
-	}
-	return callKind{}
+// behaviours holds the behaviour of each kind. init fills it, because kinds use the functions that read it.
+var behaviours map[Kind]kind
+
+func init() {
+	behaviours = map[Kind]kind{KindCall: callKind{}, KindWait: waitKind{}, KindAnswer: answerKind{},
+		KindFail: failKind{}, KindEach: eachKind{}}
 }
 
-func (r *deciding) kind(i int) kind { return kindOfStep(&r.def.Steps[i]) }
+func (r *deciding) kind(i int) kind { return behaviours[r.def.Steps[i].Kind()] }

@@ -21,8 +21,6 @@ const (
 	CodeAnswerTimeout = "answer-timeout"
 )
 
-func (answerKind) name() string { return "answer" }
-
 func (answerKind) prepare(r *deciding, i int) (prepared, error) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	text, err := r.input(i, Do)
@@ -246,7 +244,7 @@ func (r *deciding) decide(i int, decided Decided, failed *StepError) {
 // (P37).
 func (r *deciding) policyOf(i int) Policy {
 	d, s := &r.def.Steps[i], &r.t.Steps[i]
-	if r.overtaken(i) {
+	if r.t.Overtaken(r.def, i) {
 		return OnFailureContinue
 	}
 	if d.Answer != nil && d.Answer.OnTimeout != "" && s.Error != nil && s.Error.Code == CodeAnswerTimeout {

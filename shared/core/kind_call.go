@@ -10,8 +10,6 @@ import (
 // reply.go and overdue.go.
 type callKind struct{}
 
-func (callKind) name() string { return "call" }
-
 func (callKind) prepare(r *deciding, i int) (prepared, error) {
 	input, err := r.input(i, Do)
 	return prepared{input: input}, err
@@ -35,7 +33,7 @@ func (callKind) resend(r *deciding, i int) {
 
 // woken claims a step again that was handed back.
 func (callKind) woken(r *deciding, i int) {
-	if r.overtaken(i) {
+	if r.t.Overtaken(r.def, i) {
 		r.advance()
 		return
 	}
@@ -93,11 +91,11 @@ func (r *deciding) takeCall(i int, op Operation) {
 		max(d.MaxQueueTime, agent.QueueAllowance))
 	until := r.knownUntil(i)
 	r.take(i, state, c)
-	s.Claim.StopBy = r.at.Now.Add(r.longest(i) + c.Allowance)
+	s.Claim.StopBy = r.at.Now.Add(d.Longest(s) + c.Allowance)
 	if until != 0 && !s.Claim.Undo { // P18: a copy that comes later could be done a second time
-		s.Claim.StopBy = min(s.Claim.StopBy, latest(until, r.at.Now.Add(r.timeout(i))))
+		s.Claim.StopBy = min(s.Claim.StopBy, max(until, r.at.Now.Add(d.TimeoutOf(s))))
 	}
-	s.CompleteBy = r.firstCompleteBy(i)
+	s.CompleteBy = d.FirstCompleteBy(s)
 }
 
 // notDone are the agents at which the last attempts of a step, one less than it has agents, did not end done.
@@ -138,29 +136,13 @@ func (r *deciding) expectedWait(agent string) Duration {
 	return max(r.at.Waits[agent]+r.at.Queues[agent], leastWait)
 }
 
-// AllAgents are the agents of a call: each of them reaches the same service (P44).
-func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent}, d.Others...) }
-
-// AskedAgent is the agent that the last attempt of a step asked, or that its first one is to ask where the
-// definition names one only.
-func (d *StepDefinition) AskedAgent(s *Step) string {
-	return cmp.Or(s.Claim.Agent, d.Agent)
-}
-
-func (r *deciding) timeout(i int) Duration {
-	if d := &r.def.Steps[i]; r.t.Steps[i].Claim.Undo {
-		return d.Undo.Timeout
-	}
-	return r.def.Steps[i].Timeout
-}
-
 // request derives the message of the present claim from what cannot change (P12).
 func (r *deciding) request(i int, input json.RawMessage) SendRequest {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	q := SendRequest{
 		Agent: d.AskedAgent(s), OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt,
 		Operation: Do, Name: d.Operation, Grade: d.Grade, Key: Key(r.t.OrderID, r.t.Run, s.Name),
-		Timeout: r.timeout(i), ClaimedAt: s.Claim.At, CompleteBy: r.firstCompleteBy(i),
+		Timeout: d.TimeoutOf(s), ClaimedAt: s.Claim.At, CompleteBy: d.FirstCompleteBy(s),
 		StopBy:    s.Claim.StopBy,
 		ClockSkew: r.def.Agents[d.Agent].ClockSkew, Input: input, Resolved: s.Resolved,
 		PointOfNoReturn: d.PointOfNoReturn,
@@ -178,7 +160,7 @@ func (r *deciding) request(i int, input json.RawMessage) SendRequest {
 // has forgotten the key (P18).
 func (r *deciding) keyMayExpire(i int) bool {
 	s, until := &r.t.Steps[i], r.knownUntil(i)
-	return waiting(s) && s.Attempted() && until != 0 && r.at.Now.Add(r.timeout(i)) > until
+	return s.AwaitsWake() && s.Attempted() && until != 0 && r.at.Now.Add(r.def.Steps[i].TimeoutOf(s)) > until
 }
 
 // knownUntil returns the time until which the service surely holds the key of a step. Its effects came after
@@ -194,7 +176,7 @@ func (r *deciding) knownUntil(i int) Time {
 	case s.Resolved.At > s.Claim.At: // no request was sent since
 		since = r.at.Now
 	default:
-		since = latest(since, s.Resolved.At)
+		since = max(since, s.Resolved.At)
 	}
 	return since.Add(agent.KeyRetention - agent.ClockSkew)
 }

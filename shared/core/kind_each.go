@@ -31,8 +31,6 @@ const (
 	lastRound  = 6 * Hour
 )
 
-func (eachKind) name() string { return "each" }
-
 func (eachKind) prepare(r *deciding, i int) (prepared, error) {
 	d := &r.def.Steps[i]
 	if d.Input == nil {
@@ -299,7 +297,7 @@ func (r *deciding) childInDoubt(i int, e ChildEnded) {
 		fmt.Sprintf(
 			"child %d (%s) %s, so it cannot be undone; undo by hand what it did, and resolve the step as "+
 				"undone", e.Parent.Index, e.Parent.ChildID(), how), r.t.Steps[i].Attempt)
-	r.enterError(r.direction(), i)
+	r.enterError(r.t.Direction(), i)
 }
 
 // collect keeps a child's output.

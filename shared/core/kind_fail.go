@@ -7,8 +7,6 @@ type failKind struct{}
 // Error makes a rule that came true the error of its claim.
 func (f *Fail) Error() string { return f.Message }
 
-func (failKind) name() string { return "fail" }
-
 func (failKind) prepare(r *deciding, i int) (prepared, error) {
 	return prepared{}, r.def.Steps[i].Fail
 }

@@ -12,8 +12,6 @@ type waitKind struct{}
 // by the Supervisor.
 const maxDelay = 15 * Minute
 
-func (waitKind) name() string { return "wait" }
-
 func (waitKind) prepare(r *deciding, i int) (prepared, error) {
 	s, w := &r.t.Steps[i], r.def.Steps[i].Wait
 	until := r.at.Now.Add(w.For)
@@ -67,7 +65,7 @@ func (r *deciding) wait(i int, wakeAt Time) {
 	s := &r.t.Steps[i]
 	s.Wait.At, s.CompleteBy = wakeAt, wakeAt
 	if wakeAt.Sub(r.at.Now) <= maxDelay {
-		s.CompleteBy = latest(wakeAt, r.at.Now).Add(r.def.Grace)
+		s.CompleteBy = max(wakeAt, r.at.Now).Add(r.def.Grace)
 	}
 	waitKind{}.resend(r, i)
 }

@@ -118,7 +118,7 @@ func Differences(from, to *Definition, t *Task) []Difference {
 		d := &from.Steps[i]
 		s := t.Step(d.Name)
 		// The next run of a Compensated task is all new.
-		bound := s != nil && t.ProcessState != Compensated && s.begun()
+		bound := s != nil && t.ProcessState != Compensated && s.Begun()
 		j := to.Index(d.Name)
 		if j < 0 {
 			what := "it is removed"
@@ -187,7 +187,7 @@ func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 		return d.Undo.Operation
 	}
 	for _, c := range []struct{ what, was, is string }{
-		{"kind", kindOfStep(d).name(), kindOfStep(n).name()},
+		{"kind", string(d.Kind()), string(n.Kind())},
 		{"agent", strings.Join(d.AllAgents(), ", "), strings.Join(n.AllAgents(), ", ")},
 		{"operation", d.Operation, n.Operation}, {"undo", undo(d), undo(n)},
 		{"grade", string(d.Grade), string(n.Grade)}, {"onFailure", string(d.OnFailure), string(n.OnFailure)},
@@ -221,7 +221,7 @@ func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 
 // sameInput reports whether the input means the same in both definitions.
 func sameInput(d, n *StepDefinition) bool {
-	return kindOfStep(d) == kindOfStep(n) && d.Operation == n.Operation && bytes.Equal(d.Input, n.Input)
+	return d.Kind() == n.Kind() && d.Operation == n.Operation && bytes.Equal(d.Input, n.Input)
 }
 
 // withoutEffect reports whether the service (P22a) or the operator has proven that no attempt of the step has
@@ -283,7 +283,7 @@ func (a *Answer) waits(n *Answer) bool {
 // order returns a difference for each predecessor of a begun step that was neither attempted nor skipped.
 func order(n *StepDefinition, t *Task) (all []Difference) {
 	for _, name := range n.After {
-		if s := t.Step(name); s == nil || !s.begun() {
+		if s := t.Step(name); s == nil || !s.Begun() {
 			all = append(all, Difference{n.Name, "it was begun, and comes after " + name +
 				" now, which was not", true})
 		}

@@ -9,7 +9,7 @@ func SweepEvents(def *Definition, t *Task, now Time) []Event {
 	going := t.ProcessState == Processing || t.ProcessState == Compensating
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		if passed(s.CompleteBy, now) && (s.InFlight() || going && waiting(s)) {
+		if passed(s.CompleteBy, now) && (s.InFlight() || going && s.AwaitsWake()) {
 			events = append(events, Overdue{Step: s.Name, Attempt: s.Attempt})
 		}
 	}
@@ -103,7 +103,7 @@ func (r *deciding) backlog(i int) string {
 			"see that the agent runs and keeps up, then resubmit", d.AskedAgent(s), d.MaxQueueTime)
 		r.recordFailure(i, CodeQueue, text, s.Attempt)
 		s.giveUp()
-		r.enterError(r.direction(), i)
+		r.enterError(r.t.Direction(), i)
 		return ""
 	}
 	r.handBackUncharged(s, r.at.Now)
@@ -130,13 +130,13 @@ func (r *deciding) deadline(_ int, ev Event) (string, error) {
 		return notYet, nil
 	}
 	r.t.Reason = Reason{Code: "deadline", Text: "the deadline of the order has passed"}
-	if r.def.OnDeadline != OnFailureUndo || r.pastPointOfNoReturn() {
+	if r.def.OnDeadline != OnFailureUndo || r.t.PastPointOfNoReturn(r.def) {
 		r.stopForOperator(Forward)
 		return "", nil
 	}
 	r.compensate(WhyDeadline, -1)
 	for i := range r.t.Steps {
-		if s := &r.t.Steps[i]; s.handedBack() || s.State == Waiting {
+		if s := &r.t.Steps[i]; s.HandedBack() || s.State == Waiting {
 			r.wakeNow(s)
 		}
 	}
@@ -160,7 +160,7 @@ func (r *deciding) wakeForward(i int, _ Event) (string, error) {
 	switch s := &r.t.Steps[i]; {
 	case !s.Attempted():
 		return notClaims, nil
-	case r.at.Now < r.nextLook(i):
+	case r.at.Now < r.def.Steps[i].NextLook(s):
 		return "its wait is not over", nil
 	}
 	r.kind(i).woken(r, i)

@@ -9,35 +9,13 @@ const MaxNote = 200
 // (P43).
 const progressInterval = 30 * Second
 
-// longest returns the longest total time of a handling (P43).
-func (r *deciding) longest(i int) Duration {
-	if r.long(i) {
-		return max(r.def.Steps[i].MaxDuration, r.timeout(i))
-	}
-	return r.timeout(i)
-}
-
-// long reports whether the present attempt may run longer than the timeout while it reports progress.
-func (r *deciding) long(i int) bool {
-	return r.def.Steps[i].MaxDuration > 0 && !r.t.Steps[i].Claim.Undo
-}
-
-// firstCompleteBy is the complete-by of the present claim before any Progress: a request that is emitted
-// again names the same (P12).
-func (r *deciding) firstCompleteBy(i int) Time {
-	s := &r.t.Steps[i]
-	if !r.long(i) {
-		return s.Claim.StopBy
-	}
-	return min(s.Claim.StopBy, s.Claim.At.Add(r.timeout(i)+s.Claim.Allowance))
-}
-
 // progressed moves the complete-by of a long step, never past its stopBy and never back (P43).
 func (r *deciding) progressed(i int, ev Event) (string, error) {
 	e := ev.(Progress)
-	s, interval := &r.t.Steps[i], min(progressInterval, r.timeout(i)/4)
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	interval := min(progressInterval, d.TimeoutOf(s)/4)
 	switch {
-	case e.Operation != Do || !r.long(i):
+	case e.Operation != Do || !d.Long(s):
 		return "the step has no maxDuration: progress does not give it more time", nil
 	case passed(s.Claim.StopBy, r.at.Now):
 		return "the attempt's stopBy has passed", nil
@@ -48,9 +26,9 @@ func (r *deciding) progressed(i int, ev Event) (string, error) {
 	}
 	until := e.Until
 	if until == 0 {
-		until = r.at.Now.Add(r.timeout(i))
+		until = r.at.Now.Add(d.Timeout)
 	}
-	s.CompleteBy = latest(s.CompleteBy, min(until, s.Claim.StopBy))
+	s.CompleteBy = max(s.CompleteBy, min(until, s.Claim.StopBy))
 	s.Claim.Progress = &StepProgress{Percent: min(max(e.Percent, 0), 100), Note: ShortNote(e.Note),
 		At: r.at.Now}
 	if r.notifies(StatusProgress) {

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"regexp"
@@ -75,6 +76,11 @@ func RedactText(text string) string {
 
 // RedactJSON is RedactText for a JSON value, which stays one.
 func RedactJSON(value json.RawMessage) json.RawMessage { return redact(value, true) }
+
+// HoldsToken reports whether a JSON value holds a token, or stands where one was hidden.
+func HoldsToken(value json.RawMessage) bool {
+	return bytes.Contains(RedactJSON(value), []byte(hiddenToken))
+}
 
 func redact(text []byte, isJSON bool) (redacted []byte) {
 	kept := 0

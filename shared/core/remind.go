@@ -5,45 +5,13 @@ import (
 	"strconv"
 )
 
-// nextLook returns the time at which a waiting step is looked at again: its end, or, for an open question,
-// the next reminder (P37).
-func (r *deciding) nextLook(i int) Time {
-	s := &r.t.Steps[i]
-	if r.def.Steps[i].Answer == nil || s.Answers == nil || s.State != Waiting {
-		return s.Wait.At
-	}
-	if due := r.reminderDue(i, r.intervals(i)+1); due != 0 {
-		return min(due, s.Wait.At)
-	}
-	return s.Wait.At
-}
-
-// intervals returns how many intervals of a question had passed when its last reminder was sent first. It is
-// the number of that reminder unless the task was moved to a definition with another interval.
-func (r *deciding) intervals(i int) int {
-	s, d := &r.t.Steps[i], &r.def.Steps[i]
-	if d.Answer.Remind <= 0 || s.Answers.RemindedAt == 0 {
-		return 0
-	}
-	return int(s.Answers.RemindedAt.Sub(s.Claim.At) / d.Answer.Remind)
-}
-
-// reminderDue returns when n intervals of a question have passed, and zero if it has no reminders.
-func (r *deciding) reminderDue(i, n int) Time {
-	s, d := &r.t.Steps[i], &r.def.Steps[i]
-	if d.Answer.Remind <= 0 {
-		return 0
-	}
-	return s.Claim.At.Add(Duration(n) * d.Answer.Remind)
-}
-
 // question leaves an open question until the next look.
 func (r *deciding) question(i int) {
 	s := &r.t.Steps[i]
-	next := r.nextLook(i)
+	next := r.def.Steps[i].NextLook(s)
 	s.CompleteBy = next
 	if next.Sub(r.at.Now) <= maxDelay {
-		s.CompleteBy = latest(next, r.at.Now).Add(r.def.Grace)
+		s.CompleteBy = max(next, r.at.Now).Add(r.def.Grace)
 	}
 	r.emitLook(i)
 }
@@ -57,7 +25,7 @@ func (r *deciding) goOnAsking(i int) {
 }
 
 func (r *deciding) emitLook(i int) {
-	r.wake(&r.t.Steps[i], r.nextLook(i))
+	r.wake(&r.t.Steps[i], r.def.Steps[i].NextLook(&r.t.Steps[i]))
 }
 
 // remind sends the newest reminder that is due, and not one for each that was missed (P37). It reports
@@ -68,7 +36,7 @@ func (r *deciding) remind(i int) bool {
 		return false
 	}
 	n := int(r.at.Now.Sub(s.Claim.At) / d.Answer.Remind)
-	if n <= r.intervals(i) || r.reminderDue(i, n) >= s.Wait.At {
+	if n <= d.Intervals(s) || d.ReminderDue(s, n) >= s.Wait.At {
 		return false
 	}
 	a := *s.Answers
@@ -103,7 +71,7 @@ func (r *deciding) emitReminder(i int) {
 	q.Operation, q.Name = Do, r.def.Steps[ask].Operation
 	q.Timeout, q.MaxDuration = r.def.Steps[ask].Timeout, 0
 	q.Key = Key(r.t.OrderID, r.t.Run, s.Name) + "/" + strconv.Itoa(s.round()) + "." + strconv.Itoa(n)
-	q.ClaimedAt, q.StopBy, q.CompleteBy = r.reminderDue(i, r.intervals(i)), stopBy, stopBy
+	q.ClaimedAt, q.StopBy, q.CompleteBy = d.ReminderDue(s, d.Intervals(s)), stopBy, stopBy
 	q.Trace = trace(r.t.OrderID, r.t.Run, s.Name, n)
 	r.emit(q)
 }
@@ -111,11 +79,11 @@ func (r *deciding) emitReminder(i int) {
 // reminderStopBy returns the time after which the last reminder of step i is not sent any more: when the next
 // one is due, or when the service of its ask may have forgotten the key (P18), whichever comes first.
 func (r *deciding) reminderStopBy(i, ask int) Time {
-	a, d := r.t.Steps[i].Answers, &r.def.Steps[ask]
-	next, agent := r.reminderDue(i, r.intervals(i)+1), r.def.Agents[d.Agent]
+	s, q, d := &r.t.Steps[i], &r.def.Steps[i], &r.def.Steps[ask]
+	a, next, agent := s.Answers, q.ReminderDue(s, q.Intervals(s)+1), r.def.Agents[d.Agent]
 	if agent.KeyRetention == 0 {
 		return next
 	}
 	known := a.RemindedAt.Add(agent.KeyRetention - agent.ClockSkew)
-	return min(next, latest(known, a.RemindedAt.Add(d.Timeout)))
+	return min(next, max(known, a.RemindedAt.Add(d.Timeout)))
 }

@@ -65,6 +65,17 @@ func (s *Step) release() {
 	s.CompleteBy, s.Wait.At = 0, 0
 }
 
+// endAttempt makes the present attempt an earlier one, of whose claim only this stays.
+func (s *Step) endAttempt() {
+	c := s.Claim
+	if c.Undo {
+		s.Stops.Undo = max(s.Stops.Undo, c.StopBy)
+	} else {
+		s.Stops.Do = max(s.Stops.Do, c.StopBy)
+	}
+	s.Claim = Claim{Agent: c.Agent, Undo: c.Undo, At: c.At, Allowance: c.Allowance}
+}
+
 // giveUp ends a claim without success: the step, or its undo, is in doubt, and nothing is expected any more.
 func (s *Step) giveUp() {
 	s.State = Failed
@@ -139,7 +150,7 @@ func (r *deciding) setNoEffect(i int) {
 	}
 	at := r.at.Now
 	if r.t.ProcessState == Error {
-		at = latest(at, r.t.End.At+1)
+		at = max(at, r.t.End.At+1)
 	}
 	r.t.Steps[i].NoEffect = at
 }
@@ -245,18 +256,7 @@ func (r *deciding) applyPolicy(i int) {
 // stopsOnFailure reports whether a failure of the step stops the task: by the step's own policy, or because a
 // point of no return was passed (H9: claimed, not done).
 func (r *deciding) stopsOnFailure(i int) bool {
-	return r.policyOf(i) == OnFailureStop || r.pastPointOfNoReturn()
-}
-
-// pastPointOfNoReturn reports whether a point of no return is passed: from its claim until it is proven that
-// it had no effect (P22a).
-func (r *deciding) pastPointOfNoReturn() bool {
-	for i := range r.t.Steps {
-		if s := &r.t.Steps[i]; r.def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
-			return true
-		}
-	}
-	return false
+	return r.policyOf(i) == OnFailureStop || r.t.PastPointOfNoReturn(r.def)
 }
 
 // compensate turns a task that goes forward around. Nothing is claimed here.
@@ -360,7 +360,7 @@ func (r *deciding) handBackUncounted(i int, e Reply) {
 	if over || r.t.ProcessState == Error {
 		s.giveUp()
 		if over {
-			r.enterError(r.direction(), i)
+			r.enterError(r.t.Direction(), i)
 		}
 		return
 	}
@@ -392,6 +392,6 @@ func (r *deciding) retryUndo(i int, atLeast Duration) {
 		u := jitter(r.t.OrderID, r.t.Run, s.Name, s.Attempt)
 		r.scheduleWake(s, r.at.Now.Add(max(retry.Backoff.wait(s.Failures.Undo, u), atLeast)))
 	default:
-		r.enterError(r.direction(), i)
+		r.enterError(r.t.Direction(), i)
 	}
 }

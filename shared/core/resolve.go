@@ -11,7 +11,7 @@ func (r *deciding) resolveCommand(_ int, ev Event) (string, error) {
 	if reason := r.checkCommand(e.Command); reason != "" {
 		return r.reject(e.ID, "resolve", reason)
 	}
-	i := r.t.index(e.Step)
+	i := r.t.Index(e.Step)
 	reason := r.resolveRefusal(i, e.Fact)
 	if reason == "" && len(e.Output) > 0 {
 		reason = r.statedOutputRefusal(i, e)
@@ -97,7 +97,7 @@ func (r *deciding) resolveRefusal(i int, fact Fact) string {
 	case s.State == Waiting:
 		return "the step is a wait, so there is nothing in doubt; fix: resubmit the order, and it goes on " +
 			"at its time"
-	case s.State != Pending && !waiting(s):
+	case s.State != Pending && !s.AwaitsWake():
 		// one that was handed back too: its key may have expired (P18), and then only Resolve helps
 		return "the step is " + string(s.State) +
 			"; only one that is Failed, UndoWait, or handed back is in doubt"
@@ -107,17 +107,8 @@ func (r *deciding) resolveRefusal(i int, fact Fact) string {
 	case r.t.Phase == Undoing && fact == Happened && r.def.Steps[i].PointOfNoReturn: // P22a
 		return "the step is the point of no return, and the order is being undone because the step was " +
 			"proven to have had no effect; fix: reverse its effect at the service, then state undone"
-	case r.at.Now <= r.lastActivity(i):
-		return "a call of the step may still take effect; wait until " + r.lastActivity(i).String()
+	case r.at.Now <= r.t.LastActivity(r.def, i):
+		return "a call of the step may still take effect; wait until " + r.t.LastActivity(r.def, i).String()
 	}
 	return ""
-}
-
-// lastActivity is the last moment at which a call of this run may still take effect.
-func (r *deciding) lastActivity(i int) Time {
-	skew := Duration(0)
-	if r.def != nil {
-		skew = r.def.Agents[r.def.Steps[i].Agent].ClockSkew
-	}
-	return r.t.Steps[i].LastStop().Add(skew)
 }

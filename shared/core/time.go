@@ -139,11 +139,3 @@ func earliest(a, b Time) Time {
 	}
 	return a
 }
-
-// latest returns the larger of two times.
-func latest(a, b Time) Time {
-	if a > b {
-		return a
-	}
-	return b
-}

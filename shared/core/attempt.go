@@ -1,0 +1,64 @@
+package core
+
+import "cmp"
+
+// AllAgents returns the agents of a call. Each of them reaches the same service (P44).
+func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent}, d.Others...) }
+
+// AskedAgent returns the agent that the last attempt of a step asked. Of a step without an attempt it is the
+// first one.
+func (d *StepDefinition) AskedAgent(s *Step) string { return cmp.Or(s.Claim.Agent, d.Agent) }
+
+// TimeoutOf returns the timeout of the step's present attempt, which is a do or an undo.
+func (d *StepDefinition) TimeoutOf(s *Step) Duration {
+	if s.Claim.Undo {
+		return d.Undo.Timeout
+	}
+	return d.Timeout
+}
+
+// Long reports whether the present attempt may run longer than its timeout while it reports progress (P43).
+func (d *StepDefinition) Long(s *Step) bool { return d.MaxDuration > 0 && !s.Claim.Undo }
+
+// Longest returns the longest total time of a handling of the present attempt (P43).
+func (d *StepDefinition) Longest(s *Step) Duration {
+	if d.Long(s) {
+		return max(d.MaxDuration, d.Timeout)
+	}
+	return d.TimeoutOf(s)
+}
+
+// FirstCompleteBy returns the complete-by of the present claim before any Progress. A request that is emitted
+// again names the same (P12).
+func (d *StepDefinition) FirstCompleteBy(s *Step) Time {
+	if !d.Long(s) {
+		return s.Claim.StopBy
+	}
+	return min(s.Claim.StopBy, s.Claim.At.Add(d.Timeout+s.Claim.Allowance))
+}
+
+// NextLook returns the time at which a waiting step is looked at again: its end, or, for an open question,
+// the next reminder (P37).
+func (d *StepDefinition) NextLook(s *Step) Time {
+	if d.Answer == nil || d.Answer.Remind <= 0 || s.Answers == nil || s.State != Waiting {
+		return s.Wait.At
+	}
+	return min(d.ReminderDue(s, d.Intervals(s)+1), s.Wait.At)
+}
+
+// Intervals returns how many intervals of a question had passed when its last reminder was sent first. It is
+// the number of that reminder unless the task was moved to a definition with another interval.
+func (d *StepDefinition) Intervals(s *Step) int {
+	if d.Answer.Remind <= 0 || s.Answers.RemindedAt == 0 {
+		return 0
+	}
+	return int(s.Answers.RemindedAt.Sub(s.Claim.At) / d.Answer.Remind)
+}
+
+// ReminderDue returns when n intervals of a question have passed, and zero if it has no reminders.
+func (d *StepDefinition) ReminderDue(s *Step, n int) Time {
+	if d.Answer.Remind <= 0 {
+		return 0
+	}
+	return s.Claim.At.Add(Duration(n) * d.Answer.Remind)
+}

@@ -1,0 +1,136 @@
+package core
+
+// Attempted reports whether the step was claimed at least once in this run (P7).
+func (s *Step) Attempted() bool { return s.First.Nth > 0 }
+
+// FirstClaim returns the time of the step's first claim in this run; zero if it was not claimed.
+func (s *Step) FirstClaim() Time {
+	if s.First.Nth > 0 && s.First.At == 0 {
+		return s.Claim.At
+	}
+	return s.First.At
+}
+
+// Quiet is the latest stopBy of all do attempts in this run (P21).
+func (s *Step) Quiet() Time {
+	if s.Claim.Undo {
+		return s.Stops.Do
+	}
+	return max(s.Stops.Do, s.Claim.StopBy)
+}
+
+// LastStop is the latest stopBy of all attempts in this run (Resolve).
+func (s *Step) LastStop() Time { return max(s.Stops.Do, s.Stops.Undo, s.Claim.StopBy) }
+
+// Begun reports whether the step had its turn in this run: it was claimed, or something was decided without a
+// claim.
+func (s *Step) Begun() bool { return s.Attempted() || s.State == Skipped || s.FailureCode != "" }
+
+// HandedBack reports a call that waits to be claimed again.
+func (s *Step) HandedBack() bool { return s.State == Pending && s.Attempted() }
+
+// InFlight reports whether a request of the step may be in flight.
+func (s *Step) InFlight() bool { return s.State == Processing || s.State == Compensating }
+
+// Step returns the named step, or nil.
+func (t *Task) Step(name string) *Step {
+	if i := t.Index(name); i >= 0 {
+		return &t.Steps[i]
+	}
+	return nil
+}
+
+func (t *Task) Index(name string) int {
+	for i := range t.Steps {
+		if t.Steps[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// StartedAt returns the time at which the run began or was resumed.
+func (t *Task) StartedAt() Time {
+	if t.Start.At == 0 {
+		return t.Created
+	}
+	return t.Start.At
+}
+
+// Terminal reports an end that no event but an operator's command leaves: Processed, Compensated, Cancelled,
+// Closed.
+func (t *Task) Terminal() bool {
+	switch t.ProcessState {
+	case Processed, Compensated, Cancelled, Closed:
+		return true
+	}
+	return false
+}
+
+// InFlight reports whether any step is in flight.
+func (t *Task) InFlight() bool {
+	for i := range t.Steps {
+		if t.Steps[i].InFlight() {
+			return true
+		}
+	}
+	return false
+}
+
+// AtRest reports an end whose status and alert were sent: nothing will happen without a command (P11).
+func (t *Task) AtRest() bool {
+	return (t.Terminal() || t.ProcessState == Error && !t.InFlight()) && t.End.ResendAt == 0
+}
+
+// NextToUndo returns the index of the step that the undo has reached (P20), or -1.
+func (t *Task) NextToUndo() int {
+	found := -1
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		if s.Attempted() && s.State != Compensated && (found < 0 || s.First.Nth > t.Steps[found].First.Nth) {
+			found = i
+		}
+	}
+	return found
+}
+
+// PastPointOfNoReturn reports whether a point of no return is passed: from its claim until it is proven that
+// it had no effect (P22a).
+func (t *Task) PastPointOfNoReturn(def *Definition) bool {
+	for i := range t.Steps {
+		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Overtaken reports whether step i is an ask whose step is decided. It fails nothing any more, and is not
+// asked again (P38).
+func (t *Task) Overtaken(def *Definition, i int) bool {
+	n := def.AsksFor(i)
+	return n >= 0 && (t.Steps[n].Passed() || t.Steps[n].decided())
+}
+
+// LastActivity returns the last moment at which a call of this run may still take effect.
+func (t *Task) LastActivity(def *Definition, i int) Time {
+	skew := Duration(0)
+	if def != nil {
+		skew = def.Agents[def.Steps[i].Agent].ClockSkew
+	}
+	return t.Steps[i].LastStop().Add(skew)
+}
+
+// Direction returns the direction of the task. An Error has it as its phase, whatever the step was doing.
+func (t *Task) Direction() Phase {
+	if t.ProcessState == Compensating {
+		return Undoing
+	}
+	return Forward
+}
+
+// Passed reports whether later steps no longer wait for this one in a task that goes forward. A Compensated
+// step is one that the task goes on without (P42).
+func (s *Step) Passed() bool {
+	return s.State == Processed || s.State == Skipped || s.State == Compensated
+}
