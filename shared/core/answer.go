@@ -325,11 +325,3 @@ func (r *deciding) refuseAnswer(i int, e Answered, reason string) (string, error
 	}
 	return "refused: " + reason, nil
 }
-
-// verdictOf finds the stored verdict of an answer that came before.
-func (s *Step) verdictOf(id string) *Verdict {
-	if s.Answers == nil {
-		return nil
-	}
-	return verdictIn(s.Answers.Verdicts, id)
-}

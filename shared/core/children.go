@@ -6,6 +6,12 @@ import (
 	"slices"
 )
 
+// Pauses after which all that is open is asked again: firstRound, doubled each time up to lastRound.
+const (
+	firstRound = 10 * Minute
+	lastRound  = 6 * Hour
+)
+
 // pause returns the wait until the step asks again.
 func (c *Children) pause() Duration { return min(firstRound<<min(c.Rounds, 10), lastRound) }
 

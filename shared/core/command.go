@@ -8,36 +8,6 @@ import (
 // maxVerdicts is the number of verdicts on commands that a task keeps (P5).
 const maxVerdicts = 8
 
-// Verdict is the stored verdict of a command, or of an answer to a step, or nil if none is stored.
-func (t *Task) Verdict(id string) *Verdict {
-	if v := verdictIn(t.Commands.Verdicts, id); v != nil {
-		return v
-	}
-	for i := range t.Steps {
-		if v := t.Steps[i].verdictOf(id); v != nil {
-			return v
-		}
-	}
-	return t.refusedBefore(id)
-}
-
-// verdictOf finds the stored answer to a command that came before.
-func (t *Task) verdictOf(ev Event) *Verdict {
-	id, _, _ := commandOf(ev)
-	if id == "" {
-		return nil
-	}
-	for i := range t.Steps { // one ID, one verdict, whatever came under it first
-		if v := t.Steps[i].verdictOf(id); v != nil {
-			return v
-		}
-	}
-	if v := verdictIn(t.Commands.Verdicts, id); v != nil {
-		return v
-	}
-	return t.refusedBefore(id)
-}
-
 // noNumber stands for the number of an event that carries none.
 const noNumber = -1
 
@@ -222,7 +192,7 @@ func (r *deciding) resubmitCommand(_ int, ev Event) (string, error) {
 	if reason := r.checkCommand(e.Command); reason != "" {
 		return r.reject(e.ID, "resubmit", reason)
 	}
-	if passed(e.Deadline, r.at.Now) {
+	if e.Deadline.Passed(r.at.Now) {
 		return r.reject(e.ID, "resubmit", "the new deadline "+e.Deadline.String()+" has passed, it is "+
 			r.at.Now.String()+" here; give a later one, or none")
 	}
@@ -252,7 +222,7 @@ func (r *deciding) resubmitCommand(_ int, ev Event) (string, error) {
 		r.t, r.def = before, def
 		return r.reject(e.ID, "resubmit", reason)
 	}
-	r.accept(e.ID, "resubmit", e.note())
+	r.accept(e.ID, "resubmit", note("another input", e.Step))
 	switch mode {
 	case errForward:
 		r.resume(e)
@@ -264,12 +234,12 @@ func (r *deciding) resubmitCommand(_ int, ev Event) (string, error) {
 	return "", nil
 }
 
-// note returns the part of the history entry that describes further effects of the command.
-func (e *Resubmit) note() string {
-	if e.Step == "" {
+// note returns the part of the history entry that names what a command has given to a step, "" if to none.
+func note(what, step string) string {
+	if step == "" {
 		return ""
 	}
-	return "with another input for " + e.Step
+	return "with " + what + " for " + step
 }
 
 // expiredKey finds a step in doubt whose key its service may no longer hold: another call could take

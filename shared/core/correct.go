@@ -65,7 +65,7 @@ func (r *deciding) correctRefusal(i int, e Resubmit, mode mode) string {
 	case s.State != Failed && s.State != Pending:
 		return "step " + e.Step + " is " + string(s.State) +
 			"; only one that is still to be asked can get another input"
-	case s.Attempted() && !withoutEffect(s):
+	case s.Attempted() && !s.WithoutEffect():
 		return "step " + e.Step +
 			" was asked, and is not proven to have had no effect: its service must not get another input " +
 			"under the same key; " +

@@ -20,10 +20,10 @@ func Decide(def *Definition, order []byte, task *Task, ev Event, at At) (Decisio
 	}
 	r := &deciding{def: def, order: order, t: task.clone(), at: at, cause: causeOf(ev, task),
 		supervisor: bySupervisor(ev)}
-	_, r.from, r.number = commandOf(ev)
-	var ignored string
-	if v := task.verdictOf(ev); v != nil {
-		r.verdict, ignored = v, "this command already has a verdict"
+	var id, ignored string
+	id, r.from, r.number = commandOf(ev)
+	if r.verdict = task.Verdict(id); r.verdict != nil { // one ID, one verdict, whatever came under it first
+		ignored = "this command already has a verdict"
 	} else {
 		var err error
 		if ignored, err = r.apply(ev); err != nil {
@@ -163,7 +163,7 @@ func decideUnknown(def *Definition, order []byte, ev Event, at At) (Decision, er
 
 // start creates the task with its first claims (P14).
 func start(def *Definition, order []byte, e Submitted, at At) (Decision, error) {
-	if passed(e.Deadline, at.Now) {
+	if e.Deadline.Passed(at.Now) {
 		r := refuse("deadline-passed",
 			"the deadline %s has passed, it is %s here; nothing was done: submit the order with a later "+
 				"deadline, or without one, and compare the clocks", e.Deadline, at.Now)

@@ -25,12 +25,6 @@ const (
 // {"index":9999,"output":},
 const collectedSize = 26
 
-// Pauses after which all that is open is asked again: firstRound, doubled each time up to lastRound.
-const (
-	firstRound = 10 * Minute
-	lastRound  = 6 * Hour
-)
-
 func (eachKind) prepare(r *deciding, i int) (prepared, error) {
 	d := &r.def.Steps[i]
 	if d.Input == nil {

@@ -207,7 +207,7 @@ func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 			bound})
 	}
 	if d.Wait == nil && d.Answer == nil && !bytes.Equal(d.Input, n.Input) {
-		what, refused := "its input is another one", bound && !withoutEffect(s)
+		what, refused := "its input is another one", bound && !s.WithoutEffect()
 		if refused {
 			what += "; if its service shows that it did not happen, resolve it as not-happened first"
 		}
@@ -224,9 +224,9 @@ func sameInput(d, n *StepDefinition) bool {
 	return d.Kind() == n.Kind() && d.Operation == n.Operation && bytes.Equal(d.Input, n.Input)
 }
 
-// withoutEffect reports whether the service (P22a) or the operator has proven that no attempt of the step has
+// WithoutEffect reports whether the service (P22a) or the operator has proven that no attempt of the step has
 // a lasting effect.
-func withoutEffect(s *Step) bool {
+func (s *Step) WithoutEffect() bool {
 	return s.NoEffect != 0 || !s.Attempted() && s.FailureCode != "" || s.State == Compensated &&
 		s.Resolved != nil && s.Resolved.Fact != Happened && s.Resolved.At > s.Claim.At
 }

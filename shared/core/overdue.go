@@ -9,20 +9,18 @@ func SweepEvents(def *Definition, t *Task, now Time) []Event {
 	going := t.ProcessState == Processing || t.ProcessState == Compensating
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		if passed(s.CompleteBy, now) && (s.InFlight() || going && s.AwaitsWake()) {
+		if s.CompleteBy.Passed(now) && (s.InFlight() || going && s.AwaitsWake()) {
 			events = append(events, Overdue{Step: s.Name, Attempt: s.Attempt})
 		}
 	}
-	if t.ProcessState == Processing && passed(t.Deadline.At, now) {
+	if t.ProcessState == Processing && t.Deadline.At.Passed(now) {
 		events = append(events, DeadlinePassed{Run: t.Run})
 	}
-	if passed(t.End.ResendAt, now) {
+	if t.End.ResendAt.Passed(now) {
 		events = append(events, ResendDue{})
 	}
 	return events
 }
-
-func passed(t, now Time) bool { return t != 0 && t <= now }
 
 const notYet = "its time has not passed"
 
@@ -30,7 +28,7 @@ const notYet = "its time has not passed"
 func (r *deciding) doOverdue(i int, ev Event) (string, error) {
 	e := ev.(Overdue)
 	s := &r.t.Steps[i]
-	if !passed(s.CompleteBy, r.at.Now) {
+	if !s.CompleteBy.Passed(r.at.Now) {
 		return notYet, nil
 	}
 	if r.t.ProcessState != Processing {
@@ -77,7 +75,7 @@ func (r *deciding) wakeNow(s *Step) {
 func (r *deciding) undoOverdue(i int, ev Event) (string, error) {
 	e := ev.(Overdue)
 	s := &r.t.Steps[i]
-	if !passed(s.CompleteBy, r.at.Now) {
+	if !s.CompleteBy.Passed(r.at.Now) {
 		return notYet, nil
 	}
 	if e.Backlog && r.t.ProcessState != Error {
@@ -114,7 +112,7 @@ func (r *deciding) backlog(i int) string {
 // wakeAt stays as it is (H26).
 func (r *deciding) waitOverdue(i int, _ Event) (string, error) {
 	s := &r.t.Steps[i]
-	if !passed(s.CompleteBy, r.at.Now) {
+	if !s.CompleteBy.Passed(r.at.Now) {
 		return notYet, nil
 	}
 	r.wakeNow(s)
@@ -126,7 +124,7 @@ func (r *deciding) deadline(_ int, ev Event) (string, error) {
 	switch {
 	case ev.(DeadlinePassed).Run != r.t.Run:
 		return "it belongs to another run", nil
-	case !passed(r.t.Deadline.At, r.at.Now):
+	case !r.t.Deadline.At.Passed(r.at.Now):
 		return notYet, nil
 	}
 	r.t.Reason = Reason{Code: "deadline", Text: "the deadline of the order has passed"}
@@ -147,7 +145,7 @@ func (r *deciding) deadline(_ int, ev Event) (string, error) {
 // resendDue asks the Scheduler to send an unacknowledged final status again, and sets the next time for it
 // (P11).
 func (r *deciding) resendDue(_ int, _ Event) (string, error) {
-	if !passed(r.t.End.ResendAt, r.at.Now) {
+	if !r.t.End.ResendAt.Passed(r.at.Now) {
 		return notYet, nil
 	}
 	r.t.End.ResendAt = r.at.Now.Add(r.resendAfter())

@@ -17,7 +17,7 @@ func (r *deciding) progressed(i int, ev Event) (string, error) {
 	switch {
 	case e.Operation != Do || !d.Long(s):
 		return "the step has no maxDuration: progress does not give it more time", nil
-	case passed(s.Claim.StopBy, r.at.Now):
+	case s.Claim.StopBy.Passed(r.at.Now):
 		return "the attempt's stopBy has passed", nil
 	case s.Claim.Progress != nil && r.at.Now < s.Claim.Progress.At.Add(interval) &&
 		e.Until <= s.CompleteBy.Add(interval):

@@ -69,9 +69,6 @@ func (t *Task) forgetRefused() {
 
 // refusedBefore returns a verdict without the reason of a command that this run has refused, or nil.
 func (t *Task) refusedBefore(id string) *Verdict {
-	if len(t.Commands.Refused) == 0 {
-		return nil
-	}
 	hash := shortHash(id)
 	// The loop may go in any order, because an ID is in one list only.
 	for command, all := range t.Commands.Refused {
@@ -89,6 +86,27 @@ func (t *Task) refusedBefore(id string) *Verdict {
 func shortHash(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return base64.RawURLEncoding.EncodeToString(sum[:8])
+}
+
+// Verdict returns the stored verdict of a command, or of an answer to a step, or nil if none is stored.
+func (t *Task) Verdict(id string) *Verdict {
+	if id == "" {
+		return nil
+	}
+	if v := verdictIn(t.Commands.Verdicts, id); v != nil {
+		return v
+	}
+	for i := range t.Steps {
+		if a := t.Steps[i].Answers; a != nil {
+			if v := verdictIn(a.Verdicts, id); v != nil {
+				return v
+			}
+		}
+	}
+	if len(t.Commands.Refused) == 0 {
+		return nil
+	}
+	return t.refusedBefore(id)
 }
 
 func verdictIn(all []Verdict, id string) *Verdict {

@@ -12,15 +12,15 @@ func (r *deciding) resolveCommand(_ int, ev Event) (string, error) {
 		return r.reject(e.ID, "resolve", reason)
 	}
 	i := r.t.Index(e.Step)
-	reason := r.resolveRefusal(i, e.Fact)
+	reason, given := r.resolveRefusal(i, e.Fact), ""
 	if reason == "" && len(e.Output) > 0 {
-		reason = r.statedOutputRefusal(i, e)
+		reason, given = r.statedOutputRefusal(i, e), e.Step
 	}
 	if reason != "" {
 		return r.reject(e.ID, "resolve", reason)
 	}
 	s := &r.t.Steps[i]
-	r.accept(e.ID, "resolve", e.note())
+	r.accept(e.ID, "resolve", note("an output", given))
 	// P41: of those that cannot be undone any more; the Resubmit goes on with the others
 	if s.Children != nil {
 		s.Children = s.Children.settled()
@@ -45,14 +45,6 @@ func (r *deciding) resolveCommand(_ int, ev Event) (string, error) {
 // (P42).
 func (r *deciding) resolvesUndo(i int) bool {
 	return r.t.Phase == Undoing || r.t.Steps[i].State == UndoWait
-}
-
-// note returns the part of the history entry that describes further effects of the command.
-func (e *Resolve) note() string {
-	if len(e.Output) == 0 {
-		return ""
-	}
-	return "with an output for " + e.Step
 }
 
 // MaxOutput is the largest output of a step, in bytes: a reply must fit into one message.

@@ -56,6 +56,9 @@ func (t Time) Add(d Duration) Time {
 // Sub returns t - u.
 func (t Time) Sub(u Time) Duration { return Duration(t - u) }
 
+// Passed reports a time that has come.
+func (t Time) Passed(now Time) bool { return t != 0 && t <= now }
+
 // IsZero reports "no time"; encoding/json's omitzero uses it.
 func (t Time) IsZero() bool { return t == 0 }
 
