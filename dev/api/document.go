@@ -25,8 +25,6 @@ const (
 	jsonType   = "application/json"
 	linesType  = "application/x-ndjson"
 	eventsType = "text/event-stream"
-
-	orderIDPattern = "^[A-Za-z0-9._:][A-Za-z0-9._:-]{0,127}$"
 )
 
 // configOf is huma without what we do not want: no $schema fields, no documentation page that
@@ -152,9 +150,9 @@ func responses(doc huma.API, by map[int]*huma.Response, problems ...int) map[str
 // documentSubmit describes POST /v1/orders, which huma does not handle: the body is read once, by
 // message.DecodeSubmit, and its refusals are those of the intake queue.
 func (e *edge) documentSubmit(doc huma.API) {
-	order := submitSchema()
-	doc.OpenAPI().Components.Schemas.Map()["SubmitOrder"] = order
-	ref := &huma.Schema{Ref: "#/components/schemas/SubmitOrder"}
+	ref := schemaOf[SubmitOrder](doc)
+	doc.OpenAPI().Components.Schemas.SchemaFromRef(ref.Ref).Properties["orderId"].Not =
+		&huma.Schema{Enum: []any{".", ".."}}
 	doc.OpenAPI().AddOperation(&huma.Operation{
 		OperationID: "submit-orders", Method: http.MethodPost, Path: "/v1/orders", Tags: []string{"orders"},
 		Summary: "Submit one order, or a stream of them",
@@ -186,24 +184,13 @@ func (e *edge) documentSubmit(doc huma.API) {
 	})
 }
 
-func submitSchema() *huma.Schema {
-	text := func(description, pattern string) *huma.Schema {
-		return &huma.Schema{Type: "string", Description: description, Pattern: pattern}
-	}
-	id := text("an ID of your own: sending the same order again is then harmless", orderIDPattern)
-	id.Not = &huma.Schema{Enum: []any{".", ".."}}
-	return &huma.Schema{
-		Type: "object", AdditionalProperties: false, Required: []string{"schema", "orderId", "workflow",
-			"order"},
-		Properties: map[string]*huma.Schema{
-			"schema":   {Type: "integer", Enum: []any{1}},
-			"orderId":  id,
-			"workflow": text("name of the workflow", "^[a-z][a-z0-9-]{0,63}$"),
-			"order":    {Description: "any JSON; numbers keep their digits"},
-			"priority": {Type: "string", Enum: []any{"normal", "high"}},
-			"replyTo": text("logical name of the queue that gets the status messages",
-				"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"),
-			"deadline": {Type: "string", Format: "date-time"},
-		},
-	}
+// SubmitOrder is the schema of message.SubmitOrder, exported because huma sees nothing else.
+type SubmitOrder struct {
+	Schema   int       `json:"schema" enum:"1"`
+	OrderID  string    `json:"orderId" pattern:"^[A-Za-z0-9._:][A-Za-z0-9._:-]{0,127}$" doc:"an ID of your own: sending the same order again is then harmless"`
+	Workflow string    `json:"workflow" pattern:"^[a-z][a-z0-9-]{0,63}$" doc:"name of the workflow"`
+	Order    any       `json:"order" doc:"any JSON; numbers keep their digits"`
+	Priority string    `json:"priority,omitempty" enum:"normal,high"`
+	ReplyTo  string    `json:"replyTo,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$" doc:"logical name of the queue that gets the status messages"`
+	Deadline core.Time `json:"deadline,omitempty"`
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -53,7 +52,7 @@ func (e *edge) events(ctx context.Context, in *eventsInput) (*huma.StreamRespons
 		defer cancel()
 		tasks, err := e.backend.Follow(ctx, in.ID, max(in.After, in.LastID))
 		if err != nil {
-			writeProblem(w, ofOrder(in.ID, err))
+			writeProblem(w, problemOf(ofOrder(in.ID, err)))
 			return
 		}
 		h := w.Header()
@@ -105,7 +104,5 @@ func event(t *core.Task, def *core.Definition) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("task %q: %w", t.OrderID, err)
 	}
-	b := append([]byte("id: "), strconv.FormatInt(t.Version, 10)...)
-	b = append(append(append(b, "\nevent: task\ndata: "...), data...), "\n\n"...)
-	return b, nil
+	return fmt.Appendf(nil, "id: %d\nevent: task\ndata: %s\n\n", t.Version, data), nil
 }

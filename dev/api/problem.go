@@ -105,9 +105,11 @@ func problemOf(err error) *Problem {
 	case errors.As(err, &asked):
 		return asked
 	case errors.As(err, &unreadable):
-		return unreadableProblem(unreadable)
+		p := problem(statusOf(unreadable.Code, http.StatusBadRequest), unreadable.Code, "%s", unreadable.Text)
+		p.Field = unreadable.Field
+		return p
 	case errors.As(err, &refused):
-		return refusedProblem(refused)
+		return problem(statusOf(refused.Code, http.StatusConflict), refused.Code, "%s", refused.Text)
 	case errors.As(err, &full):
 		p := problem(http.StatusTooManyRequests, CodeBusy, "%v", full)
 		p.RetryAfter = seconds(full.RetryAfter)
@@ -134,16 +136,6 @@ func problemOf(err error) *Problem {
 			"%v; check the ID, or look for it with GET /v1/orders", err)
 	}
 	return internalProblem(err)
-}
-
-func unreadableProblem(r *message.Refusal) *Problem {
-	p := problem(statusOf(r.Code, http.StatusBadRequest), r.Code, "%s", r.Text)
-	p.Field = r.Field
-	return p
-}
-
-func refusedProblem(r *core.Refusal) *Problem {
-	return problem(statusOf(r.Code, http.StatusConflict), r.Code, "%s", r.Text)
 }
 
 // statusOf distinguishes what is wrong with a request in itself from what is wrong with it at this moment.

@@ -3,6 +3,7 @@ package api
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -132,93 +133,63 @@ func (p *patientReader) Read(b []byte) (int, error) {
 	return p.body.Read(b)
 }
 
-// readLines decodes line by line. A line over the limit is skipped to its end and reported.
+// readLines decodes line by line.
 func readLines(ctx context.Context, body io.Reader, lines chan<- line) {
 	defer close(lines)
 	in := bufio.NewReaderSize(body, 64<<10)
-	for number := 1; ; number++ {
-		more := false
-		err := port.Guard(nil, "reading orders", func() (err error) {
-			more, err = nextLine(ctx, in, number, lines)
-			return err
+	for number, ended := 1, error(nil); ended == nil; number++ {
+		l, blank := line{}, false
+		err := port.Guard(nil, "reading orders", func() error {
+			l, blank, ended = nextLine(in, number)
+			return nil
 		})
-		if err != nil && ctx.Err() == nil {
-			l := line{number: number, err: problem(http.StatusBadRequest, CodeInvalid,
-				"the stream broke off here (%v); send the rest again, known orders are harmless", err)}
-			select {
-			case lines <- l:
-			case <-ctx.Done():
-			}
+		if ended = cmp.Or(err, ended); ended != nil && !errors.Is(ended, io.EOF) {
+			l, blank = line{err: problem(http.StatusBadRequest, CodeInvalid,
+				"the stream broke off here (%v); send the rest again, known orders are harmless", ended)},
+				ctx.Err() != nil
 		}
-		if err != nil || !more {
+		if l.number = number; blank {
+			continue
+		}
+		select {
+		case lines <- l:
+		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// nextLine reads a line and hands it on. It reports whether there may be more.
-func nextLine(ctx context.Context, in *bufio.Reader, number int, lines chan<- line) (more bool, err error) {
-	text, err := readLine(in, number == 1)
-	if err == nil || len(text) > 0 || errors.Is(err, errLongLine) {
-		if l, ok := decodeLine(number, text, err); ok {
-			select {
-			case lines <- l:
-			case <-ctx.Done():
-				return false, nil
-			}
-		}
-	}
-	switch {
-	case err == nil || errors.Is(err, errLongLine):
-		return true, nil
-	case errors.Is(err, io.EOF):
-		return false, nil
-	}
-	return false, err
-}
-
-var errLongLine = errors.New("line over the limit")
-
-// readLine reads up to the next line feed; io.EOF comes with the last line, which may be empty.
-func readLine(in *bufio.Reader, first bool) ([]byte, error) {
+// nextLine reads and decodes a line. io.EOF comes with the last one. A line over the limit is skipped to its
+// end; half a line is no order.
+func nextLine(in *bufio.Reader, number int) (l line, blank bool, err error) {
 	var text []byte
 	long := false
-	for {
-		part, err := in.ReadSlice('\n')
+	for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull); {
+		var part []byte
+		part, err = in.ReadSlice('\n')
 		if len(text)+len(part) > port.MaxOrder+2 { // with its line end
 			long, text = true, nil
 		}
 		if !long {
 			text = append(text, part...)
 		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case long && (err == nil || errors.Is(err, io.EOF)):
-			return nil, errLongLine
-		case err != nil && !errors.Is(err, io.EOF):
-			return nil, err // half a line is no order
-		}
-		text = bytes.TrimRight(text, "\r\n")
-		if first {
-			text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-		}
-		return text, err
 	}
-}
-
-// decodeLine reads one line; a blank one is left out.
-func decodeLine(number int, text []byte, err error) (line, bool) {
-	if errors.Is(err, errLongLine) {
-		return line{number: number, err: problem(http.StatusRequestEntityTooLarge, message.CodeTooLarge,
+	if number == 1 {
+		text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	}
+	text = bytes.TrimRight(text, "\r\n")
+	switch {
+	case long:
+		l.err = problem(http.StatusRequestEntityTooLarge, message.CodeTooLarge,
 			"the line is longer than %d bytes and was skipped; store large data elsewhere and send a "+
-				"reference", port.MaxOrder)}, true
+				"reference", port.MaxOrder)
+	case len(bytes.TrimSpace(text)) == 0:
+		return l, true, err
+	default:
+		l.size = len(text)
+		l.order, l.err = message.DecodeSubmit(text)
 	}
-	if len(bytes.TrimSpace(text)) == 0 {
-		return line{}, false
-	}
-	order, err := message.DecodeSubmit(text)
-	return line{number: number, order: order, size: len(text), err: err}, true
+	return l, false, err
 }
 
 // submitGroups cuts the lines into groups: what is there already, up to the limits. It never lets
@@ -294,7 +265,8 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 	g.results = make([]LineResult, len(g.lines))
 	var open []int // places in the group that have no answer yet
 	for i, l := range g.lines {
-		g.results[i] = LineResult{Line: l.number, OrderID: orderIDOf(&l.order)}
+		g.results[i].Line = l.number
+		g.results[i].OrderID, _ = l.order.Known()
 		if l.err != nil {
 			g.results[i].Error = lineError(l.err)
 		} else {
@@ -348,11 +320,6 @@ func lineError(err error) *LineError {
 	p := problemOf(err)
 	return &LineError{Code: p.Code, Title: p.Title, Status: p.Status, Detail: p.Detail, Field: p.Field,
 		RetryAfter: p.RetryAfter}
-}
-
-func orderIDOf(o *message.SubmitOrder) string {
-	id, _ := o.Known()
-	return id
 }
 
 // appendLines encodes answers, one a line.
