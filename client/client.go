@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/failsafe-go/failsafe-go"
@@ -105,7 +106,7 @@ type retryLimit struct {
 }
 
 type options struct {
-	http  httpOptions
+	http  *http.Client // nil means one of our own
 	limit retryLimit
 }
 
@@ -122,7 +123,7 @@ func WithRetry(attempts int, longest time.Duration) Option {
 
 // New makes a client of a server's base URL, "http://127.0.0.1:7070". It does not connect yet.
 func New(baseURL string, opts ...Option) (*Client, error) {
-	o := options{limit: defaultLimit}
+	var o options
 	for _, set := range opts {
 		set(&o)
 	}
@@ -130,7 +131,7 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{via: via, retry: executor(o.limit)}, nil
+	return Over(via, opts...), nil
 }
 
 // Over makes a client that uses another transport than HTTP. Options of HTTP have no effect on it.
@@ -212,8 +213,7 @@ func (c *Client) Workflows(ctx context.Context) ([]Workflow, error) {
 // a stack on AWS that is a version that orders have run.
 func (c *Client) Definition(ctx context.Context, workflow, definition string) (Definition, error) {
 	return again(ctx, c, func(ctx context.Context) (Definition, error) {
-		return c.via.Definition(ctx,
-			workflow, definition)
+		return c.via.Definition(ctx, workflow, definition)
 	})
 }
 

@@ -34,20 +34,6 @@ type DeadLetterQueue struct {
 // KeptFor is how long dead letters and quarantined messages are kept, from when they were first sent.
 const KeptFor = 14 * 24 * time.Hour
 
-// deadLetters is what a transport does with the queues that wait for the operator.
-type deadLetters interface {
-	// DeadQueues lists the queues by the names of DeadLetterQueue.Queue.
-	DeadQueues(ctx context.Context) ([]string, error)
-	// DeadQueue is one of them. port.ErrNotFound.
-	DeadQueue(name string) (port.Queue, error)
-	// Redrivable says why a message would not be taken back by a queue; nil where nothing speaks against it.
-	Redrivable(ctx context.Context, queue string, body []byte) error
-	// Resend sends a message to a queue again.
-	Resend(ctx context.Context, queue string, m port.Message) error
-	// QueueError gives an error of DeadQueue's methods the client's meaning; action is that of SQS.
-	QueueError(ctx context.Context, action, queue string, err error) error
-}
-
 const (
 	// A message that was read stays hidden for this time unless it is returned to its queue earlier.
 	lookHold   = 30 * time.Second
@@ -56,22 +42,10 @@ const (
 	returnTime = 5 * time.Second
 )
 
-func (c *Client) deadLetters() (deadLetters, error) {
-	if via, ok := c.via.(deadLetters); ok {
-		return via, nil
-	}
-	return nil, &Error{Status: http.StatusBadRequest, Code: "no-dead-letters",
-		Detail: "this client cannot look at queues"}
-}
-
 // DeadLetterQueues lists the queues of dead letters and the quarantine, by name: how many messages each
 // holds, and how old the oldest of ten is. Those ten are hidden from others meanwhile, for a second at most.
 func (c *Client) DeadLetterQueues(ctx context.Context) ([]DeadLetterQueue, error) {
-	via, err := c.deadLetters()
-	if err != nil {
-		return nil, err
-	}
-	names, err := again(ctx, c, via.DeadQueues)
+	names, err := again(ctx, c, c.via.DeadQueues)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +53,7 @@ func (c *Client) DeadLetterQueues(ctx context.Context) ([]DeadLetterQueue, error
 	all := make([]DeadLetterQueue, len(names))
 	for i, name := range names {
 		all[i] = DeadLetterQueue{Queue: name}
-		if err := all[i].look(ctx, via); err != nil {
+		if err := all[i].look(ctx, c.via); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
@@ -89,7 +63,7 @@ func (c *Client) DeadLetterQueues(ctx context.Context) ([]DeadLetterQueue, error
 	return all, nil
 }
 
-func (d *DeadLetterQueue) look(ctx context.Context, via deadLetters) error {
+func (d *DeadLetterQueue) look(ctx context.Context, via Transport) error {
 	q, err := via.DeadQueue(d.Queue)
 	if err != nil {
 		return via.QueueError(ctx, "GetQueueAttributes", d.Queue, err)
@@ -171,13 +145,13 @@ type DeadLetter struct {
 // queue can only be looked at by receiving: meanwhile they are hidden from others, for 30 seconds at most,
 // and each look counts as a receive. Those that another one looks at are not to be seen.
 func (c *Client) DeadLetters(ctx context.Context, queue string, most int) ([]DeadLetter, error) {
-	q, via, err := c.deadQueue(ctx, queue)
+	q, err := c.deadQueue(ctx, queue)
 	if err != nil {
 		return nil, err
 	}
 	all := []DeadLetter{}
 	err = walk(ctx, q, most, lookHold, func(d *port.Delivery) (bool, bool, error) {
-		all = append(all, c.letter(ctx, via, queue, d))
+		all = append(all, c.letter(ctx, queue, d))
 		return false, len(all) < most, nil
 	})
 	slices.SortFunc(all, func(a, b DeadLetter) int {
@@ -188,32 +162,29 @@ func (c *Client) DeadLetters(ctx context.Context, queue string, most int) ([]Dea
 }
 
 // deadQueue finds a queue by its name; the error of an unknown one lists those that there are.
-func (c *Client) deadQueue(ctx context.Context, name string) (q *operated, via deadLetters, err error) {
-	if via, err = c.deadLetters(); err != nil {
-		return nil, nil, err
-	}
-	names, err := again(ctx, c, via.DeadQueues)
+func (c *Client) deadQueue(ctx context.Context, name string) (*operated, error) {
+	names, err := again(ctx, c, c.via.DeadQueues)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if slices.Sort(names); !slices.Contains(names, name) {
-		return nil, nil, &Error{Status: http.StatusNotFound, Code: "unknown-queue",
+		return nil, &Error{Status: http.StatusNotFound, Code: "unknown-queue",
 			Title: http.StatusText(http.StatusNotFound),
 			Detail: fmt.Sprintf("there are no dead letters of a queue %.80q; there are those of %s", name,
 				strings.Join(names, ", "))}
 	}
-	found, err := via.DeadQueue(name)
+	found, err := c.via.DeadQueue(name)
 	if err != nil {
-		return nil, nil, via.QueueError(ctx, "ReceiveMessage", name, err)
+		return nil, c.via.QueueError(ctx, "ReceiveMessage", name, err)
 	}
-	return &operated{found, name, via}, via, nil
+	return &operated{found, name, c.via}, nil
 }
 
 // operated is a queue of dead letters whose errors have the client's meaning.
 type operated struct {
 	port.Queue
 	name string
-	via  deadLetters
+	via  Transport
 }
 
 // walk receives messages, each once, and hides them for a time. f says whether it has taken the message out
@@ -296,11 +267,8 @@ func (l *DeadLetter) identify() {
 	if json.Unmarshal(l.Body, &k) != nil {
 		return
 	}
-	l.Kind = k.kind()
-	l.OrderID = k.OrderID
-	l.Step = k.Step
-	l.Attempt = k.Attempt
-	l.OrderID = cmp.Or(l.OrderID, k.Task)
+	l.Kind, l.OrderID = k.kind(), cmp.Or(k.OrderID, k.Task)
+	l.Step, l.Attempt = k.Step, k.Attempt
 }
 
 var errTicks = errors.New("it is a tick of the schedule, and the next one does the same work: discard it")

@@ -34,6 +34,8 @@ type Error struct {
 	// wait that the server asks for; 0 if waiting does not help or the server did not state it
 	RetryAfter time.Duration
 	RequestID  string // ID that finds an internal failure in the server's log
+
+	verdict *Verdict // verdict of a refused command
 }
 
 func (e *Error) Error() string {

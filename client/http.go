@@ -21,12 +21,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-type httpOptions struct{ client *http.Client }
-
 // WithHTTPClient sets the HTTP client; one without a timeout of its own, because waiting and
 // following take long. Bound calls by their contexts. The client uses a copy that follows no redirects.
 func WithHTTPClient(c *http.Client) Option {
-	return func(o *options) { o.http.client = c }
+	return func(o *options) { o.http = c }
 }
 
 const (
@@ -44,12 +42,11 @@ type overHTTP struct {
 	sdk    aws.Config // the server serves its queues in the protocol of SQS
 }
 
-func newHTTP(baseURL string, o httpOptions) (*overHTTP, error) {
+func newHTTP(baseURL string, c *http.Client) (*overHTTP, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("server address %q: give a URL like http://127.0.0.1:7070", baseURL)
 	}
-	c := o.client
 	if c == nil {
 		c = &http.Client{Transport: &http.Transport{
 			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
@@ -108,26 +105,12 @@ func broken(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrConnection, err)
 }
 
-// problem is the body of an error.
+// problem is an error as the server writes it.
 type problem struct {
-	Title      string   `json:"title"`
-	Status     int      `json:"status"`
-	Code       string   `json:"code"`
-	Detail     string   `json:"detail"`
-	Field      string   `json:"field"`
-	RetryAfter int      `json:"retryAfter"`
-	RequestID  string   `json:"requestId"`
+	Error
+	RetryAfter int      `json:"retryAfter"` // seconds
 	Verdict    *Verdict `json:"verdict"`
 }
-
-// verdictError carries a refused command's verdict to command.
-type verdictError struct {
-	answer  *Error
-	verdict Verdict
-}
-
-func (e *verdictError) Error() string { return e.answer.Error() }
-func (e *verdictError) Unwrap() error { return e.answer }
 
 // retryAfter bounds the seconds that a server asks to wait.
 func retryAfter(seconds int) time.Duration {
@@ -135,22 +118,15 @@ func retryAfter(seconds int) time.Duration {
 }
 
 func errorOf(resp *http.Response) error {
-	e := &Error{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
+	var p problem
+	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // without it the status has to do
+	if json.Unmarshal(data, &p) != nil || p.Code == "" {
+		p = problem{Error: Error{Title: http.StatusText(resp.StatusCode)}}
+	}
+	e := &p.Error
+	e.Status, e.verdict = resp.StatusCode, p.Verdict
 	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
 		e.RetryAfter = retryAfter(s)
-	}
-	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // without it the status has to do
-	var p problem
-	if json.Unmarshal(data, &p) != nil || p.Code == "" {
-		return e
-	}
-	e.Code = p.Code
-	e.Title = p.Title
-	e.Detail = p.Detail
-	e.Field = p.Field
-	e.RequestID = p.RequestID
-	if p.Verdict != nil {
-		return &verdictError{e, *p.Verdict}
 	}
 	return e
 }
@@ -241,6 +217,9 @@ func (h *overHTTP) Schedules(ctx context.Context) ([]Schedule, error) {
 	return s.Schedules, err
 }
 
+// Unlisted returns "": a server lists all orders.
+func (h *overHTTP) Unlisted() string { return "" }
+
 // Statistics asks the server.
 func (h *overHTTP) Statistics(ctx context.Context) (*Statistics, error) {
 	s, err := get[Statistics](ctx, h, "/v1/statistics")
@@ -298,9 +277,9 @@ func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, err
 		return Verdict{}, err
 	}
 	v, err := post[Verdict](ctx, h, path(c.OrderID, place), data)
-	var refused *verdictError
-	if errors.As(err, &refused) {
-		return refused.verdict, nil
+	var refused *Error
+	if errors.As(err, &refused) && refused.verdict != nil {
+		return *refused.verdict, nil
 	}
 	return v, err
 }

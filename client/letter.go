@@ -13,7 +13,7 @@ import (
 )
 
 // letter is a message as the operator sees it: of the quarantine what its envelope holds.
-func (c *Client) letter(ctx context.Context, via deadLetters, queue string, d *port.Delivery) DeadLetter {
+func (c *Client) letter(ctx context.Context, queue string, d *port.Delivery) DeadLetter {
 	body, err := d.Bytes()
 	l := DeadLetter{ID: d.ID, Queue: queue, Sent: d.SentAt.UTC(), Received: d.Received, Body: body,
 		SHA256: digest(body)}
@@ -21,10 +21,8 @@ func (c *Client) letter(ctx context.Context, via deadLetters, queue string, d *p
 	if err == nil && queue == port.Quarantine {
 		var q *message.Quarantined
 		if q, err = message.DecodeQuarantined(body); err == nil {
-			l.Queue = q.Queue
-			l.Reason = q.Reason
-			l.Body = q.Body
-			l.SHA256 = q.SHA256
+			l.Queue, l.Reason = q.Queue, q.Reason
+			l.Body, l.SHA256 = q.Body, q.SHA256
 			whole = digest(q.Body) == q.SHA256
 		}
 	}
@@ -38,7 +36,7 @@ func (c *Client) letter(ctx context.Context, via deadLetters, queue string, d *p
 		l.Refused = fmt.Sprintf("only its first %d bytes were kept: have its sender send it again",
 			len(l.Body))
 	default:
-		if err := c.redrivable(ctx, via, queue == port.Quarantine, &l); err != nil {
+		if err := c.redrivable(ctx, queue == port.Quarantine, &l); err != nil {
 			l.Refused = err.Error()
 		}
 	}
@@ -52,7 +50,7 @@ func digest(body []byte) string {
 
 // redrivable says why a message would not be redriven. A dead letter could be read once, perhaps by newer
 // code than this; what was quarantined is held to what its queue would accept now.
-func (c *Client) redrivable(ctx context.Context, via deadLetters, quarantined bool, l *DeadLetter) error {
+func (c *Client) redrivable(ctx context.Context, quarantined bool, l *DeadLetter) error {
 	switch l.Queue {
 	case MissedSweeps:
 		return errTicks
@@ -69,7 +67,7 @@ func (c *Client) redrivable(ctx context.Context, via deadLetters, quarantined bo
 			return err
 		}
 	}
-	return via.Redrivable(ctx, l.Queue, l.Body)
+	return c.via.Redrivable(ctx, l.Queue, l.Body)
 }
 
 // readable reads a message as those do who take from its queue.

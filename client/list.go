@@ -71,12 +71,7 @@ func (c *Client) List(ctx context.Context, q Query) iter.Seq2[Summary, error] {
 
 // Unlisted says what List leaves out, for people to read; "" for nothing. On AWS these are ended
 // orders, unless the stack was deployed with an index of them.
-func (c *Client) Unlisted() string {
-	if some, ok := c.via.(interface{ Unlisted() string }); ok {
-		return some.Unlisted()
-	}
-	return ""
-}
+func (c *Client) Unlisted() string { return c.via.Unlisted() }
 
 // Statistics answers figures of the last hour at most, and of each agent now, for an operator to watch. A
 // server counts them while it runs. Of a stack they are CloudWatch's metrics, some minutes late, and what one
@@ -107,7 +102,6 @@ func (c *Client) Unattended(ctx context.Context, workflow string) ([]Unattended,
 		return nil, nil
 	}
 	return again(ctx, c, func(ctx context.Context) ([]Unattended, error) {
-		return via.Unattended(ctx,
-			workflow)
+		return via.Unattended(ctx, workflow)
 	})
 }

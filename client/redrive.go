@@ -116,7 +116,7 @@ func (c *Client) handle(ctx context.Context, action string, h Handling) error {
 	if err := h.check(); err != nil {
 		return err
 	}
-	q, _, err := c.deadQueue(ctx, h.Queue)
+	q, err := c.deadQueue(ctx, h.Queue)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (x *handling) each(ctx context.Context, d *port.Delivery) (taken, more bool
 	}
 	delete(x.left, d.ID)
 	more = x.All || len(x.left) > 0
-	l := x.c.letter(ctx, x.q.via, x.Queue, d)
+	l := x.c.letter(ctx, x.Queue, d)
 	r := Handled{Queue: x.Queue, ID: d.ID, OrderID: l.OrderID, SHA256: l.SHA256}
 	done := Discarded
 	if x.action == "redrive" {

@@ -96,24 +96,25 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 }
 
 func (c *Client) submitMany(ctx context.Context, source iter.Seq2[sending, error], each func(Result)) error {
-	m := newMany()
+	m := &many{}
+	m.change.L = &m.mu
 	go m.read(source)
-	defer m.stop()
+	defer m.locked(func() { m.over = true })
 	for over := false; !over; {
 		_, err := again(ctx, c, func(ctx context.Context) (struct{}, error) {
-			before, started := m.progress(), time.Now()
+			before, started := m.answered.Load(), time.Now()
 			err := m.connect(ctx, c, each)
 			over = err == nil
-			if repeatable(err) && (m.progress() > before || brokenUse(started, err)) {
+			if repeatable(err) && (m.answered.Load() > before || brokenUse(started, err)) {
 				err = nil // begin anew, with all attempts
 			}
 			return struct{}{}, err
 		})
 		if err != nil {
-			return fmt.Errorf("submitting orders (%d answered): %w", m.progress(), err)
+			return fmt.Errorf("submitting orders (%d answered): %w", m.answered.Load(), err)
 		}
 	}
-	return m.readError()
+	return m.err // connect has found that nothing more is read
 }
 
 // lineAnswer answers one line of a connection.
@@ -158,8 +159,8 @@ func (h *overHTTP) Stream(ctx context.Context, next func() ([]byte, bool), answe
 			return fmt.Errorf("%w in the stream of orders: %w", ErrAnswer, err)
 		}
 		if p := l.Error; p != nil {
-			l.Err = &Error{Status: p.Status, Code: p.Code, Title: p.Title, Detail: p.Detail, Field: p.Field,
-				RetryAfter: retryAfter(p.RetryAfter)}
+			p.Error.RetryAfter = retryAfter(p.RetryAfter)
+			l.Err = &p.Error
 		}
 		if err := answer(l.Result); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -39,4 +40,17 @@ type Transport interface {
 	Definition(ctx context.Context, workflow, definition string) (Definition, error)
 	// Schedules lists the workflows that start by the clock.
 	Schedules(ctx context.Context) ([]Schedule, error)
+	// Unlisted says what listings leave out; "" for nothing.
+	Unlisted() string
+
+	// DeadQueues lists the queues that wait for the operator, by the names of DeadLetterQueue.Queue.
+	DeadQueues(ctx context.Context) ([]string, error)
+	// DeadQueue is one of them. port.ErrNotFound.
+	DeadQueue(name string) (port.Queue, error)
+	// Redrivable says why a message would not be taken back by a queue; nil where nothing speaks against it.
+	Redrivable(ctx context.Context, queue string, body []byte) error
+	// Resend sends a message to a queue again.
+	Resend(ctx context.Context, queue string, m port.Message) error
+	// QueueError gives an error of DeadQueue's methods the client's meaning; action is that of SQS.
+	QueueError(ctx context.Context, action, queue string, err error) error
 }
