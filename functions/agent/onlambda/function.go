@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -84,27 +83,6 @@ const sendTimeout = lambdaevent.Reserve * 3 / 4
 // linger is how long a reply waits for those of the same batch: they are sent, and billed, together.
 const linger = 50 * time.Millisecond
 
-// batch works on the deliveries at the same time, and says which of them may still be answered.
-func batch(ctx context.Context, w *worker.Worker, deliveries []port.Delivery) []worker.Verdict {
-	g, gathers := w.Replies.(*sqs.Gatherer)
-	if !gathers {
-		return w.Batch(ctx, deliveries)
-	}
-	for range deliveries {
-		g.Begin()
-	}
-	verdicts := make([]worker.Verdict, len(deliveries))
-	var all sync.WaitGroup
-	for i := range deliveries {
-		all.Go(func() {
-			defer g.End()
-			verdicts[i] = w.Handle(ctx, deliveries[i])
-		})
-	}
-	all.Wait()
-	return verdicts
-}
-
 // Own finds the agent's own queues, where requests are returned to.
 func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
 	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
@@ -133,7 +111,7 @@ func Handle(get func(ctx context.Context) (*worker.Worker, error), log *slog.Log
 				"the agent is not ready; its requests are returned to the queue and come again in some "+
 					"seconds", "messages", len(deliveries), "error", err)
 		} else {
-			verdicts = batch(ctx, w, deliveries)
+			verdicts = w.Batch(ctx, deliveries)
 		}
 		for i, v := range verdicts {
 			if !v.Delete {

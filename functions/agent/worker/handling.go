@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math/rand/v2"
 	"runtime/debug"
 	"time"
 
@@ -138,21 +139,19 @@ func (h *handling) refuse(ctx context.Context, code string, err error) Verdict {
 // byLedger: the operation goes by the ledger (P31, P22a).
 func (h *handling) byLedger() bool { return h.req.Grade == core.Plain || h.isPivot() }
 
-// tries carries out the operation, with the agent's own retries around the breaker. The retry policy sees a
-// first try only if another one may follow it, because most calls succeed at once.
+// tries carries out the operation, with the agent's own retries around the breaker.
 func (h *handling) tries(ctx context.Context) {
 	g := h.w.guard(h.req.Name)
-	try := func() error { return g.call(h.req.Key, func() error { return h.once(ctx) }) }
-	err := try()
-	if t := (*tried)(nil); err != nil && errors.As(err, &t) && t.again {
-		first := err
-		_, err = g.executor.WithContext(ctx).Get(func() (any, error) {
-			if failed := first; failed != nil {
-				first = nil
-				return nil, failed
-			}
-			return nil, try()
-		})
+	var err error
+	for again := true; again; {
+		err = g.call(h.req.Key, func() error { return h.once(ctx) })
+		t := (*tried)(nil)
+		if again = errors.As(err, &t) && t.again; again {
+			r := h.w.Retry
+			//nolint:gosec // it only spreads the retries
+			jitter := 1 + r.Jitter*(2*rand.Float64()-1)
+			again = port.Sleep(ctx, time.Duration(jitter*float64(r.wait(h.try, t.RetryAfter)))) == nil
+		}
 	}
 	switch {
 	case h.try == 0 && errors.Is(err, circuitbreaker.ErrOpen):
@@ -203,8 +202,7 @@ func (h *handling) spread() float64 {
 	return float64(sum.Sum32()>>8) / (1 << 24)
 }
 
-// once makes one try. The policies use the error that it returns; the outcome stands in h, because the
-// library returns the end of a context instead of a success that came at the same time.
+// once makes one try. It returns the outcome, which stands in h too.
 func (h *handling) once(ctx context.Context) error {
 	h.try++
 	if h.try > 1 {
@@ -254,13 +252,13 @@ func (h *handling) judge(ctx context.Context, f Failure) *tried {
 	if !f.Permanent && errors.Is(context.Cause(ctx), errNoProgress) {
 		f.Code, f.Err = "timeout", fmt.Errorf("for %s %w", h.req.Timeout.Std(), errNoProgress)
 	}
-	t := &tried{Failure: f, wait: f.RetryAfter}
+	t := &tried{Failure: f}
 	t.service = !f.Permanent && h.pivot != pivotNoEffect && f.Code != codeLedger &&
 		f.Code != core.CodeNotYet &&
 		!errors.Is(context.Cause(ctx), context.Canceled)
-	left := h.deadline.Sub(h.w.Clock.Now())
-	t.again = !f.Permanent && h.pivot != pivotNoEffect && !f.turnedAway() && ctx.Err() == nil &&
-		h.w.Retry.longest(h.try, f.RetryAfter) < left
+	left, r := h.deadline.Sub(h.w.Clock.Now()), h.w.Retry
+	t.again = h.try < r.Tries && !f.Permanent && h.pivot != pivotNoEffect && !f.turnedAway() &&
+		ctx.Err() == nil && time.Duration((1+r.Jitter)*float64(r.wait(h.try, f.RetryAfter))) < left
 	if h.req.Grade == core.Plain && !f.NoEffect && h.op.Check == nil {
 		t.again = false // there is no check to ask, and it must not be called again
 	}
@@ -371,22 +369,23 @@ func encode(value any) (json.RawMessage, error) {
 	default:
 		var err error
 		if out, err = json.Marshal(v); err != nil {
-			return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput,
-				Err: fmt.Errorf("the operation was done, but its output cannot be written as JSON: %w", err)}
+			return nil, unusable(codeOutput, "cannot be written as JSON: %w", err)
 		}
 	}
 	out = core.RedactJSON(bytes.ToValidUTF8(out, []byte("\ufffd")))
 	if len(out) > MaxOutput {
-		return nil, &Failure{Permanent: true, Happened: true, Code: codeTooLarge,
-			Err: fmt.Errorf(
-				"the operation was done, but its output has %d bytes and the limit is %d; store it "+
-					"elsewhere and answer a reference", len(out), MaxOutput)}
+		return nil, unusable(codeTooLarge,
+			"has %d bytes and the limit is %d; store it elsewhere and answer a reference", len(out), MaxOutput)
 	}
 	if err := rawjson.CheckLoose(out, rawjson.MaxLevels); err != nil {
-		return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput,
-			Err: fmt.Errorf("the operation was done, but its output cannot be kept: %w", err)}
+		return nil, unusable(codeOutput, "cannot be kept: %w", err)
 	}
 	return out, nil
+}
+
+func unusable(code, format string, args ...any) *Failure {
+	return &Failure{Permanent: true, Happened: true, Code: code,
+		Err: fmt.Errorf("the operation was done, but its output "+format, args...)}
 }
 
 const (

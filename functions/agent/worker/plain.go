@@ -86,32 +86,22 @@ func (h *handling) prove(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTime)
 	defer cancel()
-	var err error
-	for range maxMoves {
-		var e port.LedgerEntry
-		if e, err = h.w.Ledger.Entry(ctx, h.req.Key); err != nil {
-			break
-		}
-		e.Key = h.req.Key
-		next, move, proven := refuse(e, h.req.Attempt, h.req.Resolved, h.pivot == pivotBegan, f.Permanent)
-		if !move && !proven {
-			return
-		}
+	proven := false
+	err := h.change(ctx, func(e port.LedgerEntry) (next port.LedgerEntry, move bool) {
+		next, move, proven = refuse(e, h.req.Attempt, h.req.Resolved, h.pivot == pivotBegan, f.Permanent)
 		if move {
 			next.Code, next.Message = f.Code, core.TrimMessage(f.Error())
-			err = h.w.Ledger.Move(ctx, next)
 		}
-		if err == nil {
-			h.pivot = pivotNoEffect
-			return
-		}
-		if !errors.Is(err, port.ErrConflict) {
-			break
-		}
+		return next, move
+	}, func(err error) bool { return errors.Is(err, port.ErrConflict) })
+	switch {
+	case err != nil:
+		h.w.Log.Warn(
+			"the refusal of a point of no return could not be recorded, so the reply does not say that it had "+
+				"no effect", about(h.w.Agent, h.req), "error", err)
+	case proven:
+		h.pivot = pivotNoEffect
 	}
-	h.w.Log.Warn(
-		"the refusal of a point of no return could not be recorded, so the reply does not say that it had "+
-			"no effect", about(h.w.Agent, h.req), "error", err)
 }
 
 // timedCall makes the call with the step's timeout, counted from here: the ledger has had its own time.
@@ -239,15 +229,9 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTime)
 	defer cancel()
-	var err error
-	for range maxMoves {
-		var e port.LedgerEntry
-		if e, err = h.w.Ledger.Entry(ctx, h.req.Key); err != nil {
-			continue
-		}
-		next, move := leave(e, h.req.Operation, h.req.Attempt, o)
-		if !move {
-			return
+	err := h.change(ctx, func(e port.LedgerEntry) (next port.LedgerEntry, move bool) {
+		if next, move = leave(e, h.req.Operation, h.req.Attempt, o); !move {
+			return next, false
 		}
 		if next.State == StateDone && h.req.Operation == core.Do {
 			next.Output = out
@@ -258,10 +242,30 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 		if next.State == StateFailed || next.State == StateLater {
 			next.Code, next.Message = f.Code, core.TrimMessage(f.Error())
 		}
-		if err = h.w.Ledger.Move(ctx, next); err == nil {
-			return
+		return next, true
+	}, func(error) bool { return true })
+	if err != nil {
+		h.w.Log.Error("the outcome of a call could not be written; the step stays in doubt",
+			about(h.w.Agent, h.req), "error", err)
+	}
+}
+
+// change moves the entry as decide says, and decides anew after an error that again accepts.
+func (h *handling) change(ctx context.Context, decide func(port.LedgerEntry) (port.LedgerEntry, bool),
+	again func(error) bool) (err error) {
+	for range maxMoves {
+		var e port.LedgerEntry
+		if e, err = h.w.Ledger.Entry(ctx, h.req.Key); err == nil {
+			e.Key = h.req.Key
+			next, move := decide(e)
+			if !move {
+				return nil
+			}
+			err = h.w.Ledger.Move(ctx, next)
+		}
+		if err == nil || !again(err) {
+			return err
 		}
 	}
-	h.w.Log.Error("the outcome of a call could not be written; the step stays in doubt",
-		about(h.w.Agent, h.req), "error", err)
+	return err
 }

@@ -38,12 +38,25 @@ type Verdict struct {
 var ack = Verdict{Delete: true}
 
 // Batch handles the deliveries at the same time; the verdicts stand at their places. None harms
-// another.
+// another. A queue of replies that gathers learns how many of them may still be answered.
 func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) []Verdict {
 	verdicts := make([]Verdict, len(deliveries))
+	begin, end := func() {}, func() {}
+	if g, gathers := w.Replies.(interface {
+		Begin()
+		End()
+	}); gathers {
+		begin, end = g.Begin, g.End
+	}
+	for range deliveries {
+		begin()
+	}
 	var all sync.WaitGroup
 	for i := range deliveries {
-		all.Go(func() { verdicts[i] = w.Handle(ctx, deliveries[i]) })
+		all.Go(func() {
+			defer end()
+			verdicts[i] = w.Handle(ctx, deliveries[i])
+		})
 	}
 	all.Wait()
 	return verdicts
