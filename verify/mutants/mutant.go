@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"path"
@@ -24,6 +25,48 @@ type Mutant struct {
 	At int `json:"-"`
 	// Equivalent is the argument why no test can see the change; "" mostly.
 	Equivalent string
+	// Unsimulated is the argument why the simulator does not notice the change, which its own tests notice;
+	// "" mostly.
+	Unsimulated string `json:"-"`
+}
+
+// lists hold the mutants, in the form that doc.go describes.
+//
+//go:embed lists/*.txt
+var lists embed.FS
+
+// parsed returns the mutants of a list.
+func parsed(file string) (all []Mutant) {
+	text, err := lists.ReadFile("lists/" + file)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	for block := range strings.SplitSeq(string(text), "\n\n") {
+		var m Mutant
+		var before, after []string
+		for line := range strings.Lines(block) {
+			line = strings.TrimSuffix(line, "\n")
+			key, value, _ := strings.Cut(line, ": ")
+			switch {
+			case strings.HasPrefix(line, "#"):
+			case strings.HasPrefix(line, "-"):
+				before = append(before, line[1:])
+			case strings.HasPrefix(line, "+"):
+				after = append(after, line[1:])
+			case key == "equivalent":
+				m.Equivalent = value
+			case key == "unsimulated":
+				m.Unsimulated = value
+			default:
+				m.Name, line, _ = strings.Cut(line, " ")
+				m.File, m.Func, _ = strings.Cut(line, " ")
+			}
+		}
+		if m.Old, m.New = strings.Join(before, "\n"), strings.Join(after, "\n"); m.Name != "" {
+			all = append(all, m)
+		}
+	}
+	return all
 }
 
 // Rule is the rule or the invariant that the mutant breaks: "P21", "I10".
@@ -36,7 +79,10 @@ func (m *Mutant) Rule() string {
 func (m *Mutant) Package() string { return path.Dir(m.File) }
 
 // All are the mutants, those of the core first.
-func All() []Mutant { return slices.Concat(ofCore, ofActors, ofAdapters, ofSurface, ofInfra) }
+func All() []Mutant {
+	return slices.Concat(parsed("core.txt"), parsed("actors.txt"), parsed("adapters.txt"),
+		parsed("surface.txt"), parsed("infra.txt"))
+}
 
 // Offline are those that `make mutants` runs: all except those of the infrastructure, whose tests need Node
 // (`make mutants-infra`), and those whose tests need a DynamoDB (`make mutants-dynamo`).

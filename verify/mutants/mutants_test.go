@@ -82,19 +82,6 @@ func TestEveryMutantCompiles(t *testing.T) {
 	}
 }
 
-// Whatever is argued about is a mutant.
-func TestUnsimulatedAreMutants(t *testing.T) {
-	known := map[string]bool{}
-	for _, m := range mutants.All() {
-		known[m.Name] = true
-	}
-	for name, why := range mutants.Unsimulated {
-		if !known[name] || why == "" {
-			t.Errorf("%s: known %v, argument %q", name, known[name], why)
-		}
-	}
-}
-
 const sample = `package main
 
 import "fmt"

@@ -8,7 +8,7 @@
 //
 // With -by the simulator, or its exploration, is tried in place of the tests, on the mutants of the core, of
 // the actors and of what they keep tasks with, and a survivor is no error: it shows what they notice alone.
-// -by simulate fails where the simulator does not notice a mutant, and no argument in Unsimulated says why it
+// -by simulate fails where the simulator does not notice a mutant, and no argument in its list says why it
 // cannot.
 package main
 
@@ -166,14 +166,17 @@ var real = []string{"shared/core", "shared/engine", "shared/state", "functions/s
 // simulated prints what the simulator notices alone: with faults, also without any, and not at all. It
 // returns an error if the simulator misses a mutant that has no argument.
 func (r *report) simulated() error {
-	withoutFaults, argued := 0, 0
+	withoutFaults, argued, why := 0, 0, map[string]string{}
+	for _, m := range mutants.All() {
+		why[m.Name] = m.Unsimulated
+	}
 	var open []string
 	for _, m := range r.Results {
 		switch {
 		case m.Equivalent || m.By != "":
 		case m.WithoutFaults:
 			withoutFaults++
-		case mutants.Unsimulated[m.Name] != "":
+		case why[m.Name] != "":
 			argued++
 		default:
 			open = append(open, "  "+m.Name)
@@ -186,7 +189,7 @@ func (r *report) simulated() error {
 		return nil
 	}
 	return fmt.Errorf(
-		"the simulator does not notice these, and nothing argues why it cannot (mutants.Unsimulated):\n%s",
+		"the simulator does not notice these, and nothing argues why it cannot (\"unsimulated: \" in its list):\n%s",
 		strings.Join(open, "\n"))
 }
 
