@@ -93,11 +93,7 @@ func (a *App) setUp(cmd *cobra.Command) error {
 		return failure.New(failure.Usage, "add --stack NAME, or leave --region out",
 			"--region is that of a stack, and no stack is given")
 	}
-	if a.Timeout < 0 {
-		return failure.New(failure.Usage, "give a positive duration, like --timeout 30s",
-			"--timeout %v is negative", a.Timeout)
-	}
-	return nil
+	return texts.Commands[""].Flags["timeout"].check(cmd.Flag("timeout"))
 }
 
 // Server is the address of the server to talk to.

@@ -101,35 +101,18 @@ func asFailure(ctx context.Context, err error, started bool, cmd *cobra.Command)
 	return failure.Wrap(err, failure.General, "", "%s failed", cmd.CommandPath())
 }
 
-// AddFlags adds the flags that every command has.
-func (a *App) AddFlags(root *cobra.Command) {
-	flags := root.PersistentFlags()
-	flags.StringVar(&a.server, "server", "", "`URL` of the server (environment: "+ServerVariable+"; default "+
-		DefaultServer+")")
-	flags.StringVar(&a.Stack, "stack", "",
-		"`NAME` of a CloudFormation stack that Stepkeeper is deployed in, instead of a server; uses your "+
-			"AWS credentials")
-	flags.StringVar(&a.region, "region", "",
-		"AWS `region` of the stack (default: that of your environment or profile)")
-	flags.StringVar(&a.output, "output", outputText,
-		"`format` of the output: text, or json (JSON Lines where there are many)")
-	flags.BoolVar(&a.noColour, "no-color", false,
-		"no colours (environment: NO_COLOR); there are none anyway unless the output is a terminal")
-	flags.DurationVar(&a.Timeout, "timeout", 0, "how long to wait for an answer (default "+
-		DefaultTimeout.String()+"; submit and watch: no limit)")
-	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputText, outputJSON},
-		cobra.ShellCompDirectiveNoFileComp))
-}
-
-// Group is what a command does that only holds others: without arguments it explains itself.
-func Group(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return cmd.Help()
+// Root returns the root of the tree of commands, with the flags that every command has.
+func (a *App) Root(commands ...*cobra.Command) *cobra.Command {
+	root := a.Group("", commands...)
+	flags := Flags{"server": &a.server, "stack": &a.Stack, "region": &a.region, "output": &a.output,
+		"no-color": &a.noColour, "timeout": &a.Timeout}
+	for name, to := range flags {
+		a.addFlag(root, root.PersistentFlags(), name, texts.Commands[""].Flags[name], to)
 	}
-	do := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
-	cmd.SuggestionsMinimumDistance = 2
-	if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
-		do = fmt.Sprintf("did you mean `%s %s`?", cmd.CommandPath(), s[0])
-	}
-	return failure.New(failure.Usage, do, "%s has no command %q", cmd.CommandPath(), args[0])
+	root.AddGroup(texts.Groups...)
+	root.SilenceUsage, root.SilenceErrors = true, true
+	version := ReadVersion()
+	root.Version = version.Version
+	root.SetVersionTemplate(version.String())
+	return root
 }

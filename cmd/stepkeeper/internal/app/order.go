@@ -3,11 +3,8 @@ package app
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"regexp"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -45,15 +42,4 @@ func StateNames() []string {
 		names[i] = string(s)
 	}
 	return names
-}
-
-// Args adds advice to the errors of an argument check of cobra.
-func Args(check cobra.PositionalArgs, want string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, given []string) error {
-		if err := check(cmd, given); err != nil {
-			return failure.New(failure.Usage, fmt.Sprintf("write `%s`; see `%s --help`", cmd.UseLine(),
-				cmd.CommandPath()), "%s needs %s", cmd.CommandPath(), want)
-		}
-		return nil
-	}
 }

@@ -43,12 +43,8 @@ func ReadVersion() Version {
 
 // NewVersion returns the command version.
 func NewVersion(a *App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version, the commit and the Go release",
-		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return runVersion(a, ReadVersion()) },
-	}
+	return a.Command("version", nil,
+		func(*cobra.Command, []string) error { return runVersion(a, ReadVersion()) })
 }
 
 func runVersion(a *App, v Version) error {

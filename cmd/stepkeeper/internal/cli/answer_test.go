@@ -94,10 +94,10 @@ func TestAnswer(t *testing.T) {
 		{"running charge yes", failure.NotFound, "no step of order running is answered"},
 		{"missing approve yes", failure.NotFound, "there is no order missing"},
 		{"asking approve yes --by a<b", failure.Usage, "cannot be the name"},
-		{"asking approve yes --round -1", failure.Usage, "below 1"},
+		{"asking approve yes --round -1", failure.Usage, "out of range"},
 		{"asking yes --token x --by ann", failure.Usage, "the token says the step and who answers"},
 		{"asking yes --token x --event", failure.Usage, "leave --by and --event out"},
-		{"asking approve", failure.Usage, "an order, a step, and the value"},
+		{"asking approve", failure.Usage, "an order, a step"},
 	} {
 		c.run(t, append([]string{"answer"}, strings.Fields(x.args)...)...).want(t, x.code, x.want)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/user"
 	"strings"
 
@@ -43,44 +44,13 @@ type verdictLine struct {
 }
 
 // orderCmd makes the cobra command of a command that takes the IDs of several orders.
-func (o *orderCommand) orderCmd(use, short, long, example string,
-	run func(context.Context) error) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: use, Short: short, Long: long, Example: example,
-		Args:              app.Args(cobra.MinimumNArgs(1), "the ID of an order, or several"),
-		ValidArgsFunction: o.app.CompleteOrders(-1),
-		RunE: func(cmd *cobra.Command, given []string) error {
-			o.ids = given
-			return run(cmd.Context())
-		},
-	}
-	o.senderFlags(cmd)
-	o.idFlag(cmd)
-	return cmd
-}
-
-func (o *orderCommand) senderFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.action.By, "by", "",
-		"who sends it: kept with its verdict (`name`; default: the user of this computer)")
-	cmd.Flags().StringVar(&o.action.Reason, "reason", "",
-		"why: kept with its verdict (`text`); close and erase need it, and close sends it to the application")
-}
-
-func (o *orderCommand) idFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.id, "command-id", "",
-		"send the command under this `ID`: one that was sent before is carried out once, and answers its "+
-			"verdict")
-}
-
-func (o *orderCommand) numberFlag(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&o.number, "command", -1,
-		"refuse it unless the order has this command `number` (default: the number that it has now)")
-}
-
-func (o *orderCommand) definitionFlag(cmd *cobra.Command, usage string) {
-	cmd.Flags().StringVar(&o.action.Definition, "definition", "", usage)
-	_ = cmd.RegisterFlagCompletionFunc("definition",
-		cobra.FixedCompletions([]string{client.Latest}, cobra.ShellCompDirectiveNoFileComp))
+func (o *orderCommand) orderCmd(name string, own app.Flags, run func(context.Context) error) *cobra.Command {
+	flags := app.Flags{"by": &o.action.By, "reason": &o.action.Reason, "command-id": &o.id}
+	maps.Copy(flags, own)
+	return o.app.Command(name, flags, func(cmd *cobra.Command, given []string) error {
+		o.ids = given
+		return run(cmd.Context())
+	})
 }
 
 // checkDefinition refuses a --definition that is neither latest nor a hash.
@@ -258,14 +228,8 @@ type cancelOptions struct {
 func newCancel(a *app.App) *cobra.Command {
 	o := &cancelOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "cancel"},
 		number: -1}}
-	cmd := o.orderCmd("cancel ID...", "Stop orders and undo what they did",
-		"An order that is Processed, or past its point of no return, is refused. A cancelled order cannot "+
-			"be\n"+
-			"resubmitted.", "  stepkeeper cancel order-1001",
+	return o.orderCmd("cancel", app.Flags{"unknown": &o.unknown},
 		func(ctx context.Context) error { return runCancel(ctx, o) })
-	cmd.Flags().BoolVar(&o.unknown, "unknown", false,
-		"also where the order has not arrived yet: it will not run when it does")
-	return cmd
 }
 
 func runCancel(ctx context.Context, o *cancelOptions) error {

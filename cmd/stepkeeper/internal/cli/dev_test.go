@@ -143,7 +143,7 @@ func TestDevWithoutAProject(t *testing.T) {
 		"stepkeeper dev --example")
 	call{}.run(t, "dev", "--example", "--data", "x").want(t, failure.Usage, "--data is given",
 		"leave one of them out")
-	call{}.run(t, "dev", "--example=carrier").want(t, failure.Usage, `there is no example "carrier"`,
+	call{}.run(t, "dev", "--example=carrier").want(t, failure.Usage, `--example cannot be "carrier"`,
 		"did you mean carriers?")
 }
 

@@ -4,16 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
-	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -34,59 +31,14 @@ type listOptions struct {
 }
 
 func newList(a *app.App) *cobra.Command {
-	o := &listOptions{app: a}
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List orders, newest first",
-		Long: "List orders, newest first. Without --all it shows one page of --limit orders.\n\n" +
-			"With --output json it writes JSON Lines: one order on each line, in the " +
-			"shape of GET /v1/orders.",
-		Example: "  stepkeeper list --state Error --step charge-payment --code declined\n  stepkeeper " +
-			"list --state Processing --older-than 10m\n  stepkeeper list --workflow order " +
-			"--all --output json",
-		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), o) },
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.state, "state", "", "only orders in this `state`: "+strings.Join(app.StateNames(), ", "))
-	f.StringVar(&o.workflow, "workflow", "", "only orders of this workflow (`name`)")
-	f.StringVar(&o.step, "step", "", "only orders that stopped at this step (`name`), or wait in it")
-	f.StringVar(&o.code, "code", "", "only orders with an error of this `code`")
-	f.StringVar(&o.prefix, "id", "", "only orders whose ID begins with this `text`")
-	f.DurationVar(&o.olderThan, "older-than", 0, "only orders received longer ago than this")
-	f.IntVar(&o.limit, "limit", 50, "at most so `many` orders")
-	f.BoolVar(&o.all, "all", false, "all pages, whatever --limit says")
-	_ = cmd.RegisterFlagCompletionFunc("state",
-		cobra.FixedCompletions(app.StateNames(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("workflow", a.CompleteWorkflowNames)
-	return cmd
-}
-
-func (o *listOptions) check() error {
-	if o.state != "" {
-		i := slices.IndexFunc(app.TaskStates,
-			func(s core.State) bool { return strings.EqualFold(string(s), o.state) })
-		if i < 0 {
-			return failure.New(failure.Usage, "use one of "+strings.Join(app.StateNames(), ", "),
-				"no order is ever in the state %q", o.state)
-		}
-		o.state = string(app.TaskStates[i])
-	}
-	if o.limit < 1 {
-		return failure.New(failure.Usage, "give a number from 1, or --all", "--limit %d shows nothing",
-			o.limit)
-	}
-	if o.olderThan < 0 {
-		return failure.New(failure.Usage, "give a positive duration, like --older-than 10m",
-			"--older-than %v is negative", o.olderThan)
-	}
-	return nil
+	o := &listOptions{app: a, limit: 50}
+	return a.Command("list", app.Flags{"state": app.Choice{To: &o.state, Of: app.StateNames()},
+		"workflow": &o.workflow, "step": &o.step, "code": &o.code, "id": &o.prefix, "older-than": &o.olderThan,
+		"limit": &o.limit, "all": &o.all},
+		func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), o) })
 }
 
 func runList(ctx context.Context, o *listOptions) error {
-	if err := o.check(); err != nil {
-		return err
-	}
 	ctx, cancel := o.app.Bounded(ctx, o.patience())
 	defer cancel()
 	c, err := o.app.Client(ctx)

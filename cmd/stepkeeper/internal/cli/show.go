@@ -33,30 +33,10 @@ type shown struct {
 
 func newShow(a *app.App) *cobra.Command {
 	o := &showOptions{app: a}
-	cmd := &cobra.Command{
-		Use:   "show ID",
-		Short: "Show an order: its steps, what happened when, and what to do next",
-		Long: "Show how an order stands: each step with its attempts, times and errors, inputs and " +
-			"outputs, the\n" +
-			"timeline of what happened and what is planned, why it stopped, and the commands to run next: " +
-			"only\n" +
-			"those that would be accepted now, or from a time on that it prints. Of an order on AWS it " +
-			"estimates too what\n" +
-			"that has cost.\n\n" +
-			"--messages shows what the order has received and sent in the place of the timeline: " +
-			"requests, replies,\n" +
-			"wakes, statuses with their numbers, and whether its end was reported. --output json has both.",
-		Example: "  stepkeeper show order-1001\n  stepkeeper show order-1001 --messages\n  " +
-			"stepkeeper show order-1001 --output json",
-		Args:              app.Args(cobra.ExactArgs(1), "the ID of an order"),
-		ValidArgsFunction: a.CompleteOrders(1),
-		RunE: func(cmd *cobra.Command, given []string) error {
-			o.id = given[0]
-			return runShow(cmd.Context(), o)
-		},
-	}
-	cmd.Flags().BoolVar(&o.messages, "messages", false, "show messages in the place of the timeline")
-	return cmd
+	return a.Command("show", app.Flags{"messages": &o.messages}, func(cmd *cobra.Command, given []string) error {
+		o.id = given[0]
+		return runShow(cmd.Context(), o)
+	})
 }
 
 func runShow(ctx context.Context, o *showOptions) error {

@@ -67,50 +67,19 @@ type smokeProblem struct {
 }
 
 func newSmoke(a *app.App) *cobra.Command {
-	o := &smokeOptions{app: a}
-	cmd := &cobra.Command{
-		Use:   "smoke",
-		Short: "Send orders through a deployment, and audit what became of them",
-		Long: "Send real orders through a deployment and wait for their ends; then check each one: it has " +
-			"an end,\n" +
-			"its steps agree with that end, it holds what was sent. The agents do their work: let their " +
-			"services\n" +
-			"be ones for tests. The code is 0 if all orders were Processed and the audit found nothing, 6 " +
-			"if some\n" +
-			"ended otherwise, 1 if the audit found something or an order has no end.\n" +
-			"Of a stack it says first whether its functions fit into the account's limit of concurrent " +
-			"executions,\n" +
-			"and which of its queues nothing takes from.",
-		Example: "  stepkeeper smoke --stack Shop\n  stepkeeper smoke --stack Shop --orders 200 " +
-			"--workflow booking --order booking.json",
-		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !cmd.Flags().Changed("within") { // an emulator on one machine ends a few orders in a second
-				o.within = 5*time.Minute + time.Duration(o.orders)*time.Second
-			}
-			return runSmoke(cmd.Context(), o)
-		},
-	}
-	f := cmd.Flags()
-	f.IntVar(&o.orders, "orders", 20, "how `many` to send")
-	f.StringVar(&o.workflow, "workflow", "order", "the workflow's `name`")
-	f.StringVar(&o.file, "order", "",
-		"`file` with the bare orders to send, by turns; needed for any workflow but order")
-	f.DurationVar(&o.within, "within", 0,
-		"how long to wait for the last end (default 5m, and 1s for each order)")
-	_ = cmd.MarkFlagFilename("order", "json", "jsonl")
-	return cmd
+	o := &smokeOptions{app: a, orders: 20, workflow: "order"}
+	return a.Command("smoke", app.Flags{"orders": &o.orders, "workflow": &o.workflow, "order": &o.file,
+		"within": &o.within}, func(cmd *cobra.Command, _ []string) error {
+		if o.within == 0 { // an emulator on one machine ends a few orders in a second
+			o.within = 5*time.Minute + time.Duration(o.orders)*time.Second
+		}
+		return runSmoke(cmd.Context(), o)
+	})
 }
 
 // contents reads the orders to send.
 func (o *smokeOptions) contents() ([]json.RawMessage, error) {
 	switch {
-	case o.orders < 1 || o.orders > 100_000:
-		return nil, failure.New(failure.Usage, "give a number from 1 to 100000",
-			"--orders %d is out of range", o.orders)
-	case o.within <= 0:
-		return nil, failure.New(failure.Usage, "give a positive duration, like --within 5m",
-			"--within %v is no time to wait", o.within)
 	case o.file == "" && o.workflow != "order":
 		return nil, failure.New(failure.Usage, "add --order FILE with an order for it",
 			"there is no example of an order for workflow %s", o.workflow)

@@ -30,37 +30,11 @@ type submitOptions struct {
 
 func newSubmit(a *app.App) *cobra.Command {
 	o := &submitOptions{app: a}
-	cmd := &cobra.Command{
-		Use:   "submit FILE|-...",
-		Short: "Submit the orders of files, or of standard input",
-		Long: "Submit orders: one JSON object, an array of them, or JSON Lines; which of them shows in " +
-			"the file.\n" +
-			`An order is {"schema":1,"orderId":"…","workflow":"…","order":{…}}, with the optional fields ` +
-			"priority,\n" +
-			"replyTo and deadline. With --workflow each record is the bare order; its ID is made of its " +
-			"content and\n" +
-			"its number in the file, or given by --id.\n\n" +
-			"Sending the same file again is harmless: orders that are there already are not started " +
-			"twice. A bad\n" +
-			"line is reported with its number and what to fix; the others are submitted all the same.\n\n" +
-			"With --output json it writes JSON Lines: one answer for each record.",
-		Example: "  stepkeeper submit orders.jsonl\n  stepkeeper submit --wait order.json\n  echo " +
-			"'{\"total\":12}' | stepkeeper submit --workflow order --id order-1001 -",
-		Args: app.Args(cobra.MinimumNArgs(1), "a file with orders, or - for standard input"),
-		RunE: func(cmd *cobra.Command, given []string) error {
+	return a.Command("submit", app.Flags{"wait": &o.wait, "workflow": &o.workflow, "id": &o.id},
+		func(cmd *cobra.Command, given []string) error {
 			o.files = given
 			return runSubmit(cmd.Context(), o)
-		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"json", "jsonl", "ndjson"}, cobra.ShellCompDirectiveFilterFileExt
-		},
-	}
-	f := cmd.Flags()
-	f.BoolVar(&o.wait, "wait", false, "wait for the end of every order; exit code 6 unless all are Processed")
-	f.StringVar(&o.workflow, "workflow", "", "the records are bare orders for this workflow (`name`)")
-	f.StringVar(&o.id, "id", "", "the `ID` of the one bare order")
-	_ = cmd.RegisterFlagCompletionFunc("workflow", a.CompleteWorkflowNames)
-	return cmd
+		})
 }
 
 // place is where an order came from, and what it is for.

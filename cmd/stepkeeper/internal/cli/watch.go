@@ -31,18 +31,9 @@ type watchOptions struct {
 const stackInterval = 5 * time.Second
 
 func newWatch(a *app.App) *cobra.Command {
-	o := &watchOptions{app: a}
-	cmd := &cobra.Command{
-		Use:   "watch [ID]",
-		Short: "Watch an order, or the newest orders, live",
-		Long: "With an ID it shows the order and each change until its end; the exit code is 6 unless it " +
-			"ends\n" +
-			"Processed. Without an ID it shows the newest orders until it is interrupted.\n\n" +
-			"On a terminal the view is drawn anew with each change, elsewhere each change is a line. With\n" +
-			"--output json each change is the whole order, or its summary, on one line.",
-		Example: "  stepkeeper watch order-1001\n  stepkeeper watch",
-		Args:    app.Args(cobra.MaximumNArgs(1), "one order's ID at most"),
-		RunE: func(cmd *cobra.Command, given []string) error {
+	o := &watchOptions{app: a, interval: time.Second, limit: 20}
+	return a.Command("watch", app.Flags{"interval": &o.interval, "limit": &o.limit},
+		func(cmd *cobra.Command, given []string) error {
 			if len(given) > 0 {
 				o.id = given[0]
 			}
@@ -50,24 +41,10 @@ func newWatch(a *app.App) *cobra.Command {
 				o.interval = stackInterval
 			}
 			return runWatch(cmd.Context(), o)
-		},
-		ValidArgsFunction: a.CompleteOrders(1),
-	}
-	cmd.Flags().DurationVar(&o.interval, "interval", time.Second,
-		"how often to look at the list, without an ID (of a stack: "+stackInterval.String()+")")
-	cmd.Flags().IntVar(&o.limit, "limit", 20, "how `many` of the newest orders to look at, without an ID")
-	return cmd
+		})
 }
 
 func runWatch(ctx context.Context, o *watchOptions) error {
-	if o.interval < 10*time.Millisecond {
-		return failure.New(failure.Usage, "give at least --interval 10ms", "--interval %v is too short",
-			o.interval)
-	}
-	if o.limit < 1 || o.limit > pageSize {
-		return failure.New(failure.Usage, fmt.Sprintf("give a number from 1 to %d", pageSize),
-			"--limit %d is out of range", o.limit)
-	}
 	ctx, cancel := o.app.Patient(ctx)
 	defer cancel()
 	if o.id == "" {

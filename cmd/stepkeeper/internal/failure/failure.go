@@ -21,27 +21,6 @@ const (
 	NotProcessed Code = 6 // an order ended otherwise than Processed, or stopped in Error
 )
 
-// Meanings documents the codes, in order.
-func Meanings() []struct {
-	Code    Code
-	Meaning string
-} {
-	return []struct {
-		Code    Code
-		Meaning string
-	}{
-		{OK, "done"},
-		{General, "failed; the message says why"},
-		{Usage, "wrong flags or arguments, or input that cannot be read"},
-		{Refused, "refused by the server; the message says why"},
-		{NotFound, "no such order, step or file"},
-		{Unreachable, "the server cannot be reached"},
-		{NotProcessed,
-			"an order ended otherwise than Processed (submit --wait, watch ID), or an invariant is broken " +
-				"(simulate)"},
-	}
-}
-
 // Word is the code's name in JSON.
 func (c Code) Word() string {
 	switch c {

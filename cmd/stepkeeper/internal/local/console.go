@@ -34,32 +34,14 @@ type consoleReady struct {
 
 // NewConsole returns the command console.
 func NewConsole(a *app.App) *cobra.Command {
-	o := &consoleOptions{app: a}
-	cmd := &cobra.Command{
-		Use:   "console",
-		Short: "Serve the operator's pages over a server or a stack",
-		Long: "Serve pages in which to see what is stuck, why, since when, and to repair it. `stepkeeper " +
-			"dev` serves them\n" +
-			"at its own address; this command serves them on the loopback interface over any server or " +
-			"stack, with your\n" +
-			"own credentials. Nothing public is deployed. It ends with SIGINT or SIGTERM.\n\n" +
-			"Lists of bulk commands are written into this folder, as `stepkeeper bulk` does.\n\n" +
-			"A file for --redact names members of orders, inputs and outputs that are not shown, one path " +
-			"on each line:\n" +
-			"payment.card, customer.*, **.password; * is any one name or index, ** any number of them.",
-		Example: "  stepkeeper console --stack shop --region eu-central-1\n  stepkeeper console " +
-			"--read-only --redact redact.txt\n  stepkeeper console --server http://127.0.0.1:9000 " +
-			"--listen 127.0.0.1:8400",
-		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runConsole(cmd.Context(), o) },
+	o := &consoleOptions{app: a, listen: "127.0.0.1:8380"}
+	return serving(a.Command("console", app.Flags{"listen": &o.listen, "read-only": &o.readOnly,
+		"redact": &o.redact}, func(cmd *cobra.Command, _ []string) error { return runConsole(cmd.Context(), o) }))
+}
 
-		Annotations: map[string]string{app.Serves: "true"},
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:8380",
-		"loopback `address` to serve on; port 0 takes a free one")
-	f.BoolVar(&o.readOnly, "read-only", false, "refuse every action")
-	f.StringVar(&o.redact, "redact", "", "`file` with paths of members that are not shown")
+// serving marks a command that serves on without a reader of its output.
+func serving(cmd *cobra.Command) *cobra.Command {
+	cmd.Annotations = map[string]string{app.Serves: "true"}
 	return cmd
 }
 

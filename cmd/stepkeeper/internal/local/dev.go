@@ -13,7 +13,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -29,7 +28,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/shared/tracing"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -76,107 +74,25 @@ type devReady struct {
 
 // NewDev returns the command dev.
 func NewDev(a *app.App) *cobra.Command {
-	o := &devOptions{app: a}
-	cmd := &cobra.Command{
-		Use:   "dev",
-		Short: "Run everything in this process: intake, Scheduler, Agents, Supervisor, store",
-		Long: "Run Stepkeeper on this machine, durable in one folder. It prints one line when it is " +
-			"ready. It serves\n" +
-			"orders over HTTP (/openapi.json describes it), its queues in SQS's JSON protocol, and pages " +
-			"for the operator\n" +
-			"at /, on the loopback interface only. A changed workflow file takes effect for new orders at " +
-			"once. SIGINT or SIGTERM ends it\n" +
-			"in good order within 5 seconds; it also survives kill -9.\n\n" +
-			"Without flags it takes ./workflows, ./agents.yaml and ./data: the folder that `stepkeeper " +
-			"init` writes.\n" +
-			"With --example it runs a workflow that ships with it, together with the remote services of " +
-			"that\n" +
-			"workflow, in a folder that is deleted at the end: " + strings.Join(exampleNames(), ", ") + ".",
-		Example: "  stepkeeper dev\n  stepkeeper dev --example\n  stepkeeper dev --example=carriers\n  " +
-			"stepkeeper dev --data /var/tmp/orders --listen 127.0.0.1:9000 --workflows ./workflows " +
-			"--agents agents.yaml",
-		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+	o := &devOptions{app: a, data: "data", listen: strings.TrimPrefix(app.DefaultServer, "http://"),
+		workflows: "workflows", agents: "agents.yaml", maxOpen: 20000, sweep: 500 * time.Millisecond,
+		logLevel: "warn", logFormat: "text",
+		onAlert: embedded.OnAlert{Window: incident.DefaultWindow, Reminder: incident.DefaultReminder}}
+	return serving(a.Command("dev", app.Flags{"example": app.Choice{To: &o.example, Of: exampleNames()},
+		"data": &o.data, "listen": &o.listen, "answers-listen": &o.answers, "workflows": &o.workflows,
+		"agents": &o.agents, "reply-to": &o.replyTo, "max-open": &o.maxOpen, "sweep-every": &o.sweep,
+		"keep": &o.keep, "new-token-key": &o.newKey, "redact": &o.redact, "alert-webhook": &o.onAlert.Webhook,
+		"alert-command": &o.command, "alert-window": &o.onAlert.Window, "alert-reminder": &o.onAlert.Reminder,
+		"otlp": &o.otlp, "log-level": &o.logLevel, "log-format": &o.logFormat, "clock-offset": &o.clockFile},
+		func(cmd *cobra.Command, _ []string) error {
 			for _, name := range []string{"data", "workflows", "agents"} {
 				if o.example != "" && cmd.Flags().Changed(name) {
 					return failure.New(failure.Usage, "leave one of them out",
 						"--example has workflows, agents and data of its own, and --%s is given", name)
 				}
 			}
-			if names := exampleNames(); o.example != "" && !slices.Contains(names, o.example) {
-				return failure.New(failure.Usage, suggest.DidYouMean(o.example, names,
-					"the examples are "+strings.Join(names, ", ")), "there is no example %q", o.example)
-			}
 			return runDev(cmd.Context(), o)
-		},
-		Annotations: map[string]string{app.Serves: "true"},
-	}
-	o.flags(cmd)
-	o.reportFlags(cmd)
-	return cmd
-}
-
-func (o *devOptions) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&o.example, "example", "",
-		"run the workflow with this `name` that ships with it, and its services, in this process; nothing "+
-			"is kept")
-	f.Lookup("example").NoOptDefVal = exampleOrder
-	_ = cmd.RegisterFlagCompletionFunc("example",
-		cobra.FixedCompletions(exampleNames(), cobra.ShellCompDirectiveNoFileComp))
-	f.StringVar(&o.data, "data", "data", "`folder` of the state; it is made if it is not there")
-	f.StringVar(&o.listen, "listen", strings.TrimPrefix(app.DefaultServer, "http://"),
-		"loopback `address` to serve on; port 0 takes a free one")
-	f.StringVar(&o.answers, "answers-listen", "",
-		"loopback `address` that serves the pages of answers and nothing else, for a proxy that makes "+
-			"links reachable (docs/how-to/answers.md)")
-	f.StringVar(&o.workflows, "workflows", "workflows", "`folder` with the workflow files")
-	f.StringVar(&o.agents, "agents", "agents.yaml",
-		"`file` that names the agents: the HTTP services that they call, and those of your own that "+
-			"attach to their queues")
-	f.StringSliceVar(&o.replyTo, "reply-to", nil,
-		"`names` that orders may have as replyTo; each gets a queue status-NAME")
-	f.IntVar(&o.maxOpen, "max-open", 20000,
-		"most orders that may be active at once, those that only wait not counted; past that a new order "+
-			"is refused as \"busy\"")
-	f.DurationVar(&o.sweep, "sweep-every", 500*time.Millisecond,
-		"how often the Supervisor looks for overdue steps, 1ms to 1h")
-	f.StringVar(&o.keep, "keep", "",
-		"how `long` an order that has come to rest stays readable, like 30d; without it for ever")
-	f.BoolVar(&o.newKey, "new-token-key", false,
-		"make a new key for the tokens of answers first; tokens of the key before are read for 400 days more")
-	f.StringVar(&o.redact, "redact", "",
-		"`file` with paths of members that the console does not show, like payment.card")
-	_ = cmd.MarkFlagDirname("data")
-	_ = cmd.MarkFlagDirname("workflows")
-	_ = cmd.MarkFlagFilename("agents", "yaml", "yml")
-}
-
-// reportFlags adds the flags of alerts, spans and the log.
-func (o *devOptions) reportFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&o.onAlert.Webhook, "alert-webhook", "",
-		"`URL` that alerts are posted to as JSON, beside the log")
-	f.StringVar(&o.command, "alert-command", "",
-		"`program` with its arguments that is run with an alert's JSON on its standard "+
-			"input, without a shell")
-	f.DurationVar(&o.onAlert.Window, "alert-window", incident.DefaultWindow,
-		"how long orders that stop for the same reason are gathered before their number is reported")
-	f.DurationVar(&o.onAlert.Reminder, "alert-reminder", incident.DefaultReminder,
-		"how long after an alert the next one while orders still wait; negative: none")
-	f.StringVar(&o.otlp, "otlp", "",
-		"`URL` of an OpenTelemetry collector that gets a span of each handling by OTLP over HTTP "+
-			"(environment: "+tracing.Variable+")")
-	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error")
-	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
-	f.StringVar(&o.clockFile, "clock-offset", "",
-		"`file` that says by how much the clock is off, read again and again; for tests that step the clock")
-	_ = f.MarkHidden("clock-offset")
-	_ = cmd.RegisterFlagCompletionFunc("log-level",
-		cobra.FixedCompletions([]string{"debug", "info", "warn", "error"},
-			cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("log-format",
-		cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+		}))
 }
 
 // startAdvice is for who has no project yet.
@@ -192,18 +108,11 @@ func (o *devOptions) check() error {
 			return err
 		}
 	}
-	if o.maxOpen < 1 {
-		return failure.New(failure.Usage, "give a number from 1", "--max-open %d takes no orders", o.maxOpen)
-	}
 	o.onAlert.Command = strings.Fields(o.command)
 	if err := o.onAlert.Check(); err != nil {
 		return failure.Wrap(err, failure.Usage,
 			"see --alert-webhook, --alert-command and --alert-window of `stepkeeper dev --help`",
 			"alerts could not be sent")
-	}
-	if o.sweep < time.Millisecond || o.sweep > time.Hour {
-		return failure.New(failure.Usage, "give a duration from 1ms to 1h, like --sweep-every 500ms",
-			"--sweep-every %v is out of range", o.sweep)
 	}
 	info, err := os.Stat(o.workflows)
 	switch {
@@ -271,10 +180,7 @@ func outliveReaders() (stop func()) {
 func runDev(ctx context.Context, o *devOptions) error {
 	defer outliveReaders()()
 	embedded.SetCollector(o.app.Getenv)
-	log, err := o.logger()
-	if err != nil {
-		return err
-	}
+	log := o.logger()
 	if o.example != "" {
 		example, err := startExample(ctx, o.example)
 		if err != nil {
@@ -423,18 +329,12 @@ func (o *devOptions) printReady(s embedded.Started) error {
 	return err
 }
 
-func (o *devOptions) logger() (*slog.Logger, error) {
+func (o *devOptions) logger() *slog.Logger {
 	var level slog.Level
-	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
-		return nil, failure.New(failure.Usage, "use debug, info, warn or error", "there is no log level %q",
-			o.logLevel)
-	}
+	_ = level.UnmarshalText([]byte(o.logLevel)) // one of the values of the flag
 	options := &slog.HandlerOptions{Level: level}
-	switch o.logFormat {
-	case "text":
-		return slog.New(slog.NewTextHandler(o.app.Streams.Err, options)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(o.app.Streams.Err, options)), nil
+	if o.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(o.app.Streams.Err, options))
 	}
-	return nil, failure.New(failure.Usage, "use text or json", "there is no log format %q", o.logFormat)
+	return slog.New(slog.NewTextHandler(o.app.Streams.Err, options))
 }

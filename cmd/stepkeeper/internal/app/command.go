@@ -1,0 +1,204 @@
+package app
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/shared/suggest"
+)
+
+//go:embed commands.yaml
+var commandsFile []byte
+
+// texts are what commands.yaml says of the commands and their flags.
+var texts = func() (t struct {
+	Groups   []*cobra.Group
+	Shared   map[string]*flagText
+	Commands map[string]*commandText
+}) {
+	if err := yaml.UnmarshalWithOptions(commandsFile, &t, yaml.Strict()); err != nil {
+		panic(err) // it is a part of the program
+	}
+	return t
+}()
+
+// commandText describes a command.
+type commandText struct {
+	Use, Group, Short, Examples, Long string
+	Args                              struct {
+		Least, Most int
+		Any         bool   // there is no most
+		What        string // what the arguments are
+	}
+	Suggestions `yaml:",inline"`
+	Flags       map[string]*flagText
+}
+
+// flagText describes a flag.
+type flagText struct {
+	Text, Short, Bare string   // Bare is the value of the flag without a value
+	Least, Most       string   // bounds of a number or a duration; "" means no bound
+	Values            []string // all values that the flag accepts; empty means any
+	Suggestions       `yaml:",inline"`
+	Hidden            bool
+}
+
+// Suggestions are what a shell suggests for an argument or the value of a flag.
+type Suggestions struct {
+	Complete string   // orders, steps, workflows or none
+	Files    []string // endings of files; / stands for folders
+	Suggest  []string // words
+}
+
+// Flags are the variables that the flags of a command set, by the names of the flags.
+type Flags map[string]any
+
+// Choice is a flag that accepts one of some values, or several for a list.
+type Choice struct {
+	To any
+	Of []string
+}
+
+// Command returns the command with the texts, arguments and flags that commands.yaml has for a path. The
+// values of the variables are the defaults of the flags.
+func (a *App) Command(path string, flags Flags, run func(*cobra.Command, []string) error) *cobra.Command {
+	text := texts.Commands[path]
+	cmd := &cobra.Command{Use: text.Use, GroupID: text.Group, Short: text.Short, Example: text.Examples,
+		Long: text.Long, RunE: run, ValidArgsFunction: a.complete(text.Suggestions, text.Args.Most)}
+	cmd.Args = func(cmd *cobra.Command, given []string) error {
+		if want := text.Args; len(given) < want.Least || len(given) > want.Most && !want.Any {
+			return failure.New(failure.Usage, fmt.Sprintf("write `%s`; see `%s --help`", cmd.UseLine(),
+				cmd.CommandPath()), "%s needs %s", cmd.CommandPath(), cmp.Or(want.What, "no arguments, only flags"))
+		}
+		return nil
+	}
+	checks := map[string]*flagText{}
+	for name, to := range flags {
+		about := text.Flags[name]
+		if about == nil {
+			about = texts.Shared[name]
+		}
+		if c, ok := to.(Choice); ok {
+			own := *about
+			about, to, own.Values = &own, c.To, c.Of
+		}
+		checks[name] = about
+		a.addFlag(cmd, cmd.Flags(), name, about, to)
+	}
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) (err error) {
+		cmd.Flags().Visit(func(f *pflag.Flag) {
+			if about := checks[f.Name]; about != nil && err == nil {
+				err = about.check(f)
+			}
+		})
+		return err
+	}
+	return cmd
+}
+
+// addFlag declares a flag in a set of a command.
+func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, name string, about *flagText, to any) {
+	switch v := to.(type) {
+	case *string:
+		set.StringVar(v, name, *v, about.Text)
+	case *bool:
+		set.BoolVarP(v, name, about.Short, *v, about.Text)
+	case *int:
+		set.IntVar(v, name, *v, about.Text)
+	case *uint64:
+		set.Uint64Var(v, name, *v, about.Text)
+	case *float64:
+		set.Float64Var(v, name, *v, about.Text)
+	case *time.Duration:
+		set.DurationVar(v, name, *v, about.Text)
+	case *[]string:
+		set.StringSliceVar(v, name, *v, about.Text)
+	case *map[string]string:
+		set.StringToStringVar(v, name, *v, about.Text)
+	}
+	f := set.Lookup(name)
+	if f.Hidden = about.Hidden; about.Bare != "" {
+		f.NoOptDefVal = about.Bare
+	}
+	s := about.Suggestions
+	s.Suggest = slices.Concat(s.Suggest, about.Values)
+	_ = cmd.RegisterFlagCompletionFunc(name, a.complete(s, -1)) // the flag exists
+}
+
+// check refuses a value that was given and is out of its bounds, or none of those that exist. It writes a
+// word as the list of values has it.
+func (about *flagText) check(f *pflag.Flag) error {
+	if len(about.Values) > 0 {
+		given := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			given = list.GetSlice()
+		}
+		for i, value := range given {
+			known := slices.IndexFunc(about.Values,
+				func(v string) bool { return strings.EqualFold(v, strings.TrimSpace(value)) })
+			if known < 0 {
+				return failure.New(failure.Usage, suggest.DidYouMean(value, about.Values,
+					"use one of "+strings.Join(about.Values, ", ")), "--%s cannot be %.60q", f.Name, value)
+			}
+			given[i] = about.Values[known]
+		}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			return list.Replace(given)
+		}
+		return f.Value.Set(given[0])
+	}
+	if about.Least == "" {
+		return nil
+	}
+	bounds, over := about.Least+" or more", false
+	if about.Most != "" {
+		bounds = about.Least + " to " + about.Most
+		over = !(amount(f.Value.String()) <= amount(about.Most))
+	}
+	if over || !(amount(f.Value.String()) >= amount(about.Least)) { // what is not a number is out of range too
+		return failure.New(failure.Usage, fmt.Sprintf("give --%s %s", f.Name, bounds), "--%s %s is out of range",
+			f.Name, f.Value)
+	}
+	return nil
+}
+
+// amount reads a number, or a duration in nanoseconds.
+func amount(text string) float64 {
+	if d, err := time.ParseDuration(text); err == nil {
+		return float64(d)
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return n
+}
+
+// Group returns a command that only holds others. Without arguments it prints its help.
+func (a *App) Group(path string, commands ...*cobra.Command) *cobra.Command {
+	cmd := a.Command(path, nil, func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		do := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
+		cmd.SuggestionsMinimumDistance = 2
+		if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
+			do = fmt.Sprintf("did you mean `%s %s`?", cmd.CommandPath(), s[0])
+		}
+		return failure.New(failure.Usage, do, "%s has no command %q", cmd.CommandPath(), args[0])
+	})
+	cmd.Args, cmd.ValidArgsFunction = cobra.ArbitraryArgs, nil
+	cmd.AddCommand(commands...)
+	return cmd
+}
