@@ -130,7 +130,7 @@ func (c *checking) admit(ctx context.Context, file string, f found) error {
 }
 
 func useLog(w *writer) error {
-	mode, err := w.text("PRAGMA journal_mode=wal")
+	mode, err := only[string](w, "PRAGMA journal_mode=wal")
 	if err == nil && mode != "wal" {
 		err = fmt.Errorf(
 			"the write-ahead log cannot be used here, SQLite answers %q; choose a folder on a local disk",

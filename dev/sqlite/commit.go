@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -12,26 +13,33 @@ import (
 // Commit carries out the writes in their order, in one transaction, each under its own condition
 // (P8). The caller's bytes are copied before it returns.
 func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
-	errs := make([]error, len(writes))
-	o := &commit{
-		store: s, writes: make([]port.Write, 0, len(writes)),
-		places: make([]int, 0, len(writes)), errs: make([]error, len(writes)),
-	}
+	errs, results := make([]error, len(writes)), make([]error, len(writes))
+	kept, places := make([]port.Write, 0, len(writes)), make([]int, 0, len(writes))
 	for i := range writes {
 		if errs[i] = port.CheckWrite(&writes[i]); errs[i] == nil {
-			o.writes = append(o.writes, keep(&writes[i]))
-			o.places = append(o.places, i)
+			kept, places = append(kept, keep(&writes[i])), append(places, i)
 		}
 	}
-	if len(o.writes) == 0 {
+	if len(kept) == 0 {
 		return errs
 	}
-	err := s.committer.do(ctx, o)
-	for n, place := range o.places {
-		if err != nil {
-			errs[place] = err
-		} else {
-			errs[place] = o.errs[n]
+	err := s.committer.do(ctx, func(tx *transaction) (err error) {
+		for i := range kept {
+			w := &kept[i]
+			if w.Expected == 0 {
+				results[i], err = s.create(tx, w)
+			} else {
+				results[i], err = s.replace(tx, w)
+			}
+			if err != nil {
+				return fmt.Errorf("task %q: %w", w.Record.ID, err)
+			}
+		}
+		return nil
+	})
+	for n, place := range places {
+		if errs[place] = err; err == nil {
+			errs[place] = results[n]
 		}
 	}
 	return errs
@@ -44,33 +52,10 @@ func keep(w *port.Write) port.Write {
 	return k
 }
 
-type commit struct {
-	store  *Store
-	writes []port.Write
-	places []int
-	errs   []error
-}
-
-func (o *commit) apply(tx *transaction) error {
-	for i := range o.writes {
-		w := &o.writes[i]
-		var err error
-		if w.Expected == 0 {
-			o.errs[i], err = o.create(tx, w)
-		} else {
-			o.errs[i], err = o.replace(tx, w)
-		}
-		if err != nil {
-			return fmt.Errorf("task %q: %w", w.Record.ID, err)
-		}
-	}
-	return nil
-}
-
 // create returns the write's own refusal, and an error that aborts the transaction.
-func (o *commit) create(tx *transaction, w *port.Write) (refusal, err error) {
+func (s *Store) create(tx *transaction, w *port.Write) (refusal, err error) {
 	r := &w.Record
-	bucket, shard, at := o.store.place(r)
+	bucket, shard, at := s.place(r)
 	added, err := tx.addOrder.result(r.Version, millis(r.Created), at, shard, bucket, r.State, r.Workflow,
 		w.Hash, r.ID, r.Document)
 	if err != nil {
@@ -94,7 +79,7 @@ func (o *commit) create(tx *transaction, w *port.Write) (refusal, err error) {
 	return nil, nil
 }
 
-func (o *commit) replace(tx *transaction, w *port.Write) (refusal, err error) {
+func (s *Store) replace(tx *transaction, w *port.Write) (refusal, err error) {
 	r := &w.Record
 	h, err := tx.head(r.ID)
 	if err != nil {
@@ -106,7 +91,7 @@ func (o *commit) replace(tx *transaction, w *port.Write) (refusal, err error) {
 	if h.version != w.Expected {
 		return conflict(w, h.version), nil
 	}
-	bucket, shard, at := o.store.place(r)
+	bucket, shard, at := s.place(r)
 	// A task at rest is moved by each commit: it is kept from the last one.
 	moved := h.bucket != r.Bucket || r.Bucket == port.NoBucket || h.indexAt != millis(r.IndexAt)
 	var n int64
@@ -168,22 +153,19 @@ func (s *Store) place(r *port.Record) (bucket, shard, at any) {
 
 // Forget removes records and keeps their IDs, as Expire does (P26). Unknown IDs are no error.
 func (s *Store) Forget(ctx context.Context, ids []string) error {
-	return s.committer.do(ctx, &forget{append([]string(nil), ids...)})
-}
-
-type forget struct{ ids []string }
-
-func (o *forget) apply(tx *transaction) error {
-	for _, id := range o.ids {
-		h, err := tx.head(id)
-		if err == nil && h != nil {
-			err = tx.expire(h.row, id)
+	ids = slices.Clone(ids)
+	return s.committer.do(ctx, func(tx *transaction) error {
+		for _, id := range ids {
+			h, err := tx.head(id)
+			if err == nil && h != nil {
+				err = tx.expire(h.row, id)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // expire removes all but the ID of an order, how it ended and when (P26).

@@ -10,13 +10,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// operation is something to write. It may be carried out more than once, if the transaction that
-// it stood in was rolled back for another's sake; its answers are then those of the last time.
-type operation interface {
-	// apply writes. An error aborts the transaction: what is only the operation's own refusal is
-	// kept in the operation instead.
-	apply(tx *transaction) error
-}
+// operation writes. It may be carried out more than once, if the transaction that it stood in was rolled back
+// for another's sake; its results are then those of the last time. An error aborts the transaction: what is
+// only the operation's own refusal is a result instead.
+type operation func(tx *transaction) error
 
 // transaction is what operations of one group see.
 type transaction struct {
@@ -35,7 +32,7 @@ type committer struct {
 	reported func(writes int, took time.Duration) // function called after each commit; nil means no reports
 	writer   *writer
 	sequence sequence
-	cache    cache
+	cache    cache // used by the committer alone, and filled once the disk has the tasks
 
 	mu      sync.Mutex
 	wake    sync.Cond
@@ -173,7 +170,7 @@ func (c *committer) transact(group []*job) error {
 	}
 	if port.Guard(nil, "a commit's report",
 		func() error { c.report(tx, len(group), time.Since(began)); return nil }) != nil {
-		c.cache.clear() // it may lack what is on the disk
+		c.cache.Purge() // it may lack what is on the disk
 	}
 	return nil
 }
@@ -181,7 +178,7 @@ func (c *committer) transact(group []*job) error {
 // write applies the operations of a group, and counts a transaction that has changed anything.
 func (c *committer) write(tx *transaction, group []*job) (changed bool, err error) {
 	for _, j := range group {
-		if err := j.operation.apply(tx); err != nil {
+		if err := j.operation(tx); err != nil {
 			return false, err
 		}
 	}

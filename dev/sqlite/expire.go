@@ -38,7 +38,7 @@ type Expired struct {
 func (s *Store) Expire(ctx context.Context) (Expired, error) {
 	o := &expire{store: s, now: s.clock.Now()}
 	// If the context ended, the operation may still be running.
-	if err := s.committer.do(ctx, o); err != nil {
+	if err := s.committer.do(ctx, o.apply); err != nil {
 		return Expired{}, err
 	}
 	return o.Expired, nil
@@ -121,16 +121,12 @@ func ledgerKeys(id string) (first, last string) { return id + "/", id + "0" }
 // Erase removes the content that an order keeps apart, and what its entries in the ledger hold of outputs and
 // messages.
 func (s *Store) Erase(ctx context.Context, id, hash string) error {
-	return s.committer.do(ctx, &erase{id, hash})
-}
-
-type erase struct{ id, hash string }
-
-func (o *erase) apply(tx *transaction) error {
-	if _, err := tx.eraseContent.exec(o.id, o.hash); err != nil {
+	return s.committer.do(ctx, func(tx *transaction) error {
+		if _, err := tx.eraseContent.exec(id, hash); err != nil {
+			return err
+		}
+		first, last := ledgerKeys(id)
+		_, err := tx.eraseLedger.exec(first, last)
 		return err
-	}
-	first, last := ledgerKeys(o.id)
-	_, err := tx.eraseLedger.exec(first, last)
-	return err
+	})
 }

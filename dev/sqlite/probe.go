@@ -39,8 +39,8 @@ func (s *Store) probe() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime) // one verdict for all callers
 	defer cancel()
-	for _, bytes := range []int{port.MaxOrder, 0} {
-		switch err := s.committer.do(ctx, probe{bytes}); {
+	for _, o := range []operation{addProbe, dropProbe} {
+		switch err := s.committer.do(ctx, o); {
 		case ctx.Err() != nil:
 			return fmt.Errorf("a write has taken longer than %s: look at the disk", probeTime)
 		case err != nil:
@@ -50,14 +50,12 @@ func (s *Store) probe() error {
 	return nil
 }
 
-// probe is a write of so many bytes; 0 removes it.
-type probe struct{ bytes int }
+func addProbe(tx *transaction) error {
+	_, err := tx.addProbe.exec(port.MaxOrder)
+	return err
+}
 
-func (o probe) apply(tx *transaction) (err error) {
-	if o.bytes == 0 {
-		_, err = tx.dropProbe.exec()
-	} else {
-		_, err = tx.addProbe.exec(o.bytes)
-	}
+func dropProbe(tx *transaction) error {
+	_, err := tx.dropProbe.exec()
 	return err
 }

@@ -114,15 +114,9 @@ func (w *writer) run(script string) error {
 }
 
 // number runs a query that answers one number.
-func (w *writer) number(query string) (n int64, err error) {
-	return only[int64](w, query)
-}
+func (w *writer) number(query string) (int64, error) { return only[int64](w, query) }
 
-// text runs a query that answers one text.
-func (w *writer) text(query string) (string, error) {
-	return only[string](w, query)
-}
-
+// only runs a query that answers one value.
 func only[T any](w *writer, query string) (value T, err error) {
 	s, err := w.prepare(query)
 	if err != nil {
