@@ -48,15 +48,15 @@ func TestEveryRuleIsLookedAt(t *testing.T) {
 	}
 }
 
-// TestEveryFaultIsExplained checks that docs/explanation/reliability.md describes how each fault is played.
+// TestEveryFaultIsExplained checks that docs/reference/simulator.md describes how each fault is played.
 func TestEveryFaultIsExplained(t *testing.T) {
-	text, err := os.ReadFile("../docs/explanation/reliability.md")
+	text, err := os.ReadFile("../docs/reference/simulator.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range simulate.Faults() {
 		if !strings.Contains(string(text), "| `"+f.String()+"` |") {
-			t.Errorf("docs/explanation/reliability.md does not say how %s is played", f)
+			t.Errorf("docs/reference/simulator.md does not say how %s is played", f)
 		}
 	}
 }

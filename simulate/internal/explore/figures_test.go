@@ -9,10 +9,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// TestReliabilityShowsTheFigures checks that docs/explanation/reliability.md names as many scenarios, cells
+// TestSimulatorPageShowsTheFigures checks that docs/reference/simulator.md names as many scenarios, cells
 // and worlds as the code has.
-func TestReliabilityShowsTheFigures(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/explanation/reliability.md")
+func TestSimulatorPageShowsTheFigures(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/reference/simulator.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestReliabilityShowsTheFigures(t *testing.T) {
 		fmt.Sprintf("in %d small worlds", len(smallScopes())),
 	} {
 		if !strings.Contains(string(text), want) {
-			t.Errorf("docs/explanation/reliability.md does not say %q", want)
+			t.Errorf("docs/reference/simulator.md does not say %q", want)
 		}
 	}
 }

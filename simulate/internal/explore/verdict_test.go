@@ -65,9 +65,9 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestReliabilityShowsTheGate: docs/explanation/reliability.md names the runs that the gate makes.
-func TestReliabilityShowsTheGate(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/explanation/reliability.md")
+// TestSimulatorPageShowsTheGate: docs/reference/simulator.md names the runs that the gate makes.
+func TestSimulatorPageShowsTheGate(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/reference/simulator.md")
 	if err != nil {
 		t.Fatal(err)
 	}

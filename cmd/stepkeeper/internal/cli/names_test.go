@@ -193,7 +193,7 @@ var rulesCited = []struct {
 			`(?m)\*\*P([0-9]+), P([0-9]+)\*\*|\*\*P([0-9]+a?)\b|^\| P([0-9]+a?) \||^## .*\(P([0-9]+)\)$`)},
 	{regexp.MustCompile(`\bH([0-9]+)\b`), "docs/explanation/protocol.md",
 		regexp.MustCompile(`(?m)^\| H([0-9]+) \|`)},
-	{regexp.MustCompile(`\bI([0-9]+)\b`), "docs/explanation/reliability.md",
+	{regexp.MustCompile(`\bI([0-9]+)\b`), "docs/reference/simulator.md",
 		regexp.MustCompile(`(?m)^\| I([0-9]+) \|`)},
 }
 
