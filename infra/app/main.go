@@ -35,7 +35,7 @@
 // SecureString of the Parameter Store. Only the place is in the template. A secret that is encrypted
 // with a key of its own asks for an app of your own.
 //
-// A table is orders=ARN, tasks=ARN, definitions=ARN, or ledger.AGENT=ARN; docs/how-to/aws-recovery.md says
+// A table is orders=ARN, tasks=ARN, definitions=ARN, or ledger.AGENT=ARN; docs/how-to/aws-restore.md says
 // when.
 package main
 

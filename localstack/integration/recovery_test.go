@@ -20,7 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/localstack/stack"
 )
 
-// Restore and fail-over, as docs/how-to/aws-recovery.md has them and as far as an emulator can: the tables
+// Restore and fail-over, as docs/how-to/aws-fail-over.md has them and as far as an emulator can: the tables
 // are copied as they stand, by hand, in the place of a restore and of replication, which no emulator does.
 // The copy lacks the messages in the queues, as a replica in another Region does.
 
