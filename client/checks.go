@@ -63,6 +63,14 @@ func (c *Client) Checks(ctx context.Context) ([]Check, error) {
 	return append(checks, CheckDeadLetters(queues, time.Now())...), nil
 }
 
+// Checked is a check that has failed unless ok; fix is its remedy then.
+func Checked(name string, ok bool, text, fix string) Check {
+	if ok {
+		return Check{name, CheckOK, text, ""}
+	}
+	return Check{name, CheckFailed, text, fix}
+}
+
 // NotChecked is the check of what could not be looked at.
 func NotChecked(name string, why error) Check {
 	return Check{Name: name, Result: CheckUnknown, Text: "not checked: " + why.Error()}
@@ -174,11 +182,11 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 	checks := []Check{server, h.checkSubmission(ctx),
 		CheckRelease("the server", health.Release, view.Built()), CheckClock("the server", date, now)}
 	for _, name := range slices.Sorted(maps.Keys(health.Checks)) {
-		c := Check{name, CheckOK, "nothing is wrong", ""}
-		if found := health.Checks[name]; found != "ok" {
-			c.Result, c.Text, c.Fix = CheckFailed, found, "the server's log says more"
+		text, ok := health.Checks[name], health.Checks[name] == "ok"
+		if ok {
+			text = "nothing is wrong"
 		}
-		checks = append(checks, c)
+		checks = append(checks, Checked(name, ok, text, "the server's log says more"))
 	}
 	return append(checks, CheckUnattended(health.Unattended)...), nil
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -87,22 +86,9 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	}
 	o.Deployment, o.Scheduler = values[prefix+"Deployment"], values[prefix+"SchedulerFunction"]
 	o.Replies, o.Paused = values[prefix+"RepliesUrl"], values[prefix+"Paused"] == "true"
-	o.Mappings = mappingsOf(values, prefix)
-	o.Requests = agentsOf(values, prefix, o.Mappings)
-	o.Dead = deadOf(values, prefix, o.Mappings)
+	o.readQueues(values, prefix, value)
 	every, _ := strconv.Atoi(values[prefix+"SweepSeconds"]) // absent before it was an output
 	o.SweepInterval = cmp.Or(time.Duration(every)*time.Second, time.Minute)
-	o.High = map[string]string{}
-	for name := range strings.SplitSeq(values[prefix+"Priorities"], ",") {
-		queue := name
-		if name != port.Intake {
-			queue = port.Requests(name)
-			delete(o.Requests, port.High(name))
-		}
-		if name != "" {
-			o.High[queue] = value(idOf(port.High(queue)) + "Url")
-		}
-	}
 	o.Workflows = workflowsOf(values, prefix)
 	if names := values[prefix+"Scheduled"]; names != "" {
 		o.Scheduled = strings.Split(names, ",")
@@ -121,6 +107,37 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	return o, nil
 }
 
+// readQueues reads the queues of the outputs Mappings, Mappings2 …, and which of them have another one beside
+// them for orders of high priority.
+func (o *Outputs) readQueues(values map[string]string, prefix string, value func(name string) string) {
+	o.Mappings, o.Requests = map[string]string{}, map[string]string{}
+	o.Dead, o.High = map[string]string{port.Quarantine: o.Quarantine}, map[string]string{}
+	if url := values[prefix+"MissedSweepsUrl"]; url != "" {
+		o.Dead[client.MissedSweeps] = url
+	}
+	entries := value("Mappings")
+	for i := 2; entries != ""; i++ {
+		for entry := range strings.SplitSeq(entries, ",") {
+			queue, uuid, _ := strings.Cut(entry, "=")
+			o.Mappings[queue], o.Dead[queue] = uuid, value(idOf(queue)+"DeadUrl")
+			if agent, requests := strings.CutPrefix(queue, port.Requests("")); requests {
+				o.Requests[agent] = value(idOf(queue) + "Url")
+			}
+		}
+		entries = values[fmt.Sprintf("%sMappings%d", prefix, i)]
+	}
+	for name := range strings.SplitSeq(values[prefix+"Priorities"], ",") {
+		queue := name
+		if name != port.Intake {
+			queue = port.Requests(name)
+			delete(o.Requests, port.High(name))
+		}
+		if name != "" {
+			o.High[queue] = value(idOf(port.High(queue)) + "Url")
+		}
+	}
+}
+
 // workflowsOf reads the hashes of the workflows, by their names.
 func workflowsOf(values map[string]string, prefix string) map[string]string {
 	hashes := map[string]string{}
@@ -130,26 +147,6 @@ func workflowsOf(values map[string]string, prefix string) map[string]string {
 		}
 	}
 	return hashes
-}
-
-// deadOf reads the addresses of the queues of dead letters, by the names of the queues whose they are.
-func deadOf(values map[string]string, prefix string, mappings map[string]string) map[string]string {
-	names := map[string]string{}
-	for queue := range mappings {
-		names[idOf(queue)] = queue
-	}
-	dead := map[string]string{}
-	for key, url := range values {
-		id, ours := strings.CutPrefix(key, prefix)
-		if id, is := strings.CutSuffix(id, "DeadUrl"); ours && is {
-			dead[cmp.Or(names[id], dashed(id))] = url
-		}
-	}
-	dead[port.Quarantine] = values[prefix+"QuarantineUrl"]
-	if url := values[prefix+"MissedSweepsUrl"]; url != "" {
-		dead[client.MissedSweeps] = url
-	}
-	return dead
 }
 
 // Hash returns the hash of the definition that the stack was deployed with; "" if it has no such workflow.
@@ -187,51 +184,6 @@ func prefixOf(values map[string]string, construct string) (string, error) {
 	return found[0], nil
 }
 
-// mappingsOf reads the outputs Mappings, Mappings2 …; none of them: the stack was deployed without these
-// outputs.
-func mappingsOf(values map[string]string, prefix string) map[string]string {
-	mappings := map[string]string{}
-	for i := 1; ; i++ {
-		key := prefix + "Mappings"
-		if i > 1 {
-			key += fmt.Sprint(i)
-		}
-		text, reported := values[key]
-		if !reported {
-			return mappings
-		}
-		for _, entry := range strings.Split(text, ",") {
-			if queue, uuid, ok := strings.Cut(entry, "="); ok {
-				mappings[queue] = uuid
-			}
-		}
-	}
-}
-
-// agentsOf reads the names of the agents, with the addresses of their queues. The outputs spell card-payment
-// CardPayment; the mappings have its name as it is, and an older stack without them leaves it to
-// be guessed.
-func agentsOf(values map[string]string, prefix string, mappings map[string]string) map[string]string {
-	names := map[string]string{}
-	for queue := range mappings {
-		if agent, ok := strings.CutPrefix(queue, port.Requests("")); ok {
-			names[idOf(agent)] = agent
-		}
-	}
-	agents := map[string]string{}
-	for key, url := range values {
-		id, ok := strings.CutPrefix(key, prefix+"Requests")
-		if id, ok2 := strings.CutSuffix(id, "Url"); ok && ok2 && id != "" && !strings.HasSuffix(id, "Dead") {
-			name := names[id]
-			if name == "" {
-				name = dashed(id)
-			}
-			agents[name] = url
-		}
-	}
-	return agents
-}
-
 // idOf spells a logical name as the keys of outputs do.
 func idOf(name string) string {
 	var b strings.Builder
@@ -239,17 +191,6 @@ func idOf(name string) string {
 		if word != "" {
 			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
 		}
-	}
-	return b.String()
-}
-
-func dashed(name string) string {
-	var b strings.Builder
-	for i, r := range name {
-		if unicode.IsUpper(r) && i > 0 {
-			b.WriteByte('-')
-		}
-		b.WriteRune(unicode.ToLower(r))
 	}
 	return b.String()
 }

@@ -11,6 +11,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
+// remembered is how many queued orders a client remembers; older ones are then unknown until their
+// tasks are there.
+const remembered = 200_000
+
+// sent is what this client has sent to the intake queue and when, so that a task that is not there yet, or is
+// another order's, can be distinguished from one that never was.
+type sent struct {
+	hash string // hash of the content
+	at   time.Time
+}
+
 // send sends to one of our queues.
 func (t *Transport) send(ctx context.Context, queue string, messages []port.Message) []error {
 	errs := make([]error, len(messages))

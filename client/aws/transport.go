@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
@@ -64,13 +66,14 @@ func Over(p Parts, opts ...client.Option) *client.Client {
 func NewTransport(p Parts) *Transport {
 	p.Poll = cmp.Or(p.Poll, firstPause)
 	p.Patience = cmp.Or(p.Patience, Patience)
-	return &Transport{Parts: p, queued: newQueued()}
+	queued, _ := lru.New[string, sent](remembered) // it fails only if the size is below 1
+	return &Transport{Parts: p, queued: queued}
 }
 
 // Transport is a client.Transport.
 type Transport struct {
 	Parts
-	queued queued
+	queued *lru.Cache[string, sent] // by the orders' IDs
 
 	mu          sync.Mutex
 	definitions map[string]*core.Definition // definitions by hash; a definition never changes

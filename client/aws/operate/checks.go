@@ -58,14 +58,13 @@ func (t *transport) checkAccess(ctx context.Context) client.Check {
 	if _, err := t.Page(ctx, client.Query{PageSize: 1}, ""); err != nil {
 		errs = append(errs, err)
 	}
-	if err := errors.Join(errs...); err != nil {
-		return client.Check{Name: "access", Result: client.CheckFailed,
-			Text: strings.ReplaceAll(err.Error(), "\n", "; "),
-			Fix: "use credentials that may read them: attach the policy " + t.Outputs.Operator +
-				" to their role"}
+	text := "orders, tasks and the index can be read"
+	err := errors.Join(errs...)
+	if err != nil {
+		text = strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
-	return client.Check{Name: "access", Result: client.CheckOK,
-		Text: "orders, tasks and the index can be read"}
+	return client.Checked("access", err == nil, text, "use credentials that may read them: attach the policy "+
+		t.Outputs.Operator+" to their role")
 }
 
 // checkSweeps finds out when the Supervisor last came, and how late the latest task is.
@@ -93,26 +92,22 @@ func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 			oldest = due[0].At
 		}
 	}
-	sweeps := client.Check{Name: "sweeps", Result: client.CheckOK,
-		Text: fmt.Sprintf("the Supervisor has come within the last %s",
-			missedSweepsAllowed*t.Outputs.SweepInterval)}
-	switch since := now.Sub(last).Round(time.Second); {
+	since, allowed := now.Sub(last).Round(time.Second), missedSweepsAllowed*t.Outputs.SweepInterval
+	text := fmt.Sprintf("the Supervisor has come within the last %s", allowed)
+	switch {
 	case last.IsZero():
-		sweeps = client.Check{Name: "sweeps", Result: client.CheckFailed,
-			Text: "the Supervisor has never come", Fix: fix}
-	case since > missedSweepsAllowed*t.Outputs.SweepInterval:
-		sweeps = client.Check{Name: "sweeps", Result: client.CheckFailed,
-			Text: fmt.Sprintf("the Supervisor last came %s ago", since), Fix: fix}
+		text = "the Supervisor has never come"
+	case since > allowed:
+		text = fmt.Sprintf("the Supervisor last came %s ago", since)
 	}
-	overdue := client.Check{Name: "overdue", Result: client.CheckOK, Text: "no order waits for a sweep"}
-	if late := now.Sub(oldest).Round(time.Second); !oldest.IsZero() {
-		overdue.Text = fmt.Sprintf("the oldest entry is %s past its complete-by time", late)
-		if late > overdueAllowed+t.Outputs.SweepInterval {
-			overdue.Result, overdue.Fix = client.CheckFailed,
-				"look at the alarms of the Scheduler's queues, and at the log of the Supervisor"
-		}
+	sweeps := client.Checked("sweeps", since <= allowed, text, fix)
+	late, text := time.Duration(0), "no order waits for a sweep"
+	if !oldest.IsZero() {
+		late = now.Sub(oldest).Round(time.Second)
+		text = fmt.Sprintf("the oldest entry is %s past its complete-by time", late)
 	}
-	return []client.Check{sweeps, overdue}
+	return []client.Check{sweeps, client.Checked("overdue", late <= overdueAllowed+t.Outputs.SweepInterval, text,
+		"look at the alarms of the Scheduler's queues, and at the log of the Supervisor")}
 }
 
 // checkDefinitions reads what is stored of the workflows that the stack was deployed with.
@@ -146,14 +141,13 @@ func (t *transport) checkAccount(ctx context.Context) []client.Check {
 		return []client.Check{client.NotChecked("concurrency", err), client.NotChecked("code storage", err),
 			t.checkClock(ctx)}
 	}
-	c := client.Check{Name: "concurrency", Result: client.CheckOK, Text: room.String()}
+	text := room.String()
 	if !room.Fits() {
-		c.Result, c.Fix = client.CheckFailed,
-			"ask for a higher quota (Service Quotas: AWS Lambda, Concurrent executions), or lower "+
-				"MaxConcurrency and deploy again"
-		c.Text += ": what does not fit is throttled, its messages come back late and may become dead letters"
+		text += ": what does not fit is throttled, its messages come back late and may become dead letters"
 	}
-	return []client.Check{c, room.codeStorage(), clockOf(metadata)}
+	return []client.Check{client.Checked("concurrency", room.Fits(), text,
+		"ask for a higher quota (Service Quotas: AWS Lambda, Concurrent executions), or lower "+
+			"MaxConcurrency and deploy again"), room.codeStorage(), clockOf(metadata)}
 }
 
 // checkClock asks for any event source mapping, which operators may.

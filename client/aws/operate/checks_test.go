@@ -445,7 +445,8 @@ func TestChecksOfDeadLetters(t *testing.T) {
 // The outputs name each queue of dead letters by the queue whose they are.
 func TestDeadLettersOfTheOutputs(t *testing.T) {
 	values := golden(t)
-	values["EngineMappings"], values["EngineSweepSeconds"] = "requests-card-payment=x", "120"
+	values["EngineMappings"] += ",requests-card-payment=x"
+	values["EngineSweepSeconds"] = "120"
 	values["EngineRequestsCardPaymentUrl"], values["EngineRequestsCardPaymentDeadUrl"] = "u", "u-dead"
 	o, err := aws.ReadOutputs(values, "")
 	if err != nil || o.Dead["requests-card-payment"] != "u-dead" ||

@@ -48,15 +48,11 @@ func (t *transport) checkInFlight(ctx context.Context) client.Check {
 			most, of = depth.InFlight, queue
 		}
 	}
-	c := client.Check{Name: name, Result: client.CheckOK,
-		Text: fmt.Sprintf("at most %d, in %s; SQS allows %d in a queue", most, of, mostInFlight)}
-	if near(float64(most), mostInFlight) {
-		c.Result, c.Fix = client.CheckFailed,
-			"let what takes from "+of+
-				" receive less at a time, and delete or return what it has received; the quota (Amazon "+
-				"SQS standard queue quotas) is AWS Support's to raise"
-	}
-	return c
+	return client.Checked(name, !near(float64(most), mostInFlight),
+		fmt.Sprintf("at most %d, in %s; SQS allows %d in a queue", most, of, mostInFlight),
+		"let what takes from "+of+
+			" receive less at a time, and delete or return what it has received; the quota (Amazon "+
+			"SQS standard queue quotas) is AWS Support's to raise")
 }
 
 // requestQueues are those of all agents, in an order that does not change.
@@ -89,16 +85,11 @@ func (t *transport) checkThroughput(ctx context.Context) client.Check {
 			limit, whose = float64(*out.TableMaxWriteCapacityUnits), "of this account"
 		}
 	}
-	c := client.Check{Name: name, Result: client.CheckOK,
-		Text: fmt.Sprintf(
-			"at most %.0f units a second in the last hour, of a table or its index; the quota is %.0f (%s)",
-			t.statistics.peak, limit, whose)}
-	if near(t.statistics.peak, limit) {
-		c.Result, c.Fix = client.CheckFailed,
-			"ask for a higher quota (Service Quotas: Amazon DynamoDB, Table-level write throughput "+
-				"limit), or divide the orders between two deployments"
-	}
-	return c
+	return client.Checked(name, !near(t.statistics.peak, limit), fmt.Sprintf(
+		"at most %.0f units a second in the last hour, of a table or its index; the quota is %.0f (%s)",
+		t.statistics.peak, limit, whose),
+		"ask for a higher quota (Service Quotas: Amazon DynamoDB, Table-level write throughput "+
+			"limit), or divide the orders between two deployments")
 }
 
 // peakWrites is the largest mean of a minute, of the tables and the index.

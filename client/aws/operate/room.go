@@ -46,16 +46,11 @@ func (r Room) codeStorage() client.Check {
 	if r.codeLimit == 0 {
 		return client.NotChecked("code storage", errors.New("AWS Lambda did not answer the account's limit"))
 	}
-	c := client.Check{Name: "code storage", Result: client.CheckOK,
-		Text: fmt.Sprintf(
-			"the functions and layers of the account have %d MB, and AWS Lambda keeps %d MB in a Region",
-			r.code>>20, r.codeLimit>>20)}
-	if near(float64(r.code), float64(r.codeLimit)) {
-		c.Result, c.Fix = client.CheckFailed,
-			"delete functions and versions that are not used, or ask for a higher quota (Service Quotas: "+
-				"AWS Lambda, Function and layer storage), before you deploy"
-	}
-	return c
+	return client.Checked("code storage", !near(float64(r.code), float64(r.codeLimit)), fmt.Sprintf(
+		"the functions and layers of the account have %d MB, and AWS Lambda keeps %d MB in a Region",
+		r.code>>20, r.codeLimit>>20),
+		"delete functions and versions that are not used, or ask for a higher quota (Service Quotas: "+
+			"AWS Lambda, Function and layer storage), before you deploy")
 }
 
 // RoomOf asks for both. The error is ErrForbidden where lambda:GetAccountSettings is not allowed, which no

@@ -30,28 +30,16 @@ var (
 
 // expand fills a path; what is put in is escaped for its place.
 func expand(path string, call worker.Call) string {
-	way, query, asked := strings.Cut(path, "?")
 	fill := func(text string, escape func(string) string) string {
-		return placeholder.ReplaceAllStringFunc(text, func(place string) string {
-			switch place {
-			case "{key}":
-				return escape(call.Key)
-			case "{operation}":
-				return escape(call.Name)
-			case "{task}":
-				return escape(call.OrderID)
-			case "{run}":
-				return strconv.Itoa(call.Run)
-			default:
-				return escape(call.Step)
-			}
-		})
+		return strings.NewReplacer("{key}", escape(call.Key), "{operation}", escape(call.Name),
+			"{task}", escape(call.OrderID), "{run}", strconv.Itoa(call.Run),
+			"{step}", escape(call.Step)).Replace(text)
 	}
-	way = fill(way, url.PathEscape)
-	if !asked {
-		return way
+	way, query, asked := strings.Cut(path, "?")
+	if way = fill(way, url.PathEscape); asked {
+		way += "?" + fill(query, url.QueryEscape)
 	}
-	return way + "?" + fill(query, url.QueryEscape)
+	return way
 }
 
 // leavesFolder reports that a part of the path is . or .., in whatever way it is written: a server may

@@ -2,7 +2,6 @@ package wiring
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"maps"
@@ -10,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -49,29 +49,16 @@ func (n *notCalled) counted(handle func(context.Context, string, []port.Delivery
 	}
 }
 
-// write uses CloudWatch's embedded format, which needs no call and no grant.
 func (n *notCalled) write() {
 	n.mu.Lock()
 	count := n.count
 	n.count = nil
 	n.mu.Unlock()
 	for _, agent := range slices.Sorted(maps.Keys(count)) {
-		line, err := json.Marshal(map[string]any{
-			"_aws": map[string]any{
-				"Timestamp": n.now().UnixMilli(),
-				"CloudWatchMetrics": []any{map[string]any{
-					"Namespace":  deployment.MetricNamespace,
-					"Dimensions": [][]string{{deployment.MetricDeployment, deployment.MetricAgent}},
-					"Metrics": []any{map[string]string{"Name": deployment.MetricNotCalled,
-						"Unit": "Count"}},
-				}},
-			},
-			deployment.MetricDeployment: n.deployment, deployment.MetricAgent: agent,
-			deployment.MetricNotCalled: count[agent],
-		})
-		if err == nil {
-			_, err = n.out.Write(append(line, '\n'))
-		}
+		err := cloud.WriteMetrics(n.out, n.now(), []string{deployment.MetricDeployment, deployment.MetricAgent},
+			map[string]string{deployment.MetricNotCalled: "Count"}, map[string]any{
+				deployment.MetricDeployment: n.deployment, deployment.MetricAgent: agent,
+				deployment.MetricNotCalled: count[agent]})
 		if err != nil {
 			n.log.Error("the metric of an agent that makes no calls could not be written", "agent", agent,
 				"error", err)
