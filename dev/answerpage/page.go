@@ -20,6 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // Prefix is where the pages are: Prefix + order ID + "/" + token.
@@ -72,7 +73,7 @@ func Read(t *core.Task, def *core.Definition, order json.RawMessage, of core.Tok
 		q.Closed = "This is decided, and takes no answer any more."
 	}
 	var asked core.Question
-	input, err := core.InputOf(def, order, t, i)
+	input, err := protocol.InputOf(def, order, t, i)
 	if err != nil || t.Run != of.Run || len(input) > 0 && json.Unmarshal(input, &asked) != nil {
 		q.Closed = cmp.Or(q.Closed, "The question cannot be shown now; try again later.")
 		return q

@@ -1,6 +1,9 @@
 package core
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+)
 
 // AllAgents returns the agents of a call. Each of them reaches the same service (P44).
 func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent}, d.Others...) }
@@ -62,3 +65,17 @@ func (d *StepDefinition) ReminderDue(s *Step, n int) Time {
 	}
 	return s.Claim.At.Add(Duration(n) * d.Answer.Remind)
 }
+
+// MaxInput is the largest input that an operator may give to a step, in bytes.
+const MaxInput = 32 << 10
+
+// MaxNote is the longest note of a Progress that is kept, in bytes.
+const MaxNote = 200
+
+// ShortNote cuts a note at MaxNote bytes, between characters.
+func ShortNote(note string) string {
+	return strings.ToValidUTF8(note[:min(len(note), MaxNote)], "")
+}
+
+// MaxOutput is the largest output of a step, in bytes: a reply must fit into one message.
+const MaxOutput = 48 << 10

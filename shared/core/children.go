@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 )
 
@@ -13,10 +14,10 @@ const (
 )
 
 // pause returns the wait until the step asks again.
-func (c *Children) pause() Duration { return min(firstRound<<min(c.Rounds, 10), lastRound) }
+func (c *Children) Pause() Duration { return min(firstRound<<min(c.Rounds, 10), lastRound) }
 
 // children is the step's own copy of what it keeps of its children.
-func (s *Step) children() *Children {
+func (s *Step) OwnChildren() *Children {
 	c := *s.Children
 	c.Open, c.FailedAt = slices.Clone(c.Open), slices.Clip(c.FailedAt)
 	s.Children = &c
@@ -24,35 +25,35 @@ func (s *Step) children() *Children {
 }
 
 // close takes those out of the open children for which that holds.
-func (c *Children) close(of func(OpenChild) bool) {
+func (c *Children) Close(of func(OpenChild) bool) {
 	if c.Open = slices.DeleteFunc(c.Open, of); len(c.Open) == 0 {
 		c.Open = nil
 	}
 }
 
 // at is the place of an open child, or -1.
-func (c *Children) at(index int) int {
+func (c *Children) At(index int) int {
 	return slices.IndexFunc(c.Open, func(o OpenChild) bool { return o.Index == index })
 }
 
 // opened reports whether the cause led to a request to a child that has not ended.
-func (c *Children) opened(cause string) bool {
+func (c *Children) Opened(cause string) bool {
 	return c != nil && slices.ContainsFunc(c.Open, func(o OpenChild) bool { return o.Cause == cause })
 }
 
 // fail counts a child that was not done.
-func (c *Children) fail(index int, code, message string) {
+func (c *Children) Fail(index int, code, message string) {
 	c.Failed++
 	if len(c.FailedAt) < maxFailedAt {
 		c.FailedAt = append(c.FailedAt, index)
 	}
 	if c.Reason == "" {
-		c.Reason = TrimMessage(plainCode(cmp.Or(code, codeFailed)) + ": " + message)
+		c.Reason = TrimMessage(PlainCode(cmp.Or(code, CodeFailed)) + ": " + message)
 	}
 }
 
 // output returns the output of a step with a list.
-func (c *Children) output(collect bool) json.RawMessage {
+func (c *Children) Output(collect bool) json.RawMessage {
 	out := struct {
 		Count   int               `json:"count"`
 		Failed  int               `json:"failed"`
@@ -71,7 +72,7 @@ func (c *Children) output(collect bool) json.RawMessage {
 }
 
 // running reports children that have not ended, whatever the operator does with those in doubt.
-func (c *Children) running() bool {
+func (c *Children) Running() bool {
 	return c != nil && slices.ContainsFunc(c.Open, func(o OpenChild) bool { return !o.inDoubt() })
 }
 
@@ -94,7 +95,7 @@ func (o OpenChild) inDoubt() bool {
 }
 
 // resolveRefusal returns why a fact about the children is refused, or "" if it is accepted.
-func (c *Children) resolveRefusal(fact Fact) string {
+func (c *Children) ResolveRefusal(fact Fact) string {
 	switch {
 	case c == nil || !slices.ContainsFunc(c.Open, OpenChild.inDoubt):
 		return "the step has child tasks, and none of them is in doubt: each has an end of its own; fix: " +
@@ -107,9 +108,17 @@ func (c *Children) resolveRefusal(fact Fact) string {
 }
 
 // settled is without the children in doubt.
-func (c *Children) settled() *Children {
+func (c *Children) Settled() *Children {
 	n := *c
 	n.Open = slices.Clone(c.Open)
-	n.close(OpenChild.inDoubt)
+	n.Close(OpenChild.inDoubt)
 	return &n
+}
+
+// only returns the text that lists the commands an operator can give to a child.
+func (p *Parent) Refusal() string {
+	return fmt.Sprintf(
+		"the order is child %d of step %s of %s, which decides about it; a child in Error can be "+
+			"resubmitted, moved, resolved or closed, and for all else give the command to %s", p.Index,
+		p.Step, p.OrderID, p.OrderID)
 }

@@ -431,3 +431,19 @@ func (d *Definition) Notifies(kind StatusKind) bool {
 	}
 	return slices.Contains(d.Notify, kind)
 }
+
+// show adds what a step has come to.
+func (e *Environment) Show(s *Step) {
+	if s.Output != nil {
+		e.Outputs[s.Name] = s.Output
+	}
+	if s.FailureCode != "" {
+		if e.Failures == nil {
+			e.Failures = map[string]string{}
+		}
+		e.Failures[s.Name] = s.FailureCode
+	}
+}
+
+// Error makes a rule that came true the error of its claim.
+func (f *Fail) Error() string { return f.Message }

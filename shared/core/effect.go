@@ -1,6 +1,8 @@
 package core
 
-import "encoding/json"
+import (
+	"encoding/json"
+)
 
 // Effect is something to carry out after the decision was stored. The set is closed.
 type Effect interface{ effect() }
@@ -133,23 +135,38 @@ type Accepted struct {
 	Resolve  bool `json:"resolve"` // accepts Resolve of the step that caused the Error
 }
 
-func (SendRequest) effect()  {}
-func (SendWake) effect()     {}
-func (SendSettle) effect()   {}
-func (SendStatus) effect()   {}
-func (RaiseAlert) effect()   {}
-func (AskChild) effect()     {}
-func (ChildEnded) effect()   {}
+func (SendRequest) effect() {}
+
+func (SendWake) effect() {}
+
+func (SendSettle) effect() {}
+
+func (SendStatus) effect() {}
+
+func (RaiseAlert) effect() {}
+
+func (AskChild) effect() {}
+
+func (ChildEnded) effect() {}
+
 func (EraseContent) effect() {}
 
-// Decision is the result of Decide.
-type Decision struct {
-	Task    *Task    // the next task; the one given where nothing changed
-	Changed bool     // it must be committed, on the version of the task given
-	Effects []Effect // messages to send after the commit, in this order; may be set if nothing changed (P12)
-	// Settles reports whether Effects hold the whole final status and alert of the present end. The handler
-	// that sent all of them commits Settled(task) afterwards (P11).
-	Settles bool
-	Ignored string   // reason why the event changed nothing; "" if it changed something
-	Verdict *Verdict // the answer to a command
+// Settles reports whether the effects hold all of the status and the alert of the present end that are not
+// acknowledged: only the actor that sends them all in one handling may settle it afterwards (P11, H27).
+func Settles(def *Definition, t *Task, effects []Effect) bool {
+	if t.End.ResendAt == 0 {
+		return false
+	}
+	status, alert, parent := t.End.Seq == 0, !RaisesAlert(def, t), t.Parent == nil
+	for _, e := range effects {
+		switch e := e.(type) {
+		case SendStatus:
+			status = status || e.Status.Seq == t.End.Seq
+		case RaiseAlert:
+			alert = alert || e.At == t.End.At
+		case ChildEnded:
+			parent = parent || e.Parent == *t.Parent
+		}
+	}
+	return status && alert && parent
 }

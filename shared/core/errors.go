@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 var (
@@ -29,7 +30,7 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Text }
 
-func refuse(code, format string, args ...any) *Refusal {
+func Refuse(code, format string, args ...any) *Refusal {
 	return &Refusal{Code: code, Text: fmt.Sprintf(format, args...)}
 }
 
@@ -46,4 +47,44 @@ func TrimMessage(s string) string {
 		cut--
 	}
 	return s[:cut] + "…"
+}
+
+// CodeOvertaken is the failure of an ask whose step was answered before it was done.
+const CodeOvertaken = "answered"
+
+// codeFailed stands for the code of a failure that came without one.
+const CodeFailed = "failed"
+
+// Codes of the failure of a step that is answered from outside.
+const (
+	CodeAnswerRefused = "answer-refused"
+	CodeAnswerTimeout = "answer-timeout"
+)
+
+// Codes of a retry-later reply by an agent that made no call which could have had an effect (P45).
+const (
+	CodeBreakerOpen  = "breaker-open" // its circuit breaker is open: the service is sick
+	CodeUnauthorized = "unauthorized" // the service does not accept the agent's credentials
+	// the service works, and what is asked for cannot be done yet: the step polls it
+	CodeNotYet = "not-yet"
+)
+
+// Uncounted reports one of these codes: a retry-later that has it is handed back uncounted.
+func Uncounted(code string) bool { return Uncalled(code) || code == CodeNotYet }
+
+// Uncalled reports those of them that speak of a service which the agent cannot use.
+func Uncalled(code string) bool { return code == CodeBreakerOpen || code == CodeUnauthorized }
+
+// shortCode returns the part of a code that is kept: characters that are written as they are.
+func ShortCode(code string) string { return PlainCode(code[:min(len(code), cutCode)]) }
+
+// plainCode replaces the characters of a code that are not written as they are.
+func PlainCode(code string) string {
+	return strings.Map(func(c rune) rune {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
+			strings.ContainsRune("-_.:/", c) {
+			return c
+		}
+		return '-'
+	}, code)
 }

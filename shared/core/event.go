@@ -1,6 +1,8 @@
 package core
 
-import "encoding/json"
+import (
+	"encoding/json"
+)
 
 // Event is one thing that happened to a task. The set is closed.
 type Event interface{ event() }
@@ -224,42 +226,47 @@ type ChildEnded struct {
 	Message string          `json:"message,omitempty"`
 }
 
-// bySupervisor reports an event that only the Supervisor decides. It claims nothing, sends no
-// request (P16) and leaves a status to the Scheduler (P11).
-func bySupervisor(ev Event) bool {
-	switch ev.(type) {
-	case Overdue, DeadlinePassed, ResendDue:
-		return true
-	}
-	return false
-}
+func (Submitted) event() {}
 
-func (Submitted) event()      {}
-func (Reply) event()          {}
-func (Progress) event()       {}
-func (Overdue) event()        {}
+func (Reply) event() {}
+
+func (Progress) event() {}
+
+func (Overdue) event() {}
+
 func (DeadlinePassed) event() {}
-func (ResendDue) event()      {}
-func (Wake) event()           {}
-func (Settle) event()         {}
-func (Cancel) event()         {}
-func (UndoCommand) event()    {}
-func (Resubmit) event()       {}
-func (Resolve) event()        {}
-func (Close) event()          {}
-func (Move) event()           {}
-func (Erase) event()          {}
-func (Answered) event()       {}
-func (AskChild) event()       {}
-func (ChildEnded) event()     {}
 
-// At is the context of a decision: the time, the instance, and what it has measured.
-type At struct {
-	Now   Time
-	By    string              // instance that decides, recorded in LockedBy
-	Waits map[string]Duration // queue wait of each agent's requests (P32)
-	// queue lengths by agent, given as waits, if a step may choose the agent (P44); some may be missing
-	Queues    map[string]Duration
-	SizeLimit SizeLimit // limit of the document that stores the decision
-	Tokens    Tokens    // tokens of answers (P39); nil if there is no key
+func (ResendDue) event() {}
+
+func (Wake) event() {}
+
+func (Settle) event() {}
+
+func (Cancel) event() {}
+
+func (UndoCommand) event() {}
+
+func (Resubmit) event() {}
+
+func (Resolve) event() {}
+
+func (Close) event() {}
+
+func (Move) event() {}
+
+func (Erase) event() {}
+
+func (Answered) event() {}
+
+func (AskChild) event() {}
+
+func (ChildEnded) event() {}
+
+// Target is the definition that a task is to be moved to. Without one, Absent says why.
+type Target struct {
+	Definition *Definition
+	Absent     string
 }
+
+// is reports that the target is the definition of that hash.
+func (to Target) Is(hash string) bool { return to.Definition != nil && to.Definition.Hash == hash }

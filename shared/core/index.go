@@ -62,7 +62,7 @@ func Index(t *Task) (bucket string, at Time) {
 // reindex sets Due and Attention after a change. For the Supervisor everything before its
 // clock has been dealt with and may move the time forward; every other caller only moves it back, so
 // that a busy task rewrites its index entry as seldom as possible (P9, H16).
-func reindex(t *Task, exact bool) {
+func Reindex(t *Task, exact bool) {
 	live := Live(t)
 	switch {
 	case live == 0:
@@ -78,8 +78,8 @@ func reindex(t *Task, exact bool) {
 // Push moves a lazy due time to the earliest live time, for the Supervisor that found nothing
 // overdue. It reports whether that changed anything; the commit is conditional on the version (P10).
 func Push(t *Task) (*Task, bool) {
-	c := t.clone()
-	reindex(c, true)
+	c := t.Clone()
+	Reindex(c, true)
 	if c.Due == t.Due && c.Attention == t.Attention {
 		return t, false
 	}
@@ -89,8 +89,28 @@ func Push(t *Task) (*Task, bool) {
 // Settled is the task after the final status and alert of its present end were sent (P11). The commit is
 // conditional on the version that the teller committed or loaded; a refused one is dropped.
 func Settled(t *Task) *Task {
-	c := t.clone()
+	c := t.Clone()
 	c.End.ResendAt = 0
-	reindex(c, false)
+	Reindex(c, false)
 	return c
+}
+
+// SweepEvents lists what the Supervisor has to decide about a task at this time: steps and waits
+// past their complete-by, the task's deadline, a final status unacknowledged for too long.
+func SweepEvents(def *Definition, t *Task, now Time) []Event {
+	var events []Event
+	going := t.ProcessState == Processing || t.ProcessState == Compensating
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		if s.CompleteBy.Passed(now) && (s.InFlight() || going && s.AwaitsWake()) {
+			events = append(events, Overdue{Step: s.Name, Attempt: s.Attempt})
+		}
+	}
+	if t.ProcessState == Processing && t.Deadline.At.Passed(now) {
+		events = append(events, DeadlinePassed{Run: t.Run})
+	}
+	if t.End.ResendAt.Passed(now) {
+		events = append(events, ResendDue{})
+	}
+	return events
 }

@@ -109,7 +109,7 @@ func (t *Task) PastPointOfNoReturn(def *Definition) bool {
 // asked again (P38).
 func (t *Task) Overtaken(def *Definition, i int) bool {
 	n := def.AsksFor(i)
-	return n >= 0 && (t.Steps[n].Passed() || t.Steps[n].decided())
+	return n >= 0 && (t.Steps[n].Passed() || t.Steps[n].Decided())
 }
 
 // LastActivity returns the last moment at which a call of this run may still take effect.
@@ -133,4 +133,64 @@ func (t *Task) Direction() Phase {
 // step is one that the task goes on without (P42).
 func (s *Step) Passed() bool {
 	return s.State == Processed || s.State == Skipped || s.State == Compensated
+}
+
+// Apart reports whether the order is kept apart from the document, under ContentHash.
+func (t *Task) Apart() bool { return len(t.Order) == 0 && t.ContentHash != "" && t.Erased == nil }
+
+// IsTombstone reports a task that a Cancel created before its order came (P17).
+func (t *Task) IsTombstone() bool {
+	return t.ProcessState == Cancelled && t.Definition == "" && len(t.Steps) == 0
+}
+
+// EndKind is the final status of the task's present end.
+func EndKind(t *Task) StatusKind {
+	switch t.ProcessState {
+	case Processed:
+		return StatusCompleted
+	case Compensated:
+		return StatusUndone
+	case Cancelled:
+		return StatusCancelled
+	case Closed:
+		return StatusClosed
+	}
+	return StatusFailed
+}
+
+// RaisesAlert reports whether the operator is notified of the present end (P11): of every Error, and where
+// its workflow asks for that (notify: [undone]) of an order that was undone because a step failed.
+func RaisesAlert(def *Definition, t *Task) bool {
+	return t.ProcessState == Error || t.ProcessState == Compensated && t.Undo.Why == WhyFailure &&
+		def != nil &&
+		def.AlertUndone
+}
+
+// UndoneNext returns the step that the undo of a task has reached (P20), or nil if the task is not being
+// undone or has nothing left to undo.
+func UndoneNext(t *Task) *Step {
+	if t.ProcessState != Compensating {
+		return nil
+	}
+	if i := t.NextToUndo(); i >= 0 {
+		return &t.Steps[i]
+	}
+	return nil
+}
+
+// reason returns the last failure of the step as a reason for the task.
+func (s *Step) FailureReason() Reason {
+	if s.Error == nil {
+		return Reason{Step: s.Name}
+	}
+	return Reason{s.Name, s.Error.Code, s.Error.Message}
+}
+
+// known reports a reply whose operation and outcome this version knows.
+func (e Reply) Known() bool {
+	switch e.Outcome {
+	case OutcomeDone, OutcomeFailed, OutcomeRetryLater:
+		return e.Operation == Do || e.Operation == UndoOp
+	}
+	return false
 }

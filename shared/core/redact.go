@@ -21,50 +21,6 @@ const (
 // tokenClaims matches what a token says: run, step and person.
 var tokenClaims = regexp.MustCompile(`^[0-9]{1,9}/[a-z][a-z0-9-]*/`)
 
-// redacted returns an event without the tokens of answers that services and people have put into it (P39). A
-// token is recognised by its shape, whichever order and key it is of. So the result is the same each time,
-// and needs no key (P12). A Resubmit keeps its input, which is refused if it holds a token.
-func redacted(ev Event) Event {
-	switch e := ev.(type) {
-	case Reply:
-		e.Output, e.Code, e.Message = RedactJSON(e.Output), RedactText(e.Code), RedactText(e.Message)
-		return e
-	case Progress:
-		e.Note = RedactText(e.Note)
-		return e
-	case ChildEnded:
-		e.Output, e.Code, e.Message = RedactJSON(e.Output), RedactText(e.Code), RedactText(e.Message)
-		return e
-	case Answered:
-		e.Value, e.By, e.Note = RedactJSON(e.Value), RedactText(e.By), RedactText(e.Note)
-		return e
-	case Cancel:
-		e.Sender = e.redacted()
-		return e
-	case UndoCommand:
-		e.Sender = e.redacted()
-		return e
-	case Resubmit:
-		e.Sender = e.redacted()
-		return e
-	case Resolve:
-		e.Output, e.Sender = RedactJSON(e.Output), e.redacted()
-		return e
-	case Close:
-		e.Sender = e.redacted()
-		return e
-	case Move:
-		e.Sender = e.redacted()
-		return e
-	case Erase:
-		e.Sender = e.redacted()
-		return e
-	}
-	return ev
-}
-
-func (s Sender) redacted() Sender { return Sender{RedactText(s.By), RedactText(s.Reason)} }
-
 // RedactText replaces each token in a text: as it is, percent-encoded, or escaped as in JSON. Of a token that
 // was cut it replaces what is left.
 func RedactText(text string) string {

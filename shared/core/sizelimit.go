@@ -3,7 +3,6 @@ package core
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +23,7 @@ type SizeLimit struct {
 	Inline int
 }
 
-func (m SizeLimit) inline(def *Definition) int { return cmp.Or(m.Inline, InlineOrder(def)) }
+func (m SizeLimit) InlineOrder(def *Definition) int { return cmp.Or(m.Inline, InlineOrder(def)) }
 
 // Reserve is the size of the longest document of a task of this definition that holds no outputs and no
 // texts: a definition whose reserve is over the limit cannot be run. The order stands in that document; it is
@@ -33,14 +32,14 @@ func (m SizeLimit) Reserve(def *Definition) int {
 	id := strings.Repeat("x", MaxID)
 	return m.Size(longest(def, &Task{
 		OrderID: id, Workflow: def.Name, Definition: DefinitionHash(nil),
-		Order:    json.RawMessage(strconv.Quote(strings.Repeat("x", m.inline(def)-2))),
+		Order:    json.RawMessage(strconv.Quote(strings.Repeat("x", m.InlineOrder(def)-2))),
 		Priority: "normal", ReplyTo: id, Created: 1, Steps: make([]Step, len(def.Steps)),
 	}))
 }
 
 // fits reports whether the document fits, also when a later commit only moves its due time or
 // settles its end.
-func (m SizeLimit) fits(t *Task) bool {
+func (m SizeLimit) Fits(t *Task) bool {
 	if m.Size == nil || upperBound(t) <= m.Limit {
 		return true
 	}
@@ -52,13 +51,13 @@ func (m SizeLimit) fits(t *Task) bool {
 
 // keepsReserve reports whether the task, with the outputs and reasons that it holds, can get all
 // that later events must store.
-func (m SizeLimit) keepsReserve(def *Definition, t *Task) bool {
-	return m.surelyFits(def, t, nil) || m.Size(longest(def, t)) <= m.Limit
+func (m SizeLimit) KeepsReserve(def *Definition, t *Task) bool {
+	return m.SurelyFits(def, t, nil) || m.Size(longest(def, t)) <= m.Limit
 }
 
 // surelyFits reports whether the task keeps its reserve with one output more, as far as that is certain
 // without measuring.
-func (m SizeLimit) surelyFits(def *Definition, t *Task, output json.RawMessage) bool {
+func (m SizeLimit) SurelyFits(def *Definition, t *Task, output json.RawMessage) bool {
 	if m.Size == nil {
 		return true
 	}
@@ -83,9 +82,9 @@ func (m SizeLimit) surelyFits(def *Definition, t *Task, output json.RawMessage) 
 const (
 	maxCount = 1<<63 - 1  // largest value of a counter of the task
 	manyOf   = 10_000_000 // more than a step's counters reach
-	maxCode  = 128        // longest code of a failure, in bytes
+	MaxCode  = 128        // longest code of a failure, in bytes
 	cutCode  = 32         // bytes of a code that remain when texts are cut
-	maxName  = 32         // longest name of an instance, in bytes
+	MaxName  = 32         // longest name of an instance, in bytes
 
 	// roughHeader and roughStep are more than the document's own words take, so that most decisions
 	// need not measure.
@@ -154,7 +153,7 @@ func unknownSize(fields map[string]json.RawMessage) (n int) {
 // longest is the task with everything at its longest that later events may store, beside the
 // outputs and reasons that it holds. What it says makes no sense otherwise.
 func longest(def *Definition, t *Task) *Task {
-	c, far := t.clone(), farAfter(t)
+	c, far := t.Clone(), farAfter(t)
 	c.Version, c.ProcessState, c.Phase = maxCount, Compensating, Forward
 	c.Undo.Why, c.Undo.CancelAsked, c.Attention = WhyOperator, true, true
 	for _, n := range []*int{&c.Run, &c.Commands.Number, &c.Hops, &c.StatusSeq, &c.Start.Seq, &c.End.Seq,
@@ -182,12 +181,12 @@ func longest(def *Definition, t *Task) *Task {
 	cause := "reply/" + name + "/10000000/" + string(OutcomeRetryLater)
 	c.Start.Cause, c.End.Cause, c.Reason.Step = cause, cause, name
 	c.Undo.Reason = Reason{Step: name, Code: strings.Repeat("x", cutCode)}
-	c.Reason.Code, c.Reason.Text = strings.Repeat("\x00", maxCode), strings.Repeat("\x00", MaxMessage)
+	c.Reason.Code, c.Reason.Text = strings.Repeat("\x00", MaxCode), strings.Repeat("\x00", MaxMessage)
 	// An erasure takes the room of these texts, which it removes.
 	c.Closing = &Closing{By: strings.Repeat("\x00", MaxID), Reason: strings.Repeat("\x00", MaxMessage)}
 	c.Attempts.Last, c.Attempts.Earlier = []Attempt{{Step: name, Number: 1, Began: far, Ended: far,
 		Outcome: OutcomeFailed}}, Earlier{Failed: manyOf, Later: manyOf, Overdue: manyOf, Superseded: manyOf}
-	c.Commands.Verdicts = make([]Verdict, maxVerdicts)
+	c.Commands.Verdicts = make([]Verdict, MaxVerdicts)
 	for i := range c.Commands.Verdicts {
 		c.Commands.Verdicts[i] = Verdict{ID: strings.Repeat("x", MaxID), Command: "resubmit",
 			Reason: noReason,
@@ -200,8 +199,8 @@ func longest(def *Definition, t *Task) *Task {
 	}
 	c.Commands.Refused = map[string][]string{}
 	for _, command := range [...]string{"cancel", "undo", "resubmit", "resolve", "close", "move", "erase",
-		"answer", aheadCommand} {
-		c.Commands.Refused[command] = slices.Repeat([]string{shortHash(command)}, maxRefused)
+		"answer", AheadCommand} {
+		c.Commands.Refused[command] = slices.Repeat([]string{ShortHash(command)}, MaxRefused)
 	}
 	for i := range c.Steps {
 		c.Steps[i] = longestStep(c, def, i, cause)
@@ -215,7 +214,7 @@ func longestStep(t *Task, def *Definition, i int, cause string) Step {
 	d, s := &def.Steps[i], &t.Steps[i]
 	far := farAfter(t)
 	c := Step{
-		Name: d.Name, State: Compensating, Claim: Claim{By: strings.Repeat("x", maxName), Cause: cause,
+		Name: d.Name, State: Compensating, Claim: Claim{By: strings.Repeat("x", MaxName), Cause: cause,
 			At: far, StopBy: far - 3, Allowance: longTime}, Attempt: manyOf,
 		First: First{Nth: manyOf, At: far - 1}, Failures: Failures{Do: manyOf, Queued: longTime},
 		CompleteBy: far - 2,
@@ -253,7 +252,7 @@ func longestStep(t *Task, def *Definition, i int, cause string) Step {
 		return o.Answer != nil && o.Answer.Ask == d.Name
 	})
 	if d.OnFailure == OnFailureContinue || ask || s.FailureCode != "" {
-		c.FailureCode = strings.Repeat("x", maxCode)
+		c.FailureCode = strings.Repeat("x", MaxCode)
 	}
 	if def.Notifies(StatusStepFinished) || s.Finish.Seq != 0 {
 		c.Finish.Seq, c.Finish.Cause = manyOf, cause
@@ -283,7 +282,7 @@ func longestChildren(d *Each, have *Children, cause string) *Children {
 func longestAnswers(d *Answer, have *Answers, far Time) *Answers {
 	name := strings.Repeat("x", MaxAnswerBy)
 	a := &Answers{Round: manyOf, Reminded: manyOf, RemindedAt: far, Moved: true, Need: MaxVoters,
-		Who: make([]string, MaxVoters), NotSelf: name, Verdicts: make([]Verdict, maxVerdicts)}
+		Who: make([]string, MaxVoters), NotSelf: name, Verdicts: make([]Verdict, MaxVerdicts)}
 	for i := range a.Who {
 		a.Who[i] = name
 	}
@@ -330,110 +329,21 @@ func longestValue(d *Answer) json.RawMessage {
 	return longest
 }
 
-const codeOutputTooLarge = "output-too-large"
+const CodeOutputTooLarge = "output-too-large"
 
 // noReason stands for the reason of a verdict that did not fit.
 const noReason = "the task has no room for the reason"
 
-// trimToFit cuts what is there only for people where the document does not fit: texts of steps, the oldest
-// first, down to their codes, then attempts, the oldest first, down to their counts, then why an order is
-// undone whose undo has stopped. A task of an earlier version, which kept no reserve, may need the reasons of
-// its verdicts too. What the final status and alert were computed from stays as it is (P12).
-func (r *deciding) trimToFit() {
-	room := r.at.SizeLimit
-	if room.fits(r.t) {
-		return
+// InlineOrder returns the longest order, in bytes, that stands in the documents of tasks of the definition,
+// if SizeLimit sets no other length. A longer one is kept apart. DynamoDB sets the length, because it bills a
+// write by started KiB: an order that fits into the first KiB beside the rest of the document costs nothing,
+// and one that does not can make each commit cost a unit more. Kept apart it costs about as much as 1.3
+// writes. The document is expected as measured (docs/explanation/cost.md), with outputs of few bytes.
+func InlineOrder(def *Definition) int {
+	const kibibyte, spare, header, step, least = 1 << 10, 45, 300, 85, 100
+	room := kibibyte - spare - header
+	for i := range def.Steps {
+		room -= step + len(def.Steps[i].Name)
 	}
-	var texts []int
-	for i := range r.t.Steps {
-		if r.t.Steps[i].Error != nil {
-			texts = append(texts, i)
-		}
-	}
-	slices.SortStableFunc(texts,
-		func(a, b int) int { return int(r.t.Steps[a].Error.At.Sub(r.t.Steps[b].Error.At)) })
-	// few measurements, few texts lost
-	for from, step := 0, max(1, len(texts)/8); from < len(texts); from += step {
-		for _, i := range texts[from:min(from+step, len(texts))] {
-			e := *r.t.Steps[i].Error
-			e.Code, e.Message = shortCode(e.Code), ""
-			r.t.Steps[i].Error = &e
-		}
-		if room.fits(r.t) {
-			return
-		}
-	}
-	// few measurements here too
-	for keep := len(r.t.Attempts.Last) / 2; len(r.t.Attempts.Last) > 0; keep /= 2 {
-		r.dropAttempts(keep)
-		if room.fits(r.t) {
-			return
-		}
-	}
-	r.t.Undo.Reason.Code, r.t.Undo.Reason.Text = shortCode(r.t.Undo.Reason.Code), ""
-	if room.fits(r.t) {
-		return
-	}
-	r.t.Commands.Verdicts = slices.Clone(r.t.Commands.Verdicts)
-	for i := range r.t.Commands.Verdicts {
-		if v := &r.t.Commands.Verdicts[i]; v.long() {
-			v.drop()
-		}
-	}
-}
-
-// shortCode returns the part of a code that is kept: characters that are written as they are.
-func shortCode(code string) string { return plainCode(code[:min(len(code), cutCode)]) }
-
-// plainCode replaces the characters of a code that are not written as they are.
-func plainCode(code string) string {
-	return strings.Map(func(c rune) rune {
-		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
-			strings.ContainsRune("-_.:/", c) {
-			return c
-		}
-		return '-'
-	}, code)
-}
-
-// outputFits reports whether a step's output can be kept.
-func (r *deciding) outputFits(i int, output json.RawMessage) bool {
-	if len(output) == 0 || r.at.SizeLimit.surelyFits(r.def, r.t, output) {
-		return true
-	}
-	c := r.t.clone()
-	c.Steps[i].Output = output
-	return r.at.SizeLimit.keepsReserve(r.def, c)
-}
-
-// outputTooLarge is a do that is done and whose output cannot be kept (P28). A task that goes forward
-// needs the output, so the step has failed for good; in any other the undo works without (P24).
-func (r *deciding) outputTooLarge(i int, e Reply) (string, error) {
-	s := &r.t.Steps[i]
-	contradicted := s.NoEffect != 0
-	s.NoEffect = 0 // P22a: it has had an effect, whatever was proven before
-	text := fmt.Sprintf(
-		"the agent's output of %d bytes does not fit into the task's document of at most %d, which holds "+
-			"those of the other steps and a reserve; let the agent store the data elsewhere and answer a "+
-			"reference",
-		len(e.Output), r.at.SizeLimit.Limit)
-	if r.t.ProcessState != Processing {
-		r.recordFailure(i, codeOutputTooLarge, text, e.Attempt)
-		r.finish(i, nil)
-		r.advance()
-		return "", nil
-	}
-	if e.Attempt < s.Attempt {
-		if contradicted {
-			return "", nil
-		}
-		return "its output does not fit into the task's document, and a later attempt was asked for", nil
-	}
-	if s.State == Processing { // else its attempt was counted when it was handed back
-		s.Failures.Do++
-		r.recordAttempt(i, OutcomeFailed, codeOutputTooLarge)
-	}
-	r.recordFailure(i, codeOutputTooLarge, text, e.Attempt)
-	r.failStep(i)
-	return "", nil
+	return max(room, least)
 }

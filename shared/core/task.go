@@ -1,6 +1,8 @@
 package core
 
-import "encoding/json"
+import (
+	"encoding/json"
+)
 
 // State is the pattern's ProcessState, of a task or of a step.
 type State string
@@ -307,7 +309,7 @@ type StepError struct {
 }
 
 // maxAttempts is the number of attempts that did not end done that a task keeps.
-const maxAttempts = 16
+const MaxAttempts = 16
 
 // Attempt is one that did not end done, of whichever run: for people. Its words are bounded, its texts are
 // not kept.
@@ -384,22 +386,26 @@ type Verdict struct {
 	At       Time   `json:"at"`
 }
 
-func (v *Verdict) text() int { return len(v.Reason) + len(v.By) + len(v.Note) }
-
-// long reports texts for which no room is kept.
-func (v *Verdict) long() bool { return len(v.Reason) > len(noReason) || v.By != "" || v.Note != "" }
-
-// drop leaves them out.
-func (v *Verdict) drop() {
-	v.By, v.Note = "", ""
-	if len(v.Reason) > len(noReason) {
-		v.Reason = noReason
-	}
-}
-
 // clone copies the task so that the copy's steps can be changed.
-func (t *Task) clone() *Task {
+func (t *Task) Clone() *Task {
 	c := *t
 	c.Steps = append([]Step(nil), t.Steps...)
 	return &c
+}
+
+// Corrected is the input that an operator has given to a call, in place of its definition's (P51): an
+// operator's fact, kept until the run ends.
+type Corrected struct {
+	Input   json.RawMessage `json:"input" doc:"what its agent is given in place of what the definition says"`
+	Command int             `json:"command" doc:"number of the command that gave it"`
+	By      string          `json:"by,omitempty" doc:"who gave it"`
+	Reason  string          `json:"reason,omitempty" doc:"why"`
+	At      Time            `json:"at"`
+}
+
+// Erasure records who erased the content of an order, and why (P52).
+type Erasure struct {
+	By     string `json:"by"`
+	Reason string `json:"reason"`
+	At     Time   `json:"at"`
 }

@@ -1,7 +1,5 @@
 package core
 
-import "errors"
-
 // TokenOf is the content of a token for an answer (P39). The token holds it and the order, and nothing else.
 type TokenOf struct {
 	Run    int
@@ -31,40 +29,6 @@ const maxKeyID = 8
 // ByToken stands for a person where an answer came by a token that names none.
 const ByToken = "token"
 
-// pinKey assigns the token key to a task whose workflow makes tokens. A task that has a key keeps it (P12).
-func (r *deciding) pinKey() error {
-	switch {
-	case !r.def.Tokens: // also of one that was moved here (P49)
-		r.t.TokenKey = ""
-	case r.t.TokenKey != "":
-	case r.at.Tokens == nil:
-		return refuse(CodeNoTokens,
-			"the workflow %s makes tokens, and this deployment has no key for them; deploy one, then send "+
-				"it again", r.def.Name)
-	default:
-		r.t.TokenKey = r.at.Tokens.Current()
-	}
-	return nil
-}
-
-// token makes one for an input of the task (P39).
-func (r *deciding) token(step, person string) (string, error) {
-	switch {
-	case r.at.Tokens == nil:
-		return "", errors.New("there is no key for tokens")
-	case person != "" && !PersonName(person):
-		return "",
-			errors.New(
-				"the person of a token is no name: 1 to 128 bytes without control characters and < > & \" \\")
-	}
-	text, err := r.at.Tokens.Token(r.t.TokenKey, r.t.OrderID,
-		TokenOf{Run: r.t.Run, Step: step, Person: person})
-	if err != nil { // The step does not fail, because the message comes again.
-		r.err = err
-	}
-	return text, err
-}
-
 // HiddenTokens stand where an input is shown: a token is never stored or shown (P39).
 type HiddenTokens struct{}
 
@@ -79,5 +43,5 @@ func (HiddenTokens) Token(string, string, TokenOf) (string, error) { return hidd
 
 // Read of Tokens.
 func (HiddenTokens) Read(string, string, Time) (TokenOf, error) {
-	return TokenOf{}, refuse(CodeNoTokens, "there is no key for tokens here")
+	return TokenOf{}, Refuse(CodeNoTokens, "there is no key for tokens here")
 }

@@ -9,11 +9,12 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // decide decides the job's messages one after the other, on the task as loaded. errReload means that the task
 // was read stale. Any other error concerns the whole job.
-func (e *Engine) decide(ctx context.Context, j *Job, at core.At) (err error) {
+func (e *Engine) decide(ctx context.Context, j *Job, at protocol.At) (err error) {
 	if e.Tokens != nil {
 		if at.Tokens, err = e.Tokens(ctx, false); err != nil {
 			return err
@@ -45,7 +46,7 @@ func (e *Engine) decide(ctx context.Context, j *Job, at core.At) (err error) {
 }
 
 // message decides one message. A panic concerns this message only.
-func (e *Engine) message(ctx context.Context, j *Job, m *Message, at core.At) (err error) {
+func (e *Engine) message(ctx context.Context, j *Job, m *Message, at protocol.At) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			e.Logger.Error("decision panicked; the message is returned to the queue", "order", j.ID,
@@ -78,7 +79,8 @@ func (e *Engine) message(ctx context.Context, j *Job, m *Message, at core.At) (e
 
 // apply lets the core decide an event, and makes the decision part of the job's commit. again is the duty to
 // send the effects of an event that changes nothing.
-func (e *Engine) apply(ctx context.Context, j *Job, in input, at core.At, again bool) (core.Decision, error) {
+func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
+	again bool) (protocol.Decision, error) {
 	d, err := in.decide(j.Task, at)
 	if errors.Is(err, core.ErrOrderNeeded) && len(in.order) == 0 && j.Task != nil {
 		if in.order, err = e.State.Order(ctx, j.Task); err == nil {
@@ -86,7 +88,7 @@ func (e *Engine) apply(ctx context.Context, j *Job, in input, at core.At, again 
 		}
 	}
 	if err != nil {
-		return core.Decision{}, err
+		return protocol.Decision{}, err
 	}
 	if d.Ignored != "" {
 		e.count("ignored", d.Ignored)

@@ -25,6 +25,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -201,8 +202,8 @@ func (e *Engine) uncommitted(ctx context.Context, j *Job, err error) (again bool
 }
 
 // known returns what is the same for all decisions of an attempt.
-func (e *Engine) known() core.At {
-	at := core.At{By: e.Name, SizeLimit: e.State.Room()}
+func (e *Engine) known() protocol.At {
+	at := protocol.At{By: e.Name, SizeLimit: e.State.Room()}
 	if e.Waits != nil {
 		at.Waits = e.Waits(core.TimeOf(e.Clock.Now()))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // refuseLarge handles a document that is too large. A submission is decided again, and refused (P28). A task
@@ -41,7 +42,7 @@ const codeInputTooLarge = "input-too-large"
 
 // followedBefore sends again what followed from requests that no queue took: the message that led to them
 // led to that too (P12a).
-func (e *Engine) followedBefore(ctx context.Context, j *Job, m *Message, at core.At) error {
+func (e *Engine) followedBefore(ctx context.Context, j *Job, m *Message, at protocol.At) error {
 	if j.Task == nil {
 		return nil
 	}

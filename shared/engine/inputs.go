@@ -9,6 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -24,18 +25,18 @@ type input struct {
 	target     *core.Definition // definition that the event may move the task to
 }
 
-func (in input) decide(t *core.Task, at core.At) (core.Decision, error) {
+func (in input) decide(t *core.Task, at protocol.At) (protocol.Decision, error) {
 	switch {
 	case in.event != nil:
-		return core.Decide(in.definition, in.order, t, in.event, at)
+		return protocol.Decide(in.definition, in.order, t, in.event, at)
 	case t == nil: // the index was stale
-		return core.Decision{}, nil
+		return protocol.Decision{}, nil
 	}
-	return core.Restart(in.definition, in.order, t, at)
+	return protocol.Restart(in.definition, in.order, t, at)
 }
 
 // inputs reads what the decision on a message needs besides its task.
-func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *core.At) (input, error) {
+func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *protocol.At) (input, error) {
 	in := input{definition: j.Definition, order: j.order, event: m.Event}
 	if err := e.keys(ctx, j, at); err != nil {
 		return in, err
@@ -78,7 +79,7 @@ func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *core.At) (i
 }
 
 // keys reads the keys of tokens again if an instance that read them later has used another one (P39).
-func (e *Engine) keys(ctx context.Context, j *Job, at *core.At) (err error) {
+func (e *Engine) keys(ctx context.Context, j *Job, at *protocol.At) (err error) {
 	if !e.Claims || j.Task == nil {
 		return nil
 	}
@@ -92,7 +93,7 @@ func (e *Engine) keys(ctx context.Context, j *Job, at *core.At) (err error) {
 }
 
 // withTokenClaims returns an answer with the run, the step and the person of its token (P39).
-func withTokenClaims(id string, ev core.Answered, at core.At) (core.Event, error) {
+func withTokenClaims(id string, ev core.Answered, at protocol.At) (core.Event, error) {
 	if at.Tokens == nil {
 		return nil, &message.Refusal{Code: core.CodeNoTokens, Field: "token",
 			Text: "this deployment has no key for tokens; answer as a person, with by"}

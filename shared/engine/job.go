@@ -6,6 +6,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // Message is one event for a task, and what became of it.
@@ -29,7 +30,7 @@ type Outcome struct {
 	Refusal    *message.Refusal // reason why the event can never be accepted
 	Before     *core.Task       // nil if the task did not exist
 	Definition *core.Definition // definition of the task after the decision
-	Decision   core.Decision
+	Decision   protocol.Decision
 	At         core.Time
 }
 

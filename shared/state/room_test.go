@@ -15,6 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -149,8 +150,8 @@ func answerStep(of core.StepDefinition, approval bool) core.StepDefinition {
 // decide takes an event, and sees that what it leads to can be stored, and was not reported otherwise before.
 func (f *full) decide(ev core.Event) *core.Task {
 	f.t.Helper()
-	d, err := core.Decide(f.def, []byte(`{}`), f.task, ev,
-		core.At{Now: f.now, By: strings.Repeat("i", 60), SizeLimit: f.room})
+	d, err := protocol.Decide(f.def, []byte(`{}`), f.task, ev,
+		protocol.At{Now: f.now, By: strings.Repeat("i", 60), SizeLimit: f.room})
 	var refusal *core.Refusal
 	switch {
 	case errors.As(err, &refusal), errors.Is(err, core.ErrStale):
@@ -325,7 +326,8 @@ func (f *full) fill() {
 		}
 		n := sort.Search(port.MaxDocument, func(n int) bool {
 			r.Output = text(n)
-			d, err := core.Decide(f.def, []byte(`{}`), f.task, r, core.At{Now: f.now, SizeLimit: f.room})
+			d, err := protocol.Decide(f.def, []byte(`{}`), f.task, r,
+				protocol.At{Now: f.now, SizeLimit: f.room})
 			return err != nil || d.Task.Step(s.Name).State != core.Processed
 		})
 		if n == 0 { // nothing more fits: its failure is what is stored
@@ -557,12 +559,12 @@ func TestNoRoomToSpare(t *testing.T) {
 		Steps: []core.StepDefinition{{Name: "one", Agent: "a", Timeout: core.Second,
 			Retry: core.Retry{MaxFailures: 1}, OnFailure: core.OnFailureStop}}}
 	def.Link()
-	at := core.At{Now: 1_800_000_000_000, SizeLimit: core.SizeLimit{Size: state.Size}}
+	at := protocol.At{Now: 1_800_000_000_000, SizeLimit: core.SizeLimit{Size: state.Size}}
 	def.Hash = core.DefinitionHash(nil)
 	at.SizeLimit.Limit = at.SizeLimit.Reserve(def) + 50
-	decide := func(task *core.Task, ev core.Event) core.Decision {
+	decide := func(task *core.Task, ev core.Event) protocol.Decision {
 		t.Helper()
-		d, err := core.Decide(def, []byte(`{}`), task, ev, at)
+		d, err := protocol.Decide(def, []byte(`{}`), task, ev, at)
 		if err != nil || state.Size(d.Task) > at.SizeLimit.Limit {
 			t.Fatalf("%T: %v, %d bytes", ev, err, state.Size(d.Task))
 		}
@@ -632,9 +634,9 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 			} else if c.name != "going" {
 				failures = 0
 			}
-			d, err := core.Decide(def, []byte(`{}`), task, core.Reply{Step: "two", Attempt: c.attempt,
+			d, err := protocol.Decide(def, []byte(`{}`), task, core.Reply{Step: "two", Attempt: c.attempt,
 				Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument)},
-				core.At{Now: now, SizeLimit: state.Room})
+				protocol.At{Now: now, SizeLimit: state.Room})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -677,9 +679,9 @@ func TestEffectThatDoesNotFitTakesTheProof(t *testing.T) {
 					CompleteBy: now + 9000, Stops: core.Stops{Do: now - 500},
 					NoEffect: now - 700},
 			}}
-		d, err := core.Decide(def, []byte(`{}`), task, core.Reply{Step: "pay", Attempt: attempt,
+		d, err := protocol.Decide(def, []byte(`{}`), task, core.Reply{Step: "pay", Attempt: attempt,
 			Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument)},
-			core.At{Now: now, SizeLimit: state.Room})
+			protocol.At{Now: now, SizeLimit: state.Room})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
@@ -42,7 +43,7 @@ func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now tim
 			continue
 		}
 		// one that cannot be made is the step's error
-		if input, err := core.InputOf(def, order, t, i); err == nil {
+		if input, err := protocol.InputOf(def, order, t, i); err == nil {
 			v.Steps[i].Input = input
 		}
 	}
@@ -72,7 +73,7 @@ func (v *Task) Pinned(t *core.Task, def, deployed *core.Definition, now time.Tim
 		core.Resubmit{ID: trial, Command: t.Commands.Number, To: &to},
 		core.Move{ID: trial, Command: t.Commands.Number, To: to},
 	} {
-		d, err := core.Decide(def, nil, t, ev, core.At{Now: core.TimeOf(now), SizeLimit: state.Room,
+		d, err := protocol.Decide(def, nil, t, ev, protocol.At{Now: core.TimeOf(now), SizeLimit: state.Room,
 			Tokens: core.HiddenTokens{}})
 		if !acceptedBy(d, err) {
 			continue
@@ -90,7 +91,7 @@ const trial = "trial"
 
 // acceptedBy reports whether the decision accepts its command. A decision that goes on to evaluate an
 // expression has accepted it.
-func acceptedBy(d core.Decision, err error) bool {
+func acceptedBy(d protocol.Decision, err error) bool {
 	return errors.Is(err, core.ErrOrderNeeded) || err == nil && d.Verdict != nil && d.Verdict.Accepted
 }
 
@@ -154,8 +155,8 @@ func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition,
 func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMessage, now time.Time,
 	room core.SizeLimit) Plan {
 	p := Plan{OrderID: t.OrderID, Differences: []core.Difference{}}
-	d, err := core.Decide(def, order, t, core.Move{ID: trial, Command: t.Commands.Number, To: to},
-		core.At{Now: core.TimeOf(now), SizeLimit: room, Tokens: core.HiddenTokens{}})
+	d, err := protocol.Decide(def, order, t, core.Move{ID: trial, Command: t.Commands.Number, To: to},
+		protocol.At{Now: core.TimeOf(now), SizeLimit: room, Tokens: core.HiddenTokens{}})
 	p.Accepted = acceptedBy(d, err)
 	if err == nil && d.Verdict != nil {
 		p.Reason = d.Verdict.Reason
@@ -175,7 +176,8 @@ func accepts(t *core.Task, def *core.Definition, order json.RawMessage,
 	const id = trial
 	all = []Command{}
 	asked := func(ev core.Event, at core.Time) bool {
-		return acceptedBy(core.Decide(def, order, t, ev, core.At{Now: at, Tokens: core.HiddenTokens{}}))
+		return acceptedBy(protocol.Decide(def, order, t, ev,
+			protocol.At{Now: at, Tokens: core.HiddenTokens{}}))
 	}
 	try := func(c Command, ev core.Event) {
 		if asked(ev, now) {

@@ -17,6 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 	"github.com/stepkeeper/stepkeeper/verify/bench/load"
 )
@@ -27,8 +28,8 @@ func measureCore(_ context.Context, _ options, _ string, f *figures, w io.Writer
 	if def == nil {
 		return fmt.Errorf("the bench's workflow: %w", problems)
 	}
-	at := core.At{Now: core.TimeOf(time.Now()), By: "bench"}
-	d, err := core.Decide(def, []byte(body), nil,
+	at := protocol.At{Now: core.TimeOf(time.Now()), By: "bench"}
+	d, err := protocol.Decide(def, []byte(body), nil,
 		core.Submitted{OrderID: "one", Workflow: "saga", ContentHash: "x"}, at)
 	if err != nil {
 		return err
@@ -39,7 +40,7 @@ func measureCore(_ context.Context, _ options, _ string, f *figures, w io.Writer
 	r := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
 		for range b.N {
-			if _, err := core.Decide(def, []byte(body), d.Task, reply, at); err != nil {
+			if _, err := protocol.Decide(def, []byte(body), d.Task, reply, at); err != nil {
 				failed = err
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
@@ -97,8 +98,8 @@ func storeTasks(ctx context.Context, st *state.Store, def *core.Definition, n in
 		var changes []state.Change
 		for i := from; i < min(n, from+500); i++ {
 			id := fmt.Sprintf("%s-%d", prefix, i)
-			d, err := core.Decide(def, []byte(body), nil, core.Submitted{OrderID: id, Workflow: def.Name,
-				ContentHash: "x"}, core.At{Now: core.TimeOf(long), By: "bench"})
+			d, err := protocol.Decide(def, []byte(body), nil, core.Submitted{OrderID: id, Workflow: def.Name,
+				ContentHash: "x"}, protocol.At{Now: core.TimeOf(long), By: "bench"})
 			if err != nil {
 				return err
 			}

@@ -21,9 +21,10 @@ const cmd = "cmd/stepkeeper/internal/"
 
 // Rooms are all of the product's code.
 var Rooms = []Room{
-	{Name: "core", Packages: []string{"shared/core"}, Tests: []string{"functions/scheduler", "shared/state",
-		"functions/supervisor", "workflowtest", "shared/view", "dev/embedded",
-		"client/aws/operate"}},
+	{Name: "core", Packages: []string{"shared/protocol", "shared/core"},
+		Tests: []string{"functions/scheduler", "shared/state", "functions/supervisor", "workflowtest",
+			"shared/view", "dev/embedded",
+			"client/aws/operate"}},
 	{Name: "engine", Packages: []string{"shared/engine"},
 		Tests: []string{"functions/scheduler", "functions/supervisor", "dev/embedded", "workflowtest"}},
 	{Name: "scheduler", Packages: []string{"functions/scheduler"}, Tests: []string{"functions/supervisor",
@@ -67,7 +68,7 @@ var Rooms = []Room{
 	{Name: "console", Packages: []string{cmd + "bulk", cmd + "console", cmd + "diagram", cmd + "journal"},
 		Tests: []string{cmd + "cli"}},
 	{Name: "expression", Packages: []string{"shared/expression", "shared/token"},
-		Tests: []string{"shared/workflow/source", "shared/core", "dev/embedded"}},
+		Tests: []string{"shared/workflow/source", "shared/protocol", "dev/embedded"}},
 	{Name: "workflow", Packages: []string{"shared/workflow", "shared/workflow/source", "shared/suggest",
 		"shared/schedule", "workflows"}, Tests: []string{"functions/supervisor", "examples/wrong-workflows",
 		"dev/embedded"}},

@@ -10,6 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
@@ -55,9 +56,9 @@ func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time)
 // MoveTask returns the scenario of a task that is moved from one definition to another.
 func MoveTask(t *core.Task, from, to *core.Definition, order json.RawMessage,
 	at core.Time) (world.Scenario, error) {
-	d, err := core.Decide(from, order, t,
+	d, err := protocol.Decide(from, order, t,
 		core.Move{ID: "simulated", Command: t.Commands.Number, To: core.Target{Definition: to}},
-		core.At{Now: at, By: "simulated", Tokens: model.FirstKeys, SizeLimit: state.Room})
+		protocol.At{Now: at, By: "simulated", Tokens: model.FirstKeys, SizeLimit: state.Room})
 	switch {
 	case err != nil:
 		return world.Scenario{}, fmt.Errorf("the move cannot be decided: %w", err)

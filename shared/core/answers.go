@@ -1,0 +1,188 @@
+package core
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// decision returns the decision about a step and its time, even if it takes effect only at the next Resubmit.
+func (s *Step) decision() (decided Decided, at string, ok bool) {
+	if s.Decided() && json.Unmarshal(s.Output, &decided) == nil {
+		return decided, " at " + decided.At.String(), true
+	}
+	if s.Answers != nil && !s.Decided() {
+		decided, ok = s.Answers.Complete()
+	}
+	return decided, "", ok
+}
+
+// decisionText returns the decision about a step, and a text that states it. The text is empty until the step
+// is decided.
+func (s *Step) DecisionText() (Decided, string) {
+	was, at, ok := s.decision()
+	switch {
+	case !ok:
+		return was, ""
+	case was.TimedOut():
+		return was, "the time for an answer to step " + s.Name + " was over" + at
+	}
+	return was, fmt.Sprintf("step %s was decided%s: %s by %s", s.Name, at, Shown(was.Value), was.By)
+}
+
+// timedOut reports whether the time for an answer ended without a value that stands for one.
+func (d Decided) TimedOut() bool { return d.By == ByTimeout && string(d.Value) == "null" }
+
+// shown is a value in a text for people.
+func Shown(value json.RawMessage) string {
+	if len(value) > MaxApproval {
+		return "another value"
+	}
+	return string(value)
+}
+
+// answers is the step's own copy of what it keeps of answers.
+func (s *Step) OwnAnswers() *Answers {
+	a := Answers{Round: 1}
+	if s.Answers != nil {
+		a = *s.Answers
+	}
+	s.Answers = &a
+	return s.Answers
+}
+
+// asAsked returns a question with what its claim has stored: of a task that was moved since, the definition
+// may say something else (P49).
+func (s *Step) AsAsked(question json.RawMessage, timeout Duration) json.RawMessage {
+	now, timeout, err := ReadQuestion(question, timeout)
+	a, asked := s.Answers, s.Wait.Until.Sub(s.Claim.At)
+	if err != nil || now.Need == a.Need && now.NotSelf == a.NotSelf && slices.Equal(now.Who, a.Who) &&
+		timeout == asked {
+		return question
+	}
+	var q Question
+	if len(question) > 0 && json.Unmarshal(question, &q) != nil {
+		return question
+	}
+	q.Need, q.Timeout = &a.Need, asked.String()
+	q.Who, q.NotSelf = a.Who, nil
+	if a.NotSelf != "" {
+		q.NotSelf = &a.NotSelf
+	}
+	if b, err := json.Marshal(q); err == nil {
+		return b
+	}
+	return question
+}
+
+// readQuestion reads what decides of a question. Its errors hold no data of the order.
+func ReadQuestion(text json.RawMessage, timeout Duration) (*Answers, Duration, error) {
+	var q Question
+	if len(text) > 0 {
+		if err := json.Unmarshal(text, &q); err != nil {
+			return nil, 0,
+				errors.New("need must be a whole number, who a list of names, notSelf and timeout texts")
+		}
+	}
+	a := &Answers{Need: 1, Who: q.Who}
+	if q.Need != nil {
+		a.Need = *q.Need
+	}
+	if q.NotSelf != nil {
+		a.NotSelf = *q.NotSelf
+	}
+	if q.Timeout != "" {
+		var err error
+		if timeout, err = readTimeout(q.Timeout); err != nil {
+			return nil, 0, err
+		}
+	}
+	names := slices.Clone(q.Who)
+	if q.NotSelf != nil {
+		names = append(names, a.NotSelf)
+	}
+	allowed := len(q.Who)
+	if slices.Contains(q.Who, a.NotSelf) {
+		allowed--
+	}
+	switch {
+	case timeout <= 0 || timeout > MaxWait:
+		return nil, 0, errors.New("timeout must be more than 0 and at most 366 days")
+	case a.Need < 1 || a.Need > MaxVoters:
+		return nil, 0, fmt.Errorf("need must be 1 to %d", MaxVoters)
+	case len(q.Who) > MaxVoters:
+		return nil, 0, fmt.Errorf("who lists more than %d names", MaxVoters)
+	case len(q.Who) > 0 && allowed < a.Need:
+		return nil, 0, errors.New("fewer people may answer than are needed")
+	case slices.ContainsFunc(names, func(n string) bool { return !PersonName(n) }):
+		return nil, 0,
+			fmt.Errorf(
+				`who and notSelf must hold names of 1 to %d bytes without control characters and < > & " \`,
+				MaxAnswerBy)
+	}
+	slices.Sort(a.Who)
+	a.Who = slices.Compact(a.Who)
+	return a, timeout, nil
+}
+
+// readTimeout reads a duration of Go, or a number of days.
+func readTimeout(text string) (Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n <= 1000 {
+			return Duration(n) * Day, nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, errors.New(`timeout is no duration, like "48h" or "7d"`)
+	}
+	return DurationOf(d), nil
+}
+
+// decided reports a step whose round has ended with a decision.
+func (s *Step) Decided() bool { return s.Answers != nil && s.Output != nil }
+
+// round is the present one of a step, from 1.
+func (s *Step) Round() int {
+	if s.Answers == nil {
+		return 1
+	}
+	return max(1, s.Answers.Round)
+}
+
+// excludes returns why a person may not answer, or "" if they may.
+func (a *Answers) Excludes(by string) string {
+	switch {
+	case by == ByToken && (a.Need > 1 || len(a.Who) > 0 || a.NotSelf != ""): // P39
+		return "the answer names no person, and this step asks who answers"
+	case a.NotSelf != "" && a.NotSelf == by:
+		return by + " is excluded from answering this step (notSelf)"
+	case len(a.Who) > 0 && !slices.Contains(a.Who, by):
+		return by + " is not among those who may answer this step"
+	}
+	return ""
+}
+
+// complete is the value that enough people gave first, and they. The time is not set.
+func (a *Answers) Complete() (Decided, bool) {
+	if a.Need == 0 {
+		return Decided{}, false
+	}
+	for n := range a.Votes {
+		var by []string
+		for _, v := range a.Votes[:n+1] {
+			if bytes.Equal(v.Value, a.Votes[n].Value) {
+				by = append(by, v.By)
+			}
+		}
+		if len(by) >= a.Need {
+			return Decided{Value: a.Votes[n].Value, By: strings.Join(by, ", ")}, true
+		}
+	}
+	return Decided{}, false
+}

@@ -1,0 +1,353 @@
+package protocol
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// maxOutput bounds the workflow's output, in bytes, so that it fits into the document and a message.
+const maxOutput = 32 << 10
+
+// defaultResendAfter is for a task without a definition.
+const defaultResendAfter = 30 * core.Second
+
+func (r *deciding) resendAfter() core.Duration {
+	if r.def == nil {
+		return defaultResendAfter
+	}
+	return r.def.ResendAfter
+}
+
+// notifies reports whether the order has a reply-to and the workflow asks for that kind of status.
+func (r *deciding) notifies(kind core.StatusKind) bool {
+	return r.t.ReplyTo != "" && r.def != nil && r.def.Notifies(kind)
+}
+
+// started emits the status that a run began, or was resubmitted.
+func (r *deciding) started() {
+	r.t.Start = core.Start{}
+	if r.at.Now != r.t.Created {
+		r.t.Start.At = r.at.Now
+	}
+	if r.notifies(core.StatusStarted) {
+		r.t.Start.Seq, r.t.Start.Cause = r.nextSeq(), r.cause
+		r.emit(r.startedStatus())
+	}
+}
+
+// nextSeq returns the number of the next status message.
+func (r *deciding) nextSeq() int {
+	r.t.StatusSeq++
+	return r.t.StatusSeq
+}
+
+func (r *deciding) startedStatus() core.SendStatus {
+	return r.status(core.Status{Kind: core.StatusStarted, Seq: r.t.Start.Seq, At: r.t.StartedAt()})
+}
+
+func (r *deciding) finishedStatus(s *core.Step) core.SendStatus {
+	return r.status(core.Status{Kind: core.StatusStepFinished, Seq: s.Finish.Seq, At: s.Finish.At,
+		Step:   s.Name,
+		Output: s.Output})
+}
+
+func (r *deciding) status(s core.Status) core.SendStatus {
+	s.OrderID, s.Run, s.Workflow = r.t.OrderID, r.t.Run, r.t.Workflow
+	return core.SendStatus{ReplyTo: r.t.ReplyTo, Status: s}
+}
+
+// enterProcessed ends a task whose steps are all done. An output that cannot be computed does not undo
+// anything; the status carries the reason.
+func (r *deciding) enterProcessed() {
+	if r.def.Output != nil {
+		if !r.orderKnown() {
+			return
+		}
+		env := core.Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order,
+			Outputs: map[string]json.RawMessage{}}
+		for i := range r.t.Steps {
+			env.Show(&r.t.Steps[i])
+		}
+		out, err := r.def.Expr.Output(env)
+		switch {
+		case err != nil:
+			r.t.Reason = core.Reason{Code: "expression", Text: core.TrimMessage("output: " + err.Error())}
+		case len(out) > maxOutput:
+			r.t.Reason = core.Reason{Code: core.CodeOutputTooLarge,
+				Text: "the workflow's output is over 32 KiB and was dropped"}
+		default:
+			r.keepOutput(out)
+		}
+	}
+	r.enterEnd(core.Processed, "")
+}
+
+// keepOutput drops a workflow's output that does not fit beside those of its steps.
+func (r *deciding) keepOutput(out json.RawMessage) {
+	r.t.Output = out
+	if !r.at.SizeLimit.KeepsReserve(r.def, r.t) {
+		r.t.Output, r.t.Reason = nil, core.Reason{Code: core.CodeOutputTooLarge, Text: fmt.Sprintf(
+			"the workflow's output of %d bytes does not fit into the task's document beside the outputs "+
+				"of its steps and was dropped", len(out))}
+	}
+}
+
+// enterUndone ends a task that has nothing left to undo.
+func (r *deciding) enterUndone() {
+	if r.t.Undo.CancelAsked {
+		r.enterEnd(core.Cancelled, "")
+		return
+	}
+	r.enterEnd(core.Compensated, "")
+}
+
+// enterError stops the task for the operator, because of a step.
+func (r *deciding) enterError(phase core.Phase, i int) {
+	if phase == core.Undoing { // its final status says again why it was undone
+		r.t.Undo.Reason = r.t.Reason
+	}
+	r.t.Reason = r.t.Steps[i].FailureReason()
+	r.stopForOperator(phase)
+}
+
+// stopForOperator stops the task for the operator. The times of waiting steps are cleared: they would keep
+// it in the index for ever (H25).
+func (r *deciding) stopForOperator(phase core.Phase) {
+	for i := range r.t.Steps {
+		s := &r.t.Steps[i]
+		// known before it, though by a clock that was ahead: the alert includes it
+		s.NoEffect = min(s.NoEffect, r.at.Now)
+		if s.AwaitsWake() {
+			s.CompleteBy = 0
+			if s.State != core.Waiting { // a wait ends when it would have ended (P33)
+				s.Wait.At = 0
+			}
+		}
+	}
+	r.enterEnd(core.Error, phase)
+}
+
+// enterEnd enters an end, or the Error of a phase, with its status and the time to send that again (P11).
+func (r *deciding) enterEnd(state core.State, phase core.Phase) {
+	t := r.t
+	t.ProcessState, t.Phase, t.End = state, phase, core.End{At: r.at.Now, Cause: r.cause}
+	r.ended, r.endSteps = true, slices.Clone(t.Steps)
+	status := r.notifies(core.EndKind(t))
+	if status {
+		t.End.Seq = r.nextSeq()
+	}
+	alerts := core.RaisesAlert(r.def, t)
+	if alerts {
+		t.End.Command = t.Commands.Number
+	}
+	if status || t.Parent != nil || alerts {
+		t.End.ResendAt = r.resendTime()
+	}
+	r.emitEnd()
+}
+
+// resendTime is when an unacknowledged final status is sent again. Nearly every one is acknowledged at once,
+// and this time is never used; so that it does not cost two writes of the index to move the due time forward
+// to it, and one to take it out again, it is the due time that stands there, if that is no more than as long
+// again (P9).
+func (r *deciding) resendTime() core.Time {
+	resend := r.at.Now.Add(r.resendAfter())
+	if due := r.t.Due; due > resend && due <= resend.Add(r.resendAfter()) {
+		return due
+	}
+	return resend
+}
+
+// emitEnd emits the final status and alert. Where there is a status the Supervisor leaves both, status and
+// alert, to the Scheduler (P11).
+func (r *deciding) emitEnd() {
+	if r.supervisor && (r.t.End.Seq > 0 || r.t.Parent != nil) {
+		r.emit(core.SendSettle{OrderID: r.t.OrderID})
+		return
+	}
+	r.emitFinal()
+}
+
+// leaveEnd takes the task out of its end for a command.
+func leaveEnd(t *core.Task) {
+	t.End, t.Phase, t.Attention = core.End{}, "", false
+	for i := range t.Steps {
+		t.Steps[i].EndState = ""
+	}
+}
+
+// keepEndStates keeps the states that the status of an Error named: steps may still change, by a late reply
+// or by an operator's fact, and a re-emission must be the same, byte for byte (P12).
+func (r *deciding) keepEndStates(before *core.Task) {
+	// only a task whose final status was acknowledged is moved, and that is never sent again (P49)
+	moved := before.Definition != r.t.Definition
+	reported := before.Steps
+	switch {
+	case r.t.ProcessState != core.Error:
+		return
+	case r.ended:
+		reported = r.endSteps // one event may stop the task at a step, and answer another
+	case moved || before.ProcessState != core.Error:
+		return
+	}
+	for i := range r.t.Steps {
+		if s, was := &r.t.Steps[i], reported[i].State; s.State != was && s.EndState == "" {
+			s.EndState = was
+		}
+	}
+}
+
+// emitFinal emits the status and the alert of the present end.
+func (r *deciding) emitFinal() {
+	t := r.t
+	if t.End.Seq > 0 {
+		s := core.Status{Kind: core.EndKind(t), Seq: t.End.Seq, At: t.End.At, Step: t.Reason.Step,
+			Output: t.Output,
+			Code:   t.Reason.Code, Message: t.Reason.Text}
+		if t.Closing != nil {
+			s.By, s.Reason = t.Closing.By, t.Closing.Reason
+		}
+		for i := range t.Steps {
+			step := &t.Steps[i]
+			s.Steps = append(s.Steps,
+				core.StepSummary{Step: step.Name, State: cmp.Or(step.EndState, step.State),
+					Attempts: step.Attempt})
+		}
+		r.emit(r.status(s))
+	}
+	r.notifyParent()
+	if core.RaisesAlert(r.def, t) {
+		r.emit(r.alert())
+	}
+	for i := range t.Steps {
+		// P48
+		if t.ProcessState == core.Closed && t.Steps[i].State == core.Waiting &&
+			t.Steps[i].Children.Running() {
+			r.askOpen(i, "")
+		}
+	}
+}
+
+// alert is computed from what stood there when the task stopped, so that it is the same each time (P12).
+func (r *deciding) alert() core.RaiseAlert {
+	t := r.t.Clone()
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		s.State = cmp.Or(s.EndState, s.State)
+		if s.Resolved != nil && s.Resolved.Command > t.End.Command {
+			s.Resolved = nil
+		}
+		if s.NoEffect > t.End.At {
+			s.NoEffect = 0
+		}
+	}
+	a := core.RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.End.Command,
+		Phase: t.Phase,
+		Step:  t.Reason.Step, Code: t.Reason.Code, Message: t.Reason.Text, At: t.End.At}
+	if a.Undone = t.ProcessState == core.Compensated; a.Undone {
+		a.Accepts.Resubmit = t.Parent == nil // a child is resubmitted by its parent only
+		return a
+	}
+	then := &deciding{def: r.def, t: t, at: At{Now: t.End.At}}
+	a.Accepts = core.Accepted{Resubmit: then.expiredKey() == "", Undo: then.undoRefusal() == ""}
+	if i := t.Index(t.Reason.Step); i >= 0 {
+		a.Attempts, a.FirstTry, a.LastTry = t.Steps[i].Attempt, t.Steps[i].FirstClaim(), t.Steps[i].Claim.At
+		a.Accepts.Resolve = then.resolveRefusal(i, core.NotHappened) == ""
+		if t.Steps[i].Attempted() {
+			a.Key = core.Key(t.OrderID, t.Run, t.Reason.Step)
+		}
+	}
+	return a
+}
+
+// settle sends the final status again.
+func (r *deciding) settle(_ int, _ core.Event) (string, error) {
+	if r.t.End.ResendAt == 0 {
+		return "the final status was acknowledged before", nil
+	}
+	r.cause = r.t.End.Cause
+	return "sent again", nil
+}
+
+// reemit emits again what r.cause once led to (P12): visible effects in the order of their
+// numbers, then what claims that still stand have sent.
+func (r *deciding) reemit() {
+	t := r.t
+	if t.Start.Seq > 0 && t.Start.Cause == r.cause {
+		r.emit(r.startedStatus())
+	}
+	for seq, i := r.nextFinish(0); i >= 0; seq, i = r.nextFinish(seq) {
+		r.emit(r.finishedStatus(&t.Steps[i]))
+	}
+	if t.End.Cause == r.cause && (t.Terminal() || t.ProcessState == core.Error) {
+		r.emitEnd()
+	}
+	for i := range t.Steps {
+		if s := &t.Steps[i]; (s.Claim.Cause == r.cause || s.Children.Opened(r.cause)) && r.claimStands(s) {
+			r.kind(i).resend(r, i)
+		}
+	}
+}
+
+// nextFinish finds the next "step finished" after the number seq that r.cause led to.
+func (r *deciding) nextFinish(seq int) (int, int) {
+	found := -1
+	for i := range r.t.Steps {
+		s := &r.t.Steps[i]
+		if s.Finish.Cause == r.cause && s.Finish.Seq > seq &&
+			(found < 0 || s.Finish.Seq < r.t.Steps[found].Finish.Seq) {
+			found = i
+		}
+	}
+	if found < 0 {
+		return seq, -1
+	}
+	return r.t.Steps[found].Finish.Seq, found
+}
+
+// claimStands reports whether a claim still counts. A forward claim counts only while the task goes forward
+// (H28), a claim of an undo always.
+func (r *deciding) claimStands(s *core.Step) bool {
+	return s.State == core.Compensating || s.State == core.Waiting && s.Claim.Undo ||
+		(s.State == core.Processing || s.State == core.Waiting) && r.t.ProcessState == core.Processing
+}
+
+// Restart emits again all that is under way in a task whose queues died with their process, from its document
+// alone (P27): requests, waits, an unacknowledged final status. Errors: ErrOrderNeeded, ErrUnfit.
+func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision, error) {
+	if err := unfit(def, t); err != nil {
+		return Decision{}, err
+	}
+	r := &deciding{def: def, order: order, t: t, at: at}
+	forward, undo := t.ProcessState == core.Processing, t.ProcessState == core.Compensating
+	asked := false
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		asked = asked || s.State == core.Compensating
+		switch {
+		case r.claimStands(s):
+			r.kind(i).resend(r, i)
+		case undo && (s.State == core.Pending || s.State == core.Waiting) && s.CompleteBy != 0:
+			// P9a: its wait bound the forward claim only
+			r.wake(s, 0)
+		case (forward || undo) && s.AwaitsWake() && s.CompleteBy != 0:
+			r.wake(s, s.Wait.At)
+		}
+	}
+	if undo && !asked { // the Supervisor turned it around, and its Wake for the whole task died too (P23a)
+		r.emit(core.SendWake{OrderID: t.OrderID, Run: t.Run})
+	}
+	if t.End.ResendAt != 0 {
+		r.emitFinal()
+	}
+	if r.err != nil {
+		return Decision{}, r.err
+	}
+	return Decision{Task: t, Effects: r.effects, Ignored: "restarted",
+			Settles: core.Settles(def, t, r.effects)},
+		nil
+}

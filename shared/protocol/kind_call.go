@@ -1,0 +1,185 @@
+package protocol
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// callKind calls an agent: one request for each claim, do and undo alike. Its replies and timeouts are in
+// reply.go and overdue.go.
+type callKind struct{}
+
+func (callKind) prepare(r *deciding, i int) (prepared, error) {
+	input, err := r.input(i, core.Do)
+	return prepared{input: input}, err
+}
+
+func (callKind) start(r *deciding, i int, p prepared) {
+	r.takeCall(i, core.Do)
+	r.emit(r.request(i, p.input))
+}
+
+func (callKind) resend(r *deciding, i int) {
+	op := core.Do
+	if r.t.Steps[i].Claim.Undo {
+		op = core.UndoOp
+	}
+	input, err := r.input(i, op)
+	if r.err == nil && err == nil { // it could be computed when it was claimed
+		r.emit(r.request(i, input))
+	}
+}
+
+// woken claims a step again that was handed back.
+func (callKind) woken(r *deciding, i int) {
+	if r.t.Overtaken(r.def, i) {
+		r.advance()
+		return
+	}
+	if r.keyMayExpire(i) { // P18: only the operator can find out
+		r.recordFailure(i, "key-forgotten",
+			"it is in doubt, and was not asked again, because its service may not know the idempotency "+
+				"key any more (keyRetention): find out at the service whether it happened, and resolve it",
+			r.t.Steps[i].Attempt)
+		giveUp(&r.t.Steps[i])
+		r.enterError(core.Forward, i)
+		return
+	}
+	r.claim([]int{i})
+}
+
+func (callKind) resume(r *deciding, i int) bool {
+	s := &r.t.Steps[i]
+	if s.State == core.UndoWait { // P42; what it makes ready is claimed with the others
+		r.undoStep(i)
+	}
+	return s.State == core.Failed || s.State == core.Pending
+}
+
+func (callKind) validState(s *core.Step, d *core.StepDefinition) bool {
+	claimed := s.Attempted() && s.Attempt > 0
+	switch s.State {
+	case core.Pending, core.Failed:
+		return !s.Attempted() || s.Attempt > 0
+	case core.Skipped:
+		return !s.Attempted()
+	case core.Compensated:
+		return claimed || !s.Attempted() && s.FailureCode != "" && d.OnFailure == core.OnFailureContinue
+	case core.Processed, core.UndoWait:
+		return claimed
+	case core.Processing:
+		return claimed && !s.Claim.Undo
+	case core.Compensating:
+		return claimed && s.Claim.Undo && d.Undo != nil
+	}
+	return false
+}
+
+// takeCall writes a claim into a call: the agent's times as well (P6, P32).
+func (r *deciding) takeCall(i int, op core.Operation) {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	c, state := core.Claim{By: r.at.By[:min(len(r.at.By), core.MaxName)], Agent: r.chooseAgent(i)},
+		core.Processing
+	if op == core.UndoOp {
+		c.Undo, state = true, core.Compensating
+	}
+	// P32: what this task granted before, what the agent is granted by the definition, and twice
+	// what the last request of that agent was seen to wait.
+	name := cmp.Or(c.Agent, d.Agent)
+	agent := r.def.Agents[name]
+	c.Allowance = min(max(s.Claim.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]),
+		max(d.MaxQueueTime, agent.QueueAllowance))
+	until := r.knownUntil(i)
+	r.take(i, state, c)
+	s.Claim.StopBy = r.at.Now.Add(d.Longest(s) + c.Allowance)
+	if until != 0 && !s.Claim.Undo { // P18: a copy that comes later could be done a second time
+		s.Claim.StopBy = min(s.Claim.StopBy, max(until, r.at.Now.Add(d.TimeoutOf(s))))
+	}
+	s.CompleteBy = d.FirstCompleteBy(s)
+}
+
+// notDone are the agents at which the last attempts of a step, one less than it has agents, did not end done.
+func (r *deciding) notDone(i int) (agents []string) {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	for _, a := range r.t.Attempts.Last {
+		if a.Step == s.Name && a.Number > s.Attempt-len(d.Others) && a.Outcome != core.OutcomeSuperseded {
+			agents = append(agents, cmp.Or(a.Agent, d.Agent))
+		}
+	}
+	return agents
+}
+
+// chooseAgent chooses the agent of a claim (P44): none at which one of the attempts before has failed, has
+// made no call, or was late; of the others the one whose requests wait least. One that is less than 20 %
+// better does not replace an earlier one. The result is "" if it is the first one.
+func (r *deciding) chooseAgent(i int) string {
+	d, not, best := &r.def.Steps[i], r.notDone(i), ""
+	for _, name := range d.AllAgents() {
+		switch {
+		case slices.Contains(not, name):
+		case best == "", 5*r.expectedWait(name) < 4*r.expectedWait(best):
+			best = name
+		}
+	}
+	if best == d.Agent {
+		return ""
+	}
+	return best
+}
+
+// leastWait replaces shorter waits: a few milliseconds more or less say nothing about an agent.
+const leastWait = 100 * core.Millisecond
+
+// expectedWait returns the wait that a request to the agent would have: by its last replies, and by its
+// queue.
+func (r *deciding) expectedWait(agent string) core.Duration {
+	return max(r.at.Waits[agent]+r.at.Queues[agent], leastWait)
+}
+
+// request derives the message of the present claim from what cannot change (P12).
+func (r *deciding) request(i int, input json.RawMessage) core.SendRequest {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	q := core.SendRequest{
+		Agent: d.AskedAgent(s), OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt,
+		Operation: core.Do, Name: d.Operation, Grade: d.Grade, Key: core.Key(r.t.OrderID, r.t.Run, s.Name),
+		Timeout: d.TimeoutOf(s), ClaimedAt: s.Claim.At, CompleteBy: d.FirstCompleteBy(s),
+		StopBy:    s.Claim.StopBy,
+		ClockSkew: r.def.Agents[d.Agent].ClockSkew, Input: input, Resolved: s.Resolved,
+		PointOfNoReturn: d.PointOfNoReturn,
+		Trace:           core.AttemptTrace(r.t.OrderID, r.t.Run, s.Name, s.Attempt),
+	}
+	if s.Claim.Undo {
+		q.Operation, q.Name = core.UndoOp, d.Undo.Operation
+	} else {
+		q.MaxDuration = d.MaxDuration
+	}
+	return q
+}
+
+// keyMayExpire reports whether the step is in doubt and a call requested now could arrive after its service
+// has forgotten the key (P18).
+func (r *deciding) keyMayExpire(i int) bool {
+	s, until := &r.t.Steps[i], r.knownUntil(i)
+	return s.AwaitsWake() && s.Attempted() && until != 0 && r.at.Now.Add(r.def.Steps[i].TimeoutOf(s)) > until
+}
+
+// knownUntil returns the time until which the service surely holds the key of a step. Its effects came after
+// the first claim, or after the operator stated a fact. 0 means for ever.
+func (r *deciding) knownUntil(i int) core.Time {
+	s, agent := &r.t.Steps[i], r.def.Agents[r.def.Steps[i].Agent]
+	if agent.KeyRetention == 0 {
+		return 0
+	}
+	since := cmp.Or(s.FirstClaim(), r.at.Now) // Without an earlier claim the first one is made now.
+	switch {
+	case s.Resolved == nil:
+	case s.Resolved.At > s.Claim.At: // no request was sent since
+		since = r.at.Now
+	default:
+		since = max(since, s.Resolved.At)
+	}
+	return since.Add(agent.KeyRetention - agent.ClockSkew)
+}

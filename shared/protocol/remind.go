@@ -1,0 +1,91 @@
+package protocol
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// question leaves an open question until the next look.
+func (r *deciding) question(i int) {
+	s := &r.t.Steps[i]
+	next := r.def.Steps[i].NextLook(s)
+	s.CompleteBy = next
+	if next.Sub(r.at.Now) <= maxDelay {
+		s.CompleteBy = max(next, r.at.Now).Add(r.def.Grace)
+	}
+	r.emitLook(i)
+}
+
+// goOnAsking leaves an open question until the next look, and sends its last reminder again, because the
+// handling that decided on it may have died before it sent it (P12).
+func (r *deciding) goOnAsking(i int) {
+	r.t.Steps[i].Claim.Cause = r.cause
+	r.emitReminder(i)
+	r.question(i)
+}
+
+func (r *deciding) emitLook(i int) {
+	r.wake(&r.t.Steps[i], r.def.Steps[i].NextLook(&r.t.Steps[i]))
+}
+
+// remind sends the newest reminder that is due, and not one for each that was missed (P37). It reports
+// whether there was one.
+func (r *deciding) remind(i int) bool {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	if d.Answer.Remind <= 0 || r.t.ProcessState != core.Processing {
+		return false
+	}
+	n := int(r.at.Now.Sub(s.Claim.At) / d.Answer.Remind)
+	if n <= d.Intervals(s) || d.ReminderDue(s, n) >= s.Wait.At {
+		return false
+	}
+	a := *s.Answers
+	// no number comes twice, also after a move
+	a.Reminded, a.RemindedAt, a.Moved = max(n, a.Reminded+1), r.at.Now, false
+	s.Answers, s.Claim.Cause = &a, r.cause
+	r.emitReminder(i)
+	return true
+}
+
+// emitReminder repeats the call that has asked for the answer, under a key of its own. Its reply is one of
+// that call, which is done: it changes nothing. A request that is emitted again is the same (P12). It is not
+// emitted again once its service may have forgotten the key, or once the task was moved to a definition that
+// may ask otherwise.
+func (r *deciding) emitReminder(i int) {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	ask := r.def.Index(d.Answer.Ask)
+	if ask < 0 || s.Answers.RemindedAt == 0 || s.Answers.Moved || r.t.Steps[ask].State != core.Processed {
+		return
+	}
+	stopBy := r.reminderStopBy(i, ask)
+	if r.at.Now >= stopBy {
+		return
+	}
+	var input json.RawMessage
+	input, err := r.input(ask, core.Do)
+	if err != nil || r.err != nil { // it could be computed when it was asked
+		return
+	}
+	n := s.Answers.Reminded
+	q := r.request(ask, input)
+	q.Operation, q.Name = core.Do, r.def.Steps[ask].Operation
+	q.Timeout, q.MaxDuration = r.def.Steps[ask].Timeout, 0
+	q.Key = core.Key(r.t.OrderID, r.t.Run, s.Name) + "/" + strconv.Itoa(s.Round()) + "." + strconv.Itoa(n)
+	q.ClaimedAt, q.StopBy, q.CompleteBy = d.ReminderDue(s, d.Intervals(s)), stopBy, stopBy
+	q.Trace = core.AttemptTrace(r.t.OrderID, r.t.Run, s.Name, n)
+	r.emit(q)
+}
+
+// reminderStopBy returns the time after which the last reminder of step i is not sent any more: when the next
+// one is due, or when the service of its ask may have forgotten the key (P18), whichever comes first.
+func (r *deciding) reminderStopBy(i, ask int) core.Time {
+	s, q, d := &r.t.Steps[i], &r.def.Steps[i], &r.def.Steps[ask]
+	a, next, agent := s.Answers, q.ReminderDue(s, q.Intervals(s)+1), r.def.Agents[d.Agent]
+	if agent.KeyRetention == 0 {
+		return next
+	}
+	known := a.RemindedAt.Add(agent.KeyRetention - agent.ClockSkew)
+	return min(next, max(known, a.RemindedAt.Add(d.Timeout)))
+}

@@ -1,0 +1,105 @@
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// resolveCommand stores the operator's fact about a step in doubt. The task stays in
+// Error; Resubmit or Undo goes on.
+func (r *deciding) resolveCommand(_ int, ev core.Event) (string, error) {
+	e := ev.(core.Resolve)
+	if reason := r.checkCommand(e.Command); reason != "" {
+		return r.reject(e.ID, "resolve", reason)
+	}
+	i := r.t.Index(e.Step)
+	reason, given := r.resolveRefusal(i, e.Fact), ""
+	if reason == "" && len(e.Output) > 0 {
+		reason, given = r.statedOutputRefusal(i, e), e.Step
+	}
+	if reason != "" {
+		return r.reject(e.ID, "resolve", reason)
+	}
+	s := &r.t.Steps[i]
+	r.accept(e.ID, "resolve", note("an output", given))
+	// P41: of those that cannot be undone any more; the Resubmit goes on with the others
+	if s.Children != nil {
+		s.Children = s.Children.Settled()
+		return "", nil
+	}
+	s.Resolved = &core.Resolved{Fact: e.Fact, Command: r.t.Commands.Number, At: r.at.Now}
+	undo := r.resolvesUndo(i)
+	switch {
+	case undo && e.Fact == core.Happened:
+		s.State = core.UndoWait
+	case undo:
+		r.undone(i)
+	case e.Fact == core.Happened:
+		r.finish(i, e.Output)
+	default: // it proves the attempts before it (P22a)
+		r.setNoEffect(i)
+	}
+	return "", nil
+}
+
+// resolvesUndo reports whether a fact about the step is about its undo: also of one that is undone alone
+// (P42).
+func (r *deciding) resolvesUndo(i int) bool {
+	return r.t.Phase == core.Undoing || r.t.Steps[i].State == core.UndoWait
+}
+
+// statedOutputRefusal returns why the output of a Resolve cannot be kept, or "" if it can.
+func (r *deciding) statedOutputRefusal(i int, e core.Resolve) string {
+	switch {
+	case e.Fact != core.Happened:
+		return "only a step that happened has an output; fix: leave the output out"
+	case r.resolvesUndo(i):
+		return "the step is being undone, and its undo uses no output; fix: leave the output out"
+	case len(e.Output) > core.MaxOutput:
+		return fmt.Sprintf(
+			"the output has %d bytes, the limit is %d; store large data elsewhere and give a reference",
+			len(e.Output), core.MaxOutput)
+	case !r.outputFits(i, e.Output):
+		return fmt.Sprintf(
+			"the output of step %s (%d bytes) does not fit into the task's document of at most %d bytes "+
+				"beside what it holds and a reserve; give a shorter one",
+			e.Step, len(e.Output), r.at.SizeLimit.Limit)
+	}
+	return ""
+}
+
+func (r *deciding) resolveRefusal(i int, fact core.Fact) string {
+	if r.t.ProcessState != core.Error {
+		return "only a task in Error takes a fact; this one is " + string(r.t.ProcessState)
+	}
+	if i < 0 {
+		return "the task has no such step"
+	}
+	s := &r.t.Steps[i]
+	switch {
+	case fact != core.Happened && fact != core.NotHappened && fact != core.Undone:
+		return "the fact must be happened, not-happened or undone"
+	case r.def.Steps[i].Each != nil:
+		return s.Children.ResolveRefusal(fact)
+	case r.def.Steps[i].Answer != nil:
+		return "the step is answered from outside, so there is nothing in doubt; fix: resubmit the order, " +
+			"and it is asked again where it was decided"
+	case s.State == core.Waiting:
+		return "the step is a wait, so there is nothing in doubt; fix: resubmit the order, and it goes on " +
+			"at its time"
+	case s.State != core.Pending && !s.AwaitsWake():
+		// one that was handed back too: its key may have expired (P18), and then only Resolve helps
+		return "the step is " + string(s.State) +
+			"; only one that is Failed, UndoWait, or handed back is in doubt"
+	case !s.Attempted():
+		return "no request of the step was ever sent, so there is nothing in doubt; fix: correct the " +
+			"workflow or the order"
+	case r.t.Phase == core.Undoing && fact == core.Happened && r.def.Steps[i].PointOfNoReturn: // P22a
+		return "the step is the point of no return, and the order is being undone because the step was " +
+			"proven to have had no effect; fix: reverse its effect at the service, then state undone"
+	case r.at.Now <= r.t.LastActivity(r.def, i):
+		return "a call of the step may still take effect; wait until " + r.t.LastActivity(r.def, i).String()
+	}
+	return ""
+}
