@@ -186,3 +186,69 @@ func (a *Answers) Complete() (Decided, bool) {
 	}
 	return Decided{}, false
 }
+
+// AnswerValue brings a value into the form in which values are compared, or says what is wrong with it.
+func (d *Definition) AnswerValue(i int, value json.RawMessage) (json.RawMessage, string) {
+	a := d.Steps[i].Answer
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, value); err != nil {
+		return nil, "the value is not JSON"
+	}
+	value = compact.Bytes()
+	if a.Event == "" {
+		var text string
+		if err := json.Unmarshal(value, &text); err != nil || !slices.Contains(a.Values, text) {
+			return nil, "the value must be one of: " + strings.Join(a.Values, ", ")
+		}
+		value, _ = json.Marshal(text) // a text can be written
+		return value, ""
+	}
+	if len(value) > MaxAnswerValue {
+		return nil,
+			fmt.Sprintf(
+				"the value has %d bytes, the limit is %d; store large data elsewhere and send a reference",
+				len(value), MaxAnswerValue)
+	}
+	if a.Schema != nil {
+		if err := d.Expr.CheckAnswer(i, value); err != nil {
+			return nil, "the value is not of the event's shape: " + err.Error()
+		}
+	}
+	return value, ""
+}
+
+// Addressed are the steps that an answer is for, or why there are none.
+func (t *Task) Addressed(def *Definition, e Answered) (steps []int, reason string) {
+	if def == nil {
+		return nil, "the order was cancelled before it came"
+	}
+	for i := range def.Steps {
+		d := &def.Steps[i]
+		if d.Answer != nil && (e.Step != "" && d.Name == e.Step || e.Step == "" && d.Answer.Event == e.Name) {
+			steps = append(steps, i)
+		}
+	}
+	switch {
+	case len(steps) > 0:
+		return steps, ""
+	case e.Step == "":
+		return nil, "no step of the order waits for an event " + e.Name
+	case t.Index(e.Step) < 0:
+		return nil, "the order has no step " + e.Step
+	}
+	return nil, "step " + e.Step + " is not one that is answered"
+}
+
+// HasEnded returns the text that the order no longer goes forward. It adds how the step was decided if the
+// answer is for that round and its sender may answer.
+func (t *Task) HasEnded(s *Step, e Answered) string {
+	why := "the order goes no longer forward; it is " + string(t.ProcessState)
+	if e.Run != t.Run || e.Step != "" && e.Round != s.Round() || s.Answers == nil ||
+		s.Answers.Excludes(e.By) != "" {
+		return why
+	}
+	if _, by := s.DecisionText(); by != "" {
+		why += "; " + by
+	}
+	return why
+}

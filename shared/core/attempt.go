@@ -79,3 +79,50 @@ func ShortNote(note string) string {
 
 // MaxOutput is the largest output of a step, in bytes: a reply must fit into one message.
 const MaxOutput = 48 << 10
+
+// KnownUntil returns the time until which the service surely holds the key of a step. Its effects came after
+// the first claim, or after the operator stated a fact. 0 means for ever.
+func (t *Task) KnownUntil(def *Definition, i int, now Time) Time {
+	s, agent := &t.Steps[i], def.Agents[def.Steps[i].Agent]
+	if agent.KeyRetention == 0 {
+		return 0
+	}
+	since := cmp.Or(s.FirstClaim(), now) // Without an earlier claim the first one is made now.
+	switch {
+	case s.Resolved == nil:
+	case s.Resolved.At > s.Claim.At: // no request was sent since
+		since = now
+	default:
+		since = max(since, s.Resolved.At)
+	}
+	return since.Add(agent.KeyRetention - agent.ClockSkew)
+}
+
+// KeyMayExpire reports whether the step is in doubt and a call requested now could arrive after its service
+// has forgotten the key (P18).
+func (t *Task) KeyMayExpire(def *Definition, i int, now Time) bool {
+	s, until := &t.Steps[i], t.KnownUntil(def, i, now)
+	return s.AwaitsWake() && s.Attempted() && until != 0 && now.Add(def.Steps[i].TimeoutOf(s)) > until
+}
+
+// NotDone are the agents at which the last attempts of a step, one less than it has agents, did not end done.
+func (t *Task) NotDone(d *StepDefinition, s *Step) (agents []string) {
+	for _, a := range t.Attempts.Last {
+		if a.Step == s.Name && a.Number > s.Attempt-len(d.Others) && a.Outcome != OutcomeSuperseded {
+			agents = append(agents, cmp.Or(a.Agent, d.Agent))
+		}
+	}
+	return agents
+}
+
+// ReminderStopBy returns the time after which the last reminder of step i is not sent any more: when the next
+// one is due, or when the service of its ask may have forgotten the key (P18), whichever comes first.
+func (t *Task) ReminderStopBy(def *Definition, i, ask int) Time {
+	s, q, d := &t.Steps[i], &def.Steps[i], &def.Steps[ask]
+	a, next, agent := s.Answers, q.ReminderDue(s, q.Intervals(s)+1), def.Agents[d.Agent]
+	if agent.KeyRetention == 0 {
+		return next
+	}
+	known := a.RemindedAt.Add(agent.KeyRetention - agent.ClockSkew)
+	return min(next, max(known, a.RemindedAt.Add(d.Timeout)))
+}

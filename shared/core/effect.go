@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"encoding/json"
 )
 
@@ -169,4 +170,90 @@ func Settles(def *Definition, t *Task, effects []Effect) bool {
 		}
 	}
 	return status && alert && parent
+}
+
+// AlertOf is computed from what stood there when the task stopped, so that it is the same each time (P12).
+func AlertOf(def *Definition, task *Task) RaiseAlert {
+	t := task.Clone()
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		s.State = cmp.Or(s.EndState, s.State)
+		if s.Resolved != nil && s.Resolved.Command > t.End.Command {
+			s.Resolved = nil
+		}
+		if s.NoEffect > t.End.At {
+			s.NoEffect = 0
+		}
+	}
+	a := RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.End.Command,
+		Phase: t.Phase,
+		Step:  t.Reason.Step, Code: t.Reason.Code, Message: t.Reason.Text, At: t.End.At}
+	if a.Undone = t.ProcessState == Compensated; a.Undone {
+		a.Accepts.Resubmit = t.Parent == nil // a child is resubmitted by its parent only
+		return a
+	}
+	a.Accepts = Accepted{Resubmit: t.ExpiredKey(def, t.End.At) == "", Undo: t.UndoRefusal(def) == ""}
+	if i := t.Index(t.Reason.Step); i >= 0 {
+		a.Attempts, a.FirstTry, a.LastTry = t.Steps[i].Attempt, t.Steps[i].FirstClaim(), t.Steps[i].Claim.At
+		a.Accepts.Resolve = t.ResolveRefusal(def, i, NotHappened, t.End.At) == ""
+		if t.Steps[i].Attempted() {
+			a.Key = Key(t.OrderID, t.Run, t.Reason.Step)
+		}
+	}
+	return a
+}
+
+// Status completes a status message of the task.
+func (t *Task) Status(s Status) SendStatus {
+	s.OrderID, s.Run, s.Workflow = t.OrderID, t.Run, t.Workflow
+	return SendStatus{ReplyTo: t.ReplyTo, Status: s}
+}
+
+// StartedStatus returns the status of the last start.
+func (t *Task) StartedStatus() SendStatus {
+	return t.Status(Status{Kind: StatusStarted, Seq: t.Start.Seq, At: t.StartedAt()})
+}
+
+// FinishedStatus returns the status of a step that is done.
+func (t *Task) FinishedStatus(s *Step) SendStatus {
+	return t.Status(Status{Kind: StatusStepFinished, Seq: s.Finish.Seq, At: s.Finish.At,
+		Step:   s.Name,
+		Output: s.Output})
+}
+
+// FinalStatus returns the status of the present end.
+func (t *Task) FinalStatus() SendStatus {
+	s := Status{Kind: EndKind(t), Seq: t.End.Seq, At: t.End.At, Step: t.Reason.Step,
+		Output: t.Output,
+		Code:   t.Reason.Code, Message: t.Reason.Text}
+	if t.Closing != nil {
+		s.By, s.Reason = t.Closing.By, t.Closing.Reason
+	}
+	for i := range t.Steps {
+		step := &t.Steps[i]
+		s.Steps = append(s.Steps,
+			StepSummary{Step: step.Name, State: cmp.Or(step.EndState, step.State),
+				Attempts: step.Attempt})
+	}
+	return t.Status(s)
+}
+
+// Request derives the message of the present claim from what cannot change (P12).
+func (t *Task) Request(def *Definition, i int, input json.RawMessage) SendRequest {
+	s, d := &t.Steps[i], &def.Steps[i]
+	q := SendRequest{
+		Agent: d.AskedAgent(s), OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt,
+		Operation: Do, Name: d.Operation, Grade: d.Grade, Key: Key(t.OrderID, t.Run, s.Name),
+		Timeout: d.TimeoutOf(s), ClaimedAt: s.Claim.At, CompleteBy: d.FirstCompleteBy(s),
+		StopBy:    s.Claim.StopBy,
+		ClockSkew: def.Agents[d.Agent].ClockSkew, Input: input, Resolved: s.Resolved,
+		PointOfNoReturn: d.PointOfNoReturn,
+		Trace:           AttemptTrace(t.OrderID, t.Run, s.Name, s.Attempt),
+	}
+	if s.Claim.Undo {
+		q.Operation, q.Name = UndoOp, d.Undo.Operation
+	} else {
+		q.MaxDuration = d.MaxDuration
+	}
+	return q
 }

@@ -347,3 +347,49 @@ func InlineOrder(def *Definition) int {
 	}
 	return max(room, least)
 }
+
+// Trim cuts what is there only for people where the document does not fit: texts of steps, the oldest
+// first, down to their codes, then attempts, the oldest first, down to their counts, then why an order is
+// undone whose undo has stopped. A task of an earlier version, which kept no reserve, may need the reasons of
+// its verdicts too. What the final status and alert were computed from stays as it is (P12).
+func (m SizeLimit) Trim(t *Task) {
+	if m.Fits(t) {
+		return
+	}
+	var texts []int
+	for i := range t.Steps {
+		if t.Steps[i].Error != nil {
+			texts = append(texts, i)
+		}
+	}
+	slices.SortStableFunc(texts,
+		func(a, b int) int { return int(t.Steps[a].Error.At.Sub(t.Steps[b].Error.At)) })
+	// few measurements, few texts lost
+	for from, step := 0, max(1, len(texts)/8); from < len(texts); from += step {
+		for _, i := range texts[from:min(from+step, len(texts))] {
+			e := *t.Steps[i].Error
+			e.Code, e.Message = ShortCode(e.Code), ""
+			t.Steps[i].Error = &e
+		}
+		if m.Fits(t) {
+			return
+		}
+	}
+	// few measurements here too
+	for keep := len(t.Attempts.Last) / 2; len(t.Attempts.Last) > 0; keep /= 2 {
+		t.DropAttempts(keep)
+		if m.Fits(t) {
+			return
+		}
+	}
+	t.Undo.Reason.Code, t.Undo.Reason.Text = ShortCode(t.Undo.Reason.Code), ""
+	if m.Fits(t) {
+		return
+	}
+	t.Commands.Verdicts = slices.Clone(t.Commands.Verdicts)
+	for i := range t.Commands.Verdicts {
+		if v := &t.Commands.Verdicts[i]; v.Long() {
+			v.Drop()
+		}
+	}
+}

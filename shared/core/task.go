@@ -409,3 +409,10 @@ type Erasure struct {
 	Reason string `json:"reason"`
 	At     Time   `json:"at"`
 }
+
+// DropAttempts keeps the last attempts only, and counts the others.
+func (t *Task) DropAttempts(keep int) {
+	for ; len(t.Attempts.Last) > keep; t.Attempts.Last = t.Attempts.Last[1:] {
+		t.Attempts.Earlier.Count(t.Attempts.Last[0].Outcome)
+	}
+}

@@ -3,6 +3,7 @@ package core
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"maps"
 	"slices"
 )
 
@@ -79,3 +80,51 @@ func (v *Verdict) Drop() {
 		v.Reason = noReason
 	}
 }
+
+// Remember keeps the ID of a refused command, so that a copy that comes in the same run is refused again
+// after the verdict has left its list. A full list depends on the command:
+//   - cancel: every other cancel of the run is refused (P17).
+//   - aheadCommand: the task passes over the number of the command, so that it is refused for its number from
+//     then on. Only a forged number is ahead of the task (P5).
+//   - answer: the oldest one is forgotten (P36).
+//   - every other command: the command number grows, so that the commands in the list are refused for their
+//     number (P5).
+func (c *Commands) Remember(id, command string, number int) {
+	all := c.Refused[command]
+	if len(all) == MaxRefused {
+		switch command {
+		case "cancel":
+			return
+		case AheadCommand:
+			if number-c.Number <= furthestAhead {
+				c.Number = number + 1
+			}
+			return
+		case "answer":
+			all = all[1:]
+		default:
+			c.Number++
+			all = nil
+		}
+	}
+	refused := maps.Clone(c.Refused)
+	if refused == nil {
+		refused = map[string][]string{}
+	}
+	refused[command] = append(slices.Clip(all), ShortHash(id))
+	c.Refused = refused
+}
+
+// Forget empties the lists at the start of a run. The list of numbers ahead stays, because the number
+// grows across runs: the task may reach the number of such a command in any later run.
+func (c *Commands) Forget() {
+	ahead := c.Refused[AheadCommand]
+	c.Refused = nil
+	if len(ahead) > 0 {
+		c.Refused = map[string][]string{AheadCommand: ahead}
+	}
+}
+
+// furthestAhead is the most by which a refused command can make a task pass over numbers. Without it one
+// forged number could use up all.
+const furthestAhead = 1_000_000

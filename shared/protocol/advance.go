@@ -281,7 +281,7 @@ func (r *deciding) undoStep(i int) bool {
 		s.State = core.UndoWait
 		r.scheduleWake(s, quiet+1)
 		if r.notifies(core.StatusUndoing) {
-			r.emit(r.status(core.Status{Kind: core.StatusUndoing, At: r.at.Now, Step: s.Name,
+			r.emit(r.t.Status(core.Status{Kind: core.StatusUndoing, At: r.at.Now, Step: s.Name,
 				Until: s.Wait.At}))
 		}
 	default:
@@ -307,5 +307,5 @@ func (r *deciding) claimUndo(i int) {
 		return
 	}
 	r.takeCall(i, core.UndoOp)
-	r.emit(r.request(i, input))
+	r.emit(r.t.Request(r.def, i, input))
 }

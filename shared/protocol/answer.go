@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -17,7 +16,7 @@ func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 	if r.def != nil && e.Run > r.t.Run { // P8: it is not refused, because it could count in that run
 		return "", core.ErrStale
 	}
-	steps, reason := r.addressed(e)
+	steps, reason := r.t.Addressed(r.def, e)
 	if reason != "" {
 		return r.refuseAnswer(-1, e, reason)
 	}
@@ -63,37 +62,15 @@ func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// addressed are the steps that an answer is for, or why there are none.
-func (r *deciding) addressed(e core.Answered) (steps []int, reason string) {
-	if r.def == nil {
-		return nil, "the order was cancelled before it came"
-	}
-	for i := range r.def.Steps {
-		d := &r.def.Steps[i]
-		if d.Answer != nil && (e.Step != "" && d.Name == e.Step || e.Step == "" && d.Answer.Event == e.Name) {
-			steps = append(steps, i)
-		}
-	}
-	switch {
-	case len(steps) > 0:
-		return steps, ""
-	case e.Step == "":
-		return nil, "no step of the order waits for an event " + e.Name
-	case r.t.Index(e.Step) < 0:
-		return nil, "the order has no step " + e.Step
-	}
-	return nil, "step " + e.Step + " is not one that is answered"
-}
-
 // voteOf returns the vote that an answer adds to a step, or nil if it changes nothing. The note of an
 // accepted answer names who decided before, or what decides whether the answer counts. A non-empty refused
 // is the reason of a refusal.
 func (r *deciding) voteOf(i int, e core.Answered) (vote *core.Vote, note, refused string) {
 	s := &r.t.Steps[i]
-	value, reason := r.answerValue(i, e.Value)
+	value, reason := r.def.AnswerValue(i, e.Value)
 	switch mode := modeOf(r.t); {
 	case mode != going && mode != errForward:
-		return nil, "", r.hasEnded(s, e)
+		return nil, "", r.t.HasEnded(s, e)
 	case e.Run != r.t.Run:
 		return nil, "", fmt.Sprintf("the order is in run %d, and the answer is for run %d; look at it again",
 			r.t.Run, e.Run)
@@ -124,20 +101,6 @@ func (r *deciding) voteOf(i int, e core.Answered) (vote *core.Vote, note, refuse
 	}
 	vote, refused = r.newVote(i, e.By, value)
 	return vote, note, refused
-}
-
-// hasEnded returns the text that the order no longer goes forward. It adds how the step was decided if the
-// answer is for that round and its sender may answer.
-func (r *deciding) hasEnded(s *core.Step, e core.Answered) string {
-	why := "the order goes no longer forward; it is " + string(r.t.ProcessState)
-	if e.Run != r.t.Run || e.Step != "" && e.Round != s.Round() || s.Answers == nil ||
-		s.Answers.Excludes(e.By) != "" {
-		return why
-	}
-	if _, by := s.DecisionText(); by != "" {
-		why += "; " + by
-	}
-	return why
 }
 
 // newVote returns the vote of a person on an undecided step, nil if it is there already, or why it is
@@ -199,36 +162,6 @@ func (r *deciding) questionOf(i int) (question *core.Answers, known bool) {
 	return question, true
 }
 
-// answerValue brings a value into the form in which values are compared, or says what is wrong with it.
-func (r *deciding) answerValue(i int, value json.RawMessage) (json.RawMessage, string) {
-	d := r.def.Steps[i].Answer
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, value); err != nil {
-		return nil, "the value is not JSON"
-	}
-	value = compact.Bytes()
-	if d.Event == "" {
-		var text string
-		if err := json.Unmarshal(value, &text); err != nil || !slices.Contains(d.Values, text) {
-			return nil, "the value must be one of: " + strings.Join(d.Values, ", ")
-		}
-		value, _ = json.Marshal(text) // a text can be written
-		return value, ""
-	}
-	if len(value) > core.MaxAnswerValue {
-		return nil,
-			fmt.Sprintf(
-				"the value has %d bytes, the limit is %d; store large data elsewhere and send a reference",
-				len(value), core.MaxAnswerValue)
-	}
-	if d.Schema != nil {
-		if err := r.def.Expr.CheckAnswer(i, value); err != nil {
-			return nil, "the value is not of the event's shape: " + err.Error()
-		}
-	}
-	return value, ""
-}
-
 // holdsVote reports whether an event's value can be kept.
 func (r *deciding) holdsVote(i int, vote *core.Vote) bool {
 	with := &deciding{def: r.def, t: r.t.Clone()}
@@ -249,7 +182,7 @@ func (r *deciding) addVote(i int, vote *core.Vote) {
 func (r *deciding) refuseEarly(i int, early []core.Vote) {
 	sent := r.verdict
 	for _, v := range early {
-		_, why := r.answerValue(i, v.Value)
+		_, why := r.def.AnswerValue(i, v.Value)
 		if why = cmp.Or(why, r.t.Steps[i].Answers.Excludes(v.By)); why != "" {
 			r.keepVerdict(i, core.Verdict{Command: "answer", Reason: core.TrimMessage(why), By: v.By,
 				At: r.at.Now})
@@ -277,7 +210,7 @@ func (r *deciding) refuseAnswer(i int, e core.Answered, reason string) (string, 
 	r.verdict = &v
 	if e.Token == "" {
 		r.changed = true
-		r.remember(e.ID, v.Command)
+		r.t.Commands.Remember(e.ID, v.Command, r.number)
 		if i >= 0 {
 			r.keepVerdict(i, v)
 		}

@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -50,9 +49,9 @@ func (r *deciding) reject(id, command, reason string) (string, error) {
 	r.changed = true
 	switch { // an older number is refused for good
 	case r.number == r.t.Commands.Number:
-		r.remember(id, command)
+		r.t.Commands.Remember(id, command, r.number)
 	case r.number > r.t.Commands.Number:
-		r.remember(id, core.AheadCommand)
+		r.t.Commands.Remember(id, core.AheadCommand, r.number)
 	}
 	r.storeVerdict(core.Verdict{ID: id, Command: command, Reason: reason, At: r.at.Now})
 	return "refused: " + reason, nil
@@ -103,7 +102,7 @@ func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 	case t.ProcessState == core.Processed:
 		return r.reject(e.ID, "cancel", "the order is Processed")
 	case r.t.PastPointOfNoReturn(r.def):
-		r.remember(e.ID, "cancel")
+		r.t.Commands.Remember(e.ID, "cancel", r.number)
 		return r.reject(e.ID, "cancel", "the order is past its point of no return")
 	case len(t.Commands.Refused["cancel"]) == core.MaxRefused:
 		return r.reject(e.ID, "cancel", tooManyCancels)
@@ -159,7 +158,7 @@ func (r *deciding) undoCommand(_ int, ev core.Event) (string, error) {
 	if reason := r.checkCommand(e.Command); reason != "" {
 		return r.reject(e.ID, "undo", reason)
 	}
-	if reason := r.undoRefusal(); reason != "" {
+	if reason := r.t.UndoRefusal(r.def); reason != "" {
 		return r.reject(e.ID, "undo", reason)
 	}
 	r.accept(e.ID, "undo", "")
@@ -169,20 +168,6 @@ func (r *deciding) undoCommand(_ int, ev core.Event) (string, error) {
 	}
 	r.startUndo(why)
 	return "", nil
-}
-
-// undoRefusal returns why the operator cannot undo the task, or "" if it can be undone.
-func (r *deciding) undoRefusal() string {
-	switch {
-	case r.t.Parent != nil:
-		return r.t.Parent.Refusal()
-	case r.t.ProcessState != core.Error:
-		return "only a task in Error can be undone by the operator; this one is " + string(r.t.ProcessState)
-	case r.t.PastPointOfNoReturn(r.def):
-		return "the order is past its point of no return; fix: if that step has had no effect, resolve it " +
-			"as not-happened first"
-	}
-	return ""
 }
 
 // resubmitCommand is the operator's decision to go on (P18).
@@ -215,9 +200,9 @@ func (r *deciding) resubmitCommand(_ int, ev core.Event) (string, error) {
 	}
 	reason := ""
 	if mode != compensated {
-		reason = r.expiredKey()
+		reason = r.t.ExpiredKey(r.def, r.at.Now)
 	}
-	if reason = cmp.Or(reason, r.correct(e, mode)); reason != "" {
+	if reason = cmp.Or(reason, r.correct(e)); reason != "" {
 		r.t, r.def = before, def
 		return r.reject(e.ID, "resubmit", reason)
 	}
@@ -239,19 +224,6 @@ func note(what, step string) string {
 		return ""
 	}
 	return "with " + what + " for " + step
-}
-
-// expiredKey finds a step in doubt whose key its service may no longer hold: another call could take
-// effect twice (H12).
-func (r *deciding) expiredKey() string {
-	for i := range r.t.Steps {
-		if s := &r.t.Steps[i]; r.keyMayExpire(i) {
-			return "step " + s.Name +
-				" is in doubt and its service may have forgotten the key by the time a call lands " +
-				"(keyRetention); find out at the service whether it happened, and resolve it first"
-		}
-	}
-	return ""
 }
 
 // resume goes on forward in the same run, with the same keys (H4), counters and hops renewed.
@@ -292,7 +264,7 @@ func (r *deciding) restart(e core.Resubmit) {
 	t.ProcessState, t.Undo.Why, t.Reason = core.Processing, "", core.Reason{}
 	t.Output, t.Hops, t.Deadline = nil, 0, core.Deadline{}
 	t.Run++
-	forgetRefused(t)
+	t.Commands.Forget()
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		verdicts, given := s.Answers, s.Corrected
@@ -327,7 +299,7 @@ func (r *deciding) closeCommand(_ int, ev core.Event) (string, error) {
 	if reason := r.checkCommand(e.Command); reason != "" {
 		return r.reject(e.ID, "close", reason)
 	}
-	if reason := r.closeRefusal(e.Absent); reason != "" {
+	if reason := r.t.CloseRefusal(r.def, e.Absent, r.at.Now); reason != "" {
 		return r.reject(e.ID, "close", reason)
 	}
 	r.accept(e.ID, "close", "")
@@ -342,31 +314,7 @@ func (r *deciding) closeCommand(_ int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// closeRefusal returns why the task cannot be closed, or "" if it can. No call may take effect after the
-// close, because the operator's findings become final.
-func (r *deciding) closeRefusal(absent []string) string {
-	silent := false // it waits for children that never answer
-	for i := range r.t.Steps {
-		for _, id := range r.t.OpenChildren(&r.t.Steps[i]) {
-			if !slices.Contains(absent, id) {
-				return "step " + r.t.Steps[i].Name +
-					" has children that have not ended, for instance " + id + "; end those first"
-			}
-			silent = true
-		}
-	}
-	if r.t.ProcessState != core.Error && !silent {
-		return "only a task in Error can be closed; this one is " + string(r.t.ProcessState)
-	}
-	for i := range r.t.Steps {
-		switch s := &r.t.Steps[i]; {
-		case s.InFlight():
-			return "step " + s.Name + " is in flight; wait for its reply, or until its time has passed (" +
-				s.CompleteBy.String() + ") and the Supervisor has looked at it"
-		case s.Attempted() && r.at.Now <= r.t.LastActivity(r.def, i):
-			return "a call of step " + s.Name + " may still take effect; wait until " +
-				r.t.LastActivity(r.def, i).String()
-		}
-	}
-	return ""
-}
+// tooManyCancels is the reason of a cancel that the task cannot distinguish from the refused ones.
+const tooManyCancels = "this run of the order has refused 16 cancels, which is the most that it " +
+	"remembers, and so it accepts no other one; " +
+	"fix: if the order has stopped, undo it as an operator"

@@ -42,7 +42,7 @@ func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, 
 	}
 	r.keepEndStates(task)
 	core.Reindex(r.t, r.supervisor)
-	r.trimToFit()
+	r.at.SizeLimit.Trim(r.t)
 	return Decision{
 		Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict,
 		Settles: core.Settles(r.def, r.t, r.effects),
@@ -215,7 +215,7 @@ func create(def *core.Definition, order []byte, e core.Submitted, parent *core.A
 		return Decision{}, r.err
 	}
 	core.Reindex(t, false)
-	r.trimToFit()
+	r.at.SizeLimit.Trim(r.t)
 	return Decision{Task: t, Changed: true, Effects: r.effects, Settles: core.Settles(def, t, r.effects)}, nil
 }
 

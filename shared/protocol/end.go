@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -35,7 +34,7 @@ func (r *deciding) started() {
 	}
 	if r.notifies(core.StatusStarted) {
 		r.t.Start.Seq, r.t.Start.Cause = r.nextSeq(), r.cause
-		r.emit(r.startedStatus())
+		r.emit(r.t.StartedStatus())
 	}
 }
 
@@ -43,21 +42,6 @@ func (r *deciding) started() {
 func (r *deciding) nextSeq() int {
 	r.t.StatusSeq++
 	return r.t.StatusSeq
-}
-
-func (r *deciding) startedStatus() core.SendStatus {
-	return r.status(core.Status{Kind: core.StatusStarted, Seq: r.t.Start.Seq, At: r.t.StartedAt()})
-}
-
-func (r *deciding) finishedStatus(s *core.Step) core.SendStatus {
-	return r.status(core.Status{Kind: core.StatusStepFinished, Seq: s.Finish.Seq, At: s.Finish.At,
-		Step:   s.Name,
-		Output: s.Output})
-}
-
-func (r *deciding) status(s core.Status) core.SendStatus {
-	s.OrderID, s.Run, s.Workflow = r.t.OrderID, r.t.Run, r.t.Workflow
-	return core.SendStatus{ReplyTo: r.t.ReplyTo, Status: s}
 }
 
 // enterProcessed ends a task whose steps are all done. An output that cannot be computed does not undo
@@ -205,23 +189,11 @@ func (r *deciding) keepEndStates(before *core.Task) {
 func (r *deciding) emitFinal() {
 	t := r.t
 	if t.End.Seq > 0 {
-		s := core.Status{Kind: core.EndKind(t), Seq: t.End.Seq, At: t.End.At, Step: t.Reason.Step,
-			Output: t.Output,
-			Code:   t.Reason.Code, Message: t.Reason.Text}
-		if t.Closing != nil {
-			s.By, s.Reason = t.Closing.By, t.Closing.Reason
-		}
-		for i := range t.Steps {
-			step := &t.Steps[i]
-			s.Steps = append(s.Steps,
-				core.StepSummary{Step: step.Name, State: cmp.Or(step.EndState, step.State),
-					Attempts: step.Attempt})
-		}
-		r.emit(r.status(s))
+		r.emit(t.FinalStatus())
 	}
 	r.notifyParent()
 	if core.RaisesAlert(r.def, t) {
-		r.emit(r.alert())
+		r.emit(core.AlertOf(r.def, t))
 	}
 	for i := range t.Steps {
 		// P48
@@ -230,38 +202,6 @@ func (r *deciding) emitFinal() {
 			r.askOpen(i, "")
 		}
 	}
-}
-
-// alert is computed from what stood there when the task stopped, so that it is the same each time (P12).
-func (r *deciding) alert() core.RaiseAlert {
-	t := r.t.Clone()
-	for i := range t.Steps {
-		s := &t.Steps[i]
-		s.State = cmp.Or(s.EndState, s.State)
-		if s.Resolved != nil && s.Resolved.Command > t.End.Command {
-			s.Resolved = nil
-		}
-		if s.NoEffect > t.End.At {
-			s.NoEffect = 0
-		}
-	}
-	a := core.RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.End.Command,
-		Phase: t.Phase,
-		Step:  t.Reason.Step, Code: t.Reason.Code, Message: t.Reason.Text, At: t.End.At}
-	if a.Undone = t.ProcessState == core.Compensated; a.Undone {
-		a.Accepts.Resubmit = t.Parent == nil // a child is resubmitted by its parent only
-		return a
-	}
-	then := &deciding{def: r.def, t: t, at: At{Now: t.End.At}}
-	a.Accepts = core.Accepted{Resubmit: then.expiredKey() == "", Undo: then.undoRefusal() == ""}
-	if i := t.Index(t.Reason.Step); i >= 0 {
-		a.Attempts, a.FirstTry, a.LastTry = t.Steps[i].Attempt, t.Steps[i].FirstClaim(), t.Steps[i].Claim.At
-		a.Accepts.Resolve = then.resolveRefusal(i, core.NotHappened) == ""
-		if t.Steps[i].Attempted() {
-			a.Key = core.Key(t.OrderID, t.Run, t.Reason.Step)
-		}
-	}
-	return a
 }
 
 // settle sends the final status again.
@@ -278,10 +218,10 @@ func (r *deciding) settle(_ int, _ core.Event) (string, error) {
 func (r *deciding) reemit() {
 	t := r.t
 	if t.Start.Seq > 0 && t.Start.Cause == r.cause {
-		r.emit(r.startedStatus())
+		r.emit(r.t.StartedStatus())
 	}
 	for seq, i := r.nextFinish(0); i >= 0; seq, i = r.nextFinish(seq) {
-		r.emit(r.finishedStatus(&t.Steps[i]))
+		r.emit(r.t.FinishedStatus(&t.Steps[i]))
 	}
 	if t.End.Cause == r.cause && (t.Terminal() || t.ProcessState == core.Error) {
 		r.emitEnd()

@@ -31,7 +31,7 @@ func (answerKind) prepare(r *deciding, i int) (prepared, error) {
 		a.Round++
 	case s.Answers != nil: // P36: what came early counts from here on
 		a.Votes = slices.DeleteFunc(slices.Clone(s.Answers.Votes), func(v core.Vote) bool {
-			_, wrong := r.answerValue(i, v.Value) // The task may have moved to another definition (P49).
+			_, wrong := r.def.AnswerValue(i, v.Value) // The task may have moved to another definition (P49).
 			return wrong != "" || a.Excludes(v.By) != ""
 		})
 		if len(a.Votes) == 0 { // the document has no empty list

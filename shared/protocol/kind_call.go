@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -19,7 +18,7 @@ func (callKind) prepare(r *deciding, i int) (prepared, error) {
 
 func (callKind) start(r *deciding, i int, p prepared) {
 	r.takeCall(i, core.Do)
-	r.emit(r.request(i, p.input))
+	r.emit(r.t.Request(r.def, i, p.input))
 }
 
 func (callKind) resend(r *deciding, i int) {
@@ -29,7 +28,7 @@ func (callKind) resend(r *deciding, i int) {
 	}
 	input, err := r.input(i, op)
 	if r.err == nil && err == nil { // it could be computed when it was claimed
-		r.emit(r.request(i, input))
+		r.emit(r.t.Request(r.def, i, input))
 	}
 }
 
@@ -39,7 +38,7 @@ func (callKind) woken(r *deciding, i int) {
 		r.advance()
 		return
 	}
-	if r.keyMayExpire(i) { // P18: only the operator can find out
+	if r.t.KeyMayExpire(r.def, i, r.at.Now) { // P18: only the operator can find out
 		r.recordFailure(i, "key-forgotten",
 			"it is in doubt, and was not asked again, because its service may not know the idempotency "+
 				"key any more (keyRetention): find out at the service whether it happened, and resolve it",
@@ -92,7 +91,7 @@ func (r *deciding) takeCall(i int, op core.Operation) {
 	agent := r.def.Agents[name]
 	c.Allowance = min(max(s.Claim.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]),
 		max(d.MaxQueueTime, agent.QueueAllowance))
-	until := r.knownUntil(i)
+	until := r.t.KnownUntil(r.def, i, r.at.Now)
 	r.take(i, state, c)
 	s.Claim.StopBy = r.at.Now.Add(d.Longest(s) + c.Allowance)
 	if until != 0 && !s.Claim.Undo { // P18: a copy that comes later could be done a second time
@@ -101,22 +100,11 @@ func (r *deciding) takeCall(i int, op core.Operation) {
 	s.CompleteBy = d.FirstCompleteBy(s)
 }
 
-// notDone are the agents at which the last attempts of a step, one less than it has agents, did not end done.
-func (r *deciding) notDone(i int) (agents []string) {
-	s, d := &r.t.Steps[i], &r.def.Steps[i]
-	for _, a := range r.t.Attempts.Last {
-		if a.Step == s.Name && a.Number > s.Attempt-len(d.Others) && a.Outcome != core.OutcomeSuperseded {
-			agents = append(agents, cmp.Or(a.Agent, d.Agent))
-		}
-	}
-	return agents
-}
-
 // chooseAgent chooses the agent of a claim (P44): none at which one of the attempts before has failed, has
 // made no call, or was late; of the others the one whose requests wait least. One that is less than 20 %
 // better does not replace an earlier one. The result is "" if it is the first one.
 func (r *deciding) chooseAgent(i int) string {
-	d, not, best := &r.def.Steps[i], r.notDone(i), ""
+	d, not, best := &r.def.Steps[i], r.t.NotDone(&r.def.Steps[i], &r.t.Steps[i]), ""
 	for _, name := range d.AllAgents() {
 		switch {
 		case slices.Contains(not, name):
@@ -137,49 +125,4 @@ const leastWait = 100 * core.Millisecond
 // queue.
 func (r *deciding) expectedWait(agent string) core.Duration {
 	return max(r.at.Waits[agent]+r.at.Queues[agent], leastWait)
-}
-
-// request derives the message of the present claim from what cannot change (P12).
-func (r *deciding) request(i int, input json.RawMessage) core.SendRequest {
-	s, d := &r.t.Steps[i], &r.def.Steps[i]
-	q := core.SendRequest{
-		Agent: d.AskedAgent(s), OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt,
-		Operation: core.Do, Name: d.Operation, Grade: d.Grade, Key: core.Key(r.t.OrderID, r.t.Run, s.Name),
-		Timeout: d.TimeoutOf(s), ClaimedAt: s.Claim.At, CompleteBy: d.FirstCompleteBy(s),
-		StopBy:    s.Claim.StopBy,
-		ClockSkew: r.def.Agents[d.Agent].ClockSkew, Input: input, Resolved: s.Resolved,
-		PointOfNoReturn: d.PointOfNoReturn,
-		Trace:           core.AttemptTrace(r.t.OrderID, r.t.Run, s.Name, s.Attempt),
-	}
-	if s.Claim.Undo {
-		q.Operation, q.Name = core.UndoOp, d.Undo.Operation
-	} else {
-		q.MaxDuration = d.MaxDuration
-	}
-	return q
-}
-
-// keyMayExpire reports whether the step is in doubt and a call requested now could arrive after its service
-// has forgotten the key (P18).
-func (r *deciding) keyMayExpire(i int) bool {
-	s, until := &r.t.Steps[i], r.knownUntil(i)
-	return s.AwaitsWake() && s.Attempted() && until != 0 && r.at.Now.Add(r.def.Steps[i].TimeoutOf(s)) > until
-}
-
-// knownUntil returns the time until which the service surely holds the key of a step. Its effects came after
-// the first claim, or after the operator stated a fact. 0 means for ever.
-func (r *deciding) knownUntil(i int) core.Time {
-	s, agent := &r.t.Steps[i], r.def.Agents[r.def.Steps[i].Agent]
-	if agent.KeyRetention == 0 {
-		return 0
-	}
-	since := cmp.Or(s.FirstClaim(), r.at.Now) // Without an earlier claim the first one is made now.
-	switch {
-	case s.Resolved == nil:
-	case s.Resolved.At > s.Claim.At: // no request was sent since
-		since = r.at.Now
-	default:
-		since = max(since, s.Resolved.At)
-	}
-	return since.Add(agent.KeyRetention - agent.ClockSkew)
 }

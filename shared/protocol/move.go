@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -38,7 +37,7 @@ func (r *deciding) askOn() {
 // move pins the definition and puts the steps into its order. If it cannot, it returns the reason and changes
 // nothing.
 func (r *deciding) move(to core.Target) (refused string) {
-	if reason := r.moveRefusal(to); reason != "" {
+	if reason := r.t.MoveRefusal(r.def, to); reason != "" {
 		return reason
 	}
 	return r.pin(to.Definition)
@@ -58,39 +57,6 @@ func (r *deciding) pin(to *core.Definition) (refused string) {
 	if err := r.pinKey(); err != nil {
 		r.t, r.def = before, def
 		return err.Error()
-	}
-	return ""
-}
-
-// moveRefusal returns why the task cannot be moved, or "" if it can.
-func (r *deciding) moveRefusal(to core.Target) string {
-	t := r.t
-	switch {
-	case t.Parent != nil && t.ProcessState == core.Compensated: // P41: its parent decides about its next run
-		return t.Parent.Refusal()
-	case t.ProcessState != core.Error && t.ProcessState != core.Compensated &&
-		t.ProcessState != core.Processing:
-		return "only a task in Error, a Compensated one, or one that goes forward with nothing in flight " +
-			"can be moved; this one is " + string(t.ProcessState)
-	case to.Definition == nil:
-		return to.Absent
-	case to.Definition.Name != t.Workflow:
-		return fmt.Sprintf("that definition is of the workflow %s; the order's is %s", to.Definition.Name,
-			t.Workflow)
-	case t.InFlight():
-		return "a step is in flight; repeat the command when it has ended"
-	case t.End.ResendAt != 0:
-		return "its end has not been reported yet; repeat the command in a moment"
-	}
-	var refused []string
-	for _, d := range core.Differences(r.def, to.Definition, t) {
-		if d.Refused {
-			refused = append(refused, "step "+d.Step+": "+d.What)
-		}
-	}
-	if len(refused) > 0 {
-		return core.TrimMessage("the order cannot go on with the new definition: " + strings.Join(refused,
-			"; "))
 	}
 	return ""
 }

@@ -59,7 +59,7 @@ func (r *deciding) emitReminder(i int) {
 	if ask < 0 || s.Answers.RemindedAt == 0 || s.Answers.Moved || r.t.Steps[ask].State != core.Processed {
 		return
 	}
-	stopBy := r.reminderStopBy(i, ask)
+	stopBy := r.t.ReminderStopBy(r.def, i, ask)
 	if r.at.Now >= stopBy {
 		return
 	}
@@ -69,23 +69,11 @@ func (r *deciding) emitReminder(i int) {
 		return
 	}
 	n := s.Answers.Reminded
-	q := r.request(ask, input)
+	q := r.t.Request(r.def, ask, input)
 	q.Operation, q.Name = core.Do, r.def.Steps[ask].Operation
 	q.Timeout, q.MaxDuration = r.def.Steps[ask].Timeout, 0
 	q.Key = core.Key(r.t.OrderID, r.t.Run, s.Name) + "/" + strconv.Itoa(s.Round()) + "." + strconv.Itoa(n)
 	q.ClaimedAt, q.StopBy, q.CompleteBy = d.ReminderDue(s, d.Intervals(s)), stopBy, stopBy
 	q.Trace = core.AttemptTrace(r.t.OrderID, r.t.Run, s.Name, n)
 	r.emit(q)
-}
-
-// reminderStopBy returns the time after which the last reminder of step i is not sent any more: when the next
-// one is due, or when the service of its ask may have forgotten the key (P18), whichever comes first.
-func (r *deciding) reminderStopBy(i, ask int) core.Time {
-	s, q, d := &r.t.Steps[i], &r.def.Steps[i], &r.def.Steps[ask]
-	a, next, agent := s.Answers, q.ReminderDue(s, q.Intervals(s)+1), r.def.Agents[d.Agent]
-	if agent.KeyRetention == 0 {
-		return next
-	}
-	known := a.RemindedAt.Add(agent.KeyRetention - agent.ClockSkew)
-	return min(next, max(known, a.RemindedAt.Add(d.Timeout)))
 }

@@ -42,7 +42,7 @@ func (r *deciding) finish(i int, output json.RawMessage) {
 func (r *deciding) emitStepFinished(s *core.Step) {
 	if r.notifies(core.StatusStepFinished) {
 		s.Finish.Seq, s.Finish.Cause = r.nextSeq(), r.cause
-		r.emit(r.finishedStatus(s))
+		r.emit(r.t.FinishedStatus(s))
 	}
 }
 
@@ -203,14 +203,7 @@ func (r *deciding) recordAttempt(i int, outcome core.Outcome, code string) {
 		Step: s.Name, Number: s.Attempt, Undo: s.Claim.Undo, Began: s.Claim.At, Ended: r.at.Now,
 		Outcome: outcome, Code: core.ShortCode(code), Agent: s.Claim.Agent,
 	})
-	r.dropAttempts(core.MaxAttempts)
-}
-
-// dropAttempts keeps the last attempts only, and counts the others.
-func (r *deciding) dropAttempts(keep int) {
-	for ; len(r.t.Attempts.Last) > keep; r.t.Attempts.Last = r.t.Attempts.Last[1:] {
-		r.t.Attempts.Earlier.Count(r.t.Attempts.Last[0].Outcome)
-	}
+	r.t.DropAttempts(core.MaxAttempts)
 }
 
 // recordFailure keeps the step's last failure.

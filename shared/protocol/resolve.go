@@ -14,7 +14,7 @@ func (r *deciding) resolveCommand(_ int, ev core.Event) (string, error) {
 		return r.reject(e.ID, "resolve", reason)
 	}
 	i := r.t.Index(e.Step)
-	reason, given := r.resolveRefusal(i, e.Fact), ""
+	reason, given := r.t.ResolveRefusal(r.def, i, e.Fact, r.at.Now), ""
 	if reason == "" && len(e.Output) > 0 {
 		reason, given = r.statedOutputRefusal(i, e), e.Step
 	}
@@ -65,41 +65,6 @@ func (r *deciding) statedOutputRefusal(i int, e core.Resolve) string {
 			"the output of step %s (%d bytes) does not fit into the task's document of at most %d bytes "+
 				"beside what it holds and a reserve; give a shorter one",
 			e.Step, len(e.Output), r.at.SizeLimit.Limit)
-	}
-	return ""
-}
-
-func (r *deciding) resolveRefusal(i int, fact core.Fact) string {
-	if r.t.ProcessState != core.Error {
-		return "only a task in Error takes a fact; this one is " + string(r.t.ProcessState)
-	}
-	if i < 0 {
-		return "the task has no such step"
-	}
-	s := &r.t.Steps[i]
-	switch {
-	case fact != core.Happened && fact != core.NotHappened && fact != core.Undone:
-		return "the fact must be happened, not-happened or undone"
-	case r.def.Steps[i].Each != nil:
-		return s.Children.ResolveRefusal(fact)
-	case r.def.Steps[i].Answer != nil:
-		return "the step is answered from outside, so there is nothing in doubt; fix: resubmit the order, " +
-			"and it is asked again where it was decided"
-	case s.State == core.Waiting:
-		return "the step is a wait, so there is nothing in doubt; fix: resubmit the order, and it goes on " +
-			"at its time"
-	case s.State != core.Pending && !s.AwaitsWake():
-		// one that was handed back too: its key may have expired (P18), and then only Resolve helps
-		return "the step is " + string(s.State) +
-			"; only one that is Failed, UndoWait, or handed back is in doubt"
-	case !s.Attempted():
-		return "no request of the step was ever sent, so there is nothing in doubt; fix: correct the " +
-			"workflow or the order"
-	case r.t.Phase == core.Undoing && fact == core.Happened && r.def.Steps[i].PointOfNoReturn: // P22a
-		return "the step is the point of no return, and the order is being undone because the step was " +
-			"proven to have had no effect; fix: reverse its effect at the service, then state undone"
-	case r.at.Now <= r.t.LastActivity(r.def, i):
-		return "a call of the step may still take effect; wait until " + r.t.LastActivity(r.def, i).String()
 	}
 	return ""
 }

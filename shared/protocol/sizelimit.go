@@ -3,57 +3,9 @@ package protocol
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
-
-// trimToFit cuts what is there only for people where the document does not fit: texts of steps, the oldest
-// first, down to their codes, then attempts, the oldest first, down to their counts, then why an order is
-// undone whose undo has stopped. A task of an earlier version, which kept no reserve, may need the reasons of
-// its verdicts too. What the final status and alert were computed from stays as it is (P12).
-func (r *deciding) trimToFit() {
-	room := r.at.SizeLimit
-	if room.Fits(r.t) {
-		return
-	}
-	var texts []int
-	for i := range r.t.Steps {
-		if r.t.Steps[i].Error != nil {
-			texts = append(texts, i)
-		}
-	}
-	slices.SortStableFunc(texts,
-		func(a, b int) int { return int(r.t.Steps[a].Error.At.Sub(r.t.Steps[b].Error.At)) })
-	// few measurements, few texts lost
-	for from, step := 0, max(1, len(texts)/8); from < len(texts); from += step {
-		for _, i := range texts[from:min(from+step, len(texts))] {
-			e := *r.t.Steps[i].Error
-			e.Code, e.Message = core.ShortCode(e.Code), ""
-			r.t.Steps[i].Error = &e
-		}
-		if room.Fits(r.t) {
-			return
-		}
-	}
-	// few measurements here too
-	for keep := len(r.t.Attempts.Last) / 2; len(r.t.Attempts.Last) > 0; keep /= 2 {
-		r.dropAttempts(keep)
-		if room.Fits(r.t) {
-			return
-		}
-	}
-	r.t.Undo.Reason.Code, r.t.Undo.Reason.Text = core.ShortCode(r.t.Undo.Reason.Code), ""
-	if room.Fits(r.t) {
-		return
-	}
-	r.t.Commands.Verdicts = slices.Clone(r.t.Commands.Verdicts)
-	for i := range r.t.Commands.Verdicts {
-		if v := &r.t.Commands.Verdicts[i]; v.Long() {
-			v.Drop()
-		}
-	}
-}
 
 // outputFits reports whether a step's output can be kept.
 func (r *deciding) outputFits(i int, output json.RawMessage) bool {

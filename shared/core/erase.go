@@ -1,0 +1,61 @@
+package core
+
+import "slices"
+
+func (s *Step) erase() {
+	s.Output, s.Unknown = nil, nil
+	if s.Error != nil {
+		e := *s.Error
+		e.Message = ""
+		s.Error = &e
+	}
+	if s.Corrected != nil {
+		c := *s.Corrected
+		c.Input, c.Reason = nil, ""
+		s.Corrected = &c
+	}
+	if s.Claim.Progress != nil {
+		p := *s.Claim.Progress
+		p.Note = ""
+		s.Claim.Progress = &p
+	}
+	if s.Children != nil {
+		c := *s.Children
+		c.Results, c.Reason = nil, ""
+		s.Children = &c
+	}
+	if s.Answers != nil {
+		a := *s.Answers
+		a.Who, a.NotSelf, a.Votes = nil, "", nil
+		a.Verdicts = slices.Clone(a.Verdicts)
+		for i := range a.Verdicts {
+			a.Verdicts[i].eraseAnswer()
+		}
+		s.Answers = &a
+	}
+}
+
+// eraseAnswer removes what an answer and its verdict say, which may name people and values.
+func (v *Verdict) eraseAnswer() {
+	if v.Command == "answer" {
+		v.By, v.Reason, v.Note = "", "", ""
+	}
+}
+
+// Erase removes what people and services have sent. States, times, counts, codes, hashes, and the names of
+// those who gave commands stay.
+func (t *Task) Erase() {
+	t.Order, t.Output, t.Unknown = nil, nil, nil
+	t.Reason.Text, t.Undo.Reason.Text = "", ""
+	if t.Closing != nil {
+		t.Closing = &Closing{By: t.Closing.By}
+	}
+	t.Commands.Verdicts = slices.Clone(t.Commands.Verdicts)
+	for i := range t.Commands.Verdicts {
+		t.Commands.Verdicts[i].Note = ""
+		t.Commands.Verdicts[i].eraseAnswer()
+	}
+	for i := range t.Steps {
+		t.Steps[i].erase()
+	}
+}
