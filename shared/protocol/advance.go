@@ -138,7 +138,7 @@ func (r *deciding) orderKnown() bool {
 // come those that end at once; it reports whether there was one, or one that the task goes on without, and
 // then no other was claimed.
 func (r *deciding) claim(steps []int) (ended bool) {
-	if r.supervisor && len(steps) > 0 {
+	if r.bySupervisor() && len(steps) > 0 {
 		panic("core: the Supervisor must not claim (P16)")
 	}
 	var room [8]prepared
@@ -293,7 +293,7 @@ func (r *deciding) undoStep(i int) bool {
 // claimUndo takes an undo. An undo whose input cannot be computed needs the operator: a retry
 // would fail in the same way.
 func (r *deciding) claimUndo(i int) {
-	if r.supervisor {
+	if r.bySupervisor() {
 		panic("core: the Supervisor must not claim (P16)")
 	}
 	s := &r.t.Steps[i]

@@ -193,14 +193,7 @@ func (r *deciding) refuseEarly(i int, early []core.Vote) {
 
 // keepVerdict stores the verdict of an answer in its step (P36).
 func (r *deciding) keepVerdict(i int, v core.Verdict) {
-	a := r.t.Steps[i].OwnAnswers()
-	all := append(slices.Clip(a.Verdicts), v)
-	a.Verdicts = all[max(0, len(all)-core.MaxVerdicts):]
-	if v.Long() && !r.at.SizeLimit.KeepsReserve(r.def, r.t) {
-		v.Drop()
-		all[len(all)-1] = v
-	}
-	r.verdict = &v
+	r.addVerdict(&r.t.Steps[i].OwnAnswers().Verdicts, v)
 }
 
 // refuseAnswer refuses an answer, and remembers that. The verdict is stored in step i; if i is negative, no

@@ -2,70 +2,67 @@ package protocol
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// noNumber stands for the number of an event that carries none.
-const noNumber = -1
-
-// commandOf returns the ID and the sender of a command, and the command number that it carries. Of an answer
-// it returns the ID.
-func commandOf(ev core.Event) (id string, from core.Sender, number int) {
-	switch e := ev.(type) {
-	case core.Cancel:
-		return e.ID, e.Sender, noNumber
-	case core.UndoCommand:
-		return e.ID, e.Sender, e.Command
-	case core.Resubmit:
-		return e.ID, e.Sender, e.Command
-	case core.Resolve:
-		return e.ID, e.Sender, e.Command
-	case core.Close:
-		return e.ID, e.Sender, e.Command
-	case core.Move:
-		return e.ID, e.Sender, e.Command
-	case core.Erase:
-		return e.ID, e.Sender, e.Command
-	case core.Answered:
-		return e.ID, core.Sender{}, noNumber
-	}
-	return "", core.Sender{}, noNumber
-}
-
-// accept counts a command and stores its verdict. reject stores one too, because the sender reads the task
+// accept counts the command and stores its verdict. reject stores one too, because the sender reads the task
 // until the verdict is in it (P5).
-func (r *deciding) accept(id, command, reason string) {
+func (r *deciding) accept(reason string) {
 	r.t.Commands.Number++
-	r.acceptAgain(id, command, reason)
+	r.acceptAgain(reason)
 }
 
 // acceptAgain stores the verdict of a command that asks for what was done before. It is not counted.
-func (r *deciding) acceptAgain(id, command, reason string) {
-	r.storeVerdict(core.Verdict{ID: id, Command: command, Accepted: true, Reason: reason, At: r.at.Now})
-}
+func (r *deciding) acceptAgain(reason string) { r.storeVerdict(true, reason) }
 
-func (r *deciding) reject(id, command, reason string) (string, error) {
+func (r *deciding) reject(reason string) (string, error) {
 	r.changed = true
 	switch { // an older number is refused for good
 	case r.number == r.t.Commands.Number:
-		r.t.Commands.Remember(id, command, r.number)
+		r.t.Commands.Remember(r.id, r.name, r.number)
 	case r.number > r.t.Commands.Number:
-		r.t.Commands.Remember(id, core.AheadCommand, r.number)
+		r.t.Commands.Remember(r.id, core.AheadCommand, r.number)
 	}
-	r.storeVerdict(core.Verdict{ID: id, Command: command, Reason: reason, At: r.at.Now})
+	r.storeVerdict(false, reason)
 	return "refused: " + reason, nil
 }
 
-func (r *deciding) storeVerdict(v core.Verdict) {
-	v.By, v.Note = r.from.By, core.TrimMessage(r.from.Reason)
-	all := append(append([]core.Verdict(nil), r.t.Commands.Verdicts...), v)
-	r.t.Commands.Verdicts = all[max(0, len(all)-core.MaxVerdicts):]
+func (r *deciding) storeVerdict(accepted bool, reason string) {
+	r.addVerdict(&r.t.Commands.Verdicts, core.Verdict{ID: r.id, Command: r.name, Accepted: accepted,
+		Reason: reason, At: r.at.Now, By: r.from.By, Note: core.TrimMessage(r.from.Reason)})
+}
+
+// addVerdict adds a verdict to a list of the task, without its texts if there is no room for them.
+func (r *deciding) addVerdict(list *[]core.Verdict, v core.Verdict) {
+	all := append(slices.Clip(*list), v)
+	*list = all[max(0, len(all)-core.MaxVerdicts):]
 	if v.Long() && !r.at.SizeLimit.KeepsReserve(r.def, r.t) {
 		v.Drop()
 		all[len(all)-1] = v
 	}
 	r.verdict = &v
+}
+
+// operators is the rule of a numbered command: do returns why it is refused, or "" if it is done. Its number
+// has to be the task's (P5, H17), and an erased task takes no further command (P52).
+func operators(do func(r *deciding, ev core.Event) (refused string)) rule {
+	return action(func(r *deciding, _ int, ev core.Event) (string, error) {
+		reason := isErased
+		switch {
+		case r.t.Erased != nil:
+		case r.number == r.t.Commands.Number:
+			reason = do(r, ev)
+		default:
+			reason = "the task has accepted another command, or refused many, since you loaded it; load it " +
+				"again and repeat the command if it still applies"
+		}
+		if reason != "" {
+			return r.reject(reason)
+		}
+		return "", nil
+	})
 }
 
 // submittedAgain decides a submission of an order that exists already (P14).
@@ -89,26 +86,26 @@ func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 	case e.Run > t.Run:
 		return "", core.ErrStale
 	case e.Run < t.Run:
-		return r.reject(e.ID, "cancel", "the order was resubmitted since; look at it and cancel the new run")
+		return r.reject("the order was resubmitted since; look at it and cancel the new run")
 	case t.Parent != nil:
-		return r.reject(e.ID, "cancel", t.Parent.Refusal())
+		return r.reject(t.Parent.Refusal())
 	case t.ProcessState == core.Closed:
-		return r.reject(e.ID, "cancel", "the order is Closed, which is final")
+		return r.reject("the order is Closed, which is final")
 	case t.ProcessState == core.Cancelled || t.Undo.CancelAsked:
-		r.acceptAgain(e.ID, "cancel", "it was cancelled before")
+		r.acceptAgain("it was cancelled before")
 		return "", nil
 	case t.Erased != nil:
-		return r.reject(e.ID, "cancel", isErased)
+		return r.reject(isErased)
 	case t.ProcessState == core.Processed:
-		return r.reject(e.ID, "cancel", "the order is Processed")
+		return r.reject("the order is Processed")
 	case r.t.PastPointOfNoReturn(r.def):
 		r.t.Commands.Remember(e.ID, "cancel", r.number)
-		return r.reject(e.ID, "cancel", "the order is past its point of no return")
+		return r.reject("the order is past its point of no return")
 	case len(t.Commands.Refused["cancel"]) == core.MaxRefused:
-		return r.reject(e.ID, "cancel", tooManyCancels)
+		return r.reject(tooManyCancels)
 	}
 	t.Undo.CancelAsked = true
-	r.accept(e.ID, "cancel", "")
+	r.accept("")
 	switch modeOf(t) {
 	case going:
 		r.compensate(core.WhyCancel, -1)
@@ -139,63 +136,43 @@ func (r *deciding) startUndo(why core.Why) {
 	r.advance()
 }
 
-// checkCommand checks the command number that the sender saw (P5, H17). An erased task takes no further
-// command (P52).
-func (r *deciding) checkCommand(number int) string {
-	switch {
-	case r.t.Erased != nil:
-		return isErased
-	case number == r.t.Commands.Number:
-		return ""
-	}
-	return "the task has accepted another command, or refused many, since you loaded it; load it again " +
-		"and repeat the command if it still applies"
-}
-
 // undoCommand is the operator's decision to undo a task in Error.
-func (r *deciding) undoCommand(_ int, ev core.Event) (string, error) {
-	e := ev.(core.UndoCommand)
-	if reason := r.checkCommand(e.Command); reason != "" {
-		return r.reject(e.ID, "undo", reason)
-	}
+func (r *deciding) undoCommand(core.Event) (refused string) {
 	if reason := r.t.UndoRefusal(r.def); reason != "" {
-		return r.reject(e.ID, "undo", reason)
+		return reason
 	}
-	r.accept(e.ID, "undo", "")
+	r.accept("")
 	why := core.WhyOperator
 	if r.t.Phase == core.Undoing { // it goes on with the reason that it had
 		why = r.t.Undo.Why
 	}
 	r.startUndo(why)
-	return "", nil
+	return ""
 }
 
 // resubmitCommand is the operator's decision to go on (P18).
-func (r *deciding) resubmitCommand(_ int, ev core.Event) (string, error) {
+func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 	e := ev.(core.Resubmit)
-	if reason := r.checkCommand(e.Command); reason != "" {
-		return r.reject(e.ID, "resubmit", reason)
-	}
 	if e.Deadline.Passed(r.at.Now) {
-		return r.reject(e.ID, "resubmit", "the new deadline "+e.Deadline.String()+" has passed, it is "+
-			r.at.Now.String()+" here; give a later one, or none")
+		return "the new deadline " + e.Deadline.String() + " has passed, it is " +
+			r.at.Now.String() + " here; give a later one, or none"
 	}
 	mode := modeOf(r.t)
 	switch mode {
 	case errForward, errUndo, compensated:
 		if r.t.Parent != nil && mode == compensated {
-			return r.reject(e.ID, "resubmit", r.t.Parent.Refusal())
+			return r.t.Parent.Refusal()
 		}
 	case cancelled, processed, closed:
-		return r.reject(e.ID, "resubmit", "the order is "+string(r.t.ProcessState)+", which is final")
+		return "the order is " + string(r.t.ProcessState) + ", which is final"
 	default:
-		return r.reject(e.ID, "resubmit", "the order is "+string(r.t.ProcessState)+
-			"; only one in Error, or Compensated, can be resubmitted")
+		return "the order is " + string(r.t.ProcessState) +
+			"; only one in Error, or Compensated, can be resubmitted"
 	}
 	before, def := r.t, r.def
 	if e.To != nil && !e.To.Is(r.t.Definition) { // both are one command (P49)
 		if reason := r.move(*e.To); reason != "" {
-			return r.reject(e.ID, "resubmit", reason)
+			return reason
 		}
 	}
 	reason := ""
@@ -204,9 +181,9 @@ func (r *deciding) resubmitCommand(_ int, ev core.Event) (string, error) {
 	}
 	if reason = cmp.Or(reason, r.correct(e)); reason != "" {
 		r.t, r.def = before, def
-		return r.reject(e.ID, "resubmit", reason)
+		return reason
 	}
-	r.accept(e.ID, "resubmit", note("another input", e.Step))
+	r.accept(note("another input", e.Step))
 	switch mode {
 	case errForward:
 		r.resume(e)
@@ -215,7 +192,7 @@ func (r *deciding) resubmitCommand(_ int, ev core.Event) (string, error) {
 	case compensated:
 		r.restart(e)
 	}
-	return "", nil
+	return ""
 }
 
 // note returns the part of the history entry that names what a command has given to a step, "" if to none.
@@ -294,24 +271,20 @@ func (r *deciding) renewDeadline(at core.Time) {
 // closeCommand is the operator's decision to end a task as it stands (P48). Its steps keep their states: what
 // they did stays as the operator found it. Children that never answered are cancelled, in case their requests
 // still arrive.
-func (r *deciding) closeCommand(_ int, ev core.Event) (string, error) {
-	e := ev.(core.Close)
-	if reason := r.checkCommand(e.Command); reason != "" {
-		return r.reject(e.ID, "close", reason)
+func (r *deciding) closeCommand(ev core.Event) (refused string) {
+	if reason := r.t.CloseRefusal(r.def, ev.(core.Close).Absent, r.at.Now); reason != "" {
+		return reason
 	}
-	if reason := r.t.CloseRefusal(r.def, e.Absent, r.at.Now); reason != "" {
-		return r.reject(e.ID, "close", reason)
-	}
-	r.accept(e.ID, "close", "")
+	r.accept("")
 	leaveEnd(r.t)
 	for i := range r.t.Steps {
 		if s := &r.t.Steps[i]; s.Children.Running() {
 			s.OwnChildren().Stopped = true
 		}
 	}
-	r.t.Closing = &core.Closing{By: e.By, Reason: core.TrimMessage(e.Reason)}
+	r.t.Closing = &core.Closing{By: r.from.By, Reason: core.TrimMessage(r.from.Reason)}
 	r.enterEnd(core.Closed, "")
-	return "", nil
+	return ""
 }
 
 // tooManyCancels is the reason of a cancel that the task cannot distinguish from the refused ones.

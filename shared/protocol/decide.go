@@ -22,11 +22,9 @@ func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, 
 	if err := unfit(def, task); err != nil {
 		return Decision{}, err
 	}
-	r := &deciding{def: def, order: order, t: task.Clone(), at: at, cause: causeOf(ev, task),
-		supervisor: bySupervisor(ev)}
-	var id, ignored string
-	id, r.from, r.number = commandOf(ev)
-	if r.verdict = task.Verdict(id); r.verdict != nil { // one ID, one verdict, whatever came under it first
+	r := &deciding{def: def, order: order, t: task.Clone(), at: at, about: aboutOf(ev, task)}
+	var ignored string
+	if r.verdict = task.Verdict(r.id); r.verdict != nil { // one ID, one verdict, whatever came under it first
 		ignored = "this command already has a verdict"
 	} else {
 		var err error
@@ -41,7 +39,7 @@ func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, 
 		return r.unchanged(task, ev, ignored)
 	}
 	r.keepEndStates(task)
-	core.Reindex(r.t, r.supervisor)
+	core.Reindex(r.t, r.bySupervisor())
 	r.at.SizeLimit.Trim(r.t)
 	return Decision{
 		Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict,
@@ -51,23 +49,20 @@ func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, 
 
 // deciding is one decision in the making; t is its own copy of the task.
 type deciding struct {
-	def        *core.Definition
-	order      []byte
-	t          *core.Task
-	at         At
-	cause      string
-	supervisor bool        // decided by the Supervisor: claims nothing, sends no request (P16)
-	ended      bool        // it entered an end, or Error
-	endSteps   []core.Step // copy of the steps at that moment
-	changed    bool        // although the event itself was refused: its verdict is stored
-	effects    []core.Effect
-	verdict    *core.Verdict
-	from       core.Sender             // sender of the command
-	number     int                     // command number that the event carries, or noNumber
-	items      map[int]json.RawMessage // needed items of the list of step itemsOf
-	itemsOf    int
-	asked      bool // The parent asked: a child at an end reports it again.
-	err        error
+	def   *core.Definition
+	order []byte
+	t     *core.Task
+	at    At
+	about
+	ended    bool        // it entered an end, or Error
+	endSteps []core.Step // copy of the steps at that moment
+	changed  bool        // although the event itself was refused: its verdict is stored
+	effects  []core.Effect
+	verdict  *core.Verdict
+	items    map[int]json.RawMessage // needed items of the list of step itemsOf
+	itemsOf  int
+	asked    bool // The parent asked: a child at an end reports it again.
+	err      error
 }
 
 func (r *deciding) emit(e core.Effect) { r.effects = append(r.effects, e) }
@@ -98,37 +93,23 @@ func (r *deciding) unchanged(task *core.Task, ev core.Event, ignored string) (De
 // apply finds the event's rule in the transition table. It returns why the event changes nothing, or "" if it
 // changes something.
 func (r *deciding) apply(ev core.Event) (ignored string, err error) {
-	kind, step := kindOf(ev)
-	if kind.ofStep() {
-		i, ignored, err := r.guard(kind, ev, step)
-		if ignored != "" || err != nil {
-			return ignored, err
-		}
-		return stepTable[kind][r.t.Steps[i].State][modeOf(r.t)].run(r, i, ev)
+	if !r.about.kind.ofStep() {
+		return taskTable[r.about.kind][modeOf(r.t)].run(r, -1, ev)
 	}
-	return taskTable[kind][modeOf(r.t)].run(r, -1, ev)
+	i, ignored, err := r.guard(ev)
+	if ignored != "" || err != nil {
+		return ignored, err
+	}
+	return stepTable[r.about.kind][r.t.Steps[i].State][modeOf(r.t)].run(r, i, ev)
 }
 
 // guard checks what is true of an event whatever the states: run, operation, attempt (P15, P16).
-func (r *deciding) guard(kind eventKind, ev core.Event, step string) (i int, ignored string, err error) {
-	i = r.t.Index(step)
+func (r *deciding) guard(ev core.Event) (i int, ignored string, err error) {
+	i = r.t.Index(r.step)
 	if i < 0 {
 		return i, "the task has no such step", nil
 	}
-	s := &r.t.Steps[i]
-	run, attempt := r.t.Run, 0
-	switch e := ev.(type) {
-	case core.Reply:
-		run, attempt = e.Run, e.Attempt
-	case core.Wake:
-		run, attempt = e.Run, e.Attempt
-	case core.ChildEnded:
-		run, attempt = e.Parent.Run, e.Parent.Attempt
-	case core.Progress:
-		run, attempt = e.Run, e.Attempt
-	case core.Overdue:
-		attempt = e.Attempt
-	}
+	s, run, attempt := &r.t.Steps[i], r.run, r.attempt
 	switch {
 	case run > r.t.Run || attempt > s.Attempt && run == r.t.Run:
 		return i, "", core.ErrStale
@@ -136,7 +117,7 @@ func (r *deciding) guard(kind eventKind, ev core.Event, step string) (i int, ign
 		return i, earlierRun, nil
 	case attempt < 1:
 		return i, "no attempt has that number", nil
-	case attempt < s.Attempt && kind != doDone:
+	case attempt < s.Attempt && r.about.kind != doDone:
 		return i, "it belongs to an earlier attempt", nil
 	}
 	e, isReply := ev.(core.Reply)
@@ -193,12 +174,12 @@ func create(def *core.Definition, order []byte, e core.Submitted, parent *core.A
 	for i := range t.Steps {
 		t.Steps[i] = core.Step{Name: def.Steps[i].Name, State: core.Pending}
 	}
-	r := &deciding{def: def, order: order, t: t, at: at, cause: causeOf(e, t)}
+	r := &deciding{def: def, order: order, t: t, at: at, about: aboutOf(e, t)}
 	if err := r.pinKey(); err != nil {
 		return Decision{}, err
 	}
 	if parent != nil {
-		t.Parent, r.cause = &parent.Parent, causeOf(*parent, t)
+		t.Parent, r.about = &parent.Parent, aboutOf(*parent, t)
 	}
 	switch {
 	case e.Deadline != 0:
@@ -226,9 +207,10 @@ func (r *deciding) setDeadline(at core.Time) {
 
 // tombstone returns the record of a Cancel that came before its order: the order will not run (P17, H18).
 func tombstone(e core.Cancel, at At) Decision {
+	from := aboutOf(e, nil).from
 	v := core.Verdict{ID: e.ID, Command: "cancel", Accepted: true, At: at.Now,
-		Reason: "the order had not arrived; it will not run when it does", By: e.By,
-		Note: core.TrimMessage(e.Reason)}
+		Reason: "the order had not arrived; it will not run when it does", By: from.By,
+		Note: core.TrimMessage(from.Reason)}
 	t := &core.Task{
 		OrderID: e.OrderID, ProcessState: core.Cancelled,
 		Undo:     core.Reversal{Why: core.WhyCancel, CancelAsked: true},
@@ -249,16 +231,6 @@ type Decision struct {
 	Settles bool
 	Ignored string        // reason why the event changed nothing; "" if it changed something
 	Verdict *core.Verdict // the answer to a command
-}
-
-// bySupervisor reports an event that only the Supervisor decides. It claims nothing, sends no
-// request (P16) and leaves a status to the Scheduler (P11).
-func bySupervisor(ev core.Event) bool {
-	switch ev.(type) {
-	case core.Overdue, core.DeadlinePassed, core.ResendDue:
-		return true
-	}
-	return false
 }
 
 // At is the context of a decision: the time, the instance, and what it has measured.

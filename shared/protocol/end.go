@@ -149,7 +149,7 @@ func (r *deciding) resendTime() core.Time {
 // emitEnd emits the final status and alert. Where there is a status the Supervisor leaves both, status and
 // alert, to the Scheduler (P11).
 func (r *deciding) emitEnd() {
-	if r.supervisor && (r.t.End.Seq > 0 || r.t.Parent != nil) {
+	if r.bySupervisor() && (r.t.End.Seq > 0 || r.t.Parent != nil) {
 		r.emit(core.SendSettle{OrderID: r.t.OrderID})
 		return
 	}

@@ -16,21 +16,23 @@ func (r *deciding) eraseCommand(_ int, ev core.Event) (string, error) {
 	// one with an old number may have been refused before (P5)
 	if t.Erased != nil && e.Command == t.Commands.Number {
 		r.eraseContent()
-		r.acceptAgain(e.ID, "erase", "it was erased before")
+		r.acceptAgain("it was erased before")
 		return "", nil
 	}
-	if reason := r.checkCommand(e.Command); reason != "" {
-		return r.reject(e.ID, "erase", reason)
-	}
-	if reason := r.t.EraseRefusal(e.Unrested); reason != "" {
-		return r.reject(e.ID, "erase", reason)
+	return operators((*deciding).eraseOnce).action(r, -1, ev)
+}
+
+func (r *deciding) eraseOnce(ev core.Event) (refused string) {
+	e, t := ev.(core.Erase), r.t
+	if reason := t.EraseRefusal(e.Unrested); reason != "" {
+		return reason
 	}
 	t.ContentHash = e.KnownHash
-	r.t.Erase()
-	t.Erased = &core.Erasure{By: e.By, Reason: core.TrimMessage(e.Reason), At: r.at.Now}
+	t.Erase()
+	t.Erased = &core.Erasure{By: r.from.By, Reason: core.TrimMessage(r.from.Reason), At: r.at.Now}
 	r.eraseContent()
-	r.accept(e.ID, "erase", "")
-	return "", nil
+	r.accept("")
+	return ""
 }
 
 // eraseContent has the content removed that is kept apart from the task.

@@ -15,7 +15,7 @@ func (r *deciding) goOnWithout(i int) {
 	switch {
 	case !s.Attempted(): // nothing was asked for, so nothing is undone; the fixpoint goes on
 		s.State = core.Compensated
-	case r.supervisor: // it claims nothing: it leaves a time and wakes the Scheduler (P16)
+	case r.bySupervisor(): // it claims nothing: it leaves a time and wakes the Scheduler (P16)
 		s.State = core.UndoWait
 		r.wakeNow(s)
 	default:

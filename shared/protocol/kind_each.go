@@ -403,7 +403,7 @@ func (r *deciding) undoChildren(i int) bool {
 	if begun {
 		c.Rounds++
 	} else {
-		if r.supervisor {
+		if r.bySupervisor() {
 			panic("core: the Supervisor must not claim (P16)")
 		}
 		r.take(i, core.Waiting, core.Claim{Undo: true})

@@ -7,18 +7,14 @@ import (
 )
 
 // moveCommand pins the task to another definition of its workflow (P49).
-func (r *deciding) moveCommand(_ int, ev core.Event) (string, error) {
-	e := ev.(core.Move)
-	if reason := r.checkCommand(e.Command); reason != "" {
-		return r.reject(e.ID, "move", reason)
+func (r *deciding) moveCommand(ev core.Event) (refused string) {
+	if reason := r.move(ev.(core.Move).To); reason != "" {
+		return reason
 	}
-	if reason := r.move(e.To); reason != "" {
-		return r.reject(e.ID, "move", reason)
-	}
-	r.accept(e.ID, "move", "")
+	r.accept("")
 	r.askOn()
 	r.advance() // no effect unless the task goes forward
-	return "", nil
+	return ""
 }
 
 // askOn sets the time of the next reminder for each open question of a moved task. It may be sooner or later

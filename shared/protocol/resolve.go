@@ -8,25 +8,22 @@ import (
 
 // resolveCommand stores the operator's fact about a step in doubt. The task stays in
 // Error; Resubmit or Undo goes on.
-func (r *deciding) resolveCommand(_ int, ev core.Event) (string, error) {
+func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 	e := ev.(core.Resolve)
-	if reason := r.checkCommand(e.Command); reason != "" {
-		return r.reject(e.ID, "resolve", reason)
-	}
 	i := r.t.Index(e.Step)
 	reason, given := r.t.ResolveRefusal(r.def, i, e.Fact, r.at.Now), ""
 	if reason == "" && len(e.Output) > 0 {
 		reason, given = r.statedOutputRefusal(i, e), e.Step
 	}
 	if reason != "" {
-		return r.reject(e.ID, "resolve", reason)
+		return reason
 	}
 	s := &r.t.Steps[i]
-	r.accept(e.ID, "resolve", note("an output", given))
+	r.accept(note("an output", given))
 	// P41: of those that cannot be undone any more; the Resubmit goes on with the others
 	if s.Children != nil {
 		s.Children = s.Children.Settled()
-		return "", nil
+		return ""
 	}
 	s.Resolved = &core.Resolved{Fact: e.Fact, Command: r.t.Commands.Number, At: r.at.Now}
 	undo := r.resolvesUndo(i)
@@ -40,7 +37,7 @@ func (r *deciding) resolveCommand(_ int, ev core.Event) (string, error) {
 	default: // it proves the attempts before it (P22a)
 		r.setNoEffect(i)
 	}
-	return "", nil
+	return ""
 }
 
 // resolvesUndo reports whether a fact about the step is about its undo: also of one that is undone alone

@@ -77,71 +77,6 @@ const stepKinds = submitted
 
 func (k eventKind) ofStep() bool { return k < stepKinds }
 
-// kindOf names the event's row, and its step.
-func kindOf(ev core.Event) (eventKind, string) {
-	switch e := ev.(type) {
-	case core.Reply:
-		return kindOfReply(e), e.Step
-	case core.Progress:
-		return progress, e.Step
-	case core.Overdue:
-		return overdue, e.Step
-	case core.Wake:
-		if e.Step == "" {
-			return wakeTask, ""
-		}
-		return wakeStep, e.Step
-	case core.ChildEnded:
-		return childEnded, e.Parent.Step
-	case core.AskChild:
-		return askChild, ""
-	case core.DeadlinePassed:
-		return deadlinePassed, ""
-	case core.ResendDue:
-		return resendOverdue, ""
-	case core.Settle:
-		return settle, ""
-	case core.Cancel:
-		return cancel, ""
-	case core.UndoCommand:
-		return undoCommand, ""
-	case core.Resubmit:
-		return resubmit, ""
-	case core.Resolve:
-		return resolve, ""
-	case core.Close:
-		return closeCommand, ""
-	case core.Move:
-		return moveCommand, ""
-	case core.Erase:
-		return eraseCommand, ""
-	case core.Answered:
-		return answered, ""
-	}
-	return submitted, ""
-}
-
-// kindOfReply relies on guard, which refuses unknown operations and outcomes.
-func kindOfReply(e core.Reply) eventKind {
-	undo := e.Operation == core.UndoOp
-	switch e.Outcome {
-	case core.OutcomeFailed:
-		if undo {
-			return undoFailed
-		}
-		return doFailed
-	case core.OutcomeRetryLater:
-		if undo {
-			return undoLater
-		}
-		return doLater
-	}
-	if undo {
-		return undoDone
-	}
-	return doDone
-}
-
 // rule is one cell: what is done, or why nothing is. An action may still find that the event changes
 // nothing (a wait that is not over) and then says why.
 type rule struct {
@@ -300,11 +235,11 @@ var (
 		{wakeTask, ended, ignore(hasEnded)},
 
 		{cancel, everyMode, action((*deciding).cancelCommand)},
-		{undoCommand, everyMode, action((*deciding).undoCommand)},
-		{resubmit, everyMode, action((*deciding).resubmitCommand)},
-		{resolve, everyMode, action((*deciding).resolveCommand)},
-		{closeCommand, everyMode, action((*deciding).closeCommand)},
-		{moveCommand, everyMode, action((*deciding).moveCommand)},
+		{undoCommand, everyMode, operators((*deciding).undoCommand)},
+		{resubmit, everyMode, operators((*deciding).resubmitCommand)},
+		{resolve, everyMode, operators((*deciding).resolveCommand)},
+		{closeCommand, everyMode, operators((*deciding).closeCommand)},
+		{moveCommand, everyMode, operators((*deciding).moveCommand)},
 		{eraseCommand, everyMode, action((*deciding).eraseCommand)},
 		{answered, everyMode, action((*deciding).answered)},
 		{askChild, everyMode, action((*deciding).askedByParent)},
