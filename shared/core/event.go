@@ -120,7 +120,7 @@ type Resubmit struct {
 	Definition string          `json:"definition,omitempty" pattern:"^(latest|[0-9a-f]{32})$" doc:"to move the order to first: the hash of a definition of its workflow, or latest; absent: it stays"`
 	Step       string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"a call that gets another input; refused where it was asked and is not proven to have had no effect"`
 	Input      json.RawMessage `json:"input,omitempty" doc:"of step, in place of its definition's: any JSON value but null, of at most 32 KiB"`
-	To         *Target         `json:"-"` // what Definition names, added by the actor
+	To         *Target         `json:"-"` // the definition of that name, added by the actor
 	Sender
 }
 
@@ -151,7 +151,7 @@ type Move struct {
 	ID         string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"of the command: one that is sent again with the same ID gets the same verdict; absent: a new one is made"`
 	Command    int    `json:"command" minimum:"0" doc:"the task's command number as last seen; another one is refused, because another command came first"`
 	Definition string `json:"definition" pattern:"^(latest|[0-9a-f]{32})$" doc:"the hash of a definition of the order's workflow, or latest"`
-	To         Target `json:"-"` // what Definition names, added by the actor
+	To         Target `json:"-"` // the definition of that name, added by the actor
 	Sender
 }
 

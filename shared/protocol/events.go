@@ -12,7 +12,7 @@ import (
 type about struct {
 	kind    eventKind
 	step    string // "" for an event of the whole task
-	run     int    // of an event of a step: run and attempt that it belongs to
+	run     int    // run and attempt that an event of a step belongs to; 0 for every other event
 	attempt int
 	cause   string // logical, not a queue's message ID, so that a redelivery is recognised (P4)
 	command        // zero, with noNumber, if it is no command
