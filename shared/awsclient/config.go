@@ -29,8 +29,6 @@ type Options struct {
 	MaxAttempts int
 	// CallTimeout of one call, all its attempts together; default 10 s. WithCallTimeout overrides it.
 	CallTimeout time.Duration
-	// Connections kept for each host; default 64.
-	Connections int
 	// Wrap puts something around the transport: a meter, injected faults.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
@@ -60,7 +58,7 @@ func Load(ctx context.Context, o Options) (aws.Config, error) {
 	load := []func(*config.LoadOptions) error{
 		config.WithRetryMode(aws.RetryModeStandard),
 		config.WithRetryMaxAttempts(o.MaxAttempts),
-		config.WithHTTPClient(wire.BuildableClient(o.Connections)),
+		config.WithHTTPClient(wire.BuildableClient()),
 		config.WithAPIOptions([]func(*middleware.Stack) error{wire.LimitTime(o.CallTimeout)}),
 	}
 	if o.Endpoint != "" {
@@ -104,11 +102,3 @@ func isLocal(endpoint string) (bool, error) {
 	ip, err := netip.ParseAddr(u.Hostname())
 	return err == nil && ip.Unmap().IsLoopback(), nil
 }
-
-// WithCallTimeout gives the calls made with this context another limit.
-func WithCallTimeout(ctx context.Context, limit time.Duration) context.Context {
-	return wire.WithCallTimeout(ctx, limit)
-}
-
-// Transport is wire.Transport.
-type Transport = wire.Transport

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"runtime/debug"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -43,7 +42,8 @@ func (s *Incidents) start(x Incident, seen int, publication func(ctx context.Con
 	s.mu.Unlock()
 	s.cfg.Go(func(ctx context.Context) {
 		next := attempt{}
-		if err := guarded(ctx, publication); err != nil {
+		if err := port.Guard(s.cfg.Log, "publishing an alert",
+			func() error { return publication(ctx) }); err != nil {
 			next.failed = core.TimeOf(s.cfg.Clock.Now())
 			if ctx.Err() == nil { // else the process stops, and the next one finds the alert due
 				s.cfg.Log.ErrorContext(ctx,
@@ -58,17 +58,6 @@ func (s *Incidents) start(x Incident, seen int, publication func(ctx context.Con
 		next.ended = s.ended
 		s.attempts[key] = next
 	})
-}
-
-// guarded returns a panic of a publication as an error: it runs in a goroutine whose panic would end the
-// process.
-func guarded(ctx context.Context, publication func(ctx context.Context) error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return publication(ctx)
 }
 
 // seen returns how many publications have ended.

@@ -3,9 +3,7 @@ package lambdaevent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -157,7 +155,7 @@ func delivery(r *events.SQSMessage) port.Delivery {
 }
 
 func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []Failed {
-	failed, err := b.guarded(ctx, handle, b.deliveries)
+	failed, err := b.guarded(ctx, handle, b.deliveries, log)
 	if err == nil {
 		return failed
 	}
@@ -167,7 +165,7 @@ func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []F
 	for i := range b.deliveries {
 		d := b.deliveries[i : i+1]
 		d[0].Received = max(d[0].Received, 1) + 1 // it may have been handled before (P12a)
-		again, err := b.guarded(ctx, handle, d)
+		again, err := b.guarded(ctx, handle, d, log)
 		if err != nil {
 			log.ErrorContext(ctx, "handling a message panicked; it is returned to the queue", "queue",
 				b.queueARN, "messageId", d[0].ID, "error", err)
@@ -178,12 +176,12 @@ func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []F
 	return failed
 }
 
-func (b *batch) guarded(ctx context.Context, handle Handle,
-	deliveries []port.Delivery) (failed []Failed, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return handle(ctx, b.queueARN, deliveries), nil
+// guarded calls handle, and returns a panic of it as an error, which is logged.
+func (b *batch) guarded(ctx context.Context, handle Handle, deliveries []port.Delivery,
+	log *slog.Logger) (failed []Failed, err error) {
+	err = port.Guard(log, "handling messages", func() error {
+		failed = handle(ctx, b.queueARN, deliveries)
+		return nil
+	})
+	return failed, err
 }

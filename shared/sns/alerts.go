@@ -10,7 +10,6 @@
 package sns
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -30,30 +29,25 @@ import (
 type Publish func(ctx context.Context, in *sns.PublishInput,
 	options ...func(*sns.Options)) (*sns.PublishOutput, error)
 
-// DefaultTimeout bounds one publication, the SDK's retries included (rule 13). One attempt is bounded by
+// timeout bounds one publication, the SDK's retries included (rule 13). One attempt is bounded by
 // wire.AttemptTimeout.
-const DefaultTimeout = 10 * time.Second
+const timeout = 10 * time.Second
 
 // Topic is safe for concurrent use.
 type Topic struct {
 	publish Publish
 	arn     string
-	timeout time.Duration
 }
 
-// New publishes alerts on the topic, named by its ARN, with a client's Publish. A timeout of 0 is
-// DefaultTimeout.
-func New(publish Publish, topicARN string, timeout time.Duration) *Topic {
-	timeout = cmp.Or(timeout, DefaultTimeout)
-	return &Topic{publish, topicARN, timeout}
-}
+// New publishes alerts on the topic, named by its ARN, with a client's Publish.
+func New(publish Publish, topicARN string) *Topic { return &Topic{publish, topicARN} }
 
-// Send is done when SNS has taken the alert. Its error wraps port.ErrUnavailable: the alert may
+// Send returns nil when SNS has taken the alert. Its error wraps port.ErrUnavailable: the alert may
 // have been taken all the same, and publishing it again does no harm.
 func (t *Topic) Send(ctx context.Context, alert message.Alert) error {
 	machine, _ := json.Marshal(alert) // texts, numbers and times
 	body, _ := json.Marshal(map[string]string{"default": string(machine), "email": alert.Text()})
-	ctx, cancel := context.WithTimeout(ctx, t.timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	_, err := t.publish(ctx, &sns.PublishInput{
 		TopicArn: &t.arn, Message: aws.String(string(body)), MessageStructure: aws.String("json"),

@@ -80,7 +80,7 @@ const machine = `{"kind":"first","deployment":"Shop","orderId":"o-1","workflow":
 
 func TestAlert(t *testing.T) {
 	p := &topic{}
-	if err := sns.New(p.Publish, "arn:aws:sns:eu-central-1:1:alerts", 0).Send(context.Background(),
+	if err := sns.New(p.Publish, "arn:aws:sns:eu-central-1:1:alerts").Send(context.Background(),
 		alert); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestAlertOfAnUndo(t *testing.T) {
 	} {
 		p := &topic{}
 		a.Kind = c.kind
-		if err := sns.New(p.Publish, "t", 0).Send(context.Background(),
+		if err := sns.New(p.Publish, "t").Send(context.Background(),
 			a.For("Shop", "--stack Shop")); err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestSubject(t *testing.T) {
 		p := &topic{}
 		a := alert
 		a.OrderID = id
-		if err := sns.New(p.Publish, "t", 0).Send(context.Background(), a); err != nil {
+		if err := sns.New(p.Publish, "t").Send(context.Background(), a); err != nil {
 			t.Fatal(err)
 		}
 		s := *p.sent[0].Subject
@@ -185,37 +185,36 @@ func TestSubjectWithoutADeployment(t *testing.T) {
 	p := &topic{}
 	a := alert
 	a.Deployment = ""
-	if err := sns.New(p.Publish, "t", 0).Send(context.Background(), a); err != nil ||
+	if err := sns.New(p.Publish, "t").Send(context.Background(), a); err != nil ||
 		*p.sent[0].Subject != "Stepkeeper: order o-1 needs you" {
 		t.Errorf("%v %+v", err, p.sent)
 	}
 }
 
-// A publication has the time that it is given, and the default where it is given none.
+// A publication ends after ten seconds, if its caller gives it more.
 func TestTimeOfAPublication(t *testing.T) {
-	for given, want := range map[time.Duration]time.Duration{0: sns.DefaultTimeout, time.Hour: time.Hour} {
-		before := time.Now()
-		err := sns.New(func(ctx context.Context, _ *sdk.PublishInput, _ ...func(*sdk.Options)) (
-			*sdk.PublishOutput, error) {
-			if end, _ := ctx.Deadline(); end.Before(before.Add(want)) || end.After(time.Now().Add(want)) {
-				t.Errorf("with %s it ends at %s", given, end)
-			}
-			return nil, nil
-		}, "t", given).Send(context.Background(), alert)
-		if err != nil {
-			t.Error(err)
+	const want = 10 * time.Second
+	before := time.Now()
+	err := sns.New(func(ctx context.Context, _ *sdk.PublishInput, _ ...func(*sdk.Options)) (
+		*sdk.PublishOutput, error) {
+		if end, _ := ctx.Deadline(); end.Before(before.Add(want)) || end.After(time.Now().Add(want)) {
+			t.Errorf("it ends at %s", end)
 		}
+		return nil, nil
+	}, "t").Send(context.Background(), alert)
+	if err != nil {
+		t.Error(err)
 	}
 }
 
 func TestAlertThatIsNotTaken(t *testing.T) {
-	if err := sns.New((&topic{err: errors.New("throttled")}).Publish, "t", 0).Send(context.Background(),
+	if err := sns.New((&topic{err: errors.New("throttled")}).Publish, "t").Send(context.Background(),
 		alert); !errors.Is(err, port.ErrUnavailable) {
 		t.Errorf("%v", err)
 	}
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := sns.New((&topic{}).Publish, "t", 0).Send(over, alert); !errors.Is(err, context.Canceled) {
+	if err := sns.New((&topic{}).Publish, "t").Send(over, alert); !errors.Is(err, context.Canceled) {
 		t.Errorf("when its time is over: %v", err)
 	}
 }

@@ -31,7 +31,7 @@ type Agent struct {
 // error lists all that is wrong.
 func New(lookup deployment.Lookup, agent Agent, log *slog.Logger) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadAgent(lookup, false)
-	c, errClient := wire.Environment(lookup, wire.Options{})
+	c, errClient := wire.Environment(lookup)
 	if err := errors.Join(err, errClient, agent.validate(settings.Name)); err != nil {
 		return nil, err
 	}

@@ -215,7 +215,7 @@ func TestNoWorker(t *testing.T) {
 	s := awsstub.New(t)
 	lookup := s.Environment(variables(s))
 	settings, err := deployment.ReadAgent(lookup, false)
-	c, errClient := wire.Environment(lookup, wire.Options{})
+	c, errClient := wire.Environment(lookup)
 	if err := errors.Join(err, errClient); err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func Environment(lookup deployment.Lookup, now func() time.Time) (*Values, error
 	}
 	v := &Values{lookup: lookup, where: where, values: renewed.Value[map[string]string]{Now: now}}
 	if len(where) > 0 {
-		c, err := wire.Environment(lookup, wire.Options{})
+		c, err := wire.Environment(lookup)
 		if err != nil {
 			return nil, err
 		}

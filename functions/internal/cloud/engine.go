@@ -36,7 +36,7 @@ func Open(
 	alerts := &Alerts{}
 	alerts.Incidents = incident.New(incident.Config{
 		Records: store.Schedules(), Tasks: store, Go: alerts.start,
-		Publish: publishing(sns.New(sdk.NewFromConfig(c).Publish, d.Alerts, 0), d),
+		Publish: publishing(sns.New(sdk.NewFromConfig(c).Publish, d.Alerts), d),
 		Clock:   port.ClockFunc(time.Now), Window: d.Window, Reminder: d.Reminder, Log: log,
 	})
 	return engine.Parts{

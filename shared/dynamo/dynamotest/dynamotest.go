@@ -21,6 +21,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/awstest"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
 
@@ -54,7 +55,7 @@ func Tables(t testing.TB, client *dynamodb.Client) Names {
 	prefix := fmt.Sprintf("stepkeeper-test-%d-%d-%d-", os.Getpid(), time.Now().UnixNano(), made.Add(1))
 	n := Names{dynamo.Tables{Orders: prefix + "orders", Definitions: prefix + "definitions"},
 		prefix + "ledger"}
-	ctx := awsclient.WithCallTimeout(context.Background(), time.Minute)
+	ctx := wire.WithCallTimeout(context.Background(), time.Minute)
 	t.Cleanup(func() {
 		for _, name := range []string{n.Orders, n.Definitions, n.Ledger} {
 			if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name}); err != nil {

@@ -26,6 +26,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/meter"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
@@ -215,12 +216,12 @@ func (w *deployed) open(ctx context.Context, endpoint string, sdk aws.Config, de
 	w.measureItems(&sdk)
 	prefix := fmt.Sprintf("cost-%d-", time.Now().UnixNano())
 	w.tables = dynamo.Tables{Orders: prefix + "Orders", Definitions: prefix + "Definitions"}
-	if err := dynamo.CreateTables(awsclient.WithCallTimeout(ctx, time.Minute), w.client,
+	if err := dynamo.CreateTables(wire.WithCallTimeout(ctx, time.Minute), w.client,
 		w.tables); err != nil {
 		return err
 	}
 	w.store = dynamo.New(dynamo.NewClient(sdk), w.tables, dynamo.Options{FinishedIndex: w.finished})
-	topic := alerts.New(sns.NewFromConfig(sdk).Publish, "arn:aws:sns:us-east-1:000000000000:alerts", 0)
+	topic := alerts.New(sns.NewFromConfig(sdk).Publish, "arn:aws:sns:us-east-1:000000000000:alerts")
 	clock := port.ClockFunc(w.now)
 	incidents := incident.New(incident.Config{Records: w.store.Schedules(), Tasks: w.store, Clock: clock,
 		Log: w.log(),

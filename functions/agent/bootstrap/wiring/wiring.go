@@ -24,7 +24,7 @@ import (
 // lists all that is wrong.
 func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadAgent(lookup, true)
-	c, errClient := wire.Environment(lookup, wire.Options{})
+	c, errClient := wire.Environment(lookup)
 	if err := errors.Join(err, errClient); err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ import (
 // Metrics go to out, as lines of the log.
 func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadScheduler(lookup)
-	c, errClient := wire.Environment(lookup, wire.Options{})
+	c, errClient := wire.Environment(lookup)
 	workflows, errWorkflows := cloud.Workflows(settings.Workflows)
 	if err := errors.Join(err, errClient, errWorkflows); err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ import (
 // of the log. The error lists all that is wrong.
 func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, error) {
 	settings, err := deployment.ReadSupervisor(lookup)
-	c, errClient := wire.Environment(lookup, wire.Options{})
+	c, errClient := wire.Environment(lookup)
 	if err := errors.Join(err, errClient); err != nil {
 		return nil, err
 	}
