@@ -1,4 +1,4 @@
-package queuetest
+package queuetest_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package sqs_test
+package queuetest_test
 
 import (
 	"context"
@@ -12,35 +12,33 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/awstest"
-	"github.com/stepkeeper/stepkeeper/shared/port/queuetest"
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
-// target names what TestContractOfAService runs against; package awstest lists its values.
+// target names what TestSQSService runs against; package awstest lists its values.
 const target = "STEPKEEPER_SQS"
 
-// The contract of queues in real time: on LocalStack, or on SQS itself, which may deliver twice and
-// counts roughly.
-func TestContractOfAService(t *testing.T) {
+// TestSQSService runs in real time on LocalStack, or on SQS itself, which may deliver twice and counts roughly.
+func TestSQSService(t *testing.T) {
 	c := awstest.Config(t, target,
-		"the same contract runs above against the project's own server; `make integration` runs it "+
+		"TestSQS runs the same contract against the project's own server; `make integration` runs it "+
 			"against LocalStack", awsclient.Options{})
 	emulated := awstest.Emulated(target)
-	o := queuetest.Options{Unit: 3 * time.Second, DeadLetters: true, Once: emulated, LosesPolls: true,
+	o := Options{Unit: 3 * time.Second, DeadLetters: true, Once: emulated, LosesPolls: true,
 		ExactDepth: emulated, Messages: 200}
 	if emulated { // LocalStack 4.14.0 lets an old receipt act, and moves dead letters late
 		o.Groups = []string{"names", "send", "receive", "limits", "depth", "together"}
 	}
-	queuetest.Run(t, o, func(t *testing.T, queues []queuetest.Config, replyTo []string) queuetest.Backends {
+	Run(t, o, func(t *testing.T, queues []Config, replyTo []string) Backends {
 		prefix := fmt.Sprintf("stepkeeper-test-%d-", time.Now().UnixNano())
 		makeQueues(t, awssqs.NewFromConfig(c), prefix, queues)
-		return queuetest.Backends{Queues: sqs.New(c,
+		return Backends{Queues: sqs.New(c,
 			sqs.Config{LookUp: true, Prefix: prefix, ReplyTo: replyTo})}
 	})
 }
 
 // makeQueues makes fresh queues, and removes them when the test is over.
-func makeQueues(t *testing.T, client *awssqs.Client, prefix string, queues []queuetest.Config) {
+func makeQueues(t *testing.T, client *awssqs.Client, prefix string, queues []Config) {
 	t.Helper()
 	ctx := context.Background()
 	for _, q := range queues { // a dead-letter queue stands before its source

@@ -1,6 +1,6 @@
-// Package queuetest holds an adapter to what port.Queue and port.Queues promise. Where adapters
-// may differ, they say so in Options; nothing else is negotiable.
-package queuetest
+// Package queuetest holds each adapter to the promises of port.Queue and port.Queues. Its options list what an
+// adapter may do differently; nothing else is negotiable.
+package queuetest_test
 
 import (
 	"cmp"
