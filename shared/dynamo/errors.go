@@ -44,13 +44,6 @@ func refused(err error) bool {
 		answer.HTTPStatusCode() < http.StatusInternalServerError
 }
 
-// watched sends a write, and reports whether a try of it got no answer that says it was refused.
-func watched(send func(watch func(*dynamodb.Options)) error) (doubt bool, err error) {
-	seen := &tries{}
-	err = send(seen.watch)
-	return seen.doubt, err
-}
-
 // passing reports a refusal because another program has a transaction on the item.
 func passing(err error) bool {
 	conflict := (*types.TransactionConflictException)(nil)

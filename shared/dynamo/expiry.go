@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -75,9 +74,14 @@ func (s *Store) putTombstone(ctx context.Context, w *port.Write) error {
 func (s *Store) putBeside(ctx context.Context, what string, in *dynamodb.PutItemInput) error {
 	in.TableName = &s.tables.Orders
 	_, err := s.client.PutItem(ctx, in)
-	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
+	if _, failed := standing(err); failed {
 		return nil
 	}
+	return perhaps(ctx, what, err)
+}
+
+// perhaps is meaning for a write that may be repeated: without an answer it is unavailable.
+func perhaps(ctx context.Context, what string, err error) error {
 	if err != nil && ctx.Err() == nil && !refused(err) {
 		return fmt.Errorf("%s: %w: %w", what, port.ErrUnavailable, err)
 	}
@@ -147,16 +151,10 @@ func (s *Store) updateContent(ctx context.Context, w *port.Write, update, condit
 			"#by": statedBy},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
-	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
-		if failed.Item == nil {
-			return attrs{}, nil
-		}
-		return failed.Item, nil
+	if there, failed := standing(err); failed {
+		return there, nil
 	}
-	if err != nil && ctx.Err() == nil && !refused(err) {
-		return nil, fmt.Errorf("update the content: %w: %w", port.ErrUnavailable, err)
-	}
-	return nil, meaning(ctx, "update the content", false, err)
+	return nil, perhaps(ctx, "update the content", err)
 }
 
 // Content returns content that is kept apart. It never changes, so that a cheaper, eventually consistent read
@@ -176,11 +174,6 @@ func (s *Store) Content(ctx context.Context, id, hash string) ([]byte, error) {
 
 // Ended reports whether an order of this ID has a tombstone.
 func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
-	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName: &s.tables.Orders, Key: Key(OrderKey, id+endedSuffix), ConsistentRead: aws.Bool(true),
-	})
-	if err != nil {
-		return false, unread(ctx, fmt.Sprintf("read the tombstone of %q", id), err)
-	}
-	return len(out.Item) > 0, nil
+	item, err := get(ctx, s.client, s.tables.Orders, OrderKey, id+endedSuffix, true)
+	return len(item) > 0, err
 }

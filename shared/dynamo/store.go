@@ -193,15 +193,22 @@ func (s *Store) put(ctx context.Context, table string, item attrs, condition str
 
 func put(ctx context.Context, client calls, in *dynamodb.PutItemInput) (there attrs, doubt bool, err error) {
 	in.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
-	doubt, err = watched(func(watch func(*dynamodb.Options)) error {
-		_, err := client.PutItem(ctx, in, watch)
-		return err
-	})
-	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
-		if failed.Item == nil {
-			return attrs{}, doubt, nil
-		}
-		return failed.Item, doubt, nil
+	var seen tries
+	_, err = client.PutItem(ctx, in, seen.watch)
+	if there, failed := standing(err); failed {
+		return there, seen.doubt, nil
 	}
-	return nil, doubt, meaning(ctx, "write", doubt, err)
+	return nil, seen.doubt, meaning(ctx, "write", seen.doubt, err)
+}
+
+// standing returns the item that is there if err says that a condition did not hold; without attributes if no
+// item is there.
+func standing(err error) (there attrs, failed bool) {
+	var check *types.ConditionalCheckFailedException
+	if failed = errors.As(err, &check); failed && check.Item == nil {
+		return attrs{}, true
+	} else if failed {
+		there = check.Item
+	}
+	return there, failed
 }

@@ -145,7 +145,13 @@ func raw[T any](name, says string, at func(*T) *json.RawMessage) field[T] {
 	}
 }
 
-// part is a rare part, as its JSON tags say. absent reports that there is none.
+// pointer is a part that is nil if there is none. A nil check accepts every value.
+func pointer[T, V any](name, says string, at func(*T) **V, check func(*V) error) field[T] {
+	return part(name, says, at, func(v *V) bool { return v == nil }, check)
+}
+
+// part is a rare part, as its JSON tags say. absent reports that there is none; a nil check accepts every
+// value.
 func part[T, V any](name, says string, at func(*T) *V, absent func(V) bool, check func(V) error) field[T] {
 	return field[T]{
 		name: name, says: says,
@@ -157,7 +163,7 @@ func part[T, V any](name, says string, at func(*T) *V, absent func(V) bool, chec
 		take: func(_ *decoder, x *T, text []byte) error {
 			var v V
 			err := json.Unmarshal(text, &v)
-			if err == nil && !absent(v) { // null is nothing to check
+			if err == nil && check != nil && !absent(v) { // null is nothing to check
 				err = check(v)
 			}
 			*at(x) = v

@@ -50,16 +50,14 @@ var taskFields = tableOf(
 		"short hashes of the IDs of commands that this run has refused, by command; under `command` those "+
 			"of all runs whose number was ahead of the task",
 		func(t *core.Task) *map[string][]string { return &t.Commands.Refused },
-		func(m map[string][]string) bool {
-			return len(m) == 0
-		}, func(map[string][]string) error { return nil }),
+		func(m map[string][]string) bool { return len(m) == 0 }, nil),
 	list("attempts", "the last 16 attempts that did not end done, of all runs, oldest first; see below",
 		func(t *core.Task) *[]core.Attempt { return &t.Attempts.Last }, attemptFields),
 	part("earlier",
 		"how many attempts before those did not end done: `failed`, `later` (retry-later), `overdue`, "+
 			"`superseded`",
 		func(t *core.Task) *core.Earlier { return &t.Attempts.Earlier },
-		func(e core.Earlier) bool { return e == core.Earlier{} }, func(core.Earlier) error { return nil }),
+		func(e core.Earlier) bool { return e == core.Earlier{} }, nil),
 	boolean("cancelAsked", "the caller asked to cancel it",
 		func(t *core.Task) *bool { return &t.Undo.CancelAsked }),
 	stepsField(),
@@ -82,17 +80,15 @@ var taskFields = tableOf(
 		func(t *core.Task) *string { return &t.Undo.Reason.Code }),
 	text("whyText", "the same for people", func(t *core.Task) *string { return &t.Undo.Reason.Text }),
 	integer("endCommand", "command when it entered Error", func(t *core.Task) *int { return &t.End.Command }),
-	part("closed", "who closed it, and why", func(t *core.Task) **core.Closing { return &t.Closing },
-		func(c *core.Closing) bool { return c == nil }, func(*core.Closing) error { return nil }),
-	part("erased", "who erased the order's content, its outputs and notes, why and when",
-		func(t *core.Task) **core.Erasure { return &t.Erased },
-		func(e *core.Erasure) bool { return e == nil }, checkErasure),
+	pointer("closed", "who closed it, and why", func(t *core.Task) **core.Closing { return &t.Closing }, nil),
+	pointer("erased", "who erased the order's content, its outputs and notes, why and when",
+		func(t *core.Task) **core.Erasure { return &t.Erased }, checkErasure),
 	part("removed",
 		"attempts of steps that were taken out when the task was moved to another definition, by name",
 		func(t *core.Task) *map[string]int { return &t.Attempts.Removed },
-		func(m map[string]int) bool { return len(m) == 0 }, func(map[string]int) error { return nil }),
-	part("parent", "the step that it is a child of", func(t *core.Task) **core.Parent { return &t.Parent },
-		func(p *core.Parent) bool { return p == nil }, func(*core.Parent) error { return nil }),
+		func(m map[string]int) bool { return len(m) == 0 }, nil),
+	pointer("parent", "the step that it is a child of",
+		func(t *core.Task) **core.Parent { return &t.Parent }, nil),
 	raw("output", "the workflow's output", func(t *core.Task) *json.RawMessage { return &t.Output }),
 	after("deadline", "by when it has to be done", func(t *core.Task) *core.Time { return &t.Deadline.At }),
 	integer("deadlineSeq", "how many deadlines were set in this run",
@@ -152,19 +148,16 @@ var stepFields = tableOf(
 	object("error", "the last failure", func(s *step) **core.StepError { return &s.Error }, errorFields),
 	text("failed", "code of the failure after which the order goes on without it",
 		func(s *step) *string { return &s.FailureCode }),
-	part("resolved", "what an operator stated", func(s *step) **core.Resolved { return &s.Resolved },
-		func(r *core.Resolved) bool { return r == nil }, func(*core.Resolved) error { return nil }),
+	pointer("resolved", "what an operator stated",
+		func(s *step) **core.Resolved { return &s.Resolved }, nil),
 	object("corrected", "the input that an operator has given it in this run, in place of the definition's",
 		func(s *step) **core.Corrected { return &s.Corrected }, correctedFields),
-	part("progress", "what the attempt in flight reported last",
-		func(s *step) **core.StepProgress { return &s.Claim.Progress },
-		func(p *core.StepProgress) bool { return p == nil }, checkProgress),
-	part("answers", "who has answered what in which round, of a step that is answered from outside",
-		func(s *step) **core.Answers { return &s.Answers },
-		func(a *core.Answers) bool { return a == nil }, checkAnswers),
-	part("children", "how far it is with its child tasks",
-		func(s *step) **core.Children { return &s.Children },
-		func(c *core.Children) bool { return c == nil }, checkChildren),
+	pointer("progress", "what the attempt in flight reported last",
+		func(s *step) **core.StepProgress { return &s.Claim.Progress }, checkProgress),
+	pointer("answers", "who has answered what in which round, of a step that is answered from outside",
+		func(s *step) **core.Answers { return &s.Answers }, checkAnswers),
+	pointer("children", "how far it is with its child tasks",
+		func(s *step) **core.Children { return &s.Children }, checkChildren),
 )
 
 // errorFields are the members of a step's last failure.
@@ -252,15 +245,12 @@ func checkAnswers(a *core.Answers) error {
 	return checkVerdicts(a.Verdicts)
 }
 
-func checkErasure(e *core.Erasure) error {
-	if !e.At.InRange() {
-		return errRange
-	}
-	return nil
-}
+func checkErasure(e *core.Erasure) error { return checkTime(e.At) }
 
-func checkProgress(p *core.StepProgress) error {
-	if !p.At.InRange() {
+func checkProgress(p *core.StepProgress) error { return checkTime(p.At) }
+
+func checkTime(t core.Time) error {
+	if !t.InRange() {
 		return errRange
 	}
 	return nil

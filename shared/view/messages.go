@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -67,7 +66,8 @@ func (m *messages) add(at core.Time, way, kind, peer, what string, more func(*Me
 func messagesOf(t *core.Task, def *core.Definition) []Message {
 	m := &messages{task: t, def: def}
 	m.beginning()
-	for _, a := range attemptList(t, def) {
+	attempts, _ := attemptsOf(t, def)
+	for _, a := range attempts {
 		m.attempt(a)
 	}
 	for i := range t.Steps {
@@ -75,19 +75,12 @@ func messagesOf(t *core.Task, def *core.Definition) []Message {
 	}
 	for _, v := range t.Commands.Verdicts {
 		m.add(v.At, received, MessageCommand, v.By, v.Command, func(x *Message) {
-			x.Text = strings.TrimPrefix(v.Reason+"; "+v.Note, "; ")
-			x.Text, x.Code = strings.TrimSuffix(x.Text, "; "),
-				map[bool]string{true: "accepted", false: "refused"}[v.Accepted]
+			x.Text, x.Code = verdictText(v), verdictWord(v)
 		})
 	}
 	m.end()
 	slices.SortStableFunc(m.all, func(a, b Message) int { return int(a.order.Sub(b.order)) })
 	return m.all
-}
-
-func attemptList(t *core.Task, def *core.Definition) []Attempt {
-	list, _ := attemptsOf(t, def)
-	return list
 }
 
 // beginning is the order, and what was sent to its sender at once.

@@ -292,8 +292,7 @@ func Of(t *core.Task, def *core.Definition) Task {
 		Reported:   t.End.At != 0 && t.End.ResendAt == 0,
 		CancelSeen: t.Undo.CancelAsked, Parent: parentOf(t), Created: t.Created, EndedAt: t.End.At,
 		Deadline: t.Deadline.At,
-		Output:   t.Output, Error: errorOf(core.Reason{Step: t.Reason.Step, Code: t.Reason.Code,
-			Text: t.Reason.Text}),
+		Output:   t.Output, Error: errorOf(t.Reason),
 		UndoneFor: errorOf(t.Undo.Reason), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Erased: t.Erased,
 		Verdicts: t.Commands.Verdicts,
 		Steps:    make([]Step, len(t.Steps)),
@@ -341,8 +340,7 @@ func SummaryOf(t *core.Task) Summary {
 		Phase: t.Phase,
 		Ended: Ended(t), Run: t.Run, Command: t.Commands.Number,
 		Created: t.Created, EndedAt: t.End.At,
-		Error: errorOf(core.Reason{Step: t.Reason.Step, Code: t.Reason.Code, Text: t.Reason.Text}),
-		Waits: waitsOf(t),
+		Error: errorOf(t.Reason), Waits: waitsOf(t),
 	}
 }
 

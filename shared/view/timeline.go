@@ -37,19 +37,11 @@ func Timeline(t Task) []Moment {
 		if t.Erased != nil && v.Command == "erase" && v.At == t.Erased.At {
 			continue // it stands there already
 		}
-		answer := "accepted"
-		if !v.Accepted {
-			answer = "refused"
-		}
-		what := v.Command + " " + answer
+		what := v.Command + " " + verdictWord(v)
 		if v.By != "" {
 			what += " (" + v.By + ")"
 		}
-		text := v.Reason
-		if v.Note != "" {
-			text = strings.TrimPrefix(text+"; "+v.Note, "; ")
-		}
-		add(v.At, "", what, text)
+		add(v.At, "", what, verdictText(v))
 	}
 	if t.EndedAt != 0 {
 		text := ""
@@ -63,6 +55,18 @@ func Timeline(t Task) []Moment {
 	}
 	slices.SortStableFunc(m, func(a, b Moment) int { return int(a.At.Sub(b.At)) })
 	return m
+}
+
+func verdictWord(v core.Verdict) string {
+	if v.Accepted {
+		return "accepted"
+	}
+	return "refused"
+}
+
+// verdictText joins why a command was refused and what its sender gave as a reason.
+func verdictText(v core.Verdict) string {
+	return strings.TrimSuffix(strings.TrimPrefix(v.Reason+"; "+v.Note, "; "), "; ")
 }
 
 func stepMoments(s *Step, add func(at core.Time, step, what, text string)) {

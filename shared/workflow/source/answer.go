@@ -15,11 +15,8 @@ import (
 // approval and event, are one kind.
 func (b *builder) answer(f field, form string) core.StepDefinition {
 	v := f.value.get(form)
-	s := core.StepDefinition{Name: f.key, After: after(f.value), OnFailure: core.OnFailureUndo,
-		Answer: &core.Answer{}}
-	if policy := b.text(f.value, "onFailure"); policy != "" {
-		s.OnFailure = core.Policy(policy)
-	}
+	s := b.uncalled(f)
+	s.Answer = &core.Answer{}
 	if timeout := v.get("timeout"); timeout == nil || !isExpression(timeout) {
 		s.Timeout = b.duration(v, "timeout", limitWait, 0)
 	}

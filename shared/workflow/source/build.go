@@ -102,6 +102,15 @@ func (b *builder) step(f field) core.StepDefinition {
 	return s
 }
 
+// uncalled reads what all steps have that call no agent.
+func (b *builder) uncalled(f field) core.StepDefinition {
+	s := core.StepDefinition{Name: f.key, After: after(f.value), OnFailure: core.OnFailureUndo}
+	if policy := b.text(f.value, "onFailure"); policy != "" {
+		s.OnFailure = core.Policy(policy)
+	}
+	return s
+}
+
 // after reads the names of the steps that come before.
 func after(step *value) (names []string) {
 	if v := step.get("after"); v != nil {

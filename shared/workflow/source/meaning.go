@@ -324,15 +324,14 @@ func (b *builder) holds(i int) {
 	reserved := ""
 	// The ledger is written before the call and after it (P31, P22a): a call that took the whole time would
 	// end with nothing recorded, and be in doubt.
-	switch {
-	case s.Grade == core.Plain:
-		most, reserved = most-ledgerTime,
-			fmt.Sprintf(" (%s of its time are kept for the ledger of a plain service)",
-				workflow.Short(ledgerTime))
-	case s.PointOfNoReturn:
-		most, reserved = most-ledgerTime,
-			fmt.Sprintf(" (%s of its time are kept for the ledger of a point of no return)",
-				workflow.Short(ledgerTime))
+	if s.Grade == core.Plain || s.PointOfNoReturn {
+		kind := "point of no return"
+		if s.Grade == core.Plain {
+			kind = "plain service"
+		}
+		most -= ledgerTime
+		reserved = fmt.Sprintf(" (%s of its time are kept for the ledger of a %s)",
+			workflow.Short(ledgerTime), kind)
 	}
 	reported := func(what string, where *value, timeout core.Duration) {
 		if timeout <= most {

@@ -8,10 +8,8 @@ import (
 // wait reads a step that waits (P34), all but its expression.
 func (b *builder) wait(f field) core.StepDefinition {
 	v := f.value
-	s := core.StepDefinition{Name: f.key, After: after(v), OnFailure: core.OnFailureUndo, Wait: &core.Wait{}}
-	if policy := b.text(v, "onFailure"); policy != "" {
-		s.OnFailure = core.Policy(policy)
-	}
+	s := b.uncalled(f)
+	s.Wait = &core.Wait{}
 	w := v.get("wait")
 	switch w.shape {
 	case isText:
