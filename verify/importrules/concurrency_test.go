@@ -86,7 +86,6 @@ var unguarded = map[string]string{
 	"functions/agent/onlambda/function.go batch":       "Handle of a worker recovers",
 	"functions/agent/worker/worker.go Batch":           "Handle of a worker recovers",
 	"functions/agent/worker/pump.go drain":             "it only waits and closes channels",
-	"shared/incident/publish.go start":                 "Config.Go is a field, and the publication recovers",
 }
 
 // A panic that no function recovers ends the process, whichever goroutine it is in.

@@ -1,5 +1,5 @@
-// Package queuetest holds each adapter to the promises of port.Queue and port.Queues. Its options list what an
-// adapter may do differently; nothing else is negotiable.
+// Package queuetest holds each adapter to the promises of port.Queue and port.Queues. Its options list what
+// an adapter may do differently; nothing else is negotiable.
 package queuetest_test
 
 import (

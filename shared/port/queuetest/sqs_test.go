@@ -18,7 +18,8 @@ import (
 // target names what TestSQSService runs against; package awstest lists its values.
 const target = "STEPKEEPER_SQS"
 
-// TestSQSService runs in real time on LocalStack, or on SQS itself, which may deliver twice and counts roughly.
+// TestSQSService runs in real time on LocalStack, or on SQS itself, which may deliver twice and counts
+// roughly.
 func TestSQSService(t *testing.T) {
 	c := awstest.Config(t, target,
 		"TestSQS runs the same contract against the project's own server; `make integration` runs it "+
