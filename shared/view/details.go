@@ -17,10 +17,10 @@ import (
 // Command is one that would be accepted.
 type Command struct {
 	Command string    `json:"command" enum:"cancel,undo,resubmit,resolve,close,move"`
-	Step    string    `json:"step,omitempty" doc:"of resolve; of resubmit: a call that can get another input"`
-	Fact    core.Fact `json:"fact,omitempty" doc:"of resolve"`
+	Step    string    `json:"step,omitempty" doc:"step to resolve; with resubmit, a call that can get another input"`
+	Fact    core.Fact `json:"fact,omitempty" doc:"fact that resolve states"`
 
-	Definition string `json:"definition,omitempty" doc:"of move; of resubmit, if it moves the order too: latest, the definition that new orders get"`
+	Definition string `json:"definition,omitempty" doc:"definition to move the order to, for move and for a resubmit that moves it; latest is the one that new orders get"`
 }
 
 // LaterCommand is one that would be accepted from a time on: until then a call may still take effect.
@@ -98,19 +98,19 @@ func acceptedBy(d protocol.Decision, err error) bool {
 // Plan is what a move to another definition would mean.
 type Plan struct {
 	OrderID     string            `json:"orderId"`
-	Definition  string            `json:"definition,omitempty" doc:"hash of the definition that it would be pinned to"`
-	Accepted    bool              `json:"accepted" doc:"the move would be accepted as the order is now"`
+	Definition  string            `json:"definition,omitempty" doc:"hash of the definition that the order would be pinned to"`
+	Accepted    bool              `json:"accepted" doc:"true if the move would be accepted now"`
 	Reason      string            `json:"reason,omitempty"`
 	Differences []core.Difference `json:"differences" nullable:"false"`
-	Documents   *Documents        `json:"documents,omitempty" doc:"where they were asked for"`
+	Documents   *Documents        `json:"documents,omitempty" doc:"present if the request asks for them"`
 }
 
 // Documents are an order as it is stored, for a program that goes on with it elsewhere: a simulation of its
 // move.
 type Documents struct {
 	Task        json.RawMessage   `json:"task"`
-	Order       json.RawMessage   `json:"order" doc:"as it was submitted"`
-	Definitions []json.RawMessage `json:"definitions" nullable:"false" doc:"compiled: the one that the order runs, the one that it would be pinned to, and those of the child orders of both"`
+	Order       json.RawMessage   `json:"order" doc:"order as submitted"`
+	Definitions []json.RawMessage `json:"definitions" nullable:"false" doc:"compiled definitions: the one that the order runs, the one that it would be pinned to, and those of the child orders of both"`
 }
 
 // DocumentsOf writes a task, its order, and its definition and another one (nil: none); load answers those of

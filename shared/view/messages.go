@@ -11,17 +11,17 @@ import (
 // not keep, such as the requests between the first and the last attempt once they are over 16, is not among
 // them.
 type Message struct {
-	At         core.Time `json:"at,omitzero" doc:"absent where the document does not keep it"`
+	At         core.Time `json:"at,omitzero" doc:"absent if the stored document does not keep it"`
 	Way        string    `json:"way" enum:"received,sent"`
 	Kind       string    `json:"kind" enum:"order,command,answer,reply,progress,request,wake,children,status,alert,end"`
-	Peer       string    `json:"peer,omitempty" doc:"from whom it came, or to whom it went: an agent, a reply-to, a person, an order"`
+	Peer       string    `json:"peer,omitempty" doc:"sender or receiver: an agent, a reply-to, a person or an order"`
 	Step       string    `json:"step,omitempty"`
 	Attempt    int       `json:"attempt,omitempty"`
-	What       string    `json:"what" doc:"an operation of an agent, an outcome, a kind of status, a command"`
-	Seq        int       `json:"seq,omitempty" doc:"of a numbered status"`
-	Final      bool      `json:"final,omitempty" doc:"it is of the present end (P11)"`
-	Unreported bool      `json:"unreported,omitempty" doc:"of a final message: it is not known that it was sent, and it is sent again at until"`
-	Until      core.Time `json:"until,omitzero" doc:"of a request: its complete-by time; of a wake: when it comes; of an unreported end: when it is sent again"`
+	What       string    `json:"what" doc:"operation of an agent, outcome, kind of status, or command"`
+	Seq        int       `json:"seq,omitempty" doc:"number of a numbered status"`
+	Final      bool      `json:"final,omitempty" doc:"true if the message belongs to the present end of the order"`
+	Unreported bool      `json:"unreported,omitempty" doc:"true for a final message that may not have been sent; it is sent again at the time in until"`
+	Until      core.Time `json:"until,omitzero" doc:"complete-by time of a request, arrival of a wake, or time at which an unreported end is sent again"`
 	Code       string    `json:"code,omitempty"`
 	Text       string    `json:"text,omitempty"`
 

@@ -4,10 +4,10 @@ import "github.com/stepkeeper/stepkeeper/shared/core"
 
 // UndoWait is what the undo of an order waits for (P20).
 type UndoWait struct {
-	Step       string    `json:"step" doc:"the step that is undone next"`
-	For        string    `json:"for" enum:"reply,quiet,undo,retry,children" doc:"reply: its agent is still doing it; quiet: a call that was asked for may still take effect (P21); undo: its agent was asked to undo it; retry: its undo is asked for again; children: its child tasks are undone"`
-	LastEffect core.Time `json:"lastEffect,omitzero" doc:"of quiet: no call that was asked for takes effect later, by the agent's clock"`
-	Until      core.Time `json:"until" doc:"when that is over at the latest: by then a reply has come or counts as missing, or the next thing begins"`
+	Step       string    `json:"step" doc:"step that is undone next"`
+	For        string    `json:"for" enum:"reply,quiet,undo,retry,children" doc:"reply: the agent is still working on the step; quiet: a call that was requested may still take effect; undo: the agent was asked to undo the step; retry: the undo is requested again; children: the child orders are being undone"`
+	LastEffect core.Time `json:"lastEffect,omitzero" doc:"latest time at which a requested call can take effect, by the agent's clock; present with quiet"`
+	Until      core.Time `json:"until" doc:"latest time at which the wait ends: a reply has come or counts as missing, or the next action begins"`
 }
 
 // undoWaitOf answers nil where the task is not being undone, or the Scheduler is about to go on.
