@@ -18,9 +18,9 @@ type Peer struct {
 // Start stands for what the names of all agents' queues begin with. No name of a queue holds it.
 const Start = "~"
 
-// Peers is the value of VarAgents: "~=START,payment=QUEUE=ROLE+ROLE=HIGH,shipping=QUEUE". Each name of an
-// agent stands there once, and what all queues begin with too: 20 agents fit beside all else into the 4,096
-// bytes.
+// Peers returns the value of VarAgents: "~=START,payment=QUEUE=ROLE+ROLE=HIGH,shipping=QUEUE". The name of an
+// agent stands there once, and so does what all queues begin with: 20 agents fit beside all other variables
+// into the 4,096 bytes.
 func Peers(start string, peers []Peer) string {
 	entries := []string{Start + "=" + start}
 	for _, p := range peers {

@@ -131,7 +131,7 @@ func (r *reader) urls(name string, required bool, beside string, needed ...strin
 // queueName is what SQS allows.
 var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-// place is the URL of a queue: as given, or, of a name, in the place of the queue that it is beside.
+// place returns the URL of a queue: the URL given, or, for a name, a URL with that name beside another queue.
 func (r *reader) place(variable, logical, given, beside string) string {
 	switch {
 	case isURL(given):
@@ -149,7 +149,7 @@ func isURL(text string) bool {
 		!strings.HasSuffix(text, "/")
 }
 
-// ledger is a table, by its name or ARN. It is not the folder of a ledger on this machine.
+// ledger reads a table, by its name or ARN. The folder of a ledger on this machine is refused.
 func (r *reader) ledger() string {
 	table := r.optional(VarLedger)
 	if strings.ContainsAny(table, `/\`) && !strings.HasPrefix(table, "arn:") {
@@ -159,7 +159,7 @@ func (r *reader) ledger() string {
 	return table
 }
 
-// beside is a place in the function's own folder, unless a variable names another.
+// beside returns a place in the function's own folder, unless a variable names another.
 func (r *reader) beside(name, place string) string {
 	if value := r.optional(name); value != "" {
 		return value
@@ -171,8 +171,8 @@ func (r *reader) beside(name, place string) string {
 	return filepath.Join(root, place)
 }
 
-// instance is a short name of this process, for LockedBy: the end of its log stream's, so that an
-// operator finds what it logged.
+// instance returns a short name of this process for LockedBy: the end of its log stream's name, with which an
+// operator finds its log.
 func (r *reader) instance() string {
 	stream := r.optional(varStream)
 	if stream == "" {

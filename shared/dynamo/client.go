@@ -32,9 +32,9 @@ const (
 	leftOver    = time.Second
 )
 
-// NewHandlerClient is NewClient for handlers: what is throttled or gets no answer is tried again until
+// NewHandlerClient makes a client for handlers, which repeats calls that are throttled or get no answer until
 // shortly before the handler's context ends. The messages of a slow table then wait in their handler, and not
-// hidden in their queue; calls without a deadline end by the limit of the configuration.
+// hidden in their queue. Calls without a deadline end by the limit of the configuration.
 func NewHandlerClient(c aws.Config) *dynamodb.Client {
 	return dynamodb.NewFromConfig(c, func(o *dynamodb.Options) {
 		o.DisableValidateResponseChecksum = o.BaseEndpoint != nil
@@ -49,8 +49,8 @@ func NewHandlerClient(c aws.Config) *dynamodb.Client {
 	})
 }
 
-// retryPassing has the retryer repeat what others were in the way of, which the SDK by itself does not
-// (rule 10).
+// retryPassing makes the retryer repeat calls that conflict with concurrent transactions, which the SDK by
+// itself does not (rule 10).
 func retryPassing(o *retry.StandardOptions) {
 	o.Retryables = append(o.Retryables, retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
 		if passing(err) {

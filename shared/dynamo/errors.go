@@ -22,7 +22,7 @@ type tries struct {
 	doubt bool // one of them got no answer that says it was refused: it may have landed
 }
 
-// watch is an option of a call.
+// watch makes a call note its tries in t.
 func (t *tries) watch(o *dynamodb.Options) {
 	each := middleware.FinalizeMiddlewareFunc("StepkeeperTries",
 		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
@@ -55,9 +55,9 @@ var throttles = []string{
 	"LimitExceededException",
 }
 
-// meaning gives the port's meaning to an error of the SDK: what was certainly not stored because
-// DynamoDB had no room for it is unavailable; what is too large will never fit. Anything else,
-// lost answers above all, means "perhaps stored"; so does a throttle after a try that got no answer.
+// meaning returns the port's error for an error of the SDK. A write that DynamoDB certainly refused for lack
+// of capacity is unavailable; an item that is too large will never fit. Any other error, a lost answer above
+// all, means "perhaps stored"; so does a throttle after a try without an answer.
 func meaning(ctx context.Context, what string, doubt bool, err error) error {
 	if err == nil {
 		return nil
@@ -83,8 +83,8 @@ func meaning(ctx context.Context, what string, doubt bool, err error) error {
 var errOvertaken = errors.New(
 	"an answer was lost, and newer versions are stored: perhaps they stand on this one")
 
-// refusal is what the caller gets of a write of this version, whose last try was refused, and which
-// is not the one that stands there: otherwise, unless an earlier try may have landed below.
+// refusal returns the error of a write of this version whose last try was refused, and which is not the one
+// that is stored: otherwise, unless an earlier try may have been stored below.
 func refusal(there attrs, version int64, doubt bool, otherwise error) error {
 	if stored := numberOf(there["Version"]); doubt && stored > version {
 		return fmt.Errorf("version %d of now %d: %w", version, stored, errOvertaken)
@@ -92,9 +92,9 @@ func refusal(there attrs, version int64, doubt bool, otherwise error) error {
 	return otherwise
 }
 
-// unread is meaning for reads, after which nothing is in doubt: whatever kept DynamoDB from
-// answering may pass, a 502 or 503 without a code of DynamoDB's too, unless it said that it never
-// will, or the caller gave up.
+// unread returns the port's error for a failed read, after which nothing is in doubt. Whatever kept DynamoDB
+// from answering may pass, also a 502 or 503 without a code of DynamoDB's, unless DynamoDB refused the read
+// for good or the caller gave up.
 func unread(ctx context.Context, what string, err error) error {
 	var api smithy.APIError
 	final := refused(err) && !(errors.As(err, &api) && slices.Contains(throttles, api.ErrorCode()))

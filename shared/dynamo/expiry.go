@@ -46,7 +46,7 @@ const (
 	contentGrace = 7 * 24 * 60 * 60
 )
 
-// contentKey is the key of content that is kept apart.
+// contentKey returns the key of content that is kept apart.
 func contentKey(id, hash string) string { return id + "#" + hash }
 
 // expires reports whether the record is at rest and expires.
@@ -80,7 +80,8 @@ func (s *Store) putBeside(ctx context.Context, what string, in *dynamodb.PutItem
 	return perhaps(ctx, what, err)
 }
 
-// perhaps is meaning for a write that may be repeated: without an answer it is unavailable.
+// perhaps returns the port's error for a failed write that may be repeated: without an answer it is
+// unavailable.
 func perhaps(ctx context.Context, what string, err error) error {
 	if err != nil && ctx.Err() == nil && !refused(err) {
 		return fmt.Errorf("%s: %w: %w", what, port.ErrUnavailable, err)

@@ -72,8 +72,8 @@ func indexTime(a attrs) time.Time { return time.UnixMilli(numberOf(a[IndexSort])
 // reserved are attributes that are no members of the document.
 var reserved = []string{IndexBucket, IndexSort, TTLAttribute, writerAttribute, documentAttribute}
 
-// item is the record as it is stored. Where the document is a task's, its members are the item's;
-// any other document is kept as it is, beside the record's own fields.
+// item returns the record as it is stored. The members of a task's document become the item's members; any
+// other document is kept as it is, beside the record's own fields.
 func (s *Store) item(r *port.Record, writer []byte) (attrs, error) {
 	extra := attrs{writerAttribute: blob(writer)}
 	s.index(r, extra)
@@ -97,8 +97,7 @@ func (s *Store) item(r *port.Record, writer []byte) (attrs, error) {
 	return a, nil
 }
 
-// shownItem gives the document's members, if they say of the record what the record says itself and
-// take no name of ours.
+// shownItem returns the document's members, and whether they agree with the record and take no reserved name.
 func shownItem(r *port.Record) (attrs, bool) {
 	a, err := attributesOf(r.Document)
 	if err != nil {
@@ -169,7 +168,7 @@ func record(a attrs) *port.Record {
 	return r
 }
 
-// ItemSize is how large DynamoDB counts the item that Commit writes for the record, in bytes.
+// ItemSize returns the size of the item that Commit writes for the record as DynamoDB counts it, in bytes.
 func (s *Store) ItemSize(r *port.Record) (int, error) {
 	a, err := s.item(r, token())
 	return Size(a), err

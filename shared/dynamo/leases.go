@@ -21,7 +21,7 @@ func (s *Store) Acquire(ctx context.Context, name, owner string, now time.Time,
 	return there == nil, nil
 }
 
-// LeaseUntil is when a lease ends or ended; zero if nothing ever took it.
+// LeaseUntil returns when a lease ends or ended, or the zero time if nothing ever took it.
 func (s *Store) LeaseUntil(ctx context.Context, name string) (time.Time, error) {
 	item, err := get(ctx, s.client, s.tables.Orders, OrderKey, LeasePrefix+name, false)
 	if err != nil || item["Until"] == nil {

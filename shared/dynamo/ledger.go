@@ -23,7 +23,7 @@ func NewLedger(client *dynamodb.Client, table string) *Ledger {
 	return &Ledger{callsOf(client), table, LedgerKey}
 }
 
-// Schedules are the records of the workflows' schedules, among the orders.
+// Schedules returns the ledger of the workflows' schedules, whose entries stand among the orders.
 func (s *Store) Schedules() *Ledger { return &Ledger{s.client, s.tables.Orders, OrderKey} }
 
 // Entry returns the entry, strongly consistent; Version 0 if there is none.

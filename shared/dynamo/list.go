@@ -114,8 +114,8 @@ func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
 	return l.kept(l.openRecords(ctx, entries))
 }
 
-// buckets are those in which tasks of the state stand: in Error they wait for the operator, when nothing of
-// them is in flight.
+// buckets returns the buckets that hold tasks of the state. A task in Error waits for the operator once
+// nothing of it is in flight.
 func (l *listing) buckets() []port.Bucket {
 	if l.query.State == "Error" && !l.query.InFlight {
 		return []port.Bucket{port.AttentionBucket}
@@ -150,7 +150,7 @@ func (l *listing) selected(ctx context.Context, entries []port.Due) ([]*port.Rec
 	return l.kept(l.load(ctx, slices.Compact(ids), false))
 }
 
-// kept are the records that the query asks for, newest first.
+// kept returns the records that the query selects, newest first.
 func (l *listing) kept(records []*port.Record, errs []error) ([]*port.Record, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -197,12 +197,12 @@ func (l *listing) finished(ctx context.Context, found []*port.Record) ([]*port.R
 	return found, nil
 }
 
-// like is what the index knows of a finished task: enough to decide by its time whether to load it.
+// like returns what the index knows of a finished task: enough to decide by its time whether to load it.
 func (l *listing) like(d port.Due) *port.Record {
 	return &port.Record{ID: d.ID, Created: d.At, State: l.query.State, Workflow: l.query.Workflow}
 }
 
-// days are the first and the last day to look for finished tasks in.
+// days returns the first and the last day to look for finished tasks in.
 func (l *listing) days() (newest, oldest time.Time) {
 	newest = l.options.Clock.Now().Add(24 * time.Hour) // clocks differ
 	oldest = newest.AddDate(0, 0, -l.options.FinishedDays)

@@ -23,8 +23,8 @@ const maxDigits = 38
 
 var errForm = errors.New("not to be shown as attributes")
 
-// attributesOf gives the members of a JSON object as an item: objects as maps, arrays as lists, whole numbers
-// as numbers. It fails for everything that DynamoDB would not return with the same meaning.
+// attributesOf returns the members of a JSON object as an item: objects as maps, arrays as lists, whole
+// numbers as numbers. It fails for everything that DynamoDB would not return with the same meaning.
 func attributesOf(document []byte) (map[string]types.AttributeValue, error) {
 	if !jsontext.Value(document).IsValid(jsontext.AllowDuplicateNames(true)) {
 		return nil, errForm

@@ -30,7 +30,7 @@ type reading struct {
 	at     time.Time
 }
 
-// openRecords are the records of the entries, each once.
+// openRecords returns the records of the entries, each once.
 func (l *listing) openRecords(ctx context.Context, entries []port.Due) ([]*port.Record, []error) {
 	slices.SortFunc(entries, func(a, b port.Due) int { return strings.Compare(a.ID, b.ID) })
 	// a stale index may name one twice

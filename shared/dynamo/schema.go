@@ -88,7 +88,7 @@ func text(name string) types.AttributeDefinition {
 		AttributeType: types.ScalarAttributeTypeS}
 }
 
-// Key is the key of an item.
+// Key returns the key of an item.
 func Key(name, value string) map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{name: str(value)}
 }

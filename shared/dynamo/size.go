@@ -9,8 +9,8 @@ import (
 // maxItem is the largest item that DynamoDB takes, in bytes, names included.
 const maxItem = 400 << 10
 
-// Size is how large DynamoDB counts an item, in bytes: what a write is billed by, in started KiB,
-// and a read, in started 4 KiB.
+// Size returns the size of an item as DynamoDB counts it, in bytes. A write is billed by started KiB, a read
+// by started 4 KiB.
 func Size(item map[string]types.AttributeValue) int {
 	n := 0
 	for name, v := range item {

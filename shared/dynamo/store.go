@@ -62,7 +62,7 @@ func New(client *dynamodb.Client, tables Tables, o Options) *Store {
 	return &Store{client: callsOf(client), tables: tables, options: o}
 }
 
-// Shards is how many shards the index has.
+// Shards returns the number of shards of the index.
 func (s *Store) Shards() int { return s.options.Shards }
 
 // Commit carries out the writes, several at a time and each on its own.
@@ -115,7 +115,8 @@ func mine(item attrs, writer []byte) bool {
 	return ok && slices.Equal(b.Value, writer)
 }
 
-// replace is one conditional Put (P8). See expiry.go for what else it takes if orders expire.
+// replace puts the item on the condition of its version (P8). See expiry.go for the further writes if orders
+// expire.
 func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
 	resting := s.expires(w)
 	if resting {
@@ -157,9 +158,9 @@ func (s *Store) putVersion(ctx context.Context, w *port.Write, item attrs,
 	return s.put(ctx, s.tables.Orders, item, condition, names, attrs{":expected": num(w.Expected)})
 }
 
-// create is one conditional Put: the item must not be there (P14). Content that is kept apart is put before
-// it, under a key that holds its hash, so that whatever is left behind by a refusal or a crash is what its
-// key says.
+// create puts the item on the condition that it is not there (P14). Content that is kept apart is put before
+// it, under a key that holds its hash, so that whatever a refusal or a crash leaves behind is what its key
+// says.
 func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
 	if s.options.TTL > 0 {
 		if ended, err := s.Ended(ctx, w.Record.ID); err != nil || ended {

@@ -158,7 +158,7 @@ func (c *check) stepAlone(n *ast.MemberNode) error {
 	return fail("steps."+name+" is read without its output", "write steps."+name+".output")
 }
 
-// ofStep takes apart steps.<name>.output, and what can be asked of a step's failure.
+// ofStep splits steps.<name>.output, and the properties of a step's failure.
 func ofStep(n *ast.MemberNode) (step, property string, ok bool) {
 	p, ok := n.Property.(*ast.StringNode)
 	if !ok || p.Value != "output" && p.Value != factFailed && p.Value != factError {

@@ -34,7 +34,7 @@ func (m *meter) charge(n int) error {
 	return nil
 }
 
-// costOfKeys is the charge for sorting the keys of an object and comparing their texts.
+// costOfKeys returns the charge for sorting the keys of an object and comparing their texts.
 func costOfKeys(object map[string]any) int {
 	n := 0
 	for k := range object {

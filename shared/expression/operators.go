@@ -167,7 +167,7 @@ func magnitude(i int64) uint64 {
 	return uint64(i)
 }
 
-// digits is the charge for a computation: the digits that both numbers take when they are written out at
+// digits returns the charge for a computation: the digits that both numbers take when they are written out at
 // one scale, eight at a time.
 func digits(x, y *apd.Decimal) int {
 	low := min(x.Exponent, y.Exponent)
@@ -270,7 +270,7 @@ func order(e *evaluation, op string, a, b any) (any, error) {
 	return c >= 0, nil
 }
 
-// compareNumbers is exact.
+// compareNumbers compares two numbers exactly.
 func (e *evaluation) compareNumbers(x, y *apd.Decimal) (int, error) {
 	if err := e.meter.charge(int(x.NumDigits()+y.NumDigits()) / 8); err != nil {
 		return 0, err

@@ -53,7 +53,7 @@ type program struct {
 	tokens bool // it makes some (P39)
 }
 
-// newProgram is what a check of the tree then fills.
+// newProgram returns a program without steps and facts, which a check of the tree adds.
 func newProgram(source string, root ast.Node) *program {
 	return &program{source: source, root: root, steps: map[ast.Node]string{}, facts: map[ast.Node]fact{}}
 }

@@ -291,7 +291,7 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 	return l.workflows, errors.Join(errs...)
 }
 
-// drop takes an incident out, unless more orders have come to it.
+// drop removes an incident, unless more orders have come to it.
 func (s *Incidents) drop(ctx context.Context, x Incident) error {
 	return s.change(ctx, func(d *document) bool {
 		if y := d.same(x); y == nil || y.More {
@@ -305,8 +305,8 @@ func (s *Incidents) drop(ctx context.Context, x Incident) error {
 // quietEnd ends an incident of undone orders: nothing was waited for, so that there is no alert.
 const quietEnd message.AlertKind = "quiet"
 
-// due says which alert is due of an incident of which so many orders are in Error now; "" nothing.
-// whole says that all orders in Error were read: of the others none may be left.
+// due returns the alert that is due for an incident with that many orders in Error, or "". whole reports that
+// all orders in Error were read, so that none may be left among others.
 func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) message.AlertKind {
 	age := now.Sub(x.Opened.Std())
 	since := now.Sub(x.Published.Std())

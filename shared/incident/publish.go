@@ -178,7 +178,7 @@ func (s *Incidents) over(ctx context.Context, x Incident, now time.Time) error {
 	return s.drop(ctx, x)
 }
 
-// published is the change after an alert was published.
+// published returns the change of the document after an alert was published.
 func published(x Incident, now time.Time, orders int) func(*document) bool {
 	return func(d *document) bool {
 		y := d.same(x)

@@ -76,8 +76,8 @@ func Batch(handle Handle, queue Queue, log *slog.Logger) Function {
 // noDeadline is the visibility timeout where Lambda's deadline is unknown, as in a test.
 const noDeadline = 3 * time.Minute
 
-// visibilityOf is the visibility timeout of the function's queues: six times its own (rule 3), of which
-// hardly anything has passed.
+// visibilityOf returns the visibility timeout of the function's queues: six times the function's own timeout
+// (rule 3), of which hardly anything has passed.
 func visibilityOf(ctx context.Context) time.Duration {
 	if deadline, bounded := ctx.Deadline(); bounded {
 		return min(6*max(time.Until(deadline), 0), port.MaxVisibility)
@@ -139,9 +139,9 @@ func batches(records []events.SQSMessage) []*batch {
 	return all
 }
 
-// delivery is the record as the port knows it. Where attributes are absent or malformed it is the first
-// delivery, sent at an unknown time. A redelivery that is taken for a first one re-emits nothing (P12a); the
-// due time of its task makes up for that (P9).
+// delivery returns the record as a delivery of the port. If attributes are absent or malformed it is the
+// first delivery, sent at an unknown time. A redelivery that is taken for a first one re-emits nothing
+// (P12a); the due time of its task makes up for that (P9).
 func delivery(r *events.SQSMessage) port.Delivery {
 	d := port.Delivery{Message: port.Message{Body: []byte(r.Body)}, ID: r.MessageId, Receipt: r.ReceiptHandle,
 		Received: 1, Sender: r.Attributes["SenderId"]}

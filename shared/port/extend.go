@@ -10,9 +10,9 @@ import (
 // firstBackoff is how long a message that could not be handled stays hidden the first time.
 const firstBackoff = 2 * time.Second
 
-// Backoff is how long a delivery that could not be handled is hidden before it comes again: 2 s, doubled
-// with each time that it was received, up to the visibility timeout of its queue. Up to a half is added,
-// by a hash of the message's ID, so that messages that failed together do not come back together.
+// Backoff returns how long a delivery that could not be handled is hidden before it comes again: 2 s, doubled
+// with each time that it was received, up to the visibility timeout of its queue. Up to a half is added, by a
+// hash of the message's ID, so that messages that failed together do not come back together.
 func (d *Delivery) Backoff(visibility time.Duration) time.Duration {
 	wait := firstBackoff << min(max(d.Received-1, 0), 20)
 	sum := fnv.New32a()

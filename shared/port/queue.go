@@ -36,7 +36,7 @@ type Message struct {
 	High bool
 }
 
-// Bytes is the body, encoding the value where there is only that.
+// Bytes returns the body, and encodes the value if the message has only that.
 func (m Message) Bytes() ([]byte, error) {
 	if m.Value != nil && m.Body == nil {
 		return m.Value.Encode()
@@ -99,14 +99,14 @@ const (
 	Quarantine = "quarantine"
 )
 
-// Requests is the name of an agent's queue.
+// Requests returns the name of an agent's queue.
 func Requests(agent string) string { return "requests-" + agent }
 
-// High is the name of the queue beside another that takes its messages of high priority, where a deployment
-// has one (P46).
+// High returns the name of the queue for messages of high priority beside another queue. A deployment may
+// have none (P46).
 func High(queue string) string { return queue + "-high" }
 
-// Dead is the name of the queue that keeps the dead letters of another.
+// Dead returns the name of the queue that keeps the dead letters of another.
 func Dead(queue string) string { return "dead-" + queue }
 
 // Alerts notifies the operator.

@@ -126,7 +126,7 @@ type Leases interface {
 	Acquire(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error)
 }
 
-// SweepLease is the lease of a Supervisor that sweeps a shard.
+// SweepLease returns the name of the lease of a Supervisor that sweeps a shard.
 func SweepLease(shard int) string { return "sweep/" + strconv.Itoa(shard) }
 
 // LedgerEntry is what the agent of a plain service knows of one key (P31).

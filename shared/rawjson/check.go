@@ -33,8 +33,8 @@ var (
 // where, and what to do.
 func Check(data []byte, levels int) error { return check(data, levels) }
 
-// CheckLoose is Check for what a service has returned, which cannot be refused for its style: a key may
-// stand twice in one object, and a string may hold half of a surrogate pair.
+// CheckLoose checks what a service has returned, which cannot be refused for its style. It accepts what Check
+// accepts, and also a key that stands twice in one object and half of a surrogate pair in a string.
 func CheckLoose(data []byte, levels int) error { return check(data, levels, loose...) }
 
 // loose are the options that accept what CheckLoose accepts.
@@ -99,7 +99,7 @@ func complaint(err error) error {
 	return fmt.Errorf("it is not JSON at byte %d: %w", wrong.ByteOffset, wrong.Err)
 }
 
-// placeOf is a path for people. It is shortened, because the text may travel in a message.
+// placeOf returns a path for people. It shortens the path, because the text may travel in a message.
 func placeOf(p jsontext.Pointer) string {
 	const longest, longestPart = 200, 60
 	var b strings.Builder
@@ -156,7 +156,7 @@ type reader struct {
 
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-// read takes a reader from the pool, where it has to be put back. What it reads is part of data.
+// read takes a reader from the pool; the caller puts it back. What the reader returns is part of data.
 func read(data []byte, options []jsontext.Options) *reader {
 	r := readers.Get().(*reader)
 	r.text = *bytes.NewBuffer(data)

@@ -98,7 +98,7 @@ func daysOfWeek(field string) string {
 	return strings.Join(parts, ",")
 }
 
-// dayOf is the number of a day of the week, 0 to 7; -1 if it is none.
+// dayOf returns the number of a day of the week, 0 to 7, or -1 if the text is no day.
 func dayOf(text string) int {
 	if n := slices.Index(dayNames, strings.ToUpper(text)); n >= 0 {
 		return n

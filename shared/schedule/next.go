@@ -28,10 +28,10 @@ func Parse(expression, zone string) (Times, error) {
 	return Times{expression, fires, loc, interval}, err
 }
 
-// Next is the first time after the one given. An interval fires whenever the clock of the zone shows one of
-// its times. A wall-clock time fires once for each: in the hour that a clock change leaves out at the end of
-// that gap, and in the hour that it doubles at the first of the two. The error says that there is none in
-// five years.
+// Next returns the first time after the one given. An interval fires whenever the clock of the zone shows one
+// of its times. A wall-clock time fires once for each: in the hour that a clock change leaves out, at the end
+// of that gap, and in the hour that it doubles, at the first of the two. It returns an error if the schedule
+// does not fire within five years.
 func (s Times) Next(after time.Time) (time.Time, error) {
 	if s.interval {
 		return s.nextShown(after)
@@ -47,7 +47,7 @@ func (s Times) Next(after time.Time) (time.Time, error) {
 	}
 }
 
-// nextShown is the next instant at which the clock of the zone shows a time of the schedule. Between two
+// nextShown returns the next instant at which the clock of the zone shows a time of the schedule. Between two
 // changes of the clock it goes evenly.
 func (s Times) nextShown(after time.Time) (time.Time, error) {
 	for from, last := after, after.AddDate(5, 0, 0); from.Before(last); {
@@ -69,7 +69,7 @@ func (s Times) nextShown(after time.Time) (time.Time, error) {
 	return time.Time{}, s.never()
 }
 
-// shown is what the clock of the zone shows, written in UTC.
+// shown returns what the clock of the zone shows, written in UTC.
 func (s Times) shown(at time.Time) time.Time {
 	local := at.In(s.loc)
 	return time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(),
@@ -92,7 +92,7 @@ func location(zone string) (*time.Location, error) {
 	return loc, nil
 }
 
-// instant is when the clocks of the zone show the time given, which is written in UTC.
+// instant returns when the clocks of the zone show the time given, which is written in UTC.
 func (s Times) instant(wall time.Time) time.Time {
 	var first, beforeGap time.Time
 	// the offsets before and after a change

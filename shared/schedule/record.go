@@ -47,7 +47,7 @@ type Start struct {
 	Sent    bool      `json:"sent,omitempty"` // its order was handed over; else it may have been
 }
 
-// Late is how long after its scheduled time it was started.
+// Late returns how long after its scheduled time the order was started.
 func (s Start) Late() core.Duration { return s.Decided.Sub(s.At) }
 
 // Skip is a scheduled time that started nothing, and why.
@@ -61,7 +61,7 @@ func OrderID(workflow string, at core.Time) string {
 	return workflow + "-" + at.Std().UTC().Format("20060102T150405Z")
 }
 
-// Order is the order itself: the schedule's input with the field scheduledTime.
+// Order returns the order of a scheduled time: the schedule's input with the field scheduledTime.
 func Order(s *core.Schedule, at core.Time) (json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
 	if s.Input != nil {
@@ -114,7 +114,8 @@ func (r *Record) Decide(workflow string, s *core.Schedule, now core.Time,
 	return changed, nil
 }
 
-// Of is the record of a schedule as it is in force: one that no sweep has found yet has no next time.
+// Of returns the record of the schedule that is in force. A schedule that no sweep has found yet has no next
+// time.
 func (r Record) Of(workflow string, s *core.Schedule) Record {
 	if r.Cron != s.Cron || r.Zone != s.Zone {
 		r.Next = 0
@@ -140,7 +141,7 @@ func (r *Record) skips(s *core.Schedule, now core.Time, busy func(Start) string)
 	return ""
 }
 
-// Unsent are the starts whose orders may not have been handed over.
+// Unsent returns the starts whose orders may not have been handed over.
 func (r *Record) Unsent() (starts []*Start) {
 	for i := range r.Starts {
 		if !r.Starts[i].Sent {

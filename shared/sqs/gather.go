@@ -37,14 +37,14 @@ func Gather(queue port.Queue, linger time.Duration) *Gatherer {
 	return &Gatherer{Queue: queue, linger: linger}
 }
 
-// Begin says that a goroutine is at work that may send soon.
+// Begin announces a goroutine that may send soon.
 func (g *Gatherer) Begin() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.active++
 }
 
-// End says that it will not send any more.
+// End announces that a goroutine sends no more.
 func (g *Gatherer) End() {
 	g.mu.Lock()
 	g.active--
@@ -80,7 +80,7 @@ func (g *Gatherer) Send(ctx context.Context, messages []port.Message) []error {
 	return errs
 }
 
-// ready takes the letters if no further sender is worth waiting for. The lock is held.
+// ready takes the letters if no further sender is worth waiting for. The caller holds the lock.
 func (g *Gatherer) ready() []letter {
 	if len(g.letters) == 0 || g.waiting < g.active && len(g.letters) < port.MaxBatch {
 		return nil

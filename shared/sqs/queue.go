@@ -32,7 +32,7 @@ type Queue struct {
 	high      string // URL of the queue beside it for high priority; "" if there is none
 }
 
-// Name is the logical name.
+// Name returns the logical name.
 func (q *Queue) Name() string { return q.name }
 
 // Send sends in batches. The body must be JSON in UTF-8. A message with a group makes the standard
@@ -125,7 +125,7 @@ func (q *Queue) entries(errs []error, what string, failed []types.BatchResultErr
 	}
 }
 
-// place is the index that an entry's ID was made of.
+// place returns the index that an entry's ID was made of.
 func place(id *string) int {
 	i, err := strconv.Atoi(aws.ToString(id))
 	if err != nil {
@@ -280,7 +280,7 @@ func seconds(d time.Duration) int32 {
 	return int32((d + time.Second - 1) / time.Second) //nolint:gosec // the value is at most 12 hours
 }
 
-// failed gives the port's meaning to an error of the SDK.
+// failed returns the port's error for an error of the SDK.
 func (q *Queue) failed(what string, err error) error {
 	if err == nil {
 		return nil

@@ -80,7 +80,8 @@ func (q *Queues) address(name string) (string, error) {
 	return aws.ToString(out.QueueUrl), nil
 }
 
-// List asks for the names of all queues that begin with a prefix: at most 1,000, as SQS answers at once.
+// List returns the names of all queues that begin with a prefix: at most 1,000, the most that SQS returns at
+// once.
 func (q *Queues) List(ctx context.Context, prefix string) ([]string, error) {
 	out, err := q.client.ListQueues(ctx,
 		&sqs.ListQueuesInput{QueueNamePrefix: aws.String(q.config.Prefix + prefix)})

@@ -141,7 +141,7 @@ func (c *cache) set(t *core.Task, order []byte) {
 	}
 }
 
-// weight is about what a task takes in memory, in bytes.
+// weight estimates the memory of a task, in bytes.
 func weight(t *core.Task) int {
 	n := 1024 + len(t.Output) + len(t.Order)
 	for i := range t.Steps {

@@ -155,7 +155,7 @@ func (w *writer) fail(err error) {
 	}
 }
 
-// stepsField are the steps, by their names.
+// stepsField makes the member that holds the steps by their names.
 func stepsField() field[core.Task] {
 	return field[core.Task]{
 		name: "Steps", says: "each step by its name, see below",

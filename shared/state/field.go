@@ -116,23 +116,23 @@ func boolean[T any](name, says string, at func(*T) *bool) field[T] {
 		func(_ *decoder, v []byte) (bool, error) { return readBool(v) })
 }
 
-// moment is a time that people read: RFC 3339.
+// moment makes a field of a time that people read: RFC 3339.
 func moment[T any](name, says string, at func(*T) *core.Time) field[T] {
 	return member(name, says, at, (*writer).moment,
 		func(_ *decoder, v []byte) (core.Time, error) { return readMoment(v) })
 }
 
-// instant is a time in milliseconds since 1970, which an expression of DynamoDB can compare.
+// instant makes a field of a time in milliseconds since 1970, which an expression of DynamoDB can compare.
 func instant[T any](name, says string, at func(*T) *core.Time) field[T] {
 	return member(name, says, at, (*writer).instant, (*decoder).instant)
 }
 
-// after is a time in milliseconds after Created.
+// after makes a field of a time in milliseconds after Created.
 func after[T any](name, says string, at func(*T) *core.Time) field[T] {
 	return member(name, says, at, (*writer).after, (*decoder).after)
 }
 
-// raw is JSON that is kept byte for byte.
+// raw makes a field of JSON that is kept byte for byte.
 func raw[T any](name, says string, at func(*T) *json.RawMessage) field[T] {
 	return field[T]{
 		name: name, says: says,
@@ -145,13 +145,12 @@ func raw[T any](name, says string, at func(*T) *json.RawMessage) field[T] {
 	}
 }
 
-// pointer is a part that is nil if there is none. A nil check accepts every value.
+// pointer makes a field of a part that is nil if it is absent. A nil check accepts every value.
 func pointer[T, V any](name, says string, at func(*T) **V, check func(*V) error) field[T] {
 	return part(name, says, at, func(v *V) bool { return v == nil }, check)
 }
 
-// part is a rare part, as its JSON tags say. absent reports that there is none; a nil check accepts every
-// value.
+// part makes a field of a rare part, encoded by its JSON tags. A nil check accepts every value.
 func part[T, V any](name, says string, at func(*T) *V, absent func(V) bool, check func(V) error) field[T] {
 	return field[T]{
 		name: name, says: says,
@@ -172,7 +171,7 @@ func part[T, V any](name, says string, at func(*T) *V, absent func(V) bool, chec
 	}
 }
 
-// object is a part with a table of its own.
+// object makes a field of a part with a table of its own.
 func object[T, V any](name, says string, at func(*T) **V, of *table[V]) field[T] {
 	return field[T]{
 		name: name, says: says,
@@ -193,7 +192,7 @@ func object[T, V any](name, says string, at func(*T) **V, of *table[V]) field[T]
 	}
 }
 
-// list is a part of objects with a table of their own.
+// list makes a field of a list of objects with a table of their own.
 func list[T, V any](name, says string, at func(*T) *[]V, of *table[V]) field[T] {
 	return field[T]{
 		name: name, says: says,
@@ -229,7 +228,7 @@ func list[T, V any](name, says string, at func(*T) *[]V, of *table[V]) field[T] 
 	}
 }
 
-// schemaField has programs that know only an older form leave the document alone.
+// schemaField makes the member that tells programs which know only an older form to leave the document alone.
 func schemaField() field[core.Task] {
 	return field[core.Task]{
 		name: "Schema",
@@ -245,7 +244,7 @@ func schemaField() field[core.Task] {
 	}
 }
 
-// derived is written for people and the console; a reader passes it over.
+// derived makes a field that is written for people and the console; a reader skips it.
 func derived(name, says string, put func(w *writer, name *label, t *core.Task)) field[core.Task] {
 	return field[core.Task]{
 		name: name, says: says, put: put,

@@ -62,12 +62,12 @@ func New(cfg Config) *Store {
 // Room is what a decision must know of the documents of a store that takes them up to port.MaxDocument.
 var Room = core.SizeLimit{Limit: port.MaxDocument, Size: Size}
 
-// Room is what a decision must know of the documents of this store.
+// Room returns the limits of this store's documents, which decisions keep to.
 func (s *Store) Room() core.SizeLimit {
 	return core.SizeLimit{Limit: s.cfg.Limit, Size: Size, Inline: s.cfg.Inline}
 }
 
-// Size is the length of a task's document; 0 where it cannot be written, which a commit reports.
+// Size returns the length of a task's document, or 0 if it cannot be written, which a commit reports.
 func Size(t *core.Task) int {
 	doc, err := EncodeTask(t)
 	if err != nil {
@@ -76,7 +76,7 @@ func Size(t *core.Task) int {
 	return len(doc)
 }
 
-// Port is the store underneath, for listings.
+// Port returns the store underneath, for listings.
 func (s *Store) Port() port.Store { return s.cfg.Store }
 
 // Loaded is one answer of Load. Task is nil if there is none. Err is that of one read, or of one

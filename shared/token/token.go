@@ -57,8 +57,8 @@ var _ core.Tokens = (*Keys)(nil)
 // New makes a ring with one new key.
 func New() *Keys { return (&Keys{}).Replace(0) }
 
-// Fixed is a ring of two keys that everyone knows, for tests and simulations: tokens are the same in each
-// run. The first or, with later, the second one is the current one.
+// Fixed returns a ring of two keys that everyone knows, for tests and simulations: tokens are the same in
+// each run. The current key is the first one, or the second one with later.
 func Fixed(later bool) *Keys {
 	all := []key{{ID: "00000000", Secret: make([]byte, secretSize)},
 		{ID: "00000001", Secret: bytes.Repeat([]byte{1}, secretSize)}}
@@ -90,7 +90,7 @@ func (k *Keys) Replace(now core.Time) *Keys {
 // digits.
 const minGenerated = 48
 
-// generated is the key that a random text stands for, as Secrets Manager makes one.
+// generated returns the key that a random text stands for, such as Secrets Manager makes.
 func generated(text string) key {
 	id, secret := sha256.Sum256([]byte("stepkeeper key id\n"+text)),
 		sha256.Sum256([]byte("stepkeeper key\n"+text))
@@ -131,7 +131,7 @@ func Parse(data []byte) (*Keys, error) {
 	return &Keys{stored.Keys}, nil
 }
 
-// Encode is the form that Parse reads. It holds the secrets.
+// Encode returns the form that Parse reads. It holds the secrets.
 func (k *Keys) Encode() []byte {
 	data, _ := json.MarshalIndent(map[string]any{"keys": k.all}, "", "  ") // strings and numbers
 	return append(data, '\n')
@@ -140,7 +140,7 @@ func (k *Keys) Encode() []byte {
 // String keeps the secrets out of logs.
 func (k *Keys) String() string { return fmt.Sprintf("%d keys", len(k.all)) }
 
-// Current is the ID of the key that new orders get.
+// Current returns the ID of the key that new orders get.
 func (k *Keys) Current() string { return k.all[0].ID }
 
 // Holds reports whether the key of that ID is in the ring.
@@ -167,7 +167,7 @@ func (k *Keys) Token(id, order string, of core.TokenOf) (string, error) {
 // encoding has one form for each value: a changed last character is no other spelling of the same token.
 var encoding = base64.RawURLEncoding.Strict()
 
-// mac is over the order and the rest; the order's length parts them.
+// mac returns the authentication code over the order and the claims. The length of the order separates them.
 func (k *key) mac(order, claims string) []byte {
 	h := hmac.New(sha256.New, k.Secret)
 	fmt.Fprintf(h, "stepkeeper answer 1\n%d\n%s\n%s", len(order), order, claims)
@@ -201,7 +201,7 @@ func (k *Keys) Read(order, token string, now core.Time) (core.TokenOf, error) {
 	return p.of, nil
 }
 
-// StepOf is the step that a token names, unchecked; "" where it is none.
+// StepOf returns the step that a token names, unchecked, or "" if the text is no token.
 func StepOf(token string) string {
 	p, _ := split(token)
 	return p.of.Step

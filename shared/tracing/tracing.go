@@ -61,7 +61,7 @@ func New(ctx context.Context, endpoint, service, version string) (*Tracer, error
 	return &Tracer{p, p.Tracer("github.com/stepkeeper/stepkeeper")}, nil
 }
 
-// Begin is port.Tracer's.
+// Begin implements port.Tracer.
 func (t *Tracer) Begin(ctx context.Context, name string) (context.Context, port.Handling) {
 	ctx, span := t.tracer.Start(ctx, name, trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindConsumer))
 	return ctx, handling{span}
@@ -78,7 +78,7 @@ func (h handling) Traceparent() string {
 	return carrier["traceparent"]
 }
 
-// End is port.Handling's. IDs are recorded, never bodies.
+// End implements port.Handling. It records IDs, never bodies.
 func (h handling) End(s port.Span, err error) {
 	attributes := []attribute.KeyValue{attribute.String("stepkeeper.order", s.OrderID),
 		attribute.Int("stepkeeper.run", s.Run)}

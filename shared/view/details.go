@@ -29,8 +29,8 @@ type LaterCommand struct {
 	From core.Time `json:"from"`
 }
 
-// Detailed is Of with what a single order is asked for: its messages, the inputs of the steps that were
-// attempted, and the commands that would be accepted now. order may be nil: then no inputs are shown.
+// Detailed returns the view of a single order: Of, its messages, the inputs of the steps that were attempted,
+// and the commands that would be accepted now. If order is nil, no inputs are shown.
 func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) Task {
 	v := Of(t, def)
 	v.Accepts, v.AcceptsLater = accepts(t, def, order, core.TimeOf(now))
@@ -151,7 +151,7 @@ func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition,
 	return d, nil
 }
 
-// PlanOf asks the core's own decision about a move of a task in a store with that room.
+// PlanOf makes the core decide about a move of a task, in a store with that room, and stores nothing.
 func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMessage, now time.Time,
 	room core.SizeLimit) Plan {
 	p := Plan{OrderID: t.OrderID, Differences: []core.Difference{}}
@@ -168,9 +168,8 @@ func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMe
 	return p
 }
 
-// accepts asks the core's own decision about each command, with the number that the task has now. What is
-// refused is asked about again for the time at which no call of its step, or of any step, can take effect any
-// more.
+// accepts makes the core decide about each command, with the task's present number. A refused command is
+// decided again for the time from which no call of its step, or of any step, can take effect.
 func accepts(t *core.Task, def *core.Definition, order json.RawMessage,
 	now core.Time) (all []Command, later []LaterCommand) {
 	const id = trial
@@ -209,8 +208,8 @@ func accepts(t *core.Task, def *core.Definition, order json.RawMessage,
 	return all, later
 }
 
-// quietFrom is when no call of a step, or without a name of any step, can take effect any more; 0 if the task
-// is not in Error.
+// quietFrom returns the time from which no call of a step, or of any step if the name is "", can take effect
+// any more. It is 0 if the task is not in Error.
 func quietFrom(t *core.Task, def *core.Definition, step string) (from core.Time) {
 	if t.ProcessState != core.Error || def == nil {
 		return 0

@@ -83,7 +83,7 @@ func messagesOf(t *core.Task, def *core.Definition) []Message {
 	return m.all
 }
 
-// beginning is the order, and what was sent to its sender at once.
+// beginning adds the order, and the messages that its sender got at once.
 func (m *messages) beginning() {
 	t := m.task
 	if t.Workflow == "" {
@@ -106,7 +106,7 @@ func (m *messages) beginning() {
 	}
 }
 
-// attempt is one that did not end done: its request, and its reply where one came.
+// attempt adds the request of an attempt that did not end done, and its reply if one came.
 func (m *messages) attempt(a Attempt) {
 	d := definitionOf(m.def, a.Step)
 	if a.Agent == "" {
@@ -120,7 +120,7 @@ func (m *messages) attempt(a Attempt) {
 	}
 }
 
-// operation is the name by which an agent is asked.
+// operation returns the name of the agent's operation.
 func operation(d *core.StepDefinition, undo bool) string {
 	switch {
 	case d == nil && undo:
@@ -133,7 +133,7 @@ func operation(d *core.StepDefinition, undo bool) string {
 	return d.Operation
 }
 
-// step is what the present or last attempt of a step has sent and received.
+// step adds the messages of a step's present or last attempt.
 func (m *messages) step(s *core.Step, d *core.StepDefinition) {
 	if s.FirstClaim() == 0 {
 		return
@@ -166,8 +166,8 @@ func (m *messages) step(s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-// calls are the requests of a step that an agent was asked for, and the replies, but for the attempts that
-// did not end done.
+// calls adds the requests of a step to its agent, and the replies, except those of attempts that did not end
+// done.
 func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
 	agent := s.Claim.Agent
 	if d != nil {
@@ -207,7 +207,7 @@ func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-// children are what a step has asked of its child orders, and what they have reported.
+// children adds what a step has asked of its child orders, and what they have reported.
 func (m *messages) children(s *core.Step) {
 	c := s.Children
 	if c == nil {
@@ -224,7 +224,7 @@ func (m *messages) children(s *core.Step) {
 	})
 }
 
-// end is what was sent of the present end, and whether its notifications were sent (P11).
+// end adds the messages about the present end, and whether they were sent (P11).
 func (m *messages) end() {
 	t := m.task
 	if t.End.At == 0 {

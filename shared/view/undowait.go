@@ -10,7 +10,7 @@ type UndoWait struct {
 	Until      core.Time `json:"until" doc:"latest time at which the wait ends: a reply has come or counts as missing, or the next action begins"`
 }
 
-// undoWaitOf answers nil where the task is not being undone, or the Scheduler is about to go on.
+// undoWaitOf returns nil if the task is not being undone, or the Scheduler is about to continue.
 func undoWaitOf(t *core.Task, def *core.Definition) *UndoWait {
 	s := core.UndoneNext(t)
 	if s == nil {

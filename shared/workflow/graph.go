@@ -93,7 +93,7 @@ func noReturnClass(s *core.StepDefinition) string {
 	return ""
 }
 
-// childText says what a step has children for, and how many of them may fail.
+// childText returns the workflow of a step's children, and how many of them may fail.
 func childText(s *core.StepDefinition) string {
 	if s.Input == nil {
 		return "workflow " + s.Each.Workflow
@@ -105,7 +105,7 @@ func childText(s *core.StepDefinition) string {
 	return text
 }
 
-// waitText says how long a step waits, or until when.
+// waitText returns how long a step waits, or until when.
 func waitText(s *core.StepDefinition) string {
 	text := "for " + Short(s.Wait.For)
 	if s.Input != nil {
@@ -117,7 +117,8 @@ func waitText(s *core.StepDefinition) string {
 	return text
 }
 
-// answerText says what a step that is answered from outside waits for, and what follows if nothing comes.
+// answerText returns what a step that is answered from outside waits for, and what happens if no answer
+// comes.
 func answerText(s *core.StepDefinition) string {
 	a := s.Answer
 	text := "asks for " + strings.Join(a.Values, " or ")

@@ -56,7 +56,7 @@ func Config(t testing.TB, variable, how string, o awsclient.Options) aws.Config 
 // Emulated reports whether the variable does not name a real account.
 func Emulated(variable string) bool { return !strings.HasPrefix(os.Getenv(variable), accountPrefix) }
 
-// Check says what is wrong with a value of the variable.
+// Check returns an error if a value of the variable cannot be used.
 func Check(variable, target string) error {
 	_, _, err := parse(variable, target)
 	return err

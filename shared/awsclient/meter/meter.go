@@ -63,7 +63,7 @@ type Meter struct {
 	lines map[Key]*Count
 }
 
-// Lines answers all lines, sorted by their names.
+// Lines returns all lines, sorted by their names.
 func (m *Meter) Lines() []Line {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -129,10 +129,10 @@ func (m *Meter) handle(ctx context.Context, in middleware.InitializeInput,
 	return out, metadata, err
 }
 
-// Chunks is how many requests a call is billed as.
+// Chunks returns how many requests a call is billed as.
 func Chunks(bytes int) float64 { return float64(max(1, (bytes+Chunk-1)/Chunk)) }
 
-// ask asks DynamoDB for what a call consumes, index and table apart.
+// ask makes DynamoDB return what a call consumes, index and table apart.
 func ask(in any) {
 	const indexes = dynamotypes.ReturnConsumedCapacityIndexes
 	switch in := in.(type) {

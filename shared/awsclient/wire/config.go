@@ -65,7 +65,8 @@ func Environment(lookup func(name string) (value string, set bool)) (aws.Config,
 // configuration was made of, and ours is made of the environment by hand.
 type endpoints func(name string) string
 
-// GetServiceBaseEndpoint is what clients ask; id is like "Secrets Manager".
+// GetServiceBaseEndpoint returns the endpoint of a service; clients of the SDK call it with an ID like
+// "Secrets Manager".
 func (e endpoints) GetServiceBaseEndpoint(_ context.Context,
 	id string) (endpoint string, found bool, err error) {
 	endpoint = e("AWS_ENDPOINT_URL_" + strings.ToUpper(strings.ReplaceAll(id, " ", "_")))

@@ -16,7 +16,7 @@ type (
 	serviceWait struct{}
 )
 
-// WithCallTimeout gives the calls made with this context another limit.
+// WithCallTimeout sets another limit for the calls made with this context.
 func WithCallTimeout(ctx context.Context, limit time.Duration) context.Context {
 	return context.WithValue(ctx, callTimeout{}, limit)
 }
@@ -81,11 +81,11 @@ func (e *attemptTimeout) Error() string {
 	return fmt.Sprintf("no answer within %s: %s", e.limit, e.why)
 }
 
-// RetryableError has the SDK's retryer repeat the call.
+// RetryableError makes the SDK's retryer repeat the call.
 func (e *attemptTimeout) RetryableError() bool { return true }
 
-// UntilShortlyBefore gives calls whose context has a deadline all the time until so long before it, in
-// place of the limit of LimitTime.
+// UntilShortlyBefore ends calls whose context has a deadline that long before it, instead of after the limit
+// of LimitTime.
 func UntilShortlyBefore(margin time.Duration) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("StepkeeperUntilDeadline",

@@ -38,7 +38,7 @@ func Config(t testing.TB, o awsclient.Options) aws.Config {
 // Emulated reports whether the tests run against an emulator, whose index is never stale.
 func Emulated() bool { return awstest.Emulated(Variable) }
 
-// Check says what is wrong with a value of the variable.
+// Check returns an error if a value of the variable cannot be used.
 func Check(target string) error { return awstest.Check(Variable, target) }
 
 // Names of fresh tables and a fresh ledger.

@@ -67,7 +67,7 @@ func isExpression(v *value) bool {
 	return found || err != nil
 }
 
-// choices are the values that an approval may be answered with.
+// choices reads the values that an approval may be answered with.
 func (b *builder) choices(v *value, a *core.Answer) {
 	answers := v.get("answers")
 	if answers == nil {
@@ -199,7 +199,7 @@ func (b *builder) bare(v *value, key, example string) bool {
 	return true
 }
 
-// answerForm is the field that makes a step one that is answered from outside; "" for another step.
+// answerForm returns the field that makes a step one that is answered from outside, and "" for another step.
 func answerForm(step *value) string {
 	for _, form := range []string{"approval", "event"} {
 		if step.field(form) != nil {
@@ -209,7 +209,7 @@ func answerForm(step *value) string {
 	return ""
 }
 
-// answered are the steps that an answer ends, and whether they ask who answers: a token for those names a
+// answered returns the steps that an answer ends, and whether they ask who answers: a token for those names a
 // person (P39).
 func (b *builder) answered() map[string]bool {
 	names := map[string]bool{}

@@ -13,7 +13,7 @@ const (
 	maxName   = 40     // the schema has the same limit
 )
 
-// withAsks are the steps of the file, and before each that is asked for by a call that call (P38).
+// withAsks returns the steps of the file. Before each step with an ask stands the call that asks (P38).
 func (b *builder) withAsks(steps *value) (all []field) {
 	for _, f := range steps.fields {
 		if f.value.shape != isMap {

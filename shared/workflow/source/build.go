@@ -47,7 +47,7 @@ func (b *builder) definition() *core.Definition {
 	return b.def
 }
 
-// notify gives the status kinds that an order's reply-to gets. Received, refused and the ends are
+// notify returns the status kinds that the reply-to of an order gets. Received, refused and the ends are
 // always among them.
 func (b *builder) notify() []core.StatusKind {
 	kinds := []core.StatusKind{core.StatusReceived, core.StatusRefused}

@@ -57,7 +57,7 @@ func (b *builder) child(name *value, e *core.Each) {
 	e.Definition, e.Child = def.Hash, def
 }
 
-// depth is how many workflows are in one another below this one.
+// depth returns how many levels of child workflows are below this one.
 func depth(d *core.Definition) (deepest int) {
 	for i := range d.Steps {
 		if e := d.Steps[i].Each; e != nil && e.Child != nil {

@@ -144,7 +144,7 @@ func (g *graph) path(steps []int) string {
 	return strings.Join(words, " after ")
 }
 
-// visible gives the names of all steps before step i; nil, which means all, if the order is not known.
+// visible returns the names of all steps before step i, or nil, which means all, if the order is not known.
 func (g *graph) visible(i int) map[string]bool {
 	if g.before == nil {
 		return nil

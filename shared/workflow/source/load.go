@@ -116,7 +116,7 @@ func (d *folder) child(workflow string) (def *core.Definition, problem, fix stri
 	return f.Definition, "", ""
 }
 
-// workflowsOf are the names of workflow files, whatever kind of entry has them.
+// workflowsOf returns the names of workflow files, whatever kind of entry has them.
 func workflowsOf(entries []fs.DirEntry) (names []string) {
 	for _, e := range entries {
 		if ext := filepath.Ext(e.Name()); (ext == ".yaml" || ext == ".yml") &&

@@ -206,8 +206,8 @@ func (b *builder) longestPath() (longest core.Duration, last int) {
 	return longest, last
 }
 
-// worst is the longest time that a step's attempts and the waits between them take, without the time
-// in queues.
+// worst returns the longest time that a step's attempts and the waits between them take, without the time in
+// queues.
 func worst(timeout core.Duration, r core.Retry) core.Duration {
 	total := float64(timeout) * float64(r.Budget())
 	wait := float64(r.Backoff.Initial)

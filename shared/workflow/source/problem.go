@@ -26,7 +26,7 @@ type Problem struct {
 	Fix      string   `json:"fix,omitempty"`
 }
 
-// String gives "order.yaml:12:5: what is wrong; fix: what to do".
+// String returns "order.yaml:12:5: what is wrong; fix: what to do".
 func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(p.File)
@@ -56,7 +56,7 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Err gives the problems as an error if at least one of them is an error, else nil.
+// Err returns the problems as an error if at least one of them is an error, else nil.
 func (ps Problems) Err() error {
 	for i := range ps {
 		if ps[i].Severity == SeverityError {

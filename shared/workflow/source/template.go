@@ -52,7 +52,7 @@ func (b *builder) templates() {
 		expression.Scope{Steps: names, Skippable: skippable, Continues: continues})
 }
 
-// conditions are those of the steps that may be skipped.
+// conditions returns the conditions of the steps that may be skipped.
 func (b *builder) conditions() map[string]string {
 	conditions := map[string]string{}
 	for _, f := range b.steps {
@@ -63,7 +63,7 @@ func (b *builder) conditions() map[string]string {
 	return conditions
 }
 
-// continues are the steps that the order goes on without when they fail (P42).
+// continues returns the steps that the order goes on without when they fail (P42).
 func (b *builder) continues() map[string]bool {
 	names := map[string]bool{}
 	for i := range b.def.Steps {
@@ -105,7 +105,7 @@ func (b *builder) faulty(where position, err error) {
 	}
 }
 
-// template gives the JSON form of a template; nil if there is none.
+// template returns the JSON form of a template, or nil if v is nil.
 func (b *builder) template(v *value, key string, scope expression.Scope) json.RawMessage {
 	if v == nil {
 		return nil

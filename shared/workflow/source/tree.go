@@ -54,7 +54,7 @@ func (v *value) field(key string) *field {
 	return nil
 }
 
-// plain gives the value in the form that the JSON Schema library reads.
+// plain returns the value in the form that the JSON Schema library reads.
 func (v *value) plain() any {
 	switch v.shape {
 	case isBool:

@@ -39,7 +39,7 @@ func (b *builder) until(f field, s *core.StepDefinition, scope expression.Scope)
 	s.Input = b.template(v, "until", scope)
 }
 
-// span is the longest time that one attempt of a step takes, as far as the workflow says.
+// span returns the longest time that one attempt of a step takes by its definition.
 func span(s *core.StepDefinition) core.Duration {
 	if s.Wait != nil {
 		return s.Wait.For + s.Wait.Spread
