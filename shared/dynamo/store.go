@@ -23,8 +23,8 @@ type Tables struct {
 
 // Options of a Store.
 type Options struct {
-	// Shards of the index; 0 means DefaultShards. It may grow while tasks are under way, all actors
-	// together; it must not shrink before the tasks of the shards that go have ended.
+	// Shards of the index; 0 means DefaultShards. It may grow while tasks are open, for all actors together.
+	// It must not shrink before the tasks of the removed shards have ended.
 	Shards int
 	// FinishedIndex keeps tasks at rest in the index too, so that List knows them. It costs one more
 	// index write an order: the one that leaves the due bucket is paid anyway, one more comes in.
@@ -38,7 +38,7 @@ type Options struct {
 	TTL time.Duration
 	// ListLimit is how many open tasks List looks through before it gives up; 0 means 20,000.
 	ListLimit int
-	// Parallel is how many calls one Commit or Load has under way; 0 means 16.
+	// Parallel is the number of calls that one Commit or Load makes at the same time; 0 means 16.
 	Parallel int
 	Clock    port.Clock // clock for the TTL and for listings; nil means the system's
 }
@@ -181,9 +181,9 @@ func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []
 	return refusal(there, w.Record.Version, doubt, port.ErrExists)
 }
 
-// put writes an item on a condition. If that does not hold, it answers the item that is there,
-// which is empty if there is none (rule 8); nil where the item was written. doubt says that an
-// earlier try of it got no answer.
+// put writes an item on a condition. If the condition does not hold, it returns the stored item, which is
+// empty if no item is stored (rule 8); it returns nil if the item was written. doubt reports that an earlier
+// try got no answer.
 func (s *Store) put(ctx context.Context, table string, item attrs, condition string, names map[string]string,
 	values attrs) (there attrs, doubt bool, err error) {
 	return put(ctx, s.client, &dynamodb.PutItemInput{

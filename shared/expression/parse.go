@@ -12,31 +12,31 @@ import (
 	"github.com/expr-lang/expr/parser"
 )
 
-// Scope says what an expression may refer to.
+// Scope lists what an expression may refer to.
 type Scope struct {
-	// Steps are all steps of the workflow.
+	// Steps holds all steps of the workflow.
 	Steps []string
-	// Visible are those whose output the expression may read: the ones that the step comes after,
-	// directly or not, because only their outputs are the same at every evaluation (P12). Nil: all.
+	// Visible holds the steps whose output the expression may read: those that its step comes after, directly
+	// or not, because only their outputs are the same at every evaluation (P12). Nil means all steps.
 	Visible map[string]bool
-	// Value: the expression may read the value of an answer, as value.
+	// Value allows the expression to read the value of an answer, as value.
 	Value bool
-	// Answered are the steps that an answer ends, and whether they ask who answers. Nil: the expression makes
-	// no tokens (P39).
+	// Answered holds the steps that an answer ends, and whether they ask who answers. Nil means that the
+	// expression makes no tokens (P39).
 	Answered map[string]bool
-	// Item: the expression may read an element of a list, as item, and its place, as index.
+	// Item allows the expression to read an element of a list, as item, and its place, as index.
 	Item bool
 	// Step is the one that the expression belongs to, "" for the workflow's output.
 	Step string
-	// Undo: the expression is in the input of the step's undo. It may read the step's own output,
-	// but not rely on it: it may be lost (P24).
+	// Undo marks an expression in the input of the step's undo. It may read the step's own output, but not
+	// rely on it, because it may be lost (P24).
 	Undo bool
-	// Skippable are the steps that may be skipped, whose output is null then, with their conditions. A
-	// member of such an output has to be asked for with ?., unless When, or the expression itself, says
+	// Skippable holds the steps that may be skipped, with their conditions. The output of a skipped step is
+	// null, so that an expression reads its members with ?., unless When, or the expression itself, ensures
 	// that the step was not skipped.
 	Skippable map[string]string
-	// Continues are the steps that the order goes on without when they fail: their output is null then, and
-	// only of them it can be asked whether they have failed. Nil: it can be asked of all.
+	// Continues holds the steps that the order goes on without when they fail. Their output is null then, and
+	// only they have the property failed. Nil means that all steps have it.
 	Continues map[string]bool
 	// When is the condition that holds if the expression is evaluated; "" means no condition.
 	When string

@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Reserve is how long before Lambda's own deadline a handler's context ends: time to return what
-// is under way, and to write a last line to the log (rule 3).
+// Reserve is the time between the end of a handler's context and Lambda's own deadline. The handler returns
+// unfinished messages in it, and writes a last line to the log (rule 3).
 const Reserve = 2 * time.Second
 
 // Handle takes deliveries of one queue, known by its ARN. It answers those that must come again; all

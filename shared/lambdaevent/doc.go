@@ -3,6 +3,6 @@
 //
 // What it promises: the answer's list is never nil (a nil one has made pollers fail the whole
 // batch), one bad record never fails the others, and the handler's context ends Reserve before
-// Lambda ends the process, so that what is under way can still be returned to the queue. (Rules 2 and 3 of
+// Lambda ends the process, so that unfinished messages can still be returned to the queue. (Rules 2 and 3 of
 // docs/reference/aws-rules.md.)
 package lambdaevent

@@ -29,10 +29,10 @@ type Message struct {
 	Body  []byte
 	Value Value
 	Delay time.Duration // 0 to MaxDelay
-	// Group is whose message it is: a queue that knows groups keeps a flood of one from delaying the
-	// others'. A hint; a queue may ignore it. At most 128 letters, digits and punctuation; "" means none.
+	// Group names the owner of the message. A queue that knows groups keeps the messages of one from delaying
+	// those of others; a queue may ignore it. At most 128 letters, digits and punctuation; "" means no group.
 	Group string
-	// High: it goes before messages without, mostly. A hint; a queue may ignore it (P46).
+	// High makes the message mostly go before messages without it. A queue may ignore it (P46).
 	High bool
 }
 
@@ -51,14 +51,15 @@ type Delivery struct {
 	Receipt  string // receipt of this delivery
 	Received int    // number of receives, this one included
 	SentAt   time.Time
-	// Sender is who sent it, where the queue vouches for that: SQS's SenderId. "" means unknown.
+	// Sender is the identity that sent the message, if the queue guarantees it: SQS's SenderId. "" means
+	// unknown.
 	Sender string
 }
 
-// Depth is how full a queue is; approximate.
+// Depth counts the messages of a queue, approximately.
 type Depth struct {
 	Visible  int
-	InFlight int // received and hidden: being handled, or returned for a time
+	InFlight int // received and hidden: in handling, or returned for a time
 	Delayed  int
 	Oldest   time.Duration // age of the oldest visible message; 0 if it is unknown, or none is visible
 }
@@ -66,14 +67,16 @@ type Depth struct {
 // Queue is one queue, at least once, in any order. Batches hold 1 to MaxBatch entries, unless
 // the adapter's suite says otherwise. Per-entry errors stand at the places of their entries.
 type Queue interface {
-	// Name is the logical name: "intake", "requests-payment".
+	// Name returns the logical name: "intake", "requests-payment".
 	Name() string
-	// Send: ErrTooLarge, ErrUnavailable (full, throttled) per message; nil where it was taken.
+	// Send returns an error for each message: nil if the queue accepted it, ErrTooLarge, or ErrUnavailable if
+	// it is full or throttled.
 	Send(ctx context.Context, messages []Message) []error
-	// Receive waits up to wait for the first message and answers at most max; none is no error.
-	// They become visible again after visibility, unless deleted before.
+	// Receive waits up to wait for the first message and returns at most max. No message is no error. The
+	// messages become visible again after visibility, unless they are deleted before.
 	Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]Delivery, error)
-	// Delete: ErrReceipt where the receipt is not that of the newest delivery. Deleting twice is no error.
+	// Delete returns ErrReceipt if the receipt is not that of the newest delivery. Deleting twice is no
+	// error.
 	Delete(ctx context.Context, receipts []string) []error
 	// Extend makes the delivery invisible for d from now on; 0 returns it at once. ErrReceipt as with Delete.
 	Extend(ctx context.Context, receipt string, d time.Duration) error
@@ -83,10 +86,10 @@ type Queue interface {
 
 // Queues finds queues by their logical names.
 type Queues interface {
-	// Queue: ErrNotFound for a name that the deployment does not have.
+	// Queue returns ErrNotFound for a name that the deployment does not have.
 	Queue(name string) (Queue, error)
-	// ReplyTo resolves an application's logical name from the list that the operator deployed.
-	// ErrNotFound for any other: an address in a message is never used.
+	// ReplyTo resolves an application's logical name from the list that the operator deployed. It returns
+	// ErrNotFound for any other name: an address in a message is never used.
 	ReplyTo(name string) (Queue, error)
 }
 
@@ -111,7 +114,8 @@ func Dead(queue string) string { return "dead-" + queue }
 
 // Alerts notifies the operator.
 type Alerts interface {
-	// Raise is done when it is sure that the operator will see the alert, or one that counts its order.
+	// Raise returns nil once it is certain that the operator will see the alert, or one that counts its
+	// order.
 	Raise(ctx context.Context, alert core.RaiseAlert) error
 }
 

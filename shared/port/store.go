@@ -23,7 +23,7 @@ const (
 	AttentionBucket Bucket = "attention" // the task is in Error, and the operator was notified
 )
 
-// Record is a stored task. The Store knows nothing of what is in Document.
+// Record is a stored task. The Store does not interpret Document.
 type Record struct {
 	ID       string
 	Version  int64 // 1 for a new record
@@ -83,18 +83,21 @@ type Due struct {
 
 // Store is the state store. All loads are strongly consistent; listings and Due need not be.
 type Store interface {
-	// Commit carries out the writes, each on its own: some can succeed while others fail. The
-	// errors stand at the places of their writes, nil where it was stored: ErrExists (create: the
-	// record is there, or was and has expired), ErrConflict, ErrNotFound (replace: no record), ErrTooLarge,
-	// ErrUnavailable. Any other error, context errors too, means "perhaps stored". An error is
-	// never answered for a write that is known to be stored, and one of the caller's own that is
-	// found stored after a lost answer counts as stored.
+	// Commit carries out the writes, each on its own: some can succeed while others fail. The errors stand at
+	// the indexes of their writes; nil means stored:
+	//
+	//   - ErrExists: a create found a record, or one that has expired.
+	//   - ErrNotFound: a replace found no record.
+	//   - ErrConflict, ErrTooLarge, ErrUnavailable.
+	//   - Any other error, a context error too, means "perhaps stored".
+	//
+	// Commit never returns an error for a write that is known to be stored. A write that is found stored
+	// after a lost answer counts as stored.
 	Commit(ctx context.Context, writes []Write) []error
-	// Load returns the records at the places of their IDs, nil if there is none, and beside them what
-	// kept one from being read: a read that fails says nothing of the others.
+	// Load returns the records at the indexes of their IDs, nil for an ID without a record, and the errors of
+	// the reads that failed. A failed read does not affect the others.
 	Load(ctx context.Context, ids []string) ([]*Record, []error)
-	// Content returns the content that an order keeps apart under this hash. ErrNotFound: the order keeps
-	// none.
+	// Content returns the content that an order keeps apart under this hash, or ErrNotFound.
 	Content(ctx context.Context, id, hash string) ([]byte, error)
 	// Erase removes the content that an order keeps apart under this hash, if there is any. The record of the
 	// order is stored and never needs it again (P52). A create that comes later, and is refused, does not
@@ -106,30 +109,33 @@ type Store interface {
 	// Due lists a bucket's entries of one shard, earliest first: those at or before the time
 	// given, at most limit, after the entry `after` where one is given.
 	Due(ctx context.Context, bucket Bucket, shard int, before time.Time, after *Due, limit int) ([]Due, error)
-	// Shards is how many shards the index has; it does not change while the process runs.
+	// Shards returns the number of shards of the index. It does not change while the process runs.
 	Shards() int
-	// List selects records, newest first. An adapter that cannot answer a query says so in the error.
+	// List returns the selected records, newest first. An adapter that cannot serve a query returns an error
+	// that says so.
 	List(ctx context.Context, q Query) (Page, error)
 }
 
 // Definitions keeps compiled workflows by hash.
 type Definitions interface {
-	// Definition: ErrNotFound if there is none.
+	// Definition returns the stored form of a definition, or ErrNotFound.
 	Definition(ctx context.Context, hash string) ([]byte, error)
-	// PutDefinition stores it if absent. ErrHash if core.DefinitionHash of the bytes is another hash.
+	// PutDefinition stores the definition if it is absent. It returns ErrHash if core.DefinitionHash of the
+	// bytes is another hash.
 	PutDefinition(ctx context.Context, hash string, data []byte) error
 }
 
-// Leases keep two Supervisors from doing the same work twice. Nothing depends on them but cost.
+// Leases keep two Supervisors from doing the same work twice. Only the cost depends on them.
 type Leases interface {
-	// Acquire takes the lease, or renews one's own, until now + ttl. False: another owner holds it.
+	// Acquire takes the lease, or renews the owner's, until now + ttl. It returns false if another owner
+	// holds the lease.
 	Acquire(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error)
 }
 
 // SweepLease returns the name of the lease of a Supervisor that sweeps a shard.
 func SweepLease(shard int) string { return "sweep/" + strconv.Itoa(shard) }
 
-// LedgerEntry is what the agent of a plain service knows of one key (P31).
+// LedgerEntry is the state of one key in the ledger of an agent of a plain service (P31).
 type LedgerEntry struct {
 	Key     string
 	State   string // see functions/agent/worker
@@ -143,9 +149,10 @@ type LedgerEntry struct {
 
 // Ledger is the agent's own small table.
 type Ledger interface {
-	// Entry returns the entry, Version 0 if there is none. Strongly consistent.
+	// Entry returns the entry, strongly consistent. Its Version is 0 if it does not exist.
 	Entry(ctx context.Context, key string) (LedgerEntry, error)
-	// Move stores the entry if the stored version is e.Version, and raises it by one. ErrConflict otherwise.
+	// Move stores the entry if the stored version is e.Version, and raises it by one. Otherwise it returns
+	// ErrConflict.
 	Move(ctx context.Context, e LedgerEntry) error
 }
 
@@ -158,8 +165,8 @@ type ClockFunc func() time.Time
 // Now calls the function.
 func (f ClockFunc) Now() time.Time { return f() }
 
-// CallAt calls run when the clock shows at: by the clock itself if it can, as one that tests move, else
-// by a real timer. stop takes it back.
+// CallAt calls run when the clock shows at. A clock with a method At calls it itself, as one that tests move
+// does; else a real timer calls it. stop cancels the call.
 func CallAt(clock Clock, at time.Time, run func()) (stop func()) {
 	if w, ok := clock.(interface {
 		At(at time.Time, run func()) (stop func())

@@ -18,7 +18,7 @@ const (
 // cache keeps decoded tasks with the orders that are kept apart. An entry is the newest version or
 // none: a load that overlapped with a commit, and a commit that overlapped with another one, leave
 // nothing behind. Generations show that: each commit raises the one of its task when it begins and when
-// it ends, and only who finds it as it was may put.
+// it ends, and a value is cached only if its generation is unchanged.
 type cache struct {
 	seed maphash.Seed
 

@@ -228,7 +228,7 @@ func list[T, V any](name, says string, at func(*T) *[]V, of *table[V]) field[T] 
 	}
 }
 
-// schemaField makes the member that tells programs which know only an older form to leave the document alone.
+// schemaField makes the member by which programs that know only an older form leave the document alone.
 func schemaField() field[core.Task] {
 	return field[core.Task]{
 		name: "Schema",

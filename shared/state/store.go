@@ -16,16 +16,16 @@ import (
 type Config struct {
 	Store       port.Store
 	Definitions port.Definitions
-	// Compile makes a definition of its stored form and attaches the expressions.
+	// Compile decodes the stored form of a definition and attaches the expressions.
 	Compile func(hash string, data []byte) (*core.Definition, error)
-	// Encode gives a definition's stored form, the bytes that its hash names.
+	// Encode returns a definition's stored form, the bytes that its hash names.
 	Encode func(def *core.Definition) ([]byte, error)
-	// Current is the definition that new orders of a workflow get; nil for an unknown workflow.
+	// Current returns the definition that new orders of a workflow get, or nil for an unknown workflow.
 	Current func(workflow string) *core.Definition
-	// Broken is what is wrong with a workflow that is there and cannot be read, "" for any other; nil
-	// where that cannot be.
+	// Broken returns the problem of a workflow that is there and cannot be read, and "" for any other. A nil
+	// function means that there are no such workflows.
 	Broken func(workflow string) string
-	// OnCommit is called after each stored change, on the goroutine that stored it.
+	// OnCommit runs after each stored change, on the goroutine that stored it.
 	OnCommit func(c Change)
 	// CacheTasks is how many decoded tasks are kept; 0 means none. Only for a process that is the
 	// store's one writer, through this one Store.

@@ -10,10 +10,10 @@ import (
 
 // Options of a reading.
 type Options struct {
-	// KnownAgents are the agents that exist; nil means that any name is accepted.
+	// KnownAgents holds the agents that exist. Nil means that any name is accepted.
 	KnownAgents []string
-	// MaxTimeout is the longest that one handling of an agent may take where it will run, as on
-	// Lambda; 0, or a nil function: no limit but that of queues.
+	// MaxTimeout returns the longest time of one handling in the place where an agent will run, such as
+	// Lambda. 0, or a nil function, means no limit except that of queues.
 	MaxTimeout func(agent string) core.Duration
 
 	// child finds the definition of a child workflow, or the problem that prevents it; nil means no child
