@@ -128,7 +128,7 @@ func (r *reader) urls(name string, required bool, beside string, needed ...strin
 	return urls
 }
 
-// queueName is what SQS allows.
+// queueName matches the names that SQS allows.
 var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
 // place returns the URL of a queue: the URL given, or, for a name, a URL with that name beside another queue.

@@ -14,7 +14,7 @@ import (
 // MaxShards bounds the shards of the index: each costs a query per sweep.
 const MaxShards = 1024
 
-// Engine is what Scheduler and Supervisor have in common.
+// Engine holds the settings that Scheduler and Supervisor share.
 type Engine struct {
 	Instance    string            // name of this process
 	Orders      string            // table
@@ -69,7 +69,7 @@ type Agent struct {
 	Config  string            // file with the compiled settings of the HTTP agent
 }
 
-// Secret says where a secret is kept: exactly one of Secret and Parameter.
+// Secret is the place of a secret: exactly one of Secret and Parameter.
 type Secret struct {
 	Secret    string `json:"secret,omitempty"`    // ARN, in Secrets Manager
 	Field     string `json:"field,omitempty"`     // name of a field, if the secret is a JSON object

@@ -14,10 +14,12 @@ const (
 	VarDefinitions = "STEPKEEPER_DEFINITIONS" // table
 	VarShards      = "STEPKEEPER_SHARDS"      // shards of the index, 1 to 1024
 	VarFinished    = "STEPKEEPER_FINISHED"    // "true" if finished orders are in the index
-	// VarTaskTTL is how long an ended order is kept, such as "2160h". If absent, orders are kept for ever.
+	// VarTaskTTL is the time for which an ended order is kept, such as "2160h". If absent, orders are kept
+	// for ever.
 	VarTaskTTL = "STEPKEEPER_TASK_TTL"
 	VarAlerts  = "STEPKEEPER_ALERTS" // ARN of the topic
-	// VarWindow is how long an incident gathers orders before their number is published; default "15m".
+	// VarWindow is the time for which an incident gathers orders before their number is published; default
+	// "15m".
 	VarWindow = "STEPKEEPER_ALERT_WINDOW"
 	// VarReminder is the time between alerts of an open incident; default "24h". "0s" means no reminders.
 	VarReminder = "STEPKEEPER_ALERT_AGAIN"

@@ -42,7 +42,7 @@ const (
 	hashMember       = "content" // the document's hash of content that is kept apart
 	orderMember      = "Order"   // the document's content that is not kept apart
 	statedBy         = "Version" // version of the order that set the content's time to live
-	// contentGrace is how much longer content is kept than its order, since items are removed in any order.
+	// contentGrace is the time by which content outlives its order, because items are removed in any order.
 	contentGrace = 7 * 24 * 60 * 60
 )
 

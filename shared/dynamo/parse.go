@@ -15,10 +15,11 @@ import (
 // text, in a string, so that it comes back byte for byte: a number of DynamoDB has 38 digits at most.
 var jsonText = []string{"Order", "input", "output", "value"}
 
-// maxDepth is how deep objects and lists are shown; DynamoDB's limit is 32, the item included.
+// maxDepth is the deepest nesting of objects and lists that is shown; DynamoDB's limit is 32, the item
+// included.
 const maxDepth = 24
 
-// maxDigits is how many digits DynamoDB keeps of a number.
+// maxDigits is the most digits that DynamoDB keeps of a number.
 const maxDigits = 38
 
 var errForm = errors.New("not to be shown as attributes")

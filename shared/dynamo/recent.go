@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// readAlways is how many open tasks every listing reads anew.
+	// readAlways is the number of open tasks that every listing reads anew.
 	readAlways = 500
 	// readEvery is how long, for each open task above readAlways, what was read of a task serves further
 	// listings: however often pages are asked for, a process reads some 50 tasks a second for them.

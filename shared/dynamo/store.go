@@ -29,14 +29,14 @@ type Options struct {
 	// FinishedIndex keeps tasks at rest in the index too, so that List knows them. It costs one more
 	// index write an order: the one that leaves the due bucket is paid anyway, one more comes in.
 	FinishedIndex bool
-	// FinishedDays is how far back List looks for finished tasks when its query has no start; 0
-	// means 30.
+	// FinishedDays is the number of days that List looks back for finished tasks when its query has no start;
+	// 0 means 30.
 	FinishedDays int
-	// TTL is how long an order at rest is kept. 0 means for ever. Of an expired order a small item stays, so
-	// that its ID never runs again (P26). DynamoDB removes items hours or days late, so nothing may depend on
-	// when (rule 15).
+	// TTL is the time for which an order at rest is kept. 0 means for ever. Of an expired order a small item
+	// stays, so that its ID never runs again (P26). DynamoDB removes items hours or days late, so nothing may
+	// depend on when (rule 15).
 	TTL time.Duration
-	// ListLimit is how many open tasks List looks through before it gives up; 0 means 20,000.
+	// ListLimit is the number of open tasks after which List gives up; 0 means 20,000.
 	ListLimit int
 	// Parallel is the number of calls that one Commit or Load makes at the same time; 0 means 16.
 	Parallel int

@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// fact is what an expression asks of a step that the order goes on without when it fails (P42).
+// fact is a property of a step that the order goes on without when it fails (P42).
 type fact struct{ step, name string }
 
 const (

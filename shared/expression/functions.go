@@ -12,7 +12,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// function is one of the plain functions: it gets the values of its arguments.
+// function is a function that gets the values of its arguments.
 type function struct {
 	min, max int
 	call     func(e *evaluation, args []any) (any, error)
@@ -131,5 +131,5 @@ func addTime(e *evaluation, args []any) (any, error) {
 
 const costOfTime = 5 // steps for reading and writing a time, beside its bytes
 
-// maxDays is how many of them fit into a time span.
+// maxDays is the most days of a time span.
 const maxDays = 100_000

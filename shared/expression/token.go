@@ -30,7 +30,7 @@ func token(e *evaluation, args []any) (any, error) {
 	return text, e.meter.charge(costOfToken)
 }
 
-// costOfToken is what a token is charged for, in steps: a hash of some hundred bytes.
+// costOfToken is the charge for a token, in steps: a hash of some hundred bytes.
 const costOfToken = 100
 
 // token checks that it stands where it may, and names a step that is answered.

@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// Key is that of the document. No order's ID holds a '#'.
+	// Key is the key of the document. No order's ID holds a '#'.
 	Key = "#incidents"
-	// MostOpen is how many incidents are distinguished; orders of further ones are counted into one without a
-	// name. With the longest texts the document stays below 200 KB.
+	// MostOpen is the number of incidents that are distinguished; orders of further ones are counted into one
+	// without a name. With the longest texts the document stays below 200 KB.
 	MostOpen = 50
-	// DefaultWindow is how long an incident gathers orders before their number is published.
+	// DefaultWindow is the time for which an incident gathers orders before their number is published.
 	DefaultWindow = 15 * time.Minute
-	// DefaultReminder is how long after its last alert an incident has the next one while it lasts.
+	// DefaultReminder is the time between an alert and the next one of an incident that lasts.
 	DefaultReminder = 24 * time.Hour
 	// noteEvery is how often it is stored that another order has stopped: often enough for no incident to be
 	// over while one stops, and not for each of a thousand.
@@ -33,8 +33,8 @@ const (
 	// quietTime is how long no order has stopped before an incident is over: longer than noteEvery, and than
 	// an index is behind its table and one clock behind another.
 	quietTime = time.Minute
-	// publishTime is how long the process that opened an incident has to publish its alert. After that, a
-	// sweep of another process does.
+	// publishTime is the time that the process that opened an incident has to publish its alert. After that,
+	// a sweep of another process does.
 	publishTime = 30 * time.Second
 	// mostCounted bounds what one sweep reads of the orders in Error.
 	mostCounted = 10_000
@@ -47,7 +47,7 @@ const (
 	tries = 8
 )
 
-// ID is what makes orders one incident. Without a workflow it stands for those beyond MostOpen.
+// ID identifies an incident. Without a workflow it stands for the orders beyond MostOpen.
 type ID struct {
 	Workflow string `json:"workflow"`
 	Step     string `json:"step,omitempty"`
@@ -57,7 +57,7 @@ type ID struct {
 	Intake bool `json:"intake,omitempty"` // it is no order's: new orders are refused
 }
 
-// Incident is one that is open.
+// Incident is an open incident.
 type Incident struct {
 	ID
 	Opened core.Time       `json:"opened"`
@@ -73,12 +73,12 @@ type Incident struct {
 	More bool `json:"more,omitempty"`
 }
 
-// document is what is stored.
+// document is the stored form of all open incidents.
 type document struct {
 	Open []Incident `json:"open"`
 }
 
-// Config is what Incidents stand on. Records, Tasks, Publish, Go and Clock are required.
+// Config holds the dependencies and times of Incidents. Records, Tasks, Publish, Go and Clock are required.
 type Config struct {
 	Records port.Ledger
 	Tasks   Tasks
@@ -338,7 +338,7 @@ func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) messa
 	return ""
 }
 
-// found is what a sweep found of an incident.
+// found holds the orders of an incident that a sweep has counted.
 type found struct {
 	orders int
 	// alert of an order in Error now: the first to stop among the orders that were read

@@ -80,7 +80,7 @@ func (s *Incidents) forget(d document, seen int) {
 	})
 }
 
-// look is what a sweep knows.
+// look holds what one sweep has read.
 type look struct {
 	now  time.Time
 	seen int // the publications that had ended before it read the incidents

@@ -31,7 +31,7 @@ type Failed struct {
 // Queue finds the queue that an event came from; an error where it is not the deployment's.
 type Queue func(queueARN string) (port.Queue, error)
 
-// Function is what package lambda starts for an SQS event.
+// Function handles an SQS event; package lambda starts it.
 type Function func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error)
 
 // Batch makes a Function of a Handle. Its error is always nil: a whole batch that failed would
@@ -117,7 +117,7 @@ func WithReserve(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, deadline.Add(-Reserve))
 }
 
-// batch is what an event holds of one queue. Lambda never mixes queues in one event; a message
+// batch holds the deliveries of one queue in an event. Lambda never mixes queues in one event; a message
 // injected by hand may.
 type batch struct {
 	queueARN   string

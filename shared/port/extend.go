@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// firstBackoff is how long a message that could not be handled stays hidden the first time.
+// firstBackoff is the time for which a message that could not be handled is hidden first.
 const firstBackoff = 2 * time.Second
 
 // Backoff returns how long a delivery that could not be handled is hidden before it comes again: 2 s, doubled

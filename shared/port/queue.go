@@ -24,7 +24,7 @@ type Value interface {
 	Encode() ([]byte, error)
 }
 
-// Message is what travels. Exactly one of Body and Value is set by the sender.
+// Message is a message to send. Exactly one of Body and Value is set by the sender.
 type Message struct {
 	Body  []byte
 	Value Value

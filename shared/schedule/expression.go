@@ -13,7 +13,7 @@ import (
 // tags are the names that stand for an expression of five fields.
 var tags = []string{"@hourly", "@daily", "@weekly", "@monthly", "@yearly"}
 
-// fields are those of an expression, and what each may hold.
+// fields lists the fields of an expression, and what each may hold.
 var fields = []struct{ name, holds string }{
 	{"minute", "0 to 59"},
 	{"hour", "0 to 23"},

@@ -9,7 +9,7 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// Times are those at which a schedule fires.
+// Times holds a parsed schedule.
 type Times struct {
 	expression string
 	fires      cron.Schedule

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// kept is how many starts, and how many skipped times, a record lists.
+	// kept is the number of starts, and of skipped times, that a record lists.
 	kept = 20
 	// startsAtOnce and timesAtOnce bound what one sweep does after a long outage; the next goes on.
 	startsAtOnce = 100
@@ -26,7 +26,7 @@ const MinCatchUp = 10 * core.Minute
 // MaxCatchUp is the longest.
 const MaxCatchUp = 31 * core.Day
 
-// Record is what is known of the schedule of one workflow, stored under "#schedule/" and the workflow's name.
+// Record is the state of the schedule of one workflow, stored under "#schedule/" and the workflow's name.
 type Record struct {
 	Workflow string       `json:"workflow"`
 	Cron     string       `json:"cron"`
@@ -174,7 +174,7 @@ func (r *Record) trim() {
 	}
 }
 
-// Reader is what of a port.Ledger is needed to read records.
+// Reader is the part of a port.Ledger that reads records.
 type Reader interface {
 	Entry(ctx context.Context, key string) (port.LedgerEntry, error)
 }

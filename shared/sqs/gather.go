@@ -24,7 +24,7 @@ type Gatherer struct {
 	round   int
 }
 
-// letter is one message with the place of its error.
+// letter is a message with the place of its error.
 type letter struct {
 	ctx     context.Context
 	message port.Message

@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// field is one member of a stored object: its name, what it says, and how it is written and read. A member
+// field is a member of a stored object: its name, its meaning, and how it is written and read. A member
 // that is null, 0, false or empty is absent.
 type field[T any] struct {
 	name  string

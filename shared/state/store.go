@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Config is what a Store needs. Store, Definitions, Compile and Encode are required.
+// Config holds the dependencies and limits of a Store. Store, Definitions, Compile and Encode are required.
 type Config struct {
 	Store       port.Store
 	Definitions port.Definitions
@@ -27,7 +27,7 @@ type Config struct {
 	Broken func(workflow string) string
 	// OnCommit runs after each stored change, on the goroutine that stored it.
 	OnCommit func(c Change)
-	// CacheTasks is how many decoded tasks are kept; 0 means none. Only for a process that is the
+	// CacheTasks is the number of decoded tasks that are kept; 0 means none. Only for a process that is the
 	// store's one writer, through this one Store.
 	CacheTasks int
 	// Limit is the largest document that is written, in bytes; 0 means port.MaxDocument.
@@ -59,7 +59,7 @@ func New(cfg Config) *Store {
 	return s
 }
 
-// Room is what a decision must know of the documents of a store that takes them up to port.MaxDocument.
+// Room holds the limits of documents in a store that takes them up to port.MaxDocument.
 var Room = core.SizeLimit{Limit: port.MaxDocument, Size: Size}
 
 // Room returns the limits of this store's documents, which decisions keep to.
@@ -79,7 +79,7 @@ func Size(t *core.Task) int {
 // Port returns the store underneath, for listings.
 func (s *Store) Port() port.Store { return s.cfg.Store }
 
-// Loaded is one answer of Load. Task is nil if there is none. Err is that of one read, or of one
+// Loaded is one result of Load. Task is nil if no task is stored. Err is the error of one read, or of one
 // document (ErrNewerTask, port.ErrDamaged): the others are loaded all the same.
 type Loaded struct {
 	Task *core.Task

@@ -28,7 +28,7 @@ const (
 	CodeForeign   = "token-foreign"
 )
 
-// Readable is how long the tokens of a replaced key are read.
+// Readable is the time for which tokens of a replaced key are accepted.
 const Readable = 400 * core.Day
 
 // Bounds of keys and tokens.

@@ -2,7 +2,7 @@ package view
 
 import "github.com/stepkeeper/stepkeeper/shared/core"
 
-// Children is how far a step is with its child tasks.
+// Children is the state of a step's child orders.
 type Children struct {
 	Workflow string   `json:"workflow" doc:"workflow that each child order runs"`
 	Count    int      `json:"count" doc:"number of child orders; 0 before the step is reached"`

@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// Command is one that would be accepted.
+// Command is a command that would be accepted.
 type Command struct {
 	Command string    `json:"command" enum:"cancel,undo,resubmit,resolve,close,move"`
 	Step    string    `json:"step,omitempty" doc:"step to resolve; with resubmit, a call that can get another input"`
@@ -23,7 +23,7 @@ type Command struct {
 	Definition string `json:"definition,omitempty" doc:"definition to move the order to, for move and for a resubmit that moves it; latest is the one that new orders get"`
 }
 
-// LaterCommand is one that would be accepted from a time on: until then a call may still take effect.
+// LaterCommand is a command that would be accepted from a time on: until then a call may still take effect.
 type LaterCommand struct {
 	Command
 	From core.Time `json:"from"`
@@ -95,7 +95,7 @@ func acceptedBy(d protocol.Decision, err error) bool {
 	return errors.Is(err, core.ErrOrderNeeded) || err == nil && d.Verdict != nil && d.Verdict.Accepted
 }
 
-// Plan is what a move to another definition would mean.
+// Plan is the result that a move to another definition would have.
 type Plan struct {
 	OrderID     string            `json:"orderId"`
 	Definition  string            `json:"definition,omitempty" doc:"hash of the definition that the order would be pinned to"`

@@ -7,9 +7,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Message is one that a task has received or sent. All of it follows from the document (P12): what that does
-// not keep, such as the requests between the first and the last attempt once they are over 16, is not among
-// them.
+// Message is a message that a task has received or sent. All of it follows from the document (P12): what that
+// does not keep, such as the requests between the first and the last attempt once they are over 16, is not
+// among them.
 type Message struct {
 	At         core.Time `json:"at,omitzero" doc:"absent if the stored document does not keep it"`
 	Way        string    `json:"way" enum:"received,sent"`

@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// Release says what a program was built from, and which forms it can read: of newer ones it returns messages
+// Release is the version of a program, and the forms that it can read: of newer ones it returns messages
 // to their queue, and leaves stored tasks as they are.
 type Release struct {
 	Version  string `json:"version"`  // version of the module; "(devel)" for a working copy

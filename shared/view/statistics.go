@@ -79,5 +79,5 @@ type Usage struct {
 	Milliseconds float64 `json:"milliseconds" doc:"duration of these invocations, in milliseconds"`
 }
 
-// MostOverdue is how far the overdue orders are counted.
+// MostOverdue is the limit up to which overdue orders are counted.
 const MostOverdue = 1000

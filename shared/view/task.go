@@ -63,7 +63,7 @@ type Task struct {
 	AcceptsLater []LaterCommand `json:"acceptsLater,omitempty" nullable:"false" doc:"commands that would be accepted later, once no call can take effect any more"`
 }
 
-// TaskError says why a task ended as it did.
+// TaskError is the reason why a task ended as it did.
 type TaskError struct {
 	Code    string `json:"code,omitempty" doc:"short, stable word for programs"`
 	Message string `json:"message"`
@@ -112,7 +112,7 @@ const (
 	KindWorkflow = "workflow" // it ends with one child task
 )
 
-// Answers is how a step that is answered from outside stands. What was decided is the step's output.
+// Answers is the state of a step that is answered from outside. The decision is the step's output.
 type Answers struct {
 	Event    string      `json:"event,omitempty" doc:"name of the event"`
 	Values   []string    `json:"values,omitempty" nullable:"false" doc:"values that an approval may be answered with"`
@@ -154,7 +154,7 @@ func answersOf(s *core.Step, def *core.Answer) *Answers {
 // not-yet (P45): Error says which, and since when.
 func (s *Step) Waiting() bool { return s.Error != nil && s.Error.Since != 0 }
 
-// Attempt is one that did not end done.
+// Attempt is an attempt that did not end with the outcome done.
 type Attempt struct {
 	Step      string         `json:"step"`
 	Number    int            `json:"attempt"`
@@ -218,7 +218,7 @@ type Summary struct {
 	Damaged    string     `json:"damaged,omitempty" doc:"why the stored document cannot be read, and what to do; only the ID, workflow, state and creation time are known then"`
 }
 
-// Wait is what one step of an order waits for.
+// Wait describes what a step of an order waits for.
 type Wait struct {
 	Step  string    `json:"step"`
 	For   string    `json:"for" enum:"agent,retry,time,answer,children,undo" doc:"agent: a reply; retry: the next attempt; time: the end of a wait; answer: an answer or event; children: the ends of child orders; undo: the reply to an undo, or its next attempt"`

@@ -37,7 +37,7 @@ func Graph(d *core.Definition) string {
 	return b.String()
 }
 
-// node gives a step an identifier of its own, because Mermaid reserves words like "end".
+// node returns an identifier of a step, because Mermaid reserves words like "end".
 func node(step string) string { return "s_" + strings.ReplaceAll(step, "-", "_") }
 
 func graphStep(b *strings.Builder, s *core.StepDefinition) {

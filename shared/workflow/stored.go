@@ -24,7 +24,7 @@ var (
 // Hash names stored bytes, see core.DefinitionHash.
 func Hash(data []byte) string { return core.DefinitionHash(data) }
 
-// Encode gives the stored form. It is canonical: fields in the order of the struct, map keys sorted,
+// Encode returns the stored form. It is canonical: fields in the order of the struct, map keys sorted,
 // templates without white space, so that equal definitions have equal bytes and hashes.
 func Encode(d *core.Definition) ([]byte, error) {
 	var buf bytes.Buffer

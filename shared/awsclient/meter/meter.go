@@ -20,7 +20,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// Chunk is what SQS and SNS bill a request by, in bytes.
+// Chunk is the unit by which SQS and SNS bill a request, in bytes.
 const Chunk = 64 << 10
 
 // Key names a line of the bill. Resource is a table's or a queue's name.

@@ -302,7 +302,7 @@ func (b *builder) long(i int) {
 	}
 }
 
-// ledgerTime is what an agent needs, besides the call, to record a plain service's step (P31).
+// ledgerTime is the time that an agent needs, besides the call, to record a plain service's step (P31).
 const ledgerTime = 2 * core.Second
 
 // holds refuses a timeout that the agent's surroundings would cut off: the call would be in doubt

@@ -16,7 +16,7 @@ const (
 	SeverityWarning Severity = "warning" // the file works, but probably not as intended
 )
 
-// Problem is one thing wrong with a workflow file. Line and Column count from 1; 0 is the whole file.
+// Problem is an error or a warning about a workflow file. Line and Column count from 1; 0 is the whole file.
 type Problem struct {
 	File     string   `json:"-"`
 	Line     int      `json:"line,omitempty"`
@@ -44,7 +44,7 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Problems are all that is wrong with a file, in the order of its lines.
+// Problems holds the problems of a file, in the order of its lines.
 type Problems []Problem
 
 // Error lists the problems, one a line.
