@@ -15,7 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra"
 )
 
-var pages = []string{"aws.md", "aws-upgrade.md", "aws-dead-letters.md", "aws-restore.md", "aws-fail-over.md",
+var pages = []string{"aws.md", "aws-upgrade.md", "dead-letters.md", "aws-restore.md", "aws-fail-over.md",
 	"aws-rules.md", "aws-tuning.md", "localstack.md"}
 
 func file(t *testing.T, path ...string) string {

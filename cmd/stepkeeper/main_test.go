@@ -178,13 +178,13 @@ func TestFirstHour(t *testing.T) {
 	restore(t, x)
 }
 
-// restore runs the lines of docs/how-to/operations.md that make a backup of the running server and start a
+// restore runs the lines of docs/how-to/back-up.md that make a backup of the running server and start a
 // server on it.
 func restore(t *testing.T, x *terminal) {
 	t.Helper()
-	steps := lines(t, "../../docs/how-to/operations.md", "stepkeeper backup")
+	steps := lines(t, "../../docs/how-to/back-up.md", "stepkeeper backup")
 	if len(steps) != 5 {
-		t.Fatalf("docs/how-to/operations.md has %d lines: %q", len(steps), steps)
+		t.Fatalf("docs/how-to/back-up.md has %d lines: %q", len(steps), steps)
 	}
 	x.run(t, steps[0], 0, "monday.db: ", "complete and checked", "keep data/token-keys.json too")
 	x.run(t, steps[0], 2, "monday.db is there already")

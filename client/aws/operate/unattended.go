@@ -199,10 +199,10 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 	case errors.As(err, &none):
 		u.Reason = "its event source mapping " + uuid + " is not there any more"
 		u.Fix = "a deployment without changes does not make it again: deploy once with the agent as " +
-			"External, and once as before (docs/how-to/operations.md)"
+			"External, and once as before (docs/how-to/check-health.md)"
 		if u.Agent == "" {
 			u.Fix = "a deployment without changes does not make it again: make one by hand, with " +
-				"ReportBatchItemFailures (docs/how-to/operations.md)"
+				"ReportBatchItemFailures (docs/how-to/check-health.md)"
 		}
 		return true, nil
 	case err != nil:

@@ -163,12 +163,12 @@ func TestMappingsThatTakeNothing(t *testing.T) {
 			client.Unattended{Queue: "requests-shipping", Agent: "shipping",
 				Reason: "its event source mapping m-shipping is not there any more",
 				Fix: "a deployment without changes does not make it again: deploy once with the agent as " +
-					"External, and once as before (docs/how-to/operations.md)"}},
+					"External, and once as before (docs/how-to/check-health.md)"}},
 		"deleted, of the Scheduler": {func(c *cloud) { delete(c.mapped, "m-intake") },
 			client.Unattended{Queue: "intake",
 				Reason: "its event source mapping m-intake is not there any more",
 				Fix: "a deployment without changes does not make it again: make one by hand, with " +
-					"ReportBatchItemFailures (docs/how-to/operations.md)"}},
+					"ReportBatchItemFailures (docs/how-to/check-health.md)"}},
 		"its function fails": {func(c *cloud) {
 			c.mapped["m-payment"] = `{"State":"Enabled","LastProcessingResult":"PROBLEM: Function call failed","FunctionArn":"arn:aws:lambda:eu-central-1:1:function:Shop-Pay"}`
 			c.sqs = depths(map[string]int{"EngineRequestsPaymentUrl": 2})
