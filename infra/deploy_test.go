@@ -339,7 +339,7 @@ func TestDeployPolicy(t *testing.T) {
 		for call := range needed(t, template(t, change), schemas) {
 			if action := call[0]; !whole[call] && !policy.allows(action, call[1]) &&
 				!slices.ContainsFunc(row, func(a string) bool { return covers(a, action) }) {
-				t.Errorf("docs/how-to/aws.md does not say that %s needs %s", setting, action)
+				t.Errorf("aws-permissions.md does not say that %s needs %s", setting, action)
 			}
 		}
 	}
@@ -361,7 +361,7 @@ func TestConditionsOfPermissions(t *testing.T) {
 // rowOf are the actions in the row of a setting: `kms:CreateKey`, `PutKeyPolicy` are two of one service.
 func rowOf(t *testing.T, setting string) (actions []string) {
 	t.Helper()
-	row := between(t, page(t, "aws.md"), "| `"+setting+"`", "\n")
+	row := between(t, page(t, "aws-permissions.md"), "| `"+setting+"`", "\n")
 	service := ""
 	for _, word := range regexp.MustCompile("`([a-z0-9-]+:)?([A-Z][A-Za-z*]+)`").FindAllStringSubmatch(row,
 		-1) {

@@ -15,8 +15,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra"
 )
 
-var pages = []string{"aws.md", "aws-upgrade.md", "dead-letters.md", "aws-restore.md", "aws-fail-over.md",
-	"aws-rules.md", "aws-tuning.md", "localstack.md"}
+var pages = []string{"first-deployment.md", "aws-permissions.md", "aws-app.md", "add-an-agent.md",
+	"aws-queues.md", "aws-stack.md", "aws-upgrade.md", "dead-letters.md", "aws-restore.md",
+	"aws-fail-over.md", "aws-rules.md", "aws-tuning.md", "localstack.md"}
 
 func file(t *testing.T, path ...string) string {
 	t.Helper()
@@ -74,10 +75,10 @@ func TestDocs(t *testing.T) {
 			}
 		}
 	}
-	listed := firsts("`([a-z0-9-]+)`", between(t, page(t, "aws.md"), "All of them stand in",
+	listed := firsts("`([a-z0-9-]+)`", between(t, page(t, "first-deployment.md"), "All of them stand in",
 		"Synthesis warns"))
 	if !slices.Equal(listed, settings) {
-		t.Errorf("aws.md lists the settings\n%v\ninfra/app/main.go has\n%v", listed, settings)
+		t.Errorf("first-deployment.md lists the settings\n%v\ninfra/app/main.go has\n%v", listed, settings)
 	}
 	code := file(t, "infra", "app", "example", "settings.go") + file(t, "infra", "app", "example",
 		"example.go")
@@ -108,8 +109,8 @@ func TestCountsInDocs(t *testing.T) {
 	}
 	want := fmt.Sprintf("The order example has %d resources, %d of them alarms.", len(golden.Resources),
 		alarms)
-	if !strings.Contains(page(t, "aws.md"), want) {
-		t.Errorf("aws.md does not say %q", want)
+	if !strings.Contains(page(t, "aws-stack.md"), want) {
+		t.Errorf("aws-stack.md does not say %q", want)
 	}
 }
 

@@ -137,7 +137,7 @@ func dev(t *testing.T) site {
 }
 
 // deployed serves queues with the names that CloudFormation makes, and points the environment there, as
-// docs/how-to/aws.md says.
+// docs/how-to/add-an-agent.md says.
 func deployed(t *testing.T) site {
 	t.Helper()
 	s := serve(t, "Shop-EngineRequestspayment5D21-aZ", "Shop-EngineReplies77F0-bY",

@@ -1,5 +1,5 @@
 // Command app is the CDK app that deploys the example: orders of goods, done by the ready HTTP
-// agent. `make deploy` runs it; docs/how-to/aws.md has an app of your own.
+// agent. `make deploy` runs it; docs/how-to/aws-app.md has an app of your own.
 //
 // Its settings are CDK context, `-c name=value`, with paths from the folder infra; each has a default:
 //

@@ -1,5 +1,5 @@
 // Package dynamo is port.Store, port.Definitions, port.Leases and port.Ledger on Amazon DynamoDB;
-// docs/how-to/aws.md describes the tables.
+// docs/reference/aws-stack.md describes the tables.
 //
 // Authority: it alone reads and writes the tables Orders and Definitions and an agent's ledger, by GetItem,
 // PutItem and Query, and by UpdateItem if orders expire (rule 21 of docs/reference/aws-rules.md). An order,
