@@ -37,11 +37,15 @@ func (s *server) answers(ctx context.Context, r *http.Request, _ *kept) (content
 		return content{}, err
 	}
 	data := struct {
+		menus
 		Filter             filter
 		Questions          []question
 		FirstPage, Next    string
 		Filtered, Continue bool
 	}{Filter: f, Filtered: f.Workflow+f.Step+f.Prefix != ""}
+	if data.menus, err = s.menus(ctx, f); err != nil {
+		return content{}, err
+	}
 	for _, id := range asking {
 		t, err := s.Client.Get(ctx, id)
 		if err != nil {

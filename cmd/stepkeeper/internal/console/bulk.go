@@ -132,6 +132,7 @@ func quoted(word string) string {
 func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (content, error) {
 	x := selectionOf(r.URL.Query())
 	data := struct {
+		menus
 		Selection selection
 		Plan      *plan
 		Line      string
@@ -140,24 +141,25 @@ func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (conten
 		Token     string
 		ReadOnly  bool
 	}{Selection: x, Commands: bulk.Commands, Lists: s.bulks.list(), Token: s.secret, ReadOnly: s.ReadOnly}
-	c := content{Title: "Bulk", Template: "bulk", Data: &data}
-	if len(x.Where) == 0 || x.Command == "" {
-		return c, nil
-	}
 	if k != nil && k.plan != nil {
 		data.Plan = k.plan
-	} else {
+	} else if len(x.Where) > 0 && x.Command != "" {
 		orders, err := bulk.Select(ctx, s.Client, x.Where, x.Action)
 		if err != nil {
 			return content{}, err
 		}
 		data.Plan = planOf(orders)
 	}
+	if data.Plan != nil {
+		data.Line = x.Line(s.Program)
+	}
 	if k != nil {
 		k.plan = data.Plan
 	}
-	data.Line = x.Line(s.Program)
-	return c, nil
+	var err error
+	data.menus, err = s.menus(ctx, filter{Workflow: x.Where["workflow"], Step: x.Where["step"],
+		Code: x.Where["code"]})
+	return content{Title: "Bulk", Template: "bulk", Data: &data}, err
 }
 
 // startBulk freezes the list that the form's page has shown, and begins to work through it.

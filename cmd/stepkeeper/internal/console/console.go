@@ -69,6 +69,7 @@ type server struct {
 	grouped  grouped
 	dead     deadLooked
 	asked    asked
+	counted  counted
 
 	simulations simulations
 }
@@ -184,10 +185,10 @@ func (s *server) functions(assets map[string]string) template.FuncMap {
 		"span":      func(d time.Duration) string { return render.Span(d) },
 		"pages":     func() []link { return links },
 		"stdtime":   func(t time.Time) template.HTML { return timeElement(core.TimeOf(t)) },
+		"stdago":    func(t time.Time) template.HTML { return agoElement(core.TimeOf(t)) },
 		"last":      lastStart,
 		"body":      s.body,
 		"deleted":   func(sent time.Time) time.Time { return sent.Add(client.KeptFor) },
-		"legend":    func() [][2]string { return barTexts },
 		"firstPage": func(f filter) string { return f.Address("") },
 	}
 }

@@ -25,6 +25,7 @@ type orderPage struct {
 	Name         string
 	Down, Across template.HTML // its graph
 	Gantt        template.HTML
+	Legend       [][2]string // kinds of bars in Gantt, with their names
 	Advice       []advice
 	Later        []render.Advice
 	Questions    []question
@@ -74,6 +75,7 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	p.Across = template.HTML(diagram.SVG(nodes, diagram.Across, label, false))
 	//nolint:gosec // it escapes texts
 	p.Gantt = template.HTML(gantt(t, core.TimeOf(s.Now())))
+	p.Legend = legendOf(t, core.TimeOf(s.Now()))
 	for _, a := range render.Next(*t, s.Program) {
 		v := adviceOf(a)
 		v.MayOutput = a.Do.Command == "resolve" && render.MayOutput(t, a.Do.Step, a.Do.Fact)

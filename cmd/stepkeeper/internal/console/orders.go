@@ -2,10 +2,13 @@ package console
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -76,6 +79,95 @@ type row struct {
 	Gone bool // it does not match the filter any more
 }
 
+// choice is a state that the listing can be restricted to, with the number of its orders.
+type choice struct {
+	number
+	Address string
+	Now     bool
+}
+
+// menus holds the values of a filter that the deployment knows, so that nobody has to type them.
+type menus struct {
+	States                  []choice
+	Workflows, Steps, Codes []string
+	Total                   string // number of orders that match; "" if it is not known
+}
+
+// counted holds the numbers of orders by state.
+type counted struct {
+	mu     sync.Mutex
+	at     time.Time
+	states []number
+}
+
+// counts returns the numbers of orders that have not ended, by state, which are read each ten seconds.
+func (s *server) counts(ctx context.Context) ([]number, error) {
+	c := &s.counted
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := s.Now(); c.at.IsZero() || now.Sub(c.at) >= holdsMany {
+		open, err := s.underWay(ctx)
+		if err != nil {
+			return nil, err
+		}
+		stopped, err := s.inError(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c.states, c.at = append(open.Counts, number{core.Error, stopped.Count, stopped.More}), now
+	}
+	return c.states, nil
+}
+
+// menus returns the values that a filter can have. The steps are those of the chosen workflow, or of all.
+func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
+	counts, err := s.counts(ctx)
+	if err != nil {
+		return m, err
+	}
+	for _, state := range states {
+		of := f
+		of.State = string(state)
+		c := choice{number: number{State: state, N: -1}, Address: of.Address(""), Now: of.State == f.State}
+		if i := slices.IndexFunc(counts, func(n number) bool { return n.State == state }); i >= 0 {
+			c.number = counts[i]
+			if c.Now && f == (filter{State: f.State, Cursor: f.Cursor}) {
+				m.Total = c.String()
+			}
+		}
+		m.States = append(m.States, c)
+	}
+	workflows, err := s.Client.Workflows(ctx)
+	if err != nil {
+		return m, err
+	}
+	for _, w := range workflows {
+		m.Workflows = append(m.Workflows, w.Name)
+		if w.Hash == "" || f.Workflow != "" && f.Workflow != w.Name {
+			continue
+		}
+		agents, err := s.agents(ctx, w.Name, w.Hash)
+		if err != nil && !errors.Is(err, client.ErrNotFound) {
+			return m, err
+		}
+		m.Steps = slices.AppendSeq(m.Steps, maps.Keys(agents))
+	}
+	stopped, err := s.inError(ctx)
+	for _, x := range stopped.Incidents {
+		m.Codes = append(m.Codes, x.Code)
+	}
+	m.Workflows, m.Steps = chosen(m.Workflows, f.Workflow), chosen(m.Steps, f.Step)
+	m.Codes = chosen(m.Codes, f.Code)
+	return m, err
+}
+
+// chosen returns the values of a menu in order, the one that the address has among them.
+func chosen(values []string, now string) []string {
+	values = append(values, now)
+	slices.Sort(values)
+	return slices.DeleteFunc(slices.Compact(values), func(v string) bool { return v == "" })
+}
+
 func (s *server) orders(ctx context.Context, r *http.Request, k *kept) (content, error) {
 	f := filterOf(r)
 	q, err := f.query()
@@ -88,16 +180,25 @@ func (s *server) orders(ctx context.Context, r *http.Request, k *kept) (content,
 	}
 	rows, fresh := s.hold(ctx, k, x.orders)
 	data := struct {
+		menus
 		Filter        filter
-		States        []core.State
+		All           string // address without a state
 		Rows          []row
 		New, Looked   int
 		Next, Again   string
 		First         bool
 		Unlisted      string
 		ReachedBounds bool
-	}{f, states, rows, fresh, x.looked, "", f.Address(f.Cursor), f.Cursor == "", s.Client.Unlisted(),
-		len(x.orders) < rowsOnPage && x.next != ""}
+		Program       string
+	}{Filter: f, Rows: rows, New: fresh, Looked: x.looked, Again: f.Address(f.Cursor), First: f.Cursor == "",
+		Unlisted: s.Client.Unlisted(), Program: s.Program,
+		ReachedBounds: len(x.orders) < rowsOnPage && x.next != ""}
+	if data.menus, err = s.menus(ctx, f); err != nil {
+		return content{}, err
+	}
+	of := f
+	of.State = ""
+	data.All = of.Address("")
 	if x.next != "" {
 		data.Next = f.Address(x.next)
 	}

@@ -53,30 +53,37 @@ type asked struct {
 	by map[string]map[string]string // agents by definition, then by step
 }
 
-// agent is what a step of an order asks: a listing has it only where the step has chosen one. Of a definition
-// that cannot be read it is not known; such are asked for once in a page.
+// agent returns the agent that a step of an order asks: a listing names it only if the step has chosen one. It
+// is "" if the definition cannot be read; a page tries each definition once.
 func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.Summary, w *view.Wait) string {
 	if w.Agent != "" || o.Definition == "" || missing[o.Definition] {
 		return w.Agent
 	}
+	agents, err := s.agents(ctx, o.Workflow, o.Definition)
+	missing[o.Definition] = err != nil
+	return agents[w.Step]
+}
+
+// agents returns the agents of a definition's steps by step; "" for a step without one.
+func (s *server) agents(ctx context.Context, workflow, hash string) (map[string]string, error) {
 	s.asked.mu.Lock()
 	defer s.asked.mu.Unlock()
-	if s.asked.by[o.Definition] == nil {
-		d, err := s.Client.Definition(ctx, o.Workflow, o.Definition)
-		if err != nil {
-			missing[o.Definition] = true
-			return ""
-		}
-		if s.asked.by == nil {
-			s.asked.by = map[string]map[string]string{}
-		}
-		agents := map[string]string{}
-		for i := range d.Steps {
-			agents[d.Steps[i].Name] = d.Steps[i].Agent
-		}
-		s.asked.by[o.Definition] = agents
+	if agents := s.asked.by[hash]; agents != nil {
+		return agents, nil
 	}
-	return s.asked.by[o.Definition][w.Step]
+	d, err := s.Client.Definition(ctx, workflow, hash)
+	if err != nil {
+		return nil, err
+	}
+	if s.asked.by == nil {
+		s.asked.by = map[string]map[string]string{}
+	}
+	agents := map[string]string{}
+	for i := range d.Steps {
+		agents[d.Steps[i].Name] = d.Steps[i].Agent
+	}
+	s.asked.by[hash] = agents
+	return agents, nil
 }
 
 // askers are the orders that wait for an agent, whatever their steps.
