@@ -94,16 +94,18 @@ func (t *transport) checkThroughput(ctx context.Context) client.Check {
 
 // peakWrites is the largest mean of a minute, of the tables and the index.
 func (t *transport) peakWrites(ctx context.Context, now time.Time) (peak float64, err error) {
-	var metrics []metric
+	var metrics []*metric
 	for _, of := range [][]string{{"TableName", t.Outputs.Orders},
 		{"TableName", t.Outputs.Orders, "GlobalSecondaryIndexName", dynamo.IndexName}} {
-		metrics = append(metrics, metric{"AWS/DynamoDB", "ConsumedWriteCapacityUnits", "Sum", of, ""})
+		metrics = append(metrics, ofTable("ConsumedWriteCapacityUnits", of))
 	}
 	ctx, cancel := context.WithTimeout(ctx, metricsTime)
 	defer cancel()
-	values, err := t.read(ctx, now.Truncate(time.Minute).Add(-covered), metrics)
-	for _, v := range slices.Concat(values...) {
-		peak = max(peak, aws.ToFloat64(v)/time.Minute.Seconds())
+	err = t.read(ctx, now.Truncate(time.Minute).Add(-covered), metrics)
+	for _, m := range metrics {
+		for _, v := range m.values {
+			peak = max(peak, aws.ToFloat64(v)/time.Minute.Seconds())
+		}
 	}
 	return peak, err
 }
