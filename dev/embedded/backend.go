@@ -79,16 +79,12 @@ func (s *Runtime) knownOrBusy(ctx context.Context, o *message.SubmitOrder, activ
 }
 
 func resultOf(r scheduler.SubmitResult) api.SubmitResult {
-	out := api.SubmitResult{OrderID: r.OrderID, Known: r.Answer == scheduler.Known, State: r.State,
-		Notes: r.Notes}
-	switch r.Answer {
-	case scheduler.Refused:
+	out := api.SubmitResult{OrderID: r.OrderID, Known: r.Known, State: r.State, Notes: r.Notes, Err: r.Err}
+	switch {
+	case r.Refusal != nil:
 		out.Err = r.Refusal
-	case scheduler.Unavailable:
-		out.Err = r.Err
-		if !errors.Is(r.Err, port.ErrUnavailable) && !errors.Is(r.Err, port.ErrDamaged) {
-			out.Err = fmt.Errorf("%w: %w", port.ErrUnavailable, r.Err)
-		}
+	case r.Err != nil && !errors.Is(r.Err, port.ErrUnavailable) && !errors.Is(r.Err, port.ErrDamaged):
+		out.Err = fmt.Errorf("%w: %w", port.ErrUnavailable, r.Err)
 	}
 	return out
 }
@@ -232,39 +228,28 @@ func (s *Runtime) Wait(ctx context.Context, id string, done func(*core.Task) boo
 
 // Follow sends each newer version, the present one first.
 func (s *Runtime) Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error) {
-	changes, stop := s.hub.watch(id) // before the load, so that no version in between is missed
-	t, err := s.load(ctx, id)
-	if err != nil {
-		stop()
+	if _, err := s.load(ctx, id); err != nil {
 		return nil, err
 	}
 	out := make(chan *core.Task)
 	go func() {
 		defer close(out)
-		defer stop()
-		_ = port.Guard(s.log, "following an order",
-			func() error { return follow(ctx, t, after, changes, out) })
+		_ = port.Guard(s.log, "following an order", func() error {
+			for {
+				t, err := s.Wait(ctx, id, func(t *core.Task) bool { return t.Version > after })
+				if err != nil {
+					return err
+				}
+				after = t.Version
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				case out <- t:
+				}
+			}
+		})
 	}()
 	return out, nil
-}
-
-func follow(ctx context.Context, t *core.Task, after int64, changes <-chan *core.Task,
-	out chan<- *core.Task) error {
-	for {
-		if t.Version > after {
-			after = t.Version
-			select {
-			case <-ctx.Done():
-				return nil
-			case out <- t:
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case t = <-changes:
-		}
-	}
 }
 
 // List selects tasks for people. One that cannot be read is shown as such among the others.

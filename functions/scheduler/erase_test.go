@@ -63,7 +63,7 @@ func TestErasedContent(t *testing.T) {
 	if failed := w.Scheduler.Handle(ctx, port.Control, m); len(failed) > 0 || there() {
 		t.Errorf("%d returned; the content is there: %t", len(failed), there())
 	}
-	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o}); r[0].Answer != "known" || there() {
+	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o}); answerOf(r[0]) != "known" || there() {
 		t.Errorf("the same order again: %+v", r[0])
 	}
 	if v, err := w.Scheduler.Command(ctx,

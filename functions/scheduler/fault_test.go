@@ -72,7 +72,7 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 func TestAnswersStandAtTheirPlaces(t *testing.T) {
 	w := world.New(t, world.Definition()).Boot()
 	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1"),
-		*world.Order("o-2")}); r[0].Answer != scheduler.Stored || r[1].Answer != scheduler.Stored {
+		*world.Order("o-2")}); answerOf(r[0]) != "stored" || answerOf(r[1]) != "stored" {
 		t.Fatalf("%+v", r)
 	}
 	w.Send(port.Replies, failure("o-2"))
@@ -93,7 +93,7 @@ func TestAnswersStandAtTheirPlaces(t *testing.T) {
 		return nil
 	}
 	for i, r := range w.SchedulerOn(store, 0, "other").Submit(ctx, orders) {
-		words := []string{r.OrderID, string(r.Answer)}
+		words := []string{r.OrderID, answerOf(r)}
 		if r.State != "" {
 			words = append(words, string(r.State))
 		}
@@ -101,7 +101,7 @@ func TestAnswersStandAtTheirPlaces(t *testing.T) {
 			words = append(words, r.Refusal.Code)
 		}
 		if got := strings.Join(words, " "); got != want[i] ||
-			(r.Err != nil) != (r.Answer == scheduler.Unavailable) {
+			(r.Err != nil) != (answerOf(r) == "unavailable") {
 			t.Errorf("%d: %q, want %q (%v)", i, got, want[i], r.Err)
 		}
 	}
@@ -272,12 +272,12 @@ func TestFaultsOfReading(t *testing.T) {
 		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrFailing)}, 0,
 			"sick")
 		if r := sick.Submit(ctx,
-			[]message.SubmitOrder{*world.Order("o-1")})[0]; r.Answer != scheduler.Unavailable ||
+			[]message.SubmitOrder{*world.Order("o-1")})[0]; answerOf(r) != "unavailable" ||
 			!errors.Is(r.Err, port.ErrUnavailable) {
 			t.Errorf("%+v", r)
 		}
 		if r := sick.Submit(ctx,
-			[]message.SubmitOrder{*world.Order("o-1")})[0]; r.Answer != scheduler.Refused ||
+			[]message.SubmitOrder{*world.Order("o-1")})[0]; answerOf(r) != "refused" ||
 			r.Refusal.Code != message.CodeExpired {
 			t.Errorf("%+v", r)
 		}
@@ -465,7 +465,7 @@ func TestRefusalsNameTheField(t *testing.T) {
 		o := world.Order("o-9")
 		change(o)
 		r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]
-		if r.Answer != scheduler.Refused || r.Refusal.Field+" "+r.Refusal.Code != want ||
+		if answerOf(r) != "refused" || r.Refusal.Field+" "+r.Refusal.Code != want ||
 			len(r.Refusal.Text) < 40 || strings.Contains(r.Refusal.Text, "%!") {
 			t.Errorf("%+v, want %s", r.Refusal, want)
 		}

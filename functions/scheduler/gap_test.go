@@ -42,7 +42,7 @@ func TestWhatIsNotStoredComesBack(t *testing.T) {
 		t.Errorf("asked for what is not stored: %v", got)
 	}
 	if r := sick.Submit(ctx,
-		[]message.SubmitOrder{*world.Order("o-2")}); r[0].Answer != scheduler.Unavailable {
+		[]message.SubmitOrder{*world.Order("o-2")}); answerOf(r[0]) != "unavailable" {
 		t.Errorf("%+v", r[0])
 	}
 }

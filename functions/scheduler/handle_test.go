@@ -520,7 +520,7 @@ func TestWaitsCountWhereARequestIsTooLarge(t *testing.T) {
 // allowed submits a further order, and answers what its requests to agent-a may wait.
 func allowed(t *testing.T, w *world.World, s *scheduler.Scheduler, id string) core.Duration {
 	t.Helper()
-	if r := s.Submit(ctx, []message.SubmitOrder{*world.Order(id)})[0]; r.Answer != scheduler.Stored {
+	if r := s.Submit(ctx, []message.SubmitOrder{*world.Order(id)})[0]; answerOf(r) != "stored" {
 		t.Fatalf("%+v", r)
 	}
 	return w.Task(id).Step("a").Claim.Allowance
@@ -664,7 +664,7 @@ func TestSubmit(t *testing.T) {
 		if r.Refusal != nil {
 			code = r.Refusal.Code
 		}
-		if got := fmt.Sprintf("%s %s %s", r.Answer, r.State, code); got != want[i] ||
+		if got := fmt.Sprintf("%s %s %s", answerOf(r), r.State, code); got != want[i] ||
 			r.OrderID != orders[i].OrderID {
 			t.Errorf("%d: %q, want %q", i, got, want[i])
 		}
@@ -676,7 +676,7 @@ func TestSubmit(t *testing.T) {
 		t.Errorf("%d in quarantine, though their sender was notified", n)
 	}
 	*w.Power = world.Power{Dead: true}
-	if r := w.Scheduler.Submit(ctx, orders[:1]); r[0].Answer != scheduler.Unavailable || r[0].Err == nil {
+	if r := w.Scheduler.Submit(ctx, orders[:1]); answerOf(r[0]) != "unavailable" || r[0].Err == nil {
 		t.Errorf("no store, but %+v", r[0])
 	}
 }
@@ -693,7 +693,7 @@ func TestExpiredTaskIsNotRunAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]
-	if r.Answer != scheduler.Refused || r.Refusal.Code != message.CodeExpired {
+	if answerOf(r) != "refused" || r.Refusal.Code != message.CodeExpired {
 		t.Errorf("%+v", r)
 	}
 	_, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1",
@@ -715,7 +715,7 @@ func TestCancelBeforeItsOrder(t *testing.T) {
 		}
 	}
 	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]
-	if r.Answer != scheduler.Known || r.State != core.Cancelled {
+	if answerOf(r) != "known" || r.State != core.Cancelled {
 		t.Errorf("%+v", r)
 	}
 	if n := len(requests(t, w)); n > 0 {
@@ -801,4 +801,17 @@ func TestRestartEmitsAgain(t *testing.T) {
 	if c := w.Take(port.Control); len(c) != 1 || c[0].Value.(*message.Control).OrderID != "o-2" {
 		t.Errorf("the wait was not taken up: %+v", c)
 	}
+}
+
+// answerOf is the result of a submission in a word.
+func answerOf(r scheduler.SubmitResult) string {
+	switch {
+	case r.Err != nil:
+		return "unavailable"
+	case r.Refusal != nil:
+		return "refused"
+	case r.Known:
+		return "known"
+	}
+	return "stored"
 }

@@ -355,13 +355,13 @@ func TestDeadlineThatHasPassed(t *testing.T) {
 			}
 			asked, reported := requests(t, w), statuses(t, w, "shop")
 			if c.accepted {
-				if r.Answer != scheduler.Stored || len(asked) != 4 ||
+				if answerOf(r) != "stored" || len(asked) != 4 ||
 					w.Task("o-1").Deadline.At != at("").Deadline {
 					t.Errorf("%+v, %d requests", r, len(asked))
 				}
 				return
 			}
-			if r.Answer != scheduler.Refused || r.Refusal.Code != "deadline-passed" ||
+			if answerOf(r) != "refused" || r.Refusal.Code != "deadline-passed" ||
 				r.Refusal.Field != "deadline" ||
 				!strings.Contains(r.Refusal.Text, core.TimeOf(w.Clock.Now()).String()) {
 				t.Errorf("%+v", r)
@@ -394,14 +394,14 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 				w.Boot()
 				o := world.Order("o-1")
 				o.Deadline = core.TimeOf(w.Clock.Now().Add(time.Hour))
-				if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Answer != scheduler.Stored {
+				if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; answerOf(r) != "stored" {
 					t.Fatalf("%+v", r)
 				}
 				first := requests(t, w)
 				change(w, o)
 				for received := 1; received <= 2; received++ {
 					if r := w.Scheduler.Submit(ctx,
-						[]message.SubmitOrder{*o})[0]; r.Answer != scheduler.Known ||
+						[]message.SubmitOrder{*o})[0]; answerOf(r) != "known" ||
 						r.State != core.Processing {
 						t.Errorf("%+v", r)
 					}
@@ -432,7 +432,7 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 		o := world.Order("o-1")
 		o.Deadline = core.TimeOf(w.Clock.Now())
 		w.Clock.Advance(time.Hour)
-		if r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Answer != scheduler.Refused ||
+		if r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; answerOf(r) != "refused" ||
 			r.Refusal.Code != message.CodeExpired {
 			t.Errorf("%+v", r)
 		}
@@ -471,7 +471,7 @@ func TestPriorityHasNoEffectAndSaysSo(t *testing.T) {
 	}
 	w = world.New(t, world.Definition()).Boot()
 	o.Workflow = "missing"
-	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Answer != scheduler.Refused ||
+	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; answerOf(r) != "refused" ||
 		r.Notes != nil {
 		t.Errorf("%+v", r)
 	}

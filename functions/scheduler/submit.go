@@ -10,24 +10,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// Answer is what became of a submission.
-type Answer string
-
-const (
-	Stored      Answer = "stored"      // a new order; it is durable
-	Known       Answer = "known"       // the same order was there; nothing was changed
-	Refused     Answer = "refused"     // see Refusal
-	Unavailable Answer = "unavailable" // perhaps stored: submit it again, which is harmless
-)
-
-// SubmitResult is the answer to one submission.
+// SubmitResult is the answer to one submission: a new order is durable unless one of Known, Refusal and Err is
+// set.
 type SubmitResult struct {
 	OrderID string
-	Answer  Answer
+	Known   bool             // the same order was there; nothing was changed
 	State   core.State       // state of the order's task, if there is one
 	Refusal *message.Refusal // reason for the refusal
 	Notes   []string         // parts of a stored order that have no effect, for people
-	Err     error            // reason why the answer is Unavailable
+	Err     error            // the order is perhaps stored: submit it again, which is harmless
 }
 
 // Submit takes submissions at once, as Handle takes them from the intake queue. The answers stand
@@ -56,21 +47,16 @@ func (s *Scheduler) Submit(ctx context.Context, orders []message.SubmitOrder) []
 }
 
 func (in *submission) result(s *Scheduler, j *engine.Job) SubmitResult {
-	r := SubmitResult{OrderID: in.order.OrderID, Answer: Stored, Refusal: in.Refusal, Err: in.Err}
-	switch {
-	case in.Err != nil:
-		r.Answer = Unavailable
+	r := SubmitResult{OrderID: in.order.OrderID, Refusal: in.Refusal, Err: in.Err}
+	if in.Err != nil {
+		r.Refusal = nil
 		return r
-	case in.Refusal != nil:
-		r.Answer = Refused
-	case in.Before != nil:
-		r.Answer = Known
 	}
 	if j != nil && j.Task != nil {
 		r.State = j.Task.ProcessState
 	}
 	if r.Refusal == nil {
-		r.Notes = s.notes(in.order.Priority)
+		r.Known, r.Notes = in.Before != nil, s.notes(in.order.Priority)
 	}
 	return r
 }

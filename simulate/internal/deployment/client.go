@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -147,12 +146,12 @@ func Submit(w *world.Simulation, o *world.Order) {
 		if iv.Dead {
 			return
 		}
-		switch r.Answer {
-		case scheduler.Stored, scheduler.Known:
+		switch {
+		case r.Refusal != nil:
+			o.Refused = true
+		case r.Err == nil:
 			acknowledged(w, o)
 			check.Finished(iv, func(string) bool { return true })
-		case scheduler.Refused:
-			o.Refused = true
 		}
 	})
 }

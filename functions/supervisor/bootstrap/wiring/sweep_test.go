@@ -89,7 +89,7 @@ func (d *sweeps) submit(at time.Time, maxFailures int, ids ...string) {
 	for _, id := range ids {
 		answer := s.Submit(context.Background(),
 			[]message.SubmitOrder{{Schema: 1, OrderID: id, Workflow: "charge", Order: []byte("{}")}})[0]
-		if answer.Answer != scheduler.Stored {
+		if answer.Known || answer.Refusal != nil || answer.Err != nil {
 			d.t.Fatalf("%+v", answer)
 		}
 	}
