@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/onlambda"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
@@ -32,8 +33,8 @@ func (s *settings) function(ctx context.Context, name string, operations Operati
 	if s.log == nil {
 		s.log = lambdacontext.NewLogger()
 	}
-	f, err := onlambda.New(os.LookupEnv, onlambda.Agent{
-		Name: name, Operations: operations, Retry: s.retry, Breaker: s.breaker, Ledger: s.ledger,
+	f, err := onlambda.New(os.LookupEnv, worker.Config{
+		Agent: name, Operations: operations, Retry: s.retry, Breaker: s.breaker, Ledger: s.ledger,
 	}, s.log)
 	if err != nil {
 		return fmt.Errorf("agent %q: %w", name, err)

@@ -18,21 +18,19 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
-// Agent is what runs.
-type Agent struct {
-	Name       string
-	Operations worker.Operations
-	Retry      worker.Retry
-	Breaker    worker.Breaker
-	Ledger     port.Ledger // nil means the table that the deployment names, if it names one
-}
-
-// New reads the settings, and makes the clients once. It makes no network calls (rule 13). The
-// error lists all that is wrong.
-func New(lookup deployment.Lookup, agent Agent, log *slog.Logger) (lambdaevent.Function, error) {
+// New reads the settings, and makes the clients once. It makes no network calls (rule 13). Of agent the name, the
+// operations, retry and breaker are set; without a ledger it gets the table that the deployment names, if it
+// names one. The error lists all that is wrong.
+func New(lookup deployment.Lookup, agent worker.Config, log *slog.Logger) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadAgent(lookup, false)
 	c, errClient := wire.Environment(lookup)
-	if err := errors.Join(err, errClient, agent.validate(settings.Name)); err != nil {
+	if settings.Name != "" && agent.Agent != settings.Name {
+		err = errors.Join(err,
+			fmt.Errorf("the program is agent %q, and was deployed as agent %q; give both the same name",
+				agent.Agent, settings.Name))
+	}
+	if err := errors.Join(err, errClient, agent.Operations.Validate(),
+		worker.Validate(agent.Retry, agent.Breaker)); err != nil {
 		return nil, err
 	}
 	w, err := NewWorker(c, settings, agent, log)
@@ -43,20 +41,9 @@ func New(lookup deployment.Lookup, agent Agent, log *slog.Logger) (lambdaevent.F
 		nil
 }
 
-// validate says what is wrong with the program itself. deployed is the name that it was deployed as,
-// "" where that is not known.
-func (a Agent) validate(deployed string) error {
-	var named error
-	if deployed != "" && a.Name != deployed {
-		named = fmt.Errorf("the program is agent %q, and was deployed as agent %q; give both the same name",
-			a.Name, deployed)
-	}
-	return errors.Join(named, a.Operations.Validate(), worker.Validate(a.Retry, a.Breaker))
-}
-
 // NewWorker puts a worker together with the deployment's queues and, where it has one, its ledger
 // (P31).
-func NewWorker(c aws.Config, settings deployment.Agent, agent Agent,
+func NewWorker(c aws.Config, settings deployment.Agent, agent worker.Config,
 	log *slog.Logger) (*worker.Worker, error) {
 	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
 	replies, err := queues.Queue(port.Replies)
@@ -64,16 +51,12 @@ func NewWorker(c aws.Config, settings deployment.Agent, agent Agent,
 	if err := errors.Join(err, errQuarantine); err != nil {
 		return nil, err
 	}
-	config := worker.Config{
-		Agent: agent.Name, Operations: agent.Operations, Retry: agent.Retry, Breaker: agent.Breaker,
-		Ledger:  agent.Ledger,
-		Replies: sqs.Gather(replies, linger), Quarantine: quarantine, Clock: port.ClockFunc(time.Now),
-		Log: log, SendTimeout: sendTimeout,
+	agent.Replies, agent.Quarantine = sqs.Gather(replies, linger), quarantine
+	agent.Clock, agent.Log, agent.SendTimeout = port.ClockFunc(time.Now), log, sendTimeout
+	if agent.Ledger == nil && settings.Ledger != "" {
+		agent.Ledger = dynamo.NewLedger(dynamo.NewHandlerClient(c), settings.Ledger)
 	}
-	if config.Ledger == nil && settings.Ledger != "" {
-		config.Ledger = dynamo.NewLedger(dynamo.NewHandlerClient(c), settings.Ledger)
-	}
-	return worker.New(config)
+	return worker.New(agent)
 }
 
 // sendTimeout bounds the sending of a reply, so that what is known when the handler's context ends is

@@ -270,7 +270,7 @@ func (w *deployed) measureItems(sdk *aws.Config) {
 func (w *deployed) startAgents(sdk aws.Config, urls map[string]string) error {
 	for i := range 4 {
 		settings := deployment.Agent{Name: fmt.Sprint("shop-", i+1), Queues: urls}
-		agent := onlambda.Agent{Name: settings.Name, Operations: worker.Operations{worker.AnyOperation: {
+		agent := worker.Config{Agent: settings.Name, Operations: worker.Operations{worker.AnyOperation: {
 			Run: func(ctx context.Context, c worker.Call) (any, error) {
 				if w.progress && c.Step == "book" {
 					if err := worker.Progress(ctx, 50, "half"); err != nil {

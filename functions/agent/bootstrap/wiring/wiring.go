@@ -86,19 +86,18 @@ func with(values map[string]string, lookup deployment.Lookup) deployment.Lookup 
 	}
 }
 
-func agentOf(data []byte, name string, lookup deployment.Lookup) (onlambda.Agent, error) {
+func agentOf(data []byte, name string, lookup deployment.Lookup) (agent worker.Config, err error) {
 	c, err := httpagent.Decode(data, lookup)
 	if err != nil {
-		return onlambda.Agent{}, err
+		return agent, err
 	}
 	a, there := c.Agents[name]
 	if !there {
-		return onlambda.Agent{}, fmt.Errorf("the compiled settings hold no agent %q; deploy again", name)
+		return agent, fmt.Errorf("the compiled settings hold no agent %q; deploy again", name)
 	}
 	service, err := httpagent.New(name, a, httpagent.Options{})
 	if err != nil {
-		return onlambda.Agent{}, err
+		return agent, err
 	}
-	return onlambda.Agent{Name: name, Operations: service.Operations(), Retry: a.Retry, Breaker: a.Breaker},
-		nil
+	return worker.Config{Agent: name, Operations: service.Operations(), Retry: a.Retry, Breaker: a.Breaker}, nil
 }
