@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -75,13 +77,7 @@ const lookEvery = 20
 
 // watch counts the orders in Error, and starts the publication of the alerts that are due.
 func (s *Runtime) watch(ctx context.Context) {
-	tick := time.NewTicker(lookEvery * s.options.SweepEvery)
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	every(ctx, lookEvery*s.options.SweepEvery, func() {
 		stopped, err := s.incidents.Sweep(ctx)
 		if err != nil && ctx.Err() == nil {
 			s.log.ErrorContext(ctx, "incidents; they are looked at again", "error", err)
@@ -89,7 +85,7 @@ func (s *Runtime) watch(ctx context.Context) {
 		if err == nil || stopped != nil { // else nothing was counted
 			s.metrics.stopped(stopped)
 		}
-	}
+	})
 }
 
 // alertRefusals notifies the operator that new orders are refused because MaxOpen are active. That lasts
@@ -114,7 +110,7 @@ func (s *Runtime) alertRefusals(ctx context.Context) {
 func (s *Runtime) newIncidents() *incident.Incidents {
 	sinks := alertSinks{
 		OnAlert: s.options.OnAlert, log: s.log, server: s.options.server,
-		posts: make(chan struct{}, atOnce), runs: make(chan struct{}, atOnce),
+		posts: semaphore.NewWeighted(atOnce), runs: semaphore.NewWeighted(atOnce),
 	}
 	return incident.New(incident.Config{
 		Records: s.store, Tasks: s.store, Publish: sinks.publish, Clock: s.clock, Window: sinks.Window,
@@ -132,8 +128,8 @@ func (s *Runtime) newIncidents() *incident.Incidents {
 type alertSinks struct {
 	OnAlert
 	log         *slog.Logger
-	server      string        // the address of this process; "" where it serves none
-	posts, runs chan struct{} // a value for each webhook call, and each command, that is running
+	server      string              // the address of this process; "" where it serves none
+	posts, runs *semaphore.Weighted // held by each webhook call, and by each command, that is running
 }
 
 func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
@@ -167,16 +163,6 @@ func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
 	return nil
 }
 
-// take takes one of the places of a sink. Each publication has a place in time, because each one is bounded.
-func take(ctx context.Context, places chan struct{}) error {
-	select {
-	case places <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // hook follows no redirect: an alert that followed it would become a GET of another address, perhaps of a
 // login page that answers 200, or would reach a host that was never named.
 var hook = redirect.Refused(http.Client{})
@@ -185,10 +171,10 @@ func (a alertSinks) post(ctx context.Context, body []byte) error {
 	if a.Webhook == "" {
 		return nil
 	}
-	if err := take(ctx, a.posts); err != nil {
+	if err := a.posts.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	defer func() { <-a.posts }()
+	defer a.posts.Release(1)
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(a.Timeout, webhookTime))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.Webhook, bytes.NewReader(body))
@@ -222,10 +208,10 @@ func (a alertSinks) run(ctx context.Context, body []byte) error {
 	if len(a.Command) == 0 {
 		return nil
 	}
-	if err := take(ctx, a.runs); err != nil {
+	if err := a.runs.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	defer func() { <-a.runs }()
+	defer a.runs.Release(1)
 	limit := cmp.Or(a.Timeout, commandTime)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

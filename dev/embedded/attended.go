@@ -40,26 +40,18 @@ func (q *attended) count(receivers int) {
 	q.last = now
 }
 
-// since returns the time of the last receiver. It returns false if a receiver is waiting or was a moment ago.
-func (q *attended) since() (time.Time, bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.last, q.receivers == 0 && q.clock.Now().Sub(q.last) >= unattendedAfter
-}
-
-// unattended reports whether nothing takes from the queue. An agent at work holds a message, and may be
-// at it for long.
+// unattended reports whether nothing takes from the queue: no receiver is waiting or was a moment ago. An agent
+// at work holds a message, and may be at it for long.
 func (q *attended) unattended(ctx context.Context, agent string) (view.Unattended, bool) {
-	since, absent := q.since()
-	if !absent {
+	q.mu.Lock()
+	since, receivers := q.last, q.receivers
+	q.mu.Unlock()
+	if receivers > 0 || q.clock.Now().Sub(since) < unattendedAfter {
 		return view.Unattended{}, false
 	}
 	depth, err := q.Depth(ctx)
-	if err != nil || depth.InFlight > 0 {
-		return view.Unattended{}, false
-	}
 	return view.Unattended{Queue: q.Name(), Agent: agent, Since: core.TimeOf(since),
-		Waiting: depth.Visible + depth.Delayed}, true
+		Waiting: depth.Visible + depth.Delayed}, err == nil && depth.InFlight == 0
 }
 
 // Unattended is api.Backend.Unattended.

@@ -1,9 +1,8 @@
 package embedded
 
 import (
-	"crypto/rand"
-	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"sort"
 	"strings"
 	"time"
@@ -58,9 +57,7 @@ func durableQueues(agents []*agent, replyTo []string) (all []sqlite.QueueConfig,
 // newQueues makes the queues. The numbers of messages in memory begin anywhere, so that a receipt from before
 // a restart names none of them.
 func newQueues(disk *sqlite.Queues, clock port.Clock, agents []*agent) (*queues, error) {
-	var random [8]byte
-	_, _ = rand.Read(random[:]) // it does not return without
-	first := binary.BigEndian.Uint64(random[:]) >> 1
+	first := rand.Uint64() >> 1 //nolint:gosec // a number that is most likely another one than before
 	var configs []memory.QueueConfig
 	for _, name := range inMemory(agents) {
 		dead, _ := disk.Queue(port.Dead(name)) // one of durableQueues

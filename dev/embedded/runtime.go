@@ -195,14 +195,8 @@ func (s *Runtime) start() {
 
 // sweep is the Supervisor's schedule.
 func (s *Runtime) sweep(ctx context.Context) {
-	tick := time.NewTicker(s.options.SweepEvery)
 	var failed sweepFailure
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	every(ctx, s.options.SweepEvery, func() {
 		began := time.Now()
 		r, err := s.sweeper.Sweep(ctx)
 		s.metrics.sweep(r, began, time.Now(), err)
@@ -210,6 +204,18 @@ func (s *Runtime) sweep(ctx context.Context) {
 		if err != nil && ctx.Err() == nil && failed.isNews(err, time.Now()) {
 			s.log.Error("a sweep failed, and the next one tries again; this line repeats each minute at most",
 				"error", err)
+		}
+	})
+}
+
+// every calls f at each tick until ctx ends.
+func every(ctx context.Context, interval time.Duration, f func()) {
+	for tick := time.NewTicker(interval); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			f()
 		}
 	}
 }

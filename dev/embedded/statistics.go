@@ -54,20 +54,15 @@ func (s *samples) copied() []sample {
 
 // sampleAlways keeps what GET /metrics would say, in equal intervals.
 func (s *Runtime) sampleAlways(ctx context.Context) {
-	every := s.options.StatisticsEvery
-	tick := time.NewTicker(every)
-	for {
+	sample := func() {
 		if x, err := s.sample(); err == nil {
 			s.samples.add(x)
 		} else if ctx.Err() == nil {
 			s.log.Warn("the statistics lack an interval", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
 	}
+	sample()
+	every(ctx, s.options.StatisticsEvery, sample)
 }
 
 func (s *Runtime) sample() (sample, error) {
@@ -136,17 +131,23 @@ func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
 			core.Duration(depth.Oldest.Milliseconds())
 		out.Agents = append(out.Agents, x)
 	}
-	overdue := view.Overdue{}
-	for shard := range s.store.Shards() {
-		due, err := s.store.Due(ctx, port.DueBucket, shard, now.Add(-s.options.SweepEvery), nil,
-			view.MostOverdue-overdue.Orders)
-		if err != nil {
-			return out, fmt.Errorf("overdue orders: %w", err)
-		}
-		overdue.Add(due)
-	}
+	overdue, err := s.overdue(ctx)
 	out.Overdue = &overdue
-	return out, nil
+	return out, err
+}
+
+// overdue reads from the index which orders a sweep should have found already.
+func (s *Runtime) overdue(ctx context.Context) (o view.Overdue, err error) {
+	before := s.clock.Now().Add(-s.options.SweepEvery)
+	for shard := range s.store.Shards() {
+		due, err := s.store.Due(ctx, port.DueBucket, shard, before, nil, max(1, view.MostOverdue-o.Orders))
+		if err != nil {
+			return o, fmt.Errorf("overdue orders: %w", err)
+		}
+		o.Add(due)
+	}
+	o.Orders = min(o.Orders, view.MostOverdue)
+	return o, nil
 }
 
 // seriesOf puts the samples into intervals. A sample that came late, as after the machine slept, says nothing

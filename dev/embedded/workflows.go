@@ -41,7 +41,11 @@ type workflows struct {
 // loadFiles reads every workflow file of the folder, against the agents that exist. Once the runtime is open
 // it refuses files that make tokens with keys that others may use; before, wire ends the start.
 func (s *Runtime) loadFiles(dir string) ([]source.File, error) {
-	files, err := source.LoadDir(dir, source.Options{KnownAgents: s.agentNames()})
+	var names []string
+	for _, a := range s.agents {
+		names = append(names, a.name)
+	}
+	files, err := source.LoadDir(dir, source.Options{KnownAgents: names})
 	if err != nil || s.tokens == nil {
 		return files, err
 	}
