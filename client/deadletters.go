@@ -168,10 +168,8 @@ func (c *Client) deadQueue(ctx context.Context, name string) (*operated, error) 
 		return nil, err
 	}
 	if slices.Sort(names); !slices.Contains(names, name) {
-		return nil, &Error{Status: http.StatusNotFound, Code: "unknown-queue",
-			Title: http.StatusText(http.StatusNotFound),
-			Detail: fmt.Sprintf("there are no dead letters of a queue %.80q; there are those of %s", name,
-				strings.Join(names, ", "))}
+		return nil, Errorf(http.StatusNotFound, "unknown-queue",
+			"there are no dead letters of a queue %.80q; there are those of %s", name, strings.Join(names, ", "))
 	}
 	found, err := c.via.DeadQueue(name)
 	if err != nil {

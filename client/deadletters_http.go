@@ -99,19 +99,15 @@ func (h *overHTTP) QueueError(ctx context.Context, action, queue string, err err
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, port.ErrNotFound):
-		return &Error{Status: http.StatusNotFound, Code: "unknown-queue",
-			Title:  http.StatusText(http.StatusNotFound),
-			Detail: fmt.Sprintf("the server has no queue %s", queue)}
+		return Errorf(http.StatusNotFound, "unknown-queue", "the server has no queue %s", queue)
 	case errors.As(err, &api):
 		status := http.StatusBadRequest // The error of one entry of a batch has no status of its own.
 		if errors.As(err, &answer) {
 			status = answer.HTTPStatusCode()
 		}
-		return &Error{Status: status, Code: api.ErrorCode(), Title: http.StatusText(status),
-			Detail: fmt.Sprintf("%s of %s: %s", action, queue, api.ErrorMessage())}
+		return Errorf(status, api.ErrorCode(), "%s of %s: %s", action, queue, api.ErrorMessage())
 	case errors.Is(err, port.ErrTooLarge):
-		return &Error{Status: http.StatusRequestEntityTooLarge, Code: message.CodeTooLarge,
-			Title: http.StatusText(http.StatusRequestEntityTooLarge), Detail: err.Error()}
+		return Errorf(http.StatusRequestEntityTooLarge, message.CodeTooLarge, "%v", err)
 	}
 	return fmt.Errorf("%w: %w", ErrConnection, err)
 }

@@ -38,6 +38,12 @@ type Error struct {
 	verdict *Verdict // verdict of a refused command
 }
 
+// Errorf makes an Error of that status. A Transport uses it for what it finds out without a server.
+func Errorf(status int, code, format string, args ...any) *Error {
+	return &Error{Status: status, Code: code, Title: http.StatusText(status),
+		Detail: fmt.Sprintf(format, args...)}
+}
+
 func (e *Error) Error() string {
 	if e.Detail == "" {
 		return fmt.Sprintf("the server answered %d %s", e.Status, e.Title)

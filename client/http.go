@@ -82,19 +82,11 @@ func (h *overHTTP) send(ctx context.Context, method, path, contentType string,
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < 400 {
-		return nil, redirected(resp)
+		return nil, Errorf(resp.StatusCode, "", "the server answered with status %d, a redirect to %s, which is "+
+			"not followed; is there a proxy or a login page before the server? Give the address of Stepkeeper "+
+			"itself", resp.StatusCode, redirect.Target(resp))
 	}
 	return nil, errorOf(resp)
-}
-
-// redirected names the address that a redirect points to.
-func redirected(resp *http.Response) error {
-	return &Error{
-		Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode),
-		Detail: fmt.Sprintf("the server answered with status %d, a redirect to %s, which is not followed;"+
-			" is there a proxy or a login page before the server? Give the address of Stepkeeper itself",
-			resp.StatusCode, redirect.Target(resp)),
-	}
 }
 
 // broken names a connection's failure; the end of the caller's context is not one.

@@ -97,8 +97,7 @@ func (h *Handling) check() error {
 	default:
 		return nil
 	}
-	return &Error{Status: http.StatusBadRequest, Code: message.CodeInvalid,
-		Title: http.StatusText(http.StatusBadRequest), Detail: what}
+	return Errorf(http.StatusBadRequest, message.CodeInvalid, "%s", what)
 }
 
 // handling is one on its way through a queue.

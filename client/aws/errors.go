@@ -31,10 +31,7 @@ const (
 // busyRetry is how long a throttled sender waits, beyond the SDK's own attempts.
 const busyRetry = 300 * time.Millisecond
 
-func refusal(status int, code, format string, args ...any) *client.Error {
-	return &client.Error{Status: status, Code: code, Title: http.StatusText(status),
-		Detail: fmt.Sprintf(format, args...)}
-}
+var refusal = client.Errorf
 
 // unreadable is what the strict reading of a submission answers.
 func unreadable(err error) *client.Error {

@@ -18,14 +18,9 @@ type reply struct {
 func (in *reply) decided() *engine.Message { return &in.Message }
 
 func newReply(r *message.Reply, d *port.Delivery, inQueue core.Duration) *reply {
+	role, _, _ := strings.Cut(d.Sender, ":") // SQS's SenderId is "AROA…:session"
 	return &reply{waited: r.Waited + inQueue, Message: engine.Message{OrderID: r.OrderID,
-		Event: replied(r), From: senderOf(r, d)}}
-}
-
-// senderOf takes the role ID out of SQS's SenderId, "AROA…:session".
-func senderOf(r *message.Reply, d *port.Delivery) engine.Sender {
-	role, _, _ := strings.Cut(d.Sender, ":")
-	return engine.Sender{Agent: r.Agent, Role: role}
+		Event: replied(r), From: engine.Sender{Agent: r.Agent, Role: role}}}
 }
 
 func replied(r *message.Reply) core.Event {

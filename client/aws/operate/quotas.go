@@ -3,6 +3,7 @@ package operate
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -38,8 +39,11 @@ type Tables interface {
 func (t *transport) checkInFlight(ctx context.Context) client.Check {
 	const name = "messages in flight"
 	most, of := 0, port.Intake
-	for _, queue := range slices.Concat(t.queuesOf(port.Intake), []string{port.Control, port.Replies},
-		t.requestQueues()) {
+	queues := append(t.queuesOf(port.Intake), port.Control, port.Replies)
+	for _, agent := range slices.Sorted(maps.Keys(t.Outputs.Requests)) { // so that each run names the same one
+		queues = append(queues, t.queuesOf(port.Requests(agent))...)
+	}
+	for _, queue := range queues {
 		depth, err := t.depth(ctx, queue)
 		if err != nil {
 			return client.NotChecked(name, err)
@@ -53,15 +57,6 @@ func (t *transport) checkInFlight(ctx context.Context) client.Check {
 		"let what takes from "+of+
 			" receive less at a time, and delete or return what it has received; the quota (Amazon "+
 			"SQS standard queue quotas) is AWS Support's to raise")
-}
-
-// requestQueues are those of all agents, in an order that does not change.
-func (t *transport) requestQueues() (all []string) {
-	for agent := range t.Outputs.Requests {
-		all = append(all, t.queuesOf(port.Requests(agent))...)
-	}
-	slices.Sort(all)
-	return all
 }
 
 // checkThroughput compares the busiest minute of the hour with the quota of writes to a table: what is above

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"math/rand/v2"
 	"runtime/debug"
 	"time"
 
@@ -148,8 +147,7 @@ func (h *handling) tries(ctx context.Context) {
 		t := (*tried)(nil)
 		if again = errors.As(err, &t) && t.again; again {
 			r := h.w.Retry
-			//nolint:gosec // it only spreads the retries
-			jitter := 1 + r.Jitter*(2*rand.Float64()-1)
+			jitter := 1 + r.Jitter*(2*h.spread()-1)
 			again = port.Sleep(ctx, time.Duration(jitter*float64(r.wait(h.try, t.RetryAfter)))) == nil
 		}
 	}
@@ -195,10 +193,10 @@ func (h *handling) heldBack() (wait time.Duration, fits bool) {
 	return wait, back.Before(h.stop())
 }
 
-// spread is a number in [0, 1) that belongs to the request and the number of its delivery.
+// spread is a number in [0, 1) that belongs to the request, the number of its delivery, and the last try.
 func (h *handling) spread() float64 {
 	sum := fnv.New32a()
-	fmt.Fprintf(sum, "%s/%d/%d", h.req.Key, h.req.Attempt, h.times)
+	fmt.Fprintf(sum, "%s/%d/%d/%d", h.req.Key, h.req.Attempt, h.times, h.try)
 	return float64(sum.Sum32()>>8) / (1 << 24)
 }
 

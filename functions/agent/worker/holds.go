@@ -20,10 +20,6 @@ type holds struct {
 	held map[string]int // receipt → rounds survived
 }
 
-func newHolds(q port.Queue, visibility time.Duration, log *slog.Logger) *holds {
-	return &holds{queue: q, visibility: visibility, log: log, held: map[string]int{}}
-}
-
 func (h *holds) add(receipt string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

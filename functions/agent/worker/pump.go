@@ -60,8 +60,8 @@ func (p *Pump) Run(ctx context.Context) error {
 	}
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	r := &running{Pump: p, held: newHolds(p.Queue, p.Visibility, p.Log),
-		deleted: make(chan string, p.Concurrency)}
+	held := &holds{queue: p.Queue, visibility: p.Visibility, log: p.Log, held: map[string]int{}}
+	r := &running{Pump: p, held: held, deleted: make(chan string, p.Concurrency)}
 	var attendants sync.WaitGroup
 	attendants.Go(func() {
 		port.Always(work, p.Log, "keeping requests invisible", func() { r.held.keep(work) })
