@@ -89,7 +89,8 @@ func (s *Store) replace(tx *transaction, w *port.Write) (refusal, err error) {
 		return fmt.Errorf("task %q: %w", r.ID, port.ErrNotFound), nil
 	}
 	if h.version != w.Expected {
-		return conflict(w, h.version), nil
+		return fmt.Errorf("task %q has version %d, expected was %d: %w", r.ID, h.version, w.Expected,
+			port.ErrConflict), nil
 	}
 	bucket, shard, at := s.place(r)
 	// A task at rest is moved by each commit: it is kept from the last one.
@@ -113,11 +114,6 @@ func (s *Store) replace(tx *transaction, w *port.Write) (refusal, err error) {
 	}
 	tx.heads[r.ID] = headOf(h.row, r)
 	return nil, nil
-}
-
-func conflict(w *port.Write, stored int64) error {
-	return fmt.Errorf("task %q has version %d, expected was %d: %w", w.Record.ID, stored, w.Expected,
-		port.ErrConflict)
 }
 
 func headOf(row int64, r *port.Record) *head {

@@ -27,10 +27,6 @@ type Queue struct {
 	changed chan struct{} // closed, and replaced, when a message may have become visible
 }
 
-func newQueue(s *Store, clock port.Clock, config QueueConfig) *Queue {
-	return &Queue{store: s, clock: clock, config: config, changed: make(chan struct{})}
-}
-
 // Name is the logical name.
 func (q *Queue) Name() string { return q.config.Name }
 
