@@ -169,7 +169,8 @@ func (c *Client) deadQueue(ctx context.Context, name string) (*operated, error) 
 	}
 	if slices.Sort(names); !slices.Contains(names, name) {
 		return nil, Errorf(http.StatusNotFound, "unknown-queue",
-			"there are no dead letters of a queue %.80q; there are those of %s", name, strings.Join(names, ", "))
+			"there are no dead letters of a queue %.80q; there are those of %s", name,
+			strings.Join(names, ", "))
 	}
 	found, err := c.via.DeadQueue(name)
 	if err != nil {

@@ -107,8 +107,8 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	return o, nil
 }
 
-// readQueues reads the queues of the outputs Mappings, Mappings2 …, and which of them have another one beside
-// them for orders of high priority.
+// readQueues reads the queues of the outputs Mappings, Mappings2 …, and which of them have another one for
+// orders of high priority.
 func (o *Outputs) readQueues(values map[string]string, prefix string, value func(name string) string) {
 	o.Mappings, o.Requests = map[string]string{}, map[string]string{}
 	o.Dead, o.High = map[string]string{port.Quarantine: o.Quarantine}, map[string]string{}

@@ -75,7 +75,8 @@ func (e *edge) registerHealth(doc huma.API) {
 			return Workflows{append([]view.WorkflowInfo{}, e.backend.Workflows(ctx)...)}, nil
 		})
 	read(doc, "workflows", "get-workflow", "/v1/workflows/{name}",
-		"A version of a workflow: its steps, and what they come after", []int{400, 403, 404, 503}, e.definition)
+		"A version of a workflow: its steps, and what they come after", []int{400, 403, 404, 503},
+		e.definition)
 	read(doc, "workflows", "list-schedules", "/v1/schedules",
 		"Workflows that start by the clock: the next time, the last starts, and what was skipped",
 		[]int{403, 503}, func(ctx context.Context, _ *struct{}) (Schedules, error) {

@@ -94,8 +94,8 @@ func (e *edge) getOrder(ctx context.Context, id string) (o OrderDocument, err er
 			"the content of order %q was erased at %s; its states and times are still shown", id, t.Erased.At)
 	}
 	order, err := e.backend.Order(ctx, t)
-	return OrderDocument{OrderID: t.OrderID, ContentHash: message.HashOf(t), Created: t.Created, Order: order},
-		err
+	return OrderDocument{OrderID: t.OrderID, ContentHash: message.HashOf(t), Created: t.Created,
+		Order: order}, err
 }
 
 func (e *edge) list(ctx context.Context, in *listInput) (page view.Page, err error) {

@@ -40,8 +40,8 @@ func (q *attended) count(receivers int) {
 	q.last = now
 }
 
-// unattended reports whether nothing takes from the queue: no receiver is waiting or was a moment ago. An agent
-// at work holds a message, and may be at it for long.
+// unattended reports whether nothing takes from the queue: no receiver is waiting or was a moment ago. An
+// agent that works holds a message, perhaps for long.
 func (q *attended) unattended(ctx context.Context, agent string) (view.Unattended, bool) {
 	q.mu.Lock()
 	since, receivers := q.last, q.receivers

@@ -29,7 +29,8 @@ func (s *Store) Entry(ctx context.Context, key string) (port.LedgerEntry, error)
 
 // Move stores the entry with its version raised by one, if the stored version is e.Version (P31).
 func (s *Store) Move(ctx context.Context, e port.LedgerEntry) error {
-	args := []any{e.Version + 1, e.State, e.Attempt, e.Command, e.Code, e.Message, bytes.Clone(e.Output), e.Key}
+	args := []any{e.Version + 1, e.State, e.Attempt, e.Command, e.Code, e.Message, bytes.Clone(e.Output),
+		e.Key}
 	if e.Version != 0 {
 		args = append(args, e.Version)
 	}

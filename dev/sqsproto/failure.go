@@ -59,7 +59,8 @@ func noQueue(name string) *fail {
 }
 
 func tooLong(limit int) *fail {
-	return invalid("One or more parameters are invalid. Reason: Message must be shorter than %d bytes.", limit)
+	return invalid("One or more parameters are invalid. Reason: Message must be shorter than %d bytes.",
+		limit)
 }
 
 // within returns the value of a parameter, or another one if the request has none.

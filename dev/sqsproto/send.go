@@ -122,7 +122,8 @@ func sendMessageBatch(c *call) (any, error) {
 	return batchOf(ids, errs, func(i int) any { return answers[i] }), nil
 }
 
-// send sends the messages that are valid, and returns what their senders are answered if the queue takes them.
+// send sends the messages that are valid. It returns the output for each, and the errors at the places of the
+// entries.
 func (c *call) send(q port.Queue, entries []entry) ([]sent, []error) {
 	answers := make([]sent, 0, len(entries))
 	errs := some(entries, func(e entry) (m port.Message, err error) {

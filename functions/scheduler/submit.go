@@ -10,8 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// SubmitResult is the answer to one submission: a new order is durable unless one of Known, Refusal and Err is
-// set.
+// SubmitResult is the answer to one submission. A new order is durable unless Known, Refusal or Err is set.
 type SubmitResult struct {
 	OrderID string
 	Known   bool             // the same order was there; nothing was changed

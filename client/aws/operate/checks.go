@@ -63,8 +63,8 @@ func (t *transport) checkAccess(ctx context.Context) client.Check {
 	if err != nil {
 		text = strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
-	return client.Checked("access", err == nil, text, "use credentials that may read them: attach the policy "+
-		t.Outputs.Operator+" to their role")
+	return client.Checked("access", err == nil, text,
+		"use credentials that may read them: attach the policy "+t.Outputs.Operator+" to their role")
 }
 
 // checkSweeps finds out when the Supervisor last came, and how late the latest task is.
@@ -106,8 +106,9 @@ func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 		late = now.Sub(oldest).Round(time.Second)
 		text = fmt.Sprintf("the oldest entry is %s past its complete-by time", late)
 	}
-	return []client.Check{sweeps, client.Checked("overdue", late <= overdueAllowed+t.Outputs.SweepInterval, text,
-		"look at the alarms of the Scheduler's queues, and at the log of the Supervisor")}
+	return []client.Check{sweeps,
+		client.Checked("overdue", late <= overdueAllowed+t.Outputs.SweepInterval, text,
+			"look at the alarms of the Scheduler's queues, and at the log of the Supervisor")}
 }
 
 // checkDefinitions reads what is stored of the workflows that the stack was deployed with.

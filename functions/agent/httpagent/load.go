@@ -121,7 +121,8 @@ func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
 		case slices.Contains(ownHeaders, canonical) || strings.HasPrefix(canonical, "X-Stepkeeper-"):
 			p.add("header %s is set by the agent itself; leave it out", key)
 		case slices.Contains(secretHeaders, canonical) && len(values) == 0:
-			p.add("header %s is a secret; take it from the environment with ${env:NAME}, not from the file", key)
+			p.add("header %s is a secret; take it from the environment with ${env:NAME}, not from the file",
+				key)
 		}
 		headers[canonical], secrets = value, append(secrets, values...)
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
-// New reads the settings, and makes the clients once. It makes no network calls (rule 13). Of agent the name, the
-// operations, retry and breaker are set; without a ledger it gets the table that the deployment names, if it
-// names one. The error lists all that is wrong.
+// New reads the settings, and makes the clients once. It makes no network calls (rule 13). The caller sets
+// the agent's name, operations, retry and breaker. An agent without a ledger gets the table that the
+// deployment names, if it names one. The error lists all that is wrong.
 func New(lookup deployment.Lookup, agent worker.Config, log *slog.Logger) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadAgent(lookup, false)
 	c, errClient := wire.Environment(lookup)

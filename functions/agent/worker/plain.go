@@ -97,8 +97,8 @@ func (h *handling) prove(ctx context.Context) {
 	switch {
 	case err != nil:
 		h.w.Log.Warn(
-			"the refusal of a point of no return could not be recorded, so the reply does not say that it had "+
-				"no effect", about(h.w.Agent, h.req), "error", err)
+			"the refusal of a point of no return could not be recorded, so the reply does not say that it "+
+				"had no effect", about(h.w.Agent, h.req), "error", err)
 	case proven:
 		h.pivot = pivotNoEffect
 	}

@@ -99,5 +99,7 @@ func agentOf(data []byte, name string, lookup deployment.Lookup) (agent worker.C
 	if err != nil {
 		return agent, err
 	}
-	return worker.Config{Agent: name, Operations: service.Operations(), Retry: a.Retry, Breaker: a.Breaker}, nil
+	agent.Agent, agent.Operations = name, service.Operations()
+	agent.Retry, agent.Breaker = a.Retry, a.Breaker
+	return agent, nil
 }

@@ -55,7 +55,8 @@ func (n *notCalled) write() {
 	n.count = nil
 	n.mu.Unlock()
 	for _, agent := range slices.Sorted(maps.Keys(count)) {
-		err := cloud.WriteMetrics(n.out, n.now(), []string{deployment.MetricDeployment, deployment.MetricAgent},
+		err := cloud.WriteMetrics(n.out, n.now(),
+			[]string{deployment.MetricDeployment, deployment.MetricAgent},
 			map[string]string{deployment.MetricNotCalled: "Count"}, map[string]any{
 				deployment.MetricDeployment: n.deployment, deployment.MetricAgent: agent,
 				deployment.MetricNotCalled: count[agent]})
