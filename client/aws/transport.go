@@ -73,7 +73,7 @@ func NewTransport(p Parts) *Transport {
 // Transport is a client.Transport.
 type Transport struct {
 	Parts
-	queued *lru.Cache[string, sent] // by the orders' IDs
+	queued *lru.Cache[string, sent] // orders that this client queued, by ID
 
 	mu          sync.Mutex
 	definitions map[string]*core.Definition // definitions by hash; a definition never changes

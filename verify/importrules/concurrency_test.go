@@ -83,7 +83,6 @@ var unguarded = map[string]string{
 	"cmd/stepkeeper/internal/cli/report.go waitForAll": "its process ends with the one command",
 	"cmd/stepkeeper/internal/cli/smoke.go wait":        "its process ends with the one command",
 	"dev/api/stream.go submitStream":                   "readLines guards each line",
-	"functions/agent/onlambda/function.go batch":       "Handle of a worker recovers",
 	"functions/agent/worker/worker.go Batch":           "Handle of a worker recovers",
 	"functions/agent/worker/pump.go drain":             "it only waits and closes channels",
 }
