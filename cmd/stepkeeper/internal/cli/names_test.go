@@ -325,13 +325,13 @@ func TestWrongNamesAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, right := range []string{"TestWrongNamesAreFound", "core.Decide", "core.Task.Steps",
+	for _, right := range []string{"TestWrongNamesAreFound", "protocol.Decide", "core.Task.Steps",
 		"port.Store.Load", "FailureCount", "onFailure", "shared/core", "http.Client"} {
 		if err := d.check("README.md", right); err != nil {
 			t.Errorf("%s: %v", right, err)
 		}
 	}
-	for _, wrong := range []string{"TestUn" + "known", "core.Decides", "core.Task.Stepz", "port.Store.Loads",
+	for _, wrong := range []string{"TestUn" + "known", "protocol.Decides", "core.Task.Stepz", "port.Store.Loads",
 		"failure" + "Counter", "shared/cores"} {
 		if d.check("README.md", wrong) == nil {
 			t.Errorf("%s was not noticed", wrong)
