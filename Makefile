@@ -4,6 +4,7 @@ GO       ?= go
 BIN      := bin
 # Built from source at this version by `go run`, so that a fresh machine needs only Go.
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
+VALE     := github.com/errata-ai/vale/v3/cmd/vale@v3.7.1
 # The working copy, for `stepkeeper init` and `stepkeeper agent new`: -trimpath leaves it out everywhere else.
 LDFLAGS  := -ldflags "-X 'github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold.builtFrom=$(CURDIR)'"
 # The build profile, taken by `make profile`. Only programs that are run for their speed are built with it: it
@@ -168,9 +169,11 @@ nightly: ## The deep searches, one after another; all of them run, and the last 
 	[ -z "$$failed" ] || { echo "failed$${failed#,}" >&2; exit 1; }
 
 .PHONY: lint
-lint: ## Lint with the pinned golangci-lint
+lint: PAGES = README.md $(shell git ls-files 'docs/*.md')
+lint: ## Lint the code with the pinned golangci-lint, and the documents with the pinned Vale
 	@# Its shared cache mixes up the paths of two clones; this one belongs to the clone.
 	GOLANGCI_LINT_CACHE=$(CURDIR)/$(BIN)/lint-cache $(GO) run $(GOLANGCI) run ./...
+	$(GO) run $(VALE) --config verify/prose/vale.ini --no-exit --output JSON $(PAGES) | $(GO) run ./verify/prose $(PAGES)
 
 .PHONY: fmt
 fmt: ## Format the code

@@ -86,7 +86,7 @@ type choice struct {
 	Now     bool
 }
 
-// menus holds the values of a filter that the deployment knows, so that nobody has to type them.
+// menus holds the values of a filter that the deployment knows, so that no reader has to type them.
 type menus struct {
 	States                  []choice
 	Workflows, Steps, Codes []string
