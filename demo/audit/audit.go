@@ -30,9 +30,9 @@ func services() []service {
 	}
 }
 
-// Run audits. An error means that it could not be done (a ledger cannot be read), which proves
-// nothing either way; what is wrong with the orders is in the Result.
-func Run(ctx context.Context, ledgers Ledgers, orders []Order) (Result, error) {
+// Run audits the services' SQLite files, whose paths ledger returns. An error means that it could not be done
+// (a ledger cannot be read), which proves nothing either way; what is wrong with the orders is in the Result.
+func Run(ctx context.Context, ledger func(service string) string, orders []Order) (Result, error) {
 	a := auditor{orders: make(map[string]Order, len(orders)), result: Result{Orders: len(orders)}}
 	for _, o := range orders {
 		if _, twice := a.orders[o.ID]; twice {
@@ -40,9 +40,8 @@ func Run(ctx context.Context, ledgers Ledgers, orders []Order) (Result, error) {
 		}
 		a.orders[o.ID] = o
 	}
-	paths := []string{ledgers.Inventory, ledgers.Payment, ledgers.Shipping, ledgers.Notification}
-	for i, s := range services() {
-		b, err := readBook(ctx, paths[i])
+	for _, s := range services() {
+		b, err := readBook(ctx, ledger(s.name))
 		if err != nil {
 			return Result{}, err
 		}

@@ -24,11 +24,6 @@ type Order struct {
 	Currency string // three letters
 }
 
-// Ledgers are the paths of the services' SQLite files.
-type Ledgers struct {
-	Inventory, Payment, Shipping, Notification string
-}
-
 // Violation is one thing that must not be.
 type Violation struct {
 	Order    string `json:"order"` // or the key, or the account, where no order can be named

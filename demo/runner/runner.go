@@ -7,13 +7,13 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/demo/agents"
 	"github.com/stepkeeper/stepkeeper/demo/operator"
 	"github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/demo/services"
+	"github.com/stepkeeper/stepkeeper/demo/stage"
 )
 
 var (
@@ -76,16 +76,16 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	lines := parseLines(text)
-	o = o.complete(len(lines))
-	dir, remove, err := folder(o.Dir)
+	book := bookOf(text)
+	o = o.complete(book.Progress().Lines)
+	dir, remove, err := stage.Folder(o.Dir, "stepkeeper-demo-")
 	if err != nil {
 		return Report{}, err
 	}
-	report, err := run(ctx, o, dir, lines)
+	report, err := run(ctx, o, dir, book)
 	report.Orders = o.Orders
 	if o.Report != "" {
-		err = errors.Join(err, report.write(o.Report))
+		err = errors.Join(err, stage.Write(o.Report, report))
 	}
 	if err == nil {
 		return report, remove()
@@ -93,42 +93,23 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	return report, fmt.Errorf("%w\n  ledgers, data and log are kept in %s", err, dir)
 }
 
-// folder makes the folder that the run works in.
-func folder(given string) (dir string, remove func() error, err error) {
-	if given != "" {
-		return given, func() error { return nil }, os.MkdirAll(given, 0o755)
-	}
-	dir, err = os.MkdirTemp("", "stepkeeper-demo-")
-	return dir, func() error { return os.RemoveAll(dir) }, err
-}
-
 // run is one demo in one folder.
-func run(ctx context.Context, o Options, dir string, lines []line) (report Report, err error) {
+func run(ctx context.Context, o Options, dir string, book *stage.Book) (report Report, err error) {
 	began := time.Now()
-	remote := filepath.Join(dir, "services")
-	if err := os.MkdirAll(remote, 0o755); err != nil {
-		return report, err
-	}
-	fleet, err := services.Start(ctx, services.Options{Dir: remote, Seed: o.Seed, Rates: o.Rates})
+	st, err := stage.New(ctx, dir, o.Binary, o.Workflows, services.Options{Seed: o.Seed, Rates: o.Rates})
 	if err != nil {
-		return report, fmt.Errorf("start the remote services (is %s left from another run?): %w", dir, err)
-	}
-	defer func() { err = errors.Join(err, fleet.Close()) }()
-	file := filepath.Join(dir, "agents.yaml")
-	if err := os.WriteFile(file, agents.File(fleet.URL, nil), 0o600); err != nil {
 		return report, err
 	}
-	st := &process.Process{Name: "stepkeeper dev", Binary: o.Binary, Args: []string{
-		"dev", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0",
-		"--workflows", o.Workflows, "--agents", file,
-	}, Log: filepath.Join(dir, "stepkeeper.log")}
-	defer func() { err = errors.Join(err, st.Stop()) }()
-
+	defer func() { err = errors.Join(err, st.Engine.Stop(), st.Fleet.Close()) }()
+	if err := os.WriteFile(st.File("agents.yaml"), agents.File(st.Fleet.URL, nil), 0o600); err != nil {
+		return report, err
+	}
+	lines := book.Progress().Lines
 	d := &coordinator{
-		o: o, fleet: fleet, stack: st, book: newBook(lines), began: began,
+		Stage: st, o: o, book: book, lines: lines, began: began,
 		rng:      rand.New(rand.NewPCG(o.Seed, 0x6b696c6c)),
-		operator: operator.New(fleet, st.Client),
-		screen:   newScreen(o.Out, o.Terminal, len(lines)),
+		operator: operator.New(st.Fleet, st.Engine.Client),
+		screen:   newScreen(o.Out, o.Terminal, lines),
 	}
 	err = d.coordinate(ctx)
 	d.screen.close()

@@ -130,7 +130,7 @@ func contestantCommand() *cobra.Command {
 	cmd := &cobra.Command{ // run by make bench-peers, and for a build profile
 		Use: "contestant FOLDER", Hidden: true, Args: cobra.ExactArgs(1), SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return contestant(cmd.Context(), args[0], overHTTP, cmd.InOrStdin(), cmd.OutOrStdout())
+			return serveContestant(cmd.Context(), args[0], overHTTP, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().BoolVar(&overHTTP, "http", false, "submit and wait over HTTP")

@@ -12,11 +12,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/demo/load"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/bench/load"
 )
 
 const routed = `workflow: routed
@@ -131,24 +131,14 @@ func routesOnce(ctx context.Context, o options, dir, wrong, text string) (r rout
 		return r, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := submitRouted(ctx, s, o.routes); err != nil {
+	pace := load.Request{Orders: o.routes, Concurrency: 1, PerSecond: 50}
+	if _, err := load.Run(ctx, pace, func(i int) error {
+		return submit(ctx, s, fmt.Appendf(nil,
+			`{"schema":1,"orderId":"routed-%d","workflow":"routed","order":{}}`, i))
+	}); err != nil {
 		return r, err
 	}
 	return r, r.end(ctx, s, d)
-}
-
-// submitRouted submits 50 orders a second.
-func submitRouted(ctx context.Context, s *embedded.Runtime, n int) error {
-	for i := range n {
-		if err := submit(ctx, s, fmt.Appendf(nil,
-			`{"schema":1,"orderId":"routed-%d","workflow":"routed","order":{}}`, i)); err != nil {
-			return err
-		}
-		if err := port.Sleep(ctx, 20*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (r *route) end(ctx context.Context, s *embedded.Runtime, d *doorway) error {

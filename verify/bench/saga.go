@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/demo/load"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
-	"github.com/stepkeeper/stepkeeper/verify/bench/load"
 )
 
 // saga is the work of one order: four steps in a row, by agents that answer at once.
@@ -92,7 +92,8 @@ func one(ctx context.Context, s *embedded.Runtime, id string) error {
 // submitAll submits n orders in groups of 100, so many groups at a time.
 func submitAll(ctx context.Context, s *embedded.Runtime, n, concurrency int, order func(k int) []byte) error {
 	const group = 100
-	_, err := load.Run((n+group-1)/group, concurrency, func(i int) error {
+	r := load.Request{Orders: (n + group - 1) / group, Concurrency: concurrency}
+	_, err := load.Run(ctx, r, func(i int) error {
 		var orders []message.SubmitOrder
 		for k := i * group; k < min(n, (i+1)*group); k++ {
 			o, err := message.DecodeSubmit(order(k))

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/verify/bench/load"
+	"github.com/stepkeeper/stepkeeper/demo/load"
 )
 
 // The tables stand between these lines of the document.

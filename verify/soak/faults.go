@@ -27,12 +27,10 @@ type injector struct {
 	*site
 	say func(format string, args ...any)
 
-	mu       sync.Mutex
-	counts   map[string]int
-	restarts []Restart
+	mu     sync.Mutex
+	counts map[string]int
 	// orders that were cancelled before any process knew them, to see whether the disk is full
-	probes  []string
-	waiting time.Time
+	probes []string
 }
 
 // run carries out the plan, one thing after the other; it ends with the last.
@@ -42,7 +40,7 @@ func (t *injector) run(ctx context.Context, all []processFault) error {
 		if err := port.Sleep(ctx, time.Until(began.Add(h.At))); err != nil {
 			return err
 		}
-		t.clock()
+		t.AtWork()
 		t.say("%s", processFault{At: time.Since(began).Round(100 * time.Millisecond), What: h.What,
 			Who: h.Who, For: h.For})
 		if err := t.one(ctx, h); err != nil {
@@ -66,11 +64,11 @@ func (t *injector) one(ctx context.Context, h processFault) error {
 		_, err := t.agents[h.Who].Start(ctx)
 		return err
 	case freezeEngine:
-		return t.freeze(ctx, t.engine, h.For)
+		return t.freeze(ctx, t.Engine, h.For)
 	case freezeAgent:
 		return t.freezeAgent(ctx, h)
 	case fullEngine:
-		return t.fullDisk(ctx, t.engine, h.For, t.felt)
+		return t.fullDisk(ctx, t.Engine, h.For, t.felt)
 	case fullAgent:
 		return t.fullDisk(ctx, t.agents[h.Who], h.For, nil)
 	case clockAhead:
@@ -90,31 +88,12 @@ func (t *injector) one(ctx context.Context, h processFault) error {
 
 // killEngine kills it and starts it again.
 func (t *injector) killEngine(ctx context.Context) error {
-	if err := t.engine.Kill(); err != nil {
+	if err := t.Kill(); err != nil {
 		return err
 	}
 	t.front.cut()
-	t.fleet.Mark()
-	up, err := t.engine.Start(ctx)
-	if err != nil {
-		return err
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.restarts = append(t.restarts, Restart{ReadyMS: up.Milliseconds()})
-	t.waiting = time.Now()
-	return nil
-}
-
-// clock notes how long it took from ready to the first call of a service.
-func (t *injector) clock() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if first, ok := t.fleet.FirstCall(); ok && !t.waiting.IsZero() {
-		ms := max(0, first.Sub(t.waiting).Milliseconds())
-		t.restarts[len(t.restarts)-1].AtWorkMS = &ms
-		t.waiting = time.Time{}
-	}
+	_, err := t.Start(ctx)
+	return err
 }
 
 func (t *injector) freeze(ctx context.Context, p *process.Process, d time.Duration) error {
@@ -151,7 +130,7 @@ func (t *injector) quietly(ctx context.Context, names []string, do func() error)
 		}
 	}()
 	for _, name := range names {
-		for end := time.Now().Add(quietPatience); t.fleet.Busy(name) > 0; {
+		for end := time.Now().Add(quietPatience); t.Fleet.Busy(name) > 0; {
 			if time.Now().After(end) {
 				return fmt.Errorf("calls of %s do not end", name)
 			}

@@ -46,8 +46,8 @@ func (g *growth) run(ctx context.Context, every time.Duration) {
 func (g *growth) look(ctx context.Context) (Size, bool) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	s := Size{At: tenths(time.Since(g.began)), Pid: g.site.engine.Pid(), Sample: g.site.engine.Sample()}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.site.engine.URL()+"/healthz", nil)
+	s := Size{At: tenths(time.Since(g.began)), Pid: g.site.Engine.Pid(), Sample: g.site.Engine.Sample()}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.site.Engine.URL()+"/healthz", nil)
 	if err != nil {
 		return s, false
 	}
@@ -62,7 +62,7 @@ func (g *growth) look(ctx context.Context) (Size, bool) {
 		return s, false
 	}
 	s.Goroutines, s.HeapBytes = health.Counts["process-goroutines"], health.Counts["process-heap-bytes"]
-	files, _ := filepath.Glob(g.site.file(filepath.Join("data", "*"))) // the pattern is well formed
+	files, _ := filepath.Glob(g.site.File(filepath.Join("data", "*"))) // the pattern is well formed
 	for _, f := range files {
 		if info, err := os.Stat(f); err == nil {
 			s.DataBytes += info.Size()

@@ -1,23 +1,16 @@
 package soak
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/demo/audit"
+	"github.com/stepkeeper/stepkeeper/demo/stage"
 )
-
-// Restart is the engine coming back after a kill, in milliseconds.
-type Restart struct {
-	ReadyMS  int64  `json:"ready_ms"`             // time from the start until ready
-	AtWorkMS *int64 `json:"at_work_ms,omitempty"` // time from ready until a service is called
-}
 
 // Report is what a soak found.
 type Report struct {
@@ -46,7 +39,7 @@ type Report struct {
 	Services map[string]int `json:"service_faults"`
 	// time from the end of the faults to the end of the last order
 	SettleSeconds float64           `json:"settle_seconds"`
-	Restarts      []Restart         `json:"restarts"`
+	Restarts      []stage.Restart   `json:"restarts"`
 	Before        Size              `json:"engine_before"`
 	Rest          Size              `json:"engine_at_rest"`
 	Lives         []Life            `json:"engine_lives"`
@@ -107,10 +100,10 @@ func (r *Report) print(out io.Writer) {
 	}
 	for i, x := range r.Restarts {
 		at := "nothing was left to do"
-		if x.AtWorkMS != nil {
-			at = fmt.Sprintf("a service called %d ms after that", *x.AtWorkMS)
+		if x.AtWork != nil {
+			at = fmt.Sprintf("a service called %d ms after that", *x.AtWork)
 		}
-		fmt.Fprintf(out, "restart %d: ready after %d ms, %s\n", i+1, x.ReadyMS, at)
+		fmt.Fprintf(out, "restart %d: ready after %d ms, %s\n", i+1, x.Ready, at)
 	}
 	for i, l := range r.Lives {
 		fmt.Fprintf(out,
@@ -144,14 +137,6 @@ func (r *Report) print(out io.Writer) {
 }
 
 func mib(n int64) float64 { return float64(n) / mega }
-
-func (r *Report) write(path string) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
-}
 
 // tenths is a time in seconds, to a tenth.
 func tenths(d time.Duration) float64 { return math.Round(d.Seconds()*10) / 10 }

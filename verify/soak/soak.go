@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/demo/audit"
 	"github.com/stepkeeper/stepkeeper/demo/services"
+	"github.com/stepkeeper/stepkeeper/demo/stage"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -45,11 +45,9 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	if o.Settle <= 0 {
 		o.Settle = 2 * time.Minute
 	}
-	dir := o.Dir
-	if dir == "" {
-		if dir, err = os.MkdirTemp("", "stepkeeper-soak-"); err != nil {
-			return report, err
-		}
+	dir, remove, err := stage.Folder(o.Dir, "stepkeeper-soak-")
+	if err != nil {
+		return report, err
 	}
 	all := plan(o.Seed, o.Length)
 	if o.Quiet {
@@ -58,22 +56,19 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	printPlan(o.Out, o.Seed, all)
 	report, err = run(ctx, o, dir, all)
 	if o.Report != "" {
-		err = errors.Join(err, report.write(o.Report))
+		err = errors.Join(err, stage.Write(o.Report, report))
 	}
 	if err != nil {
 		return report, fmt.Errorf("%w\n  books, data and logs are kept in %s", err, dir)
 	}
-	if o.Dir == "" {
-		err = os.RemoveAll(dir)
-	}
-	return report, err
+	return report, remove()
 }
 
 // session is one run.
 type session struct {
 	o            Options
 	site         *site
-	load         *load
+	app          *application
 	operatorLoop *operatorLoop
 	injector     *injector
 	growth       *growth
@@ -97,7 +92,7 @@ func run(ctx context.Context, o Options, dir string, all []processFault) (report
 	if err != nil {
 		return report, err
 	}
-	s.load = &load{api: s.site.api, seed: o.Seed, rate: o.Rate, orders: map[string]*sold{}}
+	s.app = &application{Book: &stage.Book{}, api: s.site.api, seed: o.Seed, rate: o.Rate}
 	s.operatorLoop = newOperatorLoop(s.site, o.Seed, s.say)
 	s.injector = &injector{site: s.site, say: s.say, counts: map[string]int{}}
 	s.growth = &growth{site: s.site, began: s.began}
@@ -140,7 +135,7 @@ func (s *session) at(ctx context.Context, report *Report, all []processFault) er
 	selling, closing := context.WithCancel(work)
 	defer closing()
 	var sending sync.WaitGroup
-	sending.Go(func() { s.load.run(selling, work) })
+	sending.Go(func() { s.app.run(selling, work) })
 	begun := time.Now()
 	err := s.injector.run(work, all)
 	if err == nil { // the rest of the time belongs to the network
@@ -154,13 +149,13 @@ func (s *session) at(ctx context.Context, report *Report, all []processFault) er
 	faultsEnded := time.Now()
 	s.say(
 		"the faults have ended after %.1f s with %d orders; now everything has to come to its end within %s",
-		time.Since(s.began).Seconds(), s.load.count(), s.o.Settle)
+		time.Since(s.began).Seconds(), s.app.Progress().Lines, s.o.Settle)
 	limited, cancel := context.WithTimeout(work, s.o.Settle)
 	defer cancel()
 	if err := s.settle(limited, &sending, stopOperator, &operatorLoop); err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	s.injector.clock()
+	s.site.AtWork()
 	report.SettleSeconds = tenths(time.Since(faultsEnded))
 	return nil
 }
@@ -217,23 +212,27 @@ func (s *session) settle(ctx context.Context, sending *sync.WaitGroup, stopOpera
 
 // conclude stops everything that could still change a book, and looks at all there is.
 func (s *session) conclude(ctx context.Context, r *Report) error {
-	listed := map[string]client.Summary{}
+	var listed []client.Summary
 	for x, err := range s.site.api.List(ctx, client.Query{PageSize: listPage}) {
 		if err != nil {
 			return fmt.Errorf("list the orders at the end: %w", err)
 		}
-		listed[x.OrderID] = x
+		listed = append(listed, x)
 		if x.State == "Cancelled" && !strings.HasPrefix(x.OrderID, probePrefix) {
 			r.Cancelled++
 		}
 	}
 	s.site.front.cut()
 	rest, small := s.growth.rest(ctx, r.Before)
-	r.Rest, r.Lives, r.Restarts = rest, s.growth.lives(), s.injector.restarts
+	r.Rest, r.Lives, r.Restarts = rest, s.growth.lives(), s.site.Restarts()
 	if err := s.site.stop(); err != nil {
 		return err
 	}
-	orders := s.load.outcomes(listed, s.injector.probes)
+	s.app.Observe(listed, nil)
+	orders := s.app.Outcomes()
+	for _, id := range s.injector.probes {
+		orders = append(orders, audit.Order{ID: id, Outcome: audit.Undone})
+	}
 	r.Probes = len(s.injector.probes)
 	r.outcomes(orders)
 	s.counts(r)
@@ -250,7 +249,7 @@ func (s *session) counts(r *Report) {
 		for what, n := range s.site.proxies[name].did() {
 			r.Faults[what] += n
 		}
-		c := s.site.fleet.Counts(name)
+		c := s.site.Fleet.Counts(name)
 		for what, n := range map[string]int{"failed before the effect": c.Before, "failed after it": c.After,
 			"429": c.TooMany, "hung": c.Hang, "answer lost": c.Cut, "late effect": c.Late} {
 			r.Services[what] += n
@@ -267,15 +266,12 @@ func (s *session) audit(ctx context.Context, r *Report, orders []audit.Order) er
 	for _, p := range s.site.proxies {
 		p.behind.Wait() // a call that is on its way still may land, and must change nothing
 	}
-	if err := s.site.fleet.Drain(ctx); err != nil {
-		return err
-	}
-	result, err := audit.Run(ctx, booksIn(s.site.fleet.Ledger), orders)
+	result, err := s.site.Audit(ctx, orders)
 	if err != nil {
 		return err
 	}
 	r.Effects, r.Reversals = result.Effects, result.Reversals
-	r.Violations = append(append(append(r.Violations, result.Violations...), s.load.wrong...),
+	r.Violations = append(append(append(r.Violations, result.Violations...), s.app.Violations()...),
 		s.operatorLoop.wrong...)
 	if len(r.Violations) > 0 {
 		return nil // it sees; what it would see besides does not matter

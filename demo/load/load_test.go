@@ -1,14 +1,16 @@
 package load_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
-	"github.com/stepkeeper/stepkeeper/verify/bench/load"
+	"github.com/stepkeeper/stepkeeper/demo/load"
 )
 
 // asContestant makes the test's program a contestant whose orders fail if their prefix is "bad".
@@ -37,7 +39,7 @@ func TestRunRunsEachOrderOnceWithinTheConcurrency(t *testing.T) {
 	var mu sync.Mutex
 	runs := map[int]int{}
 	running, highest := 0, 0
-	got, err := load.Run(100, 4, func(i int) error {
+	got, err := load.Run(t.Context(), load.Request{Orders: 100, Concurrency: 4}, func(i int) error {
 		mu.Lock()
 		runs[i]++
 		running++
@@ -62,7 +64,7 @@ func TestRunRunsEachOrderOnceWithinTheConcurrency(t *testing.T) {
 func TestRunEndsWithTheFirstError(t *testing.T) {
 	failed := errors.New("failed")
 	runs := 0
-	if _, err := load.Run(100, 1, func(i int) error {
+	if _, err := load.Run(t.Context(), load.Request{Orders: 100, Concurrency: 1}, func(i int) error {
 		runs++
 		if i == 3 {
 			return failed
@@ -70,6 +72,22 @@ func TestRunEndsWithTheFirstError(t *testing.T) {
 		return nil
 	}); !errors.Is(err, failed) || runs != 4 {
 		t.Errorf("%v after %d orders", err, runs)
+	}
+}
+
+func TestRunStartsOrdersAtTheRateUntilTheContextEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	began := time.Now()
+	if _, err := load.Run(ctx, load.Request{Concurrency: 8, PerSecond: 100}, func(i int) error {
+		if early := time.Duration(i)*10*time.Millisecond - time.Since(began); early > 0 {
+			t.Errorf("order %d started %s before its turn", i, early)
+		}
+		if i == 5 {
+			cancel()
+		}
+		return nil
+	}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
 

@@ -14,13 +14,6 @@ import (
 	"time"
 )
 
-// Request asks a contestant for one measurement. The IDs of the orders begin with Prefix.
-type Request struct {
-	Prefix      string `json:"prefix"`
-	Orders      int    `json:"orders"`
-	Concurrency int    `json:"concurrency"`
-}
-
 // most bounds the orders and the concurrency of a request.
 const most = 10_000_000
 
@@ -42,8 +35,7 @@ func Serve(in io.Reader, out io.Writer, order func(id string) error) error {
 		if r.Orders < 1 || r.Orders > most || r.Concurrency < 1 || r.Concurrency > most {
 			return fmt.Errorf("line %q: orders and concurrency are between 1 and %d", lines.Text(), most)
 		}
-		got, err := Run(r.Orders, r.Concurrency,
-			func(i int) error { return order(fmt.Sprintf("%s-%d", r.Prefix, i)) })
+		got, err := Run(context.Background(), r, func(i int) error { return order(r.ID(i)) })
 		a := response{Result: got}
 		if err != nil {
 			a.Error = err.Error()
