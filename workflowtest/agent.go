@@ -118,22 +118,23 @@ func (a *Agent) start() {
 }
 
 // handle takes one request. A plain service's ledger may answer it without a call.
-func (a *Agent) handle(ctx context.Context, d port.Delivery) error {
+func (a *Agent) handle(ctx context.Context, _ string, batch []port.Delivery) []string {
+	a.w.t.Helper()
 	a.now, a.playing, a.unknown = nil, nil, false
-	r, err := message.RequestOf(d)
+	r, err := message.RequestOf(batch[0])
 	a.w.must(err)
 	run := a.w.run(r.OrderID)
 	calls := len(run.calls)
-	verdict := a.worker.Handle(ctx, d)
+	verdict := a.worker.Handle(ctx, batch[0])
 	switch {
 	case a.unknown:
-		return fmt.Errorf(
+		a.w.must(fmt.Errorf(
 			"%s.%s was called, by the step %s, and has no script. Script "+
 				"it:\n\tw.Agent(%q).On(%q).Return(…)\nor let operations without one answer \"done\": "+
 				"w.AllowUnscripted()",
-			a.name, r.Name, r.Step, a.name, r.Name)
+			a.name, r.Name, r.Step, a.name, r.Name))
 	case !verdict.Delete:
-		return fmt.Errorf("%s.%s of step %s was returned to the queue", a.name, r.Name, r.Step)
+		a.w.must(fmt.Errorf("%s.%s of step %s was returned to the queue", a.name, r.Name, r.Step))
 	case len(run.calls) == calls:
 		run.note(
 			"%s: %s.%s, attempt %d: not called: the ledger of the plain service forbids it, or knows the "+

@@ -2,16 +2,17 @@ package workflowtest
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/internal/inprocess"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 const (
 	visibility = 30 * time.Second
-	pause      = time.Second // before a message that could not be handled comes again
 	// standstill is how many messages may be handled without the clock moving on.
 	standstill = 100_000
 )
@@ -69,13 +70,12 @@ func (w *Workflow) settle(enough func() bool) bool {
 func (w *Workflow) one() bool {
 	w.t.Helper()
 	w.arrive()
-	if w.handled(port.Replies) || w.handled(port.Control) || w.handled(port.Tasks) {
+	if w.step(port.Replies, w.scheduler.Handle) != nil || w.step(port.Control, w.scheduler.Handle) != nil ||
+		w.step(port.Tasks, w.scheduler.Handle) != nil {
 		return true
 	}
 	for _, name := range w.names {
-		if d, q := w.take(port.Requests(name)); d != nil {
-			w.must(w.agents[name].handle(w.t.Context(), *d))
-			w.must(q.Delete(w.t.Context(), []string{d.Receipt})[0])
+		if w.step(port.Requests(name), w.agents[name].handle) != nil {
 			return true
 		}
 	}
@@ -87,8 +87,8 @@ func (w *Workflow) one() bool {
 // listen takes the application's statuses.
 func (w *Workflow) listen() {
 	w.t.Helper()
-	for d, q := w.take(replyTo); d != nil; d, q = w.take(replyTo) {
-		w.must(q.Delete(w.t.Context(), []string{d.Receipt})[0])
+	read := func(context.Context, string, []port.Delivery) []string { return nil }
+	for d := w.step(replyTo, read); d != nil; d = w.step(replyTo, read) {
 		s, err := message.StatusOf(*d)
 		w.must(err)
 		r := w.run(s.OrderID)
@@ -104,31 +104,20 @@ func (w *Workflow) must(err error) {
 	}
 }
 
-func (w *Workflow) take(queue string) (*port.Delivery, port.Queue) {
+// step has one message of a queue handled; nil if the queue is empty. A message that could not be handled
+// comes again.
+func (w *Workflow) step(queue string,
+	handle func(context.Context, string, []port.Delivery) []string) *port.Delivery {
 	w.t.Helper()
 	q, err := w.queues.Queue(queue)
 	w.must(err)
-	ds, err := q.Receive(w.t.Context(), 1, 0, visibility)
+	batch, err := inprocess.Mapping{Queue: q, Batch: 1, Visibility: visibility, Handle: handle}.Step(
+		w.t.Context(), 0)
 	w.must(err)
-	if len(ds) == 0 {
-		return nil, q
+	if len(batch) == 0 {
+		return nil
 	}
-	return &ds[0], q
-}
-
-// handled lets the Scheduler take one message of a queue.
-func (w *Workflow) handled(queue string) bool {
-	w.t.Helper()
-	d, q := w.take(queue)
-	if d == nil {
-		return false
-	}
-	if failed := w.scheduler.Handle(w.t.Context(), queue, []port.Delivery{*d}); len(failed) > 0 {
-		w.must(q.Extend(w.t.Context(), d.Receipt, pause))
-		return true
-	}
-	w.must(q.Delete(w.t.Context(), []string{d.Receipt})[0])
-	return true
+	return &batch[0]
 }
 
 // replied sends a reply on its way.

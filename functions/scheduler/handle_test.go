@@ -675,7 +675,7 @@ func TestSubmit(t *testing.T) {
 	if n := len(w.Take(port.Quarantine)); n > 0 {
 		t.Errorf("%d in quarantine, though their sender was notified", n)
 	}
-	*w.Power = world.Power{Dead: true}
+	w.Dead = true
 	if r := w.Scheduler.Submit(ctx, orders[:1]); answerOf(r[0]) != "unavailable" || r[0].Err == nil {
 		t.Errorf("no store, but %+v", r[0])
 	}

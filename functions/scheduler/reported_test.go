@@ -533,7 +533,7 @@ func TestLogLinesHaveEachKeyOnce(t *testing.T) {
 	w.Scheduler.Handle(ctx, port.Replies, ds)
 	w.Refuse = "shop"
 	w.Scheduler.Handle(ctx, port.Intake, ds[4:])
-	*w.Power = world.Power{Dead: true}
+	w.Dead = true
 	w.Scheduler.Handle(ctx, port.Intake, ds)
 	named := 0
 	for _, line := range lines(t, log) {

@@ -20,6 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/internal/inprocess"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
@@ -95,12 +96,8 @@ type Deployment struct {
 func New(t testing.TB, store Store) *Deployment {
 	t.Helper()
 	clock := port.ClockFunc(time.Now)
-	names := []string{port.Intake, port.Replies, port.Control, port.Quarantine, port.Requests("shop")}
-	configs := make([]memory.QueueConfig, len(names))
-	for i, name := range names {
-		configs[i] = memory.QueueConfig{Name: name}
-	}
-	queues, err := memory.NewQueues(clock, configs)
+	queues, err := inprocess.Queues(clock, nil, port.Intake, port.Replies, port.Control, port.Quarantine,
+		port.Requests("shop"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,25 +227,15 @@ func (w *Deployment) consume(ctx context.Context, name string,
 	if err != nil {
 		panic(err)
 	}
-	for ctx.Err() == nil {
-		batch, err := q.Receive(ctx, port.MaxBatch, 20*time.Millisecond, time.Minute)
-		if err != nil || len(batch) == 0 {
-			continue
-		}
-		for w.Held.Load() && ctx.Err() == nil { // a receive may have begun before
-			time.Sleep(time.Millisecond)
-		}
-		failed := map[string]bool{}
-		for _, receipt := range handle(ctx, name, batch) {
-			failed[receipt] = true
-		}
-		var done []string
-		for i := range batch {
-			if !failed[batch[i].Receipt] {
-				done = append(done, batch[i].Receipt)
+	m := inprocess.Mapping{Queue: q, Batch: port.MaxBatch, Visibility: time.Minute,
+		Handle: func(ctx context.Context, name string, batch []port.Delivery) []string {
+			for w.Held.Load() && ctx.Err() == nil { // a receive may have begun before
+				time.Sleep(time.Millisecond)
 			}
-		}
-		q.Delete(ctx, done)
+			return handle(ctx, name, batch)
+		}}
+	for ctx.Err() == nil {
+		_, _ = m.Step(ctx, 20*time.Millisecond)
 	}
 }
 

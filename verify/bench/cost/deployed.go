@@ -24,6 +24,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/internal/inprocess"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/meter"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
@@ -153,21 +154,17 @@ func newDeployed(ctx context.Context, endpoint string, o options) (*deployed, er
 	if err != nil {
 		return nil, err
 	}
-	names := []string{port.Intake, port.Replies, port.Control, port.Tasks, port.Quarantine, application}
+	names := []string{port.Intake, port.Replies, port.Control, port.Tasks, port.Quarantine}
 	for i := range 4 {
 		names = append(names, port.Requests(fmt.Sprint("shop-", i+1)))
 	}
-	var configs []memory.QueueConfig
-	for _, name := range names {
-		configs = append(configs, memory.QueueConfig{Name: name})
-	}
-	if w.ready, err = memory.NewQueues(port.ClockFunc(w.now), configs, application); err != nil {
+	if w.ready, err = inprocess.Queues(port.ClockFunc(w.now), []string{application}, names...); err != nil {
 		return nil, err
 	}
 	server := httptest.NewServer(sqsproto.New(sqsproto.Config{Queues: named{w.ready}}))
 	w.close = server.Close
 	urls := map[string]string{}
-	for _, name := range names {
+	for _, name := range w.ready.Names() {
 		urls[name] = server.URL + "/000000000000/" + name
 	}
 	queueSDK, err := w.metered(ctx, server.URL, w.steps)

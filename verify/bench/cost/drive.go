@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stepkeeper/stepkeeper/internal/cost"
+	"github.com/stepkeeper/stepkeeper/internal/inprocess"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/meter"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
@@ -47,6 +48,7 @@ type measuring struct {
 	*deployed
 	invocations map[string]int
 	took        map[string]time.Duration
+	returned    int // messages that were returned to their queue
 }
 
 // measure runs the orders to their ends and answers what one of them consumed.
@@ -189,7 +191,7 @@ func (m *measuring) drain(ctx context.Context, name string) (some bool, err erro
 	if err != nil {
 		return false, err
 	}
-	queues, size, handle := m.queues, m.options.scheduler, m.handler(name)
+	queues, size := m.queues, m.options.scheduler
 	if name == application {
 		queues = m.outside
 	}
@@ -200,52 +202,42 @@ func (m *measuring) drain(ctx context.Context, name string) (some bool, err erro
 	if err != nil {
 		return false, err
 	}
+	mapping := inprocess.Mapping{Queue: q, Batch: size, Visibility: visibility, Handle: m.handler(name)}
 	for {
 		depth, err := inside.Depth(ctx)
 		if err != nil || depth.Visible == 0 {
 			return some, err
 		}
-		deliveries, err := q.Receive(ctx, size, 0, visibility)
-		if err != nil {
+		if _, err := mapping.Step(ctx, 0); err != nil {
 			return some, err
 		}
-		if failed := handle(ctx, deliveries); failed > 0 {
-			return some, fmt.Errorf("queue %s: %d messages were returned to the queue", name, failed)
-		}
-		receipts := make([]string, len(deliveries))
-		for i := range deliveries {
-			receipts[i] = deliveries[i].Receipt
-		}
-		if err := errors.Join(q.Delete(ctx, receipts)...); err != nil {
-			return some, err
+		if m.returned > 0 {
+			return some, fmt.Errorf("queue %s: %d messages were returned to the queue", name, m.returned)
 		}
 		some = true
 	}
 }
 
-// handler is the function that the queue's mapping invokes. It answers how many messages it returns.
-func (m *measuring) handler(name string) func(context.Context, []port.Delivery) int {
-	invoke := func(function string, handle func(context.Context, []port.Delivery) int) func(context.Context,
-		[]port.Delivery) int {
-		return func(ctx context.Context, deliveries []port.Delivery) int {
-			start := time.Now()
-			failed := handle(ctx, deliveries)
-			m.took[function] += time.Since(start)
-			m.invocations[function]++
-			return failed
+// handler is the function that the queue's mapping invokes.
+func (m *measuring) handler(name string) func(context.Context, string, []port.Delivery) []string {
+	invoke := func(function string, handle func() int) []string {
+		start := time.Now()
+		m.returned += handle()
+		m.took[function] += time.Since(start)
+		m.invocations[function]++
+		return nil
+	}
+	return func(ctx context.Context, _ string, batch []port.Delivery) []string {
+		switch name {
+		case port.Intake, port.Replies, port.Control, port.Tasks:
+			return invoke("scheduler", func() int {
+				return len(m.deployed.scheduler.Handle(ctx, name, batch))
+			})
+		case application, port.Quarantine:
+			return nil
 		}
+		return invoke("agent", func() int { return len(m.agents[name](ctx, name, batch)) })
 	}
-	switch name {
-	case port.Intake, port.Replies, port.Control, port.Tasks:
-		return invoke("scheduler", func(ctx context.Context, d []port.Delivery) int {
-			return len(m.deployed.scheduler.Handle(ctx, name, d))
-		})
-	case application, port.Quarantine:
-		return func(context.Context, []port.Delivery) int { return 0 }
-	}
-	return invoke("agent", func(ctx context.Context, d []port.Delivery) int {
-		return len(m.agents[name](ctx, name, d))
-	})
 }
 
 // ended checks that the orders are processed, and their ends reported where they asked for it.
