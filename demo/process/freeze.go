@@ -14,10 +14,7 @@ func (s *Process) Freeze() error { return s.signal(syscall.SIGSTOP) }
 func (s *Process) Thaw() error { return s.signal(syscall.SIGCONT) }
 
 func (s *Process) signal(sig syscall.Signal) error {
-	s.mu.Lock()
-	cmd := s.cmd
-	s.mu.Unlock()
-	if err := cmd.Process.Signal(sig); err != nil {
+	if err := s.now().cmd.Process.Signal(sig); err != nil {
 		return fmt.Errorf("%w: %s: %w", s.err(), sig, err)
 	}
 	return nil

@@ -36,11 +36,22 @@ type Process struct {
 	// Patience is how long it may take to be ready; 0 means 15 s.
 	Patience time.Duration
 
-	mu     sync.Mutex
+	mu      sync.Mutex
+	present started
+}
+
+// started is the present process. Until it is ready, api and url are those of the one before.
+type started struct {
 	cmd    *exec.Cmd
-	exited chan struct{} // closed when the present process has ended
+	exited chan struct{} // closed when the process has ended
 	api    *client.Client
 	url    string
+}
+
+func (s *Process) now() started {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.present
 }
 
 // Calls are repeated a few times only: their caller looks again soon, at a process that may
@@ -78,7 +89,7 @@ func (s *Process) Start(ctx context.Context) (time.Duration, error) {
 		_ = log.Close()
 	}()
 	s.mu.Lock()
-	s.cmd, s.exited = cmd, exited
+	s.present.cmd, s.present.exited = cmd, exited
 	s.mu.Unlock()
 	return s.await(ctx, began, ready, exited)
 }
@@ -97,7 +108,7 @@ func (s *Process) await(ctx context.Context, began time.Time, ready <-chan strin
 			return 0, errors.Join(fmt.Errorf("%w: its address: %w", s.err(), err), s.Kill())
 		}
 		s.mu.Lock()
-		s.api, s.url = api, url
+		s.present.api, s.present.url = api, url
 		s.mu.Unlock()
 		return up, nil
 	case <-exited:
@@ -127,63 +138,44 @@ func (s *Process) err() error { return fmt.Errorf("%w %s", ErrProcess, s.Name) }
 
 // Pid is the present process's; 0 before the first start.
 func (s *Process) Pid() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.cmd == nil {
-		return 0
+	if cmd := s.now().cmd; cmd != nil {
+		return cmd.Process.Pid
 	}
-	return s.cmd.Process.Pid
+	return 0
 }
 
 // URL is the address that the present process has printed.
-func (s *Process) URL() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.url
-}
+func (s *Process) URL() string { return s.now().url }
 
 // Client talks to the present process; each has an address of its own.
-func (s *Process) Client() *client.Client {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.api
-}
+func (s *Process) Client() *client.Client { return s.now().api }
 
 // Running is closed when the present process has ended.
-func (s *Process) Running() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.exited
-}
+func (s *Process) Running() <-chan struct{} { return s.now().exited }
 
 // Kill ends the process as a power cut would (SIGKILL), and waits until it is gone.
 func (s *Process) Kill() error {
-	s.mu.Lock()
-	cmd, exited := s.cmd, s.exited
-	s.mu.Unlock()
-	if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	now := s.now()
+	if err := now.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("%w: kill: %w", s.err(), err)
 	}
-	<-exited
+	<-now.exited
 	return nil
 }
 
 // Stop asks the process to end (SIGTERM) and kills it if it does not.
 func (s *Process) Stop() error {
-	s.mu.Lock()
-	cmd, exited := s.cmd, s.exited
-	s.mu.Unlock()
-	if cmd == nil {
+	now := s.now()
+	if now.cmd == nil {
 		return nil
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := now.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return s.Kill()
 	}
-	timer := time.NewTimer(drainTimeout)
 	select {
-	case <-exited:
+	case <-now.exited:
 		return nil
-	case <-timer.C:
+	case <-time.After(drainTimeout):
 		return errors.Join(fmt.Errorf("%w: still running %s after SIGTERM", s.err(), drainTimeout), s.Kill())
 	}
 }

@@ -84,11 +84,7 @@ func (s *service) reverse(ctx context.Context, l *ledger, key string) error {
 			}
 			return nil
 		}
-		e, err := effectOf(ctx, tx, h.lastDo)
-		if err != nil {
-			return err
-		}
-		return l.record(ctx, tx, kindUndo, key, e)
+		return l.reverse(ctx, tx, h.lastDo)
 	})
 }
 

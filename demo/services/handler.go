@@ -20,6 +20,9 @@ const (
 type server struct {
 	*service
 	ledger *ledger
+	http   http.Server
+	url    string
+	path   string // file of the ledger
 	seed   uint64
 	rates  Rates
 	tally  tally
