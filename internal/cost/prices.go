@@ -68,13 +68,12 @@ type Prices struct {
 //go:embed prices.json
 var pricesFile []byte
 
-// Published returns the prices.
-func Published() (Prices, error) {
-	var p Prices
+// Published returns the prices. It panics if that part of the program is damaged.
+func Published() (p Prices) {
 	if err := json.Unmarshal(pricesFile, &p); err != nil {
-		return p, fmt.Errorf("prices: %w", err)
+		panic(fmt.Errorf("prices: %w", err))
 	}
-	return p, nil
+	return p
 }
 
 // With answers these prices with those of a file laid over them: its region, and by their names the

@@ -59,15 +59,7 @@ func apartBytes(t *view.Task, content json.RawMessage) float64 {
 
 // ReceiptOf is the Receipt of an order by the last measurement and the published prices.
 func ReceiptOf(t *view.Task, content json.RawMessage) (Receipt, bool) {
-	units, err := Measured()
-	if err != nil {
-		return Receipt{}, false
-	}
-	prices, err := Published()
-	if err != nil {
-		return Receipt{}, false
-	}
-	return Report{Units: units, Prices: prices}.Receipt(t, content)
+	return Report{Units: Measured(), Prices: Published()}.Receipt(t, content)
 }
 
 // Receipt estimates what an order has consumed; ok is false where its item's size is not known: only a

@@ -35,10 +35,7 @@ func run(ctx context.Context, out, only string) error {
 	if err != nil {
 		return err
 	}
-	prices, err := cost.Published()
-	if err != nil {
-		return err
-	}
+	prices := cost.Published()
 	report := cost.Calculate(units, prices, cost.ServiceTime)
 	if err := cost.Write(os.Stdout, report); err != nil {
 		return err
@@ -53,14 +50,11 @@ func run(ctx context.Context, out, only string) error {
 	return os.WriteFile(out, append(b, '\n'), 0o644) //nolint:gosec // it is committed
 }
 
-func measured(ctx context.Context, endpoint, only string) (cost.Units, error) {
+func measured(ctx context.Context, endpoint, only string) (units cost.Units, err error) {
 	if only == "" {
 		return measureAll(ctx, endpoint, shapes)
 	}
-	units, err := cost.Measured()
-	if err != nil {
-		return units, err
-	}
+	units = cost.Measured()
 	o, known := shapes[only]
 	if !known {
 		return units, fmt.Errorf("there is no shape %q", only)

@@ -159,10 +159,7 @@ func costOf(u *view.Usage) *orderCost {
 	if u == nil || u.Orders < 1 {
 		return nil
 	}
-	prices, err := cost.Published()
-	if err != nil {
-		panic(err) // they are a part of the program
-	}
+	prices := cost.Published()
 	least, most := prices.PerMillion(*u)
 	return &orderCost{fmt.Sprintf("$%.3g to %.3g", least, most),
 		fmt.Sprintf("by %.0f orders of an hour, prices of %s", u.Orders, prices.Region)}
