@@ -150,7 +150,7 @@ const almostNothing = 4096
 // felt waits until the process notices; nil if that cannot be observed.
 func (t *injector) fullDisk(ctx context.Context, p *process.Process, d time.Duration,
 	felt func(context.Context) error) error {
-	if err := p.LimitFiles(almostNothing); err != nil {
+	if err := process.LimitFiles(p.Pid(), almostNothing); err != nil {
 		return fmt.Errorf(
 			"NO FULL DISK CAN BE MADE HERE, and a soak without one proves less than it says: %w", err)
 	}
@@ -161,7 +161,7 @@ func (t *injector) fullDisk(ctx context.Context, p *process.Process, d time.Dura
 	if err == nil {
 		err = port.Sleep(ctx, d)
 	}
-	return errors.Join(err, p.LimitFiles(process.NoLimit))
+	return errors.Join(err, process.LimitFiles(p.Pid(), process.NoLimit))
 }
 
 // probePrefix begins the names of the orders that look for a full disk.

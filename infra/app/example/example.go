@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"time"
 
@@ -54,8 +55,10 @@ func Add(app awscdk.App) (err error) {
 	}
 	replyTo(stack, c, props)
 	c.secrets(stack, agents)
-	c.senders(agents)
-	c.senderIDs(agents)
+	c.external(agents, "senders", "agent=ARN of a role", arnOf("iam", "(role|user)/"),
+		func(a *infra.Agent, arn string) { a.SenderARNs = append(a.SenderARNs, arn) })
+	c.external(agents, "role-ids", "agent=ID of its role", regexp.MustCompile(`.`), // as the queues vouch for it
+		func(a *infra.Agent, id string) { a.SenderIDs = append(a.SenderIDs, id) })
 	nag := c.truth("nag", false)
 	if len(c.problems) > 0 {
 		return errors.Join(c.problems...)

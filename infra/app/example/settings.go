@@ -133,34 +133,18 @@ func (c *settings) secrets(stack awscdk.Stack, agents map[string]infra.Agent) {
 	}
 }
 
-// senders names the roles of external agents.
-func (c *settings) senders(agents map[string]infra.Agent) {
-	role := arnOf("iam", "(role|user)/")
-	for _, text := range c.list("senders", "") { // an agent may have several
-		name, arn, _ := strings.Cut(text, "=")
-		a, there := agents[name]
-		if !there || !a.External || !role.MatchString(arn) {
-			c.wrong("senders", text,
-				"agent=ARN of a role, with the name of an external agent of the agents file,")
+// external reads agent=value of external agents, each of which may have several, and hands them to add.
+func (c *settings) external(agents map[string]infra.Agent, name, meant string, value *regexp.Regexp,
+	add func(a *infra.Agent, value string)) {
+	for _, text := range c.list(name, "") {
+		agent, v, _ := strings.Cut(text, "=")
+		a, there := agents[agent]
+		if !there || !a.External || !value.MatchString(v) {
+			c.wrong(name, text, meant+", with the name of an external agent of the agents file,")
 			continue
 		}
-		a.SenderARNs = append(a.SenderARNs, arn)
-		agents[name] = a
-	}
-}
-
-// senderIDs names the external agents' roles by their IDs, as the queues vouch for them.
-func (c *settings) senderIDs(agents map[string]infra.Agent) {
-	for _, text := range c.list("role-ids", "") {
-		name, id, _ := strings.Cut(text, "=")
-		a, there := agents[name]
-		if !there || !a.External || id == "" {
-			c.wrong("role-ids", text,
-				"agent=ID of its role, with the name of an external agent of the agents file,")
-			continue
-		}
-		a.SenderIDs = append(a.SenderIDs, id)
-		agents[name] = a
+		add(&a, v)
+		agents[agent] = a
 	}
 }
 
