@@ -23,7 +23,6 @@ type (
 	Line      = world.Line
 	Invariant = world.Invariant
 	Point     = world.Point
-	Seen      = world.Seen
 	Chooser   = world.Chooser
 	Plain     = world.Plain
 	Choice    = world.Choice
@@ -58,11 +57,6 @@ func Invariants() []Invariant { return world.Invariants() }
 // Moved returns the scenario of an order that is moved to another version at a time.
 func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time) (Scenario, error) {
 	return deployment.Moved(docs, hash, to, at)
-}
-
-// ParseServices reads a file that says what the services of a workflow truly offer.
-func ParseServices(data []byte, def *core.Definition) (Services, error) {
-	return deployment.ParseServices(data, def)
 }
 
 // Drawn returns the workflow of a seed: small, valid, and with any of what the protocol has cases for.

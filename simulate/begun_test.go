@@ -98,7 +98,7 @@ func stopped(def *core.Definition, seed uint64) (all []*core.Task) {
 	w := deployment.NewSimulation(sc, NewSeeded(seed))
 	deployment.SetUp(w)
 	seen := map[string]bool{}
-	for w.Violation == nil && len(w.Heap.Events) > 0 && w.Events < 20_000 {
+	for w.Violation == nil && len(w.Agenda) > 0 && w.Events < 20_000 {
 		w.Events++
 		deployment.Next(w)
 		for _, o := range w.AllOrders {

@@ -28,7 +28,7 @@ func Resume(w *world.Simulation, iv *world.Invocation) {
 	if more {
 		iv.Parked = true
 		if iv.Until = until; w.Driver == nil {
-			w.Heap.Push(world.Event{At: until, Iv: iv})
+			w.Agenda.Push(world.Event{At: until, Iv: iv})
 		}
 		return
 	}
@@ -41,7 +41,7 @@ func pauseFor(iv *world.Invocation, d int64) {
 		return
 	}
 	until := iv.W.Now + d
-	if iv.W.Driver == nil && iv.W.Heap.None(until) {
+	if iv.W.Driver == nil && iv.W.Agenda.None(until) {
 		iv.W.Now = until
 		return
 	}
@@ -87,7 +87,13 @@ func portCall(iv *world.Invocation, c world.Call, subject string, apply func(wor
 		return world.ErrCut
 	}
 	note(w, c, subject, iv.P, a.Fault)
-	err := apply(a.Fault)
+	err := error(port.ErrUnavailable)
+	if a.Fault != world.Throttle || c == world.CallLoad { // of a load, one record may be struck alone
+		err = apply(a.Fault)
+	}
+	if a.Fault == world.SendAnswerLost && err == nil {
+		err = errAnswer
+	}
 	failed(iv, c, err)
 	if w.Driver != nil {
 		answered(w.Driver, iv, c, subject, a.Fault, err)

@@ -162,9 +162,6 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 		check.Answers(w.Cur, r)
 	}
 	err := portCall(w.Cur, world.CallSend, q.q.Name, func(f world.Fault) error {
-		if f == world.Throttle {
-			return port.ErrUnavailable
-		}
 		for i := range messages {
 			if f == world.PartialBatch && i == len(messages)/2 {
 				w.Cur.Trouble, w.Cur.Broken = true, true
@@ -176,9 +173,6 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 				continue
 			}
 			errs[i] = send(w, q.p, q.q, messages[i])
-		}
-		if f == world.SendAnswerLost {
-			return errAnswer
 		}
 		return nil
 	})
@@ -259,12 +253,9 @@ func (q queuePort) Delete(_ context.Context, receipts []string) []error {
 }
 
 func (q queuePort) Extend(_ context.Context, receipt string, d time.Duration) error {
-	return portCall(q.p.W.Cur, world.CallExtend, q.q.Name, func(f world.Fault) error {
+	return portCall(q.p.W.Cur, world.CallExtend, q.q.Name, func(world.Fault) error {
 		at := find(q.q, receipt)
-		switch {
-		case f == world.Throttle:
-			return port.ErrUnavailable
-		case at < 0:
+		if at < 0 {
 			return port.ErrReceipt
 		}
 		l := q.q.Messages[at]
@@ -275,10 +266,7 @@ func (q queuePort) Extend(_ context.Context, receipt string, d time.Duration) er
 }
 
 func (q queuePort) Depth(context.Context) (d port.Depth, err error) {
-	err = portCall(q.p.W.Cur, world.CallDepth, q.q.Name, func(f world.Fault) error {
-		if f == world.Throttle {
-			return port.ErrUnavailable
-		}
+	err = portCall(q.p.W.Cur, world.CallDepth, q.q.Name, func(world.Fault) error {
 		for _, l := range q.q.Messages {
 			switch {
 			case l.Visible <= q.p.W.Now:
@@ -320,14 +308,8 @@ type alarm struct{ p *world.Process }
 
 func (a alarm) Raise(_ context.Context, alert core.RaiseAlert) error {
 	w := a.p.W
-	return portCall(w.Cur, world.CallAlert, alert.OrderID, func(f world.Fault) error {
-		if f == world.Throttle {
-			return port.ErrUnavailable
-		}
+	return portCall(w.Cur, world.CallAlert, alert.OrderID, func(world.Fault) error {
 		check.Alerted(w, a.p, alert)
-		if f == world.SendAnswerLost {
-			return errAnswer
-		}
 		return nil
 	})
 }

@@ -120,8 +120,6 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 		wr := &writes[i]
 		errs[i] = portCall(iv, world.CallCommit, wr.Record.ID, func(f world.Fault) error {
 			switch f {
-			case world.Throttle:
-				return port.ErrUnavailable
 			case world.TransactionConflict:
 				return port.ErrConflict
 			case world.ItemTooLarge:
@@ -212,10 +210,7 @@ func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, []erro
 }
 
 func (s storePort) Content(_ context.Context, id, hash string) (content []byte, err error) {
-	err = portCall(s.p.W.Cur, world.CallOrder, id, func(f world.Fault) error {
-		if f == world.Throttle {
-			return port.ErrUnavailable
-		}
+	err = portCall(s.p.W.Cur, world.CallOrder, id, func(world.Fault) error {
 		if r := s.p.W.Store.Rows[id]; r != nil && r.Content != nil && r.Hash == hash {
 			content = bytes.Clone(r.Content)
 			return nil
@@ -227,10 +222,7 @@ func (s storePort) Content(_ context.Context, id, hash string) (content []byte, 
 }
 
 func (s storePort) Erase(_ context.Context, id, hash string) error {
-	return portCall(s.p.W.Cur, world.CallOrder, id, func(f world.Fault) error {
-		if f == world.Throttle {
-			return port.ErrUnavailable
-		}
+	return portCall(s.p.W.Cur, world.CallOrder, id, func(world.Fault) error {
 		if r := s.p.W.Store.Rows[id]; r != nil && r.Hash == hash {
 			r.Content = nil
 		}
@@ -239,10 +231,7 @@ func (s storePort) Erase(_ context.Context, id, hash string) error {
 }
 
 func (s storePort) Ended(_ context.Context, id string) (ended bool, err error) {
-	err = portCall(s.p.W.Cur, world.CallOrder, id, func(f world.Fault) error {
-		if f == world.Throttle {
-			return port.ErrUnavailable
-		}
+	err = portCall(s.p.W.Cur, world.CallOrder, id, func(world.Fault) error {
 		ended = s.p.W.Store.Rows[id] != nil && s.p.W.Store.Rows[id].Ended
 		return nil
 	})
@@ -254,9 +243,6 @@ func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before 
 	st := s.p.W.Store
 	var found []port.Due
 	err := portCall(s.p.W.Cur, world.CallDue, "index", func(f world.Fault) error {
-		if f == world.Throttle {
-			return port.ErrUnavailable
-		}
 		check.Looks(s.p.W.Cur, shard)
 		found = due(st, bucket, shard, before, after, limit)
 		switch f {
@@ -298,10 +284,7 @@ type leases struct{ p *world.Process }
 func (l leases) Acquire(_ context.Context, name, owner string, now time.Time,
 	ttl time.Duration) (ours bool, err error) {
 	w := l.p.W
-	err = portCall(w.Cur, world.CallLease, name, func(f world.Fault) error {
-		if f == world.Throttle {
-			return port.ErrUnavailable
-		}
+	err = portCall(w.Cur, world.CallLease, name, func(world.Fault) error {
 		held, there := w.Leases[name]
 		defer func() { check.Leased(w.Cur, name, ours) }()
 		if ours = !there || held.Owner == owner || !now.Before(held.Until); ours {
@@ -319,10 +302,7 @@ type ledgerPort struct {
 }
 
 func (l ledgerPort) Entry(_ context.Context, key string) (e port.LedgerEntry, err error) {
-	err = portCall(l.p.W.Cur, world.CallEntry, key, func(f world.Fault) error {
-		if f == world.Throttle {
-			return port.ErrUnavailable
-		}
+	err = portCall(l.p.W.Cur, world.CallEntry, key, func(world.Fault) error {
 		e = l.l.Entries[key]
 		e.Key = key
 		if a := &l.p.W.Cur.Agency; !a.Entered && !a.Called {
@@ -336,9 +316,6 @@ func (l ledgerPort) Entry(_ context.Context, key string) (e port.LedgerEntry, er
 
 func (l ledgerPort) Move(_ context.Context, e port.LedgerEntry) error {
 	return portCall(l.p.W.Cur, world.CallMove, e.Key, func(f world.Fault) error {
-		if f == world.Throttle {
-			return port.ErrUnavailable
-		}
 		before := l.l.Entries[e.Key]
 		if before.Version != e.Version {
 			return port.ErrConflict

@@ -98,7 +98,7 @@ func places(s *Scene) (all []world.Choice, cannot []Place) {
 			c := world.Choice{At: p.Site, Of: p.Subject, Nth: p.Nth, Value: v + 1, What: name}
 			r, site := siteOf(p.Site)
 			switch why := w.Impossible(r, site, world.ActsAt[site][v]); {
-			case s.Base(p.Point) > 0:
+			case s.Base(p) > 0:
 				cannot = append(cannot, Place{s.Name, c, 0,
 					"another fault happens there, which the scenario is about"})
 			case why != "":

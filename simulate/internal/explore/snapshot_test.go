@@ -32,7 +32,7 @@ func snapshot(w *world.Simulation) *world.Simulation {
 	c.Cells = map[world.Cell]int{}
 	c.Choices = nil
 	c.Story = nil
-	c.Ends, c.Corpses, c.Heap = maps.Clone(w.Ends), nil, world.Heap{}
+	c.Ends, c.Corpses, c.Agenda = maps.Clone(w.Ends), nil, nil
 	c.Leases = maps.Clone(w.Leases)
 	c.Outages = maps.Clone(w.Outages)
 	c.Expired = maps.Clone(w.Expired)

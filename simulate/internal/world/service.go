@@ -11,19 +11,19 @@ import (
 // workflow declares it.
 type Service struct {
 	// Grade is what it offers: fenced, idempotent or plain; "": what each step declares.
-	Grade core.Grade `json:"grade,omitempty"`
+	Grade core.Grade `json:"grade,omitempty" yaml:"grade"`
 	// NoUndo makes the service refuse every undo, so that the operator has to do it by hand.
-	NoUndo bool `json:"noUndo,omitempty"`
+	NoUndo bool `json:"noUndo,omitempty" yaml:"noUndo"`
 	// Latency is how long a call takes at least, SlowLatency now and then; milliseconds.
-	Latency     core.Duration `json:"latency,omitempty"`
-	SlowLatency core.Duration `json:"slowLatency,omitempty"`
+	Latency     core.Duration `json:"latency,omitempty" yaml:"latency"`
+	SlowLatency core.Duration `json:"slowLatency,omitempty" yaml:"slowLatency"`
 	// Failures is the share of calls that fail for a while, Refusals those that fail for good; 0 to 1.
-	Failures float64 `json:"failures,omitempty"`
-	Refusals float64 `json:"refusals,omitempty"`
+	Failures float64 `json:"failures,omitempty" yaml:"failures"`
+	Refusals float64 `json:"refusals,omitempty" yaml:"refusals"`
 	// Forgets is how long it remembers keys; 0: what the agent declares.
-	Forgets core.Duration `json:"forgets,omitempty"`
+	Forgets core.Duration `json:"forgets,omitempty" yaml:"forgets"`
 	// Check reports whether the service can be asked whether an operation has happened.
-	Check bool `json:"check,omitempty"`
+	Check bool `json:"check,omitempty" yaml:"check"`
 }
 
 // Services are the services by agent.

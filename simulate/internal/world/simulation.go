@@ -62,7 +62,7 @@ type Simulation struct {
 
 	Start       int64 // time at which the run begins, in Unix milliseconds
 	Now         int64 // milliseconds since then
-	Heap        Heap
+	Agenda      Agenda
 	Cur         *Invocation
 	Corpses     []*Invocation
 	Invocations int
@@ -102,7 +102,7 @@ type Simulation struct {
 	Often   *[CallCount]float64
 	Nth     map[Occasion]int
 	Choices []Choice
-	Points  []Seen // choices that were to be made, if the options ask for them
+	Points  []Point // choices that were to be made, if Listing is set
 	Listing bool
 	Driver  *Driver           // driver of an exploration; nil if time and the chooser drive the run
 	Held    map[int][]*Letter // letters held by the stopped handlers of a snapshot, by number
@@ -113,12 +113,6 @@ type Simulation struct {
 	Story     []Line
 	Tracing   bool
 	Hash      uint64
-}
-
-// Seen is a choice that was to be made, and among how many.
-type Seen struct {
-	Point
-	N int
 }
 
 // Stats counts what a run did.
@@ -150,15 +144,13 @@ type Result struct {
 	Violation *Violation
 	Hash      uint64 // hash of the trace, equal for equal runs
 	Choices   []Choice
-	Points    []Seen // recorded only with Options.Points
 	Story     []Line // with Options.Story
 	Checks    map[string]int
 }
 
 // Options of a run.
 type Options struct {
-	Story  bool // trace what happens, for people
-	Points bool // list all choices
+	Story bool // trace what happens, for people
 }
 
 // Occasion is a site at which choices are made, and their subject.
@@ -180,7 +172,7 @@ func (w *Simulation) Choose(site, subject string, n int, odds float64) int {
 		v = min(w.Sc.Base(p), n-1)
 	}
 	if w.Listing {
-		w.Points = append(w.Points, Seen{Point: p, N: n})
+		w.Points = append(w.Points, p)
 	}
 	if v > 0 {
 		w.Choices = append(w.Choices, Choice{At: site, Of: subject, Nth: p.Nth, Value: v})
@@ -199,7 +191,7 @@ func (w *Simulation) At(t int64, do func()) {
 	if w.Driver != nil { // The driver itself decides what happens next.
 		return
 	}
-	w.Heap.Push(Event{At: max(t, w.Now), Do: do})
+	w.Agenda.Push(Event{At: max(t, w.Now), Do: do})
 }
 
 // After has something happen after a while.

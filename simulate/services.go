@@ -1,4 +1,4 @@
-package deployment
+package simulate
 
 import (
 	"bytes"
@@ -11,27 +11,15 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
 // serviceFile is the file format for services: by agent, times as "200ms".
 type serviceFile struct {
-	Services map[string]struct {
-		Grade       string   `yaml:"grade"`
-		NoUndo      bool     `yaml:"noUndo"`
-		Latency     duration `yaml:"latency"`
-		SlowLatency duration `yaml:"slowLatency"`
-		Failures    float64  `yaml:"failures"`
-		Refusals    float64  `yaml:"refusals"`
-		Forgets     duration `yaml:"forgets"`
-		Check       bool     `yaml:"check"`
-	} `yaml:"services"`
+	Services Services `yaml:"services"`
 }
 
-type duration core.Duration
-
-// UnmarshalYAML reads a span of time as Go writes it.
-func (d *duration) UnmarshalYAML(data []byte) error {
+// readSpan reads a span of time as Go writes it.
+func readSpan(d *core.Duration, data []byte) error {
 	var text string
 	if err := yaml.Unmarshal(data, &text); err != nil {
 		return err
@@ -40,7 +28,7 @@ func (d *duration) UnmarshalYAML(data []byte) error {
 	if err != nil || v < 0 || v > longestTime {
 		return fmt.Errorf("%.40q is no span of time of up to 366 days; write it like 200ms, 3s or 10m", text)
 	}
-	*d = duration(core.DurationOf(v))
+	*d = core.DurationOf(v)
 	return nil
 }
 
@@ -55,20 +43,18 @@ const maxServices = 256 << 10
 
 // ParseServices reads what the services behind the agents of a workflow truly offer, from a YAML file of at
 // most 256 KiB and one document. The error names every problem.
-func ParseServices(data []byte, def *core.Definition) (world.Services, error) {
+func ParseServices(data []byte, def *core.Definition) (Services, error) {
 	file, err := readServices(data)
 	if err != nil {
 		return nil, fmt.Errorf("the services cannot be read: %w", err)
 	}
-	services := world.Services{}
 	var problems []error
 	for name, s := range file.Services {
 		if _, known := def.Agents[name]; !known {
 			problems = append(problems, fmt.Errorf("services: the workflow %s has no agent %q", def.Name,
 				name))
 		}
-		g := core.Grade(s.Grade)
-		if !slices.Contains([]core.Grade{"", core.Fenced, core.Idempotent, core.Plain}, g) {
+		if !slices.Contains([]core.Grade{"", core.Fenced, core.Idempotent, core.Plain}, s.Grade) {
 			problems = append(problems,
 				fmt.Errorf("services: %s: grade %q must be fenced, idempotent or plain", name, s.Grade))
 		}
@@ -76,13 +62,10 @@ func ParseServices(data []byte, def *core.Definition) (world.Services, error) {
 			problems = append(problems,
 				fmt.Errorf("services: %s: failures and refusals are shares of the calls, 0 to 1", name))
 		}
-		services[name] = world.Service{Grade: g, NoUndo: s.NoUndo, Latency: core.Duration(s.Latency),
-			SlowLatency: core.Duration(s.SlowLatency),
-			Failures:    s.Failures, Refusals: s.Refusals, Forgets: core.Duration(s.Forgets), Check: s.Check}
 	}
 	slices.SortFunc(problems,
 		func(a, b error) int { return bytes.Compare([]byte(a.Error()), []byte(b.Error())) })
-	return services, errors.Join(problems...)
+	return file.Services, errors.Join(problems...)
 }
 
 func readServices(data []byte) (file serviceFile, err error) {
@@ -93,7 +76,7 @@ func readServices(data []byte) (file serviceFile, err error) {
 	if err := source.CheckScalars(data); err != nil {
 		return file, err
 	}
-	d := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict())
+	d := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict(), yaml.CustomUnmarshaler(readSpan))
 	if err := d.Decode(&file); err != nil {
 		return file, err
 	}
