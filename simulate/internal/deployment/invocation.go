@@ -73,7 +73,7 @@ func portCall(iv *world.Invocation, c world.Call, subject string, apply func(wor
 	if iv.Dead {
 		return world.ErrCut
 	}
-	if w.Driver != nil && !turn(w.Driver, iv, c, subject) {
+	if w.Driver != nil && !w.Driver.Turn(iv, c, subject) {
 		return world.ErrCut
 	}
 	a := inject(w, iv.P.Role, c, subject)
@@ -96,7 +96,7 @@ func portCall(iv *world.Invocation, c world.Call, subject string, apply func(wor
 	}
 	failed(iv, c, err)
 	if w.Driver != nil {
-		answered(w.Driver, iv, c, subject, a.Fault, err)
+		w.Driver.Answered(iv, c, subject, a.Fault, err)
 	}
 	check.Check(w)
 	if a.After {
@@ -180,7 +180,7 @@ func Kill(p *world.Process) {
 func inject(w *world.Simulation, r world.Role, c world.Call, subject string) world.Act {
 	switch {
 	case w.Driver != nil:
-		return chosenFault(w.Driver, r, c, subject)
+		return w.Driver.Fault(r, c, subject)
 	case w.Quiescing:
 		return world.Act{}
 	}

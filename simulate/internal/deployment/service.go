@@ -234,8 +234,7 @@ func landLater(w *world.Simulation, s *world.Remote, c worker.Call, d int64) {
 	s.Pending++
 	s.Adrift++
 	if w.Driver != nil {
-		w.Driver.Landings = append(w.Driver.Landings, world.Landing{What: string(c.Operation) + " " + c.Key,
-			Call: c})
+		w.Driver.Adrift(c)
 		return
 	}
 	w.After(d, func() { Lands(w, s, c) })

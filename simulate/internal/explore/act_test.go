@@ -16,7 +16,7 @@ import (
 )
 
 // next returns the next time at which anything can be different, or -1.
-func next(d *world.Driver) int64 {
+func next(d *Driver) int64 {
 	w, next := d.W, int64(-1)
 	at := func(t int64) {
 		if t > w.Now && (next < 0 || t < next) {
@@ -32,7 +32,7 @@ func next(d *world.Driver) int64 {
 	}
 	for _, p := range w.Procs {
 		for _, iv := range p.Running {
-			if iv.Driven.Turn == nil && !iv.Frozen {
+			if on(iv).Turn == nil && !on(iv).Frozen {
 				at(iv.Until)
 			}
 		}
@@ -60,7 +60,7 @@ func next(d *world.Driver) int64 {
 }
 
 // do carries out an action.
-func do(d *world.Driver, a world.Action) {
+func do(d *Driver, a Action) {
 	w := d.W
 	if w.Tracing {
 		say(d, a)
@@ -70,37 +70,37 @@ func do(d *world.Driver, a world.Action) {
 		d.Marks[n] = w.Queues[name].Next
 	}
 	switch a.Kind {
-	case world.GoOn:
+	case GoOn:
 		deployment.Resume(w, handlerOf(w, a.Id))
-	case world.Wrong:
+	case Wrong:
 		iv := handlerOf(w, a.Id)
-		d.Call = iv.Driven.Turn.Call
+		d.Call = on(iv).Turn.Call
 		d.Chosen = world.ActsAt[d.Call][a.Nth]
 		deployment.Resume(w, iv)
 		d.Chosen = world.Act{}
-	case world.Freezes:
-		handlerOf(w, a.Id).Frozen = true
-	case world.Thaws:
-		handlerOf(w, a.Id).Frozen = false
+	case Freezes:
+		on(handlerOf(w, a.Id)).Frozen = true
+	case Thaws:
+		on(handlerOf(w, a.Id)).Frozen = false
 		d.Thawed = int(a.Id)
-	case world.Dies:
+	case Dies:
 		deployment.Kill(w.Procs[a.Nth])
-	case world.Boots:
+	case Boots:
 		deployment.Boot(w.Procs[a.Nth])
-	case world.Sweeps:
+	case Sweeps:
 		d.Looked = looking(d)
 		deployment.Equip(w.Procs[a.Nth])
 		deployment.Invoke(w, w.Procs[a.Nth], "sweep",
 			func(iv *world.Invocation) { _, _ = iv.P.Supervisor.Sweep(deployment.Ctx) })
-	case world.Submits:
+	case Submits:
 		o := w.AllOrders[a.Id]
 		o.Seen.Submitted = true
 		deployment.Submit(w, o)
-	case world.Orders:
+	case Orders:
 		command(d)
-	case world.Passes:
+	case Passes:
 		w.Now = next(d)
-	case world.Lands:
+	case Lands:
 		l := d.Landings[a.Id]
 		d.Landings = slices.Delete(slices.Clone(d.Landings), int(a.Id), int(a.Id)+1)
 		deployment.Lands(w, w.Services[l.Call.Key], l.Call)
@@ -121,7 +121,7 @@ func do(d *world.Driver, a world.Action) {
 // standstill is for how long some work may be without a process that does it, in milliseconds: all that it
 // could be too late for has happened by then. A process that comes late comes sooner, after a message that
 // was taken is there again.
-func standstill(d *world.Driver) int64 {
+func standstill(d *Driver) int64 {
 	if len(d.Scope.Down) > 0 {
 		return world.Visibility + 5_000
 	}
@@ -131,7 +131,7 @@ func standstill(d *world.Driver) int64 {
 // still reports whether some work waits because all processes that could do it are down or stand still. That
 // is bounded, because the messages that wait for them could grow for ever. A late message, or a handler that
 // stands still while others work, needs no bound: the others come to a rest.
-func still(d *world.Driver) bool {
+func still(d *Driver) bool {
 	for i, p := range d.W.Procs {
 		if p.Role == world.AClient || slices.ContainsFunc(d.W.Procs[:i],
 			func(o *world.Process) bool { return o.Role == p.Role && o.Agent == p.Agent }) {
@@ -148,17 +148,17 @@ func still(d *world.Driver) bool {
 }
 
 func frozen(p *world.Process) bool {
-	return slices.ContainsFunc(p.Running, func(iv *world.Invocation) bool { return iv.Frozen })
+	return slices.ContainsFunc(p.Running, func(iv *world.Invocation) bool { return on(iv).Frozen })
 }
 
 // mail is what happens to messages.
-func mail(d *world.Driver, a world.Action) {
+func mail(d *Driver, a Action) {
 	q := d.W.Queues[d.W.Names[a.Nth]]
 	i := slices.IndexFunc(q.Messages, func(l *world.Letter) bool { return l.Id == int(a.Id) })
 	switch a.Kind {
-	case world.BringAll:
+	case BringAll:
 		batch(d, q, a.Id == 1)
-	case world.Bring, world.Releases:
+	case Bring, Releases:
 		if a.Id <= 0 {
 			for _, l := range q.Messages {
 				release(l, d.W.Now)
@@ -170,12 +170,12 @@ func mail(d *world.Driver, a world.Action) {
 		if release(l, d.W.Now); deployment.Take(q, l) {
 			deliver(d, q, []*world.Letter{l})
 		}
-	case world.Copies:
+	case Copies:
 		q.Messages[i].Copied = true
 		deployment.Put(q, q.Messages[i].Message, 0).Copied = true
-	case world.ComesLate:
+	case ComesLate:
 		q.Messages[i].Late = true
-	case world.Loses:
+	case Loses:
 		q.Messages = slices.Delete(q.Messages, i, i+1)
 	}
 }
@@ -188,7 +188,7 @@ func release(l *world.Letter, now int64) {
 }
 
 // batch brings all that is visible.
-func batch(d *world.Driver, q *world.Queue, backwards bool) {
+func batch(d *Driver, q *world.Queue, backwards bool) {
 	var all []*world.Letter
 	for _, l := range ordered(d, q, backwards) {
 		if !l.Late && l.Visible <= d.W.Now && len(all) < q.Batch && deployment.Take(q, l) {
@@ -202,7 +202,7 @@ func batch(d *world.Driver, q *world.Queue, backwards bool) {
 
 // ordered lists the messages of a queue by what they are, and not by when they were sent: states that
 // differ in that count as one. Two messages come in both orders.
-func ordered(d *world.Driver, q *world.Queue, backwards bool) []*world.Letter {
+func ordered(d *Driver, q *world.Queue, backwards bool) []*world.Letter {
 	all := slices.Clone(q.Messages)
 	slices.SortStableFunc(all,
 		func(a, b *world.Letter) int { return cmp.Compare(letter(d, a), letter(d, b)) })
@@ -212,9 +212,9 @@ func ordered(d *world.Driver, q *world.Queue, backwards bool) []*world.Letter {
 	return all
 }
 
-func deliver(d *world.Driver, q *world.Queue, letters []*world.Letter) {
+func deliver(d *Driver, q *world.Queue, letters []*world.Letter) {
 	p := idle(d, q.Consumers)
-	h := world.EmptyDigest
+	h := EmptyDigest
 	for _, l := range letters {
 		content(d, &h, l, 1)
 		h.Number(int64(l.Received))
@@ -226,7 +226,7 @@ func deliver(d *world.Driver, q *world.Queue, letters []*world.Letter) {
 }
 
 // command sends the next command of the people. The command counts as done once it was sent.
-func command(d *world.Driver) {
+func command(d *Driver) {
 	o := d.W.AllOrders[0]
 	if c := deployment.Command(d.W, o, d.W.Store.Task(o.Id), d.Scope.People[d.Done]); c != nil {
 		if c.Kind == message.Resubmit && d.Scope.Corrects != "" {
@@ -238,7 +238,7 @@ func command(d *world.Driver) {
 }
 
 // receive lets the application receive its statuses: what it does with it changes nothing else.
-func receive(d *world.Driver) {
+func receive(d *Driver) {
 	for _, name := range []string{model.Shop, port.Quarantine} {
 		q := d.W.Queues[name]
 		for _, l := range q.Messages {
@@ -260,7 +260,7 @@ func handlerOf(w *world.Simulation, id int32) *world.Invocation {
 }
 
 // atEnd reports whether every order rests and no message or handler can change that by itself.
-func atEnd(d *world.Driver) bool {
+func atEnd(d *Driver) bool {
 	for _, o := range d.W.AllOrders {
 		t := d.W.Store.Task(o.Id)
 		if t == nil && !o.Refused || t != nil && (!t.AtRest() || t.End.ResendAt != 0) {
@@ -271,32 +271,32 @@ func atEnd(d *world.Driver) bool {
 }
 
 // say traces an action that traces nothing else.
-func say(d *world.Driver, a world.Action) {
+func say(d *Driver, a Action) {
 	w := d.W
 	switch a.Kind {
-	case world.Wrong:
+	case Wrong:
 		iv := handlerOf(w, a.Id)
-		t := iv.Driven.Turn
+		t := on(iv).Turn
 		w.Trace(iv.P.Name, "", world.ActsAt[t.Call][a.Nth].String()+" at "+world.CallNames[t.Call]+" "+
 			t.Subject)
-	case world.Freezes, world.Thaws:
+	case Freezes, Thaws:
 		w.Trace(handlerOf(w, a.Id).P.Name, "",
-			map[world.Kind]string{world.Freezes: "stands still", world.Thaws: "goes on"}[a.Kind])
-	case world.Boots:
+			map[Kind]string{Freezes: "stands still", Thaws: "goes on"}[a.Kind])
+	case Boots:
 		w.Trace(w.Procs[a.Nth].Name, "", "is there again")
-	case world.Dies:
+	case Dies:
 		w.Trace(w.Procs[a.Nth].Name, "", "dies")
-	case world.Passes:
+	case Passes:
 		w.Trace("world", "", fmt.Sprintf("time passes, %s", world.Seconds(next(d)-w.Now)))
-	case world.Copies, world.ComesLate, world.Releases, world.Loses:
+	case Copies, ComesLate, Releases, Loses:
 		q := w.Queues[w.Names[a.Nth]]
 		if a.Id <= 0 {
 			w.Trace("world", q.Name, "all late messages are there at last")
 			return
 		}
 		i := slices.IndexFunc(q.Messages, func(l *world.Letter) bool { return l.Id == int(a.Id) })
-		word := map[world.Kind]string{world.Copies: "comes twice: ", world.ComesLate: "is late: ",
-			world.Releases: "is there at last: ", world.Loses: "is lost: "}[a.Kind]
+		word := map[Kind]string{Copies: "comes twice: ", ComesLate: "is late: ",
+			Releases: "is there at last: ", Loses: "is lost: "}[a.Kind]
 		w.Trace("world", q.Name, word+world.Describe(q.Messages[i].Message))
 	}
 }

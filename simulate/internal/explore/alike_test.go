@@ -23,9 +23,9 @@ func TestStatesWithOneHashGoOnAlike(t *testing.T) {
 	for _, s := range smallScopes() {
 		s.Prepare()
 		rng := rand.New(rand.NewPCG(7, uint64(len(s.Name)))) //nolint:gosec // not for secrets
-		first := map[uint64][]world.Action{}
+		first := map[uint64][]Action{}
 		for range walks / 10 {
-			walk(&s, rng, first, func(one, other []world.Action) {
+			walk(&s, rng, first, func(one, other []Action) {
 				if compared++; compared%7 != 0 { // each takes a run for all that can happen next
 					return
 				}
@@ -45,15 +45,15 @@ func TestStatesWithOneHashGoOnAlike(t *testing.T) {
 }
 
 // walk takes a random path with few faults, and checks states that were met by another path.
-func walk(s *world.Scope, rng *rand.Rand, first map[uint64][]world.Action,
-	met func(one, other []world.Action)) {
-	var path []world.Action
+func walk(s *Scope, rng *rand.Rand, first map[uint64][]Action,
+	met func(one, other []Action)) {
+	var path []Action
 	d := newDriver(deployment.NewSimulation(s.Scenario, world.Plain{}), s)
 	defer end(d)
 	for range 60 {
 		acts := slices.Clone(enabled(d))
 		if rng.IntN(12) > 0 {
-			acts = slices.DeleteFunc(acts, world.Action.Costs)
+			acts = slices.DeleteFunc(acts, Action.Costs)
 		}
 		if len(acts) == 0 {
 			return
@@ -72,8 +72,8 @@ func walk(s *world.Scope, rng *rand.Rand, first map[uint64][]world.Action,
 }
 
 // successors counts the states that can follow.
-func successors(s *world.Scope, path []world.Action) map[string]int {
-	at := func(further ...world.Action) (*world.Driver, []world.Action) {
+func successors(s *Scope, path []Action) map[string]int {
+	at := func(further ...Action) (*Driver, []Action) {
 		d := newDriver(deployment.NewSimulation(s.Scenario, world.Plain{}), s)
 		for _, a := range append(slices.Clone(path), further...) {
 			do(d, a)

@@ -12,21 +12,22 @@ import (
 )
 
 // newDriver sets a world up that does nothing by itself.
-func newDriver(w *world.Simulation, s *world.Scope) *world.Driver {
-	w.Driver = &world.Driver{W: w, Scope: s, Since: -1}
+func newDriver(w *world.Simulation, s *Scope) *Driver {
+	d := &Driver{W: w, Scope: s, Since: -1}
+	w.Driver = d
 	deployment.SetUp(w)
 	for _, p := range w.Procs {
 		if slices.Contains(s.Down, p.Name) {
-			p.Up, w.Driver.Since = false, 0
+			p.Up, d.Since = false, 0
 		}
 	}
-	w.Driver.Marks = make([]int, len(w.Names))
-	return w.Driver
+	d.Marks = make([]int, len(w.Names))
+	return d
 }
 
 // enabled lists all that can happen next, but for what makes no difference to do later. The list is
 // good until the next call.
-func enabled(d *world.Driver) []world.Action {
+func enabled(d *Driver) []Action {
 	d.Acts = d.Acts[:0]
 	if alone(d) {
 		return d.Acts
@@ -36,11 +37,11 @@ func enabled(d *world.Driver) []world.Action {
 	actors(d)
 	// What goes wrong, what ends it and what people do can wait; everything else happens before time passes.
 	quiet := !slices.ContainsFunc(d.Acts,
-		func(a world.Action) bool { return !a.Costs() && !a.Lazy() && a.Kind != world.Orders })
+		func(a Action) bool { return !a.Costs() && !a.Lazy() && a.Kind != Orders })
 	if quiet && len(d.W.Queues[port.Intake].Messages) == 0 {
 		for i, o := range d.W.AllOrders {
 			if !o.Acked && !o.Refused && o.Seen.Submitted { // it has received nothing for a long time
-				can(d, world.Submits, 0, i)
+				can(d, Submits, 0, i)
 				quiet = false
 			}
 		}
@@ -48,7 +49,7 @@ func enabled(d *world.Driver) []world.Action {
 	waits := still(d)
 	if t := next(d); t >= 0 && (!waits || t <= d.Since+standstill(d)) {
 		if quiet {
-			can(d, world.Passes, 0, 0)
+			can(d, Passes, 0, 0)
 		}
 	}
 	return d.Acts
@@ -58,13 +59,13 @@ func enabled(d *world.Driver) []world.Action {
 // handler could do now, nor that by what any other does, or the others could have done it before it began.
 // Where there is one it goes first; what can go wrong with it, and with the messages of the last action, is
 // all that has to be looked at here. See driver.apart for the argument.
-func alone(d *world.Driver) bool {
+func alone(d *Driver) bool {
 	if d.Scope.Entangled {
 		return false
 	}
 	for n, p := range d.W.Procs {
 		for _, iv := range p.Running {
-			if iv.Frozen || iv.Driven.Turn == nil || !apart(d, iv) {
+			if on(iv).Frozen || on(iv).Turn == nil || !apart(d, iv) {
 				continue
 			}
 			steps(d, n, p, iv)
@@ -91,9 +92,9 @@ func alone(d *world.Driver) bool {
 // can as well come before this handler begins, and there the two are interleaved, call by call. A handler
 // that has stored or sent something may have led to that action itself; then no other may be left that could
 // act on it.
-func apart(d *world.Driver, iv *world.Invocation) bool {
-	t := iv.Driven.Turn
-	if iv.Made == 0 || iv.Id == d.Thawed {
+func apart(d *Driver, iv *world.Invocation) bool {
+	t := on(iv).Turn
+	if on(iv).Made == 0 || iv.Id == d.Thawed {
 		return true
 	}
 	switch t.Call {
@@ -111,7 +112,7 @@ func apart(d *world.Driver, iv *world.Invocation) bool {
 }
 
 // shared reports whether another handler touches the key of this agent's handler, or is about to.
-func shared(d *world.Driver, iv *world.Invocation) bool {
+func shared(d *Driver, iv *world.Invocation) bool {
 	w, key := d.W, iv.Agency.Req.Key
 	for _, p := range w.Procs {
 		if p.Role != world.AnAgent || p.Agent != iv.P.Agent {
@@ -129,29 +130,29 @@ func shared(d *world.Driver, iv *world.Invocation) bool {
 		}
 	}
 	return slices.ContainsFunc(d.Landings,
-		func(l world.Landing) bool { return strings.HasSuffix(l.What, " "+key) })
+		func(l Landing) bool { return strings.HasSuffix(l.What, " "+key) })
 }
 
 // there reports whether the message can be delivered without time passing.
-func there(d *world.Driver, l *world.Letter) bool { return l.Late || l.Visible <= d.W.Now }
+func there(d *Driver, l *world.Letter) bool { return l.Late || l.Visible <= d.W.Now }
 
 // contended reports whether another handler works on the orders of this one, or could begin to.
-func contended(d *world.Driver, iv *world.Invocation) bool {
+func contended(d *Driver, iv *world.Invocation) bool {
 	w := d.W
-	if sweeper(d) >= 0 || iv.Wrote && d.Done < len(d.Scope.People) {
+	if sweeper(d) >= 0 || on(iv).Wrote && d.Done < len(d.Scope.People) {
 		return true
 	}
 	about := func(l *world.Letter) bool {
-		return iv.P.Role == world.ASupervisor || slices.ContainsFunc(iv.Mine, func(own *world.Letter) bool {
+		return iv.P.Role == world.ASupervisor || slices.ContainsFunc(on(iv).Mine, func(own *world.Letter) bool {
 			return world.AboutOrder(own.Message) == world.AboutOrder(l.Message)
 		})
 	}
 	for _, p := range w.Procs {
-		if p.Role == world.AnAgent && !iv.Wrote {
+		if p.Role == world.AnAgent && !on(iv).Wrote {
 			continue
 		}
 		for _, other := range p.Running {
-			if other != iv && (other.P.Role == world.ASupervisor || slices.ContainsFunc(other.Mine, about)) {
+			if other != iv && (other.P.Role == world.ASupervisor || slices.ContainsFunc(on(other).Mine, about)) {
 				return true
 			}
 		}
@@ -160,7 +161,7 @@ func contended(d *world.Driver, iv *world.Invocation) bool {
 		q := w.Queues[name]
 		if slices.ContainsFunc(w.Agents, func(a string) bool {
 			return name == port.Requests(a)
-		}) && !iv.Wrote || idle(d, q.Consumers) == nil {
+		}) && !on(iv).Wrote || idle(d, q.Consumers) == nil {
 			continue
 		}
 		if slices.ContainsFunc(q.Messages, func(l *world.Letter) bool { return there(d, l) && about(l) }) {
@@ -171,16 +172,16 @@ func contended(d *world.Driver, iv *world.Invocation) bool {
 }
 
 // label names an action that goes wrong, by what it happens to.
-func label(d *world.Driver, state uint64, a world.Action) uint64 {
-	h := world.Digest(state)
+func label(d *Driver, state uint64, a Action) uint64 {
+	h := Digest(state)
 	h.Number(int64(a.Kind))
 	h.Number(int64(a.Nth))
 	switch w := d.W; a.Kind {
-	case world.Dies:
-		h = world.Digest(state)
+	case Dies:
+		h = Digest(state)
 		h.Number(int64(a.Kind))
 		h.Number(int64(process(d, w.Procs[a.Nth], w.Start+w.Now))) //nolint:gosec // a hash
-	case world.Wrong, world.Freezes:
+	case Wrong, Freezes:
 		h.Number(int64(handler(d, handlerOf(w, a.Id)))) //nolint:gosec // a hash
 	default:
 		q := w.Queues[w.Names[a.Nth]]
@@ -190,65 +191,65 @@ func label(d *world.Driver, state uint64, a world.Action) uint64 {
 	return uint64(h)
 }
 
-func can(d *world.Driver, k world.Kind, nth, id int) {
-	d.Acts = append(d.Acts, world.Action{Kind: k, Nth: uint8(nth), Id: int32(id)}) //nolint:gosec // small
+func can(d *Driver, k Kind, nth, id int) {
+	d.Acts = append(d.Acts, Action{Kind: k, Nth: uint8(nth), Id: int32(id)}) //nolint:gosec // small
 }
 
 // handlers adds the actions of the handlers. Each one makes its call, or the call goes wrong, or the handler
 // dies before it (which is after the previous call), or it stands still.
-func handlers(d *world.Driver) {
+func handlers(d *Driver) {
 	w := d.W
 	for n, p := range w.Procs {
 		if !p.Up {
-			can(d, world.Boots, n, 0)
+			can(d, Boots, n, 0)
 			continue
 		}
 		for _, iv := range p.Running {
 			switch {
-			case iv.Frozen:
-				can(d, world.Thaws, 0, iv.Id)
-			case iv.Driven.Turn != nil:
+			case on(iv).Frozen:
+				can(d, Thaws, 0, iv.Id)
+			case on(iv).Turn != nil:
 				steps(d, n, p, iv)
 			case iv.Until <= w.Now:
-				can(d, world.GoOn, 0, iv.Id)
+				can(d, GoOn, 0, iv.Id)
 			}
 		}
 	}
 	for i := range d.Landings {
-		can(d, world.Lands, 0, i)
+		can(d, Lands, 0, i)
 	}
 }
 
 // steps adds the possible actions of a handler that is about to make a call.
-func steps(d *world.Driver, n int, p *world.Process, iv *world.Invocation) {
-	can(d, world.GoOn, 0, iv.Id)
+func steps(d *Driver, n int, p *world.Process, iv *world.Invocation) {
+	can(d, GoOn, 0, iv.Id)
 	if iv.Id == d.MoveTask { // later is the same
-		can(d, world.Dies, n, 0)
-		can(d, world.Freezes, 0, iv.Id)
+		can(d, Dies, n, 0)
+		can(d, Freezes, 0, iv.Id)
 	}
-	t := iv.Driven.Turn
+	t := on(iv).Turn
 	for i, a := range world.ActsAt[t.Call] {
 		if !slices.Contains(world.Compute, a) && d.W.Impossible(p.Role, t.Call, a) == "" {
-			can(d, world.Wrong, i, iv.Id)
+			can(d, Wrong, i, iv.Id)
 		}
 	}
 }
 
 // fresh adds the faults of the messages of the last action; later they would be the same.
-func fresh(d *world.Driver, n int) {
+func fresh(d *Driver, n int) {
 	for _, l := range d.W.Queues[d.W.Names[n]].Messages {
 		if l.Id > d.Marks[n] && !l.Late {
-			can(d, world.ComesLate, n, l.Id)
-			can(d, world.Loses, n, l.Id)
+			can(d, ComesLate, n, l.Id)
+			can(d, Loses, n, l.Id)
 			if !l.Copied {
-				can(d, world.Copies, n, l.Id)
+				can(d, Copies, n, l.Id)
 			}
 		}
 	}
 }
 
 // messages adds the delivery of each visible message, whatever its position, in a batch with others or alone.
-func messages(d *world.Driver) {
+func messages(d *Driver) {
 	w := d.W
 	for n, name := range w.Names {
 		q := w.Queues[name]
@@ -258,12 +259,12 @@ func messages(d *world.Driver) {
 		for _, l := range q.Messages {
 			switch {
 			case l.Late && idle:
-				can(d, world.Releases, n, l.Id)
+				can(d, Releases, n, l.Id)
 				late++
 			case l.Visible <= w.Now && !l.Late:
 				ready++
 				if idle {
-					can(d, world.Bring, n, l.Id)
+					can(d, Bring, n, l.Id)
 				}
 			}
 		}
@@ -271,34 +272,34 @@ func messages(d *world.Driver) {
 			continue
 		}
 		if ready > 1 {
-			can(d, world.BringAll, n, 0)
-			can(d, world.BringAll, n, 1)
+			can(d, BringAll, n, 0)
+			can(d, BringAll, n, 1)
 		}
 		if late > 0 && ready+late > 1 {
-			can(d, world.Releases, n, 0)
-			can(d, world.Releases, n, -1)
+			can(d, Releases, n, 0)
+			can(d, Releases, n, -1)
 		}
 	}
 }
 
 // actors adds the sweeps of the Supervisor that find something, the submissions, and the people's commands.
-func actors(d *world.Driver) {
+func actors(d *Driver) {
 	w := d.W
 	if n := sweeper(d); n >= 0 {
-		can(d, world.Sweeps, n, 0)
+		can(d, Sweeps, n, 0)
 	}
 	for i, o := range w.AllOrders {
 		if !o.Seen.Submitted {
-			can(d, world.Submits, 0, i)
+			can(d, Submits, 0, i)
 		}
 	}
 	if d.Done < len(d.Scope.People) && sensible(d, d.Scope.People[d.Done]) {
-		can(d, world.Orders, 0, 0)
+		can(d, Orders, 0, 0)
 	}
 }
 
 // sweeper returns the position of a Supervisor that would find something to do in the index, or -1.
-func sweeper(d *world.Driver) int {
+func sweeper(d *Driver) int {
 	w := d.W
 	if first, any := deployment.Earliest(w.Store); !any || first.UnixMilli()-w.Start > w.Now ||
 		d.Looked == looking(d) {
@@ -311,7 +312,7 @@ func sweeper(d *world.Driver) int {
 
 // sensible reports whether a command is worth trying now. A command that would be refused in any case is not
 // tried at every moment.
-func sensible(d *world.Driver, k message.ControlKind) bool {
+func sensible(d *Driver, k message.ControlKind) bool {
 	if k == message.Cancel || k == message.Answer {
 		return true
 	}
@@ -326,8 +327,8 @@ func sensible(d *world.Driver, k message.ControlKind) bool {
 	return t.ProcessState == core.Error || t.ProcessState == core.Compensated
 }
 
-func looking(d *world.Driver) world.Look {
-	l := world.Look{At: d.W.Now}
+func looking(d *Driver) Look {
+	l := Look{At: d.W.Now}
 	for _, id := range d.W.Store.Ids {
 		if r := d.W.Store.Rows[id].Record; r != nil {
 			l.Versions += r.Version
@@ -348,8 +349,8 @@ func mayHold(w *world.Simulation, p *world.Process) bool {
 
 // idle is a consumer that is there and has nothing to do. Of several it is one that does not depend on
 // their names, which are no part of a state.
-func idle(d *world.Driver, consumers []*world.Process) (found *world.Process) {
-	least := world.Digest(0)
+func idle(d *Driver, consumers []*world.Process) (found *world.Process) {
+	least := Digest(0)
 	for _, p := range consumers {
 		if !p.Up || len(p.Running) > 0 {
 			continue

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/simulate"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
 // TestSmallScope goes through everything that can happen in the small worlds with one thing going
@@ -60,7 +59,7 @@ func TestExplorationFinds(t *testing.T) {
 				continue
 			}
 			s.Services = simulate.Services{"a-agent": x.is}
-			e := explore([]world.Scope{s}, x.faults, runtime.GOMAXPROCS(0), 5*time.Minute, nil)
+			e := explore([]Scope{s}, x.faults, runtime.GOMAXPROCS(0), 5*time.Minute, nil)
 			if len(e.Found) == 0 || e.Found[0].Violation.Invariant != x.invariant ||
 				len(e.Found[0].Path) == 0 {
 				t.Errorf("%s with %+v: %+v", x.scope, x.is, e.Found)

@@ -12,7 +12,7 @@ import (
 // each grade of service, with two instances of each actor: all well, a step that fails for good and
 // an undo, a Cancel, what an operator can do with a task that has stopped. Then steps that are
 // skipped, a deadline, a point of no return, two tasks, and more requests than agents (P32).
-func smallScopes() []world.Scope {
+func smallScopes() []Scope {
 	var all scopes
 	all.ofGrades()
 	all.ofCommands()
@@ -21,10 +21,10 @@ func smallScopes() []world.Scope {
 }
 
 // scopes lists worlds.
-type scopes []world.Scope
+type scopes []Scope
 
 // add appends a world.
-func (all *scopes) add(name string, d *core.Definition, s world.Scope) {
+func (all *scopes) add(name string, d *core.Definition, s Scope) {
 	p := Plot{}.also("world", "instances", 1, 1)
 	if s.Orders > 1 {
 		p.also("world", "orders", 1, s.Orders-1)
@@ -38,19 +38,19 @@ func (all *scopes) add(name string, d *core.Definition, s world.Scope) {
 }
 
 // people is a world in which these commands are sent.
-func people(k ...message.ControlKind) world.Scope { return world.Scope{People: k} }
+func people(k ...message.ControlKind) Scope { return Scope{People: k} }
 
 // fails is such a world in which a step fails for good.
-func fails(step string, k ...message.ControlKind) world.Scope {
-	return world.Scope{People: k, Refuses: step}
+func fails(step string, k ...message.ControlKind) Scope {
+	return Scope{People: k, Refuses: step}
 }
 
 // ofGrades adds the worlds of each grade of service.
 func (all *scopes) ofGrades() {
 	for _, g := range []core.Grade{core.Fenced, core.Idempotent, core.Plain} {
 		n := string(g) + ": "
-		all.add(n+"in a row", small(g, false), world.Scope{})
-		all.add(n+"at once", small(g, true), world.Scope{})
+		all.add(n+"in a row", small(g, false), Scope{})
+		all.add(n+"at once", small(g, true), Scope{})
 		all.add(n+"in a row, the second fails for good", small(g, false), fails("b"))
 		all.add(n+"at once, one fails for good", small(g, true), fails("b"))
 		all.add(n+"in a row, cancelled", terse(small(g, false)), people(message.Cancel))
@@ -64,7 +64,7 @@ func (all *scopes) ofGrades() {
 			terse(stops(small(g, false))),
 			fails("b", message.Resolve, message.Resubmit))
 		all.add(n+"a deadline passes", terse(deadline(small(g, false))),
-			world.Scope{Down: []string{"b-agent-1"}})
+			Scope{Down: []string{"b-agent-1"}})
 	}
 }
 
@@ -78,7 +78,7 @@ func (all *scopes) ofCommands() {
 	all.add("stopped, moved, resubmitted",
 		terse(stops(small(core.Idempotent, false))),
 		fails("b", message.Move, message.Resubmit))
-	corrects := world.Scope{People: []message.ControlKind{message.Resolve, message.Resubmit}, Refuses: "b",
+	corrects := Scope{People: []message.ControlKind{message.Resolve, message.Resubmit}, Refuses: "b",
 		Corrects: "b"}
 	all.add("stopped, resolved, resubmitted with another input",
 		terse(stops(small(core.Idempotent, false))),
@@ -91,10 +91,10 @@ func (all *scopes) ofCommands() {
 		people(message.Cancel))
 	all.add("a condition on the order",
 		terse(when(small(core.Fenced, true), 1, "order.wanted")),
-		world.Scope{Scenario: world.Scenario{Order: json.RawMessage(`{"wanted":true}`)}})
+		Scope{Scenario: world.Scenario{Order: json.RawMessage(`{"wanted":true}`)}})
 	all.add("a condition that cannot be evaluated",
 		terse(when(small(core.Fenced, false), 1, "order.missing.field > 1")),
-		world.Scope{})
+		Scope{})
 	all.add("a point of no return",
 		terse(noReturn(small(core.Idempotent, false))),
 		fails("b", message.Resubmit, message.Cancel))
@@ -136,11 +136,11 @@ func (all *scopes) ofWaits() {
 	}
 	all.add("goes on without the first, stopped by the second, resubmitted",
 		terse(stops(goesOn(small(core.Fenced, true)))),
-		world.Scope{People: []message.ControlKind{message.Resubmit},
+		Scope{People: []message.ControlKind{message.Resubmit},
 			Refuses: "a"})
 	all.add("two tasks", terse(small(core.Fenced, false)),
-		world.Scope{Scenario: world.Scenario{Orders: 2}})
+		Scope{Scenario: world.Scenario{Orders: 2}})
 	all.add("two tasks on an agent that comes late",
 		terse(one(small(core.Idempotent, false))),
-		world.Scope{Scenario: world.Scenario{Orders: 2}, Down: []string{"a-agent-1"}})
+		Scope{Scenario: world.Scenario{Orders: 2}, Down: []string{"a-agent-1"}})
 }

@@ -54,7 +54,7 @@ type Found struct {
 	Scope     string
 	Path      []string
 	Violation *world.Violation
-	path      []world.Action
+	path      []Action
 }
 
 // explore goes through all that can happen in the scopes: every order of calls and messages, at every place,
@@ -64,7 +64,7 @@ type Found struct {
 // is a violation, and so is one from which no end can be reached. What happens without faults is gone through
 // in any case; for the rest it stops when the time is over, or something was found. Time is counted as by a
 // stopwatch: a busy machine takes up to twice as long. progress may be nil.
-func explore(scopes []world.Scope, faults, workers int, most time.Duration,
+func explore(scopes []Scope, faults, workers int, most time.Duration,
 	progress func(*Exploration)) *Exploration {
 	e := &Exploration{Faults: faults, Whole: true}
 	watch := newStopwatch(workers)
@@ -141,7 +141,7 @@ func summed(e *Exploration, all []*exploring) *Exploration {
 
 // exploring is the search through one scope.
 type exploring struct {
-	scope   *world.Scope
+	scope   *Scope
 	workers int
 
 	mu     sync.Mutex
@@ -170,7 +170,7 @@ type edge struct{ from, to uint64 }
 // place is a way to a state.
 type place struct {
 	before *place
-	by     world.Action
+	by     Action
 	state  uint64
 	world  atomic.Pointer[world.Simulation] // snapshot; nil if there is none, or not any more
 	// place at which the last stopped handler came to stand still; nil if none did
@@ -180,10 +180,10 @@ type place struct {
 // branch is something that can happen in a state, and was not looked at.
 type branch struct {
 	at *place
-	by world.Action
+	by Action
 }
 
-func newExploring(s *world.Scope, workers int) *exploring {
+func newExploring(s *Scope, workers int) *exploring {
 	s.Prepare()
 	x := &exploring{scope: s, workers: max(1, workers), seen: map[uint64]*place{},
 		spoilt: map[uint64]struct{}{}, ends: map[uint64]struct{}{}, whole: -1}
@@ -260,7 +260,7 @@ func (x *exploring) run(b branch) {
 }
 
 // reach makes the world of a place anew, from the last snapshot before it.
-func (x *exploring) reach(at *place) *world.Driver {
+func (x *exploring) reach(at *place) *Driver {
 	var way []*place
 	var from *world.Simulation
 	for ; ; at = at.before {
@@ -269,12 +269,12 @@ func (x *exploring) reach(at *place) *world.Driver {
 		}
 		way = append(way, at)
 	}
-	var d *world.Driver
+	var d *Driver
 	switch {
 	case from == nil:
 		d = newDriver(deployment.NewSimulation(x.scope.Scenario, world.Plain{}), x.scope)
-	case len(from.Held) == 0:
-		d = snapshot(from).Driver
+	case len(driverOf(from).Held) == 0:
+		d = driverOf(snapshot(from))
 	default:
 		d = x.reach(at.frozen)
 		become(d.W, from)
@@ -288,7 +288,7 @@ func (x *exploring) reach(at *place) *world.Driver {
 
 // lastFrozen returns the place at which a handler last came to stand still.
 func (p *place) lastFrozen() *place {
-	for p.by.Kind != world.Freezes {
+	for p.by.Kind != Freezes {
 		p = p.before
 	}
 	return p
@@ -299,7 +299,7 @@ func (p *place) lastFrozen() *place {
 const maxKept = 20_000
 
 // keep takes a snapshot where the world can be copied, in place of the oldest one if there are many.
-func (x *exploring) keep(at *place, d *world.Driver) {
+func (x *exploring) keep(at *place, d *Driver) {
 	all, any := standing(d.W)
 	if !all || d.W.Violation != nil {
 		return
@@ -322,8 +322,8 @@ func (x *exploring) keep(at *place, d *world.Driver) {
 	x.turn = (x.turn + 1) % maxKept
 }
 
-func (p *place) path() []world.Action {
-	var all []world.Action
+func (p *place) path() []Action {
+	var all []Action
 	for ; p.before != nil; p = p.before {
 		all = append(all, p.by)
 	}
@@ -334,7 +334,7 @@ func (p *place) path() []world.Action {
 // visit notes a state, and all that can happen in it but the first, which it answers. What can go wrong
 // is looked at where it makes a difference first, right after the action that led there (see
 // driver.steps and driver.fresh), so that a state that is met again can have more of it.
-func (x *exploring) visit(d *world.Driver, at *place) (first world.Action, ok bool) {
+func (x *exploring) visit(d *Driver, at *place) (first Action, ok bool) {
 	acts, labels := enabled(d), x.labels(d, at)
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -387,7 +387,7 @@ func (x *exploring) visit(d *world.Driver, at *place) (first world.Action, ok bo
 
 // labels returns the faults that can come next, on any path. A label is 0 if there is no fault, or if the
 // search does not look at it any more.
-func (x *exploring) labels(d *world.Driver, at *place) []uint64 {
+func (x *exploring) labels(d *Driver, at *place) []uint64 {
 	if !x.extend && at.before != nil {
 		return nil
 	}
@@ -457,7 +457,7 @@ func (f *Found) write(file string) error {
 // tape is a path through a small world.
 type tape struct {
 	Scope string
-	Path  []world.Action
+	Path  []Action
 }
 
 // replay goes the path of a file through its small world. It ends early where the path cannot go on because
@@ -472,7 +472,7 @@ func replay(file string) (story []world.Line, v *world.Violation, err error) {
 		return nil, nil, err
 	}
 	all := smallScopes()
-	i := slices.IndexFunc(all, func(s world.Scope) bool { return s.Name == t.Scope })
+	i := slices.IndexFunc(all, func(s Scope) bool { return s.Name == t.Scope })
 	if i < 0 {
 		return nil, nil, fmt.Errorf("there is no small world %q; another version recorded the tape", t.Scope)
 	}
@@ -491,7 +491,7 @@ func replay(file string) (story []world.Line, v *world.Violation, err error) {
 }
 
 // story runs a path again and traces what happens.
-func story(s *world.Scope, path []world.Action) []world.Line {
+func story(s *Scope, path []Action) []world.Line {
 	w := deployment.NewSimulation(s.Scenario, world.Plain{})
 	w.Tracing = true
 	d := newDriver(w, s)
@@ -503,7 +503,7 @@ func story(s *world.Scope, path []world.Action) []world.Line {
 }
 
 // end lets no coroutine behind.
-func end(d *world.Driver) {
+func end(d *Driver) {
 	for _, p := range d.W.Procs {
 		for _, iv := range p.Running {
 			iv.Dead = true

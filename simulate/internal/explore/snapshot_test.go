@@ -14,7 +14,7 @@ import (
 func standing(w *world.Simulation) (all, any bool) {
 	for _, p := range w.Procs {
 		for _, iv := range p.Running {
-			if any = true; !iv.Frozen {
+			if any = true; !on(iv).Frozen {
 				return false, true
 			}
 		}
@@ -69,16 +69,14 @@ func snapshot(w *world.Simulation) *world.Simulation {
 		own.Seen = snapshotHistory(&o.Seen)
 		c.AllOrders[i], c.ByID[o.Id] = &own, &own
 	}
-	d := *w.Driver
+	d := *driverOf(w)
 	d.W, d.Acts, d.Mine = &c, nil, nil
 	d.Landings, d.Marks = slices.Clone(d.Landings), slices.Clone(d.Marks)
+	d.Held = map[int][]*world.Letter{}
 	c.Driver = &d
 	for _, p := range w.Procs {
 		for _, iv := range p.Running {
-			if c.Held == nil {
-				c.Held = map[int][]*world.Letter{}
-			}
-			c.Held[iv.Id] = snapshotOf(iv.Mine)
+			d.Held[iv.Id] = snapshotOf(on(iv).Mine)
 		}
 	}
 	return &c
@@ -89,7 +87,7 @@ func snapshot(w *world.Simulation) *world.Simulation {
 func become(w *world.Simulation, s *world.Simulation) {
 	for _, p := range w.Procs {
 		for _, iv := range slices.Clone(p.Running) {
-			if _, stays := s.Held[iv.Id]; !stays {
+			if _, stays := driverOf(s).Held[iv.Id]; !stays {
 				iv.Dead = true
 				deployment.Ended(p, iv)
 				w.Corpses = append(w.Corpses, iv)
@@ -119,9 +117,9 @@ func become(w *world.Simulation, s *world.Simulation) {
 	store := *c.Store
 	store.W = w
 	*w.Store = store
-	d := *c.Driver
+	d := *driverOf(c)
 	d.W = w
-	*w.Driver = d
+	*driverOf(w) = d
 	w.Now = c.Now
 	w.Invocations = c.Invocations
 	w.Leases = c.Leases
@@ -136,8 +134,8 @@ func become(w *world.Simulation, s *world.Simulation) {
 	w.Events = c.Events
 	for _, p := range w.Procs {
 		for _, iv := range p.Running {
-			iv.Frozen = true
-			hold(iv, s.Held[iv.Id], w)
+			on(iv).Frozen = true
+			hold(iv, driverOf(s).Held[iv.Id], w)
 		}
 	}
 }
@@ -159,8 +157,8 @@ func becomeProcess(w *world.Simulation, p *world.Process, own world.Process) {
 
 // hold gives a handler its messages. If a queue still holds a message, the handler gets the queue's copy.
 func hold(iv *world.Invocation, letters []*world.Letter, w *world.Simulation) {
-	iv.Mine = snapshotOf(letters)
-	for i, l := range iv.Mine {
+	on(iv).Mine = snapshotOf(letters)
+	for i, l := range on(iv).Mine {
 		for _, q := range w.Queues {
 			if !slices.Contains(q.Consumers, iv.P) {
 				continue
@@ -169,11 +167,11 @@ func hold(iv *world.Invocation, letters []*world.Letter, w *world.Simulation) {
 				return o.Id == l.Id &&
 					o.Message.Value == l.Message.Value
 			}); at >= 0 {
-				iv.Mine[i] = q.Messages[at]
+				on(iv).Mine[i] = q.Messages[at]
 			}
 		}
 	}
-	iv.Letters = iv.Mine
+	iv.Letters = on(iv).Mine
 }
 
 func snapshotStore(s *world.Store, w *world.Simulation) *world.Store {

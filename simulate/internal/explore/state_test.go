@@ -9,7 +9,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -27,17 +26,17 @@ import (
 //   - texts for people, and what was sent before and cannot be sent again (see driver.history).
 //
 // TestStatesWithOneHashGoOnAlike holds states of one hash against each other.
-func stateHash(d *world.Driver) uint64 {
-	w, h := d.W, world.EmptyDigest
+func stateHash(d *Driver) uint64 {
+	w, h := d.W, EmptyDigest
 	now := w.Start + w.Now
-	h.Number(int64(deployment.Rows(d, now))) //nolint:gosec // a hash
+	h.Number(int64(rowsOf(d, now))) //nolint:gosec // a hash
 	for _, name := range w.Names {
 		q := w.Queues[name]
 		if len(q.Messages)+len(q.Dead) == 0 {
 			h.Number(0)
 			continue
 		}
-		sum := world.Digest(0)
+		sum := Digest(0)
 		for _, l := range q.Messages {
 			sum += letter(d, l) // whatever their order: any of them can be brought
 		}
@@ -49,13 +48,13 @@ func stateHash(d *world.Driver) uint64 {
 		h.Number(int64(o.Commands))
 		history(d, &h, o)
 	}
-	h.Number(int64(deployment.Books(d, now, ""))) //nolint:gosec // a hash
-	sum := world.Digest(0)
+	h.Number(int64(booksOf(d, now, ""))) //nolint:gosec // a hash
+	sum := Digest(0)
 	for _, p := range w.Procs {
 		sum += process(d, p, now)
 	}
 	for _, l := range d.Landings {
-		one := world.EmptyDigest
+		one := EmptyDigest
 		one.Text(l.What)
 		sum += one
 	}
@@ -69,8 +68,8 @@ func stateHash(d *world.Driver) uint64 {
 }
 
 // process is one instance, whatever its name.
-func process(d *world.Driver, p *world.Process, now int64) world.Digest {
-	h := world.EmptyDigest
+func process(d *Driver, p *world.Process, now int64) Digest {
+	h := EmptyDigest
 	h.Number(int64(p.Role))
 	h.Text(p.Agent)
 	h.Yes(p.Up)
@@ -80,7 +79,7 @@ func process(d *world.Driver, p *world.Process, now int64) world.Digest {
 			h.Number(max(l.Until.UnixMilli()-now, 0))
 		}
 	}
-	sum := world.Digest(0)
+	sum := Digest(0)
 	for _, iv := range p.Running {
 		sum += handler(d, iv)
 	}
@@ -89,14 +88,14 @@ func process(d *world.Driver, p *world.Process, now int64) world.Digest {
 }
 
 // knows hashes a Scheduler's measured waits of the agents' queues, if they make a difference.
-func knows(d *world.Driver, p *world.Process) (sum world.Digest) {
+func knows(d *Driver, p *world.Process) (sum Digest) {
 	if !p.Up {
 		return 0
 	}
 	now := core.Time(d.W.Start + d.W.Now + p.Offset)
 	for agent, w := range p.Known {
 		if n := weight(d, agent, w.At(now)); n != 0 {
-			one := world.EmptyDigest
+			one := EmptyDigest
 			one.Text(agent)
 			one.Number(int64(n))
 			one.Number(int64(now.Sub(w.Learnt) % core.Minute)) // when it is halved
@@ -108,7 +107,7 @@ func knows(d *world.Driver, p *world.Process) (sum world.Digest) {
 
 // weight is how long a request has waited, as far as it makes a difference: twice that is allowed to
 // the next one, but no less than its agent's allowance and no more than the step's maxQueueTime (P32).
-func weight(d *world.Driver, agent string, waited core.Duration) core.Duration {
+func weight(d *Driver, agent string, waited core.Duration) core.Duration {
 	least, most := d.W.Def.Agents[agent].QueueAllowance, core.Duration(0)
 	for i := range d.W.Def.Steps {
 		if s := &d.W.Def.Steps[i]; slices.Contains(s.AllAgents(), agent) {
@@ -123,7 +122,7 @@ func weight(d *world.Driver, agent string, waited core.Duration) core.Duration {
 
 // history is what the checks remember of an order and will ask for again: what was sent for the claims that
 // stand and for the present end, and the statuses of what a message that is still there has led to (P12).
-func history(d *world.Driver, h *world.Digest, o *world.Order) {
+func history(d *Driver, h *Digest, o *world.Order) {
 	s, t := &o.Seen, d.W.Store.Task(o.Id)
 	h.Number(int64(len(s.Cancels)))
 	for _, def := range d.W.Defs {
@@ -168,7 +167,7 @@ func history(d *world.Driver, h *world.Digest, o *world.Order) {
 }
 
 // around reports whether such a message is in a queue or is being handled.
-func around(d *world.Driver, is func(port.Value) bool) bool {
+func around(d *Driver, is func(port.Value) bool) bool {
 	for _, name := range d.W.Names {
 		for _, l := range d.W.Queues[name].Messages {
 			if is(l.Message.Value) {
@@ -178,7 +177,7 @@ func around(d *world.Driver, is func(port.Value) bool) bool {
 	}
 	for _, p := range d.W.Procs {
 		for _, iv := range p.Running {
-			for _, l := range iv.Mine {
+			for _, l := range on(iv).Mine {
 				if is(l.Message.Value) {
 					return true
 				}
@@ -188,8 +187,8 @@ func around(d *world.Driver, is func(port.Value) bool) bool {
 	return false
 }
 
-func letter(d *world.Driver, l *world.Letter) world.Digest {
-	h := world.EmptyDigest
+func letter(d *Driver, l *world.Letter) Digest {
+	h := EmptyDigest
 	if !l.Late {
 		h.Number(max(l.Visible-d.W.Now, 0))
 	}
@@ -201,7 +200,7 @@ func letter(d *world.Driver, l *world.Letter) world.Digest {
 
 // content is what a message says. taken is how often it was taken when the Scheduler could learn from
 // a reply: it does from one that it takes for the first time (P32).
-func content(d *world.Driver, h *world.Digest, l *world.Letter, taken int) {
+func content(d *Driver, h *Digest, l *world.Letter, taken int) {
 	now := d.W.Start + d.W.Now
 	switch m := l.Message.Value.(type) {
 	case *message.Request:
@@ -257,7 +256,7 @@ func content(d *world.Driver, h *world.Digest, l *world.Letter, taken int) {
 }
 
 // reply hashes a reply, and the queue wait that it reports.
-func reply(d *world.Driver, h *world.Digest, m *message.Reply, waited core.Duration) {
+func reply(d *Driver, h *Digest, m *message.Reply, waited core.Duration) {
 	h.Text(m.OrderID)
 	h.Text(m.Step)
 	h.Text(string(m.Operation))
@@ -283,27 +282,27 @@ func reply(d *world.Driver, h *world.Digest, m *message.Reply, waited core.Durat
 
 // handler is one at work. Its answers were hashed with the times at which they came, as they lie to
 // its beginning; so lies the present. What it will not ask for again is left out.
-func handler(d *world.Driver, iv *world.Invocation) world.Digest {
-	h := world.EmptyDigest
+func handler(d *Driver, iv *world.Invocation) Digest {
+	h := EmptyDigest
 	h.Text(iv.What)
-	h.Number(int64(iv.Input)) //nolint:gosec // a hash
+	h.Number(int64(on(iv).Input)) //nolint:gosec // a hash
 	trail, age := remembers(d, iv)
 	h.Number(int64(trail)) //nolint:gosec // a hash
 	h.Number(age)
-	h.Yes(iv.Frozen, iv.Driven.Turn == nil, iv.Id == d.Thawed, iv.Wrote)
-	if t := iv.Driven.Turn; t != nil {
+	h.Yes(on(iv).Frozen, on(iv).Turn == nil, iv.Id == d.Thawed, on(iv).Wrote)
+	if t := on(iv).Turn; t != nil {
 		h.Number(int64(t.Call))
 		h.Text(t.Subject)
 	} else {
 		h.Number(max(iv.Until-d.W.Now, 0))
 	}
-	for i, l := range iv.Mine {
-		h.Yes(l.Receipt == iv.Receipts[i], l.Late)
+	for i, l := range on(iv).Mine {
+		h.Yes(l.Receipt == on(iv).Receipts[i], l.Late)
 	}
-	sum := world.Digest(0)
-	for id, v := range iv.Versions {
+	sum := Digest(0)
+	for id, v := range on(iv).Versions {
 		if d.W.Store.Version(id) != v {
-			one := world.EmptyDigest
+			one := EmptyDigest
 			one.Text(id)
 			sum += one
 		}
@@ -318,16 +317,16 @@ func handler(d *world.Driver, iv *world.Invocation) world.Digest {
 //     any more, decides anew, by the clock as it is then;
 //   - an agent that sends its answer asks for no time, and to one that is too late it is all the same by how
 //     much.
-func remembers(d *world.Driver, iv *world.Invocation) (trail world.Digest, age int64) {
-	trail, age = iv.Trail, d.W.Now-iv.Began
-	t := iv.Driven.Turn
+func remembers(d *Driver, iv *world.Invocation) (trail Digest, age int64) {
+	trail, age = on(iv).Trail, d.W.Now-on(iv).Began
+	t := on(iv).Turn
 	switch {
 	case t == nil:
 		return trail, age
 	case t.Call == world.CallDelete, t.Call == world.CallExtend,
 		iv.P.Role == world.AScheduler && (t.Call == world.CallLoad || t.Call == world.CallCommit &&
 			doomed(d, iv, t.Subject)):
-		return iv.Course, 0
+		return on(iv).Course, 0
 	case iv.P.Role == world.AnAgent && t.Call == world.CallSend:
 		return trail, 0
 	case iv.P.Role == world.AnAgent && iv.Agency.Req != nil &&
@@ -338,7 +337,7 @@ func remembers(d *world.Driver, iv *world.Invocation) (trail world.Digest, age i
 }
 
 // doomed reports whether the version on which a handler's next write depends is no longer the latest.
-func doomed(d *world.Driver, iv *world.Invocation, id string) bool {
-	v, loaded := iv.Versions[id]
+func doomed(d *Driver, iv *world.Invocation, id string) bool {
+	v, loaded := on(iv).Versions[id]
 	return loaded && v != d.W.Store.Version(id)
 }

@@ -64,5 +64,6 @@ type Invocation struct {
 	Gone    []bool                // reports by index which of its messages it deletes
 	Broken  bool                  // a call has failed in another way
 	Trouble bool                  // a call has failed
-	Driven                        // state of the handler in an exploration
+	Until   int64                 // end of the wait of a parked handler
+	Driven  any                   // record of the handler in an exploration
 }

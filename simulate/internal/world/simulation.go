@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
@@ -104,8 +105,7 @@ type Simulation struct {
 	Choices []Choice
 	Points  []Point // choices that were to be made, if Listing is set
 	Listing bool
-	Driver  *Driver           // driver of an exploration; nil if time and the chooser drive the run
-	Held    map[int][]*Letter // letters held by the stopped handlers of a snapshot, by number
+	Driver  Driver // driver of an exploration; nil if time and the chooser drive the run
 
 	Stats
 	Checks    Checks
@@ -113,6 +113,21 @@ type Simulation struct {
 	Story     []Line
 	Tracing   bool
 	Hash      uint64
+}
+
+// Driver decides in place of time and the chooser what happens next and what goes wrong: an exploration, which
+// is test code. Calls take no time then.
+type Driver interface {
+	// Turn lets others go on before a handler makes its call. It reports whether the handler still lives.
+	Turn(iv *Invocation, c Call, subject string) bool
+	// Fault returns what goes wrong at a call.
+	Fault(r Role, c Call, subject string) Act
+	// Answered takes the result of a call.
+	Answered(iv *Invocation, c Call, subject string, wrong Fault, err error)
+	// Adrift takes a call whose caller has given up, and which may arrive at any time.
+	Adrift(c worker.Call)
+	// Ready reports whether the world is set up, so that nothing is drawn any more.
+	Ready() bool
 }
 
 // Stats counts what a run did.
@@ -161,7 +176,7 @@ var Counters = sync.Pool{New: func() any { return map[Occasion]int{} }}
 
 // Choose makes a choice and remembers it where it is not the plain course.
 func (w *Simulation) Choose(site, subject string, n int, odds float64) int {
-	if n < 2 || w.Driver != nil && w.Driver.Marks != nil { // which does the rest, once the world is set up
+	if n < 2 || w.Driver != nil && w.Driver.Ready() { // which does the rest, once the world is set up
 		return 0
 	}
 	nth := w.Nth[Occasion{site, subject}] + 1

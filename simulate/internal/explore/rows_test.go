@@ -1,4 +1,4 @@
-package deployment
+package explore
 
 import (
 	"fmt"
@@ -8,10 +8,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Rows hashes what stands in the store.
-func Rows(d *world.Driver, now int64) (sum world.Digest) {
+// rowsOf hashes what stands in the store.
+func rowsOf(d *Driver, now int64) (sum Digest) {
 	for _, id := range d.W.Store.Ids {
-		one := world.EmptyDigest
+		one := EmptyDigest
 		one.Text(id)
 		row(d, &one, d.W.Store.Rows[id], now)
 		sum += one // The sum does not depend on their order.
@@ -19,7 +19,7 @@ func Rows(d *world.Driver, now int64) (sum world.Digest) {
 	return sum
 }
 
-func row(d *world.Driver, h *world.Digest, r *world.Row, now int64) {
+func row(d *Driver, h *Digest, r *world.Row, now int64) {
 	h.Yes(r.Known(), r.Record != nil, len(r.WasDue) > 0)
 	if r.Record == nil {
 		return
@@ -72,7 +72,7 @@ func row(d *world.Driver, h *world.Digest, r *world.Row, now int64) {
 
 // final is a task that nothing changes any more: messages about it may be ahead of it, have it send something
 // again, or be refused.
-func final(d *world.Driver, h *world.Digest, t *core.Task) {
+func final(d *Driver, h *Digest, t *core.Task) {
 	h.Text(t.Definition)
 	h.Number(int64(t.Run))
 	h.Text(t.Start.Cause)
@@ -93,7 +93,7 @@ func final(d *world.Driver, h *world.Digest, t *core.Task) {
 }
 
 // answers leaves out when they came, which no rule asks for.
-func answers(h *world.Digest, s *core.Step) {
+func answers(h *Digest, s *core.Step) {
 	a := s.Answers
 	if a == nil {
 		return
@@ -122,7 +122,7 @@ func answers(h *world.Digest, s *core.Step) {
 // step leaves out what no rule asks for: LockedBy (the name of a process), FirstAt but for services that
 // forget keys, FinishedAt, Until, EndState and the error's text; ClaimedAt counts while the claim stands
 // (P32).
-func step(d *world.Driver, h *world.Digest, s *core.Step, now, slack int64) {
+func step(d *Driver, h *Digest, s *core.Step, now, slack int64) {
 	h.Text(string(s.State))
 	h.Yes(s.Claim.Undo, s.Output != nil, s.Resolved != nil, s.Resolved != nil && s.Resolved.At > s.Claim.At,
 		s.NoEffect != 0)
@@ -173,14 +173,14 @@ func step(d *world.Driver, h *world.Digest, s *core.Step, now, slack int64) {
 	answers(h, s)
 }
 
-// Books are those of the services, and the agents' ledgers: of one key, or of all.
-func Books(d *world.Driver, now int64, only string) (sum world.Digest) {
+// booksOf hashes the books those of the services, and the agents' ledgers: of one key, or of all.
+func booksOf(d *Driver, now int64, only string) (sum Digest) {
 	w := d.W
 	for key, s := range w.Services {
 		if only != "" && key != only {
 			continue
 		}
-		one := world.EmptyDigest
+		one := EmptyDigest
 		one.Text(key)
 		one.Number(int64(s.Proven<<12 | s.Applied<<8 | s.Net<<4 | s.Pending))
 		one.Yes(s.Known, s.Fenced, s.Undone)
@@ -194,7 +194,7 @@ func Books(d *world.Driver, now int64, only string) (sum world.Digest) {
 			if only != "" && key != only {
 				continue
 			}
-			one := world.EmptyDigest
+			one := EmptyDigest
 			one.Text(key)
 			one.Text(e.State)
 			one.Number(int64(e.Attempt))

@@ -1,4 +1,4 @@
-package world
+package explore
 
 import (
 	"encoding/binary"
