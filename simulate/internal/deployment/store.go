@@ -2,15 +2,15 @@ package deployment
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
@@ -20,18 +20,13 @@ import (
 
 // write is one conditional write (P8).
 func write(s *world.Store, wr *port.Write) error {
-	if err := port.CheckWrite(wr); err != nil {
-		return err
-	}
 	id := wr.Record.ID
-	r := s.Row(id)
-	switch {
-	case wr.Expected == 0 && r.Known():
-		return fmt.Errorf("order %s: %w", id, port.ErrExists)
-	case wr.Expected > 0 && r.Record == nil:
-		return fmt.Errorf("order %s: %w", id, port.ErrNotFound)
-	case wr.Expected > 0 && r.Record.Version != wr.Expected:
-		return fmt.Errorf("order %s: %w", id, port.ErrConflict)
+	var next memory.Row
+	if r := s.Rows[id]; r != nil {
+		next = r.Row
+	}
+	if err := next.Write(wr); err != nil {
+		return err
 	}
 	var after *core.Task
 	if !s.Bare {
@@ -42,17 +37,14 @@ func write(s *world.Store, wr *port.Write) error {
 		}
 		s.W.Checks.Did("bug")
 	}
+	r := s.Row(id)
 	before := r.Task
 	if r.Record != nil && r.Record.Bucket == port.DueBucket {
 		r.WasDue = append(r.WasDue[max(0, len(r.WasDue)-3):], r.Record.IndexAt)
 	}
-	record := ownRecord(&wr.Record)
-	r.Record, r.Task = record, after
-	if wr.Expected == 0 {
-		r.Hash, r.Content = wr.Hash, bytes.Clone(wr.Content)
-	}
+	r.Row, r.Task = next, after
 	if !s.Bare {
-		check.Committed(s.W, before, after, record)
+		check.Committed(s.W, before, after, r.Record)
 		planSweep(s.W)
 		if s.W.Quiescing && !s.W.Operating { // a late command has taken an order up again
 			s.W.Operating = true
@@ -62,32 +54,15 @@ func write(s *world.Store, wr *port.Write) error {
 	return nil
 }
 
-// ownRecord is a copy: what is in the store changes by writes only.
-func ownRecord(r *port.Record) *port.Record {
-	own := *r
-	own.Document = bytes.Clone(r.Document)
-	return &own
-}
-
-// due lists what is due, earliest first.
-func due(s *world.Store, bucket port.Bucket, shard int, before time.Time, after *port.Due,
-	limit int) []port.Due {
-	var found []port.Due
-	for _, id := range s.Ids {
-		r := s.Rows[id].Record
-		if r != nil && r.Bucket == bucket && !r.IndexAt.After(before) && shardOf(s, id) == shard {
-			d := port.Due{ID: id, At: r.IndexAt}
-			if after == nil || compareDue(d, *after) > 0 {
-				found = append(found, d)
+// inShard yields the records of a shard.
+func inShard(s *world.Store, shard int) iter.Seq[*port.Record] {
+	return func(yield func(*port.Record) bool) {
+		for _, id := range s.Ids {
+			if shardOf(s, id) == shard && !yield(s.Rows[id].Record) {
+				return
 			}
 		}
 	}
-	slices.SortFunc(found, compareDue)
-	return found[:max(0, min(limit, len(found)))]
-}
-
-func compareDue(a, b port.Due) int {
-	return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
 }
 
 func shardOf(s *world.Store, id string) int {
@@ -196,8 +171,8 @@ func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, []erro
 				errs[i] = port.ErrUnavailable
 				continue
 			}
-			if r := s.p.W.Store.Rows[id]; r != nil && r.Record != nil {
-				records[i] = ownRecord(r.Record)
+			if r := s.p.W.Store.Rows[id]; r != nil {
+				records[i] = r.Load()
 			}
 			check.Loaded(iv, id, s.p.W.Store.Task(id))
 		}
@@ -211,20 +186,22 @@ func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, []erro
 
 func (s storePort) Content(_ context.Context, id, hash string) (content []byte, err error) {
 	err = portCall(s.p.W.Cur, world.CallOrder, id, func(world.Fault) error {
-		if r := s.p.W.Store.Rows[id]; r != nil && r.Content != nil && r.Hash == hash {
-			content = bytes.Clone(r.Content)
-			return nil
+		var r memory.Row
+		if stored := s.p.W.Store.Rows[id]; stored != nil {
+			r = stored.Row
 		}
-		s.p.W.Cur.Trouble, s.p.W.Cur.Broken = true, true // it has expired since its task was loaded
-		return fmt.Errorf("order %s: %w", id, port.ErrNotFound)
+		if content, err = r.ContentOf(id, hash); err != nil { // it has expired since its task was loaded
+			s.p.W.Cur.Trouble, s.p.W.Cur.Broken = true, true
+		}
+		return err
 	})
 	return content, err
 }
 
 func (s storePort) Erase(_ context.Context, id, hash string) error {
 	return portCall(s.p.W.Cur, world.CallOrder, id, func(world.Fault) error {
-		if r := s.p.W.Store.Rows[id]; r != nil && r.Hash == hash {
-			r.Content = nil
+		if r := s.p.W.Store.Rows[id]; r != nil {
+			r.Erase(hash)
 		}
 		return nil
 	})
@@ -244,7 +221,7 @@ func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before 
 	var found []port.Due
 	err := portCall(s.p.W.Cur, world.CallDue, "index", func(f world.Fault) error {
 		check.Looks(s.p.W.Cur, shard)
-		found = due(st, bucket, shard, before, after, limit)
+		found = memory.Due(inShard(st, shard), bucket, before, after, limit)
 		switch f {
 		case world.MissingIndex:
 			s.p.W.Cur.Trouble, s.p.W.Cur.Broken = true, true
@@ -270,7 +247,7 @@ func hallucinate(s *world.Store, found []port.Due, f world.Fault, shard, limit i
 			found = append(found, port.Due{ID: id, At: r.Record.Created})
 		}
 	}
-	slices.SortFunc(found, compareDue)
+	slices.SortFunc(found, memory.EarliestFirst)
 	return found
 }
 

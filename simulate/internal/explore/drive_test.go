@@ -143,16 +143,18 @@ func contended(d *Driver, iv *world.Invocation) bool {
 		return true
 	}
 	about := func(l *world.Letter) bool {
-		return iv.P.Role == world.ASupervisor || slices.ContainsFunc(on(iv).Mine, func(own *world.Letter) bool {
-			return world.AboutOrder(own.Message) == world.AboutOrder(l.Message)
-		})
+		return iv.P.Role == world.ASupervisor ||
+			slices.ContainsFunc(on(iv).Mine, func(own *world.Letter) bool {
+				return world.AboutOrder(own.Message) == world.AboutOrder(l.Message)
+			})
 	}
 	for _, p := range w.Procs {
 		if p.Role == world.AnAgent && !on(iv).Wrote {
 			continue
 		}
 		for _, other := range p.Running {
-			if other != iv && (other.P.Role == world.ASupervisor || slices.ContainsFunc(on(other).Mine, about)) {
+			if other != iv && (other.P.Role == world.ASupervisor ||
+				slices.ContainsFunc(on(other).Mine, about)) {
 				return true
 			}
 		}

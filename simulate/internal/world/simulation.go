@@ -115,10 +115,10 @@ type Simulation struct {
 	Hash      uint64
 }
 
-// Driver decides in place of time and the chooser what happens next and what goes wrong: an exploration, which
-// is test code. Calls take no time then.
+// Driver decides what happens next and what goes wrong, instead of time and the chooser. Calls take no time
+// then. The exploration implements it, which is test code.
 type Driver interface {
-	// Turn lets others go on before a handler makes its call. It reports whether the handler still lives.
+	// Turn lets others go on before a handler makes its call. It reports whether the handler is still alive.
 	Turn(iv *Invocation, c Call, subject string) bool
 	// Fault returns what goes wrong at a call.
 	Fault(r Role, c Call, subject string) Act

@@ -189,7 +189,8 @@ func (r *report) simulated() error {
 		return nil
 	}
 	return fmt.Errorf(
-		"the simulator does not notice these, and nothing argues why it cannot (\"unsimulated: \" in its list):\n%s",
+		"the simulator does not notice these, and nothing argues why it cannot (\"unsimulated: \" in its "+
+			"list):\n%s",
 		strings.Join(open, "\n"))
 }
 
