@@ -331,8 +331,8 @@ func TestWrongNamesAreFound(t *testing.T) {
 			t.Errorf("%s: %v", right, err)
 		}
 	}
-	for _, wrong := range []string{"TestUn" + "known", "protocol.Decides", "core.Task.Stepz", "port.Store.Loads",
-		"failure" + "Counter", "shared/cores"} {
+	for _, wrong := range []string{"TestUn" + "known", "protocol.Decides", "core.Task.Stepz",
+		"port.Store.Loads", "failure" + "Counter", "shared/cores"} {
 		if d.check("README.md", wrong) == nil {
 			t.Errorf("%s was not noticed", wrong)
 		}
