@@ -2,9 +2,7 @@ package simulate
 
 import (
 	"fmt"
-	"maps"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -164,6 +162,3 @@ func (f *finding) conclude() {
 	f.report.Tape = NewTape(f.sc, choices, f.report.Violation)
 	f.report.Story = Run(f.sc, NewPlayer(choices), Options{Story: true}).Story
 }
-
-// Sorted lists the keys of a count.
-func Sorted(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }

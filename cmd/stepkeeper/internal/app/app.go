@@ -93,7 +93,8 @@ func (a *App) setUp(cmd *cobra.Command) error {
 		return failure.New(failure.Usage, "add --stack NAME, or leave --region out",
 			"--region is that of a stack, and no stack is given")
 	}
-	return texts.Commands[""].Flags["timeout"].check(cmd.Flag("timeout"))
+	_, timeout, _ := texts.Commands[""].Flags.find("timeout")
+	return timeout.check(cmd.Flag("timeout"))
 }
 
 // Server is the address of the server to talk to.

@@ -23,9 +23,11 @@ var commandsFile []byte
 
 // texts are what commands.yaml says of the commands and their flags.
 var texts = func() (t struct {
-	Groups   []*cobra.Group
-	Shared   map[string]*flagText
-	Commands map[string]*commandText
+	Groups      []*cobra.Group
+	Titles      []string
+	Environment map[string]string
+	Shared      flagTexts
+	Commands    map[string]*commandText
 }) {
 	if err := yaml.UnmarshalWithOptions(commandsFile, &t, yaml.Strict()); err != nil {
 		panic(err) // it is a part of the program
@@ -42,16 +44,39 @@ type commandText struct {
 		What        string // what the arguments are
 	}
 	Suggestions `yaml:",inline"`
-	Flags       map[string]*flagText
+	Flags       flagTexts
+	Environment map[string]string
 }
 
-// flagText describes a flag.
+// flagTexts are the flags of a command, by the title of their group and their name.
+type flagTexts map[string]map[string]flagText
+
+// find returns a flag with the title of its group.
+func (all flagTexts) find(name string) (title string, f flagText, found bool) {
+	for title, flags := range all {
+		if f, found = flags[name]; found {
+			return title, f, true
+		}
+	}
+	return "", f, false
+}
+
+// flagText describes a flag. In the file it is a text alone if nothing else is said.
 type flagText struct {
 	Text, Short, Bare string   // Bare is the value of the flag without a value
 	Least, Most       string   // bounds of a number or a duration; "" means no bound
 	Values            []string // all values that the flag accepts; empty means any
 	Suggestions       `yaml:",inline"`
 	Hidden            bool
+}
+
+// UnmarshalYAML reads a text, or all fields.
+func (f *flagText) UnmarshalYAML(decode func(any) error) error {
+	if decode(&f.Text) == nil {
+		return nil
+	}
+	type fields flagText
+	return decode((*fields)(f))
 }
 
 // Suggestions are what a shell suggests for an argument or the value of a flag.
@@ -83,22 +108,13 @@ func (a *App) Command(path string, flags Flags, run func(*cobra.Command, []strin
 		}
 		return nil
 	}
-	checks := map[string]*flagText{}
+	checks := map[string]flagText{}
 	for name, to := range flags {
-		about := text.Flags[name]
-		if about == nil {
-			about = texts.Shared[name]
-		}
-		if c, ok := to.(Choice); ok {
-			own := *about
-			about, to, own.Values = &own, c.To, c.Of
-		}
-		checks[name] = about
-		a.addFlag(cmd, cmd.Flags(), name, about, to)
+		checks[name] = a.addFlag(cmd, cmd.Flags(), path, name, to)
 	}
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) (err error) {
 		cmd.Flags().Visit(func(f *pflag.Flag) {
-			if about := checks[f.Name]; about != nil && err == nil {
+			if about, own := checks[f.Name]; own && err == nil {
 				err = about.check(f)
 			}
 		})
@@ -107,8 +123,19 @@ func (a *App) Command(path string, flags Flags, run func(*cobra.Command, []strin
 	return cmd
 }
 
-// addFlag declares a flag in a set of a command.
-func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, name string, about *flagText, to any) {
+// titled is the annotation of a flag with the title of its group.
+const titled = "title"
+
+// addFlag declares a flag of the command with a path in a set of it, and returns what is said of it.
+func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, path, name string, to any) flagText {
+	title, about, found := texts.Commands[path].Flags.find(name)
+	if !found {
+		title, about, _ = texts.Shared.find(name)
+	}
+	if c, ok := to.(Choice); ok {
+		to, about.Values = c.To, c.Of
+		about.Text += ": " + strings.Join(c.Of, ", ")
+	}
 	switch v := to.(type) {
 	case *string:
 		set.StringVar(v, name, *v, about.Text)
@@ -134,11 +161,13 @@ func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, name string, about
 	s := about.Suggestions
 	s.Suggest = slices.Concat(s.Suggest, about.Values)
 	_ = cmd.RegisterFlagCompletionFunc(name, a.complete(s, -1)) // the flag exists
+	_ = set.SetAnnotation(name, titled, []string{title})
+	return about
 }
 
 // check refuses a value that was given and is out of its bounds, or none of those that exist. It writes a
 // word as the list of values has it.
-func (about *flagText) check(f *pflag.Flag) error {
+func (about flagText) check(f *pflag.Flag) error {
 	if len(about.Values) > 0 {
 		given := []string{f.Value.String()}
 		if list, ok := f.Value.(pflag.SliceValue); ok {
@@ -188,7 +217,11 @@ func amount(text string) float64 {
 // Group returns a command that only holds others. Without arguments it prints its help.
 func (a *App) Group(path string, commands ...*cobra.Command) *cobra.Command {
 	cmd := a.Command(path, nil, func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
+		switch {
+		case len(args) == 0 && !cmd.HasParent():
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), texts.Commands["beginner"].Long)
+			return err
+		case len(args) == 0:
 			return cmd.Help()
 		}
 		do := fmt.Sprintf("see `%s --help`", cmd.CommandPath())

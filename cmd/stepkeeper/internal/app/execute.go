@@ -107,8 +107,9 @@ func (a *App) Root(commands ...*cobra.Command) *cobra.Command {
 	flags := Flags{"server": &a.server, "stack": &a.Stack, "region": &a.region, "output": &a.output,
 		"no-color": &a.noColour, "timeout": &a.Timeout}
 	for name, to := range flags {
-		a.addFlag(root, root.PersistentFlags(), name, texts.Commands[""].Flags[name], to)
+		a.addFlag(root, root.PersistentFlags(), "", name, to)
 	}
+	root.SetHelpFunc(help)
 	root.AddGroup(texts.Groups...)
 	root.SilenceUsage, root.SilenceErrors = true, true
 	version := ReadVersion()

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
-	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9._:~-]{1,128}$`)
@@ -29,17 +28,4 @@ func (a *App) Bounded(ctx context.Context, fallback time.Duration) (context.Cont
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeout(ctx, limit)
-}
-
-// TaskStates are the states that a task can be in, for --state.
-var TaskStates = []core.State{core.Processing, core.Compensating, core.Processed, core.Compensated,
-	core.Cancelled, core.Closed, core.Error}
-
-// StateNames returns the names of TaskStates.
-func StateNames() []string {
-	names := make([]string, len(TaskStates))
-	for i, s := range TaskStates {
-		names[i] = string(s)
-	}
-	return names
 }

@@ -3,42 +3,20 @@ package app
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Unattended asks which queues nothing takes from. What cannot be learned is a warning: the command is
-// about something else.
+// Unattended returns the queues without a consumer. If they cannot be learned, it warns: the command is about
+// something else.
 func (a *App) Unattended(ctx context.Context, c *client.Client, workflow string) []view.Unattended {
 	all, err := c.Unattended(ctx, workflow)
 	if err != nil && ctx.Err() == nil {
 		a.Warn(err.Error())
 	}
 	return all
-}
-
-// UnattendedOnce asks once for each workflow, and warns once.
-func (a *App) UnattendedOnce(ctx context.Context, c *client.Client) func(workflow string) []view.Unattended {
-	var mu sync.Mutex
-	known, warned := map[string][]view.Unattended{}, false
-	return func(workflow string) []view.Unattended {
-		mu.Lock()
-		defer mu.Unlock()
-		all, asked := known[workflow]
-		if asked {
-			return all
-		}
-		all, err := c.Unattended(ctx, workflow)
-		if err != nil && ctx.Err() == nil && !warned {
-			warned = true
-			a.Warn(err.Error())
-		}
-		known[workflow] = all
-		return all
-	}
 }
 
 // WarnUnattended writes to standard error what nothing takes from: sentences for people, one document for

@@ -32,9 +32,9 @@ type agentOptions struct {
 	moduleDir string
 }
 
-// agentWritten is the answer with --output json.
-type agentWritten struct {
-	Agent  string   `json:"agent"`
+// written is the answer of agent new and init with --output json.
+type written struct {
+	Agent  string   `json:"agent,omitempty"`
 	Folder string   `json:"folder"`
 	Files  []string `json:"files"`
 }
@@ -71,7 +71,7 @@ func runAgentNew(o *agentOptions) error {
 		return failure.Wrap(err, failure.General, "", "the agent %s cannot be written", o.agent.Name)
 	}
 	if o.app.JSON() {
-		return o.app.PrintJSON(agentWritten{Agent: o.agent.Name, Folder: o.dir, Files: files})
+		return o.app.PrintJSON(written{Agent: o.agent.Name, Folder: o.dir, Files: files})
 	}
 	out := o.app.Streams.Out
 	fmt.Fprintf(out,

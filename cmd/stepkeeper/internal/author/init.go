@@ -21,12 +21,6 @@ type initOptions struct {
 	moduleDir string
 }
 
-// projectWritten is the answer with --output json.
-type projectWritten struct {
-	Folder string   `json:"folder"`
-	Files  []string `json:"files"`
-}
-
 // NewInit returns the command init.
 func NewInit(a *app.App) *cobra.Command {
 	o := &initOptions{app: a, dir: ".", path: "example.com/booking"}
@@ -62,7 +56,7 @@ func runInit(o *initOptions) error {
 		return failure.Wrap(err, failure.General, "", "the project cannot be written to %s", o.dir)
 	}
 	if o.app.JSON() {
-		return o.app.PrintJSON(projectWritten{Folder: o.dir, Files: files})
+		return o.app.PrintJSON(written{Folder: o.dir, Files: files})
 	}
 	out := o.app.Streams.Out
 	fmt.Fprintf(out, "wrote a project to %s: %s\n\nRun it; the first two each in a terminal of its own:\n\n",

@@ -13,6 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
@@ -117,7 +118,7 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 		}
 	}
 	if o.order != "" {
-		if sc.Order, err = orderContent(o.order); err != nil {
+		if sc.Order, err = o.app.ReadJSON(o.order, "order", port.MaxOrder); err != nil {
 			return sc, err
 		}
 	}

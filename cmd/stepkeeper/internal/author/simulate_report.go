@@ -1,15 +1,14 @@
 package author
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
-	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
@@ -36,7 +35,7 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	for _, n := range r.Invariants {
 		looks += n
 	}
-	fmt.Fprintf(out, "ends: %s\n", counts(ends(r.Ends)))
+	fmt.Fprintf(out, "ends: %s\n", counts(r.Ends))
 	fmt.Fprintf(out, "faults injected: %s\n", counts(r.FaultsByKind))
 	fmt.Fprintf(out, "cells (place × fault) hit: %d of %d\n", len(r.Cells), r.CellCount)
 	fmt.Fprintf(out, "invariants checked: %d of %d, %d times in all\n", len(r.Invariants),
@@ -134,21 +133,13 @@ func broken(v *simulate.Violation) error {
 	return failure.Silent(failure.NotProcessed, "an invariant is broken")
 }
 
-func ends(m map[core.State]int) map[string]int {
-	all := map[string]int{}
-	for s, n := range m {
-		all[string(s)] = n
-	}
-	return all
-}
-
 // counts writes what was counted, the names sorted.
-func counts(m map[string]int) string {
+func counts[K ~string](m map[K]int) string {
 	if len(m) == 0 {
 		return "none"
 	}
 	parts := make([]string, 0, len(m))
-	for _, name := range simulate.Sorted(m) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
 		parts = append(parts, fmt.Sprintf("%s %d", name, m[name]))
 	}
 	return strings.Join(slices.Clip(parts), ", ")
@@ -186,12 +177,7 @@ func (o *simulateOptions) keepTest(r *simulate.Report) error {
 func (o *simulateOptions) play() error {
 	tape, err := simulate.ReadTape(o.replay)
 	if err != nil {
-		code := failure.Usage
-		if errors.Is(err, fs.ErrNotExist) {
-			code = failure.NotFound
-		}
-		return failure.Wrap(err, code, "give --replay a tape that `stepkeeper simulate` has written",
-			"there is nothing to replay")
+		return app.Unread(err, "give --replay a tape that `stepkeeper simulate` has written", "tape")
 	}
 	sc, err := tape.Scenario()
 	if err != nil {
@@ -235,7 +221,7 @@ func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error 
 				"since\n", missed, choices)
 	}
 	if r.Violation == nil {
-		fmt.Fprintln(out, style.Good("no violation; ends: "+counts(ends(r.Ends))))
+		fmt.Fprintln(out, style.Good("no violation; ends: "+counts(r.Ends)))
 		return nil
 	}
 	fmt.Fprintf(out, "\n%s\nThe rule: %s.\n%s\n", style.Bad("invariant "+r.Violation.String()),

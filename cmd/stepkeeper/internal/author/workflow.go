@@ -5,10 +5,8 @@ package author
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,7 +22,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
@@ -84,9 +81,11 @@ func runValidate(o *validateOptions) error {
 	if err != nil {
 		return err
 	}
-	order, err := orderContent(o.order)
-	if err != nil {
-		return err
+	var order json.RawMessage
+	if o.order != "" {
+		if order, err = o.app.ReadJSON(o.order, "order", port.MaxOrder); err != nil {
+			return err
+		}
 	}
 	bad := 0
 	for _, f := range files {
@@ -101,34 +100,6 @@ func runValidate(o *validateOptions) error {
 		return failure.Silent(failure.Usage, "some workflows are not valid")
 	}
 	return nil
-}
-
-// orderContent reads the content of one order from the file of a flag --order. It returns nil if the flag is
-// not set.
-func orderContent(file string) (json.RawMessage, error) {
-	if file == "" {
-		return nil, nil
-	}
-	const fix = "give --order a file with the JSON of one order"
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, failure.Wrap(err, failure.NotFound, fix, "the order cannot be read")
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, port.MaxOrder+1))
-	switch {
-	case err != nil:
-		return nil, failure.Wrap(err, failure.NotFound, fix, "the order cannot be read")
-	case len(data) > port.MaxOrder:
-		return nil, failure.New(failure.Usage, "store large data elsewhere and send a reference",
-			"the order %s is larger than %d bytes", file, port.MaxOrder)
-	}
-	if err := rawjson.Check(data, rawjson.MaxLevels); err != nil {
-		return nil, failure.Wrap(err, failure.Usage,
-			"correct it; the file holds the content of one order, as it is submitted",
-			"the order %s cannot be used", file)
-	}
-	return data, nil
 }
 
 // budgetOf measures the expressions of a definition.
@@ -172,10 +143,8 @@ func workflowFiles(names []string, opts source.Options) ([]source.File, error) {
 	for _, name := range names {
 		info, err := os.Stat(name)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, failure.New(failure.NotFound, "check the name", "there is no file %s", name)
 		case err != nil:
-			return nil, failure.Wrap(err, failure.Usage, "", "%s cannot be read", name)
+			return nil, app.Unread(err, "check the name", "workflow")
 		case !info.IsDir():
 			f := source.File{Name: name}
 			f.Definition, f.Problems = source.LoadFile(name, opts)

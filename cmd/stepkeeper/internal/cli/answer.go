@@ -83,29 +83,21 @@ func (o *answerOptions) one(ctx context.Context, c *client.Client, id string) (v
 		}
 		r.Step, r.Round = step, o.round
 	}
-	if json.Valid([]byte(o.value)) && (o.event || kindOf(task, step) == view.KindEvent) {
+	s := stepOf(task, step)
+	if json.Valid([]byte(o.value)) && (o.event || s != nil && s.Kind == view.KindEvent) {
 		r.Value = json.RawMessage(o.value)
 	}
 	return verdictOf(c.Answer(ctx, id, r, client.CommandID(o.id)))
 }
 
-func kindOf(task *view.Task, step string) string {
-	for _, s := range task.Steps {
-		if s.Name == step {
-			return s.Kind
-		}
-	}
-	return ""
-}
-
 // answered refuses a step that does not exist, or takes no answer, and names those that do.
 func answered(task *view.Task, step string) error {
+	if s := stepOf(task, step); s != nil && s.Answers != nil {
+		return nil
+	}
 	var names []string
 	for _, s := range task.Steps {
 		if s.Answers != nil {
-			if s.Name == step {
-				return nil
-			}
 			names = append(names, s.Name)
 		}
 	}

@@ -102,3 +102,22 @@ func TestAnswer(t *testing.T) {
 		c.run(t, append([]string{"answer"}, strings.Fields(x.args)...)...).want(t, x.code, x.want)
 	}
 }
+
+// TestChildOrdersAreLeftOut: a list shows child orders only if they are asked for.
+func TestChildOrdersAreLeftOut(t *testing.T) {
+	b := newBackend(noon)
+	for _, id := range []string{"parcel", core.Parent{OrderID: "parcel", Step: "ship"}.ChildID()} {
+		b.put(&core.Task{OrderID: id, Workflow: "order", ProcessState: core.Error, Created: core.TimeOf(noon)})
+	}
+	c := call{server: serve(t, b).URL}
+	for args, want := range map[string]int{"": 1, "--children": 2, "--id parcel": 2, "--state Error": 1} {
+		r := c.run(t, append([]string{"list"}, strings.Fields(args)...)...)
+		r.want(t, failure.OK, "parcel")
+		if got := strings.Count(r.out, "parcel"); got != want {
+			t.Errorf("list %s shows %d orders, want %d:\n%s", args, got, want, r.out)
+		}
+		if strings.Contains(r.err, "1 child order left out") != (want == 1) {
+			t.Errorf("list %s: %s", args, r.err)
+		}
+	}
+}

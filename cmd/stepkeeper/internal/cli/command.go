@@ -187,15 +187,25 @@ func verdictOf(v core.Verdict, err error) (verdictLine, error) {
 }
 
 func hasStep(task *view.Task, step string) error {
+	if stepOf(task, step) != nil {
+		return nil
+	}
 	var names []string
 	for _, s := range task.Steps {
-		if s.Name == step {
-			return nil
-		}
 		names = append(names, s.Name)
 	}
 	return failure.New(failure.NotFound, "its steps are "+strings.Join(names, ", "),
 		"order %s has no step %.60q", task.OrderID, step)
+}
+
+// stepOf returns a step of an order, or nil.
+func stepOf(task *view.Task, name string) *view.Step {
+	for i := range task.Steps {
+		if task.Steps[i].Name == name {
+			return &task.Steps[i]
+		}
+	}
+	return nil
 }
 
 func (o *orderCommand) print(id string, line verdictLine) error {

@@ -175,7 +175,7 @@ func TestCommandsRefused(t *testing.T) {
 		strings.Repeat("1", 100<<10):            "larger than 32768 bytes",
 		"null":                                  "input is null",
 		`{"a":1,"a":2}`:                         "twice",
-		`"` + strings.Repeat("x", 32<<10) + `"`: "the limit is 32768",
+		`"` + strings.Repeat("x", 32<<10) + `"`: "larger than 32768",
 		strings.Repeat("[", 70) + strings.Repeat("]", 70): "deeper",
 	} {
 		call{server: c.server, in: in}.run(t, "resubmit", "stopped", "--input", "zone=-").want(t,
@@ -184,7 +184,7 @@ func TestCommandsRefused(t *testing.T) {
 	for in, want := range map[string]string{
 		"{":    "is not JSON",
 		"null": "the output of step zone: output is null",
-		`"` + strings.Repeat("x", core.MaxOutput) + `"`: "the limit is 49152",
+		`"` + strings.Repeat("x", core.MaxOutput) + `"`: "larger than 49152",
 	} {
 		call{server: c.server, in: in}.run(t, "resolve", "stopped", "zone", "happened", "--step-output",
 			"-").want(t, failure.Usage, want)

@@ -319,7 +319,7 @@ func TestConsoleIsServed(t *testing.T) {
 
 	c.until = ""
 	c.run(t, "console", "--listen", strings.TrimPrefix(c.server, "http://")).want(t, failure.General,
-		"cannot be served", "perhaps another console; choose a port with --listen")
+		"cannot be served", "choose another port with --listen")
 	c.run(t, "console", "--listen", "0.0.0.0:0").want(t, failure.Usage, "other machines could reach it")
 	c.run(t, "console", "--redact", "no-such.txt").want(t, failure.Usage,
 		"no-such.txt of --redact cannot be used", "one path on each line")

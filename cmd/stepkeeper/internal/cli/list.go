@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,13 +29,14 @@ type listOptions struct {
 	olderThan time.Duration
 	limit     int
 	all       bool
+	children  bool
 }
 
 func newList(a *app.App) *cobra.Command {
 	o := &listOptions{app: a, limit: 50}
-	return a.Command("list", app.Flags{"state": app.Choice{To: &o.state, Of: app.StateNames()},
+	return a.Command("list", app.Flags{"state": app.Choice{To: &o.state, Of: render.States},
 		"workflow": &o.workflow, "step": &o.step, "code": &o.code, "id": &o.prefix, "older-than": &o.olderThan,
-		"limit": &o.limit, "all": &o.all},
+		"limit": &o.limit, "all": &o.all, "children": &o.children},
 		func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), o) })
 }
 
@@ -47,14 +49,19 @@ func runList(ctx context.Context, o *listOptions) error {
 	}
 	q := client.Query{State: core.State(o.state), Workflow: o.workflow, Step: o.step, Code: o.code,
 		IDPrefix: o.prefix, OlderThan: o.olderThan, PageSize: pageSize}
+	children := o.children || o.prefix != ""
 	if !o.all && o.step+o.code+o.prefix == "" { // these choose among the orders of a page
 		q.PageSize = min(o.limit, pageSize-1) + 1 // one more, to know whether there are more
 	}
 	var shown []view.Summary // rows of the text output, which aligns them all
-	count, more := 0, false
+	count, left, more := 0, 0, false
 	for s, err := range c.List(ctx, q) {
 		if err != nil {
 			return o.app.Explain(err, "list of orders")
+		}
+		if !children && strings.Contains(s.OrderID, core.ChildMark) {
+			left++
+			continue
 		}
 		if more = !o.all && count == o.limit; more {
 			break
@@ -73,6 +80,9 @@ func runList(ctx context.Context, o *listOptions) error {
 	}
 	if !o.app.JSON() {
 		o.show(shown, more)
+	}
+	if left > 0 && !o.app.JSON() {
+		fmt.Fprintf(o.app.Streams.Err, "%s left out; --children lists them\n", view.Count(left, "child order"))
 	}
 	o.app.WarnUnattended(o.app.Unattended(ctx, c, ""))
 	if left := c.Unlisted(); left != "" && o.state == "" && !o.app.JSON() {

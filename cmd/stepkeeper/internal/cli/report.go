@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
@@ -304,8 +303,8 @@ func (r *report) sum() {
 		return
 	}
 	parts = parts[:0]
-	for _, state := range app.TaskStates {
-		add(r.states[state], string(state))
+	for _, state := range render.States {
+		add(r.states[core.State(state)], state)
 	}
 	fmt.Fprintf(out, "%d ended: %s\n", len(r.taken), strings.Join(parts, ", "))
 }

@@ -1,14 +1,9 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +16,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 type resubmitOptions struct {
@@ -86,7 +80,7 @@ func (o *resubmitOptions) readInput() (json.RawMessage, error) {
 		return nil, failure.New(failure.Usage, "give one order, or leave --input out",
 			"--input belongs to one order, not to %d", len(o.ids))
 	}
-	input, err := o.readValue(file, "input of step "+step, core.MaxInput)
+	input, err := o.app.ReadJSON(file, "input of step "+step, core.MaxInput)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +118,7 @@ func runResolve(ctx context.Context, o *resolveOptions) error {
 	if o.output != "" {
 		what := "output of step " + o.action.Step
 		var err error
-		if output, err = o.readValue(o.output, what, core.MaxOutput); err != nil {
+		if output, err = o.app.ReadJSON(o.output, what, core.MaxOutput); err != nil {
 			return err
 		}
 		if err := o.checkValue(what, message.Control{Kind: message.Resolve, Step: o.action.Step,
@@ -135,37 +129,6 @@ func runResolve(ctx context.Context, o *resolveOptions) error {
 	return o.each(ctx, func(ctx context.Context, c *client.Client, id string) (verdictLine, error) {
 		return o.send(ctx, c, id, client.StepOutput(output))
 	})
-}
-
-// readValue reads a JSON value from a file; "-" means standard input.
-func (o *orderCommand) readValue(file, what string, limit int64) (json.RawMessage, error) {
-	in := o.app.Streams.In
-	if file != "-" {
-		f, err := os.Open(file)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, failure.Wrap(err, failure.NotFound, "", "the %s", what)
-		}
-		if err != nil {
-			return nil, failure.Wrap(err, failure.Usage, "", "the %s", what)
-		}
-		defer f.Close()
-		in = f
-	}
-	text, err := io.ReadAll(io.LimitReader(in, 2*limit+1))
-	if err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "", "the %s", what)
-	}
-	if len(text) > int(2*limit) {
-		return nil, failure.New(failure.Usage, "store large data elsewhere and give a reference",
-			"the %s is larger than %d bytes", what, limit)
-	}
-	if err := rawjson.Check(text, rawjson.MaxLevels); err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "write one JSON value, such as {\"amount\": 12}",
-			"the %s", what)
-	}
-	var compact bytes.Buffer
-	err = json.Compact(&compact, text)
-	return compact.Bytes(), err
 }
 
 // checkValue holds the value that a command carries to the rules of its message.

@@ -312,6 +312,7 @@ show stopped
 watch --interval 10ms
 watch processed
 schedules
+approvals
 workflow list
 workflow validate ../../../../workflows/order.yaml
 workflow graph ../../../../workflows/order.yaml

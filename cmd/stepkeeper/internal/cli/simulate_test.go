@@ -204,7 +204,7 @@ func TestSimulateRefuses(t *testing.T) {
 		{[]string{"simulate", transfer, "--seeds", "-1"}, failure.Usage, "out of range"},
 		{[]string{"simulate", transfer, "--services", "nowhere.yaml"}, failure.NotFound, "services"},
 		{[]string{"simulate", transfer, "--order", transfer}, failure.Usage, "not JSON"},
-		{[]string{"simulate", "--replay", "nowhere.json"}, failure.NotFound, "nothing to replay"},
+		{[]string{"simulate", "--replay", "nowhere.json"}, failure.NotFound, "the tape cannot be read"},
 		{[]string{"simulate", "--replay", transfer}, failure.Usage, "no tape, or a damaged one"},
 		{[]string{"simulate", "nowhere.yaml"}, failure.NotFound, "cannot be read"},
 		{[]string{"simulate", transfer, "--faults", "crash-befor"}, failure.Usage,

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -87,11 +86,8 @@ func (o *smokeOptions) contents() ([]json.RawMessage, error) {
 		return []json.RawMessage{json.RawMessage(smokeContent)}, nil
 	}
 	f, err := os.Open(o.file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, failure.New(failure.NotFound, "check the name", "there is no file %s", o.file)
-	}
 	if err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "", "the file %s cannot be read", o.file)
+		return nil, app.Unread(err, "check the name", "orders")
 	}
 	defer f.Close()
 	var all []json.RawMessage
@@ -327,8 +323,8 @@ func (s *smoke) show() {
 		fmt.Fprintf(s.app.Streams.Err, "%s: %s\n", p.OrderID, style.Bad(render.Clean(p.What)))
 	}
 	var ends []string
-	for _, state := range app.TaskStates {
-		if n := r.Ends[state]; n > 0 {
+	for _, state := range render.States {
+		if n := r.Ends[core.State(state)]; n > 0 {
 			ends = append(ends, fmt.Sprintf("%d %s", n, state))
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -50,8 +49,9 @@ type submission struct {
 	report *report
 	number int // number of the record in the present file
 	err    error
-	// unattended looks at the queues that a workflow needs; nil where receipts have them.
+	// unattended returns the queues without a consumer that a workflow needs; nil if receipts have them
 	unattended func(workflow string) []view.Unattended
+	queues     map[string][]view.Unattended // results of unattended, by workflow
 
 	mu     sync.Mutex
 	places map[int]place // places of the orders without an answer, by their number
@@ -68,9 +68,10 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	if err != nil {
 		return err
 	}
-	s := &submission{submitOptions: o, report: newReport(o), places: map[int]place{}}
+	s := &submission{submitOptions: o, report: newReport(o), places: map[int]place{},
+		queues: map[string][]view.Unattended{}}
 	if o.app.Stack != "" {
-		s.unattended = o.app.UnattendedOnce(ctx, c)
+		s.unattended = func(workflow string) []view.Unattended { return o.app.Unattended(ctx, c, workflow) }
 	}
 	defer s.report.close()
 	if o.app.Streams.ErrIsTerminal() {
@@ -108,11 +109,8 @@ func (o *submitOptions) check() error {
 		}
 		info, err := os.Stat(name)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return failure.New(failure.NotFound, "check the name, or give - for standard input",
-				"there is no file %s", name)
 		case err != nil:
-			return failure.Wrap(err, failure.Usage, "", "the file %s cannot be read", name)
+			return app.Unread(err, "check the name, or give - for standard input", "orders")
 		case info.IsDir():
 			return failure.New(failure.Usage, "name its files: "+filepath.Join(name, "*.jsonl"),
 				"%s is a directory", name)
@@ -274,7 +272,10 @@ func (s *submission) answered(r client.Result) {
 			l.Error.Code = e.Code
 		}
 	} else if s.unattended != nil {
-		l.Unattended = s.unattended(at.workflow)
+		if _, known := s.queues[at.workflow]; !known {
+			s.queues[at.workflow] = s.unattended(at.workflow)
+		}
+		l.Unattended = s.queues[at.workflow]
 	}
 	s.report.answered(l)
 }

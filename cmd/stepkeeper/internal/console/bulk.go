@@ -258,10 +258,8 @@ func (b *running) Now() (r bulk.Report, on bool, err error) {
 func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content, error) {
 	b := s.bulks.get(r.PathValue("id"))
 	if b == nil {
-		return content{Title: "Not found", Template: "trouble", Status: http.StatusNotFound,
-			Data: struct{ What, Do string }{
-				"This console works through no such list.", "A list of another process goes on with `" +
-					s.Program + " bulk continue FILE`."}}, nil
+		return refusal("Not found", http.StatusNotFound, "This console works through no such list.",
+			"A list of another process goes on with `"+s.Program+" bulk continue FILE`."), nil
 	}
 	report, on, err := b.Now()
 	text := ""

@@ -10,7 +10,6 @@ import (
 	"strconv"
 
 	"github.com/google/uuid"
-	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -27,7 +26,7 @@ func (s *server) command(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	command := commandID(id, r.PostForm)
 	v, err := s.commandOf(r.Context(), id, r, command)
-	s.outcomes.Add(command, outcome{err == nil && v.Accepted, outcomeText(v, err)})
+	s.outcomes.Add(command, &outcome{err == nil && v.Accepted, outcomeText(v, err)})
 	s.Log.Info("command of the console", "order", id, "kind", r.PostFormValue("kind"), "accepted",
 		err == nil && v.Accepted)
 	http.Redirect(w, r, "/orders/"+url.PathEscape(id)+"?"+url.Values{"command": {command}}.Encode(),
@@ -37,8 +36,7 @@ func (s *server) command(w http.ResponseWriter, r *http.Request) {
 // refuse writes a page that states why a form was refused and what to do.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, status int, what, do string) {
 	s.page(func(context.Context, *http.Request, *kept) (content, error) {
-		return content{Title: "Refused", Template: "trouble", Status: status,
-			Data: struct{ What, Do string }{what, do}}, nil
+		return refusal("Refused", status, what, do), nil
 	})(w, r)
 }
 
@@ -96,25 +94,8 @@ func outcomeText(v client.Verdict, err error) string {
 	return v.Command + " was accepted"
 }
 
-// outcomes keeps the last ones by the IDs of their commands.
-type outcomes struct{ *lru.Cache[string, outcome] }
-
+// mostOutcomes is how many outcomes are kept, by the IDs of their commands.
 const mostOutcomes = 256
-
-func newOutcomes() outcomes {
-	kept, err := lru.New[string, outcome](mostOutcomes)
-	if err != nil {
-		panic(err) // New fails only for a size below 1
-	}
-	return outcomes{kept}
-}
-
-func (o outcomes) get(id string) *outcome {
-	if of, ok := o.Get(id); ok {
-		return &of
-	}
-	return nil
-}
 
 // forms is the name space of the IDs below.
 var forms = uuid.MustParse("7b0f1c52-6f0e-4b53-9d63-3f0c6f2a1a77")

@@ -22,6 +22,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/golang-lru/v2/expirable"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -62,7 +64,7 @@ type server struct {
 	secret   string // secret in forms, which a page of another origin cannot read
 	pages    *template.Template
 	files    map[string]file
-	outcomes outcomes
+	outcomes *expirable.LRU[string, *outcome]
 	streams  streams
 	bulks    bulks
 	looked   looked
@@ -88,7 +90,8 @@ func New(o Options) http.Handler {
 	o.Every = cmp.Or(o.Every, time.Second)
 	o.Log = cmp.Or(o.Log, slog.Default())
 	s := &server{Options: o, boot: rand.Text()[:8], secret: rand.Text(), files: map[string]file{},
-		outcomes: newOutcomes(), streams: streams{open: map[string][]chan struct{}{}}}
+		simulations: simulations{by: expirable.NewLRU[string, *simulation](simulatedKept, nil, 0)},
+		outcomes:    expirable.NewLRU[string, *outcome](mostOutcomes, nil, 0), streams: streams{open: map[string][]chan struct{}{}}}
 	names := s.loadAssets()
 	s.pages = template.Must(template.New("").Funcs(s.functions(names)).ParseFS(sources, "*.html"))
 	mux := http.NewServeMux()
@@ -175,8 +178,8 @@ func (s *server) asset(w http.ResponseWriter, r *http.Request) {
 func (s *server) functions(assets map[string]string) template.FuncMap {
 	return template.FuncMap{
 		"asset":     func(name string) string { return assets[name] },
-		"time":      timeElement,
-		"ago":       agoElement,
+		"time":      func(t core.Time) template.HTML { return timeElement(t, "") },
+		"ago":       func(t core.Time) template.HTML { return timeElement(t, ` class="ago"`) },
 		"json":      s.shown,
 		"state":     stateClass,
 		"clean":     render.Clean,
@@ -184,8 +187,8 @@ func (s *server) functions(assets map[string]string) template.FuncMap {
 		"message":   render.MessageRow,
 		"span":      func(d time.Duration) string { return render.Span(d) },
 		"pages":     func() []link { return links },
-		"stdtime":   func(t time.Time) template.HTML { return timeElement(core.TimeOf(t)) },
-		"stdago":    func(t time.Time) template.HTML { return agoElement(core.TimeOf(t)) },
+		"stdtime":   func(t time.Time) template.HTML { return timeElement(core.TimeOf(t), "") },
+		"stdago":    func(t time.Time) template.HTML { return timeElement(core.TimeOf(t), ` class="ago"`) },
 		"last":      lastStart,
 		"body":      s.body,
 		"deleted":   func(sent time.Time) time.Time { return sent.Add(client.KeptFor) },
@@ -208,24 +211,15 @@ func lastStart(all []client.ScheduledStart) *client.ScheduledStart {
 	return &all[len(all)-1]
 }
 
-// timeElement is a moment: in UTC here, in the viewer's zone once the script has seen it.
-func timeElement(t core.Time) template.HTML {
+// timeElement is a moment, in UTC here and in the viewer's zone once the script has seen it. Of the class ago
+// it is an age, which the script counts on.
+func timeElement(t core.Time, class string) template.HTML {
 	if t == 0 {
 		return "–"
 	}
-	//nolint:gosec // made of numbers only
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`,
-		t.Std().UTC().Format(time.RFC3339Nano), render.Moment(t), render.Moment(t)))
-}
-
-// agoElement is how long ago a moment was; the script counts on.
-func agoElement(t core.Time) template.HTML {
-	if t == 0 {
-		return "–"
-	}
-	//nolint:gosec // made of numbers only
-	return template.HTML(fmt.Sprintf(`<time class="ago" datetime="%s" title="%s">%s</time>`,
-		t.Std().UTC().Format(time.RFC3339Nano), render.Moment(t), render.Moment(t)))
+	//nolint:gosec // made of numbers and a class
+	return template.HTML(fmt.Sprintf(`<time%s datetime="%s" title="%s">%[3]s</time>`, class,
+		t.Std().UTC().Format(time.RFC3339Nano), render.Moment(t)))
 }
 
 // stateClass is the class of a state in the style sheet.
@@ -256,27 +250,24 @@ type pageFunc func(ctx context.Context, r *http.Request, kept *kept) (content, e
 
 // trouble is the content of a page that could not be read.
 func (s *server) trouble(err error) content {
-	c := content{Title: "Not available", Template: "trouble", Status: http.StatusBadGateway}
-	text := struct{ What, Do string }{"This could not be read: " + err.Error(),
-		"It is tried again by itself; the log of the deployment may say more."}
 	switch {
 	case errors.Is(err, client.ErrNotFound):
-		c.Title, c.Status = "Not found", http.StatusNotFound
-		text.What, text.Do = "There is no such order.",
+		return refusal("Not found", http.StatusNotFound, "There is no such order.",
 			"Check its ID. One that was submitted a moment ago may still be in its queue; it then appears "+
-				"here by itself."
+				"here by itself.")
 	case errors.Is(err, client.ErrConnection), errors.Is(err, context.DeadlineExceeded):
-		text.What, text.Do = s.Name+" does not answer: "+err.Error(),
-			"Is it running? It is tried again by itself."
+		return refusal("Not available", http.StatusBadGateway, s.Name+" does not answer: "+err.Error(),
+			"Is it running? It is tried again by itself.")
 	case errors.Is(err, client.ErrForbidden):
-		text.What, text.Do = "These credentials may not read this: "+err.Error(),
-			"Start the console with credentials that have the operator's rights."
+		return refusal("Not available", http.StatusBadGateway,
+			"These credentials may not read this: "+err.Error(),
+			"Start the console with credentials that have the operator's rights.")
 	case errors.Is(err, client.ErrInvalid):
-		c.Title, c.Status = "Not understood", http.StatusBadRequest
-		text.What, text.Do = err.Error(), "Correct the address, or begin at the overview."
+		return refusal("Not understood", http.StatusBadRequest, err.Error(),
+			"Correct the address, or begin at the overview.")
 	}
-	c.Data = text
-	return c
+	return refusal("Not available", http.StatusBadGateway, "This could not be read: "+err.Error(),
+		"It is tried again by itself; the log of the deployment may say more.")
 }
 
 // read makes the content of a page, whatever happens.
@@ -329,6 +320,10 @@ func (s *server) page(p pageFunc) http.HandlerFunc {
 }
 
 func (s *server) nothing(context.Context, *http.Request, *kept) (content, error) {
-	return content{Title: "Not found", Template: "trouble", Status: http.StatusNotFound,
-		Data: struct{ What, Do string }{"There is no such page.", "Begin at the overview."}}, nil
+	return refusal("Not found", http.StatusNotFound, "There is no such page.", "Begin at the overview."), nil
+}
+
+// refusal is a page that says what happened and what to do.
+func refusal(title string, status int, what, do string) content {
+	return content{Title: title, Template: "trouble", Status: status, Data: struct{ What, Do string }{what, do}}
 }

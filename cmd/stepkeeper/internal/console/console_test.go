@@ -799,7 +799,7 @@ func TestWaitingForAgents(t *testing.T) {
 	})
 	_, body := w.get("/waiting")
 	wants(t, body, `<tr id="agent-shop"><td>shop</td><td class="number">2</td>`,
-		`<a href="/orders?state=Processing&amp;step=pack&amp;workflow=order">order pack: 2</a>`,
+		`<a href="/orders?children=on&amp;state=Processing&amp;step=pack&amp;workflow=order">order pack: 2</a>`,
 		`<tr id="wait-agent-order-pack-shop"><td><span class="kind agent"></span>an agent&#39;s reply</td><td>shop</td>`)
 	close(w.hold)
 

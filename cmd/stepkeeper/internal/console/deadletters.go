@@ -70,15 +70,15 @@ func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (conte
 	if !known || k == nil && !slices.ContainsFunc(looked.Letters, shows) {
 		all, err := s.Client.DeadLetters(ctx, queue, mostLetters)
 		if errors.Is(err, client.ErrNotFound) {
-			return content{Title: "Not found", Template: "trouble", Status: http.StatusNotFound,
-				Data: struct{ What, Do string }{"There is no such queue: " + err.Error(),
-					"Choose one of the list."}}, nil
+			return refusal("Not found", http.StatusNotFound, "There is no such queue: "+err.Error(),
+				"Choose one of the list."), nil
 		}
 		if err != nil {
 			return content{}, err
 		}
 		looked = s.dead.keep(queue, lettersLooked{s.Now(), all})
 	}
+	became, _ := s.outcomes.Get(r.URL.Query().Get("done"))
 	title := "Dead letters of " + queue
 	switch queue {
 	case port.Quarantine:
@@ -93,7 +93,7 @@ func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (conte
 		ReadOnly                                 bool
 		Outcome                                  *outcome
 	}{looked, title, queue, s.Program, body, s.secret, filepath.Join(s.Folder, journal.Name), mostLetters,
-		s.ReadOnly, s.outcomes.get(r.URL.Query().Get("done"))}}, nil
+		s.ReadOnly, became}}, nil
 }
 
 func (d *deadLooked) keep(queue string, l lettersLooked) lettersLooked {
@@ -149,7 +149,8 @@ func (s *server) handleDead(w http.ResponseWriter, r *http.Request) {
 	h := client.Handling{Queue: queue, IDs: r.PostForm["id"], By: strings.TrimSpace(r.PostFormValue("by")),
 		Reason: strings.TrimSpace(r.PostFormValue("reason"))}
 	key := rand.Text()
-	s.outcomes.Add(key, s.handled(ctx, do, h))
+	became := s.handled(ctx, do, h)
+	s.outcomes.Add(key, &became)
 	s.dead.mu.Lock()
 	s.dead.at = time.Time{}
 	s.dead.mu.Unlock()

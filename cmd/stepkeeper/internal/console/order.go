@@ -55,9 +55,10 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	if err != nil {
 		return content{}, err
 	}
+	became, _ := s.outcomes.Get(r.URL.Query().Get("command"))
 	p := orderPage{Task: t, Name: s.Name, Show: r.URL.Query().Get("show"), Token: s.secret,
 		ReadOnly: s.ReadOnly, Timeline: view.Timeline(*t),
-		Questions: s.questions(t), Outcome: s.outcomes.get(r.URL.Query().Get("command"))}
+		Questions: s.questions(t), Outcome: became}
 	if p.Show != "timeline" && p.Show != "events" && p.Show != "messages" {
 		p.Show = "compact"
 	}
@@ -69,10 +70,7 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	}
 	nodes := nodesOf(t)
 	label := "steps of order " + t.OrderID + " and their states"
-	//nolint:gosec // the diagram escapes texts
-	p.Down = template.HTML(diagram.SVG(nodes, diagram.Down, label, false))
-	//nolint:gosec // the diagram escapes texts
-	p.Across = template.HTML(diagram.SVG(nodes, diagram.Across, label, false))
+	p.Down, p.Across = picture(nodes, diagram.Down, label), picture(nodes, diagram.Across, label)
 	//nolint:gosec // it escapes texts
 	p.Gantt = template.HTML(gantt(t, core.TimeOf(s.Now())))
 	p.Legend = legendOf(t, core.TimeOf(s.Now()))
@@ -161,13 +159,14 @@ func (s *server) move(ctx context.Context, r *http.Request, _ *kept) (content, e
 		Token     string
 		ReadOnly  bool
 	}{Task: t, Plan: plan, Token: s.secret, ReadOnly: s.ReadOnly}
-	data.Now = picture(nodesOf(t), "steps of order "+t.OrderID+" as it runs now")
+	data.Now = picture(nodesOf(t), diagram.Down, "steps of order "+t.OrderID+" as it runs now")
 	if plan.Definition != "" {
 		def, err := s.Client.Definition(ctx, t.Workflow, plan.Definition)
 		if err != nil {
 			data.Unknown = err.Error()
 		} else {
-			data.Then = picture(compared(t, def, plan), "steps of order "+t.OrderID+" after the move")
+			data.Then = picture(compared(t, def, plan), diagram.Down,
+				"steps of order "+t.OrderID+" after the move")
 		}
 	}
 	if r.URL.Query().Get("simulate") != "" {
@@ -178,9 +177,8 @@ func (s *server) move(ctx context.Context, r *http.Request, _ *kept) (content, e
 	return content{Title: "Move " + t.OrderID, Template: "move", Data: data}, nil
 }
 
-func picture(nodes []diagram.Node, label string) template.HTML {
-	//nolint:gosec // the diagram escapes texts
-	return template.HTML(diagram.SVG(nodes, diagram.Down, label, false))
+func picture(nodes []diagram.Node, d diagram.Direction, label string) template.HTML {
+	return template.HTML(diagram.SVG(nodes, d, label, false)) //nolint:gosec // the diagram escapes texts
 }
 
 // compared are the steps of the other definition: each says how it differs.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,13 +23,13 @@ var states = []core.State{core.Processing, core.Compensating, core.Error, core.P
 
 // filter is what of the orders is shown, as it stands in the address.
 type filter struct {
-	State, Workflow, Step, Code, Older, Prefix, Cursor string
+	State, Workflow, Step, Code, Older, Prefix, Children, Cursor string
 }
 
 func filterOf(r *http.Request) filter {
 	q := r.URL.Query()
 	return filter{q.Get("state"), q.Get("workflow"), q.Get("step"), q.Get("code"), q.Get("older"),
-		q.Get("id"), q.Get("cursor")}
+		q.Get("id"), q.Get("children"), q.Get("cursor")}
 }
 
 // Address is the page of orders with the filter, from a cursor on.
@@ -37,7 +38,8 @@ func (f filter) Address(cursor string) string { return f.on("/orders", cursor) }
 // on is the address of a page with the filter, from a cursor on.
 func (f filter) on(page, cursor string) string {
 	return address(page, map[string]string{"state": f.State, "workflow": f.Workflow, "step": f.Step,
-		"code": f.Code, "older": f.Older, "id": f.Prefix, "cursor": cursor})
+		"code": f.Code, "older": f.Older, "id": f.Prefix, "children": f.Children,
+		"cursor": cursor})
 }
 
 // address returns the address of a page with the values that are not empty.
@@ -174,7 +176,7 @@ func (s *server) orders(ctx context.Context, r *http.Request, k *kept) (content,
 	if err != nil {
 		return content{}, err
 	}
-	x, err := s.find(ctx, q, f.Cursor)
+	x, err := s.find(ctx, q, f)
 	if err != nil {
 		return content{}, err
 	}
@@ -212,12 +214,17 @@ type found struct {
 	looked int    // number of orders seen, at most
 }
 
-// find goes through pages until there are rows enough for one.
-func (s *server) find(ctx context.Context, q client.Query, cursor string) (x found, err error) {
-	for x.next = cursor; ; {
+// find goes through pages until there are rows enough for one. It leaves child orders out unless the filter asks
+// for them or for an ID.
+func (s *server) find(ctx context.Context, q client.Query, f filter) (x found, err error) {
+	for x.next = f.Cursor; ; {
 		var some []view.Summary
 		if some, x.next, err = s.Client.Page(ctx, q, x.next); err != nil {
 			return found{}, err
+		}
+		if f.Children == "" && f.Prefix == "" {
+			some = slices.DeleteFunc(some,
+				func(o view.Summary) bool { return strings.Contains(o.OrderID, core.ChildMark) })
 		}
 		x.orders = append(x.orders, some...)
 		x.looked += q.PageSize

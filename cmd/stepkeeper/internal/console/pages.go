@@ -96,7 +96,7 @@ func (s *server) readInError(ctx context.Context) (x stopped, err error) {
 		if g == nil {
 			g = &incident{Workflow: o.Workflow, Step: e.Step, Code: e.Code, Phase: o.Phase, First: o.EndedAt}
 			g.Address = filter{State: string(core.Error), Workflow: o.Workflow, Step: e.Step,
-				Code: e.Code}.Address("")
+				Code: e.Code, Children: "on"}.Address("")
 			groups[key] = g
 		}
 		g.Count++
@@ -209,10 +209,7 @@ func (s *server) workflow(ctx context.Context, r *http.Request, _ *kept) (conten
 		_, nodes[i].Detail, _ = strings.Cut(nodes[i].Detail, ", ")
 	}
 	label := "steps of workflow " + name
-	//nolint:gosec // the diagram escapes texts
-	data.Down = template.HTML(diagram.SVG(nodes, diagram.Down, label, false))
-	//nolint:gosec // the diagram escapes texts
-	data.Across = template.HTML(diagram.SVG(nodes, diagram.Across, label, false))
+	data.Down, data.Across = picture(nodes, diagram.Down, label), picture(nodes, diagram.Across, label)
 	if data.Versions, data.More, err = s.versions(ctx, name); err != nil {
 		return content{}, err
 	}

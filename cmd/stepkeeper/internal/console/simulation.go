@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/golang-lru/v2/expirable"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -34,8 +36,7 @@ type simulation struct {
 // simulations keeps the last ones. One runs at a time: it takes all that the processor has.
 type simulations struct {
 	mu      sync.Mutex
-	by      map[string]*simulation
-	order   []string
+	by      *expirable.LRU[string, *simulation]
 	running bool
 }
 
@@ -45,7 +46,7 @@ func (s *simulations) of(plan client.Plan, t *client.Task, program string, at co
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := fmt.Sprintf("%s %d %s", t.OrderID, t.Version, plan.Definition)
-	if known := s.by[key]; known != nil {
+	if known, ok := s.by.Get(key); ok {
 		return *known
 	}
 	if s.running {
@@ -53,13 +54,7 @@ func (s *simulations) of(plan client.Plan, t *client.Task, program string, at co
 	}
 	now := &simulation{Running: true, Command: fmt.Sprintf("%s move %s --definition %s --simulate --dry-run",
 		program, t.OrderID, plan.Definition)}
-	if s.by == nil {
-		s.by = map[string]*simulation{}
-	}
-	if s.by[key], s.order = now, append(s.order, key); len(s.order) > simulatedKept {
-		delete(s.by, s.order[0])
-		s.order = s.order[1:]
-	}
+	s.by.Add(key, now)
 	s.running = true
 	go func() {
 		var done simulation

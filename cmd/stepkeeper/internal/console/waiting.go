@@ -142,7 +142,8 @@ func (s *server) underWay(ctx context.Context) (x open, err error) {
 				if g == nil {
 					g = &waits{For: w.For, Workflow: o.Workflow, Step: w.Step, Agent: agent, Asks: asks,
 						Oldest: w.Since, Example: o.OrderID, Text: waitTexts[w.For]}
-					g.Address = filter{State: string(state), Workflow: o.Workflow, Step: w.Step}.Address("")
+					g.Address = filter{State: string(state), Workflow: o.Workflow, Step: w.Step,
+						Children: "on"}.Address("")
 					groups[key] = g
 				}
 				g.Count++

@@ -5,6 +5,7 @@ import (
 	"html"
 	"strings"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
@@ -133,22 +134,15 @@ func (p *picture) box(b *strings.Builder, i int) {
 		title = 31
 	}
 	fmt.Fprintf(b, `<text x="%.1f" y="%.1f">%s</text>`, at.x+12, at.y+title,
-		html.EscapeString(short(n.Title, 23)))
+		html.EscapeString(render.Cut(n.Title, 23)))
 	if n.Detail != "" {
 		fmt.Fprintf(b, `<text class="detail" x="%.1f" y="%.1f">%s</text>`, at.x+12, at.y+40,
-			html.EscapeString(short(n.Detail, 27)))
+			html.EscapeString(render.Cut(n.Detail, 27)))
 	}
 	b.WriteString("</g>")
 	if n.Link != "" {
 		b.WriteString("</a>")
 	}
-}
-
-func short(text string, most int) string {
-	if r := []rune(text); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return text
 }
 
 // Of are the steps of a workflow as boxes.

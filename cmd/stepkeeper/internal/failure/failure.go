@@ -23,21 +23,7 @@ const (
 
 // Word is the code's name in JSON.
 func (c Code) Word() string {
-	switch c {
-	case OK:
-		return "ok"
-	case Usage:
-		return "usage"
-	case Refused:
-		return "refused"
-	case NotFound:
-		return "not-found"
-	case Unreachable:
-		return "unreachable"
-	case NotProcessed:
-		return "not-processed"
-	}
-	return "failed"
+	return [...]string{"ok", "failed", "usage", "refused", "not-found", "unreachable", "not-processed"}[c]
 }
 
 // Error is a failure for people: What happened and to what, and what to Do about it.

@@ -2,13 +2,11 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -60,12 +58,7 @@ func runConsole(ctx context.Context, o *consoleOptions) error {
 	}
 	listener, err := api.Listen(o.listen)
 	if err != nil {
-		do := ""
-		if errors.Is(err, syscall.EADDRINUSE) {
-			do = "another program listens there, perhaps another console; choose a port with --listen, 0 " +
-				"takes a free one"
-		}
-		return failure.Wrap(err, failure.General, do, "the console cannot be served")
+		return failure.Wrap(err, failure.General, addressAdvice(err), "the console cannot be served")
 	}
 	name := o.app.Server()
 	if o.app.Stack != "" {

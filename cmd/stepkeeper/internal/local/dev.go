@@ -206,17 +206,17 @@ func runDev(ctx context.Context, o *devOptions) error {
 	if err != nil {
 		return err
 	}
-	tracer, err := o.tracer(ctx)
+	tracer, closeTracer, err := o.tracer(ctx)
 	if err != nil {
 		return err
 	}
-	defer tracer.close()
+	defer closeTracer()
 	return o.serve(ctx, embedded.Options{
 		Pages: o.pages(log, redaction), PagePaths: console.Paths,
 		Data: o.data, Listen: o.listen, AnswersListen: o.answers, Workflows: o.workflows,
 		Agents:  o.agents,
 		ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, Keep: keep,
-		NewTokenKey: o.newKey, OnAlert: o.onAlert, Tracer: tracer.Tracer, Log: log, Clock: clock,
+		NewTokenKey: o.newKey, OnAlert: o.onAlert, Tracer: tracer, Log: log, Clock: clock,
 		Version: app.ReadVersion().Version, Ready: o.ready,
 	})
 }
@@ -248,34 +248,29 @@ func addressAdvice(err error) string {
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return ""
 	}
-	return "another program listens there, perhaps another `stepkeeper dev`; " +
-		"choose another port with --listen or --answers-listen, 0 takes a free one"
+	return "another program listens there, perhaps another `stepkeeper dev` or console; choose another port " +
+		"with --listen or --answers-listen, 0 takes a free one"
 }
 
-// spans is a tracer, or none.
-type spans struct {
-	port.Tracer
-	close func()
-}
-
-func (o *devOptions) tracer(ctx context.Context) (spans, error) {
+// tracer returns a tracer, nil without a collector, and a function that closes it.
+func (o *devOptions) tracer(ctx context.Context) (port.Tracer, func(), error) {
 	endpoint := cmp.Or(o.otlp, o.app.Getenv(tracing.Variable))
 	if endpoint == "" {
-		return spans{close: func() {}}, nil
+		return nil, func() {}, nil
 	}
 	t, err := tracing.New(ctx, endpoint, "stepkeeper", app.ReadVersion().Version)
 	switch {
 	case err != nil && o.otlp == "": // set for other programs, perhaps
 		o.app.Warn("no spans are sent, for " + tracing.Variable + " cannot be used: " + err.Error())
-		return spans{close: func() {}}, nil
+		return nil, func() {}, nil
 	case err != nil:
-		return spans{}, failure.Wrap(err, failure.Usage, "correct --otlp", "spans cannot be sent")
+		return nil, nil, failure.Wrap(err, failure.Usage, "correct --otlp", "spans cannot be sent")
 	}
-	return spans{t, func() {
+	return t, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		_ = t.Close(ctx) // spans that the collector does not take are lost
-	}}, nil
+	}, nil
 }
 
 // clock is the machine's, nil, unless a test moves it.

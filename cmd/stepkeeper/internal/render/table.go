@@ -44,6 +44,10 @@ func plainStyle() table.Style {
 	return s
 }
 
+// States are the states that an order can be in.
+var States = []string{string(core.Processing), string(core.Compensating), string(core.Processed),
+	string(core.Compensated), string(core.Cancelled), string(core.Closed), string(core.Error)}
+
 // clock writes the time of day with milliseconds, in UTC.
 func clock(t core.Time) string { return t.Std().Format("15:04:05.000") }
 
