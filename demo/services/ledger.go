@@ -165,7 +165,7 @@ func (l *ledger) take(ctx context.Context, tx *sql.Tx, p part) error {
 	return l.lacking(p.account)
 }
 
-// reverse appends the undo of a do, and gives its parts back to their accounts. The do is known by its seq.
+// reverse appends the undo of the do with that seq, and adds its parts to their accounts again.
 func (l *ledger) reverse(ctx context.Context, tx *sql.Tx, do int64) error {
 	for _, statement := range []string{
 		`UPDATE accounts SET balance = balance +
@@ -176,7 +176,8 @@ func (l *ledger) reverse(ctx context.Context, tx *sql.Tx, do int64) error {
 		`INSERT INTO parts (seq, account, quantity)
 			SELECT last_insert_rowid(), account, quantity FROM parts WHERE seq = :do`,
 	} {
-		if _, err := tx.ExecContext(ctx, statement, sql.Named("do", do), sql.Named("now", l.now())); err != nil {
+		if _, err := tx.ExecContext(ctx, statement, sql.Named("do", do),
+			sql.Named("now", l.now())); err != nil {
 			return fmt.Errorf("reverse ledger row %d: %w", do, err)
 		}
 	}

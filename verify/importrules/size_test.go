@@ -24,7 +24,7 @@ var budgets = map[string]int{
 	"localstack":   620,
 	"shared":       30200,
 	"simulate":     12690,
-	"verify":       8780,
+	"verify":       7790,
 	"workflows":    10,
 	"workflowtest": 1470,
 }

@@ -57,7 +57,7 @@ func Add(app awscdk.App) (err error) {
 	c.secrets(stack, agents)
 	c.external(agents, "senders", "agent=ARN of a role", arnOf("iam", "(role|user)/"),
 		func(a *infra.Agent, arn string) { a.SenderARNs = append(a.SenderARNs, arn) })
-	c.external(agents, "role-ids", "agent=ID of its role", regexp.MustCompile(`.`), // as the queues vouch for it
+	c.external(agents, "role-ids", "agent=ID of its role", regexp.MustCompile(`.`),
 		func(a *infra.Agent, id string) { a.SenderIDs = append(a.SenderIDs, id) })
 	nag := c.truth("nag", false)
 	if len(c.problems) > 0 {
