@@ -140,8 +140,6 @@ func TestDocumentShowsAnOrder(t *testing.T) {
 	page.sentence("for a service that takes", ServiceTime.Seconds()*1000)
 	page.sentence("for each million orders that are kept:", r.KeptPerMonth,
 		sumOf(t, r.Kept, "DynamoDB, storage"), sumOf(t, r.Kept, "DynamoDB, point-in-time recovery"))
-	page.row("Stepkeeper, load / trickle", r.DollarsPerMillion[Load], r.DollarsPerMillion[Trickle],
-		r.IdlePerMonth)
 	page.sentence("one write less,", r.DollarsPerMillion[NoReplyTo])
 	page.sentence("stays within 1,024 bytes (", float64(load.ItemBytes))
 	page.sentence("such an order takes", r.PerOrder["load-eight-steps"].WRU,
@@ -210,15 +208,17 @@ func TestDocumentShowsIntervalsOfSweeps(t *testing.T) {
 	}
 }
 
-// TestDocumentShowsPeers: docs/explanation/cost.md shows what the same work costs elsewhere, and the day of
-// the source.
+// TestDocumentShowsPeers: docs/explanation/alternatives.md shows what the same work costs elsewhere, and the
+// day of the source.
 func TestDocumentShowsPeers(t *testing.T) {
-	r, page := measured(t), read(t, "cost.md")
+	r, page := measured(t), read(t, "alternatives.md")
+	page.row("Stepkeeper, load / trickle", r.DollarsPerMillion[Load], r.DollarsPerMillion[Trickle],
+		r.IdlePerMonth)
 	for _, p := range r.Prices.Peers {
 		name, part, shared := strings.Cut(p.Name, ", ") // two prices of one service share a row
 		row := page.cells(name)
 		if !strings.Contains(row, p.Date) {
-			t.Errorf("cost.md, %s: the row does not give the day of its source, %s", name, p.Date)
+			t.Errorf("alternatives.md, %s: the row does not give the day of its source, %s", name, p.Date)
 		}
 		prices, _, _ := strings.Cut(row, "|")
 		if shared { // "2 for a saga of 1 s, 64 for 60 s"
