@@ -26,18 +26,18 @@ const maxAnswer = 2 * core.MaxAnswerValue
 
 // CommandID makes a command recognisable when it is sent again (P5).
 type CommandID struct {
-	ID string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"of the command: one that is sent again with the same ID gets the same verdict; absent: a new one is made"`
+	ID string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 }
 
 // CommandNumber is the number that the sender saw in the task (P5).
 type CommandNumber struct {
-	Command int `json:"command" minimum:"0" doc:"the task's command number as last seen; another one is refused, because another command came first"`
+	Command int `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
 }
 
 // CommandSender is kept with the verdict of the command.
 type CommandSender struct {
-	By     string `json:"by,omitempty" maxLength:"128" doc:"who sends the command"`
-	Reason string `json:"reason,omitempty" maxLength:"512" doc:"why"`
+	By     string `json:"by,omitempty" maxLength:"128" doc:"name of the sender"`
+	Reason string `json:"reason,omitempty" maxLength:"512" doc:"reason, for the history"`
 }
 
 type cancelInput struct {
@@ -45,8 +45,8 @@ type cancelInput struct {
 	Body struct {
 		CommandID
 		CommandSender
-		Run     int    `json:"run,omitempty" minimum:"0" doc:"the run that is meant; a cancel of an older run changes nothing"`
-		ReplyTo string `json:"replyTo,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$" doc:"of an order that has not come yet"`
+		Run     int    `json:"run,omitempty" minimum:"0" doc:"run to cancel; a cancel of an older run changes nothing"`
+		ReplyTo string `json:"replyTo,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$" doc:"reply-to of an order that has not arrived yet"`
 	}
 }
 
@@ -65,10 +65,10 @@ type resubmitInput struct {
 		CommandID
 		CommandNumber
 		CommandSender
-		Deadline   core.Time       `json:"deadline,omitzero" doc:"the new deadline; absent: none"`
-		Definition string          `json:"definition,omitempty" pattern:"^(latest|[0-9a-f]{32})$" doc:"to move the order to first: the hash of a definition of its workflow, or latest; absent: it stays"`
-		Step       string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"a call that gets another input; refused where it was asked and is not proven to have had no effect"`
-		Input      json.RawMessage `json:"input,omitempty" doc:"of step, in place of its definition's: any JSON value but null, of at most 32 KiB"`
+		Deadline   core.Time       `json:"deadline,omitzero" doc:"the new deadline; if absent, the order has none"`
+		Definition string          `json:"definition,omitempty" pattern:"^(latest|[0-9a-f]{32})$" doc:"definition to move the order to first: the hash of one of its workflow, or latest; if absent, the order keeps its definition"`
+		Step       string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"step that gets another input; refused if its agent got a request and no proof says that it had no effect"`
+		Input      json.RawMessage `json:"input,omitempty" doc:"input of the step instead of its definition's; any JSON value except null, at most 32 KiB"`
 	}
 }
 
@@ -81,7 +81,7 @@ type resolveInput struct {
 		Step string    `json:"step" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"the step in doubt"`
 		Fact core.Fact `json:"fact" enum:"happened,not-happened,undone"`
 
-		Output json.RawMessage `json:"output,omitempty" doc:"what the step returned, where it happened and the order was going forward: any JSON value but null, of at most 48 KiB"`
+		Output json.RawMessage `json:"output,omitempty" doc:"output of the step, if it happened while the order was going forward; any JSON value except null, at most 48 KiB"`
 	}
 }
 
@@ -98,7 +98,7 @@ type moveInput struct {
 type planInput struct {
 	OrderPath
 	Definition string `query:"definition" pattern:"^(latest|[0-9a-f]{32})$" default:"latest" doc:"the hash of a definition of the order's workflow, or latest"`
-	Documents  bool   `query:"documents" doc:"also what is stored of the order, and both definitions"`
+	Documents  bool   `query:"documents" doc:"also return the stored record of the order, and both definitions"`
 }
 
 type planOutput struct{ Body view.Plan }
@@ -108,8 +108,8 @@ type closeInput struct {
 	Body struct {
 		CommandID
 		CommandNumber
-		By     string `json:"by" minLength:"1" maxLength:"128" doc:"who closes it"`
-		Reason string `json:"reason" minLength:"1" maxLength:"512" doc:"why"`
+		By     string `json:"by" minLength:"1" maxLength:"128" doc:"name of the person who closes it"`
+		Reason string `json:"reason" minLength:"1" maxLength:"512" doc:"reason, for the history"`
 	}
 }
 
@@ -118,8 +118,8 @@ type eraseInput struct {
 	Body struct {
 		CommandID
 		CommandNumber
-		By     string `json:"by" minLength:"1" maxLength:"128" doc:"who erases it"`
-		Reason string `json:"reason" minLength:"1" maxLength:"512" doc:"why; it stays with the order, so that it should name no person"`
+		By     string `json:"by" minLength:"1" maxLength:"128" doc:"name of the person who erases it"`
+		Reason string `json:"reason" minLength:"1" maxLength:"512" doc:"reason; the order keeps it, so do not name a person"`
 	}
 }
 
@@ -127,14 +127,14 @@ type answerInput struct {
 	OrderPath
 	Body struct {
 		CommandID
-		Step   string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"the step that is answered; or event"`
-		Event  string          `json:"event,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"every step that waits for the event of this name, or has yet to; or step"`
-		Run    *int            `json:"run,omitempty" minimum:"0" doc:"the run that was shown; absent: the present one"`
-		Round  int             `json:"round,omitempty" minimum:"1" doc:"the round of the step that was shown; absent: the present one"`
-		Value  json.RawMessage `json:"value" doc:"one of the values of an approval, or what an event carries"`
-		By     string          `json:"by,omitempty" maxLength:"128" doc:"who answers; absent: local"`
-		Reason string          `json:"reason,omitempty" maxLength:"512" doc:"why, for the history"`
-		Token  string          `json:"token,omitempty" maxLength:"512" doc:"a token of the order, which says the step, the run and who answers, in place of these"`
+		Step   string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"step to answer; give step or event"`
+		Event  string          `json:"event,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"event to answer: every step that waits or will wait for this name; give step or event"`
+		Run    *int            `json:"run,omitempty" minimum:"0" doc:"run that was shown; if absent, the present one"`
+		Round  int             `json:"round,omitempty" minimum:"1" doc:"round of the step that was shown; if absent, the present one"`
+		Value  json.RawMessage `json:"value" doc:"one of the values of an approval, or the value of an event"`
+		By     string          `json:"by,omitempty" maxLength:"128" doc:"name of the person who answers; if absent, local"`
+		Reason string          `json:"reason,omitempty" maxLength:"512" doc:"reason, for the history"`
+		Token  string          `json:"token,omitempty" maxLength:"512" doc:"token of the order, instead of step, run and by, which it states"`
 	}
 }
 

@@ -187,7 +187,7 @@ func (e *edge) documentSubmit(doc huma.API) {
 // SubmitOrder is the schema of message.SubmitOrder, exported because huma sees nothing else.
 type SubmitOrder struct {
 	Schema   int       `json:"schema" enum:"1"`
-	OrderID  string    `json:"orderId" pattern:"^[A-Za-z0-9._:][A-Za-z0-9._:-]{0,127}$" doc:"an ID of your own: sending the same order again is then harmless"`
+	OrderID  string    `json:"orderId" pattern:"^[A-Za-z0-9._:][A-Za-z0-9._:-]{0,127}$" doc:"your own ID for the order; with it, sending the same order again is harmless"`
 	Workflow string    `json:"workflow" pattern:"^[a-z][a-z0-9-]{0,63}$" doc:"name of the workflow"`
 	Order    any       `json:"order" doc:"any JSON; numbers keep their digits"`
 	Priority string    `json:"priority,omitempty" enum:"normal,high"`

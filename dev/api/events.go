@@ -20,7 +20,7 @@ const eventPause = 15 * time.Second
 type eventsInput struct {
 	OrderPath
 	After  int64 `query:"after" minimum:"0" doc:"only versions newer than this"`
-	LastID int64 `header:"Last-Event-ID" minimum:"0" doc:"sent by a browser's or library's EventSource when it connects again"`
+	LastID int64 `header:"Last-Event-ID" minimum:"0" doc:"ID of the last event; an EventSource sends it when it connects again"`
 }
 
 func (e *edge) registerEvents(doc huma.API) {

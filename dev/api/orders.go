@@ -24,24 +24,24 @@ type OrderPath struct {
 
 type taskInput struct {
 	OrderPath
-	Wait string `query:"wait" example:"30s" doc:"wait so long for the end of the order, at most 1m0s; the answer is the task as it is then"`
+	Wait string `query:"wait" example:"30s" doc:"longest wait for the end of the order, at most 1m0s; the response is the task at that time"`
 }
 
 // OrderDocument is an order as it was submitted.
 type OrderDocument struct {
 	OrderID     string          `json:"orderId"`
-	ContentHash string          `json:"contentHash,omitempty" doc:"of workflow, order, priority and reply-to: the same order has the same"`
+	ContentHash string          `json:"contentHash,omitempty" doc:"hash of workflow, order, priority and reply-to; equal orders have the same hash"`
 	Created     core.Time       `json:"created"`
-	Order       json.RawMessage `json:"order,omitempty" doc:"absent where a cancel came before the order"`
+	Order       json.RawMessage `json:"order,omitempty" doc:"absent if a cancel came before the order"`
 }
 
 type listInput struct {
 	State     string `query:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Closed,Error"`
 	Workflow  string `query:"workflow" pattern:"^[a-z][a-z0-9-]{0,63}$"`
-	OlderThan string `query:"olderThan" example:"90m" doc:"created at least so long ago: 30s, 90m, 12h, 7d"`
-	Oldest    bool   `query:"oldest" doc:"the oldest of the selected orders alone"`
+	OlderThan string `query:"olderThan" example:"90m" doc:"lowest age since creation: 30s, 90m, 12h, 7d"`
+	Oldest    bool   `query:"oldest" doc:"only the oldest of the selected orders"`
 	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"orders on a page"`
-	Cursor    string `query:"cursor" maxLength:"1024" doc:"next of the page before"`
+	Cursor    string `query:"cursor" maxLength:"1024" doc:"value of next in the previous page"`
 }
 
 func (e *edge) registerOrders(doc huma.API) {

@@ -52,18 +52,18 @@ type Problem struct {
 	Title      string            `json:"title" doc:"the kind of problem"`
 	Status     int               `json:"status" doc:"HTTP status"`
 	Code       string            `json:"code" doc:"a short, stable word for programs"`
-	Detail     string            `json:"detail" doc:"what happened, to what, what to do"`
-	Field      string            `json:"field,omitempty" doc:"the field of the order that is wrong"`
-	Errors     []ProblemPlace    `json:"errors,omitempty" nullable:"false" doc:"the places to correct, where there are several"`
-	RetryAfter int               `json:"retryAfter,omitempty" doc:"seconds to wait before sending again; also the header Retry-After"`
-	Verdict    *core.Verdict     `json:"verdict,omitempty" doc:"of a refused command"`
-	RequestID  string            `json:"requestId,omitempty" doc:"to find an internal failure in the log"`
+	Detail     string            `json:"detail" doc:"text that states what happened, to what, and what to do"`
+	Field      string            `json:"field,omitempty" doc:"the wrong field of the order"`
+	Errors     []ProblemPlace    `json:"errors,omitempty" nullable:"false" doc:"the places to correct, if there are several"`
+	RetryAfter int               `json:"retryAfter,omitempty" doc:"seconds to wait before sending again; same as the header Retry-After"`
+	Verdict    *core.Verdict     `json:"verdict,omitempty" doc:"verdict on the refused command"`
+	RequestID  string            `json:"requestId,omitempty" doc:"ID of an internal failure in the log"`
 	headers    map[string]string // further headers
 }
 
 // ProblemPlace is one place of a request to correct.
 type ProblemPlace struct {
-	Where   string `json:"where" doc:"path.id, query.limit, body.command"`
+	Where   string `json:"where" doc:"location, such as path.id, query.limit or body.command"`
 	Message string `json:"message"`
 }
 

@@ -27,25 +27,25 @@ const (
 
 // LineResult answers one line of a stream.
 type LineResult struct {
-	Line     int        `json:"line" doc:"number of the line, from 1; blank lines are counted and not answered"`
-	OrderID  string     `json:"orderId,omitempty" doc:"absent where it could not be read"`
+	Line     int        `json:"line" doc:"number of the line, from 1; blank lines count, but get no answer"`
+	OrderID  string     `json:"orderId,omitempty" doc:"absent if it could not be read"`
 	Accepted bool       `json:"accepted" doc:"stored and started"`
-	Known    bool       `json:"known" doc:"the same order was there before; nothing was started twice"`
+	Known    bool       `json:"known" doc:"the same order existed already; nothing was started twice"`
 	State    core.State `json:"state,omitempty"`
-	Notes    []string   `json:"notes,omitempty" nullable:"false" doc:"what of the order has no effect here, for people"`
-	Error    *LineError `json:"error,omitempty" doc:"why it was not accepted"`
+	Notes    []string   `json:"notes,omitempty" nullable:"false" doc:"parts of the order that have no effect here, for people"`
+	Error    *LineError `json:"error,omitempty" doc:"reason why it was not accepted"`
 	// Unattended is as in a Receipt.
-	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"queues of requests that its workflow needs and nothing takes from"`
+	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"request queues of its workflow that have no consumer"`
 }
 
 // LineError is the problem of one line.
 type LineError struct {
 	Code       string `json:"code" doc:"a short, stable word for programs"`
 	Title      string `json:"title"`
-	Status     int    `json:"status" doc:"that one order alone would be answered with"`
-	Detail     string `json:"detail" doc:"what happened, to what, what to do"`
-	Field      string `json:"field,omitempty" doc:"the field of the order that is wrong"`
-	RetryAfter int    `json:"retryAfter,omitempty" doc:"seconds; present where sending the line again later can help"`
+	Status     int    `json:"status" doc:"HTTP status that this order would get alone"`
+	Detail     string `json:"detail" doc:"text that states what happened, to what, and what to do"`
+	Field      string `json:"field,omitempty" doc:"the wrong field of the order"`
+	RetryAfter int    `json:"retryAfter,omitempty" doc:"seconds; present if sending the line again later can help"`
 }
 
 // line is one line as read; err where it is known already that it will not be submitted.

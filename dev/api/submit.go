@@ -23,11 +23,11 @@ const MaxWait = time.Minute
 // Receipt acknowledges an order: it is stored and started.
 type Receipt struct {
 	OrderID string     `json:"orderId"`
-	Known   bool       `json:"known" doc:"the same order was there before; nothing was started twice"`
+	Known   bool       `json:"known" doc:"the same order existed already; nothing was started twice"`
 	State   core.State `json:"state"`
-	Notes   []string   `json:"notes,omitempty" nullable:"false" doc:"what of the order has no effect here, for people"`
+	Notes   []string   `json:"notes,omitempty" nullable:"false" doc:"parts of the order that have no effect here, for people"`
 	// Unattended says which of its agents do not seem to run.
-	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"queues of requests that its workflow needs and nothing takes from"`
+	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"request queues of its workflow that have no consumer"`
 }
 
 // submit is POST /v1/orders: the hot path, so it does no more than it must.

@@ -38,7 +38,7 @@ func (s *Step) DecisionText() (Decided, string) {
 // timedOut reports whether the time for an answer ended without a value that stands for one.
 func (d Decided) TimedOut() bool { return d.By == ByTimeout && string(d.Value) == "null" }
 
-// shown is a value in a text for people.
+// Shown returns a value as text for people, shortened.
 func Shown(value json.RawMessage) string {
 	if len(value) > MaxApproval {
 		return "another value"
@@ -46,7 +46,7 @@ func Shown(value json.RawMessage) string {
 	return string(value)
 }
 
-// answers is the step's own copy of what it keeps of answers.
+// OwnAnswers returns the step's own copy of its record of answers.
 func (s *Step) OwnAnswers() *Answers {
 	a := Answers{Round: 1}
 	if s.Answers != nil {
@@ -56,8 +56,8 @@ func (s *Step) OwnAnswers() *Answers {
 	return s.Answers
 }
 
-// asAsked returns a question with what its claim has stored: of a task that was moved since, the definition
-// may say something else (P49).
+// AsAsked returns a question with the values that its claim has stored. The definition of a task that was
+// moved since may hold others (P49).
 func (s *Step) AsAsked(question json.RawMessage, timeout Duration) json.RawMessage {
 	now, timeout, err := ReadQuestion(question, timeout)
 	a, asked := s.Answers, s.Wait.Until.Sub(s.Claim.At)
@@ -80,7 +80,7 @@ func (s *Step) AsAsked(question json.RawMessage, timeout Duration) json.RawMessa
 	return question
 }
 
-// readQuestion reads what decides of a question. Its errors hold no data of the order.
+// ReadQuestion reads a question. Its errors hold no data of the order.
 func ReadQuestion(text json.RawMessage, timeout Duration) (*Answers, Duration, error) {
 	var q Question
 	if len(text) > 0 {
@@ -144,10 +144,10 @@ func readTimeout(text string) (Duration, error) {
 	return DurationOf(d), nil
 }
 
-// decided reports a step whose round has ended with a decision.
+// Decided reports whether the step's round has ended with a decision.
 func (s *Step) Decided() bool { return s.Answers != nil && s.Output != nil }
 
-// round is the present one of a step, from 1.
+// Round returns the number of the step's present round, from 1.
 func (s *Step) Round() int {
 	if s.Answers == nil {
 		return 1
@@ -155,7 +155,7 @@ func (s *Step) Round() int {
 	return max(1, s.Answers.Round)
 }
 
-// excludes returns why a person may not answer, or "" if they may.
+// Excludes returns why a person may not answer, or "" if they may.
 func (a *Answers) Excludes(by string) string {
 	switch {
 	case by == ByToken && (a.Need > 1 || len(a.Who) > 0 || a.NotSelf != ""): // P39
@@ -168,7 +168,7 @@ func (a *Answers) Excludes(by string) string {
 	return ""
 }
 
-// complete is the value that enough people gave first, and they. The time is not set.
+// Complete returns the first value that enough people gave, and their names. It does not set the time.
 func (a *Answers) Complete() (Decided, bool) {
 	if a.Need == 0 {
 		return Decided{}, false
@@ -187,7 +187,8 @@ func (a *Answers) Complete() (Decided, bool) {
 	return Decided{}, false
 }
 
-// AnswerValue brings a value into the form in which values are compared, or says what is wrong with it.
+// AnswerValue returns a value in the form in which values are compared, or an error if the value is not
+// allowed.
 func (d *Definition) AnswerValue(i int, value json.RawMessage) (json.RawMessage, string) {
 	a := d.Steps[i].Answer
 	var compact bytes.Buffer
@@ -200,7 +201,7 @@ func (d *Definition) AnswerValue(i int, value json.RawMessage) (json.RawMessage,
 		if err := json.Unmarshal(value, &text); err != nil || !slices.Contains(a.Values, text) {
 			return nil, "the value must be one of: " + strings.Join(a.Values, ", ")
 		}
-		value, _ = json.Marshal(text) // a text can be written
+		value, _ = json.Marshal(text) // Marshal cannot fail for a string
 		return value, ""
 	}
 	if len(value) > MaxAnswerValue {
@@ -217,7 +218,7 @@ func (d *Definition) AnswerValue(i int, value json.RawMessage) (json.RawMessage,
 	return value, ""
 }
 
-// Addressed are the steps that an answer is for, or why there are none.
+// Addressed returns the steps that an answer is for. Without any it returns the reason.
 func (t *Task) Addressed(def *Definition, e Answered) (steps []int, reason string) {
 	if def == nil {
 		return nil, "the order was cancelled before it came"
@@ -239,8 +240,8 @@ func (t *Task) Addressed(def *Definition, e Answered) (steps []int, reason strin
 	return nil, "step " + e.Step + " is not one that is answered"
 }
 
-// HasEnded returns the text that the order no longer goes forward. It adds how the step was decided if the
-// answer is for that round and its sender may answer.
+// HasEnded returns the text that the order no longer goes forward. The text adds how the step was decided if
+// the answer is for that round and its sender may answer.
 func (t *Task) HasEnded(s *Step, e Answered) string {
 	why := "the order goes no longer forward; it is " + string(t.ProcessState)
 	if e.Run != t.Run || e.Step != "" && e.Round != s.Round() || s.Answers == nil ||

@@ -40,8 +40,8 @@ func (d *StepDefinition) FirstCompleteBy(s *Step) Time {
 	return min(s.Claim.StopBy, s.Claim.At.Add(d.Timeout+s.Claim.Allowance))
 }
 
-// NextLook returns the time at which a waiting step is looked at again: its end, or, for an open question,
-// the next reminder (P37).
+// NextLook returns the time of a waiting step's next check: the end of its wait, or the next reminder of an
+// open question (P37).
 func (d *StepDefinition) NextLook(s *Step) Time {
 	if d.Answer == nil || d.Answer.Remind <= 0 || s.Answers == nil || s.State != Waiting {
 		return s.Wait.At
@@ -58,7 +58,8 @@ func (d *StepDefinition) Intervals(s *Step) int {
 	return int(s.Answers.RemindedAt.Sub(s.Claim.At) / d.Answer.Remind)
 }
 
-// ReminderDue returns when n intervals of a question have passed, and zero if it has no reminders.
+// ReminderDue returns the time when n intervals of a question have passed. It is zero if the question has no
+// reminders.
 func (d *StepDefinition) ReminderDue(s *Step, n int) Time {
 	if d.Answer.Remind <= 0 {
 		return 0
@@ -105,7 +106,8 @@ func (t *Task) KeyMayExpire(def *Definition, i int, now Time) bool {
 	return s.AwaitsWake() && s.Attempted() && until != 0 && now.Add(def.Steps[i].TimeoutOf(s)) > until
 }
 
-// NotDone are the agents at which the last attempts of a step, one less than it has agents, did not end done.
+// NotDone returns the agents at which the last attempts of a step ended without the outcome done. It returns
+// fewer agents than the step has.
 func (t *Task) NotDone(d *StepDefinition, s *Step) (agents []string) {
 	for _, a := range t.Attempts.Last {
 		if a.Step == s.Name && a.Number > s.Attempt-len(d.Others) && a.Outcome != OutcomeSuperseded {

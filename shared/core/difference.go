@@ -10,19 +10,19 @@ import (
 
 // Difference is a difference between a task and another definition of its workflow, mostly at one step.
 type Difference struct {
-	Step    string `json:"step,omitempty" doc:"absent where the workflow as a whole is different"`
-	What    string `json:"what" doc:"what is different there, for people"`
+	Step    string `json:"step,omitempty" doc:"absent if the difference concerns the whole workflow"`
+	What    string `json:"what" doc:"the difference, for people"`
 	Refused bool   `json:"refused" doc:"the task cannot be moved because of it"`
 }
 
-// Differences compares the definition that a task pins with another one of its workflow, step by step: those
-// of from first, then the new ones.
+// Differences compares the definition that a task pins with another one of its workflow. It returns the
+// differences at the steps of from first, then those at the new steps.
 func Differences(from, to *Definition, t *Task) []Difference {
 	var all []Difference
 	for i := range from.Steps {
 		d := &from.Steps[i]
 		s := t.Step(d.Name)
-		// The next run of a Compensated task is all new.
+		// The next run of a Compensated task begins anew, so nothing binds it.
 		bound := s != nil && t.ProcessState != Compensated && s.Begun()
 		j := to.Index(d.Name)
 		if j < 0 {
@@ -82,8 +82,8 @@ func attemptedOrSkipped(s *Step) string {
 	return "attempted"
 }
 
-// fixed are the differences that are refused at a step that was attempted or skipped: with them the same key
-// would mean something else.
+// fixed returns the differences that are refused at an attempted or skipped step, because the step's key
+// would then mean another call.
 func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 	undo := func(d *StepDefinition) string {
 		if d.Undo == nil {
@@ -136,7 +136,7 @@ func (s *Step) WithoutEffect() bool {
 		s.Resolved != nil && s.Resolved.Fact != Happened && s.Resolved.At > s.Claim.At
 }
 
-// free are the differences that may be anywhere.
+// free returns the differences that are allowed at every step.
 func free(d, n *StepDefinition) (all []Difference) {
 	add := func(what string, differs bool) {
 		if differs {
@@ -168,19 +168,19 @@ func free(d, n *StepDefinition) (all []Difference) {
 	return all
 }
 
-// takes reports whether the same answers decide the same in both.
+// takes reports whether the same answers lead to the same decision in both.
 func (a *Answer) takes(n *Answer) bool {
 	return a.Event == n.Event && a.Ask == n.Ask && slices.Equal(a.Values, n.Values) &&
 		bytes.Equal(a.Schema, n.Schema) && a.Refuse == n.Refuse
 }
 
-// same reports whether the children are the same ones, with the same orders, and the same is kept of them.
-// Their definition may differ: each child pins its own.
+// same reports whether both have the same children with the same orders, and collect the same outputs. The
+// child's definition may differ, because each child pins its own.
 func (e *Each) same(n *Each) bool {
 	return e.Workflow == n.Workflow && e.Collect == n.Collect && bytes.Equal(e.Order, n.Order)
 }
 
-// waits reports whether the time for an answer ends in the same way in both.
+// waits reports whether both treat the end of the time for an answer alike.
 func (a *Answer) waits(n *Answer) bool {
 	return a.OnTimeout == n.OnTimeout && a.Remind == n.Remind && bytes.Equal(a.TimeoutValue, n.TimeoutValue)
 }
@@ -196,9 +196,10 @@ func order(n *StepDefinition, t *Task) (all []Difference) {
 	return all
 }
 
-// movedTo is the task with the definition pinned and the steps in its order. What was attempted or skipped
-// stands as it is; attempts go on where a name returns (P1). The old final status was acknowledged, and is
-// not sent again with the new steps.
+// MovedTo returns the task with the definition pinned and the steps in its order.
+//
+// Attempted and skipped steps stay as they are. Attempt numbers go on if a name returns (P1). The old final
+// status was acknowledged, and is not sent again with the new steps.
 func (t *Task) MovedTo(from, to *Definition) *Task {
 	c, removed := t.Clone(), maps.Clone(t.Attempts.Removed)
 	if removed == nil {
@@ -218,7 +219,7 @@ func (t *Task) MovedTo(from, to *Definition) *Task {
 		}
 		s := &c.Steps[i]
 		if was := from.Index(name); s.Corrected != nil && !sameInput(&from.Steps[was], &to.Steps[i]) {
-			s.Corrected = nil // P51: what the new definition says counts
+			s.Corrected = nil // P51: the input of the new definition counts
 		}
 		// the new definition may ask otherwise, and a key never means two things
 		if a := s.Answers; a != nil && a.RemindedAt != 0 {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Effect is something to carry out after the decision was stored. The set is closed.
+// Effect is an action to carry out after the commit of the decision. The set is closed.
 type Effect interface{ effect() }
 
 // SendRequest is a request to an agent; it is also the message itself (P3).
@@ -56,7 +56,7 @@ const (
 	// StatusUndoing reports that the undo of a step waits until none of its calls can take effect any more
 	// (P21). It is sent once when the wait begins, and is not sent again if that fails.
 	StatusUndoing StatusKind = "undoing"
-	// StatusProgress carries what a running attempt reported (P43). It is not sent again if that fails.
+	// StatusProgress carries the report of a running attempt (P43). It is not sent again if that fails.
 	StatusProgress  StatusKind = "progress"
 	StatusCompleted StatusKind = "completed"
 	StatusFailed    StatusKind = "failed" // Error: an operator is needed
@@ -126,7 +126,7 @@ type RaiseAlert struct {
 	Accepts  Accepted `json:"accepts"`
 }
 
-// EraseContent removes the content that an order keeps apart from its task (P52).
+// EraseContent removes the content of an order that is stored apart from its task (P52).
 type EraseContent struct{ OrderID, Hash string }
 
 // Accepted lists the operator's commands that a task in Error accepts when it has just stopped.
@@ -152,8 +152,8 @@ func (ChildEnded) effect() {}
 
 func (EraseContent) effect() {}
 
-// Settles reports whether the effects hold all of the status and the alert of the present end that are not
-// acknowledged: only the actor that sends them all in one handling may settle it afterwards (P11, H27).
+// Settles reports whether the effects hold every unacknowledged status and alert of the present end. Only the
+// actor that sends all of them in one handling may settle the end afterwards (P11, H27).
 func Settles(def *Definition, t *Task, effects []Effect) bool {
 	if t.End.ResendAt == 0 {
 		return false
@@ -172,7 +172,8 @@ func Settles(def *Definition, t *Task, effects []Effect) bool {
 	return status && alert && parent
 }
 
-// AlertOf is computed from what stood there when the task stopped, so that it is the same each time (P12).
+// AlertOf returns the alert of a task. It reads only values that were fixed when the task stopped, so that
+// the alert is the same each time (P12).
 func AlertOf(def *Definition, task *Task) RaiseAlert {
 	t := task.Clone()
 	for i := range t.Steps {
@@ -189,7 +190,7 @@ func AlertOf(def *Definition, task *Task) RaiseAlert {
 		Phase: t.Phase,
 		Step:  t.Reason.Step, Code: t.Reason.Code, Message: t.Reason.Text, At: t.End.At}
 	if a.Undone = t.ProcessState == Compensated; a.Undone {
-		a.Accepts.Resubmit = t.Parent == nil // a child is resubmitted by its parent only
+		a.Accepts.Resubmit = t.Parent == nil // only its parent resubmits a child
 		return a
 	}
 	a.Accepts = Accepted{Resubmit: t.ExpiredKey(def, t.End.At) == "", Undo: t.UndoRefusal(def) == ""}
@@ -203,7 +204,7 @@ func AlertOf(def *Definition, task *Task) RaiseAlert {
 	return a
 }
 
-// Status completes a status message of the task.
+// Status returns a status message of the task with the common fields filled in.
 func (t *Task) Status(s Status) SendStatus {
 	s.OrderID, s.Run, s.Workflow = t.OrderID, t.Run, t.Workflow
 	return SendStatus{ReplyTo: t.ReplyTo, Status: s}
@@ -214,7 +215,7 @@ func (t *Task) StartedStatus() SendStatus {
 	return t.Status(Status{Kind: StatusStarted, Seq: t.Start.Seq, At: t.StartedAt()})
 }
 
-// FinishedStatus returns the status of a step that is done.
+// FinishedStatus returns the status of a finished step.
 func (t *Task) FinishedStatus(s *Step) SendStatus {
 	return t.Status(Status{Kind: StatusStepFinished, Seq: s.Finish.Seq, At: s.Finish.At,
 		Step:   s.Name,
@@ -238,7 +239,7 @@ func (t *Task) FinalStatus() SendStatus {
 	return t.Status(s)
 }
 
-// Request derives the message of the present claim from what cannot change (P12).
+// Request returns the request of the present claim. It reads only values that cannot change (P12).
 func (t *Task) Request(def *Definition, i int, input json.RawMessage) SendRequest {
 	s, d := &t.Steps[i], &def.Steps[i]
 	q := SendRequest{

@@ -35,15 +35,15 @@ func (s *Step) erase() {
 	}
 }
 
-// eraseAnswer removes what an answer and its verdict say, which may name people and values.
+// eraseAnswer removes the reason and value of an answer from its verdict, because they may name people.
 func (v *Verdict) eraseAnswer() {
 	if v.Command == "answer" {
 		v.By, v.Reason, v.Note = "", "", ""
 	}
 }
 
-// Erase removes what people and services have sent. States, times, counts, codes, hashes, and the names of
-// those who gave commands stay.
+// Erase removes the data that people and services have sent. States, times, counts, codes, hashes, and the
+// names of those who gave commands stay.
 func (t *Task) Erase() {
 	t.Order, t.Output, t.Unknown = nil, nil, nil
 	t.Reason.Text, t.Undo.Reason.Text = "", ""

@@ -7,16 +7,16 @@ import (
 	"strconv"
 )
 
-// Key is the idempotency key of a step: the same for every attempt in a run, do and undo (P2).
+// Key returns the idempotency key of a step. All attempts in a run share it, do and undo alike (P2).
 func Key(orderID string, run int, step string) string {
 	return orderID + "/" + strconv.Itoa(run) + "/" + step
 }
 
-// Trace is the W3C traceparent of a run of an order, with which the spans of its handlings are linked.
+// Trace returns the W3C traceparent of a run of an order. It links the spans of all handlings of the run.
 func Trace(orderID string, run int) string { return AttemptTrace(orderID, run, "", 0) }
 
-// trace derives a W3C traceparent: one trace for a run, one span for an attempt. It is derived
-// so that a re-emission is the same, byte for byte (P12).
+// AttemptTrace returns the W3C traceparent of an attempt: one trace for a run, one span for an attempt. The
+// value is derived, so that a re-emission is the same byte for byte (P12).
 func AttemptTrace(orderID string, run int, step string, attempt int) string {
 	var room [128]byte
 	name := append(append(room[:0], orderID...), '/')

@@ -1,13 +1,13 @@
 package core
 
-// Names of the index buckets; the same words as in package port.
+// Names of the index buckets. Package port uses the same words.
 const (
 	bucketNone      = ""
 	bucketDue       = "due"
 	bucketAttention = "attention"
 )
 
-// Live is the earliest live time of the task (P9), or zero: then the task is at rest.
+// Live returns the earliest live time of the task (P9). It is zero if the task is at rest.
 func Live(t *Task) Time {
 	live := t.End.ResendAt
 	going := t.ProcessState == Processing || t.ProcessState == Compensating
@@ -23,13 +23,14 @@ func Live(t *Task) Time {
 	return live
 }
 
-// AwaitsWake reports a step that waits for a Wake: handed back, in doubt, with its undo put off, or a wait.
+// AwaitsWake reports whether the step waits for a Wake: it was handed back, is in doubt, has its undo put
+// off, or is a wait.
 func (s *Step) AwaitsWake() bool {
 	return s.HandedBack() || s.State == Failed || s.State == UndoWait || s.State == Waiting
 }
 
 // OnlyWaits reports whether every due time of a running task is the end of a wait: for a time, an answer or
-// its child orders. No request of it is with an agent, and no attempt will be repeated.
+// its child orders. Then no agent has a request of the task, and no attempt will be repeated.
 func OnlyWaits(t *Task) bool {
 	if t.ProcessState != Processing && t.ProcessState != Compensating {
 		return false
@@ -59,9 +60,11 @@ func Index(t *Task) (bucket string, at Time) {
 	return bucketNone, 0
 }
 
-// reindex sets Due and Attention after a change. For the Supervisor everything before its
-// clock has been dealt with and may move the time forward; every other caller only moves it back, so
-// that a busy task rewrites its index entry as seldom as possible (P9, H16).
+// Reindex sets Due and Attention after a change.
+//
+// The Supervisor passes exact: it has handled everything before its clock, and may move Due forward. Every
+// other caller only moves Due back, so that a busy task rewrites its index entry as seldom as possible (P9,
+// H16).
 func Reindex(t *Task, exact bool) {
 	live := Live(t)
 	switch {
@@ -86,8 +89,8 @@ func Push(t *Task) (*Task, bool) {
 	return c, true
 }
 
-// Settled is the task after the final status and alert of its present end were sent (P11). The commit is
-// conditional on the version that the teller committed or loaded; a refused one is dropped.
+// Settled returns the task after the final status and alert of its present end were sent (P11). The commit
+// requires the version that the sender committed or loaded. If the commit is refused, it is not repeated.
 func Settled(t *Task) *Task {
 	c := t.Clone()
 	c.End.ResendAt = 0
@@ -95,8 +98,9 @@ func Settled(t *Task) *Task {
 	return c
 }
 
-// SweepEvents lists what the Supervisor has to decide about a task at this time: steps and waits
-// past their complete-by, the task's deadline, a final status unacknowledged for too long.
+// SweepEvents returns the events that the Supervisor has to decide about a task at this time: for steps and
+// waits past their complete-by, for the task's deadline, and for a final status that is unacknowledged for
+// too long.
 func SweepEvents(def *Definition, t *Task, now Time) []Event {
 	var events []Event
 	going := t.ProcessState == Processing || t.ProcessState == Compensating

@@ -3,7 +3,7 @@ package core
 // Attempted reports whether the step was claimed at least once in this run (P7).
 func (s *Step) Attempted() bool { return s.First.Nth > 0 }
 
-// FirstClaim returns the time of the step's first claim in this run; zero if it was not claimed.
+// FirstClaim returns the time of the step's first claim in this run. It is zero if the step was not claimed.
 func (s *Step) FirstClaim() Time {
 	if s.First.Nth > 0 && s.First.At == 0 {
 		return s.Claim.At
@@ -11,7 +11,7 @@ func (s *Step) FirstClaim() Time {
 	return s.First.At
 }
 
-// Quiet is the latest stopBy of all do attempts in this run (P21).
+// Quiet returns the latest stopBy of all do attempts in this run (P21).
 func (s *Step) Quiet() Time {
 	if s.Claim.Undo {
 		return s.Stops.Do
@@ -19,14 +19,13 @@ func (s *Step) Quiet() Time {
 	return max(s.Stops.Do, s.Claim.StopBy)
 }
 
-// LastStop is the latest stopBy of all attempts in this run (Resolve).
+// LastStop returns the latest stopBy of all attempts in this run. Resolve needs it.
 func (s *Step) LastStop() Time { return max(s.Stops.Do, s.Stops.Undo, s.Claim.StopBy) }
 
-// Begun reports whether the step had its turn in this run: it was claimed, or something was decided without a
-// claim.
+// Begun reports whether the step had its turn in this run: it was claimed, or was decided without a claim.
 func (s *Step) Begun() bool { return s.Attempted() || s.State == Skipped || s.FailureCode != "" }
 
-// HandedBack reports a call that waits to be claimed again.
+// HandedBack reports whether the step is a call that waits for its next claim.
 func (s *Step) HandedBack() bool { return s.State == Pending && s.Attempted() }
 
 // InFlight reports whether a request of the step may be in flight.
@@ -57,8 +56,8 @@ func (t *Task) StartedAt() Time {
 	return t.Start.At
 }
 
-// Terminal reports an end that no event but an operator's command leaves: Processed, Compensated, Cancelled,
-// Closed.
+// Terminal reports whether the task is Processed, Compensated, Cancelled or Closed. Only an operator's
+// command leaves these states.
 func (t *Task) Terminal() bool {
 	switch t.ProcessState {
 	case Processed, Compensated, Cancelled, Closed:
@@ -77,7 +76,8 @@ func (t *Task) InFlight() bool {
 	return false
 }
 
-// AtRest reports an end whose status and alert were sent: nothing will happen without a command (P11).
+// AtRest reports whether the status and alert of the task's end were sent. Nothing more happens without a
+// command (P11).
 func (t *Task) AtRest() bool {
 	return (t.Terminal() || t.ProcessState == Error && !t.InFlight()) && t.End.ResendAt == 0
 }
@@ -94,8 +94,8 @@ func (t *Task) NextToUndo() int {
 	return found
 }
 
-// PastPointOfNoReturn reports whether a point of no return is passed: from its claim until it is proven that
-// it had no effect (P22a).
+// PastPointOfNoReturn reports whether the task has passed a point of no return: one was claimed, and no proof
+// says that it had no effect (P22a).
 func (t *Task) PastPointOfNoReturn(def *Definition) bool {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
@@ -105,8 +105,8 @@ func (t *Task) PastPointOfNoReturn(def *Definition) bool {
 	return false
 }
 
-// Overtaken reports whether step i is an ask whose step is decided. It fails nothing any more, and is not
-// asked again (P38).
+// Overtaken reports whether step i is an ask whose question is already decided. Its failure has no
+// consequences, and it is not sent again (P38).
 func (t *Task) Overtaken(def *Definition, i int) bool {
 	n := def.AsksFor(i)
 	return n >= 0 && (t.Steps[n].Passed() || t.Steps[n].Decided())
@@ -121,7 +121,7 @@ func (t *Task) LastActivity(def *Definition, i int) Time {
 	return t.Steps[i].LastStop().Add(skew)
 }
 
-// Direction returns the direction of the task. An Error has it as its phase, whatever the step was doing.
+// Direction returns the direction of the task. In Error this is its phase.
 func (t *Task) Direction() Phase {
 	if t.ProcessState == Compensating {
 		return Undoing
@@ -129,21 +129,21 @@ func (t *Task) Direction() Phase {
 	return Forward
 }
 
-// Passed reports whether later steps no longer wait for this one in a task that goes forward. A Compensated
-// step is one that the task goes on without (P42).
+// Passed reports whether later steps no longer wait for this one in a task that goes forward. This includes a
+// Compensated step, because the task goes on without it (P42).
 func (s *Step) Passed() bool {
 	return s.State == Processed || s.State == Skipped || s.State == Compensated
 }
 
-// Apart reports whether the order is kept apart from the document, under ContentHash.
+// Apart reports whether the order is stored apart from the document, under ContentHash.
 func (t *Task) Apart() bool { return len(t.Order) == 0 && t.ContentHash != "" && t.Erased == nil }
 
-// IsTombstone reports a task that a Cancel created before its order came (P17).
+// IsTombstone reports whether a Cancel created the task before its order came (P17).
 func (t *Task) IsTombstone() bool {
 	return t.ProcessState == Cancelled && t.Definition == "" && len(t.Steps) == 0
 }
 
-// EndKind is the final status of the task's present end.
+// EndKind returns the kind of the final status of the task's present end.
 func EndKind(t *Task) StatusKind {
 	switch t.ProcessState {
 	case Processed:
@@ -158,8 +158,8 @@ func EndKind(t *Task) StatusKind {
 	return StatusFailed
 }
 
-// RaisesAlert reports whether the operator is notified of the present end (P11): of every Error, and where
-// its workflow asks for that (notify: [undone]) of an order that was undone because a step failed.
+// RaisesAlert reports whether the operator is notified of the present end (P11): always of an Error, and, if
+// the workflow has notify: [undone], of an order that was undone because a step failed.
 func RaisesAlert(def *Definition, t *Task) bool {
 	return t.ProcessState == Error || t.ProcessState == Compensated && t.Undo.Why == WhyFailure &&
 		def != nil &&
@@ -178,7 +178,7 @@ func UndoneNext(t *Task) *Step {
 	return nil
 }
 
-// reason returns the last failure of the step as a reason for the task.
+// FailureReason returns the last failure of the step as a reason for the task.
 func (s *Step) FailureReason() Reason {
 	if s.Error == nil {
 		return Reason{Step: s.Name}
@@ -186,7 +186,7 @@ func (s *Step) FailureReason() Reason {
 	return Reason{s.Name, s.Error.Code, s.Error.Message}
 }
 
-// known reports a reply whose operation and outcome this version knows.
+// Known reports whether this version knows the operation and the outcome of the reply.
 func (e Reply) Known() bool {
 	switch e.Outcome {
 	case OutcomeDone, OutcomeFailed, OutcomeRetryLater:

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ExpiredKey finds a step in doubt whose key its service may no longer hold: another call could take
-// effect twice (H12).
+// ExpiredKey returns the name of a step in doubt whose service may have forgotten the key, so that another
+// call could take effect twice (H12).
 func (t *Task) ExpiredKey(def *Definition, now Time) string {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; t.KeyMayExpire(def, i, now) {
@@ -36,7 +36,7 @@ func (t *Task) UndoRefusal(def *Definition) string {
 // CloseRefusal returns why the task cannot be closed, or "" if it can. No call may take effect after the
 // close, because the operator's findings become final.
 func (t *Task) CloseRefusal(def *Definition, absent []string, now Time) string {
-	silent := false // it waits for children that never answer
+	silent := false // silent means that the task waits for children that never answer
 	for i := range t.Steps {
 		for _, id := range t.OpenChildren(&t.Steps[i]) {
 			if !slices.Contains(absent, id) {
@@ -82,7 +82,8 @@ func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) strin
 		return "the step is a wait, so there is nothing in doubt; fix: resubmit the order, and it goes on " +
 			"at its time"
 	case s.State != Pending && !s.AwaitsWake():
-		// one that was handed back too: its key may have expired (P18), and then only Resolve helps
+		// A step that was handed back is refused too: its key may have expired (P18), and then only Resolve
+		// helps.
 		return "the step is " + string(s.State) +
 			"; only one that is Failed, UndoWait, or handed back is in doubt"
 	case !s.Attempted():
@@ -100,7 +101,7 @@ func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) strin
 // MoveRefusal returns why the task cannot be moved, or "" if it can.
 func (t *Task) MoveRefusal(def *Definition, to Target) string {
 	switch {
-	case t.Parent != nil && t.ProcessState == Compensated: // P41: its parent decides about its next run
+	case t.Parent != nil && t.ProcessState == Compensated: // P41: its parent decides about the next run
 		return t.Parent.Refusal()
 	case t.ProcessState != Error && t.ProcessState != Compensated &&
 		t.ProcessState != Processing:
@@ -163,7 +164,7 @@ func (t *Task) CorrectRefusal(def *Definition, i int, e Resubmit) string {
 	case HoldsToken(e.Input):
 		return "the new input holds a token of an answer, or stands where one was hidden; tokens are not " +
 			"stored, so only the definition can send one; fix: leave it out"
-	case t.ProcessState == Compensated: // its next run has keys of its own
+	case t.ProcessState == Compensated: // the next run has its own keys
 		return ""
 	}
 	s := &t.Steps[i]

@@ -8,26 +8,26 @@ import (
 	"strings"
 )
 
-// SizeLimit is what a decision must know of the stored form of a task, so that no decision leads to a
-// document that its store refuses. The zero value sets no limit.
+// SizeLimit describes the stored form of a task, so that no decision leads to a document that its store
+// refuses. The zero value sets no limit.
 //
-// Every task that is stored leaves the reserve free: what its longest document takes without texts
-// and outputs (longest). Outputs, and the reasons of verdicts, are kept only where the reserve stays
-// free beside them. Texts of failures need no place of their own: they are cut where it is needed
-// (makeRoom). So an event always finds room for what it must store.
+// Every stored task leaves a reserve free: the size of its longest document without texts and outputs
+// (longest). Outputs, and the reasons of verdicts, are stored only if the reserve stays free beside them.
+// Texts of failures are cut if their place is needed (Trim). So an event always finds room for the data that
+// it must store.
 type SizeLimit struct {
 	Limit int             // limit of a document, in bytes
 	Size  func(*Task) int // size of a task's document in bytes; a pure function
-	// Inline is the longest order that stands in its task's document, in bytes. The zero value means
+	// Inline is the length in bytes of the longest order that its task's document holds. The zero value means
 	// InlineOrder of its definition.
 	Inline int
 }
 
 func (m SizeLimit) InlineOrder(def *Definition) int { return cmp.Or(m.Inline, InlineOrder(def)) }
 
-// Reserve is the size of the longest document of a task of this definition that holds no outputs and no
-// texts: a definition whose reserve is over the limit cannot be run. The order stands in that document; it is
-// longer than the hash of one that is kept apart.
+// Reserve returns the size of the longest document of a task of this definition without outputs and texts. A
+// definition whose reserve is over the limit cannot be run. That document holds its order, which is longer
+// than the hash of an order that is stored apart.
 func (m SizeLimit) Reserve(def *Definition) int {
 	id := strings.Repeat("x", MaxID)
 	return m.Size(longest(def, &Task{
@@ -37,8 +37,7 @@ func (m SizeLimit) Reserve(def *Definition) int {
 	}))
 }
 
-// fits reports whether the document fits, also when a later commit only moves its due time or
-// settles its end.
+// Fits reports whether the document fits, even if a later commit moves its due time or settles its end.
 func (m SizeLimit) Fits(t *Task) bool {
 	if m.Size == nil || upperBound(t) <= m.Limit {
 		return true
@@ -49,14 +48,14 @@ func (m SizeLimit) Fits(t *Task) bool {
 	return m.Size(&c) <= m.Limit
 }
 
-// keepsReserve reports whether the task, with the outputs and reasons that it holds, can get all
-// that later events must store.
+// KeepsReserve reports whether the task, with its outputs and reasons, has room for all that later events
+// must store.
 func (m SizeLimit) KeepsReserve(def *Definition, t *Task) bool {
 	return m.SurelyFits(def, t, nil) || m.Size(longest(def, t)) <= m.Limit
 }
 
-// surelyFits reports whether the task keeps its reserve with one output more, as far as that is certain
-// without measuring.
+// SurelyFits reports whether the task certainly keeps its reserve with one more output. It does not measure
+// the document.
 func (m SizeLimit) SurelyFits(def *Definition, t *Task, output json.RawMessage) bool {
 	if m.Size == nil {
 		return true
@@ -86,25 +85,25 @@ const (
 	cutCode  = 32         // bytes of a code that remain when texts are cut
 	MaxName  = 32         // longest name of an instance, in bytes
 
-	// roughHeader and roughStep are more than the document's own words take, so that most decisions
-	// need not measure.
+	// roughHeader and roughStep are upper bounds of the document's own words. With them most decisions need
+	// no measurement.
 	roughHeader, roughStep = 16 << 10, 1 << 10
-	// roughAnswer is more than the longest answers of a step take, beside the value of an event.
+	// roughAnswer is an upper bound of the longest answers of a step, without the value of an event.
 	roughAnswer = 32 << 10
-	// roughChildren is more than a step keeps of its children.
+	// roughChildren is an upper bound of a step's record of children.
 	roughChildren = 96 << 10
 
-	// roughProgress is more than what a step's progress takes.
+	// roughProgress is an upper bound of a step's progress.
 	roughProgress = 2 << 10
 
 	longTime = 30 * 365 * Day
 )
 
-// farAfter stands for any time of a task: no task lasts that long, and none is written longer.
+// farAfter returns a time that is later than any time of a task, and at least as long in JSON.
 func farAfter(t *Task) Time { return max(t.Created, 1).Add(longTime) }
 
-// upperBound is an upper bound of the document's size that takes no encoding: a byte of text becomes six
-// at most, one of an output three.
+// upperBound returns an upper bound of the document's size without encoding it: six bytes for each byte of
+// text, three for each byte of an output.
 func upperBound(t *Task) int {
 	n := roughHeader + roughStep*len(t.Steps) +
 		6*(len(t.Reason.Text)+len(t.Reason.Code)+len(t.Undo.Reason.Code)+
@@ -150,8 +149,8 @@ func unknownSize(fields map[string]json.RawMessage) (n int) {
 	return n
 }
 
-// longest is the task with everything at its longest that later events may store, beside the
-// outputs and reasons that it holds. What it says makes no sense otherwise.
+// longest returns the task with every value at its longest that later events may store, beside its outputs
+// and reasons. The values mean nothing otherwise.
 func longest(def *Definition, t *Task) *Task {
 	c, far := t.Clone(), farAfter(t)
 	c.Version, c.ProcessState, c.Phase = maxCount, Compensating, Forward
@@ -169,7 +168,7 @@ func longest(def *Definition, t *Task) *Task {
 	}
 	c.Parent = &Parent{OrderID: strings.Repeat("x", MaxID), Run: manyOf, Step: strings.Repeat("x", MaxID),
 		Index: MaxChildren, Attempt: manyOf}
-	name := t.Reason.Step // may name a step of an earlier definition (P49)
+	name := t.Reason.Step // the name may belong to a step of an earlier definition (P49)
 	if len(t.Undo.Reason.Step) > len(name) {
 		name = t.Undo.Reason.Step
 	}
@@ -182,7 +181,7 @@ func longest(def *Definition, t *Task) *Task {
 	c.Start.Cause, c.End.Cause, c.Reason.Step = cause, cause, name
 	c.Undo.Reason = Reason{Step: name, Code: strings.Repeat("x", cutCode)}
 	c.Reason.Code, c.Reason.Text = strings.Repeat("\x00", MaxCode), strings.Repeat("\x00", MaxMessage)
-	// An erasure takes the room of these texts, which it removes.
+	// An erasure may use the room of these texts, because it removes them.
 	c.Closing = &Closing{By: strings.Repeat("\x00", MaxID), Reason: strings.Repeat("\x00", MaxMessage)}
 	c.Attempts.Last, c.Attempts.Earlier = []Attempt{{Step: name, Number: 1, Began: far, Ended: far,
 		Outcome: OutcomeFailed}}, Earlier{Failed: manyOf, Later: manyOf, Overdue: manyOf, Superseded: manyOf}
@@ -266,7 +265,7 @@ func longestChildren(d *Each, have *Children, cause string) *Children {
 	c := &Children{Count: manyOf, Next: manyOf, Started: manyOf, Cursor: manyOf, Failed: manyOf,
 		FailedAt: slices.Repeat([]int{MaxChildren}, maxFailedAt),
 		Reason:   strings.Repeat("\x00", MaxMessage), Stopped: true, Rounds: manyOf}
-	// MaxConcurrency, since a Move can lower that of the definition.
+	// MaxConcurrency instead of the definition's limit, because a Move can lower that.
 	open := OpenChild{Index: MaxChildren, Cause: cause, State: string(ChildProcessed)}
 	c.Open = slices.Repeat([]OpenChild{open}, MaxConcurrency)
 	if d.Collect {
@@ -278,7 +277,8 @@ func longestChildren(d *Each, have *Children, cause string) *Children {
 	return c
 }
 
-// longestAnswers keeps the value of an event that stands there, until it stands in the output.
+// longestAnswers returns the longest Answers of a step. It keeps the value of a stored event until the output
+// holds it.
 func longestAnswers(d *Answer, have *Answers, far Time) *Answers {
 	name := strings.Repeat("x", MaxAnswerBy)
 	a := &Answers{Round: manyOf, Reminded: manyOf, RemindedAt: far, Moved: true, Need: MaxVoters,
@@ -315,7 +315,7 @@ func longestDecision(d *Answer, far Time) json.RawMessage {
 	return b
 }
 
-// longestValue is the longest that a definition itself knows.
+// longestValue returns the longest value that the definition itself contains.
 func longestValue(d *Answer) json.RawMessage {
 	longest := json.RawMessage("null")
 	if len(d.TimeoutValue) > 0 {
@@ -331,14 +331,16 @@ func longestValue(d *Answer) json.RawMessage {
 
 const CodeOutputTooLarge = "output-too-large"
 
-// noReason stands for the reason of a verdict that did not fit.
+// noReason replaces the reason of a verdict if it does not fit.
 const noReason = "the task has no room for the reason"
 
-// InlineOrder returns the longest order, in bytes, that stands in the documents of tasks of the definition,
-// if SizeLimit sets no other length. A longer one is kept apart. DynamoDB sets the length, because it bills a
-// write by started KiB: an order that fits into the first KiB beside the rest of the document costs nothing,
-// and one that does not can make each commit cost a unit more. Kept apart it costs about as much as 1.3
-// writes. The document is expected as measured (docs/explanation/cost.md), with outputs of few bytes.
+// InlineOrder returns the length in bytes of the longest order that the documents of this definition's tasks
+// hold, if SizeLimit sets no other length. A longer order is stored apart.
+//
+// DynamoDB determines the length, because it bills a write by started KiB. An order that fits into the first
+// KiB beside the rest of the document costs nothing. A longer one can make each commit cost a unit more.
+// Stored apart it costs about as much as 1.3 writes. The estimate of the document is measured
+// (docs/explanation/cost.md), with outputs of few bytes.
 func InlineOrder(def *Definition) int {
 	const kibibyte, spare, header, step, least = 1 << 10, 45, 300, 85, 100
 	room := kibibyte - spare - header
@@ -348,10 +350,12 @@ func InlineOrder(def *Definition) int {
 	return max(room, least)
 }
 
-// Trim cuts what is there only for people where the document does not fit: texts of steps, the oldest
-// first, down to their codes, then attempts, the oldest first, down to their counts, then why an order is
-// undone whose undo has stopped. A task of an earlier version, which kept no reserve, may need the reasons of
-// its verdicts too. What the final status and alert were computed from stays as it is (P12).
+// Trim cuts texts for people until the document fits:
+//
+// first the texts of steps, the oldest first, down to their codes; then attempts, the oldest first, down to
+// their counts; then the reason of an undo that has stopped. A task of an earlier version, which kept no
+// reserve, may also lose the reasons of its verdicts. The source values of the final status and alert stay
+// (P12).
 func (m SizeLimit) Trim(t *Task) {
 	if m.Fits(t) {
 		return
@@ -364,7 +368,7 @@ func (m SizeLimit) Trim(t *Task) {
 	}
 	slices.SortStableFunc(texts,
 		func(a, b int) int { return int(t.Steps[a].Error.At.Sub(t.Steps[b].Error.At)) })
-	// few measurements, few texts lost
+	// few measurements, and few lost texts
 	for from, step := 0, max(1, len(texts)/8); from < len(texts); from += step {
 		for _, i := range texts[from:min(from+step, len(texts))] {
 			e := *t.Steps[i].Error

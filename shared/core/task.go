@@ -30,7 +30,7 @@ const (
 	Undoing Phase = "undo"
 )
 
-// Why a task compensates.
+// Why is the reason why a task compensates.
 type Why string
 
 const (
@@ -41,8 +41,8 @@ const (
 	WhyParent   Why = "parent" // the step that it is a child of has stopped it, or is undone (P41)
 )
 
-// Task is one run of a workflow for one order: the whole document that one conditional write
-// replaces. Values are treated as immutable once they were returned by Decide.
+// Task is one run of a workflow for one order. One conditional write replaces the whole document. Callers
+// treat a task as immutable once Decide has returned it.
 type Task struct {
 	OrderID    string
 	Version    int64 // version of the stored document, set by the actor that commits (P8)
@@ -52,15 +52,15 @@ type Task struct {
 	// hash of the submission, under which its order is kept apart, or was before it was erased; "" if Order
 	// holds it
 	ContentHash string
-	// Order is the order as submitted, byte for byte. It is empty if the order is kept apart (Apart), and
+	// Order is the order as submitted, byte for byte. It is empty if the order is stored apart (Apart), and
 	// after a Cancel that came before its order (P17).
 	Order        json.RawMessage
 	Priority     string
-	ReplyTo      string  // logical name, "" for none
+	ReplyTo      string  // logical name of a queue; "" means none
 	Parent       *Parent // parent of a child (P41); nil for an order that was submitted
 	ProcessState State
-	Phase        Phase // while in Error
-	Run          int   // P2
+	Phase        Phase // direction of a task in Error
+	Run          int   // number of the run (P2)
 	Commands     Commands
 	Attempts     Attempts
 	Hops         int // forward claims since the last command (P23)
@@ -69,7 +69,7 @@ type Task struct {
 	Undo         Reversal
 	Reason       Reason   // reason why the task is undone or has stopped
 	End          End      // zero while the task runs
-	Closing      *Closing // closing of a Closed task; nil for every other task
+	Closing      *Closing // record of the Close command; nil unless the task is Closed
 	Erased       *Erasure // nil if the task has its content (P52)
 	Output       json.RawMessage
 	Created      Time
@@ -78,21 +78,22 @@ type Task struct {
 	// The operator's list includes the task: Error, nothing in flight, status and alert sent (P9).
 	Attention bool
 	Steps     []Step                     // steps in the order of the definition
-	Unknown   map[string]json.RawMessage // fields of a newer minor version, kept
+	Unknown   map[string]json.RawMessage // fields of a newer minor version, stored unchanged
 }
 
 // Commands is the task's record of commands (P5).
 type Commands struct {
-	// number that a command must carry; grows with each accepted one, and when a list in Refused is full
+	// Number is the number that a command must carry. It grows with each accepted command, and when a list in
+	// Refused is full.
 	Number   int
 	Verdicts []Verdict
-	// short hashes of the IDs of refused commands of this run, by command; see remember
+	// short hashes of the IDs of refused commands of this run, by command; see Remember
 	Refused map[string][]string
 }
 
 // Attempts is the task's record of attempts that did not end done, and of steps that were removed.
 type Attempts struct {
-	Last    []Attempt // oldest first; see maxAttempts
+	Last    []Attempt // the latest, oldest first; see MaxAttempts
 	Earlier Earlier   // counts of those before Last
 	// attempts of steps that a Move removed, kept because their names may return (P1, P49)
 	Removed map[string]int
@@ -114,11 +115,11 @@ type Reversal struct {
 	Reason Reason
 }
 
-// Reason says why an order is undone or has stopped (P19). It stays until the next run.
+// Reason states why an order is undone or has stopped (P19). It stays until the next run.
 type Reason struct {
-	Step string // "" if no step is the reason
+	Step string // step that is the reason, or ""
 	Code string // short and stable
-	Text string // the same for people: the error, or the failure of the output expression
+	Text string // text for people: the error, or the failure of the output expression
 }
 
 // End is the present end of the task, or its stop in Error. The zero value means that the task runs.
@@ -157,7 +158,7 @@ type Step struct {
 	// code of the do's failure after which the task goes on without the step (P42); "" if it does not
 	FailureCode string
 	Resolved    *Resolved
-	// the input that an operator gave it in this run (P51); nil if the definition's counts
+	// input that an operator gave to the step in this run (P51); nil if the definition's input counts
 	Corrected *Corrected
 	Answers   *Answers  // answers to a step that waits for them; nil for every other step
 	Children  *Children // children of a step of child tasks; nil for every other step
@@ -179,20 +180,21 @@ type Claim struct {
 // First is the first claim of a step in this run. The zero value means that the step was not attempted in it.
 type First struct {
 	Nth int  // place in the order of first claims, from 1 (P7)
-	At  Time // time of that claim, once there was another one; see FirstClaim
+	At  Time // time of that claim, stored at the second claim; see FirstClaim
 }
 
-// StepWait is the wait of a step.
+// StepWait is the state of a waiting step.
 type StepWait struct {
 	At Time // end of the wait (P9a)
-	// end of a wait, or of the time for an answer, as the last claim has fixed it; kept when that is over
+	// Until is the end of a wait, or of the time for an answer, as the last claim has fixed it. It stays
+	// after that time.
 	Until Time
 }
 
 // Stops holds the latest stopBy of the earlier attempts of a step in this run; see Quiet and LastStop.
 type Stops struct{ Do, Undo Time }
 
-// Failures counts what is held against a step since the last command that renewed it.
+// Failures counts a step's failures since the last command that reset them.
 type Failures struct {
 	Do, Undo int
 	Queued   Duration // time in the queue that was handed back uncounted (P32)
@@ -209,7 +211,7 @@ type Finish struct {
 type StepProgress struct {
 	Percent int    `json:"percent" doc:"0 to 100"`
 	Note    string `json:"note,omitempty"` // free text, at most MaxNote bytes
-	At      Time   `json:"at" doc:"when it was stored; at most every 30 s"`
+	At      Time   `json:"at" doc:"time when it was stored; at most every 30 s"`
 }
 
 // Parent is the step that a child task belongs to, and its attempt (P41).
@@ -221,8 +223,8 @@ type Parent struct {
 	Attempt int    `json:"attempt"` // highest attempt of the step that asked something of the child
 }
 
-// Children is a step's record of its child tasks (P40). Only Results grow with the number of children, and
-// they are bounded.
+// Children is a step's record of its child tasks (P40). Only Results grows with the number of children, and
+// its size is bounded.
 type Children struct {
 	Count   int         `json:"count"`             // length of the list
 	Next    int         `json:"next"`              // index of the child to start next, in this attempt
@@ -231,12 +233,11 @@ type Children struct {
 	// first child that was asked to undo; all children after it were asked too
 	Cursor int `json:"cursor,omitempty"`
 	Failed int `json:"failed,omitempty"` // number of children that were not Processed
-	// FailedAt are the first of these, at most maxFailedAt.
+	// FailedAt lists the first of these children, at most maxFailedAt.
 	FailedAt []int  `json:"failedAt,omitempty"`
 	Reason   string `json:"reason,omitempty"` // reason of the first failure, or why no more are started
 	Stopped  bool   `json:"stopped,omitempty"`
-	// Results are the outputs of the children where they are collected, or the one of the only child, in the
-	// order of their coming.
+	// Results holds the collected outputs, or the output of the only child, in the order of arrival.
 	Results []Collected `json:"results,omitempty"`
 	Rounds  int         `json:"rounds,omitempty"` // number of times that all open children were asked again
 }
@@ -247,11 +248,11 @@ type Collected struct {
 	Output json.RawMessage `json:"output"`
 }
 
-// OpenChild is a child that was asked for something and has not ended.
+// OpenChild is a child that got a request and has not ended.
 type OpenChild struct {
 	Index int    `json:"index"`
 	Cause string `json:"cause"` // cause of its request (P4)
-	// ChildError: it has stopped; ChildClosed, ChildExpired: it cannot be undone any more
+	// ChildError if the child has stopped; ChildClosed or ChildExpired if it cannot be undone any more
 	State string `json:"state,omitempty"`
 }
 
@@ -262,8 +263,8 @@ type Answers struct {
 	Who      []string `json:"who,omitempty"`      // people who may answer; empty means everyone
 	NotSelf  string   `json:"notSelf,omitempty"`  // person who may not answer
 	Reminded int      `json:"reminded,omitempty"` // number of the newest reminder of this round (P37)
-	// RemindedAt is when that reminder was sent first. Moved reports that the task was moved since, so that
-	// it must not be sent again.
+	// RemindedAt is the time when that reminder was sent first. Moved reports whether the task was moved
+	// since. Then the reminder must not be sent again.
 	RemindedAt Time `json:"remindedAt,omitzero"`
 	Moved      bool `json:"moved,omitempty"`
 	// votes of this round in the order of arrival; at most MaxVoters
@@ -278,17 +279,17 @@ type Vote struct {
 	At    Time            `json:"at"`
 }
 
-// Decided is the output of a step that was answered, or whose time was over.
+// Decided is the output of a step that was answered, or whose time for an answer ended.
 type Decided struct {
 	Value json.RawMessage `json:"value"` // null where the time was over and no value stands for that
 	By    string          `json:"by"`    // names, with commas between them; ByTimeout where the time was over
 	At    Time            `json:"at"`
 }
 
-// ByTimeout stands for a person where the time for an answer was over.
+// ByTimeout replaces the person's name if the time for an answer ended.
 const ByTimeout = "timeout"
 
-// The failure of a do whose reply did not come.
+// Failure of a do whose reply did not come.
 const (
 	CodeTimeout = "timeout"
 	CodeQueue   = "queue" // while its agent, or the Scheduler, had a backlog (P32)
@@ -301,18 +302,18 @@ type StepError struct {
 	Message string `json:"message"` // text of at most MaxMessage bytes, see TrimMessage
 	At      Time   `json:"at"`
 	Attempt int    `json:"attempt,omitempty"`
-	// Since is when the step was first handed back uncounted because its agent made no call that could have
-	// had an effect, if it has been so ever since (P45); zero for every other failure.
+	// Since is the time of the first hand-back in an unbroken row of uncounted ones (P45). It is zero for
+	// every other failure.
 	Since Time `json:"since,omitzero"`
-	// Polling is the first not-yet of that time, also where its agent could not ask the service since.
+	// Polling is the time of the first not-yet in that row.
 	Polling Time `json:"polling,omitzero"`
 }
 
-// maxAttempts is the number of attempts that did not end done that a task keeps.
+// MaxAttempts is the number of attempts without the outcome done that a task keeps.
 const MaxAttempts = 16
 
-// Attempt is one that did not end done, of whichever run: for people. Its words are bounded, its texts are
-// not kept.
+// Attempt is an attempt of any run that ended without the outcome done. It is information for people. Its
+// fields are bounded, and it holds no texts.
 type Attempt struct {
 	Step    string
 	Number  int // number of the claim (P1); with Step it identifies the attempt
@@ -324,13 +325,13 @@ type Attempt struct {
 	Code    string  // code of at most cutCode bytes; "" if superseded
 }
 
-// Outcomes of an attempt that no reply has ended.
+// Outcomes of an attempt that ended without a reply.
 const (
 	OutcomeOverdue    Outcome = "overdue"    // no reply by its complete-by time
 	OutcomeSuperseded Outcome = "superseded" // its undo was requested before a reply came (P20, fenced)
 )
 
-// Earlier counts the attempts that a task does not keep any more, by their outcome.
+// Earlier counts the removed attempts by outcome.
 type Earlier struct {
 	Failed     int `json:"failed,omitempty"`
 	Later      int `json:"later,omitempty"`
@@ -338,7 +339,7 @@ type Earlier struct {
 	Superseded int `json:"superseded,omitempty"`
 }
 
-// Count counts one more.
+// Count adds an attempt with the outcome.
 func (e *Earlier) Count(o Outcome) {
 	switch o {
 	case OutcomeFailed:
@@ -352,7 +353,7 @@ func (e *Earlier) Count(o Outcome) {
 	}
 }
 
-// Closing records who closed a task, and why (P48).
+// Closing records who closed a task and the reason (P48).
 type Closing struct {
 	By     string `json:"by"`
 	Reason string `json:"reason"`
@@ -367,14 +368,14 @@ const (
 	Undone      Fact = "undone"
 )
 
-// Resolved is an operator's fact, carried by later requests of that step in the same run.
+// Resolved is an operator's fact. Later requests of the step in the same run carry it.
 type Resolved struct {
 	Fact    Fact `json:"fact"`
 	Command int  `json:"command"`
 	At      Time `json:"at,omitzero"` // time at which the operator stated it
 }
 
-// Verdict is the answer to one command, kept so that its sender can read it (P5).
+// Verdict is the answer to one command. The task stores it for the sender (P5).
 type Verdict struct {
 	ID string `json:"id"`
 	// "cancel", "undo", "resubmit", "resolve", "close", "move", "erase", "answer"
@@ -386,31 +387,31 @@ type Verdict struct {
 	At       Time   `json:"at"`
 }
 
-// clone copies the task so that the copy's steps can be changed.
+// Clone copies the task so that the copy's steps can be changed.
 func (t *Task) Clone() *Task {
 	c := *t
 	c.Steps = append([]Step(nil), t.Steps...)
 	return &c
 }
 
-// Corrected is the input that an operator has given to a call, in place of its definition's (P51): an
-// operator's fact, kept until the run ends.
+// Corrected is the input that an operator has given to a call instead of its definition's (P51). The task
+// keeps it until the run ends.
 type Corrected struct {
-	Input   json.RawMessage `json:"input" doc:"what its agent is given in place of what the definition says"`
+	Input   json.RawMessage `json:"input" doc:"input for its agent instead of the definition's"`
 	Command int             `json:"command" doc:"number of the command that gave it"`
-	By      string          `json:"by,omitempty" doc:"who gave it"`
-	Reason  string          `json:"reason,omitempty" doc:"why"`
+	By      string          `json:"by,omitempty" doc:"name of the sender"`
+	Reason  string          `json:"reason,omitempty" doc:"reason, for the history"`
 	At      Time            `json:"at"`
 }
 
-// Erasure records who erased the content of an order, and why (P52).
+// Erasure records who erased the content of an order and the reason (P52).
 type Erasure struct {
 	By     string `json:"by"`
 	Reason string `json:"reason"`
 	At     Time   `json:"at"`
 }
 
-// DropAttempts keeps the last attempts only, and counts the others.
+// DropAttempts keeps only the last attempts, and counts the others.
 func (t *Task) DropAttempts(keep int) {
 	for ; len(t.Attempts.Last) > keep; t.Attempts.Last = t.Attempts.Last[1:] {
 		t.Attempts.Earlier.Count(t.Attempts.Last[0].Outcome)

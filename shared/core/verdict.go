@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// maxVerdicts is the number of verdicts on commands that a task keeps (P5).
+// MaxVerdicts is the number of verdicts on commands that a task keeps (P5).
 const MaxVerdicts = 8
 
-// maxRefused is the number of refused commands of each kind that a task remembers beside its verdicts.
+// MaxRefused is the number of refused commands of each kind that a task remembers beside its verdicts.
 const MaxRefused = 16
 
-// aheadCommand stands for a command whose number the task has not reached, whichever command it is.
+// AheadCommand is the kind under which the task remembers any command whose number it has not reached.
 const AheadCommand = "command"
 
-// refusedBefore returns a verdict without the reason of a command that this run has refused, or nil.
+// refusedBefore returns a verdict for a command that this run has refused, or nil. The verdict has no reason.
 func (t *Task) refusedBefore(id string) *Verdict {
 	hash := ShortHash(id)
 	// The loop may go in any order, because an ID is in one list only.
@@ -31,7 +31,7 @@ func (t *Task) refusedBefore(id string) *Verdict {
 	return nil
 }
 
-// shortHash returns what a task remembers of a command's ID.
+// ShortHash returns the part of a command ID's hash that a task remembers.
 func ShortHash(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return base64.RawURLEncoding.EncodeToString(sum[:8])
@@ -70,10 +70,10 @@ func verdictIn(all []Verdict, id string) *Verdict {
 
 func (v *Verdict) text() int { return len(v.Reason) + len(v.By) + len(v.Note) }
 
-// long reports texts for which no room is kept.
+// Long reports whether the verdict's texts are longer than their reserved room.
 func (v *Verdict) Long() bool { return len(v.Reason) > len(noReason) || v.By != "" || v.Note != "" }
 
-// drop leaves them out.
+// Drop removes these texts.
 func (v *Verdict) Drop() {
 	v.By, v.Note = "", ""
 	if len(v.Reason) > len(noReason) {
@@ -115,8 +115,8 @@ func (c *Commands) Remember(id, command string, number int) {
 	c.Refused = refused
 }
 
-// Forget empties the lists at the start of a run. The list of numbers ahead stays, because the number
-// grows across runs: the task may reach the number of such a command in any later run.
+// Forget empties the lists at the start of a run. The list of numbers ahead stays, because the command number
+// grows across runs and may reach them in any later run.
 func (c *Commands) Forget() {
 	ahead := c.Refused[AheadCommand]
 	c.Refused = nil
@@ -125,6 +125,6 @@ func (c *Commands) Forget() {
 	}
 }
 
-// furthestAhead is the most by which a refused command can make a task pass over numbers. Without it one
-// forged number could use up all.
+// furthestAhead is the largest number of a refused command that the task passes over, counted from its own
+// number. Without this bound one forged number could use up all numbers.
 const furthestAhead = 1_000_000

@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// advance does all that the present state allows (P20): claims what is ready, or undoes what was
-// attempted, or enters the end. In Error it does nothing.
+// advance does everything that the present state allows (P20): it claims the ready steps, or undoes the
+// attempted ones, or enters the end. In Error it does nothing.
 func (r *deciding) advance() {
 	switch r.t.ProcessState {
 	case core.Processing:
@@ -18,8 +18,9 @@ func (r *deciding) advance() {
 	}
 }
 
-// advanceForward goes on to a fixpoint: a step that is skipped, or ends with its claim, can make others
-// ready. It claims what is ready, and with it the steps given: those that a Resubmit continues.
+// advanceForward claims the ready steps, and with them the steps in again, which a Resubmit continues. It
+// repeats this until no step becomes ready, because a step that is skipped, or ends with its claim, can make
+// others ready.
 func (r *deciding) advanceForward(again ...int) {
 	var room [8]int
 	var claims []int
@@ -40,7 +41,7 @@ func (r *deciding) advanceForward(again ...int) {
 	r.enterProcessed()
 }
 
-// stillToClaim appends the steps that a Resubmit continues and that no round before has claimed or given up.
+// stillToClaim appends the steps that a Resubmit continues and that no earlier round has claimed or given up.
 func (r *deciding) stillToClaim(claims, again []int) []int {
 	for _, i := range again {
 		if s := r.t.Steps[i].State; s == core.Pending || s == core.Failed {
@@ -50,7 +51,7 @@ func (r *deciding) stillToClaim(claims, again []int) []int {
 	return claims
 }
 
-// readySteps appends the steps that are to be claimed, and reports whether one was skipped, or withdrawn.
+// readySteps appends the steps to claim, and reports whether a step was skipped or withdrawn.
 func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 	for i := range r.t.Steps {
 		if s := &r.t.Steps[i]; r.t.Overtaken(r.def, i) && (s.HandedBack() || s.State == core.Failed) {
@@ -65,7 +66,8 @@ func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 		if r.err != nil || r.t.ProcessState != core.Processing {
 			return nil, false
 		}
-		if r.t.Steps[i].State != core.Pending { // its condition failed, and the task goes on without it (P42)
+		// its condition failed, and the task continues without it (P42)
+		if r.t.Steps[i].State != core.Pending {
 			skipped = true
 			continue
 		}
@@ -93,7 +95,8 @@ func (r *deciding) ready(i int) bool {
 	return true
 }
 
-// conditionHolds evaluates a ready step's condition. One that fails is the step's permanent failure.
+// conditionHolds evaluates a ready step's condition. A condition that cannot be evaluated fails the step for
+// good.
 func (r *deciding) conditionHolds(i int) bool {
 	if r.def.Steps[i].When == "" {
 		return true
@@ -133,10 +136,11 @@ func (r *deciding) orderKnown() bool {
 	return r.err == nil
 }
 
-// claim takes each its next attempt, its times, its request (P1, P3, P6). All are prepared first: where one
-// fails, the task starts its undo, and then no request of the others may be sent in the same decision. Then
-// come those that end at once; it reports whether there was one, or one that the task goes on without, and
-// then no other was claimed.
+// claim gives each step its next attempt with times and request (P1, P3, P6).
+//
+// It prepares all of them first. If one fails, the task starts its undo, and the same decision must not send
+// requests of the others. Afterwards it handles the steps that end at once. It reports whether there was such
+// a step, or one that the task continues without. In both cases it has claimed no other step.
 func (r *deciding) claim(steps []int) (ended bool) {
 	if r.bySupervisor() && len(steps) > 0 {
 		panic("core: the Supervisor must not claim (P16)")
@@ -166,7 +170,7 @@ func (r *deciding) claim(steps []int) (ended bool) {
 		}
 		r.t.Hops++
 		r.kind(i).start(r, i, claims[n])
-		// an answer that had come before was a refusal
+		// an answer had arrived before, and was a refusal
 		if r.err != nil || r.t.ProcessState != core.Processing {
 			return false
 		}
@@ -174,8 +178,8 @@ func (r *deciding) claim(steps []int) (ended bool) {
 	return ended
 }
 
-// take writes a claim into the step: its next attempt, and in which order and when it was first claimed (P1,
-// P4, P7).
+// take writes a claim into the step: its next attempt, and the order and time of its first claim (P1, P4,
+// P7).
 func (r *deciding) take(i int, state core.State, c core.Claim) {
 	s := &r.t.Steps[i]
 	switch {
@@ -195,8 +199,8 @@ func (r *deciding) take(i int, state core.State, c core.Claim) {
 	s.Attempt++
 }
 
-// input evaluates what the agent is given. It depends on nothing that can change while the claim
-// stands, so that a redelivery computes the same bytes (P12).
+// input evaluates the input of the step's agent. The result depends only on values that are fixed while the
+// claim stands, so that a redelivery computes the same bytes (P12).
 func (r *deciding) input(i int, op core.Operation) (json.RawMessage, error) {
 	d := &r.def.Steps[i]
 	undo := op == core.UndoOp && d.Undo != nil && d.Undo.Input != nil
@@ -216,7 +220,8 @@ func (r *deciding) input(i int, op core.Operation) (json.RawMessage, error) {
 	return r.def.Expr.Input(i, r.environment(i, false))
 }
 
-// environment shows an expression the outputs of the steps that come before it.
+// environment returns the values that an expression may read: the order and the outputs of the preceding
+// steps.
 func (r *deciding) environment(i int, own bool) core.Environment {
 	env := core.Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order,
 		Outputs: make(map[string]json.RawMessage, len(r.def.Ancestors(i))+1)}
@@ -232,7 +237,7 @@ func (r *deciding) environment(i int, own bool) core.Environment {
 	return env
 }
 
-// advanceUndo undoes every attempted step, latest first claim first (P7, P20).
+// advanceUndo undoes every attempted step, in reverse order of the first claims (P7, P20).
 func (r *deciding) advanceUndo() {
 	for r.err == nil && r.t.ProcessState == core.Compensating {
 		i := r.t.NextToUndo()
@@ -246,7 +251,7 @@ func (r *deciding) advanceUndo() {
 	}
 }
 
-// undoNext advances the undo of step i; true where the next step can be undone too.
+// undoNext advances the undo of step i. It reports whether the next step can be undone too.
 func (r *deciding) undoNext(i int) bool {
 	s := &r.t.Steps[i]
 	if s.State == core.Compensating || s.State == core.UndoWait && r.at.Now < s.Wait.At {
@@ -255,8 +260,8 @@ func (r *deciding) undoNext(i int) bool {
 	return r.undoStep(i)
 }
 
-// undoStep begins the undo of a step by the rules of its grade, or the wait for it; true where it is
-// Compensated by that.
+// undoStep begins the undo of a step by the rules of its grade, or the wait for it. It reports whether the
+// step is Compensated at once.
 func (r *deciding) undoStep(i int) bool {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if d.Each != nil {
@@ -265,18 +270,18 @@ func (r *deciding) undoStep(i int) bool {
 	quiet := s.Quiet().Add(r.def.Agents[d.Agent].ClockSkew)
 	switch {
 	case d.Undo == nil:
-		// "undo: none", or a point of no return proven without effect: no request to send, once it is not in
-		// flight
+		// "undo: none", or a point of no return that is proven to have had no effect: no request, once the
+		// step is not in flight
 		if s.State == core.Processing {
 			return false
 		}
 		r.undone(i)
 		return true
-	case d.Grade == core.Fenced: // the fence stops a do that is under way
+	case d.Grade == core.Fenced: // the fence stops a do that is still running
 		r.claimUndo(i)
 	case s.State == core.Processing:
 		return false
-	case r.at.Now <= quiet: // P21: no call may be under way any more, whatever replies came (H2)
+	case r.at.Now <= quiet: // P21: a call may still run, whatever replies came (H2)
 		release(s)
 		s.State = core.UndoWait
 		r.scheduleWake(s, quiet+1)
@@ -290,8 +295,8 @@ func (r *deciding) undoStep(i int) bool {
 	return false
 }
 
-// claimUndo takes an undo. An undo whose input cannot be computed needs the operator: a retry
-// would fail in the same way.
+// claimUndo claims an undo. If its input cannot be computed, the operator is needed, because a retry would
+// fail in the same way.
 func (r *deciding) claimUndo(i int) {
 	if r.bySupervisor() {
 		panic("core: the Supervisor must not claim (P16)")

@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// answered takes an answer from outside to the steps that it is for (P35, P36).
+// answered applies an answer from outside to its steps (P35, P36).
 func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 	e := ev.(core.Answered)
 	if r.def != nil && e.Run > r.t.Run { // P8: it is not refused, because it could count in that run
@@ -62,9 +62,9 @@ func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// voteOf returns the vote that an answer adds to a step, or nil if it changes nothing. The note of an
-// accepted answer names who decided before, or what decides whether the answer counts. A non-empty refused
-// is the reason of a refusal.
+// voteOf returns the vote that an answer adds to a step, or nil if the answer changes nothing. The note of an
+// accepted answer names who decided before, or the step that decides whether the answer counts. A non-empty
+// refused is the reason of a refusal.
 func (r *deciding) voteOf(i int, e core.Answered) (vote *core.Vote, note, refused string) {
 	s := &r.t.Steps[i]
 	value, reason := r.def.AnswerValue(i, e.Value)
@@ -103,8 +103,8 @@ func (r *deciding) voteOf(i int, e core.Answered) (vote *core.Vote, note, refuse
 	return vote, note, refused
 }
 
-// newVote returns the vote of a person on an undecided step, nil if it is there already, or why it is
-// refused.
+// newVote returns the vote of a person on an undecided step, nil if the step has it already, or the reason of
+// a refusal.
 func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *core.Vote, refused string) {
 	s, event := &r.t.Steps[i], r.def.Steps[i].Answer.Event != ""
 	a := s.Answers
@@ -118,7 +118,7 @@ func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *core.
 	case at >= 0:
 		return nil, by + " has answered step " + s.Name + " before, with " + core.Shown(a.Votes[at].Value) +
 			" at " + a.Votes[at].At.String()
-	case event && len(a.Votes) > 0: // the first one counts, also before the claim
+	case event && len(a.Votes) > 0: // the first vote counts, even before the claim
 		if bytes.Equal(a.Votes[0].Value, value) {
 			return nil, ""
 		}
@@ -138,8 +138,8 @@ func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *core.
 	return vote, ""
 }
 
-// questionOf returns who may answer a step: what its claim has stored, or, before the claim, what its
-// question evaluates to. That is not known while a step that the question reads has not ended.
+// questionOf returns the people who may answer a step. The claim has stored them; before the claim the
+// question is evaluated. The result is unknown until every step that the question reads has ended.
 func (r *deciding) questionOf(i int) (question *core.Answers, known bool) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if s.Answers != nil && s.Answers.Need > 0 {
@@ -156,13 +156,13 @@ func (r *deciding) questionOf(i int) (question *core.Answers, known bool) {
 	if err == nil && r.err == nil {
 		question, _, err = core.ReadQuestion(text, d.Timeout)
 	}
-	if err != nil || r.err != nil { // the claim fails with that
+	if err != nil || r.err != nil { // the claim will fail with this error
 		return &core.Answers{}, false
 	}
 	return question, true
 }
 
-// holdsVote reports whether an event's value can be kept.
+// holdsVote reports whether the task has room for an event's value.
 func (r *deciding) holdsVote(i int, vote *core.Vote) bool {
 	with := &deciding{def: r.def, t: r.t.Clone()}
 	with.addVote(i, vote)
@@ -177,8 +177,8 @@ func (r *deciding) addVote(i int, vote *core.Vote) {
 	a.Votes = append(slices.Clip(a.Votes), *vote)
 }
 
-// refuseEarly stores a verdict for each vote that came before the claim and does not count in it: its sender
-// has read that it is kept (P36). The verdict has no ID, because a vote has none.
+// refuseEarly stores a verdict for each vote that came before the claim and does not count, because its
+// sender was told that it is kept (P36). The verdict has no ID, because a vote has none.
 func (r *deciding) refuseEarly(i int, early []core.Vote) {
 	sent := r.verdict
 	for _, v := range early {
@@ -196,8 +196,9 @@ func (r *deciding) keepVerdict(i int, v core.Verdict) {
 	r.addVerdict(&r.t.Steps[i].OwnAnswers().Verdicts, v)
 }
 
-// refuseAnswer refuses an answer, and remembers that. The verdict is stored in step i; if i is negative, no
-// step takes the answer. A refusal of an answer by a token is not remembered: only its sender gets it (P36).
+// refuseAnswer refuses an answer, and remembers that. It stores the verdict in step i; a negative i means
+// that no step takes the answer. A refused answer by a token is not remembered: only its sender gets the
+// refusal (P36).
 func (r *deciding) refuseAnswer(i int, e core.Answered, reason string) (string, error) {
 	v := core.Verdict{ID: e.ID, Command: "answer", Reason: core.TrimMessage(reason), At: r.at.Now}
 	r.verdict = &v

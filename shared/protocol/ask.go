@@ -4,7 +4,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// answeredEarly reports an answer that decides before its ask is done, and whatever becomes of that (P36).
+// answeredEarly reports whether an answer has decided the step already, so that its ask need not finish
+// (P36).
 func (r *deciding) answeredEarly(i int) bool {
 	if a := r.t.Steps[i].Answers; a == nil || len(a.Votes) == 0 {
 		return false
@@ -13,7 +14,7 @@ func (r *deciding) answeredEarly(i int) bool {
 	return err == nil && p.atOnce
 }
 
-// withdraw ends an ask that was to be sent again. It has no undo.
+// withdraw ends an ask that was to be sent again. An ask has no undo.
 func (r *deciding) withdraw(i int) {
 	s := &r.t.Steps[i]
 	r.recordFailure(i, core.CodeOvertaken, "the answer came before it was asked for again", s.Attempt)

@@ -6,8 +6,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// startChild creates a child task (P41). One that was to be started, and is to be undone before it came, is
-// created as Compensated: so it answers, and a later attempt of its parent can start it.
+// startChild creates a child task (P41). If an undo arrives before the start, it creates the child as
+// Compensated. The child then reports this end, and a later attempt of its parent can start it.
 func startChild(def *core.Definition, order []byte, e core.AskChild, at At) (Decision, error) {
 	if def == nil || def.Hash != e.Definition {
 		return Decision{}, fmt.Errorf("child %q: its definition %q is not there: %w", e.OrderID, e.Definition,
@@ -39,7 +39,7 @@ func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 		t.Parent = &e.Parent
 	}
 	switch mode := modeOf(t); {
-	case t.Erased != nil: // P52: it answers as one that has expired
+	case t.Erased != nil: // P52: it reports like a child whose key has expired
 	case e.Ask == core.AskStart && mode == compensated && newer:
 		r.followParent(e.To)
 		again := core.Resubmit{}
@@ -68,15 +68,15 @@ func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 	return "the child is " + string(t.ProcessState), nil
 }
 
-// followParent pins an undone child to the definition that its parent's step names now, because its next run
-// is all new (P41). A child that cannot be pinned to it keeps its own.
+// followParent pins an undone child to the definition that its parent's step names now, because the child's
+// next run begins anew (P41). A child that cannot be pinned to it keeps its own.
 func (r *deciding) followParent(to *core.Definition) {
 	if to != nil && to.Name == r.t.Workflow && to.Hash != r.t.Definition {
 		_ = r.pin(to)
 	}
 }
 
-// notifyParent notifies the parent where its child is at an end, or has stopped.
+// notifyParent notifies the parent if its child has ended or stopped.
 func (r *deciding) notifyParent() {
 	t := r.t
 	if t.Parent == nil {
@@ -86,7 +86,7 @@ func (r *deciding) notifyParent() {
 	switch mode := modeOf(t); {
 	case mode == compensated || mode == cancelled:
 		e.State = core.ChildCompensated
-	case t.Erased != nil: // it can neither be undone nor give its output any more
+	case t.Erased != nil: // it can neither be undone nor return its output any more
 		e.State = core.ChildExpired
 	case mode == processed:
 		e.State, e.Output = core.ChildProcessed, t.Output

@@ -14,7 +14,7 @@ func (r *deciding) accept(reason string) {
 	r.acceptAgain(reason)
 }
 
-// acceptAgain stores the verdict of a command that asks for what was done before. It is not counted.
+// acceptAgain stores the verdict of a command whose effect is already there. The command does not count.
 func (r *deciding) acceptAgain(reason string) { r.storeVerdict(true, reason) }
 
 func (r *deciding) reject(reason string) (string, error) {
@@ -45,8 +45,9 @@ func (r *deciding) addVerdict(list *[]core.Verdict, v core.Verdict) {
 	r.verdict = &v
 }
 
-// operators is the rule of a numbered command: do returns why it is refused, or "" if it is done. Its number
-// has to be the task's (P5, H17), and an erased task takes no further command (P52).
+// operators returns the rule of a numbered command. The function do executes the command, or returns the
+// reason of a refusal. The command's number must be the task's (P5, H17), and an erased task takes no further
+// command (P52).
 func operators(do func(r *deciding, ev core.Event) (refused string)) rule {
 	return action(func(r *deciding, _ int, ev core.Event) (string, error) {
 		reason := isErased
@@ -112,13 +113,13 @@ func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 		r.advance()
 	case errForward:
 		r.startUndo(core.WhyCancel)
-	case compensated: // the undo that was done becomes the cancel, with a final status of its own
+	case compensated: // the finished undo becomes the cancel, with its own final status
 		r.enterEnd(core.Cancelled, "")
 	}
 	return "", nil
 }
 
-// startUndo takes a task out of Error into its undo. Every wait ends there (P9a).
+// startUndo moves a task from Error into its undo. This ends every wait (P9a).
 func (r *deciding) startUndo(why core.Why) {
 	if t := r.t; t.Phase == core.Undoing {
 		t.Reason, t.Undo.Reason = t.Undo.Reason, core.Reason{}
@@ -136,21 +137,21 @@ func (r *deciding) startUndo(why core.Why) {
 	r.advance()
 }
 
-// undoCommand is the operator's decision to undo a task in Error.
+// undoCommand executes the operator's decision to undo a task in Error.
 func (r *deciding) undoCommand(core.Event) (refused string) {
 	if reason := r.t.UndoRefusal(r.def); reason != "" {
 		return reason
 	}
 	r.accept("")
 	why := core.WhyOperator
-	if r.t.Phase == core.Undoing { // it goes on with the reason that it had
+	if r.t.Phase == core.Undoing { // it continues with its earlier reason
 		why = r.t.Undo.Why
 	}
 	r.startUndo(why)
 	return ""
 }
 
-// resubmitCommand is the operator's decision to go on (P18).
+// resubmitCommand executes the operator's decision to continue (P18).
 func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 	e := ev.(core.Resubmit)
 	if e.Deadline.Passed(r.at.Now) {
@@ -170,7 +171,7 @@ func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 			"; only one in Error, or Compensated, can be resubmitted"
 	}
 	before, def := r.t, r.def
-	if e.To != nil && !e.To.Is(r.t.Definition) { // both are one command (P49)
+	if e.To != nil && !e.To.Is(r.t.Definition) { // both changes are one command (P49)
 		if reason := r.move(*e.To); reason != "" {
 			return reason
 		}
@@ -195,7 +196,8 @@ func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 	return ""
 }
 
-// note returns the part of the history entry that names what a command has given to a step, "" if to none.
+// note returns the part of the history entry that names the input of a command for a step. It returns "" if
+// the command has none.
 func note(what, step string) string {
 	if step == "" {
 		return ""
@@ -203,7 +205,7 @@ func note(what, step string) string {
 	return "with " + what + " for " + step
 }
 
-// resume goes on forward in the same run, with the same keys (H4), counters and hops renewed.
+// resume continues forward in the same run, with the same keys (H4). It resets counters and hops.
 func (r *deciding) resume(e core.Resubmit) {
 	t := r.t
 	leaveEnd(r.t)
@@ -212,7 +214,7 @@ func (r *deciding) resume(e core.Resubmit) {
 	r.started()
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		if s.State == core.Processed && s.Finish.Seq == 0 { // while the order was in Error
+		if s.State == core.Processed && s.Finish.Seq == 0 { // it finished while the order was in Error
 			r.emitStepFinished(s)
 		}
 		s.Failures = core.Failures{}
@@ -222,11 +224,11 @@ func (r *deciding) resume(e core.Resubmit) {
 		}
 	}
 	var again []int
-	for i := range t.Steps { // every one of them, or it would wait for ever (H31)
+	for i := range t.Steps { // every one of them, because a step left out would wait for ever (H31)
 		if t.Steps[i].Attempted() && r.kind(i).resume(r, i) {
 			again = append(again, i)
 		}
-		// an answer was a refusal, or its time was over
+		// an answer was a refusal, or its time had ended
 		if r.err != nil || t.ProcessState != core.Processing {
 			return
 		}
@@ -234,7 +236,7 @@ func (r *deciding) resume(e core.Resubmit) {
 	r.advanceForward(again...)
 }
 
-// restart begins a Compensated order from the beginning: a new run, and so new keys (H3).
+// restart starts a Compensated order again: a new run with new keys (H3).
 func (r *deciding) restart(e core.Resubmit) {
 	t := r.t
 	leaveEnd(r.t)
@@ -245,7 +247,7 @@ func (r *deciding) restart(e core.Resubmit) {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		verdicts, given := s.Answers, s.Corrected
-		// P1: attempt goes on.
+		// P1: attempt numbers continue.
 		t.Steps[i] = core.Step{Name: s.Name, State: core.Pending, Attempt: s.Attempt, Unknown: s.Unknown}
 		// An input of an earlier command ends with its run (P51).
 		if given != nil && given.Command == t.Commands.Number {
@@ -268,9 +270,9 @@ func (r *deciding) renewDeadline(at core.Time) {
 	}
 }
 
-// closeCommand is the operator's decision to end a task as it stands (P48). Its steps keep their states: what
-// they did stays as the operator found it. Children that never answered are cancelled, in case their requests
-// still arrive.
+// closeCommand executes the operator's decision to end a task in its present state (P48). Its steps keep
+// their states, because their effects stay as the operator found them. It cancels children that never
+// answered, because their requests may still arrive.
 func (r *deciding) closeCommand(ev core.Event) (refused string) {
 	if reason := r.t.CloseRefusal(r.def, ev.(core.Close).Absent, r.at.Now); reason != "" {
 		return reason

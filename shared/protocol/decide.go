@@ -6,14 +6,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Decide takes one event to a task. def is the definition that the task pins (for a new order the
-// current one; nil for a task without one: an unknown order, or the tombstone of an early Cancel).
-// order is the order as submitted and may be nil; where an expression has to be evaluated the
-// answer is then ErrOrderNeeded. task is nil for an unknown order. No argument is changed.
+// Decide applies one event to a task. It changes no argument.
 //
-// Errors: ErrOrderNeeded, ErrStale, ErrUnfit, or a *Refusal for the sender. Everything else is answered by
-// the Decision: the event was accepted, or it changes nothing (Ignored says why) and the effects that it once
-// caused are emitted again (P12). Tokens of answers in the event are not kept (P39).
+// def is the definition that the task pins, or the current one for a new order. It is nil for a task without
+// one: an unknown order, or the tombstone of an early Cancel. order is the order as submitted. If it is nil
+// and an expression needs it, Decide returns ErrOrderNeeded. task is nil for an unknown order.
+//
+// The other errors are ErrStale, ErrUnfit, or a *Refusal for the sender. In all other cases the Decision
+// states whether the event was accepted, or changes nothing (Ignored has the reason). An event that changes
+// nothing emits the effects that it once caused again (P12). The task keeps no tokens of answers from the
+// event (P39).
 func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, at At) (Decision, error) {
 	ev = redacted(ev)
 	if task == nil {
@@ -24,7 +26,8 @@ func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, 
 	}
 	r := &deciding{def: def, order: order, t: task.Clone(), at: at, about: aboutOf(ev, task)}
 	var ignored string
-	if r.verdict = task.Verdict(r.id); r.verdict != nil { // one ID, one verdict, whatever came under it first
+	// one ID has one verdict: that of the first command with it
+	if r.verdict = task.Verdict(r.id); r.verdict != nil {
 		ignored = "this command already has a verdict"
 	} else {
 		var err error
@@ -47,29 +50,29 @@ func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, 
 	}, nil
 }
 
-// deciding is one decision in the making; t is its own copy of the task.
+// deciding is one decision in progress. t is its own copy of the task.
 type deciding struct {
 	def   *core.Definition
 	order []byte
 	t     *core.Task
 	at    At
 	about
-	ended    bool        // it entered an end, or Error
+	ended    bool        // the task entered an end, or Error
 	endSteps []core.Step // copy of the steps at that moment
-	changed  bool        // although the event itself was refused: its verdict is stored
+	changed  bool        // the task changed although the event was refused, because it stores the verdict
 	effects  []core.Effect
 	verdict  *core.Verdict
 	items    map[int]json.RawMessage // needed items of the list of step itemsOf
 	itemsOf  int
-	asked    bool // The parent asked: a child at an end reports it again.
+	asked    bool // the parent asked, so that a child that has ended reports its end again
 	err      error
 }
 
 func (r *deciding) emit(e core.Effect) { r.effects = append(r.effects, e) }
 
-// unchanged decides an event that changes nothing: it emits again what the event caused before (P12). An
-// erased task has reported everything, and its messages are gone, so only the removal of its content is
-// repeated (P52).
+// unchanged decides an event that changes nothing: it emits the event's earlier effects again (P12). An
+// erased task has reported everything and has no messages left. Only the removal of its content is repeated
+// (P52).
 func (r *deciding) unchanged(task *core.Task, ev core.Event, ignored string) (Decision, error) {
 	r.t, r.effects = task, nil
 	if _, erases := ev.(core.Erase); erases && task.Erased != nil {
@@ -90,8 +93,8 @@ func (r *deciding) unchanged(task *core.Task, ev core.Event, ignored string) (De
 	}, nil
 }
 
-// apply finds the event's rule in the transition table. It returns why the event changes nothing, or "" if it
-// changes something.
+// apply executes the event's rule in the transition table. It returns the reason if the event changes
+// nothing, or "" if it changes something.
 func (r *deciding) apply(ev core.Event) (ignored string, err error) {
 	if !r.about.kind.ofStep() {
 		return taskTable[r.about.kind][modeOf(r.t)].run(r, -1, ev)
@@ -103,7 +106,7 @@ func (r *deciding) apply(ev core.Event) (ignored string, err error) {
 	return stepTable[r.about.kind][r.t.Steps[i].State][modeOf(r.t)].run(r, i, ev)
 }
 
-// guard checks what is true of an event whatever the states: run, operation, attempt (P15, P16).
+// guard checks an event independently of the states: run, operation, attempt (P15, P16).
 func (r *deciding) guard(ev core.Event) (i int, ignored string, err error) {
 	i = r.t.Index(r.step)
 	if i < 0 {
@@ -130,7 +133,7 @@ func (r *deciding) guard(ev core.Event) (i int, ignored string, err error) {
 	return i, "", nil
 }
 
-// decideUnknown decides where there is no task: a new order, a Cancel that came first, or nothing.
+// decideUnknown decides an event without a task: a new order, a Cancel that came first, or nothing.
 func decideUnknown(def *core.Definition, order []byte, ev core.Event, at At) (Decision, error) {
 	switch e := ev.(type) {
 	case core.Submitted:
@@ -158,7 +161,7 @@ func start(def *core.Definition, order []byte, e core.Submitted, at At) (Decisio
 	return create(def, order, e, nil, at)
 }
 
-// create makes the task, which a parent has asked for where there is one.
+// create returns a new task. parent is its parent's request, or nil.
 func create(def *core.Definition, order []byte, e core.Submitted, parent *core.AskChild,
 	at At) (Decision, error) {
 	t := &core.Task{
@@ -222,18 +225,18 @@ func tombstone(e core.Cancel, at At) Decision {
 
 // Decision is the result of Decide.
 type Decision struct {
-	Task    *core.Task // the next task; the one given where nothing changed
-	Changed bool       // it must be committed, on the version of the task given
+	Task    *core.Task // the next task; the given one if nothing changed
+	Changed bool       // Task must be committed, on the version of the given task
 	// messages to send after the commit, in this order; may be set if nothing changed (P12)
 	Effects []core.Effect
 	// Settles reports whether Effects hold the whole final status and alert of the present end. The handler
-	// that sent all of them commits Settled(task) afterwards (P11).
+	// that has sent all of them commits Settled(task) afterwards (P11).
 	Settles bool
 	Ignored string        // reason why the event changed nothing; "" if it changed something
 	Verdict *core.Verdict // the answer to a command
 }
 
-// At is the context of a decision: the time, the instance, and what it has measured.
+// At is the context of a decision: the time, the instance, and its measurements.
 type At struct {
 	Now   core.Time
 	By    string                   // instance that decides, recorded in LockedBy

@@ -11,7 +11,7 @@ import (
 // maxOutput bounds the workflow's output, in bytes, so that it fits into the document and a message.
 const maxOutput = 32 << 10
 
-// defaultResendAfter is for a task without a definition.
+// defaultResendAfter is the resend interval of a task without a definition.
 const defaultResendAfter = 30 * core.Second
 
 func (r *deciding) resendAfter() core.Duration {
@@ -44,8 +44,8 @@ func (r *deciding) nextSeq() int {
 	return r.t.StatusSeq
 }
 
-// enterProcessed ends a task whose steps are all done. An output that cannot be computed does not undo
-// anything; the status carries the reason.
+// enterProcessed ends a task whose steps are all done. An output that cannot be computed undoes nothing. The
+// status carries the reason.
 func (r *deciding) enterProcessed() {
 	if r.def.Output != nil {
 		if !r.orderKnown() {
@@ -70,7 +70,7 @@ func (r *deciding) enterProcessed() {
 	r.enterEnd(core.Processed, "")
 }
 
-// keepOutput drops a workflow's output that does not fit beside those of its steps.
+// keepOutput drops a workflow's output that does not fit into the document beside the steps' outputs.
 func (r *deciding) keepOutput(out json.RawMessage) {
 	r.t.Output = out
 	if !r.at.SizeLimit.KeepsReserve(r.def, r.t) {
@@ -91,19 +91,19 @@ func (r *deciding) enterUndone() {
 
 // enterError stops the task for the operator, because of a step.
 func (r *deciding) enterError(phase core.Phase, i int) {
-	if phase == core.Undoing { // its final status says again why it was undone
+	if phase == core.Undoing { // the final status repeats the reason of the undo
 		r.t.Undo.Reason = r.t.Reason
 	}
 	r.t.Reason = r.t.Steps[i].FailureReason()
 	r.stopForOperator(phase)
 }
 
-// stopForOperator stops the task for the operator. The times of waiting steps are cleared: they would keep
-// it in the index for ever (H25).
+// stopForOperator stops the task for the operator. It clears the times of waiting steps, because they would
+// keep the task in the index for ever (H25).
 func (r *deciding) stopForOperator(phase core.Phase) {
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
-		// known before it, though by a clock that was ahead: the alert includes it
+		// The proof came before the stop, though by a clock that was ahead. The alert includes it.
 		s.NoEffect = min(s.NoEffect, r.at.Now)
 		if s.AwaitsWake() {
 			s.CompleteBy = 0
@@ -134,10 +134,11 @@ func (r *deciding) enterEnd(state core.State, phase core.Phase) {
 	r.emitEnd()
 }
 
-// resendTime is when an unacknowledged final status is sent again. Nearly every one is acknowledged at once,
-// and this time is never used; so that it does not cost two writes of the index to move the due time forward
-// to it, and one to take it out again, it is the due time that stands there, if that is no more than as long
-// again (P9).
+// resendTime returns the next time to send an unacknowledged final status.
+//
+// Nearly every status is acknowledged at once, so this time is rarely needed. Moving the due time forward to
+// it, and removing it again, would cost two writes of the index. So resendTime keeps the stored due time if
+// that delays the resend by no more than its own interval (P9).
 func (r *deciding) resendTime() core.Time {
 	resend := r.at.Now.Add(r.resendAfter())
 	if due := r.t.Due; due > resend && due <= resend.Add(r.resendAfter()) {
@@ -146,8 +147,8 @@ func (r *deciding) resendTime() core.Time {
 	return resend
 }
 
-// emitEnd emits the final status and alert. Where there is a status the Supervisor leaves both, status and
-// alert, to the Scheduler (P11).
+// emitEnd emits the final status and alert. If there is a status, the Supervisor leaves both to the Scheduler
+// (P11).
 func (r *deciding) emitEnd() {
 	if r.bySupervisor() && (r.t.End.Seq > 0 || r.t.Parent != nil) {
 		r.emit(core.SendSettle{OrderID: r.t.OrderID})
@@ -156,7 +157,7 @@ func (r *deciding) emitEnd() {
 	r.emitFinal()
 }
 
-// leaveEnd takes the task out of its end for a command.
+// leaveEnd clears the end of a task for a command.
 func leaveEnd(t *core.Task) {
 	t.End, t.Phase, t.Attention = core.End{}, "", false
 	for i := range t.Steps {
@@ -164,17 +165,17 @@ func leaveEnd(t *core.Task) {
 	}
 }
 
-// keepEndStates keeps the states that the status of an Error named: steps may still change, by a late reply
-// or by an operator's fact, and a re-emission must be the same, byte for byte (P12).
+// keepEndStates keeps the states that the status of an Error named. Steps may still change, by a late reply
+// or an operator's fact, but a re-emission must be the same byte for byte (P12).
 func (r *deciding) keepEndStates(before *core.Task) {
-	// only a task whose final status was acknowledged is moved, and that is never sent again (P49)
+	// A task is moved only if its final status was acknowledged, and that is never sent again (P49).
 	moved := before.Definition != r.t.Definition
 	reported := before.Steps
 	switch {
 	case r.t.ProcessState != core.Error:
 		return
 	case r.ended:
-		reported = r.endSteps // one event may stop the task at a step, and answer another
+		reported = r.endSteps // one event may stop the task at a step and decide another step
 	case moved || before.ProcessState != core.Error:
 		return
 	}
@@ -213,8 +214,8 @@ func (r *deciding) settle(_ int, _ core.Event) (string, error) {
 	return "sent again", nil
 }
 
-// reemit emits again what r.cause once led to (P12): visible effects in the order of their
-// numbers, then what claims that still stand have sent.
+// reemit emits the earlier effects of r.cause again (P12): first visible effects in the order of their
+// numbers, then the messages of claims that still stand.
 func (r *deciding) reemit() {
 	t := r.t
 	if t.Start.Seq > 0 && t.Start.Cause == r.cause {
@@ -233,7 +234,7 @@ func (r *deciding) reemit() {
 	}
 }
 
-// nextFinish finds the next "step finished" after the number seq that r.cause led to.
+// nextFinish returns the next "step finished" after the number seq that r.cause led to.
 func (r *deciding) nextFinish(seq int) (int, int) {
 	found := -1
 	for i := range r.t.Steps {
@@ -256,8 +257,9 @@ func (r *deciding) claimStands(s *core.Step) bool {
 		(s.State == core.Processing || s.State == core.Waiting) && r.t.ProcessState == core.Processing
 }
 
-// Restart emits again all that is under way in a task whose queues died with their process, from its document
-// alone (P27): requests, waits, an unacknowledged final status. Errors: ErrOrderNeeded, ErrUnfit.
+// Restart emits all open messages of a task again whose queues were lost with their process (P27): requests,
+// waits, an unacknowledged final status. It needs only the document. The errors are ErrOrderNeeded and
+// ErrUnfit.
 func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision, error) {
 	if err := unfit(def, t); err != nil {
 		return Decision{}, err
@@ -272,13 +274,14 @@ func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision,
 		case r.claimStands(s):
 			r.kind(i).resend(r, i)
 		case undo && (s.State == core.Pending || s.State == core.Waiting) && s.CompleteBy != 0:
-			// P9a: its wait bound the forward claim only
+			// P9a: its wait applied to the forward claim only
 			r.wake(s, 0)
 		case (forward || undo) && s.AwaitsWake() && s.CompleteBy != 0:
 			r.wake(s, s.Wait.At)
 		}
 	}
-	if undo && !asked { // the Supervisor turned it around, and its Wake for the whole task died too (P23a)
+	// the Supervisor started the undo, and its Wake for the whole task was lost too (P23a)
+	if undo && !asked {
 		r.emit(core.SendWake{OrderID: t.OrderID, Run: t.Run})
 	}
 	if t.End.ResendAt != 0 {

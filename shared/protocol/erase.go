@@ -8,12 +8,11 @@ import (
 const isErased = "the content of the order was erased, so it takes no further command; submit new work " +
 	"under a new ID"
 
-// eraseCommand is the operator's decision to remove what an order at an end holds of people's data (P52). An
-// order that is erased already accepts the command, which then removes again whatever a crash has left of the
-// content.
+// eraseCommand executes the operator's decision to remove people's data from an order that has ended (P52).
+// An erased order accepts the command again, and removes the content that a crash may have left.
 func (r *deciding) eraseCommand(_ int, ev core.Event) (string, error) {
 	e, t := ev.(core.Erase), r.t
-	// one with an old number may have been refused before (P5)
+	// a command with an old number may have been refused before (P5)
 	if t.Erased != nil && e.Command == t.Commands.Number {
 		r.eraseContent()
 		r.acceptAgain("it was erased before")
@@ -35,7 +34,7 @@ func (r *deciding) eraseOnce(ev core.Event) (refused string) {
 	return ""
 }
 
-// eraseContent has the content removed that is kept apart from the task.
+// eraseContent emits the removal of the content that is stored apart from the task.
 func (r *deciding) eraseContent() {
 	if r.t.ContentHash != "" {
 		r.emit(core.EraseContent{OrderID: r.t.OrderID, Hash: r.t.ContentHash})

@@ -8,21 +8,21 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// about is what the protocol has to know of an event before it looks at the states.
+// about describes an event independently of the task's states.
 type about struct {
 	kind    eventKind
 	step    string // "" for an event of the whole task
 	run     int    // run and attempt that an event of a step belongs to; 0 for every other event
 	attempt int
-	cause   string // logical, not a queue's message ID, so that a redelivery is recognised (P4)
-	command        // zero, with noNumber, if it is no command
+	cause   string // logical cause instead of a queue's message ID, so that a redelivery is recognised (P4)
+	command        // zero, with noNumber, if the event is no command
 }
 
-// command is what all commands of people have in common. Of an answer it is the ID.
+// command holds the common fields of all commands by people. Of an answer it holds the ID.
 type command struct {
 	name   string
 	id     string
-	number int         // command number that it carries, or noNumber
+	number int         // the command's number, or noNumber
 	from   core.Sender // without tokens (P39)
 }
 
@@ -94,14 +94,15 @@ func cause(what, step string, n int) string {
 	return what + "/" + strconv.Itoa(n)
 }
 
-// causeAnswer holds a hash of the answer's ID, so that no cause is longer than that of a reply.
+// causeAnswer returns the cause of an answer. It contains a hash of the answer's ID, so that it is no longer
+// than the cause of a reply.
 func causeAnswer(e core.Answered) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(e.Name + "/" + strconv.Itoa(e.Run) + "/" + strconv.Itoa(e.Round) + "/" + e.ID))
 	return "answer/" + e.Step + "/" + hex.EncodeToString(h.Sum(nil))
 }
 
-// kindOfReply relies on guard, which refuses unknown operations and outcomes.
+// kindOfReply returns the kind of a reply. guard has refused unknown operations and outcomes.
 func kindOfReply(e core.Reply) eventKind {
 	undo := e.Operation == core.UndoOp
 	switch e.Outcome {
@@ -122,16 +123,16 @@ func kindOfReply(e core.Reply) eventKind {
 	return doDone
 }
 
-// bySupervisor reports an event that only the Supervisor decides. It claims nothing, sends no
+// bySupervisor reports whether only the Supervisor decides the event. The event then claims nothing, sends no
 // request (P16) and leaves a status to the Scheduler (P11).
 func (a about) bySupervisor() bool {
 	return a.kind == overdue || a.kind == deadlinePassed || a.kind == resendOverdue
 }
 
-// redacted returns an event without the tokens of answers that services and people have put into it (P39). A
-// token is recognised by its shape, whichever order and key it is of. So the result is the same each time,
-// and needs no key (P12). A Resubmit keeps its input, which is refused if it holds a token; of the senders of
-// commands see ofCommand.
+// redacted returns an event without the tokens that services and people have put into it (P39). It recognises
+// a token by its shape, for any order and key. So the result is the same each time, and needs no key (P12). A
+// Resubmit keeps its input, because an input with a token is refused. ofCommand redacts the senders of
+// commands.
 func redacted(ev core.Event) core.Event {
 	switch e := ev.(type) {
 	case core.Reply:

@@ -4,8 +4,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// goOnWithout lets a task go forward without a step that has failed for good (P42): the step is undone alone,
-// by the rules of its grade. Later conditions read its failure, which stays as it is from here on (P12).
+// goOnWithout lets a task continue forward without a step that has failed for good (P42). Only this step is
+// undone, by the rules of its grade. Later conditions read its failure, which stays unchanged from now on
+// (P12).
 func (r *deciding) goOnWithout(i int) {
 	s := &r.t.Steps[i]
 	s.FailureCode = core.PlainCode(s.Error.Code)
@@ -13,9 +14,9 @@ func (r *deciding) goOnWithout(i int) {
 		s.FailureCode = core.CodeFailed
 	}
 	switch {
-	case !s.Attempted(): // nothing was asked for, so nothing is undone; the fixpoint goes on
+	case !s.Attempted(): // no request was sent, so nothing is undone; advanceForward continues
 		s.State = core.Compensated
-	case r.bySupervisor(): // it claims nothing: it leaves a time and wakes the Scheduler (P16)
+	case r.bySupervisor(): // it claims nothing: it sets a time and wakes the Scheduler (P16)
 		s.State = core.UndoWait
 		r.wakeNow(s)
 	default:
@@ -31,7 +32,7 @@ func (r *deciding) undoAlone(i int) {
 	}
 }
 
-// wakeAlone goes on with such an undo when its wait is over.
+// wakeAlone continues such an undo when its wait is over.
 func (r *deciding) wakeAlone(i int, _ core.Event) (string, error) {
 	if r.at.Now < r.t.Steps[i].Wait.At {
 		return "its wait is not over", nil

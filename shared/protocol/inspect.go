@@ -6,10 +6,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// InputOf returns what the agent of a step is given in the task's present run: its definition's input, made
-// with the outputs of the steps before it; nil if the step has no input. A wait or question is shown as its
-// claim has stored it, because that counts also after a move (P49). The error is ErrOrderNeeded, ErrUnfit, or
-// what is wrong with the expression.
+// InputOf returns the input of a step's agent in the task's present run. It evaluates the definition's input
+// with the outputs of the preceding steps. It returns nil if the step has no input. For a wait or question it
+// returns the values stored by the claim, because those count also after a move (P49). The error is
+// ErrOrderNeeded, ErrUnfit, or the error of the expression.
 func InputOf(def *core.Definition, order []byte, t *core.Task, step int) (json.RawMessage, error) {
 	if err := unfit(def, t); err != nil {
 		return nil, err
@@ -30,15 +30,15 @@ func InputOf(def *core.Definition, order []byte, t *core.Task, step int) (json.R
 	return input, err
 }
 
-// asWaited returns the time until which a wait lasts, or has lasted at most. It is the one that its
-// expression gives now, unless the task was moved since the claim (P49).
+// asWaited returns the time until which a wait lasts, or has lasted at most. It is the present value of the
+// expression, unless the task was moved after the claim (P49).
 func asWaited(t *core.Task, s *core.Step, until json.RawMessage, spread core.Duration) json.RawMessage {
 	if now, err := readUntil(until, s.Claim.At); err == nil &&
 		endOfWait(t, s, s.Attempt-1, now, spread) == s.Wait.Until {
 		return until
 	}
 	stored, err := json.Marshal(s.Wait.Until)
-	if err != nil { // a time can be written
+	if err != nil { // Marshal cannot fail for a time
 		return until
 	}
 	return stored

@@ -8,7 +8,7 @@ import (
 
 const notYet = "its time has not passed"
 
-// doOverdue is the Supervisor's answer to a do that did not reply in time (P16).
+// doOverdue handles a do whose reply did not come in time (P16).
 func (r *deciding) doOverdue(i int, ev core.Event) (string, error) {
 	e := ev.(core.Overdue)
 	s := &r.t.Steps[i]
@@ -43,13 +43,14 @@ func (r *deciding) doOverdue(i int, ev core.Event) (string, error) {
 		r.enterError(core.Forward, i)
 		return "", nil
 	}
-	// The Supervisor claims nothing: it leaves a time and wakes the Scheduler (H14, H24).
+	// The Supervisor claims nothing: it sets a time and wakes the Scheduler (H14, H24).
 	r.compensate(core.WhyFailure, i)
 	r.wakeNow(s)
 	return "", nil
 }
 
-// wakeNow wakes the Scheduler at once for a step, and leaves a time for the Supervisor to ask again.
+// wakeNow wakes the Scheduler at once for a step, and sets the time at which the Supervisor sends another
+// Wake.
 func (r *deciding) wakeNow(s *core.Step) {
 	s.CompleteBy = r.at.Now.Add(r.def.Grace)
 	r.wake(s, 0)
@@ -71,9 +72,10 @@ func (r *deciding) undoOverdue(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// backlog hands a step back uncounted: its request most likely still waits in its agent's queue, because that
-// is too long or the agent takes nothing, and time in a queue is not a failure (P32). The allowance doubles,
-// so that the next copy outlives the queue, up to what is left of maxQueueTime: then the operator is needed.
+// backlog hands a step back without counting a failure, because time in a queue is not a failure (P32). The
+// request most likely still waits, because its agent's queue is too long or has no consumer. The allowance
+// doubles, so that the next copy outlives the queue, up to the rest of maxQueueTime. After that the operator
+// is needed.
 func (r *deciding) backlog(i int) string {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	r.recordAttempt(i, core.OutcomeOverdue, core.CodeQueue)
@@ -92,8 +94,8 @@ func (r *deciding) backlog(i int) string {
 	return ""
 }
 
-// waitOverdue sends another Wake for a step whose Wake was lost. Nothing is counted, and
-// wakeAt stays as it is (H26).
+// waitOverdue sends another Wake for a step whose Wake was lost. It counts nothing and leaves wakeAt
+// unchanged (H26).
 func (r *deciding) waitOverdue(i int, _ core.Event) (string, error) {
 	s := &r.t.Steps[i]
 	if !s.CompleteBy.Passed(r.at.Now) {
@@ -137,7 +139,7 @@ func (r *deciding) resendDue(_ int, _ core.Event) (string, error) {
 	return "", nil
 }
 
-// wakeForward lets a step go on whose wait is over.
+// wakeForward lets a step continue whose wait is over.
 func (r *deciding) wakeForward(i int, _ core.Event) (string, error) {
 	switch s := &r.t.Steps[i]; {
 	case !s.Attempted():
@@ -149,9 +151,9 @@ func (r *deciding) wakeForward(i int, _ core.Event) (string, error) {
 	return "", nil
 }
 
-// wakeUndo lets the undo go on. Where it cannot, the event changes nothing.
+// wakeUndo continues the undo. If that is not possible, the event changes nothing.
 func (r *deciding) wakeUndo(_ int, ev core.Event) (string, error) {
-	switch run := ev.(core.Wake).Run; { // a Wake for the whole task has passed no guard
+	switch run := ev.(core.Wake).Run; { // guard does not check a Wake for the whole task
 	case run > r.t.Run:
 		return "", core.ErrStale
 	case run < r.t.Run:
@@ -166,7 +168,7 @@ func (r *deciding) wakeUndo(_ int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// sameStates compares what advance can change.
+// sameStates compares the fields that advance can change.
 func sameStates(a, b *core.Task) bool {
 	if a.ProcessState != b.ProcessState {
 		return false

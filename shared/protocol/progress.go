@@ -20,7 +20,7 @@ func (r *deciding) progressed(i int, ev core.Event) (string, error) {
 		return "the attempt's stopBy has passed", nil
 	case s.Claim.Progress != nil && r.at.Now < s.Claim.Progress.At.Add(interval) &&
 		e.Until <= s.CompleteBy.Add(interval):
-		// else it hands the work on
+		// A much later Until is stored at once, because the agent may hand the work on.
 		return "progress was stored a moment ago", nil
 	}
 	until := e.Until

@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// question leaves an open question until the next look.
+// question puts off an open question until its next check.
 func (r *deciding) question(i int) {
 	s := &r.t.Steps[i]
 	next := r.def.Steps[i].NextLook(s)
@@ -18,7 +18,7 @@ func (r *deciding) question(i int) {
 	r.emitLook(i)
 }
 
-// goOnAsking leaves an open question until the next look, and sends its last reminder again, because the
+// goOnAsking puts off an open question until its next check. It sends the last reminder again, because the
 // handling that decided on it may have died before it sent it (P12).
 func (r *deciding) goOnAsking(i int) {
 	r.t.Steps[i].Claim.Cause = r.cause
@@ -30,8 +30,8 @@ func (r *deciding) emitLook(i int) {
 	r.wake(&r.t.Steps[i], r.def.Steps[i].NextLook(&r.t.Steps[i]))
 }
 
-// remind sends the newest reminder that is due, and not one for each that was missed (P37). It reports
-// whether there was one.
+// remind sends the newest due reminder, and skips the missed ones (P37). It reports whether a reminder was
+// due.
 func (r *deciding) remind(i int) bool {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if d.Answer.Remind <= 0 || r.t.ProcessState != core.Processing {
@@ -42,17 +42,18 @@ func (r *deciding) remind(i int) bool {
 		return false
 	}
 	a := *s.Answers
-	// no number comes twice, also after a move
+	// no number is used twice, even after a move
 	a.Reminded, a.RemindedAt, a.Moved = max(n, a.Reminded+1), r.at.Now, false
 	s.Answers, s.Claim.Cause = &a, r.cause
 	r.emitReminder(i)
 	return true
 }
 
-// emitReminder repeats the call that has asked for the answer, under a key of its own. Its reply is one of
-// that call, which is done: it changes nothing. A request that is emitted again is the same (P12). It is not
-// emitted again once its service may have forgotten the key, or once the task was moved to a definition that
-// may ask otherwise.
+// emitReminder repeats the call that asked for the answer, under its own key. The reply changes nothing,
+// because that call is done. A re-emitted request is the same (P12).
+//
+// The reminder is not emitted again once its service may have forgotten the key, or once the task was moved
+// to a definition that may ask otherwise.
 func (r *deciding) emitReminder(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	ask := r.def.Index(d.Answer.Ask)
@@ -65,7 +66,7 @@ func (r *deciding) emitReminder(i int) {
 	}
 	var input json.RawMessage
 	input, err := r.input(ask, core.Do)
-	if err != nil || r.err != nil { // it could be computed when it was asked
+	if err != nil || r.err != nil { // the input could be computed for the ask
 		return
 	}
 	n := s.Answers.Reminded

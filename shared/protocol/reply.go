@@ -8,10 +8,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// maxRetryAfter bounds what a service may ask for.
+// maxRetryAfter bounds the wait that a service may ask for.
 const maxRetryAfter = core.Hour
 
-// stepDone records that a do has happened (P15). Lateness does not matter, nor which attempt says so.
+// stepDone records that a do has happened (P15). The reply counts even if it is late or from an earlier
+// attempt.
 func (r *deciding) stepDone(i int, ev core.Event) (string, error) {
 	s := &r.t.Steps[i]
 	if !s.Attempted() {
@@ -26,9 +27,9 @@ func (r *deciding) stepDone(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// finish makes a step Processed, with a status where the workflow wants one. An order in Error sends no more
-// until a command takes it up: its "failed" has the highest number of all, so that a receiver that goes by
-// the numbers sees that it has stopped.
+// finish makes a step Processed, with a status if the workflow wants one. An order in Error sends no more
+// statuses until a command continues it. Its "failed" has the highest number, so that a receiver that sorts
+// by number sees that the order has stopped.
 func (r *deciding) finish(i int, output json.RawMessage) {
 	s := &r.t.Steps[i]
 	release(s)
@@ -53,7 +54,7 @@ func release(s *core.Step) {
 	s.CompleteBy, s.Wait.At = 0, 0
 }
 
-// endAttempt makes the present attempt an earlier one, of whose claim only this stays.
+// endAttempt makes the present attempt an earlier one. The step keeps only these values of its claim.
 func endAttempt(s *core.Step) {
 	c := s.Claim
 	if c.Undo {
@@ -64,7 +65,7 @@ func endAttempt(s *core.Step) {
 	s.Claim = core.Claim{Agent: c.Agent, Undo: c.Undo, At: c.At, Allowance: c.Allowance}
 }
 
-// giveUp ends a claim without success: the step, or its undo, is in doubt, and nothing is expected any more.
+// giveUp ends a claim without success. The step, or its undo, is in doubt, and no reply is expected any more.
 func giveUp(s *core.Step) {
 	s.State = core.Failed
 	if s.Claim.Undo {
@@ -82,7 +83,7 @@ func handBack(s *core.Step) {
 	release(s)
 }
 
-// stepFailed is the permanent failure of a do.
+// stepFailed records the permanent failure of a do.
 func (r *deciding) stepFailed(i int, ev core.Event) (string, error) {
 	e := ev.(core.Reply)
 	r.t.Steps[i].Failures.Do++
@@ -93,7 +94,7 @@ func (r *deciding) stepFailed(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// stepRetryLater is a transient failure whose retries inside the agent are used up.
+// stepRetryLater records a transient failure after the agent's own retries.
 func (r *deciding) stepRetryLater(i int, ev core.Event) (string, error) {
 	e := ev.(core.Reply)
 	s := &r.t.Steps[i]
@@ -119,8 +120,8 @@ func (r *deciding) stepRetryLater(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// recordNoEffect records the proof that a point of no return has had no effect (P22a). Of any other step it
-// changes nothing: that one is undone all the same (P7).
+// recordNoEffect records the proof that a point of no return has had no effect (P22a). It ignores the proof
+// of any other step, because that step is undone anyway (P7).
 func (r *deciding) recordNoEffect(i int, e core.Reply) bool {
 	if !e.NoEffect || !r.def.Steps[i].PointOfNoReturn {
 		return false
@@ -130,8 +131,7 @@ func (r *deciding) recordNoEffect(i int, e core.Reply) bool {
 }
 
 // setNoEffect records that the step has had no effect. The alert of an Error must be the same each time
-// (P12), so a fact that arrives in Error gets a later time than the Error, and an earlier fact keeps its
-// time.
+// (P12). So a fact that arrives in Error gets a time after the Error, and an earlier fact keeps its time.
 func (r *deciding) setNoEffect(i int) {
 	if r.t.Steps[i].NoEffect != 0 {
 		return
@@ -151,7 +151,7 @@ func (r *deciding) lateNoEffect(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// retryWait is the backoff, or past MaxFailures the interval of the extended wait.
+// retryWait returns the backoff, or past MaxFailures the interval of the extended wait.
 func (r *deciding) retryWait(i int, retry core.Retry) core.Duration {
 	s := &r.t.Steps[i]
 	if s.Failures.Do < retry.MaxFailures {
@@ -169,13 +169,13 @@ func (r *deciding) handBack(s *core.Step, wakeAt core.Time) {
 // handBackUncharged hands a step back without a hop of the task (P23).
 func (r *deciding) handBackUncharged(s *core.Step, wakeAt core.Time) {
 	if !s.Claim.Undo {
-		r.t.Hops = max(0, r.t.Hops-1) // a command may have renewed it since the claim
+		r.t.Hops = max(0, r.t.Hops-1) // a command may have reset the hops since the claim
 	}
 	r.handBack(s, wakeAt)
 }
 
-// scheduleWake makes a released step wait: the Scheduler will be woken at wakeAt, and if that is lost the
-// Supervisor sends another after the grace (P9a).
+// scheduleWake makes a released step wait until wakeAt. If that Wake is lost, the Supervisor sends another
+// one after the grace (P9a).
 func (r *deciding) scheduleWake(s *core.Step, wakeAt core.Time) {
 	s.Wait.At, s.CompleteBy = wakeAt, wakeAt.Add(r.def.Grace)
 	r.wake(s, wakeAt)
@@ -186,14 +186,14 @@ func (r *deciding) wake(s *core.Step, at core.Time) {
 	r.emit(core.SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: at})
 }
 
-// failStep fails a do for good and decides what that means for the task.
+// failStep fails a do for good and applies the step's policy to the task.
 func (r *deciding) failStep(i int) {
 	giveUp(&r.t.Steps[i])
 	r.applyPolicy(i)
 }
 
-// recordAttempt keeps how the present attempt of a step ended, which is not done. A late reply to one that
-// has ended before says nothing new.
+// recordAttempt stores the outcome of a step's present attempt that is not done. A late reply to an attempt
+// that has ended before adds nothing.
 func (r *deciding) recordAttempt(i int, outcome core.Outcome, code string) {
 	s := &r.t.Steps[i]
 	if !s.InFlight() {
@@ -215,7 +215,7 @@ func (r *deciding) recordFailure(i int, code, message string, attempt int) {
 	}
 }
 
-// applyPolicy decides what a Failed step means for the task (P19). In Error it means nothing more.
+// applyPolicy applies the policy of a Failed step to the task (P19). In Error it does nothing more.
 func (r *deciding) applyPolicy(i int) {
 	switch r.t.ProcessState {
 	case core.Processing:
@@ -240,7 +240,7 @@ func (r *deciding) stopsOnFailure(i int) bool {
 	return r.policyOf(i) == core.OnFailureStop || r.t.PastPointOfNoReturn(r.def)
 }
 
-// compensate turns a task that goes forward around. Nothing is claimed here.
+// compensate starts the undo of a task that goes forward. It claims nothing.
 func (r *deciding) compensate(why core.Why, failed int) {
 	r.t.ProcessState, r.t.Undo.Why = core.Compensating, why
 	if failed >= 0 {
@@ -261,8 +261,8 @@ func (r *deciding) undone(i int) {
 	release(s)
 }
 
-// undoRefused is an undo that failed; that a service calls it permanent changes nothing, since
-// it has to be undone in the end.
+// undoRefused handles a failed undo. It makes no difference that the service calls the failure permanent,
+// because the step has to be undone in the end.
 func (r *deciding) undoRefused(i int, ev core.Event) (string, error) {
 	e := ev.(core.Reply)
 	r.recordAttempt(i, e.Outcome, e.Code)
@@ -275,23 +275,23 @@ func (r *deciding) undoRefused(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// Waits between hand-backs of P45: at least minHold, then as long again as the step has waited so far, up
-// to maxHold; up to half of it is added, spread by the attempt.
+// Wait between uncounted hand-backs (P45): at least minHold, then as long again as the step has waited so
+// far, up to maxHold. The attempt adds a spread of up to half of it.
 const (
 	minHold = 2 * core.Second
 	maxHold = 5 * core.Minute
 )
 
-// hold is a row of hand-backs that are not counted (P45).
+// hold is a row of hand-backs that do not count (P45).
 type hold struct {
-	since   core.Time     // its first one
-	polling core.Time     // first not-yet of the poll that it belongs to; 0 if none
-	most    core.Duration // longest time that it may last
-	over    string        // message of the failure if it lasts longer
+	since   core.Time     // time of the first one
+	polling core.Time     // time of the first not-yet of this poll; 0 if the step does not poll
+	most    core.Duration // longest duration of the row
+	over    string        // message of the failure if the row lasts longer
 }
 
-// holdOf is the row that a reply belongs to. What the agent could not ask does not end a poll, and has its
-// own time.
+// holdOf returns the row that a reply belongs to. A call that the agent could not make does not end a poll,
+// and has its own time limit.
 func (r *deciding) holdOf(i int, e core.Reply) hold {
 	d, last := &r.def.Steps[i], r.t.Steps[i].Error
 	if last == nil || last.Since == 0 {
@@ -318,9 +318,9 @@ func (r *deciding) holdOf(i int, e core.Reply) hold {
 	return h
 }
 
-// handBackUncounted hands a step back uncounted, since its agent made no call that could have had an effect
-// (P45): no failure and no hop, up to pollFor or maxQueueTime; then the operator is needed, whatever the
-// policy.
+// handBackUncounted hands a step back because its agent made no call that could have had an effect (P45). It
+// counts no failure and no hop, up to pollFor or maxQueueTime. After that the operator is needed, whatever
+// the policy.
 func (r *deciding) handBackUncounted(i int, e core.Reply) {
 	s, h := &r.t.Steps[i], r.holdOf(i, e)
 	held := r.at.Now.Sub(h.since)
@@ -344,7 +344,7 @@ func (r *deciding) handBackUncounted(i int, e core.Reply) {
 	s.Error.Since, s.Error.Polling = h.since, h.polling // release ended the hold before it
 }
 
-// endHold keeps the last failure for people; a later hold begins anew.
+// endHold keeps the last failure for people. A later hold begins anew.
 func endHold(s *core.Step) {
 	if s.Error != nil && s.Error.Since != 0 {
 		last := *s.Error
@@ -353,7 +353,7 @@ func endHold(s *core.Step) {
 	}
 }
 
-// retryUndo counts a failed undo and puts it off; at its threshold the operator is needed.
+// retryUndo counts a failed undo and puts it off. At its threshold the operator is needed.
 func (r *deciding) retryUndo(i int, atLeast core.Duration) {
 	s := &r.t.Steps[i]
 	retry := r.def.Steps[i].Undo.Retry

@@ -6,8 +6,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// resolveCommand stores the operator's fact about a step in doubt. The task stays in
-// Error; Resubmit or Undo goes on.
+// resolveCommand stores the operator's fact about a step in doubt. The task stays in Error until a Resubmit
+// or Undo.
 func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 	e := ev.(core.Resolve)
 	i := r.t.Index(e.Step)
@@ -20,7 +20,7 @@ func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 	}
 	s := &r.t.Steps[i]
 	r.accept(note("an output", given))
-	// P41: of those that cannot be undone any more; the Resubmit goes on with the others
+	// P41: the children that cannot be undone any more; the Resubmit continues the others
 	if s.Children != nil {
 		s.Children = s.Children.Settled()
 		return ""
@@ -40,8 +40,8 @@ func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 	return ""
 }
 
-// resolvesUndo reports whether a fact about the step is about its undo: also of one that is undone alone
-// (P42).
+// resolvesUndo reports whether a fact about the step concerns its undo. This includes a step that is undone
+// alone (P42).
 func (r *deciding) resolvesUndo(i int) bool {
 	return r.t.Phase == core.Undoing || r.t.Steps[i].State == core.UndoWait
 }

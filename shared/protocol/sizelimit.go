@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// outputFits reports whether a step's output can be kept.
+// outputFits reports whether the task has room for a step's output.
 func (r *deciding) outputFits(i int, output json.RawMessage) bool {
 	if len(output) == 0 || r.at.SizeLimit.SurelyFits(r.def, r.t, output) {
 		return true
@@ -17,8 +17,8 @@ func (r *deciding) outputFits(i int, output json.RawMessage) bool {
 	return r.at.SizeLimit.KeepsReserve(r.def, c)
 }
 
-// outputTooLarge is a do that is done and whose output cannot be kept (P28). A task that goes forward
-// needs the output, so the step has failed for good; in any other the undo works without (P24).
+// outputTooLarge handles a do whose output cannot be stored (P28). A task that goes forward needs the output,
+// so the step has failed for good. In any other task the undo runs without it (P24).
 func (r *deciding) outputTooLarge(i int, e core.Reply) (string, error) {
 	s := &r.t.Steps[i]
 	contradicted := s.NoEffect != 0
@@ -40,7 +40,7 @@ func (r *deciding) outputTooLarge(i int, e core.Reply) (string, error) {
 		}
 		return "its output does not fit into the task's document, and a later attempt was asked for", nil
 	}
-	if s.State == core.Processing { // else its attempt was counted when it was handed back
+	if s.State == core.Processing { // otherwise its attempt was counted when it was handed back
 		s.Failures.Do++
 		r.recordAttempt(i, core.OutcomeFailed, core.CodeOutputTooLarge)
 	}

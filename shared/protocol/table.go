@@ -72,13 +72,13 @@ const (
 	kinds
 )
 
-// stepKinds is the first event of a whole task: those before it are of a step.
+// stepKinds is the first event of a whole task. All kinds before it belong to a step.
 const stepKinds = submitted
 
 func (k eventKind) ofStep() bool { return k < stepKinds }
 
-// rule is one cell: what is done, or why nothing is. An action may still find that the event changes
-// nothing (a wait that is not over) and then says why.
+// rule is one cell: an action, or the reason why the event is ignored. An action may still find that the
+// event changes nothing, such as a wait that is not over, and then returns the reason.
 type rule struct {
 	action func(r *deciding, i int, ev core.Event) (ignored string, err error)
 	ignore string
@@ -103,10 +103,10 @@ var (
 	ended   = []mode{processed, compensated, cancelled, closed}
 	inError = []mode{errForward, errUndo}
 
-	// stepTable is every event of a step × state of the step × state of the task. init fills it
-	// from stepRows; the test TestTransitionTable walks it.
+	// stepTable has a cell for every event of a step, state of the step and state of the task. init fills it
+	// from stepRows. The test TestTransitionTable walks it.
 	stepTable [stepKinds]map[core.State]*[modes]rule
-	// taskTable is every event of a task × state of the task.
+	// taskTable has a cell for every event and state of a task.
 	taskTable [kinds][modes]rule
 )
 
@@ -133,7 +133,7 @@ const (
 )
 
 var stepRows = []stepRow{
-	// P15: a do that is done is a fact about its key, whatever the attempt and however late.
+	// P15: a do that is done is a fact about its key, for any attempt and at any time.
 	{[]eventKind{doDone}, []core.State{core.Processing, core.Pending}, alive, action((*deciding).stepDone)},
 	{[]eventKind{doDone}, []core.State{core.Failed}, alive, ignore(inDoubt)},
 	{[]eventKind{doDone}, []core.State{core.Processed, core.UndoWait, core.Compensating, core.Compensated},
@@ -174,7 +174,7 @@ var stepRows = []stepRow{
 	{[]eventKind{overdue}, []core.State{core.Skipped, core.Processed, core.Compensated}, alive,
 		ignore(notNow)},
 
-	// H28, H29: what a Wake does depends on the task's direction first.
+	// H28, H29: the effect of a Wake depends on the task's direction first.
 	{[]eventKind{wakeStep}, []core.State{core.Pending, core.Waiting}, []mode{going},
 		action((*deciding).wakeForward)},
 	{[]eventKind{wakeStep}, []core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},
@@ -188,13 +188,13 @@ var stepRows = []stepRow{
 		core.Compensated}, alive,
 		ignore(notNow)},
 
-	// P41: in Error too, where it starts nothing.
+	// P41: it counts in Error too, but starts nothing.
 	{[]eventKind{childEnded}, []core.State{core.Waiting}, alive, action((*deciding).childEnded)},
 	{[]eventKind{childEnded}, []core.State{core.Pending, core.Skipped, core.Processing, core.Processed,
 		core.Failed, core.UndoWait, core.Compensating,
 		core.Compensated}, alive, ignore(notOpen)},
 
-	// P43: a step in flight stays so.
+	// P43: a step in flight stays in flight.
 	{[]eventKind{progress}, []core.State{core.Processing}, alive, action((*deciding).progressed)},
 	{[]eventKind{progress}, []core.State{core.Pending, core.Skipped, core.Processed, core.Waiting,
 		core.Failed, core.UndoWait, core.Compensating,

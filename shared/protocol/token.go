@@ -9,7 +9,7 @@ import (
 // pinKey assigns the token key to a task whose workflow makes tokens. A task that has a key keeps it (P12).
 func (r *deciding) pinKey() error {
 	switch {
-	case !r.def.Tokens: // also of one that was moved here (P49)
+	case !r.def.Tokens: // this includes a task that was moved here (P49)
 		r.t.TokenKey = ""
 	case r.t.TokenKey != "":
 	case r.at.Tokens == nil:
@@ -22,7 +22,7 @@ func (r *deciding) pinKey() error {
 	return nil
 }
 
-// token makes one for an input of the task (P39).
+// token returns a token for an input of the task (P39).
 func (r *deciding) token(step, person string) (string, error) {
 	switch {
 	case r.at.Tokens == nil:
