@@ -23,7 +23,7 @@ var budgets = map[string]int{
 	"internal":     2900,
 	"localstack":   620,
 	"shared":       30200,
-	"simulate":     12690,
+	"simulate":     11950,
 	"verify":       7790,
 	"workflows":    10,
 	"workflowtest": 1470,
