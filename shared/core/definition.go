@@ -41,6 +41,9 @@ func DefinitionHash(stored []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// DefinitionSchema is the major version of the stored form that this code reads and writes.
+const DefinitionSchema = 1
+
 // Definition is a compiled workflow: data only, stored by its hash and pinned by tasks, so that a
 // deploy never disturbs a running task. Package workflow makes it from YAML and validates it;
 // Decide trusts it.

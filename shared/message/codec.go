@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -282,12 +283,13 @@ func (m *Control) Check() error {
 			return unreadable("attempt is missing; a wake names the attempt that it is for")
 		}
 		return nil
-	case Cancel, Undo, Resubmit, Resolve, Close, Move, Erase:
-		return m.checkCommand()
 	case Answer:
 		return m.checkAnswer()
 	}
-	return unreadable("kind %.40q is not known", m.Kind)
+	if !slices.Contains(commands, m.Kind) {
+		return unreadable("kind %.40q is not known", m.Kind)
+	}
+	return m.checkCommand()
 }
 
 // MaxBy is the longest name of who sends a command, in bytes.

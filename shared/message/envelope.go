@@ -77,6 +77,9 @@ const (
 	Answer   ControlKind = "answer"
 )
 
+// commands lists the kinds that have an ID and a sender, except Answer.
+var commands = []ControlKind{Cancel, Undo, Resubmit, Resolve, Close, Move, Erase}
+
 // Control is a message to the control queue: Wake and Settle from inside; Cancel, Undo, Resubmit,
 // Resolve, Close, Move, Erase and Answer from the operator. Applications send some to the intake queue, see
 // ForApplications. Fields that a kind does not use are absent.

@@ -142,7 +142,8 @@ func decideUnknown(def *core.Definition, order []byte, ev core.Event, at At) (De
 		return tombstone(e, at), nil
 	case core.AskChild:
 		return startChild(def, order, e, at)
-	case core.UndoCommand, core.Resubmit, core.Resolve, core.Close, core.Move, core.Erase, core.Answered:
+	}
+	if aboutOf(ev, &core.Task{}).command.name != "" {
 		return Decision{}, core.Refuse(core.CodeUnknownTask,
 			"no order with this ID is known; check the ID, or look for it with list")
 	}

@@ -392,22 +392,16 @@ func stepOf(s *core.Step, def *core.StepDefinition) Step {
 		v.Grade = def.Grade
 		v.NoReturn = def.PointOfNoReturn
 		v.After = def.After
-		switch {
-		case def.Wait != nil:
-			v.Kind = KindWait
+		switch kind := def.Kind(); {
 		case def.Answer != nil:
-			v.Kind = KindApproval
+			v.Kind, v.Answers = KindApproval, answersOf(s, def.Answer)
 			if def.Answer.Event != "" {
 				v.Kind = KindEvent
 			}
-			v.Answers = answersOf(s, def.Answer)
-		case def.Fail != nil:
-			v.Kind = KindFail
-		case def.Each != nil:
+		case def.Each != nil && def.Input == nil:
 			v.Kind = KindWorkflow
-			if def.Input != nil {
-				v.Kind = KindEach
-			}
+		case kind != core.KindCall:
+			v.Kind = string(kind)
 		}
 		if def.Undo == nil {
 			return v

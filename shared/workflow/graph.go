@@ -41,39 +41,46 @@ func Graph(d *core.Definition) string {
 func node(step string) string { return "s_" + strings.ReplaceAll(step, "-", "_") }
 
 func graphStep(b *strings.Builder, s *core.StepDefinition) {
-	if s.Wait != nil {
-		fmt.Fprintf(b, "  %s{{\"<b>%s</b><br>waits %s\"}}\n", node(s.Name), s.Name, escape(waitText(s)))
-		return
-	}
-	if s.Answer != nil {
-		fmt.Fprintf(b, "  %s{{\"<b>%s</b><br>%s\"}}\n", node(s.Name), s.Name, escape(answerText(s)))
-		return
-	}
-	if s.Fail != nil {
-		fmt.Fprintf(b, "  %s>\"<b>%s</b><br>fails: %s%s\"]\n", node(s.Name), s.Name, escape(s.Fail.Code),
-			stops(s))
-		return
-	}
-	if s.Each != nil {
-		fmt.Fprintf(b, "  %s[/\"<b>%s</b><br>%s%s\"\\]%s\n", node(s.Name), s.Name, escape(childText(s)),
-			stops(s), noReturnClass(s))
-		return
-	}
-	label := fmt.Sprintf("<b>%s</b><br>%s: %s", s.Name, escape(strings.Join(s.AllAgents(), " or ")),
-		escape(s.Operation))
-	label += stops(s)
-	if s.PointOfNoReturn && s.OnFailure == core.OnFailureUndo {
-		label += "<br>undoes the order if it is refused"
-	}
+	d, end := drawingOf(s), "\n"
 	if s.PointOfNoReturn {
-		fmt.Fprintf(b, "  %s[[\"%s<br>point of no return\"]]:::noReturn\n", node(s.Name), label)
-		return
+		end = ":::noReturn\n"
 	}
-	fmt.Fprintf(b, "  %s[\"%s\"]\n", node(s.Name), label)
-	if s.Undo != nil {
+	fmt.Fprintf(b, "  %s"+d.box+end, node(s.Name), "<b>"+s.Name+"</b><br>"+d.label)
+	if s.Undo != nil && !s.PointOfNoReturn {
 		fmt.Fprintf(b, "  %s_undo[/\"%s: %s\"/]:::undo\n", node(s.Name),
 			escape(strings.Join(s.AllAgents(), " or ")), escape(s.Undo.Operation))
 	}
+}
+
+// drawing shows what a step does.
+type drawing struct{ summary, label, box string } // label fills the box, a node in Mermaid
+
+// Summary returns what a step does, without details.
+func Summary(s *core.StepDefinition) string { return drawingOf(s).summary }
+
+func drawingOf(s *core.StepDefinition) drawing {
+	switch {
+	case s.Wait != nil:
+		return drawing{"waits", escape("waits " + waitText(s)), `{{"%s"}}`}
+	case s.Answer != nil && s.Answer.Event != "":
+		return drawing{"event " + s.Answer.Event, escape(answerText(s)), `{{"%s"}}`}
+	case s.Answer != nil:
+		return drawing{"approval", escape(answerText(s)), `{{"%s"}}`}
+	case s.Fail != nil:
+		text := "fails: " + s.Fail.Code
+		return drawing{text, escape(text) + stops(s), `>"%s"]`}
+	case s.Each != nil:
+		return drawing{"workflow " + s.Each.Workflow, escape(childText(s)) + stops(s), `[/"%s"\]`}
+	}
+	text := strings.Join(s.AllAgents(), " or ") + ": " + s.Operation
+	label := escape(text) + stops(s)
+	if !s.PointOfNoReturn {
+		return drawing{text, label, `["%s"]`}
+	}
+	if s.OnFailure == core.OnFailureUndo {
+		label += "<br>undoes the order if it is refused"
+	}
+	return drawing{text, label + "<br>point of no return", `[["%s"]]`}
 }
 
 func stops(s *core.StepDefinition) string {
@@ -82,13 +89,6 @@ func stops(s *core.StepDefinition) string {
 		return "<br>stops for the operator"
 	case core.OnFailureContinue:
 		return "<br>goes on without it if it fails"
-	}
-	return ""
-}
-
-func noReturnClass(s *core.StepDefinition) string {
-	if s.PointOfNoReturn {
-		return ":::noReturn"
 	}
 	return ""
 }

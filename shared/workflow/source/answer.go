@@ -13,7 +13,8 @@ import (
 
 // answer reads a step that is answered from outside (P35, P37), all but its expressions. Its two forms,
 // approval and event, are one kind.
-func (b *builder) answer(f field, form string) core.StepDefinition {
+func (b *builder) answer(f field) core.StepDefinition {
+	form := answerForm(f.value)
 	v := f.value.get(form)
 	s := b.uncalled(f)
 	s.Answer = &core.Answer{}
@@ -160,7 +161,8 @@ func (b *builder) onTimeout(step string, v *value, a *core.Answer) {
 
 // question reads the expressions of a step that is answered. They are the step's input, which evaluates to a
 // core.Question, and its refuse.
-func (b *builder) question(f field, form string, s *core.StepDefinition, scope expression.Scope) {
+func (b *builder) question(f field, s *core.StepDefinition, scope expression.Scope) {
+	form := answerForm(f.value)
 	v := f.value.get(form)
 	q := value{at: v.at, shape: isMap}
 	for _, key := range []string{"question", "show", "need", "who"} {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/expression"
 )
 
 // builder makes the definition out of the tree and checks its meaning. What has the wrong form was
@@ -66,20 +67,37 @@ func (b *builder) notifies(kind core.StatusKind) bool {
 	return v != nil && slices.ContainsFunc(v.list, func(e *value) bool { return e.text == string(kind) })
 }
 
+// form is a step that calls no agent.
+type form struct {
+	key         string // field that only these steps have
+	read        func(b *builder, f field) core.StepDefinition
+	expressions func(b *builder, f field, s *core.StepDefinition, scope expression.Scope)
+}
+
+var forms = []form{
+	{"wait", (*builder).wait, (*builder).until},
+	{"approval", (*builder).answer, (*builder).question},
+	{"event", (*builder).answer, (*builder).question},
+	{"fail", (*builder).fail, func(*builder, field, *core.StepDefinition, expression.Scope) {}},
+	{"each", (*builder).each, (*builder).items},
+	{"workflow", (*builder).each, (*builder).items},
+}
+
+// formOf returns nil for a step that calls an agent.
+func formOf(step *value) *form {
+	for i := range forms {
+		if step.field(forms[i].key) != nil {
+			return &forms[i]
+		}
+	}
+	return nil
+}
+
 // step reads all but the templates, which need the order of the steps.
 func (b *builder) step(f field) core.StepDefinition {
 	v := f.value
-	if v.field("wait") != nil {
-		return b.wait(f)
-	}
-	if form := answerForm(v); form != "" {
-		return b.answer(f, form)
-	}
-	if v.field("fail") != nil {
-		return b.fail(f)
-	}
-	if v.field("workflow") != nil || v.field("each") != nil {
-		return b.each(f)
+	if form := formOf(v); form != nil {
+		return form.read(b, f)
 	}
 	s := core.StepDefinition{
 		Name:         f.key,

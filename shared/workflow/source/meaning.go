@@ -111,7 +111,7 @@ func (b *builder) stops(i int) {
 // condition, it may be skipped, so the steps after it need an undo.
 func (b *builder) undoable(i int) {
 	s := &b.def.Steps[i]
-	if s.Wait != nil || s.Answer != nil || s.Fail != nil || s.Each != nil { // there is nothing to undo
+	if s.Kind() != core.KindCall { // there is nothing to undo
 		return
 	}
 	field := b.steps[i].value.field("undo")

@@ -183,9 +183,6 @@ func unknownFields(keys []string, v *value, path []string, r *report) {
 	}
 }
 
-// kinds are the fields that only steps of one kind have, which calls no agent.
-var kinds = []string{"wait", "approval", "event", "fail", "each", "workflow"}
-
 // knownFields lists the fields of the object v at a path of the file.
 func knownFields(path []string, v *value) []string {
 	var fields []string
@@ -202,10 +199,10 @@ func knownFields(path []string, v *value) []string {
 		s = next
 	}
 	s = resolved(s, func(s *jsonschema.Schema) bool {
-		ofKind := func(field string) bool { return s.Properties[field] != nil }
-		given := func(field string) bool { return ofKind(field) && v.field(field) != nil }
+		ofForm := func(f form) bool { return s.Properties[f.key] != nil }
+		given := func(f form) bool { return ofForm(f) && v.field(f.key) != nil }
 		return s.Properties != nil &&
-			(!slices.ContainsFunc(kinds, ofKind) || slices.ContainsFunc(kinds, given))
+			(!slices.ContainsFunc(forms, ofForm) || slices.ContainsFunc(forms, given))
 	})
 	fields = slices.AppendSeq(fields, maps.Keys(s.Properties))
 	slices.Sort(fields)
@@ -239,10 +236,9 @@ var fixes = map[string]string{
 	"question":  "write what is asked, as in question: Pay the expense?",
 	"onFailure": "write onFailure: undo (undo the whole order), stop (ask the operator) or continue (undo " +
 		"this step alone, and go on)",
-	"grade":   "write grade: fenced, idempotent or plain, whatever the remote service offers",
-	"timeout": "write how long one call may take, as in timeout: 2s",
-	"agent": "write who does the step, as in agent: payment, how long it waits, as in wait: 48h, what " +
-		"answers it, by approval or event, or a failure by rule, as in fail: {code: too-large, message: …}",
+	"grade":     "write grade: fenced, idempotent or plain, whatever the remote service offers",
+	"timeout":   "write how long one call may take, as in timeout: 2s",
+	"agent":     "write who does the step, as in agent: payment; a step that calls no agent has one of",
 	"when":      "write when the order fails, as in when: order.total > 10000",
 	"code":      "write a short word for programs, as in code: too-large",
 	"message":   "write for people why the order fails",
@@ -253,7 +249,13 @@ func fixMissing(field, of string) string {
 	if field == "workflow" && strings.HasPrefix(of, "step ") {
 		return "write what each item goes through, as in workflow: parcel"
 	}
-	return cmp.Or(fixes[field+" of "+of], fixes[field], "add "+field)
+	fix := cmp.Or(fixes[field+" of "+of], fixes[field], "add "+field)
+	if fix == fixes["agent"] {
+		for _, f := range forms {
+			fix += " " + f.key + ","
+		}
+	}
+	return strings.TrimSuffix(fix, ",")
 }
 
 func fixType(schema, name string, v *value, want []string) string {

@@ -26,16 +26,8 @@ func (b *builder) templates() {
 			Skippable: skippable, Continues: continues}
 		s.When = b.when(f.value.get("when"), scope)
 		scope.When = s.When
-		if s.Wait != nil {
-			b.until(f, s, scope)
-			continue
-		}
-		if form := answerForm(f.value); form != "" {
-			b.question(f, form, s, scope)
-			continue
-		}
-		if s.Each != nil {
-			b.items(f, s, scope)
+		if form := formOf(f.value); form != nil {
+			form.expressions(b, f, s, scope)
 			continue
 		}
 		made := scope

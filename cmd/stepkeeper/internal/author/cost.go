@@ -85,11 +85,12 @@ func (o *costOptions) workload() (w cost.Workload, asked bool, err error) {
 		}
 		w.Name, w.Steps = def.Name, 0
 		for i := range def.Steps {
-			switch d := &def.Steps[i]; {
-			case d.Wait != nil || d.Answer != nil:
-				w.Waits++
-			case d.Fail == nil: // a rule is decided in passing
+			switch def.Steps[i].Kind() {
+			case core.KindCall, core.KindEach:
 				w.Steps++
+			case core.KindFail: // a rule is decided in passing
+			default:
+				w.Waits++
 			}
 		}
 		if w.Agents == 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // Direction is how the layers follow each other.
@@ -150,21 +151,7 @@ func Of(d *core.Definition) []Node {
 	nodes := make([]Node, len(d.Steps))
 	for i := range d.Steps {
 		s := &d.Steps[i]
-		n := Node{ID: s.Name, Title: s.Name, After: s.After}
-		switch {
-		case s.Wait != nil:
-			n.Detail = "waits"
-		case s.Answer != nil && s.Answer.Event != "":
-			n.Detail = "event " + s.Answer.Event
-		case s.Answer != nil:
-			n.Detail = "approval"
-		case s.Fail != nil:
-			n.Detail = "fails: " + s.Fail.Code
-		case s.Each != nil:
-			n.Detail = "workflow " + s.Each.Workflow
-		default:
-			n.Detail = strings.Join(s.AllAgents(), " or ") + ": " + s.Operation
-		}
+		n := Node{ID: s.Name, Title: s.Name, Detail: workflow.Summary(s), After: s.After}
 		if s.Answer != nil && s.Answer.Ask != "" { // it comes after all the others
 			n.After = []string{s.Answer.Ask}
 		}
