@@ -104,7 +104,8 @@ func (a *App) Command(path string, flags Flags, run func(*cobra.Command, []strin
 	cmd.Args = func(cmd *cobra.Command, given []string) error {
 		if want := text.Args; len(given) < want.Least || len(given) > want.Most && !want.Any {
 			return failure.New(failure.Usage, fmt.Sprintf("write `%s`; see `%s --help`", cmd.UseLine(),
-				cmd.CommandPath()), "%s needs %s", cmd.CommandPath(), cmp.Or(want.What, "no arguments, only flags"))
+				cmd.CommandPath()), "%s needs %s", cmd.CommandPath(),
+				cmp.Or(want.What, "no arguments, only flags"))
 		}
 		return nil
 	}
@@ -195,9 +196,9 @@ func (about flagText) check(f *pflag.Flag) error {
 		bounds = about.Least + " to " + about.Most
 		over = !(amount(f.Value.String()) <= amount(about.Most))
 	}
-	if over || !(amount(f.Value.String()) >= amount(about.Least)) { // what is not a number is out of range too
-		return failure.New(failure.Usage, fmt.Sprintf("give --%s %s", f.Name, bounds), "--%s %s is out of range",
-			f.Name, f.Value)
+	if over || !(amount(f.Value.String()) >= amount(about.Least)) { // NaN is out of range too
+		return failure.New(failure.Usage, fmt.Sprintf("give --%s %s", f.Name, bounds),
+			"--%s %s is out of range", f.Name, f.Value)
 	}
 	return nil
 }

@@ -16,7 +16,8 @@ import (
 func Unread(err error, do, what string) *failure.Error {
 	var missing *fs.PathError
 	if errors.Is(err, fs.ErrNotExist) && errors.As(err, &missing) {
-		return failure.New(failure.NotFound, do, "the %s cannot be read: there is no file %s", what, missing.Path)
+		return failure.New(failure.NotFound, do, "the %s cannot be read: there is no file %s", what,
+			missing.Path)
 	}
 	return failure.Wrap(err, failure.Usage, do, "the %s cannot be read", what)
 }

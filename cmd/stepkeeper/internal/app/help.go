@@ -14,7 +14,9 @@ import (
 var helpFile string
 
 var helpPage = template.Must(template.New("help").Funcs(template.FuncMap{
-	"rpad": func(text string, width int) string { return text + strings.Repeat(" ", max(width-len(text), 0)) },
+	"rpad": func(text string, width int) string {
+		return text + strings.Repeat(" ", max(width-len(text), 0))
+	},
 }).Parse(helpFile))
 
 // flagGroup is a group of flags in the help of a command.

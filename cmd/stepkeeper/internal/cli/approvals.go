@@ -32,7 +32,8 @@ type approval struct {
 
 func newApprovals(a *app.App) *cobra.Command {
 	workflow := ""
-	return a.Command("approvals", app.Flags{"workflow": &workflow}, func(cmd *cobra.Command, _ []string) error {
+	flags := app.Flags{"workflow": &workflow}
+	return a.Command("approvals", flags, func(cmd *cobra.Command, _ []string) error {
 		open, err := app.Ask(cmd.Context(), a, "open approvals",
 			func(c *client.Client, ctx context.Context) ([]approval, error) {
 				return openApprovals(ctx, c, workflow)
@@ -44,7 +45,8 @@ func newApprovals(a *app.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return app.PrintList(a, open, []string{"ORDER", "STEP", "ANSWERS", "WHO", "ASKED", "UNTIL", "QUESTION"},
+		return app.PrintList(a, open, []string{"ORDER", "STEP", "ANSWERS", "WHO", "ASKED", "UNTIL",
+			"QUESTION"},
 			func(q *approval) []string {
 				return []string{q.OrderID, q.Step, strings.Join(q.Values, ", "),
 					cmp.Or(render.Clean(strings.Join(q.Who, ", ")), "anyone"), render.Age(q.Since, a.Now()),
@@ -55,7 +57,8 @@ func newApprovals(a *app.App) *cobra.Command {
 
 // openApprovals returns the approvals that orders wait for, of one workflow if it is not "".
 func openApprovals(ctx context.Context, c *client.Client, workflow string) (all []approval, err error) {
-	for s, err := range c.List(ctx, client.Query{State: core.Processing, Workflow: workflow, PageSize: pageSize}) {
+	q := client.Query{State: core.Processing, Workflow: workflow, PageSize: pageSize}
+	for s, err := range c.List(ctx, q) {
 		if err != nil {
 			return nil, err
 		}

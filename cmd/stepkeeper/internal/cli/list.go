@@ -35,8 +35,9 @@ type listOptions struct {
 func newList(a *app.App) *cobra.Command {
 	o := &listOptions{app: a, limit: 50}
 	return a.Command("list", app.Flags{"state": app.Choice{To: &o.state, Of: render.States},
-		"workflow": &o.workflow, "step": &o.step, "code": &o.code, "id": &o.prefix, "older-than": &o.olderThan,
-		"limit": &o.limit, "all": &o.all, "children": &o.children},
+		"workflow": &o.workflow, "step": &o.step, "code": &o.code, "id": &o.prefix,
+		"older-than": &o.olderThan,
+		"limit":      &o.limit, "all": &o.all, "children": &o.children},
 		func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), o) })
 }
 
@@ -82,7 +83,8 @@ func runList(ctx context.Context, o *listOptions) error {
 		o.show(shown, more)
 	}
 	if left > 0 && !o.app.JSON() {
-		fmt.Fprintf(o.app.Streams.Err, "%s left out; --children lists them\n", view.Count(left, "child order"))
+		fmt.Fprintf(o.app.Streams.Err, "%s left out; --children lists them\n",
+			view.Count(left, "child order"))
 	}
 	o.app.WarnUnattended(o.app.Unattended(ctx, c, ""))
 	if left := c.Unlisted(); left != "" && o.state == "" && !o.app.JSON() {

@@ -22,7 +22,8 @@ type moveOptions struct {
 func newMove(a *app.App) *cobra.Command {
 	o := &moveOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "move"}, number: -1}}
 	return o.orderCmd("move", app.Flags{"command": &o.number, "definition": &o.action.Definition,
-		"dry-run": &o.dryRun, "simulate": &o.seeds}, func(ctx context.Context) error { return runMove(ctx, o) })
+		"dry-run": &o.dryRun, "simulate": &o.seeds},
+		func(ctx context.Context) error { return runMove(ctx, o) })
 }
 
 func runMove(ctx context.Context, o *moveOptions) error {

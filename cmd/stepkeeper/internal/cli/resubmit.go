@@ -94,7 +94,8 @@ type resolveOptions struct {
 }
 
 func newResolve(a *app.App) *cobra.Command {
-	o := &resolveOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "resolve"}, number: -1}}
+	o := &resolveOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "resolve"},
+		number: -1}}
 	return o.orderCmd("resolve", app.Flags{"command": &o.number, app.StepOutput: &o.output},
 		func(ctx context.Context) error {
 			o.action.Step, o.action.Fact, o.ids = o.ids[1], core.Fact(o.ids[2]), o.ids[:1]

@@ -33,10 +33,11 @@ type shown struct {
 
 func newShow(a *app.App) *cobra.Command {
 	o := &showOptions{app: a}
-	return a.Command("show", app.Flags{"messages": &o.messages}, func(cmd *cobra.Command, given []string) error {
-		o.id = given[0]
-		return runShow(cmd.Context(), o)
-	})
+	return a.Command("show", app.Flags{"messages": &o.messages},
+		func(cmd *cobra.Command, given []string) error {
+			o.id = given[0]
+			return runShow(cmd.Context(), o)
+		})
 }
 
 func runShow(ctx context.Context, o *showOptions) error {

@@ -91,7 +91,8 @@ func New(o Options) http.Handler {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	s := &server{Options: o, boot: rand.Text()[:8], secret: rand.Text(), files: map[string]file{},
 		simulations: simulations{by: expirable.NewLRU[string, *simulation](simulatedKept, nil, 0)},
-		outcomes:    expirable.NewLRU[string, *outcome](mostOutcomes, nil, 0), streams: streams{open: map[string][]chan struct{}{}}}
+		outcomes:    expirable.NewLRU[string, *outcome](mostOutcomes, nil, 0),
+		streams:     streams{open: map[string][]chan struct{}{}}}
 	names := s.loadAssets()
 	s.pages = template.Must(template.New("").Funcs(s.functions(names)).ParseFS(sources, "*.html"))
 	mux := http.NewServeMux()
@@ -325,5 +326,6 @@ func (s *server) nothing(context.Context, *http.Request, *kept) (content, error)
 
 // refusal is a page that says what happened and what to do.
 func refusal(title string, status int, what, do string) content {
-	return content{Title: title, Template: "trouble", Status: status, Data: struct{ What, Do string }{what, do}}
+	return content{Title: title, Template: "trouble", Status: status,
+		Data: struct{ What, Do string }{what, do}}
 }

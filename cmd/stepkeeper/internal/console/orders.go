@@ -214,8 +214,8 @@ type found struct {
 	looked int    // number of orders seen, at most
 }
 
-// find goes through pages until there are rows enough for one. It leaves child orders out unless the filter asks
-// for them or for an ID.
+// find goes through pages until there are rows enough for one. It leaves child orders out unless the filter
+// asks for them or for an ID.
 func (s *server) find(ctx context.Context, q client.Query, f filter) (x found, err error) {
 	for x.next = f.Cursor; ; {
 		var some []view.Summary

@@ -34,7 +34,8 @@ type consoleReady struct {
 func NewConsole(a *app.App) *cobra.Command {
 	o := &consoleOptions{app: a, listen: "127.0.0.1:8380"}
 	return serving(a.Command("console", app.Flags{"listen": &o.listen, "read-only": &o.readOnly,
-		"redact": &o.redact}, func(cmd *cobra.Command, _ []string) error { return runConsole(cmd.Context(), o) }))
+		"redact": &o.redact},
+		func(cmd *cobra.Command, _ []string) error { return runConsole(cmd.Context(), o) }))
 }
 
 // serving marks a command that serves on without a reader of its output.

@@ -248,8 +248,8 @@ func addressAdvice(err error) string {
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return ""
 	}
-	return "another program listens there, perhaps another `stepkeeper dev` or console; choose another port " +
-		"with --listen or --answers-listen, 0 takes a free one"
+	return "another program listens there, perhaps another `stepkeeper dev` or console; choose another " +
+		"port with --listen or --answers-listen, 0 takes a free one"
 }
 
 // tracer returns a tracer, nil without a collector, and a function that closes it.
