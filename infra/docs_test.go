@@ -82,7 +82,7 @@ func TestDocs(t *testing.T) {
 	}
 	code := file(t, "infra", "app", "example", "settings.go") + file(t, "infra", "app", "example",
 		"example.go")
-	if read := firsts(`c\.(?:text|list|truth|number|duration|pairs)\("([a-z0-9-]+)"`,
+	if read := firsts(`c\.(?:text|list|truth|number|duration|pairs|external)\((?:agents, )?"([a-z0-9-]+)"`,
 		code); !slices.Equal(read, settings) {
 		t.Errorf("the app reads the settings\n%v\nits comment has\n%v", read, settings)
 	}
