@@ -21,7 +21,7 @@ import (
 //go:embed commands.yaml
 var commandsFile []byte
 
-// texts are what commands.yaml says of the commands and their flags.
+// texts holds the content of commands.yaml: the texts of the commands and their flags.
 var texts = func() (t struct {
 	Groups      []*cobra.Group
 	Titles      []string
@@ -30,7 +30,7 @@ var texts = func() (t struct {
 	Commands    map[string]*commandText
 }) {
 	if err := yaml.UnmarshalWithOptions(commandsFile, &t, yaml.Strict()); err != nil {
-		panic(err) // it is a part of the program
+		panic(err) // the file is embedded in the program
 	}
 	return t
 }()
@@ -40,15 +40,15 @@ type commandText struct {
 	Use, Group, Short, Examples, Long string
 	Args                              struct {
 		Least, Most int
-		Any         bool   // there is no most
-		What        string // what the arguments are
+		Any         bool   // Any means that the number of arguments has no upper bound
+		What        string // description of the arguments
 	}
 	Suggestions `yaml:",inline"`
 	Flags       flagTexts
 	Environment map[string]string
 }
 
-// flagTexts are the flags of a command, by the title of their group and their name.
+// flagTexts holds the flags of a command by group title and name.
 type flagTexts map[string]map[string]flagText
 
 // find returns a flag with the title of its group.
@@ -61,7 +61,7 @@ func (all flagTexts) find(name string) (title string, f flagText, found bool) {
 	return "", f, false
 }
 
-// flagText describes a flag. In the file it is a text alone if nothing else is said.
+// flagText describes a flag. In the file it may be a plain text without other fields.
 type flagText struct {
 	Text, Short, Bare string   // Bare is the value of the flag without a value
 	Least, Most       string   // bounds of a number or a duration; "" means no bound
@@ -79,23 +79,23 @@ func (f *flagText) UnmarshalYAML(decode func(any) error) error {
 	return decode((*fields)(f))
 }
 
-// Suggestions are what a shell suggests for an argument or the value of a flag.
+// Suggestions describes the suggestions of a shell for an argument or the value of a flag.
 type Suggestions struct {
-	Complete string   // orders, steps, workflows or none
-	Files    []string // endings of files; / stands for folders
-	Suggest  []string // words
+	Complete string   // one of orders, steps and workflows, or ""
+	Files    []string // extensions of files; / stands for folders
+	Suggest  []string // fixed words
 }
 
-// Flags are the variables that the flags of a command set, by the names of the flags.
+// Flags holds pointers to the variables of a command's flags, by flag name.
 type Flags map[string]any
 
-// Choice is a flag that accepts one of some values, or several for a list.
+// Choice is a flag that accepts one of several values, or several of them for a list.
 type Choice struct {
 	To any
 	Of []string
 }
 
-// Command returns the command with the texts, arguments and flags that commands.yaml has for a path. The
+// Command returns the command at a path with its texts, arguments and flags from commands.yaml. The present
 // values of the variables are the defaults of the flags.
 func (a *App) Command(path string, flags Flags, run func(*cobra.Command, []string) error) *cobra.Command {
 	text := texts.Commands[path]
@@ -127,7 +127,7 @@ func (a *App) Command(path string, flags Flags, run func(*cobra.Command, []strin
 // titled is the annotation of a flag with the title of its group.
 const titled = "title"
 
-// addFlag declares a flag of the command with a path in a set of it, and returns what is said of it.
+// addFlag declares a flag of the command at a path in one of its sets, and returns the flag's description.
 func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, path, name string, to any) flagText {
 	title, about, found := texts.Commands[path].Flags.find(name)
 	if !found {
@@ -166,8 +166,8 @@ func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, path, name string,
 	return about
 }
 
-// check refuses a value that was given and is out of its bounds, or none of those that exist. It writes a
-// word as the list of values has it.
+// check refuses a given value that is out of bounds or not in the list of values. It replaces a word by its
+// spelling in the list.
 func (about flagText) check(f *pflag.Flag) error {
 	if len(about.Values) > 0 {
 		given := []string{f.Value.String()}

@@ -13,10 +13,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// completionTime is how long a shell may wait for suggestions.
+// completionTime is the longest time that a shell waits for suggestions.
 const completionTime = 2 * time.Second
 
-// complete returns what a shell suggests. most is how many arguments a command takes, or -1 for any number.
+// complete returns suggestions for a shell. most is the largest number of the command's arguments, or -1 for
+// no limit.
 func (a *App) complete(s Suggestions, most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
@@ -43,7 +44,7 @@ func (a *App) complete(s Suggestions, most int) cobra.CompletionFunc {
 	}
 }
 
-// someOrders returns IDs of orders that the server knows, those that need a person first.
+// someOrders returns IDs of orders that the server knows. Those that need a person come first.
 func (a *App) someOrders(ctx context.Context) (ids []string) {
 	c, err := a.Client(ctx)
 	if err != nil {
@@ -100,8 +101,8 @@ func (a *App) Workflows(ctx context.Context) ([]client.Workflow, error) {
 	return c.Workflows(ctx)
 }
 
-// KnownWorkflow refuses the name of a workflow that selected no order if the server does not know it either.
-// A stack cannot list its workflows.
+// KnownWorkflow returns an error if a workflow selected no order and the server does not know it. A stack
+// cannot list its workflows.
 func (a *App) KnownWorkflow(ctx context.Context, c *client.Client, name string) error {
 	if name == "" || a.Stack != "" {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
-// Execute runs the command of root that args name and returns the exit code. Errors go to standard error,
-// with what to do; a usage text appears only where it was asked for.
+// Execute runs the command of root that args name and returns the exit code. It writes an error with its
+// advice to standard error. It prints usage only on request.
 func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) failure.Code {
 	out := &output{w: a.Streams.Out}
 	a.Streams.Out = out
@@ -41,7 +41,7 @@ func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) f
 	return reported.Code
 }
 
-// output remembers the first write that failed. Commands that print text do not check each write.
+// output records the first failed write. So commands that print text need not check each write.
 type output struct {
 	w   io.Writer
 	err error
@@ -55,11 +55,12 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Serves annotates commands whose output is only the line that says that they are ready: they serve on
-// without a reader.
+// Serves annotates commands whose only output is the line that says that they are ready. They continue to
+// serve without a reader.
 const Serves = "serves"
 
-// unwritten is the error of a command whose output was not written, and that failed with err or not.
+// unwritten returns the error of a command whose output could not be written. err is the command's own error,
+// or nil.
 func (a *App) unwritten(cause, err error) error {
 	var f *failure.Error
 	if errors.As(err, &f) && !f.Quiet && !errors.Is(err, cause) {
@@ -81,8 +82,8 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
-// asFailure adds the exit code and the advice to an error. An error before a command has started is a mistake
-// in the flags or arguments.
+// asFailure adds the exit code and the advice to an error. An error from before the start of a command is a
+// mistake in the flags or arguments.
 func asFailure(ctx context.Context, err error, started bool, cmd *cobra.Command) *failure.Error {
 	var f *failure.Error
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Unread is the error of a file, described by what, that a command needs and cannot read.
+// Unread returns the error of a file that a command needs and cannot read. what describes the file.
 func Unread(err error, do, what string) *failure.Error {
 	var missing *fs.PathError
 	if errors.Is(err, fs.ErrNotExist) && errors.As(err, &missing) {
@@ -34,7 +34,7 @@ func (a *App) ReadJSON(file, what string, limit int64) (json.RawMessage, error) 
 		defer f.Close()
 		in = f
 	}
-	text, err := io.ReadAll(io.LimitReader(in, 2*limit+1)) // white space may double it
+	text, err := io.ReadAll(io.LimitReader(in, 2*limit+1)) // white space may double the size
 	if err != nil {
 		return nil, Unread(err, "name a file with one JSON value", what)
 	}

@@ -11,7 +11,7 @@ import (
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9._:~-]{1,128}$`)
 
-// CheckID refuses what cannot be an order's ID before anything is sent.
+// CheckID returns an error if the text cannot be an order's ID, before anything is sent.
 func CheckID(id string) error {
 	if !idPattern.MatchString(id) || id == "." || id == ".." {
 		return failure.New(failure.Usage,

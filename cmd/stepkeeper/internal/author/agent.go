@@ -32,7 +32,7 @@ type agentOptions struct {
 	moduleDir string
 }
 
-// written is the answer of agent new and init with --output json.
+// written is the output of agent new and init with --output json.
 type written struct {
 	Agent  string   `json:"agent,omitempty"`
 	Folder string   `json:"folder"`
@@ -84,7 +84,7 @@ func runAgentNew(o *agentOptions) error {
 	return nil
 }
 
-// checkedAgents is an agents file that is valid, with --output json.
+// checkedAgents is a valid agents file with --output json.
 type checkedAgents struct {
 	File   string   `json:"file"`
 	Valid  bool     `json:"valid"`
@@ -124,12 +124,12 @@ func checkAgents(a *app.App, file string) (checkedAgents, error) {
 	return checkedAgents{file, true, slices.Sorted(maps.Keys(c.Agents)), append([]string{}, unset...)}, nil
 }
 
-// moduleAdvice is what to do where this program does not know where its module is.
+// moduleAdvice is the advice if this program does not know the location of its module.
 const moduleAdvice = "name your clone of Stepkeeper, with its go.mod: --module-dir FOLDER"
 
 var release = regexp.MustCompile(`^go(\d+\.\d+)`)
 
-// goRelease is the release for go.mod: "go1.26.8" gives 1.26.0, the language that is needed.
+// goRelease returns the Go release for go.mod: "go1.26.8" gives 1.26.0, the language version that is needed.
 func goRelease(version string) string {
 	if m := release.FindStringSubmatch(version); m != nil {
 		return m[1] + ".0"

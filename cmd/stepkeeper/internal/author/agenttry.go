@@ -93,8 +93,8 @@ func runAgentTry(ctx context.Context, o *agentTryOptions) error {
 	return o.print(report)
 }
 
-// ask has the service asked by the lines. One that fails ends the test: nothing that it says can be
-// taken as true then.
+// ask runs the user's commands, which query the service. A command that fails ends the test, because its
+// answers cannot be trusted then.
 func (o *agentTryOptions) ask(ctx context.Context, stop context.CancelCauseFunc) {
 	sh := func(flag, line, variable string) string {
 		cmd := exec.CommandContext(ctx, "sh", "-c", line)
@@ -124,10 +124,10 @@ func (o *agentTryOptions) ask(ctx context.Context, stop context.CancelCauseFunc)
 	}
 }
 
-// killAfter is how long the agent may take to end when it is asked to.
+// killAfter is the time that the agent has to end after SIGTERM.
 const killAfter = 5 * time.Second
 
-// start runs the agent's command; end ends it. Without a command the endpoint is shown.
+// start runs the agent's command, and end ends it. Without a command it prints the endpoint.
 func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end func(), err error) {
 	if len(o.command) == 0 {
 		fmt.Fprintf(o.app.Streams.Err,
@@ -139,8 +139,8 @@ func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end f
 	if err != nil {
 		return nil, err
 	}
-	forget := func() { _ = os.RemoveAll(folder) }       // the system removes what is left
-	cmd := exec.Command(o.command[0], o.command[1:]...) //nolint:gosec // the user's own
+	forget := func() { _ = os.RemoveAll(folder) }       // the system removes a folder that remains
+	cmd := exec.Command(o.command[0], o.command[1:]...) //nolint:gosec // the user's own command
 	cmd.Stdout, cmd.Stderr = o.app.Streams.Err, o.app.Streams.Err
 	cmd.Env = []string{"AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1"}
 	cmd.Env = append(append(cmd.Env, os.Environ()...), "AWS_ENDPOINT_URL_SQS="+url,
@@ -170,7 +170,7 @@ func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end f
 	}, nil
 }
 
-// print prints what was found, and fails where it is less than was asked for.
+// print prints the results, and returns an error if they are below the requested grade.
 func (o *agentTryOptions) print(r agenttest.Report) error {
 	if o.app.JSON() {
 		if err := o.app.PrintJSON(r); err != nil {

@@ -15,13 +15,13 @@ import (
 
 type costOptions struct {
 	app     *app.App
-	file    string // a workflow of the user's
-	steps   int    // instead of a file
+	file    string // file of the user's workflow
+	steps   int    // number of steps instead of a file
 	agents  int    // deployed agents; 0 means those of the workflow
-	orders  int    // a month
+	orders  int    // orders per month
 	service time.Duration
-	prices  string // file of prices that differ
-	sweep   bool   // only the comparison of the Supervisor's intervals
+	prices  string // file of changed prices
+	sweep   bool   // print only the comparison of the Supervisor's intervals
 }
 
 // NewCost returns the command cost.
@@ -71,7 +71,7 @@ func runCost(o *costOptions) error {
 	return cost.Write(o.app.Streams.Out, report)
 }
 
-// workload is what the user asks about; asked is false where they asked for nothing of their own.
+// workload returns the workload that the user asks about. asked is false if they set nothing.
 func (o *costOptions) workload() (w cost.Workload, asked bool, err error) {
 	w = cost.Workload{Steps: 4, Agents: o.agents, Orders: o.orders}
 	switch {
@@ -88,7 +88,7 @@ func (o *costOptions) workload() (w cost.Workload, asked bool, err error) {
 			switch def.Steps[i].Kind() {
 			case core.KindCall, core.KindEach:
 				w.Steps++
-			case core.KindFail: // a rule is decided in passing
+			case core.KindFail: // a rule needs no call
 			default:
 				w.Waits++
 			}
@@ -105,7 +105,7 @@ func (o *costOptions) workload() (w cost.Workload, asked bool, err error) {
 	return w, o.file != "" || o.steps != 0 || o.agents != 0 || o.orders != 0, nil
 }
 
-// definitionOf reads a workflow file that has to be right.
+// definitionOf reads a workflow file, which must be valid.
 func definitionOf(file string) (*core.Definition, error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, failure.Wrap(err, failure.NotFound, "name the file of a workflow",

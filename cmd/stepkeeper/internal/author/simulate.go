@@ -30,7 +30,7 @@ type simulateOptions struct {
 	replay   string
 	tape     string
 	test     string
-	move     string // an order to begin with
+	move     string // order whose move is simulated
 
 	scene    simulate.Scenario
 	findings []simulate.Finding // findings that need no seed
@@ -80,7 +80,7 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 	return nil
 }
 
-// search looks for what goes wrong without any fault, which needs no seed, and then with them.
+// search runs the simulation first without faults, which needs no seed, and then with them.
 func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario,
 	s simulate.Search) *simulate.Report {
 	o.scene, o.findings = sc, simulate.Diagnose(sc)
@@ -91,7 +91,7 @@ func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario,
 	return o.find(ctx, sc, s)
 }
 
-// scenario reads what is to be run.
+// scenario reads the scenario to run.
 func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, error) {
 	var sc simulate.Scenario
 	if o.file == "" {
@@ -139,8 +139,8 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 	return sc, nil
 }
 
-// moved is the scenario of an order that is moved: to def, or where that is nil to the definition of its
-// workflow with the hash, or the latest.
+// moved returns the scenario of a moved order. The new definition is def or, if def is nil, the one with the
+// hash, or the latest.
 func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 	def *core.Definition) (sc simulate.Scenario, err error) {
 	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
@@ -169,8 +169,8 @@ func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 	return sc, nil
 }
 
-// SimulateMove simulates an order as a move would leave it. The report is nil unless the output is JSON. An
-// error with the code NotProcessed means that the simulation found something wrong.
+// SimulateMove simulates an order after a move. The report is nil unless the output is JSON. An error with
+// the code NotProcessed means that the simulation found a violation.
 func SimulateMove(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 	seeds int) (*Simulated, error) {
 	o := &simulateOptions{app: a, tape: "counterexample.json"}
@@ -191,7 +191,7 @@ func SimulateMove(ctx context.Context, a *app.App, c *client.Client, id, hash st
 	return o.whole(r), o.verdict(r)
 }
 
-// find searches, and shows how far it is: with a bar on a terminal, else with a line now and then.
+// find searches and shows its progress: with a bar on a terminal, otherwise with a line from time to time.
 func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario,
 	search simulate.Search) *simulate.Report {
 	label, total := "seeds", int64(search.Seeds)

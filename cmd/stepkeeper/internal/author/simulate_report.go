@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
-// print prints the conclusion: what was done, and what may be concluded.
+// print prints the runs of the search, and the conclusion that they allow.
 func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	a := o.app
 	if err := o.keepTape(r); err != nil {
@@ -57,7 +57,7 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	return broken(r.Violation)
 }
 
-// printFindings prints what is wrong with the workflow without any seed.
+// printFindings prints the faults of the workflow that need no seed.
 func (o *simulateOptions) printFindings() {
 	out, style := o.app.Streams.Out, o.app.Streams.Style()
 	for _, f := range o.findings {
@@ -70,7 +70,7 @@ func (o *simulateOptions) printFindings() {
 	}
 }
 
-// wrong is the ending where an order does not end Processed although nothing goes wrong.
+// wrong returns an error if an order does not end Processed although no fault was injected.
 func (o *simulateOptions) wrong() error {
 	if !slices.ContainsFunc(o.findings, func(f simulate.Finding) bool { return !f.Advice }) {
 		return nil
@@ -78,8 +78,8 @@ func (o *simulateOptions) wrong() error {
 	return failure.Silent(failure.NotProcessed, "without faults an order does not end Processed")
 }
 
-// Simulated is the report for programs: all that the text has except the diagram, which the
-// tape repeats.
+// Simulated is the report for programs. It has everything in the text except the diagram, which the tape can
+// reproduce.
 type Simulated struct {
 	*simulate.Report
 	Statement string             `json:"statement,omitempty"` // absent where no seed was run
@@ -87,7 +87,7 @@ type Simulated struct {
 	Violation *brokenRule        `json:"violation,omitempty"`
 }
 
-// brokenRule is a violation, with what it means for the workflow.
+// brokenRule is a violation and its meaning for the workflow.
 type brokenRule struct {
 	*simulate.Violation
 	simulate.Explained
@@ -109,7 +109,7 @@ func (o *simulateOptions) printReport(r *simulate.Report) error {
 	return o.verdict(r)
 }
 
-// verdict is the error of what was found.
+// verdict returns the finding as an error.
 func (o *simulateOptions) verdict(r *simulate.Report) error {
 	if err := o.wrong(); err != nil {
 		return err
@@ -133,7 +133,7 @@ func broken(v *simulate.Violation) error {
 	return failure.Silent(failure.NotProcessed, "an invariant is broken")
 }
 
-// counts writes what was counted, the names sorted.
+// counts returns the counts as text, sorted by name.
 func counts[K ~string](m map[K]int) string {
 	if len(m) == 0 {
 		return "none"
@@ -145,7 +145,7 @@ func counts[K ~string](m map[K]int) string {
 	return strings.Join(slices.Clip(parts), ", ")
 }
 
-// keepTape writes what was found, where something was.
+// keepTape writes the tape of a finding, if there is one.
 func (o *simulateOptions) keepTape(r *simulate.Report) error {
 	if r.Tape == nil {
 		return nil
@@ -157,7 +157,7 @@ func (o *simulateOptions) keepTape(r *simulate.Report) error {
 	return o.keepTest(r)
 }
 
-// keepTest writes the regression test, where one was asked for.
+// keepTest writes the regression test, if the user asked for one.
 func (o *simulateOptions) keepTest(r *simulate.Report) error {
 	if o.test == "" {
 		return nil
@@ -173,7 +173,7 @@ func (o *simulateOptions) keepTest(r *simulate.Report) error {
 	return nil
 }
 
-// play runs a tape, with the workflow that it was recorded of or with the one given, and prints its story.
+// play runs a tape and prints its story. It uses the given workflow, or the recorded one.
 func (o *simulateOptions) play() error {
 	tape, err := simulate.ReadTape(o.replay)
 	if err != nil {
@@ -202,7 +202,7 @@ func (o *simulateOptions) play() error {
 	return o.played(&r, len(tape.Choices), len(tape.Choices)-len(r.Choices))
 }
 
-// played prints the story of a tape; missed are the choices that were never reached.
+// played prints the story of a tape. missed counts the choices that the run never reached.
 func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error {
 	if o.app.JSON() {
 		if err := o.app.PrintJSON(map[string]any{"story": r.Story, "violation": brokenRuleOf(r.Violation,

@@ -39,12 +39,12 @@ func NewWorkflow(a *app.App) *cobra.Command {
 
 type validateOptions struct {
 	app    *app.App
-	files  []string // files, and folders of them
-	agents string   // file of the agents that exist; "" accepts any name
-	order  string   // file of an order to evaluate the expressions for; optional
+	files  []string // files, or folders of files
+	agents string   // file with the existing agents; "" accepts any name
+	order  string   // file of an order to evaluate the expressions with; optional
 }
 
-// validated is one file with --output json: one on each line.
+// validated is the result of one file with --output json, one per line.
 type validated struct {
 	File     string          `json:"file"`
 	Valid    bool            `json:"valid"`
@@ -55,7 +55,7 @@ type validated struct {
 	Problems source.Problems `json:"problems"` // empty if the file is valid
 }
 
-// budget is what the workflow's expressions use of what they may.
+// budget is the share of their limits that the workflow's expressions use.
 type budget struct {
 	Parts        int `json:"parts"` // parts of the largest expression
 	PartsAllowed int `json:"partsAllowed"`
@@ -136,8 +136,7 @@ func (o *validateOptions) known() ([]string, error) {
 	return c.Agents, nil
 }
 
-// workflowFiles reads the files meant, under the names that were given, and those of folders as `stepkeeper
-// dev` reads them.
+// workflowFiles reads the given files, and those of folders as `stepkeeper dev` reads them.
 func workflowFiles(names []string, opts source.Options) ([]source.File, error) {
 	var files []source.File
 	for _, name := range names {

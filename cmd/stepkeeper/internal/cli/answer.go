@@ -19,10 +19,10 @@ import (
 
 type answerOptions struct {
 	orderCommand
-	event bool // the step is the name of an event
+	event bool // the step argument is the name of an event
 	value string
-	round int    // 0 means the present one
-	token string // names the step and who answers
+	round int    // round of the step; 0 means the present one
+	token string // token that states the step and the person
 }
 
 func newAnswer(a *app.App) *cobra.Command {
@@ -61,7 +61,7 @@ func runAnswer(ctx context.Context, o *answerOptions) error {
 	return o.each(ctx, o.one)
 }
 
-// one sends the value: as a text to an approval, as JSON to an event if it is JSON.
+// one sends the value: as text to an approval. To an event it sends JSON if the value is JSON.
 func (o *answerOptions) one(ctx context.Context, c *client.Client, id string) (verdictLine, error) {
 	ctx, cancel := o.app.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
@@ -90,7 +90,7 @@ func (o *answerOptions) one(ctx context.Context, c *client.Client, id string) (v
 	return verdictOf(c.Answer(ctx, id, r, client.CommandID(o.id)))
 }
 
-// answered refuses a step that does not exist, or takes no answer, and names those that do.
+// answered returns an error if a step does not exist or takes no answer. The error names the steps that do.
 func answered(task *view.Task, step string) error {
 	if s := stepOf(task, step); s != nil && s.Answers != nil {
 		return nil

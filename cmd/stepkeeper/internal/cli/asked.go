@@ -12,12 +12,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 )
 
-// askedOptions are those of undo, close and erase, which cannot be taken back: they ask first, on a terminal.
+// askedOptions are the options of undo, close and erase. These commands cannot be reverted, so on a terminal
+// they ask first.
 type askedOptions struct {
 	orderCommand
-	yes    bool   // does not ask
-	signed bool   // needs a sender and a reason, which are stored with what it does
-	doubt  string // question before it; %s stands for the orders
+	yes    bool   // skip the question
+	signed bool   // require a sender and a reason, which are stored
+	doubt  string // the question; %s stands for the orders
 	done   string // participle of the command
 }
 

@@ -110,7 +110,7 @@ func runBulk(ctx context.Context, o *bulkOptions) error {
 	return o.work(ctx, c)
 }
 
-// work goes through the list in the file.
+// work processes the list in the file.
 func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 	l, err := bulk.Open(o.file)
 	switch {
@@ -144,7 +144,7 @@ func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 	return o.report(&r)
 }
 
-// report prints what became of the orders; anything but fixed is a refusal for scripts.
+// report prints the results. For scripts any result except fixed is a refusal.
 func (o *bulkOptions) report(r *bulk.Report) error {
 	a := o.app
 	if a.JSON() {
@@ -194,7 +194,7 @@ type planLine struct {
 	DryRun   bool   `json:"dryRun"`
 }
 
-// printPlan prints what would become of the orders: how many of each kind, and each of them in a dry run.
+// printPlan prints the expected effects: the number of orders of each kind, and each order in a dry run.
 func (o *bulkOptions) printPlan(orders []bulk.Order, whole bool) error {
 	a := o.app
 	if a.JSON() {

@@ -22,17 +22,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// orderCommand is what all commands to orders have in common.
+// orderCommand holds the common parts of all commands to orders.
 type orderCommand struct {
 	app    *app.App
 	action bulk.Action
 	ids    []string
 	id     string // ID of the command; "" makes one (P5)
-	number int    // command number to send; -1 means the number that the order has now (P5)
+	number int    // command number to send; -1 means the order's present number (P5)
 	dryRun bool
 }
 
-// verdictLine is one answer with --output json: one on each line.
+// verdictLine is one verdict with --output json, one per line.
 type verdictLine struct {
 	OrderID  string            `json:"orderId"`
 	Command  string            `json:"command"` // cancel, undo, resubmit, resolve, move, close, erase
@@ -43,7 +43,7 @@ type verdictLine struct {
 	Exit     failure.Code      `json:"exit"` // exit code that this order alone would cause
 }
 
-// orderCmd makes the cobra command of a command that takes the IDs of several orders.
+// orderCmd returns the cobra command of a command that takes the IDs of several orders.
 func (o *orderCommand) orderCmd(name string, own app.Flags, run func(context.Context) error) *cobra.Command {
 	flags := app.Flags{"by": &o.action.By, "reason": &o.action.Reason, "command-id": &o.id}
 	maps.Copy(flags, own)
@@ -61,7 +61,7 @@ func (o *orderCommand) checkDefinition() error {
 	return failure.New(failure.Usage, whichDefinition, "%q is no definition", o.action.Definition)
 }
 
-// whichDefinition is what to do if the definition is missing or wrong.
+// whichDefinition is the advice if the definition is missing or wrong.
 const whichDefinition = "give --definition latest, or the hash that `show` and `workflow list` print: 32 " +
 	"hexadecimal digits"
 
@@ -88,7 +88,7 @@ func noReason(not string) error {
 		core.MaxMessage), "--reason is missing, and %s", not)
 }
 
-// sender is who sends a command: by, or the user of this computer.
+// sender returns the sender of a command: by, or the user of this computer.
 func sender(by string) string {
 	if u, err := user.Current(); by == "" && err == nil {
 		return u.Username
@@ -114,7 +114,7 @@ func (o *orderCommand) checkOrders() error {
 	return nil
 }
 
-// confirm asks; what is not done is an error.
+// confirm asks a question. It returns an error if the user declines.
 func confirm(a *app.App, question, what, not string) (bool, error) {
 	ok, err := a.Streams.Confirm(question)
 	if err != nil {
@@ -154,8 +154,7 @@ func (o *orderCommand) each(ctx context.Context,
 	return nil
 }
 
-// send looks the order up, for its command number, and sends the command with it (P5). A dry run sends
-// nothing.
+// send reads the order's command number, and sends the command with it (P5). A dry run sends nothing.
 func (o *orderCommand) send(ctx context.Context, c *client.Client, id string,
 	opts ...client.CommandOption) (verdictLine, error) {
 	ctx, cancel := o.app.Bounded(ctx, app.DefaultTimeout)
@@ -232,7 +231,7 @@ func (o *orderCommand) print(id string, line verdictLine) error {
 
 type cancelOptions struct {
 	orderCommand
-	unknown bool // cancels an order that has not arrived too
+	unknown bool // cancel even an order that has not arrived
 }
 
 func newCancel(a *app.App) *cobra.Command {

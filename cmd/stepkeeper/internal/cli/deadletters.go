@@ -22,8 +22,8 @@ type deadLetterOptions struct {
 	app    *app.App
 	action string // redrive or discard
 	client.Handling
-	number int  // look: of messages
-	body   bool // look
+	number int  // number of messages to show
+	body   bool // show the body
 	file   string
 	yes    bool
 }
@@ -54,7 +54,7 @@ func newHandling(a *app.App, action string) *cobra.Command {
 		})
 }
 
-// explainQueue is explain for what is asked of a queue.
+// explainQueue explains an error of a request about a queue.
 func explainQueue(a *app.App, err error, queue string) *failure.Error {
 	if errors.Is(err, client.ErrNotFound) {
 		return failure.Wrap(err, failure.NotFound, "list them with `"+a.Program()+" dead-letters list`",
@@ -142,7 +142,7 @@ func (o *deadLetterOptions) show(l *client.DeadLetter) error {
 	return nil
 }
 
-// whose describes a message and the order it belongs to.
+// whose returns a description of a message and the order it belongs to.
 func whose(l *client.DeadLetter) string {
 	if l.OrderID == "" {
 		return "of no order that can be read"
@@ -183,7 +183,7 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 			return failure.Wrap(err, failure.Usage, "name another one with --file",
 				"what is done cannot be recorded, and nothing was done")
 		}
-		defer func() { _ = file.Close() }() // each line is on the disk already
+		defer func() { _ = file.Close() }() // each line has been synced already
 		o.Record = func(h client.Handled) error {
 			return errors.Join(file.Record(h),
 				o.print(h, &reported, &code))
@@ -206,7 +206,7 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 	return nil
 }
 
-// confirmed asks before all of a queue are handled, and before any is deleted.
+// confirmed asks before all messages of a queue are handled, and before any is deleted.
 func (o *deadLetterOptions) confirmed(ctx context.Context, c *client.Client) (bool, error) {
 	a := o.app
 	switch {
@@ -235,7 +235,7 @@ func (o *deadLetterOptions) confirmed(ctx context.Context, c *client.Client) (bo
 		o.Queue), "dead-letters "+o.action, "nothing was done")
 }
 
-// print writes what became of a message, and keeps the worst of the exit codes.
+// print prints the result of a message, and keeps the worst exit code.
 func (o *deadLetterOptions) print(h client.Handled, reported *int, code *failure.Code) error {
 	if h.Result == client.Begun {
 		return nil

@@ -37,7 +37,7 @@ func runDoctor(ctx context.Context, a *app.App) error {
 	return nil
 }
 
-// printCheck writes one line, and one for the fix.
+// printCheck prints a check on one line, and its fix on another.
 func printCheck(a *app.App, c client.Check) error {
 	if a.JSON() {
 		return a.PrintLine(c)

@@ -93,7 +93,7 @@ func runList(ctx context.Context, o *listOptions) error {
 	return nil
 }
 
-// patience is the time limit: many pages may take their time.
+// patience returns the time limit. Many pages may take longer.
 func (o *listOptions) patience() time.Duration {
 	if o.all {
 		return 0
@@ -129,7 +129,7 @@ func summaryRows(a *app.App, orders []view.Summary) [][]string {
 		}
 		why := ""
 		if s.Error != nil {
-			why = cmp.Or(s.Error.Message, s.Error.Code) // an erased order has the code only
+			why = cmp.Or(s.Error.Message, s.Error.Code) // an erased order has only the code
 			if s.Error.Step != "" {
 				why = s.Error.Step + ": " + why
 			}

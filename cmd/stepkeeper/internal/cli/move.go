@@ -16,7 +16,7 @@ import (
 
 type moveOptions struct {
 	orderCommand
-	seeds int // number of seeds to simulate it with first; 0 means no simulation
+	seeds int // number of seeds of the simulation before the move; 0 means no simulation
 }
 
 func newMove(a *app.App) *cobra.Command {
@@ -36,7 +36,7 @@ func runMove(ctx context.Context, o *moveOptions) error {
 	return o.each(ctx, o.one)
 }
 
-// one moves an order, if the simulation that was asked for finds nothing wrong.
+// one moves an order, unless the requested simulation finds a violation.
 func (o *moveOptions) one(ctx context.Context, c *client.Client, id string) (line verdictLine, err error) {
 	var report *author.Simulated
 	if o.seeds > 0 {

@@ -90,7 +90,7 @@ func (o *resubmitOptions) readInput() (json.RawMessage, error) {
 
 type resolveOptions struct {
 	orderCommand
-	output string // file with what the step returned
+	output string // file with the step's output
 }
 
 func newResolve(a *app.App) *cobra.Command {
@@ -132,7 +132,7 @@ func runResolve(ctx context.Context, o *resolveOptions) error {
 	})
 }
 
-// checkValue holds the value that a command carries to the rules of its message.
+// checkValue checks the value of a command by the rules of its message.
 func (o *orderCommand) checkValue(what string, c message.Control) error {
 	c.Schema, c.OrderID, c.ID = message.Schema, o.ids[0], "x"
 	if err := c.Check(); err != nil {

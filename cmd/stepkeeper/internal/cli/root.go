@@ -1,6 +1,6 @@
-// Package cli is the tree of commands, and those for orders and operators. Each command is an options struct,
-// a constructor that parses into it, and a run function that does the work. Packages author and local have
-// the rest.
+// Package cli holds the tree of commands, and the commands for orders and operators. Each command is an
+// options struct, a constructor that parses into it, and a run function that does the work. Packages author
+// and local hold the other commands.
 package cli
 
 import (

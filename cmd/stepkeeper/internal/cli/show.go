@@ -20,8 +20,8 @@ type showOptions struct {
 	messages bool
 }
 
-// shown is `show --output json`: the task as GET /v1/orders/{id} answers it, its timeline, and what
-// can be done next.
+// shown is the output of `show --output json`: the task as GET /v1/orders/{id} returns it, its timeline, and
+// the possible next commands.
 type shown struct {
 	view.Task
 	Order    json.RawMessage `json:"order,omitempty"`   // order as it was submitted
@@ -78,7 +78,8 @@ func runShow(ctx context.Context, o *showOptions) error {
 	return o.app.PrintJSON(doc)
 }
 
-// submitted reads an order as it was submitted; nil where a cancel came before it, or its record has expired.
+// submitted returns an order as it was submitted. It is nil if a cancel came first, or if its record has
+// expired.
 func submitted(ctx context.Context, a *app.App, id string) (json.RawMessage, error) {
 	return app.Ask(ctx, a, "order "+id, func(c *client.Client, ctx context.Context) (json.RawMessage, error) {
 		order, err := c.Submitted(ctx, id)

@@ -21,9 +21,9 @@ import (
 
 type submitOptions struct {
 	app      *app.App
-	files    []string // "-" is standard input
+	files    []string // names of files; "-" is standard input
 	wait     bool
-	workflow string // set: the records are bare orders
+	workflow string // workflow of bare orders; "" if the records have envelopes
 	id       string
 }
 
@@ -36,14 +36,14 @@ func newSubmit(a *app.App) *cobra.Command {
 		})
 }
 
-// place is where an order came from, and what it is for.
+// place is the position of an order in a file, with its workflow.
 type place struct {
 	file     string
 	line     int
 	workflow string
 }
 
-// submission is one run of the command. Reading goes ahead of the answers, in another goroutine.
+// submission is one run of the command. Another goroutine reads ahead of the answers.
 type submission struct {
 	*submitOptions
 	report *report
@@ -92,7 +92,7 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	return s.report.finish()
 }
 
-// check looks at all that can be wrong before anything is sent.
+// check checks all options before anything is sent.
 func (o *submitOptions) check() error {
 	if o.id != "" {
 		if o.workflow == "" {
@@ -119,7 +119,7 @@ func (o *submitOptions) check() error {
 	return nil
 }
 
-// interrupted reports how far it came: what was acknowledged stays.
+// interrupted returns an error with the number of acknowledged orders, which stay.
 func (s *submission) interrupted(err error) error {
 	s.report.close()
 	if n := s.report.acknowledged(); n > 0 && !s.app.JSON() {
@@ -130,7 +130,7 @@ func (s *submission) interrupted(err error) error {
 	return err
 }
 
-// records counts the records of the files, for the progress bar; 0 where that is not known.
+// records counts the records of the files for the progress bar. It returns 0 if the number is unknown.
 func (o *submitOptions) records() int {
 	n := 0
 	for _, name := range o.files {
@@ -142,13 +142,14 @@ func (o *submitOptions) records() int {
 		if err != nil {
 			return 0
 		}
-		_ = source.Records(f, func(source.Record) bool { n++; return true }) // its errors are reported later
+		// its errors are reported when the file is read again
+		_ = source.Records(f, func(source.Record) bool { n++; return true })
 		_ = f.Close()
 	}
 	return n
 }
 
-// orders is all that the files hold, one after the other.
+// orders yields the orders of all files.
 func (s *submission) orders(yield func(client.Order) bool) {
 	if s.id != "" {
 		s.alone(yield)
@@ -161,7 +162,7 @@ func (s *submission) orders(yield func(client.Order) bool) {
 	}
 }
 
-// alone holds the one order of --id back until it is known that there is no other.
+// alone yields the one order of --id once it is known that there is no other.
 func (s *submission) alone(yield func(client.Order) bool) {
 	var only []client.Order
 	for _, name := range s.files {
@@ -179,7 +180,7 @@ func (s *submission) alone(yield func(client.Order) bool) {
 	}
 }
 
-// file reads one file; false: no more is wanted.
+// file reads one file. It returns false if no more orders are wanted.
 func (s *submission) file(name string, yield func(client.Order) bool) bool {
 	in, label, err := s.open(name)
 	if err != nil {
@@ -196,7 +197,7 @@ func (s *submission) file(name string, yield func(client.Order) bool) bool {
 		}
 		return more
 	})
-	if err != nil { // records before the break are sound
+	if err != nil { // records before the error are valid
 		s.report.unreadable(place{file: label}, s.count(), "", err.Error())
 	}
 	return more
@@ -216,7 +217,7 @@ func (s *submission) open(name string) (io.ReadCloser, string, error) {
 	return io.NopCloser(s.app.Streams.In), "standard input", nil
 }
 
-// record reads one record strictly, by the server's own rules; a bad one is reported, not sent.
+// record parses one record by the server's own rules. It reports an invalid one and does not send it.
 func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 	s.number++
 	at := place{file: file, line: r.Line}
@@ -250,14 +251,14 @@ func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 	}, true
 }
 
-// count is how many orders were handed over to be sent.
+// count returns the number of orders that were handed over for sending.
 func (s *submission) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sent
 }
 
-// answered takes down what the server said to one order.
+// answered records the server's answer to one order.
 func (s *submission) answered(r client.Result) {
 	s.mu.Lock()
 	at := s.places[r.Line]

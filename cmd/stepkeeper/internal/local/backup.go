@@ -15,7 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// backupReport is the answer with --output json.
+// backupReport is the output with --output json.
 type backupReport struct {
 	File  string `json:"file"`
 	Bytes int64  `json:"bytes"`

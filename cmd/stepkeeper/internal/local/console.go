@@ -38,7 +38,7 @@ func NewConsole(a *app.App) *cobra.Command {
 		func(cmd *cobra.Command, _ []string) error { return runConsole(cmd.Context(), o) }))
 }
 
-// serving marks a command that serves on without a reader of its output.
+// serving marks a command that continues to serve without a reader of its output.
 func serving(cmd *cobra.Command) *cobra.Command {
 	cmd.Annotations = map[string]string{app.Serves: "true"}
 	return cmd
@@ -94,11 +94,11 @@ func loadRedaction(file string) (console.Redaction, error) {
 	return r, nil
 }
 
-// pages are those that `dev` serves beside its interface, over that interface.
+// pages returns the console's pages that `dev` serves beside its interface, through that interface.
 func (o *devOptions) pages(log *slog.Logger, redaction console.Redaction) func(server string) http.Handler {
 	return func(server string) http.Handler {
 		c, err := client.New(server, client.WithRetry(app.QuickAttempts, app.QuickPatience))
-		if err != nil { // the address is its own
+		if err != nil { // the address is the server's own
 			return http.NotFoundHandler()
 		}
 		program := "stepkeeper"

@@ -54,7 +54,7 @@ func runDemo(ctx context.Context, o *demoOptions) error {
 		Orders: o.orders, Seed: o.seed, Report: o.report, Binary: binary, Workflows: shipped,
 		Out: o.app.Streams.Out, Terminal: o.app.Streams.IsTerminal(),
 	}
-	if o.app.JSON() { // the report alone goes to the output
+	if o.app.JSON() { // only the report goes to the output
 		options.Out, options.Terminal = o.app.Streams.Err, o.app.Streams.ErrIsTerminal()
 	}
 	if o.keep {
@@ -87,7 +87,7 @@ func (o *demoOptions) conclude(ctx context.Context, options runner.Options, repo
 		"the demo failed")
 }
 
-// shippedWorkflow is the one that the demo's services have agents for.
+// shippedWorkflow is the file of the workflow for which the demo has services.
 const shippedWorkflow = "order.yaml"
 
 // workflowFolder returns the folder of the workflows. Without --workflows it writes the built-in workflow.

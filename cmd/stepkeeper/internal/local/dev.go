@@ -1,5 +1,5 @@
-// Package local has the commands that serve or keep something on this machine: dev, demo, console, backup and
-// token-key.
+// Package local has the commands that run a server or keep files on this machine: dev, demo, console, backup
+// and token-key.
 package local
 
 import (
@@ -32,7 +32,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// drainTime is how long `dev` may take to end after a signal.
+// drainTime is the longest time that `dev` takes to end after a signal.
 const drainTime = 5 * time.Second
 
 type devOptions struct {
@@ -52,7 +52,7 @@ type devOptions struct {
 	logLevel  string
 	logFormat string
 	clockFile string
-	newKey    bool // a new key for tokens was asked for
+	newKey    bool // make a new key for tokens
 	redact    string
 	onAlert   embedded.OnAlert
 	command   string // command to run on alerts
@@ -67,7 +67,7 @@ type devReady struct {
 	Data      string `json:"data"`
 	Workflows int    `json:"workflows"`
 	Agents    int    `json:"agents"`
-	// the whole database file was checked; otherwise the check goes on
+	// true if the whole database file was checked; otherwise the check continues
 	Checked bool   `json:"checked"`
 	Orders  string `json:"orders,omitempty"` // file with orders of the example to submit
 }
@@ -95,7 +95,7 @@ func NewDev(a *app.App) *cobra.Command {
 		}))
 }
 
-// startAdvice is for who has no project yet.
+// startAdvice is for users without a project.
 const startAdvice = "\nor begin with a small project: `stepkeeper init shop && cd shop && stepkeeper " +
 	"dev`\nor with the one that is built in: `stepkeeper dev --example`"
 
@@ -133,7 +133,7 @@ func (o *devOptions) check() error {
 	return nil
 }
 
-// keeping reads --keep: days, since less than the shortest time makes no sense.
+// keeping reads --keep in days, because shorter times make no sense.
 func (o *devOptions) keeping() (time.Duration, error) {
 	if o.keep == "" {
 		return 0, nil
@@ -152,7 +152,7 @@ func (o *devOptions) keeping() (time.Duration, error) {
 	return time.Duration(days) * day, nil
 }
 
-// checkLoopback refuses to serve the world: there are no users and no passwords here.
+// checkLoopback refuses any other address, because the server has no users and passwords.
 func checkLoopback(flag, listen string) error {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -168,9 +168,9 @@ func checkLoopback(flag, listen string) error {
 	return nil
 }
 
-// outliveReaders keeps the process alive when nothing reads its output any more: a write returns an error
-// then, and does not end the process. systemd would take that end for a clean one. Programs that it starts
-// are not affected, as they would be by signal.Ignore.
+// outliveReaders keeps the process alive when nothing reads its output any more. A write then returns an
+// error and does not end the process, which systemd would take for a clean end. Unlike signal.Ignore it does
+// not affect the programs that the process starts.
 func outliveReaders() (stop func()) {
 	unread := make(chan os.Signal, 1) // no goroutine receives from it
 	signal.Notify(unread, syscall.SIGPIPE)
@@ -221,7 +221,7 @@ func runDev(ctx context.Context, o *devOptions) error {
 	})
 }
 
-// serve runs the server until it ends, and for drainTime at most once ctx has ended.
+// serve runs the server until it ends, or until drainTime after the end of ctx.
 func (o *devOptions) serve(ctx context.Context, options embedded.Options) (err error) {
 	ended := make(chan error, 1)
 	go func() {
@@ -273,7 +273,7 @@ func (o *devOptions) tracer(ctx context.Context) (port.Tracer, func(), error) {
 	}, nil
 }
 
-// clock is the machine's, nil, unless a test moves it.
+// clock returns the clock that a test may have moved; nil means the machine's.
 func (o *devOptions) clock() (port.Clock, error) {
 	if o.clockFile == "" {
 		return nil, nil
@@ -285,8 +285,8 @@ func (o *devOptions) clock() (port.Clock, error) {
 	return c, nil
 }
 
-// ready prints the one line that scripts wait for. A server whose line cannot be written goes on, because its
-// work is not its output.
+// ready prints the one line that scripts wait for. If it cannot be written the server continues, because its
+// work does not depend on the output.
 func (o *devOptions) ready(s embedded.Started) {
 	warnUnprinted(o.app, s.Address, o.printReady(s))
 }

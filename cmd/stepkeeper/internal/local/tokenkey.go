@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// maxTokenKeys is more than the keys of tokens take.
+// maxTokenKeys is an upper bound of the size of the token keys, in bytes.
 const maxTokenKeys = 64 << 10
 
 // NewTokenKey returns the command token-key.

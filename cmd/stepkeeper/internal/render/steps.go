@@ -29,7 +29,7 @@ func (p Page) steps(w io.Writer, t view.Task) {
 		"NOTE"}, rows)
 }
 
-// attempts are those that did not end done.
+// attempts prints the attempts that ended without the outcome done.
 func (p Page) attempts(w io.Writer, t view.Task) {
 	if len(t.Attempts) == 0 && t.Earlier == nil {
 		return
