@@ -60,7 +60,7 @@ func newHTTP(baseURL string, c *http.Client) (*overHTTP, error) {
 	return h, nil
 }
 
-// path escapes an order ID.
+// path returns the path of an order, with its ID escaped.
 func path(id, rest string) string { return "/v1/orders/" + url.PathEscape(id) + rest }
 
 // send makes one request. A status of 300 or more is an *Error.
@@ -90,7 +90,7 @@ func (h *overHTTP) send(ctx context.Context, method, path, contentType string,
 	return nil, errorOf(resp)
 }
 
-// broken names a connection's failure; the end of the caller's context is not one.
+// broken wraps a connection's failure. The end of the caller's context is not one.
 func broken(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -98,7 +98,7 @@ func broken(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrConnection, err)
 }
 
-// problem is an error as the server writes it.
+// problem is an error in the server's format.
 type problem struct {
 	Error
 	RetryAfter int      `json:"retryAfter"` // seconds
@@ -112,7 +112,7 @@ func retryAfter(seconds int) time.Duration {
 
 func errorOf(resp *http.Response) error {
 	var p problem
-	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // without it the status has to do
+	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // if it cannot be read the status is enough
 	if json.Unmarshal(data, &p) != nil || p.Code == "" {
 		p = problem{Error: Error{Title: http.StatusText(resp.StatusCode)}}
 	}
@@ -126,12 +126,12 @@ func errorOf(resp *http.Response) error {
 
 const jsonType = "application/json"
 
-// post sends a body of JSON and reads the JSON of its answer.
+// post sends JSON and reads the JSON of the response.
 func post[T any](ctx context.Context, h *overHTTP, path string, body []byte) (T, error) {
 	return call[T](ctx, h, http.MethodPost, path, jsonType, bytes.NewReader(body))
 }
 
-// get reads the JSON of an answer.
+// get reads the JSON of a response.
 func get[T any](ctx context.Context, h *overHTTP, path string) (T, error) {
 	return call[T](ctx, h, http.MethodGet, path, "", nil)
 }
@@ -213,19 +213,19 @@ func (h *overHTTP) Schedules(ctx context.Context) ([]Schedule, error) {
 // Unlisted returns "": a server lists all orders.
 func (h *overHTTP) Unlisted() string { return "" }
 
-// Statistics asks the server.
+// Statistics reads the server's statistics.
 func (h *overHTTP) Statistics(ctx context.Context) (*Statistics, error) {
 	s, err := get[Statistics](ctx, h, "/v1/statistics")
 	return &s, err
 }
 
-// Plan asks what a move would mean.
+// Plan reads the effects of a move.
 func (h *overHTTP) Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error) {
 	return get[view.Plan](ctx, h, path(id, "/move?definition="+url.QueryEscape(definition)+"&documents="+
 		strconv.FormatBool(documents)))
 }
 
-// Unattended asks the server's health.
+// Unattended reads the server's health.
 func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, error) {
 	health, err := get[struct{ Unattended []Unattended }](ctx, h, "/healthz")
 	return health.Unattended, err

@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// letter is a message as the operator sees it: of the quarantine what its envelope holds.
+// letter returns a message for the operator. Of a quarantined message it returns the content of the envelope.
 func (c *Client) letter(ctx context.Context, queue string, d *port.Delivery) DeadLetter {
 	body, err := d.Bytes()
 	l := DeadLetter{ID: d.ID, Queue: queue, Sent: d.SentAt.UTC(), Received: d.Received, Body: body,
@@ -48,8 +48,8 @@ func digest(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// redrivable says why a message would not be redriven. A dead letter could be read once, perhaps by newer
-// code than this; what was quarantined is held to what its queue would accept now.
+// redrivable returns the reason why a message would not be redriven. A dead letter was readable once, perhaps
+// by newer code. A quarantined message has to satisfy the present rules of its queue.
 func (c *Client) redrivable(ctx context.Context, quarantined bool, l *DeadLetter) error {
 	switch l.Queue {
 	case MissedSweeps:
@@ -70,7 +70,7 @@ func (c *Client) redrivable(ctx context.Context, quarantined bool, l *DeadLetter
 	return c.via.Redrivable(ctx, l.Queue, l.Body)
 }
 
-// readable reads a message as those do who take from its queue.
+// readable checks whether the consumer of a queue could read the message.
 func readable(queue string, body []byte) (err error) {
 	switch {
 	case queue == port.Intake || queue == port.High(port.Intake):
@@ -87,7 +87,7 @@ func readable(queue string, body []byte) (err error) {
 	return err
 }
 
-// ofKnownOrder returns an error for a reply or a command of an order that does not exist. It would be refused
+// ofKnownOrder returns an error for a reply or a command of an unknown order, because it would be refused
 // again. A Cancel may come before its order.
 func (c *Client) ofKnownOrder(ctx context.Context, l *DeadLetter) error {
 	needsOrder := l.Queue == port.Replies || l.Queue == port.Control || l.Kind == string(message.Answer)

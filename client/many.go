@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// window is how many orders are read ahead and have no answer yet.
+// window is the largest number of orders that are read ahead and have no answer yet.
 const window = 4096
 
-// many is one SubmitMany: the orders without an answer, oldest first, and how far the present
-// connection has come with sending them.
+// many is one SubmitMany: the orders without an answer, oldest first, and how many of them the present
+// connection has sent.
 type many struct {
 	answered atomic.Int64
 
@@ -23,12 +23,12 @@ type many struct {
 	change  sync.Cond
 	waiting []sending
 	sent    int   // number of orders of waiting that the present connection sent
-	ended   bool  // nothing more will be read
+	ended   bool  // the source has ended
 	err     error // error of reading; nil if none occurred
-	over    bool  // The caller does not wait for the rest.
+	over    bool  // the caller does not wait for the rest
 }
 
-// locked lets f read and change the state, and wakes those that wait for a change.
+// locked calls f with the lock held, and wakes the goroutines that wait for a change.
 func (m *many) locked(f func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,7 +89,7 @@ func (m *many) connect(ctx context.Context, c *Client, each func(Result)) error 
 	return err
 }
 
-// next is the next order for the connection that ctx belongs to.
+// next returns the next order for the connection that ctx belongs to.
 func (m *many) next(ctx context.Context) (text []byte, more bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -103,8 +103,8 @@ func (m *many) next(ctx context.Context) (text []byte, more bool) {
 	return m.waiting[m.sent-1].text, true
 }
 
-// resultOf reads an answer. An order that found no room, or no disk, is sent again alone, with the
-// pauses of any other call: the stream behind it waits as well, as it should.
+// resultOf reads an answer. If the server had no capacity or disk for an order, resultOf sends it again
+// alone, with the usual pauses. The stream behind it waits meanwhile.
 func (c *Client) resultOf(ctx context.Context, s sending, r Result) Result {
 	r.Line = s.number
 	var e *Error

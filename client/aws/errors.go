@@ -16,7 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Codes of errors, beside those that a server answers.
+// Codes of errors in addition to those of a server.
 const (
 	codeForbidden   = "forbidden"      // a permission is missing; Detail names it
 	codeCredentials = "no-credentials" // there are none, or AWS does not take them
@@ -28,12 +28,12 @@ const (
 	codeGone        = "not-deployed" // a table or queue of the outputs is not there
 )
 
-// busyRetry is how long a throttled sender waits, beyond the SDK's own attempts.
+// busyRetry is the wait of a throttled sender, beyond the SDK's own attempts.
 const busyRetry = 300 * time.Millisecond
 
 var refusal = client.Errorf
 
-// unreadable is what the strict reading of a submission answers.
+// unreadable returns the error of a submission that the strict parser refused.
 func unreadable(err error) *client.Error {
 	var r *message.Refusal
 	if !errors.As(err, &r) {
@@ -48,7 +48,7 @@ func unreadable(err error) *client.Error {
 	return e
 }
 
-// The words of the services for the same things.
+// The services' error codes for the same conditions.
 var (
 	denied = []string{"AccessDenied", "AccessDeniedException", "AccessDeniedFault",
 		"AWS.SimpleQueueService.AccessDenied", "KmsAccessDenied", "KMS.AccessDeniedException"}
@@ -63,10 +63,10 @@ var (
 		"AWS.SimpleQueueService.NonExistentQueue"}
 )
 
-// Use is what a call needs: the action, what it acts on, and the policy that allows it.
+// Use describes a call: the action, its resource, and the policy that allows it.
 type Use struct{ Action, On, Policy string }
 
-// Failed gives an error of AWS the client's meaning.
+// Failed translates an error of AWS into one of the client.
 func Failed(ctx context.Context, u Use, err error) error {
 	var api smithy.APIError
 	switch {
@@ -113,14 +113,14 @@ func Failed(ctx context.Context, u Use, err error) error {
 	return refusal(http.StatusBadRequest, code, "%s on %s: %s", u.Action, u.On, api.ErrorMessage())
 }
 
-// disconnected keeps the text of an error only: the time limit of one call is not the end of the
+// disconnected keeps only the text of an error, because the time limit of one call is not the end of the
 // caller's context.
 func disconnected(what string, err error) error {
 	return fmt.Errorf("%w: %s%s", client.ErrConnection, what, err.Error())
 }
 
-// statusOf is the HTTP status of an answer; 0 if there was none. Answers of something between us and
-// AWS have no other mark.
+// statusOf returns the HTTP status of a response, or 0 if there was none. A response of a proxy between us
+// and AWS has no other mark.
 func statusOf(err error) int {
 	var answer interface{ HTTPStatusCode() int }
 	if errors.As(err, &answer) {
@@ -129,7 +129,7 @@ func statusOf(err error) int {
 	return 0
 }
 
-// unseen is what is wrong with asking for a stack.
+// unseen returns the error of a request for a stack's outputs.
 func unseen(ctx context.Context, name, region string, err error) error {
 	var api smithy.APIError
 	if errors.As(err, &api) && api.ErrorCode() == "ValidationError" &&

@@ -17,19 +17,19 @@ import (
 // outputVersion is the major version of the outputs that this code reads.
 const outputVersion = "1"
 
-// Outputs is what a program outside must know of a deployed Stepkeeper.
+// Outputs holds the data about a deployed Stepkeeper that programs need.
 type Outputs struct {
 	Stack, Region               string // names used in messages
 	Orders, Definitions         string // tables
 	Intake, Control, Quarantine string // addresses of queues
-	// also an address; "" if only the Scheduler needs it
+	// another address; "" if only the Scheduler needs it
 	Replies  string
 	Shards   int  // number of shards of the index
 	Finished bool // ended orders are in the index
 	// the Scheduler reads commands of applications from the intake queue
 	IntakeCommands        bool
 	FairQueues            bool   // messages carry the tenant of their order
-	Application, Operator string // ARNs of the managed policies, of Operator the first
+	Application, Operator string // ARNs of the managed policies; of Operator the first one
 	Concurrency           int    // functions that may run at once; 0 means unknown
 	// share of these used by functions without reserved concurrency
 	Shared int
@@ -42,7 +42,7 @@ type Outputs struct {
 	Mappings  map[string]string
 	Workflows map[string]string // hashes of the definitions, by workflow name as idOf spells it
 	Scheduled []string          // names of the workflows that start by the clock
-	Paused    bool              // deployed so that nothing takes from its queues
+	Paused    bool              // the event source mappings are disabled
 	// addresses of the queues with dead letters, by source: "intake", "requests-mail", "quarantine",
 	// "missed-sweeps"
 	Dead          map[string]string
@@ -55,8 +55,8 @@ type Outputs struct {
 // ErrNoStack means that no stack with a Stepkeeper has that name.
 var ErrNoStack = errors.New("no such stack")
 
-// ReadOutputs reads the outputs of a CloudFormation stack. A stack may hold several Stepkeepers;
-// construct is the ID of the one that is meant, "" where there is one. ErrNoStack if there is none.
+// ReadOutputs reads the outputs of a CloudFormation stack. construct is the ID of the Stepkeeper to read if
+// the stack holds several, otherwise "". It returns ErrNoStack if there is none.
 func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	prefix, err := prefixOf(values, construct)
 	if err != nil {
@@ -80,7 +80,7 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		Orders: value("OrdersTable"), Definitions: value("DefinitionsTable"),
 		Intake: value("IntakeUrl"), Control: value("ControlUrl"), Quarantine: value("QuarantineUrl"),
 		Finished: value("Finished") == "true", FairQueues: values[prefix+"FairQueues"] == "true",
-		// absent before applications had no right to send to control
+		// absent from stacks whose applications could not send to control
 		IntakeCommands: values[prefix+"IntakeCommands"] == "true",
 		Application:    value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
 	}
@@ -107,8 +107,7 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	return o, nil
 }
 
-// readQueues reads the queues of the outputs Mappings, Mappings2 …, and which of them have another one for
-// orders of high priority.
+// readQueues reads the queues of the outputs Mappings, Mappings2 …, and their queues of high priority.
 func (o *Outputs) readQueues(values map[string]string, prefix string, value func(name string) string) {
 	o.Mappings, o.Requests = map[string]string{}, map[string]string{}
 	o.Dead, o.High = map[string]string{port.Quarantine: o.Quarantine}, map[string]string{}
@@ -138,7 +137,7 @@ func (o *Outputs) readQueues(values map[string]string, prefix string, value func
 	}
 }
 
-// workflowsOf reads the hashes of the workflows, by their names.
+// workflowsOf returns the hashes of the workflows by name.
 func workflowsOf(values map[string]string, prefix string) map[string]string {
 	hashes := map[string]string{}
 	for key, hash := range values {
@@ -149,7 +148,7 @@ func workflowsOf(values map[string]string, prefix string) map[string]string {
 	return hashes
 }
 
-// Hash returns the hash of the definition that the stack was deployed with; "" if it has no such workflow.
+// Hash returns the hash of the deployed definition, or "" if the stack has no such workflow.
 func (o *Outputs) Hash(workflow string) string { return o.Workflows[idOf(workflow)] }
 
 // Senders returns the policy that allows sending to one of the Scheduler's queues.
@@ -160,7 +159,7 @@ func (o *Outputs) Senders(queue string) string {
 	return o.Application
 }
 
-// prefixOf finds the ID that begins the keys: the one of an IntakeUrl that stands beside a Version.
+// prefixOf returns the ID that begins the keys: the prefix of an IntakeUrl with a Version beside it.
 func prefixOf(values map[string]string, construct string) (string, error) {
 	var found []string
 	for key := range values {
@@ -184,7 +183,7 @@ func prefixOf(values map[string]string, construct string) (string, error) {
 	return found[0], nil
 }
 
-// idOf spells a logical name as the keys of outputs do.
+// idOf returns a logical name in the spelling of output keys.
 func idOf(name string) string {
 	var b strings.Builder
 	for _, word := range strings.Split(name, "-") {

@@ -19,23 +19,22 @@ const (
 	// mostInFlight is the quota of a standard queue ("Amazon SQS standard queue quotas", messages per queue,
 	// in flight).
 	mostInFlight = 120_000
-	// defaultTableWrites is the quota where the account has no other ("Quotas in Amazon DynamoDB", on-demand
-	// throughput per table).
+	// defaultTableWrites is the default quota ("Quotas in Amazon DynamoDB", on-demand throughput per table).
 	defaultTableWrites = 40_000
-	// quotaShare of a quota is too near to it: of what grows there must be time to ask for more.
+	// quotaShare is the share of a quota above which the check fails, so that there is time to ask for more.
 	quotaShare = 0.8
 )
 
 func near(n, limit float64) bool { return n >= quotaShare*limit }
 
-// Tables reads the quotas of tables; *dynamodb.Client does.
+// Tables reads the quotas of tables. *dynamodb.Client implements it.
 type Tables interface {
 	DescribeLimits(ctx context.Context, in *dynamodb.DescribeLimitsInput,
 		o ...func(*dynamodb.Options)) (*dynamodb.DescribeLimitsOutput, error)
 }
 
-// checkInFlight finds the queue with the most messages that were received and neither deleted nor returned.
-// At the quota SQS hands out none.
+// checkInFlight finds the queue with the most messages in flight: received, and neither deleted nor returned.
+// At the quota SQS delivers no more.
 func (t *transport) checkInFlight(ctx context.Context) client.Check {
 	const name = "messages in flight"
 	most, of := 0, port.Intake
@@ -60,8 +59,8 @@ func (t *transport) checkInFlight(ctx context.Context) client.Check {
 			"SQS standard queue quotas) is AWS Support's to raise")
 }
 
-// checkThroughput compares the busiest minute of the hour with the quota of writes to a table: what is above
-// it is throttled.
+// checkThroughput compares the busiest minute of the hour with the quota of writes to a table. AWS throttles
+// writes above it.
 func (t *transport) checkThroughput(ctx context.Context) client.Check {
 	const name = "table writes"
 	t.statisticsMu.Lock()
@@ -88,7 +87,7 @@ func (t *transport) checkThroughput(ctx context.Context) client.Check {
 			"limit), or divide the orders between two deployments")
 }
 
-// peakWrites is the largest mean of a minute, of the tables and the index.
+// peakWrites returns the largest mean of a minute, over the tables and the index.
 func (t *transport) peakWrites(ctx context.Context, now time.Time) (peak float64, err error) {
 	var metrics []*metric
 	for _, of := range [][]string{{"TableName", t.Outputs.Orders},

@@ -28,24 +28,24 @@ const (
 	usageHold      = 10 * time.Minute // time that usage is cached
 	covered        = time.Hour
 	minutes        = int(covered / time.Minute)
-	// settling is how far CloudWatch may lag behind.
+	// settling is the lag of CloudWatch's metrics.
 	settling = 5 * time.Minute
-	// uncalledFor is how long an agent that does not call its service may say nothing: its steps ask it every
-	// 7.5 minutes (P45).
+	// uncalledFor is the time for which a report of an agent counts that it does not call its service. Its
+	// steps ask it every 7.5 minutes (P45).
 	uncalledFor = 10*time.Minute + settling
 	metricsTime = 5 * time.Second
 )
 
-// Metrics reads CloudWatch; *cloudwatch.Client does.
+// Metrics reads CloudWatch. *cloudwatch.Client implements it.
 type Metrics = cloudwatch.GetMetricDataAPIClient
 
-// statistics are those that were read last, and until when they are answered.
+// statistics holds the last figures, and the time until which they are returned.
 type statistics struct {
 	all       *client.Statistics
 	until     time.Time
 	usage     *view.Usage
 	usageTill time.Time
-	peak      float64 // write units a second, of a table
+	peak      float64 // write units per second of a table
 	peakTill  time.Time
 }
 
@@ -75,14 +75,14 @@ func (t *transport) Statistics(ctx context.Context) (*client.Statistics, error) 
 	} else if err := t.addUsage(within, s, from, now); err != nil {
 		s.Unknown = append(s.Unknown, "what orders cost: "+err.Error())
 	}
-	if ctx.Err() != nil { // the caller is gone
+	if ctx.Err() != nil { // the caller has gone
 		return nil, ctx.Err()
 	}
 	t.statistics.all, t.statistics.until = s, now.Add(statisticsHold)
 	return s, nil
 }
 
-// agentsNow looks at the queues of all agents.
+// agentsNow reads the queues of all agents.
 func (t *transport) agentsNow(ctx context.Context) []view.AgentStatistics {
 	all := []view.AgentStatistics{}
 	for _, agent := range slices.Sorted(maps.Keys(t.Outputs.Requests)) {
@@ -99,7 +99,7 @@ func (t *transport) agentsNow(ctx context.Context) []view.AgentStatistics {
 	return all
 }
 
-// queuesOf are a queue and the one of high priority beside it, where there is one.
+// queuesOf returns a queue and its queue of high priority, if it has one.
 func (t *transport) queuesOf(queue string) []string {
 	if t.Outputs.High[queue] == "" {
 		return []string{queue}
@@ -126,12 +126,12 @@ func (t *transport) overdue(ctx context.Context, now time.Time) (*view.Overdue, 
 	return all, nil
 }
 
-// metric is one to be read. A search names any number of them, which are added up.
+// metric is a metric to read. A search covers any number of metrics, which are added up.
 type metric struct {
 	namespace, name, statistic string
-	dimensions                 []string // names and values in turns
+	dimensions                 []string // names and values, alternating
 	search                     string
-	values                     []*float64 // set by read, one of each minute; nil where there was none
+	values                     []*float64 // set by read, one value for each minute; nil if there was none
 }
 
 // read reads the values of the metrics.
@@ -179,7 +179,7 @@ func (t *transport) read(ctx context.Context, from time.Time, metrics []*metric)
 	return nil
 }
 
-// ofQueue is a metric of a queue, and of the one of high priority beside it.
+// ofQueue returns a metric of a queue, with the one of its queue of high priority.
 func (t *transport) ofQueue(queue, url, name, statistic string) (all []*metric) {
 	for _, u := range []string{url, t.Outputs.High[queue]} {
 		if u != "" {
@@ -190,13 +190,13 @@ func (t *transport) ofQueue(queue, url, name, statistic string) (all []*metric) 
 	return all
 }
 
-// own is one of the deployment's own metrics.
+// own returns one of the deployment's own metrics.
 func (t *transport) own(name, statistic string, dimensions ...string) *metric {
 	return &metric{namespace: deployment.MetricNamespace, name: name, statistic: statistic,
 		dimensions: append([]string{deployment.MetricDeployment, t.Outputs.Deployment}, dimensions...)}
 }
 
-// addMetrics adds the series and the agents' metrics, which it reads at once.
+// addMetrics reads the metrics and adds the series and the agents' figures.
 func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from time.Time) error {
 	received := t.ofQueue(port.Intake, t.Outputs.Intake, "NumberOfMessagesDeleted", "Sum")
 	swept := t.own(deployment.MetricOldestOverdue, "Maximum")
@@ -257,7 +257,8 @@ func series(kind, of string, metrics []*metric) view.Series {
 	return view.Series{Kind: kind, Of: of, Values: all}
 }
 
-// inError are the orders in Error: a sweep reports the workflows that have any, and holds until the next one.
+// inError returns the number of orders in Error. A sweep reports the workflows that have any, and counts
+// until the next one.
 func (t *transport) inError(swept, found []*float64) []*int {
 	all := make([]*int, minutes)
 	holds, last := int((t.Outputs.SweepInterval+time.Minute-1)/time.Minute), -1
@@ -277,7 +278,7 @@ func (t *transport) inError(swept, found []*float64) []*int {
 	return all
 }
 
-// latest is the last value, of a time before the end.
+// latest returns the last value within a time before the end.
 func latest(values []*float64, within time.Duration) *float64 {
 	for i := minutes - 1; i >= minutes-int(within/time.Minute); i-- {
 		if values[i] != nil {
@@ -287,8 +288,8 @@ func latest(values []*float64, within time.Duration) *float64 {
 	return nil
 }
 
-// uncalledSince is the first minute of those, up to now, in which an agent said that it does not call its
-// service.
+// uncalledSince returns the first of the last consecutive minutes in which an agent reported that it does not
+// call its service.
 func uncalledSince(values []*float64) (since int, is bool) {
 	if values == nil { // not read
 		return 0, false
@@ -302,7 +303,7 @@ func uncalledSince(values []*float64) (since int, is bool) {
 	return last, is
 }
 
-// addUsage adds what the stack consumed in the hour.
+// addUsage adds the stack's consumption in the hour.
 func (t *transport) addUsage(ctx context.Context, s *client.Statistics, from, now time.Time) error {
 	if t.statistics.usage == nil || !now.Before(t.statistics.usageTill) {
 		u, err := t.usage(ctx, from)
@@ -362,7 +363,7 @@ func (t *transport) usage(ctx context.Context, from time.Time) (*view.Usage, err
 	return u, nil
 }
 
-// ofTable is a metric of a table or of its index.
+// ofTable returns a metric of a table or of its index.
 func ofTable(name string, dimensions []string) *metric {
 	return &metric{namespace: "AWS/DynamoDB", name: name, statistic: "Sum", dimensions: dimensions}
 }
