@@ -159,9 +159,8 @@ var byTest = map[string]string{"simulate": "TestMutant", "explore": "TestMutantE
 
 // real are the packages that a simulated run executes. The simulator has a store, queues and services of its
 // own.
-var real = []string{"shared/core", "shared/engine", "shared/state", "functions/scheduler",
-	"functions/supervisor",
-	"functions/agent/worker"}
+var real = []string{"shared/core", "shared/protocol", "shared/engine", "shared/state", "functions/scheduler",
+	"functions/supervisor", "functions/agent/worker"}
 
 // simulated prints what the simulator notices alone: with faults, also without any, and not at all. It
 // returns an error if the simulator misses a mutant that has no argument.
