@@ -21,8 +21,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// WithHTTPClient sets the HTTP client; one without a timeout of its own, because waiting and
-// following take long. Bound calls by their contexts. The client uses a copy that follows no redirects.
+// WithHTTPClient sets the HTTP client. It should have no timeout, because waiting and following take long.
+// Bound calls by their contexts. The client uses a copy that follows no redirects.
 func WithHTTPClient(c *http.Client) Option {
 	return func(o *options) { o.http = c }
 }
@@ -210,7 +210,7 @@ func (h *overHTTP) Schedules(ctx context.Context) ([]Schedule, error) {
 	return s.Schedules, err
 }
 
-// Unlisted returns "": a server lists all orders.
+// Unlisted returns "", because a server lists all orders.
 func (h *overHTTP) Unlisted() string { return "" }
 
 // Statistics reads the server's statistics.
@@ -231,8 +231,8 @@ func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, erro
 	return health.Unattended, err
 }
 
-// fieldsOf are the members of a control message that the body of each command has, beside its ID, who sends
-// it, and why.
+// fieldsOf lists the fields of a control message in the body of each command, besides its ID, sender and
+// reason.
 var fieldsOf = map[message.ControlKind][]string{
 	message.Cancel: {"run", "replyTo"}, message.Undo: {}, message.Resubmit: {"deadline", "definition", "step",
 		"input"}, message.Resolve: {"step", "fact", "output"},
@@ -240,7 +240,7 @@ var fieldsOf = map[message.ControlKind][]string{
 	message.Answer: {"step", "value", "token"},
 }
 
-// Command sends what the operation's schema knows of a control message.
+// Command sends the fields of a control message that the operation's schema has.
 func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, error) {
 	all, body, place := map[string]json.RawMessage{}, map[string]any{}, "/"+string(c.Kind)
 	text, err := json.Marshal(c)

@@ -6,7 +6,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// submission is an order that is submitted.
+// submission is a submitted order.
 type submission struct {
 	engine.Message
 	order  *message.SubmitOrder
@@ -15,7 +15,7 @@ type submission struct {
 
 func (in *submission) decided() *engine.Message { return &in.Message }
 
-// newSubmission has an event only if the order is valid.
+// newSubmission returns a submission. It has an event only if the order is valid.
 func newSubmission(o *message.SubmitOrder, valid, direct bool) *submission {
 	in := &submission{order: o, direct: direct}
 	if in.OrderID, _ = o.Known(); !valid {
@@ -33,8 +33,8 @@ func newSubmission(o *message.SubmitOrder, valid, direct bool) *submission {
 	return in
 }
 
-// answer notifies the sender that the order is stored. The status has no sequence number and comes again with
-// each redelivery.
+// answer notifies the sender that the order is stored. The status has no sequence number, and each redelivery
+// sends it again.
 func (in *submission) answer(s *Scheduler) {
 	t := in.Decision.Task
 	switch {

@@ -13,15 +13,15 @@ import (
 // SubmitResult is the answer to one submission. A new order is durable unless Known, Refusal or Err is set.
 type SubmitResult struct {
 	OrderID string
-	Known   bool             // the same order was there; nothing was changed
+	Known   bool             // the same order existed; nothing was changed
 	State   core.State       // state of the order's task, if there is one
 	Refusal *message.Refusal // reason for the refusal
 	Notes   []string         // parts of a stored order that have no effect, for people
-	Err     error            // the order is perhaps stored: submit it again, which is harmless
+	Err     error            // the order may be stored: submit it again, which is harmless
 }
 
-// Submit takes submissions at once, as Handle takes them from the intake queue. The answers stand
-// at the places of the orders; what was stored was also sent before it returns.
+// Submit handles submissions at once, as Handle does with those of the intake queue. The results have the
+// order of the submissions. All effects of stored orders are sent before it returns.
 func (s *Scheduler) Submit(ctx context.Context, orders []message.SubmitOrder) []SubmitResult {
 	results := make([]SubmitResult, len(orders))
 	ins := make([]*submission, len(orders))
@@ -60,9 +60,9 @@ func (in *submission) result(s *Scheduler, j *engine.Job) SubmitResult {
 	return r
 }
 
-// Command carries out a Cancel, Undo, Resubmit, Resolve, Close, Move or Erase at once and returns its
-// verdict, which also stands in the task (P5). The error is a *message.Refusal if the command can never be
-// carried out; any other means "perhaps": repeat it with the same ID.
+// Command executes a Cancel, Undo, Resubmit, Resolve, Close, Move or Erase at once and returns its verdict,
+// which the task stores too (P5). The error is a *message.Refusal if the command can never be executed. Any
+// other error means that it may have been executed: repeat it with the same ID.
 func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
 	if err := c.Check(); err != nil {
 		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Text: err.Error()}
@@ -86,8 +86,8 @@ func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdic
 	return *in.Decision.Verdict, nil
 }
 
-// carry decides and sends until all is sent: no queue would bring the message of the sender again, so that
-// this process does (P12a). What it has to give up is found by its due time (P9).
+// carry decides and sends until everything is sent, because no queue would deliver the sender's message again
+// (P12a). If it gives up, the due time finds the rest (P9).
 func (s *Scheduler) carry(ctx context.Context, jobs []*engine.Job, all []incoming) {
 	for try := 1; ; try++ {
 		s.run(ctx, jobs, all)

@@ -17,11 +17,11 @@ const (
 
 var classes = []string{classDone, classPermanent, classTransient, classNotYet}
 
-// Classify says what a status of this service means where the table in response.go says otherwise, as
-// "409": "done". Of the proof that a call had no effect it changes nothing (P31).
+// Classify overrides the table in response.go for statuses of this service, as in "409": "done". It does not
+// change the proof that a call had no effect (P31).
 type Classify map[string]string
 
-// problems names every entry that cannot be.
+// problems returns an error for every invalid entry.
 func (c Classify) problems() (p problems) {
 	for _, status := range slices.Sorted(maps.Keys(c)) {
 		name := c[status]
@@ -35,7 +35,7 @@ func (c Classify) problems() (p problems) {
 		case n < 300:
 			p.add("classify: status %s is no final answer; write one from 300 to 599", status)
 		}
-		// and only that may be asked again uncounted
+		// only such a status may be repeated without counting
 		if name == classNotYet && n >= 300 && n < 600 && !classOf(n).noEffect {
 			p.add("classify: status %s does not prove that nothing was done, and cannot mean not-yet; "+
 				"let the service answer a 4xx such as 404, 409 or 425", status)
@@ -48,7 +48,7 @@ func (c Classify) problems() (p problems) {
 	return p
 }
 
-// over is c with what the agent says of all its operations below it.
+// over returns c, with the agent's classification of all its operations for statuses that c does not name.
 func (c Classify) over(agent Classify) Classify {
 	all := maps.Clone(agent)
 	if all == nil {
@@ -63,8 +63,8 @@ func (c Classify) done(status int) bool {
 	return status/100 == 2 || c[strconv.Itoa(status)] == classDone
 }
 
-// of returns the class of a status that is not done. named reports that the class comes from c instead of the
-// default table.
+// of returns the class of a status that is not done. named reports whether the class comes from c instead of
+// the default table.
 func (c Classify) of(status int) (found class, named bool) {
 	found = classOf(status)
 	name, named := c[strconv.Itoa(status)]

@@ -43,12 +43,12 @@ func Complete(c Config, lookup func(name string) (string, bool)) (Config, error)
 	return c, nil
 }
 
-// problems are what is wrong with a file.
+// problems holds the faults of a file.
 type problems []error
 
 func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
 
-// of adds the problems of a part of the file, which where names.
+// of adds the problems of a part of the file. where names the part.
 func (p *problems) of(where string, all problems) {
 	for _, err := range all {
 		p.add("%s: %w", where, err)
@@ -60,7 +60,7 @@ var (
 	operationName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
 )
 
-// complete fills in defaults and variables, and answers every problem.
+// complete fills in defaults and variables, and returns every problem.
 func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p problems) {
 	if !agentName.MatchString(name) {
 		p.add("the name must be small letters, digits and -, at most 40, a letter first")
@@ -94,14 +94,14 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p pro
 	return slices.Concat(p, a.completeURL(), a.Classify.problems(), a.completeOperations())
 }
 
-// ownHeaders are set by the agent itself.
+// ownHeaders lists the headers that the agent sets itself.
 var ownHeaders = []string{"Idempotency-Key", "Traceparent", "Host", "Content-Length", "Transfer-Encoding",
 	"Connection"}
 
-// secretHeaders always hold secrets.
+// secretHeaders lists the headers whose values are always secret.
 var secretHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key"}
 
-// fill puts the environment into url and headers.
+// fill substitutes variables of the environment in the URL and headers.
 func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
 	filled, values, err := a.URL.fill(lookup)
 	if err != nil {
@@ -133,13 +133,12 @@ func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
 
 var tokenPattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
-// printable reports that a text can be the value of a header.
+// printable reports whether a text can be the value of a header.
 func printable(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r >= 0x7F }) < 0
 }
 
-// completeURL checks the base; the messages name no more of it than its host, since it may hold a
-// secret.
+// completeURL checks the base URL. Messages name only its host, because the rest may hold a secret.
 func (a *Agent) completeURL() (p problems) {
 	if a.URL == "" {
 		p.add("url is missing; give the service's base address, or external: true")
@@ -162,7 +161,7 @@ func (a *Agent) completeURL() (p problems) {
 		p.add("the url's host %s is not among allow.hosts", host)
 	}
 	if isLoopbackHost(host) {
-		// the operator wrote it out; a name that merely resolves to it is another thing
+		// the operator wrote this address; a name that resolves to it does not allow it
 		a.Allow.Loopback = true
 	} else if u.Scheme == "http" && !a.Insecure {
 		p.add("url is plain http to %s; use https, or say insecure: true", host)

@@ -19,8 +19,8 @@ import (
 )
 
 // New reads the settings, and makes the clients once. It makes no network calls (rule 13). The caller sets
-// the agent's name, operations, retry and breaker. An agent without a ledger gets the table that the
-// deployment names, if it names one. The error lists all that is wrong.
+// the agent's name, operations, retry and breaker. An agent without a ledger gets the deployment's table, if
+// there is one. The error lists all faults.
 func New(lookup deployment.Lookup, agent worker.Config, log *slog.Logger) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadAgent(lookup, false)
 	c, errClient := wire.Environment(lookup)
@@ -41,8 +41,7 @@ func New(lookup deployment.Lookup, agent worker.Config, log *slog.Logger) (lambd
 		nil
 }
 
-// NewWorker puts a worker together with the deployment's queues and, where it has one, its ledger
-// (P31).
+// NewWorker returns a worker with the deployment's queues and, if it has one, its ledger (P31).
 func NewWorker(c aws.Config, settings deployment.Agent, agent worker.Config,
 	log *slog.Logger) (*worker.Worker, error) {
 	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
@@ -59,14 +58,14 @@ func NewWorker(c aws.Config, settings deployment.Agent, agent worker.Config,
 	return worker.New(agent)
 }
 
-// sendTimeout bounds the sending of a reply, so that what is known when the handler's context ends is
-// sent before Lambda ends the process.
+// sendTimeout bounds the sending of a reply, so that the worker can send the outcome at the end of the
+// handler's context, before Lambda ends the process.
 const sendTimeout = lambdaevent.Reserve * 3 / 4
 
-// linger is how long a reply waits for those of the same batch: they are sent, and billed, together.
+// linger is the time that a reply waits for others of the same batch, because SQS bills them together.
 const linger = 50 * time.Millisecond
 
-// Own finds the agent's own queues, where requests are returned to.
+// Own returns the agent's own queues, to which it returns requests.
 func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
 	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
 	return func(arn string) (port.Queue, error) {
@@ -78,17 +77,18 @@ func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
 	}
 }
 
-// Function is what Lambda starts. own finds the queue that requests are returned to; the rest is Handle's.
+// Function returns the function for Lambda. own finds the queue to which requests are returned. get is
+// described at Handle.
 func Function(get func(ctx context.Context) (*worker.Worker, error), own lambdaevent.Queue,
 	log *slog.Logger) lambdaevent.Function {
 	return lambdaevent.Batch(Handle(get, log), own, log)
 }
 
-// Handle works on a batch at the same time. get answers the worker; while it cannot, everything is
-// returned, and comes again after a wait that grows with each time.
+// Handle handles a batch concurrently. get returns the worker. While get fails, all requests are returned to
+// the queue, and come again after a wait that grows each time.
 func Handle(get func(ctx context.Context) (*worker.Worker, error), log *slog.Logger) lambdaevent.Handle {
 	return func(ctx context.Context, _ string, deliveries []port.Delivery) (failed []lambdaevent.Failed) {
-		verdicts := make([]worker.Verdict, len(deliveries)) // none is deleted
+		verdicts := make([]worker.Verdict, len(deliveries)) // a zero verdict deletes nothing
 		if w, err := get(ctx); err != nil {
 			log.ErrorContext(ctx,
 				"the agent is not ready; its requests are returned to the queue and come again in some "+

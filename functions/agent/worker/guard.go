@@ -12,18 +12,18 @@ import (
 // guard is the circuit breaker of one operation.
 type guard struct {
 	breaker circuitbreaker.CircuitBreaker[any] // nil if the breaker is off
-	window  int                                // calls that the breaker looks at
+	window  int                                // number of calls that the breaker considers
 
 	mu     sync.Mutex
-	failed []string // keys of those calls, oldest first; "" for one that counts as no failure
+	failed []string // keys of those calls, oldest first; "" for a call that does not count as a failure
 	cause  Failure  // the last failure that the breaker has counted
 }
 
 // tried is the outcome of a try that failed.
 type tried struct {
 	Failure
-	again   bool // another try may succeed, is safe, and fits into the time that is left
-	service bool // the service is the cause: it counts for the breaker
+	again   bool // another try may succeed, is safe, and fits into the remaining time
+	service bool // the service is the cause, so it counts for the breaker
 }
 
 func newGuard(b Breaker) *guard {
@@ -40,8 +40,8 @@ func newGuard(b Breaker) *guard {
 	return g
 }
 
-// call lets the breaker decide whether a call is made, circuitbreaker.ErrOpen if it is not, and reports to it
-// what came of it.
+// call makes a call if the breaker allows it, and reports the outcome to the breaker. Otherwise it returns
+// circuitbreaker.ErrOpen.
 func (g *guard) call(key string, once func() error) error {
 	if g.breaker == nil {
 		return once()
@@ -49,7 +49,7 @@ func (g *guard) call(key string, once func() error) error {
 	if !g.breaker.TryAcquirePermit() {
 		return circuitbreaker.ErrOpen
 	}
-	// as long as nothing else is known: once may panic
+	// preset, because once may panic
 	t := &tried{service: true, Failure: Failure{Code: "panic",
 		Err: errors.New("handling the request panicked; the agent's log has the stack")}}
 	defer func() { g.record(key, t) }()
@@ -60,8 +60,8 @@ func (g *guard) call(key string, once func() error) error {
 	return err
 }
 
-// record counts a call. While the breaker is closed a key counts as one failure among the calls that it
-// looks at, however often it fails, so that one order cannot open the breaker for all others (P45).
+// record counts a call. While the breaker is closed, a key counts as one failure among the considered calls,
+// however often it fails. So one order cannot open the breaker for all others (P45).
 func (g *guard) record(key string, t *tried) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -76,22 +76,22 @@ func (g *guard) record(key string, t *tried) {
 		g.cause = t.Failure
 		g.breaker.RecordFailure()
 	}
-	if !closed || !g.breaker.IsClosed() { // it begins to count anew
+	if !closed || !g.breaker.IsClosed() { // the breaker starts counting again
 		g.failed = nil
 		return
 	}
 	g.failed = append(g.failed[max(0, len(g.failed)+1-g.window):], key)
 }
 
-// openCause is the last failure that the breaker has counted.
+// openCause returns the last failure that the breaker has counted.
 func (g *guard) openCause() Failure {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.cause
 }
 
-// wait is the mean time before the try that follows the try of that number: the backoff, or what the service
-// asked for, so much longer that jitter never makes it shorter.
+// wait returns the mean time before the next try. It is the backoff, or the wait that the service asked for,
+// lengthened so that jitter never makes it shorter.
 func (r Retry) wait(try int, asked time.Duration) time.Duration {
 	if asked > 0 {
 		return time.Duration(float64(asked) / (1 - r.Jitter))
@@ -103,7 +103,7 @@ func (r Retry) wait(try int, asked time.Duration) time.Duration {
 	return wait
 }
 
-// guard finds the guard of an operation.
+// guard returns the guard of an operation.
 func (w *Worker) guard(name string) *guard {
 	if g, ok := w.guards.Load(name); ok {
 		return g.(*guard)

@@ -18,16 +18,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// handling is one request on its way to its reply.
+// handling is the handling of one request.
 type handling struct {
 	w        *Worker
 	req      *message.Request
 	span     port.Handling // nil if no span is recorded
 	op       Operation
 	received time.Time
-	times    int       // how often the request was received, this time included
-	until    time.Time // the end of all tries together, ledger included, by the agent's clock
-	deadline time.Time // until, or the end of the call where the ledger has its own time
+	times    int       // number of receives of the request, including this one
+	until    time.Time // end of all tries together, ledger included, by the agent's clock
+	deadline time.Time // until, or the end of the call if the ledger has its own time
 
 	try    int
 	err    error           // outcome of the last try: nil for a success, *tried, *deferral or errSilent
@@ -39,7 +39,7 @@ type handling struct {
 // errSilent ends the tries if no reply may be sent, because it is too late or the effect is in doubt.
 var errSilent = errors.New("no answer")
 
-// pivot is what a handling knows of the call of a point of no return (P22a).
+// pivot states what a handling knows about the call of a point of no return (P22a).
 type pivot int
 
 const (
@@ -56,7 +56,7 @@ func (h *handling) failure() *tried {
 
 func (h *handling) run(ctx context.Context) Verdict {
 	w := h.w
-	if !h.inTime() { // P25: such a copy is of no use; its step is or will be overdue (P32)
+	if !h.inTime() { // P25: such a copy has no use; its step is or will be overdue (P32)
 		w.counters.late.Add(1)
 		w.Log.Info("a request came after its stopBy; dropped", about(w.Agent, h.req))
 		return ack
@@ -98,19 +98,19 @@ func (h *handling) run(ctx context.Context) Verdict {
 	h.prove(ctx)
 	f := h.failure()
 	if f != nil && errors.Is(ctx.Err(), context.Canceled) && !f.Permanent && h.pivot != pivotNoEffect {
-		return w.nack(0) // shutting down cut it short: another instance goes on with the same key
+		return w.nack(0) // the shutdown interrupted it, and another instance continues with the same key
 	}
 	return h.answer(ctx)
 }
 
-// inTime: before stopBy, less what the clocks may differ by (P25).
+// inTime reports whether it is before stopBy, less the largest difference of clocks (P25).
 func (h *handling) inTime() bool { return h.w.Clock.Now().Before(h.stop()) }
 
 func (h *handling) stop() time.Time { return h.req.StopBy.Add(-h.req.ClockSkew).Std() }
 
-// limit is the time of one handling: the step's timeout, what is left until stopBy, and what is
-// left to the handler itself, whichever ends first. What the ledger takes is not taken from the service:
-// a call that is cut short is in doubt.
+// limit returns the time of one handling: the step's timeout, the time until stopBy, and the time of the
+// handler itself, whichever ends first. Time for the ledger does not shorten the service's time, because an
+// interrupted call is in doubt.
 func (h *handling) limit(ctx context.Context) time.Duration {
 	now := h.w.Clock.Now()
 	limit := h.req.Timeout.Std()
@@ -122,20 +122,22 @@ func (h *handling) limit(ctx context.Context) time.Duration {
 	}
 	limit = min(limit, h.stop().Sub(now))
 	if end, bounded := ctx.Deadline(); bounded {
+		// nolint:forbidigo // a context goes by the machine's clock, whatever the Clock shows
 		//nolint:forbidigo // a context goes by the machine's clock, whatever the Clock shows
 		limit = min(limit, time.Until(end))
 	}
 	return limit
 }
 
-// refuse replies that nothing was done and that a repetition may succeed: a deploy can remove the cause.
+// refuse sends a reply that nothing was done and that a repetition may succeed, because a deploy can remove
+// the cause.
 func (h *handling) refuse(ctx context.Context, code string, err error) Verdict {
 	h.err = &tried{Failure: Failure{Code: code, NoEffect: true, Err: err}}
 	h.prove(ctx)
 	return h.answer(ctx)
 }
 
-// byLedger: the operation goes by the ledger (P31, P22a).
+// byLedger reports whether the operation uses the ledger (P31, P22a).
 func (h *handling) byLedger() bool { return h.req.Grade == core.Plain || h.isPivot() }
 
 // tries carries out the operation, with the agent's own retries around the breaker.

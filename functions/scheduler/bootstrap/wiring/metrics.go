@@ -15,8 +15,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// notCalled counts by agent, and writes a line of metrics for each batch that has such replies: an agent
-// that calls its service costs nothing. One whose service answers not-yet does call it (P45).
+// notCalled counts replies without a call by agent, and writes a line of metrics for each batch that has such
+// replies. So an agent that calls its service costs nothing. An agent whose service answers not-yet does call
+// it (P45).
 type notCalled struct {
 	out        io.Writer
 	log        *slog.Logger
@@ -27,7 +28,7 @@ type notCalled struct {
 	count map[string]int
 }
 
-// replied is scheduler.Config.Replied.
+// replied implements scheduler.Config.Replied.
 func (n *notCalled) replied(agent, _ string, r core.Reply) {
 	if r.Outcome != core.OutcomeRetryLater || !core.Uncalled(r.Code) {
 		return
@@ -40,7 +41,7 @@ func (n *notCalled) replied(agent, _ string, r core.Reply) {
 	n.count[agent]++
 }
 
-// counted writes the metrics after each batch.
+// counted returns handle with the metrics written after each batch.
 func (n *notCalled) counted(handle func(context.Context, string, []port.Delivery) []string) func(
 	context.Context, string, []port.Delivery) []string {
 	return func(ctx context.Context, queue string, deliveries []port.Delivery) []string {

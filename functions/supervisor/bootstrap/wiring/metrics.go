@@ -13,9 +13,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
-// writeMetrics writes a sweep's metrics. Only what an alarm or the dashboard shows is a metric, because each
-// one is billed; the other figures stand beside it for people. Each workflow that has orders in Error has a
-// line.
+// writeMetrics writes a sweep's metrics. Only figures of an alarm or the dashboard are metrics, because AWS
+// bills each one. The line holds the other figures for people. Each workflow with orders in Error has a line.
 func writeMetrics(out io.Writer, name string, r supervisor.Report, now time.Time) error {
 	err := cloud.WriteMetrics(out, now, []string{deployment.MetricDeployment},
 		map[string]string{deployment.MetricOldestOverdue: "Seconds"}, map[string]any{
