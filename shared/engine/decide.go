@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// decide decides the job's messages one after the other, on the task as loaded. errReload means that the task
+// decide decides the job's messages one after the other, on the loaded task. errReload means that the task
 // was read stale. Any other error concerns the whole job.
 func (e *Engine) decide(ctx context.Context, j *Job, at protocol.At) (err error) {
 	if e.Tokens != nil {
@@ -77,8 +77,8 @@ func (e *Engine) message(ctx context.Context, j *Job, m *Message, at protocol.At
 	return nil
 }
 
-// apply lets the core decide an event, and makes the decision part of the job's commit. again is the duty to
-// send the effects of an event that changes nothing.
+// apply lets the core decide an event, and adds the decision to the job's commit. again means that the
+// effects of an event that changes nothing have to be sent.
 func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
 	again bool) (protocol.Decision, error) {
 	d, err := in.decide(j.Task, at)
@@ -105,7 +105,7 @@ func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
 	return d, nil
 }
 
-// repeats reports whether an event that changes nothing asks for its effects again.
+// repeats reports whether an event that changes nothing needs its effects again.
 func repeats(ev core.Event, t *core.Task) bool {
 	switch ev.(type) {
 	case nil, core.Settle, core.Erase: // P52: the removal of the content is repeated each time
@@ -116,8 +116,8 @@ func repeats(ev core.Event, t *core.Task) bool {
 	return false
 }
 
-// ahead reports a message that is newer than the document, also after the document was read again: a forged
-// one, or one of a store that was set back, comes again until it is a dead letter (P8).
+// ahead returns the error of a message that is newer than the document, even after the document was read
+// again. Such a message is forged, or the store was set back. It comes again until it is a dead letter (P8).
 func (e *Engine) ahead(id string, ev core.Event) {
 	e.Logger.Warn(
 		"a message is ahead of the stored task and is returned to the queue; if it comes for ever it was "+

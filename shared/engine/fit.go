@@ -9,8 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// refuseLarge handles a document that is too large. A submission is decided again, and refused (P28). A task
-// that is stored has room for what is decided on it, as long as its store keeps its limit.
+// refuseLarge handles a document that is too large. It decides a submission again, and refuses it (P28). A
+// stored task has room for every decision, as long as its store keeps its limit.
 func (e *Engine) refuseLarge(j *Job, err error) (again bool) {
 	if j.loaded == nil && j.status != tooLarge {
 		j.status = tooLarge
@@ -23,7 +23,7 @@ func (e *Engine) refuseLarge(j *Job, err error) (again bool) {
 	return false
 }
 
-// followUp returns the job that follows from requests which no queue takes: their steps fail (P28).
+// followUp returns the job for requests that no queue takes: their steps fail (P28).
 func (j *Job) followUp() *Job {
 	next := &Job{ID: j.ID, parent: j}
 	for _, r := range j.unsendable {
@@ -40,8 +40,8 @@ func (j *Job) followUp() *Job {
 
 const codeInputTooLarge = "input-too-large"
 
-// followedBefore sends again what followed from requests that no queue took: the message that led to them
-// led to that too (P12a).
+// followedBefore sends the effects of requests that no queue took again, because the message that led to the
+// requests led to these effects too (P12a).
 func (e *Engine) followedBefore(ctx context.Context, j *Job, m *Message, at protocol.At) error {
 	if j.Task == nil {
 		return nil
@@ -50,7 +50,7 @@ func (e *Engine) followedBefore(ctx context.Context, j *Job, m *Message, at prot
 		if st.Error == nil || st.Error.Code != codeInputTooLarge || st.Error.Attempt != st.Attempt {
 			continue
 		}
-		// It is decided already, and emits by its cause, which is that of both operations.
+		// It was decided before, and emits by its cause, which both operations share.
 		d, err := e.apply(ctx, j, input{definition: j.Definition, order: j.order, event: core.Reply{
 			Step: st.Name, Run: j.Task.Run, Attempt: st.Attempt, Operation: core.Do,
 			Outcome: core.OutcomeFailed, Code: codeInputTooLarge}}, at, true)

@@ -13,11 +13,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// errNoKeys means that the workflow of the order makes tokens, and this Scheduler was deployed without their
-// keys. A Scheduler that has them goes on.
+// errNoKeys means that the workflow of the order makes tokens, but this Scheduler was deployed without their
+// keys. A Scheduler with the keys continues.
 var errNoKeys = errors.New("there is no key for the tokens of its workflow; deploy it with the workflow")
 
-// input is what the core decides one message with.
+// input is the input of the core's decision on one message.
 type input struct {
 	definition *core.Definition
 	order      []byte
@@ -35,7 +35,7 @@ func (in input) decide(t *core.Task, at protocol.At) (protocol.Decision, error) 
 	return protocol.Restart(in.definition, in.order, t, at)
 }
 
-// inputs reads what the decision on a message needs besides its task.
+// inputs reads the values that the decision on a message needs besides its task.
 func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *protocol.At) (input, error) {
 	in := input{definition: j.Definition, order: j.order, event: m.Event}
 	if err := e.keys(ctx, j, at); err != nil {
@@ -78,7 +78,7 @@ func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *protocol.At
 	return in, err
 }
 
-// keys reads the keys of tokens again if an instance that read them later has used another one (P39).
+// keys reads the keys of tokens again if another instance has used a newer one (P39).
 func (e *Engine) keys(ctx context.Context, j *Job, at *protocol.At) (err error) {
 	if !e.Claims || j.Task == nil {
 		return nil
@@ -117,8 +117,8 @@ func (e *Engine) target(ctx context.Context, t *core.Task, hash string) (core.Ta
 	return e.State.Target(ctx, t.Workflow, hash, hash == message.Latest)
 }
 
-// childTarget adds the definition that the parent names to its request, if that can become the definition of
-// the child's next run (P41).
+// childTarget adds the definition that the parent names to its request, if the child's next run can use it
+// (P41).
 func (e *Engine) childTarget(ctx context.Context, t *core.Task, ask core.AskChild, in *input) error {
 	if ask.Ask != core.AskStart || t.ProcessState != core.Compensated || ask.Definition == t.Definition {
 		return nil
@@ -129,8 +129,8 @@ func (e *Engine) childTarget(ctx context.Context, t *core.Task, ask core.AskChil
 	return err
 }
 
-// withAbsent adds to a Close those open children that will not end by themselves (P48): not stored, damaged,
-// or ended with an end that an undo of them would leave as it is.
+// withAbsent adds to a Close the open children that will not end by themselves (P48): not stored, damaged, or
+// ended in a way that an undo would not change.
 func (e *Engine) withAbsent(ctx context.Context, t *core.Task, ev core.Close) (core.Event, error) {
 	for i := range t.Steps {
 		s := &t.Steps[i]
@@ -153,9 +153,9 @@ func (e *Engine) withAbsent(ctx context.Context, t *core.Task, ev core.Close) (c
 	return ev, nil
 }
 
-// withUnrested adds to an Erase the nearest order that the task is a child of, directly or not, and that has
-// not come to rest (P52). One that is not stored any more has ended. A damaged one may still need its child.
-// It also adds the hash of the content, which stays.
+// withUnrested adds to an Erase the nearest ancestor of the task that is not at rest (P52). An ancestor that
+// is no longer stored has ended. A damaged one may still need its child. It also adds the hash of the
+// content, which stays.
 func (e *Engine) withUnrested(ctx context.Context, t *core.Task, ev core.Erase) (core.Event, error) {
 	ev.KnownHash = message.HashOf(t)
 	for p := t.Parent; p != nil && ev.Unrested == ""; {
@@ -174,7 +174,7 @@ func (e *Engine) withUnrested(ctx context.Context, t *core.Task, ev core.Erase) 
 	return ev, nil
 }
 
-// first reads what a message to a task that does not exist needs. One whose record has expired is not run
+// first reads the values that a message to a missing task needs. A task whose record has expired is not run
 // again (P26).
 func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err error) {
 	switch ev := m.Event.(type) {
@@ -199,7 +199,7 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 		}
 		in.order = ev.Order
 		if in.definition, err = e.State.Definition(ctx, ev.Definition); err != nil {
-			if j.status == unread { // a child that exists keeps its own definition
+			if j.status == unread { // an existing child keeps its own definition
 				return errReload
 			}
 			return err
@@ -215,8 +215,8 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 	return nil
 }
 
-// current returns the definition that a new order gets. Its workflow and its reply-to must be deployed. Both
-// are checked here only, because an order that was accepted stays accepted (P14).
+// current returns the definition that a new order gets. Its workflow and its reply-to must be deployed. Only
+// this function checks both, because an accepted order stays accepted (P14).
 func (e *Engine) current(ctx context.Context, ev core.Submitted) (*core.Definition, error) {
 	def, err := e.State.Current(ctx, ev.Workflow)
 	var broken *state.BrokenWorkflow

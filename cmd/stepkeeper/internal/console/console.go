@@ -1,8 +1,8 @@
-// Package console serves the operator's pages over a deployment: what is stuck, why, since when, and what to
-// do.
+// Package console serves the operator's pages for a deployment. They show the orders that are stuck, the
+// reasons, and the next commands.
 //
-// It uses only package client, so whatever it can do, a program can do too. It is for the loopback interface
-// and one person: each program that reaches it acts with the credentials of the process.
+// It uses only package client, so that a program can do everything that it does. It is for the loopback
+// interface and one person: each program that reaches it acts with the credentials of the process.
 package console
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Options of New. Client, Name and Program are required.
+// Options are the options of New. Client, Name and Program are required.
 type Options struct {
 	Client   *client.Client
 	Name     string // name of the server or stack, for people
@@ -40,14 +40,14 @@ type Options struct {
 	Redact   Redaction
 	Log      *slog.Logger
 	Now      func() time.Time // nil means the system's clock
-	// Every is how often an open page looks for changes; 0 means each second.
+	// Every is the interval at which an open page checks for changes; 0 means each second.
 	Every time.Duration
 }
 
-// answerTime bounds what one page asks the deployment.
+// answerTime bounds the time of a page's requests to the deployment.
 const answerTime = 20 * time.Second
 
-// policy lets nothing in that this package does not serve: no inline script, no style attribute, no frame.
+// policy allows only content of this package: no inline script, no style attribute, no frame.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
 	"connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -82,7 +82,7 @@ type file struct {
 	kind string
 }
 
-// New makes the handler of all pages. Each of them stands at a path of its own, and its address is its state.
+// New returns the handler of all pages. Each page has a path of its own, and its address holds its state.
 func New(o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -241,7 +241,7 @@ type content struct {
 	Title    string
 	Template string
 	Data     any
-	Charts   bool // it needs what draws them
+	Charts   bool // HTTP status; 0 means 200
 	Status   int  // 0: 200
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// bar is a time in which a step did, or waited for, one thing.
+// bar is a period in which a step ran, or waited for one thing.
 type bar struct {
 	from, to core.Time
 	kind     string // class: queued, work, backoff, time, answer, children, operator, undo, failed
@@ -40,7 +40,7 @@ func legendOf(t *client.Task, now core.Time) (legend [][2]string) {
 	return legend
 }
 
-// barsOf draws a step's time as bars, as far as the document knows it.
+// barsOf returns a step's periods as bars, as far as the document has their times.
 func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 	end := now
 	if t.EndedAt != 0 && t.Ended && t.State != core.Error {
@@ -102,7 +102,7 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 	return all
 }
 
-// ready is when everything before a step was done.
+// ready returns the time when everything before a step was done.
 func ready(t *client.Task, st *client.Step) core.Time {
 	at := t.Created
 	for _, name := range st.After {
@@ -115,8 +115,9 @@ func ready(t *client.Task, st *client.Step) core.Time {
 	return at
 }
 
-// undone is when a step was undone at the latest. The document has not when it was, but what comes after: the
-// undo of the steps before it, or, where the order went on without it, the steps behind it.
+// undone returns the latest possible time at which a step was undone. The document does not store that time,
+// but those of later events: the undo of the steps before it or, if the order went on without it, the steps
+// after it.
 func undone(t *client.Task, st *client.Step, end core.Time) core.Time {
 	for i := range t.Steps {
 		other := &t.Steps[i]
@@ -146,7 +147,7 @@ func gantt(t *client.Task, now core.Time) string {
 	end := now
 	if t.Ended && t.State != core.Error {
 		end = t.EndedAt
-	} else { // the end grows in steps, so that an open page changes seldom
+	} else { // the end moves in steps, so that an open page changes rarely
 		step := core.Time(core.Second)
 		for end-t.Created > 64*step {
 			step *= 2

@@ -19,7 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// orderPage is what the page of one order shows.
+// orderPage is the data of the page of one order.
 type orderPage struct {
 	Task         *client.Task
 	Name         string
@@ -40,7 +40,7 @@ type orderPage struct {
 	Movable      bool     // the order could be moved to the definition that new orders get
 }
 
-// advice is something that the operator can do, with a button where a page can do it.
+// advice is a possible command of the operator, with a button if a page can send it.
 type advice struct {
 	render.Advice
 	Label      string
@@ -100,7 +100,7 @@ func withoutPlans(all []view.Moment) (some []view.Moment) {
 	return some
 }
 
-// withAttempts adds the attempts that were not done, and the answers that people gave.
+// withAttempts adds the attempts without the outcome done, and the answers of people.
 func withAttempts(all []view.Moment, t *client.Task) []view.Moment {
 	for _, a := range t.Attempts {
 		of := fmt.Sprintf("attempt %d", a.Number)
@@ -139,8 +139,8 @@ func adviceOf(a render.Advice) advice {
 	return v
 }
 
-// move compares an order with another definition of its workflow, the one of new orders unless the address
-// names another: as two graphs, and step by step. Its form sends what was compared.
+// move compares an order with another definition of its workflow, as two graphs and step by step. It uses the
+// definition of new orders unless the address names another. Its form sends the compared definition.
 func (s *server) move(ctx context.Context, r *http.Request, _ *kept) (content, error) {
 	t, err := s.Client.Get(ctx, r.PathValue("id"))
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *server) move(ctx context.Context, r *http.Request, _ *kept) (content, e
 		Task      *client.Task
 		Plan      client.Plan
 		Now, Then template.HTML
-		Unknown   string // why there is no picture of the other definition
+		Unknown   string // reason why the other definition has no picture
 		Simulated *simulation
 		Token     string
 		ReadOnly  bool
@@ -181,7 +181,7 @@ func picture(nodes []diagram.Node, d diagram.Direction, label string) template.H
 	return template.HTML(diagram.SVG(nodes, d, label, false)) //nolint:gosec // the diagram escapes texts
 }
 
-// compared are the steps of the other definition: each says how it differs.
+// compared returns the steps of the other definition with their differences.
 func compared(t *client.Task, def client.Definition, plan client.Plan) []diagram.Node {
 	nodes := nodesOf(&client.Task{Steps: def.Steps})
 	for i := range nodes {
@@ -210,7 +210,7 @@ func compared(t *client.Task, def client.Definition, plan client.Plan) []diagram
 	return nodes
 }
 
-// nodesOf are the steps of an order as boxes.
+// nodesOf returns the steps of an order as boxes.
 func nodesOf(t *client.Task) []diagram.Node {
 	nodes := make([]diagram.Node, len(t.Steps))
 	for i := range t.Steps {

@@ -17,11 +17,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// states are those that a listing can be restricted to.
+// states lists the states by which a listing can be filtered.
 var states = []core.State{core.Processing, core.Compensating, core.Error, core.Processed, core.Compensated,
 	core.Cancelled, core.Closed}
 
-// filter is what of the orders is shown, as it stands in the address.
+// filter is the selection of orders in an address.
 type filter struct {
 	State, Workflow, Step, Code, Older, Prefix, Children, Cursor string
 }
@@ -32,10 +32,10 @@ func filterOf(r *http.Request) filter {
 		q.Get("id"), q.Get("children"), q.Get("cursor")}
 }
 
-// Address is the page of orders with the filter, from a cursor on.
+// Address returns the address of the page of orders with the filter, from a cursor on.
 func (f filter) Address(cursor string) string { return f.on("/orders", cursor) }
 
-// on is the address of a page with the filter, from a cursor on.
+// on returns the address of a page with the filter, from a cursor on.
 func (f filter) on(page, cursor string) string {
 	return address(page, map[string]string{"state": f.State, "workflow": f.Workflow, "step": f.Step,
 		"code": f.Code, "older": f.Older, "id": f.Prefix, "children": f.Children,
@@ -78,7 +78,7 @@ func (f filter) query() (client.Query, error) {
 // row is an order of a listing.
 type row struct {
 	view.Summary
-	Gone bool // it does not match the filter any more
+	Gone bool // the order does not match the filter any more
 }
 
 // choice is a state that the listing can be restricted to, with the number of its orders.
@@ -102,7 +102,7 @@ type counted struct {
 	states []number
 }
 
-// counts returns the numbers of orders that have not ended, by state, which are read each ten seconds.
+// counts returns the numbers of orders that have not ended, by state. It reads them every ten seconds.
 func (s *server) counts(ctx context.Context) ([]number, error) {
 	c := &s.counted
 	c.mu.Lock()
@@ -121,7 +121,7 @@ func (s *server) counts(ctx context.Context) ([]number, error) {
 	return c.states, nil
 }
 
-// menus returns the values that a filter can have. The steps are those of the chosen workflow, or of all.
+// menus returns the possible values of a filter. The steps are those of the chosen workflow, or of all.
 func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 	counts, err := s.counts(ctx)
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 	return m, err
 }
 
-// chosen returns the values of a menu in order, the one that the address has among them.
+// chosen returns the sorted values of a menu, including the value of the address.
 func chosen(values []string, now string) []string {
 	values = append(values, now)
 	slices.Sort(values)
@@ -214,8 +214,8 @@ type found struct {
 	looked int    // number of orders seen, at most
 }
 
-// find goes through pages until there are rows enough for one. It leaves child orders out unless the filter
-// asks for them or for an ID.
+// find reads pages until it has enough rows for one page. It leaves out child orders unless the filter asks
+// for them or for an ID.
 func (s *server) find(ctx context.Context, q client.Query, f filter) (x found, err error) {
 	for x.next = f.Cursor; ; {
 		var some []view.Summary
@@ -234,8 +234,8 @@ func (s *server) find(ctx context.Context, q client.Query, f filter) (x found, e
 	}
 }
 
-// hold keeps the rows that the reader sees at their places: what changed is shown in them, what does not
-// match any more is marked, and new ones are counted.
+// hold keeps the rows that the reader sees in place. It updates changed rows, marks rows that no longer
+// match, and counts new ones.
 func (s *server) hold(ctx context.Context, k *kept, found []view.Summary) (rows []row, fresh int) {
 	now := map[string]view.Summary{}
 	for _, o := range found {

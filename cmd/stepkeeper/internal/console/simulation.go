@@ -22,7 +22,7 @@ const (
 	simulatedKept  = 16
 )
 
-// simulation is that of an order as a move would leave it.
+// simulation is the simulation of an order after a move.
 type simulation struct {
 	Running  bool
 	Problem  string // reason why the order cannot be simulated
@@ -33,15 +33,15 @@ type simulation struct {
 	Command  string // command that runs the same simulation
 }
 
-// simulations keeps the last ones. One runs at a time: it takes all that the processor has.
+// simulations caches the last simulations. Only one runs at a time, because it uses the whole processor.
 type simulations struct {
 	mu      sync.Mutex
 	by      *expirable.LRU[string, *simulation]
 	running bool
 }
 
-// of returns the simulation of a move. It begins one if there is none and no other runs; a later page shows
-// the result.
+// of returns the simulation of a move. If there is none and no other one runs, it starts one, and a later
+// page shows the result.
 func (s *simulations) of(plan client.Plan, t *client.Task, program string, at core.Time) simulation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func simulated(plan client.Plan, at core.Time) (r simulation) {
 	return r
 }
 
-// simulation is what the page of a move shows of it, where its address asks for one.
+// simulation returns the simulation for the page of a move, if its address asks for one.
 func (s *server) simulation(ctx context.Context, t *client.Task, definition string) (*simulation, error) {
 	plan, err := s.Client.PlanMoveDocuments(ctx, t.OrderID, definition)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// number counts up to mostCounted.
+// number is a count up to mostCounted.
 type number struct {
 	State core.State
 	N     int
 	More  bool
 }
 
-// String is the number for people.
+// String returns the number for people.
 func (n number) String() string {
 	if n.More {
 		return "over " + strconv.Itoa(n.N)
@@ -29,7 +29,7 @@ func (n number) String() string {
 	return strconv.Itoa(n.N)
 }
 
-// waits groups what the orders under way wait for.
+// waits is a group of open orders that wait for the same thing.
 type waits struct {
 	For, Workflow, Step string
 	Agent               string // agent of the step; "" if it asks none or is not known
@@ -47,14 +47,14 @@ var waitTexts = map[string]string{
 	view.WaitChildren: "child orders", view.WaitUndo: "an undo",
 }
 
-// asked keeps the agents of the steps of definitions, by hash: they never change.
+// asked caches the agents of definitions' steps by hash, because definitions never change.
 type asked struct {
 	mu sync.Mutex
 	by map[string]map[string]string // agents by definition, then by step
 }
 
-// agent returns the agent that a step of an order asks: a listing names it only if the step has chosen one. It
-// is "" if the definition cannot be read; a page tries each definition once.
+// agent returns the agent of an order's step. A listing names it only if the step has chosen one. It is "" if
+// the definition cannot be read. A page tries to read each definition once.
 func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.Summary, w *view.Wait) string {
 	if w.Agent != "" || o.Definition == "" || missing[o.Definition] {
 		return w.Agent
@@ -86,7 +86,7 @@ func (s *server) agents(ctx context.Context, workflow, hash string) (map[string]
 	return agents, nil
 }
 
-// askers are the orders that wait for an agent, whatever their steps.
+// askers holds the orders that wait for an agent, at any step.
 type askers struct {
 	Agent   string // name of the agent; "" if it is not known
 	Orders  int
@@ -96,14 +96,14 @@ type askers struct {
 	last    string
 }
 
-// byAgent adds a wait to those of its agent.
+// byAgent adds a wait to the group of its agent.
 func byAgent(all map[string]*askers, agent string, o *client.Summary, w *view.Wait) {
 	a := all[agent]
 	if a == nil {
 		a = &askers{Agent: agent, Oldest: w.Since, Example: o.OrderID}
 		all[agent] = a
 	}
-	if a.last != o.OrderID { // an order has its waits together
+	if a.last != o.OrderID { // the waits of an order follow each other
 		a.Orders, a.last = a.Orders+1, o.OrderID
 	}
 	if w.Since < a.Oldest {
@@ -111,15 +111,15 @@ func byAgent(all map[string]*askers, agent string, o *client.Summary, w *view.Wa
 	}
 }
 
-// open are the orders that have not ended.
+// open describes the orders that have not ended.
 type open struct {
 	Waits  []waits
 	Agents []askers
 	Counts []number
-	Oldest core.Time // creation of the oldest order of those that were counted; 0 if there is none
+	Oldest core.Time // creation of the oldest counted order; 0 if there is none
 }
 
-// underWay goes through the orders that have not ended.
+// underWay reads the orders that have not ended.
 func (s *server) underWay(ctx context.Context) (x open, err error) {
 	groups, agents, missing := map[[4]string]*waits{}, map[string]*askers{}, map[string]bool{}
 	for _, state := range []core.State{core.Processing, core.Compensating} {
@@ -173,7 +173,7 @@ func (s *server) underWay(ctx context.Context) (x open, err error) {
 	return x, nil
 }
 
-// oldest returns when the oldest of the orders was created, also of those that were not counted. It returns 0
+// oldest returns the creation time of the oldest order, including orders that were not counted. It returns 0
 // if there is none.
 func (s *server) oldest(ctx context.Context, x open) (core.Time, error) {
 	for _, n := range x.Counts {
@@ -191,7 +191,7 @@ func (s *server) oldest(ctx context.Context, x open) (core.Time, error) {
 	return x.Oldest, nil
 }
 
-// older returns the earlier time; a is 0 if there is none yet.
+// older returns the earlier time. An a of 0 means that there is none yet.
 func older(a, b core.Time) core.Time {
 	if a == 0 {
 		return b

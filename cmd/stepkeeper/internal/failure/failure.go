@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// Code is the exit code of the program. They are promised to scripts and never change their
-// meaning.
+// Code is the exit code of the program. Scripts rely on the codes, so they never change their meaning.
 type Code int
 
 const (
@@ -56,7 +55,7 @@ func Wrap(err error, code Code, do, format string, args ...any) *Error {
 	return &Error{Code: code, Do: do, What: fmt.Sprintf(format, args...), Err: err}
 }
 
-// Silent is a failure of which everything has been said on the screen.
+// Silent returns a failure whose text is already on the screen.
 func Silent(code Code, what string) *Error {
 	return &Error{Code: code, What: what, Quiet: true}
 }
