@@ -59,10 +59,9 @@ func (q atOnce) Receive(ctx context.Context, most int, _, visibility time.Durati
 func (h *overHTTP) Redrivable(ctx context.Context, queue string, body []byte) error {
 	switch queue {
 	case port.Control:
-		if c, err := message.DecodeControl(body); err == nil &&
-			(c.Kind == message.Wake || c.Kind == message.Settle) {
+		if c, err := message.DecodeControl(body); err == nil && c.ID() == "" {
 			return fmt.Errorf("a %s is sent by the server itself, and again where it is due: discard it",
-				c.Kind)
+				c.Kind())
 		}
 	case port.Intake:
 		o, command, err := message.IntakeOf(port.Delivery{Message: port.Message{Body: body}})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -231,39 +232,13 @@ func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, erro
 	return health.Unattended, err
 }
 
-// fieldsOf lists the fields of a control message in the body of each command, besides its ID, sender and
-// reason.
-var fieldsOf = map[message.ControlKind][]string{
-	message.Cancel: {"run", "replyTo"}, message.Undo: {}, message.Resubmit: {"deadline", "definition", "step",
-		"input"}, message.Resolve: {"step", "fact", "output"},
-	message.Move: {"definition"}, message.Close: {}, message.Erase: {},
-	message.Answer: {"step", "value", "token"},
-}
-
-// Command sends the fields of a control message that the operation's schema has.
+// Command posts the command to its path, where the body is the command itself. Only that of an answer has
+// other names, and members that must not be there.
 func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, error) {
-	all, body, place := map[string]json.RawMessage{}, map[string]any{}, "/"+string(c.Kind)
-	text, err := json.Marshal(c)
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	if err != nil {
-		return Verdict{}, err
-	}
-	for _, name := range append([]string{"id", "by", "reason"}, fieldsOf[c.Kind]...) {
-		if v, there := all[name]; there {
-			body[name] = v
-		}
-	}
-	switch {
-	case c.Kind == message.Answer && c.Token != "":
-		place, body["round"] = "/answers", max(1, c.Round)
-	case c.Kind == message.Answer && c.Name != "":
-		place, body["run"], body["event"] = "/answers", c.Run, c.Name
-	case c.Kind == message.Answer:
-		place, body["run"], body["round"] = "/answers", c.Run, c.Round
-	case c.Kind != message.Cancel:
-		body["command"] = c.Command
+	var body any = c.Event
+	place := "/" + string(c.Kind())
+	if a, ok := c.Event.(core.Answered); ok {
+		place, body = "/answers", answerBody(a)
 	}
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -275,4 +250,23 @@ func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, err
 		return *refused.verdict, nil
 	}
 	return v, err
+}
+
+func answerBody(a core.Answered) map[string]any {
+	body := map[string]any{"id": a.ID, "value": a.Value}
+	for name, text := range map[string]string{"step": a.Step, "event": a.Name, "by": a.By, "reason": a.Note,
+		"token": a.Token} {
+		if text != "" {
+			body[name] = text
+		}
+	}
+	switch {
+	case a.Token != "":
+		body["round"] = max(1, a.Round)
+	case a.Name != "":
+		body["run"] = a.Run
+	default:
+		body["run"], body["round"] = a.Run, a.Round
+	}
+	return body
 }

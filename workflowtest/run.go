@@ -185,19 +185,19 @@ func (r *Run) UntilStep(step string, state State, longest time.Duration) *Run {
 // Cancel is the application's wish to stop the order and undo it.
 func (r *Run) Cancel() Verdict {
 	r.w.t.Helper()
-	return r.command(message.Control{Kind: message.Cancel, Run: r.task.Run})
+	return r.command(core.Cancel{Run: r.task.Run})
 }
 
 // Undo is the operator's decision to undo an order in Error.
 func (r *Run) Undo() Verdict {
 	r.w.t.Helper()
-	return r.command(message.Control{Kind: message.Undo, Command: r.task.Commands.Number})
+	return r.command(core.UndoCommand{})
 }
 
 // Resubmit is the operator's decision to go on with an order in Error, or to start an undone one again.
 func (r *Run) Resubmit() Verdict {
 	r.w.t.Helper()
-	return r.command(message.Control{Kind: message.Resubmit, Command: r.task.Commands.Number})
+	return r.command(core.Resubmit{})
 }
 
 // ResubmitWith is a Resubmit that gives a step another input, in place of what its definition says.
@@ -207,15 +207,13 @@ func (r *Run) ResubmitWith(step string, input any) Verdict {
 	if err != nil {
 		r.w.t.Fatalf("the input cannot be sent: %v", err)
 	}
-	return r.command(message.Control{Kind: message.Resubmit, Command: r.task.Commands.Number, Step: step,
-		Input: data})
+	return r.command(core.Resubmit{Step: step, Input: data}, step, string(data))
 }
 
 // Resolve states what happened to a step in doubt. The order stays in Error; Resubmit or Undo goes on.
 func (r *Run) Resolve(step string, fact Fact) Verdict {
 	r.w.t.Helper()
-	return r.command(message.Control{Kind: message.Resolve, Command: r.task.Commands.Number, Step: step,
-		Fact: fact})
+	return r.command(core.Resolve{Step: step, Fact: fact}, step, string(fact))
 }
 
 // ResolveWith is a Resolve of a step that happened, with what it returned: its output, which later steps can
@@ -226,8 +224,8 @@ func (r *Run) ResolveWith(step string, output any) Verdict {
 	if err != nil {
 		r.w.t.Fatalf("the output cannot be sent: %v", err)
 	}
-	return r.command(message.Control{Kind: message.Resolve, Command: r.task.Commands.Number, Step: step,
-		Fact: Happened, Output: data})
+	return r.command(core.Resolve{Step: step, Fact: Happened, Output: data}, step, string(Happened),
+		string(data))
 }
 
 // Answer is what a person answers to a step with an approval, in its present round.
@@ -243,52 +241,52 @@ func (r *Run) AnswerWith(step, by string, value any, reason string) Verdict {
 	if s := r.task.Step(step); s != nil && s.Answers != nil {
 		round = s.Answers.Round
 	}
-	return r.answer(message.Control{Step: step, Round: round, By: by, Reason: reason}, value)
+	return r.answer(core.Answered{Step: step, Round: round, By: by, Note: reason}, value)
 }
 
 // Event is what an application sends under the name of an event, for every step that waits for it or will.
 func (r *Run) Event(name, by string, value any) Verdict {
 	r.w.t.Helper()
-	return r.answer(message.Control{Name: name, By: by}, value)
+	return r.answer(core.Answered{Name: name, By: by}, value)
 }
 
-func (r *Run) answer(c message.Control, value any) Verdict {
+func (r *Run) answer(a core.Answered, value any) Verdict {
 	r.w.t.Helper()
 	data, err := json.Marshal(value)
 	if err != nil {
 		r.w.t.Fatalf("the answer cannot be sent: %v", err)
 	}
-	c.Kind, c.Run, c.Value = message.Answer, r.task.Run, data
-	return r.command(c)
+	a.Run, a.Value = r.task.Run, data
+	return r.command(a, a.Step, a.Name, string(data), a.By, a.Note)
 }
 
 // Close is the operator's decision to end an order in Error as it stands.
 func (r *Run) Close(by, reason string) Verdict {
 	r.w.t.Helper()
-	return r.command(message.Control{Kind: message.Close, Command: r.task.Commands.Number, By: by,
-		Reason: reason})
+	return r.command(core.Close{Sender: core.Sender{By: by, Reason: reason}}, by, reason)
 }
 
 // Move pins the order to the definition that was deployed last; see Workflow.Deploy.
 func (r *Run) Move() Verdict {
 	r.w.t.Helper()
-	return r.command(message.Control{Kind: message.Move, Command: r.task.Commands.Number,
-		Definition: message.Latest})
+	return r.command(core.Move{Definition: message.Latest})
 }
 
-// command carries a command out at once and answers the verdict; a refused one is no error.
-func (r *Run) command(c message.Control) Verdict {
+// command carries a command out at once and answers the verdict; a refused one is no error. The record shows
+// its details.
+func (r *Run) command(ev core.Event, details ...string) Verdict {
 	r.w.t.Helper()
 	r.w.next++
-	c.Schema, c.OrderID, c.ID = message.Schema, r.id, fmt.Sprintf("command-%d", r.w.next)
-	r.note("command %s %s", c.Kind, joined(c.Step, c.Name, string(c.Fact),
-		string(c.Value)+string(c.Input)+string(c.Output), c.By, c.Reason))
+	_, from, _ := core.CommandOf(ev)
+	c := message.Control{OrderID: r.id, Event: core.Stamped(ev, fmt.Sprintf("command-%d", r.w.next), from,
+		r.task.Commands.Number)}
+	r.note("command %s %s", c.Kind(), joined(details...))
 	v, err := r.w.scheduler.Command(r.w.t.Context(), c)
 	if err != nil {
-		r.fatal("cannot take the command %s: %v", c.Kind, err)
+		r.fatal("cannot take the command %s: %v", c.Kind(), err)
 	}
 	if !v.Accepted {
-		r.note("command %s refused: %s", c.Kind, v.Reason)
+		r.note("command %s refused: %s", c.Kind(), v.Reason)
 	}
 	return v
 }

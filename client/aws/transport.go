@@ -412,7 +412,7 @@ func (t *Transport) Command(ctx context.Context, c message.Control) (client.Verd
 	if err != nil {
 		return client.Verdict{}, err
 	}
-	if v, ok := verdictOf(task, c.ID); ok { // an attempt whose answer was lost has sent it
+	if v, ok := verdictOf(task, c.ID()); ok { // sent before, by an attempt whose answer was lost
 		return v, nil
 	}
 	if err := t.send(ctx, t.queueOf(&c), []port.Message{{Value: &c, High: true}})[0]; err != nil {
@@ -433,7 +433,7 @@ func (t *Transport) queueOf(c *message.Control) string {
 // absent decides whether a command may come before its order. Only a Cancel may (P17), and not if the order's
 // record has expired.
 func (t *Transport) absent(ctx context.Context, c message.Control) (*core.Task, error) {
-	if c.Kind != message.Cancel {
+	if c.Kind() != message.Cancel {
 		return nil, notFound(c.OrderID)
 	}
 	ended, err := t.Tasks.Ended(ctx, c.OrderID)
@@ -451,7 +451,7 @@ func (t *Transport) absent(ctx context.Context, c message.Control) (*core.Task, 
 // verdict waits until the task has the verdict. Whatever delays it, the command is queued.
 func (t *Transport) verdict(ctx context.Context, c message.Control) (client.Verdict, error) {
 	undecided := func(err error) (client.Verdict, error) {
-		return client.Verdict{}, &client.Undecided{OrderID: c.OrderID, ID: c.ID, Queued: true, Err: err}
+		return client.Verdict{}, &client.Undecided{OrderID: c.OrderID, ID: c.ID(), Queued: true, Err: err}
 	}
 	until := time.Now().Add(t.Patience)
 	for p := t.pauses(); ; {
@@ -462,7 +462,7 @@ func (t *Transport) verdict(ctx context.Context, c message.Control) (client.Verd
 		if err != nil {
 			return undecided(err)
 		}
-		if v, ok := verdictOf(task, c.ID); ok {
+		if v, ok := verdictOf(task, c.ID()); ok {
 			return v, nil
 		}
 		if time.Now().After(until) {

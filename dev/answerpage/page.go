@@ -162,9 +162,8 @@ func answer(w http.ResponseWriter, r *http.Request, b Backend, id, token string)
 		return
 	}
 	data, _ := json.Marshal(value) // a text can be written
-	v, err := b.Command(r.Context(), message.Control{
-		Schema: message.Schema, Kind: message.Answer, OrderID: id, ID: uuid.NewString(), Round: round,
-		Value: data, Token: token})
+	v, err := b.Command(r.Context(), message.Control{OrderID: id,
+		Event: core.Answered{ID: uuid.NewString(), Round: round, Value: data, Token: token}})
 	switch {
 	case err != nil:
 		write(w, statusOf(err), shown{Message: reason(err)})

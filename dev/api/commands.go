@@ -24,75 +24,32 @@ const maxCommand = 8 << 10
 // space.
 const maxAnswer = 2 * core.MaxAnswerValue
 
-// CommandID makes a command recognisable when it is sent again (P5).
-type CommandID struct {
-	ID string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
-}
-
-// CommandNumber is the number that the sender saw in the task (P5).
-type CommandNumber struct {
-	Command int `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
-}
-
-// CommandSender is kept with the verdict of the command.
-type CommandSender struct {
-	By     string `json:"by,omitempty" maxLength:"128" doc:"name of the sender"`
-	Reason string `json:"reason,omitempty" maxLength:"512" doc:"reason, for the history"`
-}
-
 type cancelInput struct {
 	OrderPath
 	Body struct {
-		CommandID
-		CommandSender
-		Run     int    `json:"run,omitempty" minimum:"0" doc:"run to cancel; a cancel of an older run changes nothing"`
+		core.Cancel
 		ReplyTo string `json:"replyTo,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$" doc:"reply-to of an order that has not arrived yet"`
 	}
 }
 
 type undoInput struct {
 	OrderPath
-	Body struct {
-		CommandID
-		CommandNumber
-		CommandSender
-	}
+	Body struct{ core.UndoCommand }
 }
 
 type resubmitInput struct {
 	OrderPath
-	Body struct {
-		CommandID
-		CommandNumber
-		CommandSender
-		Deadline   core.Time       `json:"deadline,omitzero" doc:"the new deadline; if absent, the order has none"`
-		Definition string          `json:"definition,omitempty" pattern:"^(latest|[0-9a-f]{32})$" doc:"definition to move the order to first: the hash of one of its workflow, or latest; if absent, the order keeps its definition"`
-		Step       string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"step that gets another input; refused if its agent got a request and no proof says that it had no effect"`
-		Input      json.RawMessage `json:"input,omitempty" doc:"input of the step instead of its definition's; any JSON value except null, at most 32 KiB"`
-	}
+	Body struct{ core.Resubmit }
 }
 
 type resolveInput struct {
 	OrderPath
-	Body struct {
-		CommandID
-		CommandNumber
-		CommandSender
-		Step string    `json:"step" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"the step in doubt"`
-		Fact core.Fact `json:"fact" enum:"happened,not-happened,undone"`
-
-		Output json.RawMessage `json:"output,omitempty" doc:"output of the step, if it happened while the order was going forward; any JSON value except null, at most 48 KiB"`
-	}
+	Body struct{ core.Resolve }
 }
 
 type moveInput struct {
 	OrderPath
-	Body struct {
-		CommandID
-		CommandNumber
-		CommandSender
-		Definition string `json:"definition" pattern:"^(latest|[0-9a-f]{32})$" doc:"the hash of a definition of the order's workflow, or latest"`
-	}
+	Body struct{ core.Move }
 }
 
 type planInput struct {
@@ -106,8 +63,7 @@ type planOutput struct{ Body view.Plan }
 type closeInput struct {
 	OrderPath
 	Body struct {
-		CommandID
-		CommandNumber
+		core.Close
 		By     string `json:"by" minLength:"1" maxLength:"128" doc:"name of the person who closes it"`
 		Reason string `json:"reason" minLength:"1" maxLength:"512" doc:"reason, for the history"`
 	}
@@ -116,8 +72,7 @@ type closeInput struct {
 type eraseInput struct {
 	OrderPath
 	Body struct {
-		CommandID
-		CommandNumber
+		core.Erase
 		By     string `json:"by" minLength:"1" maxLength:"128" doc:"name of the person who erases it"`
 		Reason string `json:"reason" minLength:"1" maxLength:"512" doc:"reason; the order keeps it, so do not name a person"`
 	}
@@ -126,7 +81,7 @@ type eraseInput struct {
 type answerInput struct {
 	OrderPath
 	Body struct {
-		CommandID
+		ID     string          `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 		Step   string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"step to answer; give step or event"`
 		Event  string          `json:"event,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"event to answer: every step that waits or will wait for this name; give step or event"`
 		Run    *int            `json:"run,omitempty" minimum:"0" doc:"run that was shown; if absent, the present one"`
@@ -155,34 +110,26 @@ func (e *edge) registerCommands(doc huma.API) {
 	huma.Register(doc, operation("cancel", "Stop an order and undo what was done",
 		"Also before the order has come: then it will not run."),
 		func(ctx context.Context, in *cancelInput) (*verdictOutput, error) {
-			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Cancel, By: in.Body.By, Reason: in.Body.Reason,
-					Run: in.Body.Run, ReplyTo: in.Body.ReplyTo})
+			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.Cancel,
+				ReplyTo: in.Body.ReplyTo})
 		})
 	huma.Register(doc, operation("undo", "Undo an order that stopped in Error", ""),
 		func(ctx context.Context, in *undoInput) (*verdictOutput, error) {
-			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Undo, By: in.Body.By, Reason: in.Body.Reason,
-					Command: in.Body.Command})
+			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.UndoCommand})
 		})
 	resubmit := operation("resubmit", "Go on with an order that stopped in Error, or run an undone one again",
 		"")
 	resubmit.MaxBodyBytes += core.MaxInput
 	huma.Register(doc, resubmit,
 		func(ctx context.Context, in *resubmitInput) (*verdictOutput, error) {
-			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Resubmit, By: in.Body.By, Reason: in.Body.Reason,
-					Command: in.Body.Command, Deadline: in.Body.Deadline, Definition: in.Body.Definition,
-					Step: in.Body.Step, Input: in.Body.Input})
+			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.Resubmit})
 		})
 	resolve := operation("resolve", "State what happened to a step in doubt",
 		"The order stays in Error; resubmit or undo goes on.")
 	resolve.MaxBodyBytes += core.MaxOutput
 	huma.Register(doc, resolve,
 		func(ctx context.Context, in *resolveInput) (*verdictOutput, error) {
-			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Resolve, By: in.Body.By, Reason: in.Body.Reason,
-					Command: in.Body.Command, Step: in.Body.Step, Fact: in.Body.Fact, Output: in.Body.Output})
+			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.Resolve})
 		})
 	e.registerMove(doc)
 	answers := operation("answer", "Answer a step that waits for people, or for an event from outside",
@@ -193,17 +140,15 @@ func (e *edge) registerCommands(doc huma.API) {
 	huma.Register(doc, operation("close", "End an order that stopped in Error, as it stands",
 		"What its steps did stays as the operator found it. A Closed order takes no further command."),
 		func(ctx context.Context, in *closeInput) (*verdictOutput, error) {
-			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Close, Command: in.Body.Command, By: in.Body.By,
-					Reason: in.Body.Reason})
+			in.Body.Sender = core.Sender{By: in.Body.By, Reason: in.Body.Reason}
+			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.Close})
 		})
 	huma.Register(doc, operation("erase", "Remove what an order that has ended holds of people's data",
 		"Its content, inputs, outputs, answers, texts and notes are removed at once; states, times and "+
 			"identity stay. An erased order takes no further command."),
 		func(ctx context.Context, in *eraseInput) (*verdictOutput, error) {
-			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Erase, Command: in.Body.Command, By: in.Body.By,
-					Reason: in.Body.Reason})
+			in.Body.Sender = core.Sender{By: in.Body.By, Reason: in.Body.Reason}
+			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.Erase})
 		})
 }
 
@@ -211,9 +156,7 @@ func (e *edge) registerMove(doc huma.API) {
 	huma.Register(doc, operation("move", "Pin an order to another definition of its workflow",
 		"Refused, with the differences, where the definition changes what was done already."),
 		func(ctx context.Context, in *moveInput) (*verdictOutput, error) {
-			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Move, By: in.Body.By, Reason: in.Body.Reason,
-					Command: in.Body.Command, Definition: in.Body.Definition})
+			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.Move})
 		})
 	huma.Register(doc, huma.Operation{
 		OperationID: "plan-move", Method: http.MethodGet, Path: "/v1/orders/{id}/move",
@@ -226,29 +169,29 @@ func (e *edge) registerMove(doc huma.API) {
 // answer fills in what the sender left out, and hands the answer over.
 func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, error) {
 	b := &in.Body
-	c := message.Control{Kind: message.Answer, Step: b.Step, Name: b.Event, Round: b.Round, Value: b.Value,
-		By: cmp.Or(b.By, "local"), Reason: b.Reason}
+	a := core.Answered{ID: b.ID, Step: b.Step, Name: b.Event, Round: b.Round, Value: b.Value,
+		By: cmp.Or(b.By, "local"), Note: b.Reason}
 	step := b.Step
 	if b.Token != "" {
 		if b.Step != "" || b.Event != "" || b.By != "" || b.Run != nil {
 			return nil, problem(http.StatusBadRequest, CodeInvalid,
 				"a token says the step, the run and who answers; leave step, event, run and by out")
 		}
-		c.Token, c.By, step = b.Token, "", token.StepOf(b.Token)
+		a.Token, a.By, step = b.Token, "", token.StepOf(b.Token)
 	}
 	t, _, err := e.backend.Task(ctx, in.ID)
 	if err != nil {
 		return nil, ofOrder(in.ID, err)
 	}
-	if c.Run = t.Run; b.Run != nil {
-		c.Run = *b.Run
+	if a.Run = t.Run; b.Run != nil {
+		a.Run = *b.Run
 	}
-	if s := t.Step(step); b.Event == "" && c.Round == 0 {
-		if c.Round = 1; s != nil && s.Answers != nil {
-			c.Round = max(1, s.Answers.Round)
+	if s := t.Step(step); b.Event == "" && a.Round == 0 {
+		if a.Round = 1; s != nil && s.Answers != nil {
+			a.Round = max(1, s.Answers.Round)
 		}
 	}
-	return e.command(ctx, in.ID, b.CommandID, c)
+	return e.command(ctx, message.Control{OrderID: in.ID, Event: a})
 }
 
 // plan returns what a move would change.
@@ -279,12 +222,10 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 	return &planOutput{Body: p}, nil
 }
 
-// command completes the message, hands it over and answers the verdict.
-func (e *edge) command(ctx context.Context, orderID string, id CommandID,
-	c message.Control) (*verdictOutput, error) {
-	c.Schema, c.OrderID, c.ID = message.Schema, orderID, id.ID
-	if c.ID == "" {
-		c.ID = uuid.NewString()
+// command makes an ID if the sender gave none, hands the command over and answers the verdict.
+func (e *edge) command(ctx context.Context, c message.Control) (*verdictOutput, error) {
+	if id, from, number := core.CommandOf(c.Event); id == "" {
+		c.Event = core.Stamped(c.Event, uuid.NewString(), from, number)
 	}
 	if err := c.Check(); err != nil {
 		return nil, problem(http.StatusBadRequest, CodeInvalid, "%s", message.Reason(err))
@@ -292,7 +233,7 @@ func (e *edge) command(ctx context.Context, orderID string, id CommandID,
 	v, err := e.backend.Command(ctx, c)
 	switch {
 	case err != nil:
-		return nil, ofOrder(orderID, err)
+		return nil, ofOrder(c.OrderID, err)
 	case !v.Accepted:
 		p := problem(http.StatusConflict, CodeRefused, "%s", v.Reason)
 		p.Verdict = &v

@@ -62,8 +62,8 @@ func (e *edge) control(ctx context.Context, bodies [][]byte) []error {
 			errs[i] = sqsproto.Invalid(err)
 			continue
 		}
-		if err == nil && (c.Kind == message.Wake || c.Kind == message.Settle) {
-			err = &core.Refusal{Code: CodeForbidden, Text: "a " + string(c.Kind) +
+		if err == nil && (c.ID() == "") {
+			err = &core.Refusal{Code: CodeForbidden, Text: "a " + string(c.Kind()) +
 				" is sent by the runtime itself; send cancel, undo, resubmit, resolve, close or move"}
 		}
 		if err != nil {

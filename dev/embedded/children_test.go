@@ -99,8 +99,8 @@ func TestChildrenAreUndone(t *testing.T) {
 			w.shop.standing())
 	}
 	first := wait(t, s, "p~all~0")
-	if v, err := s.Command(t.Context(), message.Control{Schema: message.Schema, Kind: message.Resubmit,
-		OrderID: first.OrderID, ID: "r", Command: first.Commands.Number}); err != nil || v.Accepted ||
+	if v, err := s.Command(t.Context(), message.Control{OrderID: first.OrderID,
+		Event: core.Resubmit{ID: "r", Command: first.Commands.Number}}); err != nil || v.Accepted ||
 		!strings.Contains(v.Reason, "child 0 of step all of p") {
 		t.Errorf("a child that its parent has undone takes a resubmission: %+v, %v", v, err)
 	}
@@ -159,11 +159,11 @@ func TestChildrenGoOnWithTheFixedWorkflow(t *testing.T) {
 	}{
 		"onFailure: stop": {core.Error, func(t *testing.T, s *embedded.Runtime) {
 			for _, id := range []string{"p~all~0", "p~all~1"} {
-				commanded(t, s, id, message.Control{Kind: message.Resubmit, Definition: message.Latest})
+				commanded(t, s, id, message.Control{Event: core.Resubmit{Definition: message.Latest}})
 			}
 		}},
 		"onFailure: undo": {core.Compensated, func(t *testing.T, s *embedded.Runtime) {
-			commanded(t, s, "p", message.Control{Kind: message.Resubmit, Definition: message.Latest})
+			commanded(t, s, "p", message.Control{Event: core.Resubmit{Definition: message.Latest}})
 		}},
 	} {
 		t.Run(policy, func(t *testing.T) {
@@ -224,11 +224,9 @@ func commanded(t *testing.T, s *embedded.Runtime, id string, c message.Control) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Schema = message.Schema
 	c.OrderID = id
-	c.ID = "c-" + id[len(id)-1:]
-	c.Command = task.Commands.Number
+	c.Event = core.Stamped(c.Event, "c-"+id[len(id)-1:], core.Sender{}, task.Commands.Number)
 	if v, err := s.Command(t.Context(), c); err != nil || !v.Accepted {
-		t.Fatalf("%s of %s: %+v, %v", c.Kind, id, v, err)
+		t.Fatalf("%s of %s: %+v, %v", c.Kind(), id, v, err)
 	}
 }

@@ -79,14 +79,14 @@ func TestADepositInDoubtIsUndoneOnceItIsResolved(t *testing.T) {
 	}
 	command := func(c message.Control) bool {
 		t.Helper()
-		c.Schema, c.OrderID = message.Schema, "one"
+		c.OrderID = "one"
 		v, err := s.Command(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return v.Accepted
 	}
-	if command(message.Control{Kind: message.Undo, ID: "u-1", Command: task.Commands.Number}) {
+	if command(message.Control{Event: core.UndoCommand{ID: "u-1", Command: task.Commands.Number}}) {
 		t.Fatal("an undo is accepted while the deposit is in doubt")
 	}
 	number := func() int { // it grows with many refusals too (P5)
@@ -101,10 +101,12 @@ func TestADepositInDoubtIsUndoneOnceItIsResolved(t *testing.T) {
 	eventually(t, "the fact is accepted, once no call can be under way", func() bool {
 		tries++
 		id, _ := json.Marshal(tries)
-		return command(message.Control{Kind: message.Resolve, ID: "r-" + string(id), Command: number(),
-			Step: "deposit", Fact: core.NotHappened})
+		return command(message.Control{
+			Event: core.Resolve{ID: "r-" + string(id), Command: number(), Step: "deposit",
+				Fact: core.NotHappened},
+		})
 	})
-	if !command(message.Control{Kind: message.Undo, ID: "u-2", Command: number()}) {
+	if !command(message.Control{Event: core.UndoCommand{ID: "u-2", Command: number()}}) {
 		t.Fatal("the undo is refused after the deposit was resolved as not-happened")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

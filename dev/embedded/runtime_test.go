@@ -288,8 +288,8 @@ func TestEndedOrdersExpireMeanwhile(t *testing.T) {
 	if q, err := s.Question(t.Context(), "one", link.Ann); err != nil || q.Person != "ann" || q.Closed != "" {
 		t.Errorf("%+v %v", q, err)
 	}
-	if v, err := s.Command(t.Context(), message.Control{Schema: 1, OrderID: "one", Kind: message.Cancel,
-		ID: "c"}); err != nil || !v.Accepted {
+	if v, err := s.Command(t.Context(), message.Control{OrderID: "one",
+		Event: core.Cancel{ID: "c"}}); err != nil || !v.Accepted {
 		t.Fatal(v, err)
 	}
 	wait(t, s, "one")
@@ -429,8 +429,8 @@ func TestCommandsAndReads(t *testing.T) {
 	w.shop.gate = make(chan struct{})
 	s := w.open()
 	defer closeRuntime(t, s)
-	if _, err := s.Command(t.Context(), message.Control{Schema: 1, Kind: message.Undo, OrderID: "missing",
-		ID: "c-1"}); !errors.Is(err, port.ErrNotFound) {
+	if _, err := s.Command(t.Context(), message.Control{OrderID: "missing",
+		Event: core.UndoCommand{ID: "c-1"}}); !errors.Is(err, port.ErrNotFound) {
 		t.Errorf("a command for an unknown order: %v, want %v", err, port.ErrNotFound)
 	}
 	for _, read := range []func() error{
@@ -460,8 +460,7 @@ func TestCommandsAndReads(t *testing.T) {
 		last.OrderID != "one" {
 		t.Errorf("a wait that ends early: %+v, %v", last, err)
 	}
-	v, err := s.Command(t.Context(), message.Control{Schema: 1, Kind: message.Cancel, OrderID: "one",
-		ID: "c-2"})
+	v, err := s.Command(t.Context(), message.Control{OrderID: "one", Event: core.Cancel{ID: "c-2"}})
 	if err != nil || !v.Accepted {
 		t.Errorf("cancel: %+v, %v", v, err)
 	}
@@ -469,8 +468,8 @@ func TestCommandsAndReads(t *testing.T) {
 	if task := wait(t, s, "one"); task.ProcessState != core.Cancelled {
 		t.Errorf("ended %s", task.ProcessState)
 	}
-	if v, err := s.Command(t.Context(), message.Control{Schema: 1, Kind: message.Cancel, OrderID: "coming",
-		ID: "c-3"}); err != nil || !v.Accepted {
+	if v, err := s.Command(t.Context(), message.Control{OrderID: "coming",
+		Event: core.Cancel{ID: "c-3"}}); err != nil || !v.Accepted {
 		t.Errorf("cancel of an order that comes later: %+v, %v", v, err)
 	}
 	counts := s.Health(t.Context()).Counts

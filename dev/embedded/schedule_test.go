@@ -31,8 +31,7 @@ func allFail(t *testing.T, s *embedded.Runtime, id string) {
 	for name, call := range map[string]func() error{
 		"reject": func() error { return s.Reject(ctx, api.Rejected{Queue: port.Intake}) },
 		"command": func() error {
-			return second(s.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: id,
-				ID: "late"}))
+			return second(s.Command(ctx, message.Control{OrderID: id, Event: core.Cancel{ID: "late"}}))
 		},
 		"order":  func() error { return second(s.Order(ctx, &core.Task{OrderID: id, ContentHash: "h"})) },
 		"task":   func() error { _, _, err := s.Task(ctx, id); return err },

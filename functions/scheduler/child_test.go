@@ -258,7 +258,7 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, first := range []message.ControlKind{"", message.Cancel} {
+	for _, first := range []core.Event{nil, core.Cancel{}} {
 		parent := world.Definition()
 		parent.Steps = []core.StepDefinition{{Name: "all", OnFailure: core.OnFailureUndo,
 			Input: json.RawMessage(`{}`),
@@ -277,9 +277,9 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 			t.Fatalf("%d requests to children", len(lost))
 		}
 		command := 0
-		if first != "" {
-			v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: first, OrderID: "p",
-				ID: "c-0"})
+		if first != nil {
+			v, err := w.Scheduler.Command(ctx, message.Control{OrderID: "p",
+				Event: core.Stamped(first, "c-0", core.Sender{}, 0)})
 			if err != nil || !v.Accepted {
 				t.Fatal(v, err)
 			}
@@ -287,10 +287,9 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 			command = 1
 		}
 		closing := func(id string) core.Verdict {
-			v, err := w.Scheduler.Command(ctx, message.Control{
-				Schema: 1, Kind: message.Close, OrderID: "p", ID: id, Command: command, By: "ann",
-				Reason: "lost",
-			})
+			v, err := w.Scheduler.Command(ctx, message.Control{OrderID: "p",
+				Event: core.Close{ID: id, Command: command,
+					Sender: core.Sender{By: "ann", Reason: "lost"}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -298,7 +297,7 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 		}
 		handled(t, w, lost[1].Value) // child 1 is there
 		if v := closing("c-1"); v.Accepted || !strings.Contains(v.Reason, "p~all~1") {
-			t.Errorf("after %q, with a child under way: %+v", first, v)
+			t.Errorf("after %v, with a child under way: %+v", first, v)
 		}
 		handled(t, w, &message.Child{Schema: message.Schema, Ask: &core.AskChild{
 			OrderID: "p~all~1", Parent: core.Parent{OrderID: "p", Step: "all", Index: 1,
@@ -311,13 +310,13 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 			w.Handle(port.Replies)
 		}
 		if v := closing("c-2"); !v.Accepted || w.Task("p").ProcessState != core.Closed {
-			t.Fatalf("after %q: %+v", first, v)
+			t.Fatalf("after %v: %+v", first, v)
 		}
 		for _, m := range append(w.Take(port.Tasks), lost...) {
 			handled(t, w, m.Value)
 		}
 		if c := w.Task("p~all~0"); c == nil || c.ProcessState != core.Compensated {
-			t.Errorf("after %q a late request made %+v of the child", first, c)
+			t.Errorf("after %v a late request made %+v of the child", first, c)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"cmp"
 	"context"
-	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -23,37 +22,7 @@ func (in *command) decided() *engine.Message { return &in.Message }
 
 func newCommand(c *message.Control, queued bool) *command {
 	return &command{control: c, queued: queued,
-		Message: engine.Message{OrderID: c.OrderID, Event: controlled(c)}}
-}
-
-func controlled(c *message.Control) core.Event {
-	from := core.Sender{By: strings.ToValidUTF8(c.By, "\ufffd"),
-		Reason: strings.ToValidUTF8(c.Reason, "\ufffd")}
-	switch c.Kind {
-	case message.Wake:
-		return core.Wake{Step: c.Step, Run: c.Run, Attempt: c.Attempt}
-	case message.Settle:
-		return core.Settle{}
-	case message.Cancel:
-		return core.Cancel{ID: c.ID, Run: c.Run, Sender: from}
-	case message.Undo:
-		return core.UndoCommand{ID: c.ID, Command: c.Command, Sender: from}
-	case message.Resubmit:
-		return core.Resubmit{ID: c.ID, Command: c.Command, Deadline: c.Deadline, Definition: c.Definition,
-			Step: c.Step, Input: c.Input, Sender: from}
-	case message.Move:
-		return core.Move{ID: c.ID, Command: c.Command, Definition: c.Definition, Sender: from}
-	case message.Close:
-		return core.Close{ID: c.ID, Command: c.Command, Sender: from}
-	case message.Erase:
-		return core.Erase{ID: c.ID, Command: c.Command, Sender: from}
-	case message.Answer:
-		return core.Answered{ID: c.ID, Run: c.Run, Step: c.Step, Name: c.Name, Round: c.Round, Value: c.Value,
-			By: c.By, Note: from.Reason, Token: c.Token}
-	default: // Check allows no other kind
-		return core.Resolve{ID: c.ID, Command: c.Command, Step: c.Step, Fact: c.Fact, Output: c.Output,
-			Sender: from}
-	}
+		Message: engine.Message{OrderID: c.OrderID, Event: c.Event}}
 }
 
 // answer notifies the sender of a refused command. It uses the reply-to of the command, or else that of the
@@ -64,8 +33,8 @@ func (in *command) answer(s *Scheduler) {
 	case in.early():
 	case in.Refusal != nil && in.queued:
 		s.refused(&in.Message, c.ReplyTo, core.Status{Kind: core.StatusCommandRefused,
-			Command: string(c.Kind), CommandID: c.ID})
-	case in.Refusal != nil: // its sender got the refusal at once
+			Command: string(c.Kind()), CommandID: c.ID()})
+	case in.Refusal != nil: // its sender has the refusal at once
 		s.refused(&in.Message, "", core.Status{})
 	case in.queued && v != nil && !v.Accepted:
 		s.notify(&in.Message, cmp.Or(c.ReplyTo, t.ReplyTo),
@@ -82,7 +51,7 @@ var earlyDelays = [...]time.Duration{5 * time.Second, time.Minute, port.MaxDelay
 // early reports whether the message is an answer that was refused because its order does not exist yet.
 func (in *command) early() bool {
 	return in.queued && in.Refusal != nil && in.Refusal.Code == core.CodeUnknownTask &&
-		in.control.Kind == message.Answer && in.control.Tries < len(earlyDelays)
+		in.control.Kind() == message.Answer && in.control.Tries < len(earlyDelays)
 }
 
 // sendAgain sends an answer to the queue once more, with a delay.

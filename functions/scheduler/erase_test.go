@@ -12,8 +12,9 @@ import (
 )
 
 func erasing(order, id string, command int) *message.Control {
-	return &message.Control{Schema: 1, Kind: message.Erase, OrderID: order, ID: id, Command: command,
-		By: "ann", Reason: "asked to"}
+	return &message.Control{OrderID: order,
+		Event: core.Erase{ID: id, Command: command,
+			Sender: core.Sender{By: "ann", Reason: "asked to"}}}
 }
 
 // undone is an order that was cancelled, undone and reported.
@@ -21,8 +22,8 @@ func undone(t *testing.T, w *world.World, o *message.SubmitOrder) {
 	t.Helper()
 	w.Send(port.Intake, o)
 	w.Handle(port.Intake)
-	if v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: o.OrderID,
-		ID: "cancel"}); err != nil || !v.Accepted {
+	if v, err := w.Scheduler.Command(ctx, message.Control{OrderID: o.OrderID,
+		Event: core.Cancel{ID: "cancel"}}); err != nil || !v.Accepted {
 		t.Fatal(v, err)
 	}
 	for range 40 {
@@ -97,8 +98,8 @@ func TestAChildIsErasedAfterItsParents(t *testing.T) {
 	if v := eraseChild("e-1"); v.Accepted || !strings.Contains(v.Reason, "child of parent,") {
 		t.Errorf("%+v", v)
 	}
-	if _, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "parent",
-		ID: "c-1"}); err != nil {
+	if _, err := w.Scheduler.Command(ctx, message.Control{OrderID: "parent",
+		Event: core.Cancel{ID: "c-1"}}); err != nil {
 		t.Fatal(err)
 	}
 	for range 40 {

@@ -301,9 +301,8 @@ func TestFaultsOfReading(t *testing.T) {
 		if len(failed) != 1 || w.Task("o-1").Version != 1 {
 			t.Errorf("returned %v", failed)
 		}
-		if _, err := sick.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1",
-			ID: "c"}); !errors.Is(err, port.ErrNotFound) || !strings.Contains(err.Error(),
-			`cancel task "o-1"`) {
+		_, err := sick.Command(ctx, message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c"}})
+		if !errors.Is(err, port.ErrNotFound) || !strings.Contains(err.Error(), `cancel task "o-1"`) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -428,7 +427,7 @@ func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
 // A command answers what was stored, and an error that says what was asked for.
 func TestCommandThatCannotBeStored(t *testing.T) {
 	w, _ := begun(t)
-	cancel := message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1", ID: "c-1"}
+	cancel := message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c-1"}}
 	sick := w.SchedulerOn(full{w.Store}, 0, "sick")
 	if v, err := sick.Command(ctx, cancel); !errors.Is(err, port.ErrUnavailable) || v != (core.Verdict{}) ||
 		!strings.Contains(err.Error(), `cancel task "o-1"`) {

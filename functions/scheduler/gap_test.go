@@ -52,7 +52,7 @@ func TestCachedTaskIsLoadedAgain(t *testing.T) {
 	w, asked := begun(t)
 	cached := w.SchedulerOn(w.Store, 10, "cached")
 	if failed := cached.Handle(ctx, port.Control,
-		deliver(&message.Control{Schema: 1, Kind: message.Settle, OrderID: "o-1"})); len(failed) > 0 {
+		deliver(&message.Control{OrderID: "o-1", Event: core.Settle{}})); len(failed) > 0 {
 		t.Fatal("not loaded")
 	}
 	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Later(asked["o-1 a/1 do"])))

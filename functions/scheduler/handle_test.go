@@ -238,7 +238,7 @@ func TestLostCommitIsDecidedAgain(t *testing.T) {
 		store := &interfering{Store: w.Store}
 		other := w.SchedulerOn(store, cached, "other")
 		if failed := other.Handle(ctx, port.Control,
-			deliver(&message.Control{Schema: 1, Kind: message.Settle, OrderID: "o-1"})); len(failed) > 0 {
+			deliver(&message.Control{OrderID: "o-1", Event: core.Settle{}})); len(failed) > 0 {
 			t.Fatal("not loaded")
 		}
 		store.before = func() {
@@ -556,9 +556,9 @@ func TestWhatTeachesWaits(t *testing.T) {
 		if got := allowed(t, w, w.Scheduler, "o-2"); got != 20*core.Second {
 			t.Errorf("after a copy a request may wait for %s", got)
 		}
-		if failed := w.Scheduler.Handle(ctx, port.Control,
-			deliver(&message.Control{Schema: 1, Kind: message.Wake, OrderID: "o-1", Step: "a",
-				Attempt: 1})); len(failed) > 0 || w.Task("o-1").Step("a").Attempt != 2 {
+		failed := w.Scheduler.Handle(ctx, port.Control,
+			deliver(&message.Control{OrderID: "o-1", Event: core.Wake{Step: "a", Attempt: 1}}))
+		if len(failed) > 0 || w.Task("o-1").Step("a").Attempt != 2 {
 			t.Fatalf("returned %v, and step a is %+v", failed, w.Task("o-1").Step("a"))
 		}
 		w.Clock.Advance(100 * time.Second)
@@ -617,7 +617,7 @@ func TestSettleOnlyWhatWasReportedHere(t *testing.T) {
 		t.Error("a Submit settled what it did not report")
 	}
 	w.Scheduler.Handle(ctx, port.Control,
-		deliver(&message.Control{Schema: 1, Kind: message.Settle, OrderID: "o-1"}))
+		deliver(&message.Control{OrderID: "o-1", Event: core.Settle{}}))
 	w.Listen()
 	if task := w.Task("o-1"); task.End.ResendAt != 0 || w.FinalStatus("o-1") == "" {
 		t.Errorf("Settle did not report and settle: %+v", task)
@@ -696,8 +696,7 @@ func TestExpiredTaskIsNotRunAgain(t *testing.T) {
 	if answerOf(r) != "refused" || r.Refusal.Code != message.CodeExpired {
 		t.Errorf("%+v", r)
 	}
-	_, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1",
-		ID: "c"})
+	_, err := w.Scheduler.Command(ctx, message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c"}})
 	var refusal *message.Refusal
 	if !errors.As(err, &refusal) || refusal.Code != message.CodeExpired {
 		t.Errorf("cancel: %v", err)
@@ -707,7 +706,7 @@ func TestExpiredTaskIsNotRunAgain(t *testing.T) {
 // P17, H18: a Cancel that comes first keeps its order from running.
 func TestCancelBeforeItsOrder(t *testing.T) {
 	w := world.New(t, world.Definition()).Boot()
-	cancel := message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1", ID: "c-1"}
+	cancel := message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c-1"}}
 	for range 2 {
 		v, err := w.Scheduler.Command(ctx, cancel)
 		if err != nil || !v.Accepted || v.ID != "c-1" {
@@ -733,9 +732,9 @@ func TestCommandsThatCannotBe(t *testing.T) {
 		control message.Control
 		code    string
 	}{
-		{message.Control{Schema: 1, Kind: message.Undo, OrderID: "o-9", ID: "c"}, "unknown-task"},
-		{message.Control{Schema: 1, Kind: message.Wake, OrderID: "o-1"}, "invalid-field"},
-		{message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1"}, "invalid-field"},
+		{message.Control{OrderID: "o-9", Event: core.UndoCommand{ID: "c"}}, "unknown-task"},
+		{message.Control{OrderID: "o-1", Event: core.Wake{}}, "invalid-field"},
+		{message.Control{OrderID: "o-1", Event: core.Cancel{}}, "invalid-field"},
 	} {
 		_, err := w.Scheduler.Command(ctx, c.control)
 		var r *message.Refusal
@@ -743,8 +742,8 @@ func TestCommandsThatCannotBe(t *testing.T) {
 			t.Errorf("%+v: %v", c.control, err)
 		}
 	}
-	v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Undo, OrderID: "o-1",
-		ID: "c-2", Command: 7})
+	v, err := w.Scheduler.Command(ctx, message.Control{OrderID: "o-1",
+		Event: core.UndoCommand{ID: "c-2", Command: 7}})
 	if err != nil || v.Accepted || v.Reason == "" {
 		t.Errorf("%+v %v", v, err)
 	}
@@ -752,7 +751,7 @@ func TestCommandsThatCannotBe(t *testing.T) {
 		t.Errorf("verdicts: %+v", stored)
 	}
 	w.Scheduler.Handle(ctx, port.Control,
-		deliver(&message.Control{Schema: 1, Kind: message.Undo, OrderID: "o-9", ID: "c"}))
+		deliver(&message.Control{OrderID: "o-9", Event: core.UndoCommand{ID: "c"}}))
 	if n := len(w.Take(port.Quarantine)); n != 1 {
 		t.Errorf("%d in quarantine: a command for an unknown order must not vanish", n)
 	}

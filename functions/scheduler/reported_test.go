@@ -180,8 +180,8 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, _ := begun(t)
-			if v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel,
-				OrderID: "o-0", ID: "c-0"}); err != nil || !v.Accepted {
+			if v, err := w.Scheduler.Command(ctx, message.Control{OrderID: "o-0",
+				Event: core.Cancel{ID: "c-0"}}); err != nil || !v.Accepted {
 				t.Fatalf("%+v %v", v, err)
 			}
 			w.Take("shop")
@@ -275,8 +275,8 @@ func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
 // P5: the refusal of a command that came through the queue is set to the reply-to that it names,
 // else to that of its order; a direct one has its answer.
 func TestRefusedCommandIsReported(t *testing.T) {
-	stale := message.Control{Schema: 1, Kind: message.Resolve, OrderID: "o-1", ID: "c-1", Command: 7,
-		Step: "a", Fact: core.Happened}
+	stale := message.Control{OrderID: "o-1",
+		Event: core.Resolve{ID: "c-1", Command: 7, Step: "a", Fact: core.Happened}}
 	for name, c := range map[string]struct {
 		change     func(*message.Control)
 		shop, desk int
@@ -285,11 +285,7 @@ func TestRefusedCommandIsReported(t *testing.T) {
 		"to its own":               {func(c *message.Control) { c.ReplyTo = "desk" }, 0, 1},
 		"to one that is not there": {func(c *message.Control) { c.ReplyTo = "elsewhere" }, 0, 0},
 		"an accepted one is silent": {func(c *message.Control) {
-			c.Kind = message.Cancel
-			c.Run = 0
-			c.Command = 0
-			c.Step = ""
-			c.Fact = ""
+			c.Event = core.Cancel{ID: "c-1"}
 		}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -492,9 +488,9 @@ func TestWhatIsAheadIsLoggedAndCounted(t *testing.T) {
 	}{
 		{port.Replies, reply, map[string]any{"step": "a", "run": 0.0, "attempt": 9.0}},
 		{port.Replies, later, map[string]any{"step": "a", "run": 3.0, "attempt": 1.0}},
-		{port.Control, &message.Control{Schema: 1, Kind: message.Wake, OrderID: "o-1", Step: "b", Attempt: 5},
+		{port.Control, &message.Control{OrderID: "o-1", Event: core.Wake{Step: "b", Attempt: 5}},
 			map[string]any{"step": "b", "run": 0.0, "attempt": 5.0}},
-		{port.Control, &message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1", ID: "c", Run: 2},
+		{port.Control, &message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c", Run: 2}},
 			map[string]any{"run": 2.0}},
 	} {
 		log.Reset()

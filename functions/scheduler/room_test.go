@@ -135,8 +135,8 @@ func endsWhole(t *testing.T, w *world.World, id string, refuses map[string]bool)
 		refuses[id+task.Reason.Step] = false
 		// a refusal is stored too
 		for _, wrong := range []int{task.Commands.Number + 5, task.Commands.Number} {
-			v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Resubmit, OrderID: id,
-				ID: fmt.Sprintf("c-%d-%d", n, wrong), Command: wrong})
+			v, err := w.Scheduler.Command(ctx, message.Control{OrderID: id,
+				Event: core.Resubmit{ID: fmt.Sprintf("c-%d-%d", n, wrong), Command: wrong}})
 			if err != nil || v.Accepted != (wrong == task.Commands.Number) {
 				t.Fatalf("%s: resubmit: %+v %v", id, v, err)
 			}
@@ -147,8 +147,8 @@ func endsWhole(t *testing.T, w *world.World, id string, refuses map[string]bool)
 	if limited == 1 && task.ProcessState != core.Compensated {
 		t.Errorf("%s ended %s, and an output had not fitted", id, task.ProcessState)
 	}
-	v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: id,
-		ID: "c-last", Run: task.Run})
+	v, err := w.Scheduler.Command(ctx, message.Control{OrderID: id,
+		Event: core.Cancel{ID: "c-last", Run: task.Run}})
 	if err != nil || v.Accepted != (task.ProcessState == core.Compensated) {
 		t.Errorf("%s: cancel: %+v %v", id, v, err)
 	}

@@ -67,9 +67,9 @@ func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdic
 	if err := c.Check(); err != nil {
 		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Text: err.Error()}
 	}
-	if c.Kind == message.Wake || c.Kind == message.Settle {
+	if c.ID() == "" {
 		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Field: "kind",
-			Text: fmt.Sprintf("%q is no command", c.Kind)}
+			Text: fmt.Sprintf("%q is no command", c.Kind())}
 	}
 	in := newCommand(&c, false)
 	var batch engine.Batch
@@ -77,11 +77,11 @@ func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdic
 	s.carry(ctx, batch.Jobs, []incoming{in})
 	switch {
 	case in.Err != nil:
-		return core.Verdict{}, fmt.Errorf("%s task %q: %w", c.Kind, c.OrderID, in.Err)
+		return core.Verdict{}, fmt.Errorf("%s task %q: %w", c.Kind(), c.OrderID, in.Err)
 	case in.Refusal != nil:
 		return core.Verdict{}, in.Refusal
 	case in.Decision.Verdict == nil:
-		return core.Verdict{}, fmt.Errorf("%s task %q: the command was not answered", c.Kind, c.OrderID)
+		return core.Verdict{}, fmt.Errorf("%s task %q: the command was not answered", c.Kind(), c.OrderID)
 	}
 	return *in.Decision.Verdict, nil
 }

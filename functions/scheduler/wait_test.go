@@ -104,8 +104,7 @@ func TestOlderCodeLeavesWaitsAlone(t *testing.T) {
 		t.Fatalf("the newer code leaves b %s", w.Task("o-1").Step("b").State)
 	}
 	w.Clock.Advance(waitTime.Std() + time.Hour)
-	wake := deliver(&message.Control{Schema: message.Schema, Kind: message.Wake, OrderID: "o-1", Step: "b",
-		Attempt: 1})
+	wake := deliver(&message.Control{OrderID: "o-1", Event: core.Wake{Step: "b", Attempt: 1}})
 	unchanged("a wake", old.Handle(ctx, port.Control, wake))
 	before := w.Task("o-1").Version
 	if r, err := oldSweep.Sweep(ctx); err != nil || r.Failed != 1 {

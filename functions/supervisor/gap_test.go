@@ -217,7 +217,7 @@ func TestBacklogOfTheScheduler(t *testing.T) {
 	if r := sweep(t, w); r.Uncounted != 2 || r.HandedBack > 0 {
 		t.Errorf("%s", r)
 	}
-	w.Send(port.Control, &message.Control{Schema: 1})
+	w.Send(port.Control, &message.Control{})
 	w.Clock.Advance(time.Hour)
 	if r := sweep(t, w); r.Asked > 0 || r.Overdue != 1 {
 		t.Errorf("%s", r)

@@ -54,7 +54,8 @@ func sweep(t *testing.T, w *world.World) supervisor.Report {
 func controls(w *world.World) (found []string) {
 	for _, d := range w.Take(port.Control) {
 		c := d.Value.(*message.Control)
-		found = append(found, fmt.Sprintf("%s %s/%d", c.Kind, c.Step, c.Attempt))
+		wake, _ := c.Event.(core.Wake)
+		found = append(found, fmt.Sprintf("%s %s/%d", c.Kind(), wake.Step, wake.Attempt))
 	}
 	return found
 }

@@ -190,13 +190,12 @@ func (p *post) add(i int, effect core.Effect) {
 		p.put(port.Requests(e.Agent), i, e, m)
 	case core.SendWake:
 		if delay, ok := p.delay(e); ok {
-			p.put(port.Control, i, e, port.Message{Delay: delay, Value: &message.Control{
-				Schema: message.Schema, Kind: message.Wake, OrderID: e.OrderID, Run: e.Run, Step: e.Step,
-				Attempt: e.Attempt}})
+			p.put(port.Control, i, e, port.Message{Delay: delay, Value: &message.Control{OrderID: e.OrderID,
+				Event: core.Wake{Run: e.Run, Step: e.Step, Attempt: e.Attempt}}})
 		}
 	case core.SendSettle:
-		p.put(port.Control, i, e, port.Message{Value: &message.Control{
-			Schema: message.Schema, Kind: message.Settle, OrderID: e.OrderID}})
+		p.put(port.Control, i, e, port.Message{Value: &message.Control{OrderID: e.OrderID,
+			Event: core.Settle{}}})
 	case core.AskChild:
 		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.Schema, Ask: &e}})
 	case core.ChildEnded:

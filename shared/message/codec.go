@@ -2,9 +2,8 @@ package message
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -83,7 +82,7 @@ func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 	if !c.ForApplications() {
 		return SubmitOrder{}, nil, unreadable(
 			"the intake queue takes orders, cancels, and answers that have a token; send this %s to the "+
-				"control queue", c.Kind)
+				"control queue", c.Kind())
 	}
 	return SubmitOrder{}, c, nil
 }
@@ -117,8 +116,11 @@ func decode[T any](data []byte, check func(*T) error) (*T, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	if err := json.Unmarshal(data, m); err != nil {
-		if newer(data) {
+		switch {
+		case newer(data):
 			return nil, ErrNewer
+		case errors.Is(err, ErrUnreadable): // UnmarshalJSON has found it
+			return nil, err
 		}
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
@@ -258,169 +260,6 @@ func checkStep(orderID string, run int, step string, attempt int, op core.Operat
 		return unreadable("operation is %.40q; it must be do or undo", op)
 	}
 	return nil
-}
-
-// Check holds a wake or a command to its rules.
-func (m *Control) Check() error {
-	if err := checkSchema(m.Schema); err != nil {
-		return err
-	}
-	switch {
-	case !taskPattern.MatchString(m.OrderID):
-		return unreadable("task %.140q is no order's ID", m.OrderID)
-	case m.Run < 0 || m.Attempt < 0 || m.Command < 0:
-		return unreadable("run, attempt and command count from 0")
-	case m.Step != "" && !stepPattern.MatchString(m.Step):
-		return unreadable("step %.60q is no step's name", m.Step)
-	case m.ReplyTo != "" && !replyToPattern.MatchString(m.ReplyTo):
-		return unreadable("replyTo %.100q must be the logical name of a deployed queue", m.ReplyTo)
-	}
-	switch m.Kind {
-	case Settle:
-		return nil
-	case Wake:
-		if m.Step != "" && m.Attempt < 1 {
-			return unreadable("attempt is missing; a wake names the attempt that it is for")
-		}
-		return nil
-	case Answer:
-		return m.checkAnswer()
-	}
-	if !slices.Contains(commands, m.Kind) {
-		return unreadable("kind %.40q is not known", m.Kind)
-	}
-	return m.checkCommand()
-}
-
-// MaxBy is the longest name of who sends a command, in bytes.
-const MaxBy = 128
-
-var hashPattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
-
-// IsDefinition reports that a command can name a definition so: Latest, or by its hash.
-func IsDefinition(text string) bool { return text == Latest || hashPattern.MatchString(text) }
-
-// IsCommandID reports that a command or an answer can have this ID. The ID is stored with the verdict, so a
-// token is none (P39).
-func IsCommandID(id string) bool { return idPattern.MatchString(id) && core.RedactText(id) == id }
-
-func badID(id string) error {
-	return unreadable(
-		"id %.140q must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -, and no token of an answer", id)
-}
-
-func (m *Control) checkCommand() error {
-	// By and Reason are required because they are stored with the effect.
-	signed := m.Kind == Close || m.Kind == Erase
-	switch {
-	case !IsCommandID(m.ID):
-		return badID(m.ID)
-	case m.Kind == Resolve && m.Step == "":
-		return unreadable("step is missing; a resolve names the step in doubt")
-	case m.Kind == Resolve && m.Fact != core.Happened && m.Fact != core.NotHappened && m.Fact != core.Undone:
-		return unreadable("fact %.40q must be happened, not-happened or undone", m.Fact)
-	case (m.Kind == Move || m.Definition != "") && !IsDefinition(m.Definition):
-		return unreadable("definition %.40q must be %q, or the hash of a definition: 32 hexadecimal digits",
-			m.Definition, Latest)
-	case signed && strings.TrimSpace(m.By) == "", len(m.By) > MaxBy:
-		return unreadable(
-			"by has %d bytes; it says who sends the command, in at most %d, and a close or an erase has it",
-			len(m.By), MaxBy)
-	case signed && strings.TrimSpace(m.Reason) == "", len(m.Reason) > core.MaxMessage:
-		return unreadable(
-			"reason has %d bytes; it says why the command is sent, in at most %d, and a close or an erase "+
-				"has it", len(m.Reason), core.MaxMessage)
-	case m.Deadline < 0 || m.Deadline > maxDeadline:
-		return unreadable("deadline must be between the years 1970 and 9999")
-	}
-	if err := CheckTexts(m.By, m.Reason); err != nil {
-		return err
-	}
-	switch m.Kind {
-	case Resubmit:
-		return m.checkInput()
-	case Resolve:
-		return m.checkResolved()
-	}
-	return nil
-}
-
-// CheckTexts refuses who sends a command, or why, with a character that could control a terminal or forge a
-// line where it is printed.
-func CheckTexts(by, reason string) error {
-	switch {
-	case strings.ContainsFunc(by, core.Unprintable):
-		return unreadable("by holds a line end or another control character; write the name alone")
-	case strings.ContainsFunc(reason, core.Unprintable):
-		return unreadable(
-			"reason holds a line end or another control character; write it in one line of plain text")
-	}
-	return nil
-}
-
-// checkResolved holds the output that a resolve gives to a step to its rules.
-func (m *Control) checkResolved() error {
-	switch {
-	case len(m.Output) == 0:
-		return nil
-	case m.Fact != core.Happened:
-		return unreadable("output belongs to a step that happened, and the fact is %s; leave it out", m.Fact)
-	}
-	return m.checkStated("output", m.Output, core.MaxOutput)
-}
-
-// checkInput holds the input that a resubmit gives to a step to its rules (P51).
-func (m *Control) checkInput() error {
-	switch {
-	case m.Step == "" && len(m.Input) == 0:
-		return nil
-	case m.Step == "" || len(m.Input) == 0:
-		return unreadable("a resubmit has a step and its input, or neither")
-	}
-	return m.checkStated("input", m.Input, core.MaxInput)
-}
-
-// checkStated holds a value of a step that the operator gives to the rules of such values.
-func (m *Control) checkStated(name string, value json.RawMessage, limit int) error {
-	switch {
-	case len(value) > limit:
-		return unreadable("%s has %d bytes, the limit is %d; store large data elsewhere and give a reference",
-			name, len(value), limit)
-	case string(value) == "null":
-		return unreadable("%s is null; write the value that is meant, {} for an empty one", name)
-	}
-	if err := rawjson.Check(value, rawjson.MaxLevels); err != nil {
-		return unreadable("%s: %v", name, err)
-	}
-	return nil
-}
-
-func (m *Control) checkAnswer() error {
-	switch {
-	case !IsCommandID(m.ID):
-		return badID(m.ID)
-	case (m.Step == "") == (m.Name == "") && m.Token == "":
-		return unreadable("an answer names a step, or an event, and not both")
-	case m.Name != "" && !stepPattern.MatchString(m.Name):
-		return unreadable("name %.60q is no event's name", m.Name)
-	case m.Step != "" && m.Round < 1:
-		return unreadable("round is %d; it counts from 1, and an answer to a step names it", m.Round)
-	case m.Token == "" && !core.PersonName(m.By):
-		return unreadable(
-			"by has %d bytes; an answer says who answers, in 1 to %d bytes without control characters and "+
-				"< > & \" \\", len(m.By), core.MaxAnswerBy)
-	case len(m.Value) == 0:
-		return unreadable("value is missing")
-	case len(m.Reason) > core.MaxMessage:
-		return unreadable("reason has %d bytes; it says why it is answered so, in at most %d", len(m.Reason),
-			core.MaxMessage)
-	case m.Tries < 0:
-		return unreadable("tries counts from 0")
-	}
-	if err := rawjson.Check(m.Value, rawjson.MaxLevels); err != nil {
-		return unreadable("value: %v", err)
-	}
-	return CheckTexts(m.By, m.Reason)
 }
 
 // Check holds a status to its rules.

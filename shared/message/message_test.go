@@ -184,10 +184,10 @@ func TestNumbersWithoutBounds(t *testing.T) {
 			Outcome: core.OutcomeDone, Output: value}
 		ended := &message.Child{Schema: message.Schema,
 			Ended: &core.ChildEnded{Parent: parent, State: core.ChildProcessed, Output: value}}
-		answer := &message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: "o", ID: "i",
-			Name: "e", By: "ann", Value: value}
-		resubmit := &message.Control{Schema: message.Schema, Kind: message.Resubmit, OrderID: "o", ID: "i",
-			Step: "s", Input: value}
+		answer := &message.Control{OrderID: "o",
+			Event: core.Answered{ID: "i", Name: "e", Value: value, By: "ann"}}
+		resubmit := &message.Control{OrderID: "o",
+			Event: core.Resubmit{ID: "i", Step: "s", Input: value}}
 		order := message.SubmitOrder{Schema: 1, OrderID: "o", Workflow: "w", Order: value}
 		asBytes, _ := reply.Encode()
 		for what, err := range map[string]error{
@@ -388,15 +388,15 @@ func examples() map[string][]port.Value {
 	long := request
 	long.OrderID, long.MaxDuration = "o-1~ship~0", 60_000
 	control := func(c message.Control) port.Value {
-		c.Schema, c.OrderID = 1, "o-1"
+		c.OrderID = "o-1"
 		return &c
 	}
-	stated := message.Control{
-		Schema: 1, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Happened,
-		Output: json.RawMessage(`{"amount":1.50}`),
-	}
-	corrected := message.Control{Schema: 1, OrderID: "o-1", Kind: message.Resubmit, ID: "c-1", Step: "charge",
-		Input: json.RawMessage(`{"amount":1.50}`)}
+	stated := message.Control{OrderID: "o-1",
+		Event: core.Resolve{ID: "c-1", Step: "charge", Fact: core.Happened,
+			Output: json.RawMessage(`{"amount":1.50}`)}}
+	corrected := message.Control{OrderID: "o-1",
+		Event: core.Resubmit{ID: "c-1", Step: "charge",
+			Input: json.RawMessage(`{"amount":1.50}`)}}
 	return map[string][]port.Value{
 		"submit-order": {&message.SubmitOrder{
 			Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`{"n":1.50}`),
@@ -406,22 +406,25 @@ func examples() map[string][]port.Value {
 		"request": {&message.Request{Schema: 1, SendRequest: request},
 			&message.Request{Schema: 1, SendRequest: long}},
 		"reply": {&reply, &failed, &progress},
-		"control": {control(message.Control{Kind: message.Wake, Run: 1, Step: "charge", Attempt: 2}),
-			control(message.Control{Kind: message.Wake, Run: 1}),
-			control(message.Control{Kind: message.Settle}),
-			control(message.Control{Kind: message.Cancel, ID: "c-1", ReplyTo: "shop"}),
-			control(message.Control{Kind: message.Undo, ID: "c-1", Command: 2}),
-			control(message.Control{Kind: message.Resubmit, ID: "c-1", Deadline: 1795251600500}),
+		"control": {control(message.Control{Event: core.Wake{Run: 1, Step: "charge", Attempt: 2}}),
+			control(message.Control{Event: core.Wake{Run: 1}}),
+			control(message.Control{Event: core.Settle{}}),
+			control(message.Control{ReplyTo: "shop", Event: core.Cancel{ID: "c-1"}}),
+			control(message.Control{Event: core.UndoCommand{ID: "c-1", Command: 2}}),
+			control(message.Control{Event: core.Resubmit{ID: "c-1", Deadline: 1795251600500}}),
+			control(message.Control{Event: core.Resolve{ID: "c-1", Step: "charge", Fact: core.Undone}}),
 			control(message.Control{
-				Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Undone,
+				Event: core.Close{ID: "c-1", Command: 2,
+					Sender: core.Sender{By: "ann", Reason: "refunded"}},
 			}),
-			control(message.Control{Kind: message.Close, ID: "c-1", Command: 2, By: "ann",
-				Reason: "refunded"}),
-			control(message.Control{Kind: message.Erase, ID: "c-1", Command: 2, By: "ann",
-				Reason: "asked to by the customer"}),
-			control(message.Control{Kind: message.Move, ID: "c-1", Command: 2, Definition: message.Latest}),
-			control(message.Control{Kind: message.Resubmit, ID: "c-1",
-				Definition: strings.Repeat("0123456789abcdef", 2)}), &corrected, &stated},
+			control(message.Control{
+				Event: core.Erase{ID: "c-1", Command: 2,
+					Sender: core.Sender{By: "ann", Reason: "asked to by the customer"}},
+			}),
+			control(message.Control{Event: core.Move{ID: "c-1", Command: 2, Definition: message.Latest}}),
+			control(message.Control{
+				Event: core.Resubmit{ID: "c-1", Definition: strings.Repeat("0123456789abcdef", 2)},
+			}), &corrected, &stated},
 		"status": {&message.Status{Schema: 1,
 			Status: core.Status{Kind: core.StatusCompleted, OrderID: "o-1", Seq: 3, Workflow: "order",
 				At: 1795251600500, Output: json.RawMessage(`{}`),
@@ -523,13 +526,13 @@ func TestEnvelopesKeepWhatTheyCarryAndTheirSchemas(t *testing.T) {
 
 // An input is read as strictly as a submission (P51).
 func TestInputsAreReadStrictly(t *testing.T) {
-	c := message.Control{Schema: 1, OrderID: "o-1", Kind: message.Resubmit, ID: "c-1", Step: "charge"}
 	for input, want := range map[string]string{
 		`{"a":1,"a":2}`: "twice", `{"a":`: "not JSON", "\"\xff\"": "UTF-8",
 		strings.Repeat("[", 65) + strings.Repeat("]", 65): "deeper",
 		`"` + strings.Repeat("x", core.MaxInput) + `"`:    "the limit is 32768",
 	} {
-		c.Input = json.RawMessage(input)
+		c := message.Control{OrderID: "o-1",
+			Event: core.Resubmit{ID: "c-1", Step: "charge", Input: json.RawMessage(input)}}
 		if err := c.Check(); !errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40s: %v", input, err)
 		}
@@ -558,19 +561,20 @@ func TestOrderIDs(t *testing.T) {
 
 // So is the output that an operator states.
 func TestStatedOutputsAreReadStrictly(t *testing.T) {
-	c := message.Control{Schema: 1, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge",
-		Fact: core.Happened}
+	stated := func(output string) *message.Control {
+		return &message.Control{OrderID: "o-1", Event: core.Resolve{ID: "c-1", Step: "charge",
+			Fact: core.Happened, Output: json.RawMessage(output)}}
+	}
 	for output, want := range map[string]string{
 		`{"a":1,"a":2}`: "twice", `{"a":`: "not JSON", "null": "output is null",
 		`"` + strings.Repeat("x", core.MaxOutput) + `"`: "the limit is 49152",
 	} {
-		c.Output = json.RawMessage(output)
-		if err := c.Check(); !errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), want) {
+		err := stated(output).Check()
+		if !errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40s: %v", output, err)
 		}
 	}
-	c.Output = json.RawMessage(`"` + strings.Repeat("x", core.MaxOutput-2) + `"`)
-	if err := c.Check(); err != nil {
+	if err := stated(`"` + strings.Repeat("x", core.MaxOutput-2) + `"`).Check(); err != nil {
 		t.Errorf("the largest: %v", err)
 	}
 }

@@ -229,7 +229,7 @@ func (b *Backend) Command(ctx context.Context, c message.Control) (core.Verdict,
 	case b.tasks[c.OrderID] == nil:
 		return core.Verdict{}, fmt.Errorf("order %q: %w", c.OrderID, port.ErrNotFound)
 	}
-	return core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: true, At: Now}, nil
+	return core.Verdict{ID: c.ID(), Command: string(c.Kind()), Accepted: true, At: Now}, nil
 }
 
 // Task answers it.

@@ -110,7 +110,11 @@ func (m *move) emptied() (n int) {
 func (m *move) ofAnOldRun(id string) bool {
 	return slices.ContainsFunc(events(m.w.Cur, m.after.OrderID), func(ev any) bool {
 		c, ok := ev.(*message.Control)
-		return ok && c.ID == id && c.Run < m.after.Run
+		if !ok || c.ID() != id {
+			return false
+		}
+		cancel, ok := c.Event.(core.Cancel)
+		return ok && cancel.Run < m.after.Run
 	})
 }
 

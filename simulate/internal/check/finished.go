@@ -130,7 +130,7 @@ func copied(iv *world.Invocation, s *world.Sight) {
 		}
 	}
 	for i, ev := range EventsOf(s, iv) {
-		if c, ok := ev.(*message.Control); s.Wrote || !fresh(s, iv, i) || ok && c.Kind == message.Settle {
+		if c, ok := ev.(*message.Control); s.Wrote || !fresh(s, iv, i) || ok && c.Kind() == message.Settle {
 			return
 		}
 	}

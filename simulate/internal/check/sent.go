@@ -183,14 +183,15 @@ func sentControl(w *world.Simulation, p *world.Process, c *message.Control, dela
 	}
 	s := iv.Sight(c.OrderID)
 	if p.Role == world.ASupervisor && s.After == nil {
-		w.Violate("P16", "the Supervisor sent a %s of %s and has committed nothing", c.Kind, c.OrderID)
+		w.Violate("P16", "the Supervisor sent a %s of %s and has committed nothing", c.Kind(), c.OrderID)
 	}
 	t := s.Now()
-	if t == nil || c.Kind != message.Wake || c.Step == "" {
+	wake, ok := c.Event.(core.Wake)
+	if t == nil || !ok || wake.Step == "" {
 		return
 	}
 	w.Checks.Did("P9a")
-	step := t.Step(c.Step)
+	step := t.Step(wake.Step)
 	waits := (step.State == core.Pending || step.State == core.Waiting) &&
 		t.ProcessState == core.Processing || step.State == core.UndoWait
 	def := w.DefOf(t)
@@ -198,11 +199,12 @@ func sentControl(w *world.Simulation, p *world.Process, c *message.Control, dela
 	for _, r := range iv.Clock { // it may have jumped back since the time was computed
 		now = max(now, r.Now)
 	}
-	left := model.NextLook(def, t, def.Index(c.Step)).Sub(now)
+	left := model.NextLook(def, t, def.Index(wake.Step)).Sub(now)
 	// else an earlier decision of this commit may have begun a shorter wait, which ended with it
 	alone := len(EventsOf(s, iv)) < 2
-	if waits && alone && step.Attempt == c.Attempt && left > 0 && core.DurationOf(delay) < left+core.Second {
-		w.Violate("P9a", "the Wake of step %s of %s comes after %s, and its wait has %s to go", c.Step,
+	if waits && alone && step.Attempt == wake.Attempt && left > 0 &&
+		core.DurationOf(delay) < left+core.Second {
+		w.Violate("P9a", "the Wake of step %s of %s comes after %s, and its wait has %s to go", wake.Step,
 			c.OrderID, delay, left)
 	}
 }

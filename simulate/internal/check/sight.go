@@ -108,12 +108,12 @@ func mailOf(v port.Value) (id string, m model.Mail, ok bool) {
 	case *message.Quarantined:
 		return "", model.Mail{Kind: 'q'}, true
 	case *message.Control:
-		switch v.Kind {
-		case message.Wake:
-			return v.OrderID, model.Mail{Kind: 'w', Step: v.Step, Attempt: v.Attempt}, true
-		case message.Settle:
+		switch e := v.Event.(type) {
+		case core.Wake:
+			return v.OrderID, model.Mail{Kind: 'w', Step: e.Step, Attempt: e.Attempt}, true
+		case core.Settle:
 			return v.OrderID, model.Mail{Kind: 's'}, true
-		case message.Answer: // an answer to an order that is not stored yet
+		case core.Answered: // an answer to an order that is not stored yet
 			return v.OrderID, model.Mail{Kind: 'e'}, true
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
@@ -49,15 +48,14 @@ func reply(w *world.Simulation, o *world.Order) {
 	case 7:
 		c.Step = []string{"nowhere", w.Def.Steps[0].Name}[w.Choose("answer-variation", o.Id+"/step", 2, 0.5)]
 	}
-	Instruct(w, o, *c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+	Instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 }
 
 // answer returns the answer of a person who looks at the order. The next answer comes from another person,
 // and has another value.
-func answer(w *world.Simulation, o *world.Order, t *core.Task) *message.Control {
+func answer(w *world.Simulation, o *world.Order, t *core.Task) core.Answered {
 	o.Commands++
-	c := &message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: o.Id,
-		ID: fmt.Sprintf("%s-c%d", o.Id, o.Commands), Round: 1}
+	c := core.Answered{ID: fmt.Sprintf("%s-c%d", o.Id, o.Commands), Round: 1}
 	def := w.Def
 	if t != nil && !t.IsTombstone() {
 		def, c.Run = w.DefOf(t), t.Run

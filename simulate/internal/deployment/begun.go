@@ -130,9 +130,8 @@ func begin(w *world.Simulation, t *core.Task) {
 	planSweep(w)
 	if t.ProcessState == core.Error || t.ProcessState == core.Compensated {
 		w.After(1000, func() {
-			c := message.Control{Schema: message.Schema, Kind: message.Resubmit, OrderID: o.Id,
-				ID: o.Id + "-resubmit", Command: t.Commands.Number}
-			Instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+			Instruct(w, o, core.Resubmit{ID: o.Id + "-resubmit", Command: t.Commands.Number},
+				w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 		})
 	}
 	commands(w, o)

@@ -215,114 +215,128 @@ func interfere(w *world.Simulation, o *world.Order) {
 	if t == nil {
 		o.Early = true
 	}
-	c := Command(w, o, t, kind)
-	if c == nil {
+	ev := Command(w, o, t, kind)
+	if ev == nil {
 		return
 	}
+	id, from, number := core.CommandOf(ev)
 	switch w.Choose("variation", o.Id, 7, 0.35) {
 	case 1:
-		c.Command = max(0, c.Command-1)
+		number = max(0, number-1)
 	case 2:
-		c.Command++
+		number++
 	case 3: // the same command a second time, or another one with its ID
-		c.ID = fmt.Sprintf("%s-c%d", o.Id, max(1, o.Commands-1))
+		id = fmt.Sprintf("%s-c%d", o.Id, max(1, o.Commands-1))
 	case 4:
-		c.Run = max(0, c.Run-1)
+		if e, ok := ev.(core.Cancel); ok {
+			e.Run = max(0, e.Run-1)
+			ev = e
+		}
 	case 5:
-		if kind == message.Resubmit {
-			c.Deadline = core.Time(w.Start + w.Now + 1000 + w.Spread("deadline", o.Id, 120_000))
+		if e, ok := ev.(core.Resubmit); ok {
+			e.Deadline = core.Time(w.Start + w.Now + 1000 + w.Spread("deadline", o.Id, 120_000))
 			if w.Choose("deadline", o.Id+"/passed", 2, 0.3) == 1 {
-				c.Deadline -= 121_000
+				e.Deadline -= 121_000
 			}
+			ev = e
 		}
 	case 6:
-		if kind == message.Resolve && t != nil && len(t.Steps) > 0 {
+		if e, ok := ev.(core.Resolve); ok && t != nil && len(t.Steps) > 0 {
 			if step := t.Steps[w.Choose("wrong", o.Id, len(t.Steps), 0.7)].Name; !believed(w, t, step) {
-				c.Step = step
+				e.Step = step
+				ev = e
 			}
 		}
 	}
+	ev = core.Stamped(ev, id, from, number)
 	direct := w.Choose("by", o.Id, 2, 0.5) == 1 || w.Embedded
-	Instruct(w, o, *c, direct)
+	Instruct(w, o, ev, direct)
 	if w.Choose("insists", o.Id, 2, 0.05) == 1 {
-		insist(w, o, *c, direct)
+		insist(w, o, ev, direct)
 	}
 }
 
 // insist is a person who sends a command again and again, each time under a new ID and with the number that
 // stands then, and whose first message comes once more at the end.
-func insist(w *world.Simulation, o *world.Order, c message.Control, direct bool) {
-	first, after := c, int64(0)
+func insist(w *world.Simulation, o *world.Order, first core.Event, direct bool) {
+	after := int64(0)
 	for range 8 + w.Choose("insists", o.Id+"/times", 12, 0.5) {
-		o.Commands++
-		c.ID = fmt.Sprintf("%s-c%d", strings.ReplaceAll(o.Id, "~", "."), o.Commands)
-		next := c
+		id := nextID(o)
 		after += 1 + w.Spread("insists", o.Id, 2_000)
 		w.After(after, func() {
-			if t := w.Store.Task(o.Id); t != nil && next.Kind != message.Cancel {
-				next.Command = t.Commands.Number
+			_, from, number := core.CommandOf(first)
+			if t := w.Store.Task(o.Id); t != nil {
+				number = t.Commands.Number
 			}
-			Instruct(w, o, next, direct)
+			Instruct(w, o, core.Stamped(first, id, from, number), direct)
 		})
 	}
 	w.After(after+1+w.Spread("insists", o.Id+"/first", 60_000), func() { Instruct(w, o, first, direct) })
 }
 
-// Command makes a command of what the person sees.
-func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.ControlKind) *message.Control {
+// nextID counts a command of an order and returns its ID.
+func nextID(o *world.Order) string {
+	o.Commands++
+	return fmt.Sprintf("%s-c%d", strings.ReplaceAll(o.Id, "~", "."), o.Commands)
+}
+
+// Command makes a command of what the person sees, or nil if there is none to give.
+func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.ControlKind) core.Event {
 	if kind == message.Answer {
 		return answer(w, o, t)
 	}
-	o.Commands++
-	c := &message.Control{Schema: message.Schema, Kind: kind, OrderID: o.Id,
-		ID: fmt.Sprintf("%s-c%d", strings.ReplaceAll(o.Id, "~", "."), o.Commands)}
+	id, run, number := nextID(o), 0, 0
 	if t != nil {
-		c.Run, c.Command = t.Run, t.Commands.Number
+		run, number = t.Run, t.Commands.Number
 	}
 	switch kind {
 	case message.Cancel:
-		c.Command = 0
+		return core.Cancel{ID: id, Run: run}
+	case message.Undo:
+		return core.UndoCommand{ID: id, Command: number}
 	case message.Close:
-		c.Run, c.By, c.Reason = 0, "ann", "settled by hand"
+		return core.Close{ID: id, Command: number, Sender: core.Sender{By: "ann", Reason: "settled by hand"}}
 	case message.Erase:
-		c.Run, c.By, c.Reason = 0, "ann", "asked to"
+		return core.Erase{ID: id, Command: number, Sender: core.Sender{By: "ann", Reason: "asked to"}}
 	case message.Resolve:
-		c.Run = 0
-		if step := stillWaits(t); step != "" && w.Choose("hasty", o.Id+"/wait", 2, 0.5) == 1 {
-			c.Step, c.Fact = step, core.Happened // nothing of it is in doubt (P33)
-			break
-		}
-		if c.Step, c.Fact = Fact(w, t); c.Step == "" {
-			if w.Quiescing || t == nil || len(t.Steps) == 0 || w.Choose("hasty", o.Id, 2, 0.5) == 0 {
-				return nil
-			}
-			// Nothing is in doubt, or an agent may still be at work: it must be refused.
-			c.Step, c.Fact = t.Steps[w.Choose("hasty", o.Id+"/step", len(t.Steps), 0.7)].Name, core.Happened
-			if believed(w, t, c.Step) {
-				return nil // A false fact would break the invariants.
-			}
-		}
-		if c.Fact == core.Happened && w.Choose("output", o.Id, 2, 0.4) == 1 {
-			c.Output = json.RawMessage(fmt.Sprintf(`{"stated":%d}`, o.Commands))
-		}
+		return resolve(w, o, t, core.Resolve{ID: id, Command: number})
 	case message.Move:
-		c.Run, c.Definition = 0, aim(w, o)
-	case message.Resubmit:
-		c.Run = 0
-		switch w.Choose("aims", o.Id, 3, 0.25) {
-		case 1:
-			c.Definition = aim(w, o)
-		case 2:
-			correct(w, o, t, c)
+		return core.Move{ID: id, Command: number, Definition: aim(w, o)}
+	}
+	c := core.Resubmit{ID: id, Command: number}
+	switch w.Choose("aims", o.Id, 3, 0.25) {
+	case 1:
+		c.Definition = aim(w, o)
+	case 2:
+		correct(w, o, t, &c)
+	}
+	return c
+}
+
+// resolve adds a step and a fact, or returns nil.
+func resolve(w *world.Simulation, o *world.Order, t *core.Task, c core.Resolve) core.Event {
+	if step := stillWaits(t); step != "" && w.Choose("hasty", o.Id+"/wait", 2, 0.5) == 1 {
+		c.Step, c.Fact = step, core.Happened // nothing of it is in doubt (P33)
+		return c
+	}
+	if c.Step, c.Fact = Fact(w, t); c.Step == "" {
+		if w.Quiescing || t == nil || len(t.Steps) == 0 || w.Choose("hasty", o.Id, 2, 0.5) == 0 {
+			return nil
 		}
-	default:
-		c.Run = 0
+		// Nothing is in doubt, or an agent may still be at work: it must be refused.
+		c.Step, c.Fact = t.Steps[w.Choose("hasty", o.Id+"/step", len(t.Steps), 0.7)].Name, core.Happened
+		if believed(w, t, c.Step) {
+			return nil // A false fact would break the invariants.
+		}
+	}
+	if c.Fact == core.Happened && w.Choose("output", o.Id, 2, 0.4) == 1 {
+		c.Output = json.RawMessage(fmt.Sprintf(`{"stated":%d}`, o.Commands))
 	}
 	return c
 }
 
 // correct adds a step and another input for it to a command: mostly a failed step, now and then any other.
-func correct(w *world.Simulation, o *world.Order, t *core.Task, c *message.Control) {
+func correct(w *world.Simulation, o *world.Order, t *core.Task, c *core.Resubmit) {
 	if t == nil || len(t.Steps) == 0 {
 		return
 	}
@@ -367,10 +381,15 @@ func believed(w *world.Simulation, t *core.Task, step string) bool {
 }
 
 // Instruct sends a command.
-func Instruct(w *world.Simulation, o *world.Order, c message.Control, direct bool) {
-	w.Trace("operator", "", fmt.Sprintf("%s %s %s %s", c.Kind, c.OrderID, c.Step, c.Fact))
+func Instruct(w *world.Simulation, o *world.Order, ev core.Event, direct bool) {
+	c := message.Control{OrderID: o.Id, Event: ev}
+	fact := core.Fact("")
+	if e, ok := ev.(core.Resolve); ok {
+		fact = e.Fact
+	}
+	w.Trace("operator", "", fmt.Sprintf("%s %s %s %s", c.Kind(), c.OrderID, world.StepOf(ev), fact))
 	if p := anyScheduler(w, o.Id); direct && p != nil {
-		Invoke(w, p, string(c.Kind), func(iv *world.Invocation) {
+		Invoke(w, p, string(c.Kind()), func(iv *world.Invocation) {
 			iv.Direct, iv.About = &c, c.OrderID
 			if _, err := p.Scheduler.Command(Ctx, c); err == nil {
 				check.Finished(iv, func(string) bool { return true })

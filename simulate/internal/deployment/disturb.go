@@ -96,13 +96,13 @@ func forge(w *world.Simulation) {
 	}
 	s := &t.Steps[w.Choose("forged", "step", len(t.Steps), 0.7)]
 	if v > 7 {
-		c := &message.Control{Schema: message.Schema, Kind: message.Wake, OrderID: o.Id, Run: t.Run,
-			Step: s.Name, Attempt: s.Attempt}
+		c := &message.Control{OrderID: o.Id,
+			Event: core.Wake{Run: t.Run, Step: s.Name, Attempt: s.Attempt}}
 		switch {
 		case v == 9:
-			c.Step, c.Attempt = "", 0
+			c.Event = core.Wake{Run: t.Run}
 		case v == 10:
-			c = &message.Control{Schema: message.Schema, Kind: message.Settle, OrderID: o.Id}
+			c.Event = core.Settle{}
 		case s.Attempt == 0:
 			return
 		}

@@ -78,7 +78,7 @@ func operate(w *world.Simulation) {
 			kind = message.Undo
 		}
 		if c := Command(w, o, t, kind); c != nil {
-			Instruct(w, o, *c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+			Instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 		}
 	}
 	if w.Quiescing {
@@ -91,7 +91,7 @@ func operate(w *world.Simulation) {
 // erase has an order erased, whatever it is doing. A child is left alone: see the tests of the Scheduler.
 func erase(w *world.Simulation, o *world.Order) {
 	if t := w.Store.Task(o.Id); t == nil || t.Parent == nil {
-		Instruct(w, o, *Command(w, o, t, message.Erase), w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+		Instruct(w, o, Command(w, o, t, message.Erase), w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 	}
 }
 

@@ -229,10 +229,11 @@ func deliver(d *Driver, q *world.Queue, letters []*world.Letter) {
 func command(d *Driver) {
 	o := d.W.AllOrders[0]
 	if c := deployment.Command(d.W, o, d.W.Store.Task(o.Id), d.Scope.People[d.Done]); c != nil {
-		if c.Kind == message.Resubmit && d.Scope.Corrects != "" {
-			c.Step, c.Input = d.Scope.Corrects, json.RawMessage(`{"given":1}`)
+		if e, ok := c.(core.Resubmit); ok && d.Scope.Corrects != "" {
+			e.Step, e.Input = d.Scope.Corrects, json.RawMessage(`{"given":1}`)
+			c = e
 		}
-		deployment.Instruct(d.W, o, *c, false)
+		deployment.Instruct(d.W, o, c, false)
 	}
 	d.Done++
 }

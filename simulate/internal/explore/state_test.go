@@ -141,7 +141,7 @@ func history(d *Driver, h *Digest, o *world.Order) {
 			case *message.SubmitOrder:
 				return m.OrderID == o.Id
 			case *message.Control:
-				return m.OrderID == o.Id && m.Kind != message.Wake && m.Kind != message.Settle
+				return m.OrderID == o.Id && m.ID() != ""
 			}
 			return false
 		}))
@@ -229,21 +229,9 @@ func content(d *Driver, h *Digest, l *world.Letter, taken int) {
 		reply(d, h, m, waited)
 	case *message.Control:
 		h.Text(m.OrderID)
-		h.Text(string(m.Kind))
-		h.Text(m.Step)
-		h.Text(m.ID)
-		h.Text(string(m.Fact))
-		h.Text(m.Definition)
-		h.Text(m.Name)
-		h.Text(m.By)
-		h.Text(string(m.Value))
-		h.Text(string(m.Input))
-		h.Text(string(m.Output))
-		// no answer has a token here
-		for _, n := range [...]int{m.Run, m.Attempt, m.Command, m.Round, m.Tries} {
-			h.Number(int64(n))
-		}
-		h.Moment(m.Deadline, now, 0)
+		h.Text(string(m.Kind()))
+		h.Value(reflect.ValueOf(m.Event), now)
+		h.Number(int64(m.Tries))
 	case *message.SubmitOrder: // One ID always has the same content.
 		h.Text(m.OrderID)
 	case nil:

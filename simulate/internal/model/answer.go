@@ -13,13 +13,13 @@ import (
 )
 
 // answer is an answer from outside (P35, P36). The same ID gets the same verdict.
-func (m *Model) answer(c *message.Control) {
+func (m *Model) answer(from *message.Control, c core.Answered) {
 	if m.T == nil {
-		if !m.Direct && c.Tries < 3 {
+		if !m.Direct && from.Tries < 3 {
 			m.post('e', "", 0, 0) // its order may still come
 			return
 		}
-		m.refuse(c.ReplyTo)
+		m.refuse(from.ReplyTo)
 		return
 	}
 	if v, known := m.verdict(c.ID); known {
@@ -73,7 +73,7 @@ func (m *Model) answer(c *message.Control) {
 }
 
 // addressed returns the steps that an answer is for.
-func (m *Model) addressed(c *message.Control) (steps []int) {
+func (m *Model) addressed(c core.Answered) (steps []int) {
 	for i := range m.T.Steps {
 		d := &m.Def.Steps[i]
 		if d.Answer != nil && (c.Step == d.Name || c.Step == "" && c.Name == d.Answer.Event) {
@@ -118,7 +118,7 @@ func (m *Model) answers(i int) *core.Answers {
 }
 
 // takes reports whether a step accepts an answer, and whether it is a new vote.
-func (m *Model) takes(i int, c *message.Control) (yes, vote bool) {
+func (m *Model) takes(i int, c core.Answered) (yes, vote bool) {
 	t, s, d := m.T, &m.T.Steps[i], &m.Def.Steps[i]
 	round := 1
 	if s.Answers != nil {
@@ -172,7 +172,7 @@ func (m *Model) question(i int) *core.Answers {
 
 // eventFits reports whether the value of an event is kept, because the reserve stays free beside it (P28). If
 // the model cannot know, it follows the real task.
-func (m *Model) eventFits(i int, c *message.Control) bool {
+func (m *Model) eventFits(i int, c core.Answered) bool {
 	if m.Room.Limit == 0 {
 		return true
 	}
@@ -349,7 +349,7 @@ func (m *Model) lookAtAnswers(i int) {
 }
 
 // causeOfAnswer returns the cause of an answer, which holds a hash of the answer's ID (P4).
-func causeOfAnswer(c *message.Control) string {
+func causeOfAnswer(c core.Answered) string {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s/%d/%d/%s", c.Name, c.Run, c.Round, c.ID)
 	return fmt.Sprintf("answer/%s/%016x", c.Step, h.Sum64())

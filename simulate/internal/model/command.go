@@ -96,40 +96,42 @@ func (m *Model) started() {
 
 // command applies P5, then P17 and P18.
 func (m *Model) command(c *message.Control) {
+	id, _, number := core.CommandOf(c.Event)
+	cancel := c.Kind() == message.Cancel
 	if m.T == nil {
-		if c.Kind != message.Cancel || m.Expired {
+		if !cancel || m.Expired {
 			m.refuse(c.ReplyTo)
 			return
 		}
 		m.Changed = true
 		m.T = &core.Task{OrderID: c.OrderID, ProcessState: core.Cancelled,
 			Undo: core.Reversal{Why: core.WhyCancel, CancelAsked: true}, Commands: core.Commands{Number: 1,
-				Verdicts: []core.Verdict{{ID: c.ID, Command: "cancel", Accepted: true}}},
+				Verdicts: []core.Verdict{{ID: id, Command: "cancel", Accepted: true}}},
 			End: core.End{At: m.Now, Cause: "cancel/0"}}
 		return
 	}
-	if yes, known := m.verdict(c.ID); known {
+	if yes, known := m.verdict(id); known {
 		m.reported(yes)
 		m.again()
 		return
 	}
-	yes, act := m.judge(c)
+	yes, act := m.judge(c.Event)
 	if m.Ahead {
 		return
 	}
 	m.Changed = true
 	switch {
-	case yes || c.Kind == message.Cancel:
-	case c.Command == m.T.Commands.Number:
-		m.remember(string(c.Kind), c.ID)
-	case c.Command <= m.T.Commands.Number:
+	case yes || cancel:
+	case number == m.T.Commands.Number:
+		m.remember(string(c.Kind()), id)
+	case number <= m.T.Commands.Number:
 	case len(m.T.Commands.Refused["command"]) < mostRefused:
-		m.remember("command", c.ID)
-	case c.Command-m.T.Commands.Number <= 1_000_000: // its number is passed over
-		m.T.Commands.Number = c.Command + 1
+		m.remember("command", id)
+	case number-m.T.Commands.Number <= 1_000_000: // its number is passed over
+		m.T.Commands.Number = number + 1
 	}
 	m.T.Commands.Verdicts = lastEight(m.T.Commands.Verdicts,
-		core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: yes})
+		core.Verdict{ID: id, Command: string(c.Kind()), Accepted: yes})
 	m.reported(yes)
 	if yes && act != nil {
 		m.T.Commands.Number++
@@ -186,13 +188,13 @@ func (m *Model) silent() bool {
 }
 
 // close ends the order and leaves the steps as they are (P48).
-func (m *Model) close(c *message.Control) {
+func (m *Model) close(c core.Close) {
 	m.T.Closing = &core.Closing{By: c.By, Reason: c.Reason}
 	m.enter(core.Closed, "")
 }
 
 // erase removes what people and services have sent (P52).
-func (m *Model) erase(c *message.Control) {
+func (m *Model) erase(c core.Erase) {
 	t := m.T
 	t.Order, t.Output, m.Content = nil, nil, nil
 	t.Erased = &core.Erasure{By: c.By, Reason: c.Reason, At: m.Now}
@@ -284,7 +286,7 @@ func (m *Model) knownUntil(i int) core.Time {
 }
 
 // resume applies Resubmit to an Error (forward). It keeps the run and the keys.
-func (m *Model) resume(c *message.Control) {
+func (m *Model) resume(c core.Resubmit) {
 	m.leave(core.Processing, m.T.Undo.Why)
 	m.T.Hops = 0
 	if c.Step != "" { // P51
@@ -323,7 +325,7 @@ func (m *Model) resume(c *message.Control) {
 
 // restart applies Resubmit to a Compensated order. It starts a new run with new keys, and the attempts go on
 // (P1, P2).
-func (m *Model) restart(c *message.Control) {
+func (m *Model) restart(c core.Resubmit) {
 	m.leave(core.Processing, "")
 	t := m.T
 	t.Run++
@@ -350,7 +352,7 @@ func (m *Model) restart(c *message.Control) {
 }
 
 // renew sets a new deadline or removes it (P23a).
-func (m *Model) renew(c *message.Control) {
+func (m *Model) renew(c core.Resubmit) {
 	m.T.Deadline.At = 0
 	if c.Deadline != 0 {
 		m.deadline(c.Deadline)
@@ -366,7 +368,7 @@ func (m *Model) resolvable(i int) bool {
 
 // outputStated reports whether a stated output is kept: only of a step that becomes Processed, and only if it
 // fits.
-func (m *Model) outputStated(i int, c *message.Control) bool {
+func (m *Model) outputStated(i int, c core.Resolve) bool {
 	if c.Fact != core.Happened || m.T.Phase == core.Undoing || m.T.Steps[i].State == core.UndoWait {
 		return false
 	}

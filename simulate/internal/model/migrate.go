@@ -21,8 +21,9 @@ func (m *Model) target(definition string) *core.Definition {
 }
 
 // movable reports whether P49 allows a Move.
-func (m *Model) movable(c *message.Control) bool {
-	t, to := m.T, m.target(c.Definition)
+// The command with the ID is the Move, or the Resubmit, that names the definition.
+func (m *Model) movable(id, definition string) bool {
+	t, to := m.T, m.target(definition)
 	state := t.ProcessState
 	if to == nil || t.End.ResendAt != 0 || state != core.Error && state != core.Compensated &&
 		state != core.Processing {
@@ -64,8 +65,8 @@ func (m *Model) movable(c *message.Control) bool {
 	}
 	then := *m
 	then.T = CopyOf(t)
-	then.move(c.Definition)
-	return m.keepsReserve(then.T, c.ID)
+	then.move(definition)
+	return m.keepsReserve(then.T, id)
 }
 
 func undoOf(d *core.StepDefinition) string {

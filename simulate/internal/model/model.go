@@ -76,26 +76,26 @@ func (m *Model) Take(ev any) (rule string) {
 }
 
 func (m *Model) control(c *message.Control) string {
-	switch c.Kind {
-	case message.Wake:
-		m.cause = "wake/" + c.Step + "/" + strconv.Itoa(c.Attempt)
-		m.wake(c)
+	switch e := c.Event.(type) {
+	case core.Wake:
+		m.cause = "wake/" + e.Step + "/" + strconv.Itoa(e.Attempt)
+		m.wake(e)
 		return "P9a"
-	case message.Settle:
+	case core.Settle:
 		m.settle()
 		return "P11"
-	}
-	if c.Kind == message.Answer {
-		m.cause = causeOfAnswer(c)
-		m.answer(c)
+	case core.Answered:
+		m.cause = causeOfAnswer(e)
+		m.answer(c, e)
 		return "P36"
-	}
-	m.cause = string(c.Kind) + "/" + strconv.Itoa(c.Command)
-	if c.Kind == message.Cancel {
-		m.cause = "cancel/" + strconv.Itoa(c.Run)
+	case core.Cancel:
+		m.cause = "cancel/" + strconv.Itoa(e.Run)
+	default:
+		_, _, number := core.CommandOf(c.Event)
+		m.cause = string(c.Kind()) + "/" + strconv.Itoa(number)
 	}
 	m.command(c)
-	switch c.Kind {
+	switch c.Kind() {
 	case message.Cancel:
 		return "P17"
 	case message.Close:
@@ -257,7 +257,7 @@ func (m *Model) wait(i int, state core.State, lo, hi core.Duration) {
 }
 
 // wake applies the row Wake of section 4.
-func (m *Model) wake(c *message.Control) {
+func (m *Model) wake(c core.Wake) {
 	if m.T == nil || c.Step == "" {
 		switch {
 		case m.T == nil:

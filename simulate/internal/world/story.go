@@ -57,6 +57,21 @@ func AboutOrder(m port.Message) string {
 	return ""
 }
 
+// StepOf returns the step that an event of a control message names, or "".
+func StepOf(ev core.Event) string {
+	switch e := ev.(type) {
+	case core.Wake:
+		return e.Step
+	case core.Resubmit:
+		return e.Step
+	case core.Resolve:
+		return e.Step
+	case core.Answered:
+		return e.Step
+	}
+	return ""
+}
+
 // Describe returns a message in a few words.
 func Describe(m port.Message) string {
 	switch v := m.Value.(type) {
@@ -68,7 +83,7 @@ func Describe(m port.Message) string {
 		return fmt.Sprintf("%s %s of %s, attempt %d: %s", v.Operation, v.Step, v.OrderID, v.Attempt,
 			v.Outcome)
 	case *message.Control:
-		return strings.TrimSpace(fmt.Sprintf("%s %s %s", v.Kind, v.OrderID, v.Step))
+		return strings.TrimSpace(fmt.Sprintf("%s %s %s", v.Kind(), v.OrderID, StepOf(v.Event)))
 	case *message.Child:
 		if v.Ended != nil {
 			return fmt.Sprintf("%s is %s", v.Ended.Parent.ChildID(), v.Ended.State)

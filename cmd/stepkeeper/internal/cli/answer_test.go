@@ -8,7 +8,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
@@ -39,7 +38,7 @@ func TestAnswer(t *testing.T) {
 		"bob").want(t, failure.OK)
 	c.run(t, "answer", "asking", "customer-bought", "plain words", "--event", "--by", "bob").want(t,
 		failure.OK)
-	want := []message.Control{
+	want := []core.Answered{
 		{ID: "a1", Step: "approve", Round: 3, Value: []byte(`"yes"`)},
 		{Step: "approve", Round: 2, Value: []byte(`"true"`)}, // an approval's values are words
 		{Name: "customer-bought", Value: []byte(`{"invoice":12345678901234567890}`)},
@@ -49,8 +48,8 @@ func TestAnswer(t *testing.T) {
 		t.Fatalf("%d answers came: %+v", len(b.commands), b.commands)
 	}
 	for i, w := range want {
-		got := b.commands[i]
-		if got.Kind != message.Answer || got.OrderID != "asking" || got.Run != 2 || got.By != "bob" ||
+		got, is := b.commands[i].Event.(core.Answered)
+		if !is || b.commands[i].OrderID != "asking" || got.Run != 2 || got.By != "bob" ||
 			got.Step != w.Step || got.Name != w.Name ||
 			got.Round != w.Round || string(got.Value) != string(w.Value) || got.ID == "" || w.ID != "" &&
 			got.ID != w.ID {
@@ -77,8 +76,11 @@ func TestAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.run(t, "answer", order, "true", "--token", given).want(t, failure.OK)
-		if len(b.commands) != 1 || b.commands[0].Token != given || b.commands[0].By != "" ||
-			string(b.commands[0].Value) != value {
+		if len(b.commands) != 1 {
+			t.Fatalf("%s: %+v", order, b.commands)
+		}
+		if a := b.commands[0].Event.(core.Answered); a.Token != given || a.By != "" ||
+			string(a.Value) != value {
 			t.Errorf("%s: %+v, want %s", order, b.commands, value)
 		}
 	}

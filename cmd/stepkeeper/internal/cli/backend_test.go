@@ -97,13 +97,13 @@ func (b *backend) Command(_ context.Context, c message.Control) (core.Verdict, e
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.tasks[c.OrderID]
-	if t == nil && c.Kind != message.Cancel {
+	if t == nil && c.Kind() != message.Cancel {
 		return core.Verdict{}, port.ErrNotFound
 	}
 	b.commands = append(b.commands, c)
-	v := core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: b.refuse == "", Reason: b.refuse,
+	v := core.Verdict{ID: c.ID(), Command: string(c.Kind()), Accepted: b.refuse == "", Reason: b.refuse,
 		At: core.TimeOf(b.now)}
-	if t != nil && c.Kind != message.Cancel && c.Command != t.Commands.Number {
+	if _, _, number := core.CommandOf(c.Event); t != nil && number >= 0 && number != t.Commands.Number {
 		v.Accepted, v.Reason = false, "the command number is another one now; look at the order again"
 	}
 	return v, nil

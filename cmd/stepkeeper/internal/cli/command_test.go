@@ -27,73 +27,62 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 		args []string
 		want message.Control
 	}{
-		{[]string{"resubmit", "stopped"}, message.Control{Kind: message.Resubmit, OrderID: "stopped",
-			Command: 4}},
+		{[]string{"resubmit", "stopped"}, message.Control{OrderID: "stopped",
+			Event: core.Resubmit{Command: 4}}},
 		{
 			[]string{"resubmit", "stopped", "--deadline", "2h"},
-			message.Control{
-				Kind: message.Resubmit, OrderID: "stopped", Command: 4,
-				Deadline: core.TimeOf(noon.Add(time.Minute + 2*time.Hour)),
-			},
+			message.Control{OrderID: "stopped",
+				Event: core.Resubmit{Command: 4,
+					Deadline: core.TimeOf(noon.Add(time.Minute + 2*time.Hour))}},
 		},
 		{
 			[]string{"resubmit", "stopped", "--deadline", "2026-03-02T00:00:00Z"},
-			message.Control{
-				Kind: message.Resubmit, OrderID: "stopped", Command: 4,
-				Deadline: core.TimeOf(noon.Add(12 * time.Hour)),
-			},
+			message.Control{OrderID: "stopped",
+				Event: core.Resubmit{Command: 4, Deadline: core.TimeOf(noon.Add(12 * time.Hour))}},
 		},
 		{
 			[]string{"undo", "stopped", "--by", "eve", "--reason", "asked to"},
-			message.Control{
-				Kind: message.Undo, OrderID: "stopped", Command: 4, By: "eve", Reason: "asked to",
-			},
+			message.Control{OrderID: "stopped",
+				Event: core.UndoCommand{Command: 4, Sender: core.Sender{By: "eve", Reason: "asked to"}}},
 		},
 		{
 			[]string{"close", "stopped", "--reason", "refunded", "--by", "ann"},
-			message.Control{
-				Kind: message.Close, OrderID: "stopped", Command: 4, By: "ann", Reason: "refunded",
-			},
+			message.Control{OrderID: "stopped",
+				Event: core.Close{Command: 4, Sender: core.Sender{By: "ann", Reason: "refunded"}}},
 		},
 		{
 			[]string{"erase", "stopped", "--reason", "asked to", "--by", "ann"},
-			message.Control{
-				Kind: message.Erase, OrderID: "stopped", Command: 4, By: "ann", Reason: "asked to",
-			},
+			message.Control{OrderID: "stopped",
+				Event: core.Erase{Command: 4, Sender: core.Sender{By: "ann", Reason: "asked to"}}},
 		},
 		{[]string{"move", "stopped", "--definition", "latest"},
-			message.Control{Kind: message.Move, OrderID: "stopped", Command: 4, Definition: "latest"}},
+			message.Control{OrderID: "stopped", Event: core.Move{Command: 4, Definition: "latest"}}},
 		{
 			[]string{"resubmit", "stopped", "--definition", someHash},
-			message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4, Definition: someHash},
+			message.Control{OrderID: "stopped", Event: core.Resubmit{Command: 4, Definition: someHash}},
 		},
 		{
 			[]string{"resubmit", "stopped", "--input", "zone=testdata/input.json"},
-			message.Control{
-				Kind: message.Resubmit, OrderID: "stopped", Command: 4, Step: "zone",
-				Input: json.RawMessage(`{"name":"north"}`),
-			},
+			message.Control{OrderID: "stopped",
+				Event: core.Resubmit{Command: 4, Step: "zone",
+					Input: json.RawMessage(`{"name":"north"}`)}},
 		},
 		{
 			[]string{"resubmit", "stopped", "--input", "zone=-"},
-			message.Control{
-				Kind: message.Resubmit, OrderID: "stopped", Command: 4, Step: "zone",
-				Input: json.RawMessage(`[1.50]`),
-			},
+			message.Control{OrderID: "stopped",
+				Event: core.Resubmit{Command: 4, Step: "zone", Input: json.RawMessage(`[1.50]`)}},
 		},
-		{[]string{"cancel", "running"}, message.Control{Kind: message.Cancel, OrderID: "running"}},
+		{[]string{"cancel", "running"}, message.Control{OrderID: "running", Event: core.Cancel{}}},
 		{
 			[]string{"resolve", "stopped", "zone", "not-happened"},
-			message.Control{
-				Kind: message.Resolve, OrderID: "stopped", Command: 4, Step: "zone", Fact: core.NotHappened,
-			},
+			message.Control{OrderID: "stopped",
+				Event: core.Resolve{Command: 4, Step: "zone", Fact: core.NotHappened}},
 		},
 		{
 			[]string{"resolve", "stopped", "zone", "happened", "--step-output", "testdata/input.json"},
-			message.Control{
-				Kind: message.Resolve, OrderID: "stopped", Command: 4, Step: "zone", Fact: core.Happened,
-				Output: json.RawMessage(`{"name":"north"}`),
-			},
+			message.Control{OrderID: "stopped",
+				Event: core.Resolve{Command: 4, Step: "zone", Fact: core.Happened,
+					Output: json.RawMessage(`{"name":"north"}`)}},
 		},
 	} {
 		b.commands = nil
@@ -102,16 +91,17 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 			t.Fatalf("%v sent %d commands", x.args, len(b.commands))
 		}
 		got := b.commands[0]
-		if got.ID == "" {
+		if got.ID() == "" {
 			t.Errorf("%v: the command has no ID (P5)", x.args)
 		}
-		got.ID, got.Schema = "", 0
-		if x.want.By == "" { // the user of this computer
-			if got.By == "" {
+		_, from, number := core.CommandOf(got.Event)
+		if _, want, _ := core.CommandOf(x.want.Event); want.By == "" { // the user of this computer
+			if from.By == "" {
 				t.Errorf("%v: it does not say who sends it", x.args)
 			}
-			got.By = ""
+			from.By = ""
 		}
+		got.Event = core.Stamped(got.Event, "", from, number)
 		if !reflect.DeepEqual(got, x.want) {
 			t.Errorf("%v sent %+v, want %+v", x.args, got, x.want)
 		}
@@ -131,7 +121,7 @@ func TestCommandsAreSentUnderTheirID(t *testing.T) {
 		{"resolve", "stopped", "zone", "happened"},
 	} {
 		c.run(t, append(args, "--command-id", "mine")...).want(t, failure.OK)
-		if len(b.commands) != i+1 || b.commands[i].ID != "mine" {
+		if len(b.commands) != i+1 || b.commands[i].ID() != "mine" {
 			t.Errorf("%v: %+v", args, b.commands)
 		}
 	}
@@ -206,7 +196,7 @@ func TestCommandsRefused(t *testing.T) {
 	c.run(t, "erase", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage,
 		"at most 128 bytes")
 	c.run(t, "close", "stopped", "--reason", "why") // the sender is the user of this computer
-	if len(b.commands) != 1 || b.commands[0].By == "" {
+	if len(b.commands) != 1 || b.commands[0].Event.(core.Close).By == "" {
 		t.Errorf("sent: %+v", b.commands)
 	}
 }
@@ -292,14 +282,14 @@ func TestBulk(t *testing.T) {
 	if len(b.commands) != 2 {
 		t.Fatalf("sent: %+v", b.commands)
 	}
+	_, from, number := core.CommandOf(b.commands[0].Event)
 	for _, field := range []struct {
 		name      string
 		got, want any
 	}{
-		{"b.commands[0].By", b.commands[0].By, "ann"},
-		{"b.commands[0].Reason", b.commands[0].Reason, "settled"},
-		{"b.commands[0].Command", b.commands[0].Command, 4},
-		{"the ID ends with the order", strings.HasSuffix(b.commands[0].ID, ":stopped"), true},
+		{"its sender", from, core.Sender{By: "ann", Reason: "settled"}},
+		{"its command number", number, 4},
+		{"the ID ends with the order", strings.HasSuffix(b.commands[0].ID(), ":stopped"), true},
 	} {
 		if field.got != field.want {
 			t.Errorf("%s is %v, want %v: sent: %+v", field.name, field.got, field.want, b.commands)

@@ -84,8 +84,7 @@ func (o *resubmitOptions) readInput() (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return input, o.checkValue("input of step "+step, message.Control{Kind: message.Resubmit, Step: step,
-		Input: input})
+	return input, o.checkValue("input of step "+step, core.Resubmit{Step: step, Input: input})
 }
 
 type resolveOptions struct {
@@ -122,8 +121,8 @@ func runResolve(ctx context.Context, o *resolveOptions) error {
 		if output, err = o.app.ReadJSON(o.output, what, core.MaxOutput); err != nil {
 			return err
 		}
-		if err := o.checkValue(what, message.Control{Kind: message.Resolve, Step: o.action.Step,
-			Fact: o.action.Fact, Output: output}); err != nil {
+		if err := o.checkValue(what, core.Resolve{Step: o.action.Step, Fact: o.action.Fact,
+			Output: output}); err != nil {
 			return err
 		}
 	}
@@ -132,9 +131,9 @@ func runResolve(ctx context.Context, o *resolveOptions) error {
 	})
 }
 
-// checkValue checks the value of a command by the rules of its message.
-func (o *orderCommand) checkValue(what string, c message.Control) error {
-	c.Schema, c.OrderID, c.ID = message.Schema, o.ids[0], "x"
+// checkValue holds the value that a command carries to the rules of its message.
+func (o *orderCommand) checkValue(what string, ev core.Event) error {
+	c := message.Control{OrderID: o.ids[0], Event: core.Stamped(ev, "x", core.Sender{}, 0)}
 	if err := c.Check(); err != nil {
 		return failure.New(failure.Usage, "", "the %s: %s", what, message.Reason(err))
 	}
