@@ -59,7 +59,7 @@ func (q atOnce) Receive(ctx context.Context, most int, _, visibility time.Durati
 func (h *overHTTP) Redrivable(ctx context.Context, queue string, body []byte) error {
 	switch queue {
 	case port.Control:
-		if c, err := message.DecodeControl(body); err == nil && c.ID() == "" {
+		if c, err := message.Decode[message.Control](body); err == nil && c.ID() == "" {
 			return fmt.Errorf("a %s is sent by the server itself, and again where it is due: discard it",
 				c.Kind())
 		}

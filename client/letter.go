@@ -20,7 +20,7 @@ func (c *Client) letter(ctx context.Context, queue string, d *port.Delivery) Dea
 	whole := true
 	if err == nil && queue == port.Quarantine {
 		var q *message.Quarantined
-		if q, err = message.DecodeQuarantined(body); err == nil {
+		if q, err = message.Decode[message.Quarantined](body); err == nil {
 			l.Queue, l.Reason = q.Queue, q.Reason
 			l.Body, l.SHA256 = q.Body, q.SHA256
 			whole = digest(q.Body) == q.SHA256
@@ -76,11 +76,11 @@ func readable(queue string, body []byte) (err error) {
 	case queue == port.Intake || queue == port.High(port.Intake):
 		_, _, err = message.IntakeOf(port.Delivery{Message: port.Message{Body: body}})
 	case queue == port.Replies:
-		_, err = message.DecodeReply(body)
+		_, err = message.Decode[message.Reply](body)
 	case queue == port.Control:
-		_, err = message.DecodeControl(body)
+		_, err = message.Decode[message.Control](body)
 	case strings.HasPrefix(queue, port.Requests("")):
-		_, err = message.DecodeRequest(body)
+		_, err = message.Decode[message.Request](body)
 	default:
 		return fmt.Errorf("it came from a queue %.80q, which is none of this deployment", queue)
 	}

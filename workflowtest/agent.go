@@ -121,7 +121,7 @@ func (a *Agent) start() {
 func (a *Agent) handle(ctx context.Context, _ string, batch []port.Delivery) []string {
 	a.w.t.Helper()
 	a.now, a.playing, a.unknown = nil, nil, false
-	r, err := message.RequestOf(batch[0])
+	r, err := message.Of[message.Request](batch[0])
 	a.w.must(err)
 	run := a.w.run(r.OrderID)
 	calls := len(run.calls)

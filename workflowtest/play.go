@@ -89,7 +89,7 @@ func (w *Workflow) listen() {
 	w.t.Helper()
 	read := func(context.Context, string, []port.Delivery) []string { return nil }
 	for d := w.step(replyTo, read); d != nil; d = w.step(replyTo, read) {
-		s, err := message.StatusOf(*d)
+		s, err := message.Of[message.Status](*d)
 		w.must(err)
 		r := w.run(s.OrderID)
 		r.statuses = append(r.statuses, s.Status)

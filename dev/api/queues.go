@@ -57,7 +57,7 @@ func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 func (e *edge) control(ctx context.Context, bodies [][]byte) []error {
 	errs := make([]error, len(bodies))
 	for i, body := range bodies {
-		c, err := message.DecodeControl(body)
+		c, err := message.Decode[message.Control](body)
 		if errors.Is(err, message.ErrNewer) {
 			errs[i] = sqsproto.Invalid(err)
 			continue

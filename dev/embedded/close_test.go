@@ -114,7 +114,7 @@ func taken(t *testing.T, s *embedded.Runtime, n int) (all []*message.Status) {
 			t.Fatalf("%d of %d statuses came: %v", len(all), n, err)
 		}
 		for _, d := range deliveries {
-			status, err := message.StatusOf(d)
+			status, err := message.Of[message.Status](d)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -206,7 +206,7 @@ func TestReplyNestedTooDeep(t *testing.T) {
 		t.Fatalf("not in quarantine: %v", err)
 	}
 	text, err := got[0].Bytes()
-	if q, bad := message.DecodeQuarantined(text); err != nil || bad != nil ||
+	if q, bad := message.Decode[message.Quarantined](text); err != nil || bad != nil ||
 		!strings.Contains(q.Reason, "deeper than 64 levels") {
 		t.Errorf("%s, %v %v", text, err, bad)
 	}

@@ -251,7 +251,7 @@ func TestAnAgentThatIsAwayForHoursUndoesNothing(t *testing.T) {
 	eventually(t, "it is done", func() bool {
 		ds, err := q.Receive(t.Context(), 10, 0, time.Minute)
 		for _, d := range ds {
-			r, err := message.RequestOf(d)
+			r, err := message.Of[message.Request](d)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -170,7 +170,7 @@ func (s site) quarantines(runtime *embedded.Runtime, queue, body string) {
 		s.t.Fatalf("%s: not in quarantine: %v", queue, err)
 	}
 	text, err := got[0].Bytes()
-	if m, wrong := message.DecodeQuarantined(text); err != nil || wrong != nil ||
+	if m, wrong := message.Decode[message.Quarantined](text); err != nil || wrong != nil ||
 		!strings.Contains(m.Reason, outOfBounds) {
 		s.t.Errorf("%s: %.300s, %v %v", queue, text, err, wrong)
 	}

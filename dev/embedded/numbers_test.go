@@ -117,7 +117,7 @@ func requestBodies(t *testing.T, s *embedded.Runtime, n int) map[string]string {
 			t.Fatalf("%d of %d requests came: %v", len(inputs), n, err)
 		}
 		for _, d := range got {
-			r, err := message.RequestOf(d)
+			r, err := message.Of[message.Request](d)
 			if err != nil {
 				t.Fatal(err)
 			}

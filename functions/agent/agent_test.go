@@ -183,7 +183,7 @@ func answer(t *testing.T, s site) *message.Reply {
 	if err != nil || len(ds) != 1 {
 		t.Fatalf("%d replies, %v", len(ds), err)
 	}
-	r, err := message.ReplyOf(ds[0])
+	r, err := message.Of[message.Reply](ds[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func TestAnAnswerMayComeBeforeItsOrder(t *testing.T) {
 			if len(delayed) != 1 {
 				t.Fatalf("try %d: %d messages", n, len(delayed))
 			}
-			c, err := message.ControlOf(delayed[0])
+			c, err := message.Of[message.Control](delayed[0])
 			if err != nil {
 				t.Fatal(err)
 			}

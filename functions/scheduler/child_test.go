@@ -23,7 +23,7 @@ func childOf(w *world.World, ask core.ChildAsk, attempt int) *message.Child {
 func reported(t *testing.T, w *world.World) (all []core.ChildEnded) {
 	t.Helper()
 	for _, d := range w.Take(port.Tasks) {
-		m, err := message.ChildOf(d)
+		m, err := message.Of[message.Child](d)
 		if err != nil || m.Ended == nil {
 			t.Fatalf("%v, %+v", err, m)
 		}

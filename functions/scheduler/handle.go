@@ -136,19 +136,19 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, now core.Time) (i
 		}
 		return newSubmission(&o, err == nil, false), err
 	case port.Replies:
-		r, err := message.ReplyOf(*d)
+		r, err := message.Of[message.Reply](*d)
 		if err != nil {
 			return nil, err
 		}
 		return newReply(r, d, inQueue(d, now)), nil
 	case port.Control:
-		c, err := message.ControlOf(*d)
+		c, err := message.Of[message.Control](*d)
 		if err != nil {
 			return nil, err
 		}
 		return newCommand(c, true), nil
 	case port.Tasks:
-		c, err := message.ChildOf(*d)
+		c, err := message.Of[message.Child](*d)
 		if err != nil {
 			return nil, err
 		}

@@ -47,7 +47,7 @@ func requests(t *testing.T, w *world.World) map[string]*message.Request {
 	// in any order: it fills a map
 	for agent := range w.Def.Agents {
 		for _, d := range w.Take(port.Requests(agent)) {
-			r, err := message.RequestOf(d)
+			r, err := message.Of[message.Request](d)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -29,7 +29,7 @@ func body(text string) port.Delivery {
 func statuses(t *testing.T, w *world.World, queue string) (all []core.Status) {
 	t.Helper()
 	for _, d := range w.Take(queue) {
-		s, err := message.StatusOf(d)
+		s, err := message.Of[message.Status](d)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -246,7 +246,7 @@ func (w *Deployment) answer(ctx context.Context, _ string, batch []port.Delivery
 		panic(err)
 	}
 	for i := range batch {
-		r, err := message.RequestOf(batch[i])
+		r, err := message.Of[message.Request](batch[i])
 		if err != nil {
 			panic(err)
 		}

@@ -261,7 +261,7 @@ func (w *World) Agents() {
 	w.t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(w.Def.Agents)) {
 		for _, d := range w.Take(port.Requests(name)) {
-			r, err := message.RequestOf(d)
+			r, err := message.Of[message.Request](d)
 			if err != nil {
 				w.t.Fatal(err)
 			}
@@ -332,7 +332,7 @@ func Later(r *message.Request) *message.Reply {
 func (w *World) Listen() {
 	w.t.Helper()
 	for _, d := range w.Take("shop") {
-		s, err := message.StatusOf(d)
+		s, err := message.Of[message.Status](d)
 		if err != nil {
 			w.t.Fatal(err)
 		}

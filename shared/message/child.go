@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
@@ -26,9 +25,6 @@ func (m *Child) Encode() ([]byte, error) {
 	err := e.Encode(m)
 	return b.Bytes(), err
 }
-
-// ChildOf reads a message of the queue "tasks" from a delivery, whose value is used where there is one.
-func ChildOf(d port.Delivery) (*Child, error) { return of(d, (*Child).Check) }
 
 // Check holds the message to its rules.
 func (m *Child) Check() error {

@@ -29,21 +29,6 @@ func (m *Status) Encode() ([]byte, error) { return json.Marshal(m) }
 // Encode writes the message's JSON.
 func (m *Quarantined) Encode() ([]byte, error) { return json.Marshal(m) }
 
-// DecodeRequest reads a request, for agents. ErrNewer, or ErrUnreadable with the reason.
-func DecodeRequest(data []byte) (*Request, error) { return decode(data, (*Request).Check) }
-
-// DecodeReply reads a reply. ErrNewer, or ErrUnreadable with the reason.
-func DecodeReply(data []byte) (*Reply, error) { return decode(data, (*Reply).Check) }
-
-// DecodeControl reads a wake or a command. ErrNewer, or ErrUnreadable with the reason.
-func DecodeControl(data []byte) (*Control, error) { return decode(data, (*Control).Check) }
-
-// DecodeStatus reads a status, for applications. ErrNewer, or ErrUnreadable with the reason.
-func DecodeStatus(data []byte) (*Status, error) { return decode(data, (*Status).Check) }
-
-// DecodeQuarantined reads what stands in quarantine. ErrNewer, or ErrUnreadable with the reason.
-func DecodeQuarantined(data []byte) (*Quarantined, error) { return decode(data, (*Quarantined).Check) }
-
 // SubmitOf reads a submission from a delivery, whose value is used where there is one.
 func SubmitOf(d port.Delivery) (SubmitOrder, error) {
 	if v, ok := d.Value.(*SubmitOrder); ok {
@@ -73,7 +58,7 @@ func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 		if unread != nil || json.Unmarshal(body, &names) != nil || names.OrderID != "" || names.Kind == "" {
 			return o, nil, err
 		}
-		if c, err = DecodeControl(body); err != nil {
+		if c, err = Decode[Control](body); err != nil {
 			return SubmitOrder{}, nil, err
 		}
 	} else if err = c.Check(); err != nil {
@@ -87,30 +72,26 @@ func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 	return SubmitOrder{}, c, nil
 }
 
-// RequestOf reads a request from a delivery, whose value is used where there is one.
-func RequestOf(d port.Delivery) (*Request, error) { return of(d, (*Request).Check) }
+// checked is a message that knows its rules.
+type checked[T any] interface {
+	*T
+	Check() error
+}
 
-// ReplyOf reads a reply from a delivery, whose value is used where there is one.
-func ReplyOf(d port.Delivery) (*Reply, error) { return of(d, (*Reply).Check) }
-
-// ControlOf reads a wake or a command from a delivery, whose value is used where there is one.
-func ControlOf(d port.Delivery) (*Control, error) { return of(d, (*Control).Check) }
-
-// StatusOf reads a status from a delivery, whose value is used where there is one.
-func StatusOf(d port.Delivery) (*Status, error) { return of(d, (*Status).Check) }
-
-func of[T any](d port.Delivery, check func(*T) error) (*T, error) {
+// Of reads a message from a delivery, whose value is used if it has one. The errors are those of Decode.
+func Of[T any, M checked[T]](d port.Delivery) (*T, error) {
 	if v, ok := any(d.Value).(*T); ok {
-		return v, check(v)
+		return v, M(v).Check()
 	}
 	body, err := d.Bytes()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	return decode(body, check)
+	return Decode[T, M](body)
 }
 
-func decode[T any](data []byte, check func(*T) error) (*T, error) {
+// Decode reads a message. The error is ErrNewer, or ErrUnreadable with the reason.
+func Decode[T any, M checked[T]](data []byte) (*T, error) {
 	m := new(T)
 	if err := rawjson.CheckLoose(data, rawjson.MaxLevels+envelope(m)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
@@ -124,7 +105,7 @@ func decode[T any](data []byte, check func(*T) error) (*T, error) {
 		}
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	if err := check(m); err != nil {
+	if err := M(m).Check(); err != nil {
 		return nil, err
 	}
 	return m, nil

@@ -145,9 +145,9 @@ func TestOneLevelTooDeep(t *testing.T) {
 			Outcome: core.OutcomeDone, Output: lists(n)}
 		asBytes, _ := reply.Encode()
 		control := fmt.Sprintf(`{"schema":1,"kind":"settle","task":"o","more":%s}`, lists(n))
-		_, decoded := message.DecodeReply(asBytes)
-		_, handed := message.ReplyOf(port.Delivery{Message: port.Message{Value: reply}})
-		_, command := message.DecodeControl([]byte(control))
+		_, decoded := message.Decode[message.Reply](asBytes)
+		_, handed := message.Of[message.Reply](port.Delivery{Message: port.Message{Value: reply}})
+		_, command := message.Decode[message.Control]([]byte(control))
 		ended := &message.Child{
 			Schema: message.Schema,
 			Ended: &core.ChildEnded{
@@ -155,7 +155,7 @@ func TestOneLevelTooDeep(t *testing.T) {
 				Output: lists(n),
 			},
 		}
-		_, child := message.ChildOf(port.Delivery{Message: port.Message{Value: ended}})
+		_, child := message.Of[message.Child](port.Delivery{Message: port.Message{Value: ended}})
 		for what, err := range map[string]error{
 			"order":           order.Check(),
 			"end of a child":  child,
@@ -194,16 +194,16 @@ func TestNumbersWithoutBounds(t *testing.T) {
 			"order": order.Check(),
 			"order as bytes": second(message.DecodeSubmit(fmt.Appendf(nil,
 				`{"schema":1,"orderId":"o","workflow":"w","order":%s}`, value))),
-			"reply as bytes": second(message.DecodeReply(asBytes)),
+			"reply as bytes": second(message.Decode[message.Reply](asBytes)),
 			"reply in memory": second(
-				message.ReplyOf(port.Delivery{Message: port.Message{Value: reply}})),
+				message.Of[message.Reply](port.Delivery{Message: port.Message{Value: reply}})),
 			"end of a child": second(
-				message.ChildOf(port.Delivery{Message: port.Message{Value: ended}})),
+				message.Of[message.Child](port.Delivery{Message: port.Message{Value: ended}})),
 			"answer":   answer.Check(),
 			"resubmit": resubmit.Check(),
-			"request":  second(message.DecodeRequest(fmt.Appendf(nil, `{"more":%s}`, value))),
-			"status":   second(message.DecodeStatus(fmt.Appendf(nil, `{"more":%s}`, value))),
-			"command with a member": second(message.DecodeControl(fmt.Appendf(nil,
+			"request":  second(message.Decode[message.Request](fmt.Appendf(nil, `{"more":%s}`, value))),
+			"status":   second(message.Decode[message.Status](fmt.Appendf(nil, `{"more":%s}`, value))),
+			"command with a member": second(message.Decode[message.Control](fmt.Appendf(nil,
 				`{"schema":1,"kind":"settle","task":"o","more":%s}`, value))),
 		} {
 			if refused := err != nil &&
@@ -233,12 +233,13 @@ func TestNewerSchemaIsGivenBack(t *testing.T) {
 	}
 	data := []byte(`{"schema":2,"task":{"id":7}}`) // of another type, even
 	for name, err := range map[string]error{
-		"request": second(message.DecodeRequest(data)), "reply": second(message.DecodeReply(data)),
-		"control": second(message.DecodeControl(data)),
+		"request": second(message.Decode[message.Request](data)),
+		"reply":   second(message.Decode[message.Reply](data)),
+		"control": second(message.Decode[message.Control](data)),
 		"control of a kind to come": second(
-			message.DecodeControl([]byte(`{"schema":2,"kind":"start-child","task":"o-1"}`))),
-		"status":      second(message.DecodeStatus([]byte(`{"schema":2}`))),
-		"quarantined": second(message.DecodeQuarantined([]byte(`{"schema":2}`))),
+			message.Decode[message.Control]([]byte(`{"schema":2,"kind":"start-child","task":"o-1"}`))),
+		"status":      second(message.Decode[message.Status]([]byte(`{"schema":2}`))),
+		"quarantined": second(message.Decode[message.Quarantined]([]byte(`{"schema":2}`))),
 	} {
 		if !errors.Is(err, message.ErrNewer) {
 			t.Errorf("%s: %v", name, err)
@@ -260,13 +261,13 @@ func TestAnswersAreChecked(t *testing.T) {
 			`"`: "reason has 513 bytes",
 		`"value":` + strings.Repeat("[", 200) + strings.Repeat("]", 200): "nested",
 	} {
-		_, err := message.DecodeControl([]byte(strings.TrimSuffix(good, "}") + "," + change + "}"))
+		_, err := message.Decode[message.Control]([]byte(strings.TrimSuffix(good, "}") + "," + change + "}"))
 		if want == "" && err != nil || want != "" && (!errors.Is(err, message.ErrUnreadable) ||
 			!strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", change, err)
 		}
 	}
-	if _, err := message.DecodeControl([]byte(strings.Replace(good, `,"value":"yes"`, "", 1))); err == nil ||
+	if _, err := message.Decode[message.Control]([]byte(strings.Replace(good, `,"value":"yes"`, "", 1))); err == nil ||
 		!strings.Contains(err.Error(), "value") {
 		t.Errorf("without a value: %v", err)
 	}
@@ -284,13 +285,13 @@ func TestTextsAreOfOneLine(t *testing.T) {
 			`{"schema":1,"kind":"answer","task":"o-1","id":"a-1","step":"b","round":1,"by":"ann","value":1,"reason":%s}`,
 			`{"schema":1,"kind":"answer","task":"o-1","id":"a-1","step":"b","round":1,"by":%s,"value":1}`,
 		} {
-			if _, err := message.DecodeControl(fmt.Appendf(nil, c, text)); !errors.Is(err,
+			if _, err := message.Decode[message.Control](fmt.Appendf(nil, c, text)); !errors.Is(err,
 				message.ErrUnreadable) {
 				t.Errorf("%s with %s: %v", c, text, err)
 			}
 		}
 		const reply = `{"schema":1,"task":"o-1","step":"a","attempt":1,"operation":"do","outcome":"failed","error":{"code":%s,"message":"no"}}`
-		if _, err := message.DecodeReply(fmt.Appendf(nil, reply, text)); !errors.Is(err,
+		if _, err := message.Decode[message.Reply](fmt.Appendf(nil, reply, text)); !errors.Is(err,
 			message.ErrUnreadable) {
 			t.Errorf("a code with %s: %v", text, err)
 		}
@@ -459,15 +460,15 @@ func decodeAs(name string, data []byte) (port.Value, error) {
 		o, err := message.DecodeSubmit(data)
 		return &o, err
 	case "request":
-		return value(message.DecodeRequest(data))
+		return value(message.Decode[message.Request](data))
 	case "reply":
-		return value(message.DecodeReply(data))
+		return value(message.Decode[message.Reply](data))
 	case "control":
-		return value(message.DecodeControl(data))
+		return value(message.Decode[message.Control](data))
 	case "status":
-		return value(message.DecodeStatus(data))
+		return value(message.Decode[message.Status](data))
 	}
-	return value(message.DecodeQuarantined(data))
+	return value(message.Decode[message.Quarantined](data))
 }
 
 func value[T port.Value](v T, err error) (port.Value, error) { return v, err }
@@ -659,8 +660,8 @@ func TestNoEffectIsOfARefusedDo(t *testing.T) {
 				t.Fatal(err)
 			}
 			good := op == core.Do && outcome != core.OutcomeDone
-			if back, err := message.DecodeReply(data); good && (err != nil || !back.NoEffect) || !good &&
-				!errors.Is(err, message.ErrUnreadable) {
+			back, err := message.Decode[message.Reply](data)
+			if good && (err != nil || !back.NoEffect) || !good && !errors.Is(err, message.ErrUnreadable) {
 				t.Errorf("%s of %s with noEffect: %v", outcome, op, err)
 			}
 		}
@@ -689,24 +690,24 @@ func TestSubmitSchemaAgreesWithTheCodec(t *testing.T) {
 
 func TestValuesAreUsedAsTheyAre(t *testing.T) {
 	reply := examples()["reply"][0].(*message.Reply)
-	got, err := message.ReplyOf(port.Delivery{Message: port.Message{Value: reply}})
+	got, err := message.Of[message.Reply](port.Delivery{Message: port.Message{Value: reply}})
 	if err != nil || got != reply {
 		t.Errorf("%p %v, want %p", got, err, reply)
 	}
 	bad := *reply
 	bad.Output = json.RawMessage("{")
-	if _, err := message.ReplyOf(port.Delivery{Message: port.Message{Value: &bad}}); !errors.Is(err,
+	if _, err := message.Of[message.Reply](port.Delivery{Message: port.Message{Value: &bad}}); !errors.Is(err,
 		message.ErrUnreadable) {
 		t.Errorf("an output that is no JSON: %v", err)
 	}
 	body, _ := reply.Encode()
-	if got, err := message.ReplyOf(port.Delivery{Message: port.Message{Body: body}}); err != nil ||
+	if got, err := message.Of[message.Reply](port.Delivery{Message: port.Message{Body: body}}); err != nil ||
 		!reflect.DeepEqual(got, reply) {
 		t.Errorf("%+v %v", got, err)
 	}
 	control := examples()["control"][0]
-	if _, err := message.ReplyOf(port.Delivery{Message: port.Message{Value: control}}); !errors.Is(err,
-		message.ErrUnreadable) {
+	d := port.Delivery{Message: port.Message{Value: control}}
+	if _, err := message.Of[message.Reply](d); !errors.Is(err, message.ErrUnreadable) {
 		t.Errorf("a wake read as a reply: %v", err)
 	}
 }

@@ -102,7 +102,7 @@ func (o *Outside) takeReplies(_ context.Context, bodies [][]byte) []error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, body := range bodies {
-		r, err := message.DecodeReply(body)
+		r, err := message.Decode[message.Reply](body)
 		if err != nil {
 			o.lost = errors.Join(o.lost, fmt.Errorf("a reply of the agent cannot be read: %w", err))
 			continue

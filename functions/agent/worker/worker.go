@@ -78,7 +78,7 @@ func (w *Worker) Handle(ctx context.Context, d port.Delivery) (v Verdict) {
 		}
 	}()
 	received := w.Clock.Now()
-	req, err := message.RequestOf(d)
+	req, err := message.Of[message.Request](d)
 	switch {
 	case errors.Is(err, message.ErrNewer):
 		w.Log.Warn("a request of a newer schema is returned to the queue; deploy the newer agent", "agent",

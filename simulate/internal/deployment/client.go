@@ -184,7 +184,7 @@ func Received(w *world.Simulation, iv *world.Invocation, q *world.Queue, l *worl
 	if q.Name != model.Shop {
 		return
 	}
-	s, err := message.StatusOf(d)
+	s, err := message.Of[message.Status](d)
 	if err != nil {
 		w.Violate("18", "the application cannot read a status: %v", err)
 		return
