@@ -265,7 +265,8 @@ func TestCommands(t *testing.T) {
 			Event: core.Move{ID: "c-3", Command: 3, Definition: "latest"}},
 		`{"id":"c-4","command":3,"definition":"` + hash + `"}`: {OrderID: "o",
 			Event: core.Resubmit{ID: "c-4", Command: 3, Definition: hash}},
-		`{"id":"c-5","command":3,"step":"charge","input":"` + strings.Repeat("x", 32<<10-2) + `"}`: {OrderID: "o",
+		`{"id":"c-5","command":3,"step":"charge","input":"` + strings.Repeat("x", 32<<10-2) +
+			`"}`: {OrderID: "o",
 			Event: core.Resubmit{ID: "c-5", Command: 3, Step: "charge",
 				Input: []byte(`"` + strings.Repeat("x", 32<<10-2) + `"`)}},
 	} {

@@ -219,8 +219,8 @@ const (
 	ChildExpired     ChildState = "expired" // it had ended, and is no longer stored (P26)
 )
 
-// ChildEnded tells a parent how a child task has ended (P41). It is an effect of the child's decision, and an
-// event of the parent. It names the parent's latest attempt that asked.
+// ChildEnded reports to a parent how a child task has ended (P41). It is an effect of the child's decision,
+// and an event of the parent. It names the parent's latest attempt that asked.
 type ChildEnded struct {
 	Parent  Parent          `json:"parent"`
 	State   ChildState      `json:"state"`

@@ -267,7 +267,8 @@ func TestAnswersAreChecked(t *testing.T) {
 			t.Errorf("%s: %v", change, err)
 		}
 	}
-	if _, err := message.Decode[message.Control]([]byte(strings.Replace(good, `,"value":"yes"`, "", 1))); err == nil ||
+	if _, err := message.Decode[message.Control]([]byte(strings.Replace(good, `,"value":"yes"`, "",
+		1))); err == nil ||
 		!strings.Contains(err.Error(), "value") {
 		t.Errorf("without a value: %v", err)
 	}

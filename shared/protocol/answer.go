@@ -178,7 +178,7 @@ func (r *deciding) addVote(i int, vote *core.Vote) {
 }
 
 // refuseEarly stores a verdict for each vote that came before the claim and does not count, because its
-// sender was told that it is kept (P36). The verdict has no ID, because a vote has none.
+// sender received the verdict that it is kept (P36). The verdict has no ID, because a vote has none.
 func (r *deciding) refuseEarly(i int, early []core.Vote) {
 	sent := r.verdict
 	for _, v := range early {

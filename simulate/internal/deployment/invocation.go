@@ -88,7 +88,7 @@ func portCall(iv *world.Invocation, c world.Call, subject string, apply func(wor
 	}
 	note(w, c, subject, iv.P, a.Fault)
 	err := error(port.ErrUnavailable)
-	if a.Fault != world.Throttle || c == world.CallLoad { // of a load, one record may be struck alone
+	if a.Fault != world.Throttle || c == world.CallLoad { // a load can strike one record alone
 		err = apply(a.Fault)
 	}
 	if a.Fault == world.SendAnswerLost && err == nil {

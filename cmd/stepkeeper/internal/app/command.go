@@ -40,8 +40,8 @@ type commandText struct {
 	Use, Group, Short, Examples, Long string
 	Args                              struct {
 		Least, Most int
-		Any         bool   // Any means that the number of arguments has no upper bound
-		What        string // description of the arguments
+		Any         bool   // there is no most
+		What        string // names of the arguments in an error
 	}
 	Suggestions `yaml:",inline"`
 	Flags       flagTexts

@@ -109,7 +109,8 @@ func TestAnswer(t *testing.T) {
 func TestChildOrdersAreLeftOut(t *testing.T) {
 	b := newBackend(noon)
 	for _, id := range []string{"parcel", core.Parent{OrderID: "parcel", Step: "ship"}.ChildID()} {
-		b.put(&core.Task{OrderID: id, Workflow: "order", ProcessState: core.Error, Created: core.TimeOf(noon)})
+		b.put(&core.Task{OrderID: id, Workflow: "order", ProcessState: core.Error,
+			Created: core.TimeOf(noon)})
 	}
 	c := call{server: serve(t, b).URL}
 	for args, want := range map[string]int{"": 1, "--children": 2, "--id parcel": 2, "--state Error": 1} {

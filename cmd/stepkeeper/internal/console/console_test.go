@@ -141,8 +141,9 @@ func TestMove(t *testing.T) {
 	if strings.Contains(page, "do-move") {
 		t.Error("a move that would be refused is offered")
 	}
-	refused := regexp.MustCompile(`After the move it runs <a href="[^"]*definition=([0-9a-f]{32})"`).FindStringSubmatch(
-		page)[1]
+	refused := regexp.MustCompile(`After the move it runs <a href="[^"]*definition=([0-9a-f]{32})"`).
+		FindStringSubmatch(
+			page)[1]
 	newer = strings.Replace(newer, "charge-card", "charge", 1)
 	target := regexp.MustCompile(`After the move it runs <a href="[^"]*definition=([0-9a-f]{32})"`)
 	deployed := func(text string) {
@@ -318,7 +319,8 @@ func TestActions(t *testing.T) {
 	w.submit("billed", "b-1")
 	w.until("it stops", w.inState("b-1", "Error"))
 	_, body = w.get("/orders/b-1")
-	wants(t, body, "These commands become possible at the time shown", "stepkeeper resolve b-1 charge happened")
+	wants(t, body, "These commands become possible at the time shown",
+		"stepkeeper resolve b-1 charge happened")
 	if strings.Contains(body, `name="fact" value="happened"`) {
 		t.Error("the page offers what would be refused now")
 	}

@@ -53,8 +53,8 @@ type asked struct {
 	by map[string]map[string]string // agents by definition, then by step
 }
 
-// agent returns the agent of an order's step. A listing names it only if the step has chosen one. It is "" if
-// the definition cannot be read. A page tries to read each definition once.
+// agent returns the agent that a step of an order asks: a listing names it only if the step has chosen one.
+// It is "" if the definition cannot be read; a page tries each definition once.
 func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.Summary, w *view.Wait) string {
 	if w.Agent != "" || o.Definition == "" || missing[o.Definition] {
 		return w.Agent
