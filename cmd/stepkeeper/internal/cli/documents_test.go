@@ -447,8 +447,8 @@ func TestGuideShowsTheProject(t *testing.T) {
 // productFile is a file of the product in a recipe of CONTRIBUTING.md.
 var productFile = regexp.MustCompile(`\*\*[^*]+\*\*`)
 
-// TestSizes: the README has at most 80 lines before its table, the glossary 60; a kind of step touches at most
-// nine files, and an event seven.
+// TestSizes: the README has at most 80 lines before its table, the glossary 60; a kind of step touches at
+// most nine files, and an event seven.
 func TestSizes(t *testing.T) {
 	screen, _, found := strings.Cut(documents(t)["README.md"], "## Where to go next")
 	lines := strings.Split(screen, "\n")

@@ -149,7 +149,7 @@ func depths(n int, edges [][2]int) []int {
 	return depth
 }
 
-// order moves the cells of each layer towards their neighbours, and keeps the order with the fewest
+// order moves the cells of each layer towards their adjacent nodes, and keeps the order with the fewest
 // crossings.
 func (l *layout) order() {
 	best, fewest := l.copyOrder(), l.crossings()
@@ -231,7 +231,7 @@ func (l *layout) crossings() int {
 	return count
 }
 
-// place sets the coordinate of each cell within its layer: near its neighbours in other layers, and clear of
+// place sets the coordinate of each cell within its layer: near its adjacent nodes in other layers, and clear of
 // the cells beside it.
 func (l *layout) place() {
 	for _, layer := range l.layers {
