@@ -24,23 +24,20 @@ import (
 
 // Goals for all pages together, and the longest page in words.
 const (
-	maxWords         = 49_000
+	maxWords         = 46_200
 	maxPage          = 2_500
-	maxWordsSentence = 16.0
-	maxLongShare     = 0.05
-	maxPassiveShare  = 0.17
+	maxWordsSentence = 11.0
+	maxLongShare     = 0.02
+	maxPassiveShare  = 0.09
 )
 
 const longSentence = 28 // words
 
-// larger holds the pages that may be longer than maxPage, with their words: tables, and the protocol, whose
-// rules cite each other.
+// larger holds the pages that may be longer than maxPage, with their words: the fields of a workflow, and the
+// protocol, whose rules cite each other.
 var larger = map[string]int{
-	"docs/explanation/cost.md":       2_800,
-	"docs/explanation/pattern.md":    3_300,
-	"docs/explanation/protocol.md":   9_600,
-	"docs/reference/command-line.md": 3_000,
-	"docs/reference/workflows.md":    4_700,
+	"docs/explanation/protocol.md": 9_570,
+	"docs/reference/workflows.md":  3_600,
 }
 
 // alert is what Vale found at one place.
