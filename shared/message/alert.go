@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// AlertKind says what an alert reports of its incident: orders in Error of one workflow, step and code.
+// AlertKind is the kind of an alert about orders in Error of one workflow, step and code.
 type AlertKind string
 
 // Kinds of alerts.
@@ -21,27 +21,27 @@ const (
 	AlertOver     AlertKind = "over"     // none is in Error any more
 )
 
-// Alert notifies the operator of orders that stopped, with the commands that are accepted now. It is the same
-// wherever it is published: in a mail, to a program, in the log.
+// Alert notifies the operator of orders that stopped, with the commands that they accept now. It has the same
+// content in a mail, in a program and in the log.
 type Alert struct {
 	Kind            AlertKind `json:"kind"`
 	Deployment      string    `json:"deployment"` // the stack, or the address of the server
-	core.RaiseAlert           // alert of the order that the incident began with
+	core.RaiseAlert           // alert of the incident's first order
 	// number of the incident's orders in Error now; 0 if its orders were undone
 	Orders int       `json:"orders"`
 	Most   int       `json:"most"`  // highest number of orders in Error at once
 	Since  core.Time `json:"since"` // beginning of the incident
-	// The alert covers all incidents beyond the number that are kept apart.
+	// the alert covers all incidents beyond MostOpen
 	Others bool `json:"others,omitempty"`
-	// The alert is about no order: new orders are refused, for the reason in code and message.
+	// the alert is about no order: the intake refuses new orders, for the reason in code and message
 	Intake   bool     `json:"intake,omitempty"`
 	Logs     string   `json:"logs,omitempty"` // location of the order's log
 	Commands []string `json:"commands"`
 	purposes []string // purposes of the commands
 }
 
-// For completes an alert: deployment is the stack or the address of the server, options are those by which
-// the command line reaches it, as "--stack Shop"; "" for none. The commands are those that are accepted now.
+// For completes an alert. deployment is the stack or the address of the server. options are the flags with
+// which the command line reaches it, such as "--stack Shop", or "". The commands are the accepted ones.
 func (a Alert) For(deployment, options string) Alert {
 	a.Deployment, a.Commands, a.purposes = deployment, []string{}, nil
 	add := func(purpose string, words ...string) {
@@ -79,7 +79,7 @@ func (a Alert) For(deployment, options string) Alert {
 		}
 		add(purpose, "resubmit", a.OrderID)
 	}
-	if a.Accepts.Undo && a.Phase != core.Undoing { // there it is the same as resubmit
+	if a.Accepts.Undo && a.Phase != core.Undoing { // while undoing, it does the same as resubmit
 		add("To reverse all of it", "undo", a.OrderID)
 	}
 	if a.Accepts.Resolve {
@@ -93,10 +93,10 @@ func (a Alert) For(deployment, options string) Alert {
 	return a
 }
 
-// plain is a word that every shell takes as it is.
+// plain matches a word that needs no quotes in any shell.
 var plain = regexp.MustCompile(`^[A-Za-z0-9._:/=,@%+~-]+$`)
 
-// quoted is a word as a shell takes it literally: codes of errors are an agent's, and may hold anything.
+// quoted quotes a word for a shell, because the error codes of an agent may hold any character.
 func quoted(word string) string {
 	if plain.MatchString(word) {
 		return word
@@ -110,8 +110,8 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// many adds commands for all orders of the incident. They are tried without sending first: what one order
-// accepts another one may refuse.
+// many adds commands for all orders of the incident. They begin with a dry run, because one order may refuse
+// what another accepts.
 func (a Alert) many(add func(purpose string, words ...string)) {
 	add("Look at the first one", "show", a.OrderID)
 	if a.Others {
@@ -134,7 +134,7 @@ func (a Alert) many(add func(purpose string, words ...string)) {
 		words = append(words, "--code", a.Code)
 	}
 	add("List them", words...)
-	// no --where can say it
+	// no --where can contain this code
 	if strings.ContainsFunc(a.Code, func(r rune) bool { return r == ',' || r == '=' || r == '"' }) {
 		return
 	}
@@ -144,10 +144,10 @@ func (a Alert) many(add func(purpose string, words ...string)) {
 		"--reason", "fixed", "--canary", "5")
 }
 
-// Fact is one thing that an alert says of its order.
+// Fact is a detail of an alert's order.
 type Fact struct{ Name, Value string }
 
-// Facts are what is known beside order and workflow; what is not known is left out.
+// Facts returns the known details besides order and workflow.
 func (a Alert) Facts() []Fact {
 	number := func(n int) string {
 		if n == 0 {
@@ -181,7 +181,7 @@ func (a Alert) Facts() []Fact {
 	return known
 }
 
-// tried is when the step was tried first, and last.
+// tried returns the times of the step's first and last attempt.
 func (a Alert) tried() string {
 	switch {
 	case a.FirstTry == 0:
@@ -192,7 +192,7 @@ func (a Alert) tried() string {
 	return a.FirstTry.String() + " to " + a.LastTry.String()
 }
 
-// Title is one line.
+// Title returns the alert in one line.
 func (a Alert) Title() string {
 	if a.Intake {
 		return a.intakeTitle()
@@ -239,7 +239,7 @@ func (a Alert) place() string {
 	return a.Workflow + ", step " + a.Step
 }
 
-// Text is what an operator reads at 3 a.m.: what happened, to what, and what to do.
+// Text returns the alert for the operator: what happened, to what, and what to do.
 func (a Alert) Text() string {
 	var b strings.Builder
 	switch {
@@ -265,7 +265,7 @@ func (a Alert) Text() string {
 	return b.String()
 }
 
-// opening says what has happened to orders in Error.
+// opening writes what has happened to orders in Error.
 func (a Alert) opening(b *strings.Builder) {
 	switch a.Kind {
 	case AlertOver:

@@ -8,16 +8,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Child is a message of the queue "tasks", from one task to another: what a step asks of a child, or how a
-// child has ended (P41). Only the Scheduler writes and reads that queue.
+// Child is a message of the queue "tasks" from one task to another: a step's request to a child, or the end
+// of a child (P41). Only the Scheduler writes and reads that queue.
 type Child struct {
 	Schema int              `json:"schema"`
 	Ask    *core.AskChild   `json:"ask,omitempty"`   // this
 	Ended  *core.ChildEnded `json:"ended,omitempty"` // or that
 }
 
-// Encode writes the message's JSON, with the characters of an order as they are, so that it is no longer than
-// its limit.
+// Encode writes the message's JSON without escaping the characters of an order, so that it keeps to its
+// limit.
 func (m *Child) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

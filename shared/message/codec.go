@@ -11,7 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Encode makes the envelopes port.Values: a queue in memory hands them over as they are.
+// Encode writes the message's JSON. It makes the envelope a port.Value, which a queue in memory passes on
+// unchanged.
 func (m *SubmitOrder) Encode() ([]byte, error) { return json.Marshal(m) }
 
 // Encode writes the message's JSON.
@@ -42,7 +43,7 @@ func SubmitOf(d port.Delivery) (SubmitOrder, error) {
 }
 
 // IntakeOf reads a message of the intake queue: a submission, or a command that an application may send
-// there. Nothing vouches for the sender, so the commands are a Cancel and an Answer that has a token.
+// there. The sender is not verified, so the only commands are a Cancel, and an Answer with a token.
 func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 	o, err := SubmitOf(d)
 	if err == nil {
@@ -111,8 +112,8 @@ func Decode[T any, M checked[T]](data []byte) (*T, error) {
 	return m, nil
 }
 
-// envelope returns how many levels of a message stand around a value that came from outside. The output in a
-// status may be a list of what child orders have answered.
+// envelope returns how many levels of a message surround a value from outside. The output in a status may be
+// a list of child orders' outputs.
 func envelope(m any) int {
 	switch m.(type) {
 	case *Child:
@@ -132,7 +133,7 @@ func newer(data []byte) bool {
 	return json.Unmarshal(data, &m) == nil && m.Schema > Schema
 }
 
-// Reason returns what is wrong with a message, without the words of ErrUnreadable.
+// Reason returns the fault of a message, without the text of ErrUnreadable.
 func Reason(err error) string { return strings.TrimPrefix(err.Error(), ErrUnreadable.Error()+": ") }
 
 func unreadable(format string, args ...any) error {
@@ -149,7 +150,7 @@ func checkSchema(schema int) error {
 	return nil
 }
 
-// Check holds a request to its rules.
+// Check checks a request against its rules.
 func (m *Request) Check() error {
 	if err := checkSchema(m.Schema); err != nil {
 		return err
@@ -170,7 +171,7 @@ func (m *Request) Check() error {
 	return nil
 }
 
-// Check holds a reply to its rules.
+// Check checks a reply against its rules.
 func (m *Reply) Check() error {
 	if err := checkSchema(m.Schema); err != nil {
 		return err
@@ -199,7 +200,8 @@ func (m *Reply) Check() error {
 	return checkOutput(m.Output)
 }
 
-// checkOutput holds what a service or a child has returned to the bounds of values; empty means nothing.
+// checkOutput checks the output of a service or a child against the bounds of values. An empty output is
+// valid.
 func checkOutput(output json.RawMessage) error {
 	if len(output) == 0 {
 		return nil
@@ -254,5 +256,5 @@ func (m *Status) Check() error {
 	return nil
 }
 
-// Check holds a quarantined message to its rules.
+// Check checks a quarantined message against its rules.
 func (m *Quarantined) Check() error { return checkSchema(m.Schema) }

@@ -1,11 +1,11 @@
 // Package sns publishes alerts on an SNS topic.
 //
 // Authority: it alone decides the form of a notification: a text for people in mails, the alert's JSON for
-// every other subscriber, and a subject in ASCII. Which alerts there are is decided by package incident.
+// every other subscriber, and a subject in ASCII. Package incident decides which alerts exist.
 //
-// States: none are kept.
+// States: it keeps none.
 //
-// Failures: every error is port.ErrUnavailable: the alert may have been published, and publishing it again
+// Failures: every error is port.ErrUnavailable. The alert may have been published, and publishing it again
 // does no harm. The incident keeps it and tries again.
 package sns
 
@@ -24,8 +24,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Publish is the one call of the SDK's client that is used. As an interface, it would make the
-// linker keep all of the client's operations in programs that ask for methods by name.
+// Publish is the call of the SDK's client. An interface would make the linker keep all of the client's
+// operations in programs that look up methods by name.
 type Publish func(ctx context.Context, in *sns.PublishInput,
 	options ...func(*sns.Options)) (*sns.PublishOutput, error)
 
@@ -33,19 +33,19 @@ type Publish func(ctx context.Context, in *sns.PublishInput,
 // wire.AttemptTimeout.
 const timeout = 10 * time.Second
 
-// Topic is safe for concurrent use.
+// Topic publishes alerts. It is safe for concurrent use.
 type Topic struct {
 	publish Publish
 	arn     string
 }
 
-// New publishes alerts on the topic, named by its ARN, with a client's Publish.
+// New returns a Topic with its ARN and a client's Publish.
 func New(publish Publish, topicARN string) *Topic { return &Topic{publish, topicARN} }
 
-// Send returns nil when SNS has taken the alert. Its error wraps port.ErrUnavailable: the alert may
-// have been taken all the same, and publishing it again does no harm.
+// Send returns nil when SNS has accepted the alert. Its error wraps port.ErrUnavailable: SNS may have
+// accepted the alert nevertheless, and publishing it again does no harm.
 func (t *Topic) Send(ctx context.Context, alert message.Alert) error {
-	machine, _ := json.Marshal(alert) // texts, numbers and times
+	machine, _ := json.Marshal(alert) // texts, numbers and times always encode
 	body, _ := json.Marshal(map[string]string{"default": string(machine), "email": alert.Text()})
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -62,7 +62,7 @@ func (t *Topic) Send(ctx context.Context, alert message.Alert) error {
 	return nil
 }
 
-// maxSubject is SNS's limit less one; a subject is ASCII without line breaks.
+// maxSubject is SNS's limit minus one. A subject is ASCII without line breaks.
 const maxSubject = 99
 
 func subject(a message.Alert) string {

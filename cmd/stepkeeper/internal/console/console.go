@@ -125,7 +125,7 @@ func New(o Options) http.Handler {
 	return secured(mux)
 }
 
-// Paths are the patterns under which New serves, for a handler that serves other things too.
+// Paths lists the patterns that New serves, for a handler that also serves other paths.
 var Paths = []string{"GET /{$}", "GET /orders", "GET /orders/{id}", "GET /orders/{id}/move",
 	"POST /orders/{id}/command", "GET /incidents", "GET /waiting", "GET /answers",
 	"GET /workflows", "GET /workflows/{name}", "GET /health", "GET /dead-letters",
@@ -147,7 +147,7 @@ func (s *server) loadAssets() map[string]string {
 	names := map[string]string{}
 	entries, err := assets.ReadDir("assets")
 	if err != nil {
-		panic(err) // they are a part of the program
+		panic(err) // the templates are embedded in the program
 	}
 	kinds := map[string]string{"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
 		"svg": "image/svg+xml", "txt": "text/plain; charset=utf-8"}
@@ -212,8 +212,8 @@ func lastStart(all []client.ScheduledStart) *client.ScheduledStart {
 	return &all[len(all)-1]
 }
 
-// timeElement is a moment, in UTC here and in the viewer's zone once the script has seen it. Of the class ago
-// it is an age, which the script counts on.
+// timeElement returns a time as HTML, in UTC, and in the viewer's zone once the script has run. With the
+// class ago it is an age that the script updates.
 func timeElement(t core.Time, class string) template.HTML {
 	if t == 0 {
 		return "–"
@@ -223,10 +223,10 @@ func timeElement(t core.Time, class string) template.HTML {
 		t.Std().UTC().Format(time.RFC3339Nano), render.Moment(t)))
 }
 
-// stateClass is the class of a state in the style sheet.
+// stateClass returns the class of a state in the style sheet.
 func stateClass(s core.State) string { return "state " + strings.ToLower(string(s)) }
 
-// shown is a document for people: indented, and without what is redacted.
+// shown returns a document for people: indented and redacted.
 func (s *server) shown(doc json.RawMessage) string {
 	if len(doc) == 0 {
 		return ""
@@ -236,20 +236,20 @@ func (s *server) shown(doc json.RawMessage) string {
 	return b.String()
 }
 
-// content is what a page shows between its head and its foot.
+// content is a page between its head and its foot.
 type content struct {
 	Title    string
 	Template string
 	Data     any
-	Charts   bool // HTTP status; 0 means 200
-	Status   int  // 0: 200
+	Charts   bool // the page needs the script for charts
+	Status   int  // HTTP status; 0 means 200
 }
 
-// pageFunc reads what a page shows. kept is nil for a page that is made once, and else what the stream of an
-// open page keeps from one look to the next.
+// pageFunc reads the content of a page. kept is nil for a page that is made once. Otherwise it holds the
+// state that an open page's stream keeps between two reads.
 type pageFunc func(ctx context.Context, r *http.Request, kept *kept) (content, error)
 
-// trouble is the content of a page that could not be read.
+// trouble returns the content of a page that could not be read.
 func (s *server) trouble(err error) content {
 	switch {
 	case errors.Is(err, client.ErrNotFound):
@@ -271,7 +271,7 @@ func (s *server) trouble(err error) content {
 		"It is tried again by itself; the log of the deployment may say more.")
 }
 
-// read makes the content of a page, whatever happens.
+// read returns the content of a page. It recovers from a panic.
 func (s *server) read(ctx context.Context, r *http.Request, p pageFunc, k *kept) content {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -282,7 +282,7 @@ func (s *server) read(ctx context.Context, r *http.Request, p pageFunc, k *kept)
 	return c
 }
 
-// fragment is a content as HTML.
+// fragment returns a content as HTML.
 func (s *server) fragment(c content) (template.HTML, error) {
 	var b bytes.Buffer
 	if err := s.pages.ExecuteTemplate(&b, c.Template, c.Data); err != nil {
@@ -291,7 +291,7 @@ func (s *server) fragment(c content) (template.HTML, error) {
 	return template.HTML(b.String()), nil //nolint:gosec // a template of this package has escaped it
 }
 
-// whole is what the frame around each page shows.
+// whole is the data of the frame around each page.
 type whole struct {
 	Title, Name, Live, Path string
 	ReadOnly, Charts        bool
@@ -324,7 +324,7 @@ func (s *server) nothing(context.Context, *http.Request, *kept) (content, error)
 	return refusal("Not found", http.StatusNotFound, "There is no such page.", "Begin at the overview."), nil
 }
 
-// refusal is a page that says what happened and what to do.
+// refusal returns a page that states what happened and what to do.
 func refusal(title string, status int, what, do string) content {
 	return content{Title: title, Template: "trouble", Status: status,
 		Data: struct{ What, Do string }{what, do}}
