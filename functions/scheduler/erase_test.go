@@ -135,3 +135,48 @@ func TestAChildIsErasedAfterAllAboveIt(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
+
+// P52: a parent that stopped in Error, or whose end is not reported, has not come to rest.
+func TestAChildIsNotErasedBeforeItsParentRests(t *testing.T) {
+	for name, c := range map[string]struct {
+		begin      func(w *world.World) // brings the parent there
+		unreported bool
+		want       core.State
+	}{
+		"in Error": {func(w *world.World) { w.Send(port.Replies, failure("parent")) }, false, core.Error},
+		"not reported": {func(w *world.World) {
+			w.Send(port.Control, &message.Control{OrderID: "parent", Event: core.Cancel{ID: "c-1"}})
+		}, true, core.Cancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			def := world.Definition()
+			def.Steps[0].OnFailure = core.OnFailureStop
+			w := world.New(t, def).Boot()
+			w.Send(port.Intake, world.Order("parent"))
+			w.Handle(port.Intake)
+			handled(t, w, childOf(w, core.AskCancel, 1))
+			w.Take(port.Tasks)
+			w.Fail = func(_ string, m port.Message) error {
+				if s, ok := m.Value.(*message.Status); ok && c.unreported && s.OrderID == "parent" {
+					return port.ErrUnavailable
+				}
+				return nil
+			}
+			c.begin(w)
+			for range 40 {
+				w.Handle(port.Replies)
+				w.Handle(port.Control)
+				w.Agents()
+			}
+			p := w.Task("parent")
+			if p.ProcessState != c.want || (p.End.ResendAt != 0) != c.unreported {
+				t.Fatalf("the parent is %s, to be reported again at %s", p.ProcessState, p.End.ResendAt)
+			}
+			const id = "parent~all~2"
+			v, err := w.Scheduler.Command(ctx, *erasing(id, "e-1", w.Task(id).Commands.Number))
+			if err != nil || v.Accepted || !strings.Contains(v.Reason, "child of parent,") {
+				t.Errorf("%+v, %v", v, err)
+			}
+		})
+	}
+}
