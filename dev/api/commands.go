@@ -166,7 +166,7 @@ func (e *edge) registerMove(doc huma.API) {
 	}, e.plan)
 }
 
-// answer fills in what the sender left out, and hands the answer over.
+// answer fills in the fields that the sender left out, and passes the answer on.
 func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, error) {
 	b := &in.Body
 	a := core.Answered{ID: b.ID, Step: b.Step, Name: b.Event, Round: b.Round, Value: b.Value,
@@ -205,7 +205,7 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 		return nil, ofOrder(in.ID, err)
 	}
 	order, err := e.backend.Order(ctx, t)
-	if err != nil && in.Documents { // else the core asks for it, which is an acceptance
+	if err != nil && in.Documents { // otherwise the core asks for it, which is an acceptance
 		return nil, ofOrder(in.ID, err)
 	}
 	p := view.PlanOf(t, def, to, order, e.clock.Now(), state.Room)
@@ -222,7 +222,7 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 	return &planOutput{Body: p}, nil
 }
 
-// command makes an ID if the sender gave none, hands the command over and answers the verdict.
+// command makes an ID if the sender gave none, passes the command on and returns the verdict.
 func (e *edge) command(ctx context.Context, c message.Control) (*verdictOutput, error) {
 	if id, from, number := core.CommandOf(c.Event); id == "" {
 		c.Event = core.Stamped(c.Event, uuid.NewString(), from, number)
@@ -242,7 +242,7 @@ func (e *edge) command(ctx context.Context, c message.Control) (*verdictOutput, 
 	return &verdictOutput{Body: v}, nil
 }
 
-// onlyJSON refuses a body of another type: a web page may send text/plain anywhere without asking.
+// onlyJSON refuses a body of another type, because a web page may send text/plain to any address.
 func onlyJSON(ctx huma.Context, next func(huma.Context)) {
 	if ctx.Method() == http.MethodPost && mediaType(ctx.Header("Content-Type")) != jsonType {
 		h := ctx.Header("Content-Type")

@@ -27,8 +27,8 @@ const (
 	eventsType = "text/event-stream"
 )
 
-// configOf is huma without what we do not want: no $schema fields, no documentation page that
-// loads scripts from elsewhere, and JSON only.
+// configOf returns huma's configuration with three changes: no $schema fields, no documentation page with
+// scripts from other sites, and JSON only.
 func configOf(version string) huma.Config {
 	version = cmp.Or(version, "dev")
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
@@ -54,14 +54,14 @@ func configOf(version string) huma.Config {
 
 var jsonFormat = huma.Format{Marshal: writeFormat, Unmarshal: readFormat}
 
-// writeFormat writes all or nothing. What cannot be written is a panic, which is answered as one:
-// huma itself would write a text after the status 200.
+// writeFormat writes everything or nothing. A value that cannot be written is a panic, which the guard turns
+// into a response. huma itself would write a text after the status 200.
 func writeFormat(w io.Writer, v any) error {
 	var b bytes.Buffer
 	if err := huma.DefaultJSONFormat.Marshal(&b, v); err != nil {
 		panic(err)
 	}
-	_, _ = w.Write(b.Bytes()) // the client is gone if this fails
+	_, _ = w.Write(b.Bytes()) // a failure means that the client has gone
 	return nil
 }
 
@@ -81,7 +81,7 @@ func readFormat(data []byte, to any) error {
 	}
 	err := json.Unmarshal(data, to)
 	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) { // huma took it for an integer
+	if errors.As(err, &wrong) { // the value looked like an integer to huma
 		field := wrong.Field[strings.LastIndex(wrong.Field, ".")+1:] // the path begins with embedded types
 		return fmt.Errorf("%s: found %s; give a whole number of at most %d, in digits", field, wrong.Value,
 			math.MaxInt)
@@ -89,8 +89,8 @@ func readFormat(data []byte, to any) error {
 	return err
 }
 
-// withFloats makes each number a float64, as huma expects. A number beyond these becomes infinite: values
-// that people and services send may hold one (rawjson.MaxExponent), and no field of ours does.
+// withFloats converts each number to a float64, as huma expects. A number out of its range becomes infinite.
+// Values of people and services may contain one (rawjson.MaxExponent), and no field of Stepkeeper does.
 func withFloats(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -108,7 +108,7 @@ func withFloats(v any) any {
 	return v
 }
 
-// serveDocument publishes the OpenAPI document, which is complete by now.
+// serveDocument publishes the complete OpenAPI document.
 func serveDocument(mux *http.ServeMux, doc *huma.OpenAPI) {
 	asJSON, err := json.MarshalIndent(doc, "", " ")
 	if err != nil {
@@ -184,7 +184,7 @@ func (e *edge) documentSubmit(doc huma.API) {
 	})
 }
 
-// SubmitOrder is the schema of message.SubmitOrder, exported because huma sees nothing else.
+// SubmitOrder is the schema of message.SubmitOrder. It is exported because huma needs that.
 type SubmitOrder struct {
 	Schema   int       `json:"schema" enum:"1"`
 	OrderID  string    `json:"orderId" pattern:"^[A-Za-z0-9._:][A-Za-z0-9._:-]{0,127}$" doc:"your own ID for the order; with it, sending the same order again is harmless"`

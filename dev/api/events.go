@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// eventPause is how often a silent stream says that it is alive.
+// eventPause is the interval of heartbeats in a silent stream.
 const eventPause = 15 * time.Second
 
 type eventsInput struct {
@@ -88,7 +88,7 @@ func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core
 			}
 			b, err := event(t, def)
 			if err != nil {
-				panic(err) // cut off: the client sees that it was not the end
+				panic(err) // the connection breaks, so the client sees that this was not the end
 			}
 			ok = send(b)
 		case <-alive.C:

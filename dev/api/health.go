@@ -31,7 +31,7 @@ type definitionInput struct {
 	Definition string `query:"definition" default:"latest" pattern:"^(latest|[0-9a-f]{32})$" doc:"the hash of a version, or latest: the one that new orders get"`
 }
 
-// output is a body as huma takes it.
+// output is a body in huma's form.
 type output[T any] struct{ Body T }
 
 // read registers an operation that reads. problems are the statuses of its refusals.

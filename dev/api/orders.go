@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// OrderPath is the ID of an order in a path; exported because huma sees nothing else.
+// OrderPath is the ID of an order in a path. It is exported because huma needs that.
 type OrderPath struct {
 	ID string `path:"id" pattern:"^[A-Za-z0-9._:~-]{1,128}$" doc:"the order's ID"`
 }
@@ -77,7 +77,8 @@ func (e *edge) getTask(ctx context.Context, in *taskInput) (v view.Task, err err
 	v = view.Detailed(t, def, order, e.clock.Now())
 	v.Await(e.backend.Unattended(ctx))
 	if t.Workflow != "" {
-		if to, err := e.backend.Target(ctx, t.Workflow, message.Latest); err == nil { // else it is not shown
+		// otherwise it is not shown
+		if to, err := e.backend.Target(ctx, t.Workflow, message.Latest); err == nil {
 			v.Pinned(t, def, to.Definition, e.clock.Now())
 		}
 	}
@@ -116,7 +117,7 @@ func (e *edge) list(ctx context.Context, in *listInput) (page view.Page, err err
 	return page, err
 }
 
-// parseAge knows the durations of the standard library, and days.
+// parseAge reads durations of the standard library, and days.
 func parseAge(text string) (time.Duration, bool) {
 	const maxDays = 36500
 	if days, ok := strings.CutSuffix(text, "d"); ok {
@@ -127,7 +128,7 @@ func parseAge(text string) (time.Duration, bool) {
 	return d, err == nil && d >= 0
 }
 
-// ofOrder makes an error of the backend a problem that names the order; nil stays nil.
+// ofOrder turns an error of the backend into a problem that names the order. nil stays nil.
 func ofOrder(id string, err error) error {
 	var p *Problem
 	if err == nil || errors.As(err, &p) {

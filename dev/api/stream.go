@@ -19,13 +19,13 @@ import (
 
 const (
 	groupLines   = 64      // orders that are submitted together
-	groupBytes   = 1 << 20 // or as soon as they have so many bytes
-	groupsAhead  = 4       // groups at work at once, in one stream
+	groupBytes   = 1 << 20 // largest size of a group, in bytes
+	groupsAhead  = 4       // groups in progress in one stream
 	lineTimeout  = time.Minute
-	busyPatience = time.Minute // how long a stream waits for room before it says "busy"
+	busyPatience = time.Minute // time that a stream waits for room before it reports "busy"
 )
 
-// LineResult answers one line of a stream.
+// LineResult is the answer to one line of a stream.
 type LineResult struct {
 	Line     int        `json:"line" doc:"number of the line, from 1; blank lines count, but get no answer"`
 	OrderID  string     `json:"orderId,omitempty" doc:"absent if it could not be read"`
@@ -34,7 +34,7 @@ type LineResult struct {
 	State    core.State `json:"state,omitempty"`
 	Notes    []string   `json:"notes,omitempty" nullable:"false" doc:"parts of the order that have no effect here, for people"`
 	Error    *LineError `json:"error,omitempty" doc:"reason why it was not accepted"`
-	// Unattended is as in a Receipt.
+	// Unattended is the field of a Receipt.
 	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"request queues of its workflow that have no consumer"`
 }
 
@@ -48,7 +48,7 @@ type LineError struct {
 	RetryAfter int    `json:"retryAfter,omitempty" doc:"seconds; present if sending the line again later can help"`
 }
 
-// line is one line as read; err where it is known already that it will not be submitted.
+// line is one line. err is set if it will not be submitted.
 type line struct {
 	number int
 	order  message.SubmitOrder
@@ -56,15 +56,15 @@ type line struct {
 	err    error
 }
 
-// group is a few lines on their way; results is filled when done is closed.
+// group is a few lines that are submitted together. results is filled when done is closed.
 type group struct {
 	lines   []line
 	results []LineResult
 	done    chan struct{}
 }
 
-// submitStream reads lines, submits them in groups, a few groups at once, and answers in order.
-// It reads and writes at the same time.
+// submitStream reads lines, submits them in groups, several groups at once, and answers in order. It reads
+// and writes at the same time.
 func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 	rc := http.NewResponseController(w)
 	if err := rc.EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -93,17 +93,17 @@ func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 		<-g.done
 		out.add(g.results)
 		if out.failed() {
-			cancel() // the answers are not read any more
+			cancel() // nobody reads the answers any more
 		}
 	}
 	out.close()
-	if out.failed() || broken != nil { // lines have no answer: the stream must not look whole
+	if out.failed() || broken != nil { // some lines have no answer, so the stream must not look complete
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// wakeReader makes the end of ctx end a read too. The function that it answers waits until it is
-// certain that the connection is touched no more, as it must be when the request is over.
+// wakeReader makes the end of ctx end a read too. The function that it returns waits until the connection is
+// certainly not used any more, as is required at the end of the request.
 func wakeReader(ctx context.Context, rc *http.ResponseController) func() {
 	woken := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -117,7 +117,7 @@ func wakeReader(ctx context.Context, rc *http.ResponseController) func() {
 	}
 }
 
-// patientReader gives each read a time limit of its own: a stream may last for hours.
+// patientReader sets a time limit for each read, because a stream may last for hours.
 type patientReader struct {
 	ctx  context.Context
 	body io.Reader
@@ -127,7 +127,7 @@ type patientReader struct {
 func (p *patientReader) Read(b []byte) (int, error) {
 	_ = p.rc.SetReadDeadline(time.Now().Add(lineTimeout))
 	if err := p.ctx.Err(); err != nil { // wakeReader's deadline comes later, or the one above replaced it
-		_ = p.rc.SetReadDeadline(time.Now()) // net/http reads the rest of the body when the request is over
+		_ = p.rc.SetReadDeadline(time.Now()) // net/http reads the rest of the body at the end of the request
 		return 0, err
 	}
 	return p.body.Read(b)
@@ -159,8 +159,8 @@ func readLines(ctx context.Context, body io.Reader, lines chan<- line) {
 	}
 }
 
-// nextLine reads and decodes a line. io.EOF comes with the last one. A line over the limit is skipped to its
-// end; half a line is no order.
+// nextLine reads and decodes a line. It returns io.EOF with the last one. It skips a line over the limit to
+// its end. Half a line is not an order.
 func nextLine(in *bufio.Reader, number int) (l line, blank bool, err error) {
 	var text []byte
 	long := false
@@ -192,8 +192,8 @@ func nextLine(in *bufio.Reader, number int) (l line, blank bool, err error) {
 	return l, false, err
 }
 
-// submitGroups cuts the lines into groups: what is there already, up to the limits. It never lets
-// two orders of one ID be on their way at once, so that the earlier line wins.
+// submitGroups divides the lines into groups: the waiting lines, up to the limits. It never submits two
+// orders with the same ID at the same time, so that the earlier line wins.
 func (e *edge) submitGroups(ctx context.Context, lines <-chan line, groups chan<- *group) {
 	var pending []*group
 	onTheWay := map[string]bool{}
@@ -232,8 +232,8 @@ func (e *edge) submitGroups(ctx context.Context, lines <-chan line, groups chan<
 	settle(0)
 }
 
-// fill takes the first line and whatever waits behind it. The line that it answers belongs to the
-// next group; its number is 0 if no line has been read yet.
+// fill adds the first line and the lines that wait behind it. The line that it returns belongs to the next
+// group. Its number is 0 if no line has been read yet.
 func (g *group) fill(first line, lines <-chan line, onTheWay map[string]bool) (next line, more bool) {
 	size := 0
 	for l := first; ; {
@@ -260,10 +260,10 @@ func (g *group) fill(first line, lines <-chan line, onTheWay map[string]bool) (n
 	}
 }
 
-// submitGroup submits what is readable and waits for room if there is none.
+// submitGroup submits the readable lines, and waits for room if there is none.
 func (e *edge) submitGroup(ctx context.Context, g *group) {
 	g.results = make([]LineResult, len(g.lines))
-	var open []int // places in the group that have no answer yet
+	var open []int // indexes in the group without an answer yet
 	for i, l := range g.lines {
 		g.results[i].Line = l.number
 		g.results[i].OrderID, _ = l.order.Known()
@@ -284,7 +284,7 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 			i := open[k]
 			var full *BusyError
 			if errors.As(result.Err, &full) && waited < busyPatience {
-				// It waits as long as it is asked to, from 50 ms to 5 s; the answer below stands until the
+				// It waits as long as the server asks, from 50 ms to 5 s. The answer below stays until the
 				// next one.
 				again, pause = append(again, i),
 					max(pause, min(max(full.RetryAfter, 50*time.Millisecond), 5*time.Second))
@@ -299,7 +299,7 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 	}
 }
 
-// fail answers each line that has no answer with an error.
+// fail answers each open line with an error.
 func (g *group) fail(err error) {
 	for i := range g.results {
 		if !g.results[i].Accepted && g.results[i].Error == nil {
@@ -322,7 +322,7 @@ func lineError(err error) *LineError {
 		RetryAfter: p.RetryAfter}
 }
 
-// appendLines encodes answers, one a line.
+// appendLines encodes answers, one per line.
 func appendLines(b []byte, results []LineResult) []byte {
 	for i := range results {
 		text, err := json.Marshal(&results[i])

@@ -26,11 +26,11 @@ type Receipt struct {
 	Known   bool       `json:"known" doc:"the same order existed already; nothing was started twice"`
 	State   core.State `json:"state"`
 	Notes   []string   `json:"notes,omitempty" nullable:"false" doc:"parts of the order that have no effect here, for people"`
-	// Unattended says which of its agents do not seem to run.
+	// Unattended lists the queues of its agents that have no consumer.
 	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"request queues of its workflow that have no consumer"`
 }
 
-// submit is POST /v1/orders: the hot path, so it does no more than it must.
+// submit handles POST /v1/orders. Many requests use it, so it does as little as possible.
 func (e *edge) submit(w http.ResponseWriter, r *http.Request) {
 	wait, err := waitOf(r)
 	if err != nil {
@@ -100,7 +100,7 @@ func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Durat
 	}
 	if wait > 0 {
 		t, err := e.waited(r.Context(), order.OrderID, wait)
-		if err == nil && t.Ended { // it is stored all the same: 202
+		if err == nil && t.Ended { // it is stored nevertheless: 202
 			writeJSON(w, http.StatusOK, t)
 			return
 		}
@@ -110,8 +110,8 @@ func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Durat
 		result.Unattended})
 }
 
-// waited returns the task at its end, or as it is when the time is over. A task that has ended is not read
-// again from the store: only its definition is looked up.
+// waited returns the task at its end, or its present version when the time is over. It does not read an ended
+// task from the store again, but only looks up its definition.
 func (e *edge) waited(ctx context.Context, id string, wait time.Duration) (view.Task, error) {
 	drained, cancel := untilDrain(ctx)
 	defer cancel()
@@ -164,5 +164,5 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", jsonType)
 	w.WriteHeader(status)
-	_, _ = w.Write(b) // the client is gone if this fails
+	_, _ = w.Write(b) // a failure means that the client has gone
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// agent is one agent: run by this process, or, where it has no operations, outside by a process of
-// the user's that takes its queue.
+// agent is one agent. This process runs it, or, if it has no operations, a process of the user that takes its
+// queue.
 type agent struct {
 	httpagent.Agent
 	name       string
@@ -63,8 +63,8 @@ func (s *Runtime) readAgents() ([]*agent, error) {
 	return all, nil
 }
 
-// capacity is supervisor.Config.Capacity: more messages than that, visible and in flight, are a backlog
-// (P32).
+// capacity implements supervisor.Config.Capacity: more messages than that, visible and in flight, are a
+// backlog (P32).
 func (s *Runtime) capacity(name string) int {
 	if name == supervisor.Scheduler {
 		return min(replyConsumers, controlConsumers) * port.MaxBatch
@@ -110,7 +110,7 @@ func (a *agent) start(ctx context.Context, s *Runtime, all *sync.WaitGroup) {
 	})
 }
 
-// stats is what Health shows of it.
+// stats returns the agent's figures for Health.
 func (a *agent) stats() map[string]int64 {
 	if a.pump == nil {
 		return nil

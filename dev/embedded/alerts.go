@@ -24,34 +24,34 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
-// OnAlert says what is done with an alert, beside its line in the log. If the webhook or the command fails,
-// both get the alert again after a minute. Orders do not wait for either.
+// OnAlert configures the receivers of an alert besides the log. If the webhook or the command fails, both get
+// the alert again after a minute. Orders do not wait for either.
 type OnAlert struct {
-	// Webhook gets a POST with the alert's JSON, and has 10 s to answer 2xx. A redirect is not followed: it
-	// is a failure. "" for none.
+	// Webhook is an address that gets a POST with the alert's JSON, and has 10 s to respond with 2xx. A
+	// redirect is not followed and counts as a failure. "" means no webhook.
 	Webhook string
 	// Command is a program with its arguments, without a shell. It gets the alert's JSON on its standard
-	// input and has 30 s to exit with 0; none for nothing.
+	// input and has 30 s to exit with 0. nil means no command.
 	Command []string
 	Timeout time.Duration // limit of URL and Command; 0 means their defaults
-	// Window is how long an incident gathers orders before their number is reported; 0 means
+	// Window is the time for which an incident gathers orders before their number is reported; 0 means
 	// incident.DefaultWindow.
 	Window time.Duration
-	// Reminder is how long after an alert the next one of an incident that lasts; 0 means
-	// incident.DefaultReminder, a negative value no reminders.
+	// Reminder is the time between two alerts of an incident that lasts; 0 means incident.DefaultReminder, a
+	// negative value no reminders.
 	Reminder time.Duration
 }
 
 const (
 	webhookTime = 10 * time.Second
 	commandTime = 30 * time.Second
-	// atOnce bounds how many alerts are with the webhook, or with the command, at the same time.
+	// atOnce bounds the alerts that are with the webhook, or with the command, at the same time.
 	atOnce = 4
-	// mostOutput is how much of a command's output an error shows.
+	// mostOutput is the number of bytes of a command's output in an error.
 	mostOutput = 500
 )
 
-// Check says what is wrong with the settings.
+// Check returns an error if the settings are invalid.
 func (o OnAlert) Check() error {
 	if o.Webhook != "" {
 		if u, err := url.Parse(o.Webhook); err != nil || u.Host == "" || u.Scheme != "http" &&
@@ -72,24 +72,25 @@ func (o OnAlert) Check() error {
 	return nil
 }
 
-// lookEvery is how often the open incidents are looked at, in sweeps: each look counts the orders in Error.
+// lookEvery is the number of sweeps between two checks of the open incidents. Each check counts the orders in
+// Error.
 const lookEvery = 20
 
-// watch counts the orders in Error, and starts the publication of the alerts that are due.
+// watch counts the orders in Error, and starts the publication of due alerts.
 func (s *Runtime) watch(ctx context.Context) {
 	every(ctx, lookEvery*s.options.SweepEvery, func() {
 		stopped, err := s.incidents.Sweep(ctx)
 		if err != nil && ctx.Err() == nil {
 			s.log.ErrorContext(ctx, "incidents; they are looked at again", "error", err)
 		}
-		if err == nil || stopped != nil { // else nothing was counted
+		if err == nil || stopped != nil { // otherwise nothing was counted
 			s.metrics.stopped(stopped)
 		}
 	})
 }
 
-// alertRefusals notifies the operator that new orders are refused because MaxOpen are active. That lasts
-// until a tenth of the places is free.
+// alertRefusals notifies the operator that new orders are refused because MaxOpen are active. The incident
+// lasts until a tenth of the places is free.
 func (s *Runtime) alertRefusals(ctx context.Context) {
 	last, active := s.refused.Load(), s.hub.activeOrders()
 	if last == nil {
@@ -105,8 +106,8 @@ func (s *Runtime) alertRefusals(ctx context.Context) {
 	}
 }
 
-// newIncidents makes what alerts the operator. Callers wait for neither the webhook nor the command, and
-// Close ends both.
+// newIncidents returns the incidents of the runtime. Callers wait for neither the webhook nor the command,
+// and Close ends both.
 func (s *Runtime) newIncidents() *incident.Incidents {
 	sinks := alertSinks{
 		OnAlert: s.options.OnAlert, log: s.log, server: s.options.server,
@@ -123,13 +124,13 @@ func (s *Runtime) newIncidents() *incident.Incidents {
 	})
 }
 
-// alertSinks publish alerts to the log, a webhook and a command. The tasks stand in the operator's list too
+// alertSinks publishes alerts to the log, a webhook and a command. The operator's list has the tasks too
 // (P27).
 type alertSinks struct {
 	OnAlert
 	log         *slog.Logger
-	server      string              // the address of this process; "" where it serves none
-	posts, runs *semaphore.Weighted // held by each webhook call, and by each command, that is running
+	server      string              // address of this process; "" if it has none
+	posts, runs *semaphore.Weighted // held by each running webhook call, and by each running command
 }
 
 func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
@@ -163,8 +164,8 @@ func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
 	return nil
 }
 
-// hook follows no redirect: an alert that followed it would become a GET of another address, perhaps of a
-// login page that answers 200, or would reach a host that was never named.
+// hook follows no redirect. After a redirect the alert would become a GET of another address, perhaps of a
+// login page that responds with 200, or would reach an unknown host.
 var hook = redirect.Refused(http.Client{})
 
 func (a alertSinks) post(ctx context.Context, body []byte) error {
@@ -203,7 +204,7 @@ func (a alertSinks) post(ctx context.Context, body []byte) error {
 	return fmt.Errorf("the webhook answered %s", resp.Status)
 }
 
-// run ends the command at its deadline with all that it has started.
+// run ends the command at its deadline, with all processes that it has started.
 func (a alertSinks) run(ctx context.Context, body []byte) error {
 	if len(a.Command) == 0 {
 		return nil
@@ -216,7 +217,7 @@ func (a alertSinks) run(ctx context.Context, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	output := &head{}
-	cmd := exec.CommandContext(ctx, a.Command[0], a.Command[1:]...) //nolint:gosec // the user's own
+	cmd := exec.CommandContext(ctx, a.Command[0], a.Command[1:]...) //nolint:gosec // the user's own command
 	cmd.Stdin, cmd.WaitDelay = bytes.NewReader(append(body, '\n')), time.Second
 	cmd.Stdout, cmd.Stderr = output, output
 	endWithChildren(cmd)
@@ -230,7 +231,7 @@ func (a alertSinks) run(ctx context.Context, body []byte) error {
 	return nil
 }
 
-// head keeps the beginning of what is written.
+// head keeps the beginning of the written text.
 type head struct{ text []byte }
 
 func (h *head) Write(p []byte) (int, error) {

@@ -10,11 +10,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// unattendedAfter is how long a queue may be without a receiver before that is reported: agents pause
+// unattendedAfter is the time without a receiver after which a queue is reported, because agents pause
 // between two calls.
 const unattendedAfter = 5 * time.Second
 
-// attended is the queue of an agent outside this process, which knows whether anything takes from it.
+// attended is the queue of an agent outside this process. It detects whether the agent receives.
 type attended struct {
 	port.Queue
 	clock port.Clock
@@ -40,8 +40,8 @@ func (q *attended) count(receivers int) {
 	q.last = now
 }
 
-// unattended reports whether nothing takes from the queue: no receiver is waiting or was a moment ago. An
-// agent that works holds a message, perhaps for long.
+// unattended reports whether the queue has no consumer: no receiver is waiting or was a moment ago. A busy
+// agent holds a message, perhaps for long.
 func (q *attended) unattended(ctx context.Context, agent string) (view.Unattended, bool) {
 	q.mu.Lock()
 	since, receivers := q.last, q.receivers
@@ -54,12 +54,12 @@ func (q *attended) unattended(ctx context.Context, agent string) (view.Unattende
 		Waiting: depth.Visible + depth.Delayed}, err == nil && depth.InFlight == 0
 }
 
-// Unattended is api.Backend.Unattended.
+// Unattended implements api.Backend.Unattended.
 func (s *Runtime) Unattended(ctx context.Context) []view.Unattended {
 	return s.unattended(ctx, func(string) bool { return true })
 }
 
-// unattendedOf are those that orders of a workflow need.
+// unattendedOf returns the queues without a consumer that orders of a workflow need.
 func (s *Runtime) unattendedOf(ctx context.Context, workflow string) []view.Unattended {
 	def := s.workflows.current(workflow)
 	if def == nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// telemetry is what GET /metrics reports. Names and units follow the conventions of Prometheus; labels are
-// names of workflows, steps, agents and queues, whose number is bounded, and never IDs of orders.
+// telemetry holds the metrics of GET /metrics. Names and units follow the conventions of Prometheus. Labels
+// are names of workflows, steps, agents and queues, whose number is bounded, and never IDs of orders.
 type telemetry struct {
 	registry  *prometheus.Registry
 	ended     *prometheus.CounterVec
@@ -33,7 +33,7 @@ type telemetry struct {
 	oldest    *prometheus.GaugeVec
 }
 
-// seconds are the bounds of durations of steps and orders: from a call to a few days.
+// seconds holds the bounds of the histograms of steps and orders: from a call to a few days.
 var seconds = []float64{0.005, 0.02, 0.1, 0.5, 1, 5, 30, 120, 600, 3600, 6 * 3600, 24 * 3600, 72 * 3600}
 
 func newMetrics(s *Runtime) *telemetry {
@@ -76,13 +76,13 @@ func newMetrics(s *Runtime) *telemetry {
 	}
 }
 
-// Metrics returns what Prometheus asks for.
+// Metrics returns the handler for Prometheus.
 func (s *Runtime) Metrics() http.Handler {
 	return promhttp.HandlerFor(s.metrics.registry,
 		promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Timeout: scrapeTime})
 }
 
-// scrapeTime bounds what is asked of the store and the queues for one scrape.
+// scrapeTime bounds the reads of the store and the queues for one scrape.
 const scrapeTime = 5 * time.Second
 
 // rested is called with each task that has come to rest.
@@ -90,7 +90,7 @@ func (m *telemetry) rested(t *core.Task) {
 	state := string(t.ProcessState)
 	m.ended.WithLabelValues(t.Workflow, state).Inc()
 	if t.ProcessState == core.Error {
-		return // it goes on, and will end
+		return // it continues, and will end
 	}
 	m.orders.WithLabelValues(t.Workflow, state).Observe(t.End.At.Sub(t.Created).Std().Seconds())
 	if t.ProcessState != core.Processed {
@@ -104,12 +104,12 @@ func (m *telemetry) rested(t *core.Task) {
 	}
 }
 
-// replied is scheduler.Config.Replied.
+// replied implements scheduler.Config.Replied.
 func (m *telemetry) replied(agent, operation string, r core.Reply) {
 	m.replies.WithLabelValues(agent, operation, string(r.Outcome)).Inc()
 }
 
-// committed is sqlite.Options.Committed.
+// committed implements sqlite.Options.Committed.
 func (m *telemetry) committed(writes int, took time.Duration) {
 	m.commits.Observe(took.Seconds())
 	m.group.Observe(float64(writes))
@@ -133,7 +133,7 @@ func (m *telemetry) stopped(by map[string]port.Stopped) {
 	}
 }
 
-// present is what is read when it is asked for.
+// present collects the metrics that are read during a scrape.
 type present struct{ *Runtime }
 
 var (
@@ -165,11 +165,11 @@ var (
 		"Queues of requests that nothing takes from.", nil, nil)
 )
 
-// Describe names nothing, so that the registry takes what Collect reports.
+// Describe sends no descriptions, so that the registry accepts whatever Collect reports.
 func (p present) Describe(chan<- *prometheus.Desc) {}
 
-// Collect is prometheus.Collector. The registry calls it in a goroutine of its own, so a panic would end the
-// process.
+// Collect implements prometheus.Collector. The registry calls it in a goroutine of its own, in which a panic
+// would end the process.
 func (p present) Collect(to chan<- prometheus.Metric) {
 	if err := port.Guard(p.log, "a collector of metrics",
 		func() error { p.collect(to); return nil }); err != nil {
@@ -207,7 +207,7 @@ func (p present) collectOrders(ctx context.Context, to chan<- prometheus.Metric)
 	}
 	gauge(to, activeNow, float64(p.hub.activeOrders()))
 	gauge(to, activeMost, float64(p.options.MaxOpen))
-	lag := core.Duration(0) // The last sweep does not know it: while a sweep stands still its report stays.
+	lag := core.Duration(0) // not from the last sweep, because its report stays while sweeps stand still
 	overdue, err := p.overdue(ctx)
 	if err != nil {
 		to <- prometheus.NewInvalidMetric(lagNow, err)

@@ -13,10 +13,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// samplesKept bounds the memory of a series: an hour at the default interval.
+// samplesKept bounds the memory of a series: one hour at the default interval.
 const samplesKept = 360
 
-// figure names a number of a sample: a kind of view.Series, or one of those below, and what it is of.
+// figure names a number of a sample: a kind of view.Series, or one of those below, and its subject.
 type figure struct{ kind, of string }
 
 // Kinds of figures that are counted by agent and are no series.
@@ -25,13 +25,13 @@ const (
 	repliesFailed = "failed"
 )
 
-// sample is what the metrics said at a time.
+// sample holds the metrics at one time.
 type sample struct {
 	at      time.Time
 	numbers map[figure]int // values; ended, done and failed count from the start
 }
 
-// samples are the last ones, the oldest first.
+// samples holds the last samples, oldest first.
 type samples struct {
 	mu  sync.Mutex
 	all []sample
@@ -52,7 +52,7 @@ func (s *samples) copied() []sample {
 	return slices.Clone(s.all)
 }
 
-// sampleAlways keeps what GET /metrics would say, in equal intervals.
+// sampleAlways stores the metrics at equal intervals.
 func (s *Runtime) sampleAlways(ctx context.Context) {
 	sample := func() {
 		if x, err := s.sample(); err == nil {
@@ -100,7 +100,7 @@ func (s *Runtime) sample() (sample, error) {
 	return x, nil
 }
 
-// Statistics is api.Backend.Statistics.
+// Statistics implements api.Backend.Statistics.
 func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
 	all, every := s.samples.copied(), s.options.StatisticsEvery
 	now := s.clock.Now()
@@ -136,7 +136,7 @@ func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
 	return out, err
 }
 
-// overdue reads from the index which orders a sweep should have found already.
+// overdue reads from the index the orders that a sweep should have found already.
 func (s *Runtime) overdue(ctx context.Context) (o view.Overdue, err error) {
 	before := s.clock.Now().Add(-s.options.SweepEvery)
 	for shard := range s.store.Shards() {
@@ -150,8 +150,8 @@ func (s *Runtime) overdue(ctx context.Context) (o view.Overdue, err error) {
 	return o, nil
 }
 
-// seriesOf puts the samples into intervals. A sample that came late, as after the machine slept, says nothing
-// of how many ended in which of the intervals before it.
+// seriesOf assigns the samples to intervals. A late sample, as after the machine slept, cannot be divided
+// among the intervals before it.
 func seriesOf(all []sample, every time.Duration) []view.Series {
 	place := func(at time.Time) int { return int(at.Sub(all[0].at).Round(every)/every) - 1 }
 	intervals := max(place(all[len(all)-1].at)+1, 0)

@@ -10,8 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Commit carries out the writes in their order, in one transaction, each under its own condition
-// (P8). The caller's bytes are copied before it returns.
+// Commit executes the writes in their order, in one transaction, each under its own condition (P8). It copies
+// the caller's bytes before it returns.
 func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	errs, results := make([]error, len(writes)), make([]error, len(writes))
 	kept, places := make([]port.Write, 0, len(writes)), make([]int, 0, len(writes))
@@ -45,7 +45,7 @@ func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	return errs
 }
 
-// keep copies what the caller may change once its context has ended.
+// keep copies the data that the caller may change once its context has ended.
 func keep(w *port.Write) port.Write {
 	k := *w
 	k.Record.Document, k.Content = bytes.Clone(w.Record.Document), bytes.Clone(w.Content)
@@ -93,7 +93,7 @@ func (s *Store) replace(tx *transaction, w *port.Write) (refusal, err error) {
 			port.ErrConflict), nil
 	}
 	bucket, shard, at := s.place(r)
-	// A task at rest is moved by each commit: it is kept from the last one.
+	// Each commit moves a task at rest, because Keep counts from the last one.
 	moved := h.bucket != r.Bucket || r.Bucket == port.NoBucket || h.indexAt != millis(r.IndexAt)
 	var n int64
 	switch {
@@ -109,7 +109,7 @@ func (s *Store) replace(tx *transaction, w *port.Write) (refusal, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if n != 1 { // the database has the last word, whatever was remembered
+	if n != 1 { // the database decides, whatever the cache holds
 		return fmt.Errorf("task %q is not at version %d: %w", r.ID, w.Expected, port.ErrConflict), nil
 	}
 	tx.heads[r.ID] = headOf(h.row, r)
@@ -120,7 +120,7 @@ func headOf(row int64, r *port.Record) *head {
 	return &head{row, r.Version, r.State, r.Bucket, millis(r.IndexAt)}
 }
 
-// head finds a task as this transaction sees it; nil if there is none.
+// head returns a task as this transaction sees it, or nil if there is none.
 func (tx *transaction) head(id string) (*head, error) {
 	if h, known := tx.heads[id]; known {
 		return h, nil
@@ -139,7 +139,7 @@ func (tx *transaction) head(id string) (*head, error) {
 	return h, nil
 }
 
-// place is where the record stands in the due index; at rest in none, since now.
+// place returns the record's position in the due index. A record at rest has none, and the time is now.
 func (s *Store) place(r *port.Record) (bucket, shard, at any) {
 	if r.Bucket == port.NoBucket {
 		return nil, nil, millis(s.clock.Now())
@@ -164,7 +164,7 @@ func (s *Store) Forget(ctx context.Context, ids []string) error {
 	})
 }
 
-// expire removes all but the ID of an order, how it ended and when (P26).
+// expire removes everything of an order except its ID, its end and the time of its end (P26).
 func (tx *transaction) expire(row int64, id string) error {
 	for _, statement := range []*statement{tx.expireTask, tx.expireContent} {
 		if _, err := statement.exec(row); err != nil {
@@ -175,7 +175,7 @@ func (tx *transaction) expire(row int64, id string) error {
 	return nil
 }
 
-// millis is a time as it is stored; the zero time is 0.
+// millis returns a time as it is stored. The zero time is 0.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

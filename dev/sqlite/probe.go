@@ -10,19 +10,20 @@ import (
 )
 
 const (
-	probeEvery = time.Second     // a verdict counts for so long
-	probeTime  = 5 * time.Second // how long a write may take before the store counts as stuck
+	probeEvery = time.Second     // time for which a result counts
+	probeTime  = 5 * time.Second // duration of a write after which the store counts as stuck
 )
 
-// probing is the last verdict of Probe; its lock is held while one is under way.
+// probing is the last result of Probe. Its lock is held during a probe.
 type probing struct {
 	mu      sync.Mutex
 	verdict error
 	at      time.Time
 }
 
-// Probe writes as much as the largest order takes, removes it, and answers why that failed, or that
-// the file has been found to be damaged. At most one write a second is made, however often it is asked.
+// Probe writes as many bytes as the largest order has, and removes them. It returns the reason of a failure,
+// or that the file was found to be damaged. It makes at most one write per second, however often it is
+// called.
 func (s *Store) Probe() error {
 	p := &s.probing
 	p.mu.Lock()
@@ -37,7 +38,7 @@ func (s *Store) probe() error {
 	if found := s.damage.Load(); found != nil {
 		return *found
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), probeTime) // one verdict for all callers
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime) // one result for all callers
 	defer cancel()
 	for _, o := range []operation{addProbe, dropProbe} {
 		switch err := s.committer.do(ctx, o); {

@@ -16,8 +16,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Queue is a port.Queue whose messages survive. Values are encoded. Receive takes any max, the
-// other batches any length. Safe for concurrent use.
+// Queue is a port.Queue whose messages survive the process. It encodes values. Receive accepts any max, and
+// the other batches any length. It is safe for concurrent use.
 type Queue struct {
 	store  *Store
 	clock  port.Clock
@@ -27,7 +27,7 @@ type Queue struct {
 	changed chan struct{} // closed, and replaced, when a message may have become visible
 }
 
-// Name is the logical name.
+// Name returns the logical name.
 func (q *Queue) Name() string { return q.config.Name }
 
 func (q *Queue) change() <-chan struct{} {
@@ -36,7 +36,7 @@ func (q *Queue) change() <-chan struct{} {
 	return q.changed
 }
 
-// announce wakes the receivers that wait.
+// announce wakes the waiting receivers.
 func (q *Queue) announce() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -44,7 +44,7 @@ func (q *Queue) announce() {
 	q.changed = make(chan struct{})
 }
 
-// Send stores the messages, or says for each why not: ErrTooLarge.
+// Send stores the messages. Its error for a message is ErrTooLarge if it refuses the message.
 func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	now := q.clock.Now()

@@ -14,15 +14,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// attribute is a message attribute as it travels.
+// attribute is a message attribute in the protocol.
 type attribute struct {
 	DataType    string  `json:"DataType"`
 	StringValue *string `json:"StringValue,omitempty"`
 	BinaryValue []byte  `json:"BinaryValue,omitempty"`
 }
 
-// attributes by their names. Our own messages have none; those of applications are kept, because
-// tracing libraries send along what they need.
+// attributes holds attributes by name. Stepkeeper's own messages have none. Those of applications are kept,
+// because tracing libraries send them.
 type attributes map[string]attribute
 
 const (
@@ -30,13 +30,12 @@ const (
 	maxText       = 1 << 20 // SQS's own limit of a message, and of a batch, in bytes
 )
 
-// envelope is what a queue in memory keeps of a message from this edge. For a receiver that wants
-// bytes it is the body.
+// envelope is the message from this edge in a queue in memory. A receiver of bytes gets the body.
 type envelope struct {
 	id         string
 	body       []byte
 	attributes attributes
-	trace      string // AWSTraceHeader, "" for none
+	trace      string // AWSTraceHeader; "" means none
 }
 
 // Encode returns the body.
@@ -44,14 +43,14 @@ func (e *envelope) Encode() ([]byte, error) { return e.body, nil }
 
 var _ port.Value = (*envelope)(nil)
 
-// md5Of is the checksum of a body.
+// md5Of returns the checksum of a body.
 func md5Of(b []byte) string {
 	sum := md5.Sum(b)
 	return hex.EncodeToString(sum[:])
 }
 
-// md5 is the checksum that SDKs compare: over the attributes sorted by name, each as name, type,
-// a byte for the kind of its value, and value, all with their lengths in front.
+// md5 returns the checksum that SDKs compare. It covers the attributes sorted by name, each as name, type, a
+// byte for the kind of its value, and value, with their lengths before them.
 func (a attributes) md5() string {
 	if len(a) == 0 {
 		return ""
@@ -76,7 +75,7 @@ func (a attributes) md5() string {
 	return md5Of(b.Bytes())
 }
 
-// size counts as SQS does: names, types and values.
+// size returns the size as SQS counts it: names, types and values.
 func (a attributes) size() int {
 	n := 0
 	for name, v := range a {
@@ -135,7 +134,7 @@ func badCharacters() *fail {
 			"#xE000 to #xFFFD | #x10000 to #x10FFFF.")
 }
 
-// choose returns the attributes that a receiver asked for: names, a prefix with ".*", or All.
+// choose returns the attributes that a receiver asked for by names, a prefix with ".*", or All.
 func (a attributes) choose(names []string) attributes {
 	var out attributes
 	for _, want := range names {

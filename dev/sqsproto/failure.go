@@ -11,14 +11,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// fail is an error as SQS reports it.
+// fail is an error in SQS's form.
 type fail struct {
 	status int
-	// its name in the older query protocol, which SDKs still show to their users: "InvalidParameterValue",
-	// prefix + "BatchRequestTooLong"
+	// name in the older query protocol, which SDKs still show to their users: "InvalidParameterValue", prefix
+	// + "BatchRequestTooLong"
 	query  string
 	text   string
-	sender bool // the sender's fault
+	sender bool // the sender caused the error
 }
 
 const (
@@ -28,7 +28,7 @@ const (
 
 func (f *fail) Error() string { return f.text }
 
-// name is its name in the JSON protocol.
+// name returns the name in the JSON protocol.
 func (f *fail) name() string {
 	if f.query == unknown {
 		return "QueueDoesNotExist"
@@ -40,14 +40,15 @@ func failure(status int, query, format string, args ...any) *fail {
 	return &fail{status: status, query: query, text: fmt.Sprintf(format, args...), sender: status < 500}
 }
 
-// bad is a failure of a request that is wrong.
+// bad returns the failure of a wrong request.
 func bad(query, format string, args ...any) *fail {
 	return failure(http.StatusBadRequest, query, format, args...)
 }
 
 func invalid(format string, args ...any) *fail { return bad("InvalidParameterValue", format, args...) }
 
-// Invalid is for a Sink: the message is refused to its sender, which must not send it again as it is.
+// Invalid returns an error for a Sink: the message is refused, and its sender must not send it again
+// unchanged.
 func Invalid(err error) error { return invalid("%v", err) }
 
 func missing(parameter string) *fail {
@@ -63,7 +64,7 @@ func tooLong(limit int) *fail {
 		limit)
 }
 
-// within returns the value of a parameter, or another one if the request has none.
+// within returns the value of a parameter, or a default if the request has none.
 func within(parameter string, value *int, low, high, otherwise int) (int, error) {
 	switch {
 	case value == nil:
@@ -76,8 +77,7 @@ func within(parameter string, value *int, low, high, otherwise int) (int, error)
 	return *value, nil
 }
 
-// failOf translates what a queue or a sink answers. Codes that an SDK retries: RequestThrottled,
-// and every status 503.
+// failOf translates the error of a queue or a sink. An SDK retries RequestThrottled, and every status 503.
 func failOf(err error) *fail {
 	var own *fail
 	switch {

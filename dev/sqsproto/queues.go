@@ -67,7 +67,7 @@ func listQueues(c *call) (any, error) {
 	return out, nil
 }
 
-// queueAttributes are the names that GetQueueAttributes knows.
+// queueAttributes lists the names that GetQueueAttributes accepts.
 var queueAttributes = []string{
 	"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible",
 	"ApproximateNumberOfMessagesDelayed",

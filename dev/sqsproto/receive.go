@@ -63,9 +63,10 @@ func receiveMessage(c *call) (any, error) {
 	if err != nil && (ctx.Err() == nil || len(deliveries) > 0) {
 		return nil, err
 	}
-	if c.ctx.Err() != nil { // the receiver has hung up: let the next one have them at once
+	if c.ctx.Err() != nil { // the receiver has disconnected, so the next one gets the messages at once
 		for _, d := range deliveries {
-			_ = q.Extend(context.WithoutCancel(c.ctx), d.Receipt, 0) // else its visibility timeout does
+			// otherwise the visibility timeout returns it
+			_ = q.Extend(context.WithoutCancel(c.ctx), d.Receipt, 0)
 		}
 		return receiveOutput{}, nil
 	}
@@ -82,7 +83,7 @@ func receiveMessage(c *call) (any, error) {
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
-// show makes a delivery what SQS would answer, with the attributes that were asked for.
+// show returns a delivery in SQS's form, with the requested attributes.
 func (h *handler) show(queue string, d port.Delivery, in *receiveInput) (received, error) {
 	body, err := d.Bytes()
 	if err != nil {
@@ -108,8 +109,8 @@ func (h *handler) show(queue string, d port.Delivery, in *receiveInput) (receive
 	return m, nil
 }
 
-// firstReceived is approximate, as its name in SQS says: of a message that was forgotten here, or
-// first received inside of the process, it is the time of sending.
+// firstReceived is approximate, as its name in SQS says. For a message that the cache has lost, or that was
+// first received inside the process, it is the time of sending.
 func (h *handler) firstReceived(d port.Delivery) int64 {
 	if d.Received <= 1 {
 		now := h.Clock.Now().UnixMilli()
@@ -122,7 +123,7 @@ func (h *handler) firstReceived(d port.Delivery) int64 {
 	return d.SentAt.UnixMilli()
 }
 
-// asked returns the attributes of these names; nil if there are none.
+// asked returns the attributes with these names, or nil if there are none.
 func asked(all map[string]string, names []string) map[string]string {
 	if slices.Contains(names, "All") {
 		return all
@@ -145,7 +146,7 @@ type receiptInput struct {
 	Entries []receiptEntry `json:"Entries"`
 }
 
-// handled deletes messages or extends their time. The errors stand at the places of the entries.
+// handled deletes messages or extends their time. The errors have the order of the entries.
 type handled func(*call, port.Queue, []receiptEntry) []error
 
 func (c *call) readReceipts(in *receiptInput) (port.Queue, error) {
@@ -153,13 +154,13 @@ func (c *call) readReceipts(in *receiptInput) (port.Queue, error) {
 		return nil, err
 	}
 	q, err := c.queue(in.QueueURL)
-	if _, sink := q.(sinkQueue); sink { // nothing is received from it
+	if _, sink := q.(sinkQueue); sink { // it delivers no messages
 		return nil, noQueue(q.Name())
 	}
 	return q, err
 }
 
-// one makes the operation for one message.
+// one returns the operation for one message.
 func one(work handled) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		var in receiptInput
@@ -174,7 +175,7 @@ func one(work handled) func(*call) (any, error) {
 	}
 }
 
-// many makes the operation for a batch.
+// many returns the operation for a batch.
 func many(work handled) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		var in receiptInput
@@ -197,8 +198,8 @@ func many(work handled) func(*call) (any, error) {
 	}
 }
 
-// deleteAll deletes the messages of the handles that are genuine. SQS answers success for a message that is
-// gone already.
+// deleteAll deletes the messages of the genuine handles. Like SQS it reports success for a message that no
+// longer exists.
 func (c *call) deleteAll(q port.Queue, entries []receiptEntry) []error {
 	return some(entries,
 		func(e receiptEntry) (string, error) { return c.h.receiptOf(q.Name(), e.ReceiptHandle) },

@@ -19,7 +19,7 @@ type entry struct {
 	MessageSystemAttributes attributes `json:"MessageSystemAttributes"`
 }
 
-// sent answers one message.
+// sent is the output for one message.
 type sent struct {
 	ID                           string `json:"Id,omitempty"`
 	MessageID                    string `json:"MessageId"`
@@ -28,7 +28,7 @@ type sent struct {
 	MD5OfMessageSystemAttributes string `json:"MD5OfMessageSystemAttributes,omitempty"`
 }
 
-// failedEntry is one of a batch that was not carried out.
+// failedEntry is a failed entry of a batch.
 type failedEntry struct {
 	ID          string `json:"Id"`
 	SenderFault bool   `json:"SenderFault"`
@@ -36,13 +36,13 @@ type failedEntry struct {
 	Message     string `json:"Message"`
 }
 
-// batchOutput always has both lists, as SQS has them.
+// batchOutput always has both lists, as in SQS.
 type batchOutput struct {
 	Successful []any         `json:"Successful"`
 	Failed     []failedEntry `json:"Failed"`
 }
 
-// batchOf reports what became of the entries of a batch; done makes the report of one that was carried out.
+// batchOf returns the output of a batch. done returns the output of a successful entry.
 func batchOf(ids []string, errs []error, done func(i int) any) batchOutput {
 	out := batchOutput{Successful: []any{}, Failed: []failedEntry{}}
 	for i, err := range errs {
@@ -57,8 +57,8 @@ func batchOf(ids []string, errs []error, done func(i int) any) batchOutput {
 	return out
 }
 
-// some calls do with what take makes of the items, except those for which take returns an error. The errors
-// stand at the places of the items.
+// some calls do with the results of take, without the items for which take returns an error. The errors have
+// the order of the items.
 func some[T, U any](items []T, take func(T) (U, error), do func([]U) []error) []error {
 	errs := make([]error, len(items))
 	var taken []U
@@ -122,8 +122,7 @@ func sendMessageBatch(c *call) (any, error) {
 	return batchOf(ids, errs, func(i int) any { return answers[i] }), nil
 }
 
-// send sends the messages that are valid. It returns the output for each, and the errors at the places of the
-// entries.
+// send sends the valid messages. It returns the output for each, and the errors in the order of the entries.
 func (c *call) send(q port.Queue, entries []entry) ([]sent, []error) {
 	answers := make([]sent, 0, len(entries))
 	errs := some(entries, func(e entry) (m port.Message, err error) {
@@ -146,20 +145,20 @@ type sinkQueue struct {
 
 func (q sinkQueue) Name() string { return q.name }
 
-// Send hands the bodies to the sink.
+// Send passes the bodies to the sink.
 func (q sinkQueue) Send(ctx context.Context, messages []port.Message) []error {
 	return some(messages, port.Message.Bytes, func(bodies [][]byte) []error { return q.sink(ctx, bodies) })
 }
 
-// Receive returns nothing, as late as asked for.
+// Receive returns nothing, after the requested wait.
 func (q sinkQueue) Receive(ctx context.Context, _ int, wait, _ time.Duration) ([]port.Delivery, error) {
 	return nil, port.Sleep(ctx, wait)
 }
 
-// Depth returns that of an empty queue.
+// Depth returns the depth of an empty queue.
 func (q sinkQueue) Depth(context.Context) (port.Depth, error) { return port.Depth{}, nil }
 
-// largest is how many bytes a message to the queue may have, its attributes included.
+// largest returns the largest message of the queue in bytes, with its attributes.
 func largest(q port.Queue) int {
 	if _, sink := q.(sinkQueue); sink {
 		return maxText
@@ -200,7 +199,7 @@ func (e *entry) check(q port.Queue) error {
 	if err := e.MessageAttributes.check(); err != nil {
 		return err
 	}
-	// The queue is not asked, because one in memory would have to encode a value for its size.
+	// The limit is checked here, because a queue in memory would have to encode a value for its size.
 	if limit := largest(q); e.size() > limit {
 		return tooLong(limit)
 	}
@@ -212,10 +211,10 @@ func (e *entry) check(q port.Queue) error {
 	return nil
 }
 
-// traceHeader is the one system attribute that a sender may set.
+// traceHeader is the only system attribute that a sender may set.
 const traceHeader = "AWSTraceHeader"
 
-// message makes what the queue gets, and the answer if it takes it.
+// message returns the message for the queue, and the output if the queue accepts it.
 func (e *entry) message() (port.Message, sent) {
 	v := &envelope{id: uuid.NewString(), body: []byte(*e.MessageBody), attributes: e.MessageAttributes}
 	if trace, ok := e.MessageSystemAttributes[traceHeader]; ok {
@@ -230,7 +229,7 @@ func (e *entry) message() (port.Message, sent) {
 
 var entryID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-// checkBatch holds the IDs of a batch to SQS's rules; breaking one fails the whole batch.
+// checkBatch checks the IDs of a batch against SQS's rules. A wrong ID fails the whole batch.
 func checkBatch(ids []string) error {
 	switch {
 	case len(ids) == 0:
