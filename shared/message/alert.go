@@ -56,39 +56,39 @@ func (a Alert) For(deployment, options string) Alert {
 		return a
 	}
 	if a.Intake {
-		add("Check the agents, and what is refused", "doctor")
-		add("List the orders that are going on", "list", "--state", string(core.Processing))
+		add("Check agents and intake", "doctor")
+		add("List running orders", "list", "--state", string(core.Processing))
 		return a
 	}
 	if a.Orders > 1 {
 		a.many(add)
 		return a
 	}
-	add("Look at it", "show", a.OrderID)
+	add("Show it", "show", a.OrderID)
 	if a.Undone && a.Kind == AlertMore && !a.Others {
-		add("List all that were undone", "list", "--state", string(core.Compensated), "--workflow",
+		add("List all undone orders", "list", "--state", string(core.Compensated), "--workflow",
 			a.Workflow)
 	}
 	if a.Accepts.Resubmit {
-		purpose := "When the cause is fixed, go on"
+		purpose := "When the cause is fixed, continue"
 		switch {
 		case a.Undone:
-			purpose = "When the cause is fixed, to do it after all, from the beginning"
+			purpose = "When the cause is fixed, start it again"
 		case a.Phase == core.Undoing:
-			purpose = "When the cause is fixed, go on undoing"
+			purpose = "When the cause is fixed, continue the undo"
 		}
 		add(purpose, "resubmit", a.OrderID)
 	}
-	if a.Accepts.Undo && a.Phase != core.Undoing { // while undoing, it does the same as resubmit
-		add("To reverse all of it", "undo", a.OrderID)
+	if a.Accepts.Undo && a.Phase != core.Undoing { // there it is the same as resubmit
+		add("Undo the order", "undo", a.OrderID)
 	}
 	if a.Accepts.Resolve {
 		otherwise := core.NotHappened
 		if a.Phase == core.Undoing {
 			otherwise = core.Undone
 		}
-		add("If the step has happened after all", "resolve", a.OrderID, a.Step, string(core.Happened))
-		add("If it has certainly not, or was undone by hand", "resolve", a.OrderID, a.Step, string(otherwise))
+		add("If the step did happen", "resolve", a.OrderID, a.Step, string(core.Happened))
+		add("If it did not happen, or was undone by hand", "resolve", a.OrderID, a.Step, string(otherwise))
 	}
 	return a
 }
@@ -113,7 +113,7 @@ func quoted(word string) string {
 // many adds commands for all orders of the incident. They begin with a dry run, because one order may refuse
 // what another accepts.
 func (a Alert) many(add func(purpose string, words ...string)) {
-	add("Look at the first one", "show", a.OrderID)
+	add("Show the first one", "show", a.OrderID)
 	if a.Others {
 		add("List them", "list", "--state", string(core.Error))
 		return
@@ -138,9 +138,9 @@ func (a Alert) many(add func(purpose string, words ...string)) {
 	if strings.ContainsFunc(a.Code, func(r rune) bool { return r == ',' || r == '=' || r == '"' }) {
 		return
 	}
-	add("What would become of each, if the cause were fixed", "bulk", "resubmit", "--where", list, "--reason",
+	add("Check what a repair of all would do", "bulk", "resubmit", "--where", list, "--reason",
 		"fixed", "--dry-run")
-	add("When the cause is fixed, go on with all, five of them first", "bulk", "resubmit", "--where", list,
+	add("When the cause is fixed, repair all, five of them first", "bulk", "resubmit", "--where", list,
 		"--reason", "fixed", "--canary", "5")
 }
 
@@ -192,41 +192,35 @@ func (a Alert) tried() string {
 	return a.FirstTry.String() + " to " + a.LastTry.String()
 }
 
-// Title returns the alert in one line.
+// Title returns one line for a lock screen: workflow and step, how many orders, and since when.
 func (a Alert) Title() string {
-	if a.Intake {
-		return a.intakeTitle()
+	still := ""
+	if a.Kind == AlertReminder {
+		still = "still "
 	}
-	if a.Undone {
-		if a.Kind == AlertMore {
-			return "more orders of " + a.place() + " were undone"
-		}
-		return "order " + a.OrderID + " was undone"
+	switch over := a.Kind == AlertOver; {
+	case a.Intake && over:
+		return "new orders are accepted again"
+	case a.Intake:
+		return "new orders are " + still + "refused" + a.since()
+	case a.Undone && a.Kind == AlertMore:
+		return a.place() + ": more orders were undone"
+	case a.Undone:
+		return a.place() + ": order " + a.OrderID + " was undone"
+	case over:
+		return a.place() + ": no order in Error any more"
+	case a.Orders > 1:
+		return fmt.Sprintf("%s: %d orders %sin Error%s", a.place(), a.Orders, still, a.since())
 	}
-	switch place := a.place(); a.Kind {
-	case AlertOver:
-		return "it is over: no order of " + place + " is in Error any more"
-	case AlertMore, AlertReminder:
-		still := ""
-		if a.Kind == AlertReminder {
-			still = "still "
-		}
-		if a.Orders == 1 {
-			return "order " + a.OrderID + " " + still + "needs you"
-		}
-		return fmt.Sprintf("%d orders of %s %sneed you", a.Orders, place, still)
-	}
-	return "order " + a.OrderID + " needs you"
+	return fmt.Sprintf("%s: order %s %sin Error%s", a.place(), a.OrderID, still, a.since())
 }
 
-func (a Alert) intakeTitle() string {
-	switch a.Kind {
-	case AlertOver:
-		return "it is over: new orders are taken again"
-	case AlertReminder:
-		return "new orders are still refused"
+// since returns when the incident began, to the minute.
+func (a Alert) since() string {
+	if a.Since == 0 {
+		return ""
 	}
-	return "new orders are refused"
+	return " since " + a.Since.Std().UTC().Format("2006-01-02 15:04 UTC")
 }
 
 func (a Alert) place() string {
@@ -239,24 +233,31 @@ func (a Alert) place() string {
 	return a.Workflow + ", step " + a.Step
 }
 
-// Text returns the alert for the operator: what happened, to what, and what to do.
+// Text returns the alert for people. Its first line has the cause and the command that shows more, the lines
+// after it the facts and the commands that are accepted now.
 func (a Alert) Text() string {
-	var b strings.Builder
-	switch {
-	case a.Intake:
-		b.WriteString(strings.ToUpper(a.Title()[:1]) + a.Title()[1:] + ".\n\n")
-	case a.Undone && a.Kind == AlertMore:
-		fmt.Fprintf(&b,
-			"More orders of %s were undone because a step failed. The first one was %s. Nothing waits for "+
-				"an operator.\n\n", a.place(), a.OrderID)
-	case a.Undone:
-		fmt.Fprintf(&b,
-			"Order %s of workflow %s was undone because a step failed. Nothing waits for an operator.\n\n",
-			a.OrderID, a.Workflow)
-	default:
-		a.opening(&b)
+	var first []string
+	switch cause := a.cause(); {
+	case a.Kind == AlertOver:
+		first = append(first, "Ended: "+cause+".")
+	case cause != "":
+		first = append(first, cause+".")
 	}
-	for _, f := range a.Facts() {
+	if a.Undone {
+		first = append(first, "Nothing waits for an operator.")
+	}
+	if len(a.Commands) > 0 {
+		first = append(first, "More: "+a.Commands[0])
+	}
+	var b strings.Builder
+	if len(first) > 0 {
+		b.WriteString(strings.Join(first, " ") + "\n\n")
+	}
+	facts := a.Facts()
+	if !a.Intake {
+		facts = append([]Fact{{"order", a.OrderID}, {"workflow", a.Workflow}}, facts...)
+	}
+	for _, f := range facts {
 		fmt.Fprintf(&b, "%-8s %s\n", f.Name, f.Value)
 	}
 	for i, purpose := range a.purposes {
@@ -265,18 +266,11 @@ func (a Alert) Text() string {
 	return b.String()
 }
 
-// opening writes what has happened to orders in Error.
-func (a Alert) opening(b *strings.Builder) {
-	switch a.Kind {
-	case AlertOver:
-		fmt.Fprintf(b, "No order of %s is in Error with code %q any more.\n\n", a.place(), a.Code)
-	case AlertMore:
-		fmt.Fprintf(b, "%d orders of %s have stopped and wait for an operator. The first one was %s.\n\n",
-			a.Orders, a.place(), a.OrderID)
-	case AlertReminder:
-		fmt.Fprintf(b, "%s. The first one was %s.\n\n", a.Title(), a.OrderID)
-	default:
-		fmt.Fprintf(b, "Order %s of workflow %s has stopped and waits for an operator.\n\n", a.OrderID,
-			a.Workflow)
+// cause returns the message of the error with its code, or the one that is known.
+func (a Alert) cause() string {
+	message := strings.TrimRight(a.RaiseAlert.Message, ". ")
+	if message == "" || a.Code == "" {
+		return message + a.Code
 	}
+	return message + " (" + a.Code + ")"
 }
