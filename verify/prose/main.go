@@ -81,7 +81,7 @@ func main() {
 func run(vale io.Reader, out io.Writer, pages []string) (problems []string, err error) {
 	alerts := map[string][]alert{}
 	if err := json.NewDecoder(vale).Decode(&alerts); err != nil {
-		return nil, fmt.Errorf("Vale's output is not JSON: %w", err)
+		return nil, fmt.Errorf("read the output of Vale: %w", err)
 	}
 	var all counts
 	for _, page := range pages {

@@ -87,7 +87,7 @@ func portCall(iv *world.Invocation, c world.Call, subject string, apply func(wor
 		return world.ErrCut
 	}
 	note(w, c, subject, iv.P, a.Fault)
-	err := error(port.ErrUnavailable)
+	err := port.ErrUnavailable
 	if a.Fault != world.Throttle || c == world.CallLoad { // a load can strike one record alone
 		err = apply(a.Fault)
 	}

@@ -71,12 +71,12 @@ type flagText struct {
 }
 
 // UnmarshalYAML reads a text, or all fields.
-func (f *flagText) UnmarshalYAML(decode func(any) error) error {
-	if decode(&f.Text) == nil {
+func (about *flagText) UnmarshalYAML(decode func(any) error) error {
+	if decode(&about.Text) == nil {
 		return nil
 	}
 	type fields flagText
-	return decode((*fields)(f))
+	return decode((*fields)(about))
 }
 
 // Suggestions describes the suggestions of a shell for an argument or the value of a flag.
