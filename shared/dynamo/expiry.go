@@ -46,7 +46,7 @@ const (
 	contentGrace = 7 * 24 * 60 * 60
 )
 
-// contentKey returns the key of content that is kept apart.
+// contentKey returns the key of content that is stored apart.
 func contentKey(id, hash string) string { return id + "#" + hash }
 
 // expires reports whether the record is at rest and expires.
@@ -56,7 +56,7 @@ func (s *Store) expires(w *port.Write) bool {
 
 func (s *Store) expiresAt() int64 { return s.options.Clock.Now().Add(s.options.TTL).Unix() }
 
-// putTombstone puts what stays of an order for ever.
+// putTombstone stores the part of an order that stays for ever.
 func (s *Store) putTombstone(ctx context.Context, w *port.Write) error {
 	item := attrs{
 		OrderKey: str(w.Record.ID + endedSuffix), "ProcessState": str(w.Record.State),
@@ -69,8 +69,8 @@ func (s *Store) putTombstone(ctx context.Context, w *port.Write) error {
 	return s.putBeside(ctx, "put the tombstone", &dynamodb.PutItemInput{Item: item})
 }
 
-// putBeside puts an item beside that of its order: repeating it changes nothing, so that an error of it is
-// never one in doubt. A condition that does not hold is no error.
+// putBeside puts a further item of an order. A repeated put changes nothing, so that its error never leaves
+// the write in doubt. A condition that does not hold is not an error.
 func (s *Store) putBeside(ctx context.Context, what string, in *dynamodb.PutItemInput) error {
 	in.TableName = &s.tables.Orders
 	_, err := s.client.PutItem(ctx, in)
@@ -80,8 +80,8 @@ func (s *Store) putBeside(ctx context.Context, what string, in *dynamodb.PutItem
 	return perhaps(ctx, what, err)
 }
 
-// perhaps returns the port's error for a failed write that may be repeated: without an answer it is
-// unavailable.
+// perhaps returns the port's error of a failed write that may be repeated: unavailable if there was no
+// response.
 func perhaps(ctx context.Context, what string, err error) error {
 	if err != nil && ctx.Err() == nil && !refused(err) {
 		return fmt.Errorf("%s: %w: %w", what, port.ErrUnavailable, err)
@@ -89,7 +89,7 @@ func perhaps(ctx context.Context, what string, err error) error {
 	return meaning(ctx, what, false, err)
 }
 
-// putContent puts content that a create keeps apart, unless it was erased.
+// putContent puts content that a create stores apart, unless it was erased.
 func (s *Store) putContent(ctx context.Context, w *port.Write) error {
 	return s.putBeside(ctx, "put the content", &dynamodb.PutItemInput{
 		Item: attrs{OrderKey: str(contentKey(w.Record.ID, w.Hash)),
@@ -111,26 +111,27 @@ func (s *Store) Erase(ctx context.Context, id, hash string) error {
 	})
 }
 
-// dropRefused erases the content of a create that was refused because the order that is there has other
-// content, or the same in its document. An error leaves the content, as a crash would.
+// dropRefused erases the content of a create that was refused because the stored order has other content, or
+// has the same content in its document. An error leaves the content, as a crash would.
 func (s *Store) dropRefused(ctx context.Context, w *port.Write, there attrs) {
 	hash := textOf(there[hashMember])
-	// a Cancel that came first knows no hash
+	// a Cancel that came first has no hash
 	unneeded := hash != "" || there[orderMember] != nil || there["cancelAsked"] != nil
 	if w.Apart && unneeded && hash != w.Hash {
 		_ = s.Erase(ctx, w.Record.ID, w.Hash)
 	}
 }
 
-// expireContent sets the content's time to live. An error leaves the content for ever, which is no reason to
-// refuse a commit that is stored.
+// expireContent sets the content's time to live. An error leaves the content for ever, and must not refuse a
+// commit that is stored.
 func (s *Store) expireContent(ctx context.Context, w *port.Write) {
 	_, _ = s.updateContent(ctx, w, "SET #ttl = :ttl, #by = :by",
 		"attribute_exists(#id) AND (attribute_not_exists(#by) OR #by < :by)",
 		attrs{":ttl": num(s.expiresAt() + contentGrace), ":by": num(w.Record.Version)})
 }
 
-// keepContent removes the content's time to live, before its order goes on. ErrNotFound if it has expired.
+// keepContent removes the content's time to live before its order continues. It returns ErrNotFound if the
+// content has expired.
 func (s *Store) keepContent(ctx context.Context, w *port.Write) error {
 	there, err := s.updateContent(ctx, w, "REMOVE #ttl SET #by = :by",
 		"attribute_exists(#id) AND (attribute_not_exists(#by) OR #by <= :by)",
@@ -141,8 +142,8 @@ func (s *Store) keepContent(ctx context.Context, w *port.Write) error {
 	return err // a newer version has set it: the condition on the order's item fails too
 }
 
-// updateContent returns the item that is there if the condition does not hold; without attributes if no item
-// is there.
+// updateContent updates the item. If the condition does not hold, it returns the stored item, without
+// attributes if there is none.
 func (s *Store) updateContent(ctx context.Context, w *port.Write, update, condition string,
 	values attrs) (there attrs, err error) {
 	_, err = s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
@@ -158,8 +159,8 @@ func (s *Store) updateContent(ctx context.Context, w *port.Write, update, condit
 	return nil, perhaps(ctx, "update the content", err)
 }
 
-// Content returns content that is kept apart. It never changes, so that a cheaper, eventually consistent read
-// is right if it finds it; only if it finds nothing a strongly consistent one decides.
+// Content returns content that is stored apart. Content never changes, so a cheaper, eventually consistent
+// read is correct if it finds the item. If it does not, a strongly consistent read decides.
 func (s *Store) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	for _, consistent := range []bool{false, true} {
 		item, err := get(ctx, s.client, s.tables.Orders, OrderKey, contentKey(id, hash), consistent)

@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// maxItem is the largest item that DynamoDB takes, in bytes, names included.
+// maxItem is the largest item of DynamoDB in bytes, names included.
 const maxItem = 400 << 10
 
 // Size returns the size of an item as DynamoDB counts it, in bytes. A write is billed by started KiB, a read

@@ -16,25 +16,26 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Tables are names or ARNs. One that is not used may be left out.
+// Tables holds names or ARNs of tables. An unused one may be "".
 type Tables struct {
 	Orders, Definitions string
 }
 
-// Options of a Store.
+// Options configures a Store.
 type Options struct {
-	// Shards of the index; 0 means DefaultShards. It may grow while tasks are open, for all actors together.
-	// It must not shrink before the tasks of the removed shards have ended.
+	// Shards is the number of shards of the index; 0 means DefaultShards. It may grow while tasks are open,
+	// for all actors together. It must not shrink before the tasks of the removed shards have ended.
 	Shards int
-	// FinishedIndex keeps tasks at rest in the index too, so that List knows them. It costs one more
-	// index write an order: the one that leaves the due bucket is paid anyway, one more comes in.
+	// FinishedIndex keeps tasks at rest in the index, so that List finds them. It costs one more index write
+	// for each order: the write that removes the order from the due bucket is needed anyway, and another one
+	// adds it.
 	FinishedIndex bool
 	// FinishedDays is the number of days that List looks back for finished tasks when its query has no start;
 	// 0 means 30.
 	FinishedDays int
-	// TTL is the time for which an order at rest is kept. 0 means for ever. Of an expired order a small item
+	// TTL is the time for which an order at rest is kept. 0 means for ever. A small item of an expired order
 	// stays, so that its ID never runs again (P26). DynamoDB removes items hours or days late, so nothing may
-	// depend on when (rule 15).
+	// depend on the exact time (rule 15).
 	TTL time.Duration
 	// ListLimit is the number of open tasks after which List gives up; 0 means 20,000.
 	ListLimit int
@@ -43,7 +44,7 @@ type Options struct {
 	Clock    port.Clock // clock for the TTL and for listings; nil means the system's
 }
 
-// Store is a port.Store, port.Definitions and port.Leases. Safe for concurrent use.
+// Store implements port.Store, port.Definitions and port.Leases. It is safe for concurrent use.
 type Store struct {
 	client  calls
 	tables  Tables
@@ -51,8 +52,8 @@ type Store struct {
 	recent  recent
 }
 
-// New makes a Store. The client should be NewClient's, of a configuration of awsclient or wire, which
-// limits the time of each call (rule 13) and does not make landed writes look failed (rule 23).
+// New returns a Store. The client should be NewClient's, with a configuration of awsclient or wire, which
+// limits the time of each call (rule 13) and does not report stored writes as failed (rule 23).
 func New(client *dynamodb.Client, tables Tables, o Options) *Store {
 	o.Shards = cmp.Or(o.Shards, DefaultShards)
 	o.FinishedDays = cmp.Or(o.FinishedDays, 30)
@@ -65,7 +66,7 @@ func New(client *dynamodb.Client, tables Tables, o Options) *Store {
 // Shards returns the number of shards of the index.
 func (s *Store) Shards() int { return s.options.Shards }
 
-// Commit carries out the writes, several at a time and each on its own.
+// Commit executes the writes, several at a time and each separately.
 func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	errs := make([]error, len(writes))
 	var calls errgroup.Group
@@ -103,7 +104,7 @@ func (s *Store) commit(ctx context.Context, w *port.Write) error {
 	return nil
 }
 
-// token marks one write, so that it knows its own earlier try again (rule 9).
+// token returns a mark of one write, so that the write recognises its own earlier try (rule 9).
 func token() []byte {
 	b := make([]byte, 8)
 	_, _ = rand.Read(b) // it never fails
@@ -125,7 +126,7 @@ func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer [
 		}
 	}
 	there, doubt, err := s.putVersion(ctx, w, item, s.options.TTL > 0 && w.Apart && !resting)
-	// it goes on after its rest
+	// the order continues after its rest
 	if err == nil && there[TTLAttribute] != nil && numberOf(there["Version"]) == w.Expected {
 		if err = s.keepContent(ctx, w); err == nil {
 			there, doubt, err = s.putVersion(ctx, w, item, false)
@@ -158,9 +159,8 @@ func (s *Store) putVersion(ctx context.Context, w *port.Write, item attrs,
 	return s.put(ctx, s.tables.Orders, item, condition, names, attrs{":expected": num(w.Expected)})
 }
 
-// create puts the item on the condition that it is not there (P14). Content that is kept apart is put before
-// it, under a key that holds its hash, so that whatever a refusal or a crash leaves behind is what its key
-// says.
+// create puts the item on the condition that it does not exist (P14). Content that is stored apart is put
+// first, under a key with its hash, so that the content left by a refusal or a crash matches its key.
 func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
 	if s.options.TTL > 0 {
 		if ended, err := s.Ended(ctx, w.Record.ID); err != nil || ended {
@@ -182,8 +182,8 @@ func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []
 }
 
 // put writes an item on a condition. If the condition does not hold, it returns the stored item, which is
-// empty if no item is stored (rule 8); it returns nil if the item was written. doubt reports that an earlier
-// try got no answer.
+// empty if there is none (rule 8). It returns nil if the item was written. doubt reports whether an earlier
+// try got no response.
 func (s *Store) put(ctx context.Context, table string, item attrs, condition string, names map[string]string,
 	values attrs) (there attrs, doubt bool, err error) {
 	return put(ctx, s.client, &dynamodb.PutItemInput{
@@ -202,8 +202,8 @@ func put(ctx context.Context, client calls, in *dynamodb.PutItemInput) (there at
 	return nil, seen.doubt, meaning(ctx, "write", seen.doubt, err)
 }
 
-// standing returns the item that is there if err says that a condition did not hold; without attributes if no
-// item is there.
+// standing returns the stored item if err states that a condition did not hold. The item has no attributes if
+// there is none.
 func standing(err error) (there attrs, failed bool) {
 	var check *types.ConditionalCheckFailedException
 	if failed = errors.As(err, &check); failed && check.Item == nil {

@@ -65,12 +65,12 @@ func compileSchema(schema json.RawMessage) (*answerSchema, error) {
 	return metered(s)
 }
 
-// schemaFailure words an error of the library on one line, without the names of the metaschema.
+// schemaFailure rewrites an error of the library on one line, without the names of the metaschema.
 func schemaFailure(err error) error {
 	var wrong *jsonschema.SchemaValidationError
 	var e *jsonschema.ValidationError
 	if errors.As(err, &wrong) && errors.As(wrong.Err, &e) {
-		// a regular expression, of the author's
+		// the author's regular expression
 		if f, ok := leaf(e).ErrorKind.(*schemakind.Format); ok && f.Err != nil {
 			return fmt.Errorf("%w: %w", firstFailure(e), f.Err)
 		}
@@ -79,7 +79,7 @@ func schemaFailure(err error) error {
 	return errors.New(strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), schemaName, "")), " "))
 }
 
-// check names the place and the keyword of the first thing that does not fit. It shows nothing of the value.
+// check returns the place and the keyword of the first mismatch. It shows no part of the value.
 func (s *answerSchema) check(value json.RawMessage) error {
 	if err := checkRead(value); err != nil {
 		return err

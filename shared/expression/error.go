@@ -35,7 +35,7 @@ func shorten(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// failure is the reason of an Error before the expression around it is known.
+// failure is the reason of an Error before its expression is known.
 type failure struct{ what, fix string }
 
 func (f *failure) Error() string { return f.what }

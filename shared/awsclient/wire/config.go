@@ -14,16 +14,16 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// Limits of a client. They are stated because the SDK's defaults change from version to version (rule 13).
+// Limits of a client. They are explicit because the SDK's defaults change between versions (rule 13).
 const (
 	DefaultMaxAttempts = 4                // attempts of one call, the first included
 	DefaultCallTimeout = 10 * time.Second // limit of one call with all its attempts
 	connections        = 64               // connections kept for each host
 )
 
-// Environment makes the configuration of a function out of what Lambda sets: AWS_REGION and the
-// credentials of its role; AWS_ENDPOINT_URL, and AWS_ENDPOINT_URL_<SERVICE> before it, lead to an
-// emulator. It makes no network calls (rule 13). The error lists what is missing.
+// Environment returns the configuration of a function from the variables that Lambda sets: AWS_REGION and the
+// credentials of its role. AWS_ENDPOINT_URL, or AWS_ENDPOINT_URL_<SERVICE> before it, leads to an emulator.
+// It makes no network calls (rule 13). The error lists the missing variables.
 func Environment(lookup func(name string) (value string, set bool)) (aws.Config, error) {
 	value := func(name string) string { v, _ := lookup(name); return v }
 	creds := aws.Credentials{
@@ -43,7 +43,7 @@ func Environment(lookup func(name string) (value string, set bool)) (aws.Config,
 	}
 	c := aws.Config{
 		Region: region,
-		// A function's credentials outlive its process: nothing to renew.
+		// A function's credentials outlive its process, so they need no renewal.
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return creds, nil
 		}),
@@ -61,11 +61,11 @@ func Environment(lookup func(name string) (value string, set bool)) (aws.Config,
 	return c, nil
 }
 
-// endpoints finds AWS_ENDPOINT_URL_<SERVICE>: clients of the SDK look for it in the sources that a
-// configuration was made of, and ours is made of the environment by hand.
+// endpoints finds AWS_ENDPOINT_URL_<SERVICE>. Clients of the SDK look for it in the sources of a
+// configuration, and this one has none.
 type endpoints func(name string) string
 
-// GetServiceBaseEndpoint returns the endpoint of a service; clients of the SDK call it with an ID like
+// GetServiceBaseEndpoint returns the endpoint of a service. Clients of the SDK call it with an ID such as
 // "Secrets Manager".
 func (e endpoints) GetServiceBaseEndpoint(_ context.Context,
 	id string) (endpoint string, found bool, err error) {
@@ -73,14 +73,14 @@ func (e endpoints) GetServiceBaseEndpoint(_ context.Context,
 	return endpoint, endpoint != "", nil
 }
 
-// BuildableClient returns the kind of client that the SDK can still change, as it does for AWS_CA_BUNDLE.
+// BuildableClient returns a client that the SDK can still change, as it does for AWS_CA_BUNDLE.
 func BuildableClient() *awshttp.BuildableClient {
 	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.MaxIdleConns, t.MaxIdleConnsPerHost = 2*connections, connections
 	})
 }
 
-// HTTPClient puts our transport around what the SDK has made of the client. wrap may be nil.
+// HTTPClient wraps the SDK's client in Transport. wrap may be nil.
 func HTTPClient(c aws.HTTPClient, wrap func(http.RoundTripper) http.RoundTripper) aws.HTTPClient {
 	var next http.RoundTripper
 	if b, ok := c.(*awshttp.BuildableClient); ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 )
 
-// each reads a step of child tasks (P40), all but its expressions.
+// each reads a step of child tasks (P40), except its expressions.
 func (b *builder) each(f field) core.StepDefinition {
 	v := f.value
 	s := b.uncalled(f)
@@ -57,7 +57,7 @@ func (b *builder) child(name *value, e *core.Each) {
 	e.Definition, e.Child = def.Hash, def
 }
 
-// depth returns how many levels of child workflows are below this one.
+// depth returns the number of levels of child workflows below this one.
 func depth(d *core.Definition) (deepest int) {
 	for i := range d.Steps {
 		if e := d.Steps[i].Each; e != nil && e.Child != nil {

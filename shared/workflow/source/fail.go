@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// fail reads a step that fails by rule (P50). Its texts stand in alerts, statuses and logs, so they hold
+// fail reads a step that fails by rule (P50). Alerts, statuses and logs contain its texts, so they hold
 // nothing of an order.
 func (b *builder) fail(f field) core.StepDefinition {
 	s := b.uncalled(f)

@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// meaning checks what no schema can say.
+// meaning checks the rules that no schema can express.
 func (b *builder) meaning() {
 	b.knownAgents()
 	b.room()
@@ -69,8 +69,9 @@ func (b *builder) knownAgents() {
 	}
 }
 
-// noReturn keeps P22 and P22a: every step that can run beside or after a point of no return stops for the
-// operator where it fails, another point of no return too; every step that may have to be undone says how.
+// noReturn checks P22 and P22a. Every step that can run beside or after a point of no return, including
+// another such point, must stop for the operator when it fails. Every step that may have to be undone must
+// define its undo.
 func (b *builder) noReturn() {
 	for i := range b.def.Steps {
 		b.stops(i)
@@ -237,10 +238,10 @@ func (b *builder) queueTime(i int) {
 	}
 }
 
-// minPoll is the shortest time after which the core asks again what was answered not-yet (P45).
+// minPoll is the shortest time after which the core repeats a call that was answered with not-yet (P45).
 const minPoll = 2 * core.Second
 
-// polling checks how long a step polls.
+// polling checks the polling time of a step.
 func (b *builder) polling(i int) {
 	s := &b.def.Steps[i]
 	if s.PollFor == 0 {
@@ -305,8 +306,8 @@ func (b *builder) long(i int) {
 // ledgerTime is the time that an agent needs, besides the call, to record a plain service's step (P31).
 const ledgerTime = 2 * core.Second
 
-// holds refuses a timeout that the agent's surroundings would cut off: the call would be in doubt
-// each time.
+// holds refuses a timeout that exceeds the limits of the agent's environment, because each call would end in
+// doubt.
 func (b *builder) holds(i int) {
 	s := &b.def.Steps[i]
 	if b.opts.MaxTimeout == nil || s.Agent == "" {
@@ -322,8 +323,8 @@ func (b *builder) holds(i int) {
 		return
 	}
 	reserved := ""
-	// The ledger is written before the call and after it (P31, P22a): a call that took the whole time would
-	// end with nothing recorded, and be in doubt.
+	// The ledger is written before the call and after it (P31, P22a). A call that took the whole time would
+	// end without a record, in doubt.
 	if s.Grade == core.Plain || s.PointOfNoReturn {
 		kind := "point of no return"
 		if s.Grade == core.Plain {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Severity of a problem.
+// Severity is the severity of a problem.
 type Severity string
 
 // Severities of a problem.
@@ -16,7 +16,8 @@ const (
 	SeverityWarning Severity = "warning" // the file works, but probably not as intended
 )
 
-// Problem is an error or a warning about a workflow file. Line and Column count from 1; 0 is the whole file.
+// Problem is an error or a warning about a workflow file. Line and Column count from 1. 0 means the whole
+// file.
 type Problem struct {
 	File     string   `json:"-"`
 	Line     int      `json:"line,omitempty"`
@@ -47,7 +48,7 @@ func (p Problem) String() string {
 // Problems holds the problems of a file, in the order of its lines.
 type Problems []Problem
 
-// Error lists the problems, one a line.
+// Error lists the problems, one per line.
 func (ps Problems) Error() string {
 	lines := make([]string, len(ps))
 	for i := range ps {
