@@ -15,85 +15,87 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra/build"
 )
 
-// Props of a deployment. Workflows and Agents are required; the zero value of everything else is
-// its default.
+// Props are the properties of a deployment. Workflows and Agents are required. The zero value of every other
+// field is its default.
 type Props struct {
-	// Workflows are files, or folders of which all *.yaml and *.yml are taken. They are checked
-	// against the agents, and against what Lambda can hold (rule 3), and compiled.
+	// Workflows lists files, and folders from which all *.yaml and *.yml files are taken. They are checked
+	// against the agents and Lambda's limits (rule 3), and compiled.
 	Workflows []string
-	// Agents by the names that the workflows use: small letters, digits and -.
+	// Agents holds the agents by their names in workflows: small letters, digits and -.
 	Agents map[string]Agent
-	// ReplyTo are the applications' own status queues by the logical name that an order may give.
+	// ReplyTo holds the applications' own status queues by the logical names that an order may use.
 	ReplyTo map[string]awssqs.IQueue
 
-	// AlarmEmail gets alerts and alarms; "" is no subscriber, until you add one to the topic.
+	// AlarmEmail gets alerts and alarms; "" means no subscriber until you add one to the topic.
 	AlarmEmail string
-	// RemovalPolicy of tables, queues, key and logs; default RETAIN, with deletion protection of
-	// the tables. DESTROY is for trying things out.
+	// RemovalPolicy applies to tables, queues, key and logs; default RETAIN, with deletion protection of the
+	// tables. DESTROY is for trials.
 	RemovalPolicy awscdk.RemovalPolicy
-	// Operators are ARNs of roles and users of the stack's account that may put messages of a dead-letter
-	// queue back where they came from. Except for them only the functions may send to the internal queues.
+	// Operators lists ARNs of roles and users of the stack's account that may redrive messages of a
+	// dead-letter queue. Apart from them only the functions may send to the internal queues.
 	Operators []string
 
-	// SweepInterval is how often the Supervisor looks for what is overdue: whole minutes, 1 m (default) to
-	// 1 h (rule 16). A step whose agent has died is handed back by that much later.
+	// SweepInterval is the interval at which the Supervisor looks for overdue work: whole minutes, 1 m
+	// (default) to 1 h (rule 16). A step whose agent has died is handed back that much later.
 	SweepInterval time.Duration
-	// PagesPerSweep bounds one sweep, in pages of 100 tasks of the index: 1 to 10,000, default 50. What
-	// is left is the next sweep's, which begins at another shard (rule 17).
+	// PagesPerSweep bounds one sweep, in pages of 100 tasks of the index: 1 to 10,000, default 50. The next
+	// sweep continues at another shard (rule 17).
 	PagesPerSweep int
-	// EventBridgeRule uses a rule for the Supervisor's schedule, in place of EventBridge Scheduler,
-	// which some emulators do not fire.
+	// EventBridgeRule uses a rule for the Supervisor's schedule instead of EventBridge Scheduler, which some
+	// emulators do not fire.
 	EventBridgeRule bool
 
-	// Shards of the index of due tasks: 2 × index writes per second / 1000, rounded up; default 8
+	// Shards is the number of shards of the index: 2 × index writes per second / 1000, rounded up; default 8
 	// (rule 11).
 	Shards int
-	// FinishedOrders keeps ended orders in the index too, for listings: one more write per order.
+	// FinishedOrders keeps ended orders in the index, for listings. It costs one more write per order.
 	FinishedOrders bool
-	// TaskTTL is how long an order is kept after its end, 1 h to 10 years. 0 means for ever. Of an expired
-	// order a small item stays, so that its ID never runs again. It costs one write and one read an order,
-	// and one more write for each KiB of an order that is kept apart. To keep orders for ever later, set 10
-	// years: without TaskTTL new orders do not look for the IDs of expired ones.
+	// TaskTTL is the time for which an order is kept after its end, 1 h to 10 years. 0 means for ever. A
+	// small item of an expired order stays, so that its ID never runs again.
+	//
+	// It costs one write and one read per order, and one more write for each KiB of an order that is stored
+	// apart. To keep orders for ever later, set 10 years, because without TaskTTL new orders do not check the
+	// IDs of expired ones.
 	TaskTTL time.Duration
-	// TokenKeys is the secret of another stack with the keys of the tokens of answers (P39), for one that
-	// goes on with its tables. Default: where a workflow makes tokens, a secret of its own, with one key that
-	// AWS makes.
+	// TokenKeys is the secret of another stack with the keys of the tokens of answers (P39), for a stack that
+	// continues with its tables. By default a stack whose workflows make tokens has its own secret, with one
+	// key that AWS makes.
 	TokenKeys awssecretsmanager.ISecret
-	// FairQueues puts a MessageGroupId on each request: the tenant of the order, which is the part of
-	// its ID before the first colon, as in "acme:1001". Then a flood of one tenant does not delay the
-	// others' steps (rule 4). AWS bills such requests higher.
+	// FairQueues puts a MessageGroupId on each request: the tenant of the order, which is the part of its ID
+	// before the first colon, as in "acme:1001". Then a flood of one tenant does not delay the others' steps
+	// (rule 4). AWS bills such requests higher.
 	FairQueues bool
-	// Priorities give orders of high priority queues of their own, beside "intake" or the queue of an agent
-	// by its name: how many of that queue's MaxConcurrency functions are theirs alone, 2 to MaxConcurrency -
-	// 2 (P46). At most 5 entries, of no external agent. Each queue costs as much while idle as a further
-	// agent does.
+	// Priorities gives orders of high priority their own queues. The keys are "intake" or names of agents.
+	// The values are the number of that queue's MaxConcurrency functions that only these orders use, 2 to
+	// MaxConcurrency - 2 (P46). At most 5 entries, and no external agent. An idle queue costs as much as a
+	// further agent.
 	Priorities map[string]int
-	// Replicas are Regions that get copies of the tables, for disaster recovery only: one Region is
-	// active (rule 14). The stack must have an explicit Region. Tables that are there take one more or
-	// one less per deployment.
+	// Replicas lists Regions that get copies of the tables, for disaster recovery only: one Region is active
+	// (rule 14). The stack must have an explicit Region. Existing tables gain or lose one replica per
+	// deployment.
 	Replicas []Replica
-	// Tables are there already, restored ones or replicas, and used in place of new ones.
+	// Tables holds existing tables to use instead of new ones, such as restored ones or replicas.
 	Tables Tables
-	// Paused deploys everything and starts nothing: the mappings take no message, the schedule does
-	// not tick. For a second Region that waits (rule 14), and to stop while tables are restored.
-	// External agents are not stopped by it.
+	// Paused deploys everything and starts nothing: the mappings take no message, and the schedule does not
+	// tick. It is for a standby Region (rule 14), and for a stop while tables are restored. It does not stop
+	// external agents.
 	Paused bool
 
-	// CustomerManagedKey encrypts everything with a key of the deployment's own, in place of the
-	// keys of the services (rule 22). Key is used if given; the policy of one that was made
-	// elsewhere has to let CloudWatch, EventBridge and CloudWatch Logs use it.
+	// CustomerManagedKey encrypts everything with the deployment's own key instead of the services' keys
+	// (rule 22). It uses Key if that is set. The policy of an existing key has to let CloudWatch, EventBridge
+	// and CloudWatch Logs use it.
 	CustomerManagedKey bool
 	Key                awskms.IKey
-	// X86 builds for x86-64; default arm64.
+	// X86 builds for x86-64; the default is arm64.
 	X86 bool
-	// LogRetention of all functions; default one month.
+	// LogRetention is the retention of all functions' logs; default one month.
 	LogRetention awslogs.RetentionDays
-	// Dashboard makes a dashboard in CloudWatch of what an operator looks at first. AWS bills dashboards:
+	// Dashboard adds a dashboard in CloudWatch with an operator's first questions. AWS bills dashboards:
 	// three are free in an account, a further one is $3 a month.
 	Dashboard bool
-	// Tuning of Scheduler, Supervisor and alarms.
+	// Tuning holds settings of Scheduler, Supervisor and alarms.
 	Tuning Tuning
-	// Build makes the functions; nil means build.Go.
+	// Build builds the functions; nil means build.Go.
 	Build build.Builder
 }
 

@@ -13,20 +13,19 @@ import (
 
 const (
 	visibility = 30 * time.Second
-	// standstill is how many messages may be handled without the clock moving on.
+	// number of messages that may be handled before the clock must move
 	standstill = 100_000
 )
 
 var farFuture = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
-// held is a reply under way.
+// held is a reply that has not arrived yet.
 type held struct {
 	at    time.Time
 	reply *message.Reply
 }
 
-// Advance moves the clock forward by d, 0 included, and lets happen, each at its time, what is to
-// happen until then.
+// Advance moves the clock forward by d, which may be 0. Everything due until then happens at its time.
 func (w *Workflow) Advance(d time.Duration) {
 	w.t.Helper()
 	w.until(w.clock.Now().Add(d), func() bool { return false })
@@ -49,8 +48,8 @@ func (w *Workflow) until(end time.Time, enough func() bool) bool {
 	return w.settle(enough)
 }
 
-// settle lets each actor work until nothing is left to do at this moment. Messages are handled one
-// by one: of two things that happen at once, one comes first, and always the same one.
+// settle lets each actor work until nothing is left to do at this moment. It handles messages one by one, so
+// that events at the same time always have the same order.
 func (w *Workflow) settle(enough func() bool) bool {
 	w.t.Helper()
 	for n := 0; ; n++ {
@@ -66,7 +65,7 @@ func (w *Workflow) settle(enough func() bool) bool {
 	}
 }
 
-// one does one thing; false: there is nothing to do.
+// one handles one message or event. It returns false if there is none.
 func (w *Workflow) one() bool {
 	w.t.Helper()
 	w.arrive()
@@ -84,7 +83,7 @@ func (w *Workflow) one() bool {
 	return report.Overdue+report.Asked+report.Unreported > 0
 }
 
-// listen takes the application's statuses.
+// listen receives the application's statuses.
 func (w *Workflow) listen() {
 	w.t.Helper()
 	read := func(context.Context, string, []port.Delivery) []string { return nil }
@@ -96,7 +95,7 @@ func (w *Workflow) listen() {
 	}
 }
 
-// must ends the test at what is no fault of the workflow's author, or of the script.
+// must ends the test after an error that is neither the workflow author's fault nor the script's.
 func (w *Workflow) must(err error) {
 	w.t.Helper()
 	if err != nil {
@@ -104,8 +103,8 @@ func (w *Workflow) must(err error) {
 	}
 }
 
-// step has one message of a queue handled; nil if the queue is empty. A message that could not be handled
-// comes again.
+// step lets an actor handle one message of a queue. It returns nil if the queue is empty. A message that
+// could not be handled comes again.
 func (w *Workflow) step(queue string,
 	handle func(context.Context, string, []port.Delivery) []string) *port.Delivery {
 	w.t.Helper()
@@ -120,16 +119,16 @@ func (w *Workflow) step(queue string,
 	return &batch[0]
 }
 
-// replied sends a reply on its way.
+// replied schedules the arrival of a reply.
 func (w *Workflow) replied(r *message.Reply, takes time.Duration) {
 	at := w.clock.Now().Add(takes)
 	place, _ := slices.BinarySearchFunc(w.held, at, func(h held, at time.Time) int {
-		return cmp.Or(h.at.Compare(at), -1) // after those of the same time
+		return cmp.Or(h.at.Compare(at), -1) // after those with the same time
 	})
 	w.held = slices.Insert(w.held, place, held{at, r})
 }
 
-// arrive lets the replies arrive whose time has come.
+// arrive delivers the replies whose time has come.
 func (w *Workflow) arrive() {
 	w.t.Helper()
 	for len(w.held) > 0 && !w.held[0].at.After(w.clock.Now()) {
@@ -142,8 +141,8 @@ func (w *Workflow) arrive() {
 	}
 }
 
-// soonest is the next time at which something is to happen; later than now in any case, since at
-// this moment everything has.
+// soonest returns the time of the next event. It is always later than now, because everything due now has
+// happened.
 func (w *Workflow) soonest() time.Time {
 	w.t.Helper()
 	at := farFuture

@@ -17,7 +17,7 @@ type moment struct {
 	text string
 }
 
-// alerts are those that the operator gets.
+// alerts collects the operator's alerts.
 type alerts struct{ w *Workflow }
 
 func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
@@ -27,7 +27,7 @@ func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
 	return nil
 }
 
-// committed gets every stored version of a task, and notes what is new in it.
+// committed gets every stored version of a task, and records the changes.
 func (w *Workflow) committed(c state.Change) {
 	t := c.Task
 	r := w.run(t.OrderID)

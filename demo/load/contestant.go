@@ -22,8 +22,8 @@ type response struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Serve measures what each line of in asks for, and writes one line with the result, until in ends. The
-// function runs one order with this ID to its end.
+// Serve runs the measurement that each line of in requests, and writes one line with the result, until in
+// ends. The function runs one order with this ID to its end.
 func Serve(in io.Reader, out io.Writer, order func(id string) error) error {
 	lines := bufio.NewScanner(in)
 	w := json.NewEncoder(out)
@@ -54,7 +54,7 @@ type Contestant struct {
 	out *bufio.Scanner
 }
 
-// goSettings are the variables that change Go's runtime.
+// goSettings lists the variables that change Go's runtime.
 var goSettings = []string{"GOGC=", "GOMEMLIMIT=", "GODEBUG=", "GOMAXPROCS="}
 
 // Start starts a contestant. It gets the environment without the settings of Go's runtime, and env added to
@@ -81,7 +81,7 @@ func Start(ctx context.Context, env []string, program string, args ...string) (*
 	return &Contestant{cmd: cmd, in: in, out: bufio.NewScanner(out)}, nil
 }
 
-// Measure asks for one measurement and blocks until it is done.
+// Measure requests one measurement and blocks until it is done.
 func (c *Contestant) Measure(r Request) (Result, error) {
 	line, err := json.Marshal(r)
 	if err != nil {
@@ -104,10 +104,10 @@ func (c *Contestant) Measure(r Request) (Result, error) {
 	return got.Result, nil
 }
 
-// PID returns the process's number.
+// PID returns the process's ID.
 func (c *Contestant) PID() int { return c.cmd.Process.Pid }
 
-// Close ends the process in good order, and kills it if that takes too long.
+// Close ends the process regularly, and kills it if that takes too long.
 func (c *Contestant) Close() error {
 	_ = c.in.Close() // it is closed already if the process has ended
 	late := time.AfterFunc(30*time.Second, func() { _ = c.cmd.Process.Kill() })

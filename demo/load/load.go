@@ -30,15 +30,15 @@ type Request struct {
 // ID returns the ID of an order.
 func (r Request) ID(i int) string { return fmt.Sprintf("%s-%d", r.Prefix, i) }
 
-// Result is what one measurement found.
+// Result is the result of one measurement.
 type Result struct {
 	OrdersPerS float64 `json:"orders_per_s"`
 	P50MS      float64 `json:"p50_ms"` // time from the start of an order to its end
 	P99MS      float64 `json:"p99_ms"`
 }
 
-// Run runs the orders 0, 1, 2 and so on, and blocks until all that it has started have returned. The first
-// order that fails ends the measurement with its error, and so does the end of the context.
+// Run runs the orders 0, 1, 2 and so on, and blocks until all started ones have returned. The first failed
+// order ends the measurement with its error, and so does the end of the context.
 func Run(ctx context.Context, r Request, order func(i int) error) (Result, error) {
 	var next atomic.Int64
 	var failed atomic.Pointer[error]

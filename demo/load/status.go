@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Status returns the numbers that the system reports of a process, by their names, sizes in bytes; nil where
-// it reports none (only Linux does).
+// Status returns the system's numbers about a process by name, with sizes in bytes. It returns nil if the
+// system has none (only Linux does).
 func Status(pid int) map[string]int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// Freeze stops the process in the middle of whatever it does (SIGSTOP), until Thaw.
+// Freeze stops the process at any point (SIGSTOP), until Thaw.
 func (s *Process) Freeze() error { return s.signal(syscall.SIGSTOP) }
 
-// Thaw lets a frozen process go on (SIGCONT).
+// Thaw lets a frozen process continue (SIGCONT).
 func (s *Process) Thaw() error { return s.signal(syscall.SIGCONT) }
 
 func (s *Process) signal(sig syscall.Signal) error {

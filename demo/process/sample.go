@@ -7,14 +7,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/load"
 )
 
-// Sample is what the process holds of the machine; 0 where the system does not report it (only Linux does).
+// Sample holds the resources of the process; 0 if the system does not report them (only Linux does).
 type Sample struct {
 	RSS     int64 `json:"rss_bytes"`
 	Files   int64 `json:"open_files"`
 	Threads int64 `json:"threads"`
 }
 
-// Sample looks at the present process.
+// Sample measures the present process.
 func (s *Process) Sample() Sample {
 	status := load.Status(s.Pid())
 	files, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.Pid())) // none where the system has no such folder

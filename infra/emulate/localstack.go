@@ -10,9 +10,9 @@ import (
 // oneBatch is the smallest batch of the mappings by default (rule 4).
 const oneBatch = 5
 
-// LocalStack changes a template for LocalStack 4.14.0. There a mapping polls one batch at a time,
-// whatever its MaximumConcurrency. What is taken at a time, beyond which a queue holds a backlog
-// (P32), is therefore one batch; otherwise the wait in a short queue would be counted as failures.
+// LocalStack changes a template for LocalStack 4.14.0. There a mapping polls one batch at a time, whatever
+// its MaximumConcurrency. So the capacity, above which a queue holds a backlog (P32), becomes one batch.
+// Otherwise the wait in a short queue would be counted as failures.
 func LocalStack(template map[string]any) error {
 	resources, _ := template["Resources"].(map[string]any)
 	for id, r := range resources {
@@ -37,7 +37,7 @@ func LocalStack(template map[string]any) error {
 	return nil
 }
 
-// inside follows a path of objects; nil where one is missing.
+// inside returns the object at a path, or nil if a part is missing.
 func inside(v any, path ...string) map[string]any {
 	for _, name := range path {
 		m, _ := v.(map[string]any)

@@ -1,5 +1,5 @@
-// Package emulate changes a synthesised template where an emulator is unlike AWS, so that what is
-// deployed to AWS need not know of emulators.
+// Package emulate changes a synthesised template where an emulator differs from AWS, so that templates for
+// AWS need no changes for emulators.
 package emulate
 
 import (

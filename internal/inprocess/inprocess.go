@@ -1,4 +1,4 @@
-// Package inprocess is what runs the actors in one process: queues in memory, and the step of an event source
+// Package inprocess runs the actors in one process: queues in memory, and the step of an event source
 // mapping.
 package inprocess
 
@@ -13,7 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Queues makes queues in memory. An order may name those of replyTo as its reply-to.
+// Queues returns queues in memory. An order may name those of replyTo as its reply-to.
 func Queues(clock port.Clock, replyTo []string, names ...string) (*memory.Queues, error) {
 	var configs []memory.QueueConfig
 	for _, name := range append(names, replyTo...) {
@@ -31,7 +31,8 @@ type Mapping struct {
 	Handle func(ctx context.Context, queue string, batch []port.Delivery) []string
 }
 
-// Step receives one batch, has it handled, and deletes what is not returned. It returns the batch.
+// Step receives one batch, passes it to Handle, and deletes the messages that are not returned. It returns
+// the batch.
 func (m Mapping) Step(ctx context.Context, wait time.Duration) ([]port.Delivery, error) {
 	batch, err := m.Queue.Receive(ctx, m.Batch, wait, m.Visibility)
 	if err != nil || len(batch) == 0 {
