@@ -509,3 +509,19 @@ func TestReasonsOfAgents(t *testing.T) {
 		}
 	}
 }
+
+// P13: if the time of a handling ends while it is unknown whether its commit was stored, its message comes
+// back, also if the decision sends nothing.
+func TestUnknownCommitAtTheEndOfTheTime(t *testing.T) {
+	w, asked := begunWith(t, func(o *message.SubmitOrder) { o.ReplyTo = "" })
+	ending, end := context.WithCancel(ctx)
+	defer end()
+	store := &world.Faulty{Store: w.Store, FailCommit: func(int) error {
+		end()
+		return errors.New("connection lost")
+	}}
+	done := deliver(world.Done(asked["o-1 a/1 do"]))
+	if failed := w.SchedulerOn(store, 0, "sick").Handle(ending, port.Replies, done); len(failed) != 1 {
+		t.Errorf("returned: %v", failed)
+	}
+}
