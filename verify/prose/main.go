@@ -24,11 +24,11 @@ import (
 
 // Goals for all pages together, and the longest page in words.
 const (
-	maxWords         = 46_200
+	maxWords         = 45_000
 	maxPage          = 2_500
 	maxWordsSentence = 11.0
-	maxLongShare     = 0.02
-	maxPassiveShare  = 0.09
+	maxLongShare     = 0.015
+	maxPassiveShare  = 0.07
 )
 
 const longSentence = 28 // words
