@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// A run: what is run, who makes its choices, and what came of it.
+// A run: its input, its chooser, and its result.
 type (
 	Scenario  = world.Scenario
 	Service   = world.Service
@@ -29,14 +29,14 @@ type (
 	Fault     = world.Fault
 )
 
-// Whose a broken invariant is, and the fault that is none.
+// Persons who can correct a broken invariant, and the zero fault.
 const (
 	YourWorkflow = world.YourWorkflow
 	ReportToUs   = world.ReportToUs
 	NoFault      = world.NoFault
 )
 
-// Run simulates the scenario with the choices given.
+// Run simulates the scenario with the given choices.
 func Run(sc Scenario, c Chooser, o Options) Result { return deployment.Run(sc, c, o) }
 
 // NewSeeded returns the chooser of a seed.
@@ -48,10 +48,10 @@ func NewPlayer(choices []Choice) *world.Player { return world.NewPlayer(choices)
 // Faults lists all kinds of faults.
 func Faults() []Fault { return world.Faults() }
 
-// FaultNamed returns the fault of that name, NoFault if there is none.
+// FaultNamed returns the fault with that name, or NoFault if there is none.
 func FaultNamed(name string) Fault { return world.FaultNamed(name) }
 
-// Invariants lists what every run is held to.
+// Invariants returns the invariants that every run must keep.
 func Invariants() []Invariant { return world.Invariants() }
 
 // Moved returns the scenario of an order that is moved to another version at a time.
@@ -59,5 +59,5 @@ func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time)
 	return deployment.Moved(docs, hash, to, at)
 }
 
-// Drawn returns the workflow of a seed: small, valid, and with any of what the protocol has cases for.
+// Drawn returns the workflow of a seed: small, valid, and with the elements that the protocol distinguishes.
 func Drawn(seed uint64) *core.Definition { return workflows.Drawn(seed) }

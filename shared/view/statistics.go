@@ -5,8 +5,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Statistics are figures of a deployment for its operator: the last hour at most, in intervals of equal
-// length, and each agent as it is now. What is not measured is absent, and never zero.
+// Statistics holds figures of a deployment for its operator: the last hour at most, in equal intervals, and
+// the present state of each agent. A figure that is not measured is absent, and never zero.
 type Statistics struct {
 	From     core.Time         `json:"from" doc:"start of the first interval"`
 	Interval core.Duration     `json:"intervalMs" doc:"length of each interval, in milliseconds"`
@@ -24,7 +24,7 @@ type Series struct {
 	Values []*int `json:"values" nullable:"false" doc:"one value for each interval, earliest first; null if it was not measured"`
 }
 
-// Kinds of Series, and what those of orders are of beside the state Error.
+// Kinds of Series, and the subjects of those of orders besides the state Error.
 const (
 	SeriesReceived = "received"
 	SeriesEnded    = "ended"
@@ -53,14 +53,14 @@ type NotCalled struct {
 	Since     core.Time `json:"since"`
 }
 
-// Overdue are the orders that a sweep of the Supervisor should have found already: past their complete-by
+// Overdue counts the orders that a sweep of the Supervisor should have found already: past their complete-by
 // time for longer than the interval of sweeps.
 type Overdue struct {
 	Orders int       `json:"orders" doc:"number of overdue orders, counted up to 1000"`
 	Since  core.Time `json:"since,omitzero" doc:"complete-by time of the most overdue order"`
 }
 
-// Add counts what an index lists, earliest first.
+// Add counts entries of an index, earliest first.
 func (o *Overdue) Add(due []port.Due) {
 	o.Orders += len(due)
 	if len(due) > 0 && (o.Since == 0 || core.TimeOf(due[0].At) < o.Since) {
@@ -68,8 +68,8 @@ func (o *Overdue) Add(due []port.Due) {
 	}
 }
 
-// Usage is what a stack consumed of what is billed, in the hour before it was read: for its orders, and with
-// the sweeps. The agents' own functions and ledgers are not in it.
+// Usage is a stack's billed consumption in the hour before it was read: for its orders, and with the sweeps.
+// It does not include the agents' own functions and ledgers.
 type Usage struct {
 	Orders       float64 `json:"orders" doc:"number of messages with new orders"`
 	WriteUnits   float64 `json:"writeUnits" doc:"write request units of DynamoDB"`

@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 )
 
-// serveContestant runs the bench's orders in this folder as its standard input asks, in the process or over
-// HTTP.
+// serveContestant runs the bench's orders in this folder as its standard input requests, in the process or
+// over HTTP.
 func serveContestant(ctx context.Context, dir string, overHTTP bool, in io.Reader, out io.Writer) error {
 	if overHTTP {
 		s, err := serve(ctx, dir)

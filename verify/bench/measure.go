@@ -63,8 +63,8 @@ func inProcess(ctx context.Context, s *embedded.Runtime) contestant {
 
 func ordersPerS(r load.Result) float64 { return r.OrdersPerS }
 
-// turns lets contestants take turns, so that all see the same machine, and returns a figure of each turn by
-// contestant. The turns that warm up are left out.
+// turns lets contestants take turns, so that all have the same conditions, and returns a figure of each turn
+// by contestant. It leaves out the warm-up turns.
 func turns(o options, warm int, figure func(load.Result) float64, all ...contestant) ([][]float64, error) {
 	found := make([][]float64, len(all))
 	for turn := range warm + o.repeats {
@@ -183,7 +183,7 @@ func measureReady(ctx context.Context, o options, dir string, f *figures, w io.W
 	return nil
 }
 
-// ready starts `stepkeeper dev` and stops it when it says that it is ready.
+// ready starts `stepkeeper dev` and stops it when it reports that it is ready.
 func ready(ctx context.Context, binary, dir string) (time.Duration, error) {
 	o, err := runtimeOptions(dir, nil, map[string]string{"saga": saga})
 	if err != nil {
@@ -203,8 +203,8 @@ func ready(ctx context.Context, binary, dir string) (time.Duration, error) {
 	return took, p.Stop()
 }
 
-// measureMemory fills a folder with ended and running tasks, restarts on it in a process of its own,
-// and asks that one for its memory and the time until it was ready.
+// measureMemory fills a folder with ended and running tasks, restarts on it in a separate process, and reads
+// the process's memory and the time until it was ready.
 func measureMemory(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	if err := fill(ctx, dir, o.finished, "done"); err != nil {
 		return err
@@ -231,7 +231,7 @@ func measureMemory(ctx context.Context, o options, dir string, f *figures, w io.
 	return nil
 }
 
-// fill runs orders to their ends, fast.
+// fill runs orders to their ends, with fast agents.
 func fill(ctx context.Context, dir string, n int, prefix string) error {
 	s, err := openRuntime(ctx, dir, operations())
 	if err != nil {
@@ -243,7 +243,7 @@ func fill(ctx context.Context, dir string, n int, prefix string) error {
 	return s.Close()
 }
 
-// leaveRunning submits orders whose agent never answers.
+// leaveRunning submits orders whose agent never replies.
 func leaveRunning(ctx context.Context, dir string, n int) error {
 	s, err := openRuntime(ctx, dir, hanging())
 	if err != nil {
@@ -263,7 +263,7 @@ func hanging() map[string]worker.Operations {
 	}}}
 }
 
-// restarted opens the runtime on a filled folder and prints its memory and the time it took.
+// restarted opens the runtime on a filled folder and prints its memory and start time.
 func restarted(ctx context.Context, dir string, w io.Writer) error {
 	start := time.Now()
 	s, err := openRuntime(ctx, dir, hanging())
@@ -271,7 +271,7 @@ func restarted(ctx context.Context, dir string, w io.Writer) error {
 		return err
 	}
 	readyMS := ms(time.Since(start))
-	time.Sleep(3 * time.Second) // agents and Supervisor work on what was taken up for a few sweeps
+	time.Sleep(3 * time.Second) // agents and Supervisor work on the restarted tasks for a few sweeps
 	rssMB, err := peakMemory()
 	if err != nil {
 		return err

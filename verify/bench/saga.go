@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// saga is the work of one order: four steps in a row, by agents that answer at once.
+// saga is the work of one order: four steps in a row, by agents that reply at once.
 const saga = `workflow: saga
 steps:
   reserve: {agent: shop, operation: reserve, input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: release, grade: idempotent}
@@ -34,7 +34,7 @@ func operations() map[string]worker.Operations {
 	}}}
 }
 
-// runtimeOptions prepares a folder for the runtime, with these workflows by their names.
+// runtimeOptions prepares a folder for the runtime, with these workflows by name.
 func runtimeOptions(dir string, ops map[string]worker.Operations,
 	workflows map[string]string) (embedded.Options, error) {
 	flows := filepath.Join(dir, "workflows")
@@ -89,7 +89,7 @@ func one(ctx context.Context, s *embedded.Runtime, id string) error {
 	return nil
 }
 
-// submitAll submits n orders in groups of 100, so many groups at a time.
+// submitAll submits n orders in groups of 100, several groups at a time.
 func submitAll(ctx context.Context, s *embedded.Runtime, n, concurrency int, order func(k int) []byte) error {
 	const group = 100
 	r := load.Request{Orders: (n + group - 1) / group, Concurrency: concurrency}
@@ -132,7 +132,7 @@ func noneIn(ctx context.Context, s *embedded.Runtime, states ...core.State) erro
 	}
 }
 
-// processed lists the orders that have ended well.
+// processed returns the orders that ended Processed.
 func processed(ctx context.Context, s *embedded.Runtime) (all []view.Summary, err error) {
 	for cursor, first := "", true; cursor != "" || first; first = false {
 		var page []view.Summary

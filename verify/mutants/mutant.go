@@ -15,22 +15,21 @@ type Mutant struct {
 	// Name begins with the rule or the invariant that it breaks: "P21-no-quiet-time".
 	Name string
 	File string `json:"file"` // "shared/core/reply.go"
-	// Func is the function changed, "deciding.finish" for a method. Old occurs in its body exactly
-	// once, whatever the layout is; New replaces it.
+	// Func is the changed function, such as "deciding.finish" for a method. Old occurs exactly once in its
+	// body, whatever the layout. New replaces it.
 	Func string `json:"function"`
 	Old  string `json:"-"`
 	New  string `json:"-"`
-	// At is the byte of the file where Old begins, for a mutant that a program has found; it need not
-	// occur once then. 0: it is looked for.
+	// At is the position of Old in the file, for a drawn mutant, whose Old may occur several times. 0 means
+	// that Old is searched.
 	At int `json:"-"`
-	// Equivalent is the argument why no test can see the change; "" mostly.
+	// Equivalent is the argument why no test can notice the change, or "".
 	Equivalent string
-	// Unsimulated is the argument why the simulator does not notice the change, which its own tests notice;
-	// "" mostly.
+	// Unsimulated is the argument why only the tests and not the simulator notice the change, or "".
 	Unsimulated string `json:"-"`
 }
 
-// lists hold the mutants, in the form that doc.go describes.
+// lists holds the mutants, in the form that doc.go describes.
 //
 //go:embed lists/*.txt
 var lists embed.FS
@@ -69,31 +68,31 @@ func parsed(file string) (all []Mutant) {
 	return all
 }
 
-// Rule is the rule or the invariant that the mutant breaks: "P21", "I10".
+// Rule returns the rule or the invariant that the mutant breaks: "P21", "I10".
 func (m *Mutant) Rule() string {
 	rule, _, _ := strings.Cut(m.Name, "-")
 	return rule
 }
 
-// Package is the folder of the package changed.
+// Package returns the folder of the changed package.
 func (m *Mutant) Package() string { return path.Dir(m.File) }
 
-// All are the mutants, those of the core first.
+// All returns the mutants, those of the core first.
 func All() []Mutant {
 	return slices.Concat(parsed("core.txt"), parsed("actors.txt"), parsed("adapters.txt"),
 		parsed("surface.txt"), parsed("infra.txt"))
 }
 
-// Offline are those that `make mutants` runs: all except those of the infrastructure, whose tests need Node
-// (`make mutants-infra`), and those whose tests need a DynamoDB (`make mutants-dynamo`).
+// Offline returns the mutants of `make mutants`: all except those of the infrastructure, whose tests need
+// Node (`make mutants-infra`), and those whose tests need a DynamoDB (`make mutants-dynamo`).
 func Offline() []Mutant {
 	return slices.DeleteFunc(All(), func(m Mutant) bool {
 		return m.Package() == "infra" || strings.HasPrefix(m.Name, "P52-dynamo-")
 	})
 }
 
-// The rules of the protocol, the invariants, the rules of docs/reference/aws-rules.md, and, where none of
-// them speaks of it, the room.
+// A name begins with a rule of the protocol, an invariant, a rule of docs/reference/aws-rules.md or, if none
+// applies, the room.
 var wellNamed = regexp.MustCompile(
 	`^(P([1-9]|9a|12a|1[0-9]|2[0-9]|22a|23a|3[0-9]|4[0-689]|5[0-2])|I([1-9]|1[0-9]|2[01])|A[1-9][0-9]?|` +
 		`api|bulk|cli|client|codec|console|diagram|httpagent|infra|schedule|sns|sqlite|sqs|wiring|workflow)(-[a-z0-9]+)+$`)

@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/stage"
 )
 
-// Report is what a soak found.
+// Report is the result of a soak.
 type Report struct {
 	Passed  bool    `json:"passed"`
 	Why     string  `json:"why,omitempty"` // reason why the run failed
@@ -32,7 +32,7 @@ type Report struct {
 	GoneOn           int `json:"gone_on"`     // stopped orders that the operator let go on
 	UndoneByOperator int `json:"undone_by_operator"`
 	Outdated         int `json:"wrong_commands_refused"`
-	// cancels of unknown orders, which look for a full disk; not among the orders
+	// cancels of unknown orders, which detect a full disk; not counted in the orders
 	Probes int `json:"probes"`
 
 	Faults   map[string]int `json:"faults"`
@@ -138,5 +138,5 @@ func (r *Report) print(out io.Writer) {
 
 func mib(n int64) float64 { return float64(n) / mega }
 
-// tenths is a time in seconds, to a tenth.
+// tenths returns a time in seconds, rounded to a tenth.
 func tenths(d time.Duration) float64 { return math.Round(d.Seconds()*10) / 10 }

@@ -122,7 +122,6 @@ func (h *handling) limit(ctx context.Context) time.Duration {
 	}
 	limit = min(limit, h.stop().Sub(now))
 	if end, bounded := ctx.Deadline(); bounded {
-		// nolint:forbidigo // a context goes by the machine's clock, whatever the Clock shows
 		//nolint:forbidigo // a context goes by the machine's clock, whatever the Clock shows
 		limit = min(limit, time.Until(end))
 	}
@@ -162,7 +161,8 @@ func (h *handling) tries(ctx context.Context) {
 	}
 }
 
-// notCalled is the answer of an open breaker (P45): what has opened it, for the operator.
+// notCalled returns the failure of a call that an open breaker prevented (P45). It names the cause for the
+// operator.
 func (h *handling) notCalled(g *guard) *tried {
 	wait := g.breaker.RemainingDelay()
 	if wait <= 0 { // half-open, and others are probing
@@ -178,13 +178,13 @@ func (h *handling) notCalled(g *guard) *tried {
 			h.w.Agent, h.req.Name, cause.Code, cause.Err)}}
 }
 
-// maxHeldBack is how often a request may have been received to be held back once more: a queue
-// gives up on one that comes too often (maxReceiveCount, at least 5).
+// maxHeldBack is the number of receives up to which a request may be held back, because a queue gives up on a
+// message that comes too often (maxReceiveCount, at least 5).
 const maxHeldBack = 3
 
-// heldBack: a request that met an open breaker, and was not called, waits in its queue while its
-// time allows, because a failing service must not use up the failures of a step that never reached
-// it. The waits are spread, so that not all of them come back to the one probe.
+// heldBack returns the time that a request waits in its queue after it met an open breaker, while its own
+// time allows. A failing service must not use up the failures of a step that never reached it. The waits are
+// spread, so that not all requests return to the one probe.
 func (h *handling) heldBack() (wait time.Duration, fits bool) {
 	f := h.failure()
 	if f == nil || h.try > 0 || h.times > maxHeldBack {
@@ -195,14 +195,14 @@ func (h *handling) heldBack() (wait time.Duration, fits bool) {
 	return wait, back.Before(h.stop())
 }
 
-// spread is a number in [0, 1) that belongs to the request, the number of its delivery, and the last try.
+// spread returns a number in [0, 1) for the request, the number of its delivery, and the last try.
 func (h *handling) spread() float64 {
 	sum := fnv.New32a()
 	fmt.Fprintf(sum, "%s/%d/%d/%d", h.req.Key, h.req.Attempt, h.times, h.try)
 	return float64(sum.Sum32()>>8) / (1 << 24)
 }
 
-// once makes one try. It returns the outcome, which stands in h too.
+// once makes one try. It returns the outcome, and stores it in h.
 func (h *handling) once(ctx context.Context) error {
 	h.try++
 	if h.try > 1 {
@@ -242,7 +242,7 @@ func (h *handling) once(ctx context.Context) error {
 // judge decides whether another try makes sense, and whether the service is the cause.
 func (h *handling) judge(ctx context.Context, f Failure) *tried {
 	if !f.NoEffect {
-		if !f.Permanent && core.Uncounted(f.Code) { // which is a statement about the call (P45)
+		if !f.Permanent && core.Uncounted(f.Code) { // the code states that there was no call (P45)
 			f.Code = "failed"
 		}
 		if h.doubt == nil {
@@ -260,12 +260,12 @@ func (h *handling) judge(ctx context.Context, f Failure) *tried {
 	t.again = h.try < r.Tries && !f.Permanent && h.pivot != pivotNoEffect && !f.turnedAway() &&
 		ctx.Err() == nil && time.Duration((1+r.Jitter)*float64(r.wait(h.try, f.RetryAfter))) < left
 	if h.req.Grade == core.Plain && !f.NoEffect && h.op.Check == nil {
-		t.again = false // there is no check to ask, and it must not be called again
+		t.again = false // nothing can be checked, and it must not be called again
 	}
 	return t
 }
 
-// checked calls the operation, asking first whether a repeated one has happened before.
+// checked calls the operation. For a repeated call it first checks whether the operation has happened.
 func (h *handling) checked(ctx context.Context) (json.RawMessage, error) {
 	if h.op.Check != nil && (h.req.Attempt > 1 || h.doubt != nil) {
 		happened, out, err := h.check(ctx)
@@ -281,7 +281,7 @@ func (h *handling) checked(ctx context.Context) (json.RawMessage, error) {
 	return h.call(ctx)
 }
 
-// check asks the service. Its failure says nothing about the effect, and is never permanent.
+// check queries the service. A failed check shows nothing about the effect, and is never permanent.
 func (h *handling) check(ctx context.Context) (happened bool, out json.RawMessage, err error) {
 	defer h.recovered(&err)
 	happened, value, err := h.op.Check(ctx, h.asCall())
@@ -321,7 +321,8 @@ func (h *handling) recovered(err *error) {
 	}
 }
 
-// traced ends the span. Of a failure it has the code: what the service says may be part of an order.
+// traced ends the span. For a failure it records only the code, because the service's text may be part of an
+// order.
 func (h *handling) traced() {
 	var err error
 	if f := h.failure(); f != nil {
@@ -332,7 +333,7 @@ func (h *handling) traced() {
 		err)
 }
 
-// parent is the W3C traceparent that the service is handed: of the span, or derived from the attempt.
+// parent returns the W3C traceparent for the service: that of the span, or one derived from the attempt.
 func (h *handling) parent() string {
 	if h.span != nil {
 		if p := h.span.Traceparent(); p != "" {
@@ -353,9 +354,9 @@ func (h *handling) asCall() Call {
 	}
 }
 
-// encode makes JSON of an output, in UTF-8 and without tokens of answers (P39): a service may repeat what it
-// was sent. An output that is not JSON, too large, or nested too deep fails for good (P28): the operation has
-// happened, and would return the same again.
+// encode returns an output as JSON in UTF-8 without tokens of answers, which a service may repeat (P39). An
+// output that is not JSON, too large, or nested too deep is a permanent failure (P28), because the operation
+// has happened and would return the same again.
 func encode(value any) (json.RawMessage, error) {
 	var out json.RawMessage
 	switch v := value.(type) {

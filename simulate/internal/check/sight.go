@@ -54,7 +54,7 @@ func inQueue(iv *world.Invocation, i int) core.Duration {
 	return max(0, now.Sub(core.TimeOf(iv.Handed[i].SentAt)))
 }
 
-// events are the messages of one order that the handling is about.
+// events returns the messages of one order in the handling.
 func events(iv *world.Invocation, id string) (all []any) {
 	for _, l := range iv.Letters {
 		if world.AboutOrder(l.Message) == id {
@@ -78,7 +78,7 @@ func orders(iv *world.Invocation) int {
 	return n
 }
 
-// sentBy remembers what a handling has sent of an order.
+// sentBy records a message that a handling has sent for an order.
 func sentBy(iv *world.Invocation, id string, m model.Mail) {
 	s := iv.Sight(id)
 	if !slices.Contains(s.Sent, m) {
@@ -129,7 +129,7 @@ func has(s *world.Sight, want model.Mail) bool {
 	})
 }
 
-// modelFor prepares the model for a decision that a handling makes at a time.
+// modelFor prepares the model for a decision of a handling at a time.
 func modelFor(iv *world.Invocation, s *world.Sight, t *core.Task, at world.Reading) *model.Model {
 	w := iv.W
 	m := &model.Model{Def: w.Def, Defs: w.Defs, Latest: w.Def, T: model.CopyOf(t), Now: at.Now, By: iv.P.Name,
@@ -160,7 +160,7 @@ func modelFor(iv *world.Invocation, s *world.Sight, t *core.Task, at world.Readi
 	return m
 }
 
-// decided holds a commit against the model. settling commits have their own rule.
+// decided compares a commit with the model. settling commits have their own rule.
 func (m *move) decided() {
 	iv := m.w.Cur
 	if iv == nil {

@@ -19,13 +19,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// FirstID is the ID of the first order of a run, and of a begun one: choices, tapes and diagrams name it.
+// FirstID is the ID of the first order of a run, and of a begun one. Choices, tapes and diagrams use it.
 const FirstID = "o1"
 
-// Moved is the scenario of a stored order that is moved to another definition of its workflow: to, or, where
+// Moved returns the scenario of a stored order that is moved to another definition of its workflow: to or, if
 // that is nil, the one of the documents with the hash. It begins right after the move, as the core decides it
-// at that time (P49). The order's ID is replaced by "o1". An error says why it cannot be moved, or not
-// simulated.
+// at that time (P49). The order's ID is replaced by "o1". The error is the reason why the order cannot be
+// moved, or not simulated.
 func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time) (world.Scenario, error) {
 	t, err := state.DecodeTask(docs.Task)
 	if err != nil {
@@ -89,8 +89,8 @@ func MoveTask(t *core.Task, from, to *core.Definition, order json.RawMessage,
 		nil
 }
 
-// begin puts the order into the store, adds to the services, the ledgers and the checks what it has behind
-// it, and has the operator go on with it.
+// begin puts the order into the store, and adds its past to the services, the ledgers and the checks. It lets
+// the operator continue it.
 func begin(w *world.Simulation, t *core.Task) {
 	o := &world.Order{Id: t.OrderID, Acked: true, Seen: world.NewHistory(),
 		Submit: message.SubmitOrder{Schema: message.Schema, OrderID: t.OrderID, Workflow: t.Workflow,
@@ -119,7 +119,7 @@ func begin(w *world.Simulation, t *core.Task) {
 	o.Seen.Alerts[check.AlertID(t.End.At, t.Run, t.End.Command)] = t.ProcessState == core.Error
 	for _, v := range t.Commands.Verdicts {
 		o.Seen.Verdicts[v.ID] = v.Accepted
-		o.Commands = 1000 // IDs of its own
+		o.Commands = 1000 // room for IDs of its own
 	}
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.Attempted() && w.Def.Steps[i].Agent != "" {
@@ -137,9 +137,9 @@ func begin(w *world.Simulation, t *core.Task) {
 	commands(w, o)
 }
 
-// behindIt puts into the books what a call of a step has done. What the task does not know is chosen: a do in
-// doubt was refused, or it has happened and its answer was lost, or it never arrived; of an undo in doubt the
-// effect stands, or not.
+// behindIt records the effects of a step's call. It chooses what the task does not know: a do in doubt was
+// refused, or has happened and its answer was lost, or never arrived. The effect of an undo in doubt stands,
+// or not.
 func behindIt(w *world.Simulation, t *core.Task, i int) {
 	s, d := &t.Steps[i], &w.Def.Steps[i]
 	key := core.Key(t.OrderID, t.Run, s.Name)
@@ -187,7 +187,7 @@ func behindIt(w *world.Simulation, t *core.Task, i int) {
 	}
 }
 
-// agentOf is the agent that the step's last attempt asked (P44).
+// agentOf returns the agent that the step's last attempt asked (P44).
 func agentOf(s *core.Step, d *core.StepDefinition) string {
 	if s.Claim.Agent != "" {
 		return s.Claim.Agent
@@ -195,7 +195,7 @@ func agentOf(s *core.Step, d *core.StepDefinition) string {
 	return d.Agent
 }
 
-// SealedAll reads compiled definitions, and gives those with child orders the definitions of these.
+// SealedAll reads compiled definitions, and adds the definitions of their child orders.
 func SealedAll(data []json.RawMessage) (all []*core.Definition, err error) {
 	for _, one := range data {
 		d := &core.Definition{}

@@ -19,7 +19,7 @@ import (
 // NoContent is the content of orders whose scenario gives none.
 var NoContent = json.RawMessage(`{}`)
 
-// people sets the application and the operator to work.
+// people starts the application and the operator.
 func people(w *world.Simulation) {
 	if w.Sc.Begun != nil {
 		begin(w, w.Sc.Begun.Task)
@@ -44,14 +44,14 @@ func application(w *world.Simulation) {
 	n := 1 + w.Choose("world", "orders", most, 0.6)
 	burst := w.Sc.Orders == 0 && w.Choose("world", "burst", 2, 0.04) == 1
 	if burst {
-		n += 8 // more than a batch of messages at once (P13), and a flood for who is slow (P32)
+		n += 8 // more than a batch of messages at once (P13), and a flood for slow agents (P32)
 	}
 	for i := 1; i <= n; i++ {
 		id := "o" + strconv.Itoa(i)
 		o := &world.Order{Id: id, Seen: world.NewHistory(),
 			Submit: message.SubmitOrder{Schema: message.Schema,
 				OrderID: id, Workflow: w.Def.Name, Order: content(w)}}
-		if i%2 == 0 && w.Driver == nil && w.Room.Limit == 0 { // every second order is kept apart
+		if i%2 == 0 && w.Driver == nil && w.Room.Limit == 0 { // every second order is stored apart
 			o.Submit.Order = append(slices.Clip(o.Submit.Order),
 				bytes.Repeat([]byte(" "), core.InlineOrder(w.Def))...)
 		}
@@ -74,7 +74,7 @@ func application(w *world.Simulation) {
 	}
 }
 
-// commands sends people's commands about an order, beside those that its course asks for.
+// commands sends people's commands about an order, besides those of its scenario.
 func commands(w *world.Simulation, o *world.Order) {
 	if w.Sc.Alone {
 		return
@@ -96,7 +96,7 @@ func commands(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// client is the process of the application.
+// client returns the process of the application.
 func client(w *world.Simulation) *world.Process { return w.Procs[len(w.Procs)-1] }
 
 // anyScheduler returns a running Scheduler, or nil if there is none.
@@ -113,7 +113,7 @@ func anyScheduler(w *world.Simulation, why string) *world.Process {
 	return up[w.Choose("edge", why, len(up), 0.4)]
 }
 
-// Submit sends an order, again and again until an answer says that it is stored.
+// Submit sends an order repeatedly until an answer confirms that it is stored.
 func Submit(w *world.Simulation, o *world.Order) {
 	if o.Acked || o.Refused {
 		return
@@ -124,7 +124,7 @@ func Submit(w *world.Simulation, o *world.Order) {
 	}
 	if o.Submit.Deadline != 0 && core.Time(w.Start+w.Now-w.Skew()) > o.Submit.Deadline &&
 		w.Store.Rows[o.Id] == nil {
-		o.Refused = true // it gives up: what of it still lies in the queue is refused too
+		o.Refused = true // it gives up, and its messages in the queue are refused too
 		return
 	}
 	w.After(60_000, func() { Submit(w, o) })
@@ -156,7 +156,7 @@ func Submit(w *world.Simulation, o *world.Order) {
 	})
 }
 
-// otherContent submits something else under the same ID: it must be refused, or be first (P14).
+// otherContent submits other content under the same ID. It must be refused, or be first (P14).
 func otherContent(w *world.Simulation, o *world.Order) {
 	if w.Store.Task(o.Id) == nil {
 		return
@@ -179,7 +179,7 @@ func acknowledged(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// Received checks what the application receives.
+// Received checks a status that the application receives.
 func Received(w *world.Simulation, iv *world.Invocation, q *world.Queue, l *world.Letter, d port.Delivery) {
 	if q.Name != model.Shop {
 		return
@@ -202,15 +202,15 @@ func Received(w *world.Simulation, iv *world.Invocation, q *world.Queue, l *worl
 	o.Seen.Received[s.Seq] = true
 }
 
-// interfere is a person who gives a command, or tries to: mostly one that fits, and now and then one
-// with a number that is none any more, or with the ID of another.
+// interfere simulates a person who gives a command: mostly a valid one, and sometimes one with an old number,
+// or with the ID of another command.
 func interfere(w *world.Simulation, o *world.Order) {
 	t := w.Store.Task(o.Id)
 	kinds := []message.ControlKind{message.Cancel, message.Resubmit, message.Undo, message.Resolve,
 		message.Close, message.Move}
 	kind := kinds[w.Choose("kind", o.Id, len(kinds), 0.5)]
 	if t != nil && t.ProcessState == core.Compensated && kind != message.Cancel && kind != message.Move {
-		kind = message.Resubmit // No other of these kinds can succeed.
+		kind = message.Resubmit // no other of these kinds can succeed
 	}
 	if t == nil {
 		o.Early = true
@@ -225,7 +225,7 @@ func interfere(w *world.Simulation, o *world.Order) {
 		number = max(0, number-1)
 	case 2:
 		number++
-	case 3: // the same command a second time, or another one with its ID
+	case 3: // the same command again, or another one with its ID
 		id = fmt.Sprintf("%s-c%d", o.Id, max(1, o.Commands-1))
 	case 4:
 		if e, ok := ev.(core.Cancel); ok {
@@ -256,8 +256,8 @@ func interfere(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// insist is a person who sends a command again and again, each time under a new ID and with the number that
-// stands then, and whose first message comes once more at the end.
+// insist simulates a person who repeats a command, each time under a new ID and with the present number, and
+// whose first message comes again at the end.
 func insist(w *world.Simulation, o *world.Order, first core.Event, direct bool) {
 	after := int64(0)
 	for range 8 + w.Choose("insists", o.Id+"/times", 12, 0.5) {
@@ -280,7 +280,7 @@ func nextID(o *world.Order) string {
 	return fmt.Sprintf("%s-c%d", strings.ReplaceAll(o.Id, "~", "."), o.Commands)
 }
 
-// Command makes a command of what the person sees, or nil if there is none to give.
+// Command returns a command that fits the task, or nil if there is none.
 func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.ControlKind) core.Event {
 	if kind == message.Answer {
 		return answer(w, o, t)
@@ -323,10 +323,10 @@ func resolve(w *world.Simulation, o *world.Order, t *core.Task, c core.Resolve) 
 		if w.Quiescing || t == nil || len(t.Steps) == 0 || w.Choose("hasty", o.Id, 2, 0.5) == 0 {
 			return nil
 		}
-		// Nothing is in doubt, or an agent may still be at work: it must be refused.
+		// Nothing is in doubt, or an agent may still be working, so it must be refused.
 		c.Step, c.Fact = t.Steps[w.Choose("hasty", o.Id+"/step", len(t.Steps), 0.7)].Name, core.Happened
 		if believed(w, t, c.Step) {
-			return nil // A false fact would break the invariants.
+			return nil // a false fact would break the invariants
 		}
 	}
 	if c.Fact == core.Happened && w.Choose("output", o.Id, 2, 0.4) == 1 {
@@ -335,7 +335,7 @@ func resolve(w *world.Simulation, o *world.Order, t *core.Task, c core.Resolve) 
 	return c
 }
 
-// correct adds a step and another input for it to a command: mostly a failed step, now and then any other.
+// correct adds a step and another input for it to a command: mostly a failed step, sometimes any other.
 func correct(w *world.Simulation, o *world.Order, t *core.Task, c *core.Resubmit) {
 	if t == nil || len(t.Steps) == 0 {
 		return
@@ -357,7 +357,7 @@ func stillWaits(t *core.Task) string {
 	return ""
 }
 
-// aim is a definition to move an order to: one of those that there are, or what is deployed, or none.
+// aim returns a definition to move an order to: an existing one, the deployed one, or none.
 func aim(w *world.Simulation, o *world.Order) string {
 	defs := w.Defs
 	if t := w.Store.Task(o.Id); t != nil && t.Parent != nil {

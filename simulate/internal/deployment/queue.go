@@ -25,7 +25,7 @@ func Put(q *world.Queue, m port.Message, delay int64) *world.Letter {
 	return l
 }
 
-// plan has the queue looked at, at that time.
+// plan schedules a poll of the queue at that time.
 func plan(q *world.Queue, t int64) {
 	t = max(t, q.W.Now, q.Stopped)
 	if q.PollAt >= 0 && q.PollAt <= t {
@@ -40,7 +40,7 @@ func plan(q *world.Queue, t int64) {
 	})
 }
 
-// replan plans the look at the first message that is not visible yet.
+// replan schedules a poll for the first message that is not visible yet.
 func replan(q *world.Queue) {
 	first := int64(-1)
 	for _, l := range q.Messages {
@@ -62,7 +62,7 @@ func poll(q *world.Queue) {
 			return
 		}
 		p := consumer(q)
-		if p == nil { // they come back, and look then
+		if p == nil { // they return, and poll then
 			q.Stopped = w.Now + 1000
 			return
 		}
@@ -87,7 +87,7 @@ func visible(q *world.Queue) bool {
 	return slices.ContainsFunc(q.Messages, func(l *world.Letter) bool { return l.Visible <= q.W.Now })
 }
 
-// consumer takes turns between those that are there.
+// consumer returns the running consumers in turn.
 func consumer(q *world.Queue) *world.Process {
 	n := len(q.Consumers)
 	first := q.Turn + q.W.Choose("consumer", q.Name, n, 0.2)
@@ -101,7 +101,7 @@ func consumer(q *world.Queue) *world.Process {
 	return nil
 }
 
-// receive takes what is visible; a message that was taken too often goes to the dead letters.
+// receive returns the visible messages. A message with too many receives goes to the dead letters.
 func receive(q *world.Queue, most int) []*world.Letter {
 	var taken []*world.Letter
 	for i := 0; i < len(q.Messages) && len(taken) < most; {
@@ -119,7 +119,7 @@ func receive(q *world.Queue, most int) []*world.Letter {
 	return taken
 }
 
-// Take makes a message invisible for a while, or buries it.
+// Take makes a message invisible for a while, or moves it to the dead letters.
 func Take(q *world.Queue, l *world.Letter) bool {
 	if l.Received++; l.Received > world.MaxReceive {
 		q.Messages = slices.DeleteFunc(q.Messages, func(o *world.Letter) bool { return o == l })
@@ -143,7 +143,7 @@ func find(q *world.Queue, receipt string) int {
 	return -1
 }
 
-// queuePort is a queue as one process sees it.
+// queuePort is a queue for one process.
 type queuePort struct {
 	p *world.Process
 	q *world.Queue
@@ -204,7 +204,7 @@ func tooLarge(w *world.Simulation, m port.Message) bool {
 	return false
 }
 
-// send puts one message into a queue; on its way it can be doubled, delayed or lost.
+// send puts one message into a queue. It may be duplicated, delayed or lost.
 func send(w *world.Simulation, p *world.Process, q *world.Queue, m port.Message) error {
 	if err := port.CheckMessage(&m); err != nil {
 		return err
@@ -277,7 +277,7 @@ func (q queuePort) Depth(context.Context) (d port.Depth, err error) {
 				d.Delayed++
 			}
 		}
-		if d.InFlight > 0 { // SQS counts roughly
+		if d.InFlight > 0 { // SQS counts approximately
 			d.InFlight += []int{0, 1, -1, d.InFlight}[q.p.W.Choose("roughly", q.q.Name, 4, 0.1)]
 		}
 		check.Counted(q.p.W.Cur, q.q.Name, d)

@@ -43,7 +43,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// saga is the work of one order, as in the bench: four steps in a row, by agents that answer at once.
+// saga is the work of one order, as in the bench: four steps in a row, by agents that reply at once.
 const saga = `workflow: saga
 steps:
   reserve: {agent: AGENT-1, operation: reserve, input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: release, grade: idempotent}
@@ -52,14 +52,14 @@ steps:
   notify: {agent: AGENT-4, operation: notify, after: [book], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: none, grade: idempotent}
 `
 
-// further are four more of the kind, to see what a step adds.
+// further is four more steps of the kind, to measure the cost of a step.
 const further = `  pack: {agent: AGENT-1, operation: pack, after: [notify], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: unpack, grade: idempotent}
   label: {agent: AGENT-2, operation: label, after: [pack], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: unlabel, grade: idempotent}
   ship: {agent: AGENT-3, operation: ship, after: [label], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: recall, grade: idempotent}
   thank: {agent: AGENT-4, operation: thank, after: [ship], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: none, grade: idempotent}
 `
 
-// part is what a child order goes through.
+// part is the workflow of a child order.
 const part = `workflow: part
 steps:
   pick: {agent: shop-1, operation: pick, input: {item: "${ order }"}, timeout: 10s, onFailure: undo, undo: unpick, grade: idempotent}
@@ -81,15 +81,15 @@ type deployed struct {
 	ready  *memory.Queues // queues read directly, so that no call is counted
 
 	queues     *sqs.Queues // queues of the actors
-	outside    *sqs.Queues // the application's
+	outside    *sqs.Queues // queues of the application
 	scheduler  *scheduler.Scheduler
 	agents     map[string]lambdaevent.Handle
 	logged     *atomic.Int64
-	largest    *atomic.Int64 // item of a task, in bytes
+	largest    *atomic.Int64 // size of the largest item of a task, in bytes
 	supervisor *supervisor.Supervisor
 	swept      int
 	begun      time.Time
-	ahead      atomic.Int64 // how far the clock of the actors and queues is ahead of begun, in nanoseconds
+	ahead      atomic.Int64 // lead of the actors' and queues' clock over begun, in nanoseconds
 	close      func()
 }
 
@@ -187,8 +187,8 @@ func newDeployed(ctx context.Context, endpoint string, o options) (*deployed, er
 	return w, w.startAgents(queueSDK, urls)
 }
 
-// now is the time of the actors and queues. It moves in steps only, so that the times in an item, and with
-// them its size, do not depend on how fast this machine is.
+// now returns the time of the actors and queues. It moves in steps only, so that the times in an item, and
+// with them its size, do not depend on the speed of this machine.
 func (w *deployed) now() time.Time { return w.begun.Add(time.Duration(w.ahead.Load())) }
 
 func (w *deployed) metered(ctx context.Context, endpoint string, m *meter.Meter) (aws.Config, error) {
@@ -203,7 +203,7 @@ func (w *deployed) log() *slog.Logger {
 	return slog.New(slog.NewJSONHandler(tally{w.logged}, &slog.HandlerOptions{Level: slog.LevelInfo}))
 }
 
-// open makes the tables and the Scheduler.
+// open creates the tables and the Scheduler.
 func (w *deployed) open(ctx context.Context, endpoint string, sdk aws.Config, def *core.Definition) error {
 	plain, err := w.metered(ctx, endpoint, nil)
 	if err != nil {
@@ -244,7 +244,7 @@ func (w *deployed) open(ctx context.Context, endpoint string, sdk aws.Config, de
 	return nil
 }
 
-// measureItems keeps the size of the largest item of an order that is put into Orders.
+// measureItems records the size of the largest order item that is put into Orders.
 func (w *deployed) measureItems(sdk *aws.Config) {
 	see := func(item map[string]types.AttributeValue) {
 		if _, task := item["Steps"]; task {
@@ -263,7 +263,7 @@ func (w *deployed) measureItems(sdk *aws.Config) {
 	})
 }
 
-// startAgents makes the agents as they run on Lambda.
+// startAgents makes the agents as on Lambda.
 func (w *deployed) startAgents(sdk aws.Config, urls map[string]string) error {
 	for i := range 4 {
 		settings := deployment.Agent{Name: fmt.Sprint("shop-", i+1), Queues: urls}

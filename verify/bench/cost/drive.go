@@ -18,12 +18,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// options of one shape.
+// options describes one shape.
 type options struct {
 	orders, scheduler, agent int           // orders to measure; messages in a batch
 	reported                 bool          // the orders name a reply-to
-	finished                 bool          // Finished orders are in the index.
-	agents                   bool          // Each step has its own agent instead of one for all.
+	finished                 bool          // finished orders are in the index
+	agents                   bool          // each step has its own agent instead of one for all
 	eight                    bool          // eight steps instead of four
 	wait                     core.Duration // length of a wait after the second step; 0 means no wait
 	answer                   bool          // a step after the second one is an approval
@@ -34,16 +34,16 @@ type options struct {
 // body is an order of about 300 bytes, as in the bench.
 const body = `{"customer":{"id":"c-48213","name":"Ada Example","email":"ada@example.org","country":"PT"},"currency":"EUR","items":[{"sku":"chair-oak","quantity":2,"unitPrice":7999,"physical":true},{"sku":"lamp-brass","quantity":1,"unitPrice":2450,"physical":true}],"payment":{"card":"tok_visa"},"note":"leave at the door"}`
 
-// visibility is longer than anything here lasts.
+// visibility is longer than any operation here.
 const visibility = time.Minute
 
-// passed is how long the actors take to work through their queues once.
+// passed is the time that the actors take to process their queues once.
 const passed = 137 * time.Millisecond
 
-// answered is how long a person takes to answer.
+// answered is the time that a person takes to answer.
 const answered = 6 * time.Hour
 
-// measuring is one measurement under way.
+// measuring is one measurement in progress.
 type measuring struct {
 	*deployed
 	invocations map[string]int
@@ -51,7 +51,7 @@ type measuring struct {
 	returned    int // messages that were returned to their queue
 }
 
-// measure runs the orders to their ends and answers what one of them consumed.
+// measure runs the orders to their ends and returns the consumption of one of them.
 func measure(ctx context.Context, endpoint string, o options) (cost.Shape, error) {
 	w, err := newDeployed(ctx, endpoint, o)
 	if err != nil {
@@ -80,7 +80,7 @@ func measure(ctx context.Context, endpoint string, o options) (cost.Shape, error
 	return m.shape(float64(o.orders)), nil
 }
 
-// sweep returns what the Supervisor's look through an empty index consumes.
+// sweep returns the consumption of the Supervisor's sweep of an empty index.
 func sweep(ctx context.Context, endpoint string) (cost.Shape, error) {
 	w, err := newDeployed(ctx, endpoint, options{})
 	if err != nil {
@@ -135,7 +135,7 @@ func (m *measuring) pass(ctx context.Context, orders int) error {
 	}
 	if m.wait > 0 {
 		m.ahead.Add(int64(m.wait.Std() + 2*time.Second))
-		if m.wait.Std() > port.MaxDelay { // no message waits that long: a sweep finds them
+		if m.wait.Std() > port.MaxDelay { // no message waits that long, so a sweep finds them
 			if _, err := m.supervisor.Sweep(ctx); err != nil {
 				return err
 			}
@@ -167,7 +167,7 @@ func (m *measuring) answerAll(ctx context.Context, ids []string) error {
 	return m.work(ctx)
 }
 
-// work lets every actor work until nothing is to be done now.
+// work lets every actor work until nothing is left to do now.
 func (m *measuring) work(ctx context.Context) error {
 	for worked := true; worked; {
 		worked = false
@@ -183,9 +183,9 @@ func (m *measuring) work(ctx context.Context) error {
 	return nil
 }
 
-// drain does what a Lambda event source mapping, or the application, does until the queue is empty:
-// receive a batch, have it handled, delete it. A queue that is empty is not asked: idle polls are
-// counted apart.
+// drain acts as a Lambda event source mapping, or the application, until the queue is empty: it receives a
+// batch, lets the actor handle it, and deletes it. It does not poll an empty queue, because idle polls are
+// counted separately.
 func (m *measuring) drain(ctx context.Context, name string) (some bool, err error) {
 	inside, err := m.ready.Queue(name)
 	if err != nil {
@@ -218,7 +218,7 @@ func (m *measuring) drain(ctx context.Context, name string) (some bool, err erro
 	}
 }
 
-// handler is the function that the queue's mapping invokes.
+// handler returns the function that the queue's mapping invokes.
 func (m *measuring) handler(name string) func(context.Context, string, []port.Delivery) []string {
 	invoke := func(function string, handle func() int) []string {
 		start := time.Now()
@@ -240,7 +240,7 @@ func (m *measuring) handler(name string) func(context.Context, string, []port.De
 	}
 }
 
-// ended checks that the orders are processed, and their ends reported where they asked for it.
+// ended checks that the orders are processed, and that their ends were reported if requested.
 func (m *measuring) ended(ctx context.Context, ids []string) error {
 	records, errs := dynamo.New(m.client, m.tables, dynamo.Options{}).Load(ctx, ids)
 	if err := errors.Join(errs...); err != nil {
@@ -255,7 +255,7 @@ func (m *measuring) ended(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// shape divides what was counted by the orders.
+// shape divides the counts by the number of orders.
 func (m *measuring) shape(orders float64) cost.Shape {
 	s := cost.Shape{Orders: int(orders), SchedulerBatch: m.options.scheduler, AgentBatch: m.options.agent,
 		ItemBytes: int(m.largest.Load()),

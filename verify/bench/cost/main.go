@@ -63,7 +63,7 @@ func measured(ctx context.Context, endpoint, only string) (units cost.Units, err
 	return units, err
 }
 
-// shapes are all that is measured, by their names in the units.
+// shapes holds all measured shapes, by their names in the units.
 var shapes = map[string]options{
 	cost.Load:         {orders: 500, scheduler: 10, agent: 5, reported: true},
 	cost.Three:        {orders: 60, scheduler: 3, agent: 3, reported: true},
