@@ -119,3 +119,35 @@ func TestOlderCodeLeavesWaitsAlone(t *testing.T) {
 		t.Errorf("the order ends %s", task.ProcessState)
 	}
 }
+
+// A Wake names the run of its order, so that one of an earlier run changes nothing.
+func TestAWakeNamesItsRun(t *testing.T) {
+	w, _ := begun(t)
+	w.Send(port.Replies, failure("o-1"))
+	for range 20 {
+		w.Handle(port.Replies)
+		w.Agents()
+	}
+	again := message.Control{OrderID: "o-1", Event: core.Resubmit{ID: "r-1",
+		Command: w.Task("o-1").Commands.Number}}
+	if v, err := w.Scheduler.Command(ctx, again); err != nil || !v.Accepted {
+		t.Fatal(v, err)
+	}
+	w.Take(port.Control)
+	for _, r := range requests(t, w) {
+		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(world.Later(r))); len(failed) > 0 {
+			t.Fatal(failed)
+		}
+	}
+	w.Clock.Advance(10 * time.Second)
+	wakes := w.Take(port.Control)
+	for _, d := range wakes {
+		c := d.Value.(*message.Control)
+		if wake, ok := c.Event.(core.Wake); !ok || wake.Run != 1 {
+			t.Errorf("%+v", c)
+		}
+	}
+	if len(wakes) == 0 {
+		t.Error("no wake was sent")
+	}
+}
