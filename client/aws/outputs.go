@@ -185,6 +185,9 @@ func prefixOf(values map[string]string, construct string) (string, error) {
 
 // idOf returns a logical name in the spelling of output keys.
 func idOf(name string) string {
+	if name == port.Tasks { // it is a queue of messages between tasks
+		return "TaskMessages"
+	}
 	var b strings.Builder
 	for _, word := range strings.Split(name, "-") {
 		if word != "" {

@@ -91,7 +91,8 @@ func TestAlertIsLogged(t *testing.T) {
 		t.Errorf("since %q", since)
 	}
 	want := map[string]any{
-		"level": "ERROR", "msg": "ALERT: pair, step second: order o-1 in Error", "kind": "first", "in": server,
+		"level": "ERROR", "msg": "ALERT: pair, step second: order o-1 in Error", "kind": "first",
+		"in":     server,
 		"orders": "1",
 		"most":   "1", "order": "o-1", "workflow": "pair", "phase": "forward", "step": "second",
 		"attempts": "1", "key": "o-1/0/second", "code": "failed", "reason": "no such thing", "run": "0",

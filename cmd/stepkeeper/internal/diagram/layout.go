@@ -231,8 +231,8 @@ func (l *layout) crossings() int {
 	return count
 }
 
-// place sets the coordinate of each cell within its layer: near its adjacent nodes in other layers, and clear of
-// the cells beside it.
+// place sets the coordinate of each cell within its layer: near its adjacent nodes in other layers, and clear
+// of the cells beside it.
 func (l *layout) place() {
 	for _, layer := range l.layers {
 		l.settle(layer, nil)
