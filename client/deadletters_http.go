@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
-// DeadQueues lists those of the server.
+// DeadQueues returns the names of the server's queues of dead letters.
 func (h *overHTTP) DeadQueues(ctx context.Context) ([]string, error) {
 	names, err := sqs.New(h.sdk, sqs.Config{}).List(ctx, "")
 	if err != nil {

@@ -16,7 +16,7 @@ type Receipt struct {
 	Checked string  `json:"checked"`
 	Least   float64 `json:"dollars_least"` // cost if every batch was full
 	Most    float64 `json:"dollars_most"`  // cost if every message came alone
-	// Arithmetic is for a million orders like it; Units are of one.
+	// Arithmetic is the calculation for a million such orders. Units are those of one order.
 	Arithmetic map[string][]Entry `json:"arithmetic"`
 	PerOrder   map[string]Totals  `json:"per_order"`
 }

@@ -30,7 +30,7 @@ func (m *Status) Encode() ([]byte, error) { return json.Marshal(m) }
 // Encode writes the message's JSON.
 func (m *Quarantined) Encode() ([]byte, error) { return json.Marshal(m) }
 
-// SubmitOf reads a submission from a delivery, whose value is used where there is one.
+// SubmitOf reads a submission from a delivery. It uses the delivery's value if there is one.
 func SubmitOf(d port.Delivery) (SubmitOrder, error) {
 	if v, ok := d.Value.(*SubmitOrder); ok {
 		return *v, v.Check()
@@ -73,13 +73,14 @@ func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 	return SubmitOrder{}, c, nil
 }
 
-// checked is a message that knows its rules.
+// checked is a message with a method that checks it.
 type checked[T any] interface {
 	*T
 	Check() error
 }
 
-// Of reads a message from a delivery, whose value is used if it has one. The errors are those of Decode.
+// Of reads a message from a delivery. It uses the delivery's value if there is one. The errors are those of
+// Decode.
 func Of[T any, M checked[T]](d port.Delivery) (*T, error) {
 	if v, ok := any(d.Value).(*T); ok {
 		return v, M(v).Check()
@@ -245,7 +246,7 @@ func checkStep(orderID string, run int, step string, attempt int, op core.Operat
 	return nil
 }
 
-// Check holds a status to its rules.
+// Check checks a status against its rules.
 func (m *Status) Check() error {
 	if err := checkSchema(m.Schema); err != nil {
 		return err

@@ -28,7 +28,8 @@ type Call struct {
 	StopBy    time.Time       // no side effect may begin or land after it (P6)
 	Resolved  *core.Resolved  // fact stated by the operator; usually nil
 	Trace     string          // W3C traceparent
-	// PointOfNoReturn: an error with NoEffect lets the order be undone, if this was the only call (P22a).
+	// PointOfNoReturn means that an error with NoEffect lets the order be undone, if this was the only call
+	// (P22a).
 	PointOfNoReturn bool
 }
 

@@ -15,7 +15,8 @@ type Stats struct {
 	DroppedLate int64 `json:"droppedLate"` // dropped in silence, after stopBy (P25)
 	InDoubt     int64 `json:"inDoubt"`     // plain requests not answered (P31)
 	Quarantined int64 `json:"quarantined"`
-	// GivenBack counts requests returned to the queue: a reply not sent, a newer schema, shutting down.
+	// GivenBack counts requests that were returned to the queue because of an unsent reply, a newer schema or
+	// a shutdown.
 	GivenBack int64             `json:"givenBack"`
 	Panics    int64             `json:"panics"`
 	Breakers  map[string]string `json:"breakers,omitempty"` // state by operation: closed, open, half-open

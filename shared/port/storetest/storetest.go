@@ -43,9 +43,9 @@ type Options struct {
 	ListsFinished bool
 	// ListsNothing means that List only returns errors.
 	ListsNothing bool
-	// Reorders: a document that is a JSON object comes back with its members in another order and texts in
-	// another spelling. What people and services have sent (Order, input, output, value) comes back byte for
-	// byte all the same.
+	// Reorders means that a document that is a JSON object returns with its members in another order and
+	// texts in another spelling. The data of people and services (Order, input, output, value) still returns
+	// byte for byte.
 	Reorders bool
 	// Parallel runs the cases concurrently, which is faster if an adapter waits for its backend. Races do not
 	// run concurrently, because each has many callers.

@@ -55,7 +55,7 @@ func (b *builder) conditions() map[string]string {
 	return conditions
 }
 
-// continues returns the steps that the order goes on without when they fail (P42).
+// continues returns the steps without which the order continues when they fail (P42).
 func (b *builder) continues() map[string]bool {
 	names := map[string]bool{}
 	for i := range b.def.Steps {

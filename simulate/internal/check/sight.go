@@ -251,11 +251,11 @@ func (m *move) predict(iv *world.Invocation, s *world.Sight, want *model.Model) 
 	return rule, want.Differs(m.after)
 }
 
-// EventsOf returns the events of the handling, as the Scheduler has to take them.
+// EventsOf returns the events of the handling, in the form that the Scheduler must give them.
 func EventsOf(s *world.Sight, iv *world.Invocation) []any {
 	all := events(iv, s.Id)
 	if len(s.Extra) > 0 {
-		return s.Extra // requests that no queue takes: a decision of their own
+		return s.Extra // requests that no queue takes need a separate decision
 	}
 	return all
 }
@@ -282,7 +282,7 @@ func letterOf(iv *world.Invocation, s *world.Sight, n int) int {
 	return -1
 }
 
-// times are the readings since the order was loaded.
+// times returns the readings since the order was loaded.
 func times(iv *world.Invocation, s *world.Sight) []world.Reading {
 	if len(iv.Clock) == s.From {
 		iv.P.Now()

@@ -40,7 +40,7 @@ type commandText struct {
 	Use, Group, Short, Examples, Long string
 	Args                              struct {
 		Least, Most int
-		Any         bool   // there is no most
+		Any         bool   // the number of arguments has no upper bound
 		What        string // names of the arguments in an error
 	}
 	Suggestions `yaml:",inline"`
