@@ -31,7 +31,7 @@ type Report struct {
 	Story        []Line             `json:"-"`
 }
 
-// Statement returns what the search allows to conclude, and no more.
+// Statement returns the conclusion that the search allows.
 func (r *Report) Statement() string {
 	if r.Violation != nil {
 		return fmt.Sprintf("invariant %s is broken: %s", r.Violation.Invariant, r.Violation.Text)
@@ -149,7 +149,7 @@ func (r *Report) add(one *Result) {
 	}
 }
 
-// conclude shrinks what was found and replays it for its story.
+// conclude shrinks the finding and replays it for its story.
 func (f *finding) conclude() {
 	tries := f.search.Shrink
 	if tries == 0 {

@@ -11,15 +11,14 @@ import (
 	"runtime"
 )
 
-// Assembly is what the CDK app has written: a folder with a template and what the functions are
-// made of.
+// Assembly is the output of the CDK app: a folder with a template and the functions' content.
 type Assembly struct {
 	Dir, Stack string
 	// Template may be changed before Deploy.
 	Template Template
 }
 
-// Template is the document of CloudFormation.
+// Template is a CloudFormation template.
 type Template map[string]any
 
 // Synthesise runs infra/app of the checkout at root, with its context, and writes into dir. The
@@ -45,7 +44,7 @@ func Synthesise(ctx context.Context, root, dir, name string, settings map[string
 	return Open(dir, name)
 }
 
-// Open reads what was synthesised before.
+// Open reads an existing assembly.
 func Open(dir, name string) (*Assembly, error) {
 	a := &Assembly{Dir: dir, Stack: name}
 	data, err := os.ReadFile(filepath.Join(dir, name+".template.json"))
@@ -55,7 +54,7 @@ func Open(dir, name string) (*Assembly, error) {
 	if err != nil {
 		return nil, fmt.Errorf("template of stack %s: %w", name, err)
 	}
-	// These ask whether the account was prepared for the CDK's command line.
+	// These rules check whether the account was prepared for the CDK's command line.
 	delete(a.Template, "Rules")
 	if parameters, ok := a.Template["Parameters"].(map[string]any); ok {
 		delete(parameters, "BootstrapVersion")

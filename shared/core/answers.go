@@ -22,7 +22,7 @@ func (s *Step) decision() (decided Decided, at string, ok bool) {
 	return decided, "", ok
 }
 
-// decisionText returns the decision about a step, and a text that states it. The text is empty until the step
+// DecisionText returns the decision about a step, and a text that states it. The text is empty until the step
 // is decided.
 func (s *Step) DecisionText() (Decided, string) {
 	was, at, ok := s.decision()
@@ -35,7 +35,7 @@ func (s *Step) DecisionText() (Decided, string) {
 	return was, fmt.Sprintf("step %s was decided%s: %s by %s", s.Name, at, Shown(was.Value), was.By)
 }
 
-// timedOut reports whether the time for an answer ended without a value that stands for one.
+// TimedOut reports whether the time for an answer ended without a value for that case.
 func (d Decided) TimedOut() bool { return d.By == ByTimeout && string(d.Value) == "null" }
 
 // Shown returns a value as text for people, shortened.

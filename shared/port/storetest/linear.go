@@ -20,7 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// HistoriesVariable names how many histories Linearizable records; default 20.
+// HistoriesVariable is the variable with the number of histories that Linearizable records; default 20.
 const HistoriesVariable = "STEPKEEPER_HISTORIES"
 
 // Linearizable lets several clients create, replace and load the same few tasks at the same time,
@@ -65,19 +65,19 @@ func Linearizable(t *testing.T, make Make) {
 type question struct {
 	id    string
 	write *port.Write
-	// landing: the first time of a write that was carried out twice, if it was (see doubled).
+	// landing marks the first time of a write that was executed twice (see doubled).
 	landing bool
 }
 
-// answer is what a caller sees of it: the class of its error, and what was loaded.
+// answer is the result of a call: the class of its error, and the loaded record.
 type answer struct{ class, found string }
 
-// doubt says that it is unknown whether it happened.
+// doubt reports whether it is unknown that the call happened.
 func (a answer) doubt() bool { return a.class == class(errDoubt) }
 
 var errDoubt = errors.New("perhaps stored")
 
-// show is a stored record, as far as it matters: each write has its own document.
+// show returns a stored record as text. Each write has its own document.
 func (r row) show() string {
 	if r.record == nil {
 		return ""
@@ -85,7 +85,7 @@ func (r row) show() string {
 	return fmt.Sprintf("version %d, %s", r.record.Version, r.record.Document)
 }
 
-// step is all that the row may be after the call, if the call may give that answer at all.
+// step returns all possible rows after the call, if the call may have that result at all.
 func (r row) step(q question, a answer) []any {
 	if q.landing {
 		return r.land(q.write)
@@ -110,8 +110,8 @@ func (r row) step(q question, a answer) []any {
 	return nil
 }
 
-// land is what the row may be after a write of which it is unknown whether it took place: never after
-// its refusal.
+// land returns the possible rows after a write that may or may not have happened. A refused write never
+// happens later.
 func (r row) land(w *port.Write) []any {
 	next, err := r.commit(*w)
 	if err != nil || slices.Contains(r.refused, string(w.Record.Document)) {
@@ -120,7 +120,7 @@ func (r row) land(w *port.Write) []any {
 	return []any{r, next}
 }
 
-// refuse is a conflict. No writer gets a conflict with itself: what it wrote must not be there.
+// refuse checks a conflict. No writer gets a conflict with itself, so its own write must not be stored.
 func (r row) refuse(w *port.Write) []any {
 	own := string(w.Record.Document)
 	if string(r.record.Document) == own {
@@ -150,7 +150,7 @@ func doubled(history []porcupine.Operation) []porcupine.Operation {
 	return history
 }
 
-// linear is the model for porcupine, of one task.
+// linear is the model of one task for porcupine.
 var linear = (&porcupine.NondeterministicModel{
 	Init: func() []any { return []any{row{}} },
 	Step: func(state, input, output any) []any {
@@ -160,7 +160,7 @@ var linear = (&porcupine.NondeterministicModel{
 	Equal: func(a, b any) bool { return a.(row).show() == b.(row).show() },
 }).ToModel()
 
-// judge says what is wrong with a history, and shows the shortest beginning of it that is wrong.
+// judge returns the fault of a history, with its shortest wrong beginning.
 func judge(history []porcupine.Operation) string {
 	tasks := map[string][]porcupine.Operation{}
 	for _, op := range history {
@@ -190,8 +190,8 @@ func judge(history []porcupine.Operation) string {
 	return ""
 }
 
-// beginning is the first n calls to end, and those that others had begun by then: these had
-// no answer yet, so that a write among them may have happened or not.
+// beginning returns the first n calls to end, and the calls that others had begun by then. These had no
+// result yet, so that a write among them may have happened or not.
 func beginning(ops []porcupine.Operation, n int) []porcupine.Operation {
 	part := slices.Clone(ops[:n])
 	for _, op := range ops[n:] {
@@ -218,7 +218,7 @@ func describe(q question, a answer) string {
 	return fmt.Sprintf("load: %s %q", a.class, a.found)
 }
 
-// recorder is a history under way.
+// recorder records a history.
 type recorder struct {
 	Backends
 	start   time.Time
@@ -233,14 +233,14 @@ const (
 	linearTasks   = 3
 )
 
-// recordHistory runs the clients and answers the history.
+// recordHistory runs the clients and returns the history.
 func recordHistory(ctx context.Context, b Backends, seed uint64) []porcupine.Operation {
 	r := &recorder{Backends: b, start: time.Now()}
 	together(linearClients, func(client int) {
 		dice := rand.New(rand.NewPCG(seed, uint64(client))) //nolint:gosec // reproducible
 		known := map[string]int64{}
 		for n := range linearCalls {
-			runtime.Gosched() // adapters in memory answer before the others have begun
+			runtime.Gosched() // adapters in memory return before the others have begun
 			r.fault(dice)
 			q := ask(dice, client, n, known)
 			a, version := r.put(ctx, client, q)
@@ -274,14 +274,14 @@ func (r *recorder) fault(dice *rand.Rand) {
 	case r.Inject == nil:
 	case dice.IntN(40) == 0:
 		r.Inject(slices.Repeat([]Fault{LostAnswer}, 4)...)
-	case dice.IntN(40) == 0: // the last answer is a refusal, the first try has landed
+	case dice.IntN(40) == 0: // the last try is refused, but the first one was stored
 		r.Inject(append([]Fault{LostAnswer}, slices.Repeat([]Fault{Throttle}, 6)...)...)
 	case dice.IntN(6) == 0:
 		r.Inject(allFaults[dice.IntN(len(allFaults))])
 	}
 }
 
-// ask draws a call: mostly writes on the version that the client knows of.
+// ask draws a call: mostly writes on the version that the client knows.
 func ask(dice *rand.Rand, client, n int, known map[string]int64) question {
 	q := question{id: fmt.Sprint("task-", dice.IntN(linearTasks))}
 	switch expected := known[q.id]; dice.IntN(8) {
@@ -297,7 +297,7 @@ func ask(dice *rand.Rand, client, n int, known map[string]int64) question {
 	return q
 }
 
-// put makes the call, writes it down, and answers the version that the client now knows of.
+// put makes the call, records it, and returns the version that the client now knows.
 func (r *recorder) put(ctx context.Context, client int, q question) (a answer, version int64) {
 	begin := time.Since(r.start)
 	var stored row

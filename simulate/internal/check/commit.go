@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// keptAccepted reports whether the task surely had the command as accepted when it decided it once more: it
-// had that verdict before this commit, and the verdicts that the commit stored cannot have pushed it out.
+// keptAccepted reports whether the task certainly had the command as accepted when it decided it again: it
+// had that verdict before this commit, and the verdicts that the commit stored cannot have replaced it.
 func (m *move) keptAccepted(id string) bool {
 	if m.before == nil {
 		return false
@@ -23,7 +23,7 @@ func (m *move) keptAccepted(id string) bool {
 	return at >= 0 && m.kept(at)
 }
 
-// kept reports whether no verdict of this commit has pushed out the one at that place of the list before.
+// kept reports whether this commit has kept the verdict at that position of the earlier list.
 func (m *move) kept(at int) bool {
 	added := m.added()
 	return added < 8 && len(m.before.Commands.Verdicts)-at+added-1 <= 8
@@ -216,7 +216,7 @@ func (m *move) moved() {
 	}
 }
 
-// was is a step as it was before; a name that returns goes on with its attempts (P1).
+// was returns the step's earlier state. A name that returns continues with its attempts (P1).
 func (m *move) was(name string) *core.Step {
 	if s := m.before.Step(name); s != nil {
 		return s
@@ -258,7 +258,7 @@ func (m *move) ends() {
 		m.fail("18", "its end is reported as number %d, and a later status has number %d", t.End.Seq,
 			t.StatusSeq)
 	}
-	// its parent has it undone (P41)
+	// its parent requests its undo (P41)
 	asked := t.Parent != nil && b.ProcessState == core.Processed && t.ProcessState != core.Error
 	if b.Terminal() && !m.commanded && !asked && (t.ProcessState != b.ProcessState || t.End.At != b.End.At) {
 		m.fail("6", "%s became %s without a command", b.ProcessState, t.ProcessState)
@@ -322,15 +322,15 @@ func (m *move) nothingToReport() bool {
 	return m.after.End.Seq == 0 && m.after.Parent == nil && !model.Alerts(m.def, m.after)
 }
 
-// why checks that the reason of an undo stays the first one, whatever becomes of the undo (P19).
+// why checks that the reason of an undo stays the first one, whatever the result of the undo (P19).
 func (m *move) why() {
 	if m.before == nil || m.before.Undo.Why == "" || m.before.IsTombstone() || m.before.Run != m.after.Run ||
 		m.before.ProcessState == core.Closed {
 		return
 	}
 	m.did("P19")
-	// An order that is closed while it is being undone, because its children are not there (P48), has not
-	// stopped in Error before.
+	// An order that is closed during its undo, because its children are missing (P48), has not stopped in
+	// Error before.
 	closed := m.after.ProcessState == core.Closed && m.before.ProcessState != core.Compensating
 	if was, is := model.UndoneFor(m.before, false), model.UndoneFor(m.after, closed); was != is {
 		m.fail("P19", "it is undone because of %s, and that began because of %s", is, was)
@@ -355,7 +355,7 @@ func (m *move) settled() {
 	}
 }
 
-// AlertID names the alert of an end.
+// AlertID returns the ID of an end's alert.
 func AlertID(at core.Time, run, command int) string { return fmt.Sprintf("%s/%d/%d", at, run, command) }
 
 // replies checks that a reply of another run or operation, or of a stale attempt other than done, changes
@@ -379,7 +379,7 @@ func (m *move) replies() {
 		m.w.Cur.Letters[0].Message.Value.(*message.Reply).Run)
 }
 
-// settling is a commit that only says that an end has been reported.
+// settling reports whether a commit only records that an end has been reported.
 func settling(o *world.Order, m *move) bool {
 	return m.before.End.ResendAt != 0 && m.after.End.ResendAt == 0 &&
 		m.before.ProcessState == m.after.ProcessState &&
