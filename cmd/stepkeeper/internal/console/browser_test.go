@@ -471,7 +471,7 @@ func TestBrowserGivesAnotherInput(t *testing.T) {
 		"ada"), chromedp.SendKeys(form+"input[name=reason]", "no price"), chromedp.Click(form+"button"))
 	b.shows("resubmit was accepted", "i-1 Processed", "with another input for charge")
 	if got := evaluate[string](b, `document.getElementById("page").textContent`); !strings.Contains(got,
-		"An operator gave it another input (ada)") || !strings.Contains(got, "no price") ||
+		"ada replaced the input") || !strings.Contains(got, "no price") ||
 		!strings.Contains(got, `"amount": 12`) {
 		t.Errorf("the step shows\n%s", got)
 	}
