@@ -5,14 +5,14 @@ import (
 	"sort"
 )
 
-// Event is something that happens at a time. Those of one time happen in the order of their making.
+// Event happens at a time. Events of the same time happen in the order of their creation.
 type Event struct {
 	At int64       // milliseconds of the simulation
-	Iv *Invocation // goes on
-	Do func()      // or this happens
+	Iv *Invocation // handler that continues
+	Do func()      // function to call instead
 }
 
-// Agenda holds the events to come, latest first.
+// Agenda holds the future events, latest first.
 type Agenda []Event
 
 // Push adds an event.
@@ -29,5 +29,5 @@ func (a *Agenda) Pop() Event {
 	return e
 }
 
-// None reports that nothing happens at or before the time.
+// None reports whether nothing happens at or before the time.
 func (a Agenda) None(until int64) bool { return len(a) == 0 || a[len(a)-1].At > until }

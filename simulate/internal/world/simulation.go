@@ -1,5 +1,5 @@
-// Package world holds the state of one run: time, choices and faults, what stands in stores, queues and
-// services, what each handler has seen, and what was broken. It decides nothing that an actor decides.
+// Package world holds the state of one run: time, choices and faults, the content of stores, queues and
+// services, the reads of each handler, and the violations. It makes no decisions of an actor.
 package world
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
-// Begun is an order that has a past when a run begins: nothing of it is in flight.
+// Begun is an order with a past at the beginning of a run. Nothing of it is in flight.
 type Begun struct {
 	Task *core.Task // task of the order "o1"; never changed
 	At   core.Time  // time at which the run begins
