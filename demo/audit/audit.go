@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// service is what the audit knows of one of the four.
+// service describes one of the four services for the audit.
 type service struct {
 	name      string
 	effect    string // name of the effect in texts
@@ -67,7 +67,7 @@ func (a *auditor) violation(order, service, what, expected, found string) {
 	a.result.Violations = append(a.result.Violations, Violation{order, service, what, expected, found})
 }
 
-// ledger holds each key of a service to what its grade promises.
+// ledger checks each key of a service against its grade.
 func (a *auditor) ledger(s service, rows []row) {
 	type keyState struct {
 		open   []row // dos not yet reversed
@@ -123,7 +123,7 @@ func (a *auditor) accounts(s service, accounts []account) {
 	}
 }
 
-// standing is what is left of an order's effects at one service.
+// standing holds the remaining effects of an order at one service.
 type standing struct {
 	rows   int // number of rows of any kind
 	dos    int
@@ -162,7 +162,7 @@ func (a *auditor) net(s service, rows []row) map[string]standing {
 	return net
 }
 
-// without takes the newest open row of a key away.
+// without removes the newest open row of a key.
 func without(open []row, key string) []row {
 	for i := len(open) - 1; i >= 0; i-- {
 		if open[i].Key == key {

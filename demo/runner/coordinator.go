@@ -15,13 +15,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// The demo asks for the orders every pollEvery; more rarely where the answer takes long.
+// The demo lists the orders every pollEvery, and less often if the responses take long.
 const (
 	pollEvery   = 200 * time.Millisecond
 	pollAtLeast = 2 * time.Second
 )
 
-// pageSize is how many orders one call lists.
+// pageSize is the number of orders in one listing.
 const pageSize = 1000
 
 // coordinator runs the demo: it watches how many orders have ended, and starts outages and kills by that.
@@ -93,7 +93,7 @@ func (d *coordinator) watch(ctx context.Context) error {
 			d.outage = true
 			outages.Go(func() { d.runOutage(ctx) })
 		}
-		// It is killed at work, not while it is still coming up, unless there is no work left.
+		// It is killed while it works, not while it starts, unless there is no work left.
 		if len(d.killsAt) > 0 && (d.due(p) && d.AtWork() || over) {
 			d.killsAt = d.killsAt[1:]
 			if err := d.powerCut(ctx); err != nil {
@@ -149,7 +149,7 @@ func (d *coordinator) look(ctx context.Context) error {
 	return nil
 }
 
-// runOutage takes the payment service down for a while.
+// runOutage stops the payment service for a while.
 func (d *coordinator) runOutage(ctx context.Context) {
 	d.screen.event("the payment service goes down for %s", d.o.Outage)
 	d.Fleet.BeginOutage(services.Payment)
@@ -173,8 +173,8 @@ func (d *coordinator) powerCut(ctx context.Context) error {
 	return nil
 }
 
-// handleStopped lets the operator handle what has stopped. Its errors are transient: the
-// order is still stopped at the next look.
+// handleStopped lets the operator handle the stopped orders. Its errors are transient, because an order is
+// still stopped at the next call.
 func (d *coordinator) handleStopped(ctx context.Context) error {
 	for _, id := range d.book.Stopped() {
 		before := d.operator.Resubmits[id]

@@ -13,11 +13,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// pauseAfterBreak is how long the feeder waits before it sends again.
+// pauseAfterBreak is the time that the feeder waits before it sends again.
 const pauseAfterBreak = 50 * time.Millisecond
 
-// feeder submits the lines at an even pace until each is answered. When the stream breaks it
-// sends again what was not answered: that is harmless, and the only way to know.
+// feeder submits the lines at an even pace until each has an answer. When the stream breaks it sends the
+// lines without an answer again. That is harmless, and the only way to get one.
 type feeder struct {
 	engine *process.Process
 	book   *stage.Book

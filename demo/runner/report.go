@@ -19,7 +19,7 @@ type Report struct {
 	Processed int    `json:"processed"` // orders
 	Undone    int    `json:"undone"`    // orders
 	Refused   int    `json:"refused"`   // lines
-	// lines whose order was there already: accepted, nothing done twice
+	// lines whose order existed already: accepted, nothing done twice
 	Repeated int `json:"repeated"`
 	Error    int `json:"error"` // orders that wait for an operator
 	// acknowledged orders without an end, and lines without an answer
@@ -80,7 +80,7 @@ func (d *coordinator) report() Report {
 	return r
 }
 
-// auditPatience is how long calls that still hang may take to end.
+// auditPatience is the time that hanging calls have to end.
 const auditPatience = 15 * time.Second
 
 // audit stops everything that could still change a ledger, and has the ledgers read.

@@ -24,7 +24,7 @@ var (
 	ErrStack = process.ErrProcess
 )
 
-// Options of a demo. Only Binary and Workflows must be set.
+// Options configures a demo. Only Binary and Workflows must be set.
 type Options struct {
 	Orders    string // path of a JSON Lines file; "" means the demo's own
 	Seed      uint64 // seed of the injected faults and of the moment of the kill
@@ -46,7 +46,7 @@ type Options struct {
 	Limit time.Duration
 }
 
-// complete fills in what was left out.
+// complete fills in the defaults.
 func (o Options) complete(lines int) Options {
 	if o.Out == nil {
 		o.Out = io.Discard

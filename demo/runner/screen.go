@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/stage"
 )
 
-// plainEvery is how often a line of progress is printed where there is no terminal.
+// plainEvery is the interval of progress lines without a terminal.
 const plainEvery = 2 * time.Second
 
 // screen shows the demo while it runs. Its methods may be called from anywhere.
@@ -95,7 +95,7 @@ func (s *barScreen) close() {
 	s.all.Wait()
 }
 
-// line is the progress in one line.
+// line returns the progress in one line.
 func line(p stage.Progress, d time.Duration) string {
 	return fmt.Sprintf(
 		"submitted %d/%d  processed %d  undone %d  refused %d  error %d  in flight %d  %.0f orders/s",

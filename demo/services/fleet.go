@@ -33,7 +33,7 @@ type Options struct {
 	Clock func() time.Time // nil means time.Now
 }
 
-// Fleet is the four services, running.
+// Fleet holds the four running services.
 type Fleet struct {
 	servers map[string]*server
 	stop    context.CancelFunc
@@ -87,13 +87,13 @@ func (f *Fleet) start(ctx context.Context, s *service, o Options) error {
 	return nil
 }
 
-// URL is a service's base address.
+// URL returns a service's base address.
 func (f *Fleet) URL(name string) string { return f.servers[name].url }
 
-// Ledger is the path of a service's SQLite file. It can be read while the fleet runs.
+// Ledger returns the path of a service's SQLite file. It can be read while the fleet runs.
 func (f *Fleet) Ledger(name string) string { return f.servers[name].path }
 
-// BeginOutage makes a service answer nothing but 503 and broken connections.
+// BeginOutage makes a service return only 503 and broken connections.
 func (f *Fleet) BeginOutage(name string) { f.servers[name].down.Store(true) }
 
 // EndOutage brings it back.
@@ -110,19 +110,19 @@ func (f *Fleet) Calm() {
 	}
 }
 
-// Busy is how many calls of a service are under way.
+// Busy returns the number of running calls of a service.
 func (f *Fleet) Busy(name string) int64 { return f.servers[name].busy.Load() }
 
-// Recovery is the time from the end of a service's outage to its first effect after it; false
-// while there was none.
+// Recovery returns the time from the end of a service's outage to its first effect afterwards, or false if
+// there was none.
 func (f *Fleet) Recovery(name string) (time.Duration, bool) {
 	s := f.servers[name]
 	up, first := s.upSince.Load(), s.firstAfter.Load()
 	return time.Duration(first - up), up != 0 && first != 0
 }
 
-// Happened asks a service's own records, past all its faults, whether an operation's effect
-// stands: what an operator does by looking it up or calling.
+// Happened returns from a service's own records, without any faults, whether an operation's effect stands. An
+// operator would look it up or call.
 func (f *Fleet) Happened(ctx context.Context, name, operation, key string) (bool, error) {
 	s := f.servers[name]
 	yes, _, err := s.happened(ctx, s.ledger, operation, key)
@@ -136,7 +136,7 @@ func (f *Fleet) Mark() {
 	f.marked.Store(true)
 }
 
-// FirstCall is when the first call since the mark came in; false while there was none.
+// FirstCall returns the time of the first call since the mark, or false if there was none.
 func (f *Fleet) FirstCall() (time.Time, bool) {
 	n := f.firstCall.Load()
 	return time.Unix(0, n), n != 0
@@ -148,7 +148,7 @@ func (f *Fleet) arrival() {
 	}
 }
 
-// Counts of a service so far.
+// Counts returns the counts of a service so far.
 func (f *Fleet) Counts(name string) Counts { return f.servers[name].tally.snapshot() }
 
 // Drain stops listening and waits until every call has ended, late effects included, so that
@@ -161,7 +161,7 @@ func (f *Fleet) Drain(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Close breaks off what still runs and closes the ledgers.
+// Close ends running calls and closes the ledgers.
 func (f *Fleet) Close() error {
 	f.stop()
 	var errs []error

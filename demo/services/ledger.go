@@ -43,13 +43,13 @@ const (
 	kindFence = "fence" // an undo that came first: nothing was reversed, later dos are refused
 )
 
-// part is what an effect takes from one account: pieces of a SKU, minor units of a card.
+// part is an effect's amount from one account: pieces of a SKU, minor units of a card.
 type part struct {
 	account  string
 	quantity int64
 }
 
-// effect is what one accepted do changes.
+// effect is the change of one accepted do.
 type effect struct {
 	amount int64
 	unit   string
@@ -57,7 +57,7 @@ type effect struct {
 	parts  []part
 }
 
-// history is what a ledger knows of a key.
+// history is a ledger's record of a key.
 type history struct {
 	dos, undos, fences int
 	lastDo             int64 // seq of the newest do

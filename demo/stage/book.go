@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Book is what the application knows of the lines and orders that it has sent: as the sender, never by
-// looking inside.
+// Book is the application's knowledge of the lines and orders that it has sent. It never reads the engine's
+// state.
 type Book struct {
 	mu       sync.Mutex
 	lines    []line
@@ -22,7 +22,7 @@ type Book struct {
 	stale    bool // the last listing failed
 }
 
-// line is one line of orders, as it is sent.
+// line is one submitted line of orders.
 type line struct {
 	text              []byte
 	id                string      // "" if the line cannot be parsed
@@ -31,7 +31,7 @@ type line struct {
 	reason            string // reason of the refusal
 }
 
-// order is what the lines of one ID, and the listings, say of an order.
+// order is an order as its lines and the listings describe it.
 type order struct {
 	view.Summary // the last listing that had the order; zero before that
 
@@ -63,7 +63,7 @@ func (b *Book) Add(text []byte) int {
 	return len(b.lines) - 1
 }
 
-// order returns what is known of an order, of which this is expected if it is new. The lock is held.
+// order returns the entry of an order. For a new one it sets the expectation. The caller holds the lock.
 func (b *Book) order(id string, expect audit.Order) *order {
 	if b.orders == nil {
 		b.orders = map[string]*order{}
@@ -129,8 +129,8 @@ func (b *Book) Cancel(place int) {
 	b.orders[b.lines[place].id].cancelled = true
 }
 
-// Observe takes a whole listing in, or the error of one that failed. An order at its end that is listed
-// otherwise later on is noted: ends never change by themselves.
+// Observe records a whole listing, or the error of a failed one. It records an order whose end has changed,
+// because ends never change by themselves.
 func (b *Book) Observe(list []view.Summary, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -170,7 +170,7 @@ func terminal(s core.State) bool {
 	return s == core.Processed || s == core.Compensated || s == core.Cancelled
 }
 
-// outcome is that of an order by the last listing that had it.
+// outcome returns the outcome of the order in the last listing that had it.
 func (o *order) outcome() audit.Outcome {
 	switch {
 	case o.State == core.Processed:
@@ -230,7 +230,7 @@ func (b *Book) Stopped() []string {
 	return ids
 }
 
-// Outcomes returns what the audit is given: every order of which a line can be parsed, by its last listing.
+// Outcomes returns the audit's input: every order with a readable line, by its last listing.
 func (b *Book) Outcomes() []audit.Order {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -251,7 +251,8 @@ func (b *Book) Outcomes() []audit.Order {
 	return all
 }
 
-// Violations returns what the application alone can notice: ends that changed, and cancels without effect.
+// Violations returns the faults that the application alone can notice: changed ends, and cancels without
+// effect.
 func (b *Book) Violations() (all []audit.Violation) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

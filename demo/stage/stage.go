@@ -1,5 +1,5 @@
-// Package stage is what the demo and the soak both run on: the remote services, Stepkeeper as a process, what
-// the application knows of the orders that it has sent, and the audit of the services' ledgers.
+// Package stage is the common base of the demo and the soak: the remote services, Stepkeeper as a process,
+// the application's knowledge of its orders, and the audit of the services' ledgers.
 package stage
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/services"
 )
 
-// Stage is the services and the engine of one run.
+// Stage holds the services and the engine of one run.
 type Stage struct {
 	Dir    string
 	Fleet  *services.Fleet
@@ -94,7 +94,7 @@ func (s *Stage) AtWork() bool {
 	return s.waiting.IsZero()
 }
 
-// Restarts returns what was noted of each restart.
+// Restarts returns the record of each restart.
 func (s *Stage) Restarts() []Restart {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +113,7 @@ func (s *Stage) Audit(ctx context.Context, orders []audit.Order) (audit.Result, 
 	return result, nil
 }
 
-// Folder makes the folder that a run works in: the given one, or a temporary one, which remove removes.
+// Folder returns the folder of a run: the given one, or a temporary one, which remove removes.
 func Folder(given, prefix string) (dir string, remove func() error, err error) {
 	if given != "" {
 		return given, func() error { return nil }, os.MkdirAll(given, 0o755)

@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Row is what a store keeps of one ID. A record and a content are never changed in place, so that a copy of a
-// row keeps what was stored.
+// Row is a store's data of one ID. A record and a content are never changed in place, so that a copy of a row
+// keeps its content.
 type Row struct {
 	Record  *port.Record // nil if none was stored, or if it has expired
 	Hash    string

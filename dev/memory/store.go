@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Store is a port.Store in memory, for tests: it looks at all records where it lists some. Workflow and
-// Created of a record are those of its create. Safe for concurrent use.
+// Store implements port.Store in memory, for tests. A listing visits all records. Workflow and Created of a
+// record are those of its create. It is safe for concurrent use.
 type Store struct {
 	shards int
 
@@ -29,7 +29,7 @@ type row struct {
 	seq int64 // distinguishes rows created in the same millisecond
 }
 
-// NewStore gives an empty store whose due index has that many shards, at least 1.
+// NewStore returns an empty store. Its due index has that many shards, at least 1.
 func NewStore(shards int) *Store {
 	return &Store{shards: max(shards, 1), rows: map[string]*row{}}
 }
@@ -38,7 +38,7 @@ func newestFirst(a, b *row) int {
 	return cmp.Or(b.Record.Created.Compare(a.Record.Created), cmp.Compare(b.seq, a.seq))
 }
 
-// Shards is how many shards the due index has.
+// Shards returns the number of shards of the due index.
 func (s *Store) Shards() int { return s.shards }
 
 // Commit carries out the writes in their order, each on its own (P8).
@@ -157,7 +157,7 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 	}, bucket, before, after, limit), nil
 }
 
-// List answers every query, by looking at every record where it must.
+// List serves every query, and visits every record if necessary.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
 	if err := ctx.Err(); err != nil {
@@ -219,7 +219,7 @@ func parseCursor(text string) (*row, error) {
 		port.ErrCursor, text)
 }
 
-// copyRecord keeps the store's bytes and the caller's apart, and times to what every adapter keeps.
+// copyRecord separates the store's bytes from the caller's, and cuts times to the precision of every adapter.
 func copyRecord(r *port.Record) *port.Record {
 	c := *r
 	c.Document = bytes.Clone(r.Document)
