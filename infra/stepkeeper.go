@@ -43,8 +43,8 @@ type Stepkeeper struct {
 	operator            []awsiam.ManagedPolicy
 }
 
-// NewStepkeeper adds a deployment to a scope. Like other constructs it panics if its input is wrong. The error
-// lists all faults of the props, the workflows and the agents. Main prints it for people.
+// NewStepkeeper adds a deployment to a scope. Like other constructs it panics if its input is wrong. The
+// error lists all faults of the props, the workflows and the agents. Main prints it for people.
 func NewStepkeeper(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	if props == nil {
 		props = &Props{}

@@ -127,7 +127,7 @@ func profiled(file string, do func() error) error {
 
 func contestantCommand() *cobra.Command {
 	overHTTP := false
-	cmd := &cobra.Command{ // for make bench-peers, and for a build profile
+	cmd := &cobra.Command{ // used by make bench-peers, and to record a build profile
 		Use: "contestant FOLDER", Hidden: true, Args: cobra.ExactArgs(1), SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return serveContestant(cmd.Context(), args[0], overHTTP, cmd.InOrStdin(), cmd.OutOrStdout())

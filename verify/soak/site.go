@@ -20,24 +20,24 @@ import (
 	"github.com/stepkeeper/stepkeeper/workflows"
 )
 
-// readyPatience is how long a process may take to be ready, on a machine with much else to do.
+// readyPatience is the longest time until a process is ready, on a busy machine.
 const readyPatience = time.Minute
 
-// site is everything that runs: services, proxies before them, engine, agents outside.
+// site holds everything that runs: services, proxies before them, engine, agents outside.
 type site struct {
 	*stage.Stage
 	proxies map[string]*proxy
 	front   *cutListener // address of the engine, the same for each of its processes
 	agents  map[string]*process.Process
 	api     *client.Client // through the front
-	once    *client.Client // the same, and nothing is tried again
-	base    atomic.Int64   // nanoseconds that all clocks are off
+	once    *client.Client // the same without retries
+	base    atomic.Int64   // offset of all clocks, in nanoseconds
 }
 
-// now is the time by the agents' clock, which is the operator's and the application's too.
+// now returns the time by the agents' clock, which the operator and the application use too.
 func (s *site) now() time.Time { return time.Now().Add(time.Duration(s.base.Load())) }
 
-// build makes all of it; only the services and proxies run then.
+// build makes the site. Only the services and proxies run then.
 func build(ctx context.Context, o Options, dir string) (*site, error) {
 	s := &site{proxies: map[string]*proxy{}, agents: map[string]*process.Process{}}
 	rates := services.DefaultRates()
@@ -70,7 +70,7 @@ func build(ctx context.Context, o Options, dir string) (*site, error) {
 	return s, s.files(o)
 }
 
-// files writes the files of engine and agents, and says how the agents are started.
+// files writes the files of engine and agents, and sets how the agents are started.
 func (s *site) files(o Options) error {
 	text, err := workflows.Files.ReadFile("order.yaml")
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *site) files(o Options) error {
 	return nil
 }
 
-// address is where the present engine listens.
+// address returns the address of the present engine.
 func (s *site) address() string { return strings.TrimPrefix(s.Engine.URL(), "http://") }
 
 // start starts engine and agents.
@@ -132,7 +132,7 @@ func (s *site) start(ctx context.Context) (engine time.Duration, err error) {
 	return engine, nil
 }
 
-// stop ends the processes: agents first, so that nothing is left in their hands.
+// stop ends the processes. The agents end first, so that they hold no requests.
 func (s *site) stop() error {
 	var errs []error
 	for _, name := range outside {
@@ -143,7 +143,7 @@ func (s *site) stop() error {
 	return errors.Join(append(errs, s.Engine.Stop())...)
 }
 
-// close ends all that is left.
+// close ends everything that is left.
 func (s *site) close() error {
 	if s.Stage == nil {
 		return nil
@@ -160,7 +160,7 @@ func (s *site) close() error {
 	return errors.Join(err, s.Fleet.Close())
 }
 
-// endFaults ends what the services and the network do.
+// endFaults ends the faults of the services and the network.
 func (s *site) endFaults() {
 	s.Fleet.Calm()
 	for _, p := range s.proxies {
@@ -168,7 +168,7 @@ func (s *site) endFaults() {
 	}
 }
 
-// setClocks has the engine's clock be off from the others' by so much.
+// setClocks sets the offset of the engine's clock from the others.
 func (s *site) setClocks(engine time.Duration) error {
 	base := time.Duration(s.base.Load())
 	return errors.Join(shifted.Set(s.File("engine.clock"), base+engine),

@@ -222,7 +222,7 @@ func (w *deployed) open(ctx context.Context, endpoint string, sdk aws.Config, de
 	clock := port.ClockFunc(w.now)
 	incidents := incident.New(incident.Config{Records: w.store.Schedules(), Tasks: w.store, Clock: clock,
 		Log: w.log(),
-		// its units count where it is started
+		// the publication's units count where it starts
 		Go: func(publication func(context.Context)) { publication(ctx) },
 		Publish: func(ctx context.Context, a message.Alert) error {
 			return topic.Send(ctx, a.For("Cost", "--stack Cost"))
