@@ -9,18 +9,19 @@ import (
 // kind is the behaviour that differs between the sorts of steps. They share all other behaviour: order,
 // conditions, hop budget, policies, reverse undo, ends, commands.
 type kind interface {
-	// prepare computes what a claim forward needs, and changes nothing. An error is a permanent failure of
-	// the step (P20); where the order is needed and absent, r.err is set.
+	// prepare computes the values that a forward claim needs, and changes nothing. An error is a permanent
+	// failure of the step (P20). If the order is needed and absent, it sets r.err.
 	prepare(r *deciding, i int) (prepared, error)
-	// start claims the step, and ends it where that was prepared.
+	// start claims the step, and ends it if the preparation states that.
 	start(r *deciding, i int, p prepared)
-	// resend emits once more what a claim that stands has sent (P12).
+	// resend emits the messages of a standing claim again (P12).
 	resend(r *deciding, i int)
-	// woken goes on with a step of a task that goes forward, when its time has come.
+	// woken continues a step of a task that goes forward, when its time has come.
 	woken(r *deciding, i int)
-	// resume continues an attempted step when a Resubmit goes forward; it reports one that has to be claimed.
+	// resume continues an attempted step when a Resubmit goes forward. It reports whether the step has to be
+	// claimed.
 	resume(r *deciding, i int) bool
-	// validState reports whether a step may be in its state at all.
+	// validState reports whether the step may be in its state.
 	validState(s *core.Step, d *core.StepDefinition) bool
 }
 
@@ -30,7 +31,7 @@ type prepared struct {
 	wakeAt   core.Time       // end of a wait, or of the time for an answer
 	answers  *core.Answers   // answers to a step that waits for them
 	children int             // number of children to start
-	atOnce   bool            // it ends with its claim
+	atOnce   bool            // the step ends with its claim
 }
 
 // behaviours holds the behaviour of each kind. init fills it, because kinds use the functions that read it.

@@ -8,8 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// answerKind ends with an answer from outside: an approval by people, or an event (P35 to P37). What comes of
-// an answer is in answer.go.
+// answerKind ends with an answer from outside: an approval by people, or an event (P35 to P37). answer.go
+// handles the answers.
 type answerKind struct{}
 
 func (answerKind) prepare(r *deciding, i int) (prepared, error) {
@@ -29,9 +29,9 @@ func (answerKind) prepare(r *deciding, i int) (prepared, error) {
 	switch {
 	case s.Decided(): // P35: asked again
 		a.Round++
-	case s.Answers != nil: // P36: what came early counts from here on
+	case s.Answers != nil: // P36: early answers count from now on
 		a.Votes = slices.DeleteFunc(slices.Clone(s.Answers.Votes), func(v core.Vote) bool {
-			_, wrong := r.def.AnswerValue(i, v.Value) // The task may have moved to another definition (P49).
+			_, wrong := r.def.AnswerValue(i, v.Value) // the task may have moved to another definition (P49)
 			return wrong != "" || a.Excludes(v.By) != ""
 		})
 		if len(a.Votes) == 0 { // the document has no empty list
@@ -59,7 +59,7 @@ func (answerKind) start(r *deciding, i int, p prepared) {
 	r.question(i)
 }
 
-// resend emits what the claim, or the last reminder, has led to.
+// resend emits the messages of the claim, or of the last reminder.
 func (answerKind) resend(r *deciding, i int) {
 	r.emitReminder(i)
 	r.emitLook(i)
@@ -73,7 +73,7 @@ func (answerKind) woken(r *deciding, i int) {
 	r.advance()
 }
 
-// resume looks at an undecided step, and asks a decided one again (P33, P35).
+// resume checks an undecided step, and asks a decided one again (P33, P35).
 func (answerKind) resume(r *deciding, i int) bool {
 	s := &r.t.Steps[i]
 	if s.State == core.Waiting {
@@ -97,8 +97,8 @@ func (answerKind) validState(s *core.Step, _ *core.StepDefinition) bool {
 	return false
 }
 
-// look ends a step whose need is complete or, in a task that goes forward, whose time is over. An answer goes
-// before the time (P36).
+// look ends a step whose need is complete or, in a task that goes forward, whose time is over. An answer
+// takes precedence over the time (P36).
 func (r *deciding) look(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	decided, complete := s.Answers.Complete()
@@ -122,7 +122,7 @@ func (r *deciding) look(i int) {
 	}
 }
 
-// refusedAnswer is the step's failure where the value is a refusal.
+// refusedAnswer returns the step's failure if the value is a refusal, or nil.
 func (r *deciding) refusedAnswer(i int, decided core.Decided) *core.StepError {
 	d := r.def.Steps[i].Answer
 	if d.Refuse == "" || !r.orderKnown() {
@@ -148,12 +148,12 @@ func (r *deciding) refusedAnswer(i int, decided core.Decided) *core.StepError {
 		string(decided.Value)}
 }
 
-// decide ends the round. What was decided is the step's output, also where it has failed.
+// decide ends the round. The decision is the step's output, even if the step has failed.
 func (r *deciding) decide(i int, decided core.Decided, failed *core.StepError) {
 	s := &r.t.Steps[i]
 	decided.At = r.at.Now
 	output, err := json.Marshal(decided)
-	if err != nil { // its value was checked when it came
+	if err != nil { // its value was checked on arrival
 		r.err = fmt.Errorf("step %s: %w", s.Name, err)
 		return
 	}
@@ -170,7 +170,7 @@ func (r *deciding) decide(i int, decided core.Decided, failed *core.StepError) {
 	r.failStep(i)
 }
 
-// policyOf returns the policy for the failure of a step. A step whose time was over has a policy of its own
+// policyOf returns the policy for the failure of a step. A step whose time ended has a policy of its own
 // (P37).
 func (r *deciding) policyOf(i int) core.Policy {
 	d, s := &r.def.Steps[i], &r.t.Steps[i]

@@ -27,7 +27,7 @@ func (callKind) resend(r *deciding, i int) {
 		op = core.UndoOp
 	}
 	input, err := r.input(i, op)
-	if r.err == nil && err == nil { // it could be computed when it was claimed
+	if r.err == nil && err == nil { // the input could be computed for the claim
 		r.emit(r.t.Request(r.def, i, input))
 	}
 }
@@ -52,7 +52,7 @@ func (callKind) woken(r *deciding, i int) {
 
 func (callKind) resume(r *deciding, i int) bool {
 	s := &r.t.Steps[i]
-	if s.State == core.UndoWait { // P42; what it makes ready is claimed with the others
+	if s.State == core.UndoWait { // P42; the steps that it makes ready are claimed with the others
 		r.undoStep(i)
 	}
 	return s.State == core.Failed || s.State == core.Pending
@@ -77,7 +77,7 @@ func (callKind) validState(s *core.Step, d *core.StepDefinition) bool {
 	return false
 }
 
-// takeCall writes a claim into a call: the agent's times as well (P6, P32).
+// takeCall writes a claim into a call, with the agent's times (P6, P32).
 func (r *deciding) takeCall(i int, op core.Operation) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	c, state := core.Claim{By: r.at.By[:min(len(r.at.By), core.MaxName)], Agent: r.chooseAgent(i)},
@@ -85,8 +85,8 @@ func (r *deciding) takeCall(i int, op core.Operation) {
 	if op == core.UndoOp {
 		c.Undo, state = true, core.Compensating
 	}
-	// P32: what this task granted before, what the agent is granted by the definition, and twice
-	// what the last request of that agent was seen to wait.
+	// P32: the largest of the earlier allowance of this task, the definition's allowance of the agent, and
+	// twice the last measured queue wait of the agent.
 	name := cmp.Or(c.Agent, d.Agent)
 	agent := r.def.Agents[name]
 	c.Allowance = min(max(s.Claim.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]),
@@ -94,15 +94,15 @@ func (r *deciding) takeCall(i int, op core.Operation) {
 	until := r.t.KnownUntil(r.def, i, r.at.Now)
 	r.take(i, state, c)
 	s.Claim.StopBy = r.at.Now.Add(d.Longest(s) + c.Allowance)
-	if until != 0 && !s.Claim.Undo { // P18: a copy that comes later could be done a second time
+	if until != 0 && !s.Claim.Undo { // P18: a later copy could be executed a second time
 		s.Claim.StopBy = min(s.Claim.StopBy, max(until, r.at.Now.Add(d.TimeoutOf(s))))
 	}
 	s.CompleteBy = d.FirstCompleteBy(s)
 }
 
-// chooseAgent chooses the agent of a claim (P44): none at which one of the attempts before has failed, has
-// made no call, or was late; of the others the one whose requests wait least. One that is less than 20 %
-// better does not replace an earlier one. The result is "" if it is the first one.
+// chooseAgent chooses the agent of a claim (P44). It excludes agents at which an earlier attempt has failed,
+// has made no call, or was late. Of the others it takes the one with the shortest queue wait. An agent that
+// is less than 20 % better does not replace an earlier one. The result is "" for the first agent.
 func (r *deciding) chooseAgent(i int) string {
 	d, not, best := &r.def.Steps[i], r.t.NotDone(&r.def.Steps[i], &r.t.Steps[i]), ""
 	for _, name := range d.AllAgents() {
@@ -118,10 +118,10 @@ func (r *deciding) chooseAgent(i int) string {
 	return best
 }
 
-// leastWait replaces shorter waits: a few milliseconds more or less say nothing about an agent.
+// leastWait replaces shorter waits, because a few milliseconds say nothing about an agent.
 const leastWait = 100 * core.Millisecond
 
-// expectedWait returns the wait that a request to the agent would have: by its last replies, and by its
+// expectedWait returns the expected queue wait of a request to the agent, from its last replies and its
 // queue.
 func (r *deciding) expectedWait(agent string) core.Duration {
 	return max(r.at.Waits[agent]+r.at.Queues[agent], leastWait)

@@ -13,7 +13,7 @@ import (
 )
 
 // eachKind runs tasks of another workflow, one for each element of a list, or a single one (P40, P41). Its
-// step is Waiting from its claim to its end, also while its children are undone.
+// step is Waiting from its claim to its end, even while its children are undone.
 type eachKind struct{}
 
 // Codes of a step whose children have failed.
@@ -23,8 +23,8 @@ const (
 	codeChildInDoubt = "child-in-doubt"
 )
 
-// collectedSize is the size of the frame around each collected output in a document:
-// {"index":9999,"output":},
+// collectedSize is the size of the frame {"index":9999,"output":}, around each collected output in a
+// document.
 const collectedSize = 26
 
 func (eachKind) prepare(r *deciding, i int) (prepared, error) {
@@ -50,8 +50,8 @@ func (eachKind) prepare(r *deciding, i int) (prepared, error) {
 	return prepared{children: count, atOnce: count == 0}, nil
 }
 
-// readItems reads the elements around the n-th of the step's list, and those of open children, and answers
-// how many there are. Its errors hold no data of the order.
+// readItems reads the elements around the n-th of the step's list, and those of open children. It returns the
+// number of elements. Its errors hold no data of the order.
 func (r *deciding) readItems(i, n int) (count int, err error) {
 	if !r.orderKnown() {
 		return 0, nil
@@ -71,7 +71,7 @@ func (r *deciding) readItems(i, n int) (count int, err error) {
 	})
 }
 
-// item is the n-th of the step's list; nil of a step without one.
+// item returns the n-th element of the step's list, or nil for a step without a list.
 func (r *deciding) item(i, n int) (json.RawMessage, error) {
 	if r.def.Steps[i].Input == nil {
 		return nil, nil
@@ -103,7 +103,7 @@ func (eachKind) start(r *deciding, i int, p prepared) {
 	}
 	r.fillChildren(i)
 	at := r.at.Now
-	if len(c.Open) > 0 || r.err != nil { // else the order of none could be computed, and a Wake ends the step
+	if len(c.Open) > 0 || r.err != nil { // otherwise no order could be computed, and a Wake ends the step
 		at = at.Add(c.Pause())
 	}
 	r.wait(i, at)
@@ -126,8 +126,8 @@ func (r *deciding) fillChildren(i int) {
 	}
 }
 
-// childOrder computes a child's order, which depends on nothing that can change in the run (P12). Where the
-// task's order is needed and absent, r.err is set, and nothing that is decided then is used.
+// childOrder computes a child's order. It depends on nothing that can change in the run (P12). If the task's
+// order is needed and absent, it sets r.err, and the decision is not used.
 func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
 	order, err := r.item(i, n)
 	if err != nil || !r.orderKnown() {
@@ -164,8 +164,8 @@ func (r *deciding) ask(i, n int, ask core.ChildAsk, order json.RawMessage) {
 		Priority:   r.t.Priority, Order: order})
 }
 
-// askOpen asks the open children again for what the step wants of them now, those only that the cause opened
-// where one is given. In doubt is one that cannot do it.
+// askOpen repeats the step's present request to the open children. With a cause it includes only the children
+// that the cause opened. A child that cannot comply is in doubt.
 func (r *deciding) askOpen(i int, cause string) {
 	s := &r.t.Steps[i]
 	ask := core.AskStart
@@ -192,7 +192,7 @@ func (eachKind) resend(r *deciding, i int) {
 	r.askOpen(i, r.cause)
 }
 
-// woken asks again for all that is open: a request may be lost, and a child may have been ended by hand.
+// woken asks all open children again, because a request may be lost, and a child may have been ended by hand.
 func (eachKind) woken(r *deciding, i int) {
 	if r.t.Steps[i].Claim.Undo { // P42: undone alone
 		r.undoAlone(i)
@@ -202,7 +202,7 @@ func (eachKind) woken(r *deciding, i int) {
 	r.advance()
 }
 
-// askAgain looks at a step that waits for its children, and asks those that have not ended.
+// askAgain checks a step that waits for its children, and asks those that have not ended.
 func (r *deciding) askAgain(i int) {
 	s := &r.t.Steps[i]
 	s.OwnChildren().Rounds++
@@ -242,7 +242,7 @@ func (eachKind) validState(s *core.Step, d *core.StepDefinition) bool {
 	return false
 }
 
-// childEnded takes what a child has come to (P41). Only what is open counts, and in an undo only that it is
+// childEnded applies the end of a child (P41). Only an open child counts, and during an undo only one that is
 // undone.
 func (r *deciding) childEnded(i int, ev core.Event) (string, error) {
 	e, s := ev.(core.ChildEnded), &r.t.Steps[i]
@@ -282,7 +282,7 @@ func (r *deciding) childEnded(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// childInDoubt stops the task where a child cannot be undone.
+// childInDoubt stops the task if a child cannot be undone.
 func (r *deciding) childInDoubt(i int, e core.ChildEnded) {
 	if e.State == core.ChildError || r.t.ProcessState == core.Error {
 		return
@@ -298,7 +298,7 @@ func (r *deciding) childInDoubt(i int, e core.ChildEnded) {
 	r.enterError(r.t.Direction(), i)
 }
 
-// collect keeps a child's output.
+// collect stores a child's output.
 func (r *deciding) collect(i int, e core.ChildEnded) {
 	s, d := &r.t.Steps[i], r.def.Steps[i].Each
 	single := r.def.Steps[i].Input == nil
@@ -321,7 +321,7 @@ func (r *deciding) collect(i int, e core.ChildEnded) {
 	}
 }
 
-// stopChildren starts no more of them, and cancels those that are open.
+// stopChildren starts no more children, and cancels the open ones.
 func (r *deciding) stopChildren(i int, reason string) {
 	c := r.t.Steps[i].Children
 	c.Stopped = true
@@ -332,7 +332,7 @@ func (r *deciding) stopChildren(i int, reason string) {
 	r.askOpen(i, "")
 }
 
-// lookAtChildren goes on with a step that goes forward: starts those that have room, or ends the step.
+// lookAtChildren continues a step that goes forward: it starts children if there is room, or ends the step.
 func (r *deciding) lookAtChildren(i int) {
 	s, d := &r.t.Steps[i], r.def.Steps[i].Each
 	c := s.Children
@@ -368,7 +368,7 @@ func (r *deciding) failChildren(i int) {
 	r.failStep(i)
 }
 
-// endChildren makes the step Processed, where its output has room.
+// endChildren makes the step Processed, if there is room for its output.
 func (r *deciding) endChildren(i int) {
 	s := &r.t.Steps[i]
 	var output json.RawMessage
@@ -391,7 +391,7 @@ func (r *deciding) endChildren(i int) {
 	r.failStep(i)
 }
 
-// undoChildren begins the undo of a step's children, latest first, or goes on with it; true where all are
+// undoChildren begins or continues the undo of a step's children, latest first. It reports whether all are
 // undone.
 func (r *deciding) undoChildren(i int) bool {
 	s := &r.t.Steps[i]
@@ -420,7 +420,7 @@ func (r *deciding) undoChildren(i int) bool {
 	return false
 }
 
-// fillUndo asks further children to undo, while there is room for them; true where all are undone.
+// fillUndo asks further children to undo, while there is room for them. It reports whether all are undone.
 func (r *deciding) fillUndo(i int) bool {
 	s, d := &r.t.Steps[i], r.def.Steps[i].Each
 	c := s.Children
@@ -431,7 +431,7 @@ func (r *deciding) fillUndo(i int) bool {
 			continue
 		}
 		order, err := r.childOrder(i, n)
-		if c.Cursor--; err != nil { // it was never started
+		if c.Cursor--; err != nil { // this child was never started
 			continue
 		}
 		c.Open = append(c.Open, core.OpenChild{Index: n, Cause: r.cause})

@@ -5,7 +5,7 @@ import (
 )
 
 // failKind fails for good in its turn, by a rule of the workflow, and calls no agent (P50). It is never
-// claimed: nothing is attempted, so there is nothing to undo of it.
+// claimed. Nothing is attempted, so there is nothing to undo.
 type failKind struct{}
 
 func (failKind) prepare(r *deciding, i int) (prepared, error) {

@@ -10,8 +10,8 @@ import (
 // waitKind ends at a time, and calls no agent (P34). Its claim fixes the time.
 type waitKind struct{}
 
-// maxDelay is the longest delay of a message in a queue (SQS: 15 minutes). A Wake that is due later is sent
-// by the Supervisor.
+// maxDelay is the longest delay of a message in a queue (SQS: 15 minutes). The Supervisor sends a Wake that
+// is due later.
 const maxDelay = 15 * core.Minute
 
 func (waitKind) prepare(r *deciding, i int) (prepared, error) {
@@ -30,8 +30,8 @@ func (waitKind) prepare(r *deciding, i int) (prepared, error) {
 	return prepared{wakeAt: until, atOnce: until <= r.at.Now}, nil
 }
 
-// spread returns the time at which the wait of a step ends: until, or up to spread later, differently for
-// each order. The number of attempts is the one before the claim.
+// endOfWait returns the time at which the wait of a step ends: until, or up to spread later, differently for
+// each order. attempts is the number before the claim.
 func endOfWait(t *core.Task, s *core.Step, attempts int, until core.Time, spread core.Duration) core.Time {
 	if spread <= 0 {
 		return until
@@ -39,7 +39,7 @@ func endOfWait(t *core.Task, s *core.Step, attempts int, until core.Time, spread
 	return until.Add(core.Duration(float64(spread) * jitter(t.OrderID, t.Run, s.Name, attempts)))
 }
 
-// readUntil reads the time that an expression gave. Its errors hold no data of the order.
+// readUntil reads the time that an expression evaluates to. Its errors hold no data of the order.
 func readUntil(text json.RawMessage, now core.Time) (core.Time, error) {
 	var t core.Time
 	if err := t.UnmarshalJSON(text); err != nil || string(text) == "null" || string(text) == `""` {
@@ -48,7 +48,7 @@ func readUntil(text json.RawMessage, now core.Time) (core.Time, error) {
 	if t > now.Add(core.MaxWait) {
 		return 0, errors.New("until is too far in the future: it lies more than 366 days ahead")
 	}
-	return max(t, 1), nil // 1970 and all before it is in the past, and 0 would mean no time
+	return max(t, 1), nil // 1970 and everything before it is in the past, and 0 would mean no time
 }
 
 func (waitKind) start(r *deciding, i int, p prepared) {
@@ -81,7 +81,7 @@ func (waitKind) woken(r *deciding, i int) {
 	r.advance()
 }
 
-// retake ends a wait that was over while the task was in Error, and lets another go on to its time (P33).
+// resume ends a wait that was over while the task was in Error, and lets another continue to its time (P33).
 func (waitKind) resume(r *deciding, i int) bool {
 	switch s := &r.t.Steps[i]; {
 	case s.State != core.Waiting:
