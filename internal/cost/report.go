@@ -16,7 +16,7 @@ type Entry struct {
 	Assumed bool    `json:"assumed,omitempty"`
 }
 
-// Report is what an order costs, and an idle deployment.
+// Report is the cost of an order, and of an idle deployment.
 type Report struct {
 	DollarsPerMillion map[string]float64 `json:"dollars_per_million"`
 	IdlePerMonth      float64            `json:"idle_per_month"`
@@ -34,14 +34,14 @@ type Report struct {
 	PerOrder     map[string]Totals `json:"per_order"`
 	Prices       Prices            `json:"prices"`
 	Notes        []string          `json:"notes"`
-	// Yours is the estimate for a workload of one's own, where one was asked for.
+	// Yours is the estimate for the user's own workload, if requested.
 	Yours *Estimate `json:"yours,omitempty"`
 	// Sweeps compare intervals between the Supervisor's sweeps.
 	Sweeps []Frequency `json:"sweeps"`
 }
 
-// Frequency is what one interval between the Supervisor's sweeps costs while nothing is overdue, and how long
-// after its complete-by time a step is found overdue.
+// Frequency is the cost of one interval between the Supervisor's sweeps while nothing is overdue, and the
+// time after which an overdue step is found.
 type Frequency struct {
 	Minutes      int     `json:"interval_minutes"`
 	MeanDelay    float64 `json:"mean_delay_s"`
@@ -81,8 +81,8 @@ const (
 // SystemLogLevel of Lambda's own lines in the template, by default.
 const SystemLogLevel = "WARN"
 
-// platformLog is how many bytes Lambda itself logs of an invocation that goes well, at a system log
-// level: its lines are of level INFO.
+// platformLog returns the number of bytes that Lambda itself logs for a successful invocation, at a system
+// log level. Its lines have the level INFO.
 func platformLog(level string) float64 {
 	if level == "INFO" || level == "DEBUG" {
 		return platformLines
@@ -218,8 +218,7 @@ func (r Report) agentFunctions(t Totals) []Entry {
 	}
 }
 
-// kept returns what a million orders cost in each month that they are kept, if each has the size of the
-// largest item.
+// kept returns the monthly storage cost of a million orders, if each has the size of the largest item.
 func kept(t Totals, p Prices) (all []Entry) {
 	size := float64(t.ItemBytes+itemOverhead) * million / gigabyte
 	for _, of := range []struct{ what, price string }{

@@ -15,7 +15,7 @@ type Span struct {
 	Trace string
 }
 
-// Tracer makes spans of handlings, each a trace of its own.
+// Tracer makes spans of handlings. Each handling is a separate trace.
 type Tracer interface {
 	// Begin begins a span. The handling makes its calls with the context returned.
 	Begin(ctx context.Context, name string) (context.Context, Handling)

@@ -49,7 +49,7 @@ type Store struct {
 	put    map[string]bool // hashes known to be stored
 }
 
-// New makes a Store.
+// New returns a Store.
 func New(cfg Config) *Store {
 	cfg.Limit = cmp.Or(cfg.Limit, Room.Limit)
 	s := &Store{cfg: cfg, byHash: map[string]*core.Definition{}, put: map[string]bool{}}
@@ -175,7 +175,7 @@ func OrderOf(ctx context.Context, s contents, t *core.Task) ([]byte, error) {
 	return content, nil
 }
 
-// Cached returns what is kept of a task, nil where nothing is; it asks no store.
+// Cached returns the cached task, or nil. It reads no store.
 func (s *Store) Cached(id string) *core.Task {
 	if s.cache == nil {
 		return nil
@@ -183,7 +183,7 @@ func (s *Store) Cached(id string) *core.Task {
 	return s.cache.task(id)
 }
 
-// Forget drops what is kept of a task, so that the next Load asks the store.
+// Forget removes a task from the cache, so that the next Load reads the store.
 func (s *Store) Forget(id string) {
 	if s.cache != nil {
 		s.cache.drop(id)
@@ -276,8 +276,8 @@ func (s *Store) writeOf(c Change) (port.Write, error) {
 	return w, nil
 }
 
-// Definition returns the definition that a task pins: nil for "" (a tombstone). port.ErrNotFound
-// where the store does not have it.
+// Definition returns the definition that a task pins. It returns nil for "" (a tombstone), and
+// port.ErrNotFound if the store does not have it.
 func (s *Store) Definition(ctx context.Context, hash string) (*core.Definition, error) {
 	if hash == "" {
 		return nil, nil

@@ -31,7 +31,7 @@ func (m *Model) ready(i int) bool {
 	return true
 }
 
-// forward goes on to a fixpoint, and claims what is ready with the steps given.
+// forward claims the ready steps and the given ones. It repeats this until no step becomes ready.
 func (m *Model) forward(again ...int) bool {
 	changed := false
 	for {
@@ -94,7 +94,7 @@ func (m *Model) forward(again ...int) bool {
 	return true
 }
 
-// Environment returns what the expressions of a step read.
+// Environment returns the values that the expressions of a step read.
 func (m *Model) Environment(i int) core.Environment {
 	env := core.Environment{OrderID: m.T.OrderID, Run: m.T.Run, Order: m.Content,
 		Outputs: map[string]json.RawMessage{}, Failures: map[string]string{}}
@@ -108,7 +108,7 @@ func (m *Model) Environment(i int) core.Environment {
 
 func (m *Model) outcomes(i int, into core.Environment) {
 	for _, name := range m.Def.Steps[i].After {
-		if s := m.T.Step(name); m.askFor(name) == nil { // no expression sees what an ask came to (P38)
+		if s := m.T.Step(name); m.askFor(name) == nil { // no expression reads the result of an ask (P38)
 			if s.Output != nil {
 				into.Outputs[name] = s.Output
 			}

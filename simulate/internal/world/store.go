@@ -89,7 +89,7 @@ func (s *Store) PutDefinition(_ context.Context, hash string, data []byte) error
 	return nil
 }
 
-// Lease is who works on the index until when.
+// Lease is the holder of a lease of the index, with its end.
 type Lease struct {
 	Owner string
 	Until time.Time
