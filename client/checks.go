@@ -189,7 +189,12 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 		if ok {
 			text = "nothing is wrong"
 		}
-		checks = append(checks, Checked(name, ok, text, "the server's log says more"))
+		fix := "the server's log says more"
+		if strings.HasPrefix(name, "agent ") {
+			fix = "repair the service behind " + name +
+				" (its last failure is above); waiting orders then continue by themselves"
+		}
+		checks = append(checks, Checked(name, ok, text, fix))
 	}
 	return append(checks, CheckUnattended(health.Unattended)...), nil
 }

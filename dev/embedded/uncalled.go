@@ -53,7 +53,8 @@ func (u *uncalled) replied(agent, operation string, r core.Reply) {
 			u.log.Error(
 				"ALERT: an agent does not call its service, and its steps wait, uncounted, for up to "+
 					"their maxQueueTime",
-				"agent", agent, "operation", operation, "code", r.Code)
+				"agent", agent, "operation", operation, "code", r.Code,
+				"reason", r.Message)
 		}
 		u.now[name] = waiting{r.Code, r.Message, was.since, was.reported}
 	case (r.Outcome != core.OutcomeRetryLater || r.Code == core.CodeNotYet) && waits:

@@ -25,7 +25,7 @@ func (t *Task) UndoRefusal(def *Definition) string {
 	case t.Parent != nil:
 		return t.Parent.Refusal()
 	case t.ProcessState != Error:
-		return "only a task in Error can be undone by the operator; this one is " + string(t.ProcessState)
+		return "only an order in Error can be undone; this one is " + string(t.ProcessState)
 	case t.PastPointOfNoReturn(def):
 		return "the order is past its point of no return; fix: if that step has had no effect, resolve it " +
 			"as not-happened first"
@@ -47,7 +47,7 @@ func (t *Task) CloseRefusal(def *Definition, absent []string, now Time) string {
 		}
 	}
 	if t.ProcessState != Error && !silent {
-		return "only a task in Error can be closed; this one is " + string(t.ProcessState)
+		return "only an order in Error can be closed; this one is " + string(t.ProcessState)
 	}
 	for i := range t.Steps {
 		switch s := &t.Steps[i]; {
@@ -64,10 +64,10 @@ func (t *Task) CloseRefusal(def *Definition, absent []string, now Time) string {
 
 func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) string {
 	if t.ProcessState != Error {
-		return "only a task in Error takes a fact; this one is " + string(t.ProcessState)
+		return "only an order in Error takes a fact; this one is " + string(t.ProcessState)
 	}
 	if i < 0 {
-		return "the task has no such step"
+		return "the order has no such step"
 	}
 	s := &t.Steps[i]
 	switch {
@@ -105,7 +105,7 @@ func (t *Task) MoveRefusal(def *Definition, to Target) string {
 		return t.Parent.Refusal()
 	case t.ProcessState != Error && t.ProcessState != Compensated &&
 		t.ProcessState != Processing:
-		return "only a task in Error, a Compensated one, or one that goes forward with nothing in flight " +
+		return "only an order in Error, a Compensated one, or one that goes forward with nothing in flight " +
 			"can be moved; this one is " + string(t.ProcessState)
 	case to.Definition == nil:
 		return to.Absent
@@ -151,7 +151,7 @@ func (t *Task) EraseRefusal(unrested string) string {
 func (t *Task) CorrectRefusal(def *Definition, i int, e Resubmit) string {
 	switch {
 	case i < 0:
-		return "the task has no such step"
+		return "the order has no such step"
 	case t.ProcessState == Error && t.Phase == Undoing:
 		return "the order is being undone, so that nothing is asked for forward any more; fix: resubmit " +
 			"it without an input, and give the input when it is undone"

@@ -332,7 +332,7 @@ func longestValue(d *Answer) json.RawMessage {
 const CodeOutputTooLarge = "output-too-large"
 
 // noReason replaces the reason of a verdict if it does not fit.
-const noReason = "the task has no room for the reason"
+const noReason = "the order has no room for the reason"
 
 // InlineOrder returns the length in bytes of the longest order that the documents of this definition's tasks
 // hold, if SizeLimit sets no other length. A longer order is stored apart.

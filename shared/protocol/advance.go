@@ -163,7 +163,7 @@ func (r *deciding) claim(steps []int) (ended bool) {
 		s := &r.t.Steps[i]
 		if r.t.Hops >= r.def.HopBudget { // P23
 			r.recordFailure(i, "hops",
-				"the task used up its hop budget: a loop, or far more retries than planned", s.Attempt)
+				"the order used up its hop budget: a loop, or far more retries than planned", s.Attempt)
 			release(s)
 			r.enterError(core.Forward, i)
 			return false

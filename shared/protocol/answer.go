@@ -131,7 +131,7 @@ func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *core.
 	if event && !r.holdsVote(i, vote) {
 		return nil,
 			fmt.Sprintf(
-				"the event's value of %d bytes does not fit into the task's document beside the outputs "+
+				"the event's value of %d bytes does not fit into the order's document beside the outputs "+
 					"of its steps; "+
 					"store the data elsewhere and send a reference", len(value))
 	}

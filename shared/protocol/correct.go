@@ -21,7 +21,7 @@ func (r *deciding) correct(e core.Resubmit) (refused string) {
 		Reason: core.TrimMessage(r.from.Reason), At: r.at.Now}
 	if !r.at.SizeLimit.KeepsReserve(r.def, t) {
 		return fmt.Sprintf(
-			"the new input of step %s (%d bytes) does not fit into the task's document of at most %d "+
+			"the new input of step %s (%d bytes) does not fit into the order's document of at most %d "+
 				"bytes beside what it holds and a reserve; give a shorter one",
 			e.Step, len(e.Input), r.at.SizeLimit.Limit)
 	}

@@ -110,7 +110,7 @@ func (r *deciding) apply(ev core.Event) (ignored string, err error) {
 func (r *deciding) guard(ev core.Event) (i int, ignored string, err error) {
 	i = r.t.Index(r.step)
 	if i < 0 {
-		return i, "the task has no such step", nil
+		return i, "the order has no such step", nil
 	}
 	s, run, attempt := &r.t.Steps[i], r.run, r.attempt
 	switch {

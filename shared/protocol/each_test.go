@@ -116,7 +116,7 @@ func TestCollectedOutputsThatDoNotFit(t *testing.T) {
 	}
 	if s := dec.Task.Steps[0]; dec.Task.ProcessState != core.Compensating || s.Error == nil ||
 		!strings.Contains(s.Error.Message,
-			"does not fit into the task's document beside the outputs of its steps; collect less") {
+			"does not fit into the order's document beside the outputs of its steps; collect less") {
 		t.Errorf("the order is %s, %+v", dec.Task.ProcessState, s)
 	}
 }

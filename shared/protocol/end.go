@@ -75,7 +75,7 @@ func (r *deciding) keepOutput(out json.RawMessage) {
 	r.t.Output = out
 	if !r.at.SizeLimit.KeepsReserve(r.def, r.t) {
 		r.t.Output, r.t.Reason = nil, core.Reason{Code: core.CodeOutputTooLarge, Text: fmt.Sprintf(
-			"the workflow's output of %d bytes does not fit into the task's document beside the outputs "+
+			"the workflow's output of %d bytes does not fit into the order's document beside the outputs "+
 				"of its steps and was dropped", len(out))}
 	}
 }

@@ -386,7 +386,7 @@ func (r *deciding) endChildren(i int) {
 	}
 	r.recordFailure(i, core.CodeOutputTooLarge,
 		fmt.Sprintf(
-			"the output of %d bytes does not fit into the task's document beside the outputs of its "+
+			"the output of %d bytes does not fit into the order's document beside the outputs of its "+
 				"steps; collect less", len(output)), s.Attempt)
 	r.failStep(i)
 }

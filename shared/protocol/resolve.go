@@ -59,7 +59,7 @@ func (r *deciding) statedOutputRefusal(i int, e core.Resolve) string {
 			len(e.Output), core.MaxOutput)
 	case !r.outputFits(i, e.Output):
 		return fmt.Sprintf(
-			"the output of step %s (%d bytes) does not fit into the task's document of at most %d bytes "+
+			"the output of step %s (%d bytes) does not fit into the order's document of at most %d bytes "+
 				"beside what it holds and a reserve; give a shorter one",
 			e.Step, len(e.Output), r.at.SizeLimit.Limit)
 	}

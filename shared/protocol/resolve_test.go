@@ -46,7 +46,7 @@ func TestResolveWithAnOutputIsRefused(t *testing.T) {
 		"too large": {func(*desk) {}, core.Happened, text(core.MaxOutput + 1), core.SizeLimit{},
 			"the limit is 49152"},
 		"no room": {func(*desk) {}, core.Happened, text(4001),
-			core.SizeLimit{Limit: 4000, Size: sizeOfOutputs}, "does not fit into the task's document"},
+			core.SizeLimit{Limit: 4000, Size: sizeOfOutputs}, "does not fit into the order's document"},
 		"did not happen": {func(*desk) {}, core.NotHappened, corrected, core.SizeLimit{},
 			"only a step that happened"},
 		"undone": {func(*desk) {}, core.Undone, corrected, core.SizeLimit{},

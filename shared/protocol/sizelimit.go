@@ -24,7 +24,7 @@ func (r *deciding) outputTooLarge(i int, e core.Reply) (string, error) {
 	contradicted := s.NoEffect != 0
 	s.NoEffect = 0 // P22a: it has had an effect, whatever was proven before
 	text := fmt.Sprintf(
-		"the agent's output of %d bytes does not fit into the task's document of at most %d, which holds "+
+		"the agent's output of %d bytes does not fit into the order's document of at most %d, which holds "+
 			"those of the other steps and a reserve; let the agent store the data elsewhere and answer a "+
 			"reference",
 		len(e.Output), r.at.SizeLimit.Limit)
@@ -38,7 +38,7 @@ func (r *deciding) outputTooLarge(i int, e core.Reply) (string, error) {
 		if contradicted {
 			return "", nil
 		}
-		return "its output does not fit into the task's document, and a later attempt was asked for", nil
+		return "its output does not fit into the order's document, and a later attempt was asked for", nil
 	}
 	if s.State == core.Processing { // otherwise its attempt was counted when it was handed back
 		s.Failures.Do++

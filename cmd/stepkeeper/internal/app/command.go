@@ -156,6 +156,9 @@ func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, path, name string,
 		set.StringToStringVar(v, name, *v, about.Text)
 	}
 	f := set.Lookup(name)
+	if _, isMap := to.(*map[string]string); isMap || f.DefValue == "-1" {
+		f.DefValue = "0" // The help does not print it. The text names the default.
+	}
 	if f.Hidden = about.Hidden; about.Bare != "" {
 		f.NoOptDefVal = about.Bare
 	}

@@ -231,6 +231,8 @@ type Report struct {
 	Unknown []string `json:"unknown"`
 	NotSent []string `json:"notSent"`
 	Stopped string   `json:"stopped,omitempty"` // why not all were sent
+	// RefusedFor groups the refused orders by reason.
+	RefusedFor map[string][]string `json:"-"`
 }
 
 // Report returns the present report.
@@ -238,12 +240,15 @@ func (l *List) Report() Report {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := Report{Bulk: l.Bulk, Command: l.Command, Orders: len(l.orders), Fixed: []string{}, Again: []string{},
-		Refused: []string{}, Unknown: []string{}, NotSent: []string{}}
+		Refused: []string{}, Unknown: []string{}, NotSent: []string{}, RefusedFor: map[string][]string{}}
 	by := map[Result]*[]string{Fixed: &r.Fixed, Again: &r.Again, Refused: &r.Refused, Unknown: &r.Unknown,
 		Accepted: &r.Unknown, "": &r.NotSent}
 	for i := range l.orders {
 		to := by[l.orders[i].Result]
 		*to = append(*to, l.orders[i].OrderID)
+		if o := &l.orders[i]; o.Result == Refused {
+			r.RefusedFor[o.Text] = append(r.RefusedFor[o.Text], o.OrderID)
+		}
 	}
 	return r
 }

@@ -80,7 +80,7 @@ func (w Where) query() (client.Query, error) {
 			if near := suggest.Nearest(key, Keys); near != "" {
 				hint = fmt.Sprintf(", perhaps %s", near)
 			}
-			return q, fmt.Errorf("%.40q is nothing to select orders by%s; it is one of %s", key, hint,
+			return q, fmt.Errorf("--where does not know %.40q%s; use one of %s", key, hint,
 				strings.Join(Keys, ", "))
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -160,20 +162,36 @@ func (o *bulkOptions) report(r *bulk.Report) error {
 		}
 		line(style.Good("fixed"), r.Fixed)
 		line(style.Bad("failed again"), r.Again)
-		line(style.Warn("refused"), r.Refused)
+		for _, reason := range slices.Sorted(maps.Keys(r.RefusedFor)) {
+			line(style.Warn("refused")+", "+render.Clean(reason), r.RefusedFor[reason])
+		}
 		line(style.Warn("unknown"), r.Unknown)
 		line("not sent", r.NotSent)
 		if r.Stopped != "" {
 			fmt.Fprintf(a.Streams.Out, "stopped: %s\n", render.Clean(r.Stopped))
 		}
-		if len(r.NotSent)+len(r.Unknown) > 0 {
-			fmt.Fprintf(a.Streams.Out, "go on with `stepkeeper bulk continue %s`\n", o.file)
-		}
+		o.advise(r)
 	}
 	if len(r.Fixed) != r.Orders {
 		return failure.Silent(failure.Refused, "not every order was fixed")
 	}
 	return nil
+}
+
+// advise prints the next commands if orders are left.
+func (o *bulkOptions) advise(r *bulk.Report) {
+	out, program := o.app.Streams.Out, o.app.Program()
+	if len(r.Again) > 0 {
+		fmt.Fprintln(out, "fix the cause first")
+	}
+	if n := len(r.NotSent) + len(r.Unknown); n > 0 {
+		fmt.Fprintf(out, "`%s bulk continue %s` sends to the %s not sent or unknown\n", program, o.file,
+			view.Count(n, "order"))
+	}
+	if n := len(r.Again); n > 0 {
+		fmt.Fprintf(out, "for the %s that failed again, run the same `%s bulk %s …` once more: "+
+			"bulk continue does not repeat them\n", view.Count(n, "order"), program, r.Command)
+	}
 }
 
 const fewIDs = 10
@@ -226,7 +244,8 @@ func (o *bulkOptions) confirmed(orders []bulk.Order) (bool, error) {
 		return true, nil
 	}
 	if !o.app.Streams.Interactive() {
-		return false, failure.New(failure.Usage, "look with --dry-run, then add --yes",
+		return false, failure.New(failure.Usage,
+			"look with --dry-run, then add --yes: without a terminal nobody can confirm",
 			"selected: %s, and nothing was sent", view.Count(len(orders), "order"))
 	}
 	if err := o.printPlan(orders, false); err != nil {

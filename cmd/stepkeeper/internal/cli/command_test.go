@@ -309,7 +309,8 @@ func TestBulk(t *testing.T) {
 	c.run(t, "bulk", "resubmit", "--where", "state=Error", "--reason", "fixed", "--yes", "--canary", "1",
 		"--file", "two.jsonl").
 		want(t, failure.Refused, "1 not sent: ", "stopped: ", "of the canary was not fixed",
-			"go on with `stepkeeper bulk continue two.jsonl`")
+			"fix the cause first\n", "bulk continue two.jsonl` sends to the 1 order not sent or unknown\n",
+			"for the 1 order that failed again, run the same `stepkeeper bulk resubmit …` once more")
 	c.run(t, "bulk", "continue", "none.jsonl").want(t, failure.NotFound, "the list none.jsonl",
 		"name the file")
 	c.run(t, "bulk", "continue", write(t, "other.jsonl", "{}")).want(t, failure.Usage, "other.jsonl",

@@ -214,7 +214,7 @@ func (o *deadLetterOptions) confirmed(ctx context.Context, c *client.Client) (bo
 		return true, nil
 	case !a.Streams.Interactive() && o.All:
 		return false, failure.New(failure.Usage, "look with --dry-run, then add --yes",
-			"--all needs --yes where there is no terminal, and nothing was done")
+			"--all needs --yes if there is no terminal, and nothing was done")
 	case !a.Streams.Interactive():
 		return true, nil
 	}

@@ -329,7 +329,7 @@ func TestBulkRefuses(t *testing.T) {
 	for want, where := range map[string]bulk.Where{
 		"no orders are selected": {}, "perhaps step": {"stp": "charge"}, "step is empty": {"step": " "},
 		"there is no state":                            {"state": "Broken"},
-		"is nothing to select orders by; it is one of": {"elephant": "charge"},
+		`--where does not know "elephant"; use one of`: {"elephant": "charge"},
 		"write a duration":                             {"older": "soon"},
 	} {
 		if _, err := bulk.Select(context.Background(), w.client, where, why); err == nil ||

@@ -46,10 +46,10 @@ event close c1
 
 event close c2 command=0
 ----
-  close c2 refused: the task has accepted another command, or refused many, since you loaded it; load it again and repeat the command if it still applies
+  close c2 refused: the order has accepted another command, or refused many, since you loaded it; load it again and repeat the command if it still applies
   at rest
 
 event close c3 command=1
 ----
-  close c3 refused: only a task in Error can be closed; this one is Closed
+  close c3 refused: only an order in Error can be closed; this one is Closed
   at rest

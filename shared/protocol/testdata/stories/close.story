@@ -12,7 +12,7 @@ event submit
 
 event close c0
 ----
-  close c0 refused: only a task in Error can be closed; this one is Processing
+  close c0 refused: only an order in Error can be closed; this one is Processing
   due 12:00:30
 
 event failed a/1
@@ -37,7 +37,7 @@ wait 41s
 event close c2 command=3
 ----
 12:00:41
-  close c2 refused: the task has accepted another command, or refused many, since you loaded it; load it again and repeat the command if it still applies
+  close c2 refused: the order has accepted another command, or refused many, since you loaded it; load it again and repeat the command if it still applies
   attention 12:00:00
 
 event close c2b crash
@@ -77,7 +77,7 @@ event resubmit r1
 
 event close c3
 ----
-  close c3 refused: only a task in Error can be closed; this one is Closed
+  close c3 refused: only an order in Error can be closed; this one is Closed
   at rest
 
 event done a/1

@@ -31,11 +31,11 @@ event done a/2
 ----
   Error (forward)
     a Processed, attempt 2, 1 failed
-      error of attempt 0 at 12:00:01, hops: the task used up its hop budget: a loop, or far more retries than planned
-  -> shop: failed, number 1, b hops the task used up its hop budget: a loop, or far more retries than planned
+      error of attempt 0 at 12:00:01, hops: the order used up its hop budget: a loop, or far more retries than planned
+  -> shop: failed, number 1, b hops the order used up its hop budget: a loop, or far more retries than planned
        a Processed, attempt 2
        b Pending, attempt 0
-  -> operator: forward of step "b", hops: the task used up its hop budget: a loop, or far more retries than planned (answer to command 0; can be undone)
+  -> operator: forward of step "b", hops: the order used up its hop budget: a loop, or far more retries than planned (answer to command 0; can be undone)
   reported
   attention 12:00:01
 

@@ -86,7 +86,7 @@ event resubmit r1
 
 event undo u2
 ----
-  undo u2 refused: only a task in Error can be undone by the operator; this one is Processing
+  undo u2 refused: only an order in Error can be undone; this one is Processing
   due 12:01:00
 
 wait 30s

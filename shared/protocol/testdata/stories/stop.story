@@ -46,7 +46,7 @@ event failed b/1
 # An old number: another command came first, or it is a copy.
 event undo u1 command=7
 ----
-  undo u1 refused: the task has accepted another command, or refused many, since you loaded it; load it again and repeat the command if it still applies
+  undo u1 refused: the order has accepted another command, or refused many, since you loaded it; load it again and repeat the command if it still applies
   attention 12:00:00
 
 # Both the failed and the handed-back step are claimed again (H31).
