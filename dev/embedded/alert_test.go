@@ -94,7 +94,7 @@ func TestAlertIsLogged(t *testing.T) {
 		"level": "ERROR", "msg": "ALERT: pair, step second: order o-1 in Error", "kind": "first",
 		"in":     server,
 		"orders": "1",
-		"most":   "1", "order": "o-1", "workflow": "pair", "phase": "forward", "step": "second",
+		"peak":   "1", "order": "o-1", "workflow": "pair", "phase": "forward", "step": "second",
 		"attempts": "1", "key": "o-1/0/second", "code": "failed", "reason": "no such thing", "run": "0",
 		"commands": []any{"stepkeeper --server " + server + " show o-1", "stepkeeper --server " + server +
 			" resubmit o-1", "stepkeeper --server " + server + " undo o-1"},

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os/exec"
+	"strings"
 	"sync"
 	"time"
 
@@ -133,6 +134,11 @@ type alertSinks struct {
 	posts, runs *semaphore.Weighted // held by each running webhook call, and by each running command
 }
 
+// commandList is a list of commands. A text log separates them with semicolons.
+type commandList []string
+
+func (c commandList) String() string { return strings.Join(c, "; ") }
+
 func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
 	options := ""
 	if a.server != "" {
@@ -146,7 +152,12 @@ func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
 	for _, f := range alert.Facts() {
 		attributes = append(attributes, f.Name, f.Value)
 	}
-	a.log.ErrorContext(ctx, "ALERT: "+alert.Title(), append(attributes, "commands", alert.Commands)...)
+	level := slog.LevelError
+	if alert.Kind == message.AlertOver {
+		level = slog.LevelInfo
+	}
+	a.log.Log(ctx, level, "ALERT: "+alert.Title(),
+		append(attributes, "commands", commandList(alert.Commands))...)
 	body, err := json.Marshal(alert)
 	if err != nil {
 		return fmt.Errorf("alert %q: %w", alert.Title(), err)

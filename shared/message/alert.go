@@ -170,7 +170,7 @@ func (a Alert) Facts() []Fact {
 		{"in", a.Deployment}, {"phase", string(a.Phase)}, {"step", a.Step}, {"attempts", number(a.Attempts)},
 		{"tried", a.tried()}, {"key", a.Key},
 		{"code", a.Code}, {"reason", a.RaiseAlert.Message}, {"run", run}, {ended, at},
-		{"orders", number(a.Orders)}, {"most", number(a.Most)}, {"since", a.Since.String()}, {"log", a.Logs},
+		{"orders", number(a.Orders)}, {"peak", number(a.Most)}, {"since", a.Since.String()}, {"log", a.Logs},
 	}
 	known := all[:0]
 	for _, f := range all {

@@ -147,7 +147,7 @@ func TestFactsOfAnAlert(t *testing.T) {
 	a.Logs = "https://x"
 	a.Deployment = "Shop"
 	for _, want := range []message.Fact{{Name: "tried", Value: core.Time(2).String()}, {Name: "stopped",
-		Value: core.Time(3).String()}, {Name: "orders", Value: "4"}, {Name: "most", Value: "5"},
+		Value: core.Time(3).String()}, {Name: "orders", Value: "4"}, {Name: "peak", Value: "5"},
 		{Name: "log", Value: "https://x"}, {Name: "in", Value: "Shop"}} {
 		if !slices.Contains(a.Facts(), want) {
 			t.Errorf("%+v lack %+v", a.Facts(), want)

@@ -60,7 +60,7 @@ reason   no funds
 run      1
 stopped  2026-11-21T03:00:00.000Z
 orders   1
-most     1
+peak     1
 since    2026-11-21T03:00:00.000Z
 log      https://logs.example.com/o-1
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -129,16 +128,24 @@ func summaryRows(a *app.App, orders []view.Summary) [][]string {
 		}
 		why := ""
 		if s.Error != nil {
-			why = cmp.Or(s.Error.Message, s.Error.Code) // an erased order has only the code
-			if s.Error.Step != "" {
-				why = s.Error.Step + ": " + why
+			why = strings.TrimSpace(s.Error.Step + " " + s.Error.Code)
+			if s.Error.Message != "" { // an erased order has only the code
+				why = strings.TrimPrefix(why+": "+s.Error.Message, ": ")
+			}
+		}
+		for _, w := range s.Waits {
+			if why == "" && w.For == view.WaitRetry {
+				why = w.Step + ": waits for its next attempt"
 			}
 		}
 		if s.Damaged != "" {
 			state, why = state+" (damaged)", "its document cannot be read; restore it from a backup"
 		}
 		rows[i] = []string{s.OrderID, s.Workflow, style.State(s.State, state), render.Age(s.Created, now),
-			took, strconv.Itoa(s.Run), render.Cut(why, 60)}
+			took, strconv.Itoa(s.Run), why}
+		if a.Streams.IsTerminal() {
+			rows[i][6] = render.Cut(why, 60)
+		}
 	}
 	return rows
 }

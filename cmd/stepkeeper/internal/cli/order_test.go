@@ -76,8 +76,7 @@ func TestUndoSaysWhatItWaitsFor(t *testing.T) {
 			Wait: core.StepWait{At: at + 21_001}, CompleteBy: at + 51_001}}}
 	b.put(quiet)
 	c := call{server: serve(t, b).URL}
-	const wait = "its undo waits until 12:01:21.001 (in 21.0s): a call of charge may take effect until " +
-		"12:01:20.000, only then is it undone"
+	const wait = "charge is undone from 12:01:21.001 on (in 21.0s), when no call of it can take effect any more"
 	c.run(t, "show", "undoing").want(t, failure.OK, wait)
 	watched := c
 	watched.until = "undoing  " + wait
@@ -139,7 +138,7 @@ func TestAnErasedOrderShowsCodes(t *testing.T) {
 			Error: &core.StepError{Code: "http-422", Attempt: 1}}},
 	})
 	c := call{server: serve(t, b).URL}
-	for command, want := range map[string]string{"list": "zone: http-422",
+	for command, want := range map[string]string{"list": "zone http-422\n",
 		"watch erased": "zone  Failed: http-422\n"} {
 		if r := c.run(t, strings.Fields(command)...); !strings.Contains(r.out, want) {
 			t.Errorf("%s has no %q:\n%s", command, want, r.out)
@@ -189,7 +188,11 @@ func TestList(t *testing.T) {
 			First: core.First{Nth: 1, At: at},
 			Claim: core.Claim{At: at}}}})
 	c.run(t, "list", "--id", "half").want(t, failure.OK, "Error (undo)",
-		"charge: "+(strings.Repeat("long ", 20))[:51]+"…\n")
+		"charge: "+strings.Repeat("long ", 19)+"long")
+	screen := c
+	screen.terminal = true
+	screen.run(t, "list", "--id", "half").want(t, failure.OK,
+		"charge: "+(strings.Repeat("long ", 20))[:51]+"…")
 	c.run(t, "list", "--limit", "2").want(t, failure.OK, "2 shown, there are more")
 	c.run(t, "list", "--workflow", "provision", "--state", "processed").want(t, failure.OK, "no such orders")
 	for _, format := range []string{"text", "json"} {

@@ -93,7 +93,9 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 
 func withoutPlans(all []view.Moment) (some []view.Moment) {
 	for _, m := range all {
-		if m.What != "to be completed by" && m.What != "waits until" && m.What != "deadline" {
+		switch m.What {
+		case "to be completed by", "waits until", "next attempt (planned)", "undo (planned)", "deadline":
+		default:
 			some = append(some, m)
 		}
 	}

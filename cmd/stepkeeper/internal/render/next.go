@@ -172,9 +172,9 @@ func whenToState(t view.Task, s view.Step, fact core.Fact) string {
 	case fact == core.Happened:
 		return "if the service shows that it did happen; --step-output FILE says what it returned"
 	case fact == core.NotHappened && !accepts(t, view.Command{Command: "undo"}):
-		return "if it shows that it did not; then the order can be undone too"
+		return "if it shows that it did not; then resubmit, also with another --input, or undo"
 	case fact == core.NotHappened:
-		return "if it shows that it did not"
+		return "if it shows that it did not; then resubmit, also with another --input"
 	}
 	return ""
 }

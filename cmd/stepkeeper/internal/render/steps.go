@@ -34,14 +34,14 @@ func (p Page) attempts(w io.Writer, t view.Task) {
 	if len(t.Attempts) == 0 && t.Earlier == nil {
 		return
 	}
-	p.title(w, "Attempts that were not done (UTC)")
+	p.title(w, "Failed attempts (UTC)")
 	rows := make([][]string, len(t.Attempts))
 	for i, a := range t.Attempts {
 		rows[i] = []string{a.Step, strconv.Itoa(a.Number), string(a.Operation), a.Agent, clock(a.Began),
 			clock(a.Ended), string(a.Outcome), cmp.Or(Clean(a.Code), "-")}
 	}
 	if len(rows) > 0 {
-		Table(w, p.Style, "  ", []string{"STEP", "ATTEMPT", "OPERATION", "AGENT", "BEGAN", "ENDED", "OUTCOME",
+		Table(w, p.Style, "  ", []string{"STEP", "ATTEMPT", "OPERATION", "AGENT", "STARTED", "ENDED", "RESULT",
 			"CODE"}, rows)
 	}
 	if e := t.Earlier; e != nil {
@@ -177,7 +177,11 @@ func (p Page) note(s view.Step) string {
 	case s.State == core.Failed && s.Kind != "": // it asked no agent
 		notes = append(notes, decided(s)...)
 	case s.State == core.Failed:
-		notes = append(notes, "in doubt whether it happened")
+		doubt := "in doubt whether it happened"
+		if e := s.Error; e != nil && e.Code != core.CodeTimeout && e.Code != core.CodeQueue {
+			doubt += " (not proven that nothing happened)"
+		}
+		notes = append(notes, doubt)
 	}
 	if s.FailedAs != "" {
 		notes = append(notes, withoutIt(s))

@@ -97,8 +97,8 @@ func UndoWait(t view.Task, now time.Time) string {
 	until := "until " + at
 	switch u.For {
 	case "quiet":
-		return fmt.Sprintf("its undo waits %s: a call of %s may take effect until %s, only then is it undone",
-			until, u.Step, clock(u.LastEffect))
+		return fmt.Sprintf("%s is undone from %s on (%s), when no call of it can take effect any more", u.Step,
+			clock(u.Until), Age(u.Until, now))
 	case "reply":
 		return fmt.Sprintf("its undo waits %s at most: %s is still being done", until, u.Step)
 	case "retry":
@@ -344,8 +344,8 @@ func (p Page) next(w io.Writer, t view.Task) {
 	}
 	for _, a := range advice {
 		if a.From != 0 {
-			a.Why += "; from " + Moment(a.From.Add(core.Second-1)) +
-				" on, because a call may take effect until then"
+			a.Why = "from " + Moment(a.From.Add(core.Second-1)) +
+				" on, because a call may take effect until then: " + a.Why
 		}
 		fmt.Fprintf(w, "  %s  %s\n", p.Style.Bold(fmt.Sprintf("%-*s", wide, a.Command)),
 			p.Style.Faint("# "+a.Why))
