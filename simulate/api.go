@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// A run: its input, its chooser, and its result.
+// Scenario is the input of a run. The other types are its chooser and its result.
 type (
 	Scenario  = world.Scenario
 	Service   = world.Service

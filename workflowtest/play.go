@@ -13,7 +13,7 @@ import (
 
 const (
 	visibility = 30 * time.Second
-	// number of messages that may be handled before the clock must move
+	// standstill is the number of messages that may be handled before the clock must move.
 	standstill = 100_000
 )
 

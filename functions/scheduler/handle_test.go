@@ -21,7 +21,7 @@ import (
 
 var ctx = world.Context
 
-// deliver makes deliveries of values, receipts r0, r1 …
+// deliver makes deliveries of values. Their receipts are r0, r1 and so on.
 func deliver(values ...port.Value) []port.Delivery {
 	ds := make([]port.Delivery, len(values))
 	for i, v := range values {

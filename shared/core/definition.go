@@ -28,6 +28,7 @@ const (
 // Policy is the reaction to a step that has used up its budget or failed for good (P19).
 type Policy string
 
+// Reactions to a step that failed.
 const (
 	OnFailureUndo Policy = "undo" // undo the whole task
 	OnFailureStop Policy = "stop" // set Error and alert the operator
@@ -287,6 +288,7 @@ type Schedule struct {
 // Overlap is the reaction to a scheduled time at which the previous order has not ended.
 type Overlap string
 
+// Reactions to an order that has not ended.
 const (
 	OverlapSkip  Overlap = "skip"
 	OverlapAllow Overlap = "allow"

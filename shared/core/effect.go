@@ -48,6 +48,7 @@ type SendSettle struct{ OrderID string }
 // StatusKind names a status message to the application.
 type StatusKind string
 
+// Kinds of status messages.
 const (
 	StatusReceived     StatusKind = "received"
 	StatusRefused      StatusKind = "refused"

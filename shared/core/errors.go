@@ -30,6 +30,7 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Text }
 
+// Refuse returns a refusal with a code and a text.
 func Refuse(code, format string, args ...any) *Refusal {
 	return &Refusal{Code: code, Text: fmt.Sprintf(format, args...)}
 }
@@ -65,7 +66,7 @@ const (
 const (
 	CodeBreakerOpen  = "breaker-open" // its circuit breaker is open: the service is sick
 	CodeUnauthorized = "unauthorized" // the service does not accept the agent's credentials
-	// the service works but cannot do the operation yet, so the step polls it
+	// the service works but cannot do the operation yet, so the step polls it.
 	CodeNotYet = "not-yet"
 )
 

@@ -10,6 +10,7 @@ type Event interface{ event() }
 // Operation is the operation of a request or a reply.
 type Operation string
 
+// Operations of a step.
 const (
 	Do     Operation = "do"
 	UndoOp Operation = "undo"
@@ -18,6 +19,7 @@ const (
 // Outcome is the outcome of a request.
 type Outcome string
 
+// Outcomes of a request.
 const (
 	OutcomeDone       Outcome = "done"
 	OutcomeFailed     Outcome = "failed"      // permanent
@@ -187,6 +189,7 @@ type Answered struct {
 // ChildAsk is a step's request to a child task.
 type ChildAsk string
 
+// Requests to a child task.
 const (
 	AskStart  ChildAsk = "start"
 	AskCancel ChildAsk = "cancel" // undo it, unless it is Processed
@@ -211,6 +214,7 @@ type AskChild struct {
 // ChildState is the state in which a child task ended or stopped.
 type ChildState string
 
+// States of a child task that its parent learns.
 const (
 	ChildProcessed   ChildState = "processed"
 	ChildCompensated ChildState = "compensated"

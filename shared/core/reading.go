@@ -39,6 +39,7 @@ func (t *Task) Step(name string) *Step {
 	return nil
 }
 
+// Index returns the index of a step by its name, or -1.
 func (t *Task) Index(name string) int {
 	for i := range t.Steps {
 		if t.Steps[i].Name == name {

@@ -62,6 +62,7 @@ func (t *Task) CloseRefusal(def *Definition, absent []string, now Time) string {
 	return ""
 }
 
+// ResolveRefusal returns why a fact about a step cannot be stated now, or "".
 func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) string {
 	if t.ProcessState != Error {
 		return "only an order in Error takes a fact; this one is " + string(t.ProcessState)
@@ -148,6 +149,7 @@ func (t *Task) EraseRefusal(unrested string) string {
 	return ""
 }
 
+// CorrectRefusal returns why a resubmit cannot replace the input of a step, or "".
 func (t *Task) CorrectRefusal(def *Definition, i int, e Resubmit) string {
 	switch {
 	case i < 0:

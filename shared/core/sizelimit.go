@@ -23,6 +23,7 @@ type SizeLimit struct {
 	Inline int
 }
 
+// InlineOrder returns the most bytes of an order that its item holds itself.
 func (m SizeLimit) InlineOrder(def *Definition) int { return cmp.Or(m.Inline, InlineOrder(def)) }
 
 // Reserve returns the size of the longest document of a task of this definition without outputs and texts. A
@@ -78,6 +79,7 @@ func (m SizeLimit) SurelyFits(def *Definition, t *Task, output json.RawMessage) 
 	return n <= m.Limit
 }
 
+// Bounds of parts of a stored task.
 const (
 	maxCount = 1<<63 - 1  // largest value of a counter of the task
 	manyOf   = 10_000_000 // more than a step's counters reach
@@ -329,6 +331,7 @@ func longestValue(d *Answer) json.RawMessage {
 	return longest
 }
 
+// CodeOutputTooLarge is the code of an end whose output did not fit.
 const CodeOutputTooLarge = "output-too-large"
 
 // noReason replaces the reason of a verdict if it does not fit.

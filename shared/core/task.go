@@ -7,6 +7,7 @@ import (
 // State is the pattern's ProcessState, of a task or of a step.
 type State string
 
+// States of tasks and steps.
 const (
 	Pending      State = "Pending"      // step: not claimed yet, or handed back for another attempt
 	Skipped      State = "Skipped"      // step: its condition was false
@@ -25,6 +26,7 @@ const (
 // Phase is the direction in which a task in Error was going.
 type Phase string
 
+// Directions of a task.
 const (
 	Forward Phase = "forward"
 	Undoing Phase = "undo"
@@ -33,6 +35,7 @@ const (
 // Why is the reason why a task compensates.
 type Why string
 
+// Reasons why a task compensates.
 const (
 	WhyFailure  Why = "failure"
 	WhyCancel   Why = "cancel"
@@ -362,6 +365,7 @@ type Closing struct {
 // Fact is an operator's statement about a step in doubt.
 type Fact string
 
+// Statements about a step in doubt.
 const (
 	Happened    Fact = "happened"
 	NotHappened Fact = "not-happened"

@@ -13,6 +13,7 @@ type Time int64
 // Duration is a span in milliseconds. The JSON form is a number of milliseconds.
 type Duration int64
 
+// Units of Duration.
 const (
 	Millisecond Duration = 1
 	Second               = 1000 * Millisecond

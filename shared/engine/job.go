@@ -92,7 +92,7 @@ type status int
 const (
 	unread status = iota // the store was not asked for the task
 	read                 // the task was loaded, perhaps from the cache
-	// read past the cache, because a message was ahead of the task, or its create found an existing one
+	// read past the cache, because a message was ahead of the task, or its create found an existing one.
 	reread
 	tooLarge // the first document does not fit
 	inDoubt  // a write may have been stored although the store did not confirm it (P12a)

@@ -56,7 +56,8 @@ func operators(do func(r *deciding, ev core.Event) (refused string)) rule {
 		case r.number == r.t.Commands.Number:
 			reason = do(r, ev)
 		default:
-			reason = "the order has accepted another command, or refused many, since you loaded it; load it " +
+			reason = "the order has accepted another command, or refused many, since you " +
+				"loaded it; load it " +
 				"again and repeat the command if it still applies"
 		}
 		if reason != "" {

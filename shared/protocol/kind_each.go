@@ -19,7 +19,7 @@ type eachKind struct{}
 // Codes of a step whose children have failed.
 const (
 	codeChildrenFailed = "children-failed"
-	// it was closed by hand, or is no longer stored, and cannot be undone
+	// It was closed by hand, or is no longer stored, and cannot be undone.
 	codeChildInDoubt = "child-in-doubt"
 )
 

@@ -25,11 +25,11 @@ import (
 // Report is the result of a check.
 type Report = simulate.Report
 
-// Service describes what a remote service truly offers. Services maps agents to their services.
-type (
-	Service  = simulate.Service
-	Services = simulate.Services
-)
+// Service describes what a remote service truly offers.
+type Service = simulate.Service
+
+// Services maps agents to their services.
+type Services = simulate.Services
 
 // Option changes a check.
 type Option func(*check)

@@ -115,7 +115,7 @@ func run(vale io.Reader, out io.Writer, pages []string) (problems []string, err 
 		{"share of passive sentences", all.share(all.passive), maxPassiveShare},
 	} {
 		if goal.is > goal.most {
-			problems = append(problems, fmt.Sprintf("%s: %.3g, and at most %.3g", goal.what, goal.is,
+			problems = append(problems, fmt.Sprintf("%s: %v, and at most %v", goal.what, goal.is,
 				goal.most))
 		}
 	}

@@ -9,11 +9,11 @@ import (
 const (
 	StateNone    = "none"    // never called, or proven without effect
 	StateStarted = "started" // the do was perhaps called: in doubt
-	// a point of no return may have been called more than once, so that no refusal proves anything (P22a)
+	// a point of no return may have been called more than once, so that no refusal proves anything (P22a).
 	StateRepeated = "repeated"
 	StateDone     = "done"   // the do has happened
 	StateFailed   = "failed" // the do of that attempt was refused, without effect
-	// the same for a point of no return, if a later attempt may succeed (P22a)
+	// the same for a point of no return, if a later attempt may succeed (P22a).
 	StateLater       = "later"
 	StateUndoStarted = "undo-started" // the undo was perhaps called: in doubt
 	StateFenced      = "fenced"       // undone, or never to be done

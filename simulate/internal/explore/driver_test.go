@@ -86,7 +86,7 @@ const (
 	Passes               // nothing happens until the next time that means anything
 	Boots                // a process is there again
 	Thaws                // a frozen handler goes on
-	// a message that was late is there at last, and is brought: alone, or (0, -1) with all others
+	// a message that was late is there at last, and is brought: alone, or (0, -1) with all others.
 	Releases
 	Lands     // a call whose caller has given up arrives
 	Wrong     // a handler's call goes wrong

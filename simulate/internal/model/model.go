@@ -405,8 +405,11 @@ func Alerts(def *core.Definition, t *core.Task) bool {
 // Shop is the application's queue.
 const Shop = "shop"
 
-// FirstKeys and LaterKeys are the keys of answers' tokens (P39), before and after the key was replaced.
-var FirstKeys, LaterKeys = token.Fixed(false), token.Fixed(true)
+// Keys of the tokens of answers (P39), before and after the key was replaced.
+var (
+	FirstKeys = token.Fixed(false)
+	LaterKeys = token.Fixed(true)
+)
 
 // UndoneFor describes the reason of an undo, which a task keeps apart from that of its stop.
 func UndoneFor(t *core.Task, stopped bool) string {

@@ -11,6 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
+// Names in drawn workflows: people who answer, and an event.
 var (
 	Persons = []string{"ann", "bob", "cleo"}
 	Bought  = "bought"

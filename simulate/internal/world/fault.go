@@ -93,6 +93,7 @@ func FaultNamed(name string) Fault {
 // Call is a kind of call of a port, or another place of faults.
 type Call uint8
 
+// Kinds of calls.
 const (
 	CallLoad Call = iota
 	CallOrder
@@ -128,6 +129,7 @@ var CallNames = [CallCount]string{
 // Role is the kind of the process that makes a call.
 type Role uint8
 
+// Roles of processes.
 const (
 	AScheduler Role = iota
 	ASupervisor
@@ -153,6 +155,7 @@ func (a Act) String() string {
 	return a.Fault.String()
 }
 
+// Compute holds the faults of a handler between its calls.
 var Compute = []Act{{CrashBefore, false}, {CrashAfter, true}, {TimeoutAfter, true}, {Zombie, false},
 	{Zombie, true}, {Frozen, false}, {Frozen, true}}
 

@@ -27,6 +27,7 @@ type agency struct {
 // Outcome is the result of a call as its caller sees it.
 type Outcome uint8
 
+// Outcomes of a call.
 const (
 	InTheDark  Outcome = iota // unknown
 	HappenedIt                // the answer arrived

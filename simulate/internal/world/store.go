@@ -79,6 +79,7 @@ func (s *Store) Definition(_ context.Context, hash string) ([]byte, error) {
 	return nil, port.ErrNotFound
 }
 
+// PutDefinition implements port.Definitions.
 func (s *Store) PutDefinition(_ context.Context, hash string, data []byte) error {
 	if err := port.CheckDefinition(hash, data); err != nil {
 		return err

@@ -105,6 +105,7 @@ type Order struct {
 // Result is the result for an order of the list.
 type Result string
 
+// Results of orders.
 const (
 	Accepted Result = "accepted" // the server accepted the command; the result is open
 	Fixed    Result = "fixed"    // its step has passed, or what else the command is for

@@ -10,6 +10,7 @@ import (
 // Code is the exit code of the program. Scripts rely on the codes, so they never change their meaning.
 type Code int
 
+// Exit codes.
 const (
 	OK           Code = 0 // done
 	General      Code = 1 // failed for a reason that no other code names
