@@ -168,6 +168,25 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
+// A command stands before what it caused at the same time. An accepted resolve names its step and fact, and
+// an end names the operator who asked for it instead of the failure.
+func TestTimelineOfCommands(t *testing.T) {
+	at := core.Time(t0 + 7000)
+	x := view.Task{State: core.Compensated, Why: core.WhyOperator, Ended: true, EndedAt: at + 1,
+		Error: &view.TaskError{Message: "POST 503"},
+		Steps: []view.Step{{Name: "charge", State: core.Compensated, ClaimedAt: at,
+			Resolved: &core.Resolved{Fact: core.Undone, At: at}}},
+		Verdicts: []core.Verdict{{Command: "resolve", Accepted: true, By: "ann", At: at}}}
+	var got []string
+	for _, m := range view.Timeline(x) {
+		got = append(got, strings.TrimSpace(m.Step+" "+m.What+" "+m.Text))
+	}
+	if want := []string{"resolve charge undone accepted (ann)", "charge claimed, attempt 0",
+		"Compensated as the operator asked"}; !slices.Equal(got, want) {
+		t.Errorf("timeline %q, want %q", got, want)
+	}
+}
+
 // What an undo waits for is that of the step that is undone next.
 func TestUndoWait(t *testing.T) {
 	undo := func(change func(*core.Step)) *view.UndoWait {
