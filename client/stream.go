@@ -25,16 +25,17 @@ type Result struct {
 	Notes    []string // texts that name the parts of the order without effect in this deployment
 	// Unattended is the field of a Receipt.
 	Unattended []Unattended
-	Err        error `json:"-"` // why it was not accepted, an *Error; nil where it was
+	Err        error `json:"-"` // reason for the refusal, an *Error; nil if the order was accepted
 }
 
 // SubmitMany submits orders from a stream of JSON Lines. Each line has the form SubmitOrder of the OpenAPI
 // document. Blank lines are skipped. It calls each once for every order, in their order and never
 // concurrently. A refused order is a Result, not an error, and does not affect the others.
 //
-// If the connection breaks, SubmitMany connects again and sends the orders without an answer again. The error
-// is that of reading, of the context, or of a server that was not reachable. Orders without a Result may then
-// be stored or not, and sending all of them again is harmless. A read that blocks is abandoned when ctx ends.
+// If the connection breaks, SubmitMany connects again and sends the orders without an answer again. It
+// returns an error if reading fails, if ctx ends, or if the server stays unreachable. After an error, an
+// order without a Result may or may not be stored. Sending all orders again is harmless. A read that blocks
+// is abandoned when ctx ends.
 func (c *Client) SubmitMany(ctx context.Context, lines io.Reader, each func(Result)) error {
 	return c.submitMany(ctx, linesOf(lines), each)
 }

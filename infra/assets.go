@@ -35,7 +35,7 @@ type assets struct {
 	clocked   []string        // names of these workflows
 	tokens    bool            // a workflow makes tokens of answers (P39)
 	choosable map[string]bool // agents of steps that can choose among several (P44)
-	// names of the workflows with such children, by hash of the child workflow (P40)
+	// names of the parent workflows, by hash of their child workflow (P40)
 	children map[string]string
 	settings map[string][]byte // settings of HTTP agents, by name
 }
@@ -189,7 +189,7 @@ const leastQueueWait = 30 * core.Second
 func (a *assets) warnShortTimes(file string, d *core.Definition) {
 	for i := range d.Steps {
 		s := &d.Steps[i]
-		if s.Agent == "" { // it asks none
+		if s.Agent == "" { // the step calls no agent
 			continue
 		}
 		allowance, failures := d.Agents[s.Agent].QueueAllowance, s.Retry.MaxFailures

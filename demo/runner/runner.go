@@ -69,8 +69,8 @@ func (o Options) complete(lines int) Options {
 	return o
 }
 
-// Run runs the demo. The Report is filled as far as the run got, also with an error: ErrNotProven,
-// ErrStack, the context's, or that of a file that cannot be read or written.
+// Run runs the demo. The error is ErrNotProven, ErrStack, the error of the context, or the error of a file
+// that cannot be read or written. Even with an error, the Report holds the results up to that point.
 func Run(ctx context.Context, o Options) (Report, error) {
 	text, err := readOrders(o.Orders)
 	if err != nil {
@@ -120,7 +120,8 @@ func run(ctx context.Context, o Options, dir string, book *stage.Book) (report R
 	return conclude(ctx, o, d, report)
 }
 
-// conclude audits, prints, and says whether the point is proven.
+// conclude audits the books and prints the report. It returns ErrNotProven if the audit fails or an order did
+// not end.
 func conclude(ctx context.Context, o Options, d *coordinator, report Report) (Report, error) {
 	err := report.audit(ctx, d)
 	report.Seconds = seconds(time.Since(d.began))

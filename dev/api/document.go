@@ -89,8 +89,9 @@ func readFormat(data []byte, to any) error {
 	return err
 }
 
-// withFloats converts each number to a float64, as huma expects. A number out of its range becomes infinite.
-// Values of people and services may contain one (rawjson.MaxExponent), and no field of Stepkeeper does.
+// withFloats converts each number to a float64, as huma expects. A number beyond the range of float64 becomes
+// infinite. Only values from users and services may contain such a number (rawjson.MaxExponent). No field of
+// Stepkeeper does.
 func withFloats(v any) any {
 	switch v := v.(type) {
 	case json.Number:

@@ -36,7 +36,7 @@ func (p *consumer) run(receiving, work context.Context) {
 		if len(deliveries) > 0 {
 			begun := p.clock.Now()
 			failed := p.handle(work, p.queue.Name(), deliveries)
-			// later they belong to another handler, which may have to send (P12a)
+			// after that, another handler may have received them and may still have to send effects (P12a)
 			if p.clock.Now().Sub(begun) < visibility {
 				p.finish(work, deliveries, failed)
 			}
@@ -45,7 +45,7 @@ func (p *consumer) run(receiving, work context.Context) {
 }
 
 // finish deletes handled messages and returns failed ones, after a wait that grows with each delivery. So a
-// full disk or an outage gets no flood of retries, and does not fill the dead letters in a second.
+// full disk or an outage does not cause a flood of retries, or fill the dead-letter queue within a second.
 func (p *consumer) finish(ctx context.Context, deliveries []port.Delivery, failed []string) {
 	bad := make(map[string]bool, len(failed))
 	for _, receipt := range failed {

@@ -85,12 +85,12 @@ func (s *Runtime) Metrics() http.Handler {
 // scrapeTime bounds the reads of the store and the queues for one scrape.
 const scrapeTime = 5 * time.Second
 
-// rested is called with each task that has come to rest.
+// rested counts a task that has come to rest: one that has ended or stopped in Error.
 func (m *telemetry) rested(t *core.Task) {
 	state := string(t.ProcessState)
 	m.ended.WithLabelValues(t.Workflow, state).Inc()
 	if t.ProcessState == core.Error {
-		return // it continues, and will end
+		return // counted as an end later, because an operator will resume it
 	}
 	m.orders.WithLabelValues(t.Workflow, state).Observe(t.End.At.Sub(t.Created).Std().Seconds())
 	if t.ProcessState != core.Processed {
@@ -207,7 +207,7 @@ func (p present) collectOrders(ctx context.Context, to chan<- prometheus.Metric)
 	}
 	gauge(to, activeNow, float64(p.hub.activeOrders()))
 	gauge(to, activeMost, float64(p.options.MaxOpen))
-	lag := core.Duration(0) // not from the last sweep, because its report stays while sweeps stand still
+	lag := core.Duration(0) // read anew, because the last sweep's report becomes stale if sweeps stop
 	overdue, err := p.overdue(ctx)
 	if err != nil {
 		to <- prometheus.NewInvalidMetric(lagNow, err)

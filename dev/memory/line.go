@@ -10,8 +10,8 @@ const normalFirst = 10
 const keptGroups = 64
 
 // line holds the tickets of visible messages. Those of high priority come first, except in every tenth
-// receive. Within a priority the groups take turns, each first in, first out, so that a flood of one delays
-// the others little (P46).
+// receive. Within a priority the groups take turns, and each group is first in, first out. So a flood in one
+// group hardly delays the others (P46).
 type line struct {
 	high, normal turns
 	takes        int
@@ -40,14 +40,14 @@ func (l *line) begin(some bool) (first, second *turns) {
 // longest.
 type turns struct {
 	groups map[string]*group
-	order  ring[*group] // those with tickets, by their last turn
+	order  ring[*group] // groups that have tickets, ordered by their last turn
 	taken  uint64
 }
 
 type group struct {
 	name    string
 	waiting ring[ticket]
-	last    uint64 // number of its last turn; 0 means no turn yet
+	last    uint64 // number of the group's last turn; 0 means no turn yet
 }
 
 func (s *turns) push(name string, t ticket) {

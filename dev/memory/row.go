@@ -24,7 +24,8 @@ type Row struct {
 // Known reports whether the ID was ever stored.
 func (r Row) Known() bool { return r.Record != nil || r.Ended }
 
-// Write carries out one conditional write (P8). Workflow and Created of a record are those of its create.
+// Write carries out one conditional write (P8). An update keeps the Workflow and Created that the record was
+// created with.
 func (r *Row) Write(w *port.Write) error {
 	if err := port.CheckWrite(w); err != nil {
 		return err
@@ -75,7 +76,7 @@ func (r *Row) Erase(hash string) {
 // Expire removes all but the ID.
 func (r *Row) Expire() { *r = Row{Ended: r.Known()} }
 
-// Due lists those of the records that stand in a bucket of the index up to a time, earliest first.
+// Due lists the records in one bucket of the index whose time is not after before, earliest first.
 func Due(records iter.Seq[*port.Record], bucket port.Bucket, before time.Time, after *port.Due,
 	limit int) []port.Due {
 	var found []port.Due

@@ -20,8 +20,8 @@ type SubmitResult struct {
 	Err     error            // the order may be stored: submit it again, which is harmless
 }
 
-// Submit handles submissions at once, as Handle does with those of the intake queue. The results have the
-// order of the submissions. All effects of stored orders are sent before it returns.
+// Submit handles submissions at once, in the same way as Handle processes the intake queue. The results are
+// in the order of the submissions. All effects of stored orders are sent before it returns.
 func (s *Scheduler) Submit(ctx context.Context, orders []message.SubmitOrder) []SubmitResult {
 	results := make([]SubmitResult, len(orders))
 	ins := make([]*submission, len(orders))
@@ -86,8 +86,9 @@ func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdic
 	return *in.Decision.Verdict, nil
 }
 
-// carry decides and sends until everything is sent, because no queue would deliver the sender's message again
-// (P12a). If it gives up, the due time finds the rest (P9).
+// carry repeats the decisions and their sends until every effect is sent, because no queue would deliver the
+// sender's message again (P12a). If it gives up, a sweep finds the task at its due time and sends the rest
+// (P9).
 func (s *Scheduler) carry(ctx context.Context, jobs []*engine.Job, all []incoming) {
 	for try := 1; ; try++ {
 		s.run(ctx, jobs, all)

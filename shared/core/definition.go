@@ -99,7 +99,7 @@ type StepDefinition struct {
 	Wait *Wait `json:"wait,omitempty"`
 	// if set, Agent, Operation, Retry, Undo and Grade are empty
 	Answer *Answer `json:"answer,omitempty"`
-	Fail   *Fail   `json:"fail,omitempty"` // then all of the call is empty
+	Fail   *Fail   `json:"fail,omitempty"` // if set, all fields of a call are empty
 	// if set, all fields of a call are empty; the input is the list
 	Each  *Each  `json:"each,omitempty"`
 	Agent string `json:"agent"`
@@ -164,8 +164,8 @@ type Wait struct {
 	Spread Duration `json:"spread,omitempty"`
 }
 
-// Fail is a step that fails for good in its turn (P50). Its When is the rule. Both texts are the author's and
-// hold nothing of the order, because alerts, statuses and logs contain them.
+// Fail is a step that fails for good when its turn comes and its When is true (P50). The workflow's author
+// writes both texts. They contain no data of the order, because alerts, statuses and logs show them.
 type Fail struct {
 	Code    string `json:"code"`    // short and stable, see StepError
 	Message string `json:"message"` // text for people, at most MaxMessage bytes
@@ -221,13 +221,13 @@ const ChildMark = "~"
 // Answer is a step that ends with an answer from outside: an approval by people, or an event (P35). The
 // step's input evaluates to a Question when it is claimed. Its Timeout applies if the question names none.
 type Answer struct {
-	// name of the call before it that asks for the answer (P38); no expression sees it
+	// name of an earlier step whose call asks for the answer (P38); expressions cannot read it
 	Ask    string   `json:"ask,omitempty"`
 	Event  string   `json:"event,omitempty"`  // name of the outside event; "" means an approval
 	Values []string `json:"values,omitempty"` // allowed answers to an approval
 	// JSON Schema of an event's value; if absent, any value is allowed
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// expression over the value: true is the step's permanent failure
+	// expression over the value; if it is true, the step fails for good
 	Refuse    string `json:"refuse,omitempty"`
 	OnTimeout Policy `json:"onTimeout,omitempty"` // required unless TimeoutValue is set
 	// interval at which Ask is sent again while the question is open (P37); 0 means never
@@ -244,7 +244,8 @@ type Question struct {
 	Need     *int            `json:"need,omitempty"`    // number of people who must agree; if absent, 1
 	Who      []string        `json:"who,omitempty"`     // people who may answer; if absent, everyone may
 	NotSelf  *string         `json:"notSelf,omitempty"` // person who may not answer
-	Timeout  string          `json:"timeout,omitempty"` // like "48h" or "7d"; if absent, the definition's
+	// duration such as "48h" or "7d"; if absent, the definition's Timeout
+	Timeout string `json:"timeout,omitempty"`
 }
 
 // Bounds of answers; sizes are in bytes.
@@ -255,8 +256,8 @@ const (
 	MaxApproval    = 64      // a value of an approval
 )
 
-// PersonName reports whether an answer may come from a person of that name: 1 to MaxAnswerBy bytes, none of
-// which takes more in JSON.
+// PersonName reports whether a text may be the name of a person who answers. It has 1 to MaxAnswerBy bytes,
+// and JSON encodes each of them as one byte.
 func PersonName(name string) bool {
 	if name == "" || len(name) > MaxAnswerBy || !utf8.ValidString(name) {
 		return false
@@ -331,7 +332,7 @@ type Environment struct {
 	// they include its own. For the workflow's output they are all. A Skipped step, or one with an unknown
 	// output (resolved by the operator), has no entry.
 	Outputs map[string]json.RawMessage
-	// codes of the failed steps among these without which the order continues (P42)
+	// error codes of those steps that failed and without which the order continues (P42)
 	Failures map[string]string
 	Value    json.RawMessage // value of an answer; only Answer.Refuse reads it
 	// Token makes a token of an answer to a step, for a person or for anyone (P39). It is only called if

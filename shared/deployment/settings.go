@@ -43,7 +43,7 @@ type Scheduler struct {
 	Workflows  string // folder of compiled workflows, *.json
 	FairQueues bool   // requests carry the tenant of their order
 	TokenKeys  string // ARN of the secret with the keys of tokens; "" if no workflow makes tokens
-	// requests that an agent takes at a time, where a step may choose its agent (P44)
+	// requests that an agent takes at a time; needed only if a step may choose its agent (P44)
 	Capacity map[string]int
 	// Senders lists the role IDs from which each agent's replies come, as in the part before the ":" of a
 	// message's SenderId in SQS. Replies of an agent without an entry are not checked.
@@ -120,7 +120,7 @@ func (r *reader) engine() Engine {
 		e.Priorities = e.Priorities || e.Queues[port.High(name)] != ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.ReplyTo)) {
-		if e.Queues[name] != "" { // an order could have its status put among our own messages
+		if e.Queues[name] != "" { // otherwise an order could direct its status into an internal queue
 			r.wrong(VarReplyTo, "has %q, which is the name of a queue of the deployment's own", name)
 		}
 	}
@@ -140,8 +140,8 @@ func ReadScheduler(lookup Lookup) (Scheduler, error) {
 // MaxSweepPages is the largest number of pages of one sweep.
 const MaxSweepPages = 10_000
 
-// Bounds of the schedule's interval. EventBridge has none below a minute (rule 16), and an overdue task waits
-// for the next sweep.
+// Bounds of the schedule's interval. EventBridge allows no interval below a minute (rule 16). A long interval
+// delays overdue tasks, which wait for the next sweep.
 const (
 	MinSweepEvery = time.Minute
 	MaxSweepEvery = time.Hour

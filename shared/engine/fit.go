@@ -23,7 +23,7 @@ func (e *Engine) refuseLarge(j *Job, err error) (again bool) {
 	return false
 }
 
-// followUp returns the job for requests that no queue takes: their steps fail (P28).
+// followUp returns a job that fails the steps whose request is too large for every queue (P28).
 func (j *Job) followUp() *Job {
 	next := &Job{ID: j.ID, parent: j}
 	for _, r := range j.unsendable {
@@ -40,8 +40,8 @@ func (j *Job) followUp() *Job {
 
 const codeInputTooLarge = "input-too-large"
 
-// followedBefore sends the effects of requests that no queue took again, because the message that led to the
-// requests led to these effects too (P12a).
+// followedBefore repeats the effects of the follow-up job when the original message is redelivered, because
+// that message caused them too (P12a).
 func (e *Engine) followedBefore(ctx context.Context, j *Job, m *Message, at protocol.At) error {
 	if j.Task == nil {
 		return nil
@@ -50,7 +50,8 @@ func (e *Engine) followedBefore(ctx context.Context, j *Job, m *Message, at prot
 		if st.Error == nil || st.Error.Code != codeInputTooLarge || st.Error.Attempt != st.Attempt {
 			continue
 		}
-		// It was decided before, and emits by its cause, which both operations share.
+		// The reply was decided before, so apply only repeats its effects. It finds them by the cause, which
+		// does not depend on the operation.
 		d, err := e.apply(ctx, j, input{definition: j.Definition, order: j.order, event: core.Reply{
 			Step: st.Name, Run: j.Task.Run, Attempt: st.Attempt, Operation: core.Do,
 			Outcome: core.OutcomeFailed, Code: codeInputTooLarge}}, at, true)

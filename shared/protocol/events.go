@@ -18,7 +18,7 @@ type about struct {
 	command        // zero, with noNumber, if the event is no command
 }
 
-// command holds the common fields of all commands by people. Of an answer it holds the ID.
+// command holds the common fields of all commands by people. For an answer only the ID is set.
 type command struct {
 	name   string
 	id     string
@@ -88,7 +88,8 @@ func ofCommand(kind eventKind, name, id string, number int, from core.Sender) ab
 }
 
 func cause(what, step string, n int) string {
-	if step != "" || what == "wake" { // the cause of a Wake of the whole task has an empty place
+	// a Wake's cause always has a part for the step, which is empty for the whole task
+	if step != "" || what == "wake" {
 		what += "/" + step
 	}
 	return what + "/" + strconv.Itoa(n)

@@ -29,9 +29,9 @@ func Parse(expression, zone string) (Times, error) {
 }
 
 // Next returns the first time after the given one. An interval fires whenever the clock of the zone shows one
-// of its times. A wall-clock time fires once: in the hour that a clock change skips, at the end of that gap,
-// and in the hour that it repeats, at the first of the two. Next returns an error if the schedule does not
-// fire within five years.
+// of its times. A wall-clock time fires once. If a clock change skips it, it fires at the end of the gap. If
+// a clock change repeats it, it fires the first time. Next returns an error if the schedule does not fire
+// within five years.
 func (s Times) Next(after time.Time) (time.Time, error) {
 	if s.interval {
 		return s.nextShown(after)

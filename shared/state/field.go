@@ -52,7 +52,7 @@ func (t *table[T]) write(w *writer, x *T, unknown map[string]json.RawMessage) {
 	w.b = append(w.b, '}')
 }
 
-// read reads the members of an object; those that it does not know are kept in unknown, if that is not nil.
+// read reads the members of an object. It keeps unknown members in unknown if that is not nil.
 func (t *table[T]) read(d *decoder, x *T, object []byte, unknown *map[string]json.RawMessage) error {
 	members, err := rawjson.Members(object)
 	if err != nil {
@@ -75,7 +75,7 @@ func (t *table[T]) read(d *decoder, x *T, object []byte, unknown *map[string]jso
 	return nil
 }
 
-// member makes a field of how its value is read and written.
+// member makes a field from the functions that read and write its value.
 func member[T any, V comparable](name, says string, at func(*T) *V,
 	put func(w *writer, name *label, v V), take func(d *decoder, v []byte) (V, error)) field[T] {
 	return field[T]{
@@ -228,7 +228,8 @@ func list[T, V any](name, says string, at func(*T) *[]V, of *table[V]) field[T] 
 	}
 }
 
-// schemaField makes the member by which programs that know only an older form leave the document alone.
+// schemaField makes the member with the version of the form. A program that knows only older versions does
+// not change the document.
 func schemaField() field[core.Task] {
 	return field[core.Task]{
 		name: "Schema",

@@ -20,8 +20,8 @@ type Mutant struct {
 	Func string `json:"function"`
 	Old  string `json:"-"`
 	New  string `json:"-"`
-	// At is the position of Old in the file, for a drawn mutant, whose Old may occur several times. 0 means
-	// that Old is searched.
+	// At is the position of Old in the file. Only drawn mutants set it, because their Old may occur several
+	// times. 0 means that Weave searches the function for Old.
 	At int `json:"-"`
 	// Equivalent is the argument why no test can notice the change, or "".
 	Equivalent string
@@ -38,7 +38,7 @@ var lists embed.FS
 func parsed(file string) (all []Mutant) {
 	text, err := lists.ReadFile("lists/" + file)
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // impossible: the file is embedded in the program
 	}
 	for block := range strings.SplitSeq(string(text), "\n\n") {
 		var m Mutant
@@ -92,7 +92,7 @@ func Offline() []Mutant {
 }
 
 // A name begins with a rule of the protocol, an invariant, a rule of docs/reference/aws-rules.md or, if none
-// applies, the room.
+// applies, the folder of the changed package.
 var wellNamed = regexp.MustCompile(
 	`^(P([1-9]|9a|12a|1[0-9]|2[0-9]|22a|23a|3[0-9]|4[0-689]|5[0-2])|I([1-9]|1[0-9]|2[01])|A[1-9][0-9]?|` +
 		`api|bulk|cli|client|codec|console|diagram|httpagent|infra|schedule|sns|sqlite|sqs|wiring|workflow)(-[a-z0-9]+)+$`)

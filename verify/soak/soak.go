@@ -19,21 +19,22 @@ import (
 // ErrFailed means that the run completed and a check failed. The report states which.
 var ErrFailed = errors.New("the soak failed")
 
-// Options of a soak. Binary and Self must be set.
+// Options configures a soak. Binary and Self must be set.
 type Options struct {
 	Seed   uint64
-	Length time.Duration // with faults, at least a minute is worth its while
-	Rate   int           // orders a second; 0 means 10
-	Binary string        // stepkeeper
-	Self   string        // a program that calls ServeAgent where IsAgent
-	Dir    string        // "" means a temporary one, removed when all went well
+	Length time.Duration // length of the run; with faults, use at least a minute
+	Rate   int           // orders per second; 0 means 10
+	Binary string        // path of the stepkeeper executable
+	Self   string        // path of a program that calls ServeAgent if IsAgent returns true
+	Dir    string        // folder of the run; "" means a temporary one, removed if the run succeeds
 	Report string        // path of the JSON report; "" means no report
 	Out    io.Writer
-	// bound of the time from the last fault to the end of the last order; 0 means 2 minutes
+	// longest time from the last fault to the end of the last order; 0 means 2 minutes
 	Settle time.Duration
-	// Quiet leaves out all that happens to processes and clocks.
+	// Quiet leaves out the faults of processes and clocks.
 	Quiet bool
-	// Lie is, by service, the share of calls that it answers without doing them: the audit must notice.
+	// Lie holds, by service, the share of calls that report success without an effect. The audit must notice
+	// them.
 	Lie map[string]float64
 }
 
@@ -84,7 +85,7 @@ func (s *session) say(format string, args ...any) {
 
 func run(ctx context.Context, o Options, dir string, all []processFault) (report Report, err error) {
 	s := &session{o: o, began: time.Now()}
-	// Calls whose callers have given up end with the site and not before.
+	// A call continues after its caller has given up. It ends at the latest with the site.
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	s.site, err = build(life, o, dir)
@@ -138,7 +139,7 @@ func (s *session) at(ctx context.Context, report *Report, all []processFault) er
 	sending.Go(func() { s.app.run(selling, work) })
 	begun := time.Now()
 	err := s.injector.run(work, all)
-	if err == nil { // the rest of the time belongs to the network
+	if err == nil { // network faults continue until Length has passed
 		err = port.Sleep(ctx, time.Until(begun.Add(s.o.Length)))
 	}
 	closing()
@@ -160,7 +161,7 @@ func (s *session) at(ctx context.Context, report *Report, all []processFault) er
 	return nil
 }
 
-// first looks at the engine before the first order.
+// first blocks until the engine reports its size, and records it before the first order.
 func (s *session) first(ctx context.Context, report *Report) error {
 	for end := time.Now().Add(readyPatience); ; {
 		size, ok := s.growth.look(ctx)
@@ -174,7 +175,7 @@ func (s *session) first(ctx context.Context, report *Report) error {
 	}
 }
 
-// settle waits until every order was answered and none is under way.
+// settle blocks until every order has a response and every order has ended.
 func (s *session) settle(ctx context.Context, sending *sync.WaitGroup, stopOperator func(),
 	operatorLoop *sync.WaitGroup) error {
 	sent := make(chan struct{})
@@ -184,7 +185,7 @@ func (s *session) settle(ctx context.Context, sending *sync.WaitGroup, stopOpera
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	// The orders that the operator gave up during the worst faults are handled once more.
+	// The operator gave up some orders during the worst faults. Handle them once more.
 	stopOperator()
 	operatorLoop.Wait()
 	s.operatorLoop.gone = s.operatorLoop.resumed()
@@ -195,7 +196,7 @@ func (s *session) settle(ctx context.Context, sending *sync.WaitGroup, stopOpera
 		for _, state := range []client.State{"Processing", "Compensating", "Error"} {
 			for _, err := range s.site.api.List(ctx, client.Query{State: state, PageSize: listPage}) {
 				if err != nil {
-					open++ // not known
+					open++ // the number is unknown, so count one
 					break
 				}
 				open++
@@ -210,7 +211,7 @@ func (s *session) settle(ctx context.Context, sending *sync.WaitGroup, stopOpera
 	}
 }
 
-// conclude stops everything that could still change a book, and looks at all there is.
+// conclude stops every process that could still change a book, and audits the result.
 func (s *session) conclude(ctx context.Context, r *Report) error {
 	var listed []client.Summary
 	for x, err := range s.site.api.List(ctx, client.Query{PageSize: listPage}) {
@@ -264,7 +265,7 @@ func (s *session) counts(r *Report) {
 // audit reads the services' books, and falsified copies of them.
 func (s *session) audit(ctx context.Context, r *Report, orders []audit.Order) error {
 	for _, p := range s.site.proxies {
-		p.behind.Wait() // a call that is on its way still may land, and must change nothing
+		p.behind.Wait() // an in-flight call may still arrive, and must change nothing
 	}
 	result, err := s.site.Audit(ctx, orders)
 	if err != nil {
@@ -274,13 +275,13 @@ func (s *session) audit(ctx context.Context, r *Report, orders []audit.Order) er
 	r.Violations = append(append(append(r.Violations, result.Violations...), s.app.Violations()...),
 		s.operatorLoop.wrong...)
 	if len(r.Violations) > 0 {
-		return nil // it sees; what it would see besides does not matter
+		return nil // the audit noticed a fault, so there is no need to test it with falsified books
 	}
 	r.Forgeries, err = falsify(ctx, s.site, orders)
 	return err
 }
 
-// judge reports whether it passed, and if not, why.
+// judge records whether the run passed, and if not, why.
 func (r *Report) judge(small bool, o Options) {
 	var why []string
 	if n := len(r.Violations); n > 0 {

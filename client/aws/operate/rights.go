@@ -97,8 +97,8 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 const singleSignOn = "AWSReservedSSO_"
 
 // principal returns the role or user of a caller. The identity of a caller with a role is a session without
-// the role's path, so principal asks IAM for it. A role that IAM does not name is taken for one without a
-// path. A role of single sign-on always has one.
+// the role's path, so principal asks IAM for it. If IAM does not return the role, principal assumes that the
+// role has no path, unless it is a role of single sign-on, which always has one.
 func (t *transport) principal(ctx context.Context, caller string) (arn.ARN, error) {
 	a, err := arn.Parse(caller)
 	if err != nil {

@@ -42,10 +42,10 @@ type Operation struct {
 	Output string `yaml:"output" json:"output,omitzero"`
 	Check  *Check `yaml:"check" json:"check,omitzero"`
 
-	Classify Classify `yaml:"classify" json:"classify,omitempty"` // before that of the agent
+	Classify Classify `yaml:"classify" json:"classify,omitempty"` // takes precedence over the agent's
 }
 
-// Check configures the query whether an operation has happened.
+// Check configures the request that asks the service whether an operation has happened.
 type Check struct {
 	Method string `yaml:"method" json:"method,omitzero"` // default GET
 	Path   string `yaml:"path" json:"path,omitzero"`
@@ -53,7 +53,7 @@ type Check struct {
 
 // Allow sets which addresses may be called.
 type Allow struct {
-	Hosts            []string `yaml:"hosts" json:"hosts,omitzero"` // names of the url's host; none: any
+	Hosts            []string `yaml:"hosts" json:"hosts,omitzero"` // allowed hosts of the URL; if empty, any
 	Loopback         bool     `yaml:"loopback" json:"loopback,omitzero"`
 	PrivateAddresses bool     `yaml:"privateAddresses" json:"privateAddresses,omitzero"`
 }

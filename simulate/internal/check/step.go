@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
-// step holds one step to its invariants.
+// step checks the invariants of one step.
 func (m *move) step(i int) {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	m.did("12", "13", "14", "16", "17")
@@ -70,8 +70,8 @@ func (m *move) step(i int) {
 	}
 }
 
-// rule holds a step that fails by a rule to it: it is never claimed, and has failed only if the rule holds
-// (P50).
+// rule checks a step that fails by a rule. Such a step is never claimed, and it fails only if its rule is
+// true (P50).
 func (m *move) rule(i int, was *core.Step) {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	if s.Attempt > 0 && was.Attempt == 0 || s.State == core.Failed && !m.failedByRule(i) {
@@ -80,8 +80,8 @@ func (m *move) rule(i int, was *core.Step) {
 	}
 }
 
-// failedByRule reports whether a step with a rule has failed as it may: with the code of the rule, or because
-// its condition cannot be evaluated (P20, P50).
+// failedByRule reports whether a step with a rule failed for an allowed reason: with the code of the rule, or
+// because its condition cannot be evaluated (P20, P50).
 func (m *move) failedByRule(i int) bool {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	switch {
@@ -96,7 +96,7 @@ func (m *move) failedByRule(i int) bool {
 	return err != nil
 }
 
-// needed checks that a step that is answered is not asked for (P38).
+// needed checks that no call asks for an answer that has already been given (P38).
 func (m *move) needed(call string) {
 	for i := range m.def.Steps {
 		d := &m.def.Steps[i]
@@ -122,7 +122,7 @@ func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 	case s.Failures.Do > was.Failures.Do || s.Failures.Undo > was.Failures.Undo:
 		m.fail("P45", "step %s was not called (%s), and that counts as a failure", s.Name, s.Error.Code)
 	case m.after.ProcessState != core.Error && s.Wait.At.Sub(s.Error.At) < 2*core.Second:
-		// a batch may stop the task after it, which clears the wait (P9)
+		// a later event of the same batch may stop the task, which clears the wait (P9)
 		m.fail("P45", "step %s was not called (%s), and is asked again at %s, %s later", s.Name, s.Error.Code,
 			s.Wait.At, s.Wait.At.Sub(s.Error.At))
 	case s.Error.At.Sub(s.Error.Since) >= model.LongestHold(d, s.Error.Code):
@@ -143,7 +143,7 @@ func (m *move) progressed(was, s *core.Step) {
 	}
 }
 
-// goesOn checks P42.
+// goesOn checks that a task continues without a failed step only as P42 allows.
 func (m *move) goesOn(was, s *core.Step) {
 	m.did("P42")
 	t := m.after
@@ -169,14 +169,15 @@ func stoppedForward(t *core.Task) bool {
 }
 
 // undoneAlone reports whether this claim of an undo began while the task went forward, so that the order of
-// undos does not bind it (P42). If the commit turns the task, it is not known of a batch what came first,
-// and a Resubmit may have resumed the undo before a step failed.
+// undos does not bind it (P42). It also returns true if the same commit turned the task and the order of its
+// events is unknown: the commit decided a batch, or a Resubmit may have resumed the undo before a step
+// failed.
 func (m *move) undoneAlone(s *core.Step) bool {
 	t, b := m.after, m.before
 	switch {
 	case s.FailureCode == "":
 		return false
-	case t.ProcessState == core.Error: // it stopped after the claim
+	case t.ProcessState == core.Error: // the task stopped after the claim
 		return t.Phase == core.Forward
 	case t.ProcessState == core.Compensating:
 		batch := len(EventsOf(m.w.Cur.Sight(t.OrderID), m.w.Cur)) > 1
@@ -185,8 +186,8 @@ func (m *move) undoneAlone(s *core.Step) bool {
 	return true
 }
 
-// waitsFor checks that a failed step that the task goes on without is undone before a later step is claimed
-// (P42).
+// waitsFor checks that a step is claimed only after the undo of each failed step before it that the task
+// continues without (P42).
 func (m *move) waitsFor(s *core.Step, d *core.StepDefinition) {
 	for _, name := range d.After {
 		if o := m.after.Step(name); o.FailureCode != "" && o.State != core.Compensated {
@@ -206,7 +207,7 @@ func (m *move) bySupervisor(was, s *core.Step) {
 	}
 }
 
-// claimed holds a new claim to its rules.
+// claimed checks the rules of a new claim.
 func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 	t, b := m.after, m.before
 	if !s.Claim.Undo && b.ProcessState == core.Compensating && t.ProcessState == core.Compensating &&
@@ -241,7 +242,7 @@ func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-// reminds reports a commit with a reminder, of which there are as many as the question is open for (P37).
+// reminds reports whether the commit sends a reminder of an open question (P37).
 func (m *move) reminds() bool {
 	if m.before == nil {
 		return false

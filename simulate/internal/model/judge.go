@@ -99,8 +99,8 @@ func (m *Model) judgeResubmit(c core.Resubmit) (yes bool, act func()) {
 	}
 }
 
-// correctable reports whether P51 allows another input: a requested key gets another input only if nothing
-// can have come of it.
+// correctable reports whether P51 allows another input. A step whose key was already requested gets another
+// input only if its call certainly had no effect.
 func (m *Model) correctable(c core.Resubmit) bool {
 	i := m.Def.Index(c.Step)
 	if i < 0 || m.Def.Steps[i].Agent == "" || m.T.Phase == core.Undoing && m.T.ProcessState == core.Error {

@@ -8,14 +8,14 @@ import (
 
 // Mail is a message, or an alert, that must have been sent.
 type Mail struct {
-	// request, wake, settle, status, status of an undo that waits, of progress, alert: r w s t u p a
+	// r request, w Wake, s Settle, t status, u status of a waiting undo, p status of progress, a alert
 	Kind    byte
 	Step    string
-	Attempt int // or the number of the status, or the percent of progress
+	Attempt int // attempt, number of the status, or percent of progress
 	WakeAt  core.Time
 }
 
-// again emits again the effects of a redelivered message (P12).
+// again repeats the effects of a redelivered message (P12).
 func (m *Model) again() {
 	t := m.T
 	if t == nil || m.Def == nil || m.cause == "" || m.Ahead || t.IsTombstone() || t.Erased != nil || m.Fresh {
@@ -55,7 +55,7 @@ func OfClaim(def *core.Definition, t *core.Task, i int, now core.Time) []Mail {
 		Mail{Kind: 'w', Step: s.Name, Attempt: s.Attempt, WakeAt: NextLook(def, t, i)})
 }
 
-// String names the message for people.
+// String describes the message in the text of a violation.
 func (m Mail) String() string {
 	switch m.Kind {
 	case 'r':

@@ -23,7 +23,7 @@ func (m *Model) Sweep() (rule string) {
 	unreported := t.End.ResendAt != 0 && t.End.ResendAt <= m.Now
 	for _, i := range steps {
 		if !t.Steps[i].InFlight() && m.Backlog(port.Control) {
-			continue // its Wake waits there (P32)
+			continue // its Wake still waits in the control queue (P32)
 		}
 		m.overdue(i)
 		rule = "P16"
@@ -85,7 +85,7 @@ func (m *Model) overdue(i int) {
 	}
 }
 
-// ask leaves a time and wakes the Scheduler at once.
+// ask sets the step's complete-by to the end of the grace period, and wakes the Scheduler at once.
 func (m *Model) ask(s *core.Step) {
 	s.CompleteBy = m.Now.Add(m.Def.Grace)
 	m.post('w', s.Name, s.Attempt, 0)

@@ -6,13 +6,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
-// ExpectedWait is the wait that a Scheduler records when it accepts a reply, as the step's current attempt:
-// how long the request had waited, but no more than the time since its claim (P32).
+// ExpectedWait is the wait that a Scheduler records when it accepts a reply to a step's current attempt. It
+// is the time that the request waited in the queue, at most the time since its claim (P32).
 type ExpectedWait struct {
 	Order, Agent string // agent "" means that the recorded wait of that order is unknown
 	Letter       int
 	scheduler.Wait
-	Vague core.Duration // the decision may have been earlier or later by this much
+	Vague core.Duration // largest error of the time of the decision
 }
 
 // knows returns the waits that a Scheduler uses in its decisions, or nil for other processes.
@@ -42,20 +42,21 @@ type Reading struct {
 type Sight struct {
 	Id            string
 	Base          *core.Task     // task as loaded last; nil if it was not loaded or not stored
-	After         *core.Task     // task as this handling committed it since then; nil if it did not
+	After         *core.Task     // task as this handling committed it after that; nil if it did not
 	Claims        []model.Mail   // claims of that commit
 	Must          []model.Mail   // messages that the commit has to send
 	Sent          []model.Mail   // messages that this handling sent
-	Doubt         bool           // its own write may be stored, although the result did not confirm it
-	Wrote         bool           // it was committed by this handling
+	Doubt         bool           // the handling's write may be stored, although the store did not confirm it
+	Wrote         bool           // this handling committed the task
 	ExpectedWaits []ExpectedWait // waits that a Scheduler must have recorded for its replies (P32)
-	Cut           bool           // the order's first document did not fit: its submission is refused (P28)
-	// requests that no queue took, which failed: decisions after the latest load
+	// the order's first document was too large, so its submission is refused (P28)
+	Cut bool
+	// decisions after the latest load that fail steps whose request no queue accepts
 	Extra   []any
-	Refused []any // refused effects of the commit since then
-	Looked  bool  // it was loaded
+	Refused []any // refused effects of the latest commit
+	Looked  bool  // the handling loaded the task
 	From    int   // its first reading of the clock
-	Settled bool  // it settled the end itself
+	Settled bool  // the handling settled the end itself
 }
 
 // Sight returns what the handling has seen of an order.
