@@ -46,7 +46,7 @@ var (
 	}
 )
 
-const fixQuote = "quote it, if a text is meant, or write a number, true or false as JSON has it"
+const fixQuote = `quote it for a text, as in "yes", or write a number, true or false as in JSON`
 
 // CheckScalars refuses a YAML file, of agents for instance, with a value that readers type differently.
 func CheckScalars(data []byte) error {

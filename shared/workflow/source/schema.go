@@ -231,7 +231,7 @@ var fixes = map[string]string{
 
 	"workflow":  "start the file with workflow: NAME",
 	"steps":     "add steps: with at least one step",
-	"onTimeout": "write what happens when no answer came in time: onTimeout: undo, stop, or {answer: VALUE}",
+	"onTimeout": "write what happens if no answer comes in time: onTimeout: undo, stop or {answer: VALUE}",
 	"answers":   "write what it may be answered with, as in answers: [approve, reject]",
 	"question":  "write what is asked, as in question: Pay the expense?",
 	"onFailure": "write onFailure: undo (undo the whole order), stop (ask the operator) or continue (undo " +

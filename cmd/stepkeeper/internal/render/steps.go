@@ -121,7 +121,7 @@ func (p Page) atWork(s view.Step) (notes []string) {
 		notes = append(notes, text+" "+Age(r.At, p.Now))
 	}
 	if s.CompleteBy != 0 {
-		notes = append(notes, "answer due "+Age(s.CompleteBy, p.Now))
+		notes = append(notes, "reply due "+Age(s.CompleteBy, p.Now))
 	}
 	if s.LockedBy != "" {
 		notes = append(notes, "claimed by "+s.LockedBy)
