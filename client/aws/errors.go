@@ -19,13 +19,13 @@ import (
 // Codes of errors in addition to those of a server.
 const (
 	codeForbidden   = "forbidden"      // a permission is missing; Detail names it
-	codeCredentials = "no-credentials" // there are none, or AWS does not take them
-	codeNotStarted  = "not-started"    // queued, and no task after Patience
-	codeNoVerdict   = "no-verdict"     // a command was sent, and no verdict stands in the task
+	codeCredentials = "no-credentials" // no credentials, or AWS rejects them
+	codeNotStarted  = "not-started"    // the order is queued, but has no task after Patience
+	codeNoVerdict   = "no-verdict"     // the command was sent, but the task has no verdict yet
 	codeDamaged     = "damaged"        // the stored document of one order cannot be read
-	codeNotListed   = "not-listed"     // the index does not hold that
+	codeNotListed   = "not-listed"     // the index cannot list the requested orders
 	codeNotOnStack  = "not-on-a-stack"
-	codeGone        = "not-deployed" // a table or queue of the outputs is not there
+	codeGone        = "not-deployed" // a table or queue from the outputs does not exist
 )
 
 // busyRetry is the wait of a throttled sender, beyond the SDK's own attempts.
@@ -119,8 +119,8 @@ func disconnected(what string, err error) error {
 	return fmt.Errorf("%w: %s%s", client.ErrConnection, what, err.Error())
 }
 
-// statusOf returns the HTTP status of a response, or 0 if there was none. A response of a proxy between us
-// and AWS has no other mark.
+// statusOf returns the HTTP status of a response, or 0 if there was none. A response of a proxy in front of
+// AWS has nothing else to recognise it by.
 func statusOf(err error) int {
 	var answer interface{ HTTPStatusCode() int }
 	if errors.As(err, &answer) {

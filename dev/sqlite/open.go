@@ -62,7 +62,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Store implements port.Store, port.Definitions and port.Ledger on one SQLite file. Queues returns its
-// queues. Workflow and Created of a record are those of its create. It is safe for concurrent use.
+// queues. An update of a record keeps the Workflow and Created of its create. It is safe for concurrent use.
 type Store struct {
 	keep      time.Duration
 	clock     port.Clock

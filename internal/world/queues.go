@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// cutQueues are the queues as the actors see them, with the world's limits; the actors only send.
+// cutQueues implements the queues for the actors, which only send. It applies the limits of the world.
 type cutQueues struct {
 	port.Queues
 	world *World
@@ -70,7 +70,7 @@ func (q cutQueue) send(ctx context.Context, messages []port.Message) []error {
 	return errs
 }
 
-// definitions are the world's, with the contexts of their calls looked at.
+// definitions wraps the world's definitions and checks the context of each call.
 type definitions struct {
 	port.Definitions
 	world *World
@@ -92,7 +92,7 @@ func (d definitions) PutDefinition(ctx context.Context, hash string, data []byte
 	return d.Definitions.PutDefinition(ctx, hash, data)
 }
 
-// leases are the world's, with the contexts of their calls looked at.
+// leases wraps the world's leases and checks the context of each call.
 type leases struct {
 	port.Leases
 	world *World
@@ -106,11 +106,11 @@ func (l leases) Acquire(ctx context.Context, name, owner string, now time.Time,
 
 type mark struct{}
 
-// Context is one that actors are called with. They must pass it on with every call: on Lambda it ends before
-// the handling does.
+// Context is the context of each call of an actor. The actor must pass it to every call that it makes,
+// because on Lambda the context ends before the handling does.
 var Context = context.WithValue(context.Background(), mark{}, true)
 
-// Passed checks that a call was handed Context.
+// Passed checks that a call has received Context.
 func (w *World) Passed(ctx context.Context, call string) {
 	w.t.Helper()
 	if ctx.Value(mark{}) == nil {
@@ -118,7 +118,7 @@ func (w *World) Passed(ctx context.Context, call string) {
 	}
 }
 
-// call checks that an actor's call was handed Context, and returns the error of a call of a dead process.
+// call checks that an actor's call has received Context, and returns the error of a call of a dead process.
 func (w *World) call(ctx context.Context, name string) error {
 	w.t.Helper()
 	w.Passed(ctx, name)

@@ -16,7 +16,7 @@ type AlertKind string
 // Kinds of alerts.
 const (
 	AlertFirst    AlertKind = "first"    // an order has stopped, the first one of its incident
-	AlertMore     AlertKind = "more"     // so many have stopped; further ones were undone
+	AlertMore     AlertKind = "more"     // more orders have stopped, or were undone, since the last alert
 	AlertReminder AlertKind = "reminder" // they still wait
 	AlertOver     AlertKind = "over"     // none is in Error any more
 )
@@ -41,7 +41,8 @@ type Alert struct {
 }
 
 // For completes an alert. deployment is the stack or the address of the server. options are the flags with
-// which the command line reaches it, such as "--stack Shop", or "". The commands are the accepted ones.
+// which the command line reaches it, such as "--stack Shop", or "". It adds the commands that the order
+// accepts.
 func (a Alert) For(deployment, options string) Alert {
 	a.Deployment, a.Commands, a.purposes = deployment, []string{}, nil
 	add := func(purpose string, words ...string) {
@@ -79,7 +80,7 @@ func (a Alert) For(deployment, options string) Alert {
 		}
 		add(purpose, "resubmit", a.OrderID)
 	}
-	if a.Accepts.Undo && a.Phase != core.Undoing { // there it is the same as resubmit
+	if a.Accepts.Undo && a.Phase != core.Undoing { // during an undo, Undo has the same effect as Resubmit
 		add("Undo the order", "undo", a.OrderID)
 	}
 	if a.Accepts.Resolve {
@@ -134,7 +135,7 @@ func (a Alert) many(add func(purpose string, words ...string)) {
 		words = append(words, "--code", a.Code)
 	}
 	add("List them", words...)
-	// no --where can contain this code
+	// the flag --where cannot express such a code
 	if strings.ContainsFunc(a.Code, func(r rune) bool { return r == ',' || r == '=' || r == '"' }) {
 		return
 	}
@@ -266,7 +267,7 @@ func (a Alert) Text() string {
 	return b.String()
 }
 
-// cause returns the message of the error with its code, or the one that is known.
+// cause returns the error's message with its code, or whichever of the two is known.
 func (a Alert) cause() string {
 	message := strings.TrimRight(a.RaiseAlert.Message, ". ")
 	if message == "" || a.Code == "" {

@@ -11,13 +11,14 @@ import (
 // Child is a message of the queue "tasks" from one task to another: a step's request to a child, or the end
 // of a child (P41). Only the Scheduler writes and reads that queue.
 type Child struct {
-	Schema int              `json:"schema"`
-	Ask    *core.AskChild   `json:"ask,omitempty"`   // this
-	Ended  *core.ChildEnded `json:"ended,omitempty"` // or that
+	Schema int `json:"schema"`
+	// a step's request to a child; either Ask or Ended is set
+	Ask   *core.AskChild   `json:"ask,omitempty"`
+	Ended *core.ChildEnded `json:"ended,omitempty"` // the end of a child
 }
 
-// Encode writes the message's JSON without escaping the characters of an order, so that it keeps to its
-// limit.
+// Encode returns the message as JSON. It does not escape the characters of an order, because that could
+// exceed the limit.
 func (m *Child) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -26,7 +27,7 @@ func (m *Child) Encode() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Check holds the message to its rules.
+// Check returns an error if the message breaks a rule.
 func (m *Child) Check() error {
 	if err := checkSchema(m.Schema); err != nil {
 		return err

@@ -22,7 +22,7 @@ func (r *deciding) outputFits(i int, output json.RawMessage) bool {
 func (r *deciding) outputTooLarge(i int, e core.Reply) (string, error) {
 	s := &r.t.Steps[i]
 	contradicted := s.NoEffect != 0
-	s.NoEffect = 0 // P22a: it has had an effect, whatever was proven before
+	s.NoEffect = 0 // P22a: the call had an effect, even if an earlier fact excluded one
 	text := fmt.Sprintf(
 		"the agent's output of %d bytes does not fit into the order's document of at most %d, which holds "+
 			"those of the other steps and a reserve; let the agent store the data elsewhere and answer a "+

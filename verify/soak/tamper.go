@@ -22,7 +22,7 @@ type forgery struct {
 	name    string
 	service string
 	change  string // SQL; :order is the key's beginning
-	undone  bool   // The row belongs to an undone order instead of a processed one.
+	undone  bool   // the row belongs to an undone order instead of a processed one
 }
 
 var forgeries = []forgery{
@@ -41,8 +41,8 @@ var forgeries = []forgery{
 		`UPDATE ledger SET amount = amount + 1 WHERE kind = 'do' AND key LIKE :order`, false},
 }
 
-// falsify copies the books, falsifies each copy in one way, and has it audited: each must be noticed. It
-// answers how many were.
+// falsify copies the books, falsifies each copy in one way, and audits it. It returns the number of falsified
+// copies that the audit noticed, and ErrBlind if the audit missed one.
 func falsify(ctx context.Context, s *site, orders []audit.Order) (int, error) {
 	noticed := 0
 	for i, f := range forgeries {
@@ -51,7 +51,7 @@ func falsify(ctx context.Context, s *site, orders []audit.Order) (int, error) {
 			return noticed, err
 		}
 		if id == "" {
-			continue // no such order in so short a time
+			continue // a short run may have no order for this forgery
 		}
 		dir := s.File(fmt.Sprintf("forged-%d", i))
 		if err := s.copyBooks(dir); err != nil {
@@ -70,13 +70,13 @@ func falsify(ctx context.Context, s *site, orders []audit.Order) (int, error) {
 		}
 		noticed++
 	}
-	if noticed < len(forgeries)-2 { // a few of them need what a short run may not have
+	if noticed < len(forgeries)-2 { // a short run may lack the orders for at most two forgeries
 		return noticed, fmt.Errorf("%w: only %d of %d could be tried", ErrBlind, noticed, len(forgeries))
 	}
 	return noticed, nil
 }
 
-// tamperable finds an order that the forgery can be tried on: its books hold what is changed.
+// tamperable returns an order whose books hold the rows that the forgery changes.
 func (s *site) tamperable(ctx context.Context, f forgery, orders []audit.Order) (string, error) {
 	want := audit.Processed
 	if f.undone {
@@ -113,7 +113,7 @@ func (s *site) copyBooks(dir string) error {
 		return err
 	}
 	for _, name := range services.Names() {
-		// the services have stopped; what they wrote last may be in the log
+		// the services have stopped; their last writes may still be in the WAL
 		for _, end := range []string{"", "-wal"} {
 			text, err := os.ReadFile(s.Fleet.Ledger(name) + end)
 			if errors.Is(err, os.ErrNotExist) && end != "" {
@@ -130,7 +130,7 @@ func (s *site) copyBooks(dir string) error {
 	return nil
 }
 
-// change falsifies a book, past the triggers that keep it append-only.
+// change falsifies a book. It removes the triggers that keep the book append-only.
 func change(ctx context.Context, path, statement, id string) (err error) {
 	db, err := sql.Open("sqlite", path)
 	if err != nil {

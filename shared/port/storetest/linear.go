@@ -23,11 +23,10 @@ import (
 // HistoriesVariable is the variable with the number of histories that Linearizable records; default 20.
 const HistoriesVariable = "STEPKEEPER_HISTORIES"
 
-// Linearizable lets several clients create, replace and load the same few tasks at the same time,
-// and checks each history with porcupine: there must be one order of all calls, each at some moment
-// between its begin and its end, in which the model gives the same answers. Where the adapter lets
-// faults of its backend be injected, they fall at random; a write in doubt may have happened at any
-// moment since its begin, or never.
+// Linearizable lets several clients create, replace and load the same few tasks at the same time, and checks
+// each history with porcupine. There must be an order of all calls in which the model returns the same
+// results, with each call between its begin and its end. If the adapter allows injected faults of its
+// backend, they occur at random. A write in doubt may take effect at any time after its begin, or never.
 func Linearizable(t *testing.T, make Make) {
 	histories := 20
 	if text := os.Getenv(HistoriesVariable); text != "" {
@@ -72,7 +71,7 @@ type question struct {
 // answer is the result of a call: the class of its error, and the loaded record.
 type answer struct{ class, found string }
 
-// doubt reports whether it is unknown that the call happened.
+// doubt reports whether it is unknown if the call happened.
 func (a answer) doubt() bool { return a.class == class(errDoubt) }
 
 var errDoubt = errors.New("perhaps stored")
@@ -130,13 +129,12 @@ func (r row) refuse(w *port.Write) []any {
 	return []any{r}
 }
 
-// doubled makes two of each write that was answered with a conflict, where requests can be carried
-// out twice behind their sender's back: its landing, if there was one, and the refusal, both while
-// it was under way. For the second time of a write fails at its condition. If what it finds there
-// is its own, the adapter says "stored". If others have overtaken it meanwhile, it finds the work
-// of those, and a conflict is all that the adapter can know: the write was stored, and
-// is a version of the past. That does no harm. A caller that gets a conflict loads and decides
-// again, and finds its cause in what is there now (P12), as after a crash between commit and delete.
+// doubled splits each write that returned a conflict into two calls, if the backend can execute a request
+// twice: the first execution, which may have stored the write, and the second one, which was refused. Both
+// are within the time of the call. The second execution fails at its condition. If it finds its own version,
+// the adapter reports success. If another writer has replaced that version meanwhile, the adapter can only
+// report a conflict, although the write was stored. That is harmless. The caller loads and decides again, and
+// finds its cause in the stored task (P12), as after a crash between commit and delete.
 func doubled(history []porcupine.Operation) []porcupine.Operation {
 	for _, op := range history {
 		q := op.Input.(question)
@@ -226,7 +224,7 @@ type recorder struct {
 	history []porcupine.Operation
 }
 
-// Of a history.
+// Sizes of one history.
 const (
 	linearClients = 6
 	linearCalls   = 15
@@ -268,7 +266,7 @@ func recordHistory(ctx context.Context, b Backends, seed uint64) []porcupine.Ope
 	return r.history
 }
 
-// fault lets one call in six meet a fault, and one in twenty so many that it stays in doubt.
+// fault injects a fault into one call in six. One call in twenty gets so many that it ends in doubt.
 func (r *recorder) fault(dice *rand.Rand) {
 	switch {
 	case r.Inject == nil:

@@ -46,7 +46,7 @@ func write(s *world.Store, wr *port.Write) error {
 	if !s.Bare {
 		check.Committed(s.W, before, after, r.Record)
 		planSweep(s.W)
-		if s.W.Quiescing && !s.W.Operating { // a late command has taken an order up again
+		if s.W.Quiescing && !s.W.Operating { // a late command has resumed an order
 			s.W.Operating = true
 			s.W.After(30_000, func() { operate(s.W) })
 		}
@@ -72,7 +72,7 @@ func shardOf(s *world.Store, id string) int {
 	return port.ShardOf(id, s.W.Shards)
 }
 
-// Earliest is the first time in the index.
+// Earliest returns the first time in the index.
 func Earliest(s *world.Store) (first time.Time, any bool) {
 	for _, id := range s.Ids {
 		if r := s.Rows[id].Record; r != nil && r.Bucket == port.DueBucket &&
@@ -103,7 +103,8 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 			}
 			if f == world.AppliedButError && s.p.W.Choose("lost", wr.Record.ID, 2, 0.3) == 1 {
 				iv.Sight(wr.Record.ID).Doubt = true
-				return errAnswer // it never arrived, and the caller does not learn that either
+				// the request never arrived, but the caller gets the same error as for a lost reply
+				return errAnswer
 			}
 			err := write(st, later(s.p, wr))
 			if f == world.LateDoubt && wr.Expected == 0 && err == nil {
@@ -125,10 +126,10 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 // lateTime is the shortest time until the caller of a create learns that its reply was lost.
 const lateTime = 10 * 60_000
 
-// later is a write as a newer version of the program makes it: with a field that older ones do not
-// know, and have to keep.
+// later returns a write of a newer version of the program. It has a field that older versions do not know and
+// must keep.
 func later(p *world.Process, wr *port.Write) *port.Write {
-	// This field did not count when the document was found to fit.
+	// The size check of the document did not include this field.
 	if p.Deploy == 0 || p.W.Room.Limit > 0 {
 		return wr
 	}
@@ -190,7 +191,8 @@ func (s storePort) Content(_ context.Context, id, hash string) (content []byte, 
 		if stored := s.p.W.Store.Rows[id]; stored != nil {
 			r = stored.Row
 		}
-		if content, err = r.ContentOf(id, hash); err != nil { // it has expired since its task was loaded
+		// the content has expired since the task was loaded
+		if content, err = r.ContentOf(id, hash); err != nil {
 			s.p.W.Cur.Trouble, s.p.W.Cur.Broken = true, true
 		}
 		return err
@@ -234,7 +236,7 @@ func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before 
 	return found, err
 }
 
-// hallucinate adds rows that stood in the index before, or never.
+// hallucinate adds stale or invented entries to the result of a query of the index.
 func hallucinate(s *world.Store, found []port.Due, f world.Fault, shard, limit int) []port.Due {
 	for _, id := range s.Ids {
 		r := s.Rows[id]
@@ -255,7 +257,7 @@ func (s storePort) List(context.Context, port.Query) (port.Page, error) {
 	return port.Page{}, fmt.Errorf("the simulated store lists nothing")
 }
 
-// leases keep Supervisors from doing the same work twice, mostly.
+// leases usually keep Supervisors from doing the same work twice.
 type leases struct{ p *world.Process }
 
 func (l leases) Acquire(_ context.Context, name, owner string, now time.Time,

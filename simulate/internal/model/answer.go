@@ -88,7 +88,7 @@ func lastEight(all []core.Verdict, v core.Verdict) []core.Verdict {
 	return all[max(0, len(all)-8):]
 }
 
-// verdict is the answer that a command or an answer of that ID got.
+// verdict returns the verdict on the command or answer with that ID.
 func (m *Model) verdict(id string) (yes, known bool) {
 	for i := range m.T.Steps {
 		if a := m.T.Steps[i].Answers; a != nil {
@@ -107,7 +107,7 @@ func (m *Model) verdict(id string) (yes, known bool) {
 	return false, known
 }
 
-// answers is the model's own copy of what a step keeps of answers.
+// answers returns the model's own copy of a step's stored answers.
 func (m *Model) answers(i int) *core.Answers {
 	a := core.Answers{Round: 1}
 	if s := &m.T.Steps[i]; s.Answers != nil {
@@ -133,7 +133,7 @@ func (m *Model) takes(i int, c core.Answered) (yes, vote bool) {
 	if !May(question, c.By) {
 		return false, false
 	}
-	if v, decided := m.decidedAs(s); decided { // the same once more changes nothing
+	if v, decided := m.decidedAs(s); decided { // a repeated answer changes nothing
 		return string(v.Value) == string(c.Value) && (v.By != core.ByTimeout || string(v.Value) != "null"),
 			false
 	}
@@ -150,8 +150,8 @@ func (m *Model) takes(i int, c core.Answered) (yes, vote bool) {
 	return vote, vote
 }
 
-// question is who may answer: as it was stored, or, before the claim, as it is known where it reads nothing
-// that may still change (P36).
+// question returns who may answer. After the claim that is the stored question. Before the claim it is the
+// evaluated one, if it depends on nothing that may still change (P36).
 func (m *Model) question(i int) *core.Answers {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	if s.Answers != nil && s.Answers.Need > 0 {
@@ -170,8 +170,8 @@ func (m *Model) question(i int) *core.Answers {
 	return &core.Answers{}
 }
 
-// eventFits reports whether the value of an event is kept, because the reserve stays free beside it (P28). If
-// the model cannot know, it follows the real task.
+// eventFits reports whether the document has room for an event's value besides the reserve (P28). If the
+// model cannot compute that, it follows the real task.
 func (m *Model) eventFits(i int, c core.Answered) bool {
 	if m.Room.Limit == 0 {
 		return true
@@ -214,7 +214,7 @@ func (m *Model) decidedAs(s *core.Step) (core.Decided, bool) {
 	return wholeNeed(s.Answers)
 }
 
-// wholeNeed is the value that as many people gave as are needed, first.
+// wholeNeed returns the first value that the needed number of people gave.
 func wholeNeed(a *core.Answers) (core.Decided, bool) {
 	if a == nil || a.Need == 0 {
 		return core.Decided{}, false

@@ -22,8 +22,8 @@ type submitLine struct {
 	File     string       `json:"file"`
 	Line     int          `json:"line,omitempty"` // first line of the record; absent if the file broke off
 	OrderID  string       `json:"orderId,omitempty"`
-	Accepted bool         `json:"accepted"`         // the server has it
-	Known    bool         `json:"known"`            // it was there before
+	Accepted bool         `json:"accepted"`         // the server has accepted the order
+	Known    bool         `json:"known"`            // the order existed before
 	Queued   bool         `json:"queued,omitempty"` // the order is in the intake queue of a stack
 	Notes    []string     `json:"notes,omitempty"`  // parts of the order that have no effect
 	State    core.State   `json:"state,omitempty"`  // its end; only with --wait
@@ -35,7 +35,7 @@ type submitLine struct {
 }
 
 type submitError struct {
-	Code    string `json:"code"` // "unreadable" before it was sent, else the server's word
+	Code    string `json:"code"` // "unreadable" if the record was not sent; otherwise the server's code
 	Message string `json:"message"`
 	Step    string `json:"step,omitempty"` // with --wait: the step that failed
 }
@@ -136,7 +136,7 @@ func (r *report) answered(l submitLine) {
 	r.release()
 }
 
-// unattended prints each queue without a consumer once. With JSON the line has them.
+// unattended prints each queue without a consumer once. With JSON the order's line contains them.
 func (r *report) unattended(l submitLine) {
 	for _, u := range l.Unattended {
 		if !r.reported[u.Queue] && !r.app.JSON() {

@@ -54,7 +54,7 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 }
 
 // Handle finds the logical name of the queue that an event came from. It returns messages of a foreign queue
-// to that queue, because the mapping is wrong, and not the messages.
+// to that queue, because the fault is in the mapping and not in the messages.
 func Handle(handle func(ctx context.Context, queue string, deliveries []port.Delivery) []string,
 	urls map[string]string, log *slog.Logger) lambdaevent.Handle {
 	return func(ctx context.Context, arn string, deliveries []port.Delivery) []lambdaevent.Failed {
