@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Longest is the most that an order of any of the definitions waits.
+// Longest returns the longest time that an order of any of the definitions may wait.
 func Longest(all []*core.Definition) (most int64) {
 	for _, def := range all {
 		sum := int64(0)

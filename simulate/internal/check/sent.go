@@ -32,8 +32,8 @@ func given(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// budgets are the most failures that a definition allows a step and its undo: an order that is moved keeps
-// what it has counted.
+// budgets returns the largest number of failures that any definition allows a step and its undo. It considers
+// all definitions, because a moved order keeps its counts.
 func budgets(w *world.Simulation, step string) (do, undo int) {
 	for _, def := range w.Known() {
 		if i := def.Index(step); i >= 0 {

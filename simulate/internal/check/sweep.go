@@ -52,7 +52,7 @@ func overlooked(iv *world.Invocation, due []DueAt) {
 	}
 }
 
-// DueAt is a task that stood in the index at some version.
+// DueAt is a task that was in the index, with its version then.
 type DueAt struct {
 	Id      string
 	version int64

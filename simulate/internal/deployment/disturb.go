@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// disturb is what happens to the deployment itself.
+// disturb injects faults into the deployment itself.
 func disturb(w *world.Simulation) {
 	if w.Quiescing {
 		return
@@ -34,9 +34,9 @@ func jump(w *world.Simulation) {
 	}
 }
 
-// expire is the TTL of a record, early or late.
+// expire lets the TTL of an ended task's record expire, early or late.
 func expire(w *world.Simulation) {
-	if len(w.Below) > 0 { // a child that is gone is in doubt: see the stories child-*
+	if len(w.Below) > 0 { // an expired child leaves its parent in doubt; see the stories child-*
 		return
 	}
 	for _, id := range w.Store.Ids {
@@ -68,7 +68,7 @@ func redeploy(w *world.Simulation) {
 	p.Deploy = 1
 }
 
-// forge is a message that no actor should send, or that is unreadable.
+// forge sends a message that no actor should send, or an unreadable message.
 func forge(w *world.Simulation) {
 	if inject(w, world.AClient, world.CallForge, "replies").Fault != world.Poison {
 		return
@@ -118,8 +118,8 @@ func forge(w *world.Simulation) {
 	}
 }
 
-// forged is a reply of the other operation, of an older attempt that says failed, of an earlier run,
-// of an attempt that has not been made yet, or one that contradicts what was answered before.
+// forged returns a wrong reply: of the other operation, of an older attempt with the outcome failed, of an
+// earlier run, of an attempt that has not been made yet, or one that contradicts an earlier reply.
 func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Reply {
 	r := &message.Reply{Schema: message.Schema, OrderID: t.OrderID, Run: t.Run, Step: s.Name,
 		Attempt: s.Attempt, Operation: core.UndoOp, Outcome: core.OutcomeDone}

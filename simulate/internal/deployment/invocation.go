@@ -66,8 +66,8 @@ func Bury(w *world.Simulation) {
 // delays are the possible delays of a port call beyond the usual millisecond.
 var delays = [...]int64{0, 1, 3, 10, 40, 150, 700, 3000}
 
-// portCall is one call of a port. apply takes effect; what it answers is what the handler sees, unless
-// something goes wrong.
+// portCall executes one call of a port. apply makes the call take effect, and the handler gets its result
+// unless a fault occurs.
 func portCall(iv *world.Invocation, c world.Call, subject string, apply func(world.Fault) error) error {
 	w := iv.W
 	if iv.Dead {

@@ -11,7 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// rooms are the bytes that remain for outputs. sizes are the bytes of outputs besides their key.
+// rooms lists the possible room for outputs, in bytes. sizes lists the possible contents of outputs besides
+// their key.
 var (
 	rooms = [...]int{0, 60, 400, 2500}
 	sizes = [...]string{"", fill(200), fill(1200), fill(2600)}
