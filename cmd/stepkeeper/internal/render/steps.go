@@ -148,7 +148,7 @@ func (p Page) note(s view.Step) string {
 			break
 		}
 		notes = append(notes, fmt.Sprintf("goes on %s (%s)", Moment(s.WakeAt), Age(s.WakeAt, p.Now)))
-	case core.Processed:
+	case core.Processed, core.Compensated:
 		notes = append(notes, decided(s)...)
 	case core.Pending, core.UndoWait, core.Failed:
 		switch {
@@ -256,11 +256,14 @@ func open(s view.Step) string {
 	return text
 }
 
-// decided names the person who answered a step, if it was answered from outside.
+// decided names the person who answered or refused a step, if it was answered from outside.
 func decided(s view.Step) []string {
 	var d core.Decided
 	if s.Answers == nil || json.Unmarshal(s.Output, &d) != nil || d.By == "" {
 		return nil
+	}
+	if s.Error != nil && s.Error.Code == core.CodeAnswerRefused {
+		return []string{"refused: " + Clean(s.Error.Message)}
 	}
 	if d.By == core.ByTimeout {
 		return []string{"no answer came in time"}
