@@ -87,8 +87,8 @@ func (r *Run) ExpectPath(steps ...string) {
 }
 
 // ExpectUndone fails the test unless these steps were undone, in this order, and no others. Without steps it
-// fails if any step was undone. The steps include those whose undo calls no agent: a step with undo: none, and
-// an approval or event that was decided, was refused or timed out.
+// fails if any step was undone. The steps include those whose undo calls no agent: a step with undo: none,
+// and an approval or event that was decided, was refused or timed out.
 func (r *Run) ExpectUndone(steps ...string) {
 	r.w.t.Helper()
 	if !slices.Equal(r.undone, steps) {

@@ -13,20 +13,20 @@ import (
 // budgets holds the most lines of Go outside tests that each folder at the top may have: what it had on
 // 2026-11-27, and 3 % more. Who raises one says why in the commit.
 var budgets = map[string]int{
-	"client":       5300,
-	"cmd":          13460,
-	"demo":         3980,
-	"dev":          11000,
+	"client":       5100,
+	"cmd":          12770,
+	"demo":         3950,
+	"dev":          10640,
 	"examples":     210,
-	"functions":    8190,
-	"infra":        4070,
-	"internal":     2900,
-	"localstack":   620,
-	"shared":       30200,
-	"simulate":     11950,
+	"functions":    8070,
+	"infra":        4060,
+	"internal":     2830,
+	"localstack":   600,
+	"shared":       29160,
+	"simulate":     12030,
 	"verify":       7790,
 	"workflows":    10,
-	"workflowtest": 1470,
+	"workflowtest": 1460,
 }
 
 // Bounds on a file, and on a package of the product.

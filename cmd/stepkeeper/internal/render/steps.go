@@ -41,7 +41,8 @@ func (p Page) attempts(w io.Writer, t view.Task) {
 			clock(a.Ended), string(a.Outcome), cmp.Or(Clean(a.Code), "-")}
 	}
 	if len(rows) > 0 {
-		Table(w, p.Style, "  ", []string{"STEP", "ATTEMPT", "OPERATION", "AGENT", "STARTED", "ENDED", "RESULT",
+		Table(w, p.Style, "  ", []string{"STEP", "ATTEMPT", "OPERATION", "AGENT", "STARTED", "ENDED",
+			"RESULT",
 			"CODE"}, rows)
 	}
 	if e := t.Earlier; e != nil {
@@ -159,30 +160,7 @@ func (p Page) note(s view.Step) string {
 			notes = append(notes, "goes on "+Age(s.WakeAt, p.Now))
 		}
 	}
-	switch {
-	case s.State == core.Failed && s.Kind == view.KindFail:
-		notes = append(notes, "failed by rule")
-	case s.State == core.Failed && s.Children != nil && s.FirstAt != 0:
-		notes = append(notes, children(s.Children))
-	case s.State == core.Failed && s.FirstAt == 0:
-		what := "its agent was asked"
-		if s.Kind != "" {
-			what = "it began"
-		}
-		notes = append(notes, "failed before "+what)
-	case s.NoEffect != 0 && (s.Resolved == nil || s.Resolved.At < s.ClaimedAt):
-		notes = append(notes, "refused, without effect")
-	case s.NoEffect != 0:
-		notes = append(notes, "without effect")
-	case s.State == core.Failed && s.Kind != "": // it asked no agent
-		notes = append(notes, decided(s)...)
-	case s.State == core.Failed:
-		doubt := "in doubt whether it happened"
-		if e := s.Error; e != nil && e.Code != core.CodeTimeout && e.Code != core.CodeQueue {
-			doubt += " (not proven that nothing happened)"
-		}
-		notes = append(notes, doubt)
-	}
+	notes = append(notes, effect(s)...)
 	if s.FailedAs != "" {
 		notes = append(notes, withoutIt(s))
 	}
@@ -193,6 +171,35 @@ func (p Page) note(s view.Step) string {
 		notes = append(notes, strings.TrimSuffix("input given by "+Clean(s.Corrected.By), " by "))
 	}
 	return strings.Join(notes, ", ")
+}
+
+// effect describes what is known of the effect of a step that failed, or that had none.
+func effect(s view.Step) []string {
+	switch {
+	case s.State == core.Failed && s.Kind == view.KindFail:
+		return []string{"failed by rule"}
+	case s.State == core.Failed && s.Children != nil && s.FirstAt != 0:
+		return []string{children(s.Children)}
+	case s.State == core.Failed && s.FirstAt == 0:
+		what := "its agent was asked"
+		if s.Kind != "" {
+			what = "it began"
+		}
+		return []string{"failed before "+what}
+	case s.NoEffect != 0 && (s.Resolved == nil || s.Resolved.At < s.ClaimedAt):
+		return []string{"refused, without effect"}
+	case s.NoEffect != 0:
+		return []string{"without effect"}
+	case s.State == core.Failed && s.Kind != "": // it asked no agent
+		return decided(s)
+	case s.State == core.Failed:
+		doubt := "in doubt whether it happened"
+		if e := s.Error; e != nil && e.Code != core.CodeTimeout && e.Code != core.CodeQueue {
+			doubt += " (not proven that nothing happened)"
+		}
+		return []string{doubt}
+	}
+	return nil
 }
 
 // withoutIt describes a failed step without which the order goes on.
