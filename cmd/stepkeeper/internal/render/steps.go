@@ -185,7 +185,7 @@ func effect(s view.Step) []string {
 		if s.Kind != "" {
 			what = "it began"
 		}
-		return []string{"failed before "+what}
+		return []string{"failed before " + what}
 	case s.NoEffect != 0 && (s.Resolved == nil || s.Resolved.At < s.ClaimedAt):
 		return []string{"refused, without effect"}
 	case s.NoEffect != 0:
