@@ -8,25 +8,42 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Scenario is the input of a run. The other types are its chooser and its result.
+// Types of a simulation, for programs outside this folder.
 type (
-	Scenario  = world.Scenario
-	Service   = world.Service
-	Services  = world.Services
-	Begun     = world.Begun
-	Options   = world.Options
-	Result    = world.Result
-	Stats     = world.Stats
+	// Scenario is the input of a run.
+	Scenario = world.Scenario
+	// Service describes the true behaviour of the remote service behind an agent.
+	Service = world.Service
+	// Services holds the services by agent.
+	Services = world.Services
+	// Begun is an order with a past at the beginning of a run.
+	Begun = world.Begun
+	// Options holds the options of a run.
+	Options = world.Options
+	// Result is the result of a run.
+	Result = world.Result
+	// Stats counts what a run did.
+	Stats = world.Stats
+	// Violation is a broken invariant.
 	Violation = world.Violation
+	// Explained is the meaning of a broken invariant for the author of the workflow, with the fix.
 	Explained = world.Explained
-	Whose     = world.Whose
-	Line      = world.Line
+	// Whose names who can correct a finding.
+	Whose = world.Whose
+	// Line is one line of a run's story.
+	Line = world.Line
+	// Invariant is a condition that must hold after every step.
 	Invariant = world.Invariant
-	Point     = world.Point
-	Chooser   = world.Chooser
-	Plain     = world.Plain
-	Choice    = world.Choice
-	Fault     = world.Fault
+	// Point names one choice of a run.
+	Point = world.Point
+	// Chooser makes the choices of a run.
+	Chooser = world.Chooser
+	// Plain chooses no fault at all.
+	Plain = world.Plain
+	// Choice is one choice other than the normal course.
+	Choice = world.Choice
+	// Fault is a kind of fault.
+	Fault = world.Fault
 )
 
 // Persons who can correct a broken invariant, and the zero fault.

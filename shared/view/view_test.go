@@ -171,7 +171,7 @@ func TestTimeline(t *testing.T) {
 // A command stands before what it caused at the same time. An accepted resolve names its step and fact, and
 // an end names the operator who asked for it instead of the failure.
 func TestTimelineOfCommands(t *testing.T) {
-	at := core.Time(t0 + 7000)
+	at := t0 + 7000
 	x := view.Task{State: core.Compensated, Why: core.WhyOperator, Ended: true, EndedAt: at + 1,
 		Error: &view.TaskError{Message: "POST 503"},
 		Steps: []view.Step{{Name: "charge", State: core.Compensated, ClaimedAt: at,
