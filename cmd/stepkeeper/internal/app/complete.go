@@ -80,7 +80,7 @@ func (a *App) steps(ctx context.Context, id string) (names []string) {
 
 // workflowNames returns the workflows of a running server.
 func (a *App) workflowNames(ctx context.Context) (names []string) {
-	all, _ := a.Workflows(ctx) // without a server there is nothing to suggest
+	all, _ := a.Workflows(ctx) // nothing is suggested without a server
 	for _, w := range all {
 		names = append(names, w.Name)
 	}

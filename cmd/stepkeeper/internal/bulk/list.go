@@ -54,13 +54,13 @@ func (w Where) query() (client.Query, error) {
 		}
 		switch key {
 		case "state":
-			i := slices.IndexFunc(states,
+			i := slices.IndexFunc(States,
 				func(s core.State) bool { return strings.EqualFold(string(s), value) })
 			if i < 0 {
 				return q, fmt.Errorf("there is no state %.40q: write one of %s", value,
-					strings.Trim(fmt.Sprint(states), "[]"))
+					strings.Trim(fmt.Sprint(States), "[]"))
 			}
-			q.State = states[i]
+			q.State = States[i]
 		case "workflow":
 			q.Workflow = value
 		case "step":
@@ -87,7 +87,8 @@ func (w Where) query() (client.Query, error) {
 	return q, nil
 }
 
-var states = []core.State{core.Error, core.Processing, core.Compensating, core.Compensated, core.Processed}
+// States lists the states by which a Where selects. The first one is the default.
+var States = []core.State{core.Error, core.Processing, core.Compensating, core.Compensated, core.Processed}
 
 // Order is an order of the list: its state when the list was made, and its result.
 type Order struct {

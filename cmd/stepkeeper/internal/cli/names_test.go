@@ -165,7 +165,7 @@ func (d *declared) check(file, code string) error {
 		}
 	case qualified.MatchString(code):
 		m := qualified.FindStringSubmatch(code)
-		if m[1] == "engine" && d.packages["infra"]["Stepkeeper."+m[2]] { // as an app calls the construct
+		if m[1] == "engine" && d.packages["infra"]["Stepkeeper."+m[2]] { // an app names the construct so
 			return nil
 		}
 		if known, ours := d.packages[m[1]]; ours && !known[m[2]+m[3]] {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -132,6 +133,7 @@ func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (conten
 	x := selectionOf(r.URL.Query())
 	data := struct {
 		menus
+		States    []core.State // states to choose from; the first one is the default
 		Selection selection
 		Plan      *plan
 		Line      string
@@ -139,7 +141,8 @@ func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (conten
 		Lists     []*running
 		Token     string
 		ReadOnly  bool
-	}{Selection: x, Commands: bulk.Commands, Lists: s.bulks.list(), Token: s.secret, ReadOnly: s.ReadOnly}
+	}{States: bulk.States, Selection: x, Commands: bulk.Commands,
+		Lists: s.bulks.list(), Token: s.secret, ReadOnly: s.ReadOnly}
 	if k != nil && k.plan != nil {
 		data.Plan = k.plan
 	} else if len(x.Where) > 0 && x.Command != "" {

@@ -516,5 +516,8 @@ func TestBulkPages(t *testing.T) {
 	} {
 		_, body := w.get(path)
 		wants(t, body, text)
+		if strings.Contains(path, "state=processed") { // a further look keeps the filter
+			wants(t, body, "<option selected>Processed</option>")
+		}
 	}
 }

@@ -184,6 +184,7 @@ func (s *server) functions(assets map[string]string) template.FuncMap {
 		"json":      s.shown,
 		"state":     stateClass,
 		"clean":     render.Clean,
+		"lower":     strings.ToLower,
 		"count":     view.Count,
 		"message":   render.MessageRow,
 		"span":      func(d time.Duration) string { return render.Span(d) },

@@ -695,3 +695,19 @@ func TestOldestOfManyOrders(t *testing.T) {
 		}
 	}
 }
+
+// TestChildOrdersAreCounted checks that the number of a state is that of the orders in the list: child orders
+// count only if the list shows them.
+func TestChildOrdersAreCounted(t *testing.T) {
+	under := []view.Summary{{OrderID: "o-1", Workflow: "a", State: core.Processing},
+		{OrderID: "o-1" + core.ChildMark + "x" + core.ChildMark + "0", Workflow: "a", State: core.Processing}}
+	h := grouping(t, &[]view.Summary{}, &under)
+	for path, texts := range map[string][]string{
+		"/orders?state=Processing":             {"Processing <strong>1</strong>", "1 of 1 orders"},
+		"/orders?children=on&state=Processing": {"Processing <strong>2</strong>", "2 of 2 orders"},
+	} {
+		w := newRecorder()
+		h.ServeHTTP(w, request(t, path))
+		wants(t, w.Body.String(), texts...)
+	}
+}

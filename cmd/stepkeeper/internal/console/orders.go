@@ -95,35 +95,41 @@ type menus struct {
 	Total                   string // number of orders that match; "" if it is not known
 }
 
-// counted holds the numbers of orders by state.
+// counted holds the numbers of orders by state, and the error codes.
 type counted struct {
 	mu     sync.Mutex
 	at     time.Time
 	states []number
+	codes  []string
 }
 
-// counts returns the numbers of orders that have not ended, by state. It reads them every ten seconds.
-func (s *server) counts(ctx context.Context) ([]number, error) {
+// counts returns the numbers of orders that have not ended, by state, and the codes of those in Error. It
+// reads the orders every ten seconds, because each read of a stack costs money.
+func (s *server) counts(ctx context.Context) (states []number, codes []string, err error) {
 	c := &s.counted
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now := s.Now(); c.at.IsZero() || now.Sub(c.at) >= holdsMany {
 		open, err := s.underWay(ctx)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		stopped, err := s.inError(ctx)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		c.states, c.at = append(open.Counts, number{core.Error, stopped.Count, stopped.More}), now
+		c.at, c.codes = now, nil
+		c.states = append(open.Counts, number{core.Error, stopped.Count, stopped.Children, stopped.More})
+		for _, x := range stopped.Incidents {
+			c.codes = append(c.codes, x.Code)
+		}
 	}
-	return c.states, nil
+	return c.states, slices.Clone(c.codes), nil
 }
 
 // menus returns the possible values of a filter. The steps are those of the chosen workflow, or of all.
 func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
-	counts, err := s.counts(ctx)
+	counts, codes, err := s.counts(ctx)
 	if err != nil {
 		return m, err
 	}
@@ -133,7 +139,10 @@ func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 		c := choice{number: number{State: state, N: -1}, Address: of.Address(""), Now: of.State == f.State}
 		if i := slices.IndexFunc(counts, func(n number) bool { return n.State == state }); i >= 0 {
 			c.number = counts[i]
-			if c.Now && f == (filter{State: f.State, Cursor: f.Cursor}) {
+			if f.Children == "" { // the list leaves them out
+				c.N -= c.Children
+			}
+			if c.Now && f == (filter{State: f.State, Children: f.Children, Cursor: f.Cursor}) {
 				m.Total = c.String()
 			}
 		}
@@ -154,13 +163,9 @@ func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 		}
 		m.Steps = slices.AppendSeq(m.Steps, maps.Keys(agents))
 	}
-	stopped, err := s.inError(ctx)
-	for _, x := range stopped.Incidents {
-		m.Codes = append(m.Codes, x.Code)
-	}
 	m.Workflows, m.Steps = chosen(m.Workflows, f.Workflow), chosen(m.Steps, f.Step)
-	m.Codes = chosen(m.Codes, f.Code)
-	return m, err
+	m.Codes = chosen(codes, f.Code)
+	return m, nil
 }
 
 // chosen returns the sorted values of a menu, including the value of the address.
@@ -214,6 +219,9 @@ type found struct {
 	looked int    // number of orders seen, at most
 }
 
+// isChild reports whether an order is a child order.
+func isChild(o *view.Summary) bool { return strings.Contains(o.OrderID, core.ChildMark) }
+
 // find reads pages until it has enough rows for one page. It leaves out child orders unless the filter asks
 // for them or for an ID.
 func (s *server) find(ctx context.Context, q client.Query, f filter) (x found, err error) {
@@ -223,8 +231,7 @@ func (s *server) find(ctx context.Context, q client.Query, f filter) (x found, e
 			return found{}, err
 		}
 		if f.Children == "" && f.Prefix == "" {
-			some = slices.DeleteFunc(some,
-				func(o view.Summary) bool { return strings.Contains(o.OrderID, core.ChildMark) })
+			some = slices.DeleteFunc(some, func(o view.Summary) bool { return isChild(&o) })
 		}
 		x.orders = append(x.orders, some...)
 		x.looked += q.PageSize

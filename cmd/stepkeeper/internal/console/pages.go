@@ -46,6 +46,7 @@ func (i incident) Bulk() string {
 type stopped struct {
 	Incidents []incident
 	Count     int
+	Children  int // child orders among them
 	More      bool
 }
 
@@ -88,6 +89,9 @@ func (s *server) readInError(ctx context.Context) (x stopped, err error) {
 			break
 		}
 		x.Count++
+		if isChild(&o) {
+			x.Children++
+		}
 		e := view.TaskError{}
 		if o.Error != nil {
 			e = *o.Error
@@ -133,7 +137,7 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 	if err != nil {
 		return content{}, err
 	}
-	counts := append(under.Counts, number{core.Error, inError.Count, inError.More})
+	counts := append(under.Counts, number{core.Error, inError.Count, inError.Children, inError.More})
 	unattended, unknown := s.Client.Unattended(ctx, "")
 	data := struct {
 		Counts     []number

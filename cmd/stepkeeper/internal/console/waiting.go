@@ -16,9 +16,10 @@ import (
 
 // number is a count up to mostCounted.
 type number struct {
-	State core.State
-	N     int
-	More  bool
+	State    core.State
+	N        int
+	Children int // child orders among them
+	More     bool
 }
 
 // String returns the number for people.
@@ -130,6 +131,9 @@ func (s *server) underWay(ctx context.Context) (x open, err error) {
 		n := number{State: state, N: len(orders), More: next != ""}
 		for _, o := range orders {
 			x.Oldest = older(x.Oldest, o.Created)
+			if isChild(&o) {
+				n.Children++
+			}
 			for _, w := range o.Waits {
 				agent, asks := "", w.For == view.WaitAgent || w.For == view.WaitRetry ||
 					w.For == view.WaitUndo

@@ -85,7 +85,7 @@ func candidates() []string {
 	}
 	absolute := all[:0]
 	for _, dir := range all {
-		if filepath.IsAbs(dir) { // with -trimpath the names of source files are not absolute
+		if filepath.IsAbs(dir) { // -trimpath makes the names of source files relative
 			absolute = append(absolute, dir)
 		}
 	}
