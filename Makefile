@@ -169,7 +169,7 @@ nightly: ## The deep searches, one after another; all of them run, and the last 
 	[ -z "$$failed" ] || { echo "failed$${failed#,}" >&2; exit 1; }
 
 .PHONY: lint
-lint: PAGES = README.md $(shell git ls-files 'docs/*.md')
+lint: PAGES = README.md $(wildcard docs/*.md docs/*/*.md)
 lint: ## Lint the code with the pinned golangci-lint, and the documents with the pinned Vale
 	@# Its shared cache mixes up the paths of two clones; this one belongs to the clone.
 	GOLANGCI_LINT_CACHE=$(CURDIR)/$(BIN)/lint-cache $(GO) run $(GOLANGCI) run ./...

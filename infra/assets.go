@@ -57,7 +57,7 @@ func (a *assets) close() { _ = os.RemoveAll(a.dir) }
 // problem of every file.
 func (a *assets) compile() error {
 	var errs []error
-	if len(a.props.Agents) > 0 { // without any agent, each step of each workflow would be wrong
+	if len(a.props.Agents) > 0 { // an app without agents would make every step wrong
 		errs = append(errs, a.workflows())
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.props.Agents)) {

@@ -23,7 +23,7 @@ type command struct {
 	name   string
 	id     string
 	number int         // the command's number, or noNumber
-	from   core.Sender // without tokens (P39)
+	from   core.Sender // sender, with tokens removed (P39)
 }
 
 // noNumber stands for the number of an event that carries none.

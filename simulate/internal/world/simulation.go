@@ -176,7 +176,8 @@ var Counters = sync.Pool{New: func() any { return map[Occasion]int{} }}
 
 // Choose makes a choice and remembers it where it is not the plain course.
 func (w *Simulation) Choose(site, subject string, n int, odds float64) int {
-	if n < 2 || w.Driver != nil && w.Driver.Ready() { // which does the rest, once the world is set up
+	// the driver makes the other choices once the world is set up
+	if n < 2 || w.Driver != nil && w.Driver.Ready() {
 		return 0
 	}
 	nth := w.Nth[Occasion{site, subject}] + 1
