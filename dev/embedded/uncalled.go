@@ -39,6 +39,7 @@ const settling = core.Minute
 // orders wait for it. Only a reply that shows a working service ends the period. A failed probe does not.
 func (u *uncalled) replied(agent, operation string, r core.Reply) {
 	name, now := "agent "+agent+" "+operation, core.TimeOf(u.clock.Now())
+	message := core.RedactText(r.Message) // an agent outside this process may repeat a token (P39)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	was, waits := u.now[name]
@@ -53,10 +54,9 @@ func (u *uncalled) replied(agent, operation string, r core.Reply) {
 			u.log.Error(
 				"ALERT: an agent does not call its service, and its steps wait, uncounted, for up to "+
 					"their maxQueueTime",
-				"agent", agent, "operation", operation, "code", r.Code,
-				"reason", r.Message)
+				"agent", agent, "operation", operation, "code", r.Code, "reason", message)
 		}
-		u.now[name] = waiting{r.Code, r.Message, was.since, was.reported}
+		u.now[name] = waiting{r.Code, message, was.since, was.reported}
 	case (r.Outcome != core.OutcomeRetryLater || r.Code == core.CodeNotYet) && waits:
 		delete(u.now, name)
 		u.worked[name] = now
