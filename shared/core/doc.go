@@ -9,5 +9,5 @@
 // Failed, UndoWait, Compensating or Compensated.
 //
 // Nothing here does I/O, reads a clock, draws a random number or starts a goroutine. Rules are cited by their
-// number in docs/protocol.md.
+// number in docs/explanation/protocol.md.
 package core

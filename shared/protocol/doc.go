@@ -14,5 +14,6 @@
 // a due time, so that lost messages delay it and never stop it (P9).
 //
 // Nothing here does I/O, reads a clock, draws a random number or starts a goroutine. The argument [At] holds
-// the time, and the instance's measurements of queues. Rules are cited by their number in docs/protocol.md.
+// the time, and the instance's measurements of queues. Rules are cited by their number in
+// docs/explanation/protocol.md.
 package protocol

@@ -8,8 +8,7 @@ import (
 
 // Invariant is a condition that must hold after every step.
 type Invariant struct {
-	// a number is that of docs/explanation/reliability.md, P… a rule of the protocol, anything else is named
-	// in words
+	// Name is a number of the list in docs/reference/simulator.md, a rule of the protocol, or a word.
 	Name string
 	Text string
 }
