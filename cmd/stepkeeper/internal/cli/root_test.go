@@ -8,7 +8,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
@@ -326,3 +328,52 @@ resubmit stopped
 answer asking approve yes --by ann
 simulate ../../../../workflows/order.yaml --seeds 1
 `
+
+// TestTextsAreUsed checks that each command and each flag of commands.yaml exists, and that each flag has a text.
+func TestTextsAreUsed(t *testing.T) {
+	data, err := os.ReadFile("../app/commands.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type flags map[string]map[string]any // texts by title and name
+	var file struct {
+		Shared   flags
+		Commands map[string]struct{ Flags flags }
+	}
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]*cobra.Command{"beginner": nil} // the text of `stepkeeper` alone
+	shared := map[string]bool{}
+	for _, c := range commands(t) {
+		path := strings.TrimSpace(strings.TrimPrefix(c.CommandPath(), c.Root().Name()))
+		all[path] = c
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			shared[f.Name] = true
+			if f.Usage == "" {
+				t.Errorf("`%s` has no text for --%s", c.CommandPath(), f.Name)
+			}
+		})
+	}
+	for path, text := range file.Commands {
+		c, exists := all[path]
+		if !exists {
+			t.Errorf("commands.yaml has %q, which is no command", path)
+			continue
+		}
+		for _, named := range text.Flags {
+			for name := range named {
+				if c.Flag(name) == nil {
+					t.Errorf("commands.yaml has --%s of %q, which has no such flag", name, path)
+				}
+			}
+		}
+	}
+	for _, named := range file.Shared {
+		for name := range named {
+			if !shared[name] {
+				t.Errorf("commands.yaml has the shared flag --%s, which no command has", name)
+			}
+		}
+	}
+}
