@@ -329,7 +329,7 @@ answer asking approve yes --by ann
 simulate ../../../../workflows/order.yaml --seeds 1
 `
 
-// TestTextsAreUsed checks that each command and each flag of commands.yaml exists, and that each flag has a text.
+// TestTextsAreUsed checks that each command and flag of commands.yaml exists, and that each flag has a text.
 func TestTextsAreUsed(t *testing.T) {
 	data, err := os.ReadFile("../app/commands.yaml")
 	if err != nil {
