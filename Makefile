@@ -4,6 +4,7 @@ GO       ?= go
 BIN      := bin
 # Built from source at this version by `go run`, so that a fresh machine needs only Go.
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
+VALE     := github.com/errata-ai/vale/v3/cmd/vale@v3.7.1
 # The working copy, for `stepkeeper init` and `stepkeeper agent new`: -trimpath leaves it out everywhere else.
 LDFLAGS  := -ldflags "-X 'github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold.builtFrom=$(CURDIR)'"
 # The build profile, taken by `make profile`. Only programs that are run for their speed are built with it: it
@@ -11,12 +12,12 @@ LDFLAGS  := -ldflags "-X 'github.com/stepkeeper/stepkeeper/cmd/stepkeeper/intern
 PROFILE  := cmd/stepkeeper/default.pgo
 export GOFLAGS := $(shell $(GO) env GOFLAGS) -pgo=off
 # What shares memory between goroutines; the whole suite is race-all.
-RACE_PKGS ?= $(addprefix ./,client client/aws/operate dev/api dev/embedded dev/memory dev/sqlite functions/agent/worker functions/scheduler functions/supervisor shared/engine shared/sqs shared/state)
+RACE_PKGS ?= $(addprefix ./,client client/aws/operate dev/api dev/embedded dev/memory dev/sqlite functions/agent/worker functions/scheduler functions/supervisor shared/engine shared/port/queuetest shared/sqs shared/state)
 # Of their tests those that compute alone, or wait for ten seconds, add nothing but time to it.
 RACE_SKIP ?= TestAStoredTaskAcceptsEveryEvent|TestZeroTimesAreNotAssumedOnes|TestStoreInSequences|TestStoreWithoutCache|$\
 	TestStore$$/^(create|replace|batch|documents|limits|due|list|definitions|leases|ledger)$$|$\
 	TestOrdersNearTheLimitOfTheirDocumentEnd|TestOrdersNearTheDocumentLimitEnd|TestAnHourOfExpiredCredentialsUndoesNothing|TestEndedOrdersExpireMeanwhile
-RACE_ALL   = $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e|infra|localstack|importrules|mutants|soak|simulate)(/|$$)') ./verify/simulate
+RACE_ALL   = $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e|infra|localstack|importrules|mutants|soak|simulate)(/|$$)')
 TEST_PKGS ?= $(shell $(GO) list ./... | grep -v '/infra$$')
 # What -short leaves out of these are builds of what they write, which belong to each change.
 CMD_PKGS  ?= $(shell $(GO) list ./cmd/...)
@@ -126,10 +127,10 @@ bench-programs:
 ROUNDS ?= 3
 
 .PHONY: bench-peers
-bench-peers: need-node bench-programs ## Measure beside Restate and DBOS, and write the tables of docs/performance.md (ROUNDS=3; Linux)
+bench-peers: need-node bench-programs ## Measure beside Restate and DBOS, and write the tables of docs/reference/performance.md (ROUNDS=3; Linux)
 	cd verify/peers && npm ci --silent --no-audit --no-fund && \
 		for engine in dbos restate; do $(GO) build -trimpath -o $(CURDIR)/$(BIN)/$$engine ./$$engine || exit 1; done && \
-		$(GO) run . -programs $(CURDIR)/$(BIN) -out $(CURDIR)/docs/performance.md -rounds $(ROUNDS)
+		$(GO) run . -programs $(CURDIR)/$(BIN) -out $(CURDIR)/docs/reference/performance.md -rounds $(ROUNDS)
 
 .PHONY: test-peers
 test-peers: ## Vet and test the module of bench-peers, which ./... does not contain; nightly
@@ -149,14 +150,16 @@ cost: ## Measure what an order consumes on AWS, and what that costs (needs npm a
 	shared/dynamo/dynamotest/local.sh $(GO) run ./verify/bench/cost --out internal/cost/units.json
 
 EXPLORE ?= 60s
+REPORT = $(GO) test ./simulate/internal/explore -run '^TestReport$$' -count 1 -timeout 0 -v -args \
+	-report $(CURDIR)/simulate-report.json
 
 .PHONY: simulate-report
 simulate-report: ## The simulator's gate of every change, after `make mutants-changed`; writes simulate-report.json
-	$(GO) run ./verify/simulate --explore $(EXPLORE)
+	$(REPORT) -explore $(EXPLORE)
 
 .PHONY: simulate-nightly
 simulate-nightly: ## The same, deeper: pairs of faults, a million seeds, up to three faults on a path
-	$(GO) run ./verify/simulate --seeds 1000000 --pairs 3000 --faults 3 --explore 3h --cells simulate-cells.tsv
+	$(REPORT) -seeds 1000000 -pairs 3000 -faults 3 -explore 3h -cells $(CURDIR)/simulate-cells.tsv
 
 .PHONY: nightly
 nightly: ## The deep searches, one after another; all of them run, and the last line names those that failed
@@ -166,9 +169,11 @@ nightly: ## The deep searches, one after another; all of them run, and the last 
 	[ -z "$$failed" ] || { echo "failed$${failed#,}" >&2; exit 1; }
 
 .PHONY: lint
-lint: ## Lint with the pinned golangci-lint
+lint: PAGES = README.md $(wildcard docs/*.md docs/*/*.md)
+lint: ## Lint the code with the pinned golangci-lint, and the documents with the pinned Vale
 	@# Its shared cache mixes up the paths of two clones; this one belongs to the clone.
 	GOLANGCI_LINT_CACHE=$(CURDIR)/$(BIN)/lint-cache $(GO) run $(GOLANGCI) run ./...
+	$(GO) run $(VALE) --config verify/prose/vale.ini --no-exit --output JSON $(PAGES) | $(GO) run ./verify/prose $(PAGES)
 
 .PHONY: fmt
 fmt: ## Format the code
@@ -229,7 +234,7 @@ test-console: need-node infra/node_modules/.package-lock.json ## Test the consol
 lambda-size: ## Build the functions, and measure size, start and memory
 	$(GO) test -count=1 -v ./infra/build -run TestFunctionsKeepTheirLimits -measure
 
-# The app in an emulator on this machine; docs/localstack.md. Nothing listens but on 127.0.0.1.
+# The app in an emulator on this machine; docs/how-to/localstack.md. Nothing listens but on 127.0.0.1.
 .PHONY: local-up
 local-up: ## Start LocalStack: in Docker where an engine answers, as a process otherwise
 	@localstack/start.sh

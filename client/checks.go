@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Check is what was found of one thing that has to be right for orders to be carried on.
+// Check is the result of one health check of a deployment.
 type Check struct {
 	Name   string      `json:"name"` // subject: "clock", "agents", "dead letters of intake"
 	Result CheckResult `json:"result"`
@@ -25,7 +25,7 @@ type Check struct {
 	Fix    string      `json:"fix,omitempty"` // remedy if the result is not ok
 }
 
-// CheckResult reports whether something is as it should be.
+// CheckResult is the outcome of a Check.
 type CheckResult string
 
 // Results of a Check.
@@ -35,16 +35,18 @@ const (
 	CheckUnknown CheckResult = "unknown" // it could not be looked at; Text says why
 )
 
-// MostSkew is how far the clock here may be from the one of the server or of AWS before Checks finds fault
-// with it: AWS refuses signatures that are 5 minutes off, and complete-by times are compared with the local
-// clock.
+// MostSkew is the largest accepted difference between the local clock and that of the server or of AWS. AWS
+// refuses signatures that are 5 minutes off, and complete-by times are compared with the local clock.
 const MostSkew = 30 * time.Second
 
-// Checks looks at what has to be right for orders to be carried on, and finds fault without changing
-// anything. Of a server it is what its health says, what it was built from, whether it reads what is sent to
-// it, the clock, and dead letters; of a stack: access to its tables, the right to send, what its functions
-// were built from, what takes from its queues, dead letters, sweeps, the stored definitions, quotas, and the
-// clock. An error means that the server did not answer; what of a stack cannot be looked at is CheckUnknown.
+// Checks runs the health checks of a deployment and changes nothing.
+//
+// For a server it checks its health, its release, the message path, the clock, and dead letters. For a stack
+// it checks access to the tables, permission to send, the functions' release, the consumers of its queues,
+// dead letters, sweeps, the stored definitions, quotas, and the clock.
+//
+// An error means that the server did not respond. A check of a stack that cannot be run has the result
+// CheckUnknown.
 func (c *Client) Checks(ctx context.Context) ([]Check, error) {
 	via, ok := c.via.(interface {
 		Checks(ctx context.Context) ([]Check, error)
@@ -63,13 +65,21 @@ func (c *Client) Checks(ctx context.Context) ([]Check, error) {
 	return append(checks, CheckDeadLetters(queues, time.Now())...), nil
 }
 
-// NotChecked is the check of what could not be looked at.
+// Checked returns a check that has failed unless ok is true. fix is the remedy of a failure.
+func Checked(name string, ok bool, text, fix string) Check {
+	if ok {
+		return Check{name, CheckOK, text, ""}
+	}
+	return Check{name, CheckFailed, text, fix}
+}
+
+// NotChecked returns a check that could not be run.
 func NotChecked(name string, why error) Check {
 	return Check{Name: name, Result: CheckUnknown, Text: "not checked: " + why.Error()}
 }
 
-// CheckRelease compares what a server or a stack was built from with this program. A difference matters where
-// one of them writes what the other cannot read.
+// CheckRelease compares the release of a server or a stack with that of this program. A difference matters if
+// one of them writes data that the other cannot read.
 func CheckRelease(whose string, theirs, ours view.Release) Check {
 	switch {
 	case theirs == view.Release{}:
@@ -90,7 +100,7 @@ func CheckRelease(whose string, theirs, ours view.Release) Check {
 	return Check{"version", CheckOK, "this program and " + whose + " are " + ours.Version, ""}
 }
 
-// CheckClock compares the time of an answer with the one here when it came.
+// CheckClock compares the time of a response with the local time of its arrival.
 func CheckClock(whose string, theirs, ours time.Time) Check {
 	skew := ours.Sub(theirs).Round(time.Second)
 	switch {
@@ -107,7 +117,8 @@ func CheckClock(whose string, theirs, ours time.Time) Check {
 		"synchronise it, for instance with chrony"}
 }
 
-// CheckUnattended is a check of each queue that nothing takes from, or one that says that there is none.
+// CheckUnattended returns a check for each queue without a consumer, or one that reports that every queue has
+// one.
 func CheckUnattended(all []Unattended) []Check {
 	if len(all) == 0 {
 		return []Check{{"queues", CheckOK, "no queue is left unattended", ""}}
@@ -127,8 +138,8 @@ func CheckUnattended(all []Unattended) []Check {
 	return checks
 }
 
-// checkSubmission sends what is no order: it can start nothing, and only a server that reads what this caller
-// sends refuses it for what it lacks.
+// checkSubmission sends a message that is no order and can start nothing. A server that reads this caller's
+// messages refuses it as incomplete.
 func (h *overHTTP) checkSubmission(ctx context.Context) Check {
 	resp, err := h.send(ctx, http.MethodPost, "/v1/orders", "application/json",
 		strings.NewReader(`{"schema":1}`))
@@ -174,11 +185,16 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 	checks := []Check{server, h.checkSubmission(ctx),
 		CheckRelease("the server", health.Release, view.Built()), CheckClock("the server", date, now)}
 	for _, name := range slices.Sorted(maps.Keys(health.Checks)) {
-		c := Check{name, CheckOK, "nothing is wrong", ""}
-		if found := health.Checks[name]; found != "ok" {
-			c.Result, c.Text, c.Fix = CheckFailed, found, "the server's log says more"
+		text, ok := health.Checks[name], health.Checks[name] == "ok"
+		if ok {
+			text = "nothing is wrong"
 		}
-		checks = append(checks, c)
+		fix := "the server's log says more"
+		if strings.HasPrefix(name, "agent ") {
+			fix = "repair the service behind " + name +
+				" (its last failure is above); waiting orders then continue by themselves"
+		}
+		checks = append(checks, Checked(name, ok, text, fix))
 	}
 	return append(checks, CheckUnattended(health.Unattended)...), nil
 }

@@ -1,8 +1,8 @@
 // Package client submits orders, waits for their end, follows them, and sends commands.
 //
-// Every call may be repeated: a submission is recognised by its order ID, a command by its own ID.
-// So calls that met a broken connection, a busy or an unavailable server are repeated with growing
-// pauses, until the limit set by WithRetry or the end of the context.
+// Every call may be repeated: the server recognises a submission by its order ID, and a command by its own
+// ID. So the client repeats a call after a broken connection, or if the server is busy or unavailable. The
+// pauses grow, until the limit set by WithRetry or the end of the context.
 package client
 
 import (
@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/failsafe-go/failsafe-go"
@@ -57,14 +58,15 @@ const (
 	Undone      = core.Undone
 )
 
-// Order is what to submit.
+// Order is an order to submit.
 type Order struct {
-	ID       string    // your own: 1 to 128 of A-Z a-z 0-9 . _ : -, not - first, not "." or ".."
-	Workflow string    // its name
-	Content  any       // the order itself; marshalled to JSON, a json.RawMessage is sent as it is
+	ID       string // your own ID: 1 to 128 of A-Z a-z 0-9 . _ : -, not - first, not "." or ".."
+	Workflow string // name of the workflow
+	// the order itself; marshalled to JSON, except a json.RawMessage, which is sent unchanged
+	Content  any
 	Priority string    // "normal" (default) or "high"
-	ReplyTo  string    // logical name of the queue that gets the status messages; "" for none
-	Deadline time.Time // The zero value means the workflow's.
+	ReplyTo  string    // logical name of the queue that gets the status messages; "" means none
+	Deadline time.Time // zero means the workflow's deadline
 }
 
 // MarshalJSON writes the submission's envelope.
@@ -79,21 +81,21 @@ func (o Order) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// Receipt says that an order is safe: stored and started, or in the queue that leads there.
+// Receipt confirms that an order is durable: stored and started, or in the intake queue.
 type Receipt struct {
 	OrderID string `json:"orderId"`
 	Known   bool   `json:"known"` // the same order was there before
-	// it is durably in the intake queue (on AWS); what becomes of it shows in its task
+	// the order is durable in the intake queue (on AWS); its task shows the result
 	Queued bool  `json:"queued,omitempty"`
 	State  State `json:"state"` // "" while it is queued
-	// Notes say what of the order has no effect where it is handled, for people.
+	// Notes names, for people, the parts of the order that have no effect in this deployment.
 	Notes []string `json:"notes,omitempty"`
-	// Unattended are the queues of requests that its workflow needs and nothing takes from; of a stack only
-	// Client.Unattended lists them.
+	// Unattended lists the request queues of its workflow that have no consumer. For a stack it is empty: use
+	// Client.Unattended.
 	Unattended []Unattended `json:"unattended,omitempty"`
 }
 
-// Client is safe for use by many goroutines.
+// Client sends the calls. It is safe for use by many goroutines.
 type Client struct {
 	via   Transport
 	retry failsafe.Executor[any]
@@ -105,7 +107,7 @@ type retryLimit struct {
 }
 
 type options struct {
-	http  httpOptions
+	http  *http.Client // nil means one of our own
 	limit retryLimit
 }
 
@@ -114,15 +116,15 @@ var defaultLimit = retryLimit{attempts: 12, longest: 30 * time.Second}
 // Option changes a setting of New.
 type Option func(*options)
 
-// WithRetry bounds the repetitions of one call: attempts in all (1: none is repeated), and the
-// time after which no further one begins. The default is 12 attempts within 30 seconds.
+// WithRetry bounds the repetitions of one call: the number of attempts (1 means no repetition), and the time
+// after which no further attempt begins. The default is 12 attempts within 30 seconds.
 func WithRetry(attempts int, longest time.Duration) Option {
 	return func(o *options) { o.limit = retryLimit{max(attempts, 1), longest} }
 }
 
-// New makes a client of a server's base URL, "http://127.0.0.1:7070". It does not connect yet.
+// New returns a client of a server's base URL, such as "http://127.0.0.1:7070". It does not connect yet.
 func New(baseURL string, opts ...Option) (*Client, error) {
-	o := options{limit: defaultLimit}
+	var o options
 	for _, set := range opts {
 		set(&o)
 	}
@@ -130,10 +132,10 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{via: via, retry: executor(o.limit)}, nil
+	return Over(via, opts...), nil
 }
 
-// Over makes a client that uses another transport than HTTP. Options of HTTP have no effect on it.
+// Over returns a client that uses another transport than HTTP. Options of HTTP have no effect on it.
 func Over(via Transport, opts ...Option) *Client {
 	o := options{limit: defaultLimit}
 	for _, set := range opts {
@@ -142,7 +144,7 @@ func Over(via Transport, opts ...Option) *Client {
 	return &Client{via: via, retry: executor(o.limit)}
 }
 
-// Pauses between the attempts of one call; a server's Retry-After goes before.
+// Pauses between the attempts of one call. A server's Retry-After takes precedence.
 const (
 	firstPause   = 50 * time.Millisecond
 	longestPause = 5 * time.Second
@@ -166,7 +168,7 @@ func executor(limit retryLimit) failsafe.Executor[any] {
 // again calls f until it succeeds, fails for good, or the limits are reached.
 func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, error)) (T, error) {
 	var got T
-	var last error // kept here: at the end of ctx the library answers that alone
+	var last error // kept here, because at the end of ctx the library returns only that
 	err := c.retry.WithContext(ctx).RunWithExecution(func(failsafe.Execution[any]) error {
 		got, last = f(ctx)
 		return last
@@ -177,10 +179,11 @@ func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, er
 	return got, err
 }
 
-// Submit stores and starts an order. It is done when the order is durable. Sending the same order
-// again returns the same with Known set; another one of the same ID is ErrRefused. On AWS the order
-// is in the intake queue then (Queued), and what is wrong with it in the eyes of the deployment (an
-// unknown workflow, another order of that ID) shows when it is waited for.
+// Submit stores and starts an order. It returns when the order is durable.
+//
+// If the same order exists, it returns the same receipt with Known set. If another order has that ID, the
+// error is ErrRefused. On AWS the order is then in the intake queue (Queued). Errors that only the deployment
+// can find, such as an unknown workflow or another order with that ID, appear in Wait.
 func (c *Client) Submit(ctx context.Context, o Order) (Receipt, error) {
 	body, err := json.Marshal(o)
 	if err != nil {
@@ -193,32 +196,31 @@ func (c *Client) submit(ctx context.Context, body []byte) (Receipt, error) {
 	return again(ctx, c, func(ctx context.Context) (Receipt, error) { return c.via.Submit(ctx, body) })
 }
 
-// Get returns the task of an order; ErrNotFound if it is not known.
+// Get returns the task of an order, or ErrNotFound if the order is unknown.
 func (c *Client) Get(ctx context.Context, id string) (*Task, error) {
 	return again(ctx, c, func(ctx context.Context) (*Task, error) { return c.via.Task(ctx, id, 0) })
 }
 
-// Submitted returns the content of an order as it was submitted; ErrNotFound if it is not known.
+// Submitted returns the content of an order as it was submitted, or ErrNotFound if the order is unknown.
 func (c *Client) Submitted(ctx context.Context, id string) (json.RawMessage, error) {
 	return again(ctx, c, func(ctx context.Context) (json.RawMessage, error) { return c.via.Order(ctx, id) })
 }
 
-// Workflows lists what orders can name, and what is wrong with newer files.
+// Workflows returns the workflows that orders can name, with the errors of newer files.
 func (c *Client) Workflows(ctx context.Context) ([]Workflow, error) {
 	return again(ctx, c, c.via.Workflows)
 }
 
-// Definition returns a version of a workflow, by its hash or the Latest; ErrNotFound if there is none. Of
-// a stack on AWS that is a version that orders have run.
+// Definition returns a version of a workflow, by its hash or the Latest, or ErrNotFound if there is none. A
+// stack on AWS knows the versions that orders have run.
 func (c *Client) Definition(ctx context.Context, workflow, definition string) (Definition, error) {
 	return again(ctx, c, func(ctx context.Context) (Definition, error) {
-		return c.via.Definition(ctx,
-			workflow, definition)
+		return c.via.Definition(ctx, workflow, definition)
 	})
 }
 
-// Schedule is a workflow that starts by the clock. It lists the last 20 starts and skipped times; the two
-// counts are of all.
+// Schedule is a workflow that starts by the clock. It lists the last 20 starts and skipped times. The two
+// counts include all of them.
 type Schedule struct {
 	Workflow string `json:"workflow"`
 	Cron     string `json:"cron"`
@@ -232,7 +234,7 @@ type Schedule struct {
 	Skipped []SkippedStart   `json:"skipped"`
 }
 
-// ScheduledStart is an order that was started by the clock.
+// ScheduledStart is an order that a schedule started.
 type ScheduledStart struct {
 	At      time.Time `json:"at"` // the scheduled time
 	OrderID string    `json:"orderId"`
@@ -240,7 +242,7 @@ type ScheduledStart struct {
 	Sent    bool      `json:"sent"`    // its order was submitted; else it is, at the next sweep
 }
 
-// SkippedStart is a scheduled time that started nothing, and why.
+// SkippedStart is a scheduled time at which no order started, with the reason.
 type SkippedStart struct {
 	At  time.Time `json:"at"`
 	Why string    `json:"why"`
@@ -251,19 +253,18 @@ func (c *Client) Schedules(ctx context.Context) ([]Schedule, error) {
 	return again(ctx, c, c.via.Schedules)
 }
 
-// pollWait is how long the server is asked to wait for an end in one call.
+// pollWait is the time that the server may wait for an end in one call.
 const pollWait = 30 * time.Second
 
-// Wait waits for the end of an order: every step done, undone, cancelled, or stopped in Error,
-// whatever time that takes; ctx bounds it. ErrNotFound if the order is not known, and was not
-// queued by this client either.
+// Wait waits until an order ends: every step is done, it is undone or cancelled, or it stops in Error. Only
+// ctx bounds the time. It returns ErrNotFound if the order is unknown and this client did not queue it.
 func (c *Client) Wait(ctx context.Context, id string) (*Task, error) {
 	for {
 		t, err := again(ctx, c, func(ctx context.Context) (*Task, error) {
 			started := time.Now()
 			t, err := c.via.Task(ctx, id, pollWait)
 			if brokenUse(started, err) {
-				return nil, nil // begin anew, with all attempts
+				return nil, nil // start again, with all attempts
 			}
 			return t, err
 		})

@@ -270,7 +270,7 @@ func TestNoServerAnswers(t *testing.T) {
 func TestCommandsFillInNumberAndID(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
-	r.backend.Change("o", func(x *core.Task) { x.Command, x.Run = 4, 2 })
+	r.backend.Change("o", func(x *core.Task) { x.Commands.Number, x.Run = 4, 2 })
 	for name, send := range map[message.ControlKind]func() (client.Verdict, error){
 		message.Undo:   func() (client.Verdict, error) { return r.client.Undo(r.ctx, "o") },
 		message.Cancel: func() (client.Verdict, error) { return r.client.Cancel(r.ctx, "o") },
@@ -297,13 +297,15 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 			t.Fatalf("%s: %+v %v", name, v, err)
 		}
 		got := r.backend.Commands[0]
-		if got.Kind != name || got.ID == "" || v.ID != got.ID || name != message.Cancel && got.Command != 4 ||
-			name == message.Cancel && got.Run != 2 {
+		_, _, number := core.CommandOf(got.Event)
+		cancel, is := got.Event.(core.Cancel)
+		if got.Kind() != name || got.ID() == "" || v.ID != got.ID() || !is && number != 4 ||
+			is && cancel.Run != 2 {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 	r.backend.Verdict = func(c message.Control) (core.Verdict, error) {
-		return core.Verdict{ID: c.ID, Command: string(c.Kind), Reason: "no", At: 1}, nil
+		return core.Verdict{ID: c.ID(), Command: string(c.Kind()), Reason: "no", At: 1}, nil
 	}
 	_, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":`)))
 	if !errors.Is(err, client.ErrInvalid) ||
@@ -313,16 +315,16 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 	if _, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":1e400}`))); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.backend.Commands[len(r.backend.Commands)-1]; got.Schema != message.Schema ||
-		got.Step != "charge" || string(got.Input) != `{"a":1e400}` {
+	got := r.backend.Commands[len(r.backend.Commands)-1].Event.(core.Resubmit)
+	if got.Step != "charge" || string(got.Input) != `{"a":1e400}` {
 		t.Errorf("%+v", got)
 	}
 	v, err := r.client.Undo(r.ctx, "o", client.CommandID("mine"), client.IfCommand(3))
 	if err != nil || v.Accepted || v.Reason != "no" || v.ID != "mine" {
 		t.Errorf("a refusal: %+v %v", v, err)
 	}
-	if got := r.backend.Commands[len(r.backend.Commands)-1]; got.Command != 3 {
-		t.Errorf("%+v", got)
+	if c := r.backend.Commands[len(r.backend.Commands)-1]; c.Event.(core.UndoCommand).Command != 3 {
+		t.Errorf("%+v", c)
 	}
 	if v, err := r.client.Cancel(r.ctx, "not-there-yet"); err != nil || v.Command != "cancel" {
 		t.Errorf("a cancel before its order: %+v %v", v, err)
@@ -343,19 +345,19 @@ func TestAnswers(t *testing.T) {
 	r.backend.Pinned = &answering
 	for i, x := range []struct {
 		reply client.Reply
-		want  message.Control
+		want  core.Answered
 	}{
 		{client.Reply{Step: "charge", Value: "yes", By: "ann", Run: -1},
-			message.Control{Run: 2, Step: "charge", Round: 3, Value: []byte(`"yes"`)}},
+			core.Answered{Run: 2, Step: "charge", Round: 3, Value: []byte(`"yes"`)}},
 		{client.Reply{Step: "charge", Value: "yes", By: "ann", Run: 1, Round: 2},
-			message.Control{Run: 1, Step: "charge", Round: 2, Value: []byte(`"yes"`)}},
+			core.Answered{Run: 1, Step: "charge", Round: 2, Value: []byte(`"yes"`)}},
 		{client.Reply{Step: "mail", Value: 1, By: "ann", Run: -1},
-			message.Control{Run: 2, Step: "mail", Round: 1, Value: []byte(`1`)}},
+			core.Answered{Run: 2, Step: "mail", Round: 1, Value: []byte(`1`)}},
 		{
 			client.Reply{
 				Event: "bought", Value: json.RawMessage(`{"n":12345678901234567890}`), By: "shop", Run: -1,
 			},
-			message.Control{Run: 2, Name: "bought", Value: []byte(`{"n":12345678901234567890}`)},
+			core.Answered{Run: 2, Name: "bought", Value: []byte(`{"n":12345678901234567890}`)},
 		},
 	} {
 		r.backend.Commands = nil
@@ -363,8 +365,8 @@ func TestAnswers(t *testing.T) {
 		if err != nil || !v.Accepted || len(r.backend.Commands) != 1 {
 			t.Fatalf("%d: %+v %v", i, v, err)
 		}
-		got := r.backend.Commands[0]
-		if got.Kind != message.Answer || got.ID != "a-1" || got.By != x.reply.By || got.Run != x.want.Run ||
+		got, is := r.backend.Commands[0].Event.(core.Answered)
+		if !is || got.ID != "a-1" || got.By != x.reply.By || got.Run != x.want.Run ||
 			got.Step != x.want.Step ||
 			got.Name != x.want.Name || got.Round != x.want.Round ||
 			string(got.Value) != string(x.want.Value) {
@@ -392,7 +394,7 @@ func TestUndecidedCommand(t *testing.T) {
 	r.backend.Verdict = func(c message.Control) (core.Verdict, error) { return now.Load().(answer)(c) }
 	now.Store(answer(func(c message.Control) (core.Verdict, error) {
 		cancel()
-		return core.Verdict{ID: c.ID, Accepted: true}, nil
+		return core.Verdict{ID: c.ID(), Accepted: true}, nil
 	}))
 	var u *client.Undecided
 	_, err := r.client.Undo(ctx, "o")
@@ -423,7 +425,7 @@ func TestUndecidedCommand(t *testing.T) {
 	first := u.ID
 	now.Store(answer(func(c message.Control) (core.Verdict, error) {
 		r.cut.left.Store(1)
-		return core.Verdict{ID: c.ID, Accepted: true}, nil
+		return core.Verdict{ID: c.ID(), Accepted: true}, nil
 	}))
 	if _, err := r.client.Cancel(r.ctx, "o"); !errors.As(err, &u) || u.ID == first ||
 		!errors.Is(err, client.ErrConnection) {

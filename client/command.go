@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,49 +20,68 @@ import (
 type CommandOption func(*command)
 
 type command struct {
-	message.Control
+	event    core.Event
+	id       string
+	from     core.Sender
+	number   int // command number that the sender saw
 	numbered bool
 }
 
-// CommandID sets the ID of the command, which is otherwise made up. A command that is sent again
-// with the same ID, by whatever process, is carried out once and gets the same verdict.
+// CommandID sets the ID of the command. Without it the client makes one. A command that is sent again with
+// the same ID, by any process, takes effect once and gets the same verdict.
 func CommandID(id string) CommandOption {
-	return func(c *command) { c.ID = id }
+	return func(c *command) { c.id = id }
 }
 
-// IfCommand sets the command number that the decision was made on, as seen in Task.Command; the
-// command is refused if another was accepted since. It is otherwise read just before sending.
+// IfCommand sets the command number on which the decision was made, as seen in Task.Command. The command is
+// refused if another was accepted since. Without this option the client reads the number just before sending.
 func IfCommand(number int) CommandOption {
-	return func(c *command) { c.Command, c.numbered = number, true }
+	return func(c *command) { c.number, c.numbered = number, true }
 }
 
-// By says who sends the command, in at most 128 bytes, and why, in at most 512: both are kept with its
-// verdict. Close and Erase have them as arguments, Answer in its Reply.
+// By sets the sender's name, in at most 128 bytes, and the reason, in at most 512. The verdict stores both.
+// Close and Erase have them as arguments, Answer in its Reply.
 func By(name, reason string) CommandOption {
-	return func(c *command) { c.By, c.Reason = name, reason }
+	return func(c *command) { c.from = core.Sender{By: name, Reason: reason} }
 }
 
-// NewDeadline sets the deadline of a resubmitted order, which otherwise has none.
+// NewDeadline sets the deadline of a resubmitted order. Without it the order has none.
 func NewDeadline(t time.Time) CommandOption {
-	return func(c *command) { c.Deadline = core.TimeOf(t) }
+	return ofResubmit(func(e *core.Resubmit) { e.Deadline = core.TimeOf(t) })
 }
 
-// NewInput gives a call of a resubmitted order another input, any JSON value of at most 32 KiB, in place of
-// its definition's (P51). It is refused where the step was asked and is not proven to have had no effect: its
-// service must not get two inputs under one key.
+// NewInput replaces the input of a step in a resubmitted order (P51). It is any JSON value of at most 32 KiB.
+// The command is refused if the step's agent got a request and no proof says that it had no effect, because
+// its service must not get two inputs under one key.
 func NewInput(step string, input json.RawMessage) CommandOption {
-	return func(c *command) { c.Step, c.Input = step, input }
+	return ofResubmit(func(e *core.Resubmit) { e.Step, e.Input = step, input })
 }
 
-// StepOutput says with a Resolve what the step returned, any JSON value of at most 48 KiB, so that later
-// steps can read it. It is for a step that happened, in an order that was going forward.
+// ofResubmit makes an option that only a Resubmit has.
+func ofResubmit(set func(*core.Resubmit)) CommandOption {
+	return func(c *command) {
+		if e, ok := c.event.(core.Resubmit); ok {
+			set(&e)
+			c.event = e
+		}
+	}
+}
+
+// StepOutput adds the output of a step to a Resolve, so that later steps can read it. It is any JSON value of
+// at most 48 KiB. The step must have happened, in an order that was going forward.
 func StepOutput(output json.RawMessage) CommandOption {
-	return func(c *command) { c.Output = output }
+	return func(c *command) {
+		if e, ok := c.event.(core.Resolve); ok {
+			e.Output = output
+			c.event = e
+		}
+	}
 }
 
-// Cancel stops an order and undoes what was done. An order that has not arrived yet will not run.
-// The verdict says whether it was accepted, and why not: a refusal is no error. An *Undecided is a
-// command, of any kind, whose verdict did not come.
+// Cancel stops an order and undoes its completed steps. An order that has not arrived yet will not run.
+//
+// The verdict states whether the command was accepted, and the reason if it was not. A refusal is not an
+// error. The error of any command is an *Undecided if its verdict did not arrive.
 func (c *Client) Cancel(ctx context.Context, id string, opts ...CommandOption) (Verdict, error) {
 	t, err := c.Get(ctx, id)
 	run := 0
@@ -71,25 +91,23 @@ func (c *Client) Cancel(ctx context.Context, id string, opts ...CommandOption) (
 	case !errors.Is(err, ErrNotFound):
 		return Verdict{}, err
 	}
-	cmd := command{Control: message.Control{Kind: message.Cancel, OrderID: id, Run: run}, numbered: true}
-	return c.command(ctx, cmd, opts)
+	return c.command(ctx, id, core.Cancel{Run: run}, opts)
 }
 
 // Undo undoes an order that stopped in Error.
 func (c *Client) Undo(ctx context.Context, id string, opts ...CommandOption) (Verdict, error) {
-	return c.command(ctx, command{Control: message.Control{Kind: message.Undo, OrderID: id}}, opts)
+	return c.command(ctx, id, core.UndoCommand{}, opts)
 }
 
-// Resubmit goes on with an order that stopped in Error, or runs an undone one again.
+// Resubmit continues an order that stopped in Error, or runs an undone one again.
 func (c *Client) Resubmit(ctx context.Context, id string, opts ...CommandOption) (Verdict, error) {
-	return c.command(ctx, command{Control: message.Control{Kind: message.Resubmit, OrderID: id}}, opts)
+	return c.command(ctx, id, core.Resubmit{}, opts)
 }
 
-// Resolve states what happened to a step in doubt. The order stays in Error; Resubmit or Undo goes on.
+// Resolve states whether a step in doubt happened. The order stays in Error until Resubmit or Undo.
 func (c *Client) Resolve(ctx context.Context, id, step string, fact Fact,
 	opts ...CommandOption) (Verdict, error) {
-	return c.command(ctx, command{Control: message.Control{Kind: message.Resolve, OrderID: id, Step: step,
-		Fact: fact}}, opts)
+	return c.command(ctx, id, core.Resolve{Step: step, Fact: fact}, opts)
 }
 
 // Reply is an answer to a step that waits for one.
@@ -98,19 +116,19 @@ type Reply struct {
 	Event string // name of an event: the reply goes to every step that waits for it, now or later
 	Value any    // value of the answer, encoded as JSON
 	By    string // person or program that answers; required without a Token
-	// Reason is why, for people, in at most 512 bytes; it stands in the history. Optional.
+	// Reason is a text for people in the history, of at most 512 bytes. Optional.
 	Reason string
-	// Token of the order, from a link (P39). It says the step, the run and who answers: Step, Event, Run and
-	// By are left out.
+	// Token is a token of the order, from a link (P39). It states the step, the run and the person, so leave
+	// out Step, Event, Run and By.
 	Token string
-	// Round of the step, as it was shown; 0 means the present one. It is unused with Event.
+	// Round is the step's round, as it was shown. 0 means the present one. It is unused with Event.
 	Round int
-	// Run as it was shown; -1: the present one.
+	// Run is the order's run, as it was shown. -1 means the present one.
 	Run int
 }
 
-// Answer sends an answer to a step that waits for people, or for an event from outside. An answer that came
-// before with the same ID (CommandID) changes nothing.
+// Answer sends an answer to a step that waits for people, or for an event from outside. A repeated answer
+// with the same ID (CommandID) changes nothing.
 func (c *Client) Answer(ctx context.Context, id string, r Reply, opts ...CommandOption) (Verdict, error) {
 	value, err := json.Marshal(r.Value)
 	if err != nil {
@@ -119,119 +137,118 @@ func (c *Client) Answer(ctx context.Context, id string, r Reply, opts ...Command
 	if r.Token != "" && (r.Step != "" || r.Event != "" || r.By != "") {
 		return Verdict{}, errors.New("an answer by a token has no Step, Event or By: the token says them")
 	}
-	cmd := command{numbered: true, Control: message.Control{
-		Token: r.Token, Kind: message.Answer, OrderID: id, Run: r.Run, Step: r.Step, Name: r.Event,
-		Round: r.Round, Value: value, By: r.By, Reason: r.Reason}}
+	a := core.Answered{Run: r.Run, Step: r.Step, Name: r.Event, Round: r.Round, Value: value, By: r.By,
+		Note: r.Reason, Token: r.Token}
 	if r.Run < 0 || r.Event == "" && r.Round == 0 {
 		t, err := c.Get(ctx, id)
 		if err != nil {
 			return Verdict{}, err
 		}
-		cmd.present(t)
+		present(&a, t)
 	}
-	return c.command(ctx, cmd, opts)
+	return c.command(ctx, id, a, signed(r.By, r.Reason, opts))
 }
 
 // present fills in the run and the round that the order is in.
-func (c *command) present(t *Task) {
-	if c.Run < 0 {
-		c.Run = t.Run
+func present(a *core.Answered, t *Task) {
+	if a.Run < 0 {
+		a.Run = t.Run
 	}
-	step := c.Step
-	if c.Token != "" {
-		step = token.StepOf(c.Token)
+	step := a.Step
+	if a.Token != "" {
+		step = token.StepOf(a.Token)
 	}
-	if step == "" || c.Round > 0 {
+	if step == "" || a.Round > 0 {
 		return
 	}
-	c.Round = 1
+	a.Round = 1
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.Name == step && s.Answers != nil {
-			c.Round = s.Answers.Round
+			a.Round = s.Answers.Round
 		}
 	}
 }
 
-// Latest names the definition that new orders get.
+// Latest stands for the definition that new orders get.
 const Latest = message.Latest
 
-// ToDefinition has Resubmit move the order first, in the same command: to the definition of its workflow with
-// that hash, or to the Latest.
+// ToDefinition makes Resubmit move the order first, in the same command. The definition is one of its
+// workflow, by its hash or the Latest.
 func ToDefinition(definition string) CommandOption {
-	return func(c *command) { c.Definition = definition }
+	return ofResubmit(func(e *core.Resubmit) { e.Definition = definition })
 }
 
-// Move pins an order to another definition of its workflow: that with the hash, or the Latest. It is refused,
-// with the differences, where that changes what was done already.
+// Move pins an order to another definition of its workflow, by its hash or the Latest. It is refused, with
+// the differences, if the definition changes steps that already ran.
 func (c *Client) Move(ctx context.Context, id, definition string, opts ...CommandOption) (Verdict, error) {
-	return c.command(ctx, command{Control: message.Control{Kind: message.Move, OrderID: id,
-		Definition: definition}}, opts)
+	return c.command(ctx, id, core.Move{Definition: definition}, opts)
 }
 
-// PlanMove says what a Move would mean, step by step; nothing is changed. Stacks on AWS do not know what the
-// Latest is.
+// PlanMove returns the effects of a Move, step by step, and changes nothing. Stacks on AWS cannot resolve
+// Latest.
 func (c *Client) PlanMove(ctx context.Context, id, definition string) (Plan, error) {
 	return again(ctx, c, func(ctx context.Context) (Plan, error) {
-		return c.via.Plan(ctx, id, definition,
-			false)
+		return c.via.Plan(ctx, id, definition, false)
 	})
 }
 
-// PlanMoveDocuments is PlanMove with what is stored of the order and of both definitions, for a program that
+// PlanMoveDocuments is PlanMove with the stored record of the order and both definitions, for a program that
 // tries the move elsewhere.
 func (c *Client) PlanMoveDocuments(ctx context.Context, id, definition string) (Plan, error) {
 	return again(ctx, c, func(ctx context.Context) (Plan, error) {
-		return c.via.Plan(ctx, id, definition,
-			true)
+		return c.via.Plan(ctx, id, definition, true)
 	})
 }
 
-// Close ends an order that stopped in Error as it stands: by is who closes it, reason why. A Closed order
-// takes no further command.
+// Close ends an order that stopped in Error in its present state. by is the name of the sender. A Closed
+// order takes no further command.
 func (c *Client) Close(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
-	return c.command(ctx, command{Control: message.Control{Kind: message.Close, OrderID: id, By: by,
-		Reason: reason}}, opts)
+	return c.command(ctx, id, core.Close{}, signed(by, reason, opts))
 }
 
-// Erase removes what an order that has ended holds of people's data: content, inputs, outputs, answers, texts
-// and notes. States, times and identity stay. by is who erases it, reason why: both stay with the order. An
-// erased order takes no further command. A repeated Erase is accepted.
+// Erase removes people's data from an order that has ended: content, inputs, outputs, answers, texts and
+// notes. States, times and identity stay. by is the name of the sender. It stays with the order, and so does
+// the reason. An erased order takes no further command, but accepts a repeated Erase.
 func (c *Client) Erase(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
-	return c.command(ctx, command{Control: message.Control{Kind: message.Erase, OrderID: id, By: by,
-		Reason: reason}}, opts)
+	return c.command(ctx, id, core.Erase{}, signed(by, reason, opts))
+}
+
+// signed adds the sender and the reason, which an option may replace.
+func signed(by, reason string, opts []CommandOption) []CommandOption {
+	return append([]CommandOption{By(by, reason)}, opts...)
 }
 
 // command fills in what the caller left out. The ID is made once, so that a repeated attempt is
 // recognised (P5).
-func (c *Client) command(ctx context.Context, cmd command, opts []CommandOption) (Verdict, error) {
+func (c *Client) command(ctx context.Context, order string, ev core.Event,
+	opts []CommandOption) (Verdict, error) {
+	_, _, number := core.CommandOf(ev)
+	cmd := command{event: ev, numbered: number < 0} // a Cancel and an answer have none
 	for _, set := range opts {
 		set(&cmd)
 	}
-	if err := message.CheckTexts(cmd.By, cmd.Reason); err != nil {
+	if err := message.CheckTexts(cmd.from.By, cmd.from.Reason); err != nil {
 		return Verdict{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	if err := rawjson.Check(cmd.Input, rawjson.MaxLevels); err != nil && len(cmd.Input) > 0 {
-		return Verdict{},
-			fmt.Errorf("%w: the input for step %q: %w; write a JSON value, for instance {\"amount\": 12}",
-				ErrInvalid, cmd.Step, err)
+	if e, ok := cmd.event.(core.Resubmit); ok && len(e.Input) > 0 {
+		if err := rawjson.Check(e.Input, rawjson.MaxLevels); err != nil {
+			return Verdict{},
+				fmt.Errorf("%w: the input for step %q: %w; write a JSON value, for instance {\"amount\": 12}",
+					ErrInvalid, e.Step, err)
+		}
 	}
-	cmd.Schema = message.Schema
-	if cmd.ID == "" {
-		cmd.ID = uuid.NewString()
-	}
+	cmd.id = cmp.Or(cmd.id, uuid.NewString())
 	if !cmd.numbered {
-		t, err := c.Get(ctx, cmd.OrderID)
+		t, err := c.Get(ctx, order)
 		if err != nil {
 			return Verdict{}, err
 		}
-		cmd.Command = t.Command
+		cmd.number = t.Command
 	}
-	v, err := again(ctx, c, func(ctx context.Context) (Verdict, error) {
-		return c.via.Command(ctx,
-			cmd.Control)
-	})
+	ctl := message.Control{OrderID: order, Event: core.Stamped(cmd.event, cmd.id, cmd.from, cmd.number)}
+	v, err := again(ctx, c, func(ctx context.Context) (Verdict, error) { return c.via.Command(ctx, ctl) })
 	if u := (*Undecided)(nil); err != nil && !errors.As(err, &u) && doubtful(err) {
-		err = &Undecided{OrderID: cmd.OrderID, ID: cmd.ID, Err: err}
+		err = &Undecided{OrderID: order, ID: cmd.id, Err: err}
 	}
 	return v, err
 }

@@ -15,63 +15,37 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// MissedSweeps is the queue of a stack with the ticks of the schedule that were given up.
+// MissedSweeps is the queue of a stack for failed ticks of the schedule.
 const MissedSweeps = "missed-sweeps"
 
 // DeadLetterQueue is a queue whose messages wait for the operator.
 type DeadLetterQueue struct {
-	// Queue is the one whose dead letters these are, "replies" or "requests-mail"; or "quarantine", or
-	// MissedSweeps.
+	// Queue is the name of the queue that the messages come from, such as "replies" or "requests-mail"; or it
+	// is "quarantine" or MissedSweeps.
 	Queue    string `json:"queue"`
 	Messages int    `json:"messages"` // hidden ones included; of a stack an estimate
-	// time when the oldest message of those read was sent; the zero value means that no message was visible
+	// time when the oldest of the messages read was sent; zero if no message was visible
 	Oldest   time.Time `json:"oldest,omitzero"`
 	LookedAt int       `json:"lookedAt"` // ten at most
-	// why the queue could not be looked at: then nothing else is known of it
+	// reason why the queue could not be read; the other fields are then empty
 	Problem string `json:"problem,omitempty"`
 }
 
-// KeptFor is how long dead letters and quarantined messages are kept, from when they were first sent.
+// KeptFor is the retention of dead letters and quarantined messages, from the time when they were first sent.
 const KeptFor = 14 * 24 * time.Hour
-
-// deadLetters is what a transport does with the queues that wait for the operator.
-type deadLetters interface {
-	// DeadQueues lists the queues by the names of DeadLetterQueue.Queue.
-	DeadQueues(ctx context.Context) ([]string, error)
-	// DeadQueue is one of them. port.ErrNotFound.
-	DeadQueue(name string) (port.Queue, error)
-	// Redrivable says why a message would not be taken back by a queue; nil where nothing speaks against it.
-	Redrivable(ctx context.Context, queue string, body []byte) error
-	// Resend sends a message to a queue again.
-	Resend(ctx context.Context, queue string, m port.Message) error
-	// QueueError gives an error of DeadQueue's methods the client's meaning; action is that of SQS.
-	QueueError(ctx context.Context, action, queue string, err error) error
-}
 
 const (
 	// A message that was read stays hidden for this time unless it is returned to its queue earlier.
 	lookHold   = 30 * time.Second
 	lastPoll   = time.Second // SQS asks only some of its servers if it must not wait
-	mostLooked = 10_000      // messages that a search goes through
+	mostLooked = 10_000      // largest number of messages in a search
 	returnTime = 5 * time.Second
 )
 
-func (c *Client) deadLetters() (deadLetters, error) {
-	if via, ok := c.via.(deadLetters); ok {
-		return via, nil
-	}
-	return nil, &Error{Status: http.StatusBadRequest, Code: "no-dead-letters",
-		Detail: "this client cannot look at queues"}
-}
-
-// DeadLetterQueues lists the queues of dead letters and the quarantine, by name: how many messages each
-// holds, and how old the oldest of ten is. Those ten are hidden from others meanwhile, for a second at most.
+// DeadLetterQueues returns the queues of dead letters and the quarantine, with the number of messages and the
+// age of the oldest of ten. It hides those ten from other readers for a second at most.
 func (c *Client) DeadLetterQueues(ctx context.Context) ([]DeadLetterQueue, error) {
-	via, err := c.deadLetters()
-	if err != nil {
-		return nil, err
-	}
-	names, err := again(ctx, c, via.DeadQueues)
+	names, err := again(ctx, c, c.via.DeadQueues)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +53,7 @@ func (c *Client) DeadLetterQueues(ctx context.Context) ([]DeadLetterQueue, error
 	all := make([]DeadLetterQueue, len(names))
 	for i, name := range names {
 		all[i] = DeadLetterQueue{Queue: name}
-		if err := all[i].look(ctx, via); err != nil {
+		if err := all[i].look(ctx, c.via); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
@@ -89,7 +63,7 @@ func (c *Client) DeadLetterQueues(ctx context.Context) ([]DeadLetterQueue, error
 	return all, nil
 }
 
-func (d *DeadLetterQueue) look(ctx context.Context, via deadLetters) error {
+func (d *DeadLetterQueue) look(ctx context.Context, via Transport) error {
 	q, err := via.DeadQueue(d.Queue)
 	if err != nil {
 		return via.QueueError(ctx, "GetQueueAttributes", d.Queue, err)
@@ -118,8 +92,8 @@ func (d *DeadLetterQueue) look(ctx context.Context, via deadLetters) error {
 	return nil
 }
 
-// CheckDeadLetters is a check of each queue that holds messages or cannot be looked at, or one that says that
-// there is none.
+// CheckDeadLetters returns a check for each queue that holds messages or cannot be read, or one that reports
+// that there are no such queues.
 func CheckDeadLetters(all []DeadLetterQueue, now time.Time) []Check {
 	var checks []Check
 	for _, d := range all {
@@ -163,21 +137,23 @@ type DeadLetter struct {
 	Reason   string    `json:"reason,omitempty"`  // reason why it is in quarantine
 	SHA256   string    `json:"sha256"`            // hash of its body, in hexadecimal digits
 	Refused  string    `json:"refused,omitempty"` // reason why it would not be redriven; "" if it would
-	// Body as it was sent; of a quarantined one the first 40,000 bytes. It may hold the data of an order.
+	// Body is the body as it was sent. Of a quarantined message it is the first 40,000 bytes. It may hold the
+	// data of an order.
 	Body []byte `json:"-"`
 }
 
-// DeadLetters looks at messages of a queue of DeadLetterQueues, at most so many, the oldest of them first. A
-// queue can only be looked at by receiving: meanwhile they are hidden from others, for 30 seconds at most,
-// and each look counts as a receive. Those that another one looks at are not to be seen.
+// DeadLetters reads at most so many messages of one of the DeadLetterQueues, oldest first.
+//
+// A queue can only be read by receiving. So the messages are hidden from other readers for 30 seconds at
+// most, and each read counts as a receive. Messages that another reader holds are missing.
 func (c *Client) DeadLetters(ctx context.Context, queue string, most int) ([]DeadLetter, error) {
-	q, via, err := c.deadQueue(ctx, queue)
+	q, err := c.deadQueue(ctx, queue)
 	if err != nil {
 		return nil, err
 	}
 	all := []DeadLetter{}
 	err = walk(ctx, q, most, lookHold, func(d *port.Delivery) (bool, bool, error) {
-		all = append(all, c.letter(ctx, via, queue, d))
+		all = append(all, c.letter(ctx, queue, d))
 		return false, len(all) < most, nil
 	})
 	slices.SortFunc(all, func(a, b DeadLetter) int {
@@ -187,37 +163,33 @@ func (c *Client) DeadLetters(ctx context.Context, queue string, most int) ([]Dea
 	return all, err
 }
 
-// deadQueue finds a queue by its name; the error of an unknown one lists those that there are.
-func (c *Client) deadQueue(ctx context.Context, name string) (q *operated, via deadLetters, err error) {
-	if via, err = c.deadLetters(); err != nil {
-		return nil, nil, err
-	}
-	names, err := again(ctx, c, via.DeadQueues)
+// deadQueue finds a queue by its name. The error of an unknown name lists the queues.
+func (c *Client) deadQueue(ctx context.Context, name string) (*operated, error) {
+	names, err := again(ctx, c, c.via.DeadQueues)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if slices.Sort(names); !slices.Contains(names, name) {
-		return nil, nil, &Error{Status: http.StatusNotFound, Code: "unknown-queue",
-			Title: http.StatusText(http.StatusNotFound),
-			Detail: fmt.Sprintf("there are no dead letters of a queue %.80q; there are those of %s", name,
-				strings.Join(names, ", "))}
+		return nil, Errorf(http.StatusNotFound, "unknown-queue",
+			"there are no dead letters of a queue %.80q; there are those of %s", name,
+			strings.Join(names, ", "))
 	}
-	found, err := via.DeadQueue(name)
+	found, err := c.via.DeadQueue(name)
 	if err != nil {
-		return nil, nil, via.QueueError(ctx, "ReceiveMessage", name, err)
+		return nil, c.via.QueueError(ctx, "ReceiveMessage", name, err)
 	}
-	return &operated{found, name, via}, via, nil
+	return &operated{found, name, c.via}, nil
 }
 
-// operated is a queue of dead letters whose errors have the client's meaning.
+// operated is a queue of dead letters whose errors are translated into the client's errors.
 type operated struct {
 	port.Queue
 	name string
-	via  deadLetters
+	via  Transport
 }
 
-// walk receives messages, each once, and hides them for a time. f says whether it has taken the message out
-// of the queue, and whether to go on. What it has not taken is returned to the queue at the end.
+// walk receives each message once, and hides them for a time. f reports whether it has taken the message out
+// of the queue, and whether to continue. At the end walk returns the other messages to the queue.
 func walk(ctx context.Context, q *operated, most int, hold time.Duration,
 	f func(d *port.Delivery) (taken, more bool, err error)) error {
 	receipts := map[string]string{} // receipts by ID; "" if the message was taken
@@ -232,7 +204,7 @@ func walk(ctx context.Context, q *operated, most int, hold time.Duration,
 		more = len(got) > 0
 		for i := range got {
 			d, taken := &got[i], false
-			if _, known := receipts[d.ID]; known { // its time was over
+			if _, known := receipts[d.ID]; known { // its hiding time was over
 				again++
 			} else {
 				seen, again = append(seen, d.ID), 0
@@ -251,8 +223,8 @@ func walk(ctx context.Context, q *operated, most int, hold time.Duration,
 	return nil
 }
 
-// makeVisible makes messages visible again, in their order. Where that fails, they are when their time is
-// over.
+// makeVisible makes messages visible again, in their order. If that fails, they become visible when their
+// time is over.
 func (q *operated) makeVisible(ctx context.Context, ids []string, receipts map[string]string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), returnTime)
 	defer cancel()
@@ -265,7 +237,7 @@ func (q *operated) makeVisible(ctx context.Context, ids []string, receipts map[s
 	port.Extend(ctx, q.Queue, all)
 }
 
-// known is what all messages have in common, as far as one can be read.
+// known holds the fields that all messages have in common, as far as they can be read.
 type known struct {
 	OrderID   string `json:"orderId"`
 	Task      string `json:"task"`
@@ -290,17 +262,14 @@ func (k *known) kind() string {
 	return ""
 }
 
-// identify fills in what can be read of the body.
+// identify fills in the fields that can be read from the body.
 func (l *DeadLetter) identify() {
 	var k known
 	if json.Unmarshal(l.Body, &k) != nil {
 		return
 	}
-	l.Kind = k.kind()
-	l.OrderID = k.OrderID
-	l.Step = k.Step
-	l.Attempt = k.Attempt
-	l.OrderID = cmp.Or(l.OrderID, k.Task)
+	l.Kind, l.OrderID = k.kind(), cmp.Or(k.OrderID, k.Task)
+	l.Step, l.Attempt = k.Step, k.Attempt
 }
 
 var errTicks = errors.New("it is a tick of the schedule, and the next one does the same work: discard it")

@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
-// DeadQueues lists those of the server.
+// DeadQueues returns the names of the server's queues of dead letters.
 func (h *overHTTP) DeadQueues(ctx context.Context) ([]string, error) {
 	names, err := sqs.New(h.sdk, sqs.Config{}).List(ctx, "")
 	if err != nil {
@@ -32,7 +32,7 @@ func (h *overHTTP) DeadQueues(ctx context.Context) ([]string, error) {
 	return dead, nil
 }
 
-// DeadQueue finds one by the name of the queue whose dead letters it keeps.
+// DeadQueue returns the queue of dead letters of another queue, by the other's name.
 func (h *overHTTP) DeadQueue(name string) (port.Queue, error) {
 	if name != port.Quarantine {
 		name = port.Dead(name)
@@ -41,16 +41,16 @@ func (h *overHTTP) DeadQueue(name string) (port.Queue, error) {
 	return atOnce{q}, err
 }
 
-// queue is one of the server's, whether it has such a one or not.
+// queue returns one of the server's queues. It does not check whether the queue exists.
 func (h *overHTTP) queue(name string) (port.Queue, error) {
 	return sqs.New(h.sdk, sqs.Config{URLs: map[string]string{name: h.base + "/000000000000/" + name}}).Queue(
 		name)
 }
 
-// atOnce does not wait for messages: the server, unlike SQS, answers all that are there.
+// atOnce does not wait for messages. Unlike SQS, the server returns all visible messages.
 type atOnce struct{ port.Queue }
 
-// Receive returns what is there.
+// Receive returns the visible messages.
 func (q atOnce) Receive(ctx context.Context, most int, _, visibility time.Duration) ([]port.Delivery, error) {
 	return q.Queue.Receive(ctx, most, 0, visibility)
 }
@@ -59,10 +59,9 @@ func (q atOnce) Receive(ctx context.Context, most int, _, visibility time.Durati
 func (h *overHTTP) Redrivable(ctx context.Context, queue string, body []byte) error {
 	switch queue {
 	case port.Control:
-		if c, err := message.DecodeControl(body); err == nil &&
-			(c.Kind == message.Wake || c.Kind == message.Settle) {
+		if c, err := message.Decode[message.Control](body); err == nil && c.ID() == "" {
 			return fmt.Errorf("a %s is sent by the server itself, and again where it is due: discard it",
-				c.Kind)
+				c.Kind())
 		}
 	case port.Intake:
 		o, command, err := message.IntakeOf(port.Delivery{Message: port.Message{Body: body}})
@@ -89,7 +88,7 @@ func (h *overHTTP) Resend(ctx context.Context, queue string, m port.Message) err
 	return h.QueueError(ctx, "SendMessage", queue, err)
 }
 
-// QueueError gives what the adapter of SQS answers its meaning.
+// QueueError translates an error of the SQS adapter into one of the client.
 func (h *overHTTP) QueueError(ctx context.Context, action, queue string, err error) error {
 	var api smithy.APIError
 	var answer *awshttp.ResponseError
@@ -99,19 +98,15 @@ func (h *overHTTP) QueueError(ctx context.Context, action, queue string, err err
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, port.ErrNotFound):
-		return &Error{Status: http.StatusNotFound, Code: "unknown-queue",
-			Title:  http.StatusText(http.StatusNotFound),
-			Detail: fmt.Sprintf("the server has no queue %s", queue)}
+		return Errorf(http.StatusNotFound, "unknown-queue", "the server has no queue %s", queue)
 	case errors.As(err, &api):
-		status := http.StatusBadRequest // The error of one entry of a batch has no status of its own.
+		status := http.StatusBadRequest // the error of one entry of a batch has no status of its own
 		if errors.As(err, &answer) {
 			status = answer.HTTPStatusCode()
 		}
-		return &Error{Status: status, Code: api.ErrorCode(), Title: http.StatusText(status),
-			Detail: fmt.Sprintf("%s of %s: %s", action, queue, api.ErrorMessage())}
+		return Errorf(status, api.ErrorCode(), "%s of %s: %s", action, queue, api.ErrorMessage())
 	case errors.Is(err, port.ErrTooLarge):
-		return &Error{Status: http.StatusRequestEntityTooLarge, Code: message.CodeTooLarge,
-			Title: http.StatusText(http.StatusRequestEntityTooLarge), Detail: err.Error()}
+		return Errorf(http.StatusRequestEntityTooLarge, message.CodeTooLarge, "%v", err)
 	}
 	return fmt.Errorf("%w: %w", ErrConnection, err)
 }

@@ -25,15 +25,23 @@ var (
 
 // Error is an error that the server returned.
 type Error struct {
-	// HTTP status; for a line of a stream, the status that the order alone would have got
+	// HTTP status; for a line of a stream, the status that the order would get alone
 	Status int
-	Code   string // a short, stable word: "unknown-workflow", "busy" …
+	Code   string // short, stable word: "unknown-workflow", "busy" …
 	Title  string // the kind of problem
 	Detail string // description: what happened, to what, and what to do
 	Field  string // name of the wrong field of the order; "" if no field is wrong
-	// wait that the server asks for; 0 if waiting does not help or the server did not state it
+	// wait that the server asks for; 0 if waiting does not help or the server did not set it
 	RetryAfter time.Duration
 	RequestID  string // ID that finds an internal failure in the server's log
+
+	verdict *Verdict // verdict of a refused command
+}
+
+// Errorf returns an Error with a status. A Transport uses it for errors that it finds without a server.
+func Errorf(status int, code, format string, args ...any) *Error {
+	return &Error{Status: status, Code: code, Title: http.StatusText(status),
+		Detail: fmt.Sprintf(format, args...)}
 }
 
 func (e *Error) Error() string {
@@ -43,16 +51,16 @@ func (e *Error) Error() string {
 	return e.Detail
 }
 
-// Is makes errors.Is work with the kinds.
+// Is reports whether target is the kind of the error, for errors.Is.
 func (e *Error) Is(target error) bool { return target == e.kind() }
 
-// Undecided is a command whose verdict did not come: it was sent, or perhaps sent, and may still be
-// carried out. Sent again with the same ID (CommandID) it is carried out once, and its verdict comes.
+// Undecided is a command without a verdict. It was or may have been sent, and may still be executed. If it is
+// sent again with the same ID (CommandID), it is executed once, and its verdict arrives.
 type Undecided struct {
 	OrderID string
 	ID      string // ID of the command
-	Queued  bool   // The command is known to be in the queue that leads to its verdict.
-	Err     error  // reason why the verdict did not come
+	Queued  bool   // the command is certainly in the queue that leads to its verdict
+	Err     error  // reason why the verdict did not arrive
 }
 
 func (u *Undecided) Error() string {
@@ -66,7 +74,7 @@ func (u *Undecided) Error() string {
 		u.ID, u.OrderID, how, u.Err)
 }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (u *Undecided) Unwrap() error { return u.Err }
 
 // doubtful reports whether a command that got this error may nevertheless have been accepted.
@@ -105,8 +113,8 @@ func repeatable(err error) bool {
 	return errors.Is(err, ErrConnection) || errors.Is(err, ErrBusy) || errors.Is(err, ErrUnavailable)
 }
 
-// askedPause is the server's Retry-After, so much longer that the jitter never makes it shorter;
-// -1: it did not say.
+// askedPause returns the server's Retry-After, lengthened so that the jitter never makes it shorter. It
+// returns -1 if the server set none.
 func askedPause(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) && e.RetryAfter > 0 {

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// Follow answers each new version of a task, the present one first, until the order has ended or
-// the loop is left. Versions that follow each other quickly may be left out, the last one never.
-// A broken connection is taken up again. An error is the last element.
+// Follow yields each new version of a task, the present one first, until the order ends or the caller leaves
+// the loop. It may skip versions that follow each other quickly, but never the last one. After a broken
+// connection it connects again. An error is the last element.
 func (c *Client) Follow(ctx context.Context, id string) iter.Seq2[*Task, error] {
 	return func(yield func(*Task, error) bool) {
 		var seen int64
@@ -34,7 +34,7 @@ func (c *Client) Follow(ctx context.Context, id string) iter.Seq2[*Task, error] 
 	}
 }
 
-// followOnce follows over one connection. It fails only if that brought nothing.
+// followOnce follows over one connection. It fails only if the connection delivered nothing.
 func (c *Client) followOnce(ctx context.Context, id string, after int64,
 	yield func(*Task, error) bool) (seen int64, over bool, err error) {
 	started := time.Now()
@@ -86,13 +86,12 @@ func (h *overHTTP) Follow(ctx context.Context, id string, after int64) iter.Seq2
 				return
 			}
 		}
-		yield(nil, broken(ctx, io.ErrUnexpectedEOF)) // a server ends it only with its process
+		yield(nil, broken(ctx, io.ErrUnexpectedEOF)) // a server ends the stream only with its process
 	}
 }
 
-// wholeLines reads a stream line by line, without the line ends, until it ends or breaks. A last line
-// without its end is left out: it was cut off. A line is valid until the next one; an error is the
-// last element.
+// wholeLines reads a stream line by line, without the line ends, until it ends or breaks. It omits a last
+// line without its end, which was cut off. A line is valid until the next one. An error is the last element.
 func wholeLines(ctx context.Context, body io.Reader, longest int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := bufio.NewScanner(body)

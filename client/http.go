@@ -16,17 +16,16 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-type httpOptions struct{ client *http.Client }
-
-// WithHTTPClient sets the HTTP client; one without a timeout of its own, because waiting and
-// following take long. Bound calls by their contexts. The client uses a copy that follows no redirects.
+// WithHTTPClient sets the HTTP client. It should have no timeout, because waiting and following take long.
+// Bound calls by their contexts. The client uses a copy that follows no redirects.
 func WithHTTPClient(c *http.Client) Option {
-	return func(o *options) { o.http.client = c }
+	return func(o *options) { o.http = c }
 }
 
 const (
@@ -44,12 +43,11 @@ type overHTTP struct {
 	sdk    aws.Config // the server serves its queues in the protocol of SQS
 }
 
-func newHTTP(baseURL string, o httpOptions) (*overHTTP, error) {
+func newHTTP(baseURL string, c *http.Client) (*overHTTP, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("server address %q: give a URL like http://127.0.0.1:7070", baseURL)
 	}
-	c := o.client
 	if c == nil {
 		c = &http.Client{Transport: &http.Transport{
 			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
@@ -63,7 +61,7 @@ func newHTTP(baseURL string, o httpOptions) (*overHTTP, error) {
 	return h, nil
 }
 
-// path escapes an order ID.
+// path returns the path of an order, with its ID escaped.
 func path(id, rest string) string { return "/v1/orders/" + url.PathEscape(id) + rest }
 
 // send makes one request. A status of 300 or more is an *Error.
@@ -85,22 +83,15 @@ func (h *overHTTP) send(ctx context.Context, method, path, contentType string,
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < 400 {
-		return nil, redirected(resp)
+		return nil, Errorf(resp.StatusCode, "",
+			"the server answered with status %d, a redirect to %s, which is not followed; is there a proxy "+
+				"or a login page before the server? Give the address of Stepkeeper itself",
+			resp.StatusCode, redirect.Target(resp))
 	}
 	return nil, errorOf(resp)
 }
 
-// redirected names the address that a redirect points to.
-func redirected(resp *http.Response) error {
-	return &Error{
-		Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode),
-		Detail: fmt.Sprintf("the server answered with status %d, a redirect to %s, which is not followed;"+
-			" is there a proxy or a login page before the server? Give the address of Stepkeeper itself",
-			resp.StatusCode, redirect.Target(resp)),
-	}
-}
-
-// broken names a connection's failure; the end of the caller's context is not one.
+// broken wraps a connection's failure. The end of the caller's context is not one.
 func broken(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -108,26 +99,12 @@ func broken(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrConnection, err)
 }
 
-// problem is the body of an error.
+// problem is an error in the server's format.
 type problem struct {
-	Title      string   `json:"title"`
-	Status     int      `json:"status"`
-	Code       string   `json:"code"`
-	Detail     string   `json:"detail"`
-	Field      string   `json:"field"`
-	RetryAfter int      `json:"retryAfter"`
-	RequestID  string   `json:"requestId"`
+	Error
+	RetryAfter int      `json:"retryAfter"` // seconds
 	Verdict    *Verdict `json:"verdict"`
 }
-
-// verdictError carries a refused command's verdict to command.
-type verdictError struct {
-	answer  *Error
-	verdict Verdict
-}
-
-func (e *verdictError) Error() string { return e.answer.Error() }
-func (e *verdictError) Unwrap() error { return e.answer }
 
 // retryAfter bounds the seconds that a server asks to wait.
 func retryAfter(seconds int) time.Duration {
@@ -135,34 +112,27 @@ func retryAfter(seconds int) time.Duration {
 }
 
 func errorOf(resp *http.Response) error {
-	e := &Error{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
+	var p problem
+	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // if it cannot be read the status is enough
+	if json.Unmarshal(data, &p) != nil || p.Code == "" {
+		p = problem{Error: Error{Title: http.StatusText(resp.StatusCode)}}
+	}
+	e := &p.Error
+	e.Status, e.verdict = resp.StatusCode, p.Verdict
 	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
 		e.RetryAfter = retryAfter(s)
-	}
-	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // without it the status has to do
-	var p problem
-	if json.Unmarshal(data, &p) != nil || p.Code == "" {
-		return e
-	}
-	e.Code = p.Code
-	e.Title = p.Title
-	e.Detail = p.Detail
-	e.Field = p.Field
-	e.RequestID = p.RequestID
-	if p.Verdict != nil {
-		return &verdictError{e, *p.Verdict}
 	}
 	return e
 }
 
 const jsonType = "application/json"
 
-// post sends a body of JSON and reads the JSON of its answer.
+// post sends JSON and reads the JSON of the response.
 func post[T any](ctx context.Context, h *overHTTP, path string, body []byte) (T, error) {
 	return call[T](ctx, h, http.MethodPost, path, jsonType, bytes.NewReader(body))
 }
 
-// get reads the JSON of an answer.
+// get reads the JSON of a response.
 func get[T any](ctx context.Context, h *overHTTP, path string) (T, error) {
 	return call[T](ctx, h, http.MethodGet, path, "", nil)
 }
@@ -241,66 +211,62 @@ func (h *overHTTP) Schedules(ctx context.Context) ([]Schedule, error) {
 	return s.Schedules, err
 }
 
-// Statistics asks the server.
+// Unlisted returns "", because a server lists all orders.
+func (h *overHTTP) Unlisted() string { return "" }
+
+// Statistics reads the server's statistics.
 func (h *overHTTP) Statistics(ctx context.Context) (*Statistics, error) {
 	s, err := get[Statistics](ctx, h, "/v1/statistics")
 	return &s, err
 }
 
-// Plan asks what a move would mean.
+// Plan reads the effects of a move.
 func (h *overHTTP) Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error) {
 	return get[view.Plan](ctx, h, path(id, "/move?definition="+url.QueryEscape(definition)+"&documents="+
 		strconv.FormatBool(documents)))
 }
 
-// Unattended asks the server's health.
+// Unattended reads the server's health.
 func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, error) {
 	health, err := get[struct{ Unattended []Unattended }](ctx, h, "/healthz")
 	return health.Unattended, err
 }
 
-// fieldsOf are the members of a control message that the body of each command has, beside its ID, who sends
-// it, and why.
-var fieldsOf = map[message.ControlKind][]string{
-	message.Cancel: {"run", "replyTo"}, message.Undo: {}, message.Resubmit: {"deadline", "definition", "step",
-		"input"}, message.Resolve: {"step", "fact", "output"},
-	message.Move: {"definition"}, message.Close: {}, message.Erase: {},
-	message.Answer: {"step", "value", "token"},
-}
-
-// Command sends what the operation's schema knows of a control message.
+// Command posts the command to its path, where the body is the command itself. Only that of an answer has
+// other names, and members that must not be there.
 func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, error) {
-	all, body, place := map[string]json.RawMessage{}, map[string]any{}, "/"+string(c.Kind)
-	text, err := json.Marshal(c)
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	if err != nil {
-		return Verdict{}, err
-	}
-	for _, name := range append([]string{"id", "by", "reason"}, fieldsOf[c.Kind]...) {
-		if v, there := all[name]; there {
-			body[name] = v
-		}
-	}
-	switch {
-	case c.Kind == message.Answer && c.Token != "":
-		place, body["round"] = "/answers", max(1, c.Round)
-	case c.Kind == message.Answer && c.Name != "":
-		place, body["run"], body["event"] = "/answers", c.Run, c.Name
-	case c.Kind == message.Answer:
-		place, body["run"], body["round"] = "/answers", c.Run, c.Round
-	case c.Kind != message.Cancel:
-		body["command"] = c.Command
+	var body any = c.Event
+	place := "/" + string(c.Kind())
+	if a, ok := c.Event.(core.Answered); ok {
+		place, body = "/answers", answerBody(a)
 	}
 	data, err := json.Marshal(body)
 	if err != nil {
 		return Verdict{}, err
 	}
 	v, err := post[Verdict](ctx, h, path(c.OrderID, place), data)
-	var refused *verdictError
-	if errors.As(err, &refused) {
-		return refused.verdict, nil
+	var refused *Error
+	if errors.As(err, &refused) && refused.verdict != nil {
+		return *refused.verdict, nil
 	}
 	return v, err
+}
+
+func answerBody(a core.Answered) map[string]any {
+	body := map[string]any{"id": a.ID, "value": a.Value}
+	for name, text := range map[string]string{"step": a.Step, "event": a.Name, "by": a.By, "reason": a.Note,
+		"token": a.Token} {
+		if text != "" {
+			body[name] = text
+		}
+	}
+	switch {
+	case a.Token != "":
+		body["round"] = max(1, a.Round)
+	case a.Name != "":
+		body["run"] = a.Run
+	default:
+		body["run"], body["round"] = a.Run, a.Round
+	}
+	return body
 }

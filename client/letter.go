@@ -12,19 +12,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// letter is a message as the operator sees it: of the quarantine what its envelope holds.
-func (c *Client) letter(ctx context.Context, via deadLetters, queue string, d *port.Delivery) DeadLetter {
+// letter returns a message for the operator. Of a quarantined message it returns the content of the envelope.
+func (c *Client) letter(ctx context.Context, queue string, d *port.Delivery) DeadLetter {
 	body, err := d.Bytes()
 	l := DeadLetter{ID: d.ID, Queue: queue, Sent: d.SentAt.UTC(), Received: d.Received, Body: body,
 		SHA256: digest(body)}
 	whole := true
 	if err == nil && queue == port.Quarantine {
 		var q *message.Quarantined
-		if q, err = message.DecodeQuarantined(body); err == nil {
-			l.Queue = q.Queue
-			l.Reason = q.Reason
-			l.Body = q.Body
-			l.SHA256 = q.SHA256
+		if q, err = message.Decode[message.Quarantined](body); err == nil {
+			l.Queue, l.Reason = q.Queue, q.Reason
+			l.Body, l.SHA256 = q.Body, q.SHA256
 			whole = digest(q.Body) == q.SHA256
 		}
 	}
@@ -38,7 +36,7 @@ func (c *Client) letter(ctx context.Context, via deadLetters, queue string, d *p
 		l.Refused = fmt.Sprintf("only its first %d bytes were kept: have its sender send it again",
 			len(l.Body))
 	default:
-		if err := c.redrivable(ctx, via, queue == port.Quarantine, &l); err != nil {
+		if err := c.redrivable(ctx, queue == port.Quarantine, &l); err != nil {
 			l.Refused = err.Error()
 		}
 	}
@@ -50,9 +48,9 @@ func digest(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// redrivable says why a message would not be redriven. A dead letter could be read once, perhaps by newer
-// code than this; what was quarantined is held to what its queue would accept now.
-func (c *Client) redrivable(ctx context.Context, via deadLetters, quarantined bool, l *DeadLetter) error {
+// redrivable returns the reason why a message would not be redriven. A dead letter was readable once, perhaps
+// by newer code. A quarantined message has to satisfy the present rules of its queue.
+func (c *Client) redrivable(ctx context.Context, quarantined bool, l *DeadLetter) error {
 	switch l.Queue {
 	case MissedSweeps:
 		return errTicks
@@ -69,27 +67,27 @@ func (c *Client) redrivable(ctx context.Context, via deadLetters, quarantined bo
 			return err
 		}
 	}
-	return via.Redrivable(ctx, l.Queue, l.Body)
+	return c.via.Redrivable(ctx, l.Queue, l.Body)
 }
 
-// readable reads a message as those do who take from its queue.
+// readable checks whether the consumer of a queue could read the message.
 func readable(queue string, body []byte) (err error) {
 	switch {
 	case queue == port.Intake || queue == port.High(port.Intake):
 		_, _, err = message.IntakeOf(port.Delivery{Message: port.Message{Body: body}})
 	case queue == port.Replies:
-		_, err = message.DecodeReply(body)
+		_, err = message.Decode[message.Reply](body)
 	case queue == port.Control:
-		_, err = message.DecodeControl(body)
+		_, err = message.Decode[message.Control](body)
 	case strings.HasPrefix(queue, port.Requests("")):
-		_, err = message.DecodeRequest(body)
+		_, err = message.Decode[message.Request](body)
 	default:
 		return fmt.Errorf("it came from a queue %.80q, which is none of this deployment", queue)
 	}
 	return err
 }
 
-// ofKnownOrder returns an error for a reply or a command of an order that does not exist. It would be refused
+// ofKnownOrder returns an error for a reply or a command of an unknown order, because it would be refused
 // again. A Cancel may come before its order.
 func (c *Client) ofKnownOrder(ctx context.Context, l *DeadLetter) error {
 	needsOrder := l.Queue == port.Replies || l.Queue == port.Control || l.Kind == string(message.Answer)

@@ -10,21 +10,22 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Query selects orders; zero fields do not select.
+// Query selects orders. A zero field does not restrict them.
 type Query struct {
 	State     State
 	Workflow  string
-	OlderThan time.Duration // created at least so long ago
+	OlderThan time.Duration // lowest age since creation
 	PageSize  int           // orders fetched at once, 1 to 1000; 0 means 100
 	Oldest    bool          // only the oldest of the orders that the fields above select
 
-	// These select among the orders of a page, here and not in the store: few of many orders take many pages.
+	// The fields below are applied to a page by the client and not by the store. If few of many orders match,
+	// that takes many pages.
 	Step     string // the step that failed, or one that the order waits in
 	Code     string // code of the step's error
 	IDPrefix string
 }
 
-// Matches reports whether the fields that select here let the order through.
+// Matches reports whether the order matches the fields that the client applies.
 func (q *Query) Matches(s *Summary) bool {
 	if !strings.HasPrefix(s.OrderID, q.IDPrefix) || q.Code != "" &&
 		(s.Error == nil || s.Error.Code != q.Code) {
@@ -34,8 +35,8 @@ func (q *Query) Matches(s *Summary) bool {
 		slices.ContainsFunc(s.Waits, func(w view.Wait) bool { return w.Step == q.Step })
 }
 
-// Page returns the selected orders of one page, newest first, and the cursor of the next; "" at the end. The
-// first page has the cursor "". A page may hold no order and have a next one.
+// Page returns the selected orders of one page, newest first, and the cursor of the next, or "" at the end.
+// The first page has the cursor "". A page may be empty and still have a next one.
 func (c *Client) Page(ctx context.Context, q Query,
 	cursor string) (selected []Summary, next string, err error) {
 	page, err := again(ctx, c,
@@ -46,8 +47,7 @@ func (c *Client) Page(ctx context.Context, q Query,
 	return slices.DeleteFunc(page.Orders, func(s Summary) bool { return !q.Matches(&s) }), page.Next, nil
 }
 
-// List goes through the selected orders, newest first, and fetches pages as they are needed. An
-// error is the last element.
+// List yields the selected orders, newest first, and fetches pages as needed. An error is the last element.
 func (c *Client) List(ctx context.Context, q Query) iter.Seq2[Summary, error] {
 	return func(yield func(Summary, error) bool) {
 		cursor := ""
@@ -69,19 +69,15 @@ func (c *Client) List(ctx context.Context, q Query) iter.Seq2[Summary, error] {
 	}
 }
 
-// Unlisted says what List leaves out, for people to read; "" for nothing. On AWS these are ended
-// orders, unless the stack was deployed with an index of them.
-func (c *Client) Unlisted() string {
-	if some, ok := c.via.(interface{ Unlisted() string }); ok {
-		return some.Unlisted()
-	}
-	return ""
-}
+// Unlisted describes the orders that List omits, for people, or returns "" if it omits none. On AWS it omits
+// ended orders, unless the stack was deployed with an index of them.
+func (c *Client) Unlisted() string { return c.via.Unlisted() }
 
-// Statistics answers figures of the last hour at most, and of each agent now, for an operator to watch. A
-// server counts them while it runs. Of a stack they are CloudWatch's metrics, some minutes late, and what one
-// call reads is answered again for a minute, because each read is billed (docs/cost.md); what may not be read
-// is said in Unknown.
+// Statistics returns figures of the last hour at most, and the present ones of each agent, for an operator.
+//
+// A server counts while it runs. For a stack the figures are CloudWatch's metrics, some minutes late. They
+// are cached for a minute, because each read is billed (docs/explanation/cost.md). Unknown names the figures
+// that the caller may not read.
 func (c *Client) Statistics(ctx context.Context) (*Statistics, error) {
 	via, ok := c.via.(interface {
 		Statistics(ctx context.Context) (*Statistics, error)
@@ -92,13 +88,14 @@ func (c *Client) Statistics(ctx context.Context) (*Statistics, error) {
 	return again(ctx, c, via.Statistics)
 }
 
-// Unattended lists the queues of requests that nothing takes from: agents that do not run, mostly. On AWS
-// these are queues whose event source mapping takes nothing, also of the Scheduler's own queues, and those
-// where requests wait and none is being handled; workflow restricts it to the agents that a workflow needs,
-// where that is known, "" does not. A server names in its receipts what a workflow needs, and here all.
+// Unattended returns the queues without a consumer, mostly because an agent does not run.
 //
-// On AWS it takes a few seconds at most, and an error means that not all is known: what is known is
-// answered beside it.
+// On AWS it finds queues, also the Scheduler's, whose event source mapping is off, and request queues where
+// requests wait and none is in flight. workflow restricts it to the agents of a workflow, if they are known;
+// "" does not restrict it. A server's receipts name the queues of a workflow, and here it returns all.
+//
+// On AWS a call takes a few seconds at most. An error means that some queues could not be checked; the result
+// has the others.
 func (c *Client) Unattended(ctx context.Context, workflow string) ([]Unattended, error) {
 	via, ok := c.via.(interface {
 		Unattended(ctx context.Context, workflow string) ([]Unattended, error)
@@ -107,7 +104,6 @@ func (c *Client) Unattended(ctx context.Context, workflow string) ([]Unattended,
 		return nil, nil
 	}
 	return again(ctx, c, func(ctx context.Context) ([]Unattended, error) {
-		return via.Unattended(ctx,
-			workflow)
+		return via.Unattended(ctx, workflow)
 	})
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// RedriveRate is how many messages a second are redriven or discarded unless a Handling says otherwise.
+// RedriveRate is the default number of messages per second that are redriven or discarded.
 const RedriveRate = 10
 
 const (
@@ -24,25 +24,25 @@ const (
 	maxRedriveRate = 1000
 )
 
-// Handling says which messages of a queue of DeadLetterQueues are redriven or discarded, and who does it and
-// why.
+// Handling selects messages of one of the DeadLetterQueues to redrive or discard, and names the person and
+// the reason.
 type Handling struct {
 	Queue string
 	IDs   []string // IDs of messages; set this or All
 	// all messages that were sent before the call began; messages that come back during the call stay
 	All bool
-	// By says who does it, in 1 to 128 bytes, Reason why, in 1 to 512.
+	// By is the person's name, in 1 to 128 bytes. Reason has 1 to 512.
 	By, Reason string
-	Rate       float64 // messages a second, 0.001 to 1000; 0 means RedriveRate
-	// Record gets what is done, one message after another: before a message is sent or deleted, with the
-	// Result Begun, and what became of it. When it has returned, the record has to be durable. Its error ends
-	// the handling: the message stays.
+	Rate       float64 // messages per second, 0.001 to 1000; 0 means RedriveRate
+	// Record gets each message twice: with the Result Begun before it is sent or deleted, and then with the
+	// outcome. When Record returns, the record must be durable. An error ends the handling, and the message
+	// stays.
 	Record func(Handled) error
-	// DryRun sends and deletes nothing: Record gets what would become of each message.
+	// DryRun sends and deletes nothing. Record gets the expected outcome of each message.
 	DryRun bool
 }
 
-// Handled is what was done with a message.
+// Handled is the handling of one message.
 type Handled struct {
 	At      time.Time     `json:"at"`
 	Action  string        `json:"action"` // redrive or discard
@@ -58,10 +58,10 @@ type Handled struct {
 	DryRun  bool          `json:"dryRun,omitempty"`
 }
 
-// HandledResult is what became of a message.
+// HandledResult is the outcome for a message.
 type HandledResult string
 
-// Results of a Handling. A message that is sent or deleted has Begun first.
+// Results of a Handling. A message that is sent or deleted gets Begun first.
 const (
 	Begun     HandledResult = "begun"
 	Redriven  HandledResult = "redriven"  // sent to its queue, and deleted here
@@ -71,13 +71,14 @@ const (
 	Missing   HandledResult = "missing"   // no message of that ID was seen
 )
 
-// Redrive sends messages to the queue that they were given up in, or that they were quarantined from, and
-// deletes each here when it was sent. A message may so be sent twice, never lost; a copy, and one that is
-// days old, does no harm. What its queue would not accept stays. The queue is gone through, as with
-// DeadLetters; an error means that it ended early.
+// Redrive sends messages to their original queue, and deletes each one here afterwards.
+//
+// A message may be sent twice, but is never lost. A copy does no harm, even if it is days old. A message that
+// its queue would not accept stays. Redrive reads the whole queue, as DeadLetters does. An error means that
+// it ended early.
 func (c *Client) Redrive(ctx context.Context, h Handling) error { return c.handle(ctx, "redrive", h) }
 
-// Discard deletes messages. Each was recorded before.
+// Discard deletes messages. It records each one before.
 func (c *Client) Discard(ctx context.Context, h Handling) error { return c.handle(ctx, "discard", h) }
 
 func (h *Handling) check() error {
@@ -91,17 +92,16 @@ func (h *Handling) check() error {
 		what = fmt.Sprintf("by has %d bytes; it says who does it, in 1 to %d", len(h.By), message.MaxBy)
 	case strings.TrimSpace(h.Reason) == "" || len(h.Reason) > core.MaxMessage:
 		what = fmt.Sprintf("reason has %d bytes; it says why, in 1 to %d", len(h.Reason), core.MaxMessage)
-	case h.Rate != 0 && !(h.Rate >= minRedriveRate && h.Rate <= maxRedriveRate): // not a number is neither
+	case h.Rate != 0 && !(h.Rate >= minRedriveRate && h.Rate <= maxRedriveRate): // NaN is neither
 		what = fmt.Sprintf("rate is %v; it is %v to %v messages a second", h.Rate, minRedriveRate,
 			maxRedriveRate)
 	default:
 		return nil
 	}
-	return &Error{Status: http.StatusBadRequest, Code: message.CodeInvalid,
-		Title: http.StatusText(http.StatusBadRequest), Detail: what}
+	return Errorf(http.StatusBadRequest, message.CodeInvalid, "%s", what)
 }
 
-// handling is one on its way through a queue.
+// handling is the state of a Handling in progress.
 type handling struct {
 	Handling
 	c      *Client
@@ -116,7 +116,7 @@ func (c *Client) handle(ctx context.Context, action string, h Handling) error {
 	if err := h.check(); err != nil {
 		return err
 	}
-	q, _, err := c.deadQueue(ctx, h.Queue)
+	q, err := c.deadQueue(ctx, h.Queue)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (c *Client) handle(ctx context.Context, action string, h Handling) error {
 	if h.All {
 		most = math.MaxInt
 	}
-	// those of a batch have their turn before they come back
+	// hold a batch until it is done, so that its messages do not come back earlier
 	hold := lookHold + apart*time.Duration(max(len(h.IDs), port.MaxBatch))
 	if err := walk(ctx, q, most, hold,
 		func(d *port.Delivery) (bool, bool, error) { return x.each(ctx, d) }); err != nil {
@@ -150,7 +150,7 @@ func (c *Client) handle(ctx context.Context, action string, h Handling) error {
 	return nil
 }
 
-// report completes the record of what was done and passes it on.
+// report completes the record of an outcome and passes it on.
 func (x *handling) report(r Handled, result HandledResult, text string) error {
 	r.At = time.Now().UTC()
 	r.Action = x.action
@@ -164,14 +164,14 @@ func (x *handling) report(r Handled, result HandledResult, text string) error {
 	return nil
 }
 
-// each handles a message, if it is meant.
+// each handles a message, if it is selected.
 func (x *handling) each(ctx context.Context, d *port.Delivery) (taken, more bool, err error) {
 	if x.All && !d.SentAt.Before(x.began) || !x.All && !x.left[d.ID] {
 		return false, true, nil
 	}
 	delete(x.left, d.ID)
 	more = x.All || len(x.left) > 0
-	l := x.c.letter(ctx, x.q.via, x.Queue, d)
+	l := x.c.letter(ctx, x.Queue, d)
 	r := Handled{Queue: x.Queue, ID: d.ID, OrderID: l.OrderID, SHA256: l.SHA256}
 	done := Discarded
 	if x.action == "redrive" {
@@ -194,7 +194,7 @@ func (x *handling) each(ctx context.Context, d *port.Delivery) (taken, more bool
 	text, failure := x.carryOut(ctx, &l, d)
 	if failure != nil {
 		err = x.report(r, Failed, text+failure.Error())
-		// the next one fails too
+		// the next message would fail too
 		if errors.Is(failure, ErrForbidden) || errors.Is(failure, ErrConnection) || ctx.Err() != nil {
 			err = errors.Join(failure, err)
 		}
@@ -203,7 +203,7 @@ func (x *handling) each(ctx context.Context, d *port.Delivery) (taken, more bool
 	return true, more, x.report(r, done, "")
 }
 
-// carryOut sends the message, if it is redriven, and deletes it then.
+// carryOut sends the message, if it is redriven, and then deletes it.
 func (x *handling) carryOut(ctx context.Context, l *DeadLetter, d *port.Delivery) (text string, err error) {
 	if x.action == "redrive" {
 		m := port.Message{Body: l.Body, Group: message.Tenant(l.OrderID)}

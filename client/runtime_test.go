@@ -202,7 +202,7 @@ func TestSDKOnTheRealRuntime(t *testing.T) {
 			t.Fatalf("still missing %v: %v", want, err)
 		}
 		for _, m := range got.Messages {
-			s, err := message.DecodeStatus([]byte(*m.Body))
+			s, err := message.Decode[message.Status]([]byte(*m.Body))
 			if err != nil {
 				t.Fatal(err)
 			}

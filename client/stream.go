@@ -15,27 +15,27 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Result answers one order of SubmitMany.
+// Result is the answer to one order of SubmitMany.
 type Result struct {
 	Line     int      // number of the line, or of the order, from 1
-	OrderID  string   // "" where it could not be read
+	OrderID  string   // "" if it could not be read
 	Accepted bool     // stored and started, or Queued
 	Known    bool     // the same order existed before
-	Queued   bool     // The order is in the intake queue, as on AWS. Its task shows the result.
+	Queued   bool     // the order is in the intake queue, as on AWS; its task shows the result
 	Notes    []string // texts that name the parts of the order without effect in this deployment
-	// Unattended is as in a Receipt.
+	// Unattended is the field of a Receipt.
 	Unattended []Unattended
-	Err        error `json:"-"` // why it was not accepted, an *Error; nil where it was
+	Err        error `json:"-"` // reason for the refusal, an *Error; nil if the order was accepted
 }
 
-// SubmitMany submits orders from a stream of JSON Lines, each in the form that the OpenAPI document
-// calls SubmitOrder; blank lines are left out. each is called once for every order, in their order,
-// never twice at the same time. A refused order is a Result, not an error, and harms no other.
+// SubmitMany submits orders from a stream of JSON Lines. Each line has the form SubmitOrder of the OpenAPI
+// document. Blank lines are skipped. It calls each once for every order, in their order and never
+// concurrently. A refused order is a Result, not an error, and does not affect the others.
 //
-// When the connection breaks it is taken up again, and what has no answer is sent again. The error
-// is that of reading, of the context, or of a server that stayed away; orders without a Result may
-// then be stored or not, and sending all of them again is harmless. A read that blocks is left
-// behind when ctx ends.
+// If the connection breaks, SubmitMany connects again and sends the orders without an answer again. It
+// returns an error if reading fails, if ctx ends, or if the server stays unreachable. After an error, an
+// order without a Result may or may not be stored. Sending all orders again is harmless. A read that blocks
+// is abandoned when ctx ends.
 func (c *Client) SubmitMany(ctx context.Context, lines io.Reader, each func(Result)) error {
 	return c.submitMany(ctx, linesOf(lines), each)
 }
@@ -54,13 +54,13 @@ func (c *Client) SubmitAll(ctx context.Context, orders iter.Seq[Order], each fun
 	}, each)
 }
 
-// sending is an order on its way.
+// sending is an order to be sent.
 type sending struct {
 	number int
 	text   []byte
 }
 
-// linesOf numbers the lines and leaves out blank ones.
+// linesOf yields the numbered lines without blank ones.
 func linesOf(r io.Reader) iter.Seq2[sending, error] {
 	return func(yield func(sending, error) bool) {
 		in := bufio.NewReader(r)
@@ -80,8 +80,8 @@ func linesOf(r io.Reader) iter.Seq2[sending, error] {
 	}
 }
 
-// readLine returns a line without its end; of one over the limit only as much as shows the server
-// that it is.
+// readLine returns a line without its end. Of a line over the limit it returns only enough to show the server
+// that it is too long.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var text []byte
 	for {
@@ -96,24 +96,25 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 }
 
 func (c *Client) submitMany(ctx context.Context, source iter.Seq2[sending, error], each func(Result)) error {
-	m := newMany()
+	m := &many{}
+	m.change.L = &m.mu
 	go m.read(source)
-	defer m.stop()
+	defer m.locked(func() { m.over = true })
 	for over := false; !over; {
 		_, err := again(ctx, c, func(ctx context.Context) (struct{}, error) {
-			before, started := m.progress(), time.Now()
+			before, started := m.answered.Load(), time.Now()
 			err := m.connect(ctx, c, each)
 			over = err == nil
-			if repeatable(err) && (m.progress() > before || brokenUse(started, err)) {
-				err = nil // begin anew, with all attempts
+			if repeatable(err) && (m.answered.Load() > before || brokenUse(started, err)) {
+				err = nil // start again, with all attempts
 			}
 			return struct{}{}, err
 		})
 		if err != nil {
-			return fmt.Errorf("submitting orders (%d answered): %w", m.progress(), err)
+			return fmt.Errorf("submitting orders (%d answered): %w", m.answered.Load(), err)
 		}
 	}
-	return m.readError()
+	return m.err // connect has found that the source has ended
 }
 
 // lineAnswer answers one line of a connection.
@@ -127,8 +128,8 @@ const linesType = "application/x-ndjson"
 // maxAnswerLine is the longest answer to one line, in bytes.
 const maxAnswerLine = 1 << 20
 
-// Stream sends what next gives, until it says that there is no more, and hands on the answers. It
-// reads and writes at the same time. next may still be asked a last time after stream returned.
+// Stream sends the orders that next returns, until it returns false, and passes on the answers. It reads and
+// writes at the same time. next may be called a last time after Stream has returned.
 func (h *overHTTP) Stream(ctx context.Context, next func() ([]byte, bool), answer func(Result) error) error {
 	body, feed := io.Pipe()
 	defer body.Close()
@@ -140,7 +141,7 @@ func (h *overHTTP) Stream(ctx context.Context, next func() ([]byte, bool), answe
 				return
 			}
 			if _, err := feed.Write(append(text[:len(text):len(text)], '\n')); err != nil {
-				return // the connection is gone
+				return // the connection is lost
 			}
 		}
 	}()
@@ -158,8 +159,8 @@ func (h *overHTTP) Stream(ctx context.Context, next func() ([]byte, bool), answe
 			return fmt.Errorf("%w in the stream of orders: %w", ErrAnswer, err)
 		}
 		if p := l.Error; p != nil {
-			l.Err = &Error{Status: p.Status, Code: p.Code, Title: p.Title, Detail: p.Detail, Field: p.Field,
-				RetryAfter: retryAfter(p.RetryAfter)}
+			p.Error.RetryAfter = retryAfter(p.RetryAfter)
+			l.Err = &p.Error
 		}
 		if err := answer(l.Result); err != nil {
 			return err

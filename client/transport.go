@@ -7,36 +7,50 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Transport is how the calls reach the product. There is one over HTTP here, and one over AWS in
-// package aws. It sends once and answers what it got: an *Error, the end of the context, or an
-// error that wraps ErrConnection or ErrAnswer. Repeating is the Client's business.
+// Transport carries the calls to a deployment. This package has one over HTTP, and package aws one over AWS.
+// A Transport sends once. It returns an *Error, the end of the context, or an error that wraps ErrConnection
+// or ErrAnswer. The Client repeats calls.
 type Transport interface {
-	// Submit takes one submission in the form of message.SubmitOrder.
+	// Submit submits one order in the form of message.SubmitOrder.
 	Submit(ctx context.Context, order []byte) (Receipt, error)
-	// Stream submits what next gives, until it says that there is no more, and answers each in its
-	// turn, without a Line. next may be asked a last time after Stream returned; the end of ctx releases it.
+	// Stream submits the orders that next returns, until it returns false, and answers each in order, without
+	// a Line. next may be called a last time after Stream has returned. The end of ctx ends such a call.
 	Stream(ctx context.Context, next func() ([]byte, bool), answer func(Result) error) error
-	// Task returns a task, at its end if that comes within wait. nil without an error: it is on its
-	// way and not to be seen yet; only with a wait.
+	// Task returns a task. It waits up to wait for the task's end. With a wait it may return nil without an
+	// error: the order was queued and has no task yet.
 	Task(ctx context.Context, id string, wait time.Duration) (*Task, error)
 	// Order returns the content of an order as it was submitted.
 	Order(ctx context.Context, id string) (json.RawMessage, error)
-	// Page answers one page of a listing.
+	// Page returns one page of a listing.
 	Page(ctx context.Context, q Query, cursor string) (*view.Page, error)
 	// Follow returns the versions of a task after the given one. An error is the last element.
 	Follow(ctx context.Context, id string, after int64) iter.Seq2[*Task, error]
-	// Command carries a command out and answers its verdict, which may be a refusal; *Undecided where
-	// it is sure to have been sent and the verdict did not come.
+	// Command executes a command and returns its verdict, which may be a refusal. It returns *Undecided if
+	// the command was certainly sent and the verdict did not arrive.
 	Command(ctx context.Context, c message.Control) (Verdict, error)
-	// Plan says what a move to a definition would mean; with the documents where they are asked for.
+	// Plan returns the effects of a move to a definition, with the documents on request.
 	Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error)
-	// Workflows lists what orders can name.
+	// Workflows returns the workflows that orders can name.
 	Workflows(ctx context.Context) ([]Workflow, error)
 	// Definition returns a version of a workflow: by its hash, or the Latest.
 	Definition(ctx context.Context, workflow, definition string) (Definition, error)
 	// Schedules lists the workflows that start by the clock.
 	Schedules(ctx context.Context) ([]Schedule, error)
+	// Unlisted describes the orders that listings omit, or returns "" if they omit none.
+	Unlisted() string
+
+	// DeadQueues returns the names of the queues that wait for the operator, as in DeadLetterQueue.Queue.
+	DeadQueues(ctx context.Context) ([]string, error)
+	// DeadQueue returns one of them, or port.ErrNotFound.
+	DeadQueue(name string) (port.Queue, error)
+	// Redrivable returns the reason why a queue would not take a message back, or nil if it would.
+	Redrivable(ctx context.Context, queue string, body []byte) error
+	// Resend sends a message to a queue again.
+	Resend(ctx context.Context, queue string, m port.Message) error
+	// QueueError translates an error of DeadQueue's methods into the client's. action is the action of SQS.
+	QueueError(ctx context.Context, action, queue string, err error) error
 }

@@ -19,7 +19,9 @@ import (
 	"github.com/aws/jsii-runtime-go"
 	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
 
+	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/infra"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // statement is one Allow of an identity policy.
@@ -447,6 +449,13 @@ func TestChildOrders(t *testing.T) {
 		}
 	}
 	same(t, "mappings of the queue between tasks", mappings, 1)
+	values := map[string]string{}
+	for name, o := range x.Outputs {
+		values[name] = target(o.Value)
+	}
+	if outputs, err := aws.ReadOutputs(values, ""); err != nil || outputs.Dead[port.Tasks] == "" {
+		t.Errorf("the command line reads %v, %v", outputs.Dead, err)
+	}
 	if _, made := template(t, nil).of("AWS::SQS::Queue")["TaskMessages"]; made {
 		t.Error("a deployment without children has a queue between tasks")
 	}

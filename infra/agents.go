@@ -61,8 +61,8 @@ func (s *Stepkeeper) addMappings(id string, f awslambda.IFunction, agent string,
 	}
 }
 
-// sendsAs notes the ID of the role that an agent's replies come from, by which the Scheduler distinguishes
-// one agent from another (rule 32). Of a role that was not made in this app only its author knows the ID.
+// sendsAs records the ID of the role from which an agent's replies come. The Scheduler uses it to distinguish
+// agents (rule 32). The ID of a role from outside this app is known only to its author.
 func (s *Stepkeeper) sendsAs(name string, a Agent, role awsiam.IRole) {
 	own, made := role.(awsiam.Role)
 	switch {
@@ -70,7 +70,7 @@ func (s *Stepkeeper) sendsAs(name string, a Agent, role awsiam.IRole) {
 		s.senderIDs[name] = a.SenderIDs
 	case made:
 		s.senderIDs[name] = []string{*own.RoleId()}
-	case !a.External || len(a.SenderARNs) > 0: // an external one without any waits for GrantAgent
+	case !a.External || len(a.SenderARNs) > 0: // an external agent without any waits for GrantAgent
 		s.warn("unchecked-replies-"+name,
 			"whether replies of agent %s come from it is not checked: set its SenderIDs to what `aws iam "+
 				"get-role --role-name ROLE --query Role.RoleId` answers", name)
@@ -122,9 +122,9 @@ func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {
 	return environment
 }
 
-// adoptFunction gives a function of the app's own its permissions and settings. Of an imported one
-// only its role is known, and CDK adds the permissions to that role if it may.
-// The answer is its role, and what must be there before its mapping takes a message.
+// adoptFunction gives a function of the app its permissions and settings. Of an imported function only the
+// role is known, and CDK adds the permissions to that role if it may. It returns the role, and the resources
+// that must exist before the mapping takes a message.
 func (s *Stepkeeper) adoptFunction(name string,
 	a Agent) (role awsiam.IRole, policies []constructs.IDependable) {
 	role = a.Function.Role()
@@ -146,7 +146,8 @@ func (s *Stepkeeper) adoptFunction(name string,
 	return role, policies
 }
 
-// allowLoop reports whether it could set that Lambda does not stop a function in a loop (rule 1).
+// allowLoop reports whether it could allow the function to be in a loop, so that Lambda does not stop it
+// (rule 1).
 func allowLoop(f awslambda.Function) bool {
 	resource, is := f.Node().DefaultChild().(awslambda.CfnFunction)
 	if is {
@@ -155,7 +156,8 @@ func allowLoop(f awslambda.Function) bool {
 	return is
 }
 
-// roleAccess is what a role needs that the construct does not make: an agent's access, and the key.
+// roleAccess returns the permissions of a role that the construct does not make: the agent's access, and the
+// key.
 func (s *Stepkeeper) roleAccess(name string, a Agent) []awsiam.PolicyStatement {
 	statements := s.agentAccess(name, a)
 	if s.key != nil {

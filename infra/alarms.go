@@ -13,13 +13,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
 
-// alarm is one alarm: of the metric, over some of its periods.
+// alarm is one alarm on a metric over several periods.
 type alarm struct {
 	id, text  string
 	metric    awscloudwatch.IMetric
 	threshold float64
 	periods   int
-	below     bool // alarms below the threshold, and where nothing is reported at all
+	below     bool // alarms below the threshold, and if nothing is reported
 	silent    bool // notifies no subscriber
 }
 
@@ -118,8 +118,8 @@ func (s *Stepkeeper) addAlarm(a alarm) {
 	made.AddAlarmAction(awscloudwatchactions.NewSnsAction(s.alerts))
 }
 
-// throttleAlarm watches a table, or its index, for requests that DynamoDB refused: a hot partition, or a
-// table that grows faster than it is scaled. The SDK repeats them, so that nothing else shows at first.
+// throttleAlarm watches a table, or its index, for requests that DynamoDB throttled: a hot partition, or a
+// table that grows faster than it scales. The SDK repeats them, so that nothing else shows it at first.
 func (s *Stepkeeper) throttleAlarm(id, text string, t awsdynamodb.ITableV2, index string) {
 	s.addAlarm(alarm{id: id + "Throttles", text: text + " is throttled", threshold: 1, periods: 3,
 		metric: awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{

@@ -10,9 +10,9 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// Main is the main function of a CDK app: add adds its stacks, and they are synthesised. What is wrong
-// goes to standard error as people read it, without the stack traces of Go and of the CDK, and the
-// process ends with status 1.
+// Main is the main function of a CDK app. It calls add, which adds the stacks, and synthesises them. It
+// writes an error to standard error for people, without the stack traces of Go and of the CDK, and ends the
+// process with status 1.
 func Main(add func(app awscdk.App) error) {
 	err := synthesise(add)
 	jsii.Close()
@@ -32,8 +32,8 @@ func synthesise(add func(app awscdk.App) error) (err error) {
 	return nil
 }
 
-// Explain makes an error of what a construct panicked with, without the CDK's stack trace; it answers
-// err where there was no panic. A mistake in the program itself panics on.
+// Explain returns the panic of a construct as an error, without the CDK's stack trace. It returns err if
+// there was no panic. A mistake in the program itself panics again.
 func Explain(panicked any, err error) error {
 	switch p := panicked.(type) {
 	case nil:

@@ -19,8 +19,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// assets are what the functions are made of: binaries, and compiled files beside them, so that no
-// function carries YAML. The folder is gone once CDK has copied it.
+// assets holds the content of the functions: binaries, and compiled files beside them, so that no function
+// carries YAML. The folder is removed once CDK has copied it.
 type assets struct {
 	props    Props
 	dir      string
@@ -30,12 +30,12 @@ type assets struct {
 	ledgers map[string]bool
 	flows   map[string][]byte
 	hashes  map[string]string // hashes of workflows, by name
-	// scheduled are the files of flows whose workflows start by the clock, which the Supervisor does.
+	// scheduled holds the files of workflows that start by the clock, for the Supervisor.
 	scheduled map[string][]byte
 	clocked   []string        // names of these workflows
-	tokens    bool            // A workflow makes tokens of answers (P39).
+	tokens    bool            // a workflow makes tokens of answers (P39)
 	choosable map[string]bool // agents of steps that can choose among several (P44)
-	// names of the workflows with such children, by hash of the child workflow (P40)
+	// names of the parent workflows, by hash of their child workflow (P40)
 	children map[string]string
 	settings map[string][]byte // settings of HTTP agents, by name
 }
@@ -53,11 +53,11 @@ func newAssets(p Props) (*assets, error) {
 
 func (a *assets) close() { _ = os.RemoveAll(a.dir) }
 
-// compile reads the workflows and what the agents are made of, before anything is built. The error
-// lists every problem of every file.
+// compile reads the workflows and the agents' settings, before anything is built. The error lists every
+// problem of every file.
 func (a *assets) compile() error {
 	var errs []error
-	if len(a.props.Agents) > 0 { // without any, each step of each workflow would be wrong
+	if len(a.props.Agents) > 0 { // an app without agents would make every step wrong
 		errs = append(errs, a.workflows())
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.props.Agents)) {
@@ -77,7 +77,7 @@ func (a *assets) compile() error {
 	return errors.Join(errs...)
 }
 
-// folder builds a package and puts files beside it.
+// folder builds a package and writes files beside it.
 func (a *assets) folder(name, pkg string, files map[string][]byte) (string, error) {
 	folder := filepath.Join(a.dir, name)
 	if err := a.fill(folder, pkg, files); err != nil {
@@ -99,7 +99,7 @@ func (a *assets) fill(folder, pkg string, files map[string][]byte) error {
 		a.built[pkg] = binary
 	}
 	bootstrap := filepath.Join(folder, "bootstrap")
-	// The mode is the same on every machine, because it is in the hash.
+	// the mode is the same on every machine, because the hash includes it
 	if err := errors.Join(os.MkdirAll(folder, 0o755), os.Link(binary, bootstrap),
 		os.Chmod(bootstrap, 0o755)); err != nil {
 		return err
@@ -170,27 +170,26 @@ func (a *assets) workflows() error {
 	return errors.Join(failed...)
 }
 
-// maxTimeout is the longest timeout that a step of the agent can have: one handling must end
-// before the function's context does (rule 3), and a second is for what comes before the call. An
-// external agent runs as long as it likes.
+// maxTimeout returns the longest timeout of the agent's steps. One handling must end before the function's
+// context does (rule 3), and a second remains for the work before the call. An external agent has no limit.
 func (a *assets) maxTimeout(agent string) core.Duration {
 	settings := a.props.Agents[agent]
-	if settings.External || settings.Timeout < leastTimeout { // which is reported by itself
+	if settings.External || settings.Timeout < leastTimeout { // reported separately
 		return 0
 	}
 	return core.DurationOf(settings.Timeout - lambdaevent.Reserve - time.Second)
 }
 
-// leastQueueWait is how long an agent may be away before its step fails for good: a function's start, a
-// throttled minute, a service's restart take that.
+// leastQueueWait is the shortest sensible queue wait before a step fails for good. The start of a function, a
+// throttled minute, or a service's restart takes that long.
 const leastQueueWait = 30 * core.Second
 
-// warnShortTimes warns of steps that a short wait in their queue alone can bring to failure: with the times
-// of a demo, on a busy or throttled account, orders would be undone of which nothing is wrong.
+// warnShortTimes warns about steps that fail after a short queue wait. With the times of a demo, on a busy or
+// throttled account, orders would be undone without a fault.
 func (a *assets) warnShortTimes(file string, d *core.Definition) {
 	for i := range d.Steps {
 		s := &d.Steps[i]
-		if s.Agent == "" { // it asks none
+		if s.Agent == "" { // the step calls no agent
 			continue
 		}
 		allowance, failures := d.Agents[s.Agent].QueueAllowance, s.Retry.MaxFailures
@@ -245,8 +244,8 @@ func workflowFiles(place string) ([]string, error) {
 	return files, nil
 }
 
-// httpAgent compiles the settings of one agent, and checks them as the function will, with a value
-// in the place of each secret.
+// httpAgent compiles the settings of one agent, and checks them as the function will, with a placeholder for
+// each secret.
 func httpAgent(name string, a Agent) ([]byte, error) {
 	data, err := os.ReadFile(a.HTTP)
 	if err != nil {

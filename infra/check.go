@@ -28,20 +28,21 @@ var (
 	replyToName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
 )
 
-// Times of a function: Lambda's own limit, and what a batch needs at least.
+// Times of a function: Lambda's own limit, and the shortest time for a batch.
 const (
 	maxFunction  = 15 * time.Minute
 	leastTimeout = 5 * time.Second
 )
 
-// maxWorkflows of one deployment: a template has 200 outputs, and each workflow is one.
+// maxWorkflows bounds the workflows of one deployment: a template has 200 outputs, and each workflow needs
+// one.
 const maxWorkflows = 100
 
-// maxAgents of one deployment, whose queues and roles fit into a function's environment, and their
-// resources into a template.
+// maxAgents bounds the agents of one deployment. Their queues and roles have to fit into a function's
+// environment, and their resources into a template.
 const maxAgents = 20
 
-// withDefaults returns a copy that is complete. The error lists all that is wrong.
+// withDefaults returns a complete copy. The error lists all faults.
 func (p Props) withDefaults() (Props, error) {
 	c := &checker{}
 	p.SweepInterval = cmp.Or(p.SweepInterval, time.Minute)
@@ -116,11 +117,11 @@ func (c *checker) replyTo(queues map[string]awssqs.IQueue) {
 	}
 }
 
-// principal is a role or user. A condition with anything else, a role's session for instance, would
-// refuse all senders without an error.
+// principal matches a role or user. A condition on anything else, such as a role's session, would refuse all
+// senders without an error.
 var principal = regexp.MustCompile(`^arn:[a-z-]+:iam::[0-9]{12}:(role|user)/[^\s*?]+$`)
 
-// principalID is what IAM gives roles (AROA…) and users (AIDA…).
+// principalID matches the IDs that IAM gives roles (AROA…) and users (AIDA…).
 var principalID = regexp.MustCompile(`^A[A-Z0-9]{15,127}$`)
 
 func (c *checker) principals(what string, arns []string) {
@@ -131,7 +132,7 @@ func (c *checker) principals(what string, arns []string) {
 	}
 }
 
-// clashes reports agents whose constructs would have the same ID, because IDs are made from agent names.
+// clashes reports agents whose constructs would have the same ID, because the IDs contain agent names.
 func (c *checker) clashes(p Props) {
 	owner, agents := map[string]string{}, p.Agents
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
@@ -317,7 +318,7 @@ func (c *checker) tokens(s awssecretsmanager.ISecret) {
 	}
 }
 
-// adopted checks a function that was made elsewhere.
+// adopted checks an existing function.
 func (c *checker) adopted(what string, a Agent) {
 	if a.Function == nil {
 		return

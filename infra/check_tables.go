@@ -12,17 +12,17 @@ import (
 	"github.com/aws/constructs-go/constructs/v10"
 )
 
-// What a table on demand serves from its beginning, units a second.
+// Initial capacity of an on-demand table, in units per second.
 const (
 	leastWarmWrites = 4_000
 	leastWarmReads  = 12_000
 )
 
-// tableARN is of a table, with its Region, account and name.
+// tableARN matches a table's ARN with its Region, account and name.
 var tableARN = regexp.MustCompile(
 	`^arn:[a-z-]+:dynamodb:([a-z0-9-]+):([0-9]{12}):table/([A-Za-z0-9_.-]{3,255})$`)
 
-// given lists the ARNs of tables that are there already.
+// given returns the ARNs of existing tables.
 func (t Tables) given() map[string]string {
 	given := map[string]string{"Orders": t.Orders, "Definitions": t.Definitions}
 	for agent, arn := range t.Ledgers {
@@ -63,7 +63,7 @@ func (c *checker) tables(p Props) {
 	}
 }
 
-// placed checks what depends on where the stack is, as far as that is known.
+// placed checks settings that depend on the stack's account and Region, as far as these are known.
 func (p Props) placed(scope constructs.Construct) error {
 	if scope == nil {
 		return errors.New("there is no scope; a stack is meant")
@@ -106,10 +106,10 @@ const (
 		"in the stack's account, or make the agent external with a role there"
 )
 
-// outsider is a principal or a function from outside of the app.
+// outsider is a principal or a function from outside the app.
 type outsider struct{ what, account, advice string }
 
-// outsiders lists those whose account is known.
+// outsiders returns those with a known account.
 func (p Props) outsiders() (all []outsider) {
 	add := func(what, arn, advice string) {
 		if parts := strings.Split(arn, ":"); !strings.Contains(arn, "${Token[") && len(parts) > 4 {
@@ -132,8 +132,8 @@ func (p Props) outsiders() (all []outsider) {
 	return all
 }
 
-// accounts refuses operators, external agents and functions of other accounts, which cannot work. If the
-// account of the stack is not known at synthesis, they must be of one account.
+// accounts refuses operators, external agents and functions of other accounts, because they cannot work. If
+// the stack's account is unknown at synthesis, they must share one account.
 func (c *checker) accounts(p Props, own string) {
 	all, of := p.outsiders(), "the stack is of "
 	if len(all) > 0 && *awscdk.Token_IsUnresolved(&own) {
@@ -146,7 +146,7 @@ func (c *checker) accounts(p Props, own string) {
 	}
 }
 
-// elsewhere reports whether two accounts differ. One that is not known at synthesis may be any.
+// elsewhere reports whether two accounts differ. An account that is unknown at synthesis may be any.
 func elsewhere(own, other string) bool {
 	return own != other && !*awscdk.Token_IsUnresolved(&own) && !*awscdk.Token_IsUnresolved(&other)
 }

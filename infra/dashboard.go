@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// addDashboard makes one page of what an operator looks at first: what stopped, what is late, the queues, the
-// functions, the tables. It has metrics only that are there anyway.
+// addDashboard adds a page with an operator's first questions: stopped and late orders, the queues, the
+// functions, the tables. It uses only existing metrics.
 func (s *Stepkeeper) addDashboard() {
 	if !s.props.Dashboard {
 		return
@@ -20,7 +20,7 @@ func (s *Stepkeeper) addDashboard() {
 	page := awscloudwatch.NewDashboard(s.Construct, str("Dashboard"),
 		&awscloudwatch.DashboardProps{DefaultInterval: seconds(3 * time.Hour)})
 	page.AddWidgets(
-		// A workflow with orders in Error has a metric of its own; which ones have is found when the page is
+		// A workflow with orders in Error has a metric of its own. The page finds these metrics when it is
 		// shown.
 		s.graph("Orders in Error", s.found(deployment.MetricInError, "Maximum")),
 		s.graph("Oldest order in Error, seconds", s.found(deployment.MetricOldestInError, "Maximum")),
@@ -56,7 +56,7 @@ func (s *Stepkeeper) addDashboard() {
 		s.graph("Throttled requests to tables", s.throttled()...))
 }
 
-// throttled are the requests that DynamoDB refused, by table and index.
+// throttled returns metrics of the requests that DynamoDB throttled, by table and index.
 func (s *Stepkeeper) throttled() (all []awscloudwatch.IMetric) {
 	add := func(what string, t awsdynamodb.ITableV2, index string) {
 		all = append(all, throttles("Read", "Reads of "+what, t, index),
@@ -71,7 +71,7 @@ func (s *Stepkeeper) throttled() (all []awscloudwatch.IMetric) {
 	return all
 }
 
-// throttles are the requests of a kind, Read or Write, that DynamoDB refused.
+// throttles returns metrics of the throttled requests of a kind, Read or Write.
 func throttles(kind, label string, t awsdynamodb.ITableV2, index string) awscloudwatch.IMetric {
 	dimensions := map[string]*string{"TableName": t.TableName()}
 	if index != "" {
@@ -90,7 +90,7 @@ func labelled(label string) *string {
 	return &label
 }
 
-// found are the metrics of a name of all workflows.
+// found returns the metrics of one name for all workflows.
 func (s *Stepkeeper) found(name, statistic string) awscloudwatch.IMetric {
 	return awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
 		Expression: str(`SEARCH('{` + deployment.MetricNamespace + `,` + deployment.MetricDeployment + `,` +

@@ -302,11 +302,11 @@ func like(pattern, text string) bool {
 	return false
 }
 
-// docs/aws-deploy-policy.json allows what CloudFormation needs for every resource of the template, as the
-// schemas of the resource types say, and nothing besides.
+// docs/reference/aws-deploy-policy.json allows what CloudFormation needs for every resource of the template,
+// as the schemas of the resource types say, and nothing besides.
 func TestDeployPolicy(t *testing.T) {
 	var policy deployPolicy
-	if err := json.Unmarshal([]byte(file(t, "docs", "aws-deploy-policy.json")), &policy); err != nil {
+	if err := json.Unmarshal([]byte(page(t, "aws-deploy-policy.json")), &policy); err != nil {
 		t.Fatal(err)
 	}
 	schemas := ofCloudFormation(t)
@@ -319,11 +319,11 @@ func TestDeployPolicy(t *testing.T) {
 	for call := range whole {
 		action, arn := call[0], call[1]
 		if !policy.allows(action, arn) {
-			t.Errorf("docs/aws-deploy-policy.json does not allow %s on %s", action, arn)
+			t.Errorf("docs/reference/aws-deploy-policy.json does not allow %s on %s", action, arn)
 		}
 		if others := strings.ReplaceAll(arn, "Shop", "Other"); others != arn &&
 			policy.allows(action, others) {
-			t.Errorf("docs/aws-deploy-policy.json allows %s on resources of other stacks", action)
+			t.Errorf("docs/reference/aws-deploy-policy.json allows %s on resources of other stacks", action)
 		}
 	}
 	for _, s := range policy.Statement {
@@ -339,7 +339,7 @@ func TestDeployPolicy(t *testing.T) {
 		for call := range needed(t, template(t, change), schemas) {
 			if action := call[0]; !whole[call] && !policy.allows(action, call[1]) &&
 				!slices.ContainsFunc(row, func(a string) bool { return covers(a, action) }) {
-				t.Errorf("docs/aws.md does not say that %s needs %s", setting, action)
+				t.Errorf("aws-permissions.md does not say that %s needs %s", setting, action)
 			}
 		}
 	}
@@ -361,7 +361,7 @@ func TestConditionsOfPermissions(t *testing.T) {
 // rowOf are the actions in the row of a setting: `kms:CreateKey`, `PutKeyPolicy` are two of one service.
 func rowOf(t *testing.T, setting string) (actions []string) {
 	t.Helper()
-	row := between(t, file(t, "docs", "aws.md"), "| `"+setting+"`", "\n")
+	row := between(t, page(t, "aws-permissions.md"), "| `"+setting+"`", "\n")
 	service := ""
 	for _, word := range regexp.MustCompile("`([a-z0-9-]+:)?([A-Z][A-Za-z*]+)`").FindAllStringSubmatch(row,
 		-1) {

@@ -18,7 +18,7 @@
 // All defaults are meant for production: tables and queues are encrypted and stay when the stack
 // goes, tables are protected and can be restored to any second of the last 35 days. Nothing has a
 // name of its own, so that several may live in one account. Every permission names its actions and
-// its resources. The numbers in comments are the rules of docs/aws-rules.md.
+// its resources. The numbers in comments are the rules of docs/reference/aws-rules.md.
 //
 // The functions are built with the Go toolchain while the app runs, from the version of this module
 // that the app requires, and have the same bytes each time (rule 18).

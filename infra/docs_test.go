@@ -15,7 +15,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra"
 )
 
-var pages = []string{"aws.md", "aws-recovery.md", "aws-rules.md", "aws-tuning.md", "localstack.md"}
+var pages = []string{"first-deployment.md", "aws-permissions.md", "aws-app.md", "add-an-agent.md",
+	"aws-queues.md", "aws-stack.md", "aws-upgrade.md", "dead-letters.md", "aws-restore.md",
+	"aws-fail-over.md", "aws-rules.md", "aws-tuning.md", "localstack.md"}
 
 func file(t *testing.T, path ...string) string {
 	t.Helper()
@@ -24,6 +26,16 @@ func file(t *testing.T, path ...string) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+// page returns the text of a file in a folder of docs.
+func page(t *testing.T, name string) string {
+	t.Helper()
+	found, err := filepath.Glob("../docs/*/" + name)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("docs has %v of the name %s: %v", found, name, err)
+	}
+	return file(t, found[0][len("../"):])
 }
 
 // firsts are the first groups of all matches, sorted, once each.
@@ -45,36 +57,36 @@ func TestDocs(t *testing.T) {
 	}
 	settings := firsts(`(?m)^//\t([a-z0-9-]+)  `, file(t, "infra", "app", "main.go"))
 	makefile := file(t, "Makefile")
-	for _, page := range pages {
-		text := file(t, "docs", page)
+	for _, name := range pages {
+		text := page(t, name)
 		for _, output := range firsts(`\b(Engine[A-Z][A-Za-z]*(?:Url|Table|Topic|Function|Policy))\b`, text) {
 			if _, there := golden.Outputs[output]; !there {
-				t.Errorf("%s: there is no output %s", page, output)
+				t.Errorf("%s: there is no output %s", name, output)
 			}
 		}
 		for _, target := range firsts("(?:`|    )make ([a-z-]+)", text) {
 			if !regexp.MustCompile("(?m)^" + target + ":").MatchString(makefile) {
-				t.Errorf("%s: there is no make %s", page, target)
+				t.Errorf("%s: there is no make %s", name, target)
 			}
 		}
-		for _, name := range firsts(`-c ([a-z0-9-]+)=`, text) {
-			if !slices.Contains(settings, name) {
-				t.Errorf("%s: infra/app has no setting %s", page, name)
+		for _, setting := range firsts(`-c ([a-z0-9-]+)=`, text) {
+			if !slices.Contains(settings, setting) {
+				t.Errorf("%s: infra/app has no setting %s", name, setting)
 			}
 		}
 	}
-	listed := firsts("`([a-z0-9-]+)`", between(t, file(t, "docs", "aws.md"), "All of them stand in",
+	listed := firsts("`([a-z0-9-]+)`", between(t, page(t, "first-deployment.md"), "All of them stand in",
 		"Synthesis warns"))
 	if !slices.Equal(listed, settings) {
-		t.Errorf("aws.md lists the settings\n%v\ninfra/app/main.go has\n%v", listed, settings)
+		t.Errorf("first-deployment.md lists the settings\n%v\ninfra/app/main.go has\n%v", listed, settings)
 	}
 	code := file(t, "infra", "app", "example", "settings.go") + file(t, "infra", "app", "example",
 		"example.go")
-	if read := firsts(`c\.(?:text|list|truth|number|duration|pairs)\("([a-z0-9-]+)"`,
+	if read := firsts(`c\.(?:text|list|truth|number|duration|pairs|external)\((?:agents, )?"([a-z0-9-]+)"`,
 		code); !slices.Equal(read, settings) {
 		t.Errorf("the app reads the settings\n%v\nits comment has\n%v", read, settings)
 	}
-	tuning := file(t, "docs", "aws-tuning.md")
+	tuning := page(t, "aws-tuning.md")
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[infra.Tuning]()) {
 		if !strings.Contains(tuning, f.Name+"`") {
 			t.Errorf("aws-tuning.md does not say what Tuning.%s moves", f.Name)
@@ -97,8 +109,8 @@ func TestCountsInDocs(t *testing.T) {
 	}
 	want := fmt.Sprintf("The order example has %d resources, %d of them alarms.", len(golden.Resources),
 		alarms)
-	if !strings.Contains(file(t, "docs", "aws.md"), want) {
-		t.Errorf("aws.md does not say %q", want)
+	if !strings.Contains(page(t, "aws-stack.md"), want) {
+		t.Errorf("aws-stack.md does not say %q", want)
 	}
 }
 
@@ -125,8 +137,8 @@ func TestCommandsInDocs(t *testing.T) {
 		file(t, "localstack", "ministack", "start.sh") + file(t, "localstack", "compose.yaml") +
 		file(t, "Makefile")
 	checked := 0
-	for _, page := range pages {
-		text := strings.ReplaceAll(file(t, "docs", page), "\\\n", " ")
+	for _, name := range pages {
+		text := strings.ReplaceAll(page(t, name), "\\\n", " ")
 		for _, command := range firsts("(?:`|\\| |    )(?:bin/)?stepkeeper ([^`|#\n]*)", commandsOf(text)) {
 			words := strings.Fields(regexp.MustCompile(`--(stack|region|server)[ =]\S+|--stack$`).
 				ReplaceAllString(command, ""))
@@ -139,13 +151,13 @@ func TestCommandsInDocs(t *testing.T) {
 				sub = append(sub, w)
 			}
 			if len(sub) > 0 && !regexp.MustCompile(`(?m)^  `+sub[0]+` `).MatchString(helpOf()) {
-				t.Errorf("%s: stepkeeper has no command %s", page, sub[0])
+				t.Errorf("%s: stepkeeper has no command %s", name, sub[0])
 				continue
 			}
 			for _, flag := range firsts(`(--[a-z-]+)`, command) {
 				checked++
 				if !strings.Contains(helpOf(sub...), flag+" ") {
-					t.Errorf("%s: stepkeeper %s has no flag %s", page, strings.Join(sub, " "), flag)
+					t.Errorf("%s: stepkeeper %s has no flag %s", name, strings.Join(sub, " "), flag)
 				}
 			}
 			checked++
@@ -154,37 +166,37 @@ func TestCommandsInDocs(t *testing.T) {
 			for _, flag := range firsts(`(--[a-z-]+)`, line) {
 				checked++
 				if !strings.Contains(helpOf("smoke"), flag+" ") {
-					t.Errorf("%s: stepkeeper smoke has no flag %s", page, flag)
+					t.Errorf("%s: stepkeeper smoke has no flag %s", name, flag)
 				}
 			}
 		}
-		if page == "localstack.md" {
+		if name == "localstack.md" {
 			deploy := strings.Join(firsts("(make local-deploy ARGS=[^\n]*)", text), "\n") +
 				between(t, text, "`ARGS` goes to", ":\n\n    make")
 			for _, flag := range firsts(`["\x60 ]-([a-z][a-z-]*)[\x60 ]`, deploy) {
 				checked++
 				if !slices.Contains(deployFlags, flag) {
-					t.Errorf("%s: localstack/deploy has no flag -%s, it has %v", page, flag, deployFlags)
+					t.Errorf("%s: localstack/deploy has no flag -%s, it has %v", name, flag, deployFlags)
 				}
 			}
 			reported := firsts("-([a-z-]+)`", deploy)
 			for _, flag := range deployFlags {
 				if !slices.Contains(reported, flag) {
-					t.Errorf("%s does not name the flag -%s of localstack/deploy", page, flag)
+					t.Errorf("%s does not name the flag -%s of localstack/deploy", name, flag)
 				}
 			}
 			for _, variable := range firsts(
 				"\\b((?:LOCALSTACK|MINISTACK)_[A-Z]+|BACKEND|KEEP|STATE|PYTHON)\\b", text) {
 				checked++
 				if !strings.Contains(scripts, variable) {
-					t.Errorf("%s: nothing reads %s", page, variable)
+					t.Errorf("%s: nothing reads %s", name, variable)
 				}
 			}
 		}
 		for _, script := range firsts(`((?:localstack|infra|shared|internal)/[a-z/-]+\.sh)\b`, text) {
 			checked++
 			if _, err := os.Stat(filepath.Join("..", script)); err != nil {
-				t.Errorf("%s: there is no %s", page, script)
+				t.Errorf("%s: there is no %s", name, script)
 			}
 		}
 	}

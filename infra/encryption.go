@@ -9,8 +9,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// addKey makes the one key that encrypts everything, where one is asked for (rule 22), and lets the
-// services use it that do so on their own behalf: alarms publish, logs are written.
+// addKey adds the one key that encrypts everything, if the props ask for it (rule 22). It allows the services
+// that act on their own behalf to use it: alarms publish, logs are written.
 func (s *Stepkeeper) addKey() {
 	if s.key = s.props.Key; s.key == nil && !s.props.CustomerManagedKey {
 		return
@@ -49,7 +49,7 @@ func allowService(k awskms.IKey, sid, service string, conditions map[string]any,
 	return *result.StatementAdded
 }
 
-// addTopic makes the topic of alerts and alarms.
+// addTopic adds the topic of alerts and alarms.
 func (s *Stepkeeper) addTopic() {
 	s.alerts = awssns.NewTopic(s.Construct, str("Alerts"), &awssns.TopicProps{
 		EnforceSSL: jsii.Bool(true), MasterKey: s.key, DisplayName: str("Stepkeeper"),

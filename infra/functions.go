@@ -14,21 +14,21 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// function is one of our own Lambda functions.
+// function is a shipped Lambda function.
 type function struct {
 	id, folder, description string
 	memory                  int
 	timeout                 time.Duration
 	environment             map[string]*string
 	access                  []awsiam.PolicyStatement
-	loops                   bool // one of the circle Scheduler, agent, Scheduler
+	loops                   bool // member of the loop Scheduler, agent, Scheduler
 	reserved                int
 	vpc                     awsec2.IVpc
 	subnets                 *awsec2.SubnetSelection
 	groups                  []awsec2.ISecurityGroup
 }
 
-// addFunction makes a function with a role and a log group of its own (rules 18, 20).
+// addFunction adds a function with its own role and log group (rules 18, 20).
 func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	logs := awslogs.NewLogGroup(s.Construct, str(f.id+"Logs"), &awslogs.LogGroupProps{
 		Retention: s.props.LogRetention, RemovalPolicy: s.removal(), EncryptionKey: s.key,
@@ -42,7 +42,7 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	if f.vpc != nil {
 		statements = append(statements, vpcAccess())
 	}
-	// Inline, so that no function exists a moment before its permissions do.
+	// Inline, so that no function exists before its permissions do.
 	role := awsiam.NewRole(s.Construct, str(f.id+"Role"), &awsiam.RoleProps{
 		AssumedBy:   awsiam.NewServicePrincipal(str("lambda.amazonaws.com"), nil),
 		Description: str("Stepkeeper: " + f.description),
@@ -60,8 +60,9 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 		Runtime:     awslambda.Runtime_PROVIDED_AL2023(), Handler: str("bootstrap"),
 		Architecture: awslambda.Architecture_ARM_64(),
 		Code:         awslambda.Code_FromAsset(str(f.folder), nil), Role: role, LogGroup: logs,
-		LoggingFormat:    awslambda.LoggingFormat_JSON,
-		SystemLogLevelV2: s.props.Tuning.SystemLogLevel, // a line of ours costs as much as one of Lambda's
+		LoggingFormat: awslambda.LoggingFormat_JSON,
+		// a log line of Stepkeeper costs as much as one of Lambda's
+		SystemLogLevelV2: s.props.Tuning.SystemLogLevel,
 		MemorySize:       num(f.memory), Timeout: seconds(f.timeout), Environment: &f.environment,
 		EnvironmentEncryption: s.key,
 		Vpc:                   f.vpc, VpcSubnets: f.subnets,
@@ -73,7 +74,8 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 		props.SecurityGroups = &f.groups
 	}
 	if f.loops {
-		props.RecursiveLoop = awslambda.RecursiveLoop_ALLOW // rule 1: our own guard is the hop budget (P23)
+		// rule 1: the hop budget guards against loops (P23)
+		props.RecursiveLoop = awslambda.RecursiveLoop_ALLOW
 	}
 	if f.reserved > 0 {
 		props.ReservedConcurrentExecutions = num(f.reserved)
@@ -86,8 +88,8 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	return made, role
 }
 
-// addMapping makes a function take from a queue (rules 2 to 4). It is not an event source of CDK's,
-// which would grant more than is used.
+// addMapping makes a function consume a queue (rules 2 to 4). It does not use an event source of CDK's, which
+// would grant more permissions than needed.
 func (s *Stepkeeper) addMapping(id string, f awslambda.IFunction, q *queue) awslambda.EventSourceMapping {
 	props := &awslambda.EventSourceMappingProps{
 		Target: f, EventSourceArn: q.queue.QueueArn(), BatchSize: num(q.mapping.Batch),

@@ -13,9 +13,11 @@ import (
 )
 
 // GrantSubmit lets a role or user of the app submit orders, follow and cancel them, and answer a step with a
-// token. It panics for a principal of another account, as the other grants do. A principal from outside of
-// the app gets the policy Application. A program that answers without a token, in the name of a person or
-// another system, needs engine.Control().GrantSendMessages(role): with it the program can send every command.
+// token. It panics for a principal of another account, as the other grants do.
+//
+// A principal from outside the app gets the policy Application. A program that answers without a token, in
+// the name of a person or another system, needs engine.Control().GrantSendMessages(role). With that it can
+// send every command.
 func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
 	if account := to.GrantPrincipal().PrincipalAccount(); account != nil {
 		s.refuseElsewhere("GrantSubmit: the principal", *account,
@@ -25,12 +27,13 @@ func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
 	grant(to, s.applicationAccess())
 }
 
-// GrantOperate lets a role of the stack's account do all that an operator does, putting dead letters back
-// included. A principal from outside of the app gets the policies Operator, and stands among Props.Operators.
+// GrantOperate gives a role of the stack's account all rights of an operator, including the redrive of dead
+// letters. A principal from outside the app gets the policies Operator, and an entry in Props.Operators.
 func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
 	s.refuseElsewhere("GrantOperate: the role", *role.Env().Account, operatorAccount)
-	// As statements they would be more than a role holds inline. They are attached to the role, not the role
-	// to them: they name the mappings, so that the role of an agent's function would depend on itself.
+	// As statements they would exceed the inline limit of a role. The policies are attached to the role, not
+	// the role to them, because they name the mappings. Otherwise the role of an agent's function would
+	// depend on itself.
 	for _, policy := range s.operator {
 		policy.AttachToRole(role)
 	}
@@ -40,9 +43,9 @@ func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
 	}
 }
 
-// GrantAgent lets the role of an external agent take its requests and answer them. It panics for an
-// agent that is not external: those have their rights already. A role from outside of the app stands
-// among Agent.SenderARNs, and gets the rights where it is made.
+// GrantAgent lets the role of an external agent take its requests and reply. It panics for an agent that is
+// not external, because that has its rights already. A role from outside the app needs an entry in
+// Agent.SenderARNs, and gets the rights where it is made.
 func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
 	a, there := s.props.Agents[agent]
 	if !there || !a.External {
@@ -61,10 +64,12 @@ func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
 	}
 }
 
-// AllowLoop sets RecursiveLoop: Allow on a function of the app that takes statuses and sends orders or
-// commands in answer. Lambda otherwise stops such a function after about 16 rounds, and drops the status. The
-// function itself must then see to it that its orders come to an end. It panics for a function from outside
-// of the app: set the property where the function is made. Agents' functions have it already.
+// AllowLoop sets RecursiveLoop: Allow on a function of the app that receives statuses and sends orders or
+// commands in return. Otherwise Lambda stops such a function after about 16 rounds, and drops the status. The
+// function must then ensure itself that its orders end.
+//
+// AllowLoop panics for a function from outside the app: set the property where the function is made. Agents'
+// functions have it already.
 func (s *Stepkeeper) AllowLoop(f awslambda.IFunction) {
 	if own, made := f.(awslambda.Function); !made || !allowLoop(own) {
 		panic(fmt.Errorf(
@@ -73,7 +78,7 @@ func (s *Stepkeeper) AllowLoop(f awslambda.IFunction) {
 	}
 }
 
-// refuseElsewhere panics if what gets rights is known to be of another account.
+// refuseElsewhere panics if the receiver of rights is known to be of another account.
 func (s *Stepkeeper) refuseElsewhere(what, account, advice string) {
 	if own := *awscdk.Stack_Of(s.Construct).Account(); elsewhere(own, account) {
 		panic(fmt.Errorf("stepkeeper %s: %s is of account %s and the stack of %s; %s",
@@ -87,12 +92,13 @@ func grant(to awsiam.IGrantable, statements []awsiam.PolicyStatement) {
 	}
 }
 
-// Scheduler is who sends statuses: the policy of a reply-to queue elsewhere, or of its key, may have
+// Scheduler returns the sender of statuses. The policy of a reply-to queue elsewhere, or of its key, may have
 // to name it.
 func (s *Stepkeeper) Scheduler() awsiam.IGrantable { return s.roles["scheduler"] }
 
-// Agent is the function of an agent, for what it may do besides:
-// table.GrantReadData(engine.Agent("shipping")). nil for an external agent, and for an unknown name.
+// Agent returns the function of an agent, for further grants, such as
+// table.GrantReadData(engine.Agent("shipping")). It returns nil for an external agent, and for an unknown
+// name.
 func (s *Stepkeeper) Agent(name string) awslambda.IFunction {
 	if _, there := s.props.Agents[name]; !there {
 		return nil
@@ -100,14 +106,14 @@ func (s *Stepkeeper) Agent(name string) awslambda.IFunction {
 	return s.functions[name]
 }
 
-// Intake is where applications send their orders.
+// Intake returns the queue to which applications send their orders.
 func (s *Stepkeeper) Intake() awssqs.IQueue { return s.queues[port.Intake].queue }
 
-// Control is where the operator's commands go: undo, resubmit, resolve, close, move, answers without a token.
-// A sender may do all of that.
+// Control returns the queue for the operator's commands: undo, resubmit, resolve, close, move, answers
+// without a token. A sender may give all of these.
 func (s *Stepkeeper) Control() awssqs.IQueue { return s.queues[port.Control].queue }
 
-// Requests is the queue of an agent; nil for an unknown name.
+// Requests returns the queue of an agent, or nil for an unknown name.
 func (s *Stepkeeper) Requests(agent string) awssqs.IQueue {
 	if q := s.queues[port.Requests(agent)]; q != nil {
 		return q.queue
@@ -115,20 +121,20 @@ func (s *Stepkeeper) Requests(agent string) awssqs.IQueue {
 	return nil
 }
 
-// Replies is where external agents send their replies.
+// Replies returns the queue to which external agents send their replies.
 func (s *Stepkeeper) Replies() awssqs.IQueue { return s.queues[port.Replies].queue }
 
-// Quarantine is where messages end that cannot be read.
+// Quarantine returns the queue for unreadable messages.
 func (s *Stepkeeper) Quarantine() awssqs.IQueue { return s.quarantine }
 
-// Alerts is the topic of alerts and alarms.
+// Alerts returns the topic of alerts and alarms.
 func (s *Stepkeeper) Alerts() awssns.ITopic { return s.alerts }
 
-// Application is the policy for roles of applications: submit, follow, cancel, answer with a token.
+// Application returns the policy for roles of applications: submit, follow, cancel, answer with a token.
 func (s *Stepkeeper) Application() awsiam.IManagedPolicy { return s.application }
 
-// Operator are the policies for people: all commands, listings, dead-letter queues. It takes all of them;
-// they are several where one would be longer than IAM takes.
+// Operator returns the policies for people: all commands, listings, dead-letter queues. An operator needs all
+// of them. There are several if one would exceed IAM's limit.
 func (s *Stepkeeper) Operator() []awsiam.IManagedPolicy {
 	all := make([]awsiam.IManagedPolicy, len(s.operator))
 	for i, policy := range s.operator {

@@ -11,13 +11,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// OutputVersion is the major version of the outputs below; the command line reads them.
+// OutputVersion is the major version of the outputs below. The command line reads them.
 const OutputVersion = "1"
 
-// addOutputs writes what programs outside must know. The keys are the construct's ID and a name:
-// ShopIntakeUrl. An agent's queue is Requests<Agent>Url and its function Agent<Agent>Function,
-// the ledger of an external one Ledger<Agent>Table; a workflow's hash is Workflow<Workflow>. Their
-// descriptions are the logical names. There are 200 at most (rule 28).
+// addOutputs writes the data that programs outside need. The keys are the construct's ID and a name:
+// ShopIntakeUrl. An agent's queue is Requests<Agent>Url, its function Agent<Agent>Function, and the ledger of
+// an external one Ledger<Agent>Table. A workflow's hash is Workflow<Workflow>. The descriptions are the
+// logical names. There are 200 at most (rule 28).
 func (s *Stepkeeper) addOutputs() {
 	s.output("Version", OutputVersion, "version of these outputs")
 	s.output("Deployment", *s.stackName(), "dimension of its metrics")
@@ -81,8 +81,8 @@ func (s *Stepkeeper) addOutputs() {
 	}
 }
 
-// sharedConcurrency is what may run without reserved concurrency; of a function of the app's own it is not
-// known whether it has any.
+// sharedConcurrency returns the concurrency of functions without reserved concurrency. It is unknown whether
+// a function of the app has any.
 func (s *Stepkeeper) sharedConcurrency() (n int) {
 	t := s.props.Tuning
 	if t.ReservedSupervisors == 0 {
@@ -104,8 +104,8 @@ func (s *Stepkeeper) sharedConcurrency() (n int) {
 // mappingsSize bounds the value of one output.
 const mappingsSize = 1_000
 
-// exportMappings writes for each queue by its logical name the ID of its mapping, nothing for that of an
-// external agent: intake=ID,requests-mail=. They stand in Mappings, and in Mappings2 and so on.
+// exportMappings writes the ID of each queue's mapping by the queue's logical name, or nothing for an
+// external agent's queue: intake=ID,requests-mail=. The outputs are Mappings, Mappings2 and so on.
 func (s *Stepkeeper) exportMappings() {
 	const id = "01234567-89ab-cdef-0123-456789abcdef"
 	var entries []string

@@ -14,11 +14,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Rule 21: statements are written out, because CDK's grants allow more than is used. No role has Scan,
-// DeleteItem or BatchWriteItem, and UpdateItem only if orders expire. Content that is erased is overwritten
-// (P52), because PutItem on the orders is granted anyway.
+// Rule 21: statements are written out, because CDK's grants allow more than needed. No role has Scan,
+// DeleteItem or BatchWriteItem, and UpdateItem only if orders expire. Erased content is overwritten (P52),
+// because PutItem on the orders is granted anyway.
 
-// allow is one statement of an identity policy.
+// allow returns one statement of an identity policy.
 func allow(sid string, actions []string, resources ...*string) awsiam.PolicyStatement {
 	return awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Sid: str(sid), Effect: awsiam.Effect_ALLOW, Actions: jsii.Strings(actions...), Resources: &resources,
@@ -48,7 +48,7 @@ func arns(queues ...awssqs.IQueue) []*string {
 	return all
 }
 
-// requests are the ARNs of an agent's queues.
+// requests returns the ARNs of an agent's queues.
 func (s *Stepkeeper) requests(agent string) (arns []*string) {
 	for _, q := range s.withHigh(port.Requests(agent)) {
 		arns = append(arns, q.queue.QueueArn())
@@ -56,8 +56,8 @@ func (s *Stepkeeper) requests(agent string) (arns []*string) {
 	return arns
 }
 
-// orderActions are what Scheduler and Supervisor do with the items of orders. If orders expire, a commit
-// sets or removes the time to live of content that is kept apart.
+// orderActions returns the actions of Scheduler and Supervisor on the items of orders. If orders expire, a
+// commit sets or removes the time to live of content that is stored apart.
 func (s *Stepkeeper) orderActions() []string {
 	if s.props.TaskTTL > 0 {
 		return append(slices.Clone(getAndPut), "dynamodb:UpdateItem")
@@ -65,7 +65,7 @@ func (s *Stepkeeper) orderActions() []string {
 	return getAndPut
 }
 
-// schedulerAccess is all that the Scheduler may.
+// schedulerAccess returns the Scheduler's IAM permissions.
 func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 	to := arns(s.queues["control"].queue, s.quarantine)
 	if tasks := s.queues[port.Tasks]; tasks != nil {
@@ -85,7 +85,7 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 		allow("Send", send, to...),
 		allow("Alert", []string{"sns:Publish"}, s.alerts.TopicArn()),
 	}
-	// it asks how long their queues are (P44)
+	// it reads their queue lengths (P44)
 	if agents := slices.Sorted(maps.Keys(s.assets.choosable)); len(agents) > 0 {
 		var queues []*string
 		for _, agent := range agents {
@@ -105,7 +105,7 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 	return append(statements, s.tablesKey()...)
 }
 
-// tablesKey is for tables that are there already and have a key which is not the deployment's.
+// tablesKey returns the permission for existing tables with a key that is not the deployment's.
 func (s *Stepkeeper) tablesKey() []awsiam.PolicyStatement {
 	if s.props.Tables.KeyARN == "" {
 		return nil
@@ -113,7 +113,7 @@ func (s *Stepkeeper) tablesKey() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{allow("TablesKey", useKey, str(s.props.Tables.KeyARN))}
 }
 
-// replyToKeys lets the Scheduler encrypt for the applications' queues that have keys of their own.
+// replyToKeys lets the Scheduler encrypt for the applications' queues that have their own keys.
 func (s *Stepkeeper) replyToKeys() []awsiam.PolicyStatement {
 	var keys []*string
 	for _, name := range s.replyToNames() {
@@ -127,10 +127,10 @@ func (s *Stepkeeper) replyToKeys() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{allow("StatusKeys", useKey, keys...)}
 }
 
-// supervisorAccess is all that the Supervisor may. It claims nothing and sends no request (P16), so
-// that it may not send to an agent's queue either.
+// supervisorAccess returns the Supervisor's IAM permissions. It claims nothing and sends no request (P16), so
+// it may not send to an agent's queue.
 func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
-	// The Supervisor reads how many messages wait for the Scheduler (P32).
+	// The Supervisor reads the number of messages that wait for the Scheduler (P32).
 	waiting := arns(s.queues["replies"].queue, s.queues["control"].queue)
 	for _, agent := range s.agentNames() {
 		waiting = append(waiting, s.requests(agent)...)
@@ -149,7 +149,7 @@ func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
 	}, s.tablesKey()...)
 }
 
-// agentAccess is all that an agent may: nothing of the engine's tables.
+// agentAccess returns an agent's IAM permissions. They include none of the engine's tables.
 func (s *Stepkeeper) agentAccess(name string, a Agent) []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		allow("Take", take, s.requests(name)...),
@@ -190,18 +190,17 @@ func secretAccess(a Agent) (statements []awsiam.PolicyStatement) {
 	return statements
 }
 
-// readMetrics is for the operator's charts. CloudWatch knows no resources of metrics, nor a condition on
-// their namespace: who has this reads the metrics of the whole account, and changes nothing. It is one of the
-// two wildcards of all policies.
+// readMetrics returns the permission for the operator's charts. CloudWatch has no resources for metrics, and
+// no condition on their namespace. So it allows reading the metrics of the whole account, and changing
+// nothing. It is one of the two wildcards in all policies.
 func readMetrics() awsiam.PolicyStatement {
 	return allow(metrics, []string{"cloudwatch:GetMetricData"}, str("*"))
 }
 
 const metrics = "Metrics" // the ID of that statement
 
-// vpcAccess is for functions in a VPC. The interfaces are made by Lambda under names that are
-// not known before, and the Describe actions know no resources: the other wildcard of all policies, and
-// only there.
+// vpcAccess returns the permission for functions in a VPC. Lambda makes the interfaces under unknown names,
+// and the Describe actions have no resources. It is the other wildcard in all policies, and only there.
 func vpcAccess() awsiam.PolicyStatement {
 	return allow("VpcNetworkInterfaces", []string{
 		"ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface",

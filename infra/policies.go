@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// addPolicies makes the policies for people and programs outside (rule 21); no principal has them
-// until you attach them.
+// addPolicies adds the policies for people and programs outside (rule 21). No principal has them until you
+// attach them.
 func (s *Stepkeeper) addPolicies() {
 	s.application = s.policy("Application", "submit orders, follow, cancel and answer them",
 		s.applicationAccess())
@@ -37,7 +37,7 @@ func (s *Stepkeeper) addPolicies() {
 	}
 }
 
-// wildcards says of statements with a wildcard why there is one, by their IDs.
+// wildcards states the reason for each wildcard, by the statement's ID.
 var wildcards = map[string]string{
 	metrics: "CloudWatch knows no resources of metrics: cloudwatch:GetMetricData is allowed on all " +
 		"or none.",
@@ -47,14 +47,14 @@ var wildcards = map[string]string{
 const stackByName = "IAM sees a stack that is asked for by its name as stack/NAME/*: the ARN ends with " +
 	"the wildcard of AWS itself."
 
-// Rule 28: a managed policy has 6,144 characters at most. An ARN of a queue or a table has some 120, with
-// the longest names that CloudFormation makes; the rest is for what is around it.
+// Rule 28: a managed policy has 6,144 characters at most. An ARN of a queue or a table has some 120, with the
+// longest names that CloudFormation makes. The rest is for the surrounding text.
 const (
 	policySize = 6_000
 	arnSize    = 130
 )
 
-// split divides statements among as many policies as they need; each action and resource stays named.
+// split divides statements among as many policies as they need. Each action and resource stays named.
 func (s *Stepkeeper) split(statements []awsiam.PolicyStatement) [][]awsiam.PolicyStatement {
 	var policies [][]awsiam.PolicyStatement
 	room := 0
@@ -79,8 +79,8 @@ func (s *Stepkeeper) split(statements []awsiam.PolicyStatement) [][]awsiam.Polic
 	return policies
 }
 
-// sizeOfARN is that of an ARN in this stack: CloudFormation makes a name of the stack's, the ID, and a random
-// end.
+// sizeOfARN returns the length of an ARN in this stack. CloudFormation makes names from the stack's name, the
+// ID, and a random end.
 func (s *Stepkeeper) sizeOfARN(arn *string) int {
 	stack := awscdk.Stack_Of(s.Construct)
 	resolved, _ := stack.Resolve(arn).(map[string]any)
@@ -100,10 +100,10 @@ func texts(list *[]*string) []string {
 	return all
 }
 
-// applicationAccess is all that an application may.
+// applicationAccess returns an application's IAM permissions.
 func (s *Stepkeeper) applicationAccess() []awsiam.PolicyStatement {
 	var to []*string
-	for _, q := range s.withHigh(port.Intake) { // the control queue carries out whatever it is sent
+	for _, q := range s.withHigh(port.Intake) { // the control queue executes every command that it gets
 		to = append(to, q.queue.QueueArn())
 	}
 	statements := []awsiam.PolicyStatement{
@@ -119,8 +119,8 @@ func (s *Stepkeeper) applicationAccess() []awsiam.PolicyStatement {
 
 const stackOutputs = "Outputs" // the ID of that statement
 
-// stackARN matches the stack as IAM sees it: a caller that names it asks for stack/NAME/*, and one that has
-// its ARN for stack/NAME/UUID.
+// stackARN matches the stack in IAM: a caller with its name requests stack/NAME/*, and one with its ARN
+// stack/NAME/UUID.
 func (s *Stepkeeper) stackARN() *string {
 	stack := awscdk.Stack_Of(s.Construct)
 	return stack.FormatArn(&awscdk.ArnComponents{
@@ -128,7 +128,7 @@ func (s *Stepkeeper) stackARN() *string {
 	})
 }
 
-// operatorAccess is all that an operator may: what an application may, and more.
+// operatorAccess returns an operator's IAM permissions: those of an application, and more.
 func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 	var requests, dead, all, mappings []*string
 	for _, name := range sorted(s.queues) {
@@ -150,7 +150,7 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 		allow("Command", send, s.queues[port.Control].queue.QueueArn()),
 		allow("List", query, index(s.orders)),
 		allow("Depths", attributes, append(all, dead...)...),
-		// listing them knows no resources
+		// the listing has no resources
 		allow("Mappings", []string{"lambda:GetEventSourceMapping"}, mappings...),
 		allow("DeadLetters", []string{
 			"sqs:CancelMessageMoveTask", "sqs:ChangeMessageVisibility", "sqs:DeleteMessage",
@@ -161,7 +161,7 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 	)
 }
 
-// ownRights lets `stepkeeper doctor` ask IAM which role the operator has, with its path, and what it may do.
+// ownRights lets `stepkeeper doctor` ask IAM for the operator's role, with its path, and for its permissions.
 func ownRights(arns ...*string) awsiam.PolicyStatement {
 	return allow("OwnRights", []string{"iam:GetRole", "iam:SimulatePrincipalPolicy"}, arns...)
 }

@@ -35,8 +35,8 @@ func (s *Stepkeeper) addQueues() {
 	s.missed = s.deadQueue("MissedSweeps", "it is itself a dead-letter queue, of the schedule")
 	s.addShared(port.Intake, port.Intake, t.Intake, t.SchedulerTimeout, t.OldestMessage)
 	s.addQueue(port.Replies, t.Replies, t.SchedulerTimeout, t.OldestMessage)
-	// SQS counts a delayed message as old from when it was sent, and a wait of a step is a delay of up to 15
-	// minutes (rule 5).
+	// SQS counts a message's age from its sending, including its delay. A waiting step uses delays of up to
+	// 15 minutes (rule 5).
 	s.addQueue(port.Control, t.Control, t.SchedulerTimeout, max(t.OldestMessage, 20*time.Minute))
 	if len(s.assets.children) > 0 {
 		s.addQueue(port.Tasks, t.Control, t.SchedulerTimeout, t.OldestMessage)
@@ -47,8 +47,8 @@ func (s *Stepkeeper) addQueues() {
 	}
 }
 
-// addShared adds a queue and, where owner has a priority, the one beside it that takes a share of its
-// functions (P46).
+// addShared adds a queue. If owner has a priority, it also adds the queue of high priority, which gets a
+// share of the functions (P46).
 func (s *Stepkeeper) addShared(owner, name string, m Mapping, timeout, oldest time.Duration) {
 	if share := s.props.Priorities[owner]; share > 0 {
 		high := m
@@ -59,7 +59,7 @@ func (s *Stepkeeper) addShared(owner, name string, m Mapping, timeout, oldest ti
 	s.addQueue(name, m, timeout, oldest)
 }
 
-// withHigh are a queue and the one beside it, if there is one.
+// withHigh returns a queue and its queue of high priority, if it has one.
 func (s *Stepkeeper) withHigh(name string) []*queue {
 	if high := s.queues[port.High(name)]; high != nil {
 		return []*queue{s.queues[name], high}
@@ -67,8 +67,8 @@ func (s *Stepkeeper) withHigh(name string) []*queue {
 	return []*queue{s.queues[name]}
 }
 
-// ownQueues are those that the Scheduler takes from: where a workflow has child orders, the queue between
-// tasks too (P41).
+// ownQueues returns the names of the queues that the Scheduler consumes. If a workflow has child orders, they
+// include the queue between tasks (P41).
 func (s *Stepkeeper) ownQueues() []string {
 	names := []string{port.Intake, port.Replies, port.Control}
 	if s.props.Priorities[port.Intake] > 0 {
@@ -91,7 +91,7 @@ func (s *Stepkeeper) addQueue(name string, m Mapping, timeout, oldest time.Durat
 		oldest: oldest}
 }
 
-// queueID is the queue's construct ID, which its outputs begin with.
+// queueID returns the queue's construct ID. The names of its outputs begin with it.
 func queueID(name string) string {
 	if name == port.Tasks { // it is a queue of messages between tasks
 		return "TaskMessages"
@@ -116,8 +116,8 @@ func (s *Stepkeeper) queueProps(keep time.Duration) *awssqs.QueueProps {
 	return props
 }
 
-// removal keeps queues and logs as RemovalPolicy says, but not those of a first deploy that failed: what
-// is rolled back then holds nothing, and would stand in the account under a name that is used by no stack.
+// removal returns the policy for queues and logs. It follows RemovalPolicy, except that a failed first
+// deployment removes them. They are empty then, and would stay in the account without a stack.
 func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
 	if s.props.RemovalPolicy == awscdk.RemovalPolicy_RETAIN {
 		return awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE
@@ -125,8 +125,8 @@ func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
 	return s.props.RemovalPolicy
 }
 
-// nameSenders says on each queue who may send to it (rules 20, 21), whatever other policies in the
-// account allow. Any principal of the account that a policy allows may send orders and commands.
+// nameSenders sets the policy of each queue, which limits its senders (rules 20, 21) even if other policies
+// in the account allow more. Any principal of the account that a policy allows may send orders and commands.
 func (s *Stepkeeper) nameSenders() {
 	for _, name := range slices.Sorted(maps.Keys(s.queues)) {
 		q := s.queues[name].queue
@@ -139,9 +139,9 @@ func (s *Stepkeeper) nameSenders() {
 	s.onlyFrom(port.Quarantine, s.quarantine)
 }
 
-// onlyThisAccount refuses principals of other accounts, and services that act for other accounts. A
-// service has no account of its own (rule 29): it names the one that it acts for, or, as SNS does, the
-// resource.
+// onlyThisAccount refuses principals of other accounts, and services that act for other accounts. A service
+// has no account of its own (rule 29). Its requests name the account that it acts for or, like those of SNS,
+// the resource.
 func (s *Stepkeeper) onlyThisAccount(q awssqs.Queue) {
 	account := awscdk.Stack_Of(s.Construct).Account()
 	ours := awscdk.Fn_Join(str(""), &[]*string{str("arn:*:*:*:"), account, str(":*")})
@@ -159,14 +159,14 @@ func (s *Stepkeeper) onlyThisAccount(q awssqs.Queue) {
 
 func (s *Stepkeeper) onlyFrom(name string, q awssqs.Queue) {
 	for _, arn := range s.props.Operators {
-		if name != port.Tasks { // P41: what is lost of it is asked for again
+		if name != port.Tasks { // P41: lost messages between tasks are sent again
 			s.senders[name] = append(s.senders[name], str(arn))
 		}
 	}
 	s.refusals[name] = refuse(q, "OnlyKnownSenders", knownSenders(s.senders[name]))
 }
 
-// allowSender adds a sender to those that the policy of a queue names already.
+// allowSender adds a sender to the policy of a queue.
 func (s *Stepkeeper) allowSender(name string, arn *string) {
 	s.senders[name] = append(s.senders[name], arn)
 	for operator, condition := range knownSenders(s.senders[name]) {
@@ -187,8 +187,8 @@ func refuse(q awssqs.Queue, sid string, unless map[string]any) awsiam.PolicyStat
 	return statement
 }
 
-// urls is the JSON object of queue addresses that a function reads; the addresses are only known at
-// deploy.
+// urls returns the JSON object of queue addresses that a function reads. The addresses are only known at
+// deployment.
 func (s *Stepkeeper) urls(names ...string) *string {
 	object := map[string]*string{}
 	for _, name := range names {
@@ -205,7 +205,7 @@ func seconds(d time.Duration) awscdk.Duration {
 	return awscdk.Duration_Seconds(jsii.Number(d.Seconds()))
 }
 
-// pascal makes the ID of a construct out of a logical name: requests-credit-check gives
+// pascal returns the construct ID for a logical name: requests-credit-check gives
 // RequestsCreditCheck.
 func pascal(name string) string {
 	var id []byte

@@ -14,8 +14,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// What AWS puts in the place of a reference, at the longest. Names of queues end at 80 characters; those
-// of other resources are longer only with an ID that is.
+// Longest values that AWS puts in place of references. Names of queues end at 80 characters. Names of other
+// resources are longer only if their ID is.
 const (
 	environmentSize = 4_096
 	roleIDSize      = 21
@@ -24,7 +24,8 @@ const (
 	arnLongest      = 160
 )
 
-// environmentsFit refuses at synthesis what Lambda refuses in the middle of a deployment (rule 28).
+// environmentsFit refuses at synthesis the environments that Lambda would refuse during a deployment (rule
+// 28).
 func (s *Stepkeeper) environmentsFit() error {
 	var errs []error
 	for _, id := range sorted(s.environments) {
@@ -39,9 +40,9 @@ func (s *Stepkeeper) environmentsFit() error {
 	return errors.Join(errs...)
 }
 
-// policyLimits are in characters without white space: of IAM ("IAM and AWS STS quotas"), a queue ("Amazon SQS
-// policy quotas"), a topic and a key. A function's resource policy (20 KB) has one statement at most here.
-// Managed policies are divided, see split.
+// policyLimits holds limits in characters without white space: of IAM ("IAM and AWS STS quotas"), a queue
+// ("Amazon SQS policy quotas"), a topic and a key. A function's resource policy (20 KB) has at most one
+// statement here. Managed policies are divided, see split.
 var policyLimits = map[string]struct {
 	limit int
 	do    string
@@ -55,10 +56,10 @@ var policyLimits = map[string]struct {
 	"AWS::KMS::Key":         {32_768, "grant fewer principals the key"},
 }
 
-// policySizes looks at the template when it is written, because grants of the app come after NewStepkeeper.
+// policySizes checks the finished template, because an app's grants come after NewStepkeeper.
 type policySizes struct{ s *Stepkeeper }
 
-// Validate says what AWS would refuse in the middle of a deployment (rule 28).
+// Validate returns the policies that AWS would refuse during a deployment (rule 28).
 func (p *policySizes) Validate() *[]*string {
 	problems := []*string{}
 	stack := awscdk.Stack_Of(p.s.Construct)
@@ -89,7 +90,7 @@ func (p *policySizes) Validate() *[]*string {
 	return &problems
 }
 
-// size is about what a resolved value becomes, with its quotation marks.
+// size returns the approximate size of a resolved value, with its quotation marks.
 func size(v any) int {
 	switch x := v.(type) {
 	case string:
@@ -117,7 +118,7 @@ func size(v any) int {
 	return 0
 }
 
-// sizeOfReference is of Ref, Fn::GetAtt and Fn::Join.
+// sizeOfReference returns the size of Ref, Fn::GetAtt and Fn::Join.
 func sizeOfReference(name string, argument any) (n int, is bool) {
 	list, _ := argument.([]any)
 	switch {
@@ -134,7 +135,7 @@ func sizeOfReference(name string, argument any) (n int, is bool) {
 		}
 		return arnLongest, true
 	case name == "Fn::Join" && len(list) == 2:
-		if split, is := list[1].(map[string]any); is { // a start that is cut out, see peers
+		if split, is := list[1].(map[string]any); is { // a prefix that is cut out, see peers
 			parts, _ := split["Fn::Split"].([]any)
 			return max(0, referenceSize-len(fmt.Sprint(parts[0]))) + 1, true
 		}

@@ -43,8 +43,8 @@ type Stepkeeper struct {
 	operator            []awsiam.ManagedPolicy
 }
 
-// NewStepkeeper adds a deployment to a scope. It panics with one error that lists everything wrong
-// with the props, the workflows and the agents, as constructs do; Main reports it as people read it.
+// NewStepkeeper adds a deployment to a scope. Like other constructs it panics if its input is wrong. The
+// error lists all faults of the props, the workflows and the agents. Main prints it for people.
 func NewStepkeeper(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	if props == nil {
 		props = &Props{}
@@ -111,10 +111,11 @@ func (s *Stepkeeper) build() error {
 	return nil
 }
 
-// agentNames is sorted: a template must not change by itself.
+// agentNames returns the sorted names, so that a template does not change by itself.
 func (s *Stepkeeper) agentNames() []string { return slices.Sorted(maps.Keys(s.props.Agents)) }
 
-// warn reports at synthesis what deploys well and fails later. Warnings of one ID and text are reported once.
+// warn reports at synthesis a setting that deploys well and fails later. Warnings with the same ID and text
+// are reported once.
 func (s *Stepkeeper) warn(id, format string, args ...any) {
 	awscdk.Annotations_Of(s.Construct).AddWarningV2(str("stepkeeper:"+id), jsii.Sprintf(format, args...))
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
 
-// addTables makes the tables. Definitions stays as long as Orders does, whose tasks pin what is in it:
-// always, unless the removal policy lets all of them go. Of an expired order a tombstone stays in Orders
-// (P26).
+// addTables makes the tables. Definitions is kept as long as Orders, because tasks pin definitions. Both are
+// kept unless the removal policy removes all tables. A tombstone of each expired order stays in Orders (P26).
 func (s *Stepkeeper) addTables() {
 	there, warm := s.props.Tables, s.props.Tuning.Warm
 	s.orders = s.table(table{id: "Orders", key: dynamo.OrderKey, there: there.Orders, warm: warm.Orders,
@@ -57,7 +56,7 @@ func (s *Stepkeeper) warnOfEmptyTables() {
 	}
 }
 
-// units is nil where AWS's own are enough.
+// units returns nil if AWS's default is enough.
 func (t Throughput) units() *awsdynamodb.WarmThroughput {
 	if t == (Throughput{}) {
 		return nil
@@ -70,7 +69,7 @@ func key(name string) *awsdynamodb.Attribute {
 	return &awsdynamodb.Attribute{Name: str(name), Type: awsdynamodb.AttributeType_STRING}
 }
 
-// table is one table to make, or, with an ARN, one that is there.
+// table describes a table to make or, if it has an ARN, an existing table.
 type table struct {
 	id, key, there string
 	indexes        *[]*awsdynamodb.GlobalSecondaryIndexPropsV2
@@ -79,7 +78,7 @@ type table struct {
 }
 
 // table makes a global table with one Region, so that replicas can be added later without a new table
-// (rule 14). The kind is eventual: the others ask for three Regions.
+// (rule 14). Its consistency is eventual, because strong consistency requires three Regions.
 func (s *Stepkeeper) table(t table) awsdynamodb.ITableV2 {
 	if t.there != "" {
 		return awsdynamodb.TableV2_FromTableArn(s.Construct, str(t.id), str(t.there))
@@ -117,7 +116,7 @@ func (s *Stepkeeper) table(t table) awsdynamodb.ITableV2 {
 	if s.key == nil || !anywhere {
 		return awsdynamodb.NewTableV2(s.Construct, str(t.id), props)
 	}
-	// The CDK writes a key only where it knows the Region.
+	// The CDK writes a key only if it knows the Region.
 	props.Encryption = awsdynamodb.TableEncryptionV2_AwsManagedKey()
 	made := awsdynamodb.NewTableV2(s.Construct, str(t.id), props)
 	made.Node().DefaultChild().(awsdynamodb.CfnGlobalTable).AddPropertyOverride(

@@ -6,8 +6,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// addTokenKeys makes the secret with the keys of tokens, where a workflow makes tokens (P39). AWS makes the
-// first key, so that it stands in no template. Only the Scheduler may read it.
+// addTokenKeys makes the secret with the keys of tokens if a workflow makes tokens (P39). AWS generates the
+// first key, so that no template contains it. Only the Scheduler may read it.
 func (s *Stepkeeper) addTokenKeys() {
 	if !s.assets.tokens {
 		return
@@ -29,7 +29,7 @@ func (s *Stepkeeper) addTokenKeys() {
 	s.tokenKeys = secret
 }
 
-// secretARN is complete where it is known, as of a secret of this stack.
+// secretARN returns the complete ARN of a secret if it is known, as for a secret of this stack.
 func secretARN(secret awssecretsmanager.ISecret) *string {
 	if full := secret.SecretFullArn(); full != nil {
 		return full

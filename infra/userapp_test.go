@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The app of docs/aws.md, and one with the other kinds of agents, in a module of their own.
+// The app of docs/how-to/aws-app.md, and one with the other kinds of agents, in a module of their own.
 const otherKinds = `package main
 
 import (
@@ -91,9 +91,9 @@ func userModule(t *testing.T) string {
 		}
 		return string(data)
 	}
-	page := goBlock.FindStringSubmatch(text("docs/aws.md"))
+	page := goBlock.FindStringSubmatch(text("docs/how-to/aws-app.md"))
 	if page == nil {
-		t.Fatal("docs/aws.md shows no app")
+		t.Fatal("docs/how-to/aws-app.md shows no app")
 	}
 	requires := strings.Replace(text("go.mod"), "module github.com/stepkeeper/stepkeeper\n",
 		"module example.com/shop\n", 1)

@@ -1,58 +1,59 @@
 package simulate
 
 import (
-	"time"
-
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/explore"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/scenes"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// A run: what is run, who makes its choices, and what came of it.
+// Types of a simulation, for programs outside this folder.
 type (
-	Scenario  = world.Scenario
-	Service   = world.Service
-	Services  = world.Services
-	Begun     = world.Begun
-	Options   = world.Options
-	Result    = world.Result
-	Stats     = world.Stats
+	// Scenario is the input of a run.
+	Scenario = world.Scenario
+	// Service describes the true behaviour of the remote service behind an agent.
+	Service = world.Service
+	// Services holds the services by agent.
+	Services = world.Services
+	// Begun is an order with a past at the beginning of a run.
+	Begun = world.Begun
+	// Options holds the options of a run.
+	Options = world.Options
+	// Result is the result of a run.
+	Result = world.Result
+	// Stats counts what a run did.
+	Stats = world.Stats
+	// Violation is a broken invariant.
 	Violation = world.Violation
+	// Explained is the meaning of a broken invariant for the author of the workflow, with the fix.
 	Explained = world.Explained
-	Whose     = world.Whose
-	Line      = world.Line
+	// Whose names who can correct a finding.
+	Whose = world.Whose
+	// Line is one line of a run's story.
+	Line = world.Line
+	// Invariant is a condition that must hold after every step.
 	Invariant = world.Invariant
-	Point     = world.Point
-	Seen      = world.Seen
-	Chooser   = world.Chooser
-	Plain     = world.Plain
-	Choice    = world.Choice
-	Tape      = explore.Tape
-	Fault     = world.Fault
-	Cell      = world.Cell
+	// Point names one choice of a run.
+	Point = world.Point
+	// Chooser makes the choices of a run.
+	Chooser = world.Chooser
+	// Plain chooses no fault at all.
+	Plain = world.Plain
+	// Choice is one choice other than the normal course.
+	Choice = world.Choice
+	// Fault is a kind of fault.
+	Fault = world.Fault
 )
 
-// An exploration: small worlds, and what was found in them.
-type (
-	Scene       = scenes.Scene
-	Scope       = world.Scope
-	Exploration = explore.Exploration
-	Explored    = explore.Explored
-	Found       = explore.Found
-)
-
-// Whose a broken invariant is, and the fault that is none.
+// Persons who can correct a broken invariant, and the zero fault.
 const (
 	YourWorkflow = world.YourWorkflow
 	ReportToUs   = world.ReportToUs
 	NoFault      = world.NoFault
 )
 
-// Run simulates the scenario with the choices given.
+// Run simulates the scenario with the given choices.
 func Run(sc Scenario, c Chooser, o Options) Result { return deployment.Run(sc, c, o) }
 
 // NewSeeded returns the chooser of a seed.
@@ -61,16 +62,13 @@ func NewSeeded(seed uint64) *world.Seeded { return world.NewSeeded(seed) }
 // NewPlayer returns the chooser of recorded choices.
 func NewPlayer(choices []Choice) *world.Player { return world.NewPlayer(choices) }
 
-// NewBytes returns the chooser of a fuzzer's bytes.
-func NewBytes(data []byte) *world.Bytes { return world.NewBytes(data) }
-
 // Faults lists all kinds of faults.
 func Faults() []Fault { return world.Faults() }
 
-// FaultNamed returns the fault of that name, NoFault if there is none.
+// FaultNamed returns the fault with that name, or NoFault if there is none.
 func FaultNamed(name string) Fault { return world.FaultNamed(name) }
 
-// Invariants lists what every run is held to.
+// Invariants returns the invariants that every run must keep.
 func Invariants() []Invariant { return world.Invariants() }
 
 // Moved returns the scenario of an order that is moved to another version at a time.
@@ -78,40 +76,5 @@ func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time)
 	return deployment.Moved(docs, hash, to, at)
 }
 
-// ParseServices reads a file that says what the services of a workflow truly offer.
-func ParseServices(data []byte, def *core.Definition) (Services, error) {
-	return deployment.ParseServices(data, def)
-}
-
-// NewTape records a run.
-func NewTape(sc Scenario, choices []Choice, v *Violation) *Tape {
-	return explore.NewTape(sc, choices, v)
-}
-
-// ReadTape reads a tape from a file.
-func ReadTape(file string) (*Tape, error) { return explore.ReadTape(file) }
-
-// ParseTape reads a tape.
-func ParseTape(data []byte) (*Tape, error) { return explore.ParseTape(data) }
-
-// Drawn returns the workflow of a seed: small, valid, and with any of what the protocol has cases for.
+// Drawn returns the workflow of a seed: small, valid, and with the elements that the protocol distinguishes.
 func Drawn(seed uint64) *core.Definition { return workflows.Drawn(seed) }
-
-// Scenes lists the base scenarios.
-func Scenes() []Scene { return scenes.Scenes() }
-
-// SmallScopes lists the small worlds that an exploration goes through.
-func SmallScopes() []Scope { return scenes.SmallScopes() }
-
-// Explore goes through all that can happen in small worlds with up to so many faults, until the time is over.
-func Explore(scopes []Scope, faults, workers int, most time.Duration,
-	progress func(*Exploration)) *Exploration {
-	return explore.Explore(scopes, faults, workers, most, progress)
-}
-
-// Spacious has the garbage collector run a quarter as often, until back is called: for programs that do
-// nothing else meanwhile. It does nothing if GOGC is set.
-func Spacious() (back func()) { return explore.Spacious() }
-
-// CPUTime returns the processor time that this process has used.
-func CPUTime() time.Duration { return explore.CPUTime() }

@@ -2,12 +2,14 @@ package simulate
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/explore"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
@@ -67,7 +69,7 @@ func played(t *testing.T, tape *Tape) Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := explore.ParseTape(data)
+	again, err := ParseTape(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,12 +98,12 @@ func stopped(def *core.Definition, seed uint64) (all []*core.Task) {
 	w := deployment.NewSimulation(sc, NewSeeded(seed))
 	deployment.SetUp(w)
 	seen := map[string]bool{}
-	for w.Violation == nil && len(w.Heap.Events) > 0 && w.Events < 20_000 {
+	for w.Violation == nil && len(w.Agenda) > 0 && w.Events < 20_000 {
 		w.Events++
 		deployment.Next(w)
 		for _, o := range w.AllOrders {
 			t := w.Store.Task(o.Id)
-			if t == nil || t.InFlight() || t.ResendAt != 0 {
+			if t == nil || t.InFlight() || t.End.ResendAt != 0 {
 				continue
 			}
 			of := o.Id + string(t.ProcessState)
@@ -119,8 +121,24 @@ func stopped(def *core.Definition, seed uint64) (all []*core.Task) {
 // An order that waits for an answer is simulated all the same: without one it cannot end Processed, which is
 // no fault of the move.
 func TestMovedOrderThatWaitsForAnAnswer(t *testing.T) {
-	sc := Scenario{Definition: workflows.Asking(false)}
-	def, to := sc.Definition, sc.Newer()
+	file := filepath.Join(t.TempDir(), "asking.yaml")
+	text := `
+workflow: asking
+steps:
+  a: {agent: mail, operation: ask, timeout: 4s, onFailure: undo, undo: none, grade: idempotent}
+  w:
+    approval: {question: "may it?", answers: ["yes", "no"], timeout: 40s, onTimeout: undo}
+    after: [a]
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	def, problems := source.LoadFile(file, source.Options{})
+	if def == nil {
+		t.Fatal(problems)
+	}
+	sc := Scenario{Definition: def}
+	to := sc.Newer()
 	for _, task := range stopped(def, 1) {
 		sc, err := deployment.MoveTask(task, definitionOf(def, task.Definition), to, deployment.NoContent,
 			core.Time(world.Noon)+core.Time(core.Second))

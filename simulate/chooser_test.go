@@ -165,12 +165,24 @@ func FuzzRun(f *testing.F) {
 	f.Add([]byte{}, uint64(1))
 	f.Add([]byte("0000000010000000030000000"), uint64(3))
 	f.Fuzz(func(t *testing.T, data []byte, workflow uint64) {
-		r := simulate.Run(simulate.Scenario{Definition: simulate.Drawn(workflow)}, simulate.NewBytes(data),
+		r := simulate.Run(simulate.Scenario{Definition: simulate.Drawn(workflow)}, &bytesChooser{data},
 			simulate.Options{})
 		if r.Violation != nil {
 			t.Fatal(r.Violation)
 		}
 	})
+}
+
+// bytesChooser chooses by the bytes of a fuzzer: one for each choice, and 0 when they are used up.
+type bytesChooser struct{ data []byte }
+
+func (b *bytesChooser) Choose(_ simulate.Point, n int, _ float64) int {
+	if len(b.data) == 0 {
+		return 0
+	}
+	v := int(b.data[0]) % n
+	b.data = b.data[1:]
+	return v
 }
 
 // rapidly lets rapid choose: anything but the plain course as often as asked for.

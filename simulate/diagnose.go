@@ -8,25 +8,23 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/scenes"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Finding is a problem that was found before any seed was run.
+// Finding is a problem that needs no seed.
 type Finding struct {
 	Whose Whose  `json:"whose"`
 	Text  string `json:"text"`
 	Fix   string `json:"fix"`
-	// Step and Agent say whose service it is about; "" where it cannot be said.
+	// Step and Agent name the service of the finding, or are "".
 	Step  string `json:"step,omitempty"`
 	Agent string `json:"agent,omitempty"`
-	// Advice marks a finding that costs time but does not keep an order from its end.
+	// Advice marks a finding that costs time but does not prevent an order's end.
 	Advice bool `json:"advice,omitempty"`
 }
 
-// Diagnose looks at a workflow in two ways that need no seed. With nothing going wrong every order
-// must end Processed. And where the one answer of a plain service is lost, further attempts must be
-// of some use.
+// Diagnose checks a workflow in two ways without a seed. Without faults every order must end Processed. And
+// if the only answer of a plain service is lost, further attempts must be useful.
 func Diagnose(sc Scenario) []Finding {
 	sc.Prepare()
 	sc.Alone, sc.Orders, sc.Only = true, 1, nil
@@ -98,7 +96,7 @@ func diagnoseCalm(sc Scenario) []Finding {
 	return []Finding{{Whose: ReportToUs, Text: what + ", and no step has failed", Fix: world.ReportIt}}
 }
 
-// defaults returns what else to do if an expression reads an output that only the real service returns.
+// defaults returns further advice if an expression reads an output that only the real service returns.
 func defaults(e *core.StepError) string {
 	if e.Code != "expression" || !strings.Contains(e.Message, "steps.") {
 		return ""
@@ -107,17 +105,16 @@ func defaults(e *core.StepError) string {
 		"default, as in (steps.NAME.output.FIELD ?? 0)"
 }
 
-// diagnosePlain loses the first answer of each plain service in turn, and counts what comes then.
+// diagnosePlain loses the first answer of each plain service in turn, and counts the results.
 func diagnosePlain(sc Scenario) (all []Finding) {
 	for i := range sc.Definition.Steps {
 		d := &sc.Definition.Steps[i]
 		if d.Grade != core.Plain || sc.Services[d.Agent].Check || d.Retry.Budget() < 2 {
 			continue
 		}
-		one := sc
-		one.Base = scenes.Plot{}.Fault(world.AnAgent, world.CallDo, core.Key(deployment.FirstID, 0, d.Name),
-			1, world.ReplyLost).Base
-		w := deployment.NewSimulation(one, Plain{})
+		key := core.Key(deployment.FirstID, 0, d.Name)
+		w := deployment.NewSimulation(sc, NewPlayer([]Choice{{At: world.Sites[world.AnAgent][world.CallDo],
+			Of: key, Nth: 1, Value: 1, What: world.ReplyLost.String()}}))
 		deployment.SetUp(w)
 		deployment.Play(w)
 		attempts := 0
@@ -126,7 +123,7 @@ func diagnosePlain(sc Scenario) (all []Finding) {
 				attempts++
 			}
 		}
-		if s := w.Services[core.Key(deployment.FirstID, 0, d.Name)]; attempts > 2 && s != nil &&
+		if s := w.Services[key]; attempts > 2 && s != nil &&
 			s.Applied == 1 {
 			all = append(all, Finding{Whose: YourWorkflow, Advice: true, Step: d.Name, Agent: d.Agent,
 				Text: fmt.Sprintf(

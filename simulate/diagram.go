@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// maxLines bounds a diagram: what came last matters most.
+// maxLines bounds a diagram to the last lines, which matter most.
 const maxLines = 120
 
 // Diagram draws a story as a Mermaid sequence diagram.
@@ -42,7 +42,7 @@ func Diagram(story []Line) string {
 	return b.String()
 }
 
-// About keeps of a story what concerns the order that a violation names, and the deployment.
+// About returns the lines of a story about the order that a violation names, and about the deployment.
 func About(story []Line, v *Violation) []Line {
 	id := orderName.FindString(v.Text)
 	if id == "" {

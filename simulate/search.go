@@ -2,9 +2,7 @@ package simulate
 
 import (
 	"fmt"
-	"maps"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,7 +31,7 @@ type Report struct {
 	Story        []Line             `json:"-"`
 }
 
-// Statement returns what the search allows to conclude, and no more.
+// Statement returns the conclusion that the search allows.
 func (r *Report) Statement() string {
 	if r.Violation != nil {
 		return fmt.Sprintf("invariant %s is broken: %s", r.Violation.Invariant, r.Violation.Text)
@@ -71,7 +69,7 @@ func Find(sc Scenario, s Search) *Report {
 	}
 	f := &finding{sc: sc, search: s, began: time.Now(), report: &Report{
 		Workflow: sc.Definition.Name, FaultsByKind: map[string]int{}, Cells: map[string]int{},
-		Invariants: map[string]int{}, Ends: map[core.State]int{}, CellCount: cellCount(sc.Only),
+		Invariants: map[string]int{}, Ends: map[core.State]int{}, CellCount: world.CellCount(sc.Only),
 	}}
 	f.next.Store(s.First)
 	var all sync.WaitGroup
@@ -151,7 +149,7 @@ func (r *Report) add(one *Result) {
 	}
 }
 
-// conclude shrinks what was found and replays it for its story.
+// conclude shrinks the finding and replays it for its story.
 func (f *finding) conclude() {
 	tries := f.search.Shrink
 	if tries == 0 {
@@ -164,6 +162,3 @@ func (f *finding) conclude() {
 	f.report.Tape = NewTape(f.sc, choices, f.report.Violation)
 	f.report.Story = Run(f.sc, NewPlayer(choices), Options{Story: true}).Story
 }
-
-// Sorted lists the keys of a count.
-func Sorted(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }

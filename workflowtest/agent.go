@@ -19,13 +19,13 @@ import (
 // Call is one call of a fake service.
 type Call struct {
 	OrderID   string
-	Run       int // how often the order was started from the beginning, from 0
+	Run       int // number of times that the order was restarted, from 0
 	Step      string
 	Operation string          // "payment.charge"
-	Undo      bool            // The call reverses the step.
+	Undo      bool            // the call reverses the step
 	Attempt   int             // number of the step's attempts so far, undos included
 	Key       string          // idempotency key, the same for all attempts of a run
-	Input     json.RawMessage // input that the workflow made
+	Input     json.RawMessage // input from the workflow
 	At        time.Time
 	Resolved  core.Fact // fact that the operator stated about the step; usually ""
 	// outcome that the agent reported: done, failed or retry-later; "" if no reply came
@@ -40,26 +40,26 @@ func (c Call) Into(v any) error {
 	return nil
 }
 
-// Permanent is a refusal that no repetition changes; nothing happened. The step fails for good.
+// Permanent returns a refusal that no repetition changes. Nothing happened. The step fails for good.
 func Permanent(code, text string) error {
 	return worker.NoEffect(worker.Permanent(worker.WithCode(errors.New(text), code)))
 }
 
-// Transient is a refusal that may pass; nothing happened. The step is tried again within its budget.
+// Transient returns a refusal that may pass. Nothing happened. The step is tried again within its budget.
 func Transient(code, text string) error {
 	return worker.NoEffect(worker.Transient(worker.WithCode(errors.New(text), code)))
 }
 
-// RetryAfter is a Transient one with the wait that the service asks for.
+// RetryAfter returns a Transient refusal with the wait that the service asks for.
 func RetryAfter(wait time.Duration, code, text string) error {
 	return worker.NoEffect(worker.RetryAfter(worker.WithCode(errors.New(text), code), wait))
 }
 
-// NotYet says that the service works and did nothing, since what is asked for cannot be done yet: the step
-// polls, uncounted, for up to its pollFor.
+// NotYet returns the error of a service that works and did nothing, because it cannot do the operation yet.
+// The step polls, uncounted, for up to its pollFor.
 func NotYet(after time.Duration) error { return worker.NotYet(after) }
 
-// InDoubt is a call that failed in such a way that it is unknown whether it has had its effect.
+// InDoubt returns the error of a call that failed after it may have had its effect.
 func InDoubt(code, text string) error { return worker.WithCode(errors.New(text), code) }
 
 // Agent is the fake of one agent and its remote service.
@@ -69,12 +69,12 @@ type Agent struct {
 	worker  *worker.Worker
 	scripts map[string]*Operation
 
-	now     *Call // the call being made
+	now     *Call // the present call
 	playing *behaviour
 	unknown bool // the call has no script
 }
 
-// Agent finds an agent that the workflow names; any other ends the test.
+// Agent returns an agent that the workflow names. Any other name ends the test.
 func (w *Workflow) Agent(name string) *Agent {
 	w.t.Helper()
 	a := w.agents[name]
@@ -85,10 +85,10 @@ func (w *Workflow) Agent(name string) *Agent {
 	return a
 }
 
-// operations lists those that the workflow, and those of its children, ask the agent for, undos included.
+// operations returns the agent's operations in the workflow and its child workflows, undos included.
 func (a *Agent) operations() []string {
 	var all []string
-	// in any order: they are sorted below
+	// in any order, because they are sorted below
 	for _, def := range a.w.defs {
 		for i := range def.Steps {
 			s := &def.Steps[i]
@@ -105,7 +105,7 @@ func (a *Agent) operations() []string {
 	return slices.Compact(all)
 }
 
-// start gives the agent its worker: one try per attempt, no breaker, a ledger of its own.
+// start gives the agent its worker: one try per attempt, no breaker, its own ledger.
 func (a *Agent) start() {
 	quarantine, err := a.w.queues.Queue(port.Quarantine)
 	a.w.must(err)
@@ -117,23 +117,24 @@ func (a *Agent) start() {
 	a.w.must(err)
 }
 
-// handle takes one request. A plain service's ledger may answer it without a call.
-func (a *Agent) handle(ctx context.Context, d port.Delivery) error {
+// handle handles one request. A plain service's ledger may answer it without a call.
+func (a *Agent) handle(ctx context.Context, _ string, batch []port.Delivery) []string {
+	a.w.t.Helper()
 	a.now, a.playing, a.unknown = nil, nil, false
-	r, err := message.RequestOf(d)
+	r, err := message.Of[message.Request](batch[0])
 	a.w.must(err)
 	run := a.w.run(r.OrderID)
 	calls := len(run.calls)
-	verdict := a.worker.Handle(ctx, d)
+	verdict := a.worker.Handle(ctx, batch[0])
 	switch {
 	case a.unknown:
-		return fmt.Errorf(
+		a.w.must(fmt.Errorf(
 			"%s.%s was called, by the step %s, and has no script. Script "+
 				"it:\n\tw.Agent(%q).On(%q).Return(…)\nor let operations without one answer \"done\": "+
 				"w.AllowUnscripted()",
-			a.name, r.Name, r.Step, a.name, r.Name)
+			a.name, r.Name, r.Step, a.name, r.Name))
 	case !verdict.Delete:
-		return fmt.Errorf("%s.%s of step %s was returned to the queue", a.name, r.Name, r.Step)
+		a.w.must(fmt.Errorf("%s.%s of step %s was returned to the queue", a.name, r.Name, r.Step))
 	case len(run.calls) == calls:
 		run.note(
 			"%s: %s.%s, attempt %d: not called: the ledger of the plain service forbids it, or knows the "+
@@ -144,10 +145,10 @@ func (a *Agent) handle(ctx context.Context, d port.Delivery) error {
 	return nil
 }
 
-// errNoAnswer comes after the step's timeout, when its reply counts no more.
+// errNoAnswer comes after the step's timeout, when its reply no longer counts.
 var errNoAnswer = InDoubt("timeout", "the service did not answer within the step's timeout")
 
-// run is the fake service: what the worker calls.
+// run is the operation of the fake service that the worker calls.
 func (a *Agent) run(_ context.Context, c worker.Call) (any, error) {
 	run := a.w.run(c.OrderID)
 	call := Call{
@@ -178,13 +179,13 @@ func (a *Agent) run(_ context.Context, c worker.Call) (any, error) {
 	return out, err
 }
 
-// outbox takes the worker's replies, and lets them go as the script says.
+// outbox accepts the worker's replies, and sends them as the script states.
 type outbox struct {
 	port.Queue
 	agent *Agent
 }
 
-// Send takes one reply.
+// Send accepts one reply.
 func (o outbox) Send(_ context.Context, messages []port.Message) []error {
 	reply, ok := messages[0].Value.(*message.Reply)
 	if !ok {
@@ -194,7 +195,7 @@ func (o outbox) Send(_ context.Context, messages []port.Message) []error {
 	switch {
 	case o.agent.unknown:
 		return []error{nil}
-	case b == nil: // No behaviour means that the answer comes from the ledger.
+	case b == nil: // no behaviour means that the answer comes from the ledger
 		b = &behaviour{}
 	case b.silent:
 		return []error{nil}

@@ -9,14 +9,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// fatal ends the test with what happened.
+// fatal ends the test with the story of the run.
 func (r *Run) fatal(format string, args ...any) {
 	r.w.t.Helper()
 	r.w.t.Fatalf("order %s "+format+"; what happened:\n%s",
 		append(append([]any{r.id}, args...), r.Timeline())...)
 }
 
-// wrong fails the test with what happened, and lets it go on.
+// wrong fails the test with the story of the run, and lets it continue.
 func (r *Run) wrong(format string, args ...any) {
 	r.w.t.Helper()
 	r.w.t.Errorf("order %s "+format+"; what happened:\n%s",
@@ -36,13 +36,13 @@ func (r *Run) ExpectProcessed() {
 	r.expect(Processed)
 }
 
-// ExpectCompensated fails the test unless the order failed and all that was done is undone.
+// ExpectCompensated fails the test unless the order failed and every completed step is undone.
 func (r *Run) ExpectCompensated() {
 	r.w.t.Helper()
 	r.expect(Compensated)
 }
 
-// ExpectCancelled fails the test unless the order was cancelled and all that was done is undone.
+// ExpectCancelled fails the test unless the order was cancelled and every completed step is undone.
 func (r *Run) ExpectCancelled() {
 	r.w.t.Helper()
 	r.expect(Cancelled)
@@ -61,9 +61,9 @@ func (r *Run) ExpectError(step string) {
 	switch {
 	case r.State() != Error:
 		r.wrong("is %s, expected Error at %s", r.State(), step)
-	case r.task.EndStep != step:
-		r.wrong("stopped at %q, expected at %q", r.task.EndStep, step)
-	case !slices.ContainsFunc(r.alerts, func(a Alert) bool { return a.Command == r.task.EndCommand }):
+	case r.task.Reason.Step != step:
+		r.wrong("stopped at %q, expected at %q", r.task.Reason.Step, step)
+	case !slices.ContainsFunc(r.alerts, func(a Alert) bool { return a.Command == r.task.End.Command }):
 		r.wrong("stopped at %s without an alert", step)
 	}
 }
@@ -86,8 +86,9 @@ func (r *Run) ExpectPath(steps ...string) {
 	}
 }
 
-// ExpectUndone fails the test unless these steps were undone, in this order, and no others; with no
-// step: unless nothing was.
+// ExpectUndone fails the test unless these steps were undone, in this order, and no others. Without steps it
+// fails if any step was undone. The steps include those whose undo calls no agent: a step with undo: none,
+// and an approval or event that was decided, was refused or timed out.
 func (r *Run) ExpectUndone(steps ...string) {
 	r.w.t.Helper()
 	if !slices.Equal(r.undone, steps) {
@@ -95,8 +96,8 @@ func (r *Run) ExpectUndone(steps ...string) {
 	}
 }
 
-// ExpectCalls fails the test unless the operation, "payment.charge", was called n times by the order and its
-// child orders. Of one child alone use Child.
+// ExpectCalls fails the test unless the order and its child orders called the operation, such as
+// "payment.charge", n times. For one child alone use Child.
 func (r *Run) ExpectCalls(operation string, n int) {
 	r.w.t.Helper()
 	calls := r.Calls(operation)
@@ -121,7 +122,7 @@ func (r *Run) ExpectCalls(operation string, n int) {
 	r.wrong("called %s %d times%s, expected %d", operation, len(calls), whose, n)
 }
 
-// mostNamed is how many orders a failure names with their calls.
+// mostNamed is the number of orders whose calls a failure names.
 const mostNamed = 10
 
 // ExpectOutput fails the test unless the workflow's output is the same JSON as want.

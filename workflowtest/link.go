@@ -17,8 +17,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// OpenLink opens the page behind a link that the workflow has sent, as a browser does: it only looks. It
-// answers the page's status and text (P39).
+// OpenLink opens the page behind a link from the workflow, as a browser does, without an answer. It returns
+// the page's status and text (P39).
 func (r *Run) OpenLink(link string) (status int, page string) {
 	r.w.t.Helper()
 	return r.browse(http.MethodGet, link, nil)
@@ -52,7 +52,7 @@ func (r *Run) browse(method, link string, form url.Values) (int, string) {
 	return answer.Code, answer.Body.String()
 }
 
-// linked is the answerpage.Backend of a test.
+// linked implements answerpage.Backend for a test.
 type linked struct{ w *Workflow }
 
 func (l linked) Question(ctx context.Context, order, text string) (answerpage.Question, error) {

@@ -2,30 +2,30 @@ package workflowtest
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/internal/inprocess"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 const (
 	visibility = 30 * time.Second
-	pause      = time.Second // before a message that could not be handled comes again
-	// standstill is how many messages may be handled without the clock moving on.
+	// standstill is the number of messages that may be handled before the clock must move.
 	standstill = 100_000
 )
 
 var farFuture = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
-// held is a reply under way.
+// held is a reply that has not arrived yet.
 type held struct {
 	at    time.Time
 	reply *message.Reply
 }
 
-// Advance moves the clock forward by d, 0 included, and lets happen, each at its time, what is to
-// happen until then.
+// Advance moves the clock forward by d, which may be 0. Everything due until then happens at its time.
 func (w *Workflow) Advance(d time.Duration) {
 	w.t.Helper()
 	w.until(w.clock.Now().Add(d), func() bool { return false })
@@ -48,8 +48,8 @@ func (w *Workflow) until(end time.Time, enough func() bool) bool {
 	return w.settle(enough)
 }
 
-// settle lets each actor work until nothing is left to do at this moment. Messages are handled one
-// by one: of two things that happen at once, one comes first, and always the same one.
+// settle lets each actor work until nothing is left to do at this moment. It handles messages one by one, so
+// that events at the same time always have the same order.
 func (w *Workflow) settle(enough func() bool) bool {
 	w.t.Helper()
 	for n := 0; ; n++ {
@@ -65,17 +65,16 @@ func (w *Workflow) settle(enough func() bool) bool {
 	}
 }
 
-// one does one thing; false: there is nothing to do.
+// one handles one message or event. It returns false if there is none.
 func (w *Workflow) one() bool {
 	w.t.Helper()
 	w.arrive()
-	if w.handled(port.Replies) || w.handled(port.Control) || w.handled(port.Tasks) {
+	if w.step(port.Replies, w.scheduler.Handle) != nil || w.step(port.Control, w.scheduler.Handle) != nil ||
+		w.step(port.Tasks, w.scheduler.Handle) != nil {
 		return true
 	}
 	for _, name := range w.names {
-		if d, q := w.take(port.Requests(name)); d != nil {
-			w.must(w.agents[name].handle(w.t.Context(), *d))
-			w.must(q.Delete(w.t.Context(), []string{d.Receipt})[0])
+		if w.step(port.Requests(name), w.agents[name].handle) != nil {
 			return true
 		}
 	}
@@ -84,19 +83,19 @@ func (w *Workflow) one() bool {
 	return report.Overdue+report.Asked+report.Unreported > 0
 }
 
-// listen takes the application's statuses.
+// listen receives the application's statuses.
 func (w *Workflow) listen() {
 	w.t.Helper()
-	for d, q := w.take(replyTo); d != nil; d, q = w.take(replyTo) {
-		w.must(q.Delete(w.t.Context(), []string{d.Receipt})[0])
-		s, err := message.StatusOf(*d)
+	read := func(context.Context, string, []port.Delivery) []string { return nil }
+	for d := w.step(replyTo, read); d != nil; d = w.step(replyTo, read) {
+		s, err := message.Of[message.Status](*d)
 		w.must(err)
 		r := w.run(s.OrderID)
 		r.statuses = append(r.statuses, s.Status)
 	}
 }
 
-// must ends the test at what is no fault of the workflow's author, or of the script.
+// must ends the test after an error that is neither the workflow author's fault nor the script's.
 func (w *Workflow) must(err error) {
 	w.t.Helper()
 	if err != nil {
@@ -104,43 +103,32 @@ func (w *Workflow) must(err error) {
 	}
 }
 
-func (w *Workflow) take(queue string) (*port.Delivery, port.Queue) {
+// step lets an actor handle one message of a queue. It returns nil if the queue is empty. A message that
+// could not be handled comes again.
+func (w *Workflow) step(queue string,
+	handle func(context.Context, string, []port.Delivery) []string) *port.Delivery {
 	w.t.Helper()
 	q, err := w.queues.Queue(queue)
 	w.must(err)
-	ds, err := q.Receive(w.t.Context(), 1, 0, visibility)
+	batch, err := inprocess.Mapping{Queue: q, Batch: 1, Visibility: visibility, Handle: handle}.Step(
+		w.t.Context(), 0)
 	w.must(err)
-	if len(ds) == 0 {
-		return nil, q
+	if len(batch) == 0 {
+		return nil
 	}
-	return &ds[0], q
+	return &batch[0]
 }
 
-// handled lets the Scheduler take one message of a queue.
-func (w *Workflow) handled(queue string) bool {
-	w.t.Helper()
-	d, q := w.take(queue)
-	if d == nil {
-		return false
-	}
-	if failed := w.scheduler.Handle(w.t.Context(), queue, []port.Delivery{*d}); len(failed) > 0 {
-		w.must(q.Extend(w.t.Context(), d.Receipt, pause))
-		return true
-	}
-	w.must(q.Delete(w.t.Context(), []string{d.Receipt})[0])
-	return true
-}
-
-// replied sends a reply on its way.
+// replied schedules the arrival of a reply.
 func (w *Workflow) replied(r *message.Reply, takes time.Duration) {
 	at := w.clock.Now().Add(takes)
 	place, _ := slices.BinarySearchFunc(w.held, at, func(h held, at time.Time) int {
-		return cmp.Or(h.at.Compare(at), -1) // after those of the same time
+		return cmp.Or(h.at.Compare(at), -1) // after those with the same time
 	})
 	w.held = slices.Insert(w.held, place, held{at, r})
 }
 
-// arrive lets the replies arrive whose time has come.
+// arrive delivers the replies whose time has come.
 func (w *Workflow) arrive() {
 	w.t.Helper()
 	for len(w.held) > 0 && !w.held[0].at.After(w.clock.Now()) {
@@ -153,8 +141,8 @@ func (w *Workflow) arrive() {
 	}
 }
 
-// soonest is the next time at which something is to happen; later than now in any case, since at
-// this moment everything has.
+// soonest returns the time of the next event. It is always later than now, because everything due now has
+// happened.
 func (w *Workflow) soonest() time.Time {
 	w.t.Helper()
 	at := farFuture

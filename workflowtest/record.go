@@ -17,7 +17,7 @@ type moment struct {
 	text string
 }
 
-// alerts are those that the operator gets.
+// alerts collects the operator's alerts.
 type alerts struct{ w *Workflow }
 
 func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
@@ -27,7 +27,7 @@ func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
 	return nil
 }
 
-// committed gets every stored version of a task, and notes what is new in it.
+// committed records the changes of a task. It is called with every stored version.
 func (w *Workflow) committed(c state.Change) {
 	t := c.Task
 	r := w.run(t.OrderID)
@@ -44,7 +44,7 @@ func (w *Workflow) committed(c state.Change) {
 	for _, begun := range []bool{false, true} { // Ends come first, because they cause the beginnings.
 		for i := range t.Steps {
 			var was core.Step
-			if s := old.Step(t.Steps[i].Name); s != nil { // which stands elsewhere after a Move
+			if s := old.Step(t.Steps[i].Name); s != nil { // a Move may have changed the step's position
 				was = *s
 			}
 			if now := &t.Steps[i]; now.InFlight() == begun {
@@ -54,14 +54,14 @@ func (w *Workflow) committed(c state.Change) {
 	}
 	if old.ProcessState != t.ProcessState {
 		why := ""
-		if t.EndText != "" {
-			why = ": " + joined(t.EndStep, t.EndCode, t.EndText)
+		if t.Reason.Text != "" {
+			why = ": " + joined(t.Reason.Step, t.Reason.Code, t.Reason.Text)
 		}
 		r.note("task %s%s", t.ProcessState, why)
 	}
 }
 
-// stepped notes what a commit has done to one step.
+// stepped records the change of one step by a commit.
 func (r *Run) stepped(was, now *core.Step) {
 	if was.State == now.State && was.Attempt == now.Attempt {
 		return
@@ -78,10 +78,10 @@ func (r *Run) stepped(was, now *core.Step) {
 	case core.Pending:
 		if now.Attempted() {
 			r.note("%s: waits for another attempt until %s, failures so far: %d", now.Name,
-				r.w.since(now.WakeAt.Std()), now.FailureCount)
+				r.w.since(now.Wait.At.Std()), now.Failures.Do)
 		}
 	case core.Waiting:
-		r.note("%s: waits until %s", now.Name, r.w.since(now.WakeAt.Std()))
+		r.note("%s: waits until %s", now.Name, r.w.since(now.Wait.At.Std()))
 	case core.UndoWait:
 		r.note("%s: its undo waits%s", now.Name, r.w.wake(now))
 	case core.Failed:
@@ -96,13 +96,13 @@ func (r *Run) stepped(was, now *core.Step) {
 }
 
 func (w *Workflow) wake(s *core.Step) string {
-	if s.WakeAt == 0 {
+	if s.Wait.At == 0 {
 		return " for the operator"
 	}
-	return " until " + w.since(s.WakeAt.Std())
+	return " until " + w.since(s.Wait.At.Std())
 }
 
-// answered notes a reply that has arrived.
+// answered records the arrival of a reply.
 func (r *Run) answered(reply *message.Reply) {
 	text := ""
 	if reply.Error != nil {
@@ -134,7 +134,7 @@ func (w *Workflow) since(at time.Time) string {
 	return fmt.Sprintf("+%.3fs", d.Seconds())
 }
 
-// Timeline lists, for people, what has happened to the order, one line each.
+// Timeline returns the history of the order as text, with one line for each event.
 func (r *Run) Timeline() string {
 	var b strings.Builder
 	for _, m := range r.story {
@@ -143,7 +143,7 @@ func (r *Run) Timeline() string {
 	return b.String()
 }
 
-// timelines are those of all orders.
+// timelines returns the timelines of all orders.
 func (w *Workflow) timelines() string {
 	var b strings.Builder
 	for _, r := range w.order {

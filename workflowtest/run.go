@@ -65,10 +65,10 @@ type Run struct {
 	story    []moment
 }
 
-// ID is the order's.
+// ID returns the ID of the order.
 func (r *Run) ID() string { return r.id }
 
-// Child is the child order of a step of child orders, by its index, from 0.
+// Child returns the child order with the given index, from 0, of a step of child orders.
 func (r *Run) Child(step string, index int) *Run {
 	r.w.t.Helper()
 	id := core.Parent{OrderID: r.id, Run: r.task.Run, Step: step, Index: index}.ChildID()
@@ -79,17 +79,17 @@ func (r *Run) Child(step string, index int) *Run {
 	return child
 }
 
-// Task is the order's task as every reader sees it.
+// Task returns the order's task in the form that the API returns.
 func (r *Run) Task() Task { return view.Of(r.task, r.w.defs[r.task.Definition]) }
 
-// State is the task's.
+// State returns the state of the order.
 func (r *Run) State() State { return r.task.ProcessState }
 
-// Ended reports that nothing more happens without a command: the order is Processed, Compensated,
+// Ended reports whether nothing more happens without a command. The order is then Processed, Compensated,
 // Cancelled or Closed, or in Error with nothing in flight.
 func (r *Run) Ended() bool { return view.Ended(r.task) }
 
-// Step answers one step; a name that the workflow does not have ends the test.
+// Step returns one step. An unknown name ends the test.
 func (r *Run) Step(name string) Step {
 	r.w.t.Helper()
 	for _, s := range r.Task().Steps {
@@ -101,7 +101,7 @@ func (r *Run) Step(name string) Step {
 	return Step{}
 }
 
-// Output decodes the workflow's output of a Processed order. An order without one ends the test.
+// Output decodes the workflow's output of a Processed order. If the order has no output, the test ends.
 func (r *Run) Output(into any) {
 	r.w.t.Helper()
 	if r.task.Output == nil {
@@ -112,16 +112,16 @@ func (r *Run) Output(into any) {
 	}
 }
 
-// Path names the steps in the order in which they were done, in the present run. Of steps done by
-// one decision the earlier in the file comes first.
+// Path returns the names of the completed steps of the present run, in the order of their completion. Steps
+// that one decision completed have the order of the workflow file.
 func (r *Run) Path() []string { return slices.Clone(r.path) }
 
-// Undone names the steps in the order in which they were undone, in the present run.
+// Undone returns the names of the undone steps of the present run, in the order in which they were undone.
 func (r *Run) Undone() []string { return slices.Clone(r.undone) }
 
-// Calls returns the calls that the order and its child orders have made to an operation, "payment.charge", in
-// the order in which they were made; OrderID says whose each is. With "" it returns the calls of all
-// operations. Of one child alone use Child.
+// Calls returns the calls of the order and of its child orders to an operation, such as "payment.charge", in
+// the order in which they were made. "" means all operations. OrderID of a Call is the order that made it.
+// For the calls of one child order, call Calls on the result of Child.
 func (r *Run) Calls(operation string) []Call {
 	var some []Call
 	next := map[*Run]int{}
@@ -146,18 +146,18 @@ func (r *Run) below(other *Run) bool {
 	return false
 }
 
-// Alerts are those that the operator got.
+// Alerts returns the alerts that the operator got.
 func (r *Run) Alerts() []Alert { return slices.Clone(r.alerts) }
 
-// Statuses are the messages that the application got.
+// Statuses returns the status messages that the application got.
 func (r *Run) Statuses() []Status {
 	r.w.t.Helper()
 	r.w.listen()
 	return slices.Clone(r.statuses)
 }
 
-// UntilEnd moves the clock until the order has ended and the application was notified; an order that
-// takes longer than that ends the test.
+// UntilEnd moves the clock until the order has ended and the application was notified. If that takes more
+// than longest, the test ends.
 func (r *Run) UntilEnd(longest time.Duration) *Run {
 	r.w.t.Helper()
 	if !r.w.until(r.w.clock.Now().Add(longest), r.reported) {
@@ -168,8 +168,8 @@ func (r *Run) UntilEnd(longest time.Duration) *Run {
 
 func (r *Run) reported() bool { return r.task.AtRest() }
 
-// UntilStep moves the clock until the step is in that state; the test ends if it does not get there
-// in that time.
+// UntilStep moves the clock until the step is in the given state. If that takes more than longest, the test
+// ends.
 func (r *Run) UntilStep(step string, state State, longest time.Duration) *Run {
 	r.w.t.Helper()
 	if r.task.Step(step) == nil {
@@ -182,110 +182,111 @@ func (r *Run) UntilStep(step string, state State, longest time.Duration) *Run {
 	return r
 }
 
-// Cancel is the application's wish to stop the order and undo it.
+// Cancel sends the application's request to stop the order and undo it.
 func (r *Run) Cancel() Verdict {
 	r.w.t.Helper()
-	return r.command(message.Control{Kind: message.Cancel, Run: r.task.Run})
+	return r.command(core.Cancel{Run: r.task.Run})
 }
 
-// Undo is the operator's decision to undo an order in Error.
+// Undo sends the operator's command to undo an order in Error.
 func (r *Run) Undo() Verdict {
 	r.w.t.Helper()
-	return r.command(message.Control{Kind: message.Undo, Command: r.task.Command})
+	return r.command(core.UndoCommand{})
 }
 
-// Resubmit is the operator's decision to go on with an order in Error, or to start an undone one again.
+// Resubmit sends the operator's command to continue an order in Error, or to start an undone order again.
 func (r *Run) Resubmit() Verdict {
 	r.w.t.Helper()
-	return r.command(message.Control{Kind: message.Resubmit, Command: r.task.Command})
+	return r.command(core.Resubmit{})
 }
 
-// ResubmitWith is a Resubmit that gives a step another input, in place of what its definition says.
+// ResubmitWith sends a Resubmit that replaces the input of a step.
 func (r *Run) ResubmitWith(step string, input any) Verdict {
 	r.w.t.Helper()
 	data, err := json.Marshal(input)
 	if err != nil {
 		r.w.t.Fatalf("the input cannot be sent: %v", err)
 	}
-	return r.command(message.Control{Kind: message.Resubmit, Command: r.task.Command, Step: step,
-		Input: data})
+	return r.command(core.Resubmit{Step: step, Input: data}, step, string(data))
 }
 
-// Resolve states what happened to a step in doubt. The order stays in Error; Resubmit or Undo goes on.
+// Resolve states what happened to a step in doubt. The order stays in Error until a Resubmit or an Undo.
 func (r *Run) Resolve(step string, fact Fact) Verdict {
 	r.w.t.Helper()
-	return r.command(message.Control{Kind: message.Resolve, Command: r.task.Command, Step: step, Fact: fact})
+	return r.command(core.Resolve{Step: step, Fact: fact}, step, string(fact))
 }
 
-// ResolveWith is a Resolve of a step that happened, with what it returned: its output, which later steps can
-// read.
+// ResolveWith states that a step in doubt happened, and gives its output, which later steps can read.
 func (r *Run) ResolveWith(step string, output any) Verdict {
 	r.w.t.Helper()
 	data, err := json.Marshal(output)
 	if err != nil {
 		r.w.t.Fatalf("the output cannot be sent: %v", err)
 	}
-	return r.command(message.Control{Kind: message.Resolve, Command: r.task.Command, Step: step,
-		Fact: Happened, Output: data})
+	return r.command(core.Resolve{Step: step, Fact: Happened, Output: data}, step, string(Happened),
+		string(data))
 }
 
-// Answer is what a person answers to a step with an approval, in its present round.
+// Answer sends a person's answer to an approval step, in the step's present round.
 func (r *Run) Answer(step, by string, value any) Verdict {
 	r.w.t.Helper()
 	return r.AnswerWith(step, by, value, "")
 }
 
-// AnswerWith is an Answer with the reason that the person gives.
+// AnswerWith sends an Answer with the person's reason.
 func (r *Run) AnswerWith(step, by string, value any, reason string) Verdict {
 	r.w.t.Helper()
 	round := 1
 	if s := r.task.Step(step); s != nil && s.Answers != nil {
 		round = s.Answers.Round
 	}
-	return r.answer(message.Control{Step: step, Round: round, By: by, Reason: reason}, value)
+	return r.answer(core.Answered{Step: step, Round: round, By: by, Note: reason}, value)
 }
 
-// Event is what an application sends under the name of an event, for every step that waits for it or will.
+// Event sends a named event from an application. It counts for every step that waits, or will wait, for that
+// event.
 func (r *Run) Event(name, by string, value any) Verdict {
 	r.w.t.Helper()
-	return r.answer(message.Control{Name: name, By: by}, value)
+	return r.answer(core.Answered{Name: name, By: by}, value)
 }
 
-func (r *Run) answer(c message.Control, value any) Verdict {
+func (r *Run) answer(a core.Answered, value any) Verdict {
 	r.w.t.Helper()
 	data, err := json.Marshal(value)
 	if err != nil {
 		r.w.t.Fatalf("the answer cannot be sent: %v", err)
 	}
-	c.Kind, c.Run, c.Value = message.Answer, r.task.Run, data
-	return r.command(c)
+	a.Run, a.Value = r.task.Run, data
+	return r.command(a, a.Step, a.Name, string(data), a.By, a.Note)
 }
 
-// Close is the operator's decision to end an order in Error as it stands.
+// Close sends the operator's command to end an order in Error without further calls.
 func (r *Run) Close(by, reason string) Verdict {
 	r.w.t.Helper()
-	return r.command(message.Control{Kind: message.Close, Command: r.task.Command, By: by, Reason: reason})
+	return r.command(core.Close{Sender: core.Sender{By: by, Reason: reason}}, by, reason)
 }
 
 // Move pins the order to the definition that was deployed last; see Workflow.Deploy.
 func (r *Run) Move() Verdict {
 	r.w.t.Helper()
-	return r.command(message.Control{Kind: message.Move, Command: r.task.Command, Definition: message.Latest})
+	return r.command(core.Move{Definition: message.Latest})
 }
 
-// command carries a command out at once and answers the verdict; a refused one is no error.
-func (r *Run) command(c message.Control) Verdict {
+// command executes a command at once and returns the verdict. A refused command is not an error. The timeline
+// shows the details.
+func (r *Run) command(ev core.Event, details ...string) Verdict {
 	r.w.t.Helper()
 	r.w.next++
-	c.Schema, c.OrderID, c.ID = message.Schema, r.id, fmt.Sprintf("command-%d", r.w.next)
-	r.note("command %s %s", c.Kind, joined(c.Step, c.Name, string(c.Fact),
-		string(c.Value)+string(c.Input)+string(c.Output), c.By, c.Reason))
+	_, from, _ := core.CommandOf(ev)
+	c := message.Control{OrderID: r.id, Event: core.Stamped(ev, fmt.Sprintf("command-%d", r.w.next), from,
+		r.task.Commands.Number)}
+	r.note("command %s %s", c.Kind(), joined(details...))
 	v, err := r.w.scheduler.Command(r.w.t.Context(), c)
 	if err != nil {
-		r.fatal("cannot take the command %s: %v", c.Kind, err)
+		r.fatal("cannot take the command %s: %v", c.Kind(), err)
 	}
 	if !v.Accepted {
-		r.note("command %s refused: %s", c.Kind, v.Reason)
+		r.note("command %s refused: %s", c.Kind(), v.Reason)
 	}
 	return v
 }

@@ -1,6 +1,7 @@
 package workflowtest
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -27,11 +28,7 @@ type behaviour struct {
 func (a *Agent) On(operation string) *Operation {
 	a.w.t.Helper()
 	known := a.operations()
-	found := false
-	for _, name := range known {
-		found = found || name == operation
-	}
-	if !found {
+	if !slices.Contains(known, operation) {
 		a.w.t.Fatalf("the workflow %s never asks agent %s for %q; its operations are %s", a.w.def.Name,
 			a.name, operation, strings.Join(known, ", "))
 	}

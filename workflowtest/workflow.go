@@ -14,6 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/internal/inprocess"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -147,13 +148,12 @@ func (w *Workflow) uses(def *core.Definition) {
 func (w *Workflow) wire() {
 	w.uses(w.def)
 	slices.Sort(w.names)
-	configs := []memory.QueueConfig{{Name: port.Replies}, {Name: port.Control}, {Name: port.Tasks},
-		{Name: port.Quarantine}, {Name: replyTo}}
+	names := []string{port.Replies, port.Control, port.Tasks, port.Quarantine}
 	for _, name := range w.names {
-		configs = append(configs, memory.QueueConfig{Name: port.Requests(name)})
+		names = append(names, port.Requests(name))
 	}
 	var err error
-	w.queues, err = memory.NewQueues(w.clock, configs, replyTo)
+	w.queues, err = inprocess.Queues(w.clock, []string{replyTo}, names...)
 	w.must(err)
 	quiet := slog.New(slog.DiscardHandler)
 	st := state.New(state.Config{

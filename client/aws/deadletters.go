@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// deadQueue is the name by which Queues knows a queue of Outputs.Dead.
+// deadQueue returns the name of a queue of Outputs.Dead in Queues.
 func deadQueue(name string) string {
 	if name == port.Quarantine || name == client.MissedSweeps {
 		return name
@@ -19,12 +19,12 @@ func deadQueue(name string) string {
 	return port.Dead(name)
 }
 
-// DeadQueues lists those of the outputs.
+// DeadQueues returns the queues of the outputs.
 func (t *Transport) DeadQueues(context.Context) ([]string, error) {
 	return slices.Collect(maps.Keys(t.Outputs.Dead)), nil
 }
 
-// DeadQueue finds one by the name of the queue whose dead letters it keeps.
+// DeadQueue returns the queue of dead letters of another queue, by the other's name.
 func (t *Transport) DeadQueue(name string) (port.Queue, error) {
 	return t.Queues.Queue(deadQueue(name))
 }
@@ -41,8 +41,7 @@ func (t *Transport) Redrivable(_ context.Context, queue string, body []byte) err
 	return nil
 }
 
-// Resend sends the message: the queues of replies and requests take it from those among the stack's Operators
-// only.
+// Resend sends the message. Only the stack's Operators may send to the queues of replies and requests.
 func (t *Transport) Resend(ctx context.Context, queue string, m port.Message) error {
 	if !t.Outputs.FairQueues {
 		m.Group = ""
@@ -55,7 +54,7 @@ func (t *Transport) Resend(ctx context.Context, queue string, m port.Message) er
 		t.Outputs.Operator}, err)
 }
 
-// QueueError names the permission that is missing, and the policy that has it.
+// QueueError names the missing permission, and the policy that has it.
 func (t *Transport) QueueError(ctx context.Context, action, queue string, err error) error {
 	if queue != port.Quarantine && queue != client.MissedSweeps {
 		queue = "the dead letters of " + queue

@@ -16,27 +16,24 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Codes of errors, beside those that a server answers.
+// Codes of errors in addition to those of a server.
 const (
 	codeForbidden   = "forbidden"      // a permission is missing; Detail names it
-	codeCredentials = "no-credentials" // there are none, or AWS does not take them
-	codeNotStarted  = "not-started"    // queued, and no task after Patience
-	codeNoVerdict   = "no-verdict"     // a command was sent, and no verdict stands in the task
+	codeCredentials = "no-credentials" // no credentials, or AWS rejects them
+	codeNotStarted  = "not-started"    // the order is queued, but has no task after Patience
+	codeNoVerdict   = "no-verdict"     // the command was sent, but the task has no verdict yet
 	codeDamaged     = "damaged"        // the stored document of one order cannot be read
-	codeNotListed   = "not-listed"     // the index does not hold that
+	codeNotListed   = "not-listed"     // the index cannot list the requested orders
 	codeNotOnStack  = "not-on-a-stack"
-	codeGone        = "not-deployed" // a table or queue of the outputs is not there
+	codeGone        = "not-deployed" // a table or queue from the outputs does not exist
 )
 
-// busyRetry is how long a throttled sender waits, beyond the SDK's own attempts.
+// busyRetry is the wait of a throttled sender, beyond the SDK's own attempts.
 const busyRetry = 300 * time.Millisecond
 
-func refusal(status int, code, format string, args ...any) *client.Error {
-	return &client.Error{Status: status, Code: code, Title: http.StatusText(status),
-		Detail: fmt.Sprintf(format, args...)}
-}
+var refusal = client.Errorf
 
-// unreadable is what the strict reading of a submission answers.
+// unreadable returns the error of a submission that the strict parser refused.
 func unreadable(err error) *client.Error {
 	var r *message.Refusal
 	if !errors.As(err, &r) {
@@ -51,7 +48,7 @@ func unreadable(err error) *client.Error {
 	return e
 }
 
-// The words of the services for the same things.
+// The services' error codes for the same conditions.
 var (
 	denied = []string{"AccessDenied", "AccessDeniedException", "AccessDeniedFault",
 		"AWS.SimpleQueueService.AccessDenied", "KmsAccessDenied", "KMS.AccessDeniedException"}
@@ -66,10 +63,10 @@ var (
 		"AWS.SimpleQueueService.NonExistentQueue"}
 )
 
-// Use is what a call needs: the action, what it acts on, and the policy that allows it.
+// Use describes a call: the action, its resource, and the policy that allows it.
 type Use struct{ Action, On, Policy string }
 
-// Failed gives an error of AWS the client's meaning.
+// Failed translates an error of AWS into one of the client.
 func Failed(ctx context.Context, u Use, err error) error {
 	var api smithy.APIError
 	switch {
@@ -116,14 +113,14 @@ func Failed(ctx context.Context, u Use, err error) error {
 	return refusal(http.StatusBadRequest, code, "%s on %s: %s", u.Action, u.On, api.ErrorMessage())
 }
 
-// disconnected keeps the text of an error only: the time limit of one call is not the end of the
+// disconnected keeps only the text of an error, because the time limit of one call is not the end of the
 // caller's context.
 func disconnected(what string, err error) error {
 	return fmt.Errorf("%w: %s%s", client.ErrConnection, what, err.Error())
 }
 
-// statusOf is the HTTP status of an answer; 0 if there was none. Answers of something between us and
-// AWS have no other mark.
+// statusOf returns the HTTP status of a response, or 0 if there was none. A response of a proxy in front of
+// AWS has nothing else to recognise it by.
 func statusOf(err error) int {
 	var answer interface{ HTTPStatusCode() int }
 	if errors.As(err, &answer) {
@@ -132,7 +129,7 @@ func statusOf(err error) int {
 	return 0
 }
 
-// unseen is what is wrong with asking for a stack.
+// unseen returns the error of a request for a stack's outputs.
 func unseen(ctx context.Context, name, region string, err error) error {
 	var api smithy.APIError
 	if errors.As(err, &api) && api.ErrorCode() == "ValidationError" &&

@@ -17,22 +17,23 @@ const (
 	growth       = 1.6
 )
 
-// pauses between looks at a task: growing, and never in step with those of others.
+// pauses are the growing pauses between reads of a task. They are random, so that many callers do not read at
+// the same time.
 type pauses struct{ first, next time.Duration }
 
 func (t *Transport) pauses() *pauses { return &pauses{t.Poll, t.Poll} }
 
-// reset begins anew: something has changed, so more may change soon.
+// reset starts again with the first pause, because a change is often followed by another.
 func (p *pauses) reset() { p.next = p.first }
 
-// wait pauses, at most for what is left and a moment more.
+// wait pauses. It ends shortly after the remaining time at the latest.
 func (p *pauses) wait(ctx context.Context, left time.Duration) error {
 	d := min(time.Duration(float64(p.next)*(0.8+0.4*rand.Float64())), max(left, time.Millisecond))
 	p.next = min(time.Duration(float64(p.next)*growth), max(longestPause, p.first))
 	return port.Sleep(ctx, d)
 }
 
-// Follow looks at the task again and again.
+// Follow reads the task repeatedly.
 func (t *Transport) Follow(ctx context.Context, id string, after int64) iter.Seq2[*client.Task, error] {
 	return func(yield func(*client.Task, error) bool) {
 		for p := t.pauses(); ; {

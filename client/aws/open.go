@@ -16,22 +16,22 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
-// Options of Open. The zero value is the Region and the credentials of the environment or of the
-// user's profile (AWS_REGION, AWS_PROFILE …), as every AWS tool finds them.
+// Options are the options of Open. The zero value means the Region and the credentials of the environment or
+// of the user's profile (AWS_REGION, AWS_PROFILE …), as with every AWS tool.
 type Options struct {
 	Region string
-	// Endpoint of all services, of an emulator for instance; "" for AWS, or for what the environment
-	// says to the SDK (AWS_ENDPOINT_URL).
+	// Endpoint is the address of all services, such as that of an emulator. "" means AWS, or the SDK's
+	// environment variable AWS_ENDPOINT_URL.
 	Endpoint string
-	// Wrap puts something around the HTTP transport: a meter, injected faults.
+	// Wrap wraps the HTTP transport, for example with a meter or injected faults.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
 
-// Open reads the outputs of a CloudFormation stack and makes a client of them. name is that of the
-// stack; STACK/CONSTRUCT where it holds several Stepkeepers.
+// Open reads the outputs of a CloudFormation stack and returns a client. name is the name of the stack, or
+// STACK/CONSTRUCT if the stack holds several Stepkeepers.
 //
-// The error wraps ErrNoStack, or is one of package client's: ErrForbidden (with the permission that
-// is missing), ErrConnection.
+// The error wraps ErrNoStack, or is one of package client's: ErrForbidden (with the missing permission),
+// ErrConnection.
 func Open(ctx context.Context, name string, o Options, opts ...client.Option) (*client.Client, error) {
 	c, err := Configure(ctx, o)
 	if err != nil {
@@ -57,8 +57,8 @@ func Configure(ctx context.Context, o Options) (aws.Config, error) {
 	return c, nil
 }
 
-// OpenWith is Open with a configuration of the SDK that the program has already. Calls have the
-// time limits and attempts of that configuration.
+// OpenWith is Open with an existing configuration of the SDK. Calls use the time limits and attempts of that
+// configuration.
 func OpenWith(ctx context.Context, c aws.Config, name string, opts ...client.Option) (*client.Client, error) {
 	outputs, err := Describe(ctx, c, name)
 	if err != nil {
@@ -92,7 +92,7 @@ func Describe(ctx context.Context, c aws.Config, name string) (Outputs, error) {
 	return outputs, nil
 }
 
-// Connect makes a client of outputs that are known. It makes no network calls.
+// Connect returns a client for known outputs. It makes no network calls.
 func Connect(c aws.Config, o Outputs, opts ...client.Option) *client.Client {
 	store := Store(c, o)
 	return Over(Parts{Outputs: o, Tasks: store, Definitions: store, Schedules: store.Schedules(),

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -18,19 +17,19 @@ import (
 // outputVersion is the major version of the outputs that this code reads.
 const outputVersion = "1"
 
-// Outputs is what a program outside must know of a deployed Stepkeeper.
+// Outputs holds the data about a deployed Stepkeeper that programs need.
 type Outputs struct {
 	Stack, Region               string // names used in messages
 	Orders, Definitions         string // tables
 	Intake, Control, Quarantine string // addresses of queues
-	// also an address; "" if only the Scheduler needs it
+	// another address; "" if only the Scheduler needs it
 	Replies  string
 	Shards   int  // number of shards of the index
 	Finished bool // ended orders are in the index
 	// the Scheduler reads commands of applications from the intake queue
 	IntakeCommands        bool
 	FairQueues            bool   // messages carry the tenant of their order
-	Application, Operator string // ARNs of the managed policies, of Operator the first
+	Application, Operator string // ARNs of the managed policies; of Operator the first one
 	Concurrency           int    // functions that may run at once; 0 means unknown
 	// share of these used by functions without reserved concurrency
 	Shared int
@@ -43,7 +42,7 @@ type Outputs struct {
 	Mappings  map[string]string
 	Workflows map[string]string // hashes of the definitions, by workflow name as idOf spells it
 	Scheduled []string          // names of the workflows that start by the clock
-	Paused    bool              // deployed so that nothing takes from its queues
+	Paused    bool              // the event source mappings are disabled
 	// addresses of the queues with dead letters, by source: "intake", "requests-mail", "quarantine",
 	// "missed-sweeps"
 	Dead          map[string]string
@@ -56,8 +55,8 @@ type Outputs struct {
 // ErrNoStack means that no stack with a Stepkeeper has that name.
 var ErrNoStack = errors.New("no such stack")
 
-// ReadOutputs reads the outputs of a CloudFormation stack. A stack may hold several Stepkeepers;
-// construct is the ID of the one that is meant, "" where there is one. ErrNoStack if there is none.
+// ReadOutputs reads the outputs of a CloudFormation stack. construct is the ID of the Stepkeeper to read if
+// the stack holds several, otherwise "". It returns ErrNoStack if there is none.
 func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	prefix, err := prefixOf(values, construct)
 	if err != nil {
@@ -81,28 +80,15 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		Orders: value("OrdersTable"), Definitions: value("DefinitionsTable"),
 		Intake: value("IntakeUrl"), Control: value("ControlUrl"), Quarantine: value("QuarantineUrl"),
 		Finished: value("Finished") == "true", FairQueues: values[prefix+"FairQueues"] == "true",
-		// absent before applications had no right to send to control
+		// absent from stacks whose applications could not send to control
 		IntakeCommands: values[prefix+"IntakeCommands"] == "true",
 		Application:    value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
 	}
 	o.Deployment, o.Scheduler = values[prefix+"Deployment"], values[prefix+"SchedulerFunction"]
 	o.Replies, o.Paused = values[prefix+"RepliesUrl"], values[prefix+"Paused"] == "true"
-	o.Mappings = mappingsOf(values, prefix)
-	o.Requests = agentsOf(values, prefix, o.Mappings)
-	o.Dead = deadOf(values, prefix, o.Mappings)
+	o.readQueues(values, prefix, value)
 	every, _ := strconv.Atoi(values[prefix+"SweepSeconds"]) // absent before it was an output
 	o.SweepInterval = cmp.Or(time.Duration(every)*time.Second, time.Minute)
-	o.High = map[string]string{}
-	for name := range strings.SplitSeq(values[prefix+"Priorities"], ",") {
-		queue := name
-		if name != port.Intake {
-			queue = port.Requests(name)
-			delete(o.Requests, port.High(name))
-		}
-		if name != "" {
-			o.High[queue] = value(idOf(port.High(queue)) + "Url")
-		}
-	}
 	o.Workflows = workflowsOf(values, prefix)
 	if names := values[prefix+"Scheduled"]; names != "" {
 		o.Scheduled = strings.Split(names, ",")
@@ -121,7 +107,37 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	return o, nil
 }
 
-// workflowsOf reads the hashes of the workflows, by their names.
+// readQueues reads the queues of the outputs Mappings, Mappings2 …, and their queues of high priority.
+func (o *Outputs) readQueues(values map[string]string, prefix string, value func(name string) string) {
+	o.Mappings, o.Requests = map[string]string{}, map[string]string{}
+	o.Dead, o.High = map[string]string{port.Quarantine: o.Quarantine}, map[string]string{}
+	if url := values[prefix+"MissedSweepsUrl"]; url != "" {
+		o.Dead[client.MissedSweeps] = url
+	}
+	entries := value("Mappings")
+	for i := 2; entries != ""; i++ {
+		for entry := range strings.SplitSeq(entries, ",") {
+			queue, uuid, _ := strings.Cut(entry, "=")
+			o.Mappings[queue], o.Dead[queue] = uuid, value(idOf(queue)+"DeadUrl")
+			if agent, requests := strings.CutPrefix(queue, port.Requests("")); requests {
+				o.Requests[agent] = value(idOf(queue) + "Url")
+			}
+		}
+		entries = values[fmt.Sprintf("%sMappings%d", prefix, i)]
+	}
+	for name := range strings.SplitSeq(values[prefix+"Priorities"], ",") {
+		queue := name
+		if name != port.Intake {
+			queue = port.Requests(name)
+			delete(o.Requests, port.High(name))
+		}
+		if name != "" {
+			o.High[queue] = value(idOf(port.High(queue)) + "Url")
+		}
+	}
+}
+
+// workflowsOf returns the hashes of the workflows by name.
 func workflowsOf(values map[string]string, prefix string) map[string]string {
 	hashes := map[string]string{}
 	for key, hash := range values {
@@ -132,27 +148,7 @@ func workflowsOf(values map[string]string, prefix string) map[string]string {
 	return hashes
 }
 
-// deadOf reads the addresses of the queues of dead letters, by the names of the queues whose they are.
-func deadOf(values map[string]string, prefix string, mappings map[string]string) map[string]string {
-	names := map[string]string{}
-	for queue := range mappings {
-		names[idOf(queue)] = queue
-	}
-	dead := map[string]string{}
-	for key, url := range values {
-		id, ours := strings.CutPrefix(key, prefix)
-		if id, is := strings.CutSuffix(id, "DeadUrl"); ours && is {
-			dead[cmp.Or(names[id], dashed(id))] = url
-		}
-	}
-	dead[port.Quarantine] = values[prefix+"QuarantineUrl"]
-	if url := values[prefix+"MissedSweepsUrl"]; url != "" {
-		dead[client.MissedSweeps] = url
-	}
-	return dead
-}
-
-// Hash returns the hash of the definition that the stack was deployed with; "" if it has no such workflow.
+// Hash returns the hash of the deployed definition, or "" if the stack has no such workflow.
 func (o *Outputs) Hash(workflow string) string { return o.Workflows[idOf(workflow)] }
 
 // Senders returns the policy that allows sending to one of the Scheduler's queues.
@@ -163,7 +159,7 @@ func (o *Outputs) Senders(queue string) string {
 	return o.Application
 }
 
-// prefixOf finds the ID that begins the keys: the one of an IntakeUrl that stands beside a Version.
+// prefixOf returns the ID that begins the keys: the prefix of an IntakeUrl with a Version beside it.
 func prefixOf(values map[string]string, construct string) (string, error) {
 	var found []string
 	for key := range values {
@@ -187,69 +183,16 @@ func prefixOf(values map[string]string, construct string) (string, error) {
 	return found[0], nil
 }
 
-// mappingsOf reads the outputs Mappings, Mappings2 …; none of them: the stack was deployed without these
-// outputs.
-func mappingsOf(values map[string]string, prefix string) map[string]string {
-	mappings := map[string]string{}
-	for i := 1; ; i++ {
-		key := prefix + "Mappings"
-		if i > 1 {
-			key += fmt.Sprint(i)
-		}
-		text, reported := values[key]
-		if !reported {
-			return mappings
-		}
-		for _, entry := range strings.Split(text, ",") {
-			if queue, uuid, ok := strings.Cut(entry, "="); ok {
-				mappings[queue] = uuid
-			}
-		}
-	}
-}
-
-// agentsOf reads the names of the agents, with the addresses of their queues. The outputs spell card-payment
-// CardPayment; the mappings have its name as it is, and an older stack without them leaves it to
-// be guessed.
-func agentsOf(values map[string]string, prefix string, mappings map[string]string) map[string]string {
-	names := map[string]string{}
-	for queue := range mappings {
-		if agent, ok := strings.CutPrefix(queue, port.Requests("")); ok {
-			names[idOf(agent)] = agent
-		}
-	}
-	agents := map[string]string{}
-	for key, url := range values {
-		id, ok := strings.CutPrefix(key, prefix+"Requests")
-		if id, ok2 := strings.CutSuffix(id, "Url"); ok && ok2 && id != "" && !strings.HasSuffix(id, "Dead") {
-			name := names[id]
-			if name == "" {
-				name = dashed(id)
-			}
-			agents[name] = url
-		}
-	}
-	return agents
-}
-
-// idOf spells a logical name as the keys of outputs do.
+// idOf returns a logical name in the spelling of output keys.
 func idOf(name string) string {
+	if name == port.Tasks { // it is a queue of messages between tasks
+		return "TaskMessages"
+	}
 	var b strings.Builder
 	for _, word := range strings.Split(name, "-") {
 		if word != "" {
 			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
 		}
-	}
-	return b.String()
-}
-
-func dashed(name string) string {
-	var b strings.Builder
-	for i, r := range name {
-		if unicode.IsUpper(r) && i > 0 {
-			b.WriteByte('-')
-		}
-		b.WriteRune(unicode.ToLower(r))
 	}
 	return b.String()
 }

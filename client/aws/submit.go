@@ -11,7 +11,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// send sends to one of our queues.
+// remembered is the number of queued orders that a client remembers. Older ones are unknown until their tasks
+// exist.
+const remembered = 200_000
+
+// sent records what this client sent to the intake queue, and when. It distinguishes a task that does not
+// exist yet, or belongs to another order, from an order that was never sent.
+type sent struct {
+	hash string // hash of the content
+	at   time.Time
+}
+
+// send sends to one of the stack's queues.
 func (t *Transport) send(ctx context.Context, queue string, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	q, err := t.Queues.Queue(queue)
@@ -39,7 +50,7 @@ func (t *Transport) Submit(ctx context.Context, order []byte) (client.Receipt, e
 	return client.Receipt{OrderID: answers[0].OrderID, Queued: true, Notes: answers[0].Notes}, nil
 }
 
-// batch sends at most port.MaxBatch orders with one request. What the queue never takes from any sender,
+// batch sends at most port.MaxBatch orders with one request. A message that the queue takes from no sender,
 // and a lost connection, are errors of the whole batch.
 func (t *Transport) batch(ctx context.Context, orders [][]byte) ([]client.Result, error) {
 	answers := make([]client.Result, len(orders))
@@ -47,7 +58,7 @@ func (t *Transport) batch(ctx context.Context, orders [][]byte) ([]client.Result
 	var hashes []string
 	var places []int
 	for i, text := range orders {
-		o, err := message.DecodeSubmit(text) // bad input gets its error at once, and costs nothing
+		o, err := message.DecodeSubmit(text) // invalid input gets its error at once and costs nothing
 		answers[i].OrderID, _ = o.Known()
 		if len(t.Outputs.High) == 0 {
 			answers[i].Notes = message.Notes(o.Priority)
@@ -85,11 +96,11 @@ func (t *Transport) batch(ctx context.Context, orders [][]byte) ([]client.Result
 
 const (
 	batchesAtOnce = 16
-	// linger is how long a batch that is not full waits for more.
+	// linger is the time that a batch that is not full waits for more orders.
 	linger = 3 * time.Millisecond
 )
 
-// underway is a batch that was sent; done gets one outcome.
+// underway is a sent batch. done gets one outcome.
 type underway struct{ done chan outcome }
 
 type outcome struct {
@@ -97,7 +108,7 @@ type outcome struct {
 	err     error
 }
 
-// Stream sends batches, several at a time, and answers in the order of the orders.
+// Stream sends several batches at a time, and answers in the order of the orders.
 func (t *Transport) Stream(ctx context.Context, next func() ([]byte, bool),
 	answer func(client.Result) error) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -143,7 +154,8 @@ func (t *Transport) Stream(ctx context.Context, next func() ([]byte, bool),
 	return ctx.Err()
 }
 
-// gather takes a batch: one order, and what follows it closely. Nothing: there is no more.
+// gather returns a batch: one order, and those that follow it closely. It returns no orders once the source
+// is exhausted.
 func gather(orders <-chan []byte) [][]byte {
 	first, more := <-orders
 	if !more {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
@@ -20,7 +22,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Tasks are the reads of a port.Store that are needed.
+// Tasks is the part of port.Store that the client reads.
 type Tasks interface {
 	Load(ctx context.Context, ids []string) ([]*port.Record, []error)
 	Content(ctx context.Context, id, hash string) ([]byte, error)
@@ -28,49 +30,51 @@ type Tasks interface {
 	List(ctx context.Context, q port.Query) (port.Page, error)
 }
 
-// Definitions are the reads of port.Definitions.
+// Definitions is the part of port.Definitions that the client reads.
 type Definitions interface {
 	Definition(ctx context.Context, hash string) ([]byte, error)
 }
 
-// Queues finds the queues of a deployment: those of dead letters by port.Dead of the names of the others.
+// Queues finds the queues of a deployment. It finds a queue of dead letters by port.Dead of the other queue's
+// name.
 type Queues interface {
 	Queue(name string) (port.Queue, error)
 }
 
-// Parts are what a client of a stack stands on; Outputs is for messages only.
+// Parts holds the dependencies of a stack's client. Outputs is only for messages.
 type Parts struct {
 	Outputs     Outputs
 	Tasks       Tasks
 	Definitions Definitions
 	Schedules   schedule.Reader
 	Queues      Queues
-	// Poll is the first pause between two looks at a task; 0 means 100 ms. It grows up to 5 s.
+	// Poll is the first pause between two reads of a task. It grows up to 5 s. 0 means 100 ms.
 	Poll time.Duration
-	// Patience is how long a queued order may be without a task, and a command without a verdict,
-	// before that is an error; 0 means the constant Patience.
+	// Patience is the longest time that a queued order may have no task, and a command no verdict, before
+	// that is an error. 0 means the constant Patience.
 	Patience time.Duration
 }
 
-// Patience is how long a queued order may be without a task, and a command without a verdict.
+// Patience is the default of the longest time that a queued order may have no task, and a command no verdict.
 const Patience = 5 * time.Minute
 
-// Over makes a client of the parts.
+// Over returns a client with these parts.
 func Over(p Parts, opts ...client.Option) *client.Client {
 	return client.Over(NewTransport(p), opts...)
 }
 
-// NewTransport makes the transport of such a client. Package operate adds to it.
+// NewTransport returns the transport of such a client. Package operate extends it.
 func NewTransport(p Parts) *Transport {
 	p.Poll = cmp.Or(p.Poll, firstPause)
 	p.Patience = cmp.Or(p.Patience, Patience)
-	return &Transport{Parts: p, queued: newQueued()}
+	queued, _ := lru.New[string, sent](remembered) // it fails only for a size below 1
+	return &Transport{Parts: p, queued: queued}
 }
 
 // Transport is a client.Transport.
 type Transport struct {
 	Parts
-	queued queued
+	queued *lru.Cache[string, sent] // orders that this client queued, by ID
 
 	mu          sync.Mutex
 	definitions map[string]*core.Definition // definitions by hash; a definition never changes
@@ -80,7 +84,7 @@ func (t *Transport) readTask() Use {
 	return Use{"dynamodb:GetItem", "table " + t.Outputs.Orders, t.Outputs.Application}
 }
 
-// load returns a task, strongly consistent; nil if there is none.
+// load returns a task with a strongly consistent read, or nil if there is none.
 func (t *Transport) load(ctx context.Context, id string) (*core.Task, error) {
 	records, errs := t.Tasks.Load(ctx, []string{id})
 	if errs[0] != nil {
@@ -101,7 +105,7 @@ func decode(r *port.Record) (*core.Task, error) {
 	return task, nil
 }
 
-// show adds what only the definition knows. Inputs are not shown: expressions are not for clients.
+// show adds the values from the definition. It shows no inputs, because expressions are not for clients.
 func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*client.Task, error) {
 	def, err := t.Stored(ctx, task.Definition)
 	if err != nil {
@@ -116,8 +120,8 @@ func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 	return &shown, nil
 }
 
-// deployed returns the definition that new orders of the task's workflow get; nil if that is not known. One
-// that no order has run yet is not stored, so the definition that the task pins, def, stands for it under its
+// deployed returns the definition that new orders of the task's workflow get, or nil if it is unknown. A
+// definition is stored with its first order. Before that def, which the task pins, stands for it under its
 // hash.
 func (t *Transport) deployed(ctx context.Context, task *core.Task, def *core.Definition) *core.Definition {
 	hash := t.Outputs.Hash(task.Workflow)
@@ -132,10 +136,10 @@ func (t *Transport) deployed(ctx context.Context, task *core.Task, def *core.Def
 	return &c
 }
 
-// items computes sizes, and makes no calls.
+// items computes sizes and makes no calls.
 var items = dynamo.New(nil, dynamo.Tables{}, dynamo.Options{})
 
-// itemBytes is how large DynamoDB counts the item of a task; 0 of one that cannot be written again.
+// itemBytes returns the size that DynamoDB counts for the item of a task, or 0 if the task cannot be encoded.
 func itemBytes(task *core.Task) int {
 	document, err := state.EncodeTask(task)
 	if err != nil {
@@ -147,7 +151,8 @@ func itemBytes(task *core.Task) int {
 	return n
 }
 
-// Stored reads the data of a definition; expressions are not for clients. nil for a tombstone.
+// Stored reads the data of a definition without expressions, which are not for clients. It returns nil for a
+// tombstone.
 func (t *Transport) Stored(ctx context.Context, hash string) (*core.Definition, error) {
 	if hash == "" {
 		return nil, nil
@@ -187,8 +192,8 @@ func notFound(id string) error {
 		"no order %q is known; check the ID; one that was queued just now is known in a moment", id)
 }
 
-// present returns a task that may still be on its way: nil, then. What was queued here and cannot
-// become a task is an error.
+// present returns a task, or nil if the order may still be in the queue. A queued order that cannot become a
+// task is an error.
 func (t *Transport) present(ctx context.Context, id string) (*core.Task, error) {
 	task, err := t.load(ctx, id)
 	if err != nil {
@@ -214,7 +219,7 @@ func (t *Transport) present(ctx context.Context, id string) (*core.Task, error) 
 	return task, nil
 }
 
-// Task looks at the task until it has ended or the wait is over.
+// Task reads the task until it has ended or the wait is over.
 func (t *Transport) Task(ctx context.Context, id string, wait time.Duration) (*client.Task, error) {
 	until := time.Now().Add(wait)
 	for p := t.pauses(); ; {
@@ -265,7 +270,7 @@ func (t *Transport) order(ctx context.Context, task *core.Task) (json.RawMessage
 
 const defaultPage = 100
 
-// Page lists what the index holds.
+// Page lists the orders in the index.
 func (t *Transport) Page(ctx context.Context, q client.Query, cursor string) (*view.Page, error) {
 	ask := port.Query{State: string(q.State), Workflow: q.Workflow, Oldest: q.Oldest, Limit: q.PageSize,
 		Cursor: cursor}
@@ -299,7 +304,7 @@ func (t *Transport) unlisted(ctx context.Context, err error) error {
 	return err
 }
 
-// Definition returns a stored definition: one that no order has run yet stands inside the functions only.
+// Definition returns a stored definition. One that no order has run yet exists only inside the functions.
 func (t *Transport) Definition(ctx context.Context, workflow, definition string) (client.Definition, error) {
 	if definition == client.Latest {
 		definition = t.Outputs.Hash(workflow)
@@ -319,7 +324,7 @@ func (t *Transport) Definition(ctx context.Context, workflow, definition string)
 	return view.DefinitionOf(def), nil
 }
 
-// Unlisted says what listings leave out; "" for nothing.
+// Unlisted describes the orders that listings omit, or returns "" if they omit none.
 func (t *Transport) Unlisted() string {
 	if t.Outputs.Finished {
 		return ""
@@ -327,7 +332,7 @@ func (t *Transport) Unlisted() string {
 	return "ended orders are not listed: this stack has no index of them; `show` knows each by its ID"
 }
 
-// Plan compares with the stored definition: one that no order has run yet stands inside the functions only.
+// Plan compares with the stored definition. One that no order has run yet exists only inside the functions.
 func (t *Transport) Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error) {
 	task, err := t.load(ctx, id)
 	if err == nil && task == nil {
@@ -369,7 +374,7 @@ func (t *Transport) Plan(ctx context.Context, id, definition string, documents b
 	return p, err
 }
 
-// Workflows cannot be listed.
+// Workflows returns an error, because the workflows of a stack cannot be listed.
 func (t *Transport) Workflows(context.Context) ([]client.Workflow, error) {
 	return nil, refusal(http.StatusBadRequest, codeNotOnStack,
 		"the workflows of a stack are inside its functions and cannot be listed; look at what was deployed")
@@ -395,7 +400,7 @@ func (t *Transport) Schedules(ctx context.Context) ([]client.Schedule, error) {
 	return all, nil
 }
 
-// Command sends a command to its queue and reads the task until the verdict stands there (P5).
+// Command sends a command to its queue and reads the task until it has the verdict (P5).
 func (t *Transport) Command(ctx context.Context, c message.Control) (client.Verdict, error) {
 	if err := c.Check(); err != nil {
 		return client.Verdict{}, refusal(http.StatusBadRequest, message.CodeInvalid, "%v", err)
@@ -407,7 +412,7 @@ func (t *Transport) Command(ctx context.Context, c message.Control) (client.Verd
 	if err != nil {
 		return client.Verdict{}, err
 	}
-	if v, ok := verdictOf(task, c.ID); ok { // sent before, by an attempt whose answer was lost
+	if v, ok := verdictOf(task, c.ID()); ok { // sent before, by an attempt whose answer was lost
 		return v, nil
 	}
 	if err := t.send(ctx, t.queueOf(&c), []port.Message{{Value: &c, High: true}})[0]; err != nil {
@@ -416,9 +421,8 @@ func (t *Transport) Command(ctx context.Context, c message.Control) (client.Verd
 	return t.verdict(ctx, c)
 }
 
-// queueOf is the queue that a command goes to: the control queue is the operator's, and what an application
-// may send goes to the intake queue, which it may send to. There it overtakes the orders if the stack has a
-// queue for high priority.
+// queueOf returns the queue of a command. The control queue is the operator's. An application sends its
+// commands to the intake queue. There they overtake the orders if the stack has a queue for high priority.
 func (t *Transport) queueOf(c *message.Control) string {
 	if t.Outputs.IntakeCommands && c.ForApplications() {
 		return port.Intake
@@ -426,17 +430,17 @@ func (t *Transport) queueOf(c *message.Control) string {
 	return port.Control
 }
 
-// absent decides whether a command may come before its order: a Cancel only (P17), and not if the order's
+// absent decides whether a command may come before its order. Only a Cancel may (P17), and not if the order's
 // record has expired.
 func (t *Transport) absent(ctx context.Context, c message.Control) (*core.Task, error) {
-	if c.Kind != message.Cancel {
+	if c.Kind() != message.Cancel {
 		return nil, notFound(c.OrderID)
 	}
 	ended, err := t.Tasks.Ended(ctx, c.OrderID)
 	if err != nil || !ended {
 		return nil, Failed(ctx, t.readTask(), err)
 	}
-	task, err := t.load(ctx, c.OrderID) // it may have come meanwhile
+	task, err := t.load(ctx, c.OrderID) // it may have arrived meanwhile
 	if err == nil && task == nil {
 		err = refusal(http.StatusConflict, "expired", "order %q ended long ago and its record has expired",
 			c.OrderID)
@@ -444,10 +448,10 @@ func (t *Transport) absent(ctx context.Context, c message.Control) (*core.Task, 
 	return task, err
 }
 
-// verdict waits until it stands in the task. Whatever keeps it from coming, the command is queued.
+// verdict waits until the task has the verdict. Whatever delays it, the command is queued.
 func (t *Transport) verdict(ctx context.Context, c message.Control) (client.Verdict, error) {
 	undecided := func(err error) (client.Verdict, error) {
-		return client.Verdict{}, &client.Undecided{OrderID: c.OrderID, ID: c.ID, Queued: true, Err: err}
+		return client.Verdict{}, &client.Undecided{OrderID: c.OrderID, ID: c.ID(), Queued: true, Err: err}
 	}
 	until := time.Now().Add(t.Patience)
 	for p := t.pauses(); ; {
@@ -458,7 +462,7 @@ func (t *Transport) verdict(ctx context.Context, c message.Control) (client.Verd
 		if err != nil {
 			return undecided(err)
 		}
-		if v, ok := verdictOf(task, c.ID); ok {
+		if v, ok := verdictOf(task, c.ID()); ok {
 			return v, nil
 		}
 		if time.Now().After(until) {

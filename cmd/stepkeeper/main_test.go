@@ -143,16 +143,16 @@ func (x *terminal) edit(t *testing.T, file, old, new string) {
 
 var address = regexp.MustCompile(`http://(127\.0\.0\.1:\d+)`)
 
-// TestFirstHour runs the lines of the README, and of the project that they make, one after the other.
+// TestFirstHour runs the lines of the first tutorial, and of the project that they make, one after the other.
 // Only the ports differ, and how long an undo waits.
 func TestFirstHour(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and starts processes")
 	}
 	x := open(t)
-	steps := lines(t, "../../README.md", "stepkeeper init")
+	steps := lines(t, "../../docs/tutorials/first-order.md", "stepkeeper init")
 	if len(steps) != 5 {
-		t.Fatalf("the README has %d lines: %q", len(steps), steps)
+		t.Fatalf("the tutorial has %d lines: %q", len(steps), steps)
 	}
 	x.run(t, steps[0]+" && pwd", 0, "wrote a project to shop")
 	x.dir = filepath.Join(x.dir, "shop")
@@ -178,13 +178,13 @@ func TestFirstHour(t *testing.T) {
 	restore(t, x)
 }
 
-// restore runs the lines of docs/operations.md that make a backup of the running server and start a server on
-// it.
+// restore runs the lines of docs/how-to/back-up.md that make a backup of the running server and start a
+// server on it.
 func restore(t *testing.T, x *terminal) {
 	t.Helper()
-	steps := lines(t, "../../docs/operations.md", "stepkeeper backup")
+	steps := lines(t, "../../docs/how-to/back-up.md", "stepkeeper backup")
 	if len(steps) != 5 {
-		t.Fatalf("docs/operations.md has %d lines: %q", len(steps), steps)
+		t.Fatalf("docs/how-to/back-up.md has %d lines: %q", len(steps), steps)
 	}
 	x.run(t, steps[0], 0, "monday.db: ", "complete and checked", "keep data/token-keys.json too")
 	x.run(t, steps[0], 2, "monday.db is there already")
@@ -196,7 +196,8 @@ func restore(t *testing.T, x *terminal) {
 	}
 }
 
-// exitCodes of docs/command-line.md, as the process answers them; a server with the two orders above runs.
+// exitCodes of docs/reference/command-line.md, as the process answers them; a server with the two orders
+// above runs.
 func exitCodes(t *testing.T, x *terminal) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -237,13 +238,14 @@ func unwritten(t *testing.T, x *terminal) {
 	}
 }
 
-// TestSignal: SIGTERM ends the runtime in good order, within the time that the document promises.
+// TestSignal runs the command of the README. SIGTERM ends the runtime in good order, within the time that the
+// document promises.
 func TestSignal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a process")
 	}
 	x := open(t)
-	cmd := x.command("exec stepkeeper dev --example --listen 127.0.0.1:0")
+	cmd := x.command("exec " + lines(t, "../../README.md", "make install")[1] + " --listen 127.0.0.1:0")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

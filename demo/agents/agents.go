@@ -1,4 +1,4 @@
-// Package agents is what `stepkeeper dev` and agents of the user's own must know of the demo's services.
+// Package agents describes the demo's services for `stepkeeper dev` and for agents of the user.
 package agents
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/services"
 )
 
-// operations of each service: whether it can be asked if a call has happened. Shipping cannot: it
-// is plain, and what it leaves in doubt is the operator's (P31).
+// operations lists the operations of each service, and whether it can be asked if a call has happened.
+// Shipping cannot: it is plain, and the operator resolves its calls in doubt (P31).
 var operations = []struct {
 	agent      string
 	operations []string
@@ -21,15 +21,15 @@ var operations = []struct {
 	{services.Notification, []string{"confirm"}, true},
 }
 
-// settings of every agent. These services fail one call in eleven on their ordinary days: the
-// breaker must not take a run of bad luck for an outage.
+// settings holds the settings of every agent. These services fail one call in eleven on ordinary days, and
+// the breaker must not treat a series of failures as an outage.
 const settings = `    concurrency: 32
     allow: {loopback: true}
     breaker: {failures: 10, window: 20, delay: 2s}
 `
 
-// File is an agents' file: it says where the services are. Those for which external says yes have an
-// agent outside, which attaches to its queue; nil means that no service has.
+// File returns an agents' file with the services' addresses. The services for which external returns true
+// have an agent outside, which connects to its queue. nil means that no service has one.
 func File(url func(name string) string, external func(name string) bool) []byte {
 	var b bytes.Buffer
 	b.WriteString("agents:\n")

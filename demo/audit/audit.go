@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// service is what the audit knows of one of the four.
+// service describes one of the four services for the audit.
 type service struct {
 	name      string
 	effect    string // name of the effect in texts
@@ -30,9 +30,9 @@ func services() []service {
 	}
 }
 
-// Run audits. An error means that it could not be done (a ledger cannot be read), which proves
-// nothing either way; what is wrong with the orders is in the Result.
-func Run(ctx context.Context, ledgers Ledgers, orders []Order) (Result, error) {
+// Run audits the services' SQLite files, whose paths ledger returns. An error means that it could not be done
+// (a ledger cannot be read), which proves nothing either way; what is wrong with the orders is in the Result.
+func Run(ctx context.Context, ledger func(service string) string, orders []Order) (Result, error) {
 	a := auditor{orders: make(map[string]Order, len(orders)), result: Result{Orders: len(orders)}}
 	for _, o := range orders {
 		if _, twice := a.orders[o.ID]; twice {
@@ -40,9 +40,8 @@ func Run(ctx context.Context, ledgers Ledgers, orders []Order) (Result, error) {
 		}
 		a.orders[o.ID] = o
 	}
-	paths := []string{ledgers.Inventory, ledgers.Payment, ledgers.Shipping, ledgers.Notification}
-	for i, s := range services() {
-		b, err := readBook(ctx, paths[i])
+	for _, s := range services() {
+		b, err := readBook(ctx, ledger(s.name))
 		if err != nil {
 			return Result{}, err
 		}
@@ -68,7 +67,7 @@ func (a *auditor) violation(order, service, what, expected, found string) {
 	a.result.Violations = append(a.result.Violations, Violation{order, service, what, expected, found})
 }
 
-// ledger holds each key of a service to what its grade promises.
+// ledger checks each key of a service against its grade.
 func (a *auditor) ledger(s service, rows []row) {
 	type keyState struct {
 		open   []row // dos not yet reversed
@@ -124,7 +123,7 @@ func (a *auditor) accounts(s service, accounts []account) {
 	}
 }
 
-// standing is what is left of an order's effects at one service.
+// standing holds the remaining effects of an order at one service.
 type standing struct {
 	rows   int // number of rows of any kind
 	dos    int
@@ -163,7 +162,7 @@ func (a *auditor) net(s service, rows []row) map[string]standing {
 	return net
 }
 
-// without takes the newest open row of a key away.
+// without removes the newest open row of a key.
 func without(open []row, key string) []row {
 	for i := len(open) - 1; i >= 0; i-- {
 		if open[i].Key == key {

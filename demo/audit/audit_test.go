@@ -25,16 +25,18 @@ CREATE TABLE parts (seq INTEGER, account TEXT, quantity INTEGER);`
 
 // fixture is four ledgers to plant things in.
 type fixture struct {
-	t   *testing.T
-	dbs map[string]*sql.DB
-	audit.Ledgers
+	t     *testing.T
+	dbs   map[string]*sql.DB
+	paths map[string]string
 }
+
+func (w *fixture) ledger(service string) string { return w.paths[service] }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := &fixture{t: t, dbs: map[string]*sql.DB{}}
+	w := &fixture{t: t, dbs: map[string]*sql.DB{}, paths: map[string]string{}}
 	dir := t.TempDir()
-	open := func(name string) string {
+	for _, name := range []string{"inventory", "payment", "shipping", "notification"} {
 		path := filepath.Join(dir, name+".db")
 		db, err := sql.Open("sqlite", path+"?_pragma=synchronous(off)")
 		if err != nil {
@@ -43,11 +45,7 @@ func newFixture(t *testing.T) *fixture {
 		t.Cleanup(func() { _ = db.Close() })
 		w.dbs[name] = db
 		w.exec(name, layout)
-		return path
-	}
-	w.Ledgers = audit.Ledgers{
-		Inventory: open("inventory"), Payment: open("payment"),
-		Shipping: open("shipping"), Notification: open("notification"),
+		w.paths[name] = path
 	}
 	return w
 }
@@ -143,7 +141,7 @@ func cleanOrders(w *fixture) []audit.Order {
 func TestCleanSetHolds(t *testing.T) {
 	w := newFixture(t)
 	orders := cleanOrders(w)
-	got, err := audit.Run(t.Context(), w.Ledgers, orders)
+	got, err := audit.Run(t.Context(), w.ledger, orders)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +347,7 @@ func TestPlanted(t *testing.T) {
 			w := newFixture(t)
 			orders := cleanOrders(w)
 			orders = append(orders, c.plant(w)...)
-			got, err := audit.Run(t.Context(), w.Ledgers, orders)
+			got, err := audit.Run(t.Context(), w.ledger, orders)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -368,15 +366,17 @@ func TestPlanted(t *testing.T) {
 func TestCannotAudit(t *testing.T) {
 	w := newFixture(t)
 	twice := []audit.Order{order("x", audit.Undone), order("x", audit.Processed)}
-	if _, err := audit.Run(t.Context(), w.Ledgers, twice); err == nil {
+	if _, err := audit.Run(t.Context(), w.ledger, twice); err == nil {
 		t.Error("two outcomes of one order were accepted")
 	}
-	for n := range 4 {
-		l := w.Ledgers
-		*[]*string{&l.Inventory, &l.Payment, &l.Shipping, &l.Notification}[n] = filepath.Join(t.TempDir(),
-			"absent.db")
-		if _, err := audit.Run(t.Context(), l, nil); err == nil {
-			t.Errorf("ledger %d is absent, and the audit held", n)
+	for absent := range w.paths {
+		if _, err := audit.Run(t.Context(), func(service string) string {
+			if service == absent {
+				return filepath.Join(t.TempDir(), "absent.db")
+			}
+			return w.ledger(service)
+		}, nil); err == nil {
+			t.Errorf("the ledger of %s is absent, and the audit held", absent)
 		}
 	}
 }
@@ -403,17 +403,17 @@ func TestLedgerThatCannotBeRead(t *testing.T) {
 			w.exec("payment", c.statements)
 			orders := []audit.Order{order("x", audit.Undone)}
 			if c.damaged {
-				if got, err := audit.Run(t.Context(), w.Ledgers, orders); err != nil ||
+				if got, err := audit.Run(t.Context(), w.ledger, orders); err != nil ||
 					len(got.Violations) > 0 {
 					t.Fatalf("before the damage: %v, %v", got.Violations, err)
 				}
 				if err := w.dbs["payment"].Close(); err != nil {
 					t.Fatal(err)
 				}
-				damage(t, w.Payment)
+				damage(t, w.paths["payment"])
 			}
-			if got, err := audit.Run(t.Context(), w.Ledgers, orders); err == nil ||
-				!strings.Contains(err.Error(), w.Payment) {
+			if got, err := audit.Run(t.Context(), w.ledger, orders); err == nil ||
+				!strings.Contains(err.Error(), w.paths["payment"]) {
 				t.Errorf("audited with %d violations; the error is %v", len(got.Violations), err)
 			}
 		})
@@ -421,7 +421,7 @@ func TestLedgerThatCannotBeRead(t *testing.T) {
 	w := newFixture(t)
 	given, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := audit.Run(given, w.Ledgers, nil); !errors.Is(err, context.Canceled) {
+	if _, err := audit.Run(given, w.ledger, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("an audit that was cancelled: %v", err)
 	}
 }

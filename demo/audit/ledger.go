@@ -21,13 +21,13 @@ type row struct {
 	Unit   string
 }
 
-// account is stock or a card; moved is what the rows say was taken from it, net.
+// account is stock or a card. moved is the net amount that the rows have taken from it.
 type account struct {
 	Name                   string
 	Opened, Balance, Moved int64
 }
 
-// book is a service's ledger as read.
+// book is a service's ledger in memory.
 type book struct {
 	rows     []row
 	accounts []account
@@ -61,7 +61,7 @@ func read(ctx context.Context, db *sql.DB, into any, lines string) error {
 	return json.Unmarshal(text, into)
 }
 
-// orderOf takes an idempotency key apart: <order>/<run>/<step>.
+// orderOf splits an idempotency key: <order>/<run>/<step>.
 func orderOf(key string) (order string, ok bool) {
 	parts := strings.Split(key, "/")
 	if len(parts) != 3 || parts[0] == "" || parts[1] == "" || parts[2] == "" {

@@ -1,6 +1,6 @@
 package audit
 
-// Outcome is how an order ended, as its sender knows.
+// Outcome is the outcome of an order for its sender.
 type Outcome string
 
 // Outcomes of an order.
@@ -13,8 +13,8 @@ const (
 	Lost       Outcome = "lost"       // acknowledged, and unknown afterwards
 )
 
-// Order is what one order should have caused. Everything but ID and Outcome is read from the
-// order itself, never from the engine.
+// Order describes the expected effects of one order. Everything but ID and Outcome comes from the order
+// itself, never from the engine.
 type Order struct {
 	ID       string
 	Outcome  Outcome
@@ -24,12 +24,7 @@ type Order struct {
 	Currency string // three letters
 }
 
-// Ledgers are the paths of the services' SQLite files.
-type Ledgers struct {
-	Inventory, Payment, Shipping, Notification string
-}
-
-// Violation is one thing that must not be.
+// Violation is a violated rule.
 type Violation struct {
 	Order    string `json:"order"` // or the key, or the account, where no order can be named
 	Service  string `json:"service"`
@@ -38,7 +33,7 @@ type Violation struct {
 	Found    string `json:"found"`
 }
 
-// String is one line.
+// String returns the violation in one line.
 func (v Violation) String() string {
 	where := v.Service
 	if where == "" {
@@ -47,7 +42,7 @@ func (v Violation) String() string {
 	return v.Order + ", " + where + ": " + v.What + "; expected " + v.Expected + ", found " + v.Found
 }
 
-// Result of an audit. It holds if there are no violations.
+// Result is the result of an audit. It holds if there are no violations.
 type Result struct {
 	Orders     int // looked at
 	Effects    int // rows of kind do

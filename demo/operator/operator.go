@@ -1,4 +1,4 @@
-// Package operator plays the person who looks after orders that have stopped.
+// Package operator simulates the person who handles stopped orders.
 package operator
 
 import (
@@ -12,34 +12,34 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// clockMargin is how long past a step's last moment the operator waits before relying on what
-// a service's records say: until then a call could still land.
+// clockMargin is the time past a step's last moment after which the operator relies on a service's records.
+// Until then a call could still take effect.
 const clockMargin = 500 * time.Millisecond
 
-// Operator acts for the person who is alerted when an order stops. It looks up in the service's own
-// records what Stepkeeper cannot know, states it, and lets the order go on.
+// Operator simulates the person who is alerted when an order stops. It reads the facts that Stepkeeper cannot
+// know from the service's records, states them, and lets the order continue.
 type Operator struct {
 	Fleet  *services.Fleet
 	Client func() *client.Client
 	Now    func() time.Time // nil means time.Now
 	// Undoes reports whether an order is undone instead of continued; nil means that all continue.
 	Undoes func(id string) bool
-	// Resubmits is, by order, how often the operator let it go on; Undone, how often it had it undone;
-	// Resolved, how many facts it stated.
+	// Resubmits and Undone count, by order, how often the operator continued and undid it. Resolved counts
+	// the stated facts.
 	Resubmits, Undone map[string]int
 	Resolved          int
 }
 
-// New makes an operator with nothing done yet.
+// New returns an operator that has done nothing yet.
 func New(fleet *services.Fleet, api func() *client.Client) *Operator {
 	return &Operator{Fleet: fleet, Client: api, Now: time.Now, Resubmits: map[string]int{},
 		Undone: map[string]int{}}
 }
 
-// maxResubmits is how often the operator lets one order go on before it leaves it as it is.
+// maxResubmits is the number of times that the operator continues one order before it gives up.
 const maxResubmits = 5
 
-// GivenUp counts those of the stopped orders that it has given up.
+// GivenUp returns how many of the stopped orders it has given up.
 func (p *Operator) GivenUp(stopped []string) int {
 	n := 0
 	for _, id := range stopped {
@@ -50,8 +50,8 @@ func (p *Operator) GivenUp(stopped []string) int {
 	return n
 }
 
-// Attend looks after one order. It is called again and again while the order is stopped; what is
-// not possible yet it leaves for the next time.
+// Attend handles one order. It is called repeatedly while the order is stopped, and leaves steps that are not
+// possible yet for the next call.
 func (p *Operator) Attend(ctx context.Context, id string) error {
 	if p.Resubmits[id] >= maxResubmits {
 		return nil
@@ -62,7 +62,7 @@ func (p *Operator) Attend(ctx context.Context, id string) error {
 		return err
 	}
 	for _, s := range t.Steps {
-		// said already, and no agent was asked since
+		// stated already, and no agent got a request since
 		if !inDoubt(s) || s.Resolved != nil && s.Resolved.At > s.ClaimedAt {
 			continue
 		}
@@ -80,14 +80,14 @@ func (p *Operator) Attend(ctx context.Context, id string) error {
 	return p.resume(ctx, t)
 }
 
-// resume lets the order go on, or has it undone.
+// resume continues the order, or undoes it.
 func (p *Operator) resume(ctx context.Context, t *client.Task) error {
 	if p.Undoes != nil && p.Undone[t.OrderID] == 0 && p.Undoes(t.OrderID) {
 		verdict, err := p.Client().Undo(ctx, t.OrderID, client.IfCommand(t.Command))
 		if err != nil || verdict.Accepted {
 			p.Undone[t.OrderID]++
 			return err
-		} // past the point of no return there is only the way forward
+		} // past the point of no return only the way forward is left
 	}
 	verdict, err := p.Client().Resubmit(ctx, t.OrderID, client.IfCommand(t.Command))
 	if err == nil && verdict.Accepted {
@@ -97,12 +97,12 @@ func (p *Operator) resume(ctx context.Context, t *client.Task) error {
 }
 
 // inDoubt reports whether a step needs a statement: it failed or was not undone, and its service does not
-// recognise keys. For the other grades, calling again is safe.
+// recognise keys. For the other grades another call is safe.
 func inDoubt(s view.Step) bool {
 	return s.Grade == core.Plain && (s.State == core.Failed || s.State == core.UndoWait)
 }
 
-// latestStart is when the last call of a step may have begun.
+// latestStart returns the latest time at which the last call of a step may have begun.
 func latestStart(s view.Step) time.Time {
 	last := s.StopBy.Std()
 	if s.Undo != nil && s.Undo.QuietBy.Std().After(last) {
@@ -111,7 +111,7 @@ func latestStart(s view.Step) time.Time {
 	return last
 }
 
-// state looks a step's key up at its service and states what it finds. False: it is too early, or
+// state looks up a step's key at its service and states the fact. It returns false if it is too early, or if
 // another command came first.
 func (p *Operator) state(ctx context.Context, t *client.Task, s view.Step) (bool, error) {
 	stands, err := p.Fleet.Happened(ctx, s.Agent, s.Operation, core.Key(t.OrderID, t.Run, s.Name))

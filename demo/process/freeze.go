@@ -7,17 +7,14 @@ import (
 	"syscall"
 )
 
-// Freeze stops the process in the middle of whatever it does (SIGSTOP), until Thaw.
+// Freeze stops the process at any point (SIGSTOP), until Thaw.
 func (s *Process) Freeze() error { return s.signal(syscall.SIGSTOP) }
 
-// Thaw lets a frozen process go on (SIGCONT).
+// Thaw lets a frozen process continue (SIGCONT).
 func (s *Process) Thaw() error { return s.signal(syscall.SIGCONT) }
 
 func (s *Process) signal(sig syscall.Signal) error {
-	s.mu.Lock()
-	cmd := s.cmd
-	s.mu.Unlock()
-	if err := cmd.Process.Signal(sig); err != nil {
+	if err := s.now().cmd.Process.Signal(sig); err != nil {
 		return fmt.Errorf("%w: %s: %w", s.err(), sig, err)
 	}
 	return nil

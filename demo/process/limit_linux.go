@@ -6,16 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NoLimit lifts what LimitFiles has set.
+// NoLimit removes the limit of LimitFiles.
 const NoLimit = unix.RLIM_INFINITY
 
-// LimitFiles bounds the size of the files that the process writes from now on, in bytes: its disk is
-// full. It needs no privilege.
-func (s *Process) LimitFiles(bytes uint64) error {
-	return LimitFiles(s.Pid(), bytes)
-}
-
-// LimitFiles does that to any process of the same user.
+// LimitFiles bounds the size of the files that a process writes from now on, in bytes, as a full disk would.
+// It needs no privilege for a process of the same user.
 func LimitFiles(pid int, bytes uint64) error {
 	limit := unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}
 	if err := unix.Prlimit(pid, unix.RLIMIT_FSIZE, &limit, nil); err != nil {

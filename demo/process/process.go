@@ -1,5 +1,5 @@
-// Package process runs a program of the project as a process of its own, and does to it what
-// happens to processes: it is killed, frozen, and finds its disk full.
+// Package process runs a program of the project as a separate process, and can kill it, freeze it, and
+// simulate a full disk.
 package process
 
 import (
@@ -26,25 +26,36 @@ const (
 // ErrProcess means that the process did not start or did not stop when asked to.
 var ErrProcess = errors.New("process")
 
-// Process is one program, run again and again. It says that it is ready by a line with an address.
+// Process is one program that can be started repeatedly. It reports that it is ready by a line with an
+// address.
 type Process struct {
 	Name   string // name used in errors: "stepkeeper dev"
 	Binary string
 	Args   []string
-	Env    []string // beside that of this process
-	Log    string   // file that takes its output
-	// Patience is how long it may take to be ready; 0 means 15 s.
+	Env    []string // variables besides those of this process
+	Log    string   // file for its output
+	// Patience is the longest time until it is ready; 0 means 15 s.
 	Patience time.Duration
 
-	mu     sync.Mutex
+	mu      sync.Mutex
+	present started
+}
+
+// started is the present process. Until it is ready, api and url are those of the previous one.
+type started struct {
 	cmd    *exec.Cmd
-	exited chan struct{} // closed when the present process has ended
+	exited chan struct{} // closed when the process has ended
 	api    *client.Client
 	url    string
 }
 
-// Calls are repeated a few times only: their caller looks again soon, at a process that may
-// be another one by then.
+func (s *Process) now() started {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.present
+}
+
+// Calls are repeated only a few times, because their caller retries soon, perhaps with another process.
 const (
 	callAttempts = 3
 	callPatience = 2 * time.Second
@@ -52,14 +63,14 @@ const (
 
 var address = regexp.MustCompile(`https?://[0-9A-Za-z.:\[\]-]+`)
 
-// Start runs the process and waits until it says that it is ready. It answers how long that took.
+// Start runs the process and blocks until it reports that it is ready. It returns the time that this took.
 func (s *Process) Start(ctx context.Context) (time.Duration, error) {
 	log, err := os.OpenFile(s.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return 0, err
 	}
 	began := time.Now()
-	cmd := exec.Command(s.Binary, s.Args...) // not CommandContext: stop ends it, in order
+	cmd := exec.Command(s.Binary, s.Args...) // not CommandContext, because stop ends it in order
 	cmd.Stderr = log
 	cmd.Env = append(os.Environ(), s.Env...)
 	stdout, err := cmd.StdoutPipe()
@@ -74,11 +85,11 @@ func (s *Process) Start(ctx context.Context) (time.Duration, error) {
 	go func() {
 		defer close(exited)
 		follow(io.TeeReader(stdout, log), ready)
-		_ = cmd.Wait() // it is killed, as a rule
+		_ = cmd.Wait() // usually it was killed
 		_ = log.Close()
 	}()
 	s.mu.Lock()
-	s.cmd, s.exited = cmd, exited
+	s.present.cmd, s.present.exited = cmd, exited
 	s.mu.Unlock()
 	return s.await(ctx, began, ready, exited)
 }
@@ -97,7 +108,7 @@ func (s *Process) await(ctx context.Context, began time.Time, ready <-chan strin
 			return 0, errors.Join(fmt.Errorf("%w: its address: %w", s.err(), err), s.Kill())
 		}
 		s.mu.Lock()
-		s.api, s.url = api, url
+		s.present.api, s.present.url = api, url
 		s.mu.Unlock()
 		return up, nil
 	case <-exited:
@@ -110,7 +121,7 @@ func (s *Process) await(ctx context.Context, began time.Time, ready <-chan strin
 	}
 }
 
-// follow reads the output to its end; the first line with an address in it says "ready".
+// follow reads the output to its end. The first line with an address means that the process is ready.
 func follow(stdout io.Reader, ready chan<- string) {
 	lines := bufio.NewScanner(stdout)
 	for found := false; lines.Scan(); {
@@ -119,76 +130,57 @@ func follow(stdout io.Reader, ready chan<- string) {
 			ready <- url
 		}
 	}
-	_, _ = io.Copy(io.Discard, stdout) // a line too long must not block the process
+	_, _ = io.Copy(io.Discard, stdout) // a line that is too long must not block the process
 }
 
 // err names the process in an error.
 func (s *Process) err() error { return fmt.Errorf("%w %s", ErrProcess, s.Name) }
 
-// Pid is the present process's; 0 before the first start.
+// Pid returns the present process's ID, or 0 before the first start.
 func (s *Process) Pid() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.cmd == nil {
-		return 0
+	if cmd := s.now().cmd; cmd != nil {
+		return cmd.Process.Pid
 	}
-	return s.cmd.Process.Pid
+	return 0
 }
 
-// URL is the address that the present process has printed.
-func (s *Process) URL() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.url
-}
+// URL returns the address that the present process has printed.
+func (s *Process) URL() string { return s.now().url }
 
-// Client talks to the present process; each has an address of its own.
-func (s *Process) Client() *client.Client {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.api
-}
+// Client returns a client of the present process. Each process has its own address.
+func (s *Process) Client() *client.Client { return s.now().api }
 
-// Running is closed when the present process has ended.
-func (s *Process) Running() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.exited
-}
+// Running returns a channel that is closed when the present process has ended.
+func (s *Process) Running() <-chan struct{} { return s.now().exited }
 
-// Kill ends the process as a power cut would (SIGKILL), and waits until it is gone.
+// Kill ends the process like a power cut (SIGKILL), and waits until it has ended.
 func (s *Process) Kill() error {
-	s.mu.Lock()
-	cmd, exited := s.cmd, s.exited
-	s.mu.Unlock()
-	if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	now := s.now()
+	if err := now.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("%w: kill: %w", s.err(), err)
 	}
-	<-exited
+	<-now.exited
 	return nil
 }
 
 // Stop asks the process to end (SIGTERM) and kills it if it does not.
 func (s *Process) Stop() error {
-	s.mu.Lock()
-	cmd, exited := s.cmd, s.exited
-	s.mu.Unlock()
-	if cmd == nil {
+	now := s.now()
+	if now.cmd == nil {
 		return nil
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := now.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return s.Kill()
 	}
-	timer := time.NewTimer(drainTimeout)
 	select {
-	case <-exited:
+	case <-now.exited:
 		return nil
-	case <-timer.C:
+	case <-time.After(drainTimeout):
 		return errors.Join(fmt.Errorf("%w: still running %s after SIGTERM", s.err(), drainTimeout), s.Kill())
 	}
 }
 
-// LogTail is the end of the log, for an error.
+// LogTail returns the end of the log, for an error.
 func (s *Process) LogTail() string {
 	text, err := os.ReadFile(s.Log)
 	if err != nil {

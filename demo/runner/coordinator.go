@@ -10,37 +10,35 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/demo/operator"
-	"github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/demo/services"
+	"github.com/stepkeeper/stepkeeper/demo/stage"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// The demo asks for the orders every pollEvery; more rarely where the answer takes long.
+// The demo lists the orders every pollEvery, and less often if the responses take long.
 const (
 	pollEvery   = 200 * time.Millisecond
 	pollAtLeast = 2 * time.Second
 )
 
-// pageSize is how many orders one call lists.
+// pageSize is the number of orders in one listing.
 const pageSize = 1000
 
 // coordinator runs the demo: it watches how many orders have ended, and starts outages and kills by that.
 type coordinator struct {
+	*stage.Stage
 	o        Options
-	fleet    *services.Fleet
-	stack    *process.Process
-	book     *book
+	book     *stage.Book
 	operator *operator.Operator
 	screen   screen
 	rng      *rand.Rand
 	began    time.Time
 
+	lines    int
 	outageAt int // ends
 	outage   bool
 	killsAt  []int         // ends
 	firstUp  time.Duration // time until the first start was ready
-	restarts []Restart
-	waiting  time.Time // ready since then, and no call of a service seen yet
 }
 
 // coordinate runs until every line is answered and every order has its end, or the limit has passed.
@@ -48,14 +46,14 @@ func (d *coordinator) coordinate(ctx context.Context) error {
 	d.drawFaults()
 	limited, cancel := context.WithTimeout(ctx, d.o.Limit)
 	defer cancel()
-	up, err := d.stack.Start(limited)
+	up, err := d.Start(limited)
 	if err != nil {
 		return err
 	}
 	d.firstUp = up
 	d.screen.event("stepkeeper is ready after %d ms", up.Milliseconds())
 
-	feed := &feeder{stack: d.stack, book: d.book, perSec: d.o.PerSec}
+	feed := &feeder{engine: d.Engine, book: d.book, perSec: d.o.PerSec}
 	var feeding sync.WaitGroup
 	feeding.Go(func() { feed.run(limited) })
 	err = d.watch(limited)
@@ -70,7 +68,7 @@ func (d *coordinator) coordinate(ctx context.Context) error {
 
 // drawFaults draws when the outage and the kills come, in ends of orders.
 func (d *coordinator) drawFaults() {
-	lines := float64(len(d.book.lines))
+	lines := float64(d.lines)
 	d.outageAt = int(lines * (0.10 + 0.10*d.rng.Float64()))
 	for n := range d.o.Kills {
 		// The kills share the stretch between 30 and 60 % of the ends.
@@ -88,15 +86,15 @@ func (d *coordinator) watch(ctx context.Context) error {
 			return err
 		}
 		took := time.Since(asked)
-		p := d.book.progress()
+		p := d.book.Progress()
 		d.screen.update(p)
-		over := p.answered == p.lines && p.open == 0 && p.stopped == d.operator.GivenUp(d.book.stopped())
-		if !d.outage && d.o.Outage > 0 && p.ends() >= d.outageAt && !over {
+		over := p.Answered == p.Lines && p.Open == 0 && p.Stopped == d.operator.GivenUp(d.book.Stopped())
+		if !d.outage && d.o.Outage > 0 && p.Ends() >= d.outageAt && !over {
 			d.outage = true
 			outages.Go(func() { d.runOutage(ctx) })
 		}
-		// It is killed at work, not while it is still coming up, unless there is no work left.
-		if len(d.killsAt) > 0 && (d.due(p) && d.waiting.IsZero() || over) {
+		// It is killed while it works, not while it starts, unless there is no work left.
+		if len(d.killsAt) > 0 && (d.due(p) && d.AtWork() || over) {
 			d.killsAt = d.killsAt[1:]
 			if err := d.powerCut(ctx); err != nil {
 				return err
@@ -121,81 +119,64 @@ func (d *coordinator) watch(ctx context.Context) error {
 
 // due reports whether it is time for the next kill: enough orders have ended, or, which needs no query,
 // enough more were acknowledged.
-func (d *coordinator) due(p progress) bool {
-	return p.ends() >= d.killsAt[0] || p.answered >= d.killsAt[0]+p.lines/5
+func (d *coordinator) due(p stage.Progress) bool {
+	return p.Ends() >= d.killsAt[0] || p.Answered >= d.killsAt[0]+p.Lines/5
 }
 
 // look asks for all orders. An engine that ended by itself is an error; one that does not answer
 // is asked again.
 func (d *coordinator) look(ctx context.Context) error {
-	d.clock()
+	d.AtWork()
 	var list []client.Summary
 	var err error
-	for s, failed := range d.stack.Client().List(ctx, client.Query{PageSize: pageSize}) {
+	for s, failed := range d.Engine.Client().List(ctx, client.Query{PageSize: pageSize}) {
 		if err = failed; err == nil {
 			list = append(list, s)
 		}
 	}
-	if err == nil {
-		d.book.observe(list)
+	if d.book.Observe(list, err); err == nil {
 		return nil
 	}
-	d.book.unseen()
 	if ctx.Err() != nil { // first: an interrupt from the keyboard ends the process under test too
 		return ctx.Err()
 	}
 	select {
-	case <-d.stack.Running():
-		return fmt.Errorf("%w: it ended by itself; it said:\n%s", ErrStack, d.stack.LogTail())
+	case <-d.Engine.Running():
+		return fmt.Errorf("%w: it ended by itself; it said:\n%s", ErrStack, d.Engine.LogTail())
 	default:
 	}
 	d.screen.event("no list of orders: %v", err)
 	return nil
 }
 
-// clock notes how long it took from ready to the first call of a service.
-func (d *coordinator) clock() {
-	if d.waiting.IsZero() {
-		return
-	}
-	if first, ok := d.fleet.FirstCall(); ok {
-		ms := max(0, first.Sub(d.waiting).Milliseconds())
-		d.restarts[len(d.restarts)-1].AtWork = &ms
-		d.waiting = time.Time{}
-	}
-}
-
-// runOutage takes the payment service down for a while.
+// runOutage stops the payment service for a while.
 func (d *coordinator) runOutage(ctx context.Context) {
 	d.screen.event("the payment service goes down for %s", d.o.Outage)
-	d.fleet.BeginOutage(services.Payment)
+	d.Fleet.BeginOutage(services.Payment)
 	_ = port.Sleep(ctx, d.o.Outage) // The service also comes back if the demo ends early.
-	d.fleet.EndOutage(services.Payment)
+	d.Fleet.EndOutage(services.Payment)
 	d.screen.event("the payment service is back")
 }
 
 // powerCut kills Stepkeeper and starts it again on the same data.
 func (d *coordinator) powerCut(ctx context.Context) error {
-	p := d.book.progress()
-	if err := d.stack.Kill(); err != nil {
+	p := d.book.Progress()
+	if err := d.Kill(); err != nil {
 		return err
 	}
-	d.fleet.Mark()
-	d.screen.event("kill -9 with %d orders in flight", p.open)
-	up, err := d.stack.Start(ctx)
+	d.screen.event("kill -9 with %d orders in flight", p.Open)
+	up, err := d.Start(ctx)
 	if err != nil {
 		return err
 	}
-	d.restarts = append(d.restarts, Restart{Ready: up.Milliseconds()})
-	d.waiting = time.Now()
 	d.screen.event("stepkeeper is back, ready after %d ms", up.Milliseconds())
 	return nil
 }
 
-// handleStopped lets the operator handle what has stopped. Its errors are transient: the
-// order is still stopped at the next look.
+// handleStopped lets the operator handle the stopped orders. Its errors are transient, because an order is
+// still stopped at the next call.
 func (d *coordinator) handleStopped(ctx context.Context) error {
-	for _, id := range d.book.stopped() {
+	for _, id := range d.book.Stopped() {
 		before := d.operator.Resubmits[id]
 		if err := d.operator.Attend(ctx, id); err != nil && ctx.Err() == nil {
 			d.screen.event("operator, order %s: %v", id, err)

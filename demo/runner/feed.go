@@ -7,27 +7,27 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/demo/load"
 	"github.com/stepkeeper/stepkeeper/demo/process"
+	"github.com/stepkeeper/stepkeeper/demo/stage"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// pauseAfterBreak is how long the feeder waits before it sends again.
+// pauseAfterBreak is the time that the feeder waits before it sends again.
 const pauseAfterBreak = 50 * time.Millisecond
 
-// feeder submits the lines at an even pace until each is answered. When the stream breaks it
-// sends again what was not answered: that is harmless, and the only way to know.
+// feeder submits the lines at an even pace until each has an answer. When the stream breaks it sends the
+// lines without an answer again. That is harmless, and the only way to get one.
 type feeder struct {
-	stack  *process.Process
-	book   *book
+	engine *process.Process
+	book   *stage.Book
 	perSec int
-	began  time.Time
 }
 
 // run ends when every line is answered or the context ends.
 func (f *feeder) run(ctx context.Context) {
-	f.began = time.Now()
 	for {
-		places := f.book.open()
+		places := f.book.Open()
 		if len(places) == 0 || ctx.Err() != nil {
 			return
 		}
@@ -42,7 +42,7 @@ func (f *feeder) run(ctx context.Context) {
 func (f *feeder) stream(ctx context.Context, places []int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	api, exited := f.stack.Client(), f.stack.Running()
+	api, exited := f.engine.Client(), f.engine.Running()
 	go func() {
 		select {
 		case <-exited:
@@ -60,9 +60,9 @@ func (f *feeder) stream(ctx context.Context, places []int) error {
 		var refusal *client.Error
 		switch place := places[r.Line-1]; {
 		case r.Accepted:
-			f.book.accept(place, r.OrderID)
+			f.book.Accept(place, r.OrderID)
 		case errors.As(r.Err, &refusal) && forGood(refusal):
-			f.book.refuse(place, refusal.Code)
+			f.book.Refuse(place, refusal.Code)
 		}
 	})
 }
@@ -72,16 +72,13 @@ func forGood(e *client.Error) bool {
 	return e.RetryAfter == 0 && !errors.Is(e, client.ErrInternal) && e.Code != "internal"
 }
 
+// write writes the lines at these places at the demo's rate.
 func (f *feeder) write(ctx context.Context, to io.Writer, places []int) error {
-	for _, place := range places {
-		due := f.began.Add(time.Duration(place) * time.Second / time.Duration(f.perSec))
-		if err := port.Sleep(ctx, time.Until(due)); err != nil {
-			return err
-		}
-		text := f.book.lines[place].text
-		if _, err := to.Write(append(text[:len(text):len(text)], '\n')); err != nil {
-			return err
-		}
-	}
-	return nil
+	r := load.Request{Orders: len(places), Concurrency: 1, PerSecond: float64(f.perSec)}
+	_, err := load.Run(ctx, r, func(i int) error {
+		text := f.book.Text(places[i])
+		_, err := to.Write(append(text[:len(text):len(text)], '\n'))
+		return err
+	})
+	return err
 }

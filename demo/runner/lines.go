@@ -6,16 +6,8 @@ import (
 	"os"
 
 	"github.com/stepkeeper/stepkeeper/demo"
-	"github.com/stepkeeper/stepkeeper/demo/audit"
-	"github.com/stepkeeper/stepkeeper/demo/shop"
+	"github.com/stepkeeper/stepkeeper/demo/stage"
 )
-
-// line is one line of the orders file, as it will be sent.
-type line struct {
-	text   []byte
-	id     string      // "" if the line cannot be parsed
-	expect audit.Order // expected effects if the order is accepted and processed
-}
 
 func readOrders(path string) ([]byte, error) {
 	if path == "" {
@@ -28,19 +20,14 @@ func readOrders(path string) ([]byte, error) {
 	return text, nil
 }
 
-// parseLines cuts a file into lines, whatever its line ends; a byte order mark and blank lines are
+// bookOf cuts a file into lines, whatever its line ends; a byte order mark and blank lines are
 // left out.
-func parseLines(text []byte) []line {
-	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-	var lines []line
-	for part := range bytes.SplitSeq(text, []byte("\n")) {
-		part = bytes.TrimRight(part, "\r")
-		if len(bytes.TrimSpace(part)) == 0 {
-			continue
+func bookOf(text []byte) *stage.Book {
+	book := &stage.Book{}
+	for part := range bytes.SplitSeq(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), []byte("\n")) {
+		if part = bytes.TrimRight(part, "\r"); len(bytes.TrimSpace(part)) > 0 {
+			book.Add(part)
 		}
-		l := line{text: part}
-		l.id, l.expect = shop.Expectation(part)
-		lines = append(lines, l)
 	}
-	return lines
+	return book
 }

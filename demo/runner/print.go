@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/services"
 )
 
-// violationsShown is how many a person wants to see; the JSON report has all.
+// violationsShown is the number of violations in the text output. The JSON report has all.
 const violationsShown = 20
 
 // print writes the report for a person.

@@ -7,13 +7,13 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/demo/agents"
 	"github.com/stepkeeper/stepkeeper/demo/operator"
 	"github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/demo/services"
+	"github.com/stepkeeper/stepkeeper/demo/stage"
 )
 
 var (
@@ -24,7 +24,7 @@ var (
 	ErrStack = process.ErrProcess
 )
 
-// Options of a demo. Only Binary and Workflows must be set.
+// Options configures a demo. Only Binary and Workflows must be set.
 type Options struct {
 	Orders    string // path of a JSON Lines file; "" means the demo's own
 	Seed      uint64 // seed of the injected faults and of the moment of the kill
@@ -46,7 +46,7 @@ type Options struct {
 	Limit time.Duration
 }
 
-// complete fills in what was left out.
+// complete fills in the defaults.
 func (o Options) complete(lines int) Options {
 	if o.Out == nil {
 		o.Out = io.Discard
@@ -69,23 +69,23 @@ func (o Options) complete(lines int) Options {
 	return o
 }
 
-// Run runs the demo. The Report is filled as far as the run got, also with an error: ErrNotProven,
-// ErrStack, the context's, or that of a file that cannot be read or written.
+// Run runs the demo. The error is ErrNotProven, ErrStack, the error of the context, or the error of a file
+// that cannot be read or written. Even with an error, the Report holds the results up to that point.
 func Run(ctx context.Context, o Options) (Report, error) {
 	text, err := readOrders(o.Orders)
 	if err != nil {
 		return Report{}, err
 	}
-	lines := parseLines(text)
-	o = o.complete(len(lines))
-	dir, remove, err := folder(o.Dir)
+	book := bookOf(text)
+	o = o.complete(book.Progress().Lines)
+	dir, remove, err := stage.Folder(o.Dir, "stepkeeper-demo-")
 	if err != nil {
 		return Report{}, err
 	}
-	report, err := run(ctx, o, dir, lines)
+	report, err := run(ctx, o, dir, book)
 	report.Orders = o.Orders
 	if o.Report != "" {
-		err = errors.Join(err, report.write(o.Report))
+		err = errors.Join(err, stage.Write(o.Report, report))
 	}
 	if err == nil {
 		return report, remove()
@@ -93,42 +93,23 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	return report, fmt.Errorf("%w\n  ledgers, data and log are kept in %s", err, dir)
 }
 
-// folder makes the folder that the run works in.
-func folder(given string) (dir string, remove func() error, err error) {
-	if given != "" {
-		return given, func() error { return nil }, os.MkdirAll(given, 0o755)
-	}
-	dir, err = os.MkdirTemp("", "stepkeeper-demo-")
-	return dir, func() error { return os.RemoveAll(dir) }, err
-}
-
 // run is one demo in one folder.
-func run(ctx context.Context, o Options, dir string, lines []line) (report Report, err error) {
+func run(ctx context.Context, o Options, dir string, book *stage.Book) (report Report, err error) {
 	began := time.Now()
-	remote := filepath.Join(dir, "services")
-	if err := os.MkdirAll(remote, 0o755); err != nil {
-		return report, err
-	}
-	fleet, err := services.Start(ctx, services.Options{Dir: remote, Seed: o.Seed, Rates: o.Rates})
+	st, err := stage.New(ctx, dir, o.Binary, o.Workflows, services.Options{Seed: o.Seed, Rates: o.Rates})
 	if err != nil {
-		return report, fmt.Errorf("start the remote services (is %s left from another run?): %w", dir, err)
-	}
-	defer func() { err = errors.Join(err, fleet.Close()) }()
-	file := filepath.Join(dir, "agents.yaml")
-	if err := os.WriteFile(file, agents.File(fleet.URL, nil), 0o600); err != nil {
 		return report, err
 	}
-	st := &process.Process{Name: "stepkeeper dev", Binary: o.Binary, Args: []string{
-		"dev", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0",
-		"--workflows", o.Workflows, "--agents", file,
-	}, Log: filepath.Join(dir, "stepkeeper.log")}
-	defer func() { err = errors.Join(err, st.Stop()) }()
-
+	defer func() { err = errors.Join(err, st.Engine.Stop(), st.Fleet.Close()) }()
+	if err := os.WriteFile(st.File("agents.yaml"), agents.File(st.Fleet.URL, nil), 0o600); err != nil {
+		return report, err
+	}
+	lines := book.Progress().Lines
 	d := &coordinator{
-		o: o, fleet: fleet, stack: st, book: newBook(lines), began: began,
+		Stage: st, o: o, book: book, lines: lines, began: began,
 		rng:      rand.New(rand.NewPCG(o.Seed, 0x6b696c6c)),
-		operator: operator.New(fleet, st.Client),
-		screen:   newScreen(o.Out, o.Terminal, len(lines)),
+		operator: operator.New(st.Fleet, st.Engine.Client),
+		screen:   newScreen(o.Out, o.Terminal, lines),
 	}
 	err = d.coordinate(ctx)
 	d.screen.close()
@@ -139,7 +120,8 @@ func run(ctx context.Context, o Options, dir string, lines []line) (report Repor
 	return conclude(ctx, o, d, report)
 }
 
-// conclude audits, prints, and says whether the point is proven.
+// conclude audits the books and prints the report. It returns ErrNotProven if the audit fails or an order did
+// not end.
 func conclude(ctx context.Context, o Options, d *coordinator, report Report) (Report, error) {
 	err := report.audit(ctx, d)
 	report.Seconds = seconds(time.Since(d.began))

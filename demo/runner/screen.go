@@ -8,14 +8,16 @@ import (
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/stepkeeper/stepkeeper/demo/stage"
 )
 
-// plainEvery is how often a line of progress is printed where there is no terminal.
+// plainEvery is the interval of progress lines without a terminal.
 const plainEvery = 2 * time.Second
 
 // screen shows the demo while it runs. Its methods may be called from anywhere.
 type screen interface {
-	update(p progress)
+	update(p stage.Progress)
 	event(format string, args ...any)
 	close()
 }
@@ -35,14 +37,14 @@ type plainScreen struct {
 	last  time.Time
 }
 
-func (s *plainScreen) update(p progress) {
+func (s *plainScreen) update(p stage.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if time.Since(s.last) < plainEvery {
 		return
 	}
 	s.last = time.Now()
-	fmt.Fprintf(s.out, "%s  %s\n", since(s.began), p.line(time.Since(s.began)))
+	fmt.Fprintf(s.out, "%s  %s\n", since(s.began), line(p, time.Since(s.began)))
 }
 
 func (s *plainScreen) event(format string, args ...any) {
@@ -59,7 +61,7 @@ type barScreen struct {
 	bar   *mpb.Bar
 	began time.Time
 	mu    sync.Mutex
-	now   progress
+	now   stage.Progress
 }
 
 func newBarScreen(out io.Writer, lines int) *barScreen {
@@ -70,17 +72,17 @@ func newBarScreen(out io.Writer, lines int) *barScreen {
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			return " " + s.now.line(time.Since(s.began))
+			return " " + line(s.now, time.Since(s.began))
 		})),
 	)
 	return s
 }
 
-func (s *barScreen) update(p progress) {
+func (s *barScreen) update(p stage.Progress) {
 	s.mu.Lock()
 	s.now = p
 	s.mu.Unlock()
-	s.bar.SetCurrent(int64(p.ends()))
+	s.bar.SetCurrent(int64(p.Ends()))
 }
 
 func (s *barScreen) event(format string, args ...any) {
@@ -93,12 +95,12 @@ func (s *barScreen) close() {
 	s.all.Wait()
 }
 
-// line is the progress in one line.
-func (p progress) line(d time.Duration) string {
+// line returns the progress in one line.
+func line(p stage.Progress, d time.Duration) string {
 	return fmt.Sprintf(
 		"submitted %d/%d  processed %d  undone %d  refused %d  error %d  in flight %d  %.0f orders/s",
-		p.answered, p.lines, p.processed, p.undone, p.refused, p.stopped, p.open,
-		float64(p.processed+p.undone)/max(d.Seconds(), 0.001))
+		p.Answered, p.Lines, p.Processed, p.Undone, p.Refused, p.Stopped, p.Open,
+		float64(p.Processed+p.Undone)/max(d.Seconds(), 0.001))
 }
 
 func since(t time.Time) string { return fmt.Sprintf("%5.1f s", time.Since(t).Seconds()) }

@@ -2,7 +2,7 @@ package services
 
 import "sync"
 
-// Counts is what one service saw and did, for the report.
+// Counts holds the counts of one service, for the report.
 type Counts struct {
 	Calls   int `json:"calls"`   // POSTs, faulty ones included
 	Repeats int `json:"repeats"` // calls after the first with the same operation and key
@@ -25,7 +25,7 @@ type tally struct {
 	calls  map[string]int
 }
 
-// next numbers what happens under one name, from 1.
+// next returns the number of the next event with one name, from 1.
 func (t *tally) next(name string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Rates says how often a service misbehaves. Each is a share of calls, 0 to 1; at most one fault
-// happens per call, so their sum must stay within 1. Latency comes on top of any.
+// Rates sets how often a service misbehaves. Each is a share of calls, 0 to 1. At most one fault happens per
+// call, so their sum must stay within 1. Latency comes in addition.
 type Rates struct {
 	Slow    float64 // answers after SlowFor instead of 1 to 10 ms
 	Before  float64 // 500 or 503, without effect
@@ -18,14 +18,14 @@ type Rates struct {
 	Hang    float64 // no answer for HangFor; half of them after the effect
 	Cut     float64 // the effect, then the connection is cut
 	Late    float64 // fenced services only: no answer, and the effect lands after HangFor
-	Lie     float64 // answers as if it were done, without effect: what no audit may overlook
+	Lie     float64 // reports success without an effect, which no audit may overlook
 
 	SlowFor time.Duration
 	HangFor time.Duration // longer than the timeout of a step
 }
 
-// DefaultRates are the demo's. About one call in eleven goes wrong. A plain service is spared most
-// of it: whatever leaves its effect in doubt needs the operator, and 0.6 % of bookings do.
+// DefaultRates returns the demo's rates. About one call in eleven fails. A plain service has fewer faults,
+// because every effect in doubt needs the operator: 0.6 % of bookings.
 func DefaultRates() map[string]Rates {
 	usual := Rates{
 		Slow: 0.02, Before: 0.03, After: 0.02, TooMany: 0.01, Hang: 0.003, Cut: 0.02,
@@ -44,7 +44,7 @@ func DefaultRates() map[string]Rates {
 	}
 }
 
-// kind is what goes wrong with one call.
+// kind is the fault of one call.
 type kind int
 
 const (

@@ -33,12 +33,9 @@ type Options struct {
 	Clock func() time.Time // nil means time.Now
 }
 
-// Fleet is the four services, running.
+// Fleet holds the four running services.
 type Fleet struct {
 	servers map[string]*server
-	https   map[string]*http.Server
-	urls    map[string]string
-	paths   map[string]string
 	stop    context.CancelFunc
 	clock   func() time.Time
 
@@ -52,10 +49,7 @@ func Start(ctx context.Context, o Options) (*Fleet, error) {
 		o.Clock = time.Now
 	}
 	ctx, stop := context.WithCancel(ctx)
-	f := &Fleet{
-		servers: map[string]*server{}, https: map[string]*http.Server{},
-		urls: map[string]string{}, paths: map[string]string{}, stop: stop, clock: o.Clock,
-	}
+	f := &Fleet{servers: map[string]*server{}, stop: stop, clock: o.Clock}
 	for _, s := range []*service{inventory(), payment(), shipping(), notification()} {
 		if err := f.start(ctx, s, o); err != nil {
 			return nil, errors.Join(fmt.Errorf("start service %s: %w", s.name, err), f.Close())
@@ -65,42 +59,41 @@ func Start(ctx context.Context, o Options) (*Fleet, error) {
 }
 
 func (f *Fleet) start(ctx context.Context, s *service, o Options) error {
-	f.paths[s.name] = filepath.Join(o.Dir, s.name+".db")
-	l, err := openLedger(ctx, f.paths[s.name], o.Clock)
+	path := filepath.Join(o.Dir, s.name+".db")
+	l, err := openLedger(ctx, path, o.Clock)
 	if err != nil {
 		return err
 	}
 	l.opening, l.lacking = s.opening, s.lacking
 	srv := &server{
-		service: s, ledger: l, seed: o.Seed, rates: o.Rates[s.name], clock: o.Clock, ctx: ctx,
+		service: s, ledger: l, path: path, seed: o.Seed, rates: o.Rates[s.name], clock: o.Clock, ctx: ctx,
 		arrival: f.arrival, tally: tally{calls: map[string]int{}},
 	}
 	f.servers[s.name] = srv
+	srv.http = http.Server{
+		Handler: srv, ReadHeaderTimeout: 5 * time.Second,
+		// callers that leave are daily fare here
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+	}
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	h := &http.Server{
-		Handler: srv, ReadHeaderTimeout: 5 * time.Second,
-		// callers that leave are daily fare here
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
-	}
-	f.https[s.name] = h
-	f.urls[s.name] = "http://" + listener.Addr().String()
+	srv.url = "http://" + listener.Addr().String()
 	go func() { // ends with Close
-		_ = port.Guard(nil, "the service "+s.name, func() error { return h.Serve(listener) })
+		_ = port.Guard(nil, "the service "+s.name, func() error { return srv.http.Serve(listener) })
 	}()
 	return nil
 }
 
-// URL is a service's base address.
-func (f *Fleet) URL(name string) string { return f.urls[name] }
+// URL returns a service's base address.
+func (f *Fleet) URL(name string) string { return f.servers[name].url }
 
-// Ledger is the path of a service's SQLite file. It can be read while the fleet runs.
-func (f *Fleet) Ledger(name string) string { return f.paths[name] }
+// Ledger returns the path of a service's SQLite file. It can be read while the fleet runs.
+func (f *Fleet) Ledger(name string) string { return f.servers[name].path }
 
-// BeginOutage makes a service answer nothing but 503 and broken connections.
+// BeginOutage makes a service return only 503 and broken connections.
 func (f *Fleet) BeginOutage(name string) { f.servers[name].down.Store(true) }
 
 // EndOutage brings it back.
@@ -117,19 +110,19 @@ func (f *Fleet) Calm() {
 	}
 }
 
-// Busy is how many calls of a service are under way.
+// Busy returns the number of running calls of a service.
 func (f *Fleet) Busy(name string) int64 { return f.servers[name].busy.Load() }
 
-// Recovery is the time from the end of a service's outage to its first effect after it; false
-// while there was none.
+// Recovery returns the time from the end of a service's outage to its first effect afterwards, or false if
+// there was none.
 func (f *Fleet) Recovery(name string) (time.Duration, bool) {
 	s := f.servers[name]
 	up, first := s.upSince.Load(), s.firstAfter.Load()
 	return time.Duration(first - up), up != 0 && first != 0
 }
 
-// Happened asks a service's own records, past all its faults, whether an operation's effect
-// stands: what an operator does by looking it up or calling.
+// Happened returns from a service's own records, without any faults, whether an operation's effect stands. An
+// operator would look it up or call.
 func (f *Fleet) Happened(ctx context.Context, name, operation, key string) (bool, error) {
 	s := f.servers[name]
 	yes, _, err := s.happened(ctx, s.ledger, operation, key)
@@ -143,7 +136,7 @@ func (f *Fleet) Mark() {
 	f.marked.Store(true)
 }
 
-// FirstCall is when the first call since the mark came in; false while there was none.
+// FirstCall returns the time of the first call since the mark, or false if there was none.
 func (f *Fleet) FirstCall() (time.Time, bool) {
 	n := f.firstCall.Load()
 	return time.Unix(0, n), n != 0
@@ -155,7 +148,7 @@ func (f *Fleet) arrival() {
 	}
 }
 
-// Counts of a service so far.
+// Counts returns the counts of a service so far.
 func (f *Fleet) Counts(name string) Counts { return f.servers[name].tally.snapshot() }
 
 // Drain stops listening and waits until every call has ended, late effects included, so that
@@ -163,23 +156,18 @@ func (f *Fleet) Counts(name string) Counts { return f.servers[name].tally.snapsh
 func (f *Fleet) Drain(ctx context.Context) error {
 	var errs []error
 	for _, name := range Names() {
-		if h := f.https[name]; h != nil {
-			errs = append(errs, h.Shutdown(ctx))
-		}
+		errs = append(errs, f.servers[name].http.Shutdown(ctx))
 	}
 	return errors.Join(errs...)
 }
 
-// Close breaks off what still runs and closes the ledgers.
+// Close ends running calls and closes the ledgers.
 func (f *Fleet) Close() error {
 	f.stop()
 	var errs []error
 	for _, name := range Names() {
-		if h := f.https[name]; h != nil {
-			errs = append(errs, h.Close())
-		}
 		if s := f.servers[name]; s != nil {
-			errs = append(errs, s.ledger.db.Close())
+			errs = append(errs, s.http.Close(), s.ledger.db.Close())
 		}
 	}
 	return errors.Join(errs...)

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// grade says what a service promises about keys.
+// grade is a service's guarantee about keys.
 type grade int
 
 const (
@@ -16,7 +16,7 @@ const (
 	plain
 )
 
-// refusal is an answer that a repeat will not change, and that left no effect.
+// refusal is a refusal that a repetition will not change, and that left no effect.
 type refusal struct {
 	status  int
 	code    string
@@ -29,7 +29,7 @@ func unprocessable(code, format string, args ...any) *refusal {
 	return &refusal{http.StatusUnprocessableEntity, code, fmt.Sprintf(format, args...)}
 }
 
-// service is one of the four: its operations, its grade, and how it reads an input.
+// service is one of the four: its operations, its grade, and its parser of inputs.
 type service struct {
 	name    string
 	do      string
@@ -52,8 +52,8 @@ func (s *service) perform(ctx context.Context, l *ledger, key string, input []by
 			return &refusal{http.StatusConflict, "fenced",
 				"this key was undone before; it cannot be used again"}
 		}
-		// Done before: the same answer, even where it was undone since. A service that recognises
-		// keys never does one twice.
+		// It was done before, so the answer is the same, even if it has been undone. A service that
+		// recognises keys never does one twice.
 		if s.grade != plain && h.dos > 0 {
 			output = h.output
 			return nil
@@ -84,11 +84,7 @@ func (s *service) reverse(ctx context.Context, l *ledger, key string) error {
 			}
 			return nil
 		}
-		e, err := effectOf(ctx, tx, h.lastDo)
-		if err != nil {
-			return err
-		}
-		return l.record(ctx, tx, kindUndo, key, e)
+		return l.reverse(ctx, tx, h.lastDo)
 	})
 }
 

@@ -16,10 +16,13 @@ const (
 	maxKey   = 300
 )
 
-// server answers for one service.
+// server serves one service.
 type server struct {
 	*service
 	ledger *ledger
+	http   http.Server
+	url    string
+	path   string // file of the ledger
 	seed   uint64
 	rates  Rates
 	tally  tally
@@ -73,7 +76,7 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, operation string) 
 	s.carryOut(w, r, operation, key, input, f)
 }
 
-// faultOf is what happens to the call of that number.
+// faultOf returns the fault of the call with that number.
 func (s *server) faultOf(operation, key string, call int) fault {
 	rates := s.rates
 	if s.faultless.Load() {
@@ -181,7 +184,7 @@ func (s *server) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// spoil answers as a service that is down: 503, or a connection that breaks.
+// spoil responds like a service that is down: 503, or a connection that breaks.
 func spoil(w http.ResponseWriter, polite bool) {
 	if !polite {
 		panic(http.ErrAbortHandler)

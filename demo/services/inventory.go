@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Prefixes of SKUs that the inventory treats apart.
+// Prefixes of SKUs with special behaviour.
 const (
 	SoldOut       = "SOLDOUT-" // never on stock
 	Limited       = "LTD-"     // LimitedPieces on stock, so that some orders find none left
@@ -17,7 +17,7 @@ const (
 // usualPieces is the stock of any other SKU.
 const usualPieces = 1_000_000
 
-// line is what the services read of an order's item.
+// line holds the fields of an order's item that the services read.
 type line struct {
 	SKU      string `json:"sku"`
 	Quantity int64  `json:"quantity"`
@@ -61,7 +61,7 @@ func readReserve(key string, input []byte) (effect, error) {
 	return e, nil
 }
 
-// reference makes a number for people out of a key.
+// reference returns a number for people from a key.
 func reference(prefix, key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return fmt.Sprintf("%s-%X", prefix, sum[:5])

@@ -3,7 +3,6 @@ package services
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -41,17 +40,16 @@ CREATE INDEX parts_seq ON parts (seq);
 // Kinds of rows.
 const (
 	kindDo    = "do"
-	kindUndo  = "undo"
 	kindFence = "fence" // an undo that came first: nothing was reversed, later dos are refused
 )
 
-// part is what an effect takes from one account: pieces of a SKU, minor units of a card.
+// part is an effect's amount from one account: pieces of a SKU, minor units of a card.
 type part struct {
 	account  string
 	quantity int64
 }
 
-// effect is what one accepted do changes.
+// effect is the change of one accepted do.
 type effect struct {
 	amount int64
 	unit   string
@@ -59,7 +57,7 @@ type effect struct {
 	parts  []part
 }
 
-// history is what a ledger knows of a key.
+// history is a ledger's record of a key.
 type history struct {
 	dos, undos, fences int
 	lastDo             int64 // seq of the newest do
@@ -113,35 +111,21 @@ func (l *ledger) change(ctx context.Context, f func(tx *sql.Tx) error) error {
 }
 
 func historyOf(ctx context.Context, tx *sql.Tx, key string) (h history, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT seq, kind, output FROM ledger WHERE key = ? ORDER BY seq`, key)
-	if err != nil {
+	if err := tx.QueryRowContext(ctx, `
+		SELECT COUNT(*) FILTER (WHERE kind = 'do'), COUNT(*) FILTER (WHERE kind = 'undo'),
+		       COUNT(*) FILTER (WHERE kind = 'fence'), COALESCE(MAX(seq) FILTER (WHERE kind = 'do'), 0),
+		       COALESCE((SELECT output FROM ledger WHERE key = ?1 AND kind = 'do' ORDER BY seq DESC LIMIT 1), '')
+		FROM ledger WHERE key = ?1`, key).Scan(&h.dos, &h.undos, &h.fences, &h.lastDo, &h.output); err != nil {
 		return h, fmt.Errorf("read ledger of %s: %w", key, err)
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var seq int64
-		var kind, output string
-		if err := rows.Scan(&seq, &kind, &output); err != nil {
-			return h, err
-		}
-		switch kind {
-		case kindDo:
-			h.dos++
-			h.lastDo, h.output = seq, output
-		case kindUndo:
-			h.undos++
-		case kindFence:
-			h.fences++
-		}
-	}
-	return h, rows.Err()
+	return h, nil
 }
 
-// record appends a row and moves its accounts: down for a do, up for an undo.
+// record appends a row, and takes its parts from their accounts.
 func (l *ledger) record(ctx context.Context, tx *sql.Tx, kind, key string, e effect) error {
 	res, err := tx.ExecContext(ctx,
 		`INSERT INTO ledger (kind, key, amount, unit, output, at) VALUES (?, ?, ?, ?, ?, ?)`,
-		kind, key, e.amount, e.unit, e.output, l.clock().UTC().Format(time.RFC3339Nano))
+		kind, key, e.amount, e.unit, e.output, l.now())
 	if err != nil {
 		return fmt.Errorf("write ledger row %s %s: %w", kind, key, err)
 	}
@@ -150,7 +134,7 @@ func (l *ledger) record(ctx context.Context, tx *sql.Tx, kind, key string, e eff
 		return err
 	}
 	for _, p := range e.parts {
-		if err := l.move(ctx, tx, kind, p); err != nil {
+		if err := l.take(ctx, tx, p); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `INSERT INTO parts (seq, account, quantity) VALUES (?, ?, ?)`, seq,
@@ -161,19 +145,17 @@ func (l *ledger) record(ctx context.Context, tx *sql.Tx, kind, key string, e eff
 	return nil
 }
 
-func (l *ledger) move(ctx context.Context, tx *sql.Tx, kind string, p part) error {
-	by := p.quantity
-	if kind == kindDo {
-		start := l.opening(p.account)
-		if _, err := tx.ExecContext(ctx,
-			`INSERT INTO accounts (name, opened, balance) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, p.account,
-			start, start); err != nil {
-			return fmt.Errorf("open account %s: %w", p.account, err)
-		}
-		by = -by
+func (l *ledger) now() string { return l.clock().UTC().Format(time.RFC3339Nano) }
+
+func (l *ledger) take(ctx context.Context, tx *sql.Tx, p part) error {
+	start := l.opening(p.account)
+	if _, err := tx.ExecContext(ctx,
+		`INSERT INTO accounts (name, opened, balance) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, p.account,
+		start, start); err != nil {
+		return fmt.Errorf("open account %s: %w", p.account, err)
 	}
 	res, err := tx.ExecContext(ctx,
-		`UPDATE accounts SET balance = balance + ? WHERE name = ? AND balance + ? >= 0`, by, p.account, by)
+		`UPDATE accounts SET balance = balance - ?1 WHERE name = ?2 AND balance >= ?1`, p.quantity, p.account)
 	if err != nil {
 		return fmt.Errorf("move account %s: %w", p.account, err)
 	}
@@ -183,24 +165,21 @@ func (l *ledger) move(ctx context.Context, tx *sql.Tx, kind string, p part) erro
 	return l.lacking(p.account)
 }
 
-// effectOf reads back what a do changed, so that it can be reversed from the key alone.
-func effectOf(ctx context.Context, tx *sql.Tx, seq int64) (e effect, err error) {
-	if err := tx.QueryRowContext(ctx, `SELECT amount, unit FROM ledger WHERE seq = ?`, seq).Scan(&e.amount,
-		&e.unit); err != nil {
-		return e, fmt.Errorf("read ledger row %d: %w", seq, err)
-	}
-	rows, err := tx.QueryContext(ctx, `SELECT account, quantity FROM parts WHERE seq = ?`, seq)
-	if err != nil {
-		return e, fmt.Errorf("read parts of row %d: %w", seq, err)
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var p part
-		if err := rows.Scan(&p.account, &p.quantity); err != nil {
-			return e, err
+// reverse appends the undo of the do with that seq, and adds its parts to their accounts again.
+func (l *ledger) reverse(ctx context.Context, tx *sql.Tx, do int64) error {
+	for _, statement := range []string{
+		`UPDATE accounts SET balance = balance +
+			(SELECT SUM(quantity) FROM parts WHERE seq = :do AND account = name)
+			WHERE name IN (SELECT account FROM parts WHERE seq = :do)`,
+		`INSERT INTO ledger (kind, key, amount, unit, output, at)
+			SELECT 'undo', key, amount, unit, '{}', :now FROM ledger WHERE seq = :do`,
+		`INSERT INTO parts (seq, account, quantity)
+			SELECT last_insert_rowid(), account, quantity FROM parts WHERE seq = :do`,
+	} {
+		if _, err := tx.ExecContext(ctx, statement, sql.Named("do", do),
+			sql.Named("now", l.now())); err != nil {
+			return fmt.Errorf("reverse ledger row %d: %w", do, err)
 		}
-		e.parts = append(e.parts, p)
 	}
-	e.output = "{}"
-	return e, rows.Err()
+	return nil
 }

@@ -2,7 +2,7 @@ package services
 
 import "fmt"
 
-// messagesADay is how much the mail provider can take: more than any demo sends.
+// messagesADay is the mail provider's capacity: more than any demo sends.
 const messagesADay = 1_000_000_000
 
 func notification() *service {
@@ -14,7 +14,7 @@ func notification() *service {
 	}
 }
 
-// readConfirm takes any input: past the point of no return nothing may be refused for good.
+// readConfirm accepts any input, because nothing may be refused for good past the point of no return.
 func readConfirm(key string, _ []byte) (effect, error) {
 	return effect{
 		amount: 1, unit: "message",

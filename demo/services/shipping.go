@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// Unserved is a country that no parcel goes to.
+// Unserved is a country without parcel service.
 const Unserved = "AQ"
 
-// parcelsADay is how much the carrier can take: more than any demo sends.
+// parcelsADay is the carrier's capacity: more than any demo sends.
 const parcelsADay = 1_000_000_000
 
 func shipping() *service {

@@ -1,6 +1,5 @@
-// Package shifted is a clock that a test moves from outside while programs run: a file says by how
-// much it is off. Real clocks are stepped by a time service or an administrator; a test of that
-// cannot step the machine's.
+// Package shifted is a clock that a test moves from outside while programs run. A file holds its offset. Time
+// services and administrators step real clocks, and a test cannot step the machine's clock.
 package shifted
 
 import (
@@ -13,19 +12,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// readEvery is how long a clock goes on unmoved after its file was written. It must be short beside
-// any clockSkew: clocks that share a file are stepped together.
+// readEvery is the interval at which the file is read. It must be short compared with any clockSkew: clocks
+// that share a file move together.
 const readEvery = 10 * time.Millisecond
 
-// Clock is the machine's clock, off by what its file says. It is a port.Clock.
+// Clock is the machine's clock with the offset in its file. It implements port.Clock.
 type Clock struct {
 	path string
 	off  atomic.Int64 // nanoseconds
 }
 
-// Open reads the file, a duration as "1h" or "-700ms", and goes on reading it for as long as the
-// program runs. An error means that it cannot be read now; later on, what cannot be read changes
-// nothing.
+// Open reads the file, a duration such as "1h" or "-700ms", and reads it again for as long as the program
+// runs. An error means that it cannot be read now. A later failed read changes nothing.
 func Open(path string) (*Clock, error) {
 	c := &Clock{path: path}
 	if err := c.read(); err != nil {
@@ -52,10 +50,10 @@ func (c *Clock) read() error {
 	return nil
 }
 
-// Now is the time by this clock.
+// Now returns the time of this clock.
 func (c *Clock) Now() time.Time { return time.Now().Add(time.Duration(c.off.Load())) }
 
-// Set has all clocks of the file be off by d.
+// Set sets the offset of all clocks of the file.
 func Set(path string, d time.Duration) error {
 	beside := path + ".new"
 	if err := os.WriteFile(beside, []byte(d.String()+"\n"), 0o600); err != nil {

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// breaking makes a line that is wrong in one way. It is handed the line just before it in the
-// file, and the one after.
+// breaking returns a line with one fault. It gets the lines before and after it in the file.
 type breaking func(before, after []byte) []byte
 
-// broken lists every way, each once or twice. All but `again` must be refused.
+// broken returns every fault, each once or twice. All but `again` must be refused.
 func broken() []breaking {
 	return []breaking{
 		without("orderId"),
@@ -37,10 +36,10 @@ func broken() []breaking {
 	}
 }
 
-// again is the same order once more, as after a lost answer: accepted, and nothing happens twice.
+// again returns the same order once more, as after a lost answer. It is accepted, and nothing happens twice.
 func again(before, _ []byte) []byte { return before }
 
-// otherContent is an order's ID with something else in it.
+// otherContent returns an order with the ID of another one and other content.
 func otherContent(before, _ []byte) []byte {
 	return bytes.Replace(before, []byte(`"quantity":`), []byte(`"quantity":1`), 1)
 }
@@ -84,12 +83,12 @@ func withID(line []byte, id string) []byte {
 func fieldsOf(line []byte) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(line, &fields); err != nil {
-		panic(err) // our own line
+		panic(err) // the line was encoded here
 	}
 	return fields
 }
 
-// encodeRaw writes what the standard encoder would refuse for its depth.
+// encodeRaw encodes fields that the standard encoder would refuse because of their depth.
 func encodeRaw(fields map[string]json.RawMessage) []byte {
 	var b bytes.Buffer
 	for _, name := range []string{"schema", "orderId", "workflow", "order"} {

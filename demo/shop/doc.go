@@ -1,3 +1,3 @@
-// Package shop writes the orders of a shop of this world, and reads from an order what the remote
-// services should be asked for.
+// Package shop writes the orders of a realistic shop, and computes the expected calls of the remote services
+// from an order.
 package shop

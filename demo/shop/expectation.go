@@ -9,8 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/audit"
 )
 
-// Expectation reads from an order what the services should be asked for. What is not a shop's
-// order gives zeros: it will not be processed, and if it is, the audit says so.
+// Expectation computes the expected calls of the services from an order. It returns zeros for any other text,
+// which must not be processed. If it is, the audit reports it.
 func Expectation(text []byte) (string, audit.Order) {
 	var head struct {
 		OrderID string          `json:"orderId"`
@@ -43,8 +43,8 @@ func Expectation(text []byte) (string, audit.Order) {
 	return head.OrderID, expect
 }
 
-// exact reads a number of an order, prices with decimals too. What is no number, or beyond all
-// reason, is 0.
+// exact returns a number of an order, with decimals. It returns 0 for a text that is no number, or that is
+// out of range.
 func exact(n json.Number) *big.Rat {
 	f, err := n.Float64()
 	if err != nil || math.Abs(f) > 1e15 {
@@ -60,7 +60,8 @@ func exact(n json.Number) *big.Rat {
 	return r
 }
 
-// whole is the number if it is whole and small enough, else 0: no service takes such an amount.
+// whole returns the number if it is whole and small enough, otherwise 0, because no service accepts such an
+// amount.
 func whole(r *big.Rat) int64 {
 	if r.IsInt() && r.Num().IsInt64() {
 		return r.Num().Int64()

@@ -53,7 +53,7 @@ const (
 	unservedShare = 15
 )
 
-// Good makes good orders without end, each as a line of such a file.
+// Good yields good orders without end, each as a line of the file.
 func Good(seed uint64) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		rng := rand.New(rand.NewPCG(seed, 0x5374657063))
@@ -62,7 +62,7 @@ func Good(seed uint64) iter.Seq[[]byte] {
 	}
 }
 
-// File makes the whole file: good lines with the broken ones spread among them.
+// File returns the whole file: good lines with the broken ones spread among them.
 func File(seed uint64, lines int) []byte {
 	bad := broken()
 	good := make([][]byte, 0, lines)
@@ -110,7 +110,8 @@ func submit(rng *rand.Rand, n int) submission {
 	return s
 }
 
-// orderID comes in the forms that shops use; each holds the number, so no two are alike.
+// orderID returns an ID in one of the usual forms of shops. Each contains the number, so that no two are
+// equal.
 func orderID(rng *rand.Rand, n int) string {
 	switch rng.IntN(4) {
 	case 0:
@@ -150,7 +151,7 @@ func purchase(rng *rand.Rand, n int) order {
 	return o
 }
 
-// rare gives some orders what a service will refuse: alone, so that each reason is seen.
+// rare changes some orders so that a service refuses them. Each has one reason, so that every reason occurs.
 func rare(rng *rand.Rand, n int, o *order, digital bool) {
 	switch u := rng.IntN(1000); {
 	case u < badCardShare:

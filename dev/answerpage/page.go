@@ -1,6 +1,6 @@
-// Package answerpage is the page behind a link with a token: it shows the question, and takes the answer
-// (P39). It needs no script. GET never decides, because mail scanners follow links; POST does, with the round
-// that was shown.
+// Package answerpage is the page behind a link with a token. It shows the question, and accepts the answer
+// (P39). It needs no script. A GET never decides, because mail scanners follow links. A POST does, with the
+// round that was shown.
 package answerpage
 
 import (
@@ -20,22 +20,23 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// Prefix is where the pages are: Prefix + order ID + "/" + token.
+// Prefix is the prefix of the pages' paths: Prefix + order ID + "/" + token.
 const Prefix = "/answer/"
 
 const maxForm = 4 << 10
 
-// Backend returns what a token is for, and takes the answers.
+// Backend returns the question of a token, and accepts the answers.
 type Backend interface {
-	// Question checks the token, and answers what it may show. A refusal, or port.ErrNotFound,
-	// port.ErrUnavailable.
+	// Question checks the token, and returns the data that it may show. The error is a refusal,
+	// port.ErrNotFound or port.ErrUnavailable.
 	Question(ctx context.Context, order, token string) (Question, error)
 	Command(ctx context.Context, c message.Control) (core.Verdict, error)
 }
 
-// Question is what a page shows.
+// Question is the content of a page.
 type Question struct {
 	Text    string
 	Show    []Field
@@ -45,10 +46,10 @@ type Question struct {
 	Closed  string // reason why it takes no answer now; "" if it does
 }
 
-// Field is one of show.
+// Field is a field of show.
 type Field struct{ Name, Value string }
 
-// Read makes the question of a step: nothing of the order but what the workflow shows.
+// Read returns the question of a step. Of the order it holds only the data that the workflow shows.
 func Read(t *core.Task, def *core.Definition, order json.RawMessage, of core.TokenOf) Question {
 	q := Question{Round: 1, Person: of.Person}
 	i := -1
@@ -72,7 +73,7 @@ func Read(t *core.Task, def *core.Definition, order json.RawMessage, of core.Tok
 		q.Closed = "This is decided, and takes no answer any more."
 	}
 	var asked core.Question
-	input, err := core.InputOf(def, order, t, i)
+	input, err := protocol.InputOf(def, order, t, i)
 	if err != nil || t.Run != of.Run || len(input) > 0 && json.Unmarshal(input, &asked) != nil {
 		q.Closed = cmp.Or(q.Closed, "The question cannot be shown now; try again later.")
 		return q
@@ -81,7 +82,7 @@ func Read(t *core.Task, def *core.Definition, order json.RawMessage, of core.Tok
 	return q
 }
 
-// fields are the members of show, in the order of their names.
+// fields returns the fields of show, sorted by name.
 func fields(show json.RawMessage) (all []Field) {
 	var members map[string]json.RawMessage
 	if len(show) == 0 {
@@ -110,13 +111,13 @@ var source string
 
 var page = template.Must(template.New("page").Parse(source))
 
-// shown is what the template gets.
+// shown is the data for the template.
 type shown struct {
 	Question
 	Message string // text shown instead of the question
 }
 
-// New makes the handler of the pages. It knows no other path.
+// New returns the handler of the pages. It serves no other path.
 func New(b Backend) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc(Prefix+"{id}/{token}", func(w http.ResponseWriter, r *http.Request) { serve(w, r, b) })
@@ -160,10 +161,9 @@ func answer(w http.ResponseWriter, r *http.Request, b Backend, id, token string)
 			shown{Message: "The answer is not complete. Open the link again and choose one."})
 		return
 	}
-	data, _ := json.Marshal(value) // a text can be written
-	v, err := b.Command(r.Context(), message.Control{
-		Schema: message.Schema, Kind: message.Answer, OrderID: id, ID: uuid.NewString(), Round: round,
-		Value: data, Token: token})
+	data, _ := json.Marshal(value) // Marshal cannot fail for a string
+	v, err := b.Command(r.Context(), message.Control{OrderID: id,
+		Event: core.Answered{ID: uuid.NewString(), Round: round, Value: data, Token: token}})
 	switch {
 	case err != nil:
 		write(w, statusOf(err), shown{Message: reason(err)})
@@ -174,7 +174,8 @@ func answer(w http.ResponseWriter, r *http.Request, b Backend, id, token string)
 	}
 }
 
-// refusalOf is what a refused token is answered with. An unknown order looks like a token of another one.
+// refusalOf returns the text for a refused token. An unknown order gets the same text as a token of another
+// order.
 func refusalOf(err error) string {
 	var refused *core.Refusal
 	var unfit *message.Refusal
@@ -203,7 +204,7 @@ func reason(err error) string {
 	return "This cannot be answered now. Open the link again later."
 }
 
-// write keeps the page, and the token in its address, out of frames, caches and other sites.
+// write keeps the page, with the token in its address, out of frames, caches and other sites.
 func write(w http.ResponseWriter, status int, what shown) {
 	var b bytes.Buffer
 	if err := page.Execute(&b, what); err != nil {
@@ -219,5 +220,5 @@ func write(w http.ResponseWriter, status int, what shown) {
 	h.Set("X-Robots-Tag", "noindex")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // the client is gone if this fails
+	_, _ = w.Write(b.Bytes()) // a failure means that the client has gone
 }

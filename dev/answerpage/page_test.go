@@ -36,7 +36,8 @@ func asking(input string) *core.Definition {
 }
 
 func waiting() *core.Task {
-	step := core.Step{State: core.Waiting, Attempt: 1, First: 1, FirstAt: 1, Answers: &core.Answers{}}
+	step := core.Step{State: core.Waiting, Attempt: 1, First: core.First{Nth: 1, At: 1},
+		Answers: &core.Answers{}}
 	first, last := step, step
 	first.Name, last.Name = "approve", "bought"
 	return &core.Task{OrderID: "o", Run: 1, ProcessState: core.Processing,
@@ -165,9 +166,9 @@ func TestPages(t *testing.T) {
 		!strings.Contains(w.Body.String(), "Your answer was taken: yes.") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if c := b.sent; c.Check() != nil || c.Kind != message.Answer || c.OrderID != "o" || c.Round != 3 ||
-		string(c.Value) != `"yes"` || c.Token != "secret" {
-		t.Errorf("%+v, %v", c, c.Check())
+	if a, ok := b.sent.Event.(core.Answered); !ok || b.sent.Check() != nil || b.sent.OrderID != "o" ||
+		a.Round != 3 || string(a.Value) != `"yes"` || a.Token != "secret" {
+		t.Errorf("%+v, %v", b.sent, b.sent.Check())
 	}
 	for _, c := range []struct {
 		method, path string

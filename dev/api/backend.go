@@ -14,79 +14,81 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Backend is what the edge stands in front of: the embedded runtime. All methods may be called
-// at once from many goroutines. An error that is none of those named is an internal failure. Submit,
-// Reject and Command finish what they began whatever becomes of ctx: no queue stands behind them (P12a).
+// Backend is the embedded runtime behind the edge. All methods may be called concurrently. Any error that is
+// not named is an internal failure. Submit, Reject and Command finish their work even if ctx ends, because no
+// queue would repeat it (P12a).
 type Backend interface {
-	// Submit stores and starts orders; the answers stand at the places of the submissions. It is
-	// called with what message.DecodeSubmit accepted, and answers only after the commit (P27).
+	// Submit stores and starts orders. The results have the order of the submissions. Its orders have passed
+	// message.DecodeSubmit. It returns only after the commit (P27).
 	Submit(ctx context.Context, orders []message.SubmitOrder) []SubmitResult
-	// Reject takes a message from the SQS edge that is not carried out: it is acknowledged to
-	// its sender, as SQS would. The backend sends the status "refused" where the reply-to is
-	// known, or puts the message into quarantine. An error: it could not be sent or stored, the sender shall
-	// send again.
+	// Reject handles a message from the SQS edge that is not executed. The sender gets an acknowledgement, as
+	// from SQS. The backend sends the status "refused" if the reply-to is known, or puts the message into
+	// quarantine. An error means that it could do neither, and that the sender has to send again.
 	Reject(ctx context.Context, r Rejected) error
-	// Command carries out a cancel, undo, resubmit, resolve, close or move; the verdict of a repeated ID is
-	// the stored one (P5). port.ErrNotFound for an unknown order, core.ErrStale where it is ahead of it.
+	// Command executes a cancel, undo, resubmit, resolve, close or move. The verdict of a repeated ID is the
+	// stored one (P5). It returns port.ErrNotFound for an unknown order, and core.ErrStale if the command is
+	// ahead of the order.
 	Command(ctx context.Context, c message.Control) (core.Verdict, error)
-	// Task: port.ErrNotFound, port.ErrDamaged. The definition is nil for the tombstone of a Cancel (P17).
+	// Task returns a task, port.ErrNotFound or port.ErrDamaged. The definition is nil for the tombstone of a
+	// Cancel (P17).
 	Task(ctx context.Context, id string) (*core.Task, *core.Definition, error)
-	// Question is what a token of an answer may show (P39); the refusal of a bad one is an error.
+	// Question returns the data that a token of an answer may show (P39). The refusal of an invalid token is
+	// an error.
 	Question(ctx context.Context, id, token string) (answerpage.Question, error)
-	// Target is the definition that a move names: its hash, or message.Latest.
+	// Target returns the definition that a move names: by its hash, or message.Latest.
 	Target(ctx context.Context, workflow, definition string) (core.Target, error)
-	// Order reads the order of a task, as it was submitted. port.ErrNotFound.
+	// Order reads the order of a task, as it was submitted. It may return port.ErrNotFound.
 	Order(ctx context.Context, t *core.Task) (json.RawMessage, error)
-	// Wait until done says so or ctx ends; it answers the task last seen, also together with the
-	// error of ctx. port.ErrNotFound for an unknown task.
+	// Wait blocks until done returns true or ctx ends. It returns the last version of the task, even with the
+	// error of ctx. It returns port.ErrNotFound for an unknown task.
 	Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error)
-	// Follow sends every committed version newer than after, the present one first; a slow reader
-	// misses some but never the last. The channel is closed when ctx ends. port.ErrNotFound.
+	// Follow sends every committed version newer than after, the present one first. A slow reader misses some
+	// but never the last. The channel is closed when ctx ends. It may return port.ErrNotFound.
 	Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error)
-	// List selects tasks, newest first; next is "" at the end. Query.Limit is set. A task whose
-	// document cannot be read is listed as damaged.
+	// List returns the selected tasks, newest first. next is "" at the end. Query.Limit is set. It lists a
+	// task whose document cannot be read as damaged.
 	List(ctx context.Context, q port.Query) (orders []view.Summary, next string, err error)
-	// Queue finds a queue for the SQS edge: port.ErrNotFound. "intake" and "control" are never
-	// asked for: the edge hands their messages to Submit and Command.
+	// Queue returns a queue for the SQS edge, or port.ErrNotFound. It is never called for "intake" and
+	// "control", because the edge passes their messages to Submit and Command.
 	Queue(name string) (port.Queue, error)
-	// QueueNames lists the names that Queue knows.
+	// QueueNames returns the names of the queues.
 	QueueNames() []string
 	Health(ctx context.Context) Health
-	// Unattended are the queues of requests that nothing takes from.
+	// Unattended returns the request queues without a consumer.
 	Unattended(ctx context.Context) []view.Unattended
 	Workflows(ctx context.Context) []view.WorkflowInfo
-	// Statistics are the figures of the last hour at most, and of the agents now.
+	// Statistics returns the figures of the last hour at most, and the present ones of the agents.
 	Statistics(ctx context.Context) (view.Statistics, error)
-	// Schedules lists the workflows that start by the clock, and what became of their last times.
+	// Schedules returns the schedules of the workflows, with the results of their last times.
 	Schedules(ctx context.Context) ([]schedule.Record, error)
 }
 
-// SubmitResult answers one submission.
+// SubmitResult is the result of one submission.
 type SubmitResult struct {
 	OrderID string
 	Known   bool       // the same order with the same content existed before
 	State   core.State // state of the task after the commit
 	Notes   []string   // texts that name the parts of the order without effect
-	// Unattended are the queues of requests that the order's workflow needs and nothing takes from.
+	// Unattended lists the request queues of the order's workflow that have no consumer.
 	Unattended []view.Unattended
-	// Err is nil where the order is stored and started. A refusal, *message.Refusal or
-	// *core.Refusal; port.ErrUnavailable; or *BusyError.
+	// Err is nil if the order is stored and started. Otherwise it is a refusal (*message.Refusal or
+	// *core.Refusal), port.ErrUnavailable, or *BusyError.
 	Err error
 }
 
-// Rejected is a message that is not carried out.
+// Rejected is a message that is not executed.
 type Rejected struct {
 	Queue string               // intake or control
 	Body  []byte               // body as it was sent
-	Order *message.SubmitOrder // order, as much of it as could be parsed (use its Known); nil for a command
+	Order *message.SubmitOrder // the order, as far as it could be parsed (use its Known); nil for a command
 	Err   error                // refusal that states the reason
 }
 
-// BusyError refuses a new order because as many orders are active as the server takes.
+// BusyError refuses a new order because the largest number of orders is active.
 type BusyError struct {
 	RetryAfter time.Duration // time after which the sender should try again
 	Active     int           // number of active orders
-	Limit      int           // most active orders, from --max-open
+	Limit      int           // largest number of active orders, from --max-open
 }
 
 func (e *BusyError) Error() string {
@@ -95,15 +97,15 @@ func (e *BusyError) Error() string {
 		e.Active, e.Limit)
 }
 
-// Health is what the runtime says of itself.
+// Health is the state of the runtime.
 type Health struct {
 	Ready  bool              `json:"ready"`            // the server accepts orders
 	Checks map[string]string `json:"checks,omitempty"` // results by part: "ok" or the problem
 	Counts map[string]int64  `json:"counts,omitempty"` // counts by name: "running", "refused" …
-	// Unattended are queues of requests that nothing takes from: agents that do not run.
+	// Unattended lists the request queues without a consumer, mostly because their agents do not run.
 	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false"`
 	Release    view.Release      `json:"release"` // release of the server
 }
 
-// Throttled lets the SQS edge answer what an AWS SDK retries by itself.
+// Throttled makes the SQS edge return an error that an AWS SDK retries by itself.
 func (e *BusyError) Throttled() bool { return true }

@@ -24,81 +24,38 @@ const maxCommand = 8 << 10
 // space.
 const maxAnswer = 2 * core.MaxAnswerValue
 
-// CommandID makes a command recognisable when it is sent again (P5).
-type CommandID struct {
-	ID string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"of the command: one that is sent again with the same ID gets the same verdict; absent: a new one is made"`
-}
-
-// CommandNumber is the number that the sender saw in the task (P5).
-type CommandNumber struct {
-	Command int `json:"command" minimum:"0" doc:"the task's command number as last seen; another one is refused, because another command came first"`
-}
-
-// CommandSender is kept with the verdict of the command.
-type CommandSender struct {
-	By     string `json:"by,omitempty" maxLength:"128" doc:"who sends the command"`
-	Reason string `json:"reason,omitempty" maxLength:"512" doc:"why"`
-}
-
 type cancelInput struct {
 	OrderPath
 	Body struct {
-		CommandID
-		CommandSender
-		Run     int    `json:"run,omitempty" minimum:"0" doc:"the run that is meant; a cancel of an older run changes nothing"`
-		ReplyTo string `json:"replyTo,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$" doc:"of an order that has not come yet"`
+		core.Cancel
+		ReplyTo string `json:"replyTo,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$" doc:"reply-to of an order that has not arrived yet"`
 	}
 }
 
 type undoInput struct {
 	OrderPath
-	Body struct {
-		CommandID
-		CommandNumber
-		CommandSender
-	}
+	Body struct{ core.UndoCommand }
 }
 
 type resubmitInput struct {
 	OrderPath
-	Body struct {
-		CommandID
-		CommandNumber
-		CommandSender
-		Deadline   core.Time       `json:"deadline,omitzero" doc:"the new deadline; absent: none"`
-		Definition string          `json:"definition,omitempty" pattern:"^(latest|[0-9a-f]{32})$" doc:"to move the order to first: the hash of a definition of its workflow, or latest; absent: it stays"`
-		Step       string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"a call that gets another input; refused where it was asked and is not proven to have had no effect"`
-		Input      json.RawMessage `json:"input,omitempty" doc:"of step, in place of its definition's: any JSON value but null, of at most 32 KiB"`
-	}
+	Body struct{ core.Resubmit }
 }
 
 type resolveInput struct {
 	OrderPath
-	Body struct {
-		CommandID
-		CommandNumber
-		CommandSender
-		Step string    `json:"step" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"the step in doubt"`
-		Fact core.Fact `json:"fact" enum:"happened,not-happened,undone"`
-
-		Output json.RawMessage `json:"output,omitempty" doc:"what the step returned, where it happened and the order was going forward: any JSON value but null, of at most 48 KiB"`
-	}
+	Body struct{ core.Resolve }
 }
 
 type moveInput struct {
 	OrderPath
-	Body struct {
-		CommandID
-		CommandNumber
-		CommandSender
-		Definition string `json:"definition" pattern:"^(latest|[0-9a-f]{32})$" doc:"the hash of a definition of the order's workflow, or latest"`
-	}
+	Body struct{ core.Move }
 }
 
 type planInput struct {
 	OrderPath
 	Definition string `query:"definition" pattern:"^(latest|[0-9a-f]{32})$" default:"latest" doc:"the hash of a definition of the order's workflow, or latest"`
-	Documents  bool   `query:"documents" doc:"also what is stored of the order, and both definitions"`
+	Documents  bool   `query:"documents" doc:"also return the stored record of the order, and both definitions"`
 }
 
 type planOutput struct{ Body view.Plan }
@@ -106,35 +63,33 @@ type planOutput struct{ Body view.Plan }
 type closeInput struct {
 	OrderPath
 	Body struct {
-		CommandID
-		CommandNumber
-		By     string `json:"by" minLength:"1" maxLength:"128" doc:"who closes it"`
-		Reason string `json:"reason" minLength:"1" maxLength:"512" doc:"why"`
+		core.Close
+		By     string `json:"by" minLength:"1" maxLength:"128" doc:"name of the person who closes it"`
+		Reason string `json:"reason" minLength:"1" maxLength:"512" doc:"reason, for the history"`
 	}
 }
 
 type eraseInput struct {
 	OrderPath
 	Body struct {
-		CommandID
-		CommandNumber
-		By     string `json:"by" minLength:"1" maxLength:"128" doc:"who erases it"`
-		Reason string `json:"reason" minLength:"1" maxLength:"512" doc:"why; it stays with the order, so that it should name no person"`
+		core.Erase
+		By     string `json:"by" minLength:"1" maxLength:"128" doc:"name of the person who erases it"`
+		Reason string `json:"reason" minLength:"1" maxLength:"512" doc:"reason; the order keeps it, so do not name a person"`
 	}
 }
 
 type answerInput struct {
 	OrderPath
 	Body struct {
-		CommandID
-		Step   string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"the step that is answered; or event"`
-		Event  string          `json:"event,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"every step that waits for the event of this name, or has yet to; or step"`
-		Run    *int            `json:"run,omitempty" minimum:"0" doc:"the run that was shown; absent: the present one"`
-		Round  int             `json:"round,omitempty" minimum:"1" doc:"the round of the step that was shown; absent: the present one"`
-		Value  json.RawMessage `json:"value" doc:"one of the values of an approval, or what an event carries"`
-		By     string          `json:"by,omitempty" maxLength:"128" doc:"who answers; absent: local"`
-		Reason string          `json:"reason,omitempty" maxLength:"512" doc:"why, for the history"`
-		Token  string          `json:"token,omitempty" maxLength:"512" doc:"a token of the order, which says the step, the run and who answers, in place of these"`
+		ID     string          `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
+		Step   string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"step to answer; give step or event"`
+		Event  string          `json:"event,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"event to answer: every step that waits or will wait for this name; give step or event"`
+		Run    *int            `json:"run,omitempty" minimum:"0" doc:"run that was shown; if absent, the present one"`
+		Round  int             `json:"round,omitempty" minimum:"1" doc:"round of the step that was shown; if absent, the present one"`
+		Value  json.RawMessage `json:"value" doc:"one of the values of an approval, or the value of an event"`
+		By     string          `json:"by,omitempty" maxLength:"128" doc:"name of the person who answers; if absent, local"`
+		Reason string          `json:"reason,omitempty" maxLength:"512" doc:"reason, for the history"`
+		Token  string          `json:"token,omitempty" maxLength:"512" doc:"token of the order, instead of step, run and by, which it states"`
 	}
 }
 
@@ -155,34 +110,26 @@ func (e *edge) registerCommands(doc huma.API) {
 	huma.Register(doc, operation("cancel", "Stop an order and undo what was done",
 		"Also before the order has come: then it will not run."),
 		func(ctx context.Context, in *cancelInput) (*verdictOutput, error) {
-			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Cancel, By: in.Body.By, Reason: in.Body.Reason,
-					Run: in.Body.Run, ReplyTo: in.Body.ReplyTo})
+			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.Cancel,
+				ReplyTo: in.Body.ReplyTo})
 		})
 	huma.Register(doc, operation("undo", "Undo an order that stopped in Error", ""),
 		func(ctx context.Context, in *undoInput) (*verdictOutput, error) {
-			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Undo, By: in.Body.By, Reason: in.Body.Reason,
-					Command: in.Body.Command})
+			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.UndoCommand})
 		})
 	resubmit := operation("resubmit", "Go on with an order that stopped in Error, or run an undone one again",
 		"")
 	resubmit.MaxBodyBytes += core.MaxInput
 	huma.Register(doc, resubmit,
 		func(ctx context.Context, in *resubmitInput) (*verdictOutput, error) {
-			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Resubmit, By: in.Body.By, Reason: in.Body.Reason,
-					Command: in.Body.Command, Deadline: in.Body.Deadline, Definition: in.Body.Definition,
-					Step: in.Body.Step, Input: in.Body.Input})
+			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.Resubmit})
 		})
 	resolve := operation("resolve", "State what happened to a step in doubt",
 		"The order stays in Error; resubmit or undo goes on.")
 	resolve.MaxBodyBytes += core.MaxOutput
 	huma.Register(doc, resolve,
 		func(ctx context.Context, in *resolveInput) (*verdictOutput, error) {
-			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Resolve, By: in.Body.By, Reason: in.Body.Reason,
-					Command: in.Body.Command, Step: in.Body.Step, Fact: in.Body.Fact, Output: in.Body.Output})
+			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.Resolve})
 		})
 	e.registerMove(doc)
 	answers := operation("answer", "Answer a step that waits for people, or for an event from outside",
@@ -193,17 +140,15 @@ func (e *edge) registerCommands(doc huma.API) {
 	huma.Register(doc, operation("close", "End an order that stopped in Error, as it stands",
 		"What its steps did stays as the operator found it. A Closed order takes no further command."),
 		func(ctx context.Context, in *closeInput) (*verdictOutput, error) {
-			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Close, Command: in.Body.Command, By: in.Body.By,
-					Reason: in.Body.Reason})
+			in.Body.Sender = core.Sender{By: in.Body.By, Reason: in.Body.Reason}
+			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.Close})
 		})
 	huma.Register(doc, operation("erase", "Remove what an order that has ended holds of people's data",
 		"Its content, inputs, outputs, answers, texts and notes are removed at once; states, times and "+
 			"identity stay. An erased order takes no further command."),
 		func(ctx context.Context, in *eraseInput) (*verdictOutput, error) {
-			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Erase, Command: in.Body.Command, By: in.Body.By,
-					Reason: in.Body.Reason})
+			in.Body.Sender = core.Sender{By: in.Body.By, Reason: in.Body.Reason}
+			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.Erase})
 		})
 }
 
@@ -211,9 +156,7 @@ func (e *edge) registerMove(doc huma.API) {
 	huma.Register(doc, operation("move", "Pin an order to another definition of its workflow",
 		"Refused, with the differences, where the definition changes what was done already."),
 		func(ctx context.Context, in *moveInput) (*verdictOutput, error) {
-			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Move, By: in.Body.By, Reason: in.Body.Reason,
-					Command: in.Body.Command, Definition: in.Body.Definition})
+			return e.command(ctx, message.Control{OrderID: in.ID, Event: in.Body.Move})
 		})
 	huma.Register(doc, huma.Operation{
 		OperationID: "plan-move", Method: http.MethodGet, Path: "/v1/orders/{id}/move",
@@ -223,35 +166,35 @@ func (e *edge) registerMove(doc huma.API) {
 	}, e.plan)
 }
 
-// answer fills in what the sender left out, and hands the answer over.
+// answer fills in the fields that the sender left out, and passes the answer on.
 func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, error) {
 	b := &in.Body
-	c := message.Control{Kind: message.Answer, Step: b.Step, Name: b.Event, Round: b.Round, Value: b.Value,
-		By: cmp.Or(b.By, "local"), Reason: b.Reason}
+	a := core.Answered{ID: b.ID, Step: b.Step, Name: b.Event, Round: b.Round, Value: b.Value,
+		By: cmp.Or(b.By, "local"), Note: b.Reason}
 	step := b.Step
 	if b.Token != "" {
 		if b.Step != "" || b.Event != "" || b.By != "" || b.Run != nil {
 			return nil, problem(http.StatusBadRequest, CodeInvalid,
 				"a token says the step, the run and who answers; leave step, event, run and by out")
 		}
-		c.Token, c.By, step = b.Token, "", token.StepOf(b.Token)
+		a.Token, a.By, step = b.Token, "", token.StepOf(b.Token)
 	}
 	t, _, err := e.backend.Task(ctx, in.ID)
 	if err != nil {
 		return nil, ofOrder(in.ID, err)
 	}
-	if c.Run = t.Run; b.Run != nil {
-		c.Run = *b.Run
+	if a.Run = t.Run; b.Run != nil {
+		a.Run = *b.Run
 	}
-	if s := t.Step(step); b.Event == "" && c.Round == 0 {
-		if c.Round = 1; s != nil && s.Answers != nil {
-			c.Round = max(1, s.Answers.Round)
+	if s := t.Step(step); b.Event == "" && a.Round == 0 {
+		if a.Round = 1; s != nil && s.Answers != nil {
+			a.Round = max(1, s.Answers.Round)
 		}
 	}
-	return e.command(ctx, in.ID, b.CommandID, c)
+	return e.command(ctx, message.Control{OrderID: in.ID, Event: a})
 }
 
-// plan returns what a move would change.
+// plan returns the effects of a move.
 func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 	t, def, err := e.backend.Task(ctx, in.ID)
 	if err != nil {
@@ -262,7 +205,7 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 		return nil, ofOrder(in.ID, err)
 	}
 	order, err := e.backend.Order(ctx, t)
-	if err != nil && in.Documents { // else the core asks for it, which is an acceptance
+	if err != nil && in.Documents { // otherwise the core asks for it, which is an acceptance
 		return nil, ofOrder(in.ID, err)
 	}
 	p := view.PlanOf(t, def, to, order, e.clock.Now(), state.Room)
@@ -279,12 +222,10 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 	return &planOutput{Body: p}, nil
 }
 
-// command completes the message, hands it over and answers the verdict.
-func (e *edge) command(ctx context.Context, orderID string, id CommandID,
-	c message.Control) (*verdictOutput, error) {
-	c.Schema, c.OrderID, c.ID = message.Schema, orderID, id.ID
-	if c.ID == "" {
-		c.ID = uuid.NewString()
+// command makes an ID if the sender gave none, passes the command on and returns the verdict.
+func (e *edge) command(ctx context.Context, c message.Control) (*verdictOutput, error) {
+	if id, from, number := core.CommandOf(c.Event); id == "" {
+		c.Event = core.Stamped(c.Event, uuid.NewString(), from, number)
 	}
 	if err := c.Check(); err != nil {
 		return nil, problem(http.StatusBadRequest, CodeInvalid, "%s", message.Reason(err))
@@ -292,7 +233,7 @@ func (e *edge) command(ctx context.Context, orderID string, id CommandID,
 	v, err := e.backend.Command(ctx, c)
 	switch {
 	case err != nil:
-		return nil, ofOrder(orderID, err)
+		return nil, ofOrder(c.OrderID, err)
 	case !v.Accepted:
 		p := problem(http.StatusConflict, CodeRefused, "%s", v.Reason)
 		p.Verdict = &v
@@ -301,7 +242,7 @@ func (e *edge) command(ctx context.Context, orderID string, id CommandID,
 	return &verdictOutput{Body: v}, nil
 }
 
-// onlyJSON refuses a body of another type: a web page may send text/plain anywhere without asking.
+// onlyJSON refuses a body of another type, because a web page may send text/plain to any address.
 func onlyJSON(ctx huma.Context, next func(huma.Context)) {
 	if ctx.Method() == http.MethodPost && mediaType(ctx.Header("Content-Type")) != jsonType {
 		h := ctx.Header("Content-Type")

@@ -1,8 +1,8 @@
-// Package api is the HTTP edge of the embedded runtime: orders under /v1 (described by the OpenAPI
-// 3.1 document at /openapi.json and /openapi.yaml), health, and the queues in SQS's own JSON
-// protocol (package sqsproto) at POST /.
+// Package api is the HTTP edge of the embedded runtime. It serves orders under /v1 (described by the OpenAPI
+// 3.1 document at /openapi.json and /openapi.yaml), health, and the queues in SQS's own JSON protocol
+// (package sqsproto) at POST /.
 //
-// It decides nothing: it checks form and size, refuses web pages of other origins, and hands on to
-// a Backend. A submission or a command is acknowledged only after the Backend committed it (P27).
-// IDs are logged, bodies never.
+// It makes no decisions. It checks form and size, refuses web pages of other origins, and passes requests to
+// a Backend. It acknowledges a submission or a command only after the Backend's commit (P27). It logs IDs,
+// never bodies.
 package api

@@ -25,12 +25,10 @@ const (
 	jsonType   = "application/json"
 	linesType  = "application/x-ndjson"
 	eventsType = "text/event-stream"
-
-	orderIDPattern = "^[A-Za-z0-9._:][A-Za-z0-9._:-]{0,127}$"
 )
 
-// configOf is huma without what we do not want: no $schema fields, no documentation page that
-// loads scripts from elsewhere, and JSON only.
+// configOf returns huma's configuration with three changes: no $schema fields, no documentation page with
+// scripts from other sites, and JSON only.
 func configOf(version string) huma.Config {
 	version = cmp.Or(version, "dev")
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
@@ -56,14 +54,14 @@ func configOf(version string) huma.Config {
 
 var jsonFormat = huma.Format{Marshal: writeFormat, Unmarshal: readFormat}
 
-// writeFormat writes all or nothing. What cannot be written is a panic, which is answered as one:
-// huma itself would write a text after the status 200.
+// writeFormat writes everything or nothing. A value that cannot be written is a panic, which the guard turns
+// into a response. huma itself would write a text after the status 200.
 func writeFormat(w io.Writer, v any) error {
 	var b bytes.Buffer
 	if err := huma.DefaultJSONFormat.Marshal(&b, v); err != nil {
 		panic(err)
 	}
-	_, _ = w.Write(b.Bytes()) // the client is gone if this fails
+	_, _ = w.Write(b.Bytes()) // a failure means that the client has gone
 	return nil
 }
 
@@ -83,7 +81,7 @@ func readFormat(data []byte, to any) error {
 	}
 	err := json.Unmarshal(data, to)
 	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) { // huma took it for an integer
+	if errors.As(err, &wrong) { // the value looked like an integer to huma
 		field := wrong.Field[strings.LastIndex(wrong.Field, ".")+1:] // the path begins with embedded types
 		return fmt.Errorf("%s: found %s; give a whole number of at most %d, in digits", field, wrong.Value,
 			math.MaxInt)
@@ -91,8 +89,9 @@ func readFormat(data []byte, to any) error {
 	return err
 }
 
-// withFloats makes each number a float64, as huma expects. A number beyond these becomes infinite: values
-// that people and services send may hold one (rawjson.MaxExponent), and no field of ours does.
+// withFloats converts each number to a float64, as huma expects. A number beyond the range of float64 becomes
+// infinite. Only values from users and services may contain such a number (rawjson.MaxExponent). No field of
+// Stepkeeper does.
 func withFloats(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -110,7 +109,7 @@ func withFloats(v any) any {
 	return v
 }
 
-// serveDocument publishes the OpenAPI document, which is complete by now.
+// serveDocument publishes the complete OpenAPI document.
 func serveDocument(mux *http.ServeMux, doc *huma.OpenAPI) {
 	asJSON, err := json.MarshalIndent(doc, "", " ")
 	if err != nil {
@@ -152,9 +151,9 @@ func responses(doc huma.API, by map[int]*huma.Response, problems ...int) map[str
 // documentSubmit describes POST /v1/orders, which huma does not handle: the body is read once, by
 // message.DecodeSubmit, and its refusals are those of the intake queue.
 func (e *edge) documentSubmit(doc huma.API) {
-	order := submitSchema()
-	doc.OpenAPI().Components.Schemas.Map()["SubmitOrder"] = order
-	ref := &huma.Schema{Ref: "#/components/schemas/SubmitOrder"}
+	ref := schemaOf[SubmitOrder](doc)
+	doc.OpenAPI().Components.Schemas.SchemaFromRef(ref.Ref).Properties["orderId"].Not =
+		&huma.Schema{Enum: []any{".", ".."}}
 	doc.OpenAPI().AddOperation(&huma.Operation{
 		OperationID: "submit-orders", Method: http.MethodPost, Path: "/v1/orders", Tags: []string{"orders"},
 		Summary: "Submit one order, or a stream of them",
@@ -186,24 +185,13 @@ func (e *edge) documentSubmit(doc huma.API) {
 	})
 }
 
-func submitSchema() *huma.Schema {
-	text := func(description, pattern string) *huma.Schema {
-		return &huma.Schema{Type: "string", Description: description, Pattern: pattern}
-	}
-	id := text("an ID of your own: sending the same order again is then harmless", orderIDPattern)
-	id.Not = &huma.Schema{Enum: []any{".", ".."}}
-	return &huma.Schema{
-		Type: "object", AdditionalProperties: false, Required: []string{"schema", "orderId", "workflow",
-			"order"},
-		Properties: map[string]*huma.Schema{
-			"schema":   {Type: "integer", Enum: []any{1}},
-			"orderId":  id,
-			"workflow": text("name of the workflow", "^[a-z][a-z0-9-]{0,63}$"),
-			"order":    {Description: "any JSON; numbers keep their digits"},
-			"priority": {Type: "string", Enum: []any{"normal", "high"}},
-			"replyTo": text("logical name of the queue that gets the status messages",
-				"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"),
-			"deadline": {Type: "string", Format: "date-time"},
-		},
-	}
+// SubmitOrder is the schema of message.SubmitOrder. It is exported because huma needs that.
+type SubmitOrder struct {
+	Schema   int       `json:"schema" enum:"1"`
+	OrderID  string    `json:"orderId" pattern:"^[A-Za-z0-9._:][A-Za-z0-9._:-]{0,127}$" doc:"your own ID for the order; with it, sending the same order again is harmless"`
+	Workflow string    `json:"workflow" pattern:"^[a-z][a-z0-9-]{0,63}$" doc:"name of the workflow"`
+	Order    any       `json:"order" doc:"any JSON; numbers keep their digits"`
+	Priority string    `json:"priority,omitempty" enum:"normal,high"`
+	ReplyTo  string    `json:"replyTo,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$" doc:"logical name of the queue that gets the status messages"`
+	Deadline core.Time `json:"deadline,omitempty"`
 }

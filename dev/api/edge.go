@@ -15,12 +15,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Config of the edge.
+// Config configures the edge.
 type Config struct {
 	Backend Backend
 	Version string     // version of the program, stated in the OpenAPI document
 	Clock   port.Clock // nil means the system's
-	// Pages serves the patterns of PagePaths, beside the interface; nil means no pages.
+	// Pages serves the patterns of PagePaths beside the interface; nil means no pages.
 	Pages     http.Handler
 	PagePaths []string // patterns of http.ServeMux
 	// Metrics serves GET /metrics; nil means no metrics.
@@ -29,19 +29,19 @@ type Config struct {
 	ReceiptKey []byte
 }
 
-// edge holds what the handlers need.
+// edge holds the dependencies of the handlers.
 type edge struct {
 	backend Backend
 	clock   port.Clock
 }
 
-// New makes the handler of everything that the embedded runtime serves. Requests below answerpage.Prefix
-// reach the answer page alone, and all other requests never reach it, so that only a request to the page is
-// spared the check of its origin.
+// New returns the handler of everything that the embedded runtime serves. Requests below answerpage.Prefix go
+// only to the answer page, and no other requests do. So only a request to the page skips the check of its
+// origin.
 func New(c Config) http.Handler {
 	answers, rest := answerpage.New(c.Backend), ownOrigin(routes(c))
 	return guard(thisMachine(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// guard refuses paths that can be read otherwise
+		// guard refuses ambiguous paths
 		if strings.HasPrefix(r.URL.Path, answerpage.Prefix) {
 			answers.ServeHTTP(w, r)
 			return
@@ -50,8 +50,8 @@ func New(c Config) http.Handler {
 	})))
 }
 
-// Answers makes the handler of a listener that a proxy may open to the world: it serves the answer page and
-// nothing else. It accepts every Host and Origin, because only a token counts there.
+// Answers returns the handler of a listener that a proxy may open to the world. It serves only the answer
+// page. It accepts every Host and Origin, because only a token counts there.
 func Answers(b answerpage.Backend) http.Handler { return guard(answerpage.New(b)) }
 
 // routes serves the interface, the queues, and the pages for the operator.
@@ -85,7 +85,7 @@ func routes(c Config) http.Handler {
 	return mux
 }
 
-// elsewhere answers paths that do not exist with 404, and methods that they do not have with 405.
+// elsewhere responds with 404 to unknown paths, and with 405 to unknown methods.
 func elsewhere(mux *http.ServeMux) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var allow []string

@@ -239,14 +239,15 @@ func TestEveryOperationKeepsItsDocument(t *testing.T) {
 	r.backend.Change("a-1", func(x *core.Task) {
 		x.ProcessState = core.Error
 		x.Phase = core.Undoing
-		x.Ended = apitest.Now + 9
-		x.Why = core.WhyFailure
-		x.EndCode, x.EndText, x.EndStep = "timeout", "payment did not answer", "charge"
-		x.Verdicts = []core.Verdict{{ID: "c1", Command: "cancel", Reason: "too late", At: apitest.Now}}
+		x.End.At = apitest.Now + 9
+		x.Undo.Why = core.WhyFailure
+		x.Reason.Code, x.Reason.Text, x.Reason.Step = "timeout", "payment did not answer", "charge"
+		x.Commands.Verdicts = []core.Verdict{{ID: "c1", Command: "cancel", Reason: "too late",
+			At: apitest.Now}}
 		s := &x.Steps[0]
 		s.State = core.UndoWait
-		s.Undo = true
-		s.UndoFailures = 2
+		s.Claim.Undo = true
+		s.Failures.Undo = 2
 		s.Output = json.RawMessage(`{"id":7}`)
 		s.Error = &core.StepError{Code: "timeout", Message: "no answer", At: apitest.Now, Attempt: 1}
 		s.Resolved = &core.Resolved{Fact: core.Happened, Command: 1}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -15,13 +14,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// eventPause is how often a silent stream says that it is alive.
+// eventPause is the interval of heartbeats in a silent stream.
 const eventPause = 15 * time.Second
 
 type eventsInput struct {
 	OrderPath
 	After  int64 `query:"after" minimum:"0" doc:"only versions newer than this"`
-	LastID int64 `header:"Last-Event-ID" minimum:"0" doc:"sent by a browser's or library's EventSource when it connects again"`
+	LastID int64 `header:"Last-Event-ID" minimum:"0" doc:"ID of the last event; an EventSource sends it when it connects again"`
 }
 
 func (e *edge) registerEvents(doc huma.API) {
@@ -53,7 +52,7 @@ func (e *edge) events(ctx context.Context, in *eventsInput) (*huma.StreamRespons
 		defer cancel()
 		tasks, err := e.backend.Follow(ctx, in.ID, max(in.After, in.LastID))
 		if err != nil {
-			writeProblem(w, ofOrder(in.ID, err))
+			writeProblem(w, problemOf(ofOrder(in.ID, err)))
 			return
 		}
 		h := w.Header()
@@ -89,7 +88,7 @@ func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core
 			}
 			b, err := event(t, def)
 			if err != nil {
-				panic(err) // cut off: the client sees that it was not the end
+				panic(err) // the connection breaks, so the client sees that this was not the end
 			}
 			ok = send(b)
 		case <-alive.C:
@@ -105,7 +104,5 @@ func event(t *core.Task, def *core.Definition) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("task %q: %w", t.OrderID, err)
 	}
-	b := append([]byte("id: "), strconv.FormatInt(t.Version, 10)...)
-	b = append(append(append(b, "\nevent: task\ndata: "...), data...), "\n\n"...)
-	return b, nil
+	return fmt.Appendf(nil, "id: %d\nevent: task\ndata: %s\n\n", t.Version, data), nil
 }

@@ -13,13 +13,12 @@ import (
 	"unicode"
 )
 
-// guard stands before every handler: it lets no panic out, and refuses paths that a proxy could read in
-// another way.
+// guard wraps every handler. It recovers from panics, and refuses paths that a proxy could read differently.
 func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(under http.ResponseWriter, r *http.Request) {
 		w, body := &response{ResponseWriter: under}, r.Body
 		if r.ContentLength != 0 {
-			r.Body = io.NopCloser(body) // no handler can end what finish reads
+			r.Body = io.NopCloser(body) // so that no handler can end the body, which finish reads
 		}
 		defer w.finish(r.Header.Get("Expect"), body)
 		defer recovered(w)
@@ -64,7 +63,7 @@ func thisMachine(next http.Handler) http.Handler {
 }
 
 // ownOrigin refuses requests of pages of other origins. Every page in a browser may send requests to the
-// loopback interface; its Origin or Sec-Fetch-Site gives such a request away.
+// loopback interface. Its Origin or Sec-Fetch-Site reveals such a request.
 func ownOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host {
@@ -83,11 +82,11 @@ func ownOrigin(next http.Handler) http.Handler {
 	})
 }
 
-// response holds the status back until there is something of the body, so that a failure to make the
-// body is still answered with its own status.
+// response holds the status back until the first bytes of the body, so that a failure to make the body still
+// gets its own status.
 type response struct {
 	http.ResponseWriter
-	status int // 0 means that none was given yet.
+	status int // 0 means that none was set yet
 	begun  bool
 }
 
@@ -102,13 +101,13 @@ func (w *response) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// FlushError is what http.ResponseController looks for.
+// FlushError implements the interface of http.ResponseController.
 func (w *response) FlushError() error {
 	w.begin()
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// Unwrap leads http.ResponseController to everything else.
+// Unwrap gives http.ResponseController access to all other methods.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *response) begin() {
@@ -121,12 +120,12 @@ func (w *response) begin() {
 	w.begun = true
 }
 
-// maxDiscarded is how many bytes of a refused body are read so that its sender reads the refusal.
+// maxDiscarded is the number of bytes of a refused body that are read, so that its sender reads the refusal.
 const maxDiscarded = 64 << 20
 
-// finish sends the status of an answer without a body. After a refusal it reads what is left of the request's
-// body: a sender that writes everything first would get a connection reset instead of the answer. The time
-// limit of the request bounds it too.
+// finish sends the status of a response without a body. After a refusal it reads the rest of the request's
+// body, because a sender that writes everything first would get a connection reset instead of the response.
+// The time limit of the request bounds it too.
 func (w *response) finish(expect string, body io.Reader) {
 	if w.status != 0 {
 		w.begin()
@@ -157,8 +156,8 @@ func loopbackHost(host string) bool {
 	return err == nil && a.Unmap().IsLoopback()
 }
 
-// recovered returns a panic with a problem; the log gets the stack, never the body. An answer that
-// has begun is cut off instead: text in the middle of it could be taken for a part of it.
+// recovered turns a panic into a problem. It logs the stack, never the body. It breaks off a response that
+// has begun, because a text in the middle could be taken for a part of it.
 func recovered(w *response) {
 	v := recover()
 	if v == nil {

@@ -26,26 +26,32 @@ type Schedules struct {
 	Schedules []schedule.Record `json:"schedules" nullable:"false"`
 }
 
-type schedulesOutput struct{ Body Schedules }
-
 type definitionInput struct {
 	Name       string `path:"name" maxLength:"80" doc:"the workflow's name"`
 	Definition string `query:"definition" default:"latest" pattern:"^(latest|[0-9a-f]{32})$" doc:"the hash of a version, or latest: the one that new orders get"`
 }
 
-type definitionOutput struct{ Body view.Definition }
+// output is a body in huma's form.
+type output[T any] struct{ Body T }
 
-type statisticsOutput struct{ Body view.Statistics }
-
-type workflowsOutput struct{ Body Workflows }
+// read registers an operation that reads. problems are the statuses of its refusals.
+func read[In, Out any](doc huma.API, tag, name, path, summary string, problems []int,
+	answer func(context.Context, *In) (Out, error)) {
+	huma.Register(doc, huma.Operation{
+		OperationID: name, Method: http.MethodGet, Path: path, Tags: []string{tag}, Summary: summary,
+		Errors: problems,
+	}, func(ctx context.Context, in *In) (*output[Out], error) {
+		out, err := answer(ctx, in)
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		return &output[Out]{out}, nil
+	})
+}
 
 func (e *edge) registerHealth(doc huma.API) {
-	huma.Register(doc, huma.Operation{
-		OperationID: "health", Method: http.MethodGet, Path: "/healthz", Tags: []string{"health"},
-		Summary: "The process is alive; what it says of itself",
-	}, func(ctx context.Context, _ *struct{}) (*healthOutput, error) {
-		return &healthOutput{http.StatusOK, e.backend.Health(ctx)}, nil
-	})
+	read(doc, "health", "health", "/healthz", "The process is alive; what it says of itself", nil,
+		func(ctx context.Context, _ *struct{}) (Health, error) { return e.backend.Health(ctx), nil })
 	huma.Register(doc, huma.Operation{
 		OperationID: "readiness", Method: http.MethodGet, Path: "/readyz", Tags: []string{"health"},
 		Summary: "200 if it takes orders, else 503",
@@ -54,69 +60,39 @@ func (e *edge) registerHealth(doc huma.API) {
 			Content:     map[string]*huma.MediaType{jsonType: {Schema: schemaOf[Health](doc)}},
 		}},
 	}, func(ctx context.Context, _ *struct{}) (*healthOutput, error) {
-		h := e.backend.Health(ctx)
-		if !h.Ready {
-			return &healthOutput{http.StatusServiceUnavailable, h}, nil
+		h := &healthOutput{http.StatusOK, e.backend.Health(ctx)}
+		if !h.Body.Ready {
+			h.Status = http.StatusServiceUnavailable
 		}
-		return &healthOutput{http.StatusOK, h}, nil
+		return h, nil
 	})
-	e.registerStatistics(doc)
-	e.registerWorkflows(doc)
+	read(doc, "health", "get-statistics", "/v1/statistics",
+		"Figures of the last hour at most, and of the agents now", []int{403, 503},
+		func(ctx context.Context, _ *struct{}) (view.Statistics, error) { return e.backend.Statistics(ctx) })
+	read(doc, "workflows", "list-workflows", "/v1/workflows",
+		"Workflows that orders can name, and what is wrong with newer files", []int{403, 503},
+		func(ctx context.Context, _ *struct{}) (Workflows, error) {
+			return Workflows{append([]view.WorkflowInfo{}, e.backend.Workflows(ctx)...)}, nil
+		})
+	read(doc, "workflows", "get-workflow", "/v1/workflows/{name}",
+		"A version of a workflow: its steps, and what they come after", []int{400, 403, 404, 503},
+		e.definition)
+	read(doc, "workflows", "list-schedules", "/v1/schedules",
+		"Workflows that start by the clock: the next time, the last starts, and what was skipped",
+		[]int{403, 503}, func(ctx context.Context, _ *struct{}) (Schedules, error) {
+			all, err := e.backend.Schedules(ctx)
+			return Schedules{all}, err
+		})
 }
 
-func (e *edge) registerWorkflows(doc huma.API) {
-	huma.Register(doc, huma.Operation{
-		OperationID: "list-workflows", Method: http.MethodGet, Path: "/v1/workflows",
-		Tags:    []string{"workflows"},
-		Summary: "Workflows that orders can name, and what is wrong with newer files",
-		Errors:  []int{403, 503},
-	}, func(ctx context.Context, _ *struct{}) (*workflowsOutput, error) {
-		all := e.backend.Workflows(ctx)
-		if all == nil {
-			all = []view.WorkflowInfo{}
-		}
-		return &workflowsOutput{Workflows{all}}, nil
-	})
-	huma.Register(doc, huma.Operation{
-		OperationID: "get-workflow", Method: http.MethodGet, Path: "/v1/workflows/{name}",
-		Tags:    []string{"workflows"},
-		Summary: "A version of a workflow: its steps, and what they come after",
-		Errors:  []int{400, 403, 404, 503},
-	}, func(ctx context.Context, in *definitionInput) (*definitionOutput, error) {
-		to, err := e.backend.Target(ctx, in.Name, in.Definition)
-		if err != nil {
-			return nil, problemOf(err)
-		}
-		if to.Definition == nil || to.Definition.Name != in.Name {
-			return nil, problem(http.StatusNotFound, CodeNotFound, "workflow %.80q, definition %.40q: %s",
-				in.Name, in.Definition, cmp.Or(to.Absent, "that is a definition of another workflow"))
-		}
-		return &definitionOutput{view.DefinitionOf(to.Definition)}, nil
-	})
-	huma.Register(doc, huma.Operation{
-		OperationID: "list-schedules", Method: http.MethodGet, Path: "/v1/schedules",
-		Tags:    []string{"workflows"},
-		Summary: "Workflows that start by the clock: the next time, the last starts, and what was skipped",
-		Errors:  []int{403, 503},
-	}, func(ctx context.Context, _ *struct{}) (*schedulesOutput, error) {
-		all, err := e.backend.Schedules(ctx)
-		if err != nil {
-			return nil, problemOf(err)
-		}
-		return &schedulesOutput{Schedules{all}}, nil
-	})
-}
-
-func (e *edge) registerStatistics(doc huma.API) {
-	huma.Register(doc, huma.Operation{
-		OperationID: "get-statistics", Method: http.MethodGet, Path: "/v1/statistics",
-		Tags:    []string{"health"},
-		Summary: "Figures of the last hour at most, and of the agents now", Errors: []int{403, 503},
-	}, func(ctx context.Context, _ *struct{}) (*statisticsOutput, error) {
-		x, err := e.backend.Statistics(ctx)
-		if err != nil {
-			return nil, problemOf(err)
-		}
-		return &statisticsOutput{x}, nil
-	})
+func (e *edge) definition(ctx context.Context, in *definitionInput) (d view.Definition, err error) {
+	to, err := e.backend.Target(ctx, in.Name, in.Definition)
+	if err != nil {
+		return d, err
+	}
+	if to.Definition == nil || to.Definition.Name != in.Name {
+		return d, problem(http.StatusNotFound, CodeNotFound, "workflow %.80q, definition %.40q: %s",
+			in.Name, in.Definition, cmp.Or(to.Absent, "that is a definition of another workflow"))
+	}
+	return view.DefinitionOf(to.Definition), nil
 }

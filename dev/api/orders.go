@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -16,124 +17,107 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// OrderPath is the ID of an order in a path; exported because huma sees nothing else.
+// OrderPath is the ID of an order in a path. It is exported because huma needs that.
 type OrderPath struct {
 	ID string `path:"id" pattern:"^[A-Za-z0-9._:~-]{1,128}$" doc:"the order's ID"`
 }
 
 type taskInput struct {
 	OrderPath
-	Wait string `query:"wait" example:"30s" doc:"wait so long for the end of the order, at most 1m0s; the answer is the task as it is then"`
+	Wait string `query:"wait" example:"30s" doc:"longest wait for the end of the order, at most 1m0s; the response is the task at that time"`
 }
-
-type taskOutput struct{ Body view.Task }
 
 // OrderDocument is an order as it was submitted.
 type OrderDocument struct {
 	OrderID     string          `json:"orderId"`
-	ContentHash string          `json:"contentHash,omitempty" doc:"of workflow, order, priority and reply-to: the same order has the same"`
+	ContentHash string          `json:"contentHash,omitempty" doc:"hash of workflow, order, priority and reply-to; equal orders have the same hash"`
 	Created     core.Time       `json:"created"`
-	Order       json.RawMessage `json:"order,omitempty" doc:"absent where a cancel came before the order"`
+	Order       json.RawMessage `json:"order,omitempty" doc:"absent if a cancel came before the order"`
 }
-
-type orderOutput struct{ Body OrderDocument }
 
 type listInput struct {
 	State     string `query:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Closed,Error"`
 	Workflow  string `query:"workflow" pattern:"^[a-z][a-z0-9-]{0,63}$"`
-	OlderThan string `query:"olderThan" example:"90m" doc:"created at least so long ago: 30s, 90m, 12h, 7d"`
-	Oldest    bool   `query:"oldest" doc:"the oldest of the selected orders alone"`
+	OlderThan string `query:"olderThan" example:"90m" doc:"lowest age since creation: 30s, 90m, 12h, 7d"`
+	Oldest    bool   `query:"oldest" doc:"only the oldest of the selected orders"`
 	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"orders on a page"`
-	Cursor    string `query:"cursor" maxLength:"1024" doc:"next of the page before"`
+	Cursor    string `query:"cursor" maxLength:"1024" doc:"value of next in the previous page"`
 }
 
-type pageOutput struct{ Body view.Page }
-
 func (e *edge) registerOrders(doc huma.API) {
-	tags := []string{"orders"}
-	huma.Register(doc, huma.Operation{
-		OperationID: "get-order", Method: http.MethodGet, Path: "/v1/orders/{id}", Tags: tags,
-		Summary: "The task of an order: its state, its steps, why it failed",
-		Errors:  []int{400, 403, 404, 503},
-	}, e.getTask)
-	huma.Register(doc, huma.Operation{
-		OperationID: "get-submitted-order", Method: http.MethodGet, Path: "/v1/orders/{id}/order", Tags: tags,
-		Summary: "An order as it was submitted", Errors: []int{400, 403, 404, 503},
-	}, e.getOrder)
-	huma.Register(doc, huma.Operation{
-		OperationID: "list-orders", Method: http.MethodGet, Path: "/v1/orders", Tags: tags,
-		Summary: "Orders by state, workflow and age, newest first", Errors: []int{400, 403, 503},
-	}, e.list)
+	read(doc, "orders", "get-order", "/v1/orders/{id}",
+		"The task of an order: its state, its steps, why it failed", []int{400, 403, 404, 503},
+		func(ctx context.Context, in *taskInput) (view.Task, error) {
+			t, err := e.getTask(ctx, in)
+			return t, ofOrder(in.ID, err)
+		})
+	read(doc, "orders", "get-submitted-order", "/v1/orders/{id}/order", "An order as it was submitted",
+		[]int{400, 403, 404, 503}, func(ctx context.Context, in *OrderPath) (OrderDocument, error) {
+			o, err := e.getOrder(ctx, in.ID)
+			return o, ofOrder(in.ID, err)
+		})
+	read(doc, "orders", "list-orders", "/v1/orders", "Orders by state, workflow and age, newest first",
+		[]int{400, 403, 503}, e.list)
 	e.registerEvents(doc)
 }
 
-func (e *edge) getTask(ctx context.Context, in *taskInput) (*taskOutput, error) {
-	wait, p := parseWait(in.Wait)
-	if p != nil {
-		return nil, p
+func (e *edge) getTask(ctx context.Context, in *taskInput) (v view.Task, err error) {
+	wait, err := parseWait(in.Wait)
+	if err != nil {
+		return v, err
 	}
 	if wait > 0 {
-		v, err := e.waited(ctx, in.ID, wait)
-		if err != nil {
-			return nil, ofOrder(in.ID, err)
-		}
-		return &taskOutput{Body: v}, nil
+		return e.waited(ctx, in.ID, wait)
 	}
 	t, def, err := e.backend.Task(ctx, in.ID)
 	if err != nil {
-		return nil, ofOrder(in.ID, err)
+		return v, err
 	}
 	order, _ := e.backend.Order(ctx, t) // if it cannot be read, the inputs are not shown
-	v := view.Detailed(t, def, order, e.clock.Now())
+	v = view.Detailed(t, def, order, e.clock.Now())
 	v.Await(e.backend.Unattended(ctx))
 	if t.Workflow != "" {
-		if to, err := e.backend.Target(ctx, t.Workflow, message.Latest); err == nil { // else it is not shown
+		// otherwise it is not shown
+		if to, err := e.backend.Target(ctx, t.Workflow, message.Latest); err == nil {
 			v.Pinned(t, def, to.Definition, e.clock.Now())
 		}
 	}
-	return &taskOutput{Body: v}, nil
+	return v, nil
 }
 
-func (e *edge) getOrder(ctx context.Context, in *OrderPath) (*orderOutput, error) {
-	t, _, err := e.backend.Task(ctx, in.ID)
+func (e *edge) getOrder(ctx context.Context, id string) (o OrderDocument, err error) {
+	t, _, err := e.backend.Task(ctx, id)
 	if err != nil {
-		return nil, ofOrder(in.ID, err)
+		return o, err
 	}
 	if t.Erased != nil {
-		return nil, problem(http.StatusNotFound, CodeNotFound,
-			"the content of order %q was erased at %s; its states and times are still shown", in.ID,
-			t.Erased.At)
+		return o, problem(http.StatusNotFound, CodeNotFound,
+			"the content of order %q was erased at %s; its states and times are still shown", id, t.Erased.At)
 	}
 	order, err := e.backend.Order(ctx, t)
-	if err != nil {
-		return nil, ofOrder(in.ID, err)
-	}
-	return &orderOutput{Body: OrderDocument{OrderID: t.OrderID, ContentHash: message.HashOf(t),
-		Created: t.Created, Order: order}}, nil
+	return OrderDocument{OrderID: t.OrderID, ContentHash: message.HashOf(t), Created: t.Created,
+		Order: order}, err
 }
 
-func (e *edge) list(ctx context.Context, in *listInput) (*pageOutput, error) {
+func (e *edge) list(ctx context.Context, in *listInput) (page view.Page, err error) {
 	q := port.Query{State: in.State, Workflow: in.Workflow, Oldest: in.Oldest, Limit: in.Limit,
 		Cursor: in.Cursor}
 	if in.OlderThan != "" {
 		age, ok := parseAge(in.OlderThan)
 		if !ok {
-			return nil, problem(http.StatusBadRequest, CodeInvalid,
+			return page, problem(http.StatusBadRequest, CodeInvalid,
 				"query.olderThan is %.40q; give a time span like 30s, 90m, 12h or 7d", in.OlderThan)
 		}
 		q.Before = e.clock.Now().Add(-age)
 	}
-	orders, next, err := e.backend.List(ctx, q)
-	if err != nil {
-		return nil, problemOf(err)
+	page.Orders, page.Next, err = e.backend.List(ctx, q)
+	if page.Orders == nil {
+		page.Orders = []view.Summary{}
 	}
-	if orders == nil {
-		orders = []view.Summary{}
-	}
-	return &pageOutput{Body: view.Page{Orders: orders, Next: next}}, nil
+	return page, err
 }
 
-// parseAge knows the durations of the standard library, and days.
+// parseAge reads durations of the standard library, and days.
 func parseAge(text string) (time.Duration, bool) {
 	const maxDays = 36500
 	if days, ok := strings.CutSuffix(text, "d"); ok {
@@ -144,9 +128,13 @@ func parseAge(text string) (time.Duration, bool) {
 	return d, err == nil && d >= 0
 }
 
-// ofOrder makes the problem name the order.
-func ofOrder(id string, err error) *Problem {
-	p := problemOf(err)
+// ofOrder turns an error of the backend into a problem that names the order. nil stays nil.
+func ofOrder(id string, err error) error {
+	var p *Problem
+	if err == nil || errors.As(err, &p) {
+		return err
+	}
+	p = problemOf(err)
 	switch p.Code {
 	case CodeNotFound:
 		p.Detail = "no order " + strconv.Quote(id) +

@@ -233,20 +233,22 @@ func TestCommands(t *testing.T) {
 	if v := a.json(t); a.status != 200 || v["accepted"] != true || v["id"] != "c-1" {
 		t.Errorf("%d %v", a.status, v)
 	}
-	want := message.Control{Schema: 1, Kind: message.Resolve, OrderID: "o", ID: "c-1", Command: 3,
-		Step: "charge", Fact: core.Happened}
+	want := message.Control{OrderID: "o",
+		Event: core.Resolve{ID: "c-1", Command: 3, Step: "charge", Fact: core.Happened}}
 	if got := r.backend.Commands[0]; !reflect.DeepEqual(got, want) {
 		t.Errorf("the backend got %+v", got)
 	}
 	a = r.post("/v1/orders/o/close", `{"id":"c-9","command":3,"by":"ann","reason":"refunded by hand"}`)
-	want = message.Control{Schema: 1, Kind: message.Close, OrderID: "o", ID: "c-9", Command: 3, By: "ann",
-		Reason: "refunded by hand"}
+	want = message.Control{OrderID: "o",
+		Event: core.Close{ID: "c-9", Command: 3,
+			Sender: core.Sender{By: "ann", Reason: "refunded by hand"}}}
 	if got := r.backend.Commands[1]; a.status != 200 || !reflect.DeepEqual(got, want) {
 		t.Errorf("%d, the backend got %+v", a.status, got)
 	}
 	a = r.post("/v1/orders/o/erase", `{"id":"c-8","command":3,"by":"ann","reason":"asked to"}`)
-	want = message.Control{Schema: 1, Kind: message.Erase, OrderID: "o", ID: "c-8", Command: 3, By: "ann",
-		Reason: "asked to"}
+	want = message.Control{OrderID: "o",
+		Event: core.Erase{ID: "c-8", Command: 3,
+			Sender: core.Sender{By: "ann", Reason: "asked to"}}}
 	if got := r.backend.Commands[2]; a.status != 200 || !reflect.DeepEqual(got, want) {
 		t.Errorf("%d, the backend got %+v", a.status, got)
 	}
@@ -259,29 +261,27 @@ func TestCommands(t *testing.T) {
 	}
 	hash := strings.Repeat("0123456789abcdef", 2)
 	for body, want := range map[string]message.Control{
-		`{"id":"c-3","command":3,"definition":"latest"}`: {
-			Schema: 1, Kind: message.Move, OrderID: "o", ID: "c-3", Command: 3, Definition: "latest",
-		},
-		`{"id":"c-4","command":3,"definition":"` + hash + `"}`: {
-			Schema: 1, Kind: message.Resubmit, OrderID: "o", ID: "c-4", Command: 3, Definition: hash,
-		},
-		`{"id":"c-5","command":3,"step":"charge","input":"` + strings.Repeat("x", 32<<10-2) + `"}`: {
-			Schema: 1, Kind: message.Resubmit, OrderID: "o", ID: "c-5", Command: 3, Step: "charge",
-			Input: []byte(`"` + strings.Repeat("x", 32<<10-2) + `"`),
-		},
+		`{"id":"c-3","command":3,"definition":"latest"}`: {OrderID: "o",
+			Event: core.Move{ID: "c-3", Command: 3, Definition: "latest"}},
+		`{"id":"c-4","command":3,"definition":"` + hash + `"}`: {OrderID: "o",
+			Event: core.Resubmit{ID: "c-4", Command: 3, Definition: hash}},
+		`{"id":"c-5","command":3,"step":"charge","input":"` + strings.Repeat("x", 32<<10-2) +
+			`"}`: {OrderID: "o",
+			Event: core.Resubmit{ID: "c-5", Command: 3, Step: "charge",
+				Input: []byte(`"` + strings.Repeat("x", 32<<10-2) + `"`)}},
 	} {
-		a = r.post("/v1/orders/o/"+string(want.Kind), body)
+		a = r.post("/v1/orders/o/"+string(want.Kind()), body)
 		if got := r.backend.Commands[len(r.backend.Commands)-1]; a.status != 200 ||
 			!reflect.DeepEqual(got, want) {
 			t.Errorf("%d, the backend got %+v", a.status, got)
 		}
 	}
 	r.backend.Commands = r.backend.Commands[:1]
-	if a := r.post("/v1/orders/o/cancel", `{}`); a.status != 200 || r.backend.Commands[1].ID == "" {
+	if a := r.post("/v1/orders/o/cancel", `{}`); a.status != 200 || r.backend.Commands[1].ID() == "" {
 		t.Errorf("a command without ID: %d %s", a.status, a.body)
 	}
 	r.backend.Verdict = func(c message.Control) (core.Verdict, error) {
-		return core.Verdict{ID: c.ID, Command: string(c.Kind), Reason: "the command number is 4, not 3",
+		return core.Verdict{ID: c.ID(), Command: string(c.Kind()), Reason: "the command number is 4, not 3",
 			At: 1}, nil
 	}
 	a = r.post("/v1/orders/o/undo", `{"id":"c-2","command":3}`)
@@ -369,7 +369,7 @@ func TestNumbersOfCommands(t *testing.T) {
 				t.Errorf("%s of %s: %d %s", tt.path, number, a.status, a.body)
 			default:
 				c := r.backend.Commands[0]
-				if sent := fmt.Sprintf("%s%s%s", c.Value, c.Input, c.Output); !strings.Contains(sent,
+				if sent := fmt.Sprintf("%s", c.Event); !strings.Contains(sent,
 					number) {
 					t.Errorf("%s of %s: the backend got %s", tt.path, number, sent)
 				}
@@ -526,7 +526,7 @@ func TestAnswersAreForThePresentRound(t *testing.T) {
 	b := r.backend
 	post := func(path, body string) int { return r.post(path, body).status }
 	b.Change("o", func(x *core.Task) { x.Run, x.Steps[0].Answers = 2, &core.Answers{Round: 3} })
-	for body, want := range map[string]message.Control{
+	for body, want := range map[string]core.Answered{
 		`{"step":"charge","value":"yes"}`: {Run: 2, Step: "charge", Round: 3,
 			By: "local"},
 		`{"step":"charge","value":"yes","run":0,"round":1,"by":"ann"}`: {Run: 0, Step: "charge", Round: 1,
@@ -538,7 +538,7 @@ func TestAnswersAreForThePresentRound(t *testing.T) {
 		if code := post("/v1/orders/o/answers", body); code != 200 || len(b.Commands) != 1 {
 			t.Fatalf("%s: %d", body, code)
 		}
-		got := b.Commands[0]
+		got := b.Commands[0].Event.(core.Answered)
 		if got.Run != want.Run || got.Step != want.Step || got.Name != want.Name || got.Round != want.Round ||
 			got.By != want.By || want.ID != "" && got.ID != want.ID {
 			t.Errorf("%s: %+v", body, got)

@@ -2,9 +2,8 @@ package api
 
 import "net/http"
 
-// Pages makes a handler of pages for people fit to be served by Serve: it lets only programs and pages of
-// this machine in, as the interface itself does, and ends what is still being answered when the server
-// drains.
+// Pages wraps a handler of pages for people so that Serve can serve it. It accepts only programs and pages of
+// this machine, as the interface itself does, and ends open responses when the server drains.
 func Pages(pages http.Handler) http.Handler { return guard(thisMachine(ownOrigin(drained(pages)))) }
 
 func drained(next http.Handler) http.Handler {

@@ -21,8 +21,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Codes of problems. Those of refused orders and commands come from where they are refused:
-// packages message, core and scheduler.
+// Codes of problems. The codes of refused orders and commands are in the packages that refuse them: message,
+// core and scheduler.
 const (
 	CodeInvalid     = "invalid-request"
 	CodeNotFound    = "not-found"
@@ -44,7 +44,7 @@ const (
 	codeExpired        = "expired"
 )
 
-// unavailableRetry is asked of a sender when the disk is full or the process shuts down.
+// unavailableRetry is the wait that a sender is asked for if the disk is full or the process shuts down.
 const unavailableRetry = 2 * time.Second
 
 // Problem is an error as application/problem+json (RFC 9457).
@@ -52,25 +52,25 @@ type Problem struct {
 	Title      string            `json:"title" doc:"the kind of problem"`
 	Status     int               `json:"status" doc:"HTTP status"`
 	Code       string            `json:"code" doc:"a short, stable word for programs"`
-	Detail     string            `json:"detail" doc:"what happened, to what, what to do"`
-	Field      string            `json:"field,omitempty" doc:"the field of the order that is wrong"`
-	Errors     []ProblemPlace    `json:"errors,omitempty" nullable:"false" doc:"the places to correct, where there are several"`
-	RetryAfter int               `json:"retryAfter,omitempty" doc:"seconds to wait before sending again; also the header Retry-After"`
-	Verdict    *core.Verdict     `json:"verdict,omitempty" doc:"of a refused command"`
-	RequestID  string            `json:"requestId,omitempty" doc:"to find an internal failure in the log"`
+	Detail     string            `json:"detail" doc:"text that states what happened, to what, and what to do"`
+	Field      string            `json:"field,omitempty" doc:"the wrong field of the order"`
+	Errors     []ProblemPlace    `json:"errors,omitempty" nullable:"false" doc:"the places to correct, if there are several"`
+	RetryAfter int               `json:"retryAfter,omitempty" doc:"seconds to wait before sending again; same as the header Retry-After"`
+	Verdict    *core.Verdict     `json:"verdict,omitempty" doc:"verdict on the refused command"`
+	RequestID  string            `json:"requestId,omitempty" doc:"ID of an internal failure in the log"`
 	headers    map[string]string // further headers
 }
 
-// ProblemPlace is one place of a request to correct.
+// ProblemPlace is a place in a request to correct.
 type ProblemPlace struct {
-	Where   string `json:"where" doc:"path.id, query.limit, body.command"`
+	Where   string `json:"where" doc:"location, such as path.id, query.limit or body.command"`
 	Message string `json:"message"`
 }
 
 func (p *Problem) Error() string { return p.Detail }
 
-// GetStatus returns the HTTP status. Together with GetHeaders and ContentType it makes a Problem huma's error
-// model.
+// GetStatus returns the HTTP status. GetStatus, GetHeaders and ContentType make Problem the error model of
+// huma.
 func (p *Problem) GetStatus() int { return p.Status }
 
 // GetHeaders returns the headers that belong to the problem.
@@ -85,7 +85,7 @@ func (p *Problem) GetHeaders() http.Header {
 	return h
 }
 
-// ContentType of a problem is the same whatever was negotiated.
+// ContentType returns the same type whatever was negotiated.
 func (p *Problem) ContentType(string) string { return problemType }
 
 const problemType = "application/problem+json"
@@ -95,7 +95,7 @@ func problem(status int, code, format string, args ...any) *Problem {
 		Detail: fmt.Sprintf(format, args...)}
 }
 
-// problemOf translates what a Backend answers.
+// problemOf translates an error of a Backend.
 func problemOf(err error) *Problem {
 	var asked *Problem
 	var unreadable *message.Refusal
@@ -105,9 +105,11 @@ func problemOf(err error) *Problem {
 	case errors.As(err, &asked):
 		return asked
 	case errors.As(err, &unreadable):
-		return unreadableProblem(unreadable)
+		p := problem(statusOf(unreadable.Code, http.StatusBadRequest), unreadable.Code, "%s", unreadable.Text)
+		p.Field = unreadable.Field
+		return p
 	case errors.As(err, &refused):
-		return refusedProblem(refused)
+		return problem(statusOf(refused.Code, http.StatusConflict), refused.Code, "%s", refused.Text)
 	case errors.As(err, &full):
 		p := problem(http.StatusTooManyRequests, CodeBusy, "%v", full)
 		p.RetryAfter = seconds(full.RetryAfter)
@@ -136,17 +138,8 @@ func problemOf(err error) *Problem {
 	return internalProblem(err)
 }
 
-func unreadableProblem(r *message.Refusal) *Problem {
-	p := problem(statusOf(r.Code, http.StatusBadRequest), r.Code, "%s", r.Text)
-	p.Field = r.Field
-	return p
-}
-
-func refusedProblem(r *core.Refusal) *Problem {
-	return problem(statusOf(r.Code, http.StatusConflict), r.Code, "%s", r.Text)
-}
-
-// statusOf distinguishes what is wrong with a request in itself from what is wrong with it at this moment.
+// statusOf returns 400 or another status. The first is for requests that are always wrong, the second for
+// those that are wrong at the moment.
 func statusOf(code string, other int) int {
 	switch code {
 	case message.CodeTooLarge:
@@ -161,7 +154,7 @@ func statusOf(code string, other int) int {
 	return other
 }
 
-// requests numbers the failures of this process, so that an answer can be found in the log.
+// requests numbers the failures of this process, so that the log entry of a response can be found.
 var requests atomic.Int64
 
 func internalProblem(err error) *Problem {
@@ -174,17 +167,17 @@ func internalProblem(err error) *Problem {
 
 func seconds(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }
 
-// writeProblem answers with it.
+// writeProblem responds with a problem.
 func writeProblem(w http.ResponseWriter, p *Problem) {
 	h := w.Header()
 	maps.Copy(h, p.GetHeaders())
 	h.Set("Content-Type", problemType)
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // the client is gone if this fails
+	_ = json.NewEncoder(w).Encode(p) // a failure means that the client has gone
 }
 
-// useProblems makes huma's own errors (a parameter that does not fit) problems of ours: 400, with
-// each place named.
+// useProblems turns huma's own errors, such as a parameter that does not fit, into problems with status 400
+// that name each place.
 var useProblems = sync.OnceFunc(func() {
 	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
 		if status == http.StatusUnprocessableEntity {

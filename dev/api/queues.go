@@ -10,10 +10,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// intake takes messages to the intake queue: acknowledged after the commit (P27). What cannot be
-// read or is refused is acknowledged too, as SQS would; the backend notifies the application. Of a
-// newer schema nothing is known, and no newer program stands behind this queue: its sender is notified. A
-// command that an application may send is carried out as one of the control queue.
+// intake handles messages to the intake queue. It acknowledges them after the commit (P27). Like SQS it also
+// acknowledges a message that is unreadable or refused, and the backend notifies the application. It notifies
+// the sender of a newer schema too, because no newer program reads this queue. It executes a command that an
+// application may send like one of the control queue.
 func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 	errs := make([]error, len(bodies))
 	var orders []message.SubmitOrder
@@ -53,17 +53,17 @@ func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 	return errs
 }
 
-// control takes commands to the control queue; wakes and settles are the runtime's own.
+// control handles commands to the control queue. It refuses wakes and settles, which only the runtime sends.
 func (e *edge) control(ctx context.Context, bodies [][]byte) []error {
 	errs := make([]error, len(bodies))
 	for i, body := range bodies {
-		c, err := message.DecodeControl(body)
+		c, err := message.Decode[message.Control](body)
 		if errors.Is(err, message.ErrNewer) {
 			errs[i] = sqsproto.Invalid(err)
 			continue
 		}
-		if err == nil && (c.Kind == message.Wake || c.Kind == message.Settle) {
-			err = &core.Refusal{Code: CodeForbidden, Text: "a " + string(c.Kind) +
+		if err == nil && (c.ID() == "") {
+			err = &core.Refusal{Code: CodeForbidden, Text: "a " + string(c.Kind()) +
 				" is sent by the runtime itself; send cancel, undo, resubmit, resolve, close or move"}
 		}
 		if err != nil {
@@ -75,8 +75,7 @@ func (e *edge) control(ctx context.Context, bodies [][]byte) []error {
 	return errs
 }
 
-// handled carries out a command that came as a message. Its verdict, accepted or not, is kept in the task for
-// its sender to read (P5).
+// handled executes a command that came as a message. The task keeps its verdict for the sender (P5).
 func (e *edge) handled(ctx context.Context, from Rejected, c *message.Control) error {
 	_, err := e.backend.Command(ctx, *c)
 	switch {

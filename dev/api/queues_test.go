@@ -63,7 +63,7 @@ func TestControlQueue(t *testing.T) {
 		""); status != 200 {
 		t.Fatalf("%d %s", status, typ)
 	}
-	want := message.Control{Schema: 1, Kind: message.Undo, OrderID: "o", ID: "c-1", Command: 2}
+	want := message.Control{OrderID: "o", Event: core.UndoCommand{ID: "c-1", Command: 2}}
 	if got := r.backend.Commands; len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 		t.Errorf("commands: %+v", got)
 	}
@@ -99,8 +99,8 @@ func TestCommandsToTheIntakeQueue(t *testing.T) {
 			t.Errorf("%s: %d %s", body, status, typ)
 		}
 	}
-	if got := r.backend.Commands; len(got) != 2 || got[0].Kind != message.Cancel || got[1].Token != "x" ||
-		len(r.backend.Rejected) != 0 {
+	if got := r.backend.Commands; len(got) != 2 || got[0].Kind() != message.Cancel ||
+		got[1].Event.(core.Answered).Token != "x" || len(r.backend.Rejected) != 0 {
 		t.Errorf("commands %+v, rejected %+v", got, r.backend.Rejected)
 	}
 	for _, body := range []string{`{"schema":1,"kind":"undo","task":"o","id":"c-3"}`,

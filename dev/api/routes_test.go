@@ -38,7 +38,7 @@ func (b *routed) Question(context.Context, string, string) (answerpage.Question,
 }
 
 func (b *routed) Command(_ context.Context, c message.Control) (core.Verdict, error) {
-	if c.Token != "" {
+	if a, ok := c.Event.(core.Answered); ok && a.Token != "" {
 		b.reach("answer")
 	} else {
 		b.reach("api")

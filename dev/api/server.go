@@ -22,8 +22,8 @@ const (
 	drainTimeout  = 3 * time.Second // SIGTERM ends the whole process in 5 s
 )
 
-// Listen opens a TCP address of the loopback interface, "127.0.0.1:7070"; port 0 takes a free one.
-// Any other interface is refused: there are no users or passwords here.
+// Listen opens a TCP address of the loopback interface, such as "127.0.0.1:7070". Port 0 takes a free one. It
+// refuses any other interface, because there are no users or passwords here.
 func Listen(address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -40,8 +40,8 @@ func Listen(address string) (net.Listener, error) {
 
 type drainKey struct{}
 
-// Serve answers on ln until ctx ends; then waits, follows and long polls end at once, everything
-// else gets 3 seconds to finish. The listener is closed in any case.
+// Serve serves on ln until ctx ends. Then waits, follows and long polls end at once, and everything else has
+// 3 seconds to finish. It always closes the listener.
 func Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -70,8 +70,8 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 	return err
 }
 
-// closeUnused has Shutdown close the connections on which no request has come: browsers open some in advance,
-// and Shutdown waits for them.
+// closeUnused makes Shutdown close the connections without a request. Browsers open some in advance, and
+// Shutdown waits for them.
 func closeUnused(s *http.Server) {
 	var unused sync.Map
 	s.ConnState = func(c net.Conn, state http.ConnState) {
@@ -89,7 +89,7 @@ func closeUnused(s *http.Server) {
 	})
 }
 
-// untilDrain is for requests that may take long: their context ends with the process's.
+// untilDrain returns a context for long requests that ends with the process's.
 func untilDrain(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	drain, ok := ctx.Value(drainKey{}).(context.Context)

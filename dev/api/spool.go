@@ -8,8 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// spoolLimit is how many bytes of answers wait for a sender that reads them only after it has sent
-// everything: about 150,000 lines. Past that the stream stands still until the sender reads.
+// spoolLimit is the number of bytes of answers that wait for a sender that reads them only after it has sent
+// everything: about 150,000 lines. Above it the stream stops until the sender reads.
 const spoolLimit = 16 << 20
 
 const spoolTimeout = time.Minute // limit of one write
@@ -37,7 +37,7 @@ func newSpool(rc *http.ResponseController, w http.ResponseWriter) *spool {
 	return s
 }
 
-// fail keeps the error of a write; nil if it has succeeded.
+// fail records the error of a write. nil means that it has succeeded.
 func (s *spool) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *spool) write(rc *http.ResponseController, w http.ResponseWriter) {
 	}
 }
 
-// add waits while the spool is full.
+// add appends results. It waits while the spool is full.
 func (s *spool) add(results []LineResult) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *spool) failed() bool {
 	return s.err != nil
 }
 
-// close writes the rest and waits until it is written, or cannot be.
+// close writes the rest. It waits until that is done or has failed.
 func (s *spool) close() {
 	s.mu.Lock()
 	s.ended = true

@@ -3,6 +3,7 @@ package api
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,36 +19,36 @@ import (
 
 const (
 	groupLines   = 64      // orders that are submitted together
-	groupBytes   = 1 << 20 // or as soon as they have so many bytes
-	groupsAhead  = 4       // groups at work at once, in one stream
+	groupBytes   = 1 << 20 // largest size of a group, in bytes
+	groupsAhead  = 4       // groups in progress in one stream
 	lineTimeout  = time.Minute
-	busyPatience = time.Minute // how long a stream waits for room before it says "busy"
+	busyPatience = time.Minute // time that a stream waits for room before it reports "busy"
 )
 
-// LineResult answers one line of a stream.
+// LineResult is the answer to one line of a stream.
 type LineResult struct {
-	Line     int        `json:"line" doc:"number of the line, from 1; blank lines are counted and not answered"`
-	OrderID  string     `json:"orderId,omitempty" doc:"absent where it could not be read"`
+	Line     int        `json:"line" doc:"number of the line, from 1; blank lines count, but get no answer"`
+	OrderID  string     `json:"orderId,omitempty" doc:"absent if it could not be read"`
 	Accepted bool       `json:"accepted" doc:"stored and started"`
-	Known    bool       `json:"known" doc:"the same order was there before; nothing was started twice"`
+	Known    bool       `json:"known" doc:"the same order existed already; nothing was started twice"`
 	State    core.State `json:"state,omitempty"`
-	Notes    []string   `json:"notes,omitempty" nullable:"false" doc:"what of the order has no effect here, for people"`
-	Error    *LineError `json:"error,omitempty" doc:"why it was not accepted"`
-	// Unattended is as in a Receipt.
-	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"queues of requests that its workflow needs and nothing takes from"`
+	Notes    []string   `json:"notes,omitempty" nullable:"false" doc:"parts of the order that have no effect here, for people"`
+	Error    *LineError `json:"error,omitempty" doc:"reason why it was not accepted"`
+	// Unattended is the field of a Receipt.
+	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"request queues of its workflow that have no consumer"`
 }
 
 // LineError is the problem of one line.
 type LineError struct {
 	Code       string `json:"code" doc:"a short, stable word for programs"`
 	Title      string `json:"title"`
-	Status     int    `json:"status" doc:"that one order alone would be answered with"`
-	Detail     string `json:"detail" doc:"what happened, to what, what to do"`
-	Field      string `json:"field,omitempty" doc:"the field of the order that is wrong"`
-	RetryAfter int    `json:"retryAfter,omitempty" doc:"seconds; present where sending the line again later can help"`
+	Status     int    `json:"status" doc:"HTTP status that this order would get alone"`
+	Detail     string `json:"detail" doc:"text that states what happened, to what, and what to do"`
+	Field      string `json:"field,omitempty" doc:"the wrong field of the order"`
+	RetryAfter int    `json:"retryAfter,omitempty" doc:"seconds; present if sending the line again later can help"`
 }
 
-// line is one line as read; err where it is known already that it will not be submitted.
+// line is one line. err is set if it will not be submitted.
 type line struct {
 	number int
 	order  message.SubmitOrder
@@ -55,15 +56,15 @@ type line struct {
 	err    error
 }
 
-// group is a few lines on their way; results is filled when done is closed.
+// group is a few lines that are submitted together. results is filled when done is closed.
 type group struct {
 	lines   []line
 	results []LineResult
 	done    chan struct{}
 }
 
-// submitStream reads lines, submits them in groups, a few groups at once, and answers in order.
-// It reads and writes at the same time.
+// submitStream reads lines, submits them in groups, several groups at once, and answers in order. It reads
+// and writes at the same time.
 func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 	rc := http.NewResponseController(w)
 	if err := rc.EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -92,17 +93,17 @@ func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 		<-g.done
 		out.add(g.results)
 		if out.failed() {
-			cancel() // the answers are not read any more
+			cancel() // nobody reads the answers any more
 		}
 	}
 	out.close()
-	if out.failed() || broken != nil { // lines have no answer: the stream must not look whole
+	if out.failed() || broken != nil { // some lines have no answer, so the stream must not look complete
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// wakeReader makes the end of ctx end a read too. The function that it answers waits until it is
-// certain that the connection is touched no more, as it must be when the request is over.
+// wakeReader makes the end of ctx end a read too. The function that it returns waits until the connection is
+// certainly not used any more, as is required at the end of the request.
 func wakeReader(ctx context.Context, rc *http.ResponseController) func() {
 	woken := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -116,7 +117,7 @@ func wakeReader(ctx context.Context, rc *http.ResponseController) func() {
 	}
 }
 
-// patientReader gives each read a time limit of its own: a stream may last for hours.
+// patientReader sets a time limit for each read, because a stream may last for hours.
 type patientReader struct {
 	ctx  context.Context
 	body io.Reader
@@ -126,103 +127,73 @@ type patientReader struct {
 func (p *patientReader) Read(b []byte) (int, error) {
 	_ = p.rc.SetReadDeadline(time.Now().Add(lineTimeout))
 	if err := p.ctx.Err(); err != nil { // wakeReader's deadline comes later, or the one above replaced it
-		_ = p.rc.SetReadDeadline(time.Now()) // net/http reads the rest of the body when the request is over
+		_ = p.rc.SetReadDeadline(time.Now()) // net/http reads the rest of the body at the end of the request
 		return 0, err
 	}
 	return p.body.Read(b)
 }
 
-// readLines decodes line by line. A line over the limit is skipped to its end and reported.
+// readLines decodes line by line.
 func readLines(ctx context.Context, body io.Reader, lines chan<- line) {
 	defer close(lines)
 	in := bufio.NewReaderSize(body, 64<<10)
-	for number := 1; ; number++ {
-		more := false
-		err := port.Guard(nil, "reading orders", func() (err error) {
-			more, err = nextLine(ctx, in, number, lines)
-			return err
+	for number, ended := 1, error(nil); ended == nil; number++ {
+		l, blank := line{}, false
+		err := port.Guard(nil, "reading orders", func() error {
+			l, blank, ended = nextLine(in, number)
+			return nil
 		})
-		if err != nil && ctx.Err() == nil {
-			l := line{number: number, err: problem(http.StatusBadRequest, CodeInvalid,
-				"the stream broke off here (%v); send the rest again, known orders are harmless", err)}
-			select {
-			case lines <- l:
-			case <-ctx.Done():
-			}
+		if ended = cmp.Or(err, ended); ended != nil && !errors.Is(ended, io.EOF) {
+			l, blank = line{err: problem(http.StatusBadRequest, CodeInvalid,
+				"the stream broke off here (%v); send the rest again, known orders are harmless", ended)},
+				ctx.Err() != nil
 		}
-		if err != nil || !more {
+		if l.number = number; blank {
+			continue
+		}
+		select {
+		case lines <- l:
+		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// nextLine reads a line and hands it on. It reports whether there may be more.
-func nextLine(ctx context.Context, in *bufio.Reader, number int, lines chan<- line) (more bool, err error) {
-	text, err := readLine(in, number == 1)
-	if err == nil || len(text) > 0 || errors.Is(err, errLongLine) {
-		if l, ok := decodeLine(number, text, err); ok {
-			select {
-			case lines <- l:
-			case <-ctx.Done():
-				return false, nil
-			}
-		}
-	}
-	switch {
-	case err == nil || errors.Is(err, errLongLine):
-		return true, nil
-	case errors.Is(err, io.EOF):
-		return false, nil
-	}
-	return false, err
-}
-
-var errLongLine = errors.New("line over the limit")
-
-// readLine reads up to the next line feed; io.EOF comes with the last line, which may be empty.
-func readLine(in *bufio.Reader, first bool) ([]byte, error) {
+// nextLine reads and decodes a line. It returns io.EOF with the last one. It skips a line over the limit to
+// its end. Half a line is not an order.
+func nextLine(in *bufio.Reader, number int) (l line, blank bool, err error) {
 	var text []byte
 	long := false
-	for {
-		part, err := in.ReadSlice('\n')
+	for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull); {
+		var part []byte
+		part, err = in.ReadSlice('\n')
 		if len(text)+len(part) > port.MaxOrder+2 { // with its line end
 			long, text = true, nil
 		}
 		if !long {
 			text = append(text, part...)
 		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case long && (err == nil || errors.Is(err, io.EOF)):
-			return nil, errLongLine
-		case err != nil && !errors.Is(err, io.EOF):
-			return nil, err // half a line is no order
-		}
-		text = bytes.TrimRight(text, "\r\n")
-		if first {
-			text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-		}
-		return text, err
 	}
-}
-
-// decodeLine reads one line; a blank one is left out.
-func decodeLine(number int, text []byte, err error) (line, bool) {
-	if errors.Is(err, errLongLine) {
-		return line{number: number, err: problem(http.StatusRequestEntityTooLarge, message.CodeTooLarge,
+	if number == 1 {
+		text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	}
+	text = bytes.TrimRight(text, "\r\n")
+	switch {
+	case long:
+		l.err = problem(http.StatusRequestEntityTooLarge, message.CodeTooLarge,
 			"the line is longer than %d bytes and was skipped; store large data elsewhere and send a "+
-				"reference", port.MaxOrder)}, true
+				"reference", port.MaxOrder)
+	case len(bytes.TrimSpace(text)) == 0:
+		return l, true, err
+	default:
+		l.size = len(text)
+		l.order, l.err = message.DecodeSubmit(text)
 	}
-	if len(bytes.TrimSpace(text)) == 0 {
-		return line{}, false
-	}
-	order, err := message.DecodeSubmit(text)
-	return line{number: number, order: order, size: len(text), err: err}, true
+	return l, false, err
 }
 
-// submitGroups cuts the lines into groups: what is there already, up to the limits. It never lets
-// two orders of one ID be on their way at once, so that the earlier line wins.
+// submitGroups divides the lines into groups: the waiting lines, up to the limits. It never submits two
+// orders with the same ID at the same time, so that the earlier line wins.
 func (e *edge) submitGroups(ctx context.Context, lines <-chan line, groups chan<- *group) {
 	var pending []*group
 	onTheWay := map[string]bool{}
@@ -261,8 +232,8 @@ func (e *edge) submitGroups(ctx context.Context, lines <-chan line, groups chan<
 	settle(0)
 }
 
-// fill takes the first line and whatever waits behind it. The line that it answers belongs to the
-// next group; its number is 0 if no line has been read yet.
+// fill adds the first line and the lines that wait behind it. The line that it returns belongs to the next
+// group. Its number is 0 if no line has been read yet.
 func (g *group) fill(first line, lines <-chan line, onTheWay map[string]bool) (next line, more bool) {
 	size := 0
 	for l := first; ; {
@@ -289,12 +260,13 @@ func (g *group) fill(first line, lines <-chan line, onTheWay map[string]bool) (n
 	}
 }
 
-// submitGroup submits what is readable and waits for room if there is none.
+// submitGroup submits the readable lines, and waits for room if there is none.
 func (e *edge) submitGroup(ctx context.Context, g *group) {
 	g.results = make([]LineResult, len(g.lines))
-	var open []int // places in the group that have no answer yet
+	var open []int // indexes in the group without an answer yet
 	for i, l := range g.lines {
-		g.results[i] = LineResult{Line: l.number, OrderID: orderIDOf(&l.order)}
+		g.results[i].Line = l.number
+		g.results[i].OrderID, _ = l.order.Known()
 		if l.err != nil {
 			g.results[i].Error = lineError(l.err)
 		} else {
@@ -312,7 +284,7 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 			i := open[k]
 			var full *BusyError
 			if errors.As(result.Err, &full) && waited < busyPatience {
-				// It waits as long as it is asked to, from 50 ms to 5 s; the answer below stands until the
+				// It waits as long as the server asks, from 50 ms to 5 s. The answer below stays until the
 				// next one.
 				again, pause = append(again, i),
 					max(pause, min(max(full.RetryAfter, 50*time.Millisecond), 5*time.Second))
@@ -327,7 +299,7 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 	}
 }
 
-// fail answers each line that has no answer with an error.
+// fail answers each open line with an error.
 func (g *group) fail(err error) {
 	for i := range g.results {
 		if !g.results[i].Accepted && g.results[i].Error == nil {
@@ -350,12 +322,7 @@ func lineError(err error) *LineError {
 		RetryAfter: p.RetryAfter}
 }
 
-func orderIDOf(o *message.SubmitOrder) string {
-	id, _ := o.Known()
-	return id
-}
-
-// appendLines encodes answers, one a line.
+// appendLines encodes answers, one per line.
 func appendLines(b []byte, results []LineResult) []byte {
 	for i := range results {
 		text, err := json.Marshal(&results[i])

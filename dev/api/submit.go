@@ -23,18 +23,18 @@ const MaxWait = time.Minute
 // Receipt acknowledges an order: it is stored and started.
 type Receipt struct {
 	OrderID string     `json:"orderId"`
-	Known   bool       `json:"known" doc:"the same order was there before; nothing was started twice"`
+	Known   bool       `json:"known" doc:"the same order existed already; nothing was started twice"`
 	State   core.State `json:"state"`
-	Notes   []string   `json:"notes,omitempty" nullable:"false" doc:"what of the order has no effect here, for people"`
-	// Unattended says which of its agents do not seem to run.
-	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"queues of requests that its workflow needs and nothing takes from"`
+	Notes   []string   `json:"notes,omitempty" nullable:"false" doc:"parts of the order that have no effect here, for people"`
+	// Unattended lists the queues of its agents that have no consumer.
+	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"request queues of its workflow that have no consumer"`
 }
 
-// submit is POST /v1/orders: the hot path, so it does no more than it must.
+// submit handles POST /v1/orders. Many requests use it, so it does as little as possible.
 func (e *edge) submit(w http.ResponseWriter, r *http.Request) {
-	wait, p := waitOf(r.URL.RawQuery, r)
-	if p != nil {
-		writeProblem(w, p)
+	wait, err := waitOf(r)
+	if err != nil {
+		writeProblem(w, problemOf(err))
 		return
 	}
 	switch mediaType(r.Header.Get("Content-Type")) {
@@ -57,8 +57,8 @@ func mediaType(header string) string {
 	return t
 }
 
-func waitOf(query string, r *http.Request) (time.Duration, *Problem) {
-	if query == "" {
+func waitOf(r *http.Request) (time.Duration, error) {
+	if r.URL.RawQuery == "" {
 		return 0, nil
 	}
 	for name := range r.URL.Query() {
@@ -70,7 +70,7 @@ func waitOf(query string, r *http.Request) (time.Duration, *Problem) {
 	return parseWait(r.URL.Query().Get("wait"))
 }
 
-func parseWait(text string) (time.Duration, *Problem) {
+func parseWait(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
@@ -85,11 +85,10 @@ func parseWait(text string) (time.Duration, *Problem) {
 
 func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Duration) {
 	body, err := readBody(w, r, port.MaxOrder)
-	if err != nil {
-		writeProblem(w, problemOf(err))
-		return
+	var order message.SubmitOrder
+	if err == nil {
+		order, err = message.DecodeSubmit(body)
 	}
-	order, err := message.DecodeSubmit(body)
 	if err != nil {
 		writeProblem(w, problemOf(err))
 		return
@@ -100,7 +99,8 @@ func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Durat
 		return
 	}
 	if wait > 0 {
-		if t, ok := e.waitForEnd(r.Context(), order.OrderID, wait); ok {
+		t, err := e.waited(r.Context(), order.OrderID, wait)
+		if err == nil && t.Ended { // it is stored nevertheless: 202
 			writeJSON(w, http.StatusOK, t)
 			return
 		}
@@ -110,17 +110,15 @@ func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Durat
 		result.Unattended})
 }
 
-// waitForEnd returns the task if it ends in time.
-func (e *edge) waitForEnd(ctx context.Context, id string, wait time.Duration) (view.Task, bool) {
-	t, err := e.waited(ctx, id, wait)
-	return t, err == nil && t.Ended // it is stored all the same: 202
-}
-
-// waited returns the task at its end, or as it is when the time is over. A task that has ended is not read
-// again from the store: only its definition is looked up.
+// waited returns the task at its end, or its present version when the time is over. It does not read an ended
+// task from the store again, but only looks up its definition.
 func (e *edge) waited(ctx context.Context, id string, wait time.Duration) (view.Task, error) {
-	t, err := e.atEnd(ctx, id, wait)
-	if err != nil {
+	drained, cancel := untilDrain(ctx)
+	defer cancel()
+	within, stop := context.WithTimeout(drained, wait)
+	defer stop()
+	t, err := e.backend.Wait(within, id, view.Ended)
+	if err != nil && (t == nil || within.Err() == nil) {
 		return view.Task{}, err
 	}
 	if t.Definition == "" { // the tombstone of a Cancel (P17)
@@ -136,45 +134,26 @@ func (e *edge) waited(ctx context.Context, id string, wait time.Duration) (view.
 	return view.Of(t, pinned.Definition), nil
 }
 
-func (e *edge) atEnd(ctx context.Context, id string, wait time.Duration) (*core.Task, error) {
-	ctx, cancel := untilDrain(ctx)
-	defer cancel()
-	ctx, stop := context.WithTimeout(ctx, wait)
-	defer stop()
-	t, err := e.backend.Wait(ctx, id, view.Ended)
-	if t != nil && ctx.Err() != nil {
-		return t, nil
-	}
-	return t, err
-}
-
 // readBody reads a body of at most limit bytes.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	if r.ContentLength > limit {
-		return nil, tooLarge(limit)
-	}
-	if n := r.ContentLength; n >= 0 {
-		body := make([]byte, n)
-		if _, err := io.ReadFull(r.Body, body); err != nil {
-			return nil, problem(http.StatusBadRequest, CodeInvalid, "the body broke off (%v); send it again",
-				err)
-		}
-		return body, nil
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, err error) {
 	var over *http.MaxBytesError
+	switch n := r.ContentLength; {
+	case n > limit:
+		err = &http.MaxBytesError{Limit: limit}
+	case n >= 0:
+		body = make([]byte, n)
+		_, err = io.ReadFull(r.Body, body)
+	default:
+		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	}
 	switch {
 	case errors.As(err, &over):
-		return nil, tooLarge(limit)
+		return nil, problem(http.StatusRequestEntityTooLarge, message.CodeTooLarge,
+			"the body is larger than %d bytes; store large data elsewhere and send a reference", limit)
 	case err != nil:
 		return nil, problem(http.StatusBadRequest, CodeInvalid, "the body broke off (%v); send it again", err)
 	}
 	return body, nil
-}
-
-func tooLarge(limit int64) *Problem {
-	return problem(http.StatusRequestEntityTooLarge, message.CodeTooLarge,
-		"the body is larger than %d bytes; store large data elsewhere and send a reference", limit)
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
@@ -185,5 +164,5 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", jsonType)
 	w.WriteHeader(status)
-	_, _ = w.Write(b) // the client is gone if this fails
+	_, _ = w.Write(b) // a failure means that the client has gone
 }

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"sort"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
@@ -14,22 +15,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-const (
-	defaultConcurrency = 10
-	defaultBatch       = 5
-)
-
-// agent is one agent: run by this process, or, where it has no operations, outside by a process of
-// the user's that takes its queue.
+// agent is one agent. This process runs it, or, if it has no operations, a process of the user that takes its
+// queue.
 type agent struct {
-	name        string
-	operations  worker.Operations // nil if the agent runs outside
-	concurrency int
-	batch       int
-	retry       worker.Retry
-	breaker     worker.Breaker
-	pump        *worker.Pump
-	service     *httpagent.Service // nil means inside the process, or outside
+	httpagent.Agent
+	name       string
+	operations worker.Operations // nil if the agent runs outside
+	pump       *worker.Pump
+	service    *httpagent.Service // nil means inside the process, or outside
 }
 
 // readAgents reads the agents' file and adds those inside the process.
@@ -41,28 +34,26 @@ func (s *Runtime) readAgents() ([]*agent, error) {
 			return nil, err
 		}
 		for name, a := range cfg.Agents {
-			made := &agent{name: name, concurrency: a.Concurrency, batch: a.Batch}
+			made := &agent{name: name, Agent: a}
 			if !a.External {
-				service, err := httpagent.New(name, a, httpagent.Options{Clock: s.clock})
-				if err != nil {
+				if made.service, err = httpagent.New(name, a, httpagent.Options{Clock: s.clock}); err != nil {
 					return nil, err
 				}
-				made.service = service
-				made.operations, made.retry, made.breaker = service.Operations(), a.Retry, a.Breaker
+				made.operations = made.service.Operations()
 			}
 			all = append(all, made)
 		}
 	}
 	for name, ops := range s.options.Operations {
 		in := s.options.Inside
-		all = append(all, &agent{name: name, operations: ops, concurrency: in.Concurrency, retry: in.Retry,
-			breaker: in.Breaker})
+		all = append(all, &agent{name: name, operations: ops, Agent: httpagent.Agent{
+			Concurrency: in.Concurrency, Retry: in.Retry, Breaker: in.Breaker}})
 	}
 	for _, a := range all {
-		a.concurrency = cmp.Or(a.concurrency, defaultConcurrency)
-		a.batch = cmp.Or(a.batch, defaultBatch)
+		a.Concurrency = cmp.Or(a.Concurrency, httpagent.DefaultConcurrency)
+		a.Batch = cmp.Or(a.Batch, httpagent.DefaultBatch)
 	}
-	sort.Slice(all, func(i, j int) bool { return all[i].name < all[j].name })
+	slices.SortFunc(all, func(a, b *agent) int { return strings.Compare(a.name, b.name) })
 	for i := 1; i < len(all); i++ {
 		if all[i].name == all[i-1].name {
 			return nil, fmt.Errorf("agent %s is given twice: in %s and inside the process", all[i].name,
@@ -72,23 +63,15 @@ func (s *Runtime) readAgents() ([]*agent, error) {
 	return all, nil
 }
 
-func (s *Runtime) agentNames() []string {
-	names := make([]string, len(s.agents))
-	for i, a := range s.agents {
-		names[i] = a.name
-	}
-	return names
-}
-
-// capacity is supervisor.Config.Capacity: more messages than that, visible and in flight, are a backlog
-// (P32).
+// capacity implements supervisor.Config.Capacity: more messages than that, visible and in flight, are a
+// backlog (P32).
 func (s *Runtime) capacity(name string) int {
 	if name == supervisor.Scheduler {
 		return min(replyConsumers, controlConsumers) * port.MaxBatch
 	}
 	for _, a := range s.agents {
 		if a.name == name {
-			return a.concurrency * a.batch
+			return a.Concurrency * a.Batch
 		}
 	}
 	return 0
@@ -103,13 +86,13 @@ func (s *Runtime) wireAgents() error {
 		w, err := worker.New(worker.Config{
 			Agent: a.name, Operations: a.operations, Replies: s.queues.ours(port.Replies),
 			Quarantine: s.queues.ours(port.Quarantine), Ledger: s.store,
-			Clock: s.clock, Log: s.log, Tracer: s.options.Tracer, Retry: a.retry, Breaker: a.breaker,
+			Clock: s.clock, Log: s.log, Tracer: s.options.Tracer, Retry: a.Retry, Breaker: a.Breaker,
 		})
 		if err != nil {
 			return err
 		}
 		a.pump = &worker.Pump{Queue: s.queues.ours(port.Requests(a.name)), Worker: w,
-			Concurrency: a.concurrency, Batch: a.batch, Drain: drainTime, Log: s.log}
+			Concurrency: a.Concurrency, Batch: a.Batch, Drain: drainTime, Log: s.log}
 	}
 	return nil
 }
@@ -127,7 +110,7 @@ func (a *agent) start(ctx context.Context, s *Runtime, all *sync.WaitGroup) {
 	})
 }
 
-// stats is what Health shows of it.
+// stats returns the agent's figures for Health.
 func (a *agent) stats() map[string]int64 {
 	if a.pump == nil {
 		return nil

@@ -86,9 +86,15 @@ func TestAlertIsLogged(t *testing.T) {
 		delete(got, name)
 	}
 	delete(got, "time")
+	title, since, _ := strings.Cut(got["msg"].(string), " since ")
+	if got["msg"] = title; !regexp.MustCompile(`^20\d\d-\d\d-\d\d \d\d:\d\d UTC$`).MatchString(since) {
+		t.Errorf("since %q", since)
+	}
 	want := map[string]any{
-		"level": "ERROR", "msg": "ALERT: order o-1 needs you", "kind": "first", "in": server, "orders": "1",
-		"most": "1", "order": "o-1", "workflow": "pair", "phase": "forward", "step": "second",
+		"level": "ERROR", "msg": "ALERT: pair, step second: order o-1 in Error", "kind": "first",
+		"in":     server,
+		"orders": "1",
+		"peak":   "1", "order": "o-1", "workflow": "pair", "phase": "forward", "step": "second",
 		"attempts": "1", "key": "o-1/0/second", "code": "failed", "reason": "no such thing", "run": "0",
 		"commands": []any{"stepkeeper --server " + server + " show o-1", "stepkeeper --server " + server +
 			" resubmit o-1", "stepkeeper --server " + server + " undo o-1"},
@@ -119,7 +125,7 @@ func TestAlertOfAnUndoIsSent(t *testing.T) {
 	}
 	// reported, and settled (P11)
 	if _, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool {
-		return x.ProcessState == core.Compensated && x.ResendAt == 0
+		return x.ProcessState == core.Compensated && x.End.ResendAt == 0
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +183,7 @@ func TestAlertIsSent(t *testing.T) {
 		// reported, and settled (P11)
 		if _, err := s.Wait(t.Context(), id, func(x *core.Task) bool {
 			return x.ProcessState == core.Error &&
-				x.ResendAt == 0
+				x.End.ResendAt == 0
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +243,7 @@ func TestAlertWebhookIsKeptSecret(t *testing.T) {
 	}
 	if _, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool {
 		return x.ProcessState == core.Error &&
-			x.ResendAt == 0
+			x.End.ResendAt == 0
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,11 @@ import (
 	"net/http"
 	"net/url"
 	"os/exec"
+	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
@@ -22,34 +25,34 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
-// OnAlert says what is done with an alert, beside its line in the log. If the webhook or the command fails,
-// both get the alert again after a minute. Orders do not wait for either.
+// OnAlert configures the receivers of an alert besides the log. If the webhook or the command fails, both get
+// the alert again after a minute. Orders do not wait for either.
 type OnAlert struct {
-	// Webhook gets a POST with the alert's JSON, and has 10 s to answer 2xx. A redirect is not followed: it
-	// is a failure. "" for none.
+	// Webhook is an address that gets a POST with the alert's JSON, and has 10 s to respond with 2xx. A
+	// redirect is not followed and counts as a failure. "" means no webhook.
 	Webhook string
 	// Command is a program with its arguments, without a shell. It gets the alert's JSON on its standard
-	// input and has 30 s to exit with 0; none for nothing.
+	// input and has 30 s to exit with 0. nil means no command.
 	Command []string
 	Timeout time.Duration // limit of URL and Command; 0 means their defaults
-	// Window is how long an incident gathers orders before their number is reported; 0 means
+	// Window is the time for which an incident gathers orders before their number is reported; 0 means
 	// incident.DefaultWindow.
 	Window time.Duration
-	// Reminder is how long after an alert the next one of an incident that lasts; 0 means
-	// incident.DefaultReminder, a negative value no reminders.
+	// Reminder is the time between two alerts of an incident that lasts; 0 means incident.DefaultReminder, a
+	// negative value no reminders.
 	Reminder time.Duration
 }
 
 const (
 	webhookTime = 10 * time.Second
 	commandTime = 30 * time.Second
-	// atOnce bounds how many alerts are with the webhook, or with the command, at the same time.
+	// atOnce bounds the alerts that are with the webhook, or with the command, at the same time.
 	atOnce = 4
-	// mostOutput is how much of a command's output an error shows.
+	// mostOutput is the number of bytes of a command's output in an error.
 	mostOutput = 500
 )
 
-// Check says what is wrong with the settings.
+// Check returns an error if the settings are invalid.
 func (o OnAlert) Check() error {
 	if o.Webhook != "" {
 		if u, err := url.Parse(o.Webhook); err != nil || u.Host == "" || u.Scheme != "http" &&
@@ -70,30 +73,25 @@ func (o OnAlert) Check() error {
 	return nil
 }
 
-// lookEvery is how often the open incidents are looked at, in sweeps: each look counts the orders in Error.
+// lookEvery is the number of sweeps between two checks of the open incidents. Each check counts the orders in
+// Error.
 const lookEvery = 20
 
-// watch counts the orders in Error, and starts the publication of the alerts that are due.
+// watch counts the orders in Error, and starts the publication of due alerts.
 func (s *Runtime) watch(ctx context.Context) {
-	tick := time.NewTicker(lookEvery * s.options.SweepEvery)
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	every(ctx, lookEvery*s.options.SweepEvery, func() {
 		stopped, err := s.incidents.Sweep(ctx)
 		if err != nil && ctx.Err() == nil {
 			s.log.ErrorContext(ctx, "incidents; they are looked at again", "error", err)
 		}
-		if err == nil || stopped != nil { // else nothing was counted
+		if err == nil || stopped != nil { // otherwise nothing was counted
 			s.metrics.stopped(stopped)
 		}
-	}
+	})
 }
 
-// alertRefusals notifies the operator that new orders are refused because MaxOpen are active. That lasts
-// until a tenth of the places is free.
+// alertRefusals notifies the operator that new orders are refused because MaxOpen are active. The incident
+// lasts until a tenth of the places is free.
 func (s *Runtime) alertRefusals(ctx context.Context) {
 	last, active := s.refused.Load(), s.hub.activeOrders()
 	if last == nil {
@@ -109,12 +107,12 @@ func (s *Runtime) alertRefusals(ctx context.Context) {
 	}
 }
 
-// newIncidents makes what alerts the operator. Callers wait for neither the webhook nor the command, and
-// Close ends both.
+// newIncidents returns the incidents of the runtime. Callers wait for neither the webhook nor the command,
+// and Close ends both.
 func (s *Runtime) newIncidents() *incident.Incidents {
 	sinks := alertSinks{
 		OnAlert: s.options.OnAlert, log: s.log, server: s.options.server,
-		posts: make(chan struct{}, atOnce), runs: make(chan struct{}, atOnce),
+		posts: semaphore.NewWeighted(atOnce), runs: semaphore.NewWeighted(atOnce),
 	}
 	return incident.New(incident.Config{
 		Records: s.store, Tasks: s.store, Publish: sinks.publish, Clock: s.clock, Window: sinks.Window,
@@ -127,14 +125,19 @@ func (s *Runtime) newIncidents() *incident.Incidents {
 	})
 }
 
-// alertSinks publish alerts to the log, a webhook and a command. The tasks stand in the operator's list too
+// alertSinks publishes alerts to the log, a webhook and a command. The operator's list has the tasks too
 // (P27).
 type alertSinks struct {
 	OnAlert
 	log         *slog.Logger
-	server      string        // the address of this process; "" where it serves none
-	posts, runs chan struct{} // a value for each webhook call, and each command, that is running
+	server      string              // address of this process; "" if it has none
+	posts, runs *semaphore.Weighted // held by each running webhook call, and by each running command
 }
+
+// commandList is a list of commands. A text log separates them with semicolons.
+type commandList []string
+
+func (c commandList) String() string { return strings.Join(c, "; ") }
 
 func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
 	options := ""
@@ -149,7 +152,12 @@ func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
 	for _, f := range alert.Facts() {
 		attributes = append(attributes, f.Name, f.Value)
 	}
-	a.log.ErrorContext(ctx, "ALERT: "+alert.Title(), append(attributes, "commands", alert.Commands)...)
+	level := slog.LevelError
+	if alert.Kind == message.AlertOver {
+		level = slog.LevelInfo
+	}
+	a.log.Log(ctx, level, "ALERT: "+alert.Title(),
+		append(attributes, "commands", commandList(alert.Commands))...)
 	body, err := json.Marshal(alert)
 	if err != nil {
 		return fmt.Errorf("alert %q: %w", alert.Title(), err)
@@ -167,28 +175,18 @@ func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
 	return nil
 }
 
-// take takes one of the places of a sink. Each publication has a place in time, because each one is bounded.
-func take(ctx context.Context, places chan struct{}) error {
-	select {
-	case places <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// hook follows no redirect: an alert that followed it would become a GET of another address, perhaps of a
-// login page that answers 200, or would reach a host that was never named.
+// hook follows no redirect. After a redirect the alert would become a GET of another address, perhaps of a
+// login page that responds with 200, or would reach an unknown host.
 var hook = redirect.Refused(http.Client{})
 
 func (a alertSinks) post(ctx context.Context, body []byte) error {
 	if a.Webhook == "" {
 		return nil
 	}
-	if err := take(ctx, a.posts); err != nil {
+	if err := a.posts.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	defer func() { <-a.posts }()
+	defer a.posts.Release(1)
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(a.Timeout, webhookTime))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.Webhook, bytes.NewReader(body))
@@ -217,20 +215,20 @@ func (a alertSinks) post(ctx context.Context, body []byte) error {
 	return fmt.Errorf("the webhook answered %s", resp.Status)
 }
 
-// run ends the command at its deadline with all that it has started.
+// run ends the command at its deadline, with all processes that it has started.
 func (a alertSinks) run(ctx context.Context, body []byte) error {
 	if len(a.Command) == 0 {
 		return nil
 	}
-	if err := take(ctx, a.runs); err != nil {
+	if err := a.runs.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	defer func() { <-a.runs }()
+	defer a.runs.Release(1)
 	limit := cmp.Or(a.Timeout, commandTime)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	output := &head{}
-	cmd := exec.CommandContext(ctx, a.Command[0], a.Command[1:]...) //nolint:gosec // the user's own
+	cmd := exec.CommandContext(ctx, a.Command[0], a.Command[1:]...) //nolint:gosec // the user's own command
 	cmd.Stdin, cmd.WaitDelay = bytes.NewReader(append(body, '\n')), time.Second
 	cmd.Stdout, cmd.Stderr = output, output
 	endWithChildren(cmd)
@@ -244,7 +242,7 @@ func (a alertSinks) run(ctx context.Context, body []byte) error {
 	return nil
 }
 
-// head keeps the beginning of what is written.
+// head keeps the beginning of the written text.
 type head struct{ text []byte }
 
 func (h *head) Write(p []byte) (int, error) {

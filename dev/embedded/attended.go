@@ -10,11 +10,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// unattendedAfter is how long a queue may be without a receiver before that is reported: agents pause
+// unattendedAfter is the time without a receiver after which a queue is reported, because agents pause
 // between two calls.
 const unattendedAfter = 5 * time.Second
 
-// attended is the queue of an agent outside this process, which knows whether anything takes from it.
+// attended is the queue of an agent outside this process. It detects whether the agent receives.
 type attended struct {
 	port.Queue
 	clock port.Clock
@@ -40,34 +40,26 @@ func (q *attended) count(receivers int) {
 	q.last = now
 }
 
-// since returns the time of the last receiver. It returns false if a receiver is waiting or was a moment ago.
-func (q *attended) since() (time.Time, bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.last, q.receivers == 0 && q.clock.Now().Sub(q.last) >= unattendedAfter
-}
-
-// unattended reports whether nothing takes from the queue. An agent at work holds a message, and may be
-// at it for long.
+// unattended reports whether the queue has no consumer: no receiver is waiting or was a moment ago. A busy
+// agent holds a message, perhaps for long.
 func (q *attended) unattended(ctx context.Context, agent string) (view.Unattended, bool) {
-	since, absent := q.since()
-	if !absent {
+	q.mu.Lock()
+	since, receivers := q.last, q.receivers
+	q.mu.Unlock()
+	if receivers > 0 || q.clock.Now().Sub(since) < unattendedAfter {
 		return view.Unattended{}, false
 	}
 	depth, err := q.Depth(ctx)
-	if err != nil || depth.InFlight > 0 {
-		return view.Unattended{}, false
-	}
 	return view.Unattended{Queue: q.Name(), Agent: agent, Since: core.TimeOf(since),
-		Waiting: depth.Visible + depth.Delayed}, true
+		Waiting: depth.Visible + depth.Delayed}, err == nil && depth.InFlight == 0
 }
 
-// Unattended is api.Backend.Unattended.
+// Unattended implements api.Backend.Unattended.
 func (s *Runtime) Unattended(ctx context.Context) []view.Unattended {
 	return s.unattended(ctx, func(string) bool { return true })
 }
 
-// unattendedOf are those that orders of a workflow need.
+// unattendedOf returns the queues without a consumer that orders of a workflow need.
 func (s *Runtime) unattendedOf(ctx context.Context, workflow string) []view.Unattended {
 	def := s.workflows.current(workflow)
 	if def == nil {

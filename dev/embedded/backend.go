@@ -24,11 +24,11 @@ import (
 
 var _ api.Backend = (*Runtime)(nil)
 
-// busyRetry is how long a sender is asked to wait when too many tasks are open.
+// busyRetry is the time that a sender is asked to wait when too many tasks are open.
 const busyRetry = 2 * time.Second
 
 // Submit stores and starts orders. While MaxOpen tasks are active it refuses new orders with *api.BusyError,
-// so that a flood ends late and not in a crash (P32). It still accepts an order that is already stored.
+// so that a flood does not end in a crash (P32). It still accepts an order that is already stored.
 func (s *Runtime) Submit(ctx context.Context, orders []message.SubmitOrder) []api.SubmitResult {
 	return s.submit(ctx, orders, s.options.MaxOpen)
 }
@@ -44,7 +44,7 @@ func (s *Runtime) submit(ctx context.Context, orders []message.SubmitOrder, limi
 	}
 	defer done()
 	for begin, end := 0, 0; begin < len(orders); begin = end {
-		active := s.hub.activeOrders() // those just stored may only wait
+		active := s.hub.activeOrders() // the new ones may only wait
 		if end = min(begin+limit-active, len(orders)); end > begin {
 			s.take(ctx, orders[begin:end], results[begin:end])
 			continue
@@ -55,7 +55,7 @@ func (s *Runtime) submit(ctx context.Context, orders []message.SubmitOrder, limi
 	return results
 }
 
-// take stores and starts orders for which there is room.
+// take stores and starts the orders for which there is room.
 func (s *Runtime) take(ctx context.Context, orders []message.SubmitOrder, results []api.SubmitResult) {
 	for i, r := range s.scheduler.Submit(ctx, orders) {
 		results[i] = resultOf(r)
@@ -65,7 +65,7 @@ func (s *Runtime) take(ctx context.Context, orders []message.SubmitOrder, result
 	}
 }
 
-// knownOrBusy handles a submission while there is no room: sending an order again stays harmless.
+// knownOrBusy handles a submission while there is no room. Sending a stored order again stays harmless.
 func (s *Runtime) knownOrBusy(ctx context.Context, o *message.SubmitOrder, active int) api.SubmitResult {
 	if loaded := s.state.Load(ctx, []string{o.OrderID}); loaded[0].Task != nil {
 		return resultOf(s.scheduler.Submit(ctx, []message.SubmitOrder{*o})[0])
@@ -79,27 +79,23 @@ func (s *Runtime) knownOrBusy(ctx context.Context, o *message.SubmitOrder, activ
 }
 
 func resultOf(r scheduler.SubmitResult) api.SubmitResult {
-	out := api.SubmitResult{OrderID: r.OrderID, Known: r.Answer == scheduler.Known, State: r.State,
-		Notes: r.Notes}
-	switch r.Answer {
-	case scheduler.Refused:
+	out := api.SubmitResult{OrderID: r.OrderID, Known: r.Known, State: r.State, Notes: r.Notes, Err: r.Err}
+	switch {
+	case r.Refusal != nil:
 		out.Err = r.Refusal
-	case scheduler.Unavailable:
-		out.Err = r.Err
-		if !errors.Is(r.Err, port.ErrUnavailable) && !errors.Is(r.Err, port.ErrDamaged) {
-			out.Err = fmt.Errorf("%w: %w", port.ErrUnavailable, r.Err)
-		}
+	case r.Err != nil && !errors.Is(r.Err, port.ErrUnavailable) && !errors.Is(r.Err, port.ErrDamaged):
+		out.Err = fmt.Errorf("%w: %w", port.ErrUnavailable, r.Err)
 	}
 	return out
 }
 
-// carryTime bounds what is carried.
+// carryTime bounds such a request.
 const carryTime = 30 * time.Second
 
 var errShuttingDown = fmt.Errorf("%w: shutting down", port.ErrUnavailable)
 
-// carry is for what comes from outside: no queue stands behind it that would send it again, so it goes
-// on under a context of its own when its client goes away, and Close waits for it (P12a).
+// carry returns the context of a client's request. No queue would send the request again, so it continues
+// under a context of its own when its client disconnects, and Close waits for it (P12a).
 func (s *Runtime) carry(ctx context.Context) (_ context.Context, done func(), err error) {
 	s.gate.RLock()
 	if s.closed.Load() {
@@ -115,8 +111,8 @@ func (s *Runtime) carry(ctx context.Context) (_ context.Context, done func(), er
 	}, nil
 }
 
-// Reject deals with a message of the SQS edge that is not carried out, as the Scheduler does with
-// one from a queue: the application is notified, or the message goes to quarantine.
+// Reject handles a message of the SQS edge that is not executed, as the Scheduler does with one from a queue:
+// it notifies the application, or puts the message into quarantine.
 func (s *Runtime) Reject(ctx context.Context, r api.Rejected) error {
 	var forbidden *core.Refusal
 	if errors.As(r.Err, &forbidden) && forbidden.Code == api.CodeForbidden {
@@ -153,8 +149,8 @@ func (s *Runtime) answered(body []byte) bool {
 	return err == nil
 }
 
-// Command carries out a command; only a Cancel may come before its order. One that others were faster than
-// each time may be sent again.
+// Command executes a command. Only a Cancel may come before its order. The sender may repeat a command for
+// which other writers were faster each time.
 func (s *Runtime) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
 	ctx, done, err := s.carry(ctx)
 	if err != nil {
@@ -166,7 +162,7 @@ func (s *Runtime) Command(ctx context.Context, c message.Control) (core.Verdict,
 	if errors.As(err, &refused) && refused.Code == core.CodeUnknownTask {
 		return v, fmt.Errorf("order %q: %w", c.OrderID, port.ErrNotFound)
 	}
-	if errors.Is(err, port.ErrConflict) { // so many commands came at once that others were faster each time
+	if errors.Is(err, port.ErrConflict) { // many concurrent commands were faster each time
 		return v, fmt.Errorf("%w: %w", port.ErrUnavailable, err)
 	}
 	return v, err
@@ -198,12 +194,12 @@ func (s *Runtime) Task(ctx context.Context, id string) (*core.Task, *core.Defini
 	return t, def, err
 }
 
-// Target is the definition that a move names.
+// Target returns the definition that a move names.
 func (s *Runtime) Target(ctx context.Context, workflow, definition string) (core.Target, error) {
 	return s.state.Target(ctx, workflow, definition, definition == message.Latest)
 }
 
-// Question is what a token of an answer may show (P39).
+// Question returns the data that a token of an answer may show (P39).
 func (s *Runtime) Question(ctx context.Context, id, token string) (answerpage.Question, error) {
 	of, err := s.tokens.Read(id, token, core.TimeOf(s.clock.Now()))
 	if err != nil {
@@ -225,49 +221,38 @@ func (s *Runtime) Order(ctx context.Context, t *core.Task) (json.RawMessage, err
 	return s.state.Order(ctx, t)
 }
 
-// Wait until done says so.
+// Wait blocks until done returns true.
 func (s *Runtime) Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error) {
 	return s.hub.wait(ctx, id, func() (*core.Task, error) { return s.load(ctx, id) }, done)
 }
 
 // Follow sends each newer version, the present one first.
 func (s *Runtime) Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error) {
-	changes, stop := s.hub.watch(id) // before the load, so that no version in between is missed
-	t, err := s.load(ctx, id)
-	if err != nil {
-		stop()
+	if _, err := s.load(ctx, id); err != nil {
 		return nil, err
 	}
 	out := make(chan *core.Task)
 	go func() {
 		defer close(out)
-		defer stop()
-		_ = port.Guard(s.log, "following an order",
-			func() error { return follow(ctx, t, after, changes, out) })
+		_ = port.Guard(s.log, "following an order", func() error {
+			for {
+				t, err := s.Wait(ctx, id, func(t *core.Task) bool { return t.Version > after })
+				if err != nil {
+					return err
+				}
+				after = t.Version
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				case out <- t:
+				}
+			}
+		})
 	}()
 	return out, nil
 }
 
-func follow(ctx context.Context, t *core.Task, after int64, changes <-chan *core.Task,
-	out chan<- *core.Task) error {
-	for {
-		if t.Version > after {
-			after = t.Version
-			select {
-			case <-ctx.Done():
-				return nil
-			case out <- t:
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case t = <-changes:
-		}
-	}
-}
-
-// List selects tasks for people. One that cannot be read is shown as such among the others.
+// List returns the selected tasks for people. It includes a task that cannot be read, marked as damaged.
 func (s *Runtime) List(ctx context.Context, q port.Query) ([]view.Summary, string, error) {
 	page, err := s.store.List(ctx, q)
 	if err != nil {
@@ -288,14 +273,13 @@ func (s *Runtime) Queue(name string) (port.Queue, error) {
 	return s.queues.Queue(name)
 }
 
-// QueueNames lists them.
+// QueueNames returns the names of the queues.
 func (s *Runtime) QueueNames() []string {
 	return slices.DeleteFunc(s.queues.names(), func(name string) bool { return name == port.Tasks })
 }
 
-// startScheduled is Submit for the Supervisor. The limit of active orders does not hold for it, because a
-// schedule starts few orders and no client would send them again. An order that is refused for good is as
-// good as started.
+// startScheduled is Submit for the Supervisor. The limit of active orders does not apply, because a schedule
+// starts few orders and no client would send them again. An order that is refused for good counts as started.
 func (s *Runtime) startScheduled(ctx context.Context, orders []message.SubmitOrder) []error {
 	errs := make([]error, len(orders))
 	for i, r := range s.submit(ctx, orders, math.MaxInt32) {
@@ -308,7 +292,7 @@ func (s *Runtime) startScheduled(ctx context.Context, orders []message.SubmitOrd
 	return errs
 }
 
-// Schedules lists the schedules of the workflows in force, and what became of their times.
+// Schedules returns the schedules of the workflows in force, with the results of their times.
 func (s *Runtime) Schedules(ctx context.Context) ([]schedule.Record, error) {
 	if s.closed.Load() {
 		return nil, errShuttingDown
@@ -324,12 +308,12 @@ func (s *Runtime) Schedules(ctx context.Context) ([]schedule.Record, error) {
 	return all, nil
 }
 
-// Workflows reports what orders can name, and what is wrong with newer files.
+// Workflows returns the workflows that orders can name, with the faults of newer files.
 func (s *Runtime) Workflows(context.Context) []view.WorkflowInfo { return s.workflows.infos() }
 
-// process has the figures of this process that grow where something leaks.
+// process returns the figures of this process that grow with a leak.
 func process() (goroutines, heapBytes int64) {
-	// cheap: nothing is stopped for it
+	// cheap, because it does not stop the process
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
 	//nolint:gosec // far below the limit
@@ -337,7 +321,7 @@ func process() (goroutines, heapBytes int64) {
 }
 
 // intake checks the number of active orders. Readiness does not depend on it: agents outside reach their
-// queues only through a server that is ready, and without them no order would end.
+// queues only through a ready server, and without them no order would end.
 func (s *Runtime) intake(active int64) string {
 	if active < int64(s.options.MaxOpen) {
 		return "ok"
@@ -352,7 +336,7 @@ func tooMany(active, limit int) string {
 			"Look for an agent that is absent, slow or failing, or start with a higher limit", active, limit)
 }
 
-// Health reports whether orders are taken, and how much is under way.
+// Health reports whether orders are accepted, and how many are active.
 func (s *Runtime) Health(ctx context.Context) api.Health {
 	h := api.Health{
 		Ready: s.ready.Load(), Checks: map[string]string{"store": "ok"}, Counts: s.hub.counts(),

@@ -77,7 +77,7 @@ func TestABackupUnderLoadIsRestored(t *testing.T) {
 	defer closeRuntime(t, s)
 	for _, id := range before {
 		if task := wait(t, s, id); task.ProcessState != core.Processed {
-			t.Errorf("%s ended %s: %s", id, task.ProcessState, task.EndText)
+			t.Errorf("%s ended %s: %s", id, task.ProcessState, task.Reason.Text)
 		}
 	}
 	t.Logf("%d orders before the backup, %d while it was made", len(before), during)

@@ -92,13 +92,15 @@ func TestChildrenAreUndone(t *testing.T) {
 	defer closeRuntime(t, s)
 	submitParent(t, s, "p", 12)
 	task := wait(t, s, "p")
-	if task.ProcessState != core.Compensated || w.shop.standing() != 0 || task.EndCode != "children-failed" {
-		t.Errorf("the order is %s (%s: %s), %d effects stand", task.ProcessState, task.EndCode, task.EndText,
+	if task.ProcessState != core.Compensated || w.shop.standing() != 0 ||
+		task.Reason.Code != "children-failed" {
+		t.Errorf("the order is %s (%s: %s), %d effects stand", task.ProcessState, task.Reason.Code,
+			task.Reason.Text,
 			w.shop.standing())
 	}
 	first := wait(t, s, "p~all~0")
-	if v, err := s.Command(t.Context(), message.Control{Schema: message.Schema, Kind: message.Resubmit,
-		OrderID: first.OrderID, ID: "r", Command: first.Command}); err != nil || v.Accepted ||
+	if v, err := s.Command(t.Context(), message.Control{OrderID: first.OrderID,
+		Event: core.Resubmit{ID: "r", Command: first.Commands.Number}}); err != nil || v.Accepted ||
 		!strings.Contains(v.Reason, "child 0 of step all of p") {
 		t.Errorf("a child that its parent has undone takes a resubmission: %+v, %v", v, err)
 	}
@@ -136,7 +138,7 @@ func TestChildrenOfOrdersWithLongIDs(t *testing.T) {
 			want, effects = core.Compensated, 0
 		}
 		if task.ProcessState != want || w.shop.standing() != effects {
-			t.Errorf("the order is %s (%s), %d effects stand", task.ProcessState, task.EndText,
+			t.Errorf("the order is %s (%s), %d effects stand", task.ProcessState, task.Reason.Text,
 				w.shop.standing())
 		}
 		child := core.Parent{OrderID: id, Step: "all", Index: 0}.ChildID()
@@ -157,11 +159,11 @@ func TestChildrenGoOnWithTheFixedWorkflow(t *testing.T) {
 	}{
 		"onFailure: stop": {core.Error, func(t *testing.T, s *embedded.Runtime) {
 			for _, id := range []string{"p~all~0", "p~all~1"} {
-				commanded(t, s, id, message.Control{Kind: message.Resubmit, Definition: message.Latest})
+				commanded(t, s, id, message.Control{Event: core.Resubmit{Definition: message.Latest}})
 			}
 		}},
 		"onFailure: undo": {core.Compensated, func(t *testing.T, s *embedded.Runtime) {
-			commanded(t, s, "p", message.Control{Kind: message.Resubmit, Definition: message.Latest})
+			commanded(t, s, "p", message.Control{Event: core.Resubmit{Definition: message.Latest}})
 		}},
 	} {
 		t.Run(policy, func(t *testing.T) {
@@ -222,11 +224,9 @@ func commanded(t *testing.T, s *embedded.Runtime, id string, c message.Control) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Schema = message.Schema
 	c.OrderID = id
-	c.ID = "c-" + id[len(id)-1:]
-	c.Command = task.Command
+	c.Event = core.Stamped(c.Event, "c-"+id[len(id)-1:], core.Sender{}, task.Commands.Number)
 	if v, err := s.Command(t.Context(), c); err != nil || !v.Accepted {
-		t.Fatalf("%s of %s: %+v, %v", c.Kind, id, v, err)
+		t.Fatalf("%s of %s: %+v, %v", c.Kind(), id, v, err)
 	}
 }

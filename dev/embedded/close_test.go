@@ -35,30 +35,32 @@ func TestAnOrderIsClosed(t *testing.T) {
 	w.write(broken)
 	s := w.open()
 	submit(t, s, "one", `,"replyTo":"shop"`)
-	if task := wait(t, s, "one"); task.ProcessState != core.Error || task.EndCode != "expression" {
-		t.Fatalf("it is %s, %s", task.ProcessState, task.EndText)
+	if task := wait(t, s, "one"); task.ProcessState != core.Error || task.Reason.Code != "expression" {
+		t.Fatalf("it is %s, %s", task.ProcessState, task.Reason.Text)
 	}
 	send := func(c message.Control) core.Verdict {
 		t.Helper()
-		c.Schema, c.OrderID = 1, "one"
+		c.OrderID = "one"
 		v, err := s.Command(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return v
 	}
-	closing := message.Control{Kind: message.Close, ID: "c-1", By: "ann", Reason: "refunded by hand"}
+	closing := message.Control{
+		Event: core.Close{ID: "c-1", Sender: core.Sender{By: "ann", Reason: "refunded by hand"}},
+	}
 	if v := send(closing); !v.Accepted {
 		t.Fatal(v.Reason)
 	}
 	for _, c := range []message.Control{
-		{Kind: message.Cancel, ID: "c-2"}, {Kind: message.Resubmit, ID: "c-3", Command: 1},
-		{Kind: message.Undo, ID: "c-4", Command: 1},
-		{Kind: message.Resolve, ID: "c-5", Command: 1, Step: "first", Fact: core.Happened},
-		{Kind: message.Close, ID: "c-6", Command: 1, By: "bob", Reason: "again"},
+		{Event: core.Cancel{ID: "c-2"}}, {Event: core.Resubmit{ID: "c-3", Command: 1}},
+		{Event: core.UndoCommand{ID: "c-4", Command: 1}},
+		{Event: core.Resolve{ID: "c-5", Command: 1, Step: "first", Fact: core.Happened}},
+		{Event: core.Close{ID: "c-6", Command: 1, Sender: core.Sender{By: "bob", Reason: "again"}}},
 	} {
 		if v := send(c); v.Accepted || !strings.Contains(v.Reason, "Closed") {
-			t.Errorf("%s of a closed order: %+v", c.Kind, v)
+			t.Errorf("%s of a closed order: %+v", c.Kind(), v)
 		}
 	}
 	eventually(t, "it is at rest", func() bool { return wait(t, s, "one").AtRest() })
@@ -75,8 +77,8 @@ func TestAnOrderIsClosed(t *testing.T) {
 	}{
 		{"task.ProcessState", task.ProcessState, core.Closed},
 		{"*task.Closing", *task.Closing, (core.Closing{By: "ann", Reason: "refunded by hand"})},
-		{"task.EndStep", task.EndStep, "first"},
-		{"task.Command", task.Command, 1},
+		{"task.EndStep", task.Reason.Step, "first"},
+		{"task.Command", task.Commands.Number, 1},
 	} {
 		if field.got != field.want {
 			t.Errorf("%s is %v, want %v: it is %+v", field.name, field.got, field.want, task)
@@ -112,7 +114,7 @@ func taken(t *testing.T, s *embedded.Runtime, n int) (all []*message.Status) {
 			t.Fatalf("%d of %d statuses came: %v", len(all), n, err)
 		}
 		for _, d := range deliveries {
-			status, err := message.StatusOf(d)
+			status, err := message.Of[message.Status](d)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,8 +6,8 @@ import "runtime/debug"
 // same.
 var ballast []byte //nolint:unused // a global variable stays reachable
 
-// A heap with this much ballast and this percentage may grow by 32 MB and a half of its live objects until
-// the next collection.
+// The heap may grow by 32 MB and a half of its live objects between two collections, with this ballast and
+// this percentage.
 const (
 	ballastBytes = 64 << 20
 	gcPercent    = 50

@@ -4,5 +4,5 @@ package embedded
 
 import "os/exec"
 
-// endWithChildren does nothing where there are no process groups: the command alone is ended.
+// endWithChildren does nothing on systems without process groups. Only the command itself is ended.
 func endWithChildren(*exec.Cmd) {}

@@ -14,8 +14,8 @@ const (
 	visibility = 30 * time.Second
 )
 
-// consumer moves messages from a queue into a handler, until receiving ends. Messages in the hands of
-// the handler are finished under the context work, so that a drain can let them end.
+// consumer moves messages from a queue into a handler, until receiving ends. Messages in the handler finish
+// under the context work, so that a drain can let them end.
 type consumer struct {
 	queue  port.Queue
 	handle func(ctx context.Context, queue string, deliveries []port.Delivery) (failed []string)
@@ -36,7 +36,7 @@ func (p *consumer) run(receiving, work context.Context) {
 		if len(deliveries) > 0 {
 			begun := p.clock.Now()
 			failed := p.handle(work, p.queue.Name(), deliveries)
-			// past it they are another handler's, which may have to send (P12a)
+			// after that, another handler may have received them and may still have to send effects (P12a)
 			if p.clock.Now().Sub(begun) < visibility {
 				p.finish(work, deliveries, failed)
 			}
@@ -44,8 +44,8 @@ func (p *consumer) run(receiving, work context.Context) {
 	}
 }
 
-// finish deletes what was handled and returns what failed, after a wait that grows with each
-// delivery: a full disk or an outage must not be hammered, nor fill the dead letters in a second.
+// finish deletes handled messages and returns failed ones, after a wait that grows with each delivery. So a
+// full disk or an outage does not cause a flood of retries, or fill the dead-letter queue within a second.
 func (p *consumer) finish(ctx context.Context, deliveries []port.Delivery, failed []string) {
 	bad := make(map[string]bool, len(failed))
 	for _, receipt := range failed {

@@ -74,7 +74,7 @@ func TestADamagedDocumentAffectsNoOther(t *testing.T) {
 	// While the service hangs only the sweep moves the others: their steps are handed back.
 	for _, id := range []string{"good", "fine"} {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		task, err := s.Wait(ctx, id, func(x *core.Task) bool { return x.Steps[0].FailureCount > 0 })
+		task, err := s.Wait(ctx, id, func(x *core.Task) bool { return x.Steps[0].Failures.Do > 0 })
 		cancel()
 		if err != nil {
 			t.Fatalf("%s was not handed back: %v, %+v", id, err, task)
@@ -206,7 +206,7 @@ func TestReplyNestedTooDeep(t *testing.T) {
 		t.Fatalf("not in quarantine: %v", err)
 	}
 	text, err := got[0].Bytes()
-	if q, bad := message.DecodeQuarantined(text); err != nil || bad != nil ||
+	if q, bad := message.Decode[message.Quarantined](text); err != nil || bad != nil ||
 		!strings.Contains(q.Reason, "deeper than 64 levels") {
 		t.Errorf("%s, %v %v", text, err, bad)
 	}

@@ -205,7 +205,7 @@ func TestAnOrderIsDoneAndReported(t *testing.T) {
 	submit(t, s, "one", `,"replyTo":"shop"`)
 	if task := wait(t, s, "one"); task.ProcessState != core.Processed ||
 		string(task.Output) != `{"first":{"key":"one/0/first"}}` {
-		t.Fatalf("ended %s with %s: %s", task.ProcessState, task.Output, task.EndText)
+		t.Fatalf("ended %s with %s: %s", task.ProcessState, task.Output, task.Reason.Text)
 	}
 	want := []string{"received", "started", "step-finished", "step-finished", "completed"}
 	if got := statuses(t, s, len(want)); fmt.Sprint(got) != fmt.Sprint(want) {
@@ -251,8 +251,8 @@ func TestAFailedOrderIsUndone(t *testing.T) {
 	defer closeRuntime(t, s)
 	submit(t, s, "one", "")
 	task := wait(t, s, "one")
-	if task.ProcessState != core.Compensated || task.EndStep != "second" || w.shop.standing() != 0 {
-		t.Fatalf("ended %s because of %q with %d effects left", task.ProcessState, task.EndStep,
+	if task.ProcessState != core.Compensated || task.Reason.Step != "second" || w.shop.standing() != 0 {
+		t.Fatalf("ended %s because of %q with %d effects left", task.ProcessState, task.Reason.Step,
 			w.shop.standing())
 	}
 }
@@ -430,7 +430,7 @@ func TestAClockThatJumps(t *testing.T) {
 			processed++
 		case core.Compensated:
 		default:
-			t.Fatalf("%s ended %s: %s", id, task.ProcessState, task.EndText)
+			t.Fatalf("%s ended %s: %s", id, task.ProcessState, task.Reason.Text)
 		}
 	}
 	w.shop.delay.Store(int64(20 * time.Millisecond)) // a copy of an earlier request may still be handled
@@ -439,7 +439,7 @@ func TestAClockThatJumps(t *testing.T) {
 	submit(t, s, "back", "")
 	for _, id := range []string{"across", "back"} {
 		if task := wait(t, s, id); task.ProcessState != core.Processed {
-			t.Fatalf("%s ended %s: %s", id, task.ProcessState, task.EndText)
+			t.Fatalf("%s ended %s: %s", id, task.ProcessState, task.Reason.Text)
 		}
 		processed++
 	}

@@ -29,10 +29,10 @@ func TestAnOrderIsErased(t *testing.T) {
 	}
 	send := func(id string, c message.Control) core.Verdict {
 		t.Helper()
-		c.Schema = 1
+		_, _, number := core.CommandOf(c.Event)
 		c.OrderID = id
-		c.By = "ann"
-		c.Reason = "asked to by " + secret
+		c.Event = core.Stamped(c.Event, c.ID(), core.Sender{By: "ann", Reason: "asked to by " + secret},
+			number)
 		v, err := s.Command(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
@@ -41,16 +41,17 @@ func TestAnOrderIsErased(t *testing.T) {
 	}
 	for id := range orders {
 		eventually(t, "it is at rest in Error", func() bool { return wait(t, s, id).AtRest() })
-		if v := send(id, message.Control{Kind: message.Erase, ID: "e-1"}); v.Accepted ||
+		if v := send(id, message.Control{Event: core.Erase{ID: "e-1"}}); v.Accepted ||
 			!strings.Contains(v.Reason, "in Error") {
 			t.Errorf("%s in Error: %+v", id, v)
 		}
-		if v := send(id, message.Control{Kind: message.Close, ID: "c-1"}); !v.Accepted {
+		if v := send(id, message.Control{Event: core.Close{ID: "c-1"}}); !v.Accepted {
 			t.Fatal(v)
 		}
 		eventually(t, "it is at rest", func() bool { return wait(t, s, id).AtRest() })
-		c := message.Control{Schema: 1, Kind: message.Erase, OrderID: id, ID: "e-2", Command: 1, By: "ann",
-			Reason: "asked to"}
+		c := message.Control{OrderID: id,
+			Event: core.Erase{ID: "e-2", Command: 1,
+				Sender: core.Sender{By: "ann", Reason: "asked to"}}}
 		if v, err := s.Command(t.Context(), c); err != nil || !v.Accepted {
 			t.Fatal(v, err)
 		}

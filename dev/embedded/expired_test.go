@@ -62,9 +62,9 @@ func TestAnHourOfExpiredCredentialsUndoesNothing(t *testing.T) {
 	for i := range n {
 		task := wait(t, s, fmt.Sprintf("o-%d", i))
 		for _, step := range task.Steps {
-			if step.FailureCount != 0 || task.Hops > 2 {
+			if step.Failures.Do != 0 || task.Hops > 2 {
 				t.Fatalf("%s, step %s: %d failures, %d hops of the task", task.OrderID, step.Name,
-					step.FailureCount, task.Hops)
+					step.Failures.Do, task.Hops)
 			}
 		}
 	}

@@ -44,14 +44,14 @@ func TestAFloodEndsLateWithNothingFailed(t *testing.T) {
 	for i := range n {
 		task := wait(t, s, fmt.Sprintf("o-%d", i))
 		if task.ProcessState != core.Processed {
-			t.Fatalf("%s ended %s: %s", task.OrderID, task.ProcessState, task.EndText)
+			t.Fatalf("%s ended %s: %s", task.OrderID, task.ProcessState, task.Reason.Text)
 		}
 		for _, step := range task.Steps {
-			if step.FailureCount != 0 {
+			if step.Failures.Do != 0 {
 				t.Errorf("step %s of %s has had %d failures, and only time in a queue can be one of them",
-					step.Name, task.OrderID, step.FailureCount)
+					step.Name, task.OrderID, step.Failures.Do)
 			}
-			uncounted += step.Attempt - 1 - step.FailureCount
+			uncounted += step.Attempt - 1 - step.Failures.Do
 		}
 	}
 	if uncounted == 0 {
@@ -156,9 +156,9 @@ func TestRequestsThatLieInAQueueAreNoFailures(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if step := task.Steps[0]; step.FailureCount != c.failures || step.State != core.Pending {
+				if step := task.Steps[0]; step.Failures.Do != c.failures || step.State != core.Pending {
 					t.Fatalf("%s is %s with %d failures, want it handed back with %d", task.OrderID,
-						step.State, step.FailureCount, c.failures)
+						step.State, step.Failures.Do, c.failures)
 				}
 			}
 		})
@@ -196,9 +196,9 @@ func TestRequestsThatAnAgentOutsideHolds(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if step := task.Steps[0]; step.FailureCount != c.failures || step.State != core.Pending {
+				if step := task.Steps[0]; step.Failures.Do != c.failures || step.State != core.Pending {
 					t.Fatalf("%s is %s with %d failures, want it handed back with %d", task.OrderID,
-						step.State, step.FailureCount, c.failures)
+						step.State, step.Failures.Do, c.failures)
 				}
 			}
 		})
@@ -227,7 +227,7 @@ func TestAnAgentThatIsAwayForHoursUndoesNothing(t *testing.T) {
 		eventually(t, "the agent is asked again", func() bool {
 			clock.Advance(10 * time.Millisecond) // a Wake may have a delay
 			task := current()
-			if first = task.Steps[0]; first.FailureCount > 0 || task.ProcessState != core.Processing {
+			if first = task.Steps[0]; first.Failures.Do > 0 || task.ProcessState != core.Processing {
 				t.Fatalf("it is %s, with %+v", task.ProcessState, first)
 			}
 			return first.InFlight() && first.CompleteBy > core.TimeOf(clock.Now())
@@ -251,7 +251,7 @@ func TestAnAgentThatIsAwayForHoursUndoesNothing(t *testing.T) {
 	eventually(t, "it is done", func() bool {
 		ds, err := q.Receive(t.Context(), 10, 0, time.Minute)
 		for _, d := range ds {
-			r, err := message.RequestOf(d)
+			r, err := message.Of[message.Request](d)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -77,15 +77,17 @@ func TestOrdersNearTheLimitOfTheirDocumentEnd(t *testing.T) {
 				send := func(c message.Control) core.Verdict {
 					t.Helper()
 					n++
-					c.Schema, c.OrderID, c.ID = 1, id, fmt.Sprintf("%0120d-%d", i, n)
+					_, from, number := core.CommandOf(c.Event)
+					c.OrderID = id
+					c.Event = core.Stamped(c.Event, fmt.Sprintf("%0120d-%d", i, n), from, number)
 					v, err := s.Command(t.Context(), c)
 					if err != nil {
-						t.Fatalf("%s of %s, which is %s: %v", c.Kind, id, task.ProcessState, err)
+						t.Fatalf("%s of %s, which is %s: %v", c.Kind(), id, task.ProcessState, err)
 					}
 					return v
 				}
 				for range 10 { // each is refused, and its verdict is kept
-					if v := send(message.Control{Kind: message.Resubmit, Command: 99}); v.Accepted ||
+					if v := send(message.Control{Event: core.Resubmit{Command: 99}}); v.Accepted ||
 						v.Reason == "" {
 						t.Errorf("%s: a resubmit of another number: %+v", id, v)
 					}
@@ -93,10 +95,12 @@ func TestOrdersNearTheLimitOfTheirDocumentEnd(t *testing.T) {
 				if task.ProcessState != core.Error {
 					continue
 				}
-				if task.EndCode != "output-too-large" || !strings.Contains(task.EndText, "reference") {
-					t.Errorf("%s stopped with %q: %s", id, task.EndCode, task.EndText)
+				if task.Reason.Code != "output-too-large" ||
+					!strings.Contains(task.Reason.Text, "reference") {
+					t.Errorf("%s stopped with %q: %s", id, task.Reason.Code, task.Reason.Text)
 				}
-				if v := send(message.Control{Kind: message.Undo, Command: task.Command}); !v.Accepted {
+				undo := core.UndoCommand{Command: task.Commands.Number}
+				if v := send(message.Control{Event: undo}); !v.Accepted {
 					t.Errorf("undo of %s: %s", id, v.Reason)
 				}
 				if task, err := s.Wait(t.Context(), id, func(t *core.Task) bool {

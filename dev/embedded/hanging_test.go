@@ -106,7 +106,9 @@ func TestSinksThatHangDelayNoOrder(t *testing.T) {
 	})
 	for i := range incidents { // they are reported, and settled (P11)
 		if _, err := s.Wait(t.Context(), fmt.Sprintf("stop-%d", i),
-			func(x *core.Task) bool { return x.ProcessState == core.Error && x.ResendAt == 0 }); err != nil {
+			func(x *core.Task) bool {
+				return x.ProcessState == core.Error && x.End.ResendAt == 0
+			}); err != nil {
 			t.Fatal(err)
 		}
 	}

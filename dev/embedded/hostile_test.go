@@ -107,9 +107,9 @@ func everyEntrance(t *testing.T, number string) {
 	}
 
 	for _, id := range []string{"output", "response"} {
-		v, err := s.Command(t.Context(), message.Control{Schema: message.Schema, Kind: message.Answer,
-			OrderID: id, ID: "a",
-			Name: "paid", By: "ann", Value: json.RawMessage(`{"list":[1,2.5,1e2],"n":2.30}`)})
+		v, err := s.Command(t.Context(), message.Control{OrderID: id,
+			Event: core.Answered{ID: "a", Name: "paid",
+				Value: json.RawMessage(`{"list":[1,2.5,1e2],"n":2.30}`), By: "ann"}})
 		if err != nil || !v.Accepted {
 			t.Fatalf("%+v %v", v, err)
 		}
@@ -170,7 +170,7 @@ func (s site) quarantines(runtime *embedded.Runtime, queue, body string) {
 		s.t.Fatalf("%s: not in quarantine: %v", queue, err)
 	}
 	text, err := got[0].Bytes()
-	if m, wrong := message.DecodeQuarantined(text); err != nil || wrong != nil ||
+	if m, wrong := message.Decode[message.Quarantined](text); err != nil || wrong != nil ||
 		!strings.Contains(m.Reason, outOfBounds) {
 		s.t.Errorf("%s: %.300s, %v %v", queue, text, err, wrong)
 	}
@@ -193,8 +193,8 @@ func TestAnEventIsCheckedWithinABudget(t *testing.T) {
 	submit(t, s, "one", "")
 	untilStep(t, s, "one", "paid", core.Waiting)
 	answer := func(id, value string) core.Verdict {
-		v, err := s.Command(t.Context(), message.Control{Schema: message.Schema, Kind: message.Answer,
-			OrderID: "one", ID: id, Name: "paid", By: "ann", Value: json.RawMessage(value)})
+		v, err := s.Command(t.Context(), message.Control{OrderID: "one",
+			Event: core.Answered{ID: id, Name: "paid", Value: json.RawMessage(value), By: "ann"}})
 		if err != nil {
 			t.Fatal(err)
 		}

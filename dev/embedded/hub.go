@@ -9,13 +9,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// hub is called with every stored task. It wakes those who wait for one, and counts the active tasks, because
-// memory is spent on those: with an agent, to be repeated, or with a status to be sent. A task that only
-// waits costs no memory here.
+// hub is called with every stored task. It wakes the goroutines that wait for a task, and counts the active
+// tasks, because those use memory: with an agent, to be repeated, or with a status to be sent. A task that
+// only waits uses no memory here.
 type hub struct {
 	mu       sync.Mutex
 	active   map[string]int64 // versions of active tasks
-	passive  map[string]int64 // versions of the tasks that ceased to be active last, see committed
+	passive  map[string]int64 // versions of the last tasks that ceased to be active, see committed
 	order    [4096]string     // ring of the keys of passive
 	next     int
 	watchers map[string][]chan *core.Task
@@ -32,9 +32,9 @@ func newHub() *hub {
 	}
 }
 
-// committed is state.Config.OnCommit. Two goroutines may report two commits of one task in the wrong order.
-// An older version neither makes a task active that has ceased to be it since, nor replaces a newer one that
-// a reader has not taken yet.
+// committed implements state.Config.OnCommit. Two goroutines may report two commits of one task in the wrong
+// order. An older version neither makes a task active that has since ceased to be, nor replaces a newer one
+// that a reader has not taken yet.
 func (h *hub) committed(c state.Change) {
 	t := c.Task
 	h.mu.Lock()
@@ -55,7 +55,7 @@ func (h *hub) committed(c state.Change) {
 			}
 		default:
 		}
-		ch <- newest // there is room: only the holder of the lock sends
+		ch <- newest // there is room, because only the holder of the lock sends
 	}
 }
 
@@ -77,7 +77,7 @@ func (h *hub) count(t *core.Task) {
 	}
 }
 
-// passivate keeps the version of a task that is not active.
+// passivate records the version of a task that is not active.
 func (h *hub) passivate(t *core.Task) {
 	if h.passive[t.OrderID] >= t.Version {
 		return
@@ -97,7 +97,7 @@ func (h *hub) activeOrders() int {
 	return len(h.active)
 }
 
-// counts returns what health reports.
+// counts returns the figures for health.
 func (h *hub) counts() map[string]int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -109,7 +109,7 @@ func (h *hub) counts() map[string]int64 {
 	return c
 }
 
-// watch hands over the versions of a task from now on, the newest where the reader is slow.
+// watch sends the versions of a task from now on. A slow reader gets only the newest one.
 func (h *hub) watch(id string) (<-chan *core.Task, func()) {
 	ch := make(chan *core.Task, 1)
 	h.mu.Lock()

@@ -23,7 +23,7 @@ const (
 func version(id string, version int64, was, is core.State) state.Change {
 	made := func(version int64, is core.State) *core.Task {
 		t := &core.Task{OrderID: id, Version: version, ProcessState: core.Processing, Due: 1,
-			Steps: []core.Step{{Name: "a", First: 1, State: is}}}
+			Steps: []core.Step{{Name: "a", First: core.First{Nth: 1}, State: is}}}
 		if is == rests {
 			t.ProcessState, t.Due = core.Processed, 0
 		}

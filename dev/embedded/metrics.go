@@ -2,13 +2,13 @@ package embedded
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
@@ -16,8 +16,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// telemetry is what GET /metrics reports. Names and units follow the conventions of Prometheus; labels are
-// names of workflows, steps, agents and queues, whose number is bounded, and never IDs of orders.
+// telemetry holds the metrics of GET /metrics. Names and units follow the conventions of Prometheus. Labels
+// are names of workflows, steps, agents and queues, whose number is bounded, and never IDs of orders.
 type telemetry struct {
 	registry  *prometheus.Registry
 	ended     *prometheus.CounterVec
@@ -33,84 +33,83 @@ type telemetry struct {
 	oldest    *prometheus.GaugeVec
 }
 
-// seconds are the bounds of durations of steps and orders: from a call to a few days.
+// seconds holds the bounds of the histograms of steps and orders: from a call to a few days.
 var seconds = []float64{0.005, 0.02, 0.1, 0.5, 1, 5, 30, 120, 600, 3600, 6 * 3600, 24 * 3600, 72 * 3600}
 
 func newMetrics(s *Runtime) *telemetry {
-	m := &telemetry{
-		registry: prometheus.NewRegistry(),
-		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "stepkeeper_orders_ended_total",
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), present{s})
+	with := promauto.With(registry)
+	return &telemetry{
+		registry: registry,
+		ended: with.NewCounterVec(prometheus.CounterOpts{Name: "stepkeeper_orders_ended_total",
 			Help: "Orders that came to an end, or to Error, since the start."}, []string{"workflow",
 			"state"}),
-		orders: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "stepkeeper_order_duration_seconds",
+		orders: with.NewHistogramVec(prometheus.HistogramOpts{Name: "stepkeeper_order_duration_seconds",
 			Help: "Time from an order's receipt to its end.", Buckets: seconds}, []string{"workflow",
 			"state"}),
-		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "stepkeeper_step_duration_seconds",
+		steps: with.NewHistogramVec(prometheus.HistogramOpts{Name: "stepkeeper_step_duration_seconds",
 			Help:    "Time from a step's first claim to its end, of orders that were processed.",
 			Buckets: seconds}, []string{"workflow", "step"}),
-		replies: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "stepkeeper_replies_total",
+		replies: with.NewCounterVec(prometheus.CounterOpts{Name: "stepkeeper_replies_total",
 			Help: "Replies of agents by outcome; those that are not done are attempts that will be made " +
 				"again, or failures."}, []string{"agent", "operation", "outcome"}),
-		commits: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "stepkeeper_commit_duration_seconds",
+		commits: with.NewHistogram(prometheus.HistogramOpts{Name: "stepkeeper_commit_duration_seconds",
 			Help:    "Time that a group of writes took to be durable.",
 			Buckets: prometheus.ExponentialBuckets(0.0002, 2, 14)}),
-		group: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "stepkeeper_commit_group_size",
+		group: with.NewHistogram(prometheus.HistogramOpts{Name: "stepkeeper_commit_group_size",
 			Help: "Writes that one commit carried.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
-		sweeps: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "stepkeeper_sweep_duration_seconds",
+		sweeps: with.NewHistogram(prometheus.HistogramOpts{Name: "stepkeeper_sweep_duration_seconds",
 			Help:    "Time that a sweep of the Supervisor took.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}),
-		swept: prometheus.NewGauge(
+		swept: with.NewGauge(
 			prometheus.GaugeOpts{Name: "stepkeeper_sweep_last_success_timestamp_seconds",
 				Help: "When a sweep last ended without an error."}),
-		handBacks: prometheus.NewCounter(prometheus.CounterOpts{Name: "stepkeeper_steps_overdue_total",
+		handBacks: with.NewCounter(prometheus.CounterOpts{Name: "stepkeeper_steps_overdue_total",
 			Help: "Steps that the Supervisor handed back, because no reply came in time."}),
-		inError: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "stepkeeper_orders_in_error",
+		inError: with.NewGaugeVec(prometheus.GaugeOpts{Name: "stepkeeper_orders_in_error",
 			Help: "Orders that wait for an operator; workflows without any are absent."},
 			[]string{"workflow"}),
-		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "stepkeeper_oldest_in_error_seconds",
+		oldest: with.NewGaugeVec(prometheus.GaugeOpts{Name: "stepkeeper_oldest_in_error_seconds",
 			Help: "How long the oldest of these orders has been in Error."}, []string{"workflow"}),
 	}
-	m.registry.MustRegister(m.ended, m.orders, m.steps, m.replies, m.commits, m.group, m.sweeps, m.swept,
-		m.handBacks, m.inError, m.oldest,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		present{s})
-	return m
 }
 
-// Metrics returns what Prometheus asks for.
+// Metrics returns the handler for Prometheus.
 func (s *Runtime) Metrics() http.Handler {
 	return promhttp.HandlerFor(s.metrics.registry,
 		promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Timeout: scrapeTime})
 }
 
-// scrapeTime bounds what is asked of the store and the queues for one scrape.
+// scrapeTime bounds the reads of the store and the queues for one scrape.
 const scrapeTime = 5 * time.Second
 
-// rested is called with each task that has come to rest.
+// rested counts a task that has come to rest: one that has ended or stopped in Error.
 func (m *telemetry) rested(t *core.Task) {
 	state := string(t.ProcessState)
 	m.ended.WithLabelValues(t.Workflow, state).Inc()
 	if t.ProcessState == core.Error {
-		return // it goes on, and will end
+		return // counted as an end later, because an operator will resume it
 	}
-	m.orders.WithLabelValues(t.Workflow, state).Observe(t.Ended.Sub(t.Created).Std().Seconds())
+	m.orders.WithLabelValues(t.Workflow, state).Observe(t.End.At.Sub(t.Created).Std().Seconds())
 	if t.ProcessState != core.Processed {
 		return
 	}
 	for i := range t.Steps {
-		if s := &t.Steps[i]; s.State == core.Processed && s.FirstClaim() != 0 && s.FinishedAt != 0 {
+		if s := &t.Steps[i]; s.State == core.Processed && s.FirstClaim() != 0 && s.Finish.At != 0 {
 			m.steps.WithLabelValues(t.Workflow,
-				s.Name).Observe(s.FinishedAt.Sub(s.FirstClaim()).Std().Seconds())
+				s.Name).Observe(s.Finish.At.Sub(s.FirstClaim()).Std().Seconds())
 		}
 	}
 }
 
-// replied is scheduler.Config.Replied.
+// replied implements scheduler.Config.Replied.
 func (m *telemetry) replied(agent, operation string, r core.Reply) {
 	m.replies.WithLabelValues(agent, operation, string(r.Outcome)).Inc()
 }
 
-// committed is sqlite.Options.Committed.
+// committed implements sqlite.Options.Committed.
 func (m *telemetry) committed(writes int, took time.Duration) {
 	m.commits.Observe(took.Seconds())
 	m.group.Observe(float64(writes))
@@ -134,23 +133,7 @@ func (m *telemetry) stopped(by map[string]port.Stopped) {
 	}
 }
 
-// sweepLag reads from the index how long the most overdue order has been due. The last sweep could not say
-// it: while a sweep stands still its report does not change.
-func (s *Runtime) sweepLag(ctx context.Context) (lag time.Duration, err error) {
-	now := s.clock.Now()
-	for shard := range s.store.Shards() {
-		due, err := s.store.Due(ctx, port.DueBucket, shard, now.Add(-s.options.SweepEvery), nil, 1)
-		if err != nil {
-			return 0, fmt.Errorf("overdue orders: %w", err)
-		}
-		if len(due) > 0 {
-			lag = max(lag, now.Sub(due[0].At))
-		}
-	}
-	return lag, nil
-}
-
-// present is what is read when it is asked for.
+// present collects the metrics that are read during a scrape.
 type present struct{ *Runtime }
 
 var (
@@ -182,18 +165,11 @@ var (
 		"Queues of requests that nothing takes from.", nil, nil)
 )
 
-// Describe is prometheus.Collector.
-func (p present) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
-		ordersNow, activeNow, activeMost, messagesNow, oldestNow, eventsNow, callsNow, inFlightNow,
-		breakersNow, lagNow, unattendedNow, panicsNow,
-	} {
-		to <- d
-	}
-}
+// Describe sends no descriptions, so that the registry accepts whatever Collect reports.
+func (p present) Describe(chan<- *prometheus.Desc) {}
 
-// Collect is prometheus.Collector. The registry calls it in a goroutine of its own, so a panic would end the
-// process.
+// Collect implements prometheus.Collector. The registry calls it in a goroutine of its own, in which a panic
+// would end the process.
 func (p present) Collect(to chan<- prometheus.Metric) {
 	if err := port.Guard(p.log, "a collector of metrics",
 		func() error { p.collect(to); return nil }); err != nil {
@@ -231,11 +207,16 @@ func (p present) collectOrders(ctx context.Context, to chan<- prometheus.Metric)
 	}
 	gauge(to, activeNow, float64(p.hub.activeOrders()))
 	gauge(to, activeMost, float64(p.options.MaxOpen))
-	if lag, err := p.sweepLag(ctx); err != nil {
+	lag := core.Duration(0) // read anew, because the last sweep's report becomes stale if sweeps stop
+	overdue, err := p.overdue(ctx)
+	if err != nil {
 		to <- prometheus.NewInvalidMetric(lagNow, err)
-	} else {
-		gauge(to, lagNow, lag.Seconds())
+		return
 	}
+	if overdue.Orders > 0 {
+		lag = core.TimeOf(p.clock.Now()).Sub(overdue.Since)
+	}
+	gauge(to, lagNow, lag.Std().Seconds())
 }
 
 func (p present) collectQueues(ctx context.Context, to chan<- prometheus.Metric) {

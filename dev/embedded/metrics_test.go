@@ -53,8 +53,9 @@ func TestMetricsOfOrdersInError(t *testing.T) {
 			older.MatchString(text)
 	})
 	for _, id := range []string{"o-1", "o-2"} {
-		if v, err := s.Command(t.Context(), message.Control{Schema: 1, OrderID: id, Kind: message.Close,
-			ID: "c-" + id, By: "ann", Reason: "by hand"}); err != nil || !v.Accepted {
+		if v, err := s.Command(t.Context(), message.Control{OrderID: id,
+			Event: core.Close{ID: "c-" + id, Sender: core.Sender{By: "ann",
+				Reason: "by hand"}}}); err != nil || !v.Accepted {
 			t.Fatal(v, err)
 		}
 	}
@@ -190,7 +191,7 @@ func TestMetrics(t *testing.T) {
 	}
 	golden.Assert(t, exposed.String(), "metrics.txt")
 
-	board, err := os.ReadFile("../../docs/grafana.json")
+	board, err := os.ReadFile("../../docs/reference/grafana.json")
 	if err != nil || !json.Valid(board) {
 		t.Fatalf("the dashboard: %v", err)
 	}

@@ -25,9 +25,9 @@ func TestAnOrderIsMovedToTheFixedWorkflow(t *testing.T) {
 	send := func(c message.Control) core.Verdict {
 		t.Helper()
 		n++
-		c.Schema, c.OrderID, c.ID = 1, "one", "c-"+string(rune('a'+n))
-		task := wait(t, s, "one")
-		c.Command = task.Command
+		c.OrderID = "one"
+		c.Event = core.Stamped(c.Event, "c-"+string(rune('a'+n)), core.Sender{},
+			wait(t, s, "one").Commands.Number)
 		v, err := s.Command(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
@@ -36,24 +36,24 @@ func TestAnOrderIsMovedToTheFixedWorkflow(t *testing.T) {
 	}
 	w.write(fixed)
 	until(t, s, func(i view.WorkflowInfo) bool { return i.Hash != first.Hash })
-	if v := send(message.Control{Kind: message.Resubmit}); !v.Accepted {
+	if v := send(message.Control{Event: core.Resubmit{}}); !v.Accepted {
 		t.Fatal(v.Reason)
 	}
 	eventually(t, "it fails as before", func() bool {
 		task := wait(t, s, "one")
-		return task.Command == 1 && task.AtRest() && task.ProcessState == core.Error &&
+		return task.Commands.Number == 1 && task.AtRest() && task.ProcessState == core.Error &&
 			task.Definition == first.Hash
 	})
-	if v := send(message.Control{Kind: message.Resubmit, Definition: strings.Repeat("0", 32)}); v.Accepted ||
+	if v := send(message.Control{Event: core.Resubmit{Definition: strings.Repeat("0", 32)}}); v.Accepted ||
 		!strings.Contains(v.Reason, "no definition with the hash") {
 		t.Errorf("an unknown hash: %+v", v)
 	}
-	if v := send(message.Control{Kind: message.Resubmit, Definition: message.Latest}); !v.Accepted ||
+	if v := send(message.Control{Event: core.Resubmit{Definition: message.Latest}}); !v.Accepted ||
 		v.Command != "resubmit" {
 		t.Fatalf("%+v", v)
 	}
 	eventually(t, "it is Processed", func() bool { return wait(t, s, "one").ProcessState == core.Processed })
-	if task := wait(t, s, "one"); task.Definition == first.Hash || task.Command != 2 {
-		t.Errorf("it ran %s, command %d", task.Definition, task.Command)
+	if task := wait(t, s, "one"); task.Definition == first.Hash || task.Commands.Number != 2 {
+		t.Errorf("it ran %s, command %d", task.Definition, task.Commands.Number)
 	}
 }

@@ -60,7 +60,7 @@ steps:
 		t.Fatal(r.Err)
 	}
 	if task := wait(t, s, "one"); task.ProcessState != core.Processed {
-		t.Fatalf("%s: %s", task.ProcessState, task.EndText)
+		t.Fatalf("%s: %s", task.ProcessState, task.Reason.Text)
 	}
 	want := `[1e3,16,0.5,"02134",12345678901234567890123,1.10,19.90,59.7,0.3,9223372036854775808,` +
 		`0.3333333333333333333333333333333333,true,4]`
@@ -117,7 +117,7 @@ func requestBodies(t *testing.T, s *embedded.Runtime, n int) map[string]string {
 			t.Fatalf("%d of %d requests came: %v", len(inputs), n, err)
 		}
 		for _, d := range got {
-			r, err := message.RequestOf(d)
+			r, err := message.Of[message.Request](d)
 			if err != nil {
 				t.Fatal(err)
 			}

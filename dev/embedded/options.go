@@ -10,39 +10,39 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Options of the runtime. Data and Workflows are required, and Agents or Operations.
+// Options configures the runtime. Data and Workflows are required, and Agents or Operations.
 type Options struct {
-	Data   string // folder of the database; made if there is none
+	Data   string // folder of the database; created if it does not exist
 	Listen string // loopback address and port, 127.0.0.1:8377; port 0 takes a free one
-	// AnswersListen is a loopback address that serves the pages behind links of answers and nothing else, so
-	// that a proxy may open it to the world. Empty means that only Listen serves them.
+	// AnswersListen is a loopback address that serves only the pages behind links of answers, so that a proxy
+	// may open it to the world. Empty means that only Listen serves them.
 	AnswersListen string
-	Workflows     string // folder of *.yaml
+	Workflows     string // folder of *.yaml files
 	Agents        string // file of the HTTP agents, and of the ones outside (see package httpagent)
-	// Operations are agents inside this process, by name: for benchmarks, and programs that embed
-	// the runtime.
+	// Operations holds agents inside this process, by name: for benchmarks, and programs that embed the
+	// runtime.
 	Operations map[string]worker.Operations
-	Inside     Inside   // how those run
+	Inside     Inside   // settings of these agents
 	ReplyTo    []string // logical names that orders may name; each has a queue "status-<name>"
-	// MaxOpen is the number of active tasks from which intake refuses new orders with 429; default 20,000. A
+	// MaxOpen is the number of active tasks above which intake refuses new orders with 429; default 20,000. A
 	// task that only waits for a time, an answer or its child orders is not active.
 	MaxOpen    int
 	SweepEvery time.Duration // time between the Supervisor's sweeps; default 500 ms
 	// StatisticsEvery is the interval of Statistics, of which 360 are kept; default 10 s.
 	StatisticsEvery time.Duration
-	// Keep is how long an order that has come to rest stays readable; 0 means for ever. Of an expired one
-	// the ID and the hash stay, so that it never runs again (P26). At least sqlite.MinKeep.
+	// Keep is the time that an order at rest stays readable; 0 means for ever. The ID and hash of an expired
+	// order stay, so that it never runs again (P26). At least sqlite.MinKeep.
 	Keep time.Duration
-	// NewTokenKey makes a new key for the tokens of answers (P39); those of the key before are read for 400
-	// days more.
+	// NewTokenKey makes a new key for the tokens of answers (P39). Tokens of the previous key are accepted
+	// for 400 more days.
 	NewTokenKey bool
-	OnAlert     OnAlert     // beside the log
+	OnAlert     OnAlert     // receivers of alerts besides the log
 	Tracer      port.Tracer // nil records no spans
 	Log         *slog.Logger
 	Clock       port.Clock
 	Version     string // version of the program, stated in the OpenAPI document
-	// Pages makes a handler of pages for people, which Run serves under PagePaths (patterns of http.ServeMux)
-	// beside the interface; server is its address. nil means no pages.
+	// Pages returns a handler of pages for people. Run serves it under PagePaths (patterns of http.ServeMux)
+	// beside the interface. server is the interface's address. nil means no pages.
 	Pages     func(server string) http.Handler
 	PagePaths []string
 	// Ready is called once, with the address, when orders may be submitted.
@@ -51,20 +51,20 @@ type Options struct {
 	server string // address of this process, for alerts
 }
 
-// Inside says how an agent inside the process runs.
+// Inside configures an agent inside the process.
 type Inside struct {
 	Concurrency int // default 10
 	Retry       worker.Retry
 	Breaker     worker.Breaker
 }
 
-// Started is what the ready line reports.
+// Started is the content of the ready line.
 type Started struct {
 	Address   string // http://127.0.0.1:PORT
 	Answers   string // address of Options.AnswersListen; empty if there is none
 	Workflows int
 	Agents    int
-	Checked   bool // the whole database file was checked; otherwise the check goes on
+	Checked   bool // true if the whole database file was checked; otherwise the check continues
 }
 
 func (o Options) withDefaults() Options {

@@ -62,9 +62,9 @@ func TestARefusedDepositRefundsTheWithdrawal(t *testing.T) {
 	task := wait(t, s, "one")
 	if task.ProcessState != core.Compensated || b.withdrawn.Load() != 1 || b.refunded.Load() != 1 {
 		t.Fatalf("ended %s, withdrawn %d times, refunded %d times: %s", task.ProcessState, b.withdrawn.Load(),
-			b.refunded.Load(), task.EndText)
+			b.refunded.Load(), task.Reason.Text)
 	}
-	if took := task.Ended.Sub(task.Created).Std(); took > 15*time.Second { // the quiet time would be 35 s
+	if took := task.End.At.Sub(task.Created).Std(); took > 15*time.Second { // the quiet time would be 35 s
 		t.Errorf("it took %s", took)
 	}
 }
@@ -79,14 +79,14 @@ func TestADepositInDoubtIsUndoneOnceItIsResolved(t *testing.T) {
 	}
 	command := func(c message.Control) bool {
 		t.Helper()
-		c.Schema, c.OrderID = message.Schema, "one"
+		c.OrderID = "one"
 		v, err := s.Command(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return v.Accepted
 	}
-	if command(message.Control{Kind: message.Undo, ID: "u-1", Command: task.Command}) {
+	if command(message.Control{Event: core.UndoCommand{ID: "u-1", Command: task.Commands.Number}}) {
 		t.Fatal("an undo is accepted while the deposit is in doubt")
 	}
 	number := func() int { // it grows with many refusals too (P5)
@@ -95,16 +95,18 @@ func TestADepositInDoubtIsUndoneOnceItIsResolved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return now.Command
+		return now.Commands.Number
 	}
 	tries := 0
 	eventually(t, "the fact is accepted, once no call can be under way", func() bool {
 		tries++
 		id, _ := json.Marshal(tries)
-		return command(message.Control{Kind: message.Resolve, ID: "r-" + string(id), Command: number(),
-			Step: "deposit", Fact: core.NotHappened})
+		return command(message.Control{
+			Event: core.Resolve{ID: "r-" + string(id), Command: number(), Step: "deposit",
+				Fact: core.NotHappened},
+		})
 	})
-	if !command(message.Control{Kind: message.Undo, ID: "u-2", Command: number()}) {
+	if !command(message.Control{Event: core.UndoCommand{ID: "u-2", Command: number()}}) {
 		t.Fatal("the undo is refused after the deposit was resolved as not-happened")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -63,7 +63,7 @@ func TestLongWork(t *testing.T) {
 		if err != nil {
 			return false
 		}
-		p := at.Step("film").Progress
+		p := at.Step("film").Claim.Progress
 		return p != nil && p.Percent == 40 && p.Note == "frames"
 	})
 	close(shown)
@@ -82,8 +82,9 @@ func TestLongWork(t *testing.T) {
 		t.Errorf("%s, %s", task.ProcessState, task.Step("cut").Output)
 	}
 	for i := range task.Steps {
-		if st := &task.Steps[i]; st.Attempt != 1 || st.Progress != nil {
-			t.Errorf("%s took %d attempts, and ends with progress %+v", st.Name, st.Attempt, st.Progress)
+		if st := &task.Steps[i]; st.Attempt != 1 || st.Claim.Progress != nil {
+			t.Errorf("%s took %d attempts, and ends with progress %+v", st.Name, st.Attempt,
+				st.Claim.Progress)
 		}
 	}
 }

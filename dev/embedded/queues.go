@@ -1,9 +1,8 @@
 package embedded
 
 import (
-	"crypto/rand"
-	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"sort"
 	"strings"
 	"time"
@@ -14,26 +13,26 @@ import (
 )
 
 const (
-	// maxReceives is generous: with the growing wait between two deliveries (port.Delivery.Backoff) a
-	// message outlives a disk that is full for a quarter of an hour. What is lost after that is rebuilt
-	// from the documents by the Supervisor (P9).
+	// maxReceives is large: with the growing wait between two deliveries (port.Delivery.Backoff) a message
+	// survives a quarter of an hour with a full disk. The Supervisor rebuilds messages that are lost later
+	// from the documents (P9).
 	maxReceives = 40
 	retention   = 4 * 24 * time.Hour
 	keptLonger  = 14 * 24 * time.Hour // retention of statuses, quarantine and dead letters
 )
 
-// queues joins the ones in memory, which a restart rebuilds (P27), with the durable ones, whose
-// messages could not be rebuilt: status queues, quarantine, dead letters.
+// queues joins the queues in memory, which a restart rebuilds (P27), and the durable ones, whose messages
+// cannot be rebuilt: status queues, quarantine, dead letters.
 type queues struct {
 	memory  *memory.Queues
 	disk    *sqlite.Queues
 	outside map[string]*attended // queues of the agents that run outside, by agent
 }
 
-// Status is the name of the queue that takes the statuses of orders with that reply-to.
+// Status returns the name of the queue for the statuses of orders with that reply-to.
 func Status(replyTo string) string { return "status-" + replyTo }
 
-// inMemory names the queues whose messages a restart rebuilds.
+// inMemory returns the names of the queues whose messages a restart rebuilds.
 func inMemory(agents []*agent) []string {
 	names := []string{port.Replies, port.Control, port.Tasks}
 	for _, a := range agents {
@@ -42,7 +41,7 @@ func inMemory(agents []*agent) []string {
 	return names
 }
 
-// durableQueues are those of the store, and which of them an order may name.
+// durableQueues returns the queues of the store, and the names that an order may use.
 func durableQueues(agents []*agent, replyTo []string) (all []sqlite.QueueConfig, statuses []string) {
 	all = []sqlite.QueueConfig{{Name: port.Quarantine, Retention: keptLonger}}
 	for _, name := range inMemory(agents) {
@@ -55,12 +54,10 @@ func durableQueues(agents []*agent, replyTo []string) (all []sqlite.QueueConfig,
 	return all, statuses
 }
 
-// newQueues makes the queues. The numbers of messages in memory begin anywhere, so that a receipt from before
-// a restart names none of them.
+// newQueues returns the queues. The numbers of messages in memory start at a random value, so that no receipt
+// from before a restart is valid.
 func newQueues(disk *sqlite.Queues, clock port.Clock, agents []*agent) (*queues, error) {
-	var random [8]byte
-	_, _ = rand.Read(random[:]) // it does not return without
-	first := binary.BigEndian.Uint64(random[:]) >> 1
+	first := rand.Uint64() >> 1 //nolint:gosec // random, to differ from earlier starts
 	var configs []memory.QueueConfig
 	for _, name := range inMemory(agents) {
 		dead, _ := disk.Queue(port.Dead(name)) // one of durableQueues
@@ -94,7 +91,7 @@ func (q *queues) Queue(name string) (port.Queue, error) {
 	return q.disk.Queue(name)
 }
 
-// ours is a queue that every stack has.
+// ours returns a queue that every stack has.
 func (q *queues) ours(name string) port.Queue {
 	found, err := q.Queue(name)
 	if err != nil {

@@ -36,7 +36,7 @@ const (
 
 type counter = atomic.Int64
 
-// Runtime is the running parts, without the HTTP edge. It is the api.Backend.
+// Runtime holds the running parts without the HTTP edge. It implements api.Backend.
 type Runtime struct {
 	options   Options
 	log       *slog.Logger
@@ -63,14 +63,14 @@ type Runtime struct {
 	receiving context.CancelFunc // stops the receipt of messages
 	work      context.Context    // context of the message handlers
 	working   context.CancelFunc // cancels work
-	gate      sync.RWMutex       // held for reading while a client's request runs, see carry
-	closed    atomic.Bool        // set by Close once nothing is carried any more
+	gate      sync.RWMutex       // held for reading during a client's request, see carry
+	closed    atomic.Bool        // set by Close once no request runs
 	consumers sync.WaitGroup
 	rest      sync.WaitGroup
 }
 
-// Open opens the data folder, emits again what is under way (P27), and starts all actors. When it
-// returns, orders may be submitted. sqlite.ErrLocked where another process uses the folder.
+// Open opens the data folder, sends the open messages again (P27), and starts all actors. When it returns,
+// orders may be submitted. It returns sqlite.ErrLocked if another process uses the folder.
 func Open(ctx context.Context, o Options) (*Runtime, error) {
 	o = o.withDefaults()
 	s := &Runtime{options: o, log: o.Log, clock: o.Clock, hub: newHub()}
@@ -88,10 +88,10 @@ func Open(ctx context.Context, o Options) (*Runtime, error) {
 	switch {
 	case ctx.Err() != nil || errors.Is(err, sqlite.ErrDamaged):
 		s.working()
-		s.rest.Wait() // Alerts may still be running.
+		s.rest.Wait() // alerts may still be running
 		_ = s.store.Close()
 		return nil, fmt.Errorf("taking up the tasks under way: %w", errors.Join(err, ctx.Err()))
-	case err != nil: // one task that cannot be read must not keep all others from going on
+	case err != nil: // one task that cannot be read must not stop all others
 		s.log.Error("some tasks are not taken up again; the Supervisor tries when they are due", "error", err)
 	}
 	if tasks > 0 {
@@ -184,7 +184,7 @@ func (s *Runtime) start() {
 	for _, a := range s.agents {
 		a.start(receiving, s, &s.consumers)
 	}
-	// in any order: each runs by itself
+	// in any order, because they are independent
 	for what, run := range map[string]func(context.Context){
 		"the Supervisor": s.sweep, "the statistics": s.sampleAlways, "the watch of alerts": s.watch,
 		"the removal of expired orders": s.expire, "the watch of workflow files": s.workflows.watch,
@@ -193,16 +193,10 @@ func (s *Runtime) start() {
 	}
 }
 
-// sweep is the Supervisor's schedule.
+// sweep runs the Supervisor at its interval.
 func (s *Runtime) sweep(ctx context.Context) {
-	tick := time.NewTicker(s.options.SweepEvery)
 	var failed sweepFailure
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	every(ctx, s.options.SweepEvery, func() {
 		began := time.Now()
 		r, err := s.sweeper.Sweep(ctx)
 		s.metrics.sweep(r, began, time.Now(), err)
@@ -211,16 +205,28 @@ func (s *Runtime) sweep(ctx context.Context) {
 			s.log.Error("a sweep failed, and the next one tries again; this line repeats each minute at most",
 				"error", err)
 		}
+	})
+}
+
+// every calls f at each tick until ctx ends.
+func every(ctx context.Context, interval time.Duration, f func()) {
+	for tick := time.NewTicker(interval); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			f()
+		}
 	}
 }
 
-// sweepFailure is the last failure of a sweep that was logged.
+// sweepFailure is the last logged failure of a sweep.
 type sweepFailure struct {
 	text string
 	at   time.Time
 }
 
-// isNews reports whether a failure has to be logged: another one than the last, or the same a minute later.
+// isNews reports whether a failure has to be logged: it differs from the last one, or comes a minute later.
 func (f *sweepFailure) isNews(err error, now time.Time) bool {
 	if err.Error() == f.text && now.Sub(f.at) < time.Minute {
 		return false
@@ -234,7 +240,7 @@ const (
 	expirePause = 10 * time.Millisecond // between two steps, for other writers
 )
 
-// expire removes, step by step, what is older than it is kept. Package state keeps no task at rest.
+// expire removes expired records, step by step. Package state caches no task at rest.
 func (s *Runtime) expire(ctx context.Context) {
 	for ctx.Err() == nil {
 		x, err := s.store.Expire(ctx)
@@ -250,11 +256,11 @@ func (s *Runtime) expire(ctx context.Context) {
 	}
 }
 
-// drainTime is how long handlings under way may take to end, of the 5 s that a SIGTERM is given.
+// drainTime is the time for running handlings to end, of the 5 s after a SIGTERM.
 const drainTime = 1500 * time.Millisecond
 
-// Close stops taking messages, lets the handlings under way and what is carried for clients end, and
-// closes the store. What is left in the queues is emitted again at the next start.
+// Close stops receiving messages, lets running handlings and clients' requests end, and closes the store. The
+// next start sends the messages left in the queues again.
 func (s *Runtime) Close() error {
 	s.ready.Store(false)
 	s.receiving()
@@ -284,7 +290,7 @@ func (s *Runtime) Close() error {
 	return s.store.Close()
 }
 
-// count counts what was ignored, refused, quarantined; Health shows it.
+// count counts ignored, refused and quarantined messages for Health.
 func (s *Runtime) count(what, why string) {
 	key := what
 	if why != "" {
@@ -297,7 +303,7 @@ func (s *Runtime) count(what, why string) {
 	c.(*counter).Add(1)
 }
 
-// replied is scheduler.Config.Replied.
+// replied implements scheduler.Config.Replied.
 func (s *Runtime) replied(agent, operation string, r core.Reply) {
 	s.uncalled.replied(agent, operation, r)
 	s.metrics.replied(agent, operation, r)

@@ -79,7 +79,7 @@ func TestAgentsOfAFile(t *testing.T) {
 	for i := range 10 {
 		if task := wait(t, s, fmt.Sprintf("o-%d", i)); task.ProcessState != core.Processed ||
 			string(task.Output) != `{"first":{"path":"/do/first"}}` {
-			t.Fatalf("ended %s with %s: %s", task.ProcessState, task.Output, task.EndText)
+			t.Fatalf("ended %s with %s: %s", task.ProcessState, task.Output, task.Reason.Text)
 		}
 	}
 	if most != 2 {
@@ -159,7 +159,7 @@ func TestRetriesOfAnAgentInside(t *testing.T) {
 	defer closeRuntime(t, s)
 	submit(t, s, "one", "")
 	if task := wait(t, s, "one"); task.ProcessState != core.Processed || task.Steps[0].Attempt != 1 ||
-		task.Steps[0].FailureCount != 0 {
+		task.Steps[0].Failures.Do != 0 {
 		t.Errorf("ended %s, step %+v", task.ProcessState, task.Steps[0])
 	}
 	if n := s.Health(t.Context()).Counts["agent-shop-retried"]; n != 2 {
@@ -288,8 +288,8 @@ func TestEndedOrdersExpireMeanwhile(t *testing.T) {
 	if q, err := s.Question(t.Context(), "one", link.Ann); err != nil || q.Person != "ann" || q.Closed != "" {
 		t.Errorf("%+v %v", q, err)
 	}
-	if v, err := s.Command(t.Context(), message.Control{Schema: 1, OrderID: "one", Kind: message.Cancel,
-		ID: "c"}); err != nil || !v.Accepted {
+	if v, err := s.Command(t.Context(), message.Control{OrderID: "one",
+		Event: core.Cancel{ID: "c"}}); err != nil || !v.Accepted {
 		t.Fatal(v, err)
 	}
 	wait(t, s, "one")
@@ -429,8 +429,8 @@ func TestCommandsAndReads(t *testing.T) {
 	w.shop.gate = make(chan struct{})
 	s := w.open()
 	defer closeRuntime(t, s)
-	if _, err := s.Command(t.Context(), message.Control{Schema: 1, Kind: message.Undo, OrderID: "missing",
-		ID: "c-1"}); !errors.Is(err, port.ErrNotFound) {
+	if _, err := s.Command(t.Context(), message.Control{OrderID: "missing",
+		Event: core.UndoCommand{ID: "c-1"}}); !errors.Is(err, port.ErrNotFound) {
 		t.Errorf("a command for an unknown order: %v, want %v", err, port.ErrNotFound)
 	}
 	for _, read := range []func() error{
@@ -460,8 +460,7 @@ func TestCommandsAndReads(t *testing.T) {
 		last.OrderID != "one" {
 		t.Errorf("a wait that ends early: %+v, %v", last, err)
 	}
-	v, err := s.Command(t.Context(), message.Control{Schema: 1, Kind: message.Cancel, OrderID: "one",
-		ID: "c-2"})
+	v, err := s.Command(t.Context(), message.Control{OrderID: "one", Event: core.Cancel{ID: "c-2"}})
 	if err != nil || !v.Accepted {
 		t.Errorf("cancel: %+v, %v", v, err)
 	}
@@ -469,8 +468,8 @@ func TestCommandsAndReads(t *testing.T) {
 	if task := wait(t, s, "one"); task.ProcessState != core.Cancelled {
 		t.Errorf("ended %s", task.ProcessState)
 	}
-	if v, err := s.Command(t.Context(), message.Control{Schema: 1, Kind: message.Cancel, OrderID: "coming",
-		ID: "c-3"}); err != nil || !v.Accepted {
+	if v, err := s.Command(t.Context(), message.Control{OrderID: "coming",
+		Event: core.Cancel{ID: "c-3"}}); err != nil || !v.Accepted {
 		t.Errorf("cancel of an order that comes later: %+v, %v", v, err)
 	}
 	counts := s.Health(t.Context()).Counts

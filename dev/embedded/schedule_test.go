@@ -31,8 +31,7 @@ func allFail(t *testing.T, s *embedded.Runtime, id string) {
 	for name, call := range map[string]func() error{
 		"reject": func() error { return s.Reject(ctx, api.Rejected{Queue: port.Intake}) },
 		"command": func() error {
-			return second(s.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: id,
-				ID: "late"}))
+			return second(s.Command(ctx, message.Control{OrderID: id, Event: core.Cancel{ID: "late"}}))
 		},
 		"order":  func() error { return second(s.Order(ctx, &core.Task{OrderID: id, ContentHash: "h"})) },
 		"task":   func() error { _, _, err := s.Task(ctx, id); return err },
@@ -106,7 +105,7 @@ func TestOrdersStartByTheClock(t *testing.T) {
 }
 
 // Without catchUp the times of the last hour are started after an outage, and no earlier ones, as
-// docs/workflows.md says.
+// docs/reference/workflows.md says.
 func TestAScheduleCatchesUpAnHour(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.write(strings.Replace(hourly, "catchUp: 3h, ", "", 1))

@@ -13,10 +13,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// samplesKept bounds the memory of a series: an hour at the default interval.
+// samplesKept bounds the memory of a series: one hour at the default interval.
 const samplesKept = 360
 
-// figure names a number of a sample: a kind of view.Series, or one of those below, and what it is of.
+// figure names a number of a sample: a kind of view.Series, or one of those below, and its subject.
 type figure struct{ kind, of string }
 
 // Kinds of figures that are counted by agent and are no series.
@@ -25,13 +25,13 @@ const (
 	repliesFailed = "failed"
 )
 
-// sample is what the metrics said at a time.
+// sample holds the metrics at one time.
 type sample struct {
 	at      time.Time
 	numbers map[figure]int // values; ended, done and failed count from the start
 }
 
-// samples are the last ones, the oldest first.
+// samples holds the last samples, oldest first.
 type samples struct {
 	mu  sync.Mutex
 	all []sample
@@ -52,22 +52,17 @@ func (s *samples) copied() []sample {
 	return slices.Clone(s.all)
 }
 
-// sampleAlways keeps what GET /metrics would say, in equal intervals.
+// sampleAlways stores the metrics at equal intervals.
 func (s *Runtime) sampleAlways(ctx context.Context) {
-	every := s.options.StatisticsEvery
-	tick := time.NewTicker(every)
-	for {
+	sample := func() {
 		if x, err := s.sample(); err == nil {
 			s.samples.add(x)
 		} else if ctx.Err() == nil {
 			s.log.Warn("the statistics lack an interval", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
 	}
+	sample()
+	every(ctx, s.options.StatisticsEvery, sample)
 }
 
 func (s *Runtime) sample() (sample, error) {
@@ -105,7 +100,7 @@ func (s *Runtime) sample() (sample, error) {
 	return x, nil
 }
 
-// Statistics is api.Backend.Statistics.
+// Statistics implements api.Backend.Statistics.
 func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
 	all, every := s.samples.copied(), s.options.StatisticsEvery
 	now := s.clock.Now()
@@ -136,21 +131,27 @@ func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
 			core.Duration(depth.Oldest.Milliseconds())
 		out.Agents = append(out.Agents, x)
 	}
-	overdue := view.Overdue{}
-	for shard := range s.store.Shards() {
-		due, err := s.store.Due(ctx, port.DueBucket, shard, now.Add(-s.options.SweepEvery), nil,
-			view.MostOverdue-overdue.Orders)
-		if err != nil {
-			return out, fmt.Errorf("overdue orders: %w", err)
-		}
-		overdue.Add(due)
-	}
+	overdue, err := s.overdue(ctx)
 	out.Overdue = &overdue
-	return out, nil
+	return out, err
 }
 
-// seriesOf puts the samples into intervals. A sample that came late, as after the machine slept, says nothing
-// of how many ended in which of the intervals before it.
+// overdue reads from the index the orders that a sweep should have found already.
+func (s *Runtime) overdue(ctx context.Context) (o view.Overdue, err error) {
+	before := s.clock.Now().Add(-s.options.SweepEvery)
+	for shard := range s.store.Shards() {
+		due, err := s.store.Due(ctx, port.DueBucket, shard, before, nil, max(1, view.MostOverdue-o.Orders))
+		if err != nil {
+			return o, fmt.Errorf("overdue orders: %w", err)
+		}
+		o.Add(due)
+	}
+	o.Orders = min(o.Orders, view.MostOverdue)
+	return o, nil
+}
+
+// seriesOf assigns the samples to intervals. A late sample, as after the machine slept, cannot be divided
+// among the intervals before it.
 func seriesOf(all []sample, every time.Duration) []view.Series {
 	place := func(at time.Time) int { return int(at.Sub(all[0].at).Round(every)/every) - 1 }
 	intervals := max(place(all[len(all)-1].at)+1, 0)

@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -64,23 +65,33 @@ func TestSpans(t *testing.T) {
 	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "o-1", "")})[0]; r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	if _, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool {
-		return x.ProcessState == core.Compensated && x.ResendAt == 0
-	}); err != nil {
-		t.Fatal(err)
+	for run := range 2 {
+		task, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool {
+			return x.Run == run && x.ProcessState == core.Compensated && x.End.ResendAt == 0
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run == 1 {
+			break
+		}
+		if v, err := s.Command(t.Context(), message.Control{OrderID: "o-1", Event: core.Resubmit{ID: "r-1",
+			Command: task.Commands.Number}}); err != nil || !v.Accepted {
+			t.Fatal(v, err)
+		}
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	var states, steps []string
 	for _, x := range traced.spans {
-		if x.OrderID != "o-1" || x.name == "scheduler" && x.Trace != core.Trace("o-1", 0) ||
+		if x.OrderID != "o-1" || x.name == "scheduler" && x.Trace != core.Trace("o-1", x.Run) ||
 			strings.Contains(x.err, errSecret.Error()) {
 			t.Errorf("%+v", x)
 		}
 		switch x.name {
 		case "scheduler":
-			states = append(states, x.State)
+			states = append(states, fmt.Sprintf("%d %s", x.Run, x.State))
 		default:
 			steps = append(steps, x.name+" "+x.Step+" "+x.err)
 			if x.Attempt == 0 || !strings.HasPrefix(x.Trace, "00-") || x.Trace == core.Trace("o-1", 0) {
@@ -88,7 +99,7 @@ func TestSpans(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"Processing", "Compensating", "Compensated"} {
+	for _, want := range []string{"0 Processing", "0 Compensating", "0 Compensated", "1 Compensated"} {
 		if !slices.Contains(states, want) {
 			t.Errorf("states %q lack %s", states, want)
 		}

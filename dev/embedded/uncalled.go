@@ -12,9 +12,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// uncalled knows which operations their agents do not call now, inside this process or outside, by what they
-// answer (P45). A service that answers not-yet is none of these: it works, and its steps poll it as they
-// should.
+// uncalled tracks the operations that their agents do not call now, inside this process or outside, from
+// their replies (P45). A service that answers not-yet does not belong here, because it works, and its steps
+// poll it.
 type uncalled struct {
 	clock port.Clock
 	log   *slog.Logger
@@ -25,20 +25,21 @@ type uncalled struct {
 	worked map[string]core.Time
 }
 
-// waiting is since when, and why.
+// waiting is the start of a period without calls, with its reason.
 type waiting struct {
 	code, message string
 	since         core.Time
 	reported      bool
 }
 
-// settling is how long after a success a refusal means nothing: replies overtake each other.
+// settling is the time after a success in which a refusal is ignored, because replies overtake each other.
 const settling = core.Minute
 
-// replied is scheduler.Config.Replied. The operator is notified once of each operation, however many orders
-// wait for it. Only a reply that shows that the service works ends it: a failed probe does not.
+// replied implements scheduler.Config.Replied. It notifies the operator once for each operation, however many
+// orders wait for it. Only a reply that shows a working service ends the period. A failed probe does not.
 func (u *uncalled) replied(agent, operation string, r core.Reply) {
 	name, now := "agent "+agent+" "+operation, core.TimeOf(u.clock.Now())
+	message := core.RedactText(r.Message) // an agent outside this process may repeat a token (P39)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	was, waits := u.now[name]
@@ -53,9 +54,9 @@ func (u *uncalled) replied(agent, operation string, r core.Reply) {
 			u.log.Error(
 				"ALERT: an agent does not call its service, and its steps wait, uncounted, for up to "+
 					"their maxQueueTime",
-				"agent", agent, "operation", operation, "code", r.Code)
+				"agent", agent, "operation", operation, "code", r.Code, "reason", message)
 		}
-		u.now[name] = waiting{r.Code, r.Message, was.since, was.reported}
+		u.now[name] = waiting{r.Code, message, was.since, was.reported}
 	case (r.Outcome != core.OutcomeRetryLater || r.Code == core.CodeNotYet) && waits:
 		delete(u.now, name)
 		u.worked[name] = now
@@ -64,7 +65,7 @@ func (u *uncalled) replied(agent, operation string, r core.Reply) {
 	}
 }
 
-// of lists the operations that the agent does not call.
+// of returns the operations that the agent does not call.
 func (u *uncalled) of(agent string) (all []view.NotCalled) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -77,7 +78,7 @@ func (u *uncalled) of(agent string) (all []view.NotCalled) {
 	return all
 }
 
-// check puts what is not called into the checks of health.
+// check adds the operations without calls to the checks of health.
 func (u *uncalled) check(checks map[string]string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

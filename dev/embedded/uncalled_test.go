@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
 // P45: the operator is notified once that a service is not called. A refusal that was overtaken by a success
@@ -18,7 +20,12 @@ func TestWhenTheOperatorIsNotifiedOfAnUncalledService(t *testing.T) {
 	var log bytes.Buffer
 	u := &uncalled{clock: clock, log: slog.New(slog.NewTextHandler(&log, nil)), now: map[string]waiting{},
 		worked: map[string]core.Time{}}
-	refused := core.Reply{Outcome: core.OutcomeRetryLater, Code: core.CodeUnauthorized}
+	secret, err := token.Fixed(false).Token("00000000", "o-1", core.TokenOf{Step: "approve", Person: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := core.Reply{Outcome: core.OutcomeRetryLater, Code: core.CodeUnauthorized,
+		Message: "no rights for " + secret}
 	done := core.Reply{Outcome: core.OutcomeDone}
 	notYet := core.Reply{Outcome: core.OutcomeRetryLater, Code: core.CodeNotYet}
 	for i, c := range []struct {
@@ -41,6 +48,10 @@ func TestWhenTheOperatorIsNotifiedOfAnUncalledService(t *testing.T) {
 			(len(checks) > 0) != c.waits {
 			t.Errorf("reply %d: reported %d times, health %v; want %d, %v", i, reported, checks, c.alerts,
 				c.waits)
+		}
+		shown := log.String() + fmt.Sprint(checks)
+		if strings.Contains(shown, secret) || c.waits && !strings.Contains(shown, "no rights for (token)") {
+			t.Errorf("reply %d: its token or its reason is shown wrongly: %s", i, shown) // P39
 		}
 		of := u.of("shop")
 		if (len(of) == 1 && of[0].Operation == "first" && of[0].Code == core.CodeUnauthorized &&

@@ -55,7 +55,7 @@ func TestAnUndoSaysWhatItWaitsFor(t *testing.T) {
 		if err != nil || len(got) != 1 {
 			t.Fatalf("%d statuses: %v", len(got), err)
 		}
-		reported, err := message.StatusOf(got[0])
+		reported, err := message.Of[message.Status](got[0])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// deployed is what new orders can name, at one moment. It is replaced as a whole.
+// deployed holds the workflows for new orders at one moment. It is replaced as a whole.
 type deployed struct {
 	byName   map[string]*core.Definition
 	fileOf   map[string]string   // files by workflow name
@@ -29,8 +29,8 @@ type deployed struct {
 	empty    bool                // the folder has no file
 }
 
-// workflows keeps the definitions for new orders in step with a folder. A broken file is refused
-// and the version before it stays; running tasks pin theirs by hash and never notice.
+// workflows follows the definitions in a folder. It refuses a broken file, and the previous version stays.
+// Running tasks pin theirs by hash, so that a change does not affect them.
 type workflows struct {
 	dir  string
 	load func(dir string) ([]source.File, error)
@@ -38,10 +38,15 @@ type workflows struct {
 	now  atomic.Pointer[deployed]
 }
 
-// loadFiles reads every workflow file of the folder, against the agents that exist. Once the runtime is open
-// it refuses files that make tokens with keys that others may use; before, wire ends the start.
+// loadFiles reads every workflow file of the folder, and checks it against the existing agents. Once the
+// runtime is open, it refuses files that make tokens if others may use the keys. Before that, wire ends the
+// start.
 func (s *Runtime) loadFiles(dir string) ([]source.File, error) {
-	files, err := source.LoadDir(dir, source.Options{KnownAgents: s.agentNames()})
+	var names []string
+	for _, a := range s.agents {
+		names = append(names, a.name)
+	}
+	files, err := source.LoadDir(dir, source.Options{KnownAgents: names})
 	if err != nil || s.tokens == nil {
 		return files, err
 	}
@@ -66,10 +71,10 @@ func newWorkflows(dir string, load func(string) ([]source.File, error),
 	return w, w.reload()
 }
 
-// current is state.Config.Current.
+// current implements state.Config.Current.
 func (w *workflows) current(name string) *core.Definition { return w.now.Load().byName[name] }
 
-// scheduled lists those that start by the clock.
+// scheduled returns the workflows that start by the clock.
 func (w *workflows) scheduled() (all []*core.Definition) {
 	d := w.now.Load()
 	for _, name := range slices.Sorted(maps.Keys(d.byName)) {
@@ -90,7 +95,7 @@ func (w *workflows) makesTokens() bool {
 	return false
 }
 
-// broken is state.Config.Broken.
+// broken implements state.Config.Broken.
 func (w *workflows) broken(name string) string {
 	d := w.now.Load()
 	file, known := d.broken[name]
@@ -100,8 +105,7 @@ func (w *workflows) broken(name string) string {
 	return d.problems[file][0]
 }
 
-// reload reads the folder. The error is that of the folder; what is wrong with a file stands in
-// its problems.
+// reload reads the folder. The error is that of the folder. The faults of a file are in its problems.
 func (w *workflows) reload() error {
 	files, err := w.load(w.dir)
 	if err != nil {
@@ -140,8 +144,8 @@ func (w *workflows) reload() error {
 // served counts the workflows that new orders can name.
 func (w *workflows) served() int { return len(w.now.Load().byName) }
 
-// refused keeps the versions that came from a file whose newest one is broken. It logs the problems unless
-// they are those of the last look at the folder.
+// refused keeps the versions from files whose newest version is broken. It logs the problems unless they are
+// the same as at the last reload.
 func (w *workflows) refused(old, next *deployed, file string, problems []string) {
 	next.problems[file] = problems
 	what := "workflow file refused; nothing is served for it until it is corrected"
@@ -159,7 +163,7 @@ func (w *workflows) refused(old, next *deployed, file string, problems []string)
 	}
 }
 
-// infos is api.Backend.Workflows.
+// infos implements api.Backend.Workflows.
 func (w *workflows) infos() []view.WorkflowInfo {
 	d := w.now.Load()
 	var all []view.WorkflowInfo
@@ -184,10 +188,11 @@ func (w *workflows) infos() []view.WorkflowInfo {
 	return all
 }
 
-// settleTime is how long a folder must be quiet before it is read: editors write in several steps.
+// settleTime is the time that a folder must be quiet before it is read, because editors write in several
+// steps.
 const settleTime = 100 * time.Millisecond
 
-// watch reloads when the folder changes. Where the system cannot notify, it looks every two seconds.
+// watch reloads when the folder changes. If the system cannot notify, it checks every two seconds.
 func (w *workflows) watch(ctx context.Context) {
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {
@@ -202,7 +207,7 @@ func (w *workflows) watch(ctx context.Context) {
 		}
 		return
 	}
-	w.again() // Files may have changed before the watch started.
+	w.again() // files may have changed before the watch started
 	quiet := time.NewTimer(time.Hour)
 	for {
 		select {

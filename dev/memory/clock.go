@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Clock is a clock that stands still until it is moved. It is a port.Clock, and queues that wait
-// on it wake up when it is advanced. Safe for concurrent use.
+// Clock is a clock that only moves on request. It implements port.Clock. Queues that wait on it wake up when
+// it is advanced. It is safe for concurrent use.
 type Clock struct {
 	mu     sync.Mutex
 	now    time.Time
@@ -15,18 +15,18 @@ type Clock struct {
 	seq    int
 }
 
-// NewClock gives a clock that shows start.
+// NewClock returns a clock that shows start.
 func NewClock(start time.Time) *Clock { return &Clock{now: start} }
 
-// Now is the time shown.
+// Now returns the shown time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Advance moves the clock forward by d and runs, in the order of their times and in this
-// goroutine, what was to happen until then. While one of them runs, the clock shows its time.
+// Advance moves the clock forward by d and runs the due alarms in this goroutine, in the order of their
+// times. While one runs, the clock shows its time.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	end := c.now.Add(d)
@@ -74,7 +74,7 @@ func (c *Clock) At(at time.Time, run func()) (stop func()) {
 	}
 }
 
-// Waiting is how many alarms are set; tests wait for it before they advance.
+// Waiting returns the number of alarms. Tests wait for it before they advance.
 func (c *Clock) Waiting() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,13 +9,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Definitions is a port.Definitions in memory. Safe for concurrent use.
+// Definitions implements port.Definitions in memory. It is safe for concurrent use.
 type Definitions struct {
 	mu   sync.RWMutex
 	data map[string][]byte
 }
 
-// NewDefinitions gives an empty one.
+// NewDefinitions returns empty Definitions.
 func NewDefinitions() *Definitions { return &Definitions{data: map[string][]byte{}} }
 
 // Definition returns a copy of the definition with that hash.

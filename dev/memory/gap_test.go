@@ -27,7 +27,7 @@ func TestEndedContext(t *testing.T) {
 	defs := memory.NewDefinitions()
 	ledger := memory.NewLedger()
 	leases := memory.NewLeases()
-	queues := queuesOf(t, clock, nil, nil)
+	queues := newQueues(t, clock)
 	if err := queues.Add(memory.QueueConfig{Name: "a"}); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestQueueAgainstAModel(t *testing.T) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 7))
 			clock := memory.NewClock(start)
-			queues := queuesOf(t, clock, nil, nil)
+			queues := newQueues(t, clock)
 			if err := queues.Add(memory.QueueConfig{Name: "a"}); err != nil {
 				t.Fatal(err)
 			}
@@ -258,7 +258,7 @@ func TestClockRunsWhatWasToHappen(t *testing.T) {
 // Everything is safe for concurrent use; the race detector looks on where it is on.
 func TestMemoryUnderConcurrency(t *testing.T) {
 	clock := memory.NewClock(start)
-	queues := queuesOf(t, clock, nil, nil)
+	queues := newQueues(t, clock)
 	if err := queues.Add(memory.QueueConfig{Name: "a"}); err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +303,7 @@ func TestMemoryUnderConcurrency(t *testing.T) {
 // woken before.
 func TestWaitersAreWokenAgainAndAgain(t *testing.T) {
 	clock := memory.NewClock(start)
-	queues := queuesOf(t, clock, nil, nil)
+	queues := newQueues(t, clock)
 	if err := queues.Add(memory.QueueConfig{Name: "a"}); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Leases is a port.Leases in memory. Safe for concurrent use.
+// Leases implements port.Leases in memory. It is safe for concurrent use.
 type Leases struct {
 	mu   sync.Mutex
 	held map[string]lease
@@ -17,7 +17,7 @@ type lease struct {
 	until time.Time
 }
 
-// NewLeases gives leases without holders.
+// NewLeases returns leases without holders.
 func NewLeases() *Leases { return &Leases{held: map[string]lease{}} }
 
 // Acquire takes a lease that is free, expired at now, or the owner's own.

@@ -9,13 +9,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Ledger is a port.Ledger in memory (P31). Safe for concurrent use.
+// Ledger implements port.Ledger in memory (P31). It is safe for concurrent use.
 type Ledger struct {
 	mu      sync.Mutex
 	entries map[string]port.LedgerEntry
 }
 
-// NewLedger gives an empty one.
+// NewLedger returns an empty ledger.
 func NewLedger() *Ledger { return &Ledger{entries: map[string]port.LedgerEntry{}} }
 
 // Entry returns a copy of the entry; Version 0 if there is none.

@@ -2,16 +2,16 @@ package memory
 
 import "github.com/stepkeeper/stepkeeper/shared/port"
 
-// normalFirst is every how many takes the messages without priority come first, so that they are never
-// starved (P46).
+// normalFirst is the interval of receives in which messages without priority come first, so that they are
+// never starved (P46).
 const normalFirst = 10
 
-// keptGroups is how many empty groups keep their memory.
+// keptGroups is the number of empty groups that keep their memory.
 const keptGroups = 64
 
-// line holds the tickets of visible messages: those of high priority first, but for every tenth take. Within
-// a priority the groups take turns, each first in, first out, so that a flood of one delays the others little
-// (P46).
+// line holds the tickets of visible messages. Those of high priority come first, except in every tenth
+// receive. Within a priority the groups take turns, and each group is first in, first out. So a flood in one
+// group hardly delays the others (P46).
 type line struct {
 	high, normal turns
 	takes        int
@@ -25,7 +25,7 @@ func (l *line) push(m *port.Message, t ticket) {
 	l.normal.push(m.Group, t)
 }
 
-// begin says which priority comes first in one take; some: it will find messages.
+// begin returns which priority comes first in one receive. some means that the receive will find messages.
 func (l *line) begin(some bool) (first, second *turns) {
 	if some {
 		l.takes++
@@ -36,18 +36,18 @@ func (l *line) begin(some bool) (first, second *turns) {
 	return &l.high, &l.normal
 }
 
-// turns are the tickets of one priority, by group. The next one is of the group whose last turn is the
-// longest ago.
+// turns holds the tickets of one priority, by group. The next ticket belongs to the group that has waited
+// longest.
 type turns struct {
 	groups map[string]*group
-	order  ring[*group] // those with tickets, by their last turn
+	order  ring[*group] // groups that have tickets, ordered by their last turn
 	taken  uint64
 }
 
 type group struct {
 	name    string
 	waiting ring[ticket]
-	last    uint64 // number of its last turn; 0 means no turn yet
+	last    uint64 // number of the group's last turn; 0 means no turn yet
 }
 
 func (s *turns) push(name string, t ticket) {
@@ -69,7 +69,7 @@ func (s *turns) push(name string, t ticket) {
 	}
 }
 
-// pop takes the next ticket.
+// pop removes and returns the next ticket.
 func (s *turns) pop() (t ticket, some bool) {
 	if s.order.count == 0 {
 		return ticket{}, false
@@ -94,7 +94,7 @@ func (s *turns) again(g *group) {
 	}
 }
 
-// trim drops what is gone from the front of each group, and leaves the order of turns as it is.
+// trim removes deleted tickets from the front of each group, and keeps the order of turns.
 func (s *turns) trim(gone func(ticket) bool) {
 	for range s.order.count {
 		g := s.order.at(0)
@@ -106,7 +106,7 @@ func (s *turns) trim(gone func(ticket) bool) {
 	}
 }
 
-// ring is first in, first out.
+// ring is a queue, first in, first out.
 type ring[T any] struct {
 	slots []T
 	first int

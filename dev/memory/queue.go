@@ -37,10 +37,10 @@ func newQueue(clock port.Clock, config QueueConfig) *Queue {
 	return q
 }
 
-// Name is the logical name.
+// Name returns the logical name.
 func (q *Queue) Name() string { return q.config.Name }
 
-// Send takes the messages, or says for each why not: ErrTooLarge.
+// Send accepts the messages. Its error for a message is ErrTooLarge if it refuses the message.
 func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	now := q.clock.Now()
@@ -101,7 +101,7 @@ func (q *Queue) hideUntil(slot uint32, e *entry, at time.Time) {
 	q.asleep.push(slot)
 }
 
-// unhide takes a message out of the delayed and in-flight ones.
+// unhide removes a message from the delayed and in-flight ones.
 func (q *Queue) unhide(e *entry) {
 	q.asleep.remove(e.place)
 	if e.state == inFlight {
@@ -109,7 +109,7 @@ func (q *Queue) unhide(e *entry) {
 	}
 }
 
-// promote makes visible what has slept long enough.
+// promote makes messages visible whose delay is over.
 func (q *Queue) promote(now time.Time) {
 	for len(q.asleep.slots) > 0 && q.asleep.slots[0].wake <= now.UnixNano() {
 		slot := q.asleep.slots[0].slot
@@ -119,7 +119,7 @@ func (q *Queue) promote(now time.Time) {
 	}
 }
 
-// next is when the first delayed message, or one in flight, becomes visible.
+// next returns the time when the first delayed or in-flight message becomes visible.
 func (q *Queue) next(now time.Time) (at int64, some bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -131,15 +131,15 @@ func (q *Queue) next(now time.Time) (at int64, some bool) {
 	return q.asleep.slots[0].wake, true
 }
 
-// buried is what has to leave the queue for the dead letters, once the lock is free.
+// buried is a message to move to the dead letters once the lock is free.
 type buried struct {
 	message port.Message
 	slot    uint32
 	seq     uint64
 }
 
-// Receive answers at most max messages, waiting up to wait for the first. When the context ends
-// meanwhile, it answers its error.
+// Receive returns at most max messages, and waits up to wait for the first. If the context ends meanwhile, it
+// returns the context's error.
 func (q *Queue) Receive(ctx context.Context, max int, wait,
 	visibility time.Duration) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {
@@ -180,7 +180,7 @@ func (q *Queue) takeOrWait(now, until time.Time, most int,
 	return nil, left, q.addWaiter(now)
 }
 
-// burial is how long at least a dead letter stays invisible, so that no other receiver buries it too.
+// burial is the shortest time that a dead letter stays invisible, so that no other receiver moves it too.
 const burial = 30 * time.Second
 
 // take hands out visible messages. Messages that expired, or were received too often, leave.
@@ -228,7 +228,7 @@ func (q *Queue) expired(e *entry, now time.Time) bool {
 	return q.config.Retention > 0 && now.Sub(e.sent) >= q.config.Retention
 }
 
-// settle carries out, without the lock, what an operation left to do elsewhere.
+// settle moves the messages to the dead letters, without the lock.
 func (q *Queue) settle(ctx context.Context, left []buried) {
 	for _, b := range left {
 		if errs := q.config.DeadLetterTo.Send(context.WithoutCancel(ctx),
@@ -287,7 +287,8 @@ func (q *Queue) badReceipt(text string) error {
 	return fmt.Errorf("queue %q, receipt %.60q: %w", q.config.Name, text, port.ErrReceipt)
 }
 
-// Extend makes a delivery invisible for d from now on. ErrReceipt also where it is visible again.
+// Extend makes a delivery invisible for d from now on. It returns ErrReceipt also if the message is visible
+// again.
 func (q *Queue) Extend(ctx context.Context, text string, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -316,7 +317,7 @@ func (q *Queue) Extend(ctx context.Context, text string, d time.Duration) error 
 	return nil
 }
 
-// Depth is exact at its moment.
+// Depth returns the exact counts.
 func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 	if err := ctx.Err(); err != nil {
 		return port.Depth{}, err

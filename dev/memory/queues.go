@@ -13,22 +13,22 @@ import (
 type QueueConfig struct {
 	Name        string
 	MaxReceives int // receives before a message goes to the dead letters; 0 means never
-	// DeadLetterTo is the dead-letter queue, required with MaxReceives. While it does not take a
-	// message, the message stays here, invisible for the time that its receiver asked for.
+	// DeadLetterTo is the dead-letter queue, required with MaxReceives. While it does not accept a message,
+	// the message stays here, invisible for the time that its receiver asked for.
 	DeadLetterTo port.Queue
 	Retention    time.Duration // age at which a message expires; 0 means never
-	// First is the number before that of the first message. A queue that begins above the numbers of an
-	// earlier process has no message that a receipt of that process names.
+	// First is the number before that of the first message. If it is above the numbers of an earlier process,
+	// no receipt of that process is valid.
 	First uint64
 }
 
-// Queues is a port.Queues in memory. Safe for concurrent use.
+// Queues implements port.Queues in memory. It is safe for concurrent use.
 type Queues struct {
 	queueset.Set[*Queue]
 	clock port.Clock
 }
 
-// NewQueues makes the queues. replyTo names those that an order may name as its reply-to.
+// NewQueues returns the queues. replyTo names those that an order may name as its reply-to.
 func NewQueues(clock port.Clock, queues []QueueConfig, replyTo ...string) (*Queues, error) {
 	q := &Queues{clock: clock}
 	for _, c := range queues {
@@ -39,7 +39,8 @@ func NewQueues(clock port.Clock, queues []QueueConfig, replyTo ...string) (*Queu
 	return q, q.AllowReplyTo(replyTo...)
 }
 
-// Next is when the first hidden message of any queue becomes visible; false where none is hidden.
+// Next returns the time when the first hidden message of any queue becomes visible, or false if none is
+// hidden.
 func (q *Queues) Next() (at time.Time, some bool) {
 	first := int64(math.MaxInt64)
 	now := q.clock.Now()
@@ -55,7 +56,7 @@ func (q *Queues) Next() (at time.Time, some bool) {
 	return time.Unix(0, first).UTC(), some
 }
 
-// Add makes a further queue, before others use them.
+// Add adds a queue, before others use the queues.
 func (q *Queues) Add(c QueueConfig) error {
 	if c.MaxReceives < 0 || c.MaxReceives > 0 && c.DeadLetterTo == nil {
 		return fmt.Errorf("queue %q: %d receives before a message goes to which dead-letter queue?", c.Name,

@@ -10,10 +10,18 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/port/queuetest"
 )
 
 var start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+func newQueues(t *testing.T, clock port.Clock) *memory.Queues {
+	t.Helper()
+	queues, err := memory.NewQueues(clock, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return queues
+}
 
 func queue(t *testing.T, queues port.Queues, name string) port.Queue {
 	t.Helper()
@@ -85,7 +93,10 @@ func (f *full) Send(ctx context.Context, messages []port.Message) []error {
 // While the dead-letter queue is full, the dead letter waits where it is.
 func TestDeadLetterWaitsForRoom(t *testing.T) {
 	clock := memory.NewClock(start)
-	queues := queuesOf(t, clock, []queuetest.Config{{Name: "dead"}}, nil)
+	queues := newQueues(t, clock)
+	if err := queues.Add(memory.QueueConfig{Name: "dead"}); err != nil {
+		t.Fatal(err)
+	}
 	dead := &full{Queue: queue(t, queues, "dead"), set: true}
 	if err := queues.Add(memory.QueueConfig{Name: "intake", MaxReceives: 1, DeadLetterTo: dead}); err != nil {
 		t.Fatal(err)

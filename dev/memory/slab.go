@@ -15,7 +15,7 @@ const (
 	inFlight
 )
 
-// entry is one message's place in the queue.
+// entry is one message's slot in the queue.
 type entry struct {
 	message  port.Message
 	seq      uint64 // never used twice; 0 while free
@@ -73,8 +73,8 @@ type ticket struct {
 	seq  uint64
 }
 
-// sleepers is a heap of the delayed and in-flight entries, earliest to wake first. It is written
-// out instead of using container/heap, which costs an allocation and an interface call a step.
+// sleepers is a heap of the delayed and in-flight entries, earliest to wake first. It does not use
+// container/heap, which costs an allocation and an interface call per step.
 type sleepers struct {
 	slab  *slab
 	slots []sleeper
@@ -91,7 +91,7 @@ func (h *sleepers) push(slot uint32) {
 	h.up(len(h.slots) - 1)
 }
 
-// remove takes out the entry at that place.
+// remove removes the entry at that place.
 func (h *sleepers) remove(place int) {
 	last := len(h.slots) - 1
 	moved := h.slots[last]

@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Store is a port.Store in memory, for tests: it looks at all records where it lists some. Workflow and
-// Created of a record are those of its create. Safe for concurrent use.
+// Store implements port.Store in memory, for tests. A listing visits all records. Workflow and Created of a
+// record are those of its create. It is safe for concurrent use.
 type Store struct {
 	shards int
 
@@ -25,27 +25,20 @@ type Store struct {
 }
 
 type row struct {
-	record  port.Record
-	hash    string
-	content []byte // content kept apart
-	seq     int64  // distinguishes rows created in the same millisecond
-	expired bool   // only the ID is left (P26)
+	Row
+	seq int64 // distinguishes rows created in the same millisecond
 }
 
-// NewStore gives an empty store whose due index has that many shards, at least 1.
+// NewStore returns an empty store. Its due index has that many shards, at least 1.
 func NewStore(shards int) *Store {
 	return &Store{shards: max(shards, 1), rows: map[string]*row{}}
 }
 
 func newestFirst(a, b *row) int {
-	return cmp.Or(b.record.Created.Compare(a.record.Created), cmp.Compare(b.seq, a.seq))
+	return cmp.Or(b.Record.Created.Compare(a.Record.Created), cmp.Compare(b.seq, a.seq))
 }
 
-func earliestFirst(a, b port.Due) int {
-	return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
-}
-
-// Shards is how many shards the due index has.
+// Shards returns the number of shards of the due index.
 func (s *Store) Shards() int { return s.shards }
 
 // Commit carries out the writes in their order, each on its own (P8).
@@ -64,34 +57,17 @@ func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 }
 
 func (s *Store) commit(w *port.Write) error {
-	if err := port.CheckWrite(w); err != nil {
+	var next row
+	if stored := s.rows[w.Record.ID]; stored != nil {
+		next = *stored
+	} else {
+		s.seq++
+		next.seq = s.seq
+	}
+	if err := next.Write(w); err != nil {
 		return err
 	}
-	if w.Expected == 0 {
-		return s.create(w)
-	}
-	stored, there := s.rows[w.Record.ID]
-	if !there || stored.expired {
-		return fmt.Errorf("task %q: %w", w.Record.ID, port.ErrNotFound)
-	}
-	if stored.record.Version != w.Expected {
-		return fmt.Errorf("task %q has version %d, expected was %d: %w", w.Record.ID, stored.record.Version,
-			w.Expected, port.ErrConflict)
-	}
-	next := copyRecord(&w.Record)
-	next.Workflow, next.Created = stored.record.Workflow, stored.record.Created
-	stored.record = *next
-	return nil
-}
-
-func (s *Store) create(w *port.Write) error {
-	id := w.Record.ID
-	if _, there := s.rows[id]; there {
-		return fmt.Errorf("task %q: %w", id, port.ErrExists)
-	}
-	s.seq++
-	s.rows[id] = &row{record: *copyRecord(&w.Record), hash: w.Hash, content: bytes.Clone(w.Content),
-		seq: s.seq}
+	s.rows[w.Record.ID] = &next
 	return nil
 }
 
@@ -103,8 +79,8 @@ func (s *Store) Forget(ctx context.Context, ids []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range ids {
-		if r, there := s.rows[id]; there {
-			*r = row{expired: true}
+		if r := s.rows[id]; r != nil {
+			r.Expire()
 		}
 	}
 	return nil
@@ -119,8 +95,8 @@ func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for i, id := range ids {
-		if r, there := s.rows[id]; there && !r.expired {
-			records[i] = copyRecord(&r.record)
+		if r := s.rows[id]; r != nil {
+			records[i] = r.Load()
 		}
 	}
 	return records, make([]error, len(ids))
@@ -133,10 +109,11 @@ func (s *Store) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if r, there := s.rows[id]; there && r.content != nil && r.hash == hash {
-		return bytes.Clone(r.content), nil
+	var r Row
+	if stored := s.rows[id]; stored != nil {
+		r = stored.Row
 	}
-	return nil, fmt.Errorf("content of order %q: %w", id, port.ErrNotFound)
+	return r.ContentOf(id, hash)
 }
 
 // Erase removes the content that the order keeps apart.
@@ -146,8 +123,8 @@ func (s *Store) Erase(ctx context.Context, id, hash string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r, there := s.rows[id]; there && r.hash == hash {
-		r.content = nil
+	if r := s.rows[id]; r != nil {
+		r.Erase(hash)
 	}
 	return nil
 }
@@ -159,8 +136,8 @@ func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	r, there := s.rows[id]
-	return there && r.expired, nil
+	r := s.rows[id]
+	return r != nil && r.Ended, nil
 }
 
 // Due lists entries of one shard, earliest first; never stale here.
@@ -171,21 +148,16 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	var found []port.Due
-	for id, r := range s.rows {
-		if r.expired || r.record.Bucket != bucket || port.ShardOf(id, s.shards) != shard ||
-			r.record.IndexAt.After(before) {
-			continue
+	return Due(func(yield func(*port.Record) bool) {
+		for id, r := range s.rows {
+			if port.ShardOf(id, s.shards) == shard && !yield(r.Record) {
+				return
+			}
 		}
-		if d := (port.Due{ID: id, At: r.record.IndexAt}); after == nil || earliestFirst(d, *after) > 0 {
-			found = append(found, d)
-		}
-	}
-	slices.SortFunc(found, earliestFirst)
-	return found[:max(0, min(limit, len(found)))], nil
+	}, bucket, before, after, limit), nil
 }
 
-// List answers every query, by looking at every record where it must.
+// List serves every query, and visits every record if necessary.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
 	if err := ctx.Err(); err != nil {
@@ -205,7 +177,7 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	}
 	var rows []*row
 	for _, r := range s.rows {
-		if !r.expired && (start == nil || newestFirst(start, r) < 0) && selects(&q, &r.record) {
+		if r.Record != nil && (start == nil || newestFirst(start, r) < 0) && selects(&q, r.Record) {
 			rows = append(rows, r)
 		}
 	}
@@ -218,7 +190,7 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 		page.Next = cursor(rows[q.Limit-1])
 	}
 	for _, r := range rows {
-		page.Records = append(page.Records, *copyRecord(&r.record))
+		page.Records = append(page.Records, *r.Load())
 	}
 	return page, nil
 }
@@ -231,7 +203,7 @@ func selects(q *port.Query, r *port.Record) bool {
 }
 
 func cursor(r *row) string {
-	return strconv.FormatInt(r.record.Created.UnixMilli(), 36) + "." + strconv.FormatInt(r.seq, 36)
+	return strconv.FormatInt(r.Record.Created.UnixMilli(), 36) + "." + strconv.FormatInt(r.seq, 36)
 }
 
 func parseCursor(text string) (*row, error) {
@@ -240,14 +212,14 @@ func parseCursor(text string) (*row, error) {
 	if err == nil {
 		var n int64
 		if n, err = strconv.ParseInt(seq, 36, 64); err == nil {
-			return &row{record: port.Record{Created: time.UnixMilli(ms).UTC()}, seq: n}, nil
+			return &row{Row{Record: &port.Record{Created: time.UnixMilli(ms).UTC()}}, n}, nil
 		}
 	}
 	return nil, fmt.Errorf("%w: %.40q is not one of a page of this store; start again without a cursor",
 		port.ErrCursor, text)
 }
 
-// copyRecord keeps the store's bytes and the caller's apart, and times to what every adapter keeps.
+// copyRecord separates the store's bytes from the caller's, and cuts times to the precision of every adapter.
 func copyRecord(r *port.Record) *port.Record {
 	c := *r
 	c.Document = bytes.Clone(r.Document)

@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// waiter is a receiver that waits for a message. What wakes it takes it off the list; it then
-// looks for itself, and lines up again if another was faster.
+// waiter is a receiver that waits for a message. Whatever wakes it removes it from the list. It then checks
+// for messages itself, and waits again if another receiver was faster.
 type waiter struct {
 	awake chan struct{} // closed when it is woken
 	entry *list.Element // nil once woken
@@ -38,8 +38,8 @@ func (q *Queue) expireWaiter(w *waiter) {
 	q.wake(w)
 }
 
-// leave takes a waiter off the list whose context ended. If it had been woken for a message,
-// another one must go and look in its place.
+// leave removes a waiter whose context ended from the list. If it had been woken for a message, another
+// waiter must check instead.
 func (q *Queue) leave(w *waiter) {
 	now := q.clock.Now()
 	q.mu.Lock()
@@ -73,7 +73,7 @@ func (q *Queue) notify(now time.Time) {
 	q.stopRing = port.CallAt(q.clock, at, q.ring)
 }
 
-// ring is the alarm: messages have become visible again.
+// ring wakes receivers after an alarm, because messages have become visible again.
 func (q *Queue) ring() {
 	now := q.clock.Now()
 	q.mu.Lock()

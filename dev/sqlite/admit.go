@@ -15,20 +15,20 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/regularfile"
 )
 
-// found is what stands in the folder before SQLite touches it.
+// found describes the folder before SQLite opens it.
 type found struct {
 	file bool
-	log  bool  // the write-ahead log, in which the newest commits are
+	log  bool  // whether there is a write-ahead log, which has the newest commits
 	rest int64 // bytes in the log
 }
 
-// headerBytes is the length of the header of SQLite's file; it has the application's ID at 68.
+// headerBytes is the length of the header of SQLite's file. The application's ID is at 68.
 const headerBytes = 100
 
 const restore = "restore a backup, or, if there are no orders that matter, remove the file"
 
-// inspect refuses what is certainly no database of ours, without changing it. A file of ours always
-// has its tables: see create.
+// inspect refuses a file that is certainly no database of Stepkeeper, without changing it. A file of
+// Stepkeeper always has its tables: see create.
 func inspect(file string) (f found, err error) {
 	if info, err := os.Stat(file + "-wal"); err == nil {
 		f.log, f.rest = true, info.Size()
@@ -66,8 +66,8 @@ func foreign(file string) error {
 		filepath.Base(file))
 }
 
-// create makes a new file with all its tables under another name first, so that a process killed
-// meanwhile leaves none that is incomplete.
+// create makes a new file with all its tables, first under another name, so that a process killed meanwhile
+// leaves no incomplete file.
 func create(file string) error {
 	unfinished := file + ".new"
 	for _, name := range []string{unfinished, unfinished + "-journal"} {
@@ -88,8 +88,8 @@ func create(file string) error {
 	return os.Rename(unfinished, file)
 }
 
-// admit refuses a file that is not ours, that is damaged, or that lacks its newest commits. Its connection
-// only reads, so that what is refused stays as it is.
+// admit refuses a file that is not Stepkeeper's, that is damaged, or that lacks its newest commits. Its
+// connection only reads, so that a refused file stays unchanged.
 func (c *checking) admit(ctx context.Context, file string, f found) error {
 	from := source(file, 1<<20) + "&mode=ro"
 	if !f.log {
@@ -130,7 +130,7 @@ func (c *checking) admit(ctx context.Context, file string, f found) error {
 }
 
 func useLog(w *writer) error {
-	mode, err := w.text("PRAGMA journal_mode=wal")
+	mode, err := only[string](w, "PRAGMA journal_mode=wal")
 	if err == nil && mode != "wal" {
 		err = fmt.Errorf(
 			"the write-ahead log cannot be used here, SQLite answers %q; choose a folder on a local disk",
@@ -139,9 +139,9 @@ func useLog(w *writer) error {
 	return err
 }
 
-// mark notes in the file itself, not only in its log, that a process has it open: when that process is
-// killed and its log gets lost, the next one sees it. It is taken back by the last commit of a clean
-// end, which is in the log until SQLite has moved it into the file.
+// mark records in the file itself, not only in its log, that a process has it open. If that process is killed
+// and its log gets lost, the next process detects it. The last commit of a clean end removes the mark. That
+// commit is in the log until SQLite has moved it into the file.
 func (s *Store) mark(w *writer) error {
 	if err := w.run(
 		"UPDATE settings SET value=1 WHERE name='running'; DELETE FROM probe; PRAGMA " +
@@ -152,8 +152,8 @@ func (s *Store) mark(w *writer) error {
 	return nil
 }
 
-// unmark keeps the log beside the file if the mark cannot be taken back, as on a full disk: a marked file
-// without its log is refused.
+// unmark keeps the log beside the file if the mark cannot be removed, as on a full disk, because a marked
+// file without its log is refused.
 func (s *Store) unmark(w *writer) error {
 	if !s.marked {
 		return nil

@@ -15,9 +15,9 @@ import (
 )
 
 // Backup writes a copy of the store in a data folder to a new file, as it is at one moment, and returns the
-// size of the copy. A process that has the folder open goes on meanwhile, because the copy is read in one
-// transaction of a connection that only reads. The copy appears under its name when it is complete, checked
-// and on the disk. In a new folder, under the name FileName, it opens like a file that was closed cleanly.
+// size of the copy. A process that has the folder open is not interrupted, because Backup reads in one
+// transaction of a read-only connection. The copy appears under its name when it is complete, checked and on
+// the disk. In a new folder, under the name FileName, it opens like a file that was closed cleanly.
 func Backup(ctx context.Context, folder, to string) (bytes int64, err error) {
 	if _, err := os.Lstat(to); err == nil {
 		return 0, fmt.Errorf("%s: %w", to, fs.ErrExist)
@@ -73,8 +73,8 @@ func copyInto(ctx context.Context, folder, to string) error {
 	return err
 }
 
-// readable returns the source of a connection that only reads a folder's database. Without a log no process
-// may open the folder until done is called, because such a connection does not see what others write.
+// readable returns the source of a read-only connection to a folder's database. Without a log no process may
+// open the folder until done is called, because such a connection does not see the writes of others.
 func readable(ctx context.Context, folder string) (from string, done func(), err error) {
 	file := filepath.Join(folder, FileName)
 	from = source(file, 1<<20) + "&mode=ro"
@@ -102,7 +102,7 @@ func readable(ctx context.Context, folder string) (from string, done func(), err
 	}
 }
 
-// finish takes the mark of an open file from the copy, and checks the copy.
+// finish removes the mark of an open file from the copy, and checks the copy.
 func finish(ctx context.Context, file string, answered int64) error {
 	db, err := sql.Open("sqlite", source(file, 1<<20, "synchronous(full)"))
 	if err != nil {
@@ -124,7 +124,7 @@ func finish(ctx context.Context, file string, answered int64) error {
 	return err
 }
 
-// appear gives a complete file its name, and replaces no file that has come meanwhile.
+// appear renames a complete file, and replaces no file that has come meanwhile.
 func appear(unfinished, to string) error {
 	err := os.Link(unfinished, to)
 	if err != nil && !errors.Is(err, fs.ErrExist) { // a file system without links

@@ -6,7 +6,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// head is what the committer needs of a stored task to replace it.
+// head holds the data of a stored task that the committer needs to replace it.
 type head struct {
 	row, version int64
 	state        string
@@ -14,39 +14,29 @@ type head struct {
 	indexAt      int64 // milliseconds; meaningless at rest
 }
 
-// cache keeps the heads of running tasks, so that a commit need not read them. Only the committer uses it,
-// and fills it once the disk has them.
-type cache struct{ heads *simplelru.LRU[string, *head] }
+// cache holds the heads of running tasks, so that a commit need not read them.
+type cache struct{ *simplelru.LRU[string, *head] }
 
-// newCache makes a cache of that many heads; below 1 it keeps none.
+// newCache returns a cache of that many heads. Below 1 it holds none.
 func newCache(heads int) cache {
-	lru, _ := simplelru.NewLRU[string, *head](heads, nil) // nil with an error
+	lru, _ := simplelru.NewLRU[string, *head](max(heads, 1), nil) // it fails only below 1
+	if heads < 1 {
+		lru.Resize(0)
+	}
 	return cache{lru}
 }
 
-// put keeps the head, or drops that of a task that is at rest or expired.
+// put stores the head, or removes that of a task that is at rest or expired.
 func (c cache) put(id string, h *head) {
-	switch {
-	case c.heads == nil:
-	case h == nil || h.bucket == port.NoBucket:
-		c.heads.Remove(id)
-	default:
-		c.heads.Add(id, h)
+	if h == nil || h.bucket == port.NoBucket {
+		c.Remove(id)
+	} else {
+		c.Add(id, h)
 	}
 }
 
-// get returns nil for a task that is not kept.
+// get returns nil for a task that is not cached.
 func (c cache) get(id string) *head {
-	if c.heads == nil {
-		return nil
-	}
-	h, _ := c.heads.Get(id)
+	h, _ := c.Get(id)
 	return h
-}
-
-// clear forgets all tasks.
-func (c cache) clear() {
-	if c.heads != nil {
-		c.heads.Purge()
-	}
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// checkTime bounds the check of the file that a start waits for.
+// checkTime bounds the check of the file during a start.
 const checkTime = 5 * time.Second
 
-// checking is the check of the file, which goes on behind a start that did not wait for its end.
+// checking is the check of the file. It continues in the background if the start did not wait for its end.
 type checking struct {
 	limit time.Duration
 	whole bool // the start has waited for the end
@@ -22,7 +22,7 @@ type checking struct {
 	ended sync.WaitGroup
 }
 
-// check looks for damage in the whole file, with each entry of each index.
+// check searches the whole file for damage, with each entry of each index.
 func check(ctx context.Context, db *sql.DB) error {
 	var verdict string
 	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil {
@@ -51,7 +51,7 @@ func (c *checking) atStart(ctx context.Context, source string) error {
 	return err
 }
 
-// goOn checks a file that the start had no time to check as a whole, while the store works.
+// goOn checks a file in the background that the start had no time to check completely.
 func (s *Store) goOn() {
 	if s.checking.whole {
 		return
@@ -72,6 +72,6 @@ func (c *checking) end() {
 	}
 }
 
-// Checked reports whether the file was checked as a whole when it was opened. Otherwise the check goes on,
-// and Probe reports what it finds.
+// Checked reports whether the whole file was checked when it was opened. Otherwise the check continues, and
+// Probe reports its result.
 func (s *Store) Checked() bool { return s.checking.whole }

@@ -4,73 +4,58 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Commit carries out the writes in their order, in one transaction, each under its own condition
-// (P8). The caller's bytes are copied before it returns.
+// Commit executes the writes in their order, in one transaction, each under its own condition (P8). It copies
+// the caller's bytes before it returns.
 func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
-	errs := make([]error, len(writes))
-	o := &commit{
-		store: s, writes: make([]port.Write, 0, len(writes)),
-		places: make([]int, 0, len(writes)), errs: make([]error, len(writes)),
-	}
+	errs, results := make([]error, len(writes)), make([]error, len(writes))
+	kept, places := make([]port.Write, 0, len(writes)), make([]int, 0, len(writes))
 	for i := range writes {
 		if errs[i] = port.CheckWrite(&writes[i]); errs[i] == nil {
-			o.writes = append(o.writes, keep(&writes[i]))
-			o.places = append(o.places, i)
+			kept, places = append(kept, keep(&writes[i])), append(places, i)
 		}
 	}
-	if len(o.writes) == 0 {
+	if len(kept) == 0 {
 		return errs
 	}
-	err := s.committer.do(ctx, o)
-	for n, place := range o.places {
-		if err != nil {
-			errs[place] = err
-		} else {
-			errs[place] = o.errs[n]
+	err := s.committer.do(ctx, func(tx *transaction) (err error) {
+		for i := range kept {
+			w := &kept[i]
+			if w.Expected == 0 {
+				results[i], err = s.create(tx, w)
+			} else {
+				results[i], err = s.replace(tx, w)
+			}
+			if err != nil {
+				return fmt.Errorf("task %q: %w", w.Record.ID, err)
+			}
+		}
+		return nil
+	})
+	for n, place := range places {
+		if errs[place] = err; err == nil {
+			errs[place] = results[n]
 		}
 	}
 	return errs
 }
 
-// keep copies what the caller may change once its context has ended.
+// keep copies the data that the caller may change once its context has ended.
 func keep(w *port.Write) port.Write {
 	k := *w
 	k.Record.Document, k.Content = bytes.Clone(w.Record.Document), bytes.Clone(w.Content)
 	return k
 }
 
-type commit struct {
-	store  *Store
-	writes []port.Write
-	places []int
-	errs   []error
-}
-
-func (o *commit) apply(tx *transaction) error {
-	for i := range o.writes {
-		w := &o.writes[i]
-		var err error
-		if w.Expected == 0 {
-			o.errs[i], err = o.create(tx, w)
-		} else {
-			o.errs[i], err = o.replace(tx, w)
-		}
-		if err != nil {
-			return fmt.Errorf("task %q: %w", w.Record.ID, err)
-		}
-	}
-	return nil
-}
-
 // create returns the write's own refusal, and an error that aborts the transaction.
-func (o *commit) create(tx *transaction, w *port.Write) (refusal, err error) {
+func (s *Store) create(tx *transaction, w *port.Write) (refusal, err error) {
 	r := &w.Record
-	bucket, shard, at := o.store.place(r)
+	bucket, shard, at := s.place(r)
 	added, err := tx.addOrder.result(r.Version, millis(r.Created), at, shard, bucket, r.State, r.Workflow,
 		w.Hash, r.ID, r.Document)
 	if err != nil {
@@ -94,7 +79,7 @@ func (o *commit) create(tx *transaction, w *port.Write) (refusal, err error) {
 	return nil, nil
 }
 
-func (o *commit) replace(tx *transaction, w *port.Write) (refusal, err error) {
+func (s *Store) replace(tx *transaction, w *port.Write) (refusal, err error) {
 	r := &w.Record
 	h, err := tx.head(r.ID)
 	if err != nil {
@@ -104,10 +89,11 @@ func (o *commit) replace(tx *transaction, w *port.Write) (refusal, err error) {
 		return fmt.Errorf("task %q: %w", r.ID, port.ErrNotFound), nil
 	}
 	if h.version != w.Expected {
-		return conflict(w, h.version), nil
+		return fmt.Errorf("task %q has version %d, expected was %d: %w", r.ID, h.version, w.Expected,
+			port.ErrConflict), nil
 	}
-	bucket, shard, at := o.store.place(r)
-	// A task at rest is moved by each commit: it is kept from the last one.
+	bucket, shard, at := s.place(r)
+	// Each commit moves a task at rest, because Keep counts from the last one.
 	moved := h.bucket != r.Bucket || r.Bucket == port.NoBucket || h.indexAt != millis(r.IndexAt)
 	var n int64
 	switch {
@@ -123,23 +109,18 @@ func (o *commit) replace(tx *transaction, w *port.Write) (refusal, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if n != 1 { // the database has the last word, whatever was remembered
+	if n != 1 { // the database decides, whatever the cache holds
 		return fmt.Errorf("task %q is not at version %d: %w", r.ID, w.Expected, port.ErrConflict), nil
 	}
 	tx.heads[r.ID] = headOf(h.row, r)
 	return nil, nil
 }
 
-func conflict(w *port.Write, stored int64) error {
-	return fmt.Errorf("task %q has version %d, expected was %d: %w", w.Record.ID, stored, w.Expected,
-		port.ErrConflict)
-}
-
 func headOf(row int64, r *port.Record) *head {
 	return &head{row, r.Version, r.State, r.Bucket, millis(r.IndexAt)}
 }
 
-// head finds a task as this transaction sees it; nil if there is none.
+// head returns a task as this transaction sees it, or nil if there is none.
 func (tx *transaction) head(id string) (*head, error) {
 	if h, known := tx.heads[id]; known {
 		return h, nil
@@ -158,7 +139,7 @@ func (tx *transaction) head(id string) (*head, error) {
 	return h, nil
 }
 
-// place is where the record stands in the due index; at rest in none, since now.
+// place returns the record's position in the due index. A record at rest has none, and the time is now.
 func (s *Store) place(r *port.Record) (bucket, shard, at any) {
 	if r.Bucket == port.NoBucket {
 		return nil, nil, millis(s.clock.Now())
@@ -168,25 +149,22 @@ func (s *Store) place(r *port.Record) (bucket, shard, at any) {
 
 // Forget removes records and keeps their IDs, as Expire does (P26). Unknown IDs are no error.
 func (s *Store) Forget(ctx context.Context, ids []string) error {
-	return s.committer.do(ctx, &forget{append([]string(nil), ids...)})
+	ids = slices.Clone(ids)
+	return s.committer.do(ctx, func(tx *transaction) error {
+		for _, id := range ids {
+			h, err := tx.head(id)
+			if err == nil && h != nil {
+				err = tx.expire(h.row, id)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
-type forget struct{ ids []string }
-
-func (o *forget) apply(tx *transaction) error {
-	for _, id := range o.ids {
-		h, err := tx.head(id)
-		if err == nil && h != nil {
-			err = tx.expire(h.row, id)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// expire removes all but the ID of an order, how it ended and when (P26).
+// expire removes everything of an order except its ID, its end and the time of its end (P26).
 func (tx *transaction) expire(row int64, id string) error {
 	for _, statement := range []*statement{tx.expireTask, tx.expireContent} {
 		if _, err := statement.exec(row); err != nil {
@@ -197,7 +175,7 @@ func (tx *transaction) expire(row int64, id string) error {
 	return nil
 }
 
-// millis is a time as it is stored; the zero time is 0.
+// millis returns a time as it is stored. The zero time is 0.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -10,15 +10,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// operation is something to write. It may be carried out more than once, if the transaction that
-// it stood in was rolled back for another's sake; its answers are then those of the last time.
-type operation interface {
-	// apply writes. An error aborts the transaction: what is only the operation's own refusal is
-	// kept in the operation instead.
-	apply(tx *transaction) error
-}
+// operation executes writes. It may run more than once, if its transaction was rolled back because of another
+// operation. Its results are then those of the last run. An error aborts the transaction. A refusal of the
+// operation alone is a result instead.
+type operation func(tx *transaction) error
 
-// transaction is what operations of one group see.
+// transaction is the state that the operations of one group share.
 type transaction struct {
 	*writer
 	cache  cache            // heads of stored tasks
@@ -26,16 +23,16 @@ type transaction struct {
 	stored []func()         // functions called after the commit is on the disk and before the callers return
 }
 
-// maxGroup bounds a transaction, and with it the time that one operation can wait for others.
+// maxGroup bounds a transaction, and so the time that one operation can wait for others.
 const maxGroup = 1024
 
-// committer carries out operations in groups.
+// committer executes operations in groups.
 type committer struct {
 	store    *Store
 	reported func(writes int, took time.Duration) // function called after each commit; nil means no reports
 	writer   *writer
 	sequence sequence
-	cache    cache
+	cache    cache // used by the committer alone, and filled once the disk has the tasks
 
 	mu      sync.Mutex
 	wake    sync.Cond
@@ -59,7 +56,7 @@ func (c *committer) start() {
 	}()
 }
 
-// stop ends the loop after what waits.
+// stop ends the loop after the waiting operations.
 func (c *committer) stop() {
 	if c.done == nil {
 		return
@@ -71,10 +68,13 @@ func (c *committer) stop() {
 	<-c.done
 }
 
-// do hands the operation over and waits for its result:
-//   - nil: the operation was applied and is on the disk. It holds its own results.
-//   - ErrUnavailable: nothing of it is stored.
-//   - the context's error: it may be stored or not.
+// do passes the operation to the loop and waits for its result:
+//
+// - nil: the operation was applied and is on the disk. It holds its own results.
+//
+// - ErrUnavailable: nothing of it is stored.
+//
+// - the context's error: it may be stored or not.
 func (c *committer) do(ctx context.Context, o operation) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -121,8 +121,8 @@ func (c *committer) loop() {
 	}
 }
 
-// gather lets the goroutines that are ready to run go first as long as that makes the group larger: a larger
-// group costs less for each write. A writer that is alone does not wait. The lock is held, except meanwhile.
+// gather lets runnable goroutines go first as long as that makes the group larger, because a larger group
+// costs less for each write. A single writer does not wait. It holds the lock, except meanwhile.
 func (c *committer) gather() {
 	for waiting := 0; waiting < len(c.pending); {
 		waiting = len(c.pending)
@@ -132,8 +132,8 @@ func (c *committer) gather() {
 	}
 }
 
-// carryOut commits a group and answers it. If the group cannot be committed, each operation is
-// tried alone, so that one that SQLite does not take, or that panics, harms no other.
+// carryOut commits a group and returns the results. If the group cannot be committed, it tries each operation
+// alone, so that one that SQLite refuses, or that panics, does not affect the others.
 func (c *committer) carryOut(group []*job) {
 	var err error
 	if panicked := port.Guard(nil, "a commit",
@@ -173,7 +173,7 @@ func (c *committer) transact(group []*job) error {
 	}
 	if port.Guard(nil, "a commit's report",
 		func() error { c.report(tx, len(group), time.Since(began)); return nil }) != nil {
-		c.cache.clear() // it may lack what is on the disk
+		c.cache.Purge() // it may lack commits that are on the disk
 	}
 	return nil
 }
@@ -181,14 +181,14 @@ func (c *committer) transact(group []*job) error {
 // write applies the operations of a group, and counts a transaction that has changed anything.
 func (c *committer) write(tx *transaction, group []*job) (changed bool, err error) {
 	for _, j := range group {
-		if err := j.operation.apply(tx); err != nil {
+		if err := j.operation(tx); err != nil {
 			return false, err
 		}
 	}
 	return c.sequence.count(tx)
 }
 
-// report does what is left to do once a transaction is on the disk.
+// report does the work after a transaction is on the disk.
 func (c *committer) report(tx *transaction, writes int, took time.Duration) {
 	for id, h := range tx.heads {
 		c.cache.put(id, h)
@@ -201,7 +201,7 @@ func (c *committer) report(tx *transaction, writes int, took time.Duration) {
 	}
 }
 
-// abort rolls back. SQLite has done so itself after some errors and then refuses; that is as good.
+// abort rolls back. After some errors SQLite has already done so, and then refuses, which is fine.
 func (c *committer) abort(cause error) error {
 	_, _ = c.writer.rollback.exec()
 	return c.store.unavailable(cause)

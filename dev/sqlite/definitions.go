@@ -27,15 +27,9 @@ func (s *Store) PutDefinition(ctx context.Context, hash string, data []byte) err
 	if err := port.CheckDefinition(hash, data); err != nil {
 		return err
 	}
-	return s.committer.do(ctx, &putDefinition{hash, append([]byte{}, data...)})
-}
-
-type putDefinition struct {
-	hash string
-	data []byte
-}
-
-func (o *putDefinition) apply(tx *transaction) error {
-	_, err := tx.addDefinition.exec(o.hash, o.data)
-	return err
+	data = append([]byte{}, data...)
+	return s.committer.do(ctx, func(tx *transaction) error {
+		_, err := tx.addDefinition.exec(hash, data)
+		return err
+	})
 }

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// MinKeep is the shortest time that tasks at rest can be kept for: longer than any queue, ours or SQS,
-// keeps a message, so that no request of an expired task can still come (P26).
+// MinKeep is the shortest time for which tasks at rest can be kept. It is longer than any queue, ours or SQS,
+// keeps a message, so that no request of an expired task can still arrive (P26).
 const MinKeep = 18 * 24 * time.Hour
 
-// What one transaction removes at most, so that no other write waits long for it.
+// Limits of one transaction, so that no other write waits long for it.
 const (
 	expiresTasks    = 50
 	expiresMessages = 250
@@ -19,26 +19,26 @@ const (
 // strayRetention is the age at which messages expire whose queue is not among those of this process.
 const strayRetention = 14 * 24 * time.Hour
 
-// restedTasks finds tasks at rest in the order of their creation: what has not come to rest by then is
-// passed over, and is little.
+// restedTasks finds tasks at rest in the order of their creation. It skips the few tasks that are not at rest
+// by then.
 const restedTasks = "SELECT row, id FROM orders WHERE created<=?1 AND bucket IS NULL AND index_at<=?1 " +
 	"ORDER BY created LIMIT ?2"
 
-// Expired is what one call of Expire removed.
+// Expired is the result of one call of Expire.
 type Expired struct {
 	Tasks    []string // IDs
 	Messages int
 	More     bool // there is more to remove
 }
 
-// Expire removes, in one short transaction, messages past the retention of their queues and, with
-// Options.Keep, tasks that have been at rest for that long, with their entries in the ledger and the
-// contents of their orders. Of an order its ID and hash stay, so that it never runs again (P26).
-// Call it again, after a pause for other writers, while there is more.
+// Expire removes, in one short transaction, messages past the retention of their queues. With Options.Keep it
+// also removes tasks that have been at rest for that long, with their entries in the ledger and the contents
+// of their orders. The ID and hash of an order stay, so that it never runs again (P26). While there is more
+// to remove, call it again after a pause for other writers.
 func (s *Store) Expire(ctx context.Context) (Expired, error) {
 	o := &expire{store: s, now: s.clock.Now()}
 	// If the context ended, the operation may still be running.
-	if err := s.committer.do(ctx, o); err != nil {
+	if err := s.committer.do(ctx, o.apply); err != nil {
 		return Expired{}, err
 	}
 	return o.Expired, nil
@@ -61,7 +61,7 @@ func (o *expire) apply(tx *transaction) error {
 	return o.tasks(tx)
 }
 
-// messages goes through the queues that hold any, those of earlier processes too.
+// messages visits the queues that hold messages, including those of earlier processes.
 func (o *expire) messages(tx *transaction) error {
 	for last := ""; o.Messages < expiresMessages; {
 		v, err := tx.nextQueue.first(last)
@@ -114,23 +114,19 @@ func (o *expire) tasks(tx *transaction) error {
 	return nil
 }
 
-// ledgerKeys are the bounds of an order's entries in the ledger: the keys of its requests are ID/run/step
+// ledgerKeys returns the bounds of an order's entries in the ledger. The keys of its requests are ID/run/step
 // (P2), and "0" follows "/".
 func ledgerKeys(id string) (first, last string) { return id + "/", id + "0" }
 
-// Erase removes the content that an order keeps apart, and what its entries in the ledger hold of outputs and
-// messages.
+// Erase removes the content that is stored apart, and the outputs and messages in the order's entries in the
+// ledger.
 func (s *Store) Erase(ctx context.Context, id, hash string) error {
-	return s.committer.do(ctx, &erase{id, hash})
-}
-
-type erase struct{ id, hash string }
-
-func (o *erase) apply(tx *transaction) error {
-	if _, err := tx.eraseContent.exec(o.id, o.hash); err != nil {
+	return s.committer.do(ctx, func(tx *transaction) error {
+		if _, err := tx.eraseContent.exec(id, hash); err != nil {
+			return err
+		}
+		first, last := ledgerKeys(id)
+		_, err := tx.eraseLedger.exec(first, last)
 		return err
-	}
-	first, last := ledgerKeys(o.id)
-	_, err := tx.eraseLedger.exec(first, last)
-	return err
+	})
 }

@@ -13,10 +13,6 @@ func (s *Store) LimitPages(n int) error {
 	return s.Script(fmt.Sprintf("PRAGMA max_page_count=%d", n))
 }
 
-type script string
-
-func (o script) apply(tx *transaction) error { return tx.run(string(o)) }
-
 // Pages is how many pages the file has.
 func (s *Store) Pages() (n int, err error) {
 	err = s.readers.QueryRow("PRAGMA page_count").Scan(&n)
@@ -24,7 +20,9 @@ func (s *Store) Pages() (n int, err error) {
 }
 
 // Script runs SQL in a transaction of its own.
-func (s *Store) Script(text string) error { return s.committer.do(context.Background(), script(text)) }
+func (s *Store) Script(text string) error {
+	return s.committer.do(context.Background(), func(tx *transaction) error { return tx.run(text) })
+}
 
 // Integrity is SQLite's own verdict on the file, "ok" if it is sound.
 func (s *Store) Integrity() (verdict string, err error) {
@@ -35,32 +33,26 @@ func (s *Store) Integrity() (verdict string, err error) {
 // Hold keeps the committer busy until release is called, so that a group gathers.
 func (s *Store) Hold() (release func()) {
 	held, free := make(chan struct{}), make(chan struct{})
-	go func() { _ = s.committer.do(context.Background(), hold{held, free}) }()
+	go func() {
+		_ = s.committer.do(context.Background(), func(*transaction) error {
+			close(held)
+			<-free
+			return nil
+		})
+	}()
 	<-held
 	return func() { close(free) }
 }
 
-type hold struct{ held, free chan struct{} }
-
-func (o hold) apply(*transaction) error {
-	close(o.held)
-	<-o.free
-	return nil
-}
-
 // Panic runs an operation that panics while it is applied, or, if later, when its transaction is on the disk.
 func (s *Store) Panic(later bool) error {
-	return s.committer.do(context.Background(), panicking{later})
-}
-
-type panicking struct{ later bool }
-
-func (o panicking) apply(tx *transaction) error {
-	tx.stored = append(tx.stored, func() { panic("after the commit") })
-	if !o.later {
-		panic("while it is applied")
-	}
-	return nil
+	return s.committer.do(context.Background(), func(tx *transaction) error {
+		tx.stored = append(tx.stored, func() { panic("after the commit") })
+		if !later {
+			panic("while it is applied")
+		}
+		return nil
+	})
 }
 
 // Pending is how many operations wait for the committer.
@@ -122,19 +114,11 @@ const ExpiresAtOnce = max(expiresMessages, expiresTasks)
 
 // Setting is a pragma of the connection that writes.
 func (s *Store) Setting(name string) (n int64, err error) {
-	o := &setting{name: name}
-	err = s.committer.do(context.Background(), o)
-	return o.value, err
-}
-
-type setting struct {
-	name  string
-	value int64
-}
-
-func (o *setting) apply(tx *transaction) (err error) {
-	o.value, err = tx.number("PRAGMA " + o.name)
-	return err
+	err = s.committer.do(context.Background(), func(tx *transaction) (err error) {
+		n, err = tx.number("PRAGMA " + name)
+		return err
+	})
+	return n, err
 }
 
 // ShortCheck leaves no time for the check at the start.

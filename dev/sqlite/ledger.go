@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Entry returns the entry; Version 0 if there is none.
+// Entry returns the entry. Its Version is 0 if there is none.
 func (s *Store) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
 	e := port.LedgerEntry{Key: key}
 	err := s.reads.entry.QueryRowContext(ctx, key).Scan(&e.Version, &e.State, &e.Attempt, &e.Command, &e.Code,
@@ -29,30 +29,25 @@ func (s *Store) Entry(ctx context.Context, key string) (port.LedgerEntry, error)
 
 // Move stores the entry with its version raised by one, if the stored version is e.Version (P31).
 func (s *Store) Move(ctx context.Context, e port.LedgerEntry) error {
-	e.Output = bytes.Clone(e.Output)
-	o := &move{entry: e}
-	if err := s.committer.do(ctx, o); err != nil {
+	args := []any{e.Version + 1, e.State, e.Attempt, e.Command, e.Code, e.Message, bytes.Clone(e.Output),
+		e.Key}
+	if e.Version != 0 {
+		args = append(args, e.Version)
+	}
+	moved := false
+	if err := s.committer.do(ctx, func(tx *transaction) error {
+		statement := tx.addEntry
+		if e.Version != 0 {
+			statement = tx.moveEntry
+		}
+		n, err := statement.exec(args...)
+		moved = n == 1
+		return err
+	}); err != nil {
 		return err
 	}
-	if !o.moved {
+	if !moved {
 		return fmt.Errorf("ledger entry %q is not at version %d: %w", e.Key, e.Version, port.ErrConflict)
 	}
 	return nil
-}
-
-type move struct {
-	entry port.LedgerEntry
-	moved bool
-}
-
-func (o *move) apply(tx *transaction) error {
-	e := &o.entry
-	args := []any{e.Version + 1, e.State, e.Attempt, e.Command, e.Code, e.Message, e.Output, e.Key}
-	statement := tx.addEntry
-	if e.Version != 0 {
-		statement, args = tx.moveEntry, append(args, e.Version)
-	}
-	n, err := statement.exec(args...)
-	o.moved = n == 1
-	return err
 }

@@ -13,7 +13,7 @@ const largestPiece = 16 << 10
 
 // keepMappings holds one piece of memory of each size class until the process ends. The driver's allocator
 // returns a mapping to the system with the last piece in it, so that most statements would map and unmap
-// memory for their arguments. Pieces that cannot be had only cost that time.
+// memory for their arguments. If a piece cannot be allocated, that only costs time.
 var keepMappings = sync.OnceFunc(func() {
 	for size := 16; size <= largestPiece; size *= 2 {
 		_, _ = libc.CString(strings.Repeat("-", size-1)) // it gets a zero byte at its end

@@ -20,13 +20,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// FileName is the database in the data folder. The lock is on the folder, so that it holds whatever files are
-// removed there.
+// FileName is the database in the data folder. The lock is on the folder, so that it holds even if files are
+// removed.
 const FileName = "stepkeeper.db"
 
-// walPages is after how many pages (4 KiB each) the committer moves them from the WAL into the
-// database file. More of them make fewer copies of a page that changes often, and a longer pause
-// each time; at 8,000 the longest pause is several times as long.
+// walPages is the number of pages (4 KiB each) after which the committer moves them from the WAL into the
+// database file. A larger number makes fewer copies of a page that changes often, and a longer pause each
+// time. At 8,000 the longest pause is several times as long.
 const walPages = "wal_autocheckpoint(2000)"
 
 const (
@@ -38,19 +38,18 @@ const (
 // ErrLocked means that another process uses the data folder.
 var ErrLocked = errors.New("data folder in use")
 
-// ErrDamaged means that the database file does not contain what SQLite wrote.
+// ErrDamaged means that the content of the database file is not what SQLite wrote.
 var ErrDamaged = port.ErrStoreDamaged
 
-// Options of a store. Zero fields take the defaults.
+// Options configures a store. A zero field means its default.
 type Options struct {
-	// running tasks of which a commit need not read what it replaces; default 10,000; below 0 none
+	// running tasks whose heads are cached, so that a commit need not read them; default 10,000; below 0 none
 	Heads   int
 	Keep    time.Duration // time that a task is kept once it is at rest, see Expire; 0 keeps it for ever
 	Clock   port.Clock    // clock of the queues and of Keep; default the machine's
 	Queues  []QueueConfig
 	ReplyTo []string // queues that an order may name as its reply-to
-	// Committed is called with each commit: how many writes it carried, and how long it took. It may be
-	// nil.
+	// Committed is called after each commit with the number of its writes and its duration. It may be nil.
 	Committed func(writes int, took time.Duration)
 
 	checkTime time.Duration // bound of the check at the start, for tests
@@ -62,9 +61,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Store is a port.Store, port.Definitions and port.Ledger on one SQLite file; Queues
-// gives its queues. Workflow and Created of a record are those of its create. Safe for concurrent
-// use.
+// Store implements port.Store, port.Definitions and port.Ledger on one SQLite file. Queues returns its
+// queues. An update of a record keeps the Workflow and Created of its create. It is safe for concurrent use.
 type Store struct {
 	keep      time.Duration
 	clock     port.Clock
@@ -73,14 +71,14 @@ type Store struct {
 	reads     reads
 	committer *committer
 	queues    *Queues
-	marked    bool // the file says that a process has it open
+	marked    bool // the file is marked as open
 	damage    atomic.Pointer[error]
 	probing   probing
 	checking  checking
 }
 
-// Open opens the store in a data folder, which it creates if there is none. ErrLocked where
-// another process has it open. Close it in the end.
+// Open opens the store in a data folder, which it creates if it does not exist. It returns ErrLocked if
+// another process has it open. Close it at the end.
 func Open(ctx context.Context, folder string, options Options) (*Store, error) {
 	o := options.withDefaults()
 	if o.Keep != 0 && o.Keep < MinKeep {
@@ -162,7 +160,7 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 	return s.makeQueues(o)
 }
 
-// source names the file to the driver, with the settings of one connection.
+// source returns the driver's name of the file, with the settings of one connection.
 func source(file string, pageBytes int, pragmas ...string) string {
 	pragmas = append(pragmas, "busy_timeout(10000)", fmt.Sprintf("cache_size(-%d)", pageBytes>>10),
 		"temp_store(memory)")
@@ -171,7 +169,7 @@ func source(file string, pageBytes int, pragmas ...string) string {
 	return u.String()
 }
 
-// Close commits what waits, refuses what comes later, and unlocks the folder.
+// Close commits the waiting writes, refuses later ones, and unlocks the folder.
 func (s *Store) Close() error {
 	var errs []error
 	if s.committer != nil {
@@ -188,8 +186,8 @@ func (s *Store) Close() error {
 	return errors.Join(append(errs, s.lock.Unlock())...)
 }
 
-// Shards is how many shards the due index has.
+// Shards returns the number of shards of the due index.
 func (s *Store) Shards() int { return shards }
 
-// Queues gives the durable queues.
+// Queues returns the durable queues.
 func (s *Store) Queues() *Queues { return s.queues }

@@ -10,19 +10,20 @@ import (
 )
 
 const (
-	probeEvery = time.Second     // a verdict counts for so long
-	probeTime  = 5 * time.Second // how long a write may take before the store counts as stuck
+	probeEvery = time.Second     // time for which a result counts
+	probeTime  = 5 * time.Second // duration of a write after which the store counts as stuck
 )
 
-// probing is the last verdict of Probe; its lock is held while one is under way.
+// probing is the last result of Probe. Its lock is held during a probe.
 type probing struct {
 	mu      sync.Mutex
 	verdict error
 	at      time.Time
 }
 
-// Probe writes as much as the largest order takes, removes it, and answers why that failed, or that
-// the file has been found to be damaged. At most one write a second is made, however often it is asked.
+// Probe writes as many bytes as the largest order has, and removes them. It returns the reason of a failure,
+// or that the file was found to be damaged. It makes at most one write per second, however often it is
+// called.
 func (s *Store) Probe() error {
 	p := &s.probing
 	p.mu.Lock()
@@ -37,10 +38,10 @@ func (s *Store) probe() error {
 	if found := s.damage.Load(); found != nil {
 		return *found
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), probeTime) // one verdict for all callers
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime) // one result for all callers
 	defer cancel()
-	for _, bytes := range []int{port.MaxOrder, 0} {
-		switch err := s.committer.do(ctx, probe{bytes}); {
+	for _, o := range []operation{addProbe, dropProbe} {
+		switch err := s.committer.do(ctx, o); {
 		case ctx.Err() != nil:
 			return fmt.Errorf("a write has taken longer than %s: look at the disk", probeTime)
 		case err != nil:
@@ -50,14 +51,12 @@ func (s *Store) probe() error {
 	return nil
 }
 
-// probe is a write of so many bytes; 0 removes it.
-type probe struct{ bytes int }
+func addProbe(tx *transaction) error {
+	_, err := tx.addProbe.exec(port.MaxOrder)
+	return err
+}
 
-func (o probe) apply(tx *transaction) (err error) {
-	if o.bytes == 0 {
-		_, err = tx.dropProbe.exec()
-	} else {
-		_, err = tx.addProbe.exec(o.bytes)
-	}
+func dropProbe(tx *transaction) error {
+	_, err := tx.dropProbe.exec()
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,8 +16,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Queue is a port.Queue whose messages survive. Values are encoded. Receive takes any max, the
-// other batches any length. Safe for concurrent use.
+// Queue is a port.Queue whose messages survive the process. It encodes values. Receive accepts any max, and
+// the other batches any length. It is safe for concurrent use.
 type Queue struct {
 	store  *Store
 	clock  port.Clock
@@ -26,11 +27,7 @@ type Queue struct {
 	changed chan struct{} // closed, and replaced, when a message may have become visible
 }
 
-func newQueue(s *Store, clock port.Clock, config QueueConfig) *Queue {
-	return &Queue{store: s, clock: clock, config: config, changed: make(chan struct{})}
-}
-
-// Name is the logical name.
+// Name returns the logical name.
 func (q *Queue) Name() string { return q.config.Name }
 
 func (q *Queue) change() <-chan struct{} {
@@ -39,7 +36,7 @@ func (q *Queue) change() <-chan struct{} {
 	return q.changed
 }
 
-// announce wakes the receivers that wait.
+// announce wakes the waiting receivers.
 func (q *Queue) announce() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -47,12 +44,12 @@ func (q *Queue) announce() {
 	q.changed = make(chan struct{})
 }
 
-// Send stores the messages, or says for each why not: ErrTooLarge.
+// Send stores the messages. Its error for a message is ErrTooLarge if it refuses the message.
 func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	now := q.clock.Now()
-	o := &send{queue: q, now: now.UnixNano()}
 	var places []int
+	var kept []port.Message
 	for i := range messages {
 		body, err := messages[i].Bytes()
 		m := port.Message{Body: body, Delay: messages[i].Delay}
@@ -63,35 +60,26 @@ func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 			errs[i] = fmt.Errorf("queue %q: %w", q.config.Name, err)
 			continue
 		}
-		o.bodies = append(o.bodies, bytes.Clone(body))
-		o.visible = append(o.visible, now.Add(m.Delay).UnixNano())
-		places = append(places, i)
+		m.Body = bytes.Clone(body)
+		kept, places = append(kept, m), append(places, i)
 	}
 	if len(places) == 0 {
 		return errs
 	}
-	err := q.store.committer.do(ctx, o)
+	err := q.store.committer.do(ctx, func(tx *transaction) error {
+		for _, m := range kept {
+			if _, err := tx.addMessage.exec(q.config.Name, now.Add(m.Delay).UnixNano(), now.UnixNano(),
+				m.Body); err != nil {
+				return err
+			}
+		}
+		tx.stored = append(tx.stored, q.announce)
+		return nil
+	})
 	for _, place := range places {
 		errs[place] = err
 	}
 	return errs
-}
-
-type send struct {
-	queue   *Queue
-	now     int64
-	bodies  [][]byte
-	visible []int64
-}
-
-func (o *send) apply(tx *transaction) error {
-	for i := range o.bodies {
-		if _, err := tx.addMessage.exec(o.queue.config.Name, o.visible[i], o.now, o.bodies[i]); err != nil {
-			return err
-		}
-	}
-	tx.stored = append(tx.stored, o.queue.announce)
-	return nil
 }
 
 // Receive answers at most max messages, waiting up to wait for the first. When the context ends
@@ -113,7 +101,7 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 			// Waiting can be given up, taking cannot: what is taken would stay invisible, and while the
 			// committer has the operation no other goroutine may look at it.
 			o := &receive{queue: q, now: now, max: max, visibility: visibility}
-			if err := q.store.committer.do(context.WithoutCancel(ctx), o); err != nil ||
+			if err := q.store.committer.do(context.WithoutCancel(ctx), o.apply); err != nil ||
 				len(o.deliveries) > 0 {
 				return o.deliveries, err
 			}
@@ -222,48 +210,36 @@ func (q *Queue) badReceipt(text string) error {
 // Delete removes delivered messages; it works as long as the delivery is the newest one, even if
 // its visibility timeout has passed.
 func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
-	o := &remove{queue: q, receipts: append([]string(nil), receipts...), errs: make([]error, len(receipts))}
-	if err := q.store.committer.do(ctx, o); err != nil {
-		errs := make([]error, len(receipts))
-		for i := range errs {
-			errs[i] = err
+	receipts, errs := slices.Clone(receipts), make([]error, len(receipts))
+	err := q.store.committer.do(ctx, func(tx *transaction) (err error) {
+		for i, text := range receipts {
+			if errs[i], err = q.remove(tx, text); err != nil {
+				return err
+			}
 		}
-		return errs
+		return nil
+	})
+	if err != nil {
+		return slices.Repeat([]error{err}, len(receipts))
 	}
-	return o.errs
+	return errs
 }
 
-type remove struct {
-	queue    *Queue
-	receipts []string
-	errs     []error
-}
-
-func (o *remove) apply(tx *transaction) error {
-	name := o.queue.config.Name
-	for i, text := range o.receipts {
-		o.errs[i] = nil
-		row, received, ok := parseReceipt(text)
-		if !ok {
-			o.errs[i] = o.queue.badReceipt(text)
-			continue
-		}
-		n, err := tx.deleteMessage.exec(row, name, received)
-		if err != nil {
-			return err
-		}
-		if n == 1 {
-			continue
-		}
-		found, err := tx.findMessage.first(row, name)
-		if err != nil {
-			return err
-		}
-		if found != nil { // received again since
-			o.errs[i] = o.queue.badReceipt(text)
-		}
+// remove returns the refusal of a receipt, and an error that aborts the transaction.
+func (q *Queue) remove(tx *transaction, receipt string) (refusal, err error) {
+	row, received, ok := parseReceipt(receipt)
+	if !ok {
+		return q.badReceipt(receipt), nil
 	}
-	return nil
+	n, err := tx.deleteMessage.exec(row, q.config.Name, received)
+	if err != nil || n == 1 {
+		return nil, err
+	}
+	found, err := tx.findMessage.first(row, q.config.Name)
+	if found != nil { // received again since
+		refusal = q.badReceipt(receipt)
+	}
+	return refusal, err
 }
 
 // Extend makes a delivery invisible for d from now on. ErrReceipt also where it is visible again.
@@ -273,32 +249,20 @@ func (q *Queue) Extend(ctx context.Context, receipt string, d time.Duration) err
 			port.MaxVisibility)
 	}
 	now := q.clock.Now()
-	o := &extend{queue: q, now: now.UnixNano(), until: now.Add(d).UnixNano()}
-	var ok bool
-	if o.row, o.received, ok = parseReceipt(receipt); !ok {
+	row, received, ok := parseReceipt(receipt)
+	if !ok {
 		return q.badReceipt(receipt)
 	}
-	if err := q.store.committer.do(ctx, o); err != nil {
+	done := false
+	err := q.store.committer.do(ctx, func(tx *transaction) error {
+		n, err := tx.extendMessage.exec(now.Add(d).UnixNano(), row, q.config.Name, received, now.UnixNano())
+		done = n == 1
+		tx.stored = append(tx.stored, q.announce)
 		return err
+	})
+	if err == nil && !done {
+		err = q.badReceipt(receipt)
 	}
-	if !o.done {
-		return q.badReceipt(receipt)
-	}
-	return nil
-}
-
-type extend struct {
-	queue      *Queue
-	row        int64
-	received   int
-	now, until int64
-	done       bool
-}
-
-func (o *extend) apply(tx *transaction) error {
-	n, err := tx.extendMessage.exec(o.until, o.row, o.queue.config.Name, o.received, o.now)
-	o.done = n == 1
-	tx.stored = append(tx.stored, o.queue.announce)
 	return err
 }
 

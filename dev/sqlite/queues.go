@@ -19,7 +19,8 @@ type Queues struct{ queueset.Set[*Queue] }
 func (s *Store) makeQueues(o Options) error {
 	s.queues = &Queues{}
 	for _, c := range o.Queues {
-		if err := s.queues.Add(c.Name, c.Retention, newQueue(s, o.Clock, c)); err != nil {
+		q := &Queue{store: s, clock: o.Clock, config: c, changed: make(chan struct{})}
+		if err := s.queues.Add(c.Name, c.Retention, q); err != nil {
 			return err
 		}
 	}

@@ -2,17 +2,17 @@ package sqlite
 
 import "fmt"
 
-// applicationID marks the file as ours for `file` and for other programs: "Stpk" in ASCII.
+// applicationID marks the file as Stepkeeper's for `file` and for other programs: "Stpk" in ASCII.
 const applicationID = 0x5374706b
 
 // schemaVersion is the version of the schema below. There is no other one yet.
 const schemaVersion = 1
 
 // schema makes the tables. An order is one row: its state, its document, and its ID for ever. A row at rest
-// stands in no due index; its index_at is the time when it came to rest. Of an expired row only id, hash,
-// state, workflow and index_at are left, so that it stands in no index but that of the IDs (P26). The
-// document is the last column, so that a listing can pass over rows without reading their overflow pages.
-// Times are milliseconds since the epoch.
+// is in no due index, and its index_at is the time when it came to rest. An expired row has only id, hash,
+// state, workflow and index_at, so that it is only in the index of the IDs (P26). The document is the last
+// column, so that a listing can skip rows without reading their overflow pages. Times are milliseconds since
+// the epoch.
 const schema = `
 CREATE TABLE settings(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO settings VALUES('running', 0); -- 1 while a process has the file open

@@ -25,7 +25,8 @@ type sequence struct {
 	changes int64 // rows that the connection had changed by then
 }
 
-// lastAnswered reads the number from the file beside the database; -1 if there is none that can be read.
+// lastAnswered reads the number from the file beside the database. It returns -1 if the file is missing or
+// unreadable.
 func lastAnswered(file string) int64 {
 	text, err := regularfile.Read(sequenceFile(file), 64)
 	if err != nil {
@@ -40,8 +41,8 @@ func lastAnswered(file string) int64 {
 
 func sequenceFile(file string) string { return filepath.Join(filepath.Dir(file), sequenceName) }
 
-// checkSequence refuses a file that lacks commits that were answered, and one whose log is missing if no
-// number shows whether it lacks any.
+// checkSequence refuses a file that lacks acknowledged commits. It also refuses a file without its log if no
+// number shows whether commits are missing.
 func checkSequence(w *writer, file string, f found, unclean bool) error {
 	stored, err := w.number("SELECT coalesce((SELECT value FROM settings WHERE name='commits'), 0)")
 	if err != nil {
@@ -68,7 +69,7 @@ const (
 		"to go on with what %[1]s holds, create an empty file %[1]s-wal"
 )
 
-// open goes on with the number that the database holds.
+// open continues with the number in the database.
 func (q *sequence) open(w *writer, file string) (err error) {
 	if q.last, err = w.number("SELECT value FROM settings WHERE name='commits'"); err != nil {
 		return err
@@ -81,7 +82,7 @@ func (q *sequence) open(w *writer, file string) (err error) {
 	return nil
 }
 
-// count writes the next number in a transaction that has changed anything, and reports whether it has.
+// count writes the next number if the transaction has changed anything, and reports whether it has.
 func (q *sequence) count(tx *transaction) (changed bool, err error) {
 	row, err := tx.totalChanges.first()
 	if err != nil || len(row) == 0 || row[0] == q.changes {
@@ -92,8 +93,8 @@ func (q *sequence) count(tx *transaction) (changed bool, err error) {
 	return true, err
 }
 
-// answered writes the number of the last commit to the file beside the database. A write that fails leaves an
-// earlier number there, with which fewer missing commits are noticed.
+// answered writes the number of the last commit to the file beside the database. A failed write leaves an
+// earlier number, with which fewer missing commits are detected.
 func (q *sequence) answered() { _, _ = q.file.WriteAt(fmt.Appendf(nil, "%020d\n", q.last), 0) }
 
 func (q *sequence) close() error {
@@ -103,10 +104,11 @@ func (q *sequence) close() error {
 	return q.file.Close()
 }
 
-// private is the mode of the files: an order may hold what other users of the machine must not read.
+// private is the mode of the files, because an order may hold data that other users of the machine must not
+// read.
 const private fs.FileMode = 0o600
 
-// protect takes the rights of others from files that exist already. A file of another owner keeps its mode.
+// protect removes the rights of others from existing files. A file of another owner keeps its mode.
 func protect(file string) error {
 	for _, name := range []string{file, file + "-wal", file + "-shm", sequenceFile(file)} {
 		err := os.Chmod(name, private)

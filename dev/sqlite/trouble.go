@@ -13,12 +13,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// unavailable is the answer to writes that were not stored because of cause.
+// unavailable returns the error of writes that were not stored because of cause.
 func (s *Store) unavailable(cause error) error {
 	return fmt.Errorf("not stored: %w (%w)", s.explained(cause), port.ErrUnavailable)
 }
 
-// explained says what to do about an error of SQLite. It remembers that the file is damaged.
+// explained adds advice to an error of SQLite. It remembers that the file is damaged.
 func (s *Store) explained(err error) error {
 	var e *engine.Error
 	number := 0
@@ -65,8 +65,8 @@ func (s *Store) scanned(err error) error {
 	return s.explained(fmt.Errorf("%w: %w", ErrDamaged, err))
 }
 
-// missing is the error of a row that was not found: ErrNotFound, or the damage of the file, which may have
-// hidden the row.
+// missing returns the error of a row that was not found: ErrNotFound, or the damage of the file, which may
+// have hidden the row.
 func (s *Store) missing() error {
 	if found := s.damage.Load(); found != nil {
 		return *found

@@ -10,9 +10,9 @@ import (
 	engine "modernc.org/sqlite"
 )
 
-// writer is the one connection that writes. It talks to the driver itself: database/sql would
-// cost a lock, a goroutine and several allocations a statement, and pooling is of no use here.
-// One goroutine at a time may use it.
+// writer is the only connection that writes. It uses the driver directly, because database/sql would cost a
+// lock, a goroutine and several allocations for each statement, and needs no pool. One goroutine at a time
+// may use it.
 type writer struct {
 	conn       driver.Conn
 	statements []*statement // prepared by prepareAll, to be closed
@@ -113,16 +113,10 @@ func (w *writer) run(script string) error {
 	return err
 }
 
-// number runs a query that answers one number.
-func (w *writer) number(query string) (n int64, err error) {
-	return only[int64](w, query)
-}
+// number runs a query that returns one number.
+func (w *writer) number(query string) (int64, error) { return only[int64](w, query) }
 
-// text runs a query that answers one text.
-func (w *writer) text(query string) (string, error) {
-	return only[string](w, query)
-}
-
+// only runs a query that returns one value.
 func only[T any](w *writer, query string) (value T, err error) {
 	s, err := w.prepare(query)
 	if err != nil {
@@ -157,7 +151,8 @@ func (w *writer) prepare(text string) (*statement, error) {
 	return &statement{stmt: s}, nil
 }
 
-// close needs no answer: SQLite repeats here the error of the last execution, which was answered.
+// close ignores the error, because SQLite repeats the error of the last execution, which was returned
+// already.
 func (s *statement) close() { _ = s.stmt.Close() }
 
 func (s *statement) bind(args []any) []driver.NamedValue {
@@ -171,7 +166,7 @@ func (s *statement) bind(args []any) []driver.NamedValue {
 	return s.args
 }
 
-// exec carries out the statement and answers how many rows it changed.
+// exec executes the statement and returns the number of changed rows.
 func (s *statement) exec(args ...any) (int64, error) {
 	r, err := s.result(args...)
 	if err != nil {
@@ -184,7 +179,7 @@ func (s *statement) result(args ...any) (driver.Result, error) {
 	return s.stmt.(driver.StmtExecContext).ExecContext(context.Background(), s.bind(args))
 }
 
-// first returns the first row, nil if there is none.
+// first returns the first row, or nil if there is none.
 func (s *statement) first(args ...any) ([]driver.Value, error) {
 	rows, err := s.stmt.(driver.StmtQueryContext).QueryContext(context.Background(), s.bind(args))
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -13,15 +14,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// attribute is a message attribute as it travels.
+// attribute is a message attribute in the protocol.
 type attribute struct {
 	DataType    string  `json:"DataType"`
 	StringValue *string `json:"StringValue,omitempty"`
 	BinaryValue []byte  `json:"BinaryValue,omitempty"`
 }
 
-// attributes by their names. Our own messages have none; those of applications are kept, because
-// tracing libraries send along what they need.
+// attributes holds attributes by name. Stepkeeper's own messages have none. Those of applications are kept,
+// because tracing libraries send them.
 type attributes map[string]attribute
 
 const (
@@ -29,13 +30,12 @@ const (
 	maxText       = 1 << 20 // SQS's own limit of a message, and of a batch, in bytes
 )
 
-// envelope is what a queue in memory keeps of a message from this edge. For a receiver that wants
-// bytes it is the body.
+// envelope is the message from this edge in a queue in memory. A receiver of bytes gets the body.
 type envelope struct {
 	id         string
 	body       []byte
 	attributes attributes
-	trace      string // AWSTraceHeader, "" for none
+	trace      string // AWSTraceHeader; "" means none
 }
 
 // Encode returns the body.
@@ -43,14 +43,14 @@ func (e *envelope) Encode() ([]byte, error) { return e.body, nil }
 
 var _ port.Value = (*envelope)(nil)
 
-// md5Of is the checksum of a body.
+// md5Of returns the checksum of a body.
 func md5Of(b []byte) string {
 	sum := md5.Sum(b)
 	return hex.EncodeToString(sum[:])
 }
 
-// md5 is the checksum that SDKs compare: over the attributes sorted by name, each as name, type,
-// a byte for the kind of its value, and value, all with their lengths in front.
+// md5 returns the checksum that SDKs compare. It covers the attributes sorted by name, each as name, type, a
+// byte for the kind of its value, and value, with their lengths before them.
 func (a attributes) md5() string {
 	if len(a) == 0 {
 		return ""
@@ -75,7 +75,7 @@ func (a attributes) md5() string {
 	return md5Of(b.Bytes())
 }
 
-// size counts as SQS does: names, types and values.
+// size returns the size as SQS counts it: names, types and values.
 func (a attributes) size() int {
 	n := 0
 	for name, v := range a {
@@ -93,20 +93,21 @@ func (a attributes) check() error {
 			maxAttributes)
 	}
 	for name, v := range a {
-		if !attributeName(name) {
+		if len(name) > 256 || !attributeName.MatchString(name) || reserved.MatchString(name) {
 			return invalid(
 				"The message attribute name %.100q must be 1 to 256 of A-Z a-z 0-9 _ - ., no period "+
 					"first, last or twice, and not begin with AWS. or Amazon.", name)
 		}
 		kind, _, _ := strings.Cut(v.DataType, ".")
+		text := kind == "String" || kind == "Number"
 		switch {
-		case (kind == "String" || kind == "Number") && (v.StringValue == nil || *v.StringValue == ""):
+		case text && (v.StringValue == nil || *v.StringValue == ""):
 			return invalid("The message attribute %q of type %q must have a string value.", name, v.DataType)
-		case (kind == "String" || kind == "Number") && !allowedText(*v.StringValue):
+		case text && !allowedText(*v.StringValue):
 			return badCharacters()
 		case kind == "Binary" && len(v.BinaryValue) == 0:
 			return invalid("The message attribute %q of type %q must have a binary value.", name, v.DataType)
-		case kind != "String" && kind != "Number" && kind != "Binary" || len(v.DataType) > 256:
+		case !text && kind != "Binary" || len(v.DataType) > 256:
 			return invalid(
 				"The message attribute %q has the type %.40q; the type must begin with String, Number or "+
 					"Binary.", name, v.DataType)
@@ -115,61 +116,38 @@ func (a attributes) check() error {
 	return nil
 }
 
-func attributeName(name string) bool {
-	if name == "" || len(name) > 256 || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") ||
-		strings.Contains(name, "..") {
-		return false
-	}
-	lower := strings.ToLower(name)
-	if strings.HasPrefix(lower, "aws.") || strings.HasPrefix(lower, "amazon.") {
-		return false
-	}
-	for _, c := range []byte(name) {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' ||
-			c == '.') {
-			return false
-		}
-	}
-	return true
-}
+var (
+	attributeName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
+	reserved      = regexp.MustCompile(`^(?i:aws|amazon)\.`)
+)
 
 // allowedText reports whether a text has only characters of XML 1.0, which are the ones that SQS accepts.
 func allowedText(s string) bool {
-	for i, r := range s {
-		switch {
-		case r == utf8.RuneError:
-			if _, n := utf8.DecodeRuneInString(s[i:]); n <= 1 {
-				return false
-			}
-		case r == '\t' || r == '\n' || r == '\r' || r >= 0x20 && r <= 0xD7FF || r >= 0xE000 && r <= 0xFFFD ||
-			r >= 0x10000:
-		default:
-			return false
-		}
-	}
-	return true
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF
+	})
 }
 
 func badCharacters() *fail {
-	return failure(400, "InvalidMessageContents", "InvalidMessageContents",
+	return bad("InvalidMessageContents",
 		"The message contains characters outside of the allowed set: #x9 | #xA | #xD | #x20 to #xD7FF | "+
 			"#xE000 to #xFFFD | #x10000 to #x10FFFF.")
 }
 
-// choose returns the attributes that a receiver asked for: names, a prefix with ".*", or All.
+// choose returns the attributes that a receiver asked for by names, a prefix with ".*", or All.
 func (a attributes) choose(names []string) attributes {
-	out := attributes{}
+	var out attributes
 	for _, want := range names {
 		prefix, wild := strings.CutSuffix(want, ".*")
 		for name, v := range a {
 			if want == "All" || want == name ||
 				wild && (strings.HasPrefix(name, prefix+".") || name == prefix || prefix == "") {
+				if out == nil {
+					out = attributes{}
+				}
 				out[name] = v
 			}
 		}
-	}
-	if len(out) == 0 {
-		return nil
 	}
 	return out
 }

@@ -6,73 +6,101 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"time"
+	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-var systemClock = port.ClockFunc(time.Now)
-
-// fail is an error as SQS reports it. Its name has two forms: that of the JSON protocol, and that of
-// the older query protocol, which SDKs still show to their users.
+// fail is an error in SQS's form.
 type fail struct {
 	status int
-	name   string // "QueueDoesNotExist"
-	query  string // "AWS.SimpleQueueService.NonExistentQueue"
+	// name in the older query protocol, which SDKs still show to their users: "InvalidParameterValue", prefix
+	// + "BatchRequestTooLong"
+	query  string
 	text   string
-	sender bool // the sender's fault
+	sender bool // the sender caused the error
 }
+
+const (
+	prefix  = "AWS.SimpleQueueService."
+	unknown = prefix + "NonExistentQueue" // the JSON protocol calls it QueueDoesNotExist
+)
 
 func (f *fail) Error() string { return f.text }
 
-func failure(status int, name, query, format string, args ...any) *fail {
-	return &fail{status: status, name: name, query: query, text: fmt.Sprintf(format, args...),
-		sender: status < 500}
+// name returns the name in the JSON protocol.
+func (f *fail) name() string {
+	if f.query == unknown {
+		return "QueueDoesNotExist"
+	}
+	return strings.TrimPrefix(f.query, prefix)
 }
 
-func invalid(format string, args ...any) *fail {
-	return failure(http.StatusBadRequest, "InvalidParameterValue", "InvalidParameterValue", format, args...)
+func failure(status int, query, format string, args ...any) *fail {
+	return &fail{status: status, query: query, text: fmt.Sprintf(format, args...), sender: status < 500}
 }
 
-// Invalid is for a Sink: the message is refused to its sender, which must not send it again as it is.
+// bad returns the failure of a wrong request.
+func bad(query, format string, args ...any) *fail {
+	return failure(http.StatusBadRequest, query, format, args...)
+}
+
+func invalid(format string, args ...any) *fail { return bad("InvalidParameterValue", format, args...) }
+
+// Invalid returns an error for a Sink: the message is refused, and its sender must not send it again
+// unchanged.
 func Invalid(err error) error { return invalid("%v", err) }
 
 func missing(parameter string) *fail {
-	return failure(http.StatusBadRequest, "MissingParameter", "MissingParameter",
-		"The request must contain the parameter %s.", parameter)
+	return bad("MissingParameter", "The request must contain the parameter %s.", parameter)
 }
 
 func noQueue(name string) *fail {
-	return failure(http.StatusBadRequest, "QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue",
-		"The specified queue %.100q does not exist; ListQueues lists those that do.", name)
+	return bad(unknown, "The specified queue %.100q does not exist; ListQueues lists those that do.", name)
 }
 
-// failOf translates what a queue or a sink answers. Codes that an SDK retries: RequestThrottled,
-// and every status 503.
+func tooLong(limit int) *fail {
+	return invalid("One or more parameters are invalid. Reason: Message must be shorter than %d bytes.",
+		limit)
+}
+
+// within returns the value of a parameter, or a default if the request has none.
+func within(parameter string, value *int, low, high, otherwise int) (int, error) {
+	switch {
+	case value == nil:
+		return otherwise, nil
+	case *value < low || *value > high:
+		return 0, invalid(
+			"Value %d for parameter %s is invalid. Reason: Must be >= %d and <= %d, if provided.",
+			*value, parameter, low, high)
+	}
+	return *value, nil
+}
+
+// failOf translates the error of a queue or a sink. An SDK retries RequestThrottled, and every status 503.
 func failOf(err error) *fail {
 	var own *fail
 	switch {
 	case errors.As(err, &own):
 		return own
 	case errors.Is(err, port.ErrReceipt):
-		return failure(http.StatusBadRequest, "ReceiptHandleIsInvalid", "ReceiptHandleIsInvalid",
+		return bad("ReceiptHandleIsInvalid",
 			"The receipt handle is not that of the newest delivery: the message was received again, or "+
 				"deleted.")
 	case errors.Is(err, port.ErrTooLarge):
-		return invalid("One or more parameters are invalid. Reason: Message must be shorter than %d bytes.",
-			port.MaxMessage)
+		return tooLong(port.MaxMessage)
 	case errors.Is(err, port.ErrUnavailable):
-		return failure(http.StatusServiceUnavailable, "ServiceUnavailable", "ServiceUnavailable",
+		return failure(http.StatusServiceUnavailable, "ServiceUnavailable",
 			"Nothing was stored (%v); send again.", err)
 	}
 	var throttled interface{ Throttled() bool }
 	if errors.As(err, &throttled) {
-		f := failure(http.StatusBadRequest, "RequestThrottled", "RequestThrottled", "%v", err)
+		f := bad("RequestThrottled", "%v", err)
 		f.sender = false
 		return f
 	}
 	slog.Error("queue request failed", "error", err)
-	return failure(http.StatusInternalServerError, "InternalError", "InternalError",
+	return failure(http.StatusInternalServerError, "InternalError",
 		"An internal failure; the log says more.")
 }
 
@@ -86,6 +114,6 @@ func writeError(w http.ResponseWriter, err error) {
 	h.Set("Content-Type", contentType)
 	h.Set("x-amzn-query-error", f.query+";"+side)
 	w.WriteHeader(f.status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"__type": "com.amazonaws.sqs#" + f.name,
+	_ = json.NewEncoder(w).Encode(map[string]string{"__type": "com.amazonaws.sqs#" + f.name(),
 		"message": f.text})
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -25,24 +26,24 @@ type Queues interface {
 	QueueNames() []string
 }
 
-// Sink handles messages at once instead of queueing them. The errors stand at the places of the
-// bodies: nil where the message is done with; any other lets the sender send it again.
+// Sink handles messages at once instead of queueing them. The errors have the order of the bodies. nil means
+// that the message is done. After any other error the sender sends it again.
 type Sink func(ctx context.Context, bodies [][]byte) []error
 
-// Config of the protocol's handler.
+// Config configures the protocol's handler.
 type Config struct {
 	Queues Queues
-	Sinks  map[string]Sink // sinks by queue name; the handler does not look these up in Queues
-	// LongPoll derives the context of a waiting receive; nil means the request's. It lets the process
-	// end without waiting for the poll's end.
+	Sinks  map[string]Sink // sinks by queue name; the handler does not look for these names in Queues
+	// LongPoll derives the context of a waiting receive; nil means the request's. With it the process can end
+	// before the poll does.
 	LongPoll func(context.Context) (context.Context, context.CancelFunc)
 	Clock    port.Clock // nil means the system's
-	// ReceiptKey is the secret of the receipt handles. A nil key means a new one, with which no handle of
-	// another handler is accepted.
+	// ReceiptKey is the secret of the receipt handles. A nil key means a new one, which accepts no handle of
+	// another handler.
 	ReceiptKey []byte
 }
 
-// Path is where the queues' URLs lie: Path + name of the queue. Operations may be sent there and to "/".
+// Path is the prefix of the queues' URLs: Path + name of the queue. Operations may be sent there and to "/".
 const Path = "/" + account + "/"
 
 const (
@@ -50,31 +51,31 @@ const (
 	contentType  = "application/x-amz-json-1.0"
 	account      = "000000000000"
 	maxBody      = 2 << 20 // a batch holds 1 MiB of text; its JSON escapes may double it
-	firstSeen    = 1 << 15 // messages whose first receipt is remembered
+	firstSeen    = 1 << 15 // messages whose first receive is remembered
 )
 
 type handler struct {
 	Config
-	first *lru.Cache[string, int64] // ID of a message: when it was first received, in milliseconds
+	first *lru.Cache[string, int64] // time of a message's first receive in milliseconds, by ID
 }
 
-// New makes the handler for POST requests.
+// New returns the handler for POST requests.
 func New(c Config) http.Handler {
 	if c.LongPoll == nil {
 		c.LongPoll = func(ctx context.Context) (context.Context, context.CancelFunc) { return ctx, func() {} }
 	}
-	c.Clock = cmp.Or[port.Clock](c.Clock, systemClock)
+	c.Clock = cmp.Or[port.Clock](c.Clock, port.ClockFunc(time.Now))
 	if c.ReceiptKey == nil {
 		c.ReceiptKey = []byte(rand.Text() + rand.Text())
 	}
 	first, err := lru.New[string, int64](firstSeen)
 	if err != nil {
-		panic(err) // only for a size that is not positive
+		panic(err) // only for a size below 1
 	}
 	return &handler{Config: c, first: first}
 }
 
-// call is one request on its way.
+// call is one request.
 type call struct {
 	h    *handler
 	ctx  context.Context
@@ -82,7 +83,7 @@ type call struct {
 	body []byte
 }
 
-// operations by their names. Each reads its own input and answers its output.
+// operations holds the operations by name. Each reads its own input and returns its output.
 var operations = map[string]func(*call) (any, error){
 	"GetQueueUrl":                  getQueueURL,
 	"ListQueues":                   listQueues,
@@ -90,10 +91,10 @@ var operations = map[string]func(*call) (any, error){
 	"SendMessage":                  sendMessage,
 	"SendMessageBatch":             sendMessageBatch,
 	"ReceiveMessage":               receiveMessage,
-	"DeleteMessage":                deleteMessage,
-	"DeleteMessageBatch":           deleteMessageBatch,
-	"ChangeMessageVisibility":      changeVisibility,
-	"ChangeMessageVisibilityBatch": changeVisibilityBatch,
+	"DeleteMessage":                one((*call).deleteAll),
+	"DeleteMessageBatch":           many((*call).deleteAll),
+	"ChangeMessageVisibility":      one((*call).extendAll),
+	"ChangeMessageVisibilityBatch": many((*call).extendAll),
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -109,29 +110,26 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", contentType)
-	_, _ = w.Write(b) // the client is gone if this fails
+	_, _ = w.Write(b) // a failure means that the client has gone
 }
 
 func (h *handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {
 	name, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), targetPrefix)
 	operation := operations[name]
 	if !ok || operation == nil {
-		return nil, failure(http.StatusBadRequest, "UnsupportedOperation",
-			"AWS.SimpleQueueService.UnsupportedOperation",
+		return nil, bad(prefix+"UnsupportedOperation",
 			"the operation %.80q is not served here; the header X-Amz-Target names it, like "+
 				"AmazonSQS.SendMessage", r.Header.Get("X-Amz-Target"))
 	}
 	if t, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); t != contentType {
-		return nil, failure(http.StatusBadRequest, "InvalidParameterValue", "InvalidParameterValue",
-			"Content-Type %.80q is not SQS's JSON protocol, %s; use a newer AWS SDK",
+		return nil, invalid("Content-Type %.80q is not SQS's JSON protocol, %s; use a newer AWS SDK",
 			r.Header.Get("Content-Type"), contentType)
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		var over *http.MaxBytesError
 		if errors.As(err, &over) {
-			return nil, failure(http.StatusRequestEntityTooLarge, "BatchRequestTooLong",
-				"AWS.SimpleQueueService.BatchRequestTooLong",
+			return nil, failure(http.StatusRequestEntityTooLarge, prefix+"BatchRequestTooLong",
 				"the request is larger than %d bytes", int64(maxBody))
 		}
 		return nil, err
@@ -139,7 +137,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {
 	return operation(&call{h: h, ctx: r.Context(), base: "http://" + r.Host, body: body})
 }
 
-// read decodes the input. Unknown fields are those of newer SDKs: tolerated.
+// read decodes the input. It accepts unknown fields, because newer SDKs have more.
 func (c *call) read(to any) error {
 	err := rawjson.Check(c.body, rawjson.MaxLevels)
 	if err == nil {
@@ -158,7 +156,7 @@ func (c *call) read(to any) error {
 	return invalid("the request cannot be read: %v", err)
 }
 
-// typeNames are the types of parameters in the words of the SQS reference.
+// typeNames holds the types of parameters in the words of the SQS reference.
 var typeNames = map[reflect.Kind]string{
 	reflect.String: "a String", reflect.Int: "an Integer", reflect.Bool: "a Boolean",
 	reflect.Slice: "an Array",
@@ -167,26 +165,25 @@ var typeNames = map[reflect.Kind]string{
 
 func (c *call) url(queue string) string { return c.base + Path + queue }
 
-// nameOf takes the queue's name out of its URL: the part after the last slash.
+// nameOf returns the queue's name from its URL: the part after the last slash.
 func nameOf(queueURL string) string { return queueURL[strings.LastIndexByte(queueURL, '/')+1:] }
 
-// queue finds the queue of a URL. A sink has none to receive from.
+// queue finds the queue of a URL.
 func (c *call) queue(queueURL string) (port.Queue, error) {
 	name := nameOf(queueURL)
 	if name == "" {
 		return nil, missing("QueueUrl")
+	}
+	return c.named(name)
+}
+
+func (c *call) named(name string) (port.Queue, error) {
+	if sink := c.h.Sinks[name]; sink != nil {
+		return sinkQueue{name: name, sink: sink}, nil
 	}
 	q, err := c.h.Queues.Queue(name)
 	if errors.Is(err, port.ErrNotFound) {
 		return nil, noQueue(name)
 	}
 	return q, err
-}
-
-func (h *handler) knows(name string) bool {
-	if h.Sinks[name] != nil {
-		return true
-	}
-	_, err := h.Queues.Queue(name)
-	return err == nil
 }

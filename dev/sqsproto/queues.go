@@ -6,9 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 type queueURL struct {
@@ -23,7 +20,7 @@ func getQueueURL(c *call) (any, error) {
 	if in.QueueName == "" {
 		return nil, missing("QueueName")
 	}
-	if !c.h.knows(in.QueueName) {
+	if _, err := c.named(in.QueueName); err != nil {
 		return nil, noQueue(in.QueueName)
 	}
 	return queueURL{c.url(in.QueueName)}, nil
@@ -43,11 +40,9 @@ func listQueues(c *call) (any, error) {
 	if err := c.read(&in); err != nil {
 		return nil, err
 	}
-	limit := 1000
-	if in.MaxResults != nil {
-		if limit = *in.MaxResults; limit < 1 || limit > 1000 {
-			return nil, outside("MaxResults", limit, 1, 1000)
-		}
+	limit, err := within("MaxResults", in.MaxResults, 1, 1000, 1000)
+	if err != nil {
+		return nil, err
 	}
 	after, err := base64.RawURLEncoding.DecodeString(in.NextToken)
 	if err != nil {
@@ -72,7 +67,7 @@ func listQueues(c *call) (any, error) {
 	return out, nil
 }
 
-// queueAttributes are the names that GetQueueAttributes knows.
+// queueAttributes lists the names that GetQueueAttributes accepts.
 var queueAttributes = []string{
 	"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible",
 	"ApproximateNumberOfMessagesDelayed",
@@ -90,40 +85,28 @@ func getQueueAttributes(c *call) (any, error) {
 	}
 	for _, name := range in.AttributeNames {
 		if name != "All" && !slices.Contains(queueAttributes, name) {
-			return nil, failure(400, "InvalidAttributeName", "InvalidAttributeName",
-				"Unknown Attribute %.60s.", name)
+			return nil, bad("InvalidAttributeName", "Unknown Attribute %.60s.", name)
 		}
 	}
-	name := nameOf(in.QueueURL)
-	size, depth := maxText, port.Depth{}
-	if c.h.Sinks[name] == nil {
-		q, err := c.queue(in.QueueURL)
-		if err != nil {
-			return nil, err
-		}
-		if depth, err = q.Depth(c.ctx); err != nil {
-			return nil, err
-		}
-		size = port.MaxMessage
+	q, err := c.queue(in.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	depth, err := q.Depth(c.ctx)
+	if err != nil {
+		return nil, err
 	}
 	all := map[string]string{
 		"ApproximateNumberOfMessages":           strconv.Itoa(depth.Visible),
 		"ApproximateNumberOfMessagesNotVisible": strconv.Itoa(depth.InFlight),
 		"ApproximateNumberOfMessagesDelayed":    strconv.Itoa(depth.Delayed),
-		"QueueArn":                              "arn:aws:sqs:local:" + account + ":" + name,
-		"VisibilityTimeout":                     strconv.Itoa(int(defaultVisibility / time.Second)),
-		"MaximumMessageSize":                    strconv.Itoa(size),
+		"QueueArn":                              "arn:aws:sqs:local:" + account + ":" + q.Name(),
+		"VisibilityTimeout":                     strconv.Itoa(defaultVisibility),
+		"MaximumMessageSize":                    strconv.Itoa(largest(q)),
 		"DelaySeconds":                          "0",
 		"ReceiveMessageWaitTimeSeconds":         "0",
 	}
-	out := map[string]string{}
-	for name, value := range all {
-		if asked(in.AttributeNames, name) {
-			out[name] = value
-		}
-	}
-	if len(out) == 0 {
-		return struct{}{}, nil
-	}
-	return map[string]any{"Attributes": out}, nil
+	return struct {
+		Attributes map[string]string `json:",omitempty"`
+	}{asked(all, in.AttributeNames)}, nil
 }

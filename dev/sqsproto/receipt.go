@@ -10,19 +10,20 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// macSize is how many bytes of its MAC a receipt handle has.
+// macSize is the number of MAC bytes in a receipt handle.
 const macSize = 16
 
 // encoding has one form for each value.
 var encoding = base64.RawURLEncoding.Strict()
 
-// receiptHandle makes the handle that a receiver gets: a receipt of the queue, which is made of small
-// numbers, and a MAC, so that only who has received the message can delete or extend it.
+// receiptHandle returns the handle for a receiver: the queue's receipt, which consists of small numbers, and
+// a MAC. So only the receiver of a message can delete or extend it.
 func (h *handler) receiptHandle(queue, receipt string) string {
 	return receipt + "." + encoding.EncodeToString(h.mac(queue, receipt))
 }
 
-// receiptOf returns the receipt of a handle that was made here for the queue; port.ErrReceipt for any other.
+// receiptOf returns the receipt of a handle that this handler made for the queue, or port.ErrReceipt for any
+// other handle.
 func (h *handler) receiptOf(queue, handle string) (string, error) {
 	end := max(strings.LastIndexByte(handle, '.'), 0)
 	receipt := handle[:end]
@@ -33,7 +34,7 @@ func (h *handler) receiptOf(queue, handle string) (string, error) {
 	return receipt, nil
 }
 
-// mac is over the queue and the receipt; the length of the queue's name parts them.
+// mac returns the MAC of the queue and the receipt. The length of the queue's name separates them.
 func (h *handler) mac(queue, receipt string) []byte {
 	m := hmac.New(sha256.New, h.ReceiptKey)
 	fmt.Fprintf(m, "stepkeeper receipt 1\n%d\n%s\n%s", len(queue), queue, receipt)

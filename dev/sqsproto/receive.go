@@ -1,7 +1,9 @@
 package sqsproto
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -10,8 +12,9 @@ import (
 )
 
 const (
-	maxWait           = 20 * time.Second
-	defaultVisibility = 30 * time.Second
+	maxWait           = 20 // seconds
+	defaultVisibility = 30 // seconds
+	maxVisibility     = int(port.MaxVisibility / time.Second)
 )
 
 type receiveInput struct {
@@ -43,26 +46,27 @@ func receiveMessage(c *call) (any, error) {
 	if err := c.read(&in); err != nil {
 		return nil, err
 	}
-	if c.h.Sinks[nameOf(in.QueueURL)] != nil {
-		return c.pollSink(&in)
-	}
 	q, err := c.queue(in.QueueURL)
 	if err != nil {
 		return nil, err
 	}
-	l, err := in.limits()
-	if err != nil {
+	count, errCount := within("MaxNumberOfMessages", in.MaxNumberOfMessages, 1, port.MaxBatch, 1)
+	wait, errWait := within("WaitTimeSeconds", in.WaitTimeSeconds, 0, maxWait, 0)
+	visibility, errVisibility := within("VisibilityTimeout", in.VisibilityTimeout, 0, maxVisibility,
+		defaultVisibility)
+	if err := cmp.Or(errCount, errWait, errVisibility); err != nil {
 		return nil, err
 	}
 	ctx, cancel := c.h.LongPoll(c.ctx)
 	defer cancel()
-	deliveries, err := q.Receive(ctx, l.count, l.wait, l.visibility)
+	deliveries, err := q.Receive(ctx, count, seconds(wait), seconds(visibility))
 	if err != nil && (ctx.Err() == nil || len(deliveries) > 0) {
 		return nil, err
 	}
-	if c.ctx.Err() != nil { // the receiver has hung up: let the next one have them at once
+	if c.ctx.Err() != nil { // the receiver has disconnected, so the next one gets the messages at once
 		for _, d := range deliveries {
-			_ = q.Extend(context.WithoutCancel(c.ctx), d.Receipt, 0) // else its visibility timeout does
+			// otherwise the visibility timeout returns it
+			_ = q.Extend(context.WithoutCancel(c.ctx), d.Receipt, 0)
 		}
 		return receiveOutput{}, nil
 	}
@@ -77,56 +81,9 @@ func receiveMessage(c *call) (any, error) {
 	return out, nil
 }
 
-// pollSink returns a poll of a queue that never holds a message, as late as asked for.
-func (c *call) pollSink(in *receiveInput) (any, error) {
-	l, err := in.limits()
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := c.h.LongPoll(c.ctx)
-	defer cancel()
-	_ = port.Sleep(ctx, l.wait)
-	return receiveOutput{}, nil
-}
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
-// limits holds what a ReceiveMessage asks for, or SQS's defaults.
-type limits struct {
-	count            int
-	wait, visibility time.Duration
-}
-
-func (in *receiveInput) limits() (l limits, err error) {
-	l = limits{count: 1, visibility: defaultVisibility}
-	if v := in.MaxNumberOfMessages; v != nil {
-		if l.count = *v; l.count < 1 || l.count > port.MaxBatch {
-			return l, outside("MaxNumberOfMessages", l.count, 1, port.MaxBatch)
-		}
-	}
-	if v := in.WaitTimeSeconds; v != nil {
-		if *v < 0 || *v > int(maxWait/time.Second) {
-			return l, outside("WaitTimeSeconds", *v, 0, int(maxWait/time.Second))
-		}
-		l.wait = time.Duration(*v) * time.Second
-	}
-	if v := in.VisibilityTimeout; v != nil {
-		l.visibility, err = visibilityOf(*v)
-	}
-	return l, err
-}
-
-func visibilityOf(seconds int) (time.Duration, error) {
-	if seconds < 0 || seconds > int(port.MaxVisibility/time.Second) {
-		return 0, outside("VisibilityTimeout", seconds, 0, int(port.MaxVisibility/time.Second))
-	}
-	return time.Duration(seconds) * time.Second, nil
-}
-
-func outside(parameter string, value, low, high int) *fail {
-	return invalid("Value %d for parameter %s is invalid. Reason: Must be >= %d and <= %d, if provided.",
-		value, parameter, low, high)
-}
-
-// show makes a delivery what SQS would answer, with the attributes that were asked for.
+// show returns a delivery in SQS's form, with the requested attributes.
 func (h *handler) show(queue string, d port.Delivery, in *receiveInput) (received, error) {
 	body, err := d.Bytes()
 	if err != nil {
@@ -148,19 +105,12 @@ func (h *handler) show(queue string, d port.Delivery, in *receiveInput) (receive
 	if v, ok := d.Value.(*envelope); ok && v.trace != "" {
 		system[traceHeader] = v.trace
 	}
-	for name, value := range system {
-		if asked(in.AttributeNames, name) || asked(in.MessageSystemAttributeNames, name) {
-			if m.Attributes == nil {
-				m.Attributes = map[string]string{}
-			}
-			m.Attributes[name] = value
-		}
-	}
+	m.Attributes = asked(system, slices.Concat(in.AttributeNames, in.MessageSystemAttributeNames))
 	return m, nil
 }
 
-// firstReceived is approximate, as its name in SQS says: of a message that was forgotten here, or
-// first received inside of the process, it is the time of sending.
+// firstReceived is approximate, as its name in SQS says. For a message that the cache has lost, or that was
+// first received inside the process, it is the time of sending.
 func (h *handler) firstReceived(d port.Delivery) int64 {
 	if d.Received <= 1 {
 		now := h.Clock.Now().UnixMilli()
@@ -173,8 +123,13 @@ func (h *handler) firstReceived(d port.Delivery) int64 {
 	return d.SentAt.UnixMilli()
 }
 
-func asked(names []string, name string) bool {
-	return slices.Contains(names, name) || slices.Contains(names, "All")
+// asked returns the attributes with these names, or nil if there are none.
+func asked(all map[string]string, names []string) map[string]string {
+	if slices.Contains(names, "All") {
+		return all
+	}
+	maps.DeleteFunc(all, func(name, _ string) bool { return !slices.Contains(names, name) })
+	return all
 }
 
 func millis(ms int64) string { return strconv.FormatInt(ms, 10) }
@@ -191,80 +146,79 @@ type receiptInput struct {
 	Entries []receiptEntry `json:"Entries"`
 }
 
-type done struct {
-	ID string `json:"Id"`
-}
+// handled deletes messages or extends their time. The errors have the order of the entries.
+type handled func(*call, port.Queue, []receiptEntry) []error
 
-func deleteMessage(c *call) (any, error) {
-	var in receiptInput
-	q, err := c.readOneReceipt(&in)
-	if err != nil {
-		return nil, err
-	}
-	// SQS answers success for a message that is gone already.
-	if err := c.deleteAll(q, []receiptEntry{in.receiptEntry})[0]; err != nil {
-		return nil, err
-	}
-	return struct{}{}, nil
-}
-
-func (c *call) readReceipt(in *receiptInput) (port.Queue, error) {
+func (c *call) readReceipts(in *receiptInput) (port.Queue, error) {
 	if err := c.read(in); err != nil {
 		return nil, err
 	}
-	return c.queue(in.QueueURL)
-}
-
-// readOneReceipt is for the operations that take one message.
-func (c *call) readOneReceipt(in *receiptInput) (port.Queue, error) {
-	q, err := c.readReceipt(in)
-	if err == nil && in.ReceiptHandle == "" {
-		err = missing("ReceiptHandle")
+	q, err := c.queue(in.QueueURL)
+	if _, sink := q.(sinkQueue); sink { // it delivers no messages
+		return nil, noQueue(q.Name())
 	}
 	return q, err
 }
 
-func deleteMessageBatch(c *call) (any, error) {
-	return receiptBatch(c, c.deleteAll)
+// one returns the operation for one message.
+func one(work handled) func(*call) (any, error) {
+	return func(c *call) (any, error) {
+		var in receiptInput
+		q, err := c.readReceipts(&in)
+		if err == nil && in.ReceiptHandle == "" {
+			err = missing("ReceiptHandle")
+		}
+		if err != nil {
+			return nil, err
+		}
+		return struct{}{}, work(c, q, []receiptEntry{in.receiptEntry})[0]
+	}
 }
 
-// deleteAll deletes the messages of the handles that are genuine. The errors stand at the places of the
-// entries.
-func (c *call) deleteAll(q port.Queue, entries []receiptEntry) []error {
-	errs := make([]error, len(entries))
-	var receipts []string
-	var places []int
-	for i, e := range entries {
-		var receipt string
-		if receipt, errs[i] = c.h.receiptOf(q.Name(), e.ReceiptHandle); errs[i] == nil {
-			receipts, places = append(receipts, receipt), append(places, i)
+// many returns the operation for a batch.
+func many(work handled) func(*call) (any, error) {
+	return func(c *call) (any, error) {
+		var in receiptInput
+		q, err := c.readReceipts(&in)
+		if err != nil {
+			return nil, err
 		}
+		ids := make([]string, len(in.Entries))
+		for i, e := range in.Entries {
+			ids[i] = e.ID
+		}
+		if err := checkBatch(ids); err != nil {
+			return nil, err
+		}
+		return batchOf(ids, work(c, q, in.Entries), func(i int) any {
+			return struct {
+				ID string `json:"Id"`
+			}{ids[i]}
+		}), nil
 	}
-	if len(receipts) > 0 {
-		for k, err := range q.Delete(c.ctx, receipts) {
-			errs[places[k]] = err
-		}
+}
+
+// deleteAll deletes the messages of the genuine handles. Like SQS it reports success for a message that no
+// longer exists.
+func (c *call) deleteAll(q port.Queue, entries []receiptEntry) []error {
+	return some(entries,
+		func(e receiptEntry) (string, error) { return c.h.receiptOf(q.Name(), e.ReceiptHandle) },
+		func(receipts []string) []error { return q.Delete(c.ctx, receipts) })
+}
+
+func (c *call) extendAll(q port.Queue, entries []receiptEntry) []error {
+	errs := make([]error, len(entries))
+	for i, e := range entries {
+		errs[i] = c.extend(q, e)
 	}
 	return errs
-}
-
-func changeVisibility(c *call) (any, error) {
-	var in receiptInput
-	q, err := c.readOneReceipt(&in)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.extend(q, in.receiptEntry); err != nil {
-		return nil, err
-	}
-	return struct{}{}, nil
 }
 
 func (c *call) extend(q port.Queue, e receiptEntry) error {
 	if e.VisibilityTimeout == nil {
 		return missing("VisibilityTimeout")
 	}
-	d, err := visibilityOf(*e.VisibilityTimeout)
+	visibility, err := within("VisibilityTimeout", e.VisibilityTimeout, 0, maxVisibility, 0)
 	if err != nil {
 		return err
 	}
@@ -272,40 +226,5 @@ func (c *call) extend(q port.Queue, e receiptEntry) error {
 	if err != nil {
 		return err
 	}
-	return q.Extend(c.ctx, receipt, d)
-}
-
-func changeVisibilityBatch(c *call) (any, error) {
-	return receiptBatch(c, func(q port.Queue, entries []receiptEntry) []error {
-		errs := make([]error, len(entries))
-		for i, e := range entries {
-			errs[i] = c.extend(q, e)
-		}
-		return errs
-	})
-}
-
-// receiptBatch carries out a batch of deletions or extensions.
-func receiptBatch(c *call, each func(port.Queue, []receiptEntry) []error) (any, error) {
-	var in receiptInput
-	q, err := c.readReceipt(&in)
-	if err != nil {
-		return nil, err
-	}
-	ids := make([]string, len(in.Entries))
-	for i, e := range in.Entries {
-		ids[i] = e.ID
-	}
-	if err := checkBatch(ids); err != nil {
-		return nil, err
-	}
-	out := newBatch[done]()
-	for i, err := range each(q, in.Entries) {
-		if err != nil {
-			out.fail(ids[i], err)
-		} else {
-			out.Successful = append(out.Successful, done{ids[i]})
-		}
-	}
-	return out, nil
+	return q.Extend(c.ctx, receipt, seconds(visibility))
 }

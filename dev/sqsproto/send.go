@@ -2,7 +2,6 @@ package sqsproto
 
 import (
 	"context"
-	"net/http"
 	"regexp"
 	"time"
 
@@ -20,7 +19,7 @@ type entry struct {
 	MessageSystemAttributes attributes `json:"MessageSystemAttributes"`
 }
 
-// sent answers one message.
+// sent is the output for one message.
 type sent struct {
 	ID                           string `json:"Id,omitempty"`
 	MessageID                    string `json:"MessageId"`
@@ -29,7 +28,7 @@ type sent struct {
 	MD5OfMessageSystemAttributes string `json:"MD5OfMessageSystemAttributes,omitempty"`
 }
 
-// failedEntry is one of a batch that was not carried out.
+// failedEntry is a failed entry of a batch.
 type failedEntry struct {
 	ID          string `json:"Id"`
 	SenderFault bool   `json:"SenderFault"`
@@ -37,19 +36,46 @@ type failedEntry struct {
 	Message     string `json:"Message"`
 }
 
-// batchOutput always has both lists, as SQS has them.
-type batchOutput[T any] struct {
-	Successful []T           `json:"Successful"`
+// batchOutput always has both lists, as in SQS.
+type batchOutput struct {
+	Successful []any         `json:"Successful"`
 	Failed     []failedEntry `json:"Failed"`
 }
 
-func newBatch[T any]() batchOutput[T] {
-	return batchOutput[T]{Successful: []T{}, Failed: []failedEntry{}}
+// batchOf returns the output of a batch. done returns the output of a successful entry.
+func batchOf(ids []string, errs []error, done func(i int) any) batchOutput {
+	out := batchOutput{Successful: []any{}, Failed: []failedEntry{}}
+	for i, err := range errs {
+		if err == nil {
+			out.Successful = append(out.Successful, done(i))
+			continue
+		}
+		f := failOf(err)
+		out.Failed = append(out.Failed,
+			failedEntry{ID: ids[i], SenderFault: f.sender, Code: f.query, Message: f.text})
+	}
+	return out
 }
 
-func (b *batchOutput[T]) fail(id string, err error) {
-	f := failOf(err)
-	b.Failed = append(b.Failed, failedEntry{ID: id, SenderFault: f.sender, Code: f.query, Message: f.text})
+// some calls do with the results of take, without the items for which take returns an error. The errors have
+// the order of the items.
+func some[T, U any](items []T, take func(T) (U, error), do func([]U) []error) []error {
+	errs := make([]error, len(items))
+	var taken []U
+	var places []int
+	for i := range items {
+		u, err := take(items[i])
+		if errs[i] = err; err == nil {
+			taken, places = append(taken, u), append(places, i)
+		}
+	}
+	if len(taken) == 0 {
+		return errs
+	}
+	for k, err := range do(taken) {
+		errs[places[k]] = err
+	}
+	return errs
 }
 
 func sendMessage(c *call) (any, error) {
@@ -60,18 +86,12 @@ func sendMessage(c *call) (any, error) {
 	if err := c.read(&in); err != nil {
 		return nil, err
 	}
-	send, err := c.sender(in.QueueURL)
+	q, err := c.queue(in.QueueURL)
 	if err != nil {
 		return nil, err
 	}
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	m, answer := in.message()
-	if err := send(c.ctx, []port.Message{m})[0]; err != nil {
-		return nil, err
-	}
-	return answer, nil
+	answers, errs := c.send(q, []entry{in.entry})
+	return answers[0], errs[0]
 }
 
 func sendMessageBatch(c *call) (any, error) {
@@ -82,7 +102,7 @@ func sendMessageBatch(c *call) (any, error) {
 	if err := c.read(&in); err != nil {
 		return nil, err
 	}
-	send, err := c.sender(in.QueueURL)
+	q, err := c.queue(in.QueueURL)
 	if err != nil {
 		return nil, err
 	}
@@ -95,95 +115,55 @@ func sendMessageBatch(c *call) (any, error) {
 		return nil, err
 	}
 	if total > maxText {
-		return nil, failure(http.StatusBadRequest, "BatchRequestTooLong",
-			"AWS.SimpleQueueService.BatchRequestTooLong",
+		return nil, bad(prefix+"BatchRequestTooLong",
 			"Batch requests cannot be longer than %d bytes. You have sent %d bytes.", maxText, total)
 	}
-	out := newBatch[sent]()
-	var messages []port.Message
-	var answers []sent
-	for i := range in.Entries {
-		e := &in.Entries[i]
-		if err := e.check(); err != nil {
-			out.fail(e.ID, err)
-			continue
-		}
-		m, answer := e.message()
-		messages, answers = append(messages, m), append(answers, answer)
-	}
-	for i, err := range send(c.ctx, messages) {
-		if err != nil {
-			out.fail(answers[i].ID, err)
-		} else {
-			out.Successful = append(out.Successful, answers[i])
-		}
-	}
-	return out, nil
+	answers, errs := c.send(q, in.Entries)
+	return batchOf(ids, errs, func(i int) any { return answers[i] }), nil
 }
 
-// sender finds who takes messages to that queue: a sink that handles them now, or the queue.
-func (c *call) sender(queueURL string) (func(context.Context, []port.Message) []error, error) {
-	if sink := c.h.Sinks[nameOf(queueURL)]; sink != nil {
-		return func(ctx context.Context, messages []port.Message) []error {
-			return sinkAll(ctx, sink, messages)
-		}, nil
-	}
-	q, err := c.queue(queueURL)
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context, messages []port.Message) []error { return sendAll(ctx, q, messages) },
-		nil
+// send sends the valid messages. It returns the output for each, and the errors in the order of the entries.
+func (c *call) send(q port.Queue, entries []entry) ([]sent, []error) {
+	answers := make([]sent, 0, len(entries))
+	errs := some(entries, func(e entry) (m port.Message, err error) {
+		var answer sent
+		if err = e.check(q); err == nil {
+			m, answer = e.message()
+		}
+		answers = append(answers, answer)
+		return m, err
+	}, func(messages []port.Message) []error { return q.Send(c.ctx, messages) })
+	return answers, errs
 }
 
-// sendAll queues messages that are not larger than our own may be. The queue is not asked, because
-// one in memory would have to encode a value for its size.
-func sendAll(ctx context.Context, q port.Queue, messages []port.Message) []error {
-	errs := make([]error, len(messages))
-	var fitting []port.Message
-	var at []int
-	for i, m := range messages {
-		if v, ok := m.Value.(*envelope); ok && len(v.body)+v.attributes.size() > port.MaxMessage {
-			errs[i] = port.ErrTooLarge
-			continue
-		}
-		fitting, at = append(fitting, m), append(at, i)
-	}
-	if len(fitting) == 0 {
-		return errs
-	}
-	for k, err := range q.Send(ctx, fitting) {
-		errs[at[k]] = err
-	}
-	return errs
+// sinkQueue is a queue that never holds a message, because its sink handles each at once.
+type sinkQueue struct {
+	port.Queue
+	name string
+	sink Sink
 }
 
-// sinkAll hands bodies to a sink; it cannot wait, so a delay is refused.
-func sinkAll(ctx context.Context, sink Sink, messages []port.Message) []error {
-	errs := make([]error, len(messages))
-	var bodies [][]byte
-	var at []int
-	for i, m := range messages {
-		if m.Delay != 0 {
-			errs[i] = invalid(
-				"Value %d for parameter DelaySeconds is invalid. Reason: this queue takes its messages at "+
-					"once; the delay must be 0.", int(m.Delay/time.Second))
-			continue
-		}
-		body, err := m.Bytes()
-		if err != nil {
-			errs[i] = err
-			continue
-		}
-		bodies, at = append(bodies, body), append(at, i)
+func (q sinkQueue) Name() string { return q.name }
+
+// Send passes the bodies to the sink.
+func (q sinkQueue) Send(ctx context.Context, messages []port.Message) []error {
+	return some(messages, port.Message.Bytes, func(bodies [][]byte) []error { return q.sink(ctx, bodies) })
+}
+
+// Receive returns nothing, after the requested wait.
+func (q sinkQueue) Receive(ctx context.Context, _ int, wait, _ time.Duration) ([]port.Delivery, error) {
+	return nil, port.Sleep(ctx, wait)
+}
+
+// Depth returns the depth of an empty queue.
+func (q sinkQueue) Depth(context.Context) (port.Depth, error) { return port.Depth{}, nil }
+
+// largest returns the largest message of the queue in bytes, with its attributes.
+func largest(q port.Queue) int {
+	if _, sink := q.(sinkQueue); sink {
+		return maxText
 	}
-	if len(bodies) == 0 {
-		return errs
-	}
-	for k, err := range sink(ctx, bodies) {
-		errs[at[k]] = err
-	}
-	return errs
+	return port.MaxMessage
 }
 
 func (e *entry) size() int {
@@ -194,11 +174,9 @@ func (e *entry) size() int {
 	return n
 }
 
-func (e *entry) check() error {
+func (e *entry) check(q port.Queue) error {
 	switch {
-	case e.MessageBody == nil:
-		return missing("MessageBody")
-	case *e.MessageBody == "":
+	case e.MessageBody == nil || *e.MessageBody == "":
 		return missing("MessageBody")
 	case !allowedText(*e.MessageBody):
 		return badCharacters()
@@ -207,8 +185,7 @@ func (e *entry) check() error {
 			"Value %d for parameter DelaySeconds is invalid. Reason: DelaySeconds must be >= 0 and <= 900.",
 			e.DelaySeconds)
 	case e.size() > maxText:
-		return invalid("One or more parameters are invalid. Reason: Message must be shorter than %d bytes.",
-			maxText)
+		return tooLong(maxText)
 	}
 	for name, v := range e.MessageSystemAttributes {
 		if name != traceHeader || v.DataType != "String" {
@@ -219,13 +196,25 @@ func (e *entry) check() error {
 	if err := e.MessageSystemAttributes.check(); err != nil {
 		return err
 	}
-	return e.MessageAttributes.check()
+	if err := e.MessageAttributes.check(); err != nil {
+		return err
+	}
+	// The limit is checked here, because a queue in memory would have to encode a value for its size.
+	if limit := largest(q); e.size() > limit {
+		return tooLong(limit)
+	}
+	if _, sink := q.(sinkQueue); sink && e.DelaySeconds != 0 {
+		return invalid(
+			"Value %d for parameter DelaySeconds is invalid. Reason: this queue takes its messages at "+
+				"once; the delay must be 0.", e.DelaySeconds)
+	}
+	return nil
 }
 
-// traceHeader is the one system attribute that a sender may set.
+// traceHeader is the only system attribute that a sender may set.
 const traceHeader = "AWSTraceHeader"
 
-// message makes what the queue gets, and the answer if it takes it.
+// message returns the message for the queue, and the output if the queue accepts it.
 func (e *entry) message() (port.Message, sent) {
 	v := &envelope{id: uuid.NewString(), body: []byte(*e.MessageBody), attributes: e.MessageAttributes}
 	if trace, ok := e.MessageSystemAttributes[traceHeader]; ok {
@@ -240,28 +229,25 @@ func (e *entry) message() (port.Message, sent) {
 
 var entryID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-// checkBatch holds the IDs of a batch to SQS's rules; breaking one fails the whole batch.
+// checkBatch checks the IDs of a batch against SQS's rules. A wrong ID fails the whole batch.
 func checkBatch(ids []string) error {
 	switch {
 	case len(ids) == 0:
-		return failure(http.StatusBadRequest, "EmptyBatchRequest", "AWS.SimpleQueueService.EmptyBatchRequest",
+		return bad(prefix+"EmptyBatchRequest",
 			"There should be at least one entry in the request.")
 	case len(ids) > port.MaxBatch:
-		return failure(http.StatusBadRequest, "TooManyEntriesInBatchRequest",
-			"AWS.SimpleQueueService.TooManyEntriesInBatchRequest",
+		return bad(prefix+"TooManyEntriesInBatchRequest",
 			"Maximum number of entries per request are %d. You have sent %d.", port.MaxBatch, len(ids))
 	}
 	seen := map[string]bool{}
 	for _, id := range ids {
 		if !entryID.MatchString(id) {
-			return failure(http.StatusBadRequest, "InvalidBatchEntryId",
-				"AWS.SimpleQueueService.InvalidBatchEntryId",
+			return bad(prefix+"InvalidBatchEntryId",
 				"A batch entry id can only contain alphanumeric characters, hyphens and underscores. It "+
 					"can be at most 80 letters long.")
 		}
 		if seen[id] {
-			return failure(http.StatusBadRequest, "BatchEntryIdsNotDistinct",
-				"AWS.SimpleQueueService.BatchEntryIdsNotDistinct",
+			return bad(prefix+"BatchEntryIdsNotDistinct",
 				"Id %s repeated.", id)
 		}
 		seen[id] = true

@@ -4,8 +4,8 @@
 //	AWS_ENDPOINT_URL_SQS=http://127.0.0.1:8377 go run .
 //	echo '{"coat":"red"}' | stepkeeper submit --wait --workflow cloakroom -
 //
-// The same folder is deployed to Lambda by infra.Agent{Folder: …}; docs/aws.md says how to add an
-// agent. On Lambda this cloakroom forgets its tickets with the process, as no real service may.
+// The same folder is deployed to Lambda by infra.Agent{Folder: …}; docs/how-to/add-an-agent.md says how to
+// add an agent. On Lambda this cloakroom forgets its tickets with the process, as no real service may.
 package main
 
 import (

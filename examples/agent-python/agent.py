@@ -1,6 +1,6 @@
 """An agent in Python: it takes requests-<agent>, calls its operations, and answers to replies.
 
-It keeps the agent's side of the protocol (docs/protocol.md):
+It keeps the agent's side of the protocol (docs/explanation/protocol.md):
 
 - no side effect begins, and nothing is sent, from stopBy less the clock skew on (P25);
 - every attempt hands the same key to the service, which must act once for it (P2);

@@ -14,37 +14,37 @@ import (
 // Call is one call of an operation; see its fields.
 type Call = worker.Call
 
-// Operation is one operation of the service: Run, and where the service can be asked, Check.
+// Operation is one operation of the service: Run, and Check if the service can be queried.
 type Operation = worker.Operation
 
-// Operations are an agent's operations by the names that workflows use.
+// Operations holds an agent's operations by the names that workflows use.
 type Operations = worker.Operations
 
-// Failure is an error with what is known of it.
+// Failure is an error with its consequences for the step.
 type Failure = worker.Failure
 
-// Permanent says that no repetition can succeed. Add NoEffect where the service refused before it
-// did anything.
+// Permanent marks an error after which no repetition can succeed. Add NoEffect if the service refused before
+// it did anything.
 func Permanent(err error) error { return worker.Permanent(err) }
 
-// Transient says that a repetition may succeed, as is taken for granted of unmarked errors.
+// Transient marks an error after which a repetition may succeed. Unmarked errors are transient too.
 func Transient(err error) error { return worker.Transient(err) }
 
-// RetryAfter is transient, and the service asks to wait that long.
+// RetryAfter marks a transient error of a service that asks to wait that long.
 func RetryAfter(err error, wait time.Duration) error { return worker.RetryAfter(err, wait) }
 
-// Unauthorized says that the service refused the agent's credentials, before it did anything: the step
-// waits, uncounted, until they are renewed.
+// Unauthorized marks an error of a service that refused the agent's credentials before it did anything. The
+// step waits, uncounted, until they are renewed.
 func Unauthorized(err error) error { return worker.Unauthorized(err) }
 
-// NotYet says that the service was asked, did nothing, and is to be asked again: the step polls, uncounted,
-// for up to its pollFor, and not before after. Wrap it to say what is missing:
+// NotYet returns the error of a service that did nothing and is to be asked again. The step polls, uncounted,
+// for up to its pollFor, after the given wait at the earliest. Wrap it to state what is missing:
 //
 //	return nil, fmt.Errorf("the parcel was not collected: %w", agent.NotYet(time.Minute))
 func NotYet(after time.Duration) error { return worker.NotYet(after) }
 
-// Progress reports that an operation of a step with a maxDuration is still at work: it may go on for the
-// step's timeout from now on. See worker.Progress for how often it is sent.
+// Progress reports that an operation of a step with a maxDuration is still running. The step's timeout starts
+// again from now. See worker.Progress for how often it is sent.
 func Progress(ctx context.Context, percent int, note string) error {
 	return worker.Progress(ctx, percent, note)
 }
@@ -56,14 +56,14 @@ func Progress(ctx context.Context, percent int, note string) error {
 //	return nil, agent.Deferred(2 * time.Hour)
 func Deferred(within time.Duration) error { return worker.Deferred(within) }
 
-// Replies answers calls that were Deferred.
+// Replies sends the replies of calls that were Deferred.
 type Replies = worker.Replies
 
 // ErrTooLate means that the call's StopBy has passed, so its reply no longer counts.
 var ErrTooLate = worker.ErrTooLate
 
-// OpenReplies finds the queue that the calls of the agent of that name are answered by, as Serve does; only
-// WithQueues and WithClock are used. It is for a process; on AWS its role is one of infra's GrantAgent.
+// OpenReplies finds the queue for replies to calls of the named agent, as Serve does. It uses only WithQueues
+// and WithClock. It is for a process. On AWS its role is one of infra's GrantAgent.
 func OpenReplies(ctx context.Context, name string, options ...Option) (*Replies, error) {
 	var s settings
 	for _, o := range options {
@@ -72,15 +72,15 @@ func OpenReplies(ctx context.Context, name string, options ...Option) (*Replies,
 	return s.openReplies(ctx, name)
 }
 
-// NoEffect says that the call is proven to have had no effect: never sent, or refused.
+// NoEffect marks the error of a call that provably had no effect: it was never sent, or was refused.
 func NoEffect(err error) error { return worker.NoEffect(err) }
 
-// WithCode gives an error a short stable word for programs: "card-declined".
+// WithCode adds a short stable word for programs to an error, such as "card-declined".
 func WithCode(err error, code string) error { return worker.WithCode(err, code) }
 
-// Typed makes an operation of a function with an input of its own type. The input is read strictly:
-// an unknown field, or anything after the value, is a permanent failure without effect. Where the
-// step has no input, In keeps its zero value.
+// Typed returns an operation from a function with its own input type. It reads the input strictly: an unknown
+// field, or anything after the value, is a permanent failure without effect. If the step has no input, In
+// keeps its zero value.
 func Typed[In, Out any](run func(ctx context.Context, in In, call Call) (Out, error)) Operation {
 	return Operation{Run: func(ctx context.Context, call Call) (any, error) {
 		var in In

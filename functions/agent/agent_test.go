@@ -137,7 +137,7 @@ func dev(t *testing.T) site {
 }
 
 // deployed serves queues with the names that CloudFormation makes, and points the environment there, as
-// docs/aws.md says.
+// docs/how-to/add-an-agent.md says.
 func deployed(t *testing.T) site {
 	t.Helper()
 	s := serve(t, "Shop-EngineRequestspayment5D21-aZ", "Shop-EngineReplies77F0-bY",
@@ -183,7 +183,7 @@ func answer(t *testing.T, s site) *message.Reply {
 	if err != nil || len(ds) != 1 {
 		t.Fatalf("%d replies, %v", len(ds), err)
 	}
-	r, err := message.ReplyOf(ds[0])
+	r, err := message.Of[message.Reply](ds[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,14 +10,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Retry is the agent's own, within one attempt of a step.
+// Retry sets the agent's own retries within one attempt of a step.
 type Retry = worker.Retry
 
 // Breaker is the circuit breaker, one for each operation.
 type Breaker = worker.Breaker
 
-// Option changes how Serve works. What the deployment decides on Lambda is left to it there, so that
-// one program serves both: batch and concurrency, queues, and the folder of a ledger.
+// Option changes a setting of Serve. On Lambda the deployment sets batch, concurrency, queues, and the folder
+// of a ledger, so that one program serves both.
 type Option func(*settings)
 
 type settings struct {
@@ -34,16 +34,16 @@ type settings struct {
 	stats              func(worker.Stats)
 }
 
-// WithConcurrency sets how many requests are handled at the same time; default 10. On Lambda an
-// event's messages are all handled at the same time, and the mapping says how many events.
+// WithConcurrency sets the number of requests that are handled concurrently; default 10. On Lambda all
+// messages of an event are handled concurrently, and the mapping sets the number of events.
 func WithConcurrency(n int) Option { return func(s *settings) { s.concurrency = n } }
 
-// WithBatch sets how many requests are taken at once, 1 to 10; default 5. On Lambda
-// the mapping says it.
+// WithBatch sets the number of requests that are received at once, 1 to 10; default 5. On Lambda the mapping
+// sets it.
 func WithBatch(n int) Option { return func(s *settings) { s.batch = n } }
 
-// WithDrain sets how long requests in hand may take once the context has ended; default 3 s. On
-// Lambda every invocation comes to its end.
+// WithDrain sets the time for running requests after the end of the context; default 3 s. On Lambda every
+// invocation runs to its end.
 func WithDrain(d time.Duration) Option { return func(s *settings) { s.drain = d } }
 
 // WithRetry sets the agent's own retries.
@@ -52,8 +52,8 @@ func WithRetry(r Retry) Option { return func(s *settings) { s.retry = r } }
 // WithBreaker sets the circuit breaker.
 func WithBreaker(b Breaker) Option { return func(s *settings) { s.breaker = b } }
 
-// WithLedger gives a ledger for plain services, which comes before all others. Without any ledger
-// their requests are answered retry-later.
+// WithLedger sets a ledger for plain services. It takes precedence over all others. Without any ledger their
+// requests are answered with retry-later.
 func WithLedger(l port.Ledger) Option { return func(s *settings) { s.ledger = l } }
 
 // LedgerFile is a ledger in a folder. Serve closes it when it returns.
@@ -62,22 +62,23 @@ type LedgerFile interface {
 	io.Closer
 }
 
-// WithLedgerFolder has Serve open the ledger in that folder, or in the one that STEPKEEPER_LEDGER_FOLDER
-// names if folder is empty. Package ledger calls it.
+// WithLedgerFolder makes Serve open the ledger in that folder, or, if folder is empty, in the one that
+// STEPKEEPER_LEDGER_FOLDER names. Package ledger calls it.
 func WithLedgerFolder(folder string,
 	open func(ctx context.Context, folder string) (LedgerFile, error)) Option {
 	return func(s *settings) { s.ledgerFolder, s.openFolder = folder, open }
 }
 
-// WithQueues takes the queues from there and not from the environment: for tests, not on Lambda.
+// WithQueues sets the queues instead of the environment's. It is for tests, and not for Lambda.
 func WithQueues(q port.Queues) Option { return func(s *settings) { s.queues = q } }
 
-// WithLog sets the logger; default slog.Default, on Lambda JSON with the invocation's ID. IDs are logged,
-// never bodies.
+// WithLog sets the logger. The default is slog.Default, on Lambda JSON with the invocation's ID. Serve logs
+// IDs, never bodies.
 func WithLog(l *slog.Logger) Option { return func(s *settings) { s.log = l } }
 
-// WithClock sets the clock that stopBy is compared with; default the machine's: for tests, not on Lambda.
+// WithClock sets the clock that stopBy is compared with. The default is the machine's. It is for tests, and
+// not for Lambda.
 func WithClock(c port.Clock) Option { return func(s *settings) { s.clock = c } }
 
-// WithStats calls f with the final counts when Serve ends, which it does not on Lambda.
+// WithStats calls f with the final counts when Serve ends. On Lambda it does not end.
 func WithStats(f func(worker.Stats)) Option { return func(s *settings) { s.stats = f } }

@@ -19,7 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
-// process serves as a process of its own: it polls its queue.
+// process runs the agent as a process that polls its queue.
 func (s *settings) process(ctx context.Context, name string, operations Operations) (err error) {
 	s.log = cmp.Or(s.log, slog.Default())
 	environment, err := deployment.ReadProcess(os.LookupEnv, name)
@@ -44,8 +44,7 @@ func (s *settings) process(ctx context.Context, name string, operations Operatio
 	return pump.Run(ctx)
 }
 
-// openLedger opens the ledger that the environment or the program names, where the program has not
-// brought one.
+// openLedger opens the ledger that the environment or the program names, unless the program has set one.
 func (s *settings) openLedger(ctx context.Context,
 	environment deployment.Process) (closeIt func(), err error) {
 	none := func() {}
@@ -53,7 +52,7 @@ func (s *settings) openLedger(ctx context.Context,
 	switch {
 	case s.ledger != nil:
 	case environment.Ledger != "":
-		// the table of a deployment comes before the program's own folder, as on Lambda
+		// the table of a deployment takes precedence over the program's own folder, as on Lambda
 		sdk, err := awsclient.Load(ctx, awsclient.Options{Endpoint: awsclient.Endpoint("dynamodb")})
 		if err != nil {
 			return none, err
@@ -103,7 +102,7 @@ func (s *settings) connect(ctx context.Context, name string, operations Operatio
 	return requests, w, err
 }
 
-// open finds the queues, and the clock.
+// open finds the queues, and sets the clock.
 func (s *settings) open(ctx context.Context,
 	environment deployment.Process) (port.Queues, port.Clock, error) {
 	clock := cmp.Or[port.Clock](s.clock, port.ClockFunc(time.Now))
@@ -122,7 +121,7 @@ func (s *settings) open(ctx context.Context,
 const ofDev = "for the queues of a `stepkeeper dev` on this machine " +
 	"set AWS_ENDPOINT_URL_SQS=http://127.0.0.1:8377"
 
-// unreached adds to the error of a queue what to do if its server is not there.
+// unreached adds advice to the error of a queue whose server is not reachable.
 func unreached(err error) error {
 	if endpoint := awsclient.Endpoint("sqs"); endpoint != "" {
 		return fmt.Errorf("%w\nis `stepkeeper dev` running at %s? "+

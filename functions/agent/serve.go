@@ -9,12 +9,13 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/onlambda"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
-// Serve handles the requests of one agent until the context ends, then lets what is in hand come
-// to its end, and answers nil. An error means that it could not start, or not drain; one that is
-// about settings lists all of them that are wrong. On Lambda it does not return once it has started.
+// Serve handles the requests of one agent until the context ends. Then it lets running requests finish, and
+// returns nil. An error means that it could not start, or could not drain. An error about settings lists all
+// of them that are wrong. On Lambda it does not return once it has started.
 func Serve(ctx context.Context, name string, operations Operations, options ...Option) error {
 	var s settings
 	for _, o := range options {
@@ -26,14 +27,14 @@ func Serve(ctx context.Context, name string, operations Operations, options ...O
 	return s.function(ctx, name, operations)
 }
 
-// function serves on Lambda: the messages come with the invocation, and the deployment says where
-// its queues and its ledger are.
+// function runs the agent on Lambda. The messages come with the invocation, and the deployment names its
+// queues and its ledger.
 func (s *settings) function(ctx context.Context, name string, operations Operations) error {
 	if s.log == nil {
 		s.log = lambdacontext.NewLogger()
 	}
-	f, err := onlambda.New(os.LookupEnv, onlambda.Agent{
-		Name: name, Operations: operations, Retry: s.retry, Breaker: s.breaker, Ledger: s.ledger,
+	f, err := onlambda.New(os.LookupEnv, worker.Config{
+		Agent: name, Operations: operations, Retry: s.retry, Breaker: s.breaker, Ledger: s.ledger,
 	}, s.log)
 	if err != nil {
 		return fmt.Errorf("agent %q: %w", name, err)

@@ -28,8 +28,8 @@ func approving() *core.Definition {
 
 func answer(id, value string) *message.Control {
 	text, _ := json.Marshal(value)
-	return &message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: "o-1", ID: id, Step: "b",
-		Round: 1, By: "ann", Value: text}
+	return &message.Control{OrderID: "o-1",
+		Event: core.Answered{ID: id, Step: "b", Round: 1, Value: text, By: "ann"}}
 }
 
 // P35: an answer through the control queue decides its step, and a copy changes nothing; a refusal is sent
@@ -84,7 +84,7 @@ func TestAnAnswerMayComeBeforeItsOrder(t *testing.T) {
 			if len(delayed) != 1 {
 				t.Fatalf("try %d: %d messages", n, len(delayed))
 			}
-			c, err := message.ControlOf(delayed[0])
+			c, err := message.Of[message.Control](delayed[0])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,9 +115,7 @@ func TestAnAnswerThatCannotCount(t *testing.T) {
 	}
 	w.Send(port.Intake, world.Order("o-1"))
 	w.Round()
-	token := answer("x-2", "yes")
-	token.Token = "made-up"
-	_, err = w.Scheduler.Command(ctx, *token)
+	_, err = w.Scheduler.Command(ctx, *byToken("x-2", "made-up", "yes"))
 	if r, ok := err.(*message.Refusal); !ok || r.Code != core.CodeNoTokens {
 		t.Errorf("a token: %v", err)
 	}
@@ -147,20 +145,20 @@ func TestOlderCodeLeavesAnswersAlone(t *testing.T) {
 // command where its sender reads it.
 func TestRefusedAnswersLeaveVerdictsOfCommands(t *testing.T) {
 	w, _ := begun(t)
-	undo := message.Control{Schema: 1, Kind: message.Undo, OrderID: "o-1", ID: "undo"}
+	undo := message.Control{OrderID: "o-1", Event: core.UndoCommand{ID: "undo"}}
 	if v, err := w.Scheduler.Command(ctx, undo); err != nil || v.Accepted {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	want := *w.Task("o-1").Verdict("undo")
 	w.Take("shop")
 	for i := range 12 {
-		answer := message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: "o-1",
-			ID:   fmt.Sprintf("answer-%d", i),
-			Name: "bought", By: "ann", Value: json.RawMessage(`1`)}
+		answer := message.Control{OrderID: "o-1",
+			Event: core.Answered{ID: fmt.Sprintf("answer-%d", i), Name: "bought",
+				Value: json.RawMessage(`1`), By: "ann"}}
 		if failed := w.Scheduler.Handle(ctx, port.Control, deliver(&answer)); len(failed) > 0 {
 			t.Fatal("returned")
 		}
-		if v := w.Task("o-1").Verdict(answer.ID); v == nil || v.Accepted || v.Reason == "" {
+		if v := w.Task("o-1").Verdict(answer.ID()); v == nil || v.Accepted || v.Reason == "" {
 			t.Errorf("its sender reads %+v", v)
 		}
 	}

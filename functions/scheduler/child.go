@@ -23,8 +23,8 @@ func newChildMessage(c *message.Child) *childMessage {
 	return &childMessage{Message: engine.Message{OrderID: ask.OrderID, Event: ask}}
 }
 
-// answer reports to the parent that a child which could not be stored never begins, or that the record of the
-// child has expired, which means that it had ended (P26).
+// answer reports to the parent that a child which could not be stored will never begin, or that the child's
+// record has expired. An expired child had ended (P26).
 func (in *childMessage) answer(s *Scheduler) {
 	if in.Refusal == nil {
 		return

@@ -23,7 +23,7 @@ func childOf(w *world.World, ask core.ChildAsk, attempt int) *message.Child {
 func reported(t *testing.T, w *world.World) (all []core.ChildEnded) {
 	t.Helper()
 	for _, d := range w.Take(port.Tasks) {
-		m, err := message.ChildOf(d)
+		m, err := message.Of[message.Child](d)
 		if err != nil || m.Ended == nil {
 			t.Fatalf("%v, %+v", err, m)
 		}
@@ -59,7 +59,7 @@ func TestAChildAnswers(t *testing.T) {
 		all[0].Parent.OrderID != "parent" || all[0].Parent.Index != 2 {
 		t.Fatalf("it reported %+v", all)
 	}
-	if task := w.Task(id); task.ResendAt != 0 {
+	if task := w.Task(id); task.End.ResendAt != 0 {
 		t.Error("its end is not settled")
 	}
 	handled(t, w, childOf(w, core.AskStart, 1)) // a fresh copy, as a parent sends that has received nothing
@@ -83,8 +83,9 @@ func TestAChildAnswers(t *testing.T) {
 func TestAChildUndoneBeforeItCame(t *testing.T) {
 	w, _ := begun(t)
 	handled(t, w, childOf(w, core.AskUndo, 2), childOf(w, core.AskStart, 1))
-	if task := w.Task("parent~all~2"); task.ProcessState != core.Compensated || task.Why != core.WhyParent {
-		t.Errorf("it is %s, because of %q", task.ProcessState, task.Why)
+	if task := w.Task("parent~all~2"); task.ProcessState != core.Compensated ||
+		task.Undo.Why != core.WhyParent {
+		t.Errorf("it is %s, because of %q", task.ProcessState, task.Undo.Why)
 	}
 	for _, e := range reported(t, w) {
 		if e.State != core.ChildCompensated || e.Parent.Attempt != 2 {
@@ -257,7 +258,7 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, first := range []message.ControlKind{"", message.Cancel} {
+	for _, first := range []core.Event{nil, core.Cancel{}} {
 		parent := world.Definition()
 		parent.Steps = []core.StepDefinition{{Name: "all", OnFailure: core.OnFailureUndo,
 			Input: json.RawMessage(`{}`),
@@ -276,9 +277,9 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 			t.Fatalf("%d requests to children", len(lost))
 		}
 		command := 0
-		if first != "" {
-			v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: first, OrderID: "p",
-				ID: "c-0"})
+		if first != nil {
+			v, err := w.Scheduler.Command(ctx, message.Control{OrderID: "p",
+				Event: core.Stamped(first, "c-0", core.Sender{}, 0)})
 			if err != nil || !v.Accepted {
 				t.Fatal(v, err)
 			}
@@ -286,10 +287,9 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 			command = 1
 		}
 		closing := func(id string) core.Verdict {
-			v, err := w.Scheduler.Command(ctx, message.Control{
-				Schema: 1, Kind: message.Close, OrderID: "p", ID: id, Command: command, By: "ann",
-				Reason: "lost",
-			})
+			v, err := w.Scheduler.Command(ctx, message.Control{OrderID: "p",
+				Event: core.Close{ID: id, Command: command,
+					Sender: core.Sender{By: "ann", Reason: "lost"}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -297,7 +297,7 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 		}
 		handled(t, w, lost[1].Value) // child 1 is there
 		if v := closing("c-1"); v.Accepted || !strings.Contains(v.Reason, "p~all~1") {
-			t.Errorf("after %q, with a child under way: %+v", first, v)
+			t.Errorf("after %v, with a child under way: %+v", first, v)
 		}
 		handled(t, w, &message.Child{Schema: message.Schema, Ask: &core.AskChild{
 			OrderID: "p~all~1", Parent: core.Parent{OrderID: "p", Step: "all", Index: 1,
@@ -310,13 +310,13 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 			w.Handle(port.Replies)
 		}
 		if v := closing("c-2"); !v.Accepted || w.Task("p").ProcessState != core.Closed {
-			t.Fatalf("after %q: %+v", first, v)
+			t.Fatalf("after %v: %+v", first, v)
 		}
 		for _, m := range append(w.Take(port.Tasks), lost...) {
 			handled(t, w, m.Value)
 		}
 		if c := w.Task("p~all~0"); c == nil || c.ProcessState != core.Compensated {
-			t.Errorf("after %q a late request made %+v of the child", first, c)
+			t.Errorf("after %v a late request made %+v of the child", first, c)
 		}
 	}
 }

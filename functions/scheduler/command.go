@@ -3,7 +3,6 @@ package scheduler
 import (
 	"cmp"
 	"context"
-	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -23,49 +22,18 @@ func (in *command) decided() *engine.Message { return &in.Message }
 
 func newCommand(c *message.Control, queued bool) *command {
 	return &command{control: c, queued: queued,
-		Message: engine.Message{OrderID: c.OrderID, Event: controlled(c), MoveTo: c.Definition,
-			Token: c.Token}}
+		Message: engine.Message{OrderID: c.OrderID, Event: c.Event}}
 }
 
-func controlled(c *message.Control) core.Event {
-	from := core.Sender{By: strings.ToValidUTF8(c.By, "\ufffd"),
-		Reason: strings.ToValidUTF8(c.Reason, "\ufffd")}
-	switch c.Kind {
-	case message.Wake:
-		return core.Wake{Step: c.Step, Run: c.Run, Attempt: c.Attempt}
-	case message.Settle:
-		return core.Settle{}
-	case message.Cancel:
-		return core.Cancel{OrderID: c.OrderID, ID: c.ID, Run: c.Run, Sender: from}
-	case message.Undo:
-		return core.UndoCommand{ID: c.ID, Command: c.Command, Sender: from}
-	case message.Resubmit:
-		return core.Resubmit{ID: c.ID, Command: c.Command, Deadline: c.Deadline, Step: c.Step, Input: c.Input,
-			Sender: from}
-	case message.Move:
-		return core.Move{ID: c.ID, Command: c.Command, Sender: from}
-	case message.Close:
-		return core.Close{ID: c.ID, Command: c.Command, Sender: from}
-	case message.Erase:
-		return core.Erase{ID: c.ID, Command: c.Command, Sender: from}
-	case message.Answer:
-		return core.Answered{ID: c.ID, Run: c.Run, Step: c.Step, Name: c.Name, Round: c.Round, Value: c.Value,
-			By: c.By, Note: from.Reason, Token: c.Token != ""}
-	default: // Check knows no other
-		return core.Resolve{ID: c.ID, Command: c.Command, Step: c.Step, Fact: c.Fact, Output: c.Output,
-			Sender: from}
-	}
-}
-
-// answer notifies the sender of a command that was refused: at the reply-to that the command names, else at
-// that of the order. The verdict stands in the task all the same (P5).
+// answer notifies the sender of a refused command. It uses the reply-to of the command, or else that of the
+// order. The task has the verdict too (P5).
 func (in *command) answer(s *Scheduler) {
 	c, t, v := in.control, in.Decision.Task, in.Decision.Verdict
 	switch {
 	case in.early():
 	case in.Refusal != nil && in.queued:
 		s.refused(&in.Message, c.ReplyTo, core.Status{Kind: core.StatusCommandRefused,
-			Command: string(c.Kind), CommandID: c.ID})
+			Command: string(c.Kind()), CommandID: c.ID()})
 	case in.Refusal != nil: // its sender has the refusal at once
 		s.refused(&in.Message, "", core.Status{})
 	case in.queued && v != nil && !v.Accepted:
@@ -76,17 +44,17 @@ func (in *command) answer(s *Scheduler) {
 	}
 }
 
-// earlyDelays are the waits before an answer to an unknown order is handled again: an event may come before
-// the order that waits for it (P36).
+// earlyDelays are the delays before an answer to an unknown order is handled again, because an event may come
+// before the order that waits for it (P36).
 var earlyDelays = [...]time.Duration{5 * time.Second, time.Minute, port.MaxDelay}
 
-// early reports an answer from the queue that is refused because its order does not exist yet.
+// early reports whether the message is an answer that was refused because its order does not exist yet.
 func (in *command) early() bool {
 	return in.queued && in.Refusal != nil && in.Refusal.Code == core.CodeUnknownTask &&
-		in.control.Kind == message.Answer && in.control.Tries < len(earlyDelays)
+		in.control.Kind() == message.Answer && in.control.Tries < len(earlyDelays)
 }
 
-// sendAgain puts an answer into the queue once more, with a delay.
+// sendAgain sends an answer to the queue once more, with a delay.
 func (s *Scheduler) sendAgain(ctx context.Context, c *message.Control) error {
 	q, err := s.cfg.Queues.Queue(port.Control)
 	if err != nil {

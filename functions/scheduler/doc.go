@@ -1,16 +1,17 @@
-// Package scheduler is the pattern's Scheduler: it takes submissions, replies, wakes and commands from
+// Package scheduler is the pattern's Scheduler. It takes submissions, replies, wakes and commands from
 // queues, runs the loop of package engine on their tasks, and acknowledges each message whose effects are
 // stored and sent.
 //
-// Authority: it alone creates tasks, claims steps and sends requests and statuses. What becomes of a task is
-// decided by package core. Any number of instances may run; the version of the task decides between two (P8).
+// Authority: it alone creates tasks, claims steps and sends requests and statuses. Package protocol decides
+// how a task changes. Any number of instances may run. If two decide on one task, its version lets one of
+// them commit (P8).
 //
-// State: none, but for how long the agents' queues made requests wait (P32), which may be lost. Everything
-// else is in the task.
+// State: only the queue waits of the agents' requests (P32), which may be lost. Everything else is in the
+// task.
 //
-// Failures: a message that cannot be handled now is returned to the queue, the others of its batch are not
+// Failures: a message that cannot be handled now is returned to the queue. The others of its batch are not
 // affected (P13). One that cannot be read, or comes from another agent than the one that was asked, goes to
 // quarantine with the reason (P3). If the process ends before the commit, the message returns and is decided
-// again; after it, the message returns and its effects are sent again (P12). Embedded, where queues end with
-// the process, Restart sends what the documents say is under way (P27).
+// again. After the commit, the message returns and its effects are sent again (P12). In an embedded process,
+// whose queues end with it, Restart sends all open messages of the documents (P27).
 package scheduler

@@ -12,8 +12,9 @@ import (
 )
 
 func erasing(order, id string, command int) *message.Control {
-	return &message.Control{Schema: 1, Kind: message.Erase, OrderID: order, ID: id, Command: command,
-		By: "ann", Reason: "asked to"}
+	return &message.Control{OrderID: order,
+		Event: core.Erase{ID: id, Command: command,
+			Sender: core.Sender{By: "ann", Reason: "asked to"}}}
 }
 
 // undone is an order that was cancelled, undone and reported.
@@ -21,8 +22,8 @@ func undone(t *testing.T, w *world.World, o *message.SubmitOrder) {
 	t.Helper()
 	w.Send(port.Intake, o)
 	w.Handle(port.Intake)
-	if v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: o.OrderID,
-		ID: "cancel"}); err != nil || !v.Accepted {
+	if v, err := w.Scheduler.Command(ctx, message.Control{OrderID: o.OrderID,
+		Event: core.Cancel{ID: "cancel"}}); err != nil || !v.Accepted {
 		t.Fatal(v, err)
 	}
 	for range 40 {
@@ -55,7 +56,7 @@ func TestErasedContent(t *testing.T) {
 	}
 	sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrFailing)}, 0,
 		"sick")
-	m := deliver(erasing("o-1", "e-1", w.Task("o-1").Command))
+	m := deliver(erasing("o-1", "e-1", w.Task("o-1").Commands.Number))
 	if failed := sick.Handle(ctx, port.Control, m); len(failed) != 1 || w.Task("o-1").Erased == nil ||
 		!there() {
 		t.Fatalf("%d returned; erased: %+v", len(failed), w.Task("o-1").Erased)
@@ -63,10 +64,11 @@ func TestErasedContent(t *testing.T) {
 	if failed := w.Scheduler.Handle(ctx, port.Control, m); len(failed) > 0 || there() {
 		t.Errorf("%d returned; the content is there: %t", len(failed), there())
 	}
-	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o}); r[0].Answer != "known" || there() {
+	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o}); answerOf(r[0]) != "known" || there() {
 		t.Errorf("the same order again: %+v", r[0])
 	}
-	if v, err := w.Scheduler.Command(ctx, *erasing("o-1", "e-2", w.Task("o-1").Command)); err != nil ||
+	if v, err := w.Scheduler.Command(ctx,
+		*erasing("o-1", "e-2", w.Task("o-1").Commands.Number)); err != nil ||
 		!v.Accepted || w.Task("o-1").Erased.At == 0 {
 		t.Errorf("erased again: %+v, %v", v, err)
 	}
@@ -84,7 +86,7 @@ func TestAChildIsErasedAfterItsParents(t *testing.T) {
 	}
 	eraseChild := func(command string) core.Verdict {
 		t.Helper()
-		v, err := w.Scheduler.Command(ctx, *erasing(id, command, w.Task(id).Command))
+		v, err := w.Scheduler.Command(ctx, *erasing(id, command, w.Task(id).Commands.Number))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,8 +98,8 @@ func TestAChildIsErasedAfterItsParents(t *testing.T) {
 	if v := eraseChild("e-1"); v.Accepted || !strings.Contains(v.Reason, "child of parent,") {
 		t.Errorf("%+v", v)
 	}
-	if _, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "parent",
-		ID: "c-1"}); err != nil {
+	if _, err := w.Scheduler.Command(ctx, message.Control{OrderID: "parent",
+		Event: core.Cancel{ID: "c-1"}}); err != nil {
 		t.Fatal(err)
 	}
 	for range 40 {
@@ -128,8 +130,53 @@ func TestAChildIsErasedAfterAllAboveIt(t *testing.T) {
 	if task := w.Task(w.Task(id).Parent.OrderID); !task.Terminal() || !task.AtRest() {
 		t.Fatalf("the parent is %s", task.ProcessState)
 	}
-	v, err := w.Scheduler.Command(ctx, *erasing(id, "e-1", w.Task(id).Command))
+	v, err := w.Scheduler.Command(ctx, *erasing(id, "e-1", w.Task(id).Commands.Number))
 	if err != nil || v.Accepted || !strings.Contains(v.Reason, "child of grand,") {
 		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// P52: a parent that stopped in Error, or whose end is not reported, has not come to rest.
+func TestAChildIsNotErasedBeforeItsParentRests(t *testing.T) {
+	for name, c := range map[string]struct {
+		begin      func(w *world.World) // brings the parent there
+		unreported bool
+		want       core.State
+	}{
+		"in Error": {func(w *world.World) { w.Send(port.Replies, failure("parent")) }, false, core.Error},
+		"not reported": {func(w *world.World) {
+			w.Send(port.Control, &message.Control{OrderID: "parent", Event: core.Cancel{ID: "c-1"}})
+		}, true, core.Cancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			def := world.Definition()
+			def.Steps[0].OnFailure = core.OnFailureStop
+			w := world.New(t, def).Boot()
+			w.Send(port.Intake, world.Order("parent"))
+			w.Handle(port.Intake)
+			handled(t, w, childOf(w, core.AskCancel, 1))
+			w.Take(port.Tasks)
+			w.Fail = func(_ string, m port.Message) error {
+				if s, ok := m.Value.(*message.Status); ok && c.unreported && s.OrderID == "parent" {
+					return port.ErrUnavailable
+				}
+				return nil
+			}
+			c.begin(w)
+			for range 40 {
+				w.Handle(port.Replies)
+				w.Handle(port.Control)
+				w.Agents()
+			}
+			p := w.Task("parent")
+			if p.ProcessState != c.want || (p.End.ResendAt != 0) != c.unreported {
+				t.Fatalf("the parent is %s, to be reported again at %s", p.ProcessState, p.End.ResendAt)
+			}
+			const id = "parent~all~2"
+			v, err := w.Scheduler.Command(ctx, *erasing(id, "e-1", w.Task(id).Commands.Number))
+			if err != nil || v.Accepted || !strings.Contains(v.Reason, "child of parent,") {
+				t.Errorf("%+v, %v", v, err)
+			}
+		})
 	}
 }

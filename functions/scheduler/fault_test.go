@@ -61,8 +61,8 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 				e.Code != "input-too-large" || e.Attempt != 1 {
 				t.Errorf("%s, %+v", task.ProcessState, e)
 			}
-			if w.Listen(); w.FinalStatus("o-1") == "" || task.ResendAt != 0 {
-				t.Errorf("reported %q, report %s", w.FinalStatus("o-1"), task.ResendAt)
+			if w.Listen(); w.FinalStatus("o-1") == "" || task.End.ResendAt != 0 {
+				t.Errorf("reported %q, report %s", w.FinalStatus("o-1"), task.End.ResendAt)
 			}
 		})
 	}
@@ -72,7 +72,7 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 func TestAnswersStandAtTheirPlaces(t *testing.T) {
 	w := world.New(t, world.Definition()).Boot()
 	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1"),
-		*world.Order("o-2")}); r[0].Answer != scheduler.Stored || r[1].Answer != scheduler.Stored {
+		*world.Order("o-2")}); answerOf(r[0]) != "stored" || answerOf(r[1]) != "stored" {
 		t.Fatalf("%+v", r)
 	}
 	w.Send(port.Replies, failure("o-2"))
@@ -93,7 +93,7 @@ func TestAnswersStandAtTheirPlaces(t *testing.T) {
 		return nil
 	}
 	for i, r := range w.SchedulerOn(store, 0, "other").Submit(ctx, orders) {
-		words := []string{r.OrderID, string(r.Answer)}
+		words := []string{r.OrderID, answerOf(r)}
 		if r.State != "" {
 			words = append(words, string(r.State))
 		}
@@ -101,7 +101,7 @@ func TestAnswersStandAtTheirPlaces(t *testing.T) {
 			words = append(words, r.Refusal.Code)
 		}
 		if got := strings.Join(words, " "); got != want[i] ||
-			(r.Err != nil) != (r.Answer == scheduler.Unavailable) {
+			(r.Err != nil) != (answerOf(r) == "unavailable") {
 			t.Errorf("%d: %q, want %q (%v)", i, got, want[i], r.Err)
 		}
 	}
@@ -272,12 +272,12 @@ func TestFaultsOfReading(t *testing.T) {
 		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrFailing)}, 0,
 			"sick")
 		if r := sick.Submit(ctx,
-			[]message.SubmitOrder{*world.Order("o-1")})[0]; r.Answer != scheduler.Unavailable ||
+			[]message.SubmitOrder{*world.Order("o-1")})[0]; answerOf(r) != "unavailable" ||
 			!errors.Is(r.Err, port.ErrUnavailable) {
 			t.Errorf("%+v", r)
 		}
 		if r := sick.Submit(ctx,
-			[]message.SubmitOrder{*world.Order("o-1")})[0]; r.Answer != scheduler.Refused ||
+			[]message.SubmitOrder{*world.Order("o-1")})[0]; answerOf(r) != "refused" ||
 			r.Refusal.Code != message.CodeExpired {
 			t.Errorf("%+v", r)
 		}
@@ -301,9 +301,8 @@ func TestFaultsOfReading(t *testing.T) {
 		if len(failed) != 1 || w.Task("o-1").Version != 1 {
 			t.Errorf("returned %v", failed)
 		}
-		if _, err := sick.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1",
-			ID: "c"}); !errors.Is(err, port.ErrNotFound) || !strings.Contains(err.Error(),
-			`cancel task "o-1"`) {
+		_, err := sick.Command(ctx, message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c"}})
+		if !errors.Is(err, port.ErrNotFound) || !strings.Contains(err.Error(), `cancel task "o-1"`) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -428,7 +427,7 @@ func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
 // A command answers what was stored, and an error that says what was asked for.
 func TestCommandThatCannotBeStored(t *testing.T) {
 	w, _ := begun(t)
-	cancel := message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1", ID: "c-1"}
+	cancel := message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c-1"}}
 	sick := w.SchedulerOn(full{w.Store}, 0, "sick")
 	if v, err := sick.Command(ctx, cancel); !errors.Is(err, port.ErrUnavailable) || v != (core.Verdict{}) ||
 		!strings.Contains(err.Error(), `cancel task "o-1"`) {
@@ -439,7 +438,7 @@ func TestCommandThatCannotBeStored(t *testing.T) {
 			t.Errorf("%+v %v", v, err)
 		}
 	}
-	if n := w.Task("o-1").Command; n != 1 {
+	if n := w.Task("o-1").Commands.Number; n != 1 {
 		t.Errorf("%d commands", n)
 	}
 }
@@ -465,7 +464,7 @@ func TestRefusalsNameTheField(t *testing.T) {
 		o := world.Order("o-9")
 		change(o)
 		r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]
-		if r.Answer != scheduler.Refused || r.Refusal.Field+" "+r.Refusal.Code != want ||
+		if answerOf(r) != "refused" || r.Refusal.Field+" "+r.Refusal.Code != want ||
 			len(r.Refusal.Text) < 40 || strings.Contains(r.Refusal.Text, "%!") {
 			t.Errorf("%+v, want %s", r.Refusal, want)
 		}
@@ -482,7 +481,8 @@ func TestWaitsOfSeveralAgents(t *testing.T) {
 		w.Scheduler.Handle(ctx, port.Replies, deliver(r))
 	}
 	w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-2")})
-	if a, b := w.Task("o-2").Step("a").Allowance, w.Task("o-2").Step("b").Allowance; a != 200*core.Second ||
+	if a, b := w.Task("o-2").Step("a").Claim.Allowance,
+		w.Task("o-2").Step("b").Claim.Allowance; a != 200*core.Second ||
 		b != 60*core.Second {
 		t.Errorf("allowances %s and %s", a, b)
 	}
@@ -507,5 +507,21 @@ func TestReasonsOfAgents(t *testing.T) {
 			a.Error.Message != c.message || a.Output != nil {
 			t.Errorf("%+v: %+v, output %s", c.given, a.Error, a.Output)
 		}
+	}
+}
+
+// P13: if the time of a handling ends while it is unknown whether its commit was stored, its message comes
+// back, also if the decision sends nothing.
+func TestUnknownCommitAtTheEndOfTheTime(t *testing.T) {
+	w, asked := begunWith(t, func(o *message.SubmitOrder) { o.ReplyTo = "" })
+	ending, end := context.WithCancel(ctx)
+	defer end()
+	store := &world.Faulty{Store: w.Store, FailCommit: func(int) error {
+		end()
+		return errors.New("connection lost")
+	}}
+	done := deliver(world.Done(asked["o-1 a/1 do"]))
+	if failed := w.SchedulerOn(store, 0, "sick").Handle(ending, port.Replies, done); len(failed) != 1 {
+		t.Errorf("returned: %v", failed)
 	}
 }

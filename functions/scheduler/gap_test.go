@@ -42,7 +42,7 @@ func TestWhatIsNotStoredComesBack(t *testing.T) {
 		t.Errorf("asked for what is not stored: %v", got)
 	}
 	if r := sick.Submit(ctx,
-		[]message.SubmitOrder{*world.Order("o-2")}); r[0].Answer != scheduler.Unavailable {
+		[]message.SubmitOrder{*world.Order("o-2")}); answerOf(r[0]) != "unavailable" {
 		t.Errorf("%+v", r[0])
 	}
 }
@@ -52,7 +52,7 @@ func TestCachedTaskIsLoadedAgain(t *testing.T) {
 	w, asked := begun(t)
 	cached := w.SchedulerOn(w.Store, 10, "cached")
 	if failed := cached.Handle(ctx, port.Control,
-		deliver(&message.Control{Schema: 1, Kind: message.Settle, OrderID: "o-1"})); len(failed) > 0 {
+		deliver(&message.Control{OrderID: "o-1", Event: core.Settle{}})); len(failed) > 0 {
 		t.Fatal("not loaded")
 	}
 	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Later(asked["o-1 a/1 do"])))
@@ -86,9 +86,9 @@ func TestNoStatusBeforeItsAlert(t *testing.T) {
 	asked := requests(t, w)
 	failed := w.Scheduler.Handle(ctx, port.Replies, deliver(world.Failed(asked["o-1 a/1 do"], "no")))
 	w.Listen()
-	if task := w.Task("o-1"); len(failed) != 1 || task.ProcessState != core.Error || task.ResendAt == 0 ||
+	if task := w.Task("o-1"); len(failed) != 1 || task.ProcessState != core.Error || task.End.ResendAt == 0 ||
 		w.FinalStatus("o-1") != "" {
-		t.Errorf("returned %v, %s, report %s, reported %q", failed, task.ProcessState, task.ResendAt,
+		t.Errorf("returned %v, %s, report %s, reported %q", failed, task.ProcessState, task.End.ResendAt,
 			w.FinalStatus("o-1"))
 	}
 }

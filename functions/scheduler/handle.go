@@ -13,15 +13,14 @@ import (
 
 // incoming is a decoded message: a submission, a reply, a command, or a message of another task.
 type incoming interface {
-	// decided returns the event, and what became of it.
+	// decided returns the event with its outcome.
 	decided() *engine.Message
-	// answer adds what is sent to the sender of the message.
+	// answer adds the answer to the sender of the message.
 	answer(s *Scheduler)
 }
 
-// Handle takes deliveries of one queue: intake, replies, control or tasks. It returns the receipts of
-// those that must come again; all others may be deleted, because whatever they led to is stored and
-// sent (P13).
+// Handle handles deliveries of one queue: intake, replies, control or tasks. It returns the receipts of those
+// that must come again. All others may be deleted, because their effects are stored and sent (P13).
 func (s *Scheduler) Handle(ctx context.Context, queueName string,
 	deliveries []port.Delivery) (failed []string) {
 	var batch engine.Batch
@@ -54,7 +53,7 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string,
 	return failed
 }
 
-// run decides messages, answers their senders, and sends.
+// run decides messages, adds the answers to their senders, and sends.
 func (s *Scheduler) run(ctx context.Context, jobs []*engine.Job, all []incoming) {
 	s.engine.Decide(ctx, s.engine.Load(ctx, jobs))
 	for _, in := range all {
@@ -63,14 +62,14 @@ func (s *Scheduler) run(ctx context.Context, jobs []*engine.Job, all []incoming)
 			continue
 		}
 		err := port.Guard(s.log, "answering the sender", func() error { in.answer(s); return nil })
-		if err != nil { // the message comes again, and its effects with it
+		if err != nil { // the message comes again, and its effects too
 			m.Err = err
 		}
 	}
 	s.engine.Deliver(ctx, jobs)
 }
 
-// acknowledge does what is left to do for a message; with an error the message comes again.
+// acknowledge finishes a message. After an error the message comes again.
 func (s *Scheduler) acknowledge(ctx context.Context, queueName string, d *port.Delivery, l *letter) error {
 	if !l.ready {
 		return l.err
@@ -95,12 +94,12 @@ func (s *Scheduler) acknowledge(ctx context.Context, queueName string, d *port.D
 
 // letter is a delivery that was read.
 type letter struct {
-	in    incoming // nil if it could not be read
-	ready bool     // it has to be decided
-	err   error    // reason why it has to come again although it is not ready
+	in    incoming // nil if the message could not be read
+	ready bool     // the message has to be decided
+	err   error    // reason why the message has to come again although it is not ready
 }
 
-// about returns what a log line says about the order of a message, as far as it could be read.
+// about returns the fields of a log line about the order of a message, as far as it could be read.
 func (l *letter) about() []any {
 	if l.in == nil || l.in.decided().OrderID == "" {
 		return nil
@@ -108,8 +107,7 @@ func (l *letter) about() []any {
 	return engine.About(l.in.decided().OrderID, l.in.decided().Event)
 }
 
-// read decodes a delivery of a batch that is handed over now. Nothing that a message holds affects the
-// rest of its batch.
+// read decodes a delivery of a batch. No content of a message affects the rest of its batch.
 func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery, now core.Time) (l letter) {
 	in, err := s.decode(queueName, d, now)
 	l = letter{in: in, ready: err == nil, err: err}
@@ -118,7 +116,7 @@ func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery
 		in.decided().Again = d.Received > 1
 	case errors.Is(err, message.ErrUnreadable):
 		l.err = s.unreadable(ctx, queueName, d, &l, err)
-	default: // a newer schema waits for a newer program; a queue that is not ours is a mistake in wiring
+	default: // a newer schema waits for a newer program; another queue is a mistake in the wiring
 		s.count("returned", queueName)
 	}
 	return l
@@ -138,19 +136,19 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, now core.Time) (i
 		}
 		return newSubmission(&o, err == nil, false), err
 	case port.Replies:
-		r, err := message.ReplyOf(*d)
+		r, err := message.Of[message.Reply](*d)
 		if err != nil {
 			return nil, err
 		}
 		return newReply(r, d, inQueue(d, now)), nil
 	case port.Control:
-		c, err := message.ControlOf(*d)
+		c, err := message.Of[message.Control](*d)
 		if err != nil {
 			return nil, err
 		}
 		return newCommand(c, true), nil
 	case port.Tasks:
-		c, err := message.ChildOf(*d)
+		c, err := message.Of[message.Child](*d)
 		if err != nil {
 			return nil, err
 		}
@@ -169,8 +167,8 @@ func inQueue(d *port.Delivery, now core.Time) core.Duration {
 	return max(0, now.Sub(core.TimeOf(d.SentAt)))
 }
 
-// unreadable refuses a submission whose sender is known, and puts everything else into quarantine;
-// a submission that is too large both, because no one else has kept its hash.
+// unreadable refuses a submission whose sender is known, and puts every other message into quarantine. For a
+// submission that is too large it does both, because nobody else has kept its hash.
 func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.Delivery, l *letter,
 	err error) error {
 	in, submitted := l.in.(*submission)
@@ -210,7 +208,7 @@ func (s *Scheduler) refused(m *engine.Message, replyTo string, status core.Statu
 	s.notify(m, replyTo, status)
 }
 
-// notify sends a status to a reply queue whose name was not checked before. If it cannot find out now whether
+// notify sends a status to a reply queue whose name was not checked before. If it cannot check now whether
 // the queue exists, the message comes again.
 func (s *Scheduler) notify(m *engine.Message, replyTo string, status core.Status) {
 	if replyTo == "" || status.OrderID == "" {

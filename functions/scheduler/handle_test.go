@@ -21,7 +21,7 @@ import (
 
 var ctx = world.Context
 
-// deliver makes deliveries of values, receipts r0, r1 …
+// deliver makes deliveries of values. Their receipts are r0, r1 and so on.
 func deliver(values ...port.Value) []port.Delivery {
 	ds := make([]port.Delivery, len(values))
 	for i, v := range values {
@@ -47,7 +47,7 @@ func requests(t *testing.T, w *world.World) map[string]*message.Request {
 	// in any order: it fills a map
 	for agent := range w.Def.Agents {
 		for _, d := range w.Take(port.Requests(agent)) {
-			r, err := message.RequestOf(d)
+			r, err := message.Of[message.Request](d)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -238,7 +238,7 @@ func TestLostCommitIsDecidedAgain(t *testing.T) {
 		store := &interfering{Store: w.Store}
 		other := w.SchedulerOn(store, cached, "other")
 		if failed := other.Handle(ctx, port.Control,
-			deliver(&message.Control{Schema: 1, Kind: message.Settle, OrderID: "o-1"})); len(failed) > 0 {
+			deliver(&message.Control{OrderID: "o-1", Event: core.Settle{}})); len(failed) > 0 {
 			t.Fatal("not loaded")
 		}
 		store.before = func() {
@@ -253,7 +253,7 @@ func TestLostCommitIsDecidedAgain(t *testing.T) {
 			t.Errorf("returned: %v", failed)
 		}
 		if task := w.Task("o-1"); task.Version != before+2 || task.Step("c").State != core.Processing ||
-			task.Step("c").LockedBy != "other" {
+			task.Step("c").Claim.By != "other" {
 			t.Errorf("version %d, c %+v", task.Version, task.Step("c"))
 		}
 		if got := names(requests(t, w)); got != "c/1 do" {
@@ -385,10 +385,10 @@ func TestStatusTooLargeIsReportedWithoutItsOutput(t *testing.T) {
 	}
 	w.Listen()
 	task := w.Task("o-1")
-	if s := w.FinalStatus("o-1"); task.ResendAt != 0 ||
+	if s := w.FinalStatus("o-1"); task.End.ResendAt != 0 ||
 		!strings.Contains(s,
 			`"output-too-large","message":"the output is too large for a message; look the order up by its ID"`) || strings.Contains(s, "xxx") {
-		t.Errorf("report %s, reported %.300s", task.ResendAt, s)
+		t.Errorf("report %s, reported %.300s", task.End.ResendAt, s)
 	}
 }
 
@@ -428,7 +428,8 @@ func TestWaitsAreLearnt(t *testing.T) {
 	w.Scheduler.Handle(ctx, port.Replies, deliver(r))
 	w.Send(port.Intake, world.Order("o-2"))
 	w.Handle(port.Intake)
-	if a, b := w.Task("o-2").Step("a").Allowance, w.Task("o-2").Step("b").Allowance; a != 200*core.Second ||
+	if a, b := w.Task("o-2").Step("a").Claim.Allowance,
+		w.Task("o-2").Step("b").Claim.Allowance; a != 200*core.Second ||
 		b != 20*core.Second {
 		t.Errorf("allowances %s and %s", a, b)
 	}
@@ -460,7 +461,8 @@ func TestWaitsOfRepliesAreLearnt(t *testing.T) {
 			w.Scheduler.Handle(ctx, port.Replies, ds)
 			w.Send(port.Intake, world.Order("o-2"))
 			w.Handle(port.Intake)
-			if a, b := w.Task("o-2").Step("a").Allowance, w.Task("o-2").Step("b").Allowance; a != c.want ||
+			if a, b := w.Task("o-2").Step("a").Claim.Allowance,
+				w.Task("o-2").Step("b").Claim.Allowance; a != c.want ||
 				b != 20*core.Second {
 				t.Errorf("allowances %s and %s, not %s and 20s", a, b, c.want)
 			}
@@ -510,18 +512,18 @@ func TestWaitsCountWhereARequestIsTooLarge(t *testing.T) {
 	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-2"))); len(failed) > 0 {
 		t.Fatalf("returned: %v", failed)
 	}
-	if b := w.Task("o-2").Step("b"); b.State != core.Compensating || b.Allowance != 200*core.Second {
-		t.Errorf("b is %s, and its undo may wait for %s", b.State, b.Allowance)
+	if b := w.Task("o-2").Step("b"); b.State != core.Compensating || b.Claim.Allowance != 200*core.Second {
+		t.Errorf("b is %s, and its undo may wait for %s", b.State, b.Claim.Allowance)
 	}
 }
 
 // allowed submits a further order, and answers what its requests to agent-a may wait.
 func allowed(t *testing.T, w *world.World, s *scheduler.Scheduler, id string) core.Duration {
 	t.Helper()
-	if r := s.Submit(ctx, []message.SubmitOrder{*world.Order(id)})[0]; r.Answer != scheduler.Stored {
+	if r := s.Submit(ctx, []message.SubmitOrder{*world.Order(id)})[0]; answerOf(r) != "stored" {
 		t.Fatalf("%+v", r)
 	}
-	return w.Task(id).Step("a").Allowance
+	return w.Task(id).Step("a").Claim.Allowance
 }
 
 // P32: only an accepted reply of the current attempt teaches, no more than the time since its request was
@@ -554,9 +556,9 @@ func TestWhatTeachesWaits(t *testing.T) {
 		if got := allowed(t, w, w.Scheduler, "o-2"); got != 20*core.Second {
 			t.Errorf("after a copy a request may wait for %s", got)
 		}
-		if failed := w.Scheduler.Handle(ctx, port.Control,
-			deliver(&message.Control{Schema: 1, Kind: message.Wake, OrderID: "o-1", Step: "a",
-				Attempt: 1})); len(failed) > 0 || w.Task("o-1").Step("a").Attempt != 2 {
+		failed := w.Scheduler.Handle(ctx, port.Control,
+			deliver(&message.Control{OrderID: "o-1", Event: core.Wake{Step: "a", Attempt: 1}}))
+		if len(failed) > 0 || w.Task("o-1").Step("a").Attempt != 2 {
 			t.Fatalf("returned %v, and step a is %+v", failed, w.Task("o-1").Step("a"))
 		}
 		w.Clock.Advance(100 * time.Second)
@@ -596,7 +598,7 @@ func TestSettleOnlyWhatWasReportedHere(t *testing.T) {
 	if failed := end(t, w, asked); len(failed) > 0 {
 		t.Fatal("returned")
 	}
-	if task := w.Task("o-1"); task.ResendAt != 0 || task.Due != 0 || !task.AtRest() {
+	if task := w.Task("o-1"); task.End.ResendAt != 0 || task.Due != 0 || !task.AtRest() {
 		t.Errorf("reported, but not settled: %+v", task)
 	}
 
@@ -605,19 +607,19 @@ func TestSettleOnlyWhatWasReportedHere(t *testing.T) {
 	if failed := end(t, w, asked); len(failed) != 1 {
 		t.Error("the message that has to report the end again was deleted")
 	}
-	if task := w.Task("o-1"); task.ProcessState != core.Processed || task.ResendAt == 0 || task.Due == 0 {
+	if task := w.Task("o-1"); task.ProcessState != core.Processed || task.End.ResendAt == 0 || task.Due == 0 {
 		t.Errorf("settled, but not reported: %+v", task)
 	}
 	w.Refuse = ""
 	// H27: a redelivered Submit is no reason to settle, Settle is.
 	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
-	if w.Task("o-1").ResendAt == 0 {
+	if w.Task("o-1").End.ResendAt == 0 {
 		t.Error("a Submit settled what it did not report")
 	}
 	w.Scheduler.Handle(ctx, port.Control,
-		deliver(&message.Control{Schema: 1, Kind: message.Settle, OrderID: "o-1"}))
+		deliver(&message.Control{OrderID: "o-1", Event: core.Settle{}}))
 	w.Listen()
-	if task := w.Task("o-1"); task.ResendAt != 0 || w.FinalStatus("o-1") == "" {
+	if task := w.Task("o-1"); task.End.ResendAt != 0 || w.FinalStatus("o-1") == "" {
 		t.Errorf("Settle did not report and settle: %+v", task)
 	}
 }
@@ -662,7 +664,7 @@ func TestSubmit(t *testing.T) {
 		if r.Refusal != nil {
 			code = r.Refusal.Code
 		}
-		if got := fmt.Sprintf("%s %s %s", r.Answer, r.State, code); got != want[i] ||
+		if got := fmt.Sprintf("%s %s %s", answerOf(r), r.State, code); got != want[i] ||
 			r.OrderID != orders[i].OrderID {
 			t.Errorf("%d: %q, want %q", i, got, want[i])
 		}
@@ -673,8 +675,8 @@ func TestSubmit(t *testing.T) {
 	if n := len(w.Take(port.Quarantine)); n > 0 {
 		t.Errorf("%d in quarantine, though their sender was notified", n)
 	}
-	*w.Power = world.Power{Dead: true}
-	if r := w.Scheduler.Submit(ctx, orders[:1]); r[0].Answer != scheduler.Unavailable || r[0].Err == nil {
+	w.Dead = true
+	if r := w.Scheduler.Submit(ctx, orders[:1]); answerOf(r[0]) != "unavailable" || r[0].Err == nil {
 		t.Errorf("no store, but %+v", r[0])
 	}
 }
@@ -691,11 +693,10 @@ func TestExpiredTaskIsNotRunAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]
-	if r.Answer != scheduler.Refused || r.Refusal.Code != message.CodeExpired {
+	if answerOf(r) != "refused" || r.Refusal.Code != message.CodeExpired {
 		t.Errorf("%+v", r)
 	}
-	_, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1",
-		ID: "c"})
+	_, err := w.Scheduler.Command(ctx, message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c"}})
 	var refusal *message.Refusal
 	if !errors.As(err, &refusal) || refusal.Code != message.CodeExpired {
 		t.Errorf("cancel: %v", err)
@@ -705,7 +706,7 @@ func TestExpiredTaskIsNotRunAgain(t *testing.T) {
 // P17, H18: a Cancel that comes first keeps its order from running.
 func TestCancelBeforeItsOrder(t *testing.T) {
 	w := world.New(t, world.Definition()).Boot()
-	cancel := message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1", ID: "c-1"}
+	cancel := message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c-1"}}
 	for range 2 {
 		v, err := w.Scheduler.Command(ctx, cancel)
 		if err != nil || !v.Accepted || v.ID != "c-1" {
@@ -713,7 +714,7 @@ func TestCancelBeforeItsOrder(t *testing.T) {
 		}
 	}
 	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]
-	if r.Answer != scheduler.Known || r.State != core.Cancelled {
+	if answerOf(r) != "known" || r.State != core.Cancelled {
 		t.Errorf("%+v", r)
 	}
 	if n := len(requests(t, w)); n > 0 {
@@ -731,9 +732,9 @@ func TestCommandsThatCannotBe(t *testing.T) {
 		control message.Control
 		code    string
 	}{
-		{message.Control{Schema: 1, Kind: message.Undo, OrderID: "o-9", ID: "c"}, "unknown-task"},
-		{message.Control{Schema: 1, Kind: message.Wake, OrderID: "o-1"}, "invalid-field"},
-		{message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1"}, "invalid-field"},
+		{message.Control{OrderID: "o-9", Event: core.UndoCommand{ID: "c"}}, "unknown-task"},
+		{message.Control{OrderID: "o-1", Event: core.Wake{}}, "invalid-field"},
+		{message.Control{OrderID: "o-1", Event: core.Cancel{}}, "invalid-field"},
 	} {
 		_, err := w.Scheduler.Command(ctx, c.control)
 		var r *message.Refusal
@@ -741,16 +742,16 @@ func TestCommandsThatCannotBe(t *testing.T) {
 			t.Errorf("%+v: %v", c.control, err)
 		}
 	}
-	v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Undo, OrderID: "o-1",
-		ID: "c-2", Command: 7})
+	v, err := w.Scheduler.Command(ctx, message.Control{OrderID: "o-1",
+		Event: core.UndoCommand{ID: "c-2", Command: 7}})
 	if err != nil || v.Accepted || v.Reason == "" {
 		t.Errorf("%+v %v", v, err)
 	}
-	if stored := w.Task("o-1").Verdicts; len(stored) != 1 || stored[0].ID != "c-2" { // P5
+	if stored := w.Task("o-1").Commands.Verdicts; len(stored) != 1 || stored[0].ID != "c-2" { // P5
 		t.Errorf("verdicts: %+v", stored)
 	}
 	w.Scheduler.Handle(ctx, port.Control,
-		deliver(&message.Control{Schema: 1, Kind: message.Undo, OrderID: "o-9", ID: "c"}))
+		deliver(&message.Control{OrderID: "o-9", Event: core.UndoCommand{ID: "c"}}))
 	if n := len(w.Take(port.Quarantine)); n != 1 {
 		t.Errorf("%d in quarantine: a command for an unknown order must not vanish", n)
 	}
@@ -799,4 +800,17 @@ func TestRestartEmitsAgain(t *testing.T) {
 	if c := w.Take(port.Control); len(c) != 1 || c[0].Value.(*message.Control).OrderID != "o-2" {
 		t.Errorf("the wait was not taken up: %+v", c)
 	}
+}
+
+// answerOf is the result of a submission in a word.
+func answerOf(r scheduler.SubmitResult) string {
+	switch {
+	case r.Err != nil:
+		return "unavailable"
+	case r.Refusal != nil:
+		return "refused"
+	case r.Known:
+		return "known"
+	}
+	return "stored"
 }

@@ -16,16 +16,17 @@ func TestCommandsOfApplications(t *testing.T) {
 	for _, queue := range []string{port.Intake, port.High(port.Intake)} {
 		w, _, sent := linked(t, `{"who":["ann","bob"]}`)
 		before := w.Task("o-1").Version
+		eve := core.Sender{By: "eve", Reason: "why not"}
 		forbidden := []*message.Control{
 			answer("x-by", "yes"), // an answer without a checked sender
-			{Schema: 1, Kind: message.Undo, OrderID: "o-1", ID: "c-1"},
-			{Schema: 1, Kind: message.Resubmit, OrderID: "o-1", ID: "c-2"},
-			{Schema: 1, Kind: message.Resolve, OrderID: "o-1", ID: "c-3", Step: "a", Fact: core.Happened},
-			{Schema: 1, Kind: message.Close, OrderID: "o-1", ID: "c-4", By: "eve", Reason: "why not"},
-			{Schema: 1, Kind: message.Erase, OrderID: "o-1", ID: "c-6", By: "eve", Reason: "why not"},
-			{Schema: 1, Kind: message.Move, OrderID: "o-1", ID: "c-5", Definition: message.Latest},
-			{Schema: 1, Kind: message.Wake, OrderID: "o-1", Step: "a", Attempt: 1},
-			{Schema: 1, Kind: message.Settle, OrderID: "o-1"},
+			{OrderID: "o-1", Event: core.UndoCommand{ID: "c-1"}},
+			{OrderID: "o-1", Event: core.Resubmit{ID: "c-2"}},
+			{OrderID: "o-1", Event: core.Resolve{ID: "c-3", Step: "a", Fact: core.Happened}},
+			{OrderID: "o-1", Event: core.Close{ID: "c-4", Sender: eve}},
+			{OrderID: "o-1", Event: core.Erase{ID: "c-6", Sender: eve}},
+			{OrderID: "o-1", Event: core.Move{ID: "c-5", Definition: message.Latest}},
+			{OrderID: "o-1", Event: core.Wake{Step: "a", Attempt: 1}},
+			{OrderID: "o-1", Event: core.Settle{}},
 		}
 		for _, c := range forbidden {
 			body, err := c.Encode()
@@ -35,16 +36,16 @@ func TestCommandsOfApplications(t *testing.T) {
 			ds := append(deliver(c), port.Delivery{Message: port.Message{Body: body}, ID: "as text",
 				Receipt: "as text"})
 			if failed := w.Scheduler.Handle(ctx, queue, ds); len(failed) > 0 {
-				t.Errorf("%s to %s is returned", c.Kind, queue)
+				t.Errorf("%s to %s is returned", c.Kind(), queue)
 			}
 			letters := w.Take(port.Quarantine)
 			if len(letters) != len(ds) {
-				t.Fatalf("%s to %s: %d in quarantine", c.Kind, queue, len(letters))
+				t.Fatalf("%s to %s: %d in quarantine", c.Kind(), queue, len(letters))
 			}
 			for _, l := range letters {
 				if q := l.Value.(*message.Quarantined); q.Queue != queue ||
-					!strings.Contains(q.Reason, "send this "+string(c.Kind)+" to the control queue") {
-					t.Errorf("%s to %s: %+v", c.Kind, queue, q)
+					!strings.Contains(q.Reason, "send this "+string(c.Kind())+" to the control queue") {
+					t.Errorf("%s to %s: %+v", c.Kind(), queue, q)
 				}
 			}
 		}
@@ -56,7 +57,7 @@ func TestCommandsOfApplications(t *testing.T) {
 			t.Errorf("after an answer by token to %s the approval is %s", queue, s.State)
 		}
 		w.Scheduler.Handle(ctx, queue, deliver(world.Order("o-2"),
-			&message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-2", ID: "c-9"}))
+			&message.Control{OrderID: "o-2", Event: core.Cancel{ID: "c-9"}}))
 		if v := w.Task("o-2").Verdict("c-9"); v == nil || !v.Accepted {
 			t.Errorf("a cancel to %s has the verdict %+v", queue, v)
 		}

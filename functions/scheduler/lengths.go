@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// lengthEvery is how long the length of a queue counts before the queue is asked again (P44).
+	// lengthEvery is the time for which the length of a queue counts before it is read again (P44).
 	lengthEvery = 10 * core.Second
-	// roundTime is what as many requests as an agent takes at a time are assumed to take: queues are compared
-	// with each other, and with waits that are measured.
+	// roundTime is the assumed time of one round of an agent: as many requests as it takes at a time. It
+	// makes queue lengths comparable with each other and with measured waits.
 	roundTime = core.Second
 )
 
-// lengths are how long the queues are of the agents that some step of a workflow seen here may choose. Safe
-// for concurrent use.
+// lengths holds the queue lengths of agents that a step of a known workflow may choose. It is safe for
+// concurrent use.
 type lengths struct {
 	mu    sync.Mutex
 	asked map[string]core.Time // time of the last query of each agent's queue; 0 means never
 	waits map[string]core.Duration
 }
 
-// all is what is known, by agent.
+// all returns the known lengths, by agent.
 func (l *lengths) all() map[string]core.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,11 +49,11 @@ func (l *lengths) choosable(def *core.Definition) {
 	}
 }
 
-// due are the agents whose queues are to be asked now; each is handed out once.
+// due returns the agents whose queues are to be read now. It returns each agent once.
 func (l *lengths) due(now core.Time) (agents []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// in any order: each agent by itself
+	// in any order, because the agents are independent
 	for agent, at := range l.asked {
 		if at == 0 || now.Sub(at) >= lengthEvery {
 			agents, l.asked[agent] = append(agents, agent), now
@@ -68,8 +68,8 @@ func (l *lengths) set(agent string, wait core.Duration) {
 	l.waits[agent] = wait
 }
 
-// measure asks the queues of agents that steps may choose for their lengths. A queue that does not answer
-// keeps its last length: the choice is worse then, and nothing else.
+// measure reads the queue lengths of agents that steps may choose. A queue that does not respond keeps its
+// last length. That only makes the choice worse.
 func (s *Scheduler) measure(ctx context.Context) {
 	if s.cfg.Capacity == nil {
 		return

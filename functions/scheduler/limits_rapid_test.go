@@ -28,15 +28,15 @@ func read(queue string, m port.Message) error {
 	case port.Intake:
 		_, err = message.SubmitOf(d)
 	case port.Replies:
-		_, err = message.ReplyOf(d)
+		_, err = message.Of[message.Reply](d)
 	case port.Control:
-		_, err = message.ControlOf(d)
+		_, err = message.Of[message.Control](d)
 	case port.Tasks:
-		_, err = message.ChildOf(d)
+		_, err = message.Of[message.Child](d)
 	case "shop", "desk":
-		_, err = message.StatusOf(d)
+		_, err = message.Of[message.Status](d)
 	default:
-		_, err = message.RequestOf(d)
+		_, err = message.Of[message.Request](d)
 	}
 	return err
 }

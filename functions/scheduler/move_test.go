@@ -25,14 +25,14 @@ func TestMoveInABatch(t *testing.T) {
 	w.Scheduler.Handle(ctx, port.Replies,
 		deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"])))
 	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Failed(requests(t, w)["o-1 c/1 do"], "refused")))
-	if task := w.Task("o-1"); task.ProcessState != core.Error || task.ResendAt != 0 {
+	if task := w.Task("o-1"); task.ProcessState != core.Error || task.End.ResendAt != 0 {
 		t.Fatalf("it is %s", task.ProcessState)
 	}
 	// in doubt (P51)
-	given := &message.Control{Schema: message.Schema, Kind: message.Resubmit, OrderID: "o-1", ID: "m-0",
-		Step: "c", Input: []byte(`{}`)}
+	given := &message.Control{OrderID: "o-1",
+		Event: core.Resubmit{ID: "m-0", Step: "c", Input: []byte(`{}`)}}
 	w.Scheduler.Handle(ctx, port.Control, deliver(given))
-	if v := w.Task("o-1").Verdicts; len(v) != 1 || v[0].Accepted ||
+	if v := w.Task("o-1").Commands.Verdicts; len(v) != 1 || v[0].Accepted ||
 		!strings.Contains(v[0].Reason, "step c was asked") {
 		t.Errorf("%+v", v)
 	}
@@ -43,9 +43,8 @@ func TestMoveInABatch(t *testing.T) {
 	}
 	w.Def = &newer
 	w.Boot()
-	move := &message.Control{Schema: 1, Kind: message.Move, OrderID: "o-1", ID: "m-1",
-		Definition: message.Latest}
-	resubmit := &message.Control{Schema: 1, Kind: message.Resubmit, OrderID: "o-1", ID: "m-2", Command: 1}
+	move := &message.Control{OrderID: "o-1", Event: core.Move{ID: "m-1", Definition: message.Latest}}
+	resubmit := &message.Control{OrderID: "o-1", Event: core.Resubmit{ID: "m-2", Command: 1}}
 	version := w.Task("o-1").Version
 	ds := deliver(move, resubmit)
 	for range 2 {
@@ -53,17 +52,18 @@ func TestMoveInABatch(t *testing.T) {
 			t.Fatalf("returned: %v", failed)
 		}
 		task := w.Task("o-1")
-		if task.Definition != newer.Hash || task.Command != 2 || task.ProcessState != core.Processing ||
+		if task.Definition != newer.Hash || task.Commands.Number != 2 ||
+			task.ProcessState != core.Processing ||
 			task.Version != version+1 {
-			t.Errorf("it pins %s, command %d, %s, version %d", task.Definition, task.Command,
+			t.Errorf("it pins %s, command %d, %s, version %d", task.Definition, task.Commands.Number,
 				task.ProcessState, task.Version)
 		}
 		ds = again(ds)
 	}
-	unknown := &message.Control{Schema: 1, Kind: message.Move, OrderID: "o-1", ID: "m-3", Command: 2,
-		Definition: strings.Repeat("0", 32)}
+	unknown := &message.Control{OrderID: "o-1",
+		Event: core.Move{ID: "m-3", Command: 2, Definition: strings.Repeat("0", 32)}}
 	w.Scheduler.Handle(ctx, port.Control, deliver(unknown))
-	if v := w.Task("o-1").Verdicts; v[len(v)-1].Accepted ||
+	if v := w.Task("o-1").Commands.Verdicts; v[len(v)-1].Accepted ||
 		!strings.Contains(v[len(v)-1].Reason, "no definition with the hash") {
 		t.Errorf("%+v", v)
 	}

@@ -42,21 +42,21 @@ func TestProgressGivesTime(t *testing.T) {
 		t.Errorf("of another agent: complete by %s, %v", s.CompleteBy, w.Counts)
 	}
 	if s := report(func(*message.Reply) {}); s.CompleteBy != asked.ClaimedAt.Add(35*core.Second) ||
-		s.Progress.Percent != 40 || s.Progress.Note != "frames" {
-		t.Errorf("complete by %s, %+v", s.CompleteBy, s.Progress)
+		s.Claim.Progress.Percent != 40 || s.Claim.Progress.Note != "frames" {
+		t.Errorf("complete by %s, %+v", s.CompleteBy, s.Claim.Progress)
 	}
 	w.Clock.Advance(5 * time.Second)
 	if s := report(func(r *message.Reply) {
 		r.Until = asked.StopBy.Add(core.Hour)
-	}); s.CompleteBy != asked.StopBy || s.StopBy != asked.StopBy {
-		t.Errorf("complete by %s, stopBy %s", s.CompleteBy, s.StopBy)
+	}); s.CompleteBy != asked.StopBy || s.Claim.StopBy != asked.StopBy {
+		t.Errorf("complete by %s, stopBy %s", s.CompleteBy, s.Claim.StopBy)
 	}
 	if s := report(func(r *message.Reply) {
 		r.Outcome = core.OutcomeDone
 		r.Schema = message.Schema
 		r.Percent = 0
 		r.Note = ""
-	}); s.State != core.Processed || s.Progress != nil {
-		t.Errorf("done: %s, %+v", s.State, s.Progress)
+	}); s.State != core.Processed || s.Claim.Progress != nil {
+		t.Errorf("done: %s, %+v", s.State, s.Claim.Progress)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// reply is the reply of an agent, or its progress.
+// reply is a reply of an agent, or its progress.
 type reply struct {
 	engine.Message
 	waited core.Duration // time in queues
@@ -18,14 +18,9 @@ type reply struct {
 func (in *reply) decided() *engine.Message { return &in.Message }
 
 func newReply(r *message.Reply, d *port.Delivery, inQueue core.Duration) *reply {
+	role, _, _ := strings.Cut(d.Sender, ":") // SQS's SenderId is "AROA…:session"
 	return &reply{waited: r.Waited + inQueue, Message: engine.Message{OrderID: r.OrderID,
-		Event: replied(r), From: senderOf(r, d)}}
-}
-
-// senderOf takes the role ID out of SQS's SenderId, "AROA…:session".
-func senderOf(r *message.Reply, d *port.Delivery) engine.Sender {
-	role, _, _ := strings.Cut(d.Sender, ":")
-	return engine.Sender{Agent: r.Agent, Role: role}
+		Event: replied(r), From: engine.Sender{Agent: r.Agent, Role: role}}}
 }
 
 func replied(r *message.Reply) core.Event {
@@ -48,7 +43,7 @@ func replied(r *message.Reply) core.Event {
 	return ev
 }
 
-// printable is a note as it can be shown in one line.
+// printable returns a note as one printable line.
 func printable(note string) string {
 	return strings.Map(func(c rune) rune {
 		if core.Unprintable(c) {
@@ -58,7 +53,7 @@ func printable(note string) string {
 	}, strings.ToValidUTF8(note, "\ufffd"))
 }
 
-// answer counts a refusal; agents are not answered.
+// answer counts a refusal. Agents get no answers.
 func (in *reply) answer(s *Scheduler) {
 	if in.Refusal != nil {
 		s.refused(&in.Message, "", core.Status{})
@@ -66,9 +61,8 @@ func (in *reply) answer(s *Scheduler) {
 }
 
 // recordQueueWait records how long the request of an accepted reply waited in the queue of the agent that its
-// step asked.
-// The agent is never taken from the reply, so that replies cannot make Waits grow. A wait is no more than the
-// time since the request was made, whatever the reply says.
+// step asked. It never takes the agent from the reply, so that replies cannot make Waits grow. It limits the
+// wait to the time since the request was made, whatever the reply contains.
 func (in *reply) recordQueueWait(s *Scheduler) {
 	r, ok := in.Event.(core.Reply)
 	if !ok || in.Before == nil || !in.Decision.Changed {
@@ -80,8 +74,8 @@ func (in *reply) recordQueueWait(s *Scheduler) {
 	}
 	step, def := &in.Before.Steps[i], &in.Definition.Steps[i]
 	agent, operation := def.AskedAgent(step), def.Operation
-	if step.Attempt == r.Attempt { // it says how long requests wait now
-		s.cfg.Waits.record(agent, Wait{min(in.waited, max(0, in.At.Sub(step.ClaimedAt))), in.At})
+	if step.Attempt == r.Attempt { // it shows the present queue wait
+		s.cfg.Waits.record(agent, Wait{min(in.waited, max(0, in.At.Sub(step.Claim.At))), in.At})
 	}
 	if s.cfg.Replied == nil {
 		return

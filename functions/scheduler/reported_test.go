@@ -29,7 +29,7 @@ func body(text string) port.Delivery {
 func statuses(t *testing.T, w *world.World, queue string) (all []core.Status) {
 	t.Helper()
 	for _, d := range w.Take(queue) {
-		s, err := message.StatusOf(d)
+		s, err := message.Of[message.Status](d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,8 +180,8 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, _ := begun(t)
-			if v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel,
-				OrderID: "o-0", ID: "c-0"}); err != nil || !v.Accepted {
+			if v, err := w.Scheduler.Command(ctx, message.Control{OrderID: "o-0",
+				Event: core.Cancel{ID: "c-0"}}); err != nil || !v.Accepted {
 				t.Fatalf("%+v %v", v, err)
 			}
 			w.Take("shop")
@@ -215,13 +215,13 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 		last := deliver(world.Done(requests(t, w)["o-1 c/1 do"]))
 		w.Outage = true
 		if failed := w.Scheduler.Handle(ctx, port.Replies, last); len(failed) != 1 ||
-			w.Task("o-1").ResendAt == 0 {
-			t.Errorf("returned %v, settled %t", failed, w.Task("o-1").ResendAt == 0)
+			w.Task("o-1").End.ResendAt == 0 {
+			t.Errorf("returned %v, settled %t", failed, w.Task("o-1").End.ResendAt == 0)
 		}
 		w.Outage = false
 		if failed := w.Scheduler.Handle(ctx, port.Replies, again(last)); len(failed) > 0 ||
-			w.Task("o-1").ResendAt != 0 || w.Counts["status not sent: unknown reply-to"] > 0 {
-			t.Errorf("returned %v, settled %t, counts %v", failed, w.Task("o-1").ResendAt == 0, w.Counts)
+			w.Task("o-1").End.ResendAt != 0 || w.Counts["status not sent: unknown reply-to"] > 0 {
+			t.Errorf("returned %v, settled %t, counts %v", failed, w.Task("o-1").End.ResendAt == 0, w.Counts)
 		}
 	})
 }
@@ -275,8 +275,8 @@ func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
 // P5: the refusal of a command that came through the queue is set to the reply-to that it names,
 // else to that of its order; a direct one has its answer.
 func TestRefusedCommandIsReported(t *testing.T) {
-	stale := message.Control{Schema: 1, Kind: message.Resolve, OrderID: "o-1", ID: "c-1", Command: 7,
-		Step: "a", Fact: core.Happened}
+	stale := message.Control{OrderID: "o-1",
+		Event: core.Resolve{ID: "c-1", Command: 7, Step: "a", Fact: core.Happened}}
 	for name, c := range map[string]struct {
 		change     func(*message.Control)
 		shop, desk int
@@ -285,11 +285,7 @@ func TestRefusedCommandIsReported(t *testing.T) {
 		"to its own":               {func(c *message.Control) { c.ReplyTo = "desk" }, 0, 1},
 		"to one that is not there": {func(c *message.Control) { c.ReplyTo = "elsewhere" }, 0, 0},
 		"an accepted one is silent": {func(c *message.Control) {
-			c.Kind = message.Cancel
-			c.Run = 0
-			c.Command = 0
-			c.Step = ""
-			c.Fact = ""
+			c.Event = core.Cancel{ID: "c-1"}
 		}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -313,7 +309,7 @@ func TestRefusedCommandIsReported(t *testing.T) {
 				}
 				for _, s := range refused {
 					at := core.TimeOf(w.Clock.Now())
-					if want := w.Task("o-1").Verdicts[0].Reason; s.Message != want || want == "" ||
+					if want := w.Task("o-1").Commands.Verdicts[0].Reason; s.Message != want || want == "" ||
 						s.CommandID != "c-1" || s.Command != "resolve" ||
 						s.OrderID != "o-1" || s.Workflow != "order" || s.Seq != 0 || s.At != at ||
 						s.Code != "refused" {
@@ -355,13 +351,13 @@ func TestDeadlineThatHasPassed(t *testing.T) {
 			}
 			asked, reported := requests(t, w), statuses(t, w, "shop")
 			if c.accepted {
-				if r.Answer != scheduler.Stored || len(asked) != 4 ||
-					w.Task("o-1").Deadline != at("").Deadline {
+				if answerOf(r) != "stored" || len(asked) != 4 ||
+					w.Task("o-1").Deadline.At != at("").Deadline {
 					t.Errorf("%+v, %d requests", r, len(asked))
 				}
 				return
 			}
-			if r.Answer != scheduler.Refused || r.Refusal.Code != "deadline-passed" ||
+			if answerOf(r) != "refused" || r.Refusal.Code != "deadline-passed" ||
 				r.Refusal.Field != "deadline" ||
 				!strings.Contains(r.Refusal.Text, core.TimeOf(w.Clock.Now()).String()) {
 				t.Errorf("%+v", r)
@@ -394,14 +390,14 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 				w.Boot()
 				o := world.Order("o-1")
 				o.Deadline = core.TimeOf(w.Clock.Now().Add(time.Hour))
-				if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Answer != scheduler.Stored {
+				if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; answerOf(r) != "stored" {
 					t.Fatalf("%+v", r)
 				}
 				first := requests(t, w)
 				change(w, o)
 				for received := 1; received <= 2; received++ {
 					if r := w.Scheduler.Submit(ctx,
-						[]message.SubmitOrder{*o})[0]; r.Answer != scheduler.Known ||
+						[]message.SubmitOrder{*o})[0]; answerOf(r) != "known" ||
 						r.State != core.Processing {
 						t.Errorf("%+v", r)
 					}
@@ -432,7 +428,7 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 		o := world.Order("o-1")
 		o.Deadline = core.TimeOf(w.Clock.Now())
 		w.Clock.Advance(time.Hour)
-		if r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Answer != scheduler.Refused ||
+		if r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; answerOf(r) != "refused" ||
 			r.Refusal.Code != message.CodeExpired {
 			t.Errorf("%+v", r)
 		}
@@ -471,7 +467,7 @@ func TestPriorityHasNoEffectAndSaysSo(t *testing.T) {
 	}
 	w = world.New(t, world.Definition()).Boot()
 	o.Workflow = "missing"
-	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Answer != scheduler.Refused ||
+	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; answerOf(r) != "refused" ||
 		r.Notes != nil {
 		t.Errorf("%+v", r)
 	}
@@ -492,9 +488,9 @@ func TestWhatIsAheadIsLoggedAndCounted(t *testing.T) {
 	}{
 		{port.Replies, reply, map[string]any{"step": "a", "run": 0.0, "attempt": 9.0}},
 		{port.Replies, later, map[string]any{"step": "a", "run": 3.0, "attempt": 1.0}},
-		{port.Control, &message.Control{Schema: 1, Kind: message.Wake, OrderID: "o-1", Step: "b", Attempt: 5},
+		{port.Control, &message.Control{OrderID: "o-1", Event: core.Wake{Step: "b", Attempt: 5}},
 			map[string]any{"step": "b", "run": 0.0, "attempt": 5.0}},
-		{port.Control, &message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1", ID: "c", Run: 2},
+		{port.Control, &message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c", Run: 2}},
 			map[string]any{"run": 2.0}},
 	} {
 		log.Reset()
@@ -533,7 +529,7 @@ func TestLogLinesHaveEachKeyOnce(t *testing.T) {
 	w.Scheduler.Handle(ctx, port.Replies, ds)
 	w.Refuse = "shop"
 	w.Scheduler.Handle(ctx, port.Intake, ds[4:])
-	*w.Power = world.Power{Dead: true}
+	w.Dead = true
 	w.Scheduler.Handle(ctx, port.Intake, ds)
 	named := 0
 	for _, line := range lines(t, log) {

@@ -10,17 +10,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// restartPage is how many tasks are loaded at a time.
+// restartPage is the number of tasks that are loaded at a time.
 const restartPage = 200
 
-// farFuture is after every due time.
+// farFuture is later than every due time.
 var farFuture = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
-// Restart emits again all that is under way in every task that is not at rest, from its document
-// alone (P27). It is for a process whose queues died with its predecessor, before it takes new
-// messages. It returns how many tasks it took up; the error names those that it could not,
-// which the Supervisor finds when they are due. One whose document cannot be read is logged and
-// left out: it must not keep the others from going on.
+// Restart sends all open messages of every task that is not at rest again, from its document alone (P27). It
+// is for a process whose queues ended with its predecessor, before it takes new messages.
+//
+// It returns the number of restarted tasks. The error names the tasks that it could not restart, which the
+// Supervisor finds when they are due. It logs and skips a task whose document cannot be read, so that the
+// others continue.
 func (s *Scheduler) Restart(ctx context.Context) (tasks int, err error) {
 	store := s.cfg.State.Port()
 	var errs []error

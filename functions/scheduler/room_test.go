@@ -100,7 +100,7 @@ func settle(t *testing.T, w *world.World, ids []string) {
 	}
 	for _, id := range ids {
 		if task := w.Task(id); task == nil || !task.AtRest() {
-			t.Fatalf("%s never ends: %s %s", id, task.ProcessState, task.EndText)
+			t.Fatalf("%s never ends: %s %s", id, task.ProcessState, task.Reason.Text)
 		}
 	}
 }
@@ -120,23 +120,24 @@ func endsWhole(t *testing.T, w *world.World, id string, refuses map[string]bool)
 	}
 	for n := 0; task.ProcessState == core.Error; n++ {
 		if n > 600 {
-			t.Fatalf("%s is not undone: %s", id, task.EndText)
+			t.Fatalf("%s is not undone: %s", id, task.Reason.Text)
 		}
 		alerted := false
 		for _, a := range w.Alerts {
-			alerted = alerted || a.OrderID == id && a.Command == task.EndCommand
+			alerted = alerted || a.OrderID == id && a.Command == task.End.Command
 		}
 		if !alerted {
-			t.Errorf("%s stopped (%s), and no alert was raised", id, task.EndText)
+			t.Errorf("%s stopped (%s), and no alert was raised", id, task.Reason.Text)
 		}
-		if task.EndText == "" {
+		if task.Reason.Text == "" {
 			t.Errorf("%s stopped, and nothing says why", id)
 		}
-		refuses[id+task.EndStep] = false
-		for _, wrong := range []int{task.Command + 5, task.Command} { // a refusal is stored too
-			v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Resubmit, OrderID: id,
-				ID: fmt.Sprintf("c-%d-%d", n, wrong), Command: wrong})
-			if err != nil || v.Accepted != (wrong == task.Command) {
+		refuses[id+task.Reason.Step] = false
+		// a refusal is stored too
+		for _, wrong := range []int{task.Commands.Number + 5, task.Commands.Number} {
+			v, err := w.Scheduler.Command(ctx, message.Control{OrderID: id,
+				Event: core.Resubmit{ID: fmt.Sprintf("c-%d-%d", n, wrong), Command: wrong}})
+			if err != nil || v.Accepted != (wrong == task.Commands.Number) {
 				t.Fatalf("%s: resubmit: %+v %v", id, v, err)
 			}
 		}
@@ -146,8 +147,8 @@ func endsWhole(t *testing.T, w *world.World, id string, refuses map[string]bool)
 	if limited == 1 && task.ProcessState != core.Compensated {
 		t.Errorf("%s ended %s, and an output had not fitted", id, task.ProcessState)
 	}
-	v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: id,
-		ID: "c-last", Run: task.Run})
+	v, err := w.Scheduler.Command(ctx, message.Control{OrderID: id,
+		Event: core.Cancel{ID: "c-last", Run: task.Run}})
 	if err != nil || v.Accepted != (task.ProcessState == core.Compensated) {
 		t.Errorf("%s: cancel: %+v %v", id, v, err)
 	}

@@ -10,39 +10,40 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// Config is what a Scheduler needs. State, Queues, Alerts, Clock and Name are required.
+// Config configures a Scheduler. State, Queues, Alerts, Clock and Name are required.
 type Config struct {
 	engine.Parts
-	// Tries is how often a task is loaded and decided again in one handling before its messages
-	// are returned to the queue; 0 means 8.
+	// Tries is the number of times that a task is loaded and decided in one handling before its messages
+	// return to the queue; 0 means 8.
 	Tries int
-	// Waits is what is known of the agents' queues at the beginning; the Scheduler adds to it. nil: nothing
-	// (P32).
+	// Waits holds the known waits of the agents' queues. The Scheduler adds to it. nil means that none are
+	// known (P32).
 	Waits *Waits
-	// Pause is waited before a submission or a command that came without a queue is carried on, because not
-	// all of what it led to was sent (P12a); an error ends that. nil: it is left to its due time (P9).
+	// Pause waits before a submission or a command that came without a queue is retried, because not all of
+	// its effects were sent (P12a). An error ends the retries. If Pause is nil, the task waits for its due
+	// time (P9).
 	Pause func(ctx context.Context, try int) error
-	// Capacity is how many requests an agent takes at a time, concurrency × batch; 0: unknown. With it the
-	// lengths of the queues of agents that a step may choose are asked for, at most every 10 s (P44). nil:
-	// they are not.
+	// Capacity returns how many requests an agent takes at a time, concurrency × batch. 0 means unknown. With
+	// it the Scheduler reads the queue lengths of agents that a step may choose, at most every 10 s (P44). If
+	// it is nil, the Scheduler does not read them.
 	Capacity func(agent string) int
 	// FairQueues puts the order's tenant on each request, see message.Tenant (rule 4).
 	FairQueues bool
-	// Priorities: the agents' queues put orders of high priority first (P46). Without, receipts say that it
-	// has no effect.
+	// Priorities means that the agents' queues deliver orders of high priority first (P46). Otherwise
+	// receipts note that the priority has no effect.
 	Priorities bool
-	// Senders are the role IDs that the replies of an agent come from, by agent (P3). Those of an agent
-	// that is absent are compared by their name only.
+	// Senders lists the role IDs from which the replies of an agent come, by agent (P3). Without an entry,
+	// only the agent's name is compared.
 	Senders map[string][]string
-	// Replied is called with each reply of an agent that is accepted, so that it is known which ones make no
-	// calls (P45): the agent, and its operation; may be nil.
+	// Replied is called with each accepted reply: the agent, its operation and the reply. It can find the
+	// agents that make no calls (P45). It may be nil.
 	Replied func(agent, operation string, r core.Reply)
-	// Restarted is called with each task that Restart has taken up; optional.
+	// Restarted is called with each task that Restart has restarted. It may be nil.
 	Restarted func(t *core.Task)
 }
 
-// Scheduler is safe for concurrent use. It keeps nothing but how long requests last waited in the
-// agents' queues (P32), and how long some of these queues are (P44).
+// Scheduler handles the pattern's messages. It is safe for concurrent use. It stores only the last queue
+// waits of the agents' requests (P32), and the lengths of some queues (P44).
 type Scheduler struct {
 	cfg     Config
 	engine  engine.Engine
@@ -50,7 +51,7 @@ type Scheduler struct {
 	lengths *lengths
 }
 
-// New makes a Scheduler.
+// New returns a Scheduler.
 func New(cfg Config) *Scheduler {
 	cfg.Tries = cmp.Or(cfg.Tries, 8)
 	if cfg.Waits == nil {
@@ -66,7 +67,7 @@ func New(cfg Config) *Scheduler {
 
 func (s *Scheduler) now() core.Time { return core.TimeOf(s.cfg.Clock.Now()) }
 
-// notes lists the parts of an order that have no effect.
+// notes returns the parts of an order that have no effect.
 func (s *Scheduler) notes(priority string) []string {
 	if s.cfg.Priorities {
 		return nil

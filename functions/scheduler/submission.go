@@ -6,7 +6,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// submission is an order that is submitted.
+// submission is a submitted order.
 type submission struct {
 	engine.Message
 	order  *message.SubmitOrder
@@ -15,7 +15,7 @@ type submission struct {
 
 func (in *submission) decided() *engine.Message { return &in.Message }
 
-// newSubmission has an event only if the order is valid.
+// newSubmission returns a submission. It has an event only if the order is valid.
 func newSubmission(o *message.SubmitOrder, valid, direct bool) *submission {
 	in := &submission{order: o, direct: direct}
 	if in.OrderID, _ = o.Known(); !valid {
@@ -33,8 +33,8 @@ func newSubmission(o *message.SubmitOrder, valid, direct bool) *submission {
 	return in
 }
 
-// answer notifies the sender that the order is stored. The status has no sequence number and comes again with
-// each redelivery.
+// answer notifies the sender that the order is stored. The status has no sequence number, and each redelivery
+// sends it again.
 func (in *submission) answer(s *Scheduler) {
 	t := in.Decision.Task
 	switch {
@@ -42,7 +42,7 @@ func (in *submission) answer(s *Scheduler) {
 		in.refuse(s)
 	case t.IsTombstone():
 		s.notify(&in.Message, in.order.ReplyTo, core.Status{Kind: core.StatusCancelled, OrderID: t.OrderID,
-			At: t.Ended, Message: "the order was cancelled before it came; it does not run"})
+			At: t.End.At, Message: "the order was cancelled before it came; it does not run"})
 	case in.direct && in.Before != nil && !in.Again:
 		// a copy whose sender learns at once that the order exists
 	case t.ReplyTo != "" && in.Definition != nil && in.Definition.Notifies(core.StatusReceived):

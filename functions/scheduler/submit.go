@@ -10,28 +10,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// Answer is what became of a submission.
-type Answer string
-
-const (
-	Stored      Answer = "stored"      // a new order; it is durable
-	Known       Answer = "known"       // the same order was there; nothing was changed
-	Refused     Answer = "refused"     // see Refusal
-	Unavailable Answer = "unavailable" // perhaps stored: submit it again, which is harmless
-)
-
-// SubmitResult is the answer to one submission.
+// SubmitResult is the answer to one submission. A new order is durable unless Known, Refusal or Err is set.
 type SubmitResult struct {
 	OrderID string
-	Answer  Answer
+	Known   bool             // the same order existed; nothing was changed
 	State   core.State       // state of the order's task, if there is one
 	Refusal *message.Refusal // reason for the refusal
 	Notes   []string         // parts of a stored order that have no effect, for people
-	Err     error            // reason why the answer is Unavailable
+	Err     error            // the order may be stored: submit it again, which is harmless
 }
 
-// Submit takes submissions at once, as Handle takes them from the intake queue. The answers stand
-// at the places of the orders; what was stored was also sent before it returns.
+// Submit handles submissions at once, in the same way as Handle processes the intake queue. The results are
+// in the order of the submissions. All effects of stored orders are sent before it returns.
 func (s *Scheduler) Submit(ctx context.Context, orders []message.SubmitOrder) []SubmitResult {
 	results := make([]SubmitResult, len(orders))
 	ins := make([]*submission, len(orders))
@@ -56,35 +46,30 @@ func (s *Scheduler) Submit(ctx context.Context, orders []message.SubmitOrder) []
 }
 
 func (in *submission) result(s *Scheduler, j *engine.Job) SubmitResult {
-	r := SubmitResult{OrderID: in.order.OrderID, Answer: Stored, Refusal: in.Refusal, Err: in.Err}
-	switch {
-	case in.Err != nil:
-		r.Answer = Unavailable
+	r := SubmitResult{OrderID: in.order.OrderID, Refusal: in.Refusal, Err: in.Err}
+	if in.Err != nil {
+		r.Refusal = nil
 		return r
-	case in.Refusal != nil:
-		r.Answer = Refused
-	case in.Before != nil:
-		r.Answer = Known
 	}
 	if j != nil && j.Task != nil {
 		r.State = j.Task.ProcessState
 	}
 	if r.Refusal == nil {
-		r.Notes = s.notes(in.order.Priority)
+		r.Known, r.Notes = in.Before != nil, s.notes(in.order.Priority)
 	}
 	return r
 }
 
-// Command carries out a Cancel, Undo, Resubmit, Resolve, Close, Move or Erase at once and returns its
-// verdict, which also stands in the task (P5). The error is a *message.Refusal if the command can never be
-// carried out; any other means "perhaps": repeat it with the same ID.
+// Command executes a Cancel, Undo, Resubmit, Resolve, Close, Move or Erase at once and returns its verdict,
+// which the task stores too (P5). The error is a *message.Refusal if the command can never be executed. Any
+// other error means that it may have been executed: repeat it with the same ID.
 func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
 	if err := c.Check(); err != nil {
 		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Text: err.Error()}
 	}
-	if c.Kind == message.Wake || c.Kind == message.Settle {
+	if c.ID() == "" {
 		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Field: "kind",
-			Text: fmt.Sprintf("%q is no command", c.Kind)}
+			Text: fmt.Sprintf("%q is no command", c.Kind())}
 	}
 	in := newCommand(&c, false)
 	var batch engine.Batch
@@ -92,17 +77,18 @@ func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdic
 	s.carry(ctx, batch.Jobs, []incoming{in})
 	switch {
 	case in.Err != nil:
-		return core.Verdict{}, fmt.Errorf("%s task %q: %w", c.Kind, c.OrderID, in.Err)
+		return core.Verdict{}, fmt.Errorf("%s task %q: %w", c.Kind(), c.OrderID, in.Err)
 	case in.Refusal != nil:
 		return core.Verdict{}, in.Refusal
 	case in.Decision.Verdict == nil:
-		return core.Verdict{}, fmt.Errorf("%s task %q: the command was not answered", c.Kind, c.OrderID)
+		return core.Verdict{}, fmt.Errorf("%s task %q: the command was not answered", c.Kind(), c.OrderID)
 	}
 	return *in.Decision.Verdict, nil
 }
 
-// carry decides and sends until all is sent: no queue would bring the message of the sender again, so that
-// this process does (P12a). What it has to give up is found by its due time (P9).
+// carry repeats the decisions and their sends until every effect is sent, because no queue would deliver the
+// sender's message again (P12a). If it gives up, a sweep finds the task at its due time and sends the rest
+// (P9).
 func (s *Scheduler) carry(ctx context.Context, jobs []*engine.Job, all []incoming) {
 	for try := 1; ; try++ {
 		s.run(ctx, jobs, all)

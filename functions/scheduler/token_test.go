@@ -67,10 +67,15 @@ func linked(t *testing.T,
 	return w, ring, sent
 }
 
+// changed returns an answer after a change.
+func changed(c *message.Control, change func(*core.Answered)) *message.Control {
+	a := c.Event.(core.Answered)
+	change(&a)
+	return &message.Control{OrderID: c.OrderID, Event: a}
+}
+
 func byToken(id, text, value string) *message.Control {
-	c := answer(id, value)
-	c.Step, c.By, c.Token = "", "", text
-	return c
+	return changed(answer(id, value), func(a *core.Answered) { a.Step, a.By, a.Token = "", "", text })
 }
 
 // P39: an answer by token is the person's whom the token names; a bad token is refused and not stored.
@@ -88,8 +93,10 @@ func TestATokenAnswersItsStep(t *testing.T) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	forged := byToken("x-as-bob", sent.Ann, "yes") // fields beside a token do not count
-	forged.By, forged.Step, forged.Round = "bob", "c", 2
+	// fields beside a token do not count
+	forged := changed(byToken("x-as-bob", sent.Ann, "yes"), func(a *core.Answered) {
+		a.By, a.Step, a.Round = "bob", "c", 2
+	})
 	for reason, c := range map[string]*message.Control{
 		"names no person": byToken("x-either", sent.Either, "yes"),
 		"for round 2":     forged, "must be one of": byToken("x-value", sent.Ann, "perhaps"),
@@ -107,8 +114,9 @@ func TestATokenAnswersItsStep(t *testing.T) {
 	if got := w.Task("o-1"); got.Version != before {
 		t.Error("a refused answer by token was stored")
 	}
-	right := byToken("x-1", sent.Ann, "yes")
-	right.By, right.Step, right.Run = "bob", "c", 7
+	right := changed(byToken("x-1", sent.Ann, "yes"), func(a *core.Answered) {
+		a.By, a.Step, a.Run = "bob", "c", 7
+	})
 	w.Scheduler.Handle(ctx, port.Control, deliver(right))
 	var decided core.Decided
 	if s := w.Task("o-1").Step("b"); s.State != core.Processed || json.Unmarshal(s.Output, &decided) != nil ||

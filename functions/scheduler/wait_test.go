@@ -38,8 +38,8 @@ func TestAWaitEndsAtItsTime(t *testing.T) {
 		w.Round()
 		w.Round()
 		began := w.Clock.Now()
-		if s := w.Task("o-1").Step("b"); s.State != core.Waiting || s.LockedBy != "" {
-			t.Fatalf("after a the wait is %s, locked by %q", s.State, s.LockedBy)
+		if s := w.Task("o-1").Step("b"); s.State != core.Waiting || s.Claim.By != "" {
+			t.Fatalf("after a the wait is %s, locked by %q", s.State, s.Claim.By)
 		}
 		if c.lost {
 			w.Clock.Advance(c.wait.Std() + time.Second) // beyond its delay
@@ -51,7 +51,7 @@ func TestAWaitEndsAtItsTime(t *testing.T) {
 			w.Round()
 		}
 		s := w.Task("o-1").Step("b")
-		lasted := s.FinishedAt.Std().Sub(s.ClaimedAt.Std())
+		lasted := s.Finish.At.Std().Sub(s.Claim.At.Std())
 		if s.State != core.Processed || lasted < c.wait.Std() || lasted > c.wait.Std()+c.late {
 			t.Errorf("a wait of %s from %s is %s after %s", c.wait, began, s.State, lasted)
 		}
@@ -104,8 +104,7 @@ func TestOlderCodeLeavesWaitsAlone(t *testing.T) {
 		t.Fatalf("the newer code leaves b %s", w.Task("o-1").Step("b").State)
 	}
 	w.Clock.Advance(waitTime.Std() + time.Hour)
-	wake := deliver(&message.Control{Schema: message.Schema, Kind: message.Wake, OrderID: "o-1", Step: "b",
-		Attempt: 1})
+	wake := deliver(&message.Control{OrderID: "o-1", Event: core.Wake{Step: "b", Attempt: 1}})
 	unchanged("a wake", old.Handle(ctx, port.Control, wake))
 	before := w.Task("o-1").Version
 	if r, err := oldSweep.Sweep(ctx); err != nil || r.Failed != 1 {
@@ -118,5 +117,37 @@ func TestOlderCodeLeavesWaitsAlone(t *testing.T) {
 	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(requests(t, w)["o-1 c/1 do"])))
 	if task := w.Task("o-1"); task.ProcessState != core.Processed {
 		t.Errorf("the order ends %s", task.ProcessState)
+	}
+}
+
+// A Wake names the run of its order, so that one of an earlier run changes nothing.
+func TestAWakeNamesItsRun(t *testing.T) {
+	w, _ := begun(t)
+	w.Send(port.Replies, failure("o-1"))
+	for range 20 {
+		w.Handle(port.Replies)
+		w.Agents()
+	}
+	again := message.Control{OrderID: "o-1", Event: core.Resubmit{ID: "r-1",
+		Command: w.Task("o-1").Commands.Number}}
+	if v, err := w.Scheduler.Command(ctx, again); err != nil || !v.Accepted {
+		t.Fatal(v, err)
+	}
+	w.Take(port.Control)
+	for _, r := range requests(t, w) {
+		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(world.Later(r))); len(failed) > 0 {
+			t.Fatal(failed)
+		}
+	}
+	w.Clock.Advance(10 * time.Second)
+	wakes := w.Take(port.Control)
+	for _, d := range wakes {
+		c := d.Value.(*message.Control)
+		if wake, ok := c.Event.(core.Wake); !ok || wake.Run != 1 {
+			t.Errorf("%+v", c)
+		}
+	}
+	if len(wakes) == 0 {
+		t.Error("no wake was sent")
 	}
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Wait is how long the last request of an agent had waited whose reply counted (P32).
+// Wait is the queue wait of an agent's last request whose reply counted (P32).
 type Wait struct {
 	Waited core.Duration
 	Learnt core.Time
 }
 
-// At is what counts at a time: half of it after each minute, so that a flood that is over does not delay the
-// undo of later orders.
+// At returns the part of the wait that counts at a time: half of it after each minute, so that an earlier
+// flood does not delay the undo of later orders.
 func (w Wait) At(now core.Time) core.Duration {
 	return w.Waited >> (max(0, now.Sub(w.Learnt)) / core.Minute)
 }
@@ -26,26 +26,26 @@ type Waits struct {
 	last map[string]Wait // latest wait by agent
 }
 
-// At is what counts at a time, by agent.
+// At returns the waits that count at a time, by agent.
 func (w *Waits) At(now core.Time) map[string]core.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := make(map[string]core.Duration, len(w.last))
-	// in any order: each agent by itself
+	// in any order, because the agents are independent
 	for agent, l := range w.last {
 		all[agent] = l.At(now)
 	}
 	return all
 }
 
-// All is a copy of what is known.
+// All returns a copy of the known waits.
 func (w *Waits) All() map[string]Wait {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return maps.Clone(w.last)
 }
 
-// Set replaces what is known.
+// Set replaces the known waits.
 func (w *Waits) Set(all map[string]Wait) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

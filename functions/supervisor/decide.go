@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// events adds to a job all that is overdue in its task, in the order that the core lists it. If nothing is,
-// the due time was early, which is allowed, and is pushed (P9).
+// events adds an event to a job for everything overdue in its task, in the order of the core. If nothing is
+// overdue, the due time was early, which is allowed, and it is moved forward (P9).
 func (w *sweep) events(ctx context.Context, j *engine.Job) error {
 	if j.Task == nil || j.Task.AtRest() { // the index is a hint
 		w.report.Stale++
@@ -45,7 +45,7 @@ func (w *sweep) events(ctx context.Context, j *engine.Job) error {
 	return nil
 }
 
-// tally counts what a job that is stored did to its task.
+// tally counts the effects of a stored job on its task.
 func (w *sweep) tally(j *engine.Job) {
 	if j.Pushed {
 		w.report.Pushed++
@@ -57,7 +57,7 @@ func (w *sweep) tally(j *engine.Job) {
 	}
 }
 
-// count counts what one event did to a task.
+// count counts the effects of one event on a task.
 func (r *Report) count(ev core.Event, before, after *core.Task) {
 	if before.ProcessState != after.ProcessState {
 		switch after.ProcessState {
@@ -77,7 +77,7 @@ func (r *Report) count(ev core.Event, before, after *core.Task) {
 		case !was.InFlight():
 			r.Asked++
 		case is.State == core.Failed:
-		case is.FailureCount == was.FailureCount && is.UndoFailures == was.UndoFailures:
+		case is.Failures.Do == was.Failures.Do && is.Failures.Undo == was.Failures.Undo:
 			r.Uncounted++
 		default:
 			r.HandedBack++
@@ -85,8 +85,8 @@ func (r *Report) count(ev core.Event, before, after *core.Task) {
 	}
 }
 
-// backlog reports whether a step in flight may be late because of a queue (P32): its agent takes nothing,
-// more requests wait than the agent takes at a time, or more replies than the Scheduler does.
+// backlog reports whether a step in flight may be late because of a queue (P32): its agent does not run, more
+// requests wait than the agent takes at a time, or more replies than the Scheduler does.
 func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
 	o core.Overdue) (bool, error) {
 	i, st := def.Index(o.Step), t.Step(o.Step)
@@ -95,14 +95,14 @@ func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
 	}
 	agent := def.Steps[i].AskedAgent(st)
 	depth, err := w.depth(ctx, port.Requests(agent))
-	if err != nil || w.untaken(depth, st.ClaimedAt) || w.full(depth, agent) {
+	if err != nil || w.untaken(depth, st.Claim.At) || w.full(depth, agent) {
 		return err == nil, err
 	}
 	return w.waiting(ctx, port.Replies, Scheduler)
 }
 
-// asked reports whether a Wake for a step that waits would only lengthen the control queue, where the
-// one before it most likely is. The step stays due: a later sweep asks.
+// asked reports whether another Wake for a waiting step would only lengthen the control queue, where the
+// earlier one most likely is. The step stays due, and a later sweep sends a Wake.
 func (w *sweep) asked(ctx context.Context, t *core.Task, o core.Overdue) (bool, error) {
 	if st := t.Step(o.Step); st == nil || st.InFlight() {
 		return false, nil
@@ -110,12 +110,13 @@ func (w *sweep) asked(ctx context.Context, t *core.Task, o core.Overdue) (bool, 
 	return w.waiting(ctx, port.Control, Scheduler)
 }
 
-// pause is how long requests may be visible while their agent is there: agents pause between two calls.
+// pause is the longest time that requests may be visible while their agent runs, because agents pause between
+// two calls.
 const pause = 5 * time.Second
 
-// untaken reports that an agent takes no requests, so that one made at that time is most likely still in its
-// queue. Either requests are visible and none is being handled, or one is visible that is as old as the
-// step's. A queue on SQS does not know the age of its messages.
+// untaken reports whether an agent takes no requests, so that a request of that time is most likely still in
+// its queue. Either requests are visible and none is in flight, or a visible one is as old as the step's. A
+// queue on SQS does not know the age of its messages.
 func (w *sweep) untaken(d port.Depth, claimed core.Time) bool {
 	switch {
 	case d.Visible == 0:
@@ -127,8 +128,8 @@ func (w *sweep) untaken(d port.Depth, claimed core.Time) bool {
 	return d.InFlight == 0 && d.Oldest >= pause || !oldest.After(claimed.Std().Add(pause))
 }
 
-// full reports whether a queue holds more messages than are taken at a time. Those in flight count: messages
-// of throttled or failed handlings are hidden, and wait all the same.
+// full reports whether a queue holds more messages than its consumer takes at a time. Messages in flight
+// count, because those of throttled or failed handlings are hidden while they wait.
 func (w *sweep) full(d port.Depth, taker string) bool {
 	capacity := 0
 	if w.cfg.Capacity != nil {
@@ -145,8 +146,8 @@ func (w *sweep) waiting(ctx context.Context, queue, taker string) (bool, error) 
 	return err == nil && w.full(depth, taker), err
 }
 
-// depth asks each queue once in a sweep. A queue that is not deployed, or was deleted, is empty: the failure
-// counts.
+// depth reads each queue once in a sweep. A queue that is not deployed, or was deleted, counts as empty, so
+// that the failure counts.
 func (w *sweep) depth(ctx context.Context, queue string) (port.Depth, error) {
 	if known, ok := w.depths[queue]; ok {
 		return known, nil

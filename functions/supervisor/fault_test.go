@@ -101,7 +101,7 @@ func TestQueuesThatCannotBeAsked(t *testing.T) {
 				}
 			}
 			if a := w.Task("o-1").Step("a"); c.failed > 0 &&
-				(a.State != core.Processing || a.FailureCount > 0) {
+				(a.State != core.Processing || a.Failures.Do > 0) {
 				t.Errorf("half of a decision was stored: %+v", a)
 			}
 			if *q = (watched{Queues: q.Queues, depths: map[string]int{}}); c.failed > 0 {
@@ -348,8 +348,8 @@ func TestReportCountsWhatWasDone(t *testing.T) {
 	w.Handle(port.Control) // the undo of a, and of b, is asked for
 	taken(w)
 	w.Clock.Advance(31 * time.Second)
-	if r = sweep(t, w); r.HandedBack != 1 || r.Uncounted > 0 || w.Task("o-1").Step("b").UndoFailures+
-		w.Task("o-1").Step("a").UndoFailures != 1 {
+	if r = sweep(t, w); r.HandedBack != 1 || r.Uncounted > 0 || w.Task("o-1").Step("b").Failures.Undo+
+		w.Task("o-1").Step("a").Failures.Undo != 1 {
 		t.Errorf("an undo is overdue: %s", r)
 	}
 }
@@ -434,7 +434,7 @@ func TestWakesComeAfterTheirTime(t *testing.T) {
 	w, _ := late(t, 1, nil)
 	sweep(t, w)
 	for _, s := range w.Task("o-1").Steps[:2] {
-		w.Clock.Set(s.WakeAt.Std().Add(time.Second - time.Millisecond))
+		w.Clock.Set(s.Wait.At.Std().Add(time.Second - time.Millisecond))
 		for _, c := range controls(w) {
 			if strings.HasPrefix(c, "wake "+s.Name) {
 				t.Errorf("%s came before its time", c)

@@ -59,8 +59,8 @@ func TestFailedAlertIsNotSettled(t *testing.T) {
 	if r := sweep(t, w); r.Errors != 1 || r.Failed != 1 {
 		t.Errorf("%s", r)
 	}
-	if task := w.Task("o-1"); task.ProcessState != core.Error || task.ResendAt == 0 || task.Due == 0 {
-		t.Errorf("%s, report %s, due %s", task.ProcessState, task.ResendAt, task.Due)
+	if task := w.Task("o-1"); task.ProcessState != core.Error || task.End.ResendAt == 0 || task.Due == 0 {
+		t.Errorf("%s, report %s, due %s", task.ProcessState, task.End.ResendAt, task.Due)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestBacklogOfTheScheduler(t *testing.T) {
 	if r := sweep(t, w); r.Uncounted != 2 || r.HandedBack > 0 {
 		t.Errorf("%s", r)
 	}
-	w.Send(port.Control, &message.Control{Schema: 1})
+	w.Send(port.Control, &message.Control{})
 	w.Clock.Advance(time.Hour)
 	if r := sweep(t, w); r.Asked > 0 || r.Overdue != 1 {
 		t.Errorf("%s", r)

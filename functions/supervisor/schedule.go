@@ -11,23 +11,23 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 )
 
-// Schedules are what starts orders by the clock.
+// Schedules starts orders by the clock.
 type Schedules struct {
 	// Current lists the definitions for new orders that have a schedule.
 	Current func() []*core.Definition
-	// Records keeps what became of each start, see schedule.Record.
+	// Records stores the result of each start, see schedule.Record.
 	Records port.Ledger
-	// Submit hands orders over. The errors stand at the places of the orders, nil where an order was taken,
-	// or refused for good.
+	// Submit submits orders. The errors have the order of the orders. An error is nil if the order was
+	// accepted, or refused for good.
 	Submit func(ctx context.Context, orders []message.SubmitOrder) []error
 }
 
-// takeTime is how long an order that was handed over, and is not in the store, counts as waiting in the
-// intake queue.
+// takeTime is the time for which a submitted order that is not in the store counts as waiting in the intake
+// queue.
 const takeTime = core.Day
 
-// schedules starts what is due by the clock. One workflow's fault does not keep the others from starting.
-// There is no lease: of two Supervisors only the one whose record is stored sends.
+// schedules starts the due orders. A fault of one workflow does not affect the others. There is no lease: of
+// two Supervisors only the one whose record is stored sends.
 func (w *sweep) schedules(ctx context.Context) error {
 	if w.cfg.Schedules.Current == nil {
 		return nil
@@ -42,8 +42,8 @@ func (w *sweep) schedules(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// start decides the scheduled times of one workflow, stores that, and then hands the orders over, those of an
-// earlier sweep too that may not have arrived.
+// start decides the scheduled times of one workflow, and stores the decision. Then it submits the orders, and
+// those of an earlier sweep that may not have arrived.
 func (w *sweep) start(ctx context.Context, def *core.Definition) error {
 	r, e, err := schedule.Load(ctx, w.cfg.Schedules.Records, def.Name)
 	if err != nil {
@@ -95,7 +95,7 @@ func (w *sweep) handOver(ctx context.Context, s *core.Schedule, e *port.LedgerEn
 	return errors.Join(failed, r.Store(ctx, w.cfg.Schedules.Records, e))
 }
 
-// busy returns the reason why the order of an earlier start prevents the next start; "" if it does not.
+// busy returns the reason why the order of an earlier start prevents the next start, or "" if it does not.
 func (w *sweep) busy(ctx context.Context, s schedule.Start, now core.Time) string {
 	l := w.cfg.State.Load(ctx, []string{s.OrderID})[0]
 	switch {

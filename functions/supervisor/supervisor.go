@@ -13,36 +13,37 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Config is what a Supervisor needs. State, Queues, Alerts, Leases, Clock and Owner are required.
+// Config configures a Supervisor. State, Queues, Alerts, Leases, Clock and Owner are required.
 type Config struct {
 	engine.Parts
-	Schedules Schedules // the zero value: no workflow starts by the clock
-	// Incidents publishes the alerts that are due, and counts the orders in Error by workflow, see
-	// incident.Sweep; nil if there are none.
+	Schedules Schedules // the zero value means that no workflow starts by the clock
+	// Incidents publishes the due alerts, and counts the orders in Error by workflow, see incident.Sweep. It
+	// may be nil.
 	Incidents func(ctx context.Context) (map[string]port.Stopped, error)
-	// Capacity is how many messages are taken at a time, concurrency × batch: requests by an agent,
-	// and by Scheduler the replies, and the control messages. More than that, visible and in flight, are
-	// a backlog (P32). nil, or an answer of 0 or less: 10.
+	// Capacity returns how many messages a consumer takes at a time, concurrency × batch: requests by an
+	// agent, and replies and control messages by Scheduler. More messages, visible and in flight, are a
+	// backlog (P32). A nil function, or a result below 1, means 10.
 	Capacity      func(taker string) int
 	PagesPerSweep int // bound on the work of one sweep; 0 means 50
 	PageSize      int // entries of the index per page; 0 means 100
-	// LeaseTTL is how long a shard stays ours without a renewal. The next tick may be served by another
-	// process, so it is shorter than Interval: 0, or as long and longer, is half of it.
+	// LeaseTTL is the time that a lease of a shard lasts without a renewal. The next tick may come from
+	// another process, so it is shorter than Interval. 0, or a value that is not shorter, means half of
+	// Interval.
 	LeaseTTL time.Duration
 	Interval time.Duration // time between two sweeps; each begins at the next shard (rule 17); 0 means 1 m
 }
 
-// Supervisor is safe for concurrent use.
+// Supervisor finds overdue work and decides on it. It is safe for concurrent use.
 type Supervisor struct {
 	cfg    Config
 	engine engine.Engine
 	log    *slog.Logger
-	// damaged are the tasks whose documents were found unreadable: each sweep meets them again, and
-	// one line of the log is enough.
+	// damaged holds the tasks with unreadable documents. Each sweep meets them again, and one line of the log
+	// is enough.
 	damaged sync.Map
 }
 
-// New makes a Supervisor.
+// New returns a Supervisor.
 func New(cfg Config) *Supervisor {
 	cfg.PagesPerSweep = cmp.Or(cfg.PagesPerSweep, 50)
 	cfg.PageSize = cmp.Or(cfg.PageSize, 100)
@@ -55,39 +56,39 @@ func New(cfg Config) *Supervisor {
 	}}}
 }
 
-// first is the shard that a sweep begins at. It follows from the clock alone: a process on Lambda may
-// have been started for this one sweep, so that a count of its own would begin at 0 each time.
+// first returns the shard at which a sweep begins. It follows from the clock alone, because a process on
+// Lambda may run only this one sweep, so that its own count would always begin at 0.
 func (s *Supervisor) first(shards int) int {
 	n := s.cfg.Clock.Now().UnixNano() / int64(s.cfg.Interval) % int64(shards)
-	return int((n + int64(shards)) % int64(shards)) // clocks of tests may stand before 1970
+	return int((n + int64(shards)) % int64(shards)) // clocks of tests may show times before 1970
 }
 
-// Report is what one sweep did.
+// Report is the result of one sweep.
 type Report struct {
 	Shards     int  // swept
 	Skipped    int  // leased by another Supervisor
 	Scanned    int  // entries of the index
-	Overdue    int  // tasks with something overdue
+	Overdue    int  // tasks with an overdue part
 	HandedBack int  // steps handed back, a failure counted
 	Uncounted  int  // steps handed back without one, because of a backlog (P32)
 	Asked      int  // waits whose Wake was sent again
-	GivenUp    int  // tasks turned around to be undone
+	GivenUp    int  // tasks whose undo was started
 	Errors     int  // tasks that entered Error
-	Unreported int  // ends whose notifications are to be sent again
+	Unreported int  // ends whose notifications are sent again
 	Pushed     int  // lazy due times moved forward (P10)
-	Stale      int  // entries of the index with nothing behind them
-	Lost       int  // commits that another writer was faster with
+	Stale      int  // entries of the index without overdue work
+	Lost       int  // commits for which another writer was faster
 	Failed     int  // tasks left for the next sweep because of a fault
 	Started    int  // orders started by their schedules
-	Missed     int  // scheduled times that started nothing
+	Missed     int  // scheduled times at which no order started
 	Truncated  bool // the pages of this sweep were used up
 	// OldestOverdue is how long the most overdue task has been due.
 	OldestOverdue time.Duration
 	InError       map[string]port.Stopped // open incidents by workflow
 }
 
-// Sweep looks once through what is due. The first shard is another one each time, so that a sweep
-// that ends early starves none (rule 17). The error joins the faults of single shards; the Report is valid
+// Sweep processes all due tasks once. Each sweep begins at another shard, so that a sweep that ends early
+// delays no shard for ever (rule 17). The error joins the faults of single shards, and the Report is valid
 // with it.
 func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 	w := sweep{Supervisor: s, pages: s.cfg.PagesPerSweep, depths: map[string]port.Depth{}}
@@ -110,7 +111,7 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 	}
 	if s.cfg.Incidents != nil && ctx.Err() == nil {
 		var err error
-		// the due tasks are processed, and the next sweep tries this again
+		// the due tasks are processed, and the next sweep repeats this
 		if w.report.InError, err = s.cfg.Incidents(ctx); err != nil {
 			s.log.Error("incidents are left for the next sweep", "error", err)
 		}
@@ -122,7 +123,7 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 	return w.report, errors.Join(append(errs, w.unread)...)
 }
 
-// Scheduler is asked for at Capacity. No agent has that name where functions are deployed.
+// Scheduler is the Scheduler's name for Capacity. A deployed agent cannot have that name.
 const Scheduler = "scheduler"
 
 // sweep is one Sweep.
@@ -130,14 +131,14 @@ type sweep struct {
 	*Supervisor
 	report Report
 	pages  int
-	depths map[string]port.Depth // depth of each queue, asked once per sweep
+	depths map[string]port.Depth // depth of each queue, read once per sweep
 	unread error                 // error of the last read that failed
 
 	unavailable int // orders left because the store is unavailable
 }
 
-// maxNamed is how many orders a sweep names in the log that it leaves because the store is unavailable. Each
-// due order meets such a fault, in each sweep, and the log may lie on the disk that is full.
+// maxNamed is the number of orders that a sweep names in the log if the store is unavailable. Every due order
+// meets that fault in every sweep, and the log may be on the full disk.
 const maxNamed = 10
 
 func (w *sweep) shard(ctx context.Context, shard int) error {
@@ -170,8 +171,8 @@ func (w *sweep) shard(ctx context.Context, shard int) error {
 	return nil
 }
 
-// page finds what is due in one page of the index, and counts what became of it. A lost commit is left to
-// the writer that was faster; what failed otherwise to the due time that stands there (P9).
+// page processes the due tasks in one page of the index, and counts the results. It leaves a lost commit to
+// the faster writer, and other failures to the due time (P9).
 func (w *sweep) page(ctx context.Context, due []port.Due) {
 	w.report.Scanned += len(due)
 	jobs := make([]*engine.Job, len(due))
@@ -187,7 +188,7 @@ func (w *sweep) page(ctx context.Context, due []port.Due) {
 	var ready []*engine.Job
 	for _, j := range loaded {
 		err := port.Guard(w.log, "looking for what is overdue", func() error { return w.events(ctx, j) })
-		if err != nil { // a panic too concerns this task only
+		if err != nil { // a panic concerns only this task too
 			j.Fail(err)
 			continue
 		}

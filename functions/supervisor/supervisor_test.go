@@ -54,7 +54,8 @@ func sweep(t *testing.T, w *world.World) supervisor.Report {
 func controls(w *world.World) (found []string) {
 	for _, d := range w.Take(port.Control) {
 		c := d.Value.(*message.Control)
-		found = append(found, fmt.Sprintf("%s %s/%d", c.Kind, c.Step, c.Attempt))
+		wake, _ := c.Event.(core.Wake)
+		found = append(found, fmt.Sprintf("%s %s/%d", c.Kind(), wake.Step, wake.Attempt))
 	}
 	return found
 }
@@ -71,7 +72,7 @@ func TestOverdueStepIsHandedBackOnce(t *testing.T) {
 		t.Errorf("%s", r)
 	}
 	a := w.Task("o-1").Step("a")
-	if a.State != core.Pending || a.FailureCount != 1 || a.LockedBy != "" || a.WakeAt == 0 {
+	if a.State != core.Pending || a.Failures.Do != 1 || a.Claim.By != "" || a.Wait.At == 0 {
 		t.Errorf("a: %+v", a)
 	}
 	if r := sweep(t, w); r.HandedBack+r.Asked > 0 {
@@ -88,7 +89,7 @@ func TestOverdueStepIsHandedBackOnce(t *testing.T) {
 	}
 	// The Wakes were lost: the Supervisor asks again after the grace, and counts nothing (P9a).
 	w.Clock.Advance(6 * time.Second)
-	if r := sweep(t, w); r.Asked != 2 || r.HandedBack > 0 || w.Task("o-1").Step("a").FailureCount != 1 {
+	if r := sweep(t, w); r.Asked != 2 || r.HandedBack > 0 || w.Task("o-1").Step("a").Failures.Do != 1 {
 		t.Errorf("%s, %+v", r, w.Task("o-1").Step("a"))
 	}
 }
@@ -109,8 +110,8 @@ func TestBacklogIsNotCounted(t *testing.T) {
 			t.Errorf("%+v: %s", c, r)
 		}
 		a := w.Task("o-1").Step("a")
-		if counted := c.uncounted == 0; counted != (a.FailureCount == 1) ||
-			a.Allowance != 40*core.Second == !counted {
+		if counted := c.uncounted == 0; counted != (a.Failures.Do == 1) ||
+			a.Claim.Allowance != 40*core.Second == !counted {
 			t.Errorf("%+v: a %+v", c, a)
 		}
 	}
@@ -155,18 +156,19 @@ func TestErrorIsReported(t *testing.T) {
 			t.Fatalf("%s: %s", r, task.ProcessState)
 		}
 		if replyTo == "" {
-			if len(w.Alerts) != 1 || task.ResendAt != 0 {
-				t.Errorf("without reply-to: %d alerts, report %s", len(w.Alerts), task.ResendAt)
+			if len(w.Alerts) != 1 || task.End.ResendAt != 0 {
+				t.Errorf("without reply-to: %d alerts, report %s", len(w.Alerts), task.End.ResendAt)
 			}
 			continue
 		}
-		if task.ResendAt == 0 {
+		if task.End.ResendAt == 0 {
 			t.Error("settled, though the status was not reported")
 		}
 		w.Handle(port.Control)
 		w.Listen()
-		if task = w.Task("o-1"); len(w.Alerts) == 0 || w.FinalStatus("o-1") == "" || task.ResendAt != 0 {
-			t.Errorf("%d alerts, reported %q, report %s", len(w.Alerts), w.FinalStatus("o-1"), task.ResendAt)
+		if task = w.Task("o-1"); len(w.Alerts) == 0 || w.FinalStatus("o-1") == "" || task.End.ResendAt != 0 {
+			t.Errorf("%d alerts, reported %q, report %s", len(w.Alerts), w.FinalStatus("o-1"),
+				task.End.ResendAt)
 		}
 	}
 }
@@ -182,14 +184,14 @@ func TestUnreportedEndIsAskedForAgain(t *testing.T) {
 		w.Handle(port.Replies)
 	}
 	before := w.Task("o-1")
-	if before.ProcessState != core.Processed || before.ResendAt == 0 {
+	if before.ProcessState != core.Processed || before.End.ResendAt == 0 {
 		t.Fatalf("%+v", before)
 	}
 	w.Clock.Advance(31 * time.Second)
 	r := sweep(t, w)
 	after := w.Task("o-1")
-	if r.Unreported != 1 || after.ResendAt <= before.ResendAt || after.Due != after.ResendAt {
-		t.Errorf("%s, report %s, due %s", r, after.ResendAt, after.Due)
+	if r.Unreported != 1 || after.End.ResendAt <= before.End.ResendAt || after.Due != after.End.ResendAt {
+		t.Errorf("%s, report %s, due %s", r, after.End.ResendAt, after.Due)
 	}
 	if got := controls(w); len(got) != 1 {
 		t.Errorf("sent %v", got)
@@ -256,8 +258,8 @@ func TestSeveralAtOnce(t *testing.T) {
 		t.Errorf("%s, %v", r, err)
 	}
 	for i := range 20 {
-		if a := w.Task(fmt.Sprintf("o-%d", i+1)).Step("a"); a.FailureCount != 1 {
-			t.Errorf("counted %d times", a.FailureCount)
+		if a := w.Task(fmt.Sprintf("o-%d", i+1)).Step("a"); a.Failures.Do != 1 {
+			t.Errorf("counted %d times", a.Failures.Do)
 		}
 	}
 }

@@ -1,5 +1,5 @@
 // Command app is the CDK app that deploys the example: orders of goods, done by the ready HTTP
-// agent. `make deploy` runs it; docs/aws.md has an app of your own.
+// agent. `make deploy` runs it; docs/how-to/aws-app.md has an app of your own.
 //
 // Its settings are CDK context, `-c name=value`, with paths from the folder infra; each has a default:
 //
@@ -35,7 +35,8 @@
 // SecureString of the Parameter Store. Only the place is in the template. A secret that is encrypted
 // with a key of its own asks for an app of your own.
 //
-// A table is orders=ARN, tasks=ARN, definitions=ARN, or ledger.AGENT=ARN; docs/aws-recovery.md says when.
+// A table is orders=ARN, tasks=ARN, definitions=ARN, or ledger.AGENT=ARN; docs/how-to/aws-restore.md says
+// when.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package build builds the functions. It knows nothing of the CDK, so that it runs where only Go is.
+// Package build builds the functions. It does not import the CDK, so that it runs with Go alone.
 package build
 
 import (
@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// module is what the functions are built from.
+// module is the module that contains the functions.
 const module = "github.com/stepkeeper/stepkeeper"
 
 // Main packages of the functions that ship.
@@ -23,7 +23,7 @@ const (
 
 // Binary is a function to build.
 type Binary struct {
-	Package string // import path of one of ours, or a folder, absolute or beginning with a dot
+	Package string // import path of a shipped function, or a folder, absolute or beginning with a dot
 	X86     bool
 	Out     string // file to write
 }
@@ -31,9 +31,8 @@ type Binary struct {
 // Builder builds a function for Linux.
 type Builder func(b Binary) error
 
-// Go builds with the Go toolchain, with the same bytes each time (rule 18). Our own functions
-// are built in this module, so that the versions are those that it was tested with, whatever the
-// app requires besides.
+// Go builds with the Go toolchain, with the same bytes each time (rule 18). It builds shipped functions in
+// this module, with the tested versions of its dependencies, whatever the app requires.
 func Go(b Binary) error {
 	dir, target := b.Package, "."
 	if strings.HasPrefix(b.Package, module+"/") {
@@ -54,7 +53,7 @@ func Go(b Binary) error {
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc",
 		"-ldflags=-s -w", "-o", out, target)
 	cmd.Dir = dir
-	// An app in a workspace, or with flags of its own, must not change what is built.
+	// a workspace, or flags, of the app must not change the build
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOARM64=", "GOAMD64=",
 		"GOFLAGS=-mod=readonly")
 	if text, err := cmd.CombinedOutput(); err != nil {
@@ -63,7 +62,7 @@ func Go(b Binary) error {
 	return nil
 }
 
-// moduleRoot is where the sources of the module are: the checkout, or the cache of modules.
+// moduleRoot returns the folder with the module's sources: the checkout, or the cache of modules.
 var moduleRoot = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {

@@ -10,15 +10,11 @@ import (
 // oneBatch is the smallest batch of the mappings by default (rule 4).
 const oneBatch = 5
 
-// LocalStack changes a template for LocalStack 4.14.0. There a mapping polls one batch at a time,
-// whatever its MaximumConcurrency. What is taken at a time, beyond which a queue holds a backlog
-// (P32), is therefore one batch; otherwise the wait in a short queue would be counted as failures.
-func LocalStack(template []byte) ([]byte, error) {
-	var t map[string]any
-	if err := json.Unmarshal(template, &t); err != nil {
-		return nil, fmt.Errorf("template for LocalStack: %w", err)
-	}
-	resources, _ := t["Resources"].(map[string]any)
+// LocalStack changes a template for LocalStack 4.14.0. There a mapping polls one batch at a time, whatever
+// its MaximumConcurrency. So the capacity, above which a queue holds a backlog (P32), becomes one batch.
+// Otherwise the wait in a short queue would be counted as failures.
+func LocalStack(template map[string]any) error {
+	resources, _ := template["Resources"].(map[string]any)
 	for id, r := range resources {
 		variables := inside(r, "Properties", "Environment", "Variables")
 		text, is := variables[deployment.VarCapacity].(string)
@@ -27,21 +23,21 @@ func LocalStack(template []byte) ([]byte, error) {
 		}
 		capacity := map[string]int{}
 		if err := json.Unmarshal([]byte(text), &capacity); err != nil {
-			return nil, fmt.Errorf("template for LocalStack: %s of %s: %w", deployment.VarCapacity, id, err)
+			return fmt.Errorf("template for LocalStack: %s of %s: %w", deployment.VarCapacity, id, err)
 		}
 		for taker := range capacity {
 			capacity[taker] = oneBatch
 		}
 		object, err := json.Marshal(capacity)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		variables[deployment.VarCapacity] = string(object)
 	}
-	return json.Marshal(t)
+	return nil
 }
 
-// inside follows a path of objects; nil where one is missing.
+// inside returns the object at a path, or nil if a part is missing.
 func inside(v any, path ...string) map[string]any {
 	for _, name := range path {
 		m, _ := v.(map[string]any)

@@ -1,10 +1,8 @@
-// Package emulate changes a synthesised template where an emulator is unlike AWS, so that what is
-// deployed to AWS need not know of emulators.
+// Package emulate changes a synthesised template where an emulator differs from AWS, so that templates for
+// AWS need no changes for emulators.
 package emulate
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -19,13 +17,9 @@ import (
 //     get the sessions of those roles beside them.
 //   - It refuses alarms on a calculation over several metrics; they are left out.
 //   - Ref of a secret is its name; on AWS it is its ARN, which is its Id in both.
-func MiniStack(template []byte) ([]byte, error) {
-	var t map[string]any
-	if err := json.Unmarshal(template, &t); err != nil {
-		return nil, fmt.Errorf("template for MiniStack: %w", err)
-	}
-	resources, _ := t["Resources"].(map[string]any)
-	walk(t, func(id any) bool {
+func MiniStack(template map[string]any) error {
+	resources, _ := template["Resources"].(map[string]any)
+	walk(template, func(id any) bool {
 		name, _ := id.(string)
 		r, _ := resources[name].(map[string]any)
 		return r["Type"] == "AWS::SecretsManager::Secret"
@@ -36,7 +30,7 @@ func MiniStack(template []byte) ([]byte, error) {
 			delete(resources, id)
 		}
 	}
-	return json.Marshal(t)
+	return nil
 }
 
 var batches = []string{"sqs:SendMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"}

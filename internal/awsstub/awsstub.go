@@ -1,6 +1,6 @@
-// Package awsstub is as much of AWS as a test of wiring needs, on loopback: it takes everything but what
-// it is set to fail, records which calls came and what was sent, and stores nothing but the tables that it
-// is set to keep. Runtime is the other side of a function: Lambda's runtime API.
+// Package awsstub imitates AWS for tests of wiring, on loopback. It accepts everything except the operations
+// that the test makes fail, records calls and bodies, and stores only the tables that the test names. Runtime
+// is the other side of a function: Lambda's runtime API.
 package awsstub
 
 import (
@@ -20,7 +20,7 @@ import (
 	"testing"
 )
 
-// Stub is one. Its address is the endpoint of all services.
+// Stub imitates AWS. Its address is the endpoint of all services.
 type Stub struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -30,8 +30,9 @@ type Stub struct {
 	sent  map[string][]string      // bodies by queue
 	kept  map[string]*table        // tables by name
 
-	refused   func(queue, body string) (failed, senderFault bool)
-	depths    map[string][2]int // messages by queue, visible and in flight; below 0 there is no such queue
+	refused func(queue, body string) (failed, senderFault bool)
+	// messages by queue, visible and in flight; a negative number means that the queue does not exist
+	depths    map[string][2]int
 	published []string
 	extended  []Extension
 }
@@ -55,7 +56,7 @@ func New(t *testing.T) *Stub {
 	return s
 }
 
-// Fail makes an operation fail, as "AmazonSQS.SendMessageBatch".
+// Fail makes an operation fail, such as "AmazonSQS.SendMessageBatch".
 func (s *Stub) Fail(target string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +70,7 @@ func (s *Stub) Allow(target string) {
 	delete(s.down, target)
 }
 
-// Hang makes calls of an operation wait for an answer until end is called; then they are answered as usual.
+// Hang makes calls of an operation wait until end is called. Then they get their usual response.
 func (s *Stub) Hang(target string) (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +84,7 @@ func (s *Stub) Hang(target string) (end func()) {
 	})
 }
 
-// wait is done when the operation hangs no longer; it reports whether the caller is still there.
+// wait blocks while the operation hangs. It reports whether the caller is still connected.
 func (s *Stub) wait(ctx context.Context, target string) bool {
 	s.mu.Lock()
 	ended := s.hangs[target]
@@ -99,22 +100,22 @@ func (s *Stub) wait(ctx context.Context, target string) bool {
 	}
 }
 
-// Refuse makes entries of SendMessageBatch fail while the others of their batch succeed; nil fails none.
+// Refuse makes entries of SendMessageBatch fail while the others of their batch succeed. nil fails none.
 func (s *Stub) Refuse(entry func(queue, body string) (failed, senderFault bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refused = entry
 }
 
-// Holds sets how many messages of a queue are visible and in flight. If visible is below 0, SQS knows no such
-// queue.
+// Holds sets the number of visible and in-flight messages of a queue. A negative visible means that the queue
+// does not exist.
 func (s *Stub) Holds(queue string, visible, inFlight int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.depths[queue] = [2]int{visible, inFlight}
 }
 
-// Published are the messages of SNS so far; it forgets them.
+// Published returns the messages of SNS so far, and forgets them.
 func (s *Stub) Published() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +124,7 @@ func (s *Stub) Published() []string {
 	return published
 }
 
-// Extended are the changes of visibility so far; it forgets them.
+// Extended returns the changes of visibility so far, and forgets them.
 func (s *Stub) Extended() []Extension {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,21 +133,21 @@ func (s *Stub) Extended() []Extension {
 	return extended
 }
 
-// Item is what a table that is kept has under a key; nil for nothing.
+// Item returns the item of a stored table under a key, or nil.
 func (s *Stub) Item(table, key string) Item {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.kept[table].items[key]
 }
 
-// Keep makes a table store what is put, by its partition key.
+// Keep makes a table store its items by their partition key.
 func (s *Stub) Keep(name, key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kept[name] = &table{key: key, items: map[string]Item{}}
 }
 
-// Calls lists the calls so far, as "SendMessageBatch replies", sorted, and forgets them.
+// Calls returns the calls so far, such as "SendMessageBatch replies", sorted, and forgets them.
 func (s *Stub) Calls() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +157,7 @@ func (s *Stub) Calls() []string {
 	return calls
 }
 
-// Sent are the bodies that a queue was sent so far; it forgets them.
+// Sent returns the bodies that were sent to a queue so far, and forgets them.
 func (s *Stub) Sent(queue string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +166,7 @@ func (s *Stub) Sent(queue string) []string {
 	return sent
 }
 
-// Queues are URLs of the queues named, as the variable holds them.
+// Queues returns the URLs of the named queues, in the form of the variable.
 func (s *Stub) Queues(names ...string) string {
 	urls := map[string]string{}
 	for _, name := range names {
@@ -175,13 +176,13 @@ func (s *Stub) Queues(names ...string) string {
 	return string(text)
 }
 
-// Environment finds variables: those given, and what Lambda sets.
+// Environment returns a lookup of the given variables, and of those that Lambda sets.
 func (s *Stub) Environment(more map[string]string) func(name string) (string, bool) {
 	env := s.Variables(more)
 	return func(name string) (string, bool) { v, set := env[name]; return v, set }
 }
 
-// Variables are those given, and what Lambda sets.
+// Variables returns the given variables, and those that Lambda sets.
 func (s *Stub) Variables(more map[string]string) map[string]string {
 	env := map[string]string{
 		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "stub", "AWS_SECRET_ACCESS_KEY": "stub",
@@ -192,7 +193,7 @@ func (s *Stub) Variables(more map[string]string) map[string]string {
 	return env
 }
 
-// call is what is read of a request, whatever the service.
+// call holds the fields of a request that the stub reads, for any service.
 type call struct {
 	QueueURL  string `json:"QueueUrl"`
 	TableName string
@@ -236,7 +237,7 @@ func (s *Stub) serve(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, operation, &in)
 }
 
-// answer answers as little as the SDK's clients need. The lock is held.
+// answer responds with as little as the SDK's clients need. The caller holds the lock.
 func (s *Stub) answer(w http.ResponseWriter, operation string, in *call) {
 	kept := s.kept[in.TableName]
 	switch {
@@ -270,7 +271,7 @@ func (s *Stub) answer(w http.ResponseWriter, operation string, in *call) {
 	}
 }
 
-// send takes all entries but those that are to be refused.
+// send accepts all entries except the refused ones.
 func (s *Stub) send(w http.ResponseWriter, in *call) {
 	taken, failed := []any{}, []any{}
 	for _, e := range in.Entries {

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-// Log takes what a function logs, in the form that Lambda's logs have.
+// Log collects the log of a function, in the form of Lambda's logs.
 type Log struct {
 	*slog.Logger
 	t   *testing.T
@@ -19,22 +19,22 @@ type Log struct {
 	out bytes.Buffer
 }
 
-// NewLog makes a log for the test.
+// NewLog returns a log for the test.
 func NewLog(t *testing.T) *Log {
 	l := &Log{t: t}
 	l.Logger = slog.New(slog.NewJSONHandler(l, &slog.HandlerOptions{ReplaceAttr: lambdacontext.ReplaceAttr}))
 	return l
 }
 
-// Write takes a line.
+// Write adds a line.
 func (l *Log) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.out.Write(line)
 }
 
-// Lines are the lines so far, oldest first; it forgets them. A key that a line has twice is an error:
-// a reader of JSON sees one of the two values only.
+// Lines returns the lines so far, oldest first, and forgets them. A line with a repeated key is an error,
+// because a reader of JSON sees only one of the values.
 func (l *Log) Lines() []map[string]any {
 	l.t.Helper()
 	l.mu.Lock()
@@ -65,7 +65,7 @@ func (l *Log) Lines() []map[string]any {
 	return lines
 }
 
-// About finds the one line whose message holds the text.
+// About returns the one line whose message contains the text.
 func About(t *testing.T, lines []map[string]any, text string) map[string]any {
 	t.Helper()
 	var found []map[string]any

@@ -19,10 +19,10 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// patience is how long a test waits for a function before it fails.
+// patience is the time that a test waits for a function before it fails.
 const patience = 2 * time.Minute
 
-// Function is a function's program, running as Lambda runs it.
+// Function is a function's program that runs as on Lambda.
 type Function struct {
 	t        *testing.T
 	cmd      *exec.Cmd
@@ -36,8 +36,8 @@ type Function struct {
 	n        int
 }
 
-// Start starts a program with a runtime API of its own and the variables given, and nothing else of
-// the environment. It ends with the test.
+// Start starts a program with its own runtime API and the given variables, without the rest of the
+// environment. It ends with the test.
 func Start(t *testing.T, program string, env map[string]string) *Function {
 	t.Helper()
 	f := &Function{t: t, cmd: exec.Command(program), work: make(chan []byte), answered: make(chan []byte, 1),
@@ -63,14 +63,14 @@ func Start(t *testing.T, program string, env map[string]string) *Function {
 	return f
 }
 
-// Write takes what the program says.
+// Write collects the program's output.
 func (f *Function) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.out.Write(p)
 }
 
-// Output is what the program has said.
+// Output returns the program's output.
 func (f *Function) Output() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,7 +83,7 @@ func (f *Function) Kill() {
 	<-f.ended
 }
 
-// Ends waits until the program has ended by itself, and answers its exit code.
+// Ends waits until the program has ended by itself, and returns its exit code.
 func (f *Function) Ends() int {
 	f.t.Helper()
 	select {
@@ -95,8 +95,8 @@ func (f *Function) Ends() int {
 	}
 }
 
-// Invoke hands an event to the function, and answers the identifiers of the messages that come again.
-// The list must be there, even empty (rule 2).
+// Invoke passes an event to the function, and returns the identifiers of the messages that come again. The
+// list must exist, even if it is empty (rule 2).
 func (f *Function) Invoke(event events.SQSEvent) (again []string) {
 	f.t.Helper()
 	answer := f.Answer(event)
@@ -119,7 +119,7 @@ func (f *Function) Asks() {
 	}
 }
 
-// Memory is the most that the function has had, in bytes; 0 where the system does not report it.
+// Memory returns the largest memory of the function, in bytes, or 0 if the system does not report it.
 func (f *Function) Memory() int64 {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", f.cmd.Process.Pid))
 	_, rest, found := strings.Cut(string(status), "VmHWM:")
@@ -130,7 +130,7 @@ func (f *Function) Memory() int64 {
 	return kb << 10
 }
 
-// Answer hands any event to the function, and answers what it says to it.
+// Answer passes any event to the function, and returns the response.
 func (f *Function) Answer(event any) []byte {
 	f.t.Helper()
 	text, err := json.Marshal(event)
@@ -173,7 +173,7 @@ func failures(answer []byte) ([]string, error) {
 	return again, nil
 }
 
-// serve is the runtime API.
+// serve serves the runtime API.
 func (f *Function) serve(w http.ResponseWriter, r *http.Request) {
 	if !strings.HasSuffix(r.URL.Path, "/invocation/next") {
 		body, _ := io.ReadAll(r.Body)

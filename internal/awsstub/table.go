@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Item is one as the protocol carries it: {"Key": {"S": "…"}}.
+// Item is an item in the form of the protocol: {"Key": {"S": "…"}}.
 type Item map[string]map[string]any
 
-// text is an attribute that is a string or a number.
+// text returns an attribute that is a string or a number.
 func (i Item) text(name string) string {
 	for _, kind := range []string{"S", "N"} {
 		if s, ok := i[name][kind].(string); ok {
@@ -22,7 +22,7 @@ func (i Item) text(name string) string {
 	return ""
 }
 
-// number is an attribute that is a whole number; 0 if it is not there.
+// number returns an attribute that is a whole number, or 0 if it is missing.
 func (i Item) number(name string) int64 {
 	n, _ := strconv.ParseInt(i.text(name), 10, 64)
 	return n
@@ -30,9 +30,9 @@ func (i Item) number(name string) int64 {
 
 const conditionFailed = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
 
-// table keeps items, as much of DynamoDB as a ledger and the state store need: get by key, put on the
-// condition that the item is new, has the version expected, or is a lease that may be taken, and the
-// query of the index.
+// table stores items, with the parts of DynamoDB that a ledger and the state store need: get by key, put on
+// the condition that the item is new, has the expected version, or is a free lease, and the query of the
+// index.
 type table struct {
 	key   string
 	items map[string]Item
@@ -72,7 +72,7 @@ func met(there Item, in *call) bool {
 	return there.text("Version") == in.ExpressionAttributeValues.text(":expected")
 }
 
-// query returns what stands in a partition of the index, between two times.
+// query returns the entries of an index partition between two times.
 func (t *table) query(w http.ResponseWriter, in *call) {
 	v := in.ExpressionAttributeValues
 	items := []Item{}

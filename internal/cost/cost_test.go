@@ -12,10 +12,7 @@ import (
 
 func published(t *testing.T) Prices {
 	t.Helper()
-	p, err := Published()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := Published()
 	return p
 }
 
@@ -140,10 +137,7 @@ func TestSystemLogLevelIsTheTemplates(t *testing.T) {
 
 // What is committed is within what the project promises: a measurement that is worse must not slip in.
 func TestTheFiguresHold(t *testing.T) {
-	u, err := Measured()
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := Measured()
 	r := Calculate(u, published(t), ServiceTime)
 	o := r.PerOrder[Load]
 	for _, c := range []struct {
@@ -163,21 +157,15 @@ func TestTheFiguresHold(t *testing.T) {
 
 // What the docs, the construct and the adapter say of the index of finished orders.
 func TestTheIndexOfFinishedOrdersCostsOneWrite(t *testing.T) {
-	u, err := Measured()
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := Measured()
 	r := Calculate(u, published(t), ServiceTime)
 	if more := r.PerOrder[Finished].WRU - r.PerOrder[Load].WRU; !near(more, 1) {
-		t.Errorf("it costs %v WRU more an order, docs/cost.md, infra.Props and dynamo.Options say 1", more)
+		t.Errorf("it costs %v WRU more an order, cost.md, infra.Props and dynamo.Options say 1", more)
 	}
 }
 
 func TestWrite(t *testing.T) {
-	u, err := Measured()
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := Measured()
 	var b bytes.Buffer
 	if err := Write(&b, Calculate(u, published(t), ServiceTime)); err != nil {
 		t.Fatal(err)
@@ -206,10 +194,7 @@ func TestPricesOfOnesOwn(t *testing.T) {
 		own.Prices[DynamoRead] != p.Prices[DynamoRead] || p.Prices[DynamoWrite].Dollars == 1.25 {
 		t.Errorf("%+v", own.Prices)
 	}
-	u, err := Measured()
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := Measured()
 	if twice := Calculate(u, own, ServiceTime).PerMillion[Load][0].Dollars; !near(twice,
 		2*Calculate(u, p, ServiceTime).PerMillion[Load][0].Dollars) {
 		t.Errorf("writes cost %v", twice)

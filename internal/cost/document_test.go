@@ -22,7 +22,7 @@ type document struct {
 
 func read(t *testing.T, name string) document {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/" + name)
+	text, err := os.ReadFile("../../docs/explanation/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func (d document) cells(label string) string {
 		}
 	}
 	if len(found) != 1 {
-		d.t.Fatalf("docs/%s has %d rows of %q, want 1", d.name, len(found), label)
+		d.t.Fatalf("%s has %d rows of %q, want 1", d.name, len(found), label)
 	}
 	return found[0]
 }
@@ -58,7 +58,7 @@ func (d document) sentence(words string, want ...float64) {
 	d.t.Helper()
 	_, after, found := strings.Cut(strings.Join(strings.Fields(d.text), " "), words)
 	if !found {
-		d.t.Errorf("docs/%s does not say %q", d.name, words)
+		d.t.Errorf("%s does not say %q", d.name, words)
 		return
 	}
 	d.figures(words, after, want)
@@ -69,7 +69,7 @@ func (d document) figures(what, text string, want []float64) {
 	d.t.Helper()
 	shown := figure.FindAllString(text, len(want))
 	if len(shown) < len(want) {
-		d.t.Errorf("docs/%s, %q: %d figures, want %v", d.name, what, len(shown), want)
+		d.t.Errorf("%s, %q: %d figures, want %v", d.name, what, len(shown), want)
 		return
 	}
 	for i, s := range shown {
@@ -79,17 +79,14 @@ func (d document) figures(what, text string, want []float64) {
 			d.t.Fatal(err)
 		}
 		if half := math.Pow10(-len(decimals)) / 2; math.Abs(got-want[i]) > half+1e-9 {
-			d.t.Errorf("docs/%s, %q: figure %d is %s, want %g", d.name, what, i+1, s, want[i])
+			d.t.Errorf("%s, %q: figure %d is %s, want %g", d.name, what, i+1, s, want[i])
 		}
 	}
 }
 
 func measured(t *testing.T) Report {
 	t.Helper()
-	units, err := Measured()
-	if err != nil {
-		t.Fatal(err)
-	}
+	units := Measured()
 	return Calculate(units, published(t), ServiceTime)
 }
 
@@ -110,8 +107,8 @@ func sumOf(t *testing.T, all []Entry, whats ...string) (total float64) {
 	return total
 }
 
-// TestDocumentShowsAnOrder: docs/cost.md shows the figures of an order that the measured units and the
-// published prices make, which `stepkeeper cost` prints too.
+// TestDocumentShowsAnOrder: docs/explanation/cost.md shows the figures of an order that the measured units
+// and the published prices make, which `stepkeeper cost` prints too.
 func TestDocumentShowsAnOrder(t *testing.T) {
 	r, page := measured(t), read(t, "cost.md")
 	load := r.PerOrder[Load]
@@ -143,8 +140,6 @@ func TestDocumentShowsAnOrder(t *testing.T) {
 	page.sentence("for a service that takes", ServiceTime.Seconds()*1000)
 	page.sentence("for each million orders that are kept:", r.KeptPerMonth,
 		sumOf(t, r.Kept, "DynamoDB, storage"), sumOf(t, r.Kept, "DynamoDB, point-in-time recovery"))
-	page.row("Stepkeeper, load / trickle", r.DollarsPerMillion[Load], r.DollarsPerMillion[Trickle],
-		r.IdlePerMonth)
 	page.sentence("one write less,", r.DollarsPerMillion[NoReplyTo])
 	page.sentence("stays within 1,024 bytes (", float64(load.ItemBytes))
 	page.sentence("such an order takes", r.PerOrder["load-eight-steps"].WRU,
@@ -160,7 +155,7 @@ func TestDocumentShowsAnOrder(t *testing.T) {
 	page.sentence("(`list` of ended ones):", more, r.Prices.Prices[DynamoWrite].Of(more*million))
 }
 
-// TestDocumentShowsAnIdleMonth: docs/cost.md shows what a month costs in which nothing happens.
+// TestDocumentShowsAnIdleMonth: docs/explanation/cost.md shows what a month costs in which nothing happens.
 func TestDocumentShowsAnIdleMonth(t *testing.T) {
 	r, page := measured(t), read(t, "cost.md")
 	idle := map[string]Entry{}
@@ -173,7 +168,7 @@ func TestDocumentShowsAnIdleMonth(t *testing.T) {
 	page.row("alarms", alarms.Units, alarms.Dollars/alarms.Units, sumOf(t, r.Idle, "Alarms"))
 	row := page.cells("long polls of the event source mappings")
 	if !strings.Contains(row, polls.How) {
-		t.Errorf("docs/cost.md, long polls: %q does not hold the arithmetic %q", row, polls.How)
+		t.Errorf("docs/explanation/cost.md, long polls: %q does not hold the arithmetic %q", row, polls.How)
 	}
 	_, sums, _ := strings.Cut(row, "=")
 	page.figures(longPolls, sums, []float64{polls.Units / million, sumOf(t, r.Idle, longPolls)})
@@ -190,7 +185,8 @@ func TestDocumentShowsAnIdleMonth(t *testing.T) {
 	}
 }
 
-// TestDocumentShowsIntervalsOfSweeps: docs/pattern.md shows what `stepkeeper cost --sweep` prints.
+// TestDocumentShowsIntervalsOfSweeps: docs/explanation/pattern.md shows what `stepkeeper cost --sweep`
+// prints.
 func TestDocumentShowsIntervalsOfSweeps(t *testing.T) {
 	page := read(t, "pattern.md")
 	for _, f := range measured(t).Sweeps {
@@ -200,26 +196,29 @@ func TestDocumentShowsIntervalsOfSweeps(t *testing.T) {
 		}
 		cells := strings.Split(page.cells(label), "|")
 		if len(cells) < 3 {
-			t.Fatalf("docs/pattern.md, %s: %q", label, cells)
+			t.Fatalf("docs/explanation/pattern.md, %s: %q", label, cells)
 		}
 		for i, want := range []float64{f.MeanDelay, f.LongestDelay} {
 			if got, err := time.ParseDuration(strings.TrimSpace(cells[i])); err != nil ||
 				got.Seconds() != want {
-				t.Errorf("docs/pattern.md, %s: %s, %v, want %g s", label, got, err, want)
+				t.Errorf("docs/explanation/pattern.md, %s: %s, %v, want %g s", label, got, err, want)
 			}
 		}
 		page.figures(label, cells[2], []float64{f.PerMonth})
 	}
 }
 
-// TestDocumentShowsPeers: docs/cost.md shows what the same work costs elsewhere, and the day of the source.
+// TestDocumentShowsPeers: docs/explanation/alternatives.md shows what the same work costs elsewhere, and the
+// day of the source.
 func TestDocumentShowsPeers(t *testing.T) {
-	r, page := measured(t), read(t, "cost.md")
+	r, page := measured(t), read(t, "alternatives.md")
+	page.row("Stepkeeper, load / trickle", r.DollarsPerMillion[Load], r.DollarsPerMillion[Trickle],
+		r.IdlePerMonth)
 	for _, p := range r.Prices.Peers {
 		name, part, shared := strings.Cut(p.Name, ", ") // two prices of one service share a row
 		row := page.cells(name)
 		if !strings.Contains(row, p.Date) {
-			t.Errorf("docs/cost.md, %s: the row does not give the day of its source, %s", name, p.Date)
+			t.Errorf("alternatives.md, %s: the row does not give the day of its source, %s", name, p.Date)
 		}
 		prices, _, _ := strings.Cut(row, "|")
 		if shared { // "2 for a saga of 1 s, 64 for 60 s"

@@ -20,7 +20,7 @@ type Price struct {
 	Note    string  `json:"note,omitempty"`
 }
 
-// Of is what so many units cost, in dollars.
+// Of returns the price of that many units in dollars.
 func (p Price) Of(units float64) float64 { return p.Dollars * units / p.Per }
 
 // Names of prices.
@@ -39,15 +39,15 @@ const (
 	Schedule       = "schedule"
 )
 
-// Peer is what another vendor's service costs for the same saga.
+// Peer is the cost of the same saga with another vendor's service.
 type Peer struct {
 	Name       string  `json:"name"`
 	Dollars    float64 `json:"dollars_per_million"`
 	Upper      float64 `json:"upper,omitempty"` // upper end of a range; absent if the price is not a range
 	Arithmetic string  `json:"arithmetic"`
 	Beside     string  `json:"beside"` // costs that are not included
-	// The same for other numbers of steps: a million sagas cost UnitDollars for each of FixedUnits
-	// and of UnitsPerStep × steps; at the upper end of a range FurtherUnits more.
+	// The same for other numbers of steps: a million sagas cost UnitDollars for each of FixedUnits and of
+	// UnitsPerStep × steps, and FurtherUnits more at the upper end of a range.
 	UnitDollars  float64 `json:"unit_dollars"`
 	FixedUnits   float64 `json:"fixed_units"`
 	UnitsPerStep float64 `json:"units_per_step"`
@@ -56,7 +56,7 @@ type Peer struct {
 	Date         string  `json:"date"`
 }
 
-// Prices are all that is known, as of the day that they were checked.
+// Prices holds all known prices, as of the day when they were checked.
 type Prices struct {
 	Region  string           `json:"region"`
 	Checked string           `json:"checked"`
@@ -68,17 +68,16 @@ type Prices struct {
 //go:embed prices.json
 var pricesFile []byte
 
-// Published returns the prices.
-func Published() (Prices, error) {
-	var p Prices
+// Published returns the prices. It panics if that part of the program is damaged.
+func Published() (p Prices) {
 	if err := json.Unmarshal(pricesFile, &p); err != nil {
-		return p, fmt.Errorf("prices: %w", err)
+		panic(fmt.Errorf("prices: %w", err))
 	}
-	return p, nil
+	return p
 }
 
-// With answers these prices with those of a file laid over them: its region, and by their names the
-// prices that differ, each with dollars and per. An error names what is wrong in the file.
+// With returns these prices with changes from a file: its region, and prices by name, each with dollars and
+// per. The error names the fault of the file.
 func (p Prices) With(file []byte) (Prices, error) {
 	var own struct {
 		Region string           `json:"region"`

@@ -16,12 +16,12 @@ type Receipt struct {
 	Checked string  `json:"checked"`
 	Least   float64 `json:"dollars_least"` // cost if every batch was full
 	Most    float64 `json:"dollars_most"`  // cost if every message came alone
-	// Arithmetic is for a million orders like it; Units are of one.
+	// Arithmetic is the calculation for a million such orders. Units are those of one order.
 	Arithmetic map[string][]Entry `json:"arithmetic"`
 	PerOrder   map[string]Totals  `json:"per_order"`
 }
 
-// Text is the receipt in a sentence.
+// Text returns the receipt in a sentence.
 func (r Receipt) Text() string {
 	return fmt.Sprintf(
 		"about $%.7f to $%.7f so far, which is $%.2f to $%.2f for a million orders like it: an estimate "+
@@ -33,7 +33,7 @@ func (r Receipt) Text() string {
 // ReceiptLine is one line of the arithmetic in both cases, as text.
 type ReceiptLine struct{ What, Least, Most string }
 
-// Lines are those that cost something.
+// Lines returns the lines with a cost.
 func (r Receipt) Lines() (lines []ReceiptLine) {
 	for i, least := range r.Arithmetic[Load] {
 		if most := r.Arithmetic[Trickle][i]; most.Dollars > 0 {
@@ -44,7 +44,7 @@ func (r Receipt) Lines() (lines []ReceiptLine) {
 	return lines
 }
 
-// apartBytes is the size of the item of an order's content, 0 if the order stands in its own item.
+// apartBytes returns the size of the item with an order's content, or 0 if the order's own item holds it.
 func apartBytes(t *view.Task, content json.RawMessage) float64 {
 	const overhead = 200 // key and names, at most
 	def := &core.Definition{Steps: make([]core.StepDefinition, len(t.Steps))}
@@ -57,20 +57,12 @@ func apartBytes(t *view.Task, content json.RawMessage) float64 {
 	return float64(len(content) + overhead)
 }
 
-// ReceiptOf is the Receipt of an order by the last measurement and the published prices.
+// ReceiptOf returns the Receipt of an order by the last measurement and the published prices.
 func ReceiptOf(t *view.Task, content json.RawMessage) (Receipt, bool) {
-	units, err := Measured()
-	if err != nil {
-		return Receipt{}, false
-	}
-	prices, err := Published()
-	if err != nil {
-		return Receipt{}, false
-	}
-	return Report{Units: units, Prices: prices}.Receipt(t, content)
+	return Report{Units: Measured(), Prices: Published()}.Receipt(t, content)
 }
 
-// Receipt estimates what an order has consumed; ok is false where its item's size is not known: only a
+// Receipt estimates an order's consumption. ok is false if the size of its item is unknown, because only a
 // stack's is billed. content is the order as it was submitted. Child orders have receipts of their own.
 func (r Report) Receipt(t *view.Task, content json.RawMessage) (receipt Receipt, ok bool) {
 	if t.ItemBytes == 0 {
@@ -138,8 +130,8 @@ func trafficOf(t *view.Task) (m traffic) {
 	return m
 }
 
-// consumed counts what was billed. The document is taken to have grown evenly from what it is without
-// outputs; moves of the due time, sends that were repeated and lookups of incidents are not counted.
+// consumed returns the billed consumption. It assumes that the document has grown evenly from its size
+// without outputs. It does not count moves of the due time, repeated sends and lookups of incidents.
 func consumed(t *view.Task, apart float64, shape Shape) Totals {
 	m, batch, agents := trafficOf(t), float64(shape.SchedulerBatch), float64(shape.AgentBatch)
 	commits := float64(t.Version - 1)
@@ -148,7 +140,7 @@ func consumed(t *view.Task, apart float64, shape Shape) Totals {
 	submitted := 1.0
 	toParent := 0.0
 	if t.Ended && (t.Reported || t.ReplyTo == "") {
-		ended = 1 // the index entry is taken out
+		ended = 1 // the index entry is removed
 	}
 	if t.Reported && (t.ReplyTo != "" || t.Parent != nil || t.State == core.Error) {
 		settled = 1

@@ -12,36 +12,36 @@ type Entry struct {
 	Units   float64 `json:"units"`
 	Of      string  `json:"of"` // name of the unit
 	Dollars float64 `json:"dollars"`
-	How     string  `json:"how"` // the arithmetic, in words
+	How     string  `json:"how"` // explanation of the arithmetic
 	Assumed bool    `json:"assumed,omitempty"`
 }
 
-// Report is what an order costs, and an idle deployment.
+// Report is the cost of an order, and of an idle deployment.
 type Report struct {
 	DollarsPerMillion map[string]float64 `json:"dollars_per_million"`
 	IdlePerMonth      float64            `json:"idle_per_month"`
-	// PerMillion is the arithmetic of each shape, for a million orders; Units of one order.
+	// PerMillion holds the arithmetic for a million orders of each shape. Its units are those of one order.
 	PerMillion map[string][]Entry `json:"arithmetic"`
-	// AgentFunctions are computed and not in the totals: what Lambda bills for the agents of a million
-	// orders, if each invocation waits ServiceTime for the agent's service.
+	// AgentFunctions is the computed cost of the agents' functions for a million orders, if each invocation
+	// waits ServiceTime for the agent's service. The totals do not include it.
 	AgentFunctions map[string][]Entry `json:"agent_functions"`
 	ServiceTime    float64            `json:"service_time_s"`
 	Idle           []Entry            `json:"idle"`
-	// Kept is computed: what DynamoDB bills in a month for each million orders that are kept.
+	// Kept is the computed monthly cost of storing a million orders in DynamoDB.
 	Kept         []Entry           `json:"kept"`
 	KeptPerMonth float64           `json:"kept_per_month"`
 	Units        Units             `json:"units"`
 	PerOrder     map[string]Totals `json:"per_order"`
 	Prices       Prices            `json:"prices"`
 	Notes        []string          `json:"notes"`
-	// Yours is the estimate for a workload of one's own, where one was asked for.
+	// Yours is the estimate for the user's own workload, if requested.
 	Yours *Estimate `json:"yours,omitempty"`
 	// Sweeps compare intervals between the Supervisor's sweeps.
 	Sweeps []Frequency `json:"sweeps"`
 }
 
-// Frequency is what one interval between the Supervisor's sweeps costs while nothing is overdue, and how long
-// after its complete-by time a step is found overdue.
+// Frequency is the cost of one interval between the Supervisor's sweeps while nothing is overdue, and the
+// time after which an overdue step is found.
 type Frequency struct {
 	Minutes      int     `json:"interval_minutes"`
 	MeanDelay    float64 `json:"mean_delay_s"`
@@ -63,7 +63,7 @@ type Totals struct {
 	LogBytes      float64 `json:"log_bytes"`          // logs of the functions and the platform
 }
 
-// What is assumed, because nothing here can measure it.
+// Assumptions, because these figures cannot be measured here.
 const (
 	million         = 1e6
 	minutesPerMonth = 43_800.0 // 730 hours
@@ -78,11 +78,11 @@ const (
 	sweepSeconds  = 0.1
 )
 
-// SystemLogLevel of Lambda's own lines in the template, by default.
+// SystemLogLevel is the template's default level of Lambda's own log lines.
 const SystemLogLevel = "WARN"
 
-// platformLog is how many bytes Lambda itself logs of an invocation that goes well, at a system log
-// level: its lines are of level INFO.
+// platformLog returns the number of bytes that Lambda itself logs for a successful invocation, at a system
+// log level. Its lines have the level INFO.
 func platformLog(level string) float64 {
 	if level == "INFO" || level == "DEBUG" {
 		return platformLines
@@ -90,7 +90,7 @@ func platformLog(level string) float64 {
 	return 0
 }
 
-// The deployment that idles: the example with four agents, as its template has it.
+// The idle deployment: the example with four agents, with the numbers of its template.
 const (
 	mappingsFixed = 3 // event source mappings: intake, replies, control
 	mappingsAgent = 1 // further mapping for each agent
@@ -107,7 +107,7 @@ const (
 // ServiceTime is the time of a service that a report assumes by default.
 const ServiceTime = 200 * time.Millisecond
 
-// Calculate does the sums. service is how long agents wait for their services in each invocation.
+// Calculate computes the report. service is the time that an agent waits for its service in each invocation.
 func Calculate(u Units, p Prices, service time.Duration) Report {
 	r := Report{DollarsPerMillion: map[string]float64{}, PerMillion: map[string][]Entry{},
 		AgentFunctions: map[string][]Entry{},
@@ -171,7 +171,8 @@ func totals(s Shape) Totals {
 		t.RRU += l.RRU + l.IndexRRU
 		switch {
 		case l.Service == "dynamodb" && l.Operation == "GetItem" && l.Resource == "Orders":
-			t.StrongReads += 2*l.RRU - l.Calls // the others, of contents, cost half a unit
+			// a strong read costs a unit, and the other reads, of contents, half a unit
+			t.StrongReads += 2*l.RRU - l.Calls
 		case l.Service == "sqs" && l.Application:
 			t.AppRequests += l.Requests
 		case l.Service == "sqs":
@@ -188,7 +189,7 @@ func entries(t Totals, p Prices) []Entry {
 	}
 	logs := line("CloudWatch Logs", t.LogBytes/gigabyte, "GB", LogsGB)
 	logs.How = fmt.Sprintf("%.0f bytes at $%s a GB", t.LogBytes, each(p.Prices[LogsGB]))
-	// The bytes that the functions log are measured, those of the platform are not.
+	// The functions' log bytes are measured. The platform's are not.
 	logs.Assumed = platformLog(SystemLogLevel) > 0
 	taken := line("Lambda, Scheduler, time", t.SchedulerGBms/1000, "GB-s", LambdaTime)
 	taken.How = fmt.Sprintf("%.2f GB-ms at $%s a GB-s", t.SchedulerGBms, each(p.Prices[LambdaTime]))
@@ -218,8 +219,7 @@ func (r Report) agentFunctions(t Totals) []Entry {
 	}
 }
 
-// kept returns what a million orders cost in each month that they are kept, if each has the size of the
-// largest item.
+// kept returns the monthly storage cost of a million orders, if each has the size of the largest item.
 func kept(t Totals, p Prices) (all []Entry) {
 	size := float64(t.ItemBytes+itemOverhead) * million / gigabyte
 	for _, of := range []struct{ what, price string }{
@@ -232,7 +232,7 @@ func kept(t Totals, p Prices) (all []Entry) {
 	return all
 }
 
-// each writes a price as it is published.
+// each formats a price in the form in which AWS publishes it.
 func each(p Price) string {
 	switch {
 	case p.Per == million:
@@ -255,7 +255,7 @@ func idle(sweep Shape, p Prices, agents int) []Entry {
 	}, sweeps(sweep, p, 1)...)
 }
 
-// sweeps are a month of the Supervisor, with nothing overdue, that sweeps at this interval.
+// sweeps returns the monthly cost of a Supervisor that sweeps at this interval while nothing is overdue.
 func sweeps(sweep Shape, p Prices, minutes int) []Entry {
 	t, count := totals(sweep), minutesPerMonth/float64(minutes)
 	rate := "a minute"

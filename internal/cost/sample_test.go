@@ -22,7 +22,7 @@ import (
 
 const (
 	sampleID = "0198c3f2-5f0a-7c4e-9d1b-3a5e7f901234"
-	// sample is the order of docs/document.md.
+	// sample is the order of docs/reference/document.md.
 	sample = `{"currency":"EUR","customer":{"email":"a@example.com"},` +
 		`"items":[{"sku":"mug","quantity":2,"unitPrice":1250,"physical":true}],"payment":{"card":"tok"},"shipTo":{"city":"Hamburg"}}`
 )
@@ -102,8 +102,8 @@ func sampled(t *testing.T, order string, output int, finished bool) *items {
 	return s
 }
 
-// TestDocumentShowsTheSampleOrder: docs/cost.md shows the sizes of the items of the sample order, what they
-// cost, and what each unit above those of the first KiB is for.
+// TestDocumentShowsTheSampleOrder: docs/explanation/cost.md shows the sizes of the items of the sample order,
+// what they cost, and what each unit above those of the first KiB is for.
 func TestDocumentShowsTheSampleOrder(t *testing.T) {
 	page, prices := read(t, "cost.md"), published(t).Prices
 	dollars := func(s *items) float64 {

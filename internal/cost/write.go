@@ -41,19 +41,11 @@ func Write(w io.Writer, r Report) error {
 	b.operations(r)
 	b.line("")
 	b.line("Dollars per month while nothing happens: $%s", dollars(r.IdlePerMonth))
-	t := b.table("", "dollars", "arithmetic")
-	for _, e := range r.Idle {
-		t.AppendRow(table.Row{e.What, dollars(e.Dollars), e.How})
-	}
-	b.render(t)
+	b.entries(r.Idle)
 	b.line("")
 	b.line("Dollars per month for each million orders that are kept, computed from the largest item: $%s",
 		dollars(r.KeptPerMonth))
-	t = b.table("", "dollars", "arithmetic")
-	for _, e := range r.Kept {
-		t.AppendRow(table.Row{e.What, dollars(e.Dollars), e.How})
-	}
-	b.render(t)
+	b.entries(r.Kept)
 	if r.Yours != nil {
 		b.yours(r.Yours)
 	}
@@ -63,6 +55,14 @@ func Write(w io.Writer, r Report) error {
 		b.line("- %s", n)
 	}
 	return b.err
+}
+
+func (b *printer) entries(all []Entry) {
+	t := b.table("", "dollars", "arithmetic")
+	for _, e := range all {
+		t.AppendRow(table.Row{e.What, dollars(e.Dollars), e.How})
+	}
+	b.render(t)
 }
 
 // peers writes what the alternatives cost, as their vendors publish it.

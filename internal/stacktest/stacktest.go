@@ -1,6 +1,6 @@
-// Package stacktest is a deployed Stepkeeper on loopback, for tests of what talks to one: the queues
-// behind SQS's own protocol, the real Scheduler consuming them, agents that follow the orders, and a
-// state store of the test's choice. There is no Supervisor: what waits for a sweep waits for ever.
+// Package stacktest runs a deployed Stepkeeper on loopback, for tests of its clients. It has queues behind
+// SQS's own protocol, the real Scheduler, agents that follow the orders, and a state store of the test's
+// choice. It has no Supervisor, so work that needs a sweep waits for ever.
 package stacktest
 
 import (
@@ -20,6 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/internal/inprocess"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
@@ -31,8 +32,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// Workflows "order" is undone when charge fails, "halt" stops in Error, "ask" waits for two people. An
-// order's content is {"end": "fail"} for charge to fail for good, {"end": "never"} for no answer.
+// Workflows holds three workflows: "order" is undone when charge fails, "halt" stops in Error, "ask" waits
+// for two people. The content {"end": "fail"} makes charge fail for good, and {"end": "never"} makes it never
+// reply.
 var Workflows = map[string]string{"order": workflowOf("order", "undo"), "halt": workflowOf("halt", "stop"),
 	"ask": ask}
 
@@ -73,7 +75,7 @@ type Store interface {
 	port.Definitions
 }
 
-// Memory is a Store in memory.
+// Memory returns a Store in memory.
 func Memory() Store {
 	return struct {
 		*memory.Store
@@ -81,13 +83,13 @@ func Memory() Store {
 	}{memory.NewStore(4), memory.NewDefinitions()}
 }
 
-// Deployment is the deployment. Stop it by ending the test.
+// Deployment is a running deployment. It stops at the end of the test.
 type Deployment struct {
 	Parts  operate.Parts // AWS clients and addresses that a client of the deployment needs
 	URL    string        // address of the queues, which use the protocol of SQS
 	Store  Store
 	Queues *memory.Queues
-	// Broken fails charge whatever the order says, Held keeps the Scheduler from taking anything.
+	// Broken fails every charge. Held keeps the Scheduler from receiving messages.
 	Broken, Held atomic.Bool
 }
 
@@ -95,12 +97,8 @@ type Deployment struct {
 func New(t testing.TB, store Store) *Deployment {
 	t.Helper()
 	clock := port.ClockFunc(time.Now)
-	names := []string{port.Intake, port.Replies, port.Control, port.Quarantine, port.Requests("shop")}
-	configs := make([]memory.QueueConfig, len(names))
-	for i, name := range names {
-		configs[i] = memory.QueueConfig{Name: name}
-	}
-	queues, err := memory.NewQueues(clock, configs)
+	queues, err := inprocess.Queues(clock, nil, port.Intake, port.Replies, port.Control, port.Quarantine,
+		port.Requests("shop"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,11 +124,11 @@ func New(t testing.TB, store Store) *Deployment {
 	return w
 }
 
-// Address of a queue.
+// Address returns the address of a queue.
 func (w *Deployment) Address(queue string) string { return w.URL + "/000000000000/" + queue }
 
-// Client is a client of it. It panics where a call has another context than its caller's, which must be one
-// that can end.
+// Client returns a client of the deployment. It panics if a call uses another context than its caller's,
+// which must be able to end.
 func (w *Deployment) Client(opts ...client.Option) *client.Client {
 	p := w.Parts
 	p.Tasks, p.Definitions, p.Queues = tasks{p.Tasks}, definitions{p.Definitions}, queues{p.Queues}
@@ -223,43 +221,33 @@ func (w *Deployment) run(t testing.TB, clock port.Clock) {
 	})
 }
 
-// consume is the mapping of a queue to its function.
+// consume runs the mapping of a queue to its function.
 func (w *Deployment) consume(ctx context.Context, name string,
 	handle func(context.Context, string, []port.Delivery) []string) {
 	q, err := w.Queues.Queue(name)
 	if err != nil {
 		panic(err)
 	}
-	for ctx.Err() == nil {
-		batch, err := q.Receive(ctx, port.MaxBatch, 20*time.Millisecond, time.Minute)
-		if err != nil || len(batch) == 0 {
-			continue
-		}
-		for w.Held.Load() && ctx.Err() == nil { // a receive may have begun before
-			time.Sleep(time.Millisecond)
-		}
-		failed := map[string]bool{}
-		for _, receipt := range handle(ctx, name, batch) {
-			failed[receipt] = true
-		}
-		var done []string
-		for i := range batch {
-			if !failed[batch[i].Receipt] {
-				done = append(done, batch[i].Receipt)
+	m := inprocess.Mapping{Queue: q, Batch: port.MaxBatch, Visibility: time.Minute,
+		Handle: func(ctx context.Context, name string, batch []port.Delivery) []string {
+			for w.Held.Load() && ctx.Err() == nil { // a receive may have begun before
+				time.Sleep(time.Millisecond)
 			}
-		}
-		q.Delete(ctx, done)
+			return handle(ctx, name, batch)
+		}}
+	for ctx.Err() == nil {
+		_, _ = m.Step(ctx, 20*time.Millisecond)
 	}
 }
 
-// answer is the agent.
+// answer handles requests as the agent.
 func (w *Deployment) answer(ctx context.Context, _ string, batch []port.Delivery) []string {
 	replies, err := w.Queues.Queue(port.Replies)
 	if err != nil {
 		panic(err)
 	}
 	for i := range batch {
-		r, err := message.RequestOf(batch[i])
+		r, err := message.Of[message.Request](batch[i])
 		if err != nil {
 			panic(err)
 		}
@@ -275,7 +263,7 @@ func (w *Deployment) reply(r *message.Request) *message.Reply {
 		Agent: r.Agent, Attempt: r.Attempt,
 		Operation: r.Operation, Outcome: core.OutcomeDone, Output: json.RawMessage(`{"ok":true}`)}
 	var in struct{ End string }
-	_ = json.Unmarshal(r.Input, &in) // reserve has none
+	_ = json.Unmarshal(r.Input, &in) // the input of reserve has none
 	switch {
 	case r.Operation == core.UndoOp || r.Step != "charge":
 	case in.End == "never":

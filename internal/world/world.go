@@ -1,5 +1,5 @@
 // Package world is what the tests of the actors run in: the adapters in memory, a clock that the
-// test moves, agents that follow a script, and a power switch for the actors' I/O.
+// test moves, agents that follow a script, and faults of the actors' I/O.
 package world
 
 import (
@@ -17,6 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/internal/inprocess"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -42,7 +43,7 @@ type World struct {
 	State      *state.Store
 	Scheduler  *scheduler.Scheduler
 	Supervisor *supervisor.Supervisor
-	Power      *Power
+	Dead       bool // no I/O of the actors works
 	// Script returns the answer to a request, nil for no answer. By default every operation is done.
 	Script func(*message.Request) *message.Reply
 
@@ -85,15 +86,14 @@ func New(t testing.TB, def *core.Definition) *World {
 	w := &World{
 		t: t, Clock: memory.NewClock(Start), Store: memory.NewStore(4), Defs: memory.NewDefinitions(),
 		Leases: memory.NewLeases(),
-		Def:    def, Power: &Power{}, Asked: map[string]string{}, Ledger: map[string]*Entry{},
+		Def:    def, Asked: map[string]string{}, Ledger: map[string]*Entry{},
 		Statuses: map[string]string{}, Counts: map[string]int{},
 	}
-	configs := []memory.QueueConfig{{Name: port.Intake}, {Name: port.Replies}, {Name: port.Control},
-		{Name: port.Tasks}, {Name: port.Quarantine}, {Name: "shop"}, {Name: "desk"}}
+	names := []string{port.Intake, port.Replies, port.Control, port.Tasks, port.Quarantine}
 	for _, name := range slices.Sorted(maps.Keys(def.Agents)) {
-		configs = append(configs, memory.QueueConfig{Name: port.Requests(name)})
+		names = append(names, port.Requests(name))
 	}
-	if w.Queues, err = memory.NewQueues(w.Clock, configs, "shop", "desk"); err != nil {
+	if w.Queues, err = inprocess.Queues(w.Clock, []string{"shop", "desk"}, names...); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -102,7 +102,7 @@ func New(t testing.TB, def *core.Definition) *World {
 // Boot starts a new process: new actors that remember nothing.
 func (w *World) Boot() *World {
 	w.instance++
-	w.State = w.NewState(cutStore{w.Store, w, w.Power}, w.CacheFor)
+	w.State = w.NewState(&Faulty{Store: w.Store, world: w}, w.CacheFor)
 	c := w.SchedulerConfig(w.State, fmt.Sprintf("scheduler-%d", w.instance))
 	if w.Config != nil {
 		w.Config(&c)
@@ -185,8 +185,11 @@ func quiet() *slog.Logger {
 
 // Raise keeps the alert.
 func (w *World) Raise(ctx context.Context, a core.RaiseAlert) error {
-	w.Passed(ctx, "Raise")
-	return w.Power.io(func() { w.Alerts = append(w.Alerts, a) })
+	err := w.call(ctx, "Raise")
+	if err == nil {
+		w.Alerts = append(w.Alerts, a)
+	}
+	return err
 }
 
 // Send puts messages into a queue from outside.
@@ -209,77 +212,47 @@ func (w *World) queue(name string) port.Queue {
 }
 
 // Take receives what is visible and deletes it.
-func (w *World) Take(queue string) []port.Delivery {
+func (w *World) Take(queue string) (all []port.Delivery) {
 	w.t.Helper()
-	q := w.queue(queue)
-	var all []port.Delivery
 	for {
-		ds, err := q.Receive(Context, port.MaxBatch, 0, Visibility)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		if len(ds) == 0 {
+		batch := w.step(queue, func(context.Context, string, []port.Delivery) []string { return nil })
+		if len(batch) == 0 {
 			return all
 		}
-		all = append(all, ds...)
-		for i := range ds {
-			if errs := q.Delete(Context, []string{ds[i].Receipt}); errs[0] != nil {
-				w.t.Fatal(errs[0])
-			}
-		}
+		all = append(all, batch...)
 	}
 }
 
 // Handle lets the Scheduler take one batch of a queue; it reports how many messages there were.
 func (w *World) Handle(queue string) int {
 	w.t.Helper()
-	q := w.queue(queue)
-	ds, err := q.Receive(Context, port.MaxBatch, 0, Visibility)
+	return len(w.step(queue, w.Scheduler.Handle))
+}
+
+func (w *World) step(queue string,
+	handle func(context.Context, string, []port.Delivery) []string) []port.Delivery {
+	w.t.Helper()
+	m := inprocess.Mapping{Queue: w.queue(queue), Batch: port.MaxBatch, Visibility: Visibility,
+		Handle: handle}
+	batch, err := m.Step(Context, 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if len(ds) == 0 {
-		return 0
-	}
-	failed := map[string]bool{}
-	for _, r := range w.Scheduler.Handle(Context, queue, ds) {
-		failed[r] = true
-	}
-	if w.Power.Dead {
-		return len(ds) // nothing is deleted
-	}
-	for _, d := range ds {
-		if failed[d.Receipt] {
-			_ = q.Extend(Context, d.Receipt, time.Second)
-		} else if errs := q.Delete(Context, []string{d.Receipt}); errs[0] != nil {
-			w.t.Fatal(errs[0])
-		}
-	}
-	return len(ds)
+	return batch
 }
 
-// Round lets each actor work once; a process that died is started again.
+// Round lets each actor work once.
 func (w *World) Round() {
 	w.t.Helper()
 	for _, name := range []string{port.Intake, port.Replies, port.Control, port.Tasks} {
 		w.Handle(name)
-		w.restart()
 	}
 	w.Agents()
 	if _, err := w.Supervisor.Sweep(Context); err != nil {
 		w.t.Fatal(err)
 	}
-	w.restart()
 	w.Listen()
 	w.Clock.Advance(time.Second)
-}
-
-func (w *World) restart() {
-	if w.Power.Dead {
-		w.Power.Dead = false
-		w.Clock.Advance(Visibility + time.Second)
-		w.Boot()
-	}
 }
 
 // Agents lets every agent answer what it is asked; a request must be the same, byte for byte,
@@ -288,7 +261,7 @@ func (w *World) Agents() {
 	w.t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(w.Def.Agents)) {
 		for _, d := range w.Take(port.Requests(name)) {
-			r, err := message.RequestOf(d)
+			r, err := message.Of[message.Request](d)
 			if err != nil {
 				w.t.Fatal(err)
 			}
@@ -359,7 +332,7 @@ func Later(r *message.Request) *message.Reply {
 func (w *World) Listen() {
 	w.t.Helper()
 	for _, d := range w.Take("shop") {
-		s, err := message.StatusOf(d)
+		s, err := message.Of[message.Status](d)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -374,7 +347,7 @@ func (w *World) Listen() {
 // FinalStatus is the status of the order's present end, "" if none came.
 func (w *World) FinalStatus(id string) string {
 	w.t.Helper()
-	return w.Statuses[fmt.Sprintf("%s/%d", id, w.Task(id).EndSeq)]
+	return w.Statuses[fmt.Sprintf("%s/%d", id, w.Task(id).End.Seq)]
 }
 
 // Task loads a task past every cache.

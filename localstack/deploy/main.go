@@ -80,7 +80,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Template.Rewrite(emulate.LocalStack); err != nil {
+	if err := emulate.LocalStack(a.Template); err != nil {
 		return err
 	}
 	fmt.Printf("synthesised after %.1f s; deploying …\n", time.Since(began).Seconds())

@@ -60,7 +60,7 @@ func (s *site) cli(t *testing.T, in string, code int, args []string, wants ...st
 
 func (o *order) line() string { return strings.ReplaceAll(o.body, "\n", " ") + "\n" }
 
-// The exit codes that docs/command-line.md promises.
+// The exit codes that docs/reference/command-line.md promises.
 const (
 	ok           = 0
 	refusedByIt  = 3

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 )
 
 // inbox takes everything from a queue, as its owner does.
@@ -43,7 +43,7 @@ func newInbox(ctx context.Context, client *sqs.Client, url string) *inbox {
 
 // receive answers nothing where it fails: who waits for a message says what is missing.
 func receive(ctx context.Context, client *sqs.Client, url string, seconds int32) []types.Message {
-	out, err := client.ReceiveMessage(awsclient.WithCallTimeout(ctx, longPoll), &sqs.ReceiveMessageInput{
+	out, err := client.ReceiveMessage(wire.WithCallTimeout(ctx, longPoll), &sqs.ReceiveMessageInput{
 		QueueUrl: &url, MaxNumberOfMessages: 10, WaitTimeSeconds: seconds,
 		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
 	})

@@ -390,7 +390,7 @@ func (s *site) isFor(d denial, g grant) bool {
 		strings.Contains(d.call, physical)
 }
 
-// unseen are the grants that MiniStack cannot show to be needed, with the reason; docs/localstack.md
+// unseen are the grants that MiniStack cannot show to be needed, with the reason; docs/how-to/localstack.md
 // lists them too.
 func unseen(g grant) string {
 	own := map[string]string{

@@ -20,9 +20,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/localstack/stack"
 )
 
-// Restore and fail-over, as docs/aws-recovery.md has them and as far as an emulator can: the tables are
-// copied as they stand, by hand, in the place of a restore and of replication, which no emulator does. The
-// copy lacks the messages in the queues, as a replica in another Region does.
+// Restore and fail-over, as docs/how-to/aws-fail-over.md has them and as far as an emulator can: the tables
+// are copied as they stand, by hand, in the place of a restore and of replication, which no emulator does.
+// The copy lacks the messages in the queues, as a replica in another Region does.
 
 // beside is another stack in the same world.
 func (s *site) beside(ctx context.Context, t *testing.T, a *stack.Assembly, name string) *site {

@@ -57,7 +57,7 @@ const visibility = 6 // seconds
 var maxReceives = map[string]int{localstack: 3, ministack: 100}
 
 // rewrite changes the template where an emulator is unlike AWS.
-var rewrite = map[string]func([]byte) ([]byte, error){localstack: emulate.LocalStack,
+var rewrite = map[string]func(map[string]any) error{localstack: emulate.LocalStack,
 	ministack: emulate.MiniStack}
 
 func deploy(ctx context.Context, endpoint, backend string) (*site, error) {
@@ -141,7 +141,7 @@ func (s *site) synthesise(ctx context.Context) error {
 func (s *site) prepare(a *stack.Assembly) error {
 	s.shorten(a)
 	s.proxy.putBetween(a.Template)
-	return a.Template.Rewrite(rewrite[s.backend])
+	return rewrite[s.backend](a.Template)
 }
 
 func (s *site) shorten(a *stack.Assembly) {

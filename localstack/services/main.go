@@ -1,10 +1,10 @@
-// Command services runs the four remote services of the order example on this machine, without
-// their faults, for orders that are tried out on an emulator:
+// Command services runs the four remote services of the order example on this machine, without their faults.
+// Use it to try out orders on an emulator:
 //
 //	go run ./localstack/services        # what make local-services does; until Ctrl-C
 //
-// They answer at a port of this checkout's own, where `make local-deploy` leads the deployed agents to; run
-// it at the root of the checkout. Their ledgers go with them.
+// Run it at the root of the checkout. The services listen on a port that belongs to this checkout, and `make
+// local-deploy` configures the deployed agents with it. Their ledgers are lost when the command ends.
 package main
 
 import (

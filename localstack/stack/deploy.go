@@ -41,12 +41,12 @@ func DeployAs(ctx context.Context, c aws.Config, a *Assembly, name string) (map[
 	if err := upload(ctx, c, a); err != nil {
 		return nil, err
 	}
-	body, err := a.Template.Body()
+	body, err := json.Marshal(a.Template)
 	if err != nil {
 		return nil, err
 	}
 	// A template is larger than CloudFormation takes in a call; it reads it from the bucket.
-	where, err := put(ctx, c, bucket(c), name+".template.json", []byte(body))
+	where, err := put(ctx, c, bucket(c), name+".template.json", body)
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Loopback refuses endpoints that are not on this machine: what is deployed and deleted here must
-// never be a real account (rule 27).
+// Loopback refuses endpoints that are not on this machine, because deployments and deletions here must never
+// reach a real account (rule 27).
 func Loopback(endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err == nil && strings.EqualFold(u.Hostname(), "localhost") {
@@ -20,6 +20,7 @@ func Loopback(endpoint string) error {
 		}
 	}
 	return fmt.Errorf(
-		"endpoint %.100q is not on this machine; this is for emulators on 127.0.0.1, see docs/localstack.md",
+		"endpoint %.100q is not on this machine; this is for emulators on 127.0.0.1, "+
+			"see docs/how-to/localstack.md",
 		endpoint)
 }

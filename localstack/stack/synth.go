@@ -11,18 +11,15 @@ import (
 	"runtime"
 )
 
-// Assembly is what the CDK app has written: a folder with a template and what the functions are
-// made of.
+// Assembly is the output of the CDK app: a folder with a template and the functions' content.
 type Assembly struct {
 	Dir, Stack string
 	// Template may be changed before Deploy.
 	Template Template
 }
 
-// Template is the document of CloudFormation.
-type Template struct {
-	document map[string]any
-}
+// Template is a CloudFormation template.
+type Template map[string]any
 
 // Synthesise runs infra/app of the checkout at root, with its context, and writes into dir. The
 // functions are built for this machine's architecture (rule 26). Stack names and all else that can
@@ -47,47 +44,28 @@ func Synthesise(ctx context.Context, root, dir, name string, settings map[string
 	return Open(dir, name)
 }
 
-// Open reads what was synthesised before.
+// Open reads an existing assembly.
 func Open(dir, name string) (*Assembly, error) {
 	a := &Assembly{Dir: dir, Stack: name}
 	data, err := os.ReadFile(filepath.Join(dir, name+".template.json"))
 	if err == nil {
-		err = json.Unmarshal(data, &a.Template.document)
+		err = json.Unmarshal(data, &a.Template)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("template of stack %s: %w", name, err)
 	}
-	// These ask whether the account was prepared for the CDK's command line.
-	delete(a.Template.document, "Rules")
-	if parameters, ok := a.Template.document["Parameters"].(map[string]any); ok {
+	// These rules check whether the account was prepared for the CDK's command line.
+	delete(a.Template, "Rules")
+	if parameters, ok := a.Template["Parameters"].(map[string]any); ok {
 		delete(parameters, "BootstrapVersion")
 	}
 	return a, nil
 }
 
-// Rewrite passes the whole document through a function.
-func (t *Template) Rewrite(f func(template []byte) ([]byte, error)) error {
-	data, err := json.Marshal(t.document)
-	if err == nil {
-		data, err = f(data)
-	}
-	if err != nil {
-		return err
-	}
-	t.document = nil
-	return json.Unmarshal(data, &t.document)
-}
-
-// Body is the template for CloudFormation.
-func (t Template) Body() (string, error) {
-	data, err := json.Marshal(t.document)
-	return string(data), err
-}
-
 // Each calls f with the properties of every resource of a type, to read or change; nil properties
 // become an empty object.
 func (t Template) Each(kind string, f func(id string, properties map[string]any)) {
-	resources, _ := t.document["Resources"].(map[string]any)
+	resources, _ := t["Resources"].(map[string]any)
 	for id, r := range resources {
 		resource, ok := r.(map[string]any)
 		if !ok || resource["Type"] != kind {

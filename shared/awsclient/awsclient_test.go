@@ -16,6 +16,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 )
 
 // hasty answers each request as soon as its headers are there, and reads the body afterwards. It
@@ -102,7 +104,7 @@ func TestAnEarlyAnswerIsNoFailure(t *testing.T) {
 		base := &http.Transport{}
 		var rt http.RoundTripper = base
 		if wrapped {
-			rt = &Transport{Next: base}
+			rt = &wire.Transport{Next: base}
 		}
 		failures := 0
 		for range 50 {
@@ -177,7 +179,7 @@ func TestAttemptsAndTimeOfACall(t *testing.T) {
 		&sqs.GetQueueUrlInput{QueueName: &name}); err == nil || calls.Load() != 2 {
 		t.Errorf("%d attempts, %v", calls.Load(), err)
 	}
-	ctx := WithCallTimeout(context.Background(), 50*time.Millisecond)
+	ctx := wire.WithCallTimeout(context.Background(), 50*time.Millisecond)
 	start := time.Now()
 	if _, err := client.ListQueues(ctx, &sqs.ListQueuesInput{}); err == nil ||
 		time.Since(start) > 5*time.Second {
@@ -199,7 +201,7 @@ func TestACancelledCallEnds(t *testing.T) {
 	for name, limited := range map[string]func(context.Context) context.Context{
 		"the usual limit": func(ctx context.Context) context.Context { return ctx },
 		"its own limit": func(ctx context.Context) context.Context {
-			return WithCallTimeout(ctx,
+			return wire.WithCallTimeout(ctx,
 				time.Minute)
 		},
 	} {

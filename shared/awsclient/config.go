@@ -19,24 +19,23 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 )
 
-// Options of a configuration. The zero value is AWS as the environment describes it.
+// Options configures Load. The zero value is AWS as the environment describes it.
 type Options struct {
-	// Endpoint of all services; "" for AWS, or for what the environment says to the SDK itself.
+	// Endpoint is the address of all services. "" means AWS, or the SDK's own environment variables.
 	Endpoint string
-	// Region; "" for what the environment or the user's profile says.
+	// Region is the Region. "" means that of the environment or the user's profile.
 	Region string
-	// MaxAttempts of one call, the first included; default 4.
+	// MaxAttempts is the number of attempts of one call; default 4.
 	MaxAttempts int
-	// CallTimeout of one call, all its attempts together; default 10 s. WithCallTimeout overrides it.
+	// CallTimeout is the time limit of one call with all its attempts; default 10 s. WithCallTimeout
+	// overrides it.
 	CallTimeout time.Duration
-	// Connections kept for each host; default 64.
-	Connections int
-	// Wrap puts something around the transport: a meter, injected faults.
+	// Wrap wraps the transport, for example with a meter or injected faults.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
 
-// Endpoint finds the endpoint of a service in the environment: STEPKEEPER_ENDPOINT, then
-// AWS_ENDPOINT_URL_<SERVICE>, then AWS_ENDPOINT_URL; "" for AWS.
+// Endpoint returns the endpoint of a service from the environment: STEPKEEPER_ENDPOINT, then
+// AWS_ENDPOINT_URL_<SERVICE>, then AWS_ENDPOINT_URL. "" means AWS.
 func Endpoint(service string) string {
 	for _, name := range []string{"STEPKEEPER_ENDPOINT", "AWS_ENDPOINT_URL_" + strings.ToUpper(service),
 		"AWS_ENDPOINT_URL"} {
@@ -47,9 +46,9 @@ func Endpoint(service string) string {
 	return ""
 }
 
-// Load makes the configuration. Region and credentials come from the environment, as the SDK finds
-// them. Where the endpoint is on this machine, as with `stepkeeper dev`, whose queues ask for none,
-// invented ones stand in for those that are missing; never elsewhere.
+// Load returns the configuration. Region and credentials come from the environment, as the SDK finds them. If
+// the endpoint is on this machine, as with `stepkeeper dev`, whose queues need none, Load fills in invented
+// values for missing ones. It never does so for other endpoints.
 func Load(ctx context.Context, o Options) (aws.Config, error) {
 	o.MaxAttempts = cmp.Or(o.MaxAttempts, wire.DefaultMaxAttempts)
 	o.CallTimeout = cmp.Or(o.CallTimeout, wire.DefaultCallTimeout)
@@ -60,7 +59,7 @@ func Load(ctx context.Context, o Options) (aws.Config, error) {
 	load := []func(*config.LoadOptions) error{
 		config.WithRetryMode(aws.RetryModeStandard),
 		config.WithRetryMaxAttempts(o.MaxAttempts),
-		config.WithHTTPClient(wire.BuildableClient(o.Connections)),
+		config.WithHTTPClient(wire.BuildableClient()),
 		config.WithAPIOptions([]func(*middleware.Stack) error{wire.LimitTime(o.CallTimeout)}),
 	}
 	if o.Endpoint != "" {
@@ -88,7 +87,7 @@ func Load(ctx context.Context, o Options) (aws.Config, error) {
 	return c, nil
 }
 
-// isLocal reports an endpoint on this machine.
+// isLocal reports whether an endpoint is on this machine.
 func isLocal(endpoint string) (bool, error) {
 	if endpoint == "" {
 		return false, nil
@@ -104,11 +103,3 @@ func isLocal(endpoint string) (bool, error) {
 	ip, err := netip.ParseAddr(u.Hostname())
 	return err == nil && ip.Unmap().IsLoopback(), nil
 }
-
-// WithCallTimeout gives the calls made with this context another limit.
-func WithCallTimeout(ctx context.Context, limit time.Duration) context.Context {
-	return wire.WithCallTimeout(ctx, limit)
-}
-
-// Transport is wire.Transport.
-type Transport = wire.Transport

@@ -1,4 +1,4 @@
-// Package awsclient configures the AWS SDK the way all our clients need it: a stated retry mode and
-// number of attempts (the SDK's defaults change), a time limit for each call, and a transport that
-// cannot make a write that landed look failed (see Transport).
+// Package awsclient configures the AWS SDK for Stepkeeper's clients. It sets the retry mode and the number of
+// attempts (because the SDK's defaults change), a time limit for each call, and a transport that does not
+// report a stored write as failed (see wire.Transport).
 package awsclient

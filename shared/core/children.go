@@ -3,50 +3,57 @@ package core
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 )
 
-// pause returns the wait until the step asks again.
-func (c *Children) pause() Duration { return min(firstRound<<min(c.Rounds, 10), lastRound) }
+// A step asks again for all open children after a pause: firstRound, doubled each time up to lastRound.
+const (
+	firstRound = 10 * Minute
+	lastRound  = 6 * Hour
+)
 
-// children is the step's own copy of what it keeps of its children.
-func (s *Step) children() *Children {
+// Pause returns the wait until the step asks again.
+func (c *Children) Pause() Duration { return min(firstRound<<min(c.Rounds, 10), lastRound) }
+
+// OwnChildren returns the step's own copy of its record of children.
+func (s *Step) OwnChildren() *Children {
 	c := *s.Children
 	c.Open, c.FailedAt = slices.Clone(c.Open), slices.Clip(c.FailedAt)
 	s.Children = &c
 	return &c
 }
 
-// close takes those out of the open children for which that holds.
-func (c *Children) close(of func(OpenChild) bool) {
+// Close removes the open children for which of returns true.
+func (c *Children) Close(of func(OpenChild) bool) {
 	if c.Open = slices.DeleteFunc(c.Open, of); len(c.Open) == 0 {
 		c.Open = nil
 	}
 }
 
-// at is the place of an open child, or -1.
-func (c *Children) at(index int) int {
+// At returns the position of an open child, or -1.
+func (c *Children) At(index int) int {
 	return slices.IndexFunc(c.Open, func(o OpenChild) bool { return o.Index == index })
 }
 
-// opened reports whether the cause led to a request to a child that has not ended.
-func (c *Children) opened(cause string) bool {
+// Opened reports whether the cause led to a request to a child that has not ended.
+func (c *Children) Opened(cause string) bool {
 	return c != nil && slices.ContainsFunc(c.Open, func(o OpenChild) bool { return o.Cause == cause })
 }
 
-// fail counts a child that was not done.
-func (c *Children) fail(index int, code, message string) {
+// Fail counts a child that failed.
+func (c *Children) Fail(index int, code, message string) {
 	c.Failed++
 	if len(c.FailedAt) < maxFailedAt {
 		c.FailedAt = append(c.FailedAt, index)
 	}
 	if c.Reason == "" {
-		c.Reason = TrimMessage(plainCode(cmp.Or(code, codeFailed)) + ": " + message)
+		c.Reason = TrimMessage(PlainCode(cmp.Or(code, CodeFailed)) + ": " + message)
 	}
 }
 
-// output returns the output of a step with a list.
-func (c *Children) output(collect bool) json.RawMessage {
+// Output returns the output of a step with a list.
+func (c *Children) Output(collect bool) json.RawMessage {
 	out := struct {
 		Count   int               `json:"count"`
 		Failed  int               `json:"failed"`
@@ -60,17 +67,17 @@ func (c *Children) output(collect bool) json.RawMessage {
 			}
 		}
 	}
-	b, _ := json.Marshal(out) // valid JSON and numbers cannot fail
+	b, _ := json.Marshal(out) // Marshal cannot fail for valid JSON and numbers
 	return b
 }
 
-// running reports children that have not ended, whatever the operator does with those in doubt.
-func (c *Children) running() bool {
+// Running reports whether a child has not ended. Children in doubt do not count.
+func (c *Children) Running() bool {
 	return c != nil && slices.ContainsFunc(c.Open, func(o OpenChild) bool { return !o.inDoubt() })
 }
 
-// OpenChildren lists the IDs of the children that the step waits for: those that were asked for something and
-// have not ended. A task that has ended waits for none.
+// OpenChildren returns the IDs of the children that the step waits for: they got a request and have not
+// ended. A task that has ended waits for none.
 func (t *Task) OpenChildren(s *Step) (ids []string) {
 	if s.State != Waiting || s.Children == nil || t.Terminal() {
 		return nil
@@ -87,8 +94,8 @@ func (o OpenChild) inDoubt() bool {
 	return o.State == string(ChildClosed) || o.State == string(ChildExpired)
 }
 
-// resolveRefusal returns why a fact about the children is refused, or "" if it is accepted.
-func (c *Children) resolveRefusal(fact Fact) string {
+// ResolveRefusal returns why a fact about the children is refused, or "" if it is accepted.
+func (c *Children) ResolveRefusal(fact Fact) string {
 	switch {
 	case c == nil || !slices.ContainsFunc(c.Open, OpenChild.inDoubt):
 		return "the step has child tasks, and none of them is in doubt: each has an end of its own; fix: " +
@@ -100,10 +107,18 @@ func (c *Children) resolveRefusal(fact Fact) string {
 	return ""
 }
 
-// settled is without the children in doubt.
-func (c *Children) settled() *Children {
+// Settled returns a copy without the children in doubt.
+func (c *Children) Settled() *Children {
 	n := *c
 	n.Open = slices.Clone(c.Open)
-	n.close(OpenChild.inDoubt)
+	n.Close(OpenChild.inDoubt)
 	return &n
+}
+
+// Refusal returns the text that lists the commands an operator can give to a child.
+func (p *Parent) Refusal() string {
+	return fmt.Sprintf(
+		"the order is child %d of step %s of %s, which decides about it; a child in Error can be "+
+			"resubmitted, moved, resolved or closed, and for all else give the command to %s", p.Index,
+		p.Step, p.OrderID, p.OrderID)
 }

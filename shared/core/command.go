@@ -1,49 +1,11 @@
 package core
 
-import (
-	"cmp"
-	"slices"
-)
-
-// maxVerdicts is the number of verdicts on commands that a task keeps (P5).
-const maxVerdicts = 8
-
-// Verdict is the stored verdict of a command, or of an answer to a step, or nil if none is stored.
-func (t *Task) Verdict(id string) *Verdict {
-	if v := verdictIn(t.Verdicts, id); v != nil {
-		return v
-	}
-	for i := range t.Steps {
-		if v := t.Steps[i].verdictOf(id); v != nil {
-			return v
-		}
-	}
-	return t.refusedBefore(id)
-}
-
-// verdictOf finds the stored answer to a command that came before.
-func (t *Task) verdictOf(ev Event) *Verdict {
-	id, _, _ := commandOf(ev)
-	if id == "" {
-		return nil
-	}
-	for i := range t.Steps { // one ID, one verdict, whatever came under it first
-		if v := t.Steps[i].verdictOf(id); v != nil {
-			return v
-		}
-	}
-	if v := verdictIn(t.Verdicts, id); v != nil {
-		return v
-	}
-	return t.refusedBefore(id)
-}
-
 // noNumber stands for the number of an event that carries none.
 const noNumber = -1
 
-// commandOf returns the ID and the sender of a command, and the command number that it carries. Of an answer
+// CommandOf returns the ID and the sender of a command, and the command number that it carries. Of an answer
 // it returns the ID.
-func commandOf(ev Event) (id string, from Sender, number int) {
+func CommandOf(ev Event) (id string, from Sender, number int) {
 	switch e := ev.(type) {
 	case Cancel:
 		return e.ID, e.Sender, noNumber
@@ -65,342 +27,34 @@ func commandOf(ev Event) (id string, from Sender, number int) {
 	return "", Sender{}, noNumber
 }
 
-// accept counts a command and stores its verdict. reject stores one too, because the sender reads the task
-// until the verdict is in it (P5).
-func (r *deciding) accept(id, command, reason string) {
-	r.t.Command++
-	r.acceptAgain(id, command, reason)
-}
-
-// acceptAgain stores the verdict of a command that asks for what was done before. It is not counted.
-func (r *deciding) acceptAgain(id, command, reason string) {
-	r.storeVerdict(Verdict{ID: id, Command: command, Accepted: true, Reason: reason, At: r.at.Now})
-}
-
-func (r *deciding) reject(id, command, reason string) (string, error) {
-	r.changed = true
-	switch { // an older number is refused for good
-	case r.number == r.t.Command:
-		r.remember(id, command)
-	case r.number > r.t.Command:
-		r.remember(id, aheadCommand)
+// Stamped is the inverse of CommandOf: it returns the command with that ID, sender and number. Of a Cancel it
+// leaves out the number, and an answer gets the ID only.
+func Stamped(ev Event, id string, from Sender, number int) Event {
+	switch e := ev.(type) {
+	case Cancel:
+		e.ID, e.Sender = id, from
+		return e
+	case UndoCommand:
+		e.ID, e.Command, e.Sender = id, number, from
+		return e
+	case Resubmit:
+		e.ID, e.Command, e.Sender = id, number, from
+		return e
+	case Resolve:
+		e.ID, e.Command, e.Sender = id, number, from
+		return e
+	case Close:
+		e.ID, e.Command, e.Sender = id, number, from
+		return e
+	case Move:
+		e.ID, e.Command, e.Sender = id, number, from
+		return e
+	case Erase:
+		e.ID, e.Command, e.Sender = id, number, from
+		return e
+	case Answered:
+		e.ID = id
+		return e
 	}
-	r.storeVerdict(Verdict{ID: id, Command: command, Reason: reason, At: r.at.Now})
-	return "refused: " + reason, nil
-}
-
-func (r *deciding) storeVerdict(v Verdict) {
-	v.By, v.Note = r.from.By, TrimMessage(r.from.Reason)
-	all := append(append([]Verdict(nil), r.t.Verdicts...), v)
-	r.t.Verdicts = all[max(0, len(all)-maxVerdicts):]
-	if v.long() && !r.at.SizeLimit.keepsReserve(r.def, r.t) {
-		v.drop()
-		all[len(all)-1] = v
-	}
-	r.verdict = &v
-}
-
-// submittedAgain decides a submission of an order that exists already (P14).
-func (r *deciding) submittedAgain(_ int, ev Event) (string, error) {
-	switch {
-	case r.t.IsTombstone():
-		return "the order was cancelled before it came", nil
-	case ev.(Submitted).ContentHash != ev.(Submitted).KnownHash:
-		return "", refuse("other-content",
-			"an order with this ID and other content was submitted before; nothing was changed: submit "+
-				"the new content under a new ID")
-	}
-	return "the order is there", nil
-}
-
-// cancelCommand stops and undoes the order for the caller (P17). The verdict of one command never changes
-// from refused to accepted, and repeats get the same one (H30).
-func (r *deciding) cancelCommand(_ int, ev Event) (string, error) {
-	e, t := ev.(Cancel), r.t
-	switch {
-	case e.Run > t.Run:
-		return "", ErrStale
-	case e.Run < t.Run:
-		return r.reject(e.ID, "cancel", "the order was resubmitted since; look at it and cancel the new run")
-	case t.Parent != nil:
-		return r.reject(e.ID, "cancel", t.Parent.only())
-	case t.ProcessState == Closed:
-		return r.reject(e.ID, "cancel", "the order is Closed, which is final")
-	case t.ProcessState == Cancelled || t.CancelAsked:
-		r.acceptAgain(e.ID, "cancel", "it was cancelled before")
-		return "", nil
-	case t.Erased != nil:
-		return r.reject(e.ID, "cancel", isErased)
-	case t.ProcessState == Processed:
-		return r.reject(e.ID, "cancel", "the order is Processed")
-	case r.pastPointOfNoReturn():
-		r.remember(e.ID, "cancel")
-		return r.reject(e.ID, "cancel", "the order is past its point of no return")
-	case len(t.Refused["cancel"]) == maxRefused:
-		return r.reject(e.ID, "cancel", tooManyCancels)
-	}
-	t.CancelAsked = true
-	r.accept(e.ID, "cancel", "")
-	switch modeOf(t) {
-	case going:
-		r.compensate(WhyCancel, -1)
-		r.advance()
-	case errForward:
-		r.startUndo(WhyCancel)
-	case compensated: // the undo that was done becomes the cancel, with a final status of its own
-		r.enterEnd(Cancelled)
-	}
-	return "", nil
-}
-
-// startUndo takes a task out of Error into its undo. Every wait ends there (P9a).
-func (r *deciding) startUndo(why Why) {
-	if t := r.t; t.Phase == Undoing {
-		t.setReason(t.UndoneFor)
-		t.UndoneFor = UndoReason{}
-	}
-	r.t.leaveEnd()
-	r.t.ProcessState, r.t.Why = Compensating, why
-	for i := range r.t.Steps {
-		s := &r.t.Steps[i]
-		s.UndoFailures, s.Queued = 0, 0
-		s.endHold()
-		if waiting(s) {
-			s.WakeAt, s.CompleteBy = 0, 0
-		}
-	}
-	r.advance()
-}
-
-// checkCommand checks the command number that the sender saw (P5, H17). An erased task takes no further
-// command (P52).
-func (r *deciding) checkCommand(number int) string {
-	switch {
-	case r.t.Erased != nil:
-		return isErased
-	case number == r.t.Command:
-		return ""
-	}
-	return "the task has accepted another command, or refused many, since you loaded it; load it again " +
-		"and repeat the command if it still applies"
-}
-
-// undoCommand is the operator's decision to undo a task in Error.
-func (r *deciding) undoCommand(_ int, ev Event) (string, error) {
-	e := ev.(UndoCommand)
-	if reason := r.checkCommand(e.Command); reason != "" {
-		return r.reject(e.ID, "undo", reason)
-	}
-	if reason := r.undoRefusal(); reason != "" {
-		return r.reject(e.ID, "undo", reason)
-	}
-	r.accept(e.ID, "undo", "")
-	why := WhyOperator
-	if r.t.Phase == Undoing { // it goes on with the reason that it had
-		why = r.t.Why
-	}
-	r.startUndo(why)
-	return "", nil
-}
-
-// undoRefusal returns why the operator cannot undo the task, or "" if it can be undone.
-func (r *deciding) undoRefusal() string {
-	switch {
-	case r.t.Parent != nil:
-		return r.t.Parent.only()
-	case r.t.ProcessState != Error:
-		return "only a task in Error can be undone by the operator; this one is " + string(r.t.ProcessState)
-	case r.pastPointOfNoReturn():
-		return "the order is past its point of no return; fix: if that step has had no effect, resolve it " +
-			"as not-happened first"
-	}
-	return ""
-}
-
-// resubmitCommand is the operator's decision to go on (P18).
-func (r *deciding) resubmitCommand(_ int, ev Event) (string, error) {
-	e := ev.(Resubmit)
-	if reason := r.checkCommand(e.Command); reason != "" {
-		return r.reject(e.ID, "resubmit", reason)
-	}
-	if passed(e.Deadline, r.at.Now) {
-		return r.reject(e.ID, "resubmit", "the new deadline "+e.Deadline.String()+" has passed, it is "+
-			r.at.Now.String()+" here; give a later one, or none")
-	}
-	mode := modeOf(r.t)
-	switch mode {
-	case errForward, errUndo, compensated:
-		if r.t.Parent != nil && mode == compensated {
-			return r.reject(e.ID, "resubmit", r.t.Parent.only())
-		}
-	case cancelled, processed, closed:
-		return r.reject(e.ID, "resubmit", "the order is "+string(r.t.ProcessState)+", which is final")
-	default:
-		return r.reject(e.ID, "resubmit", "the order is "+string(r.t.ProcessState)+
-			"; only one in Error, or Compensated, can be resubmitted")
-	}
-	before, def := r.t, r.def
-	if e.To != nil && !e.To.is(r.t.Definition) { // both are one command (P49)
-		if reason := r.move(*e.To); reason != "" {
-			return r.reject(e.ID, "resubmit", reason)
-		}
-	}
-	reason := ""
-	if mode != compensated {
-		reason = r.expiredKey()
-	}
-	if reason = cmp.Or(reason, r.correct(e, mode)); reason != "" {
-		r.t, r.def = before, def
-		return r.reject(e.ID, "resubmit", reason)
-	}
-	r.accept(e.ID, "resubmit", e.note())
-	switch mode {
-	case errForward:
-		r.resume(e)
-	case errUndo: // never forward (H5)
-		r.startUndo(r.t.Why)
-	case compensated:
-		r.restart(e)
-	}
-	return "", nil
-}
-
-// note returns the part of the history entry that describes further effects of the command.
-func (e *Resubmit) note() string {
-	if e.Step == "" {
-		return ""
-	}
-	return "with another input for " + e.Step
-}
-
-// expiredKey finds a step in doubt whose key its service may no longer hold: another call could take
-// effect twice (H12).
-func (r *deciding) expiredKey() string {
-	for i := range r.t.Steps {
-		if s := &r.t.Steps[i]; r.keyMayExpire(i) {
-			return "step " + s.Name +
-				" is in doubt and its service may have forgotten the key by the time a call lands " +
-				"(keyRetention); find out at the service whether it happened, and resolve it first"
-		}
-	}
-	return ""
-}
-
-// resume goes on forward in the same run, with the same keys (H4), counters and hops renewed.
-func (r *deciding) resume(e Resubmit) {
-	t := r.t
-	r.t.leaveEnd()
-	t.ProcessState, t.Hops = Processing, 0
-	t.setReason(UndoReason{})
-	r.renewDeadline(e.Deadline)
-	r.started()
-	for i := range t.Steps {
-		s := &t.Steps[i]
-		if s.State == Processed && s.FinishSeq == 0 { // while the order was in Error
-			r.emitStepFinished(s)
-		}
-		s.FailureCount, s.UndoFailures, s.Queued = 0, 0, 0
-		s.endHold()
-		if s.State == Failed && !s.Attempted() { // its expression failed; advance tries it again
-			s.State, s.Error = Pending, nil
-		}
-	}
-	var again []int
-	for i := range t.Steps { // every one of them, or it would wait for ever (H31)
-		if t.Steps[i].Attempted() && r.kind(i).resume(r, i) {
-			again = append(again, i)
-		}
-		if r.err != nil || t.ProcessState != Processing { // an answer was a refusal, or its time was over
-			return
-		}
-	}
-	r.advanceForward(again...)
-}
-
-// restart begins a Compensated order from the beginning: a new run, and so new keys (H3).
-func (r *deciding) restart(e Resubmit) {
-	t := r.t
-	r.t.leaveEnd()
-	t.ProcessState, t.Why = Processing, ""
-	t.setReason(UndoReason{})
-	t.Output = nil
-	t.Run++
-	t.forgetRefused()
-	t.Hops, t.DeadlineSeq = 0, 0
-	for i := range t.Steps {
-		s := &t.Steps[i]
-		verdicts, given := s.Answers, s.Corrected
-		// P1: attempt goes on.
-		t.Steps[i] = Step{Name: s.Name, State: Pending, Attempt: s.Attempt, Unknown: s.Unknown}
-		// An input of an earlier command ends with its run (P51).
-		if given != nil && given.Command == t.Command {
-			t.Steps[i].Corrected = given
-		}
-		if verdicts != nil {
-			t.Steps[i].Answers = &Answers{Round: 1, Verdicts: verdicts.Verdicts}
-		}
-	}
-	r.renewDeadline(e.Deadline)
-	r.started()
-	r.advance()
-}
-
-// renewDeadline sets the deadline that a Resubmit carries, or removes it (P23a).
-func (r *deciding) renewDeadline(at Time) {
-	r.t.Deadline = 0
-	if at != 0 {
-		r.setDeadline(at)
-	}
-}
-
-// closeCommand is the operator's decision to end a task as it stands (P48). Its steps keep their states: what
-// they did stays as the operator found it. Children that never answered are cancelled, in case their requests
-// still arrive.
-func (r *deciding) closeCommand(_ int, ev Event) (string, error) {
-	e := ev.(Close)
-	if reason := r.checkCommand(e.Command); reason != "" {
-		return r.reject(e.ID, "close", reason)
-	}
-	if reason := r.closeRefusal(e.Absent); reason != "" {
-		return r.reject(e.ID, "close", reason)
-	}
-	r.accept(e.ID, "close", "")
-	r.t.leaveEnd()
-	for i := range r.t.Steps {
-		if s := &r.t.Steps[i]; s.Children.running() {
-			s.children().Stopped = true
-		}
-	}
-	r.t.Closing = &Closing{By: e.By, Reason: TrimMessage(e.Reason)}
-	r.enterEnd(Closed)
-	return "", nil
-}
-
-// closeRefusal returns why the task cannot be closed, or "" if it can. No call may take effect after the
-// close, because the operator's findings become final.
-func (r *deciding) closeRefusal(absent []string) string {
-	silent := false // it waits for children that never answer
-	for i := range r.t.Steps {
-		for _, id := range r.t.OpenChildren(&r.t.Steps[i]) {
-			if !slices.Contains(absent, id) {
-				return "step " + r.t.Steps[i].Name +
-					" has children that have not ended, for instance " + id + "; end those first"
-			}
-			silent = true
-		}
-	}
-	if r.t.ProcessState != Error && !silent {
-		return "only a task in Error can be closed; this one is " + string(r.t.ProcessState)
-	}
-	for i := range r.t.Steps {
-		switch s := &r.t.Steps[i]; {
-		case s.InFlight():
-			return "step " + s.Name + " is in flight; wait for its reply, or until its time has passed (" +
-				s.CompleteBy.String() + ") and the Supervisor has looked at it"
-		case s.Attempted() && r.at.Now <= r.lastActivity(i):
-			return "a call of step " + s.Name + " may still take effect; wait until " +
-				r.lastActivity(i).String()
-		}
-	}
-	return ""
+	return ev
 }

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Grade describes what a remote service's operation offers (protocol.md, section 6).
+// Grade describes what a remote service's operation offers (docs/explanation/protocol.md, section 7).
 type Grade string
 
 const (
@@ -28,6 +28,7 @@ const (
 // Policy is the reaction to a step that has used up its budget or failed for good (P19).
 type Policy string
 
+// Reactions to a step that failed.
 const (
 	OnFailureUndo Policy = "undo" // undo the whole task
 	OnFailureStop Policy = "stop" // set Error and alert the operator
@@ -35,15 +36,19 @@ const (
 	OnFailureContinue Policy = "continue" // undo the step alone, and go on without it (P42)
 )
 
-// DefinitionHash names the stored form of a definition: hex of the first 16 bytes of its SHA-256.
+// DefinitionHash returns the name of a definition's stored form: the first 16 bytes of its SHA-256 in
+// hexadecimal.
 func DefinitionHash(stored []byte) string {
 	sum := sha256.Sum256(stored)
 	return hex.EncodeToString(sum[:16])
 }
 
-// Definition is a compiled workflow: data only, stored by its hash and pinned by tasks, so that a
-// deploy never disturbs a running task. Package workflow makes it from YAML and validates it;
-// Decide trusts it.
+// DefinitionSchema is the major version of the stored form that this code reads and writes.
+const DefinitionSchema = 1
+
+// Definition is a compiled workflow. It is data only, stored by its hash and pinned by tasks, so that a
+// deploy never affects a running task. Package workflow makes it from YAML and validates it. Decide trusts
+// it.
 type Definition struct {
 	Schema int                        `json:"schema"` // major version of the stored form
 	Name   string                     `json:"name"`
@@ -60,7 +65,7 @@ type Definition struct {
 	ResendAfter Duration `json:"tellAfter"`
 	// forward claims between operator commands (P23)
 	HopBudget int `json:"hopBudget"`
-	// which status messages an order with a reply-to gets
+	// kinds of status messages that an order with a reply-to gets
 	Notify []StatusKind `json:"notify"`
 	// an order that is undone because a step failed raises an alert (P11)
 	AlertUndone bool `json:"alertUndone,omitempty"`
@@ -86,16 +91,16 @@ type AgentDefinition struct {
 	KeyRetention Duration `json:"keyRetention,omitempty"`
 }
 
-// StepDefinition is one step of a workflow: a call of an agent or, where Wait, Answer, Fail or Each is set, a
+// StepDefinition is one step of a workflow: a call of an agent or, if Wait, Answer, Fail or Each is set, a
 // wait for a time or for an answer, a failure by rule, or child tasks.
 type StepDefinition struct {
 	Name string `json:"name"`
-	// then Agent, Operation, Timeout, Retry, Undo and Grade are empty
+	// if set, Agent, Operation, Timeout, Retry, Undo and Grade are empty
 	Wait *Wait `json:"wait,omitempty"`
-	// then Agent, Operation, Retry, Undo and Grade are empty
+	// if set, Agent, Operation, Retry, Undo and Grade are empty
 	Answer *Answer `json:"answer,omitempty"`
-	Fail   *Fail   `json:"fail,omitempty"` // then all of the call is empty
-	// then all of the call is empty; the input is the list
+	Fail   *Fail   `json:"fail,omitempty"` // if set, all fields of a call are empty
+	// if set, all fields of a call are empty; the input is the list
 	Each  *Each  `json:"each,omitempty"`
 	Agent string `json:"agent"`
 	// further agents for the same service, after Agent (P44)
@@ -114,38 +119,65 @@ type StepDefinition struct {
 	PollFor   Duration `json:"pollFor,omitempty"`
 	Retry     Retry    `json:"retry"`
 	OnFailure Policy   `json:"onFailure"`
-	// nil: no effect to undo ("undo: none"), or past the point of no return
+	// nil if the step has no effect to undo ("undo: none"), or is past the point of no return
 	Undo  *Undo `json:"undo,omitempty"`
 	Grade Grade `json:"grade"`
 	// with OnFailureUndo: its proven refusal undoes the task (P22a)
 	PointOfNoReturn bool `json:"pointOfNoReturn,omitempty"`
 }
 
+// Kind is the sort of a step.
+type Kind string
+
+// Kinds of steps.
+const (
+	KindCall   Kind = "call"
+	KindWait   Kind = "wait"
+	KindAnswer Kind = "answer"
+	KindFail   Kind = "fail"
+	KindEach   Kind = "each"
+)
+
+// Kind returns the sort of the step.
+func (d *StepDefinition) Kind() Kind {
+	switch {
+	case d.Wait != nil:
+		return KindWait
+	case d.Answer != nil:
+		return KindAnswer
+	case d.Fail != nil:
+		return KindFail
+	case d.Each != nil:
+		return KindEach
+	}
+	return KindCall
+}
+
 // MaxWait is the longest wait of a step (P34).
 const MaxWait = 366 * Day
 
-// Wait is a step that ends at a time (P34): For after its claim or, where the step has an input, at the
-// time in RFC 3339 that this evaluates to; at once where that has passed.
+// Wait is a step that ends at a time (P34): For after its claim or, if the step has an input, at the time in
+// RFC 3339 that the input evaluates to. If that time has passed, it ends at once.
 type Wait struct {
 	For Duration `json:"for,omitempty"` // 0 to MaxWait
-	// up to as much is added, by a hash of the task, so that many do not end at once
+	// a hash of the task adds up to this much, so that many waits do not end at once
 	Spread Duration `json:"spread,omitempty"`
 }
 
-// Fail is a step whose turn is a failure for good (P50). Its When is the rule. Both texts are the author's
-// and hold nothing of the order: they stand in alerts, statuses and logs.
+// Fail is a step that fails for good when its turn comes and its When is true (P50). The workflow's author
+// writes both texts. They contain no data of the order, because alerts, statuses and logs show them.
 type Fail struct {
 	Code    string `json:"code"`    // short and stable, see StepError
 	Message string `json:"message"` // text for people, at most MaxMessage bytes
 }
 
-// Each is a step of child tasks: one for each element of the list that the step's input evaluates to or,
-// where the step has no input, a single one (P40).
+// Each is a step of child tasks: one for each element of the list that the step's input evaluates to or, if
+// the step has no input, a single one (P40).
 type Each struct {
 	Workflow   string `json:"workflow"`
 	Definition string `json:"definition"` // hash, pinned with the parent's
-	// template of a child's order, which sees item and index; absent: the item itself or, without a list, the
-	// parent's order
+	// template of a child's order, which reads item and index; if absent, the item itself or, without a list,
+	// the parent's order
 	Order       json.RawMessage `json:"order,omitempty"`
 	Concurrency int             `json:"concurrency"`        // children that run at once, 1 to MaxConcurrency
 	Tolerate    int             `json:"tolerate,omitempty"` // number of children that may fail
@@ -167,9 +199,9 @@ const (
 // MaxID is the longest ID of a task, in bytes.
 const MaxID = 128
 
-// ChildID is the ID of a child task. The order of a task never changes, and that of a child can in the
-// parent's next run: so that run has children of its own. An ID longer than MaxID ends with its hash, after
-// two ChildMarks, which no other ID has: every child of every order has an ID that its readers accept.
+// ChildID returns the ID of a child task. The order of a task never changes, and that of a child may change
+// in the parent's next run, so each run has its own children. An ID longer than MaxID ends with its hash
+// after two ChildMarks, which no other ID has. So every child has an ID that its readers accept.
 func (p Parent) ChildID() string {
 	id := p.OrderID + ChildMark + p.Step + ChildMark + strconv.Itoa(p.Index)
 	if p.Run > 0 {
@@ -183,39 +215,40 @@ func (p Parent) ChildID() string {
 	return id[:MaxID-len(tail)] + tail
 }
 
-// ChildMark stands in the IDs of child tasks only.
+// ChildMark occurs in the IDs of child tasks only.
 const ChildMark = "~"
 
 // Answer is a step that ends with an answer from outside: an approval by people, or an event (P35). The
-// step's input evaluates to a Question when it is claimed; its Timeout holds where the question names none.
+// step's input evaluates to a Question when it is claimed. Its Timeout applies if the question names none.
 type Answer struct {
-	// name of the call before it that asks for the answer (P38); no expression sees it
+	// name of an earlier step whose call asks for the answer (P38); expressions cannot read it
 	Ask    string   `json:"ask,omitempty"`
 	Event  string   `json:"event,omitempty"`  // name of the outside event; "" means an approval
 	Values []string `json:"values,omitempty"` // allowed answers to an approval
-	// JSON Schema of an event's value; absent: any value
+	// JSON Schema of an event's value; if absent, any value is allowed
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// expression over the value: true is the step's permanent failure
+	// expression over the value; if it is true, the step fails for good
 	Refuse    string `json:"refuse,omitempty"`
 	OnTimeout Policy `json:"onTimeout,omitempty"` // required unless TimeoutValue is set
 	// interval at which Ask is sent again while the question is open (P37); 0 means never
 	Remind Duration `json:"remind,omitempty"`
-	// TimeoutValue is the value that the step ends with where no answer has come in time.
+	// TimeoutValue is the output of the step if no answer has come in time.
 	TimeoutValue json.RawMessage `json:"timeoutValue,omitempty"`
 }
 
-// Question is the value of the input of a step that waits for an answer. Need, Who, NotSelf and Timeout are
-// stored when the step is claimed; the others are computed again when they are shown.
+// Question is the value of the input of a step that waits for an answer. The claim stores Need, Who, NotSelf
+// and Timeout. The other fields are computed again when they are shown.
 type Question struct {
 	Question string          `json:"question,omitempty"`
 	Show     json.RawMessage `json:"show,omitempty"`
 	Need     *int            `json:"need,omitempty"`    // number of people who must agree; if absent, 1
 	Who      []string        `json:"who,omitempty"`     // people who may answer; if absent, everyone may
 	NotSelf  *string         `json:"notSelf,omitempty"` // person who may not answer
-	Timeout  string          `json:"timeout,omitempty"` // like "48h" or "7d"; if absent, the definition's
+	// duration such as "48h" or "7d"; if absent, the definition's Timeout
+	Timeout string `json:"timeout,omitempty"`
 }
 
-// Bounds of answers, in bytes where they are no numbers.
+// Bounds of answers; sizes are in bytes.
 const (
 	MaxVoters      = 32      // voters of a round, and people in Who
 	MaxAnswerBy    = 128     // the name of a person
@@ -223,8 +256,8 @@ const (
 	MaxApproval    = 64      // a value of an approval
 )
 
-// PersonName reports a name that an answer may come from: 1 to MaxAnswerBy bytes of which none takes more in
-// JSON.
+// PersonName reports whether a text may be the name of a person who answers. It has 1 to MaxAnswerBy bytes,
+// and JSON encodes each of them as one byte.
 func PersonName(name string) bool {
 	if name == "" || len(name) > MaxAnswerBy || !utf8.ValidString(name) {
 		return false
@@ -233,14 +266,14 @@ func PersonName(name string) bool {
 		func(c rune) bool { return Unprintable(c) || strings.ContainsRune("<>&\"\\", c) })
 }
 
-// Unprintable reports a character that could control a terminal, forge a line, or change the order of what
-// stands beside it: a control character, a separator of lines or paragraphs, or a control of writing
-// direction. Names, codes and reasons have none.
+// Unprintable reports whether a character could control a terminal, forge a line, or change the order of
+// neighbouring text: a control character, a separator of lines or paragraphs, or a control of writing
+// direction. Names, codes and reasons contain none.
 func Unprintable(c rune) bool {
 	return unicode.IsControl(c) || c == '\u2028' || c == '\u2029' || unicode.Is(unicode.Bidi_Control, c)
 }
 
-// Schedule starts orders of a workflow by the clock. The core makes nothing of it; package schedule and the
+// Schedule starts orders of a workflow by the clock. The core does not use it. Package schedule and the
 // Supervisor do.
 type Schedule struct {
 	// five fields, or @hourly, @daily, @weekly, @monthly, @yearly
@@ -256,6 +289,7 @@ type Schedule struct {
 // Overlap is the reaction to a scheduled time at which the previous order has not ended.
 type Overlap string
 
+// Reactions to an order that has not ended.
 const (
 	OverlapSkip  Overlap = "skip"
 	OverlapAllow Overlap = "allow"
@@ -272,7 +306,7 @@ type Retry struct {
 // Budget returns the number of counted failures at which the policy applies (P16).
 func (r Retry) Budget() int { return r.MaxFailures + r.ExtendedRounds }
 
-// Backoff grows exponentially from Initial to Max; Jitter takes off up to that share of it.
+// Backoff grows exponentially from Initial to Max. Jitter subtracts up to that share of it.
 type Backoff struct {
 	Initial    Duration `json:"initial"`
 	Max        Duration `json:"max"`
@@ -288,48 +322,47 @@ type Undo struct {
 	Retry     Retry           `json:"retry"` // the extended wait does not apply
 }
 
-// Environment holds the values that expressions see. They see nothing else: no clock, no randomness.
+// Environment holds the values that expressions read. They read nothing else: no clock, no randomness.
 type Environment struct {
 	OrderID string
 	Run     int
 	Order   json.RawMessage
-	// Outputs of the steps that the expression may see: for a step those that it comes after,
-	// directly or not (so that a redelivery computes the same bytes, P12), for its undo also its
-	// own, for the workflow's output all. A Skipped step, or one whose output is not known
-	// (resolved by the operator), has no entry.
+	// Outputs holds the outputs that the expression may read. For a step these are the outputs of the steps
+	// that it comes after, directly or not (so that a redelivery computes the same bytes, P12). For its undo
+	// they include its own. For the workflow's output they are all. A Skipped step, or one with an unknown
+	// output (resolved by the operator), has no entry.
 	Outputs map[string]json.RawMessage
-	// codes of those of these steps that failed, and that the order goes on without (P42)
+	// error codes of those steps that failed and without which the order continues (P42)
 	Failures map[string]string
-	Value    json.RawMessage // value of an answer; only Answer.Refuse sees it
-	// Token makes a token of an answer to a step, for a person or for anyone (P39). Only where
+	Value    json.RawMessage // value of an answer; only Answer.Refuse reads it
+	// Token makes a token of an answer to a step, for a person or for anyone (P39). It is only called if
 	// Definition.Tokens is set.
 	Token func(step, person string) (string, error)
-	Item  json.RawMessage // item of the list of an Each; only Each.Order sees it
+	Item  json.RawMessage // item of the list of an Each; only Each.Order reads it
 	Index int             // index of Item
 }
 
-// Expressions evaluates the templates and conditions of one Definition. It must be a pure
-// function of its arguments and safe for concurrent use. An error is a permanent failure of the
-// step (P20); its text is shown to the operator and must not contain order data.
+// Expressions evaluates the templates and conditions of one Definition. It must be a pure function of its
+// arguments and safe for concurrent use. An error is a permanent failure of the step (P20). The operator sees
+// its text, which must not contain order data.
 type Expressions interface {
 	Input(step int, env Environment) (json.RawMessage, error)
 	// names of the steps whose results Input depends on
 	InputReads(step int) []string
-	UndoInput(step int, env Environment) (json.RawMessage, error) // only called where Undo.Input is set
+	UndoInput(step int, env Environment) (json.RawMessage, error) // only called if Undo.Input is set
 	When(step int, env Environment) (bool, error)
-	Output(env Environment) (json.RawMessage, error) // only called where Output is set
-	// only called where Answer.Schema is set: what is wrong with the value
+	Output(env Environment) (json.RawMessage, error) // only called if Output is set
+	// CheckAnswer returns the fault of a value. It is only called if Answer.Schema is set.
 	CheckAnswer(step int, value json.RawMessage) error
-	Refused(step int, env Environment) (bool, error) // only called where Answer.Refuse is set
+	Refused(step int, env Environment) (bool, error) // only called if Answer.Refuse is set
 	// Items returns the number of elements in the list of a step, and passes them to each in order. It is
 	// only called if the step is an Each with an Input.
 	Items(step int, env Environment, each func(index int, item json.RawMessage)) (count int, err error)
-	ChildOrder(step int, env Environment) (json.RawMessage, error) // only called where Each.Order is set
+	ChildOrder(step int, env Environment) (json.RawMessage, error) // only called if Each.Order is set
 }
 
-// Link prepares the definition for use. It must be called once after loading, before the
-// definition is shared; Steps must not change afterwards. Unknown names in After are dropped:
-// validation refuses them.
+// Link prepares the definition for use. Call it once after loading, before the definition is shared. Steps
+// must not change afterwards. It drops unknown names in After, which validation refuses.
 func (d *Definition) Link() {
 	d.byName = make(map[string]int, len(d.Steps))
 	for i := range d.Steps {
@@ -353,12 +386,22 @@ func (d *Definition) Link() {
 	}
 	d.ancestors = make([][]int, len(d.Steps))
 	for i := range d.Steps {
-		// P38: what an ask has come to may change after steps behind it were claimed (P12).
+		// P38: the result of an ask may change after steps behind it were claimed (P12).
 		d.ancestors[i] = slices.DeleteFunc(d.before(i), func(j int) bool { return d.asks[j] >= 0 })
 	}
 }
 
-// before lists the steps that step i comes after, directly or not, nearest first.
+// Predecessors returns the steps that step i names in After.
+func (d *Definition) Predecessors(i int) []int { return d.after[i] }
+
+// Ancestors returns the steps whose results step i may read: those that it comes after, directly or not,
+// without the asks.
+func (d *Definition) Ancestors(i int) []int { return d.ancestors[i] }
+
+// AsksFor returns the step whose answer step i asks for, or -1.
+func (d *Definition) AsksFor(i int) int { return d.asks[i] }
+
+// before returns the steps that step i comes after, directly or not, nearest first.
 func (d *Definition) before(i int) []int {
 	seen := make([]bool, len(d.Steps))
 	found := append([]int(nil), d.after[i]...)
@@ -386,11 +429,27 @@ func (d *Definition) Index(step string) int {
 	return -1
 }
 
-// Notifies reports whether tasks of this definition send that kind of status. "closed" is sent wherever
-// "failed" is: definitions that were stored before there was a Close do not name it.
+// Notifies reports whether tasks of this definition send that kind of status. "closed" is sent whenever
+// "failed" is, because definitions from before Close existed do not name it.
 func (d *Definition) Notifies(kind StatusKind) bool {
 	if kind == StatusClosed {
 		kind = StatusFailed
 	}
 	return slices.Contains(d.Notify, kind)
 }
+
+// Show adds the output or the failure of a step.
+func (e *Environment) Show(s *Step) {
+	if s.Output != nil {
+		e.Outputs[s.Name] = s.Output
+	}
+	if s.FailureCode != "" {
+		if e.Failures == nil {
+			e.Failures = map[string]string{}
+		}
+		e.Failures[s.Name] = s.FailureCode
+	}
+}
+
+// Error returns the message of a rule that came true, as the error of its claim.
+func (f *Fail) Error() string { return f.Message }

@@ -1,8 +1,11 @@
 package core
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+)
 
-// Effect is something to carry out after the decision was stored. The set is closed.
+// Effect is an action to carry out after the commit of the decision. The set is closed.
 type Effect interface{ effect() }
 
 // SendRequest is a request to an agent; it is also the message itself (P3).
@@ -45,6 +48,7 @@ type SendSettle struct{ OrderID string }
 // StatusKind names a status message to the application.
 type StatusKind string
 
+// Kinds of status messages.
 const (
 	StatusReceived     StatusKind = "received"
 	StatusRefused      StatusKind = "refused"
@@ -53,7 +57,7 @@ const (
 	// StatusUndoing reports that the undo of a step waits until none of its calls can take effect any more
 	// (P21). It is sent once when the wait begins, and is not sent again if that fails.
 	StatusUndoing StatusKind = "undoing"
-	// StatusProgress carries what a running attempt reported (P43). It is not sent again if that fails.
+	// StatusProgress carries the report of a running attempt (P43). It is not sent again if that fails.
 	StatusProgress  StatusKind = "progress"
 	StatusCompleted StatusKind = "completed"
 	StatusFailed    StatusKind = "failed" // Error: an operator is needed
@@ -123,7 +127,7 @@ type RaiseAlert struct {
 	Accepts  Accepted `json:"accepts"`
 }
 
-// EraseContent removes the content that an order keeps apart from its task (P52).
+// EraseContent removes the content of an order that is stored apart from its task (P52).
 type EraseContent struct{ OrderID, Hash string }
 
 // Accepted lists the operator's commands that a task in Error accepts when it has just stopped.
@@ -133,23 +137,125 @@ type Accepted struct {
 	Resolve  bool `json:"resolve"` // accepts Resolve of the step that caused the Error
 }
 
-func (SendRequest) effect()  {}
-func (SendWake) effect()     {}
-func (SendSettle) effect()   {}
-func (SendStatus) effect()   {}
-func (RaiseAlert) effect()   {}
-func (AskChild) effect()     {}
-func (ChildEnded) effect()   {}
+func (SendRequest) effect() {}
+
+func (SendWake) effect() {}
+
+func (SendSettle) effect() {}
+
+func (SendStatus) effect() {}
+
+func (RaiseAlert) effect() {}
+
+func (AskChild) effect() {}
+
+func (ChildEnded) effect() {}
+
 func (EraseContent) effect() {}
 
-// Decision is the result of Decide.
-type Decision struct {
-	Task    *Task    // the next task; the one given where nothing changed
-	Changed bool     // it must be committed, on the version of the task given
-	Effects []Effect // messages to send after the commit, in this order; may be set if nothing changed (P12)
-	// Settles reports whether Effects hold the whole final status and alert of the present end. The handler
-	// that sent all of them commits Settled(task) afterwards (P11).
-	Settles bool
-	Ignored string   // reason why the event changed nothing; "" if it changed something
-	Verdict *Verdict // the answer to a command
+// Settles reports whether the effects hold every unacknowledged status and alert of the present end. Only the
+// actor that sends all of them in one handling may settle the end afterwards (P11, H27).
+func Settles(def *Definition, t *Task, effects []Effect) bool {
+	if t.End.ResendAt == 0 {
+		return false
+	}
+	status, alert, parent := t.End.Seq == 0, !RaisesAlert(def, t), t.Parent == nil
+	for _, e := range effects {
+		switch e := e.(type) {
+		case SendStatus:
+			status = status || e.Status.Seq == t.End.Seq
+		case RaiseAlert:
+			alert = alert || e.At == t.End.At
+		case ChildEnded:
+			parent = parent || e.Parent == *t.Parent
+		}
+	}
+	return status && alert && parent
+}
+
+// AlertOf returns the alert of a task. It reads only values that were fixed when the task stopped, so that
+// the alert is the same each time (P12).
+func AlertOf(def *Definition, task *Task) RaiseAlert {
+	t := task.Clone()
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		s.State = cmp.Or(s.EndState, s.State)
+		if s.Resolved != nil && s.Resolved.Command > t.End.Command {
+			s.Resolved = nil
+		}
+		if s.NoEffect > t.End.At {
+			s.NoEffect = 0
+		}
+	}
+	a := RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.End.Command,
+		Phase: t.Phase,
+		Step:  t.Reason.Step, Code: t.Reason.Code, Message: t.Reason.Text, At: t.End.At}
+	if a.Undone = t.ProcessState == Compensated; a.Undone {
+		a.Accepts.Resubmit = t.Parent == nil // only its parent resubmits a child
+		return a
+	}
+	a.Accepts = Accepted{Resubmit: t.ExpiredKey(def, t.End.At) == "", Undo: t.UndoRefusal(def) == ""}
+	if i := t.Index(t.Reason.Step); i >= 0 {
+		a.Attempts, a.FirstTry, a.LastTry = t.Steps[i].Attempt, t.Steps[i].FirstClaim(), t.Steps[i].Claim.At
+		a.Accepts.Resolve = t.ResolveRefusal(def, i, NotHappened, t.End.At) == ""
+		if t.Steps[i].Attempted() {
+			a.Key = Key(t.OrderID, t.Run, t.Reason.Step)
+		}
+	}
+	return a
+}
+
+// Status returns a status message of the task with the common fields filled in.
+func (t *Task) Status(s Status) SendStatus {
+	s.OrderID, s.Run, s.Workflow = t.OrderID, t.Run, t.Workflow
+	return SendStatus{ReplyTo: t.ReplyTo, Status: s}
+}
+
+// StartedStatus returns the status of the last start.
+func (t *Task) StartedStatus() SendStatus {
+	return t.Status(Status{Kind: StatusStarted, Seq: t.Start.Seq, At: t.StartedAt()})
+}
+
+// FinishedStatus returns the status of a finished step.
+func (t *Task) FinishedStatus(s *Step) SendStatus {
+	return t.Status(Status{Kind: StatusStepFinished, Seq: s.Finish.Seq, At: s.Finish.At,
+		Step:   s.Name,
+		Output: s.Output})
+}
+
+// FinalStatus returns the status of the present end.
+func (t *Task) FinalStatus() SendStatus {
+	s := Status{Kind: EndKind(t), Seq: t.End.Seq, At: t.End.At, Step: t.Reason.Step,
+		Output: t.Output,
+		Code:   t.Reason.Code, Message: t.Reason.Text}
+	if t.Closing != nil {
+		s.By, s.Reason = t.Closing.By, t.Closing.Reason
+	}
+	for i := range t.Steps {
+		step := &t.Steps[i]
+		s.Steps = append(s.Steps,
+			StepSummary{Step: step.Name, State: cmp.Or(step.EndState, step.State),
+				Attempts: step.Attempt})
+	}
+	return t.Status(s)
+}
+
+// Request returns the request of the present claim. It reads only values that cannot change (P12).
+func (t *Task) Request(def *Definition, i int, input json.RawMessage) SendRequest {
+	s, d := &t.Steps[i], &def.Steps[i]
+	q := SendRequest{
+		Agent: d.AskedAgent(s), OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt,
+		Operation: Do, Name: d.Operation, Grade: d.Grade, Key: Key(t.OrderID, t.Run, s.Name),
+		Timeout: d.TimeoutOf(s), ClaimedAt: s.Claim.At, CompleteBy: d.FirstCompleteBy(s),
+		StopBy:    s.Claim.StopBy,
+		ClockSkew: def.Agents[d.Agent].ClockSkew, Input: input, Resolved: s.Resolved,
+		PointOfNoReturn: d.PointOfNoReturn,
+		Trace:           AttemptTrace(t.OrderID, t.Run, s.Name, s.Attempt),
+	}
+	if s.Claim.Undo {
+		q.Operation, q.Name = UndoOp, d.Undo.Operation
+	} else {
+		q.MaxDuration = d.MaxDuration
+	}
+	return q
 }

@@ -1,33 +1,37 @@
 package core
 
-import "encoding/json"
+import (
+	"encoding/json"
+)
 
-// Event is one thing that happened to a task. The set is closed.
+// Event is one event of a task. The set is closed.
 type Event interface{ event() }
 
-// Operation of a request or a reply.
+// Operation is the operation of a request or a reply.
 type Operation string
 
+// Operations of a step.
 const (
 	Do     Operation = "do"
 	UndoOp Operation = "undo"
 )
 
-// Outcome of a request.
+// Outcome is the outcome of a request.
 type Outcome string
 
+// Outcomes of a request.
 const (
 	OutcomeDone       Outcome = "done"
 	OutcomeFailed     Outcome = "failed"      // permanent
 	OutcomeRetryLater Outcome = "retry-later" // transient; the agent's own retries are used up
 )
 
-// Submitted is an accepted submission. Task is nil in Decide for a new order.
+// Submitted is an accepted submission. Decide gets no task with it for a new order.
 type Submitted struct {
 	OrderID     string
 	Workflow    string
 	ContentHash string
-	KnownHash   string // hash of what the task that is there was submitted with; "" if none is there
+	KnownHash   string // submission hash of the stored task; "" if none is stored
 	Priority    string
 	ReplyTo     string
 	Deadline    Time // deadline of the order; zero means the definition's, if any
@@ -43,9 +47,9 @@ type Reply struct {
 	Output     json.RawMessage // output of a done reply
 	Code       string          // code of a failed or retry-later reply, see StepError
 	Message    string
-	RetryAfter Duration // least wait that the service asked for with retry-later; 0 means none
-	// no effect of the key so far, and none by this attempt later; for a failed or retry-later point of no
-	// return (P22a)
+	RetryAfter Duration // shortest wait that the service asked for with retry-later; 0 means none
+	// NoEffect means that the key has had no effect, and that this attempt will have none later. Only a
+	// failed or retry-later reply of a point of no return has it (P22a).
 	NoEffect bool
 }
 
@@ -74,111 +78,126 @@ type DeadlinePassed struct{ Run int }
 // (P11).
 type ResendDue struct{}
 
-// Wake asks the Scheduler to go on with a step, or, where Step is empty, with the whole task.
+// Wake asks the Scheduler to continue a step, or, if Step is empty, the whole task.
 type Wake struct {
-	Step    string
-	Run     int
-	Attempt int
+	Step    string `json:"step,omitempty"`
+	Run     int    `json:"run,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
 }
 
 // Settle asks the Scheduler to send the final status again (P11).
 type Settle struct{}
 
-// Sender names the sender of a command and the reason in the sender's words. It is kept with the verdict.
-// Both may be absent.
-type Sender struct{ By, Reason string }
+// The commands below are also the bodies of HTTP requests. Their tags describe the fields there and set the
+// bounds. Fields that an actor adds have no name in JSON.
+
+// Sender names the sender of a command and the reason in the sender's words. The verdict stores both. Both
+// may be absent.
+type Sender struct {
+	By     string `json:"by,omitempty" maxLength:"128" doc:"name of the sender"`
+	Reason string `json:"reason,omitempty" maxLength:"512" doc:"reason, for the history"`
+}
 
 // Cancel asks to stop and undo an order (P17).
 type Cancel struct {
-	OrderID string
-	ID      string // ID of the command
-	Run     int
+	OrderID string `json:"-"` // set by the actor if there is no task
+	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
+	Run     int    `json:"run,omitempty" minimum:"0" doc:"run to cancel; a cancel of an older run changes nothing"`
 	Sender
 }
 
 // UndoCommand is the operator's decision to undo a task in Error.
 type UndoCommand struct {
-	ID      string
-	Command int // the number that the sender saw (P5)
+	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
+	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
 	Sender
 }
 
-// Resubmit is the operator's decision to go on, or to start a Compensated order again (P18).
+// Resubmit is the operator's decision to continue, or to start a Compensated order again (P18).
+//
+// Definition names the definition to move to first, as in a Move; "" keeps the pinned one. Step gets another
+// Input (P51).
 type Resubmit struct {
-	ID       string
-	Command  int
-	Deadline Time    // zero removes the deadline
-	To       *Target // definition to move to (P49); nil keeps the pinned one
-	Step     string  // step that gets another Input (P51); "" if no step does
-	Input    json.RawMessage
+	ID         string          `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
+	Command    int             `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
+	Deadline   Time            `json:"deadline,omitzero" doc:"the new deadline; if absent, the order has none"`
+	Definition string          `json:"definition,omitempty" pattern:"^(latest|[0-9a-f]{32})$" doc:"definition to move the order to first: the hash of one of its workflow, or latest; if absent, the order keeps its definition"`
+	Step       string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"step that gets another input; refused if its agent got a request and no proof says that it had no effect"`
+	Input      json.RawMessage `json:"input,omitempty" doc:"input of the step instead of its definition's; any JSON value except null, at most 32 KiB"`
+	To         *Target         `json:"-"` // the definition of that name, added by the actor
 	Sender
 }
 
-// Resolve states what happened to a step in doubt.
+// Resolve states whether a step in doubt took effect. Output is the step's output; nil if the operator did
+// not state it.
 type Resolve struct {
-	ID      string
-	Command int
-	Step    string
-	Fact    Fact
-	Output  json.RawMessage // output of the step; nil if the operator did not state it
+	ID      string          `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
+	Command int             `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
+	Step    string          `json:"step" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"the step in doubt"`
+	Fact    Fact            `json:"fact" enum:"happened,not-happened,undone"`
+	Output  json.RawMessage `json:"output,omitempty" doc:"output of the step, if it happened while the order was going forward; any JSON value except null, at most 48 KiB"`
 	Sender
 }
 
-// Close is the operator's decision to end a task as it stands: one in Error, or one whose children never
-// answer (P48).
+// Close is the operator's decision to end a task in its present state. The task is in Error, or has children
+// that never answer (P48).
 type Close struct {
-	ID      string
-	Command int
-	// Absent lists the open children that will not end by themselves, as the actor that decides has found
-	// them: they are not stored, are damaged, or have ended.
-	Absent []string
+	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
+	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
+	// Absent lists the open children that will not end by themselves: they are not stored, are damaged, or
+	// have ended. The actor that decides fills it in.
+	Absent []string `json:"-"`
 	Sender
 }
 
 // Move is the operator's decision to pin the task to another definition of its workflow (P49).
 type Move struct {
-	ID      string
-	Command int
-	To      Target
+	ID         string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
+	Command    int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
+	Definition string `json:"definition" pattern:"^(latest|[0-9a-f]{32})$" doc:"the hash of a definition of the order's workflow, or latest"`
+	To         Target `json:"-"` // the definition of that name, added by the actor
 	Sender
 }
 
-// Erase is the operator's decision to remove what an order at an end holds of people's data (P52).
+// Erase is the operator's decision to remove people's data from an order that has ended (P52).
 type Erase struct {
-	ID      string
-	Command int
-	// Unrested is an order that the task is a child of, directly or not, and that has not come to rest, as
-	// the actor that decides has found it. It is empty if there is none.
-	Unrested  string
-	KnownHash string // hash of what the task was submitted with, which stays
+	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
+	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
+	// Unrested is the ID of an ancestor of this order that is not at rest. It is "" if there is none. The
+	// actor that decides fills it in.
+	Unrested  string `json:"-"`
+	KnownHash string `json:"-"` // hash of what the task was submitted with, which stays
 	Sender
 }
 
-// Answered is an answer from outside: to a step or, where Step is empty, to every step that waits for the
+// Answered is an answer from outside. It goes to Step or, if Step is empty, to every step that waits for the
 // event of that name (P35).
 type Answered struct {
-	ID    string
-	Run   int
-	Step  string
-	Name  string // name of the event
-	Round int    // round of the step, from 1; 0 with Name
-	Value json.RawMessage
-	By    string
-	Note  string // why, in the words of who answers
-	Token bool   // it came by a token, which says Run, Step and By: a refusal of it is not stored (P39)
+	ID    string          `json:"id,omitempty"`
+	Run   int             `json:"run,omitempty"`
+	Step  string          `json:"step,omitempty"`
+	Name  string          `json:"name,omitempty"`  // name of the event
+	Round int             `json:"round,omitempty"` // round of the step, from 1; 0 with Name
+	Value json.RawMessage `json:"value,omitempty"`
+	By    string          `json:"by,omitempty"`
+	Note  string          `json:"reason,omitempty"` // reason in the words of the person who answers
+	// Token is a token of the order. It states Run, Step and By. A refusal of such an answer is not stored
+	// (P39).
+	Token string `json:"token,omitempty"`
 }
 
 // ChildAsk is a step's request to a child task.
 type ChildAsk string
 
+// Requests to a child task.
 const (
 	AskStart  ChildAsk = "start"
 	AskCancel ChildAsk = "cancel" // undo it, unless it is Processed
 	AskUndo   ChildAsk = "undo"
 )
 
-// AskChild is a step's request to a child task (P41): an effect of the parent's decision, and the event of
-// the child. It always holds the whole child, because the child may not know any other request.
+// AskChild is a step's request to a child task (P41). It is an effect of the parent's decision, and an event
+// of the child. It always holds the whole child, because the child may not know any other request.
 type AskChild struct {
 	OrderID     string          `json:"task"` // ID of the child
 	Parent      Parent          `json:"parent"`
@@ -192,9 +211,10 @@ type AskChild struct {
 	To *Definition `json:"-"`
 }
 
-// ChildState is the end of a child task, or its stop.
+// ChildState is the state in which a child task ended or stopped.
 type ChildState string
 
+// States of a child task that its parent learns.
 const (
 	ChildProcessed   ChildState = "processed"
 	ChildCompensated ChildState = "compensated"
@@ -203,8 +223,8 @@ const (
 	ChildExpired     ChildState = "expired" // it had ended, and is no longer stored (P26)
 )
 
-// ChildEnded notifies a parent of how a child task has ended (P41): an effect of the child's decision, and
-// the event of the parent. It names the attempt of the parent's step that asked last.
+// ChildEnded reports to a parent how a child task has ended (P41). It is an effect of the child's decision,
+// and an event of the parent. It names the parent's latest attempt that asked.
 type ChildEnded struct {
 	Parent  Parent          `json:"parent"`
 	State   ChildState      `json:"state"`
@@ -213,42 +233,47 @@ type ChildEnded struct {
 	Message string          `json:"message,omitempty"`
 }
 
-// bySupervisor reports an event that only the Supervisor decides. It claims nothing, sends no
-// request (P16) and leaves a status to the Scheduler (P11).
-func bySupervisor(ev Event) bool {
-	switch ev.(type) {
-	case Overdue, DeadlinePassed, ResendDue:
-		return true
-	}
-	return false
-}
+func (Submitted) event() {}
 
-func (Submitted) event()      {}
-func (Reply) event()          {}
-func (Progress) event()       {}
-func (Overdue) event()        {}
+func (Reply) event() {}
+
+func (Progress) event() {}
+
+func (Overdue) event() {}
+
 func (DeadlinePassed) event() {}
-func (ResendDue) event()      {}
-func (Wake) event()           {}
-func (Settle) event()         {}
-func (Cancel) event()         {}
-func (UndoCommand) event()    {}
-func (Resubmit) event()       {}
-func (Resolve) event()        {}
-func (Close) event()          {}
-func (Move) event()           {}
-func (Erase) event()          {}
-func (Answered) event()       {}
-func (AskChild) event()       {}
-func (ChildEnded) event()     {}
 
-// At is the context of a decision: the time, the instance, and what it has measured.
-type At struct {
-	Now   Time
-	By    string              // instance that decides, recorded in LockedBy
-	Waits map[string]Duration // queue wait of each agent's requests (P32)
-	// queue lengths by agent, given as waits, if a step may choose the agent (P44); some may be missing
-	Queues    map[string]Duration
-	SizeLimit SizeLimit // limit of the document that stores the decision
-	Tokens    Tokens    // tokens of answers (P39); nil if there is no key
+func (ResendDue) event() {}
+
+func (Wake) event() {}
+
+func (Settle) event() {}
+
+func (Cancel) event() {}
+
+func (UndoCommand) event() {}
+
+func (Resubmit) event() {}
+
+func (Resolve) event() {}
+
+func (Close) event() {}
+
+func (Move) event() {}
+
+func (Erase) event() {}
+
+func (Answered) event() {}
+
+func (AskChild) event() {}
+
+func (ChildEnded) event() {}
+
+// Target is the definition to which a task is to be moved. Absent gives the reason if there is none.
+type Target struct {
+	Definition *Definition
+	Absent     string
 }
+
+// Is reports whether the target is the definition with that hash.
+func (to Target) Is(hash string) bool { return to.Definition != nil && to.Definition.Hash == hash }

@@ -1,35 +1,36 @@
 package core
 
-// Names of the index buckets; the same words as in package port.
+// Names of the index buckets. Package port uses the same words.
 const (
 	bucketNone      = ""
 	bucketDue       = "due"
 	bucketAttention = "attention"
 )
 
-// Live is the earliest live time of the task (P9), or zero: then the task is at rest.
+// Live returns the earliest live time of the task (P9). It is zero if the task is at rest.
 func Live(t *Task) Time {
-	live := t.ResendAt
+	live := t.End.ResendAt
 	going := t.ProcessState == Processing || t.ProcessState == Compensating
 	if t.ProcessState == Processing {
-		live = earliest(live, t.Deadline)
+		live = earliest(live, t.Deadline.At)
 	}
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		if s.InFlight() || going && waiting(s) {
+		if s.InFlight() || going && s.AwaitsWake() {
 			live = earliest(live, s.CompleteBy)
 		}
 	}
 	return live
 }
 
-// waiting reports a step that waits for a Wake: handed back, in doubt, with its undo put off, or a wait.
-func waiting(s *Step) bool {
-	return s.handedBack() || s.State == Failed || s.State == UndoWait || s.State == Waiting
+// AwaitsWake reports whether the step waits for a Wake: it was handed back, is in doubt, has its undo put
+// off, or is a wait.
+func (s *Step) AwaitsWake() bool {
+	return s.HandedBack() || s.State == Failed || s.State == UndoWait || s.State == Waiting
 }
 
 // OnlyWaits reports whether every due time of a running task is the end of a wait: for a time, an answer or
-// its child orders. No request of it is with an agent, and no attempt will be repeated.
+// its child orders. Then no agent has a request of the task, and no attempt will be repeated.
 func OnlyWaits(t *Task) bool {
 	if t.ProcessState != Processing && t.ProcessState != Compensating {
 		return false
@@ -40,7 +41,7 @@ func OnlyWaits(t *Task) bool {
 		switch {
 		case s.State == Waiting:
 			waits = true
-		case s.InFlight() || waiting(s):
+		case s.InFlight() || s.AwaitsWake():
 			return false
 		}
 	}
@@ -54,15 +55,17 @@ func Index(t *Task) (bucket string, at Time) {
 	case t.Due != 0:
 		return bucketDue, t.Due
 	case t.Attention:
-		return bucketAttention, t.Ended
+		return bucketAttention, t.End.At
 	}
 	return bucketNone, 0
 }
 
-// reindex sets Due and Attention after a change. For the Supervisor everything before its
-// clock has been dealt with and may move the time forward; every other caller only moves it back, so
-// that a busy task rewrites its index entry as seldom as possible (P9, H16).
-func reindex(t *Task, exact bool) {
+// Reindex sets Due and Attention after a change.
+//
+// The Supervisor passes exact: it has handled everything before its clock, and may move Due forward. Every
+// other caller only moves Due back, so that a busy task rewrites its index entry as seldom as possible (P9,
+// H16).
+func Reindex(t *Task, exact bool) {
 	live := Live(t)
 	switch {
 	case live == 0:
@@ -78,19 +81,40 @@ func reindex(t *Task, exact bool) {
 // Push moves a lazy due time to the earliest live time, for the Supervisor that found nothing
 // overdue. It reports whether that changed anything; the commit is conditional on the version (P10).
 func Push(t *Task) (*Task, bool) {
-	c := t.clone()
-	reindex(c, true)
+	c := t.Clone()
+	Reindex(c, true)
 	if c.Due == t.Due && c.Attention == t.Attention {
 		return t, false
 	}
 	return c, true
 }
 
-// Settled is the task after the final status and alert of its present end were sent (P11). The commit is
-// conditional on the version that the teller committed or loaded; a refused one is dropped.
+// Settled returns the task after the final status and alert of its present end were sent (P11). The commit
+// requires the version that the sender committed or loaded. If the commit is refused, it is not repeated.
 func Settled(t *Task) *Task {
-	c := t.clone()
-	c.ResendAt = 0
-	reindex(c, false)
+	c := t.Clone()
+	c.End.ResendAt = 0
+	Reindex(c, false)
 	return c
+}
+
+// SweepEvents returns the events that the Supervisor has to decide about a task at this time: for steps and
+// waits past their complete-by, for the task's deadline, and for a final status that is unacknowledged for
+// too long.
+func SweepEvents(def *Definition, t *Task, now Time) []Event {
+	var events []Event
+	going := t.ProcessState == Processing || t.ProcessState == Compensating
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		if s.CompleteBy.Passed(now) && (s.InFlight() || going && s.AwaitsWake()) {
+			events = append(events, Overdue{Step: s.Name, Attempt: s.Attempt})
+		}
+	}
+	if t.ProcessState == Processing && t.Deadline.At.Passed(now) {
+		events = append(events, DeadlinePassed{Run: t.Run})
+	}
+	if t.End.ResendAt.Passed(now) {
+		events = append(events, ResendDue{})
+	}
+	return events
 }

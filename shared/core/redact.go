@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"regexp"
@@ -8,7 +9,7 @@ import (
 	"strconv"
 )
 
-// hiddenToken stands in place of a token that is not stored or shown.
+// hiddenToken replaces a token in stored and shown texts.
 const hiddenToken = "(token)"
 
 // Bounds of a token's parts, in characters.
@@ -17,55 +18,11 @@ const (
 	tokenMAC       = 22
 )
 
-// tokenClaims matches what a token says: run, step and person.
+// tokenClaims matches the claims of a token: run, step and person.
 var tokenClaims = regexp.MustCompile(`^[0-9]{1,9}/[a-z][a-z0-9-]*/`)
 
-// redacted returns an event without the tokens of answers that services and people have put into it (P39). A
-// token is recognised by its shape, whichever order and key it is of. So the result is the same each time,
-// and needs no key (P12). A Resubmit keeps its input, which is refused if it holds a token.
-func redacted(ev Event) Event {
-	switch e := ev.(type) {
-	case Reply:
-		e.Output, e.Code, e.Message = RedactJSON(e.Output), RedactText(e.Code), RedactText(e.Message)
-		return e
-	case Progress:
-		e.Note = RedactText(e.Note)
-		return e
-	case ChildEnded:
-		e.Output, e.Code, e.Message = RedactJSON(e.Output), RedactText(e.Code), RedactText(e.Message)
-		return e
-	case Answered:
-		e.Value, e.By, e.Note = RedactJSON(e.Value), RedactText(e.By), RedactText(e.Note)
-		return e
-	case Cancel:
-		e.Sender = e.redacted()
-		return e
-	case UndoCommand:
-		e.Sender = e.redacted()
-		return e
-	case Resubmit:
-		e.Sender = e.redacted()
-		return e
-	case Resolve:
-		e.Output, e.Sender = RedactJSON(e.Output), e.redacted()
-		return e
-	case Close:
-		e.Sender = e.redacted()
-		return e
-	case Move:
-		e.Sender = e.redacted()
-		return e
-	case Erase:
-		e.Sender = e.redacted()
-		return e
-	}
-	return ev
-}
-
-func (s Sender) redacted() Sender { return Sender{RedactText(s.By), RedactText(s.Reason)} }
-
-// RedactText replaces each token in a text: as it is, percent-encoded, or escaped as in JSON. Of a token that
-// was cut it replaces what is left.
+// RedactText replaces each token in a text, whether it is plain, percent-encoded, or escaped as in JSON. It
+// also replaces the rest of a token that was cut.
 func RedactText(text string) string {
 	if at := nextToken([]byte(text), 0, false); at.end == 0 {
 		return text
@@ -73,8 +30,13 @@ func RedactText(text string) string {
 	return string(redact([]byte(text), false))
 }
 
-// RedactJSON is RedactText for a JSON value, which stays one.
+// RedactJSON is RedactText for a JSON value. The result is valid JSON.
 func RedactJSON(value json.RawMessage) json.RawMessage { return redact(value, true) }
+
+// HoldsToken reports whether a JSON value holds a token, or the text that replaces one.
+func HoldsToken(value json.RawMessage) bool {
+	return bytes.Contains(RedactJSON(value), []byte(hiddenToken))
+}
 
 func redact(text []byte, isJSON bool) (redacted []byte) {
 	kept := 0
@@ -95,11 +57,11 @@ func redact(text []byte, isJSON bool) (redacted []byte) {
 // span is a part of a text; its end is 0 if there is none.
 type span struct{ start, end int }
 
-// nextToken finds the first token from a place on: a key's ID of eight hexadecimal digits, a dot, the claims,
-// a dot, and the MAC, or what is left of it. It reads each character at most twice.
+// nextToken finds the first token from a position on. A token is a key's ID of eight hexadecimal digits, a
+// dot, the claims, a dot, and the MAC, which may be cut. It reads each character at most twice.
 func nextToken(text []byte, from int, isJSON bool) span {
 	var digits [maxKeyID]int // starts of the last consecutive hexadecimal digits
-	// length of the row of digits, and the start of digits that were read as the end of an escape
+	// length of the present run of digits, and the start of digits that were read as the end of an escape
 	row, plain := 0, from
 	for i := from; i < len(text); {
 		c, size := tokenCharacter(text, i, isJSON)
@@ -134,7 +96,7 @@ func isKeyID(text []byte) bool {
 	return !slices.ContainsFunc(text, func(c byte) bool { return !isKeyDigit(c) })
 }
 
-// slashes counts the backslashes in a row from a place on.
+// slashes returns the number of consecutive backslashes from a position on.
 func slashes(text []byte, from int) (n int) {
 	for from+n < len(text) && text[from+n] == '\\' {
 		n++
@@ -142,7 +104,7 @@ func slashes(text []byte, from int) (n int) {
 	return n
 }
 
-// endOfToken returns where the claims and the MAC end that begin at a place, and 0 if there are none.
+// endOfToken returns the end of the claims and the MAC that begin at a position, and 0 if there are none.
 func endOfToken(text []byte, from int, isJSON bool) int {
 	claims, i := base64At(text, from, maxTokenClaims, isJSON)
 	said, err := base64.RawURLEncoding.DecodeString(string(claims))
@@ -157,7 +119,7 @@ func endOfToken(text []byte, from int, isJSON bool) int {
 	return end
 }
 
-// base64At reads characters of base64 from a place on, and returns where they end.
+// base64At reads characters of base64 from a position on, and returns their end.
 func base64At(text []byte, from, most int, isJSON bool) (read []byte, end int) {
 	for end = from; end < len(text) && len(read) < most; {
 		c, size := tokenCharacter(text, end, isJSON)
@@ -173,9 +135,9 @@ func inBase64(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
 }
 
-// tokenCharacter reads one character of a text, which may be percent-encoded or escaped once or more often.
-// It returns 0 for one that cannot be part of a token. An escape of a JSON value is one character, so that
-// none is cut.
+// tokenCharacter reads one character of a text. It may be percent-encoded, or escaped once or more. The
+// function returns 0 for a character that cannot be part of a token. An escape of a JSON value is one
+// character, so that no escape is cut.
 func tokenCharacter(text []byte, i int, isJSON bool) (c byte, size int) {
 	end := i + 1
 	switch text[i] {

@@ -3,62 +3,61 @@ package core
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// SizeLimit is what a decision must know of the stored form of a task, so that no decision leads to a
-// document that its store refuses. The zero value sets no limit.
+// SizeLimit describes the stored form of a task, so that no decision leads to a document that its store
+// refuses. The zero value sets no limit.
 //
-// Every task that is stored leaves the reserve free: what its longest document takes without texts
-// and outputs (longest). Outputs, and the reasons of verdicts, are kept only where the reserve stays
-// free beside them. Texts of failures need no place of their own: they are cut where it is needed
-// (makeRoom). So an event always finds room for what it must store.
+// Every stored task leaves a reserve free: the size of its longest document without texts and outputs
+// (longest). Outputs, and the reasons of verdicts, are stored only if the reserve stays free beside them.
+// Texts of failures are cut if their place is needed (Trim). So an event always finds room for the data that
+// it must store.
 type SizeLimit struct {
 	Limit int             // limit of a document, in bytes
 	Size  func(*Task) int // size of a task's document in bytes; a pure function
-	// Inline is the longest order that stands in its task's document, in bytes. The zero value means
+	// Inline is the length in bytes of the longest order that its task's document holds. The zero value means
 	// InlineOrder of its definition.
 	Inline int
 }
 
-func (m SizeLimit) inline(def *Definition) int { return cmp.Or(m.Inline, InlineOrder(def)) }
+// InlineOrder returns the most bytes of an order that its item holds itself.
+func (m SizeLimit) InlineOrder(def *Definition) int { return cmp.Or(m.Inline, InlineOrder(def)) }
 
-// Reserve is the size of the longest document of a task of this definition that holds no outputs and no
-// texts: a definition whose reserve is over the limit cannot be run. The order stands in that document; it is
-// longer than the hash of one that is kept apart.
+// Reserve returns the size of the longest document of a task of this definition without outputs and texts. A
+// definition whose reserve is over the limit cannot be run. That document holds its order, which is longer
+// than the hash of an order that is stored apart.
 func (m SizeLimit) Reserve(def *Definition) int {
 	id := strings.Repeat("x", MaxID)
 	return m.Size(longest(def, &Task{
 		OrderID: id, Workflow: def.Name, Definition: DefinitionHash(nil),
-		Order:    json.RawMessage(strconv.Quote(strings.Repeat("x", m.inline(def)-2))),
+		Order:    json.RawMessage(strconv.Quote(strings.Repeat("x", m.InlineOrder(def)-2))),
 		Priority: "normal", ReplyTo: id, Created: 1, Steps: make([]Step, len(def.Steps)),
 	}))
 }
 
-// fits reports whether the document fits, also when a later commit only moves its due time or
-// settles its end.
-func (m SizeLimit) fits(t *Task) bool {
+// Fits reports whether the document fits, even if a later commit moves its due time or settles its end.
+func (m SizeLimit) Fits(t *Task) bool {
 	if m.Size == nil || upperBound(t) <= m.Limit {
 		return true
 	}
 	c := *t
 	c.Version, c.Attention = maxCount, true
-	c.Due, c.ResendAt = farAfter(t), farAfter(t)
+	c.Due, c.End.ResendAt = farAfter(t), farAfter(t)
 	return m.Size(&c) <= m.Limit
 }
 
-// keepsReserve reports whether the task, with the outputs and reasons that it holds, can get all
-// that later events must store.
-func (m SizeLimit) keepsReserve(def *Definition, t *Task) bool {
-	return m.surelyFits(def, t, nil) || m.Size(longest(def, t)) <= m.Limit
+// KeepsReserve reports whether the task, with its outputs and reasons, has room for all that later events
+// must store.
+func (m SizeLimit) KeepsReserve(def *Definition, t *Task) bool {
+	return m.SurelyFits(def, t, nil) || m.Size(longest(def, t)) <= m.Limit
 }
 
-// surelyFits reports whether the task keeps its reserve with one output more, as far as that is certain
-// without measuring.
-func (m SizeLimit) surelyFits(def *Definition, t *Task, output json.RawMessage) bool {
+// SurelyFits reports whether the task certainly keeps its reserve with one more output. It does not measure
+// the document.
+func (m SizeLimit) SurelyFits(def *Definition, t *Task, output json.RawMessage) bool {
 	if m.Size == nil {
 		return true
 	}
@@ -80,47 +79,49 @@ func (m SizeLimit) surelyFits(def *Definition, t *Task, output json.RawMessage) 
 	return n <= m.Limit
 }
 
+// Bounds of parts of a stored task.
 const (
 	maxCount = 1<<63 - 1  // largest value of a counter of the task
 	manyOf   = 10_000_000 // more than a step's counters reach
-	maxCode  = 128        // longest code of a failure, in bytes
+	MaxCode  = 128        // longest code of a failure, in bytes
 	cutCode  = 32         // bytes of a code that remain when texts are cut
-	maxName  = 32         // longest name of an instance, in bytes
+	MaxName  = 32         // longest name of an instance, in bytes
 
-	// roughHeader and roughStep are more than the document's own words take, so that most decisions
-	// need not measure.
+	// roughHeader and roughStep are upper bounds of the document's own words. With them most decisions need
+	// no measurement.
 	roughHeader, roughStep = 16 << 10, 1 << 10
-	// roughAnswer is more than the longest answers of a step take, beside the value of an event.
+	// roughAnswer is an upper bound of the longest answers of a step, without the value of an event.
 	roughAnswer = 32 << 10
-	// roughChildren is more than a step keeps of its children.
+	// roughChildren is an upper bound of a step's record of children.
 	roughChildren = 96 << 10
 
-	// roughProgress is more than what a step's progress takes.
+	// roughProgress is an upper bound of a step's progress.
 	roughProgress = 2 << 10
 
 	longTime = 30 * 365 * Day
 )
 
-// farAfter stands for any time of a task: no task lasts that long, and none is written longer.
+// farAfter returns a time that is later than any time of a task, and at least as long in JSON.
 func farAfter(t *Task) Time { return max(t.Created, 1).Add(longTime) }
 
-// upperBound is an upper bound of the document's size that takes no encoding: a byte of text becomes six
-// at most, one of an output three.
+// upperBound returns an upper bound of the document's size without encoding it: six bytes for each byte of
+// text, three for each byte of an output.
 func upperBound(t *Task) int {
-	n := roughHeader + roughStep*len(t.Steps) + 6*(len(t.EndText)+len(t.EndCode)+len(t.UndoneFor.Code)+
-		len(t.UndoneFor.Text)) + 3*(len(t.Order)+len(t.Output)+unknownSize(t.Unknown)) +
-		roughStep*len(t.Removed)
-	for i := range t.Verdicts {
-		n += roughStep + 6*t.Verdicts[i].text()
+	n := roughHeader + roughStep*len(t.Steps) +
+		6*(len(t.Reason.Text)+len(t.Reason.Code)+len(t.Undo.Reason.Code)+
+			len(t.Undo.Reason.Text)) + 3*(len(t.Order)+len(t.Output)+unknownSize(t.Unknown)) +
+		roughStep*len(t.Attempts.Removed)
+	for i := range t.Commands.Verdicts {
+		n += roughStep + 6*t.Commands.Verdicts[i].text()
 	}
-	n += roughStep * len(t.Attempts)
+	n += roughStep * len(t.Attempts.Last)
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		n += 3 * (len(s.Output) + unknownSize(s.Unknown))
 		if s.Children != nil {
 			n += roughChildren
 		}
-		if s.Progress != nil {
+		if s.Claim.Progress != nil {
 			n += roughProgress
 		}
 		if g := s.Corrected; g != nil {
@@ -150,17 +151,18 @@ func unknownSize(fields map[string]json.RawMessage) (n int) {
 	return n
 }
 
-// longest is the task with everything at its longest that later events may store, beside the
-// outputs and reasons that it holds. What it says makes no sense otherwise.
+// longest returns the task with every value at its longest that later events may store, beside its outputs
+// and reasons. The values mean nothing otherwise.
 func longest(def *Definition, t *Task) *Task {
-	c, far := t.clone(), farAfter(t)
+	c, far := t.Clone(), farAfter(t)
 	c.Version, c.ProcessState, c.Phase = maxCount, Compensating, Forward
-	c.Why, c.CancelAsked, c.Attention = WhyOperator, true, true
-	for _, n := range []*int{&c.Run, &c.Command, &c.Hops, &c.StatusSeq, &c.StartSeq, &c.EndSeq, &c.EndCommand,
-		&c.DeadlineSeq} {
+	c.Undo.Why, c.Undo.CancelAsked, c.Attention = WhyOperator, true, true
+	for _, n := range []*int{&c.Run, &c.Commands.Number, &c.Hops, &c.StatusSeq, &c.Start.Seq, &c.End.Seq,
+		&c.End.Command,
+		&c.Deadline.Seq} {
 		*n = maxCount
 	}
-	for _, at := range []*Time{&c.StartAt, &c.Ended, &c.Deadline, &c.ResendAt, &c.Due} {
+	for _, at := range []*Time{&c.Start.At, &c.End.At, &c.Deadline.At, &c.End.ResendAt, &c.Due} {
 		*at = far
 	}
 	if def != nil && def.Tokens { // a tombstone has none
@@ -168,9 +170,9 @@ func longest(def *Definition, t *Task) *Task {
 	}
 	c.Parent = &Parent{OrderID: strings.Repeat("x", MaxID), Run: manyOf, Step: strings.Repeat("x", MaxID),
 		Index: MaxChildren, Attempt: manyOf}
-	name := t.EndStep // may name a step of an earlier definition (P49)
-	if len(t.UndoneFor.Step) > len(name) {
-		name = t.UndoneFor.Step
+	name := t.Reason.Step // the name may belong to a step of an earlier definition (P49)
+	if len(t.Undo.Reason.Step) > len(name) {
+		name = t.Undo.Reason.Step
 	}
 	for i := range t.Steps {
 		if d := def.Steps[i].Name; len(d) > len(name) {
@@ -178,26 +180,28 @@ func longest(def *Definition, t *Task) *Task {
 		}
 	}
 	cause := "reply/" + name + "/10000000/" + string(OutcomeRetryLater)
-	c.StartCause, c.EndCause, c.EndStep = cause, cause, name
-	c.UndoneFor = UndoReason{Step: name, Code: strings.Repeat("x", cutCode)}
-	c.EndCode, c.EndText = strings.Repeat("\x00", maxCode), strings.Repeat("\x00", MaxMessage)
-	// An erasure takes the room of these texts, which it removes.
+	c.Start.Cause, c.End.Cause, c.Reason.Step = cause, cause, name
+	c.Undo.Reason = Reason{Step: name, Code: strings.Repeat("x", cutCode)}
+	c.Reason.Code, c.Reason.Text = strings.Repeat("\x00", MaxCode), strings.Repeat("\x00", MaxMessage)
+	// An erasure may use the room of these texts, because it removes them.
 	c.Closing = &Closing{By: strings.Repeat("\x00", MaxID), Reason: strings.Repeat("\x00", MaxMessage)}
-	c.Attempts, c.Earlier = []Attempt{{Step: name, Number: 1, Began: far, Ended: far,
+	c.Attempts.Last, c.Attempts.Earlier = []Attempt{{Step: name, Number: 1, Began: far, Ended: far,
 		Outcome: OutcomeFailed}}, Earlier{Failed: manyOf, Later: manyOf, Overdue: manyOf, Superseded: manyOf}
-	c.Verdicts = make([]Verdict, maxVerdicts)
-	for i := range c.Verdicts {
-		c.Verdicts[i] = Verdict{ID: strings.Repeat("x", MaxID), Command: "resubmit", Reason: noReason,
-			At: far}
-		if i < len(t.Verdicts) {
-			c.Verdicts[i].Reason += t.Verdicts[i].Reason
-			c.Verdicts[i].By, c.Verdicts[i].Note = t.Verdicts[i].By, t.Verdicts[i].Note
+	c.Commands.Verdicts = make([]Verdict, MaxVerdicts)
+	for i := range c.Commands.Verdicts {
+		c.Commands.Verdicts[i] = Verdict{ID: strings.Repeat("x", MaxID), Command: "resubmit",
+			Reason: noReason,
+			At:     far}
+		if i < len(t.Commands.Verdicts) {
+			c.Commands.Verdicts[i].Reason += t.Commands.Verdicts[i].Reason
+			c.Commands.Verdicts[i].By, c.Commands.Verdicts[i].Note = t.Commands.Verdicts[i].By,
+				t.Commands.Verdicts[i].Note
 		}
 	}
-	c.Refused = map[string][]string{}
+	c.Commands.Refused = map[string][]string{}
 	for _, command := range [...]string{"cancel", "undo", "resubmit", "resolve", "close", "move", "erase",
-		"answer", aheadCommand} {
-		c.Refused[command] = slices.Repeat([]string{shortHash(command)}, maxRefused)
+		"answer", AheadCommand} {
+		c.Commands.Refused[command] = slices.Repeat([]string{ShortHash(command)}, MaxRefused)
 	}
 	for i := range c.Steps {
 		c.Steps[i] = longestStep(c, def, i, cause)
@@ -211,11 +215,12 @@ func longestStep(t *Task, def *Definition, i int, cause string) Step {
 	d, s := &def.Steps[i], &t.Steps[i]
 	far := farAfter(t)
 	c := Step{
-		Name: d.Name, State: Compensating, LockedBy: strings.Repeat("x", maxName), Attempt: manyOf,
-		First: manyOf, FailureCount: manyOf,
-		Cause: cause, FirstAt: far - 1, ClaimedAt: far, CompleteBy: far - 2, StopBy: far - 3,
-		QuietBy: far - 4, UndoStopBy: far - 5,
-		WakeAt: far, Until: far, Allowance: longTime, Queued: longTime, FinishedAt: far,
+		Name: d.Name, State: Compensating, Claim: Claim{By: strings.Repeat("x", MaxName), Cause: cause,
+			At: far, StopBy: far - 3, Allowance: longTime}, Attempt: manyOf,
+		First: First{Nth: manyOf, At: far - 1}, Failures: Failures{Do: manyOf, Queued: longTime},
+		CompleteBy: far - 2,
+		Stops:      Stops{Do: far - 4, Undo: far - 5},
+		Wait:       StepWait{At: far, Until: far}, Finish: Finish{At: far},
 		EndState: Compensating, NoEffect: far - 6,
 		Error: &StepError{Code: strings.Repeat("x", cutCode), At: far, Attempt: manyOf, Since: far,
 			Polling: far},
@@ -223,8 +228,8 @@ func longestStep(t *Task, def *Definition, i int, cause string) Step {
 		Output:   s.Output, Corrected: s.Corrected, Unknown: s.Unknown,
 	}
 	for _, name := range d.Others {
-		if len(name) > len(c.Agent) {
-			c.Agent = name
+		if len(name) > len(c.Claim.Agent) {
+			c.Claim.Agent = name
 		}
 	}
 	if d.Answer != nil {
@@ -235,23 +240,23 @@ func longestStep(t *Task, def *Definition, i int, cause string) Step {
 		}
 	}
 	if d.Each != nil {
-		c.Undo, c.Children = true, longestChildren(d.Each, s.Children, cause)
+		c.Claim.Undo, c.Children = true, longestChildren(d.Each, s.Children, cause)
 	}
-	if d.MaxDuration > 0 || s.Progress != nil {
-		c.Progress = &StepProgress{Percent: 100, Note: strings.Repeat("\x00", MaxNote), At: far}
+	if d.MaxDuration > 0 || s.Claim.Progress != nil {
+		c.Claim.Progress = &StepProgress{Percent: 100, Note: strings.Repeat("\x00", MaxNote), At: far}
 	}
-	if d.Undo != nil || s.Undo { // the present definition or an earlier one has an undo (P49)
-		c.Undo, c.UndoFailures = true, manyOf
+	if d.Undo != nil || s.Claim.Undo { // the present definition or an earlier one has an undo (P49)
+		c.Claim.Undo, c.Failures.Undo = true, manyOf
 	}
 	// by name, because a definition is measured before it is linked
 	ask := slices.ContainsFunc(def.Steps, func(o StepDefinition) bool {
 		return o.Answer != nil && o.Answer.Ask == d.Name
 	})
 	if d.OnFailure == OnFailureContinue || ask || s.FailureCode != "" {
-		c.FailureCode = strings.Repeat("x", maxCode)
+		c.FailureCode = strings.Repeat("x", MaxCode)
 	}
-	if def.Notifies(StatusStepFinished) || s.FinishSeq != 0 {
-		c.FinishSeq, c.FinishCause = manyOf, cause
+	if def.Notifies(StatusStepFinished) || s.Finish.Seq != 0 {
+		c.Finish.Seq, c.Finish.Cause = manyOf, cause
 	}
 	return c
 }
@@ -262,7 +267,7 @@ func longestChildren(d *Each, have *Children, cause string) *Children {
 	c := &Children{Count: manyOf, Next: manyOf, Started: manyOf, Cursor: manyOf, Failed: manyOf,
 		FailedAt: slices.Repeat([]int{MaxChildren}, maxFailedAt),
 		Reason:   strings.Repeat("\x00", MaxMessage), Stopped: true, Rounds: manyOf}
-	// MaxConcurrency, since a Move can lower that of the definition.
+	// MaxConcurrency instead of the definition's limit, because a Move can lower that.
 	open := OpenChild{Index: MaxChildren, Cause: cause, State: string(ChildProcessed)}
 	c.Open = slices.Repeat([]OpenChild{open}, MaxConcurrency)
 	if d.Collect {
@@ -274,11 +279,12 @@ func longestChildren(d *Each, have *Children, cause string) *Children {
 	return c
 }
 
-// longestAnswers keeps the value of an event that stands there, until it stands in the output.
+// longestAnswers returns the longest Answers of a step. It keeps the value of a stored event until the output
+// holds it.
 func longestAnswers(d *Answer, have *Answers, far Time) *Answers {
 	name := strings.Repeat("x", MaxAnswerBy)
 	a := &Answers{Round: manyOf, Reminded: manyOf, RemindedAt: far, Moved: true, Need: MaxVoters,
-		Who: make([]string, MaxVoters), NotSelf: name, Verdicts: make([]Verdict, maxVerdicts)}
+		Who: make([]string, MaxVoters), NotSelf: name, Verdicts: make([]Verdict, MaxVerdicts)}
 	for i := range a.Who {
 		a.Who[i] = name
 	}
@@ -311,7 +317,7 @@ func longestDecision(d *Answer, far Time) json.RawMessage {
 	return b
 }
 
-// longestValue is the longest that a definition itself knows.
+// longestValue returns the longest value that the definition itself contains.
 func longestValue(d *Answer) json.RawMessage {
 	longest := json.RawMessage("null")
 	if len(d.TimeoutValue) > 0 {
@@ -325,109 +331,72 @@ func longestValue(d *Answer) json.RawMessage {
 	return longest
 }
 
-const codeOutputTooLarge = "output-too-large"
+// CodeOutputTooLarge is the code of an end whose output did not fit.
+const CodeOutputTooLarge = "output-too-large"
 
-// noReason stands for the reason of a verdict that did not fit.
-const noReason = "the task has no room for the reason"
+// noReason replaces the reason of a verdict if it does not fit.
+const noReason = "the order has no room for the reason"
 
-// trimToFit cuts what is there only for people where the document does not fit: texts of steps, the oldest
-// first, down to their codes, then attempts, the oldest first, down to their counts, then why an order is
-// undone whose undo has stopped. A task of an earlier version, which kept no reserve, may need the reasons of
-// its verdicts too. What the final status and alert were computed from stays as it is (P12).
-func (r *deciding) trimToFit() {
-	room := r.at.SizeLimit
-	if room.fits(r.t) {
+// InlineOrder returns the length in bytes of the longest order that the documents of this definition's tasks
+// hold, if SizeLimit sets no other length. A longer order is stored apart.
+//
+// DynamoDB determines the length, because it bills a write by started KiB. An order that fits into the first
+// KiB beside the rest of the document costs nothing. A longer one can make each commit cost a unit more.
+// Stored apart it costs about as much as 1.3 writes. The estimate of the document is measured
+// (docs/explanation/cost.md), with outputs of few bytes.
+func InlineOrder(def *Definition) int {
+	const kibibyte, spare, header, step, least = 1 << 10, 45, 300, 85, 100
+	room := kibibyte - spare - header
+	for i := range def.Steps {
+		room -= step + len(def.Steps[i].Name)
+	}
+	return max(room, least)
+}
+
+// Trim cuts texts for people until the document fits:
+//
+// first the texts of steps, the oldest first, down to their codes; then attempts, the oldest first, down to
+// their counts; then the reason of an undo that has stopped. A task of an earlier version, which kept no
+// reserve, may also lose the reasons of its verdicts. The source values of the final status and alert stay
+// (P12).
+func (m SizeLimit) Trim(t *Task) {
+	if m.Fits(t) {
 		return
 	}
 	var texts []int
-	for i := range r.t.Steps {
-		if r.t.Steps[i].Error != nil {
+	for i := range t.Steps {
+		if t.Steps[i].Error != nil {
 			texts = append(texts, i)
 		}
 	}
 	slices.SortStableFunc(texts,
-		func(a, b int) int { return int(r.t.Steps[a].Error.At.Sub(r.t.Steps[b].Error.At)) })
-	// few measurements, few texts lost
+		func(a, b int) int { return int(t.Steps[a].Error.At.Sub(t.Steps[b].Error.At)) })
+	// few measurements, and few lost texts
 	for from, step := 0, max(1, len(texts)/8); from < len(texts); from += step {
 		for _, i := range texts[from:min(from+step, len(texts))] {
-			e := *r.t.Steps[i].Error
-			e.Code, e.Message = shortCode(e.Code), ""
-			r.t.Steps[i].Error = &e
+			e := *t.Steps[i].Error
+			e.Code, e.Message = ShortCode(e.Code), ""
+			t.Steps[i].Error = &e
 		}
-		if room.fits(r.t) {
+		if m.Fits(t) {
 			return
 		}
 	}
-	for keep := len(r.t.Attempts) / 2; len(r.t.Attempts) > 0; keep /= 2 { // few measurements here too
-		r.dropAttempts(keep)
-		if room.fits(r.t) {
+	// few measurements here too
+	for keep := len(t.Attempts.Last) / 2; len(t.Attempts.Last) > 0; keep /= 2 {
+		t.DropAttempts(keep)
+		if m.Fits(t) {
 			return
 		}
 	}
-	r.t.UndoneFor.Code, r.t.UndoneFor.Text = shortCode(r.t.UndoneFor.Code), ""
-	if room.fits(r.t) {
+	t.Undo.Reason.Code, t.Undo.Reason.Text = ShortCode(t.Undo.Reason.Code), ""
+	if m.Fits(t) {
 		return
 	}
-	r.t.Verdicts = slices.Clone(r.t.Verdicts)
-	for i := range r.t.Verdicts {
-		if v := &r.t.Verdicts[i]; v.long() {
-			v.drop()
+	t.Commands.Verdicts = slices.Clone(t.Commands.Verdicts)
+	for i := range t.Commands.Verdicts {
+		if v := &t.Commands.Verdicts[i]; v.Long() {
+			v.Drop()
 		}
 	}
-}
-
-// shortCode returns the part of a code that is kept: characters that are written as they are.
-func shortCode(code string) string { return plainCode(code[:min(len(code), cutCode)]) }
-
-// plainCode replaces the characters of a code that are not written as they are.
-func plainCode(code string) string {
-	return strings.Map(func(c rune) rune {
-		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
-			strings.ContainsRune("-_.:/", c) {
-			return c
-		}
-		return '-'
-	}, code)
-}
-
-// outputFits reports whether a step's output can be kept.
-func (r *deciding) outputFits(i int, output json.RawMessage) bool {
-	if len(output) == 0 || r.at.SizeLimit.surelyFits(r.def, r.t, output) {
-		return true
-	}
-	c := r.t.clone()
-	c.Steps[i].Output = output
-	return r.at.SizeLimit.keepsReserve(r.def, c)
-}
-
-// outputTooLarge is a do that is done and whose output cannot be kept (P28). A task that goes forward
-// needs the output, so the step has failed for good; in any other the undo works without (P24).
-func (r *deciding) outputTooLarge(i int, e Reply) (string, error) {
-	s := &r.t.Steps[i]
-	contradicted := s.NoEffect != 0
-	s.NoEffect = 0 // P22a: it has had an effect, whatever was proven before
-	text := fmt.Sprintf(
-		"the agent's output of %d bytes does not fit into the task's document of at most %d, which holds "+
-			"those of the other steps and a reserve; let the agent store the data elsewhere and answer a "+
-			"reference",
-		len(e.Output), r.at.SizeLimit.Limit)
-	if r.t.ProcessState != Processing {
-		r.recordFailure(i, codeOutputTooLarge, text, e.Attempt)
-		r.finish(i, nil)
-		r.advance()
-		return "", nil
-	}
-	if e.Attempt < s.Attempt {
-		if contradicted {
-			return "", nil
-		}
-		return "its output does not fit into the task's document, and a later attempt was asked for", nil
-	}
-	if s.State == Processing { // else its attempt was counted when it was handed back
-		s.FailureCount++
-		r.recordAttempt(i, OutcomeFailed, codeOutputTooLarge)
-	}
-	r.recordFailure(i, codeOutputTooLarge, text, e.Attempt)
-	r.failStep(i)
-	return "", nil
 }

@@ -1,10 +1,13 @@
 package core
 
-import "encoding/json"
+import (
+	"encoding/json"
+)
 
 // State is the pattern's ProcessState, of a task or of a step.
 type State string
 
+// States of tasks and steps.
 const (
 	Pending      State = "Pending"      // step: not claimed yet, or handed back for another attempt
 	Skipped      State = "Skipped"      // step: its condition was false
@@ -23,14 +26,16 @@ const (
 // Phase is the direction in which a task in Error was going.
 type Phase string
 
+// Directions of a task.
 const (
 	Forward Phase = "forward"
 	Undoing Phase = "undo"
 )
 
-// Why a task compensates.
+// Why is the reason why a task compensates.
 type Why string
 
+// Reasons why a task compensates.
 const (
 	WhyFailure  Why = "failure"
 	WhyCancel   Why = "cancel"
@@ -39,8 +44,8 @@ const (
 	WhyParent   Why = "parent" // the step that it is a child of has stopped it, or is undone (P41)
 )
 
-// Task is one run of a workflow for one order: the whole document that one conditional write
-// replaces. Values are treated as immutable once they were returned by Decide.
+// Task is one run of a workflow for one order. One conditional write replaces the whole document. Callers
+// treat a task as immutable once Decide has returned it.
 type Task struct {
 	OrderID    string
 	Version    int64 // version of the stored document, set by the actor that commits (P8)
@@ -50,105 +55,166 @@ type Task struct {
 	// hash of the submission, under which its order is kept apart, or was before it was erased; "" if Order
 	// holds it
 	ContentHash string
-	// Order is the order as submitted, byte for byte. It is empty if the order is kept apart (Apart), and
+	// Order is the order as submitted, byte for byte. It is empty if the order is stored apart (Apart), and
 	// after a Cancel that came before its order (P17).
 	Order        json.RawMessage
 	Priority     string
-	ReplyTo      string  // logical name, "" for none
+	ReplyTo      string  // logical name of a queue; "" means none
 	Parent       *Parent // parent of a child (P41); nil for an order that was submitted
 	ProcessState State
-	Phase        Phase // while in Error
-	Why          Why   // while Compensating and after
-	Run          int   // P2
-	// number that a command must carry; grows with each accepted one, and when a list in Refused is full (P5)
-	Command  int
-	Verdicts []Verdict
-	// short hashes of the IDs of refused commands of this run, by command; see remember
-	Refused     map[string][]string
-	Attempts    []Attempt // the last that did not end done, oldest first; see maxAttempts
-	Earlier     Earlier   // counts of the attempts before them
-	CancelAsked bool
-	Hops        int // forward claims since the last command (P23)
-	StatusSeq   int // sequence number of the last status message
-	StartSeq    int // sequence number of the last "started"; 0 if none was due
-	StartCause  string
-	StartAt     Time   // time at which the run began or was resumed; zero means Created
-	EndSeq      int    // sequence number of the status for the present end or Error
-	EndCause    string // cause of the present end or Error (P4)
-	EndCode     string // short and stable
-	EndText     string // why, for people: the error, or the failure of the output expression
-	EndStep     string // the step that caused it, "" for none
-	// reason of the undo, kept in Error (undo) and in a Closed task after it; the other three fields describe
-	// the end
-	UndoneFor UndoReason
-	Closing   *Closing // closing of a Closed task; nil for every other task
-	Erased    *Erasure // nil if the task has its content (P52)
-	// Command when it entered Error: what the alert names, also when it is emitted again (P12)
-	EndCommand  int
-	Output      json.RawMessage
-	Created     Time
-	Ended       Time // time at which it entered the present end, or Error; zero while it runs
-	Deadline    Time // deadline of the order; zero means no deadline
-	DeadlineSeq int  // number of deadlines set in this run, for the cause (P4)
-	// time at which an unacknowledged final status is sent again; zero means that it is not (P11)
-	ResendAt Time
-	Due      Time // the indexed due time; may be early, never late (P9)
+	Phase        Phase // direction of a task in Error
+	Run          int   // number of the run (P2)
+	Commands     Commands
+	Attempts     Attempts
+	Hops         int // forward claims since the last command (P23)
+	StatusSeq    int // sequence number of the last status message
+	Start        Start
+	Undo         Reversal
+	Reason       Reason   // reason why the task is undone or has stopped
+	End          End      // zero while the task runs
+	Closing      *Closing // record of the Close command; nil unless the task is Closed
+	Erased       *Erasure // nil if the task has its content (P52)
+	Output       json.RawMessage
+	Created      Time
+	Deadline     Deadline
+	Due          Time // the indexed due time; may be early, never late (P9)
 	// The operator's list includes the task: Error, nothing in flight, status and alert sent (P9).
 	Attention bool
-	// attempts of steps that a Move has removed, should their names return (P1, P49)
+	Steps     []Step                     // steps in the order of the definition
+	Unknown   map[string]json.RawMessage // fields of a newer minor version, stored unchanged
+}
+
+// Commands is the task's record of commands (P5).
+type Commands struct {
+	// Number is the number that a command must carry. It grows with each accepted command, and when a list in
+	// Refused is full.
+	Number   int
+	Verdicts []Verdict
+	// short hashes of the IDs of refused commands of this run, by command; see Remember
+	Refused map[string][]string
+}
+
+// Attempts is the task's record of attempts that did not end done, and of steps that were removed.
+type Attempts struct {
+	Last    []Attempt // the latest, oldest first; see MaxAttempts
+	Earlier Earlier   // counts of those before Last
+	// attempts of steps that a Move removed, kept because their names may return (P1, P49)
 	Removed map[string]int
-	Steps   []Step                     // steps in the order of the definition
-	Unknown map[string]json.RawMessage // fields of a newer minor version, kept
+}
+
+// Start is the last start of the task: the beginning of a run, or a Resubmit.
+type Start struct {
+	Seq   int    // number of the status "started"; 0 if none was due
+	Cause string // cause of that status (P4)
+	At    Time   // zero means Created
+}
+
+// Reversal is the decision to undo the task. It is set while the task compensates, and afterwards.
+type Reversal struct {
+	Why         Why
+	CancelAsked bool
+	// reason of the undo, kept in Error (undo) and in a Closed task after it; Task.Reason is the reason of
+	// the end
+	Reason Reason
+}
+
+// Reason states why an order is undone or has stopped (P19). It stays until the next run.
+type Reason struct {
+	Step string // step that is the reason, or ""
+	Code string // short and stable
+	Text string // text for people: the error, or the failure of the output expression
+}
+
+// End is the present end of the task, or its stop in Error. The zero value means that the task runs.
+type End struct {
+	At    Time
+	Cause string // event that led to it (P4)
+	Seq   int    // number of its status; 0 if none is due
+	// Commands.Number when it entered Error, which the alert names each time (P12)
+	Command  int
+	ResendAt Time // next time to send an unacknowledged final status; zero if none is unacknowledged (P11)
+}
+
+// Deadline is the time by which the task has to be done.
+type Deadline struct {
+	At  Time // zero if the task has no deadline
+	Seq int  // number of deadlines that were set in this run, for the cause (P4)
 }
 
 // Step is one step's part of the document.
 type Step struct {
-	Name     string
-	State    State
-	LockedBy string // the instance that claimed it; "" while Pending
-	// agent of the last attempt, if the definition names several; "" means its first (P44)
-	Agent      string
-	Attempt    int    // number of the claim, do and undo alike; never reset (P1)
-	Undo       bool   // the current attempt is an undo
-	First      int    // order of its first claim in this run; 0 if it was not attempted (P7)
-	FirstAt    Time   // time of that claim, once there was another one; see FirstClaim
-	Cause      string // cause of the current claim (P4)
-	ClaimedAt  Time
+	Name       string
+	State      State
+	Attempt    int // number of the claim, do and undo alike; never reset (P1)
+	Claim      Claim
+	First      First
 	CompleteBy Time // see P9a
-	StopBy     Time // stopBy of the current attempt (P6)
-	WakeAt     Time // end of a wait (P9a)
-	// end of a wait, or of the time for an answer, as the last claim has fixed it; kept when that is over
-	Until        Time
-	QuietBy      Time     // latest stopBy of the earlier do attempts in this run; see Quiet
-	UndoStopBy   Time     // latest stopBy of the earlier undo attempts in this run; see LastStop
-	Allowance    Duration // allowance of the last claim, doubled by a backlog; 0 once Processed (P32)
-	Queued       Duration // time in the queue handed back uncounted so far (P32)
-	FailureCount int
-	UndoFailures int
-	FinishedAt   Time // time at which it became Processed
-	FinishSeq    int  // sequence number of the "step finished" status
-	FinishCause  string
-	EndState     State // State when the task entered Error, if the step has left it; for the status (P12)
-	Output       json.RawMessage
+	Wait       StepWait
+	Stops      Stops
+	Failures   Failures
+	Finish     Finish
+	EndState   State // State when the task entered Error, if the step has left it; for the status (P12)
+	Output     json.RawMessage
 	// time of the proof that no attempt has had an effect (P22a); zero without a proof, and after a new claim
 	NoEffect Time
 	Error    *StepError // the last failure
-	// code of the do's failure after which the task goes on without the step (P42); "": it does not
+	// code of the do's failure after which the task goes on without the step (P42); "" if it does not
 	FailureCode string
 	Resolved    *Resolved
-	// the input that an operator gave it in this run (P51); nil: the definition's counts
+	// input that an operator gave to the step in this run (P51); nil if the definition's input counts
 	Corrected *Corrected
-	Progress  *StepProgress // last report of the present attempt (P43)
-	Answers   *Answers      // answers to a step that waits for them; nil for every other step
-	Children  *Children     // children of a step of child tasks; nil for every other step
+	Answers   *Answers  // answers to a step that waits for them; nil for every other step
+	Children  *Children // children of a step of child tasks; nil for every other step
 	Unknown   map[string]json.RawMessage
+}
+
+// Claim is the last claim of a step. When it ends, By, Cause, StopBy and Progress are cleared.
+type Claim struct {
+	By        string // instance that made it
+	Agent     string // agent that it asked, if it is not the first that the definition names (P44)
+	Undo      bool   // the attempt is an undo
+	Cause     string // event that led to it (P4)
+	At        Time
+	StopBy    Time          // no side effect of the attempt begins later (P6)
+	Allowance Duration      // time in the queue, doubled by a backlog; 0 once the step is Processed (P32)
+	Progress  *StepProgress // last report of the attempt (P43)
+}
+
+// First is the first claim of a step in this run. The zero value means that the step was not attempted in it.
+type First struct {
+	Nth int  // place in the order of first claims, from 1 (P7)
+	At  Time // time of that claim, stored at the second claim; see FirstClaim
+}
+
+// StepWait is the state of a waiting step.
+type StepWait struct {
+	At Time // end of the wait (P9a)
+	// Until is the end of a wait, or of the time for an answer, as the last claim has fixed it. It stays
+	// after that time.
+	Until Time
+}
+
+// Stops holds the latest stopBy of the earlier attempts of a step in this run; see Quiet and LastStop.
+type Stops struct{ Do, Undo Time }
+
+// Failures counts a step's failures since the last command that reset them.
+type Failures struct {
+	Do, Undo int
+	Queued   Duration // time in the queue that was handed back uncounted (P32)
+}
+
+// Finish is the moment when a step became Processed.
+type Finish struct {
+	At    Time
+	Seq   int    // number of the status "step finished"; 0 if none was due
+	Cause string // cause of that status (P4)
 }
 
 // StepProgress is the last report of an attempt (P43).
 type StepProgress struct {
 	Percent int    `json:"percent" doc:"0 to 100"`
 	Note    string `json:"note,omitempty"` // free text, at most MaxNote bytes
-	At      Time   `json:"at" doc:"when it was stored; at most every 30 s"`
+	At      Time   `json:"at" doc:"time when it was stored; at most every 30 s"`
 }
 
 // Parent is the step that a child task belongs to, and its attempt (P41).
@@ -160,8 +226,8 @@ type Parent struct {
 	Attempt int    `json:"attempt"` // highest attempt of the step that asked something of the child
 }
 
-// Children is a step's record of its child tasks (P40). Only Results grow with the number of children, and
-// they are bounded.
+// Children is a step's record of its child tasks (P40). Only Results grows with the number of children, and
+// its size is bounded.
 type Children struct {
 	Count   int         `json:"count"`             // length of the list
 	Next    int         `json:"next"`              // index of the child to start next, in this attempt
@@ -170,12 +236,11 @@ type Children struct {
 	// first child that was asked to undo; all children after it were asked too
 	Cursor int `json:"cursor,omitempty"`
 	Failed int `json:"failed,omitempty"` // number of children that were not Processed
-	// FailedAt are the first of these, at most maxFailedAt.
+	// FailedAt lists the first of these children, at most maxFailedAt.
 	FailedAt []int  `json:"failedAt,omitempty"`
 	Reason   string `json:"reason,omitempty"` // reason of the first failure, or why no more are started
 	Stopped  bool   `json:"stopped,omitempty"`
-	// Results are the outputs of the children where they are collected, or the one of the only child, in the
-	// order of their coming.
+	// Results holds the collected outputs, or the output of the only child, in the order of arrival.
 	Results []Collected `json:"results,omitempty"`
 	Rounds  int         `json:"rounds,omitempty"` // number of times that all open children were asked again
 }
@@ -186,11 +251,11 @@ type Collected struct {
 	Output json.RawMessage `json:"output"`
 }
 
-// OpenChild is a child that was asked for something and has not ended.
+// OpenChild is a child that got a request and has not ended.
 type OpenChild struct {
 	Index int    `json:"index"`
 	Cause string `json:"cause"` // cause of its request (P4)
-	// ChildError: it has stopped; ChildClosed, ChildExpired: it cannot be undone any more
+	// ChildError if the child has stopped; ChildClosed or ChildExpired if it cannot be undone any more
 	State string `json:"state,omitempty"`
 }
 
@@ -201,8 +266,8 @@ type Answers struct {
 	Who      []string `json:"who,omitempty"`      // people who may answer; empty means everyone
 	NotSelf  string   `json:"notSelf,omitempty"`  // person who may not answer
 	Reminded int      `json:"reminded,omitempty"` // number of the newest reminder of this round (P37)
-	// RemindedAt is when that reminder was sent first. Moved reports that the task was moved since, so that
-	// it must not be sent again.
+	// RemindedAt is the time when that reminder was sent first. Moved reports whether the task was moved
+	// since. Then the reminder must not be sent again.
 	RemindedAt Time `json:"remindedAt,omitzero"`
 	Moved      bool `json:"moved,omitempty"`
 	// votes of this round in the order of arrival; at most MaxVoters
@@ -217,17 +282,17 @@ type Vote struct {
 	At    Time            `json:"at"`
 }
 
-// Decided is the output of a step that was answered, or whose time was over.
+// Decided is the output of a step that was answered, or whose time for an answer ended.
 type Decided struct {
 	Value json.RawMessage `json:"value"` // null where the time was over and no value stands for that
 	By    string          `json:"by"`    // names, with commas between them; ByTimeout where the time was over
 	At    Time            `json:"at"`
 }
 
-// ByTimeout stands for a person where the time for an answer was over.
+// ByTimeout replaces the person's name if the time for an answer ended.
 const ByTimeout = "timeout"
 
-// The failure of a do whose reply did not come.
+// Failure of a do whose reply did not come.
 const (
 	CodeTimeout = "timeout"
 	CodeQueue   = "queue" // while its agent, or the Scheduler, had a backlog (P32)
@@ -240,26 +305,18 @@ type StepError struct {
 	Message string `json:"message"` // text of at most MaxMessage bytes, see TrimMessage
 	At      Time   `json:"at"`
 	Attempt int    `json:"attempt,omitempty"`
-	// Since is when the step was first handed back uncounted because its agent made no call that could have
-	// had an effect, if it has been so ever since (P45); zero for every other failure.
+	// Since is the time of the first hand-back in an unbroken row of uncounted ones (P45). It is zero for
+	// every other failure.
 	Since Time `json:"since,omitzero"`
-	// Polling is the first not-yet of that time, also where its agent could not ask the service since.
+	// Polling is the time of the first not-yet in that row.
 	Polling Time `json:"polling,omitzero"`
 }
 
-// UndoReason is the reason why an order was undone (P19). It is set when the undo begins, and stays until the
-// next run.
-type UndoReason struct {
-	Step string // "" for none
-	Code string // short and stable
-	Text string // the same for people
-}
+// MaxAttempts is the number of attempts without the outcome done that a task keeps.
+const MaxAttempts = 16
 
-// maxAttempts is the number of attempts that did not end done that a task keeps.
-const maxAttempts = 16
-
-// Attempt is one that did not end done, of whichever run: for people. Its words are bounded, its texts are
-// not kept.
+// Attempt is an attempt of any run that ended without the outcome done. It is information for people. Its
+// fields are bounded, and it holds no texts.
 type Attempt struct {
 	Step    string
 	Number  int // number of the claim (P1); with Step it identifies the attempt
@@ -271,13 +328,13 @@ type Attempt struct {
 	Code    string  // code of at most cutCode bytes; "" if superseded
 }
 
-// Outcomes of an attempt that no reply has ended.
+// Outcomes of an attempt that ended without a reply.
 const (
 	OutcomeOverdue    Outcome = "overdue"    // no reply by its complete-by time
 	OutcomeSuperseded Outcome = "superseded" // its undo was requested before a reply came (P20, fenced)
 )
 
-// Earlier counts the attempts that a task does not keep any more, by their outcome.
+// Earlier counts the removed attempts by outcome.
 type Earlier struct {
 	Failed     int `json:"failed,omitempty"`
 	Later      int `json:"later,omitempty"`
@@ -285,7 +342,7 @@ type Earlier struct {
 	Superseded int `json:"superseded,omitempty"`
 }
 
-// Count counts one more.
+// Count adds an attempt with the outcome.
 func (e *Earlier) Count(o Outcome) {
 	switch o {
 	case OutcomeFailed:
@@ -299,7 +356,7 @@ func (e *Earlier) Count(o Outcome) {
 	}
 }
 
-// Closing records who closed a task, and why (P48).
+// Closing records who closed a task and the reason (P48).
 type Closing struct {
 	By     string `json:"by"`
 	Reason string `json:"reason"`
@@ -308,20 +365,21 @@ type Closing struct {
 // Fact is an operator's statement about a step in doubt.
 type Fact string
 
+// Statements about a step in doubt.
 const (
 	Happened    Fact = "happened"
 	NotHappened Fact = "not-happened"
 	Undone      Fact = "undone"
 )
 
-// Resolved is an operator's fact, carried by later requests of that step in the same run.
+// Resolved is an operator's fact. Later requests of the step in the same run carry it.
 type Resolved struct {
 	Fact    Fact `json:"fact"`
 	Command int  `json:"command"`
 	At      Time `json:"at,omitzero"` // time at which the operator stated it
 }
 
-// Verdict is the answer to one command, kept so that its sender can read it (P5).
+// Verdict is the answer to one command. The task stores it for the sender (P5).
 type Verdict struct {
 	ID string `json:"id"`
 	// "cancel", "undo", "resubmit", "resolve", "close", "move", "erase", "answer"
@@ -333,114 +391,33 @@ type Verdict struct {
 	At       Time   `json:"at"`
 }
 
-func (v *Verdict) text() int { return len(v.Reason) + len(v.By) + len(v.Note) }
-
-// long reports texts for which no room is kept.
-func (v *Verdict) long() bool { return len(v.Reason) > len(noReason) || v.By != "" || v.Note != "" }
-
-// drop leaves them out.
-func (v *Verdict) drop() {
-	v.By, v.Note = "", ""
-	if len(v.Reason) > len(noReason) {
-		v.Reason = noReason
-	}
-}
-
-// Attempted reports whether the step was claimed at least once in this run (P7).
-func (s *Step) Attempted() bool { return s.First > 0 }
-
-// FirstClaim returns the time of the step's first claim in this run; zero if it was not claimed.
-func (s *Step) FirstClaim() Time {
-	if s.First > 0 && s.FirstAt == 0 {
-		return s.ClaimedAt
-	}
-	return s.FirstAt
-}
-
-// Quiet is the latest stopBy of all do attempts in this run (P21).
-func (s *Step) Quiet() Time {
-	if s.Undo {
-		return s.QuietBy
-	}
-	return latest(s.QuietBy, s.StopBy)
-}
-
-// LastStop is the latest stopBy of all attempts in this run (Resolve).
-func (s *Step) LastStop() Time { return latest(latest(s.QuietBy, s.UndoStopBy), s.StopBy) }
-
-// endAttempt makes the present attempt an earlier one.
-func (s *Step) endAttempt() {
-	if s.Undo {
-		s.UndoStopBy = latest(s.UndoStopBy, s.StopBy)
-	} else {
-		s.QuietBy = latest(s.QuietBy, s.StopBy)
-	}
-	s.StopBy = 0
-}
-
-// begun reports whether the step had its turn in this run: it was claimed, or something was decided without a
-// claim.
-func (s *Step) begun() bool { return s.Attempted() || s.State == Skipped || s.FailureCode != "" }
-
-// handedBack reports a call that waits to be claimed again.
-func (s *Step) handedBack() bool { return s.State == Pending && s.Attempted() }
-
-// InFlight reports whether a request of the step may be in flight.
-func (s *Step) InFlight() bool { return s.State == Processing || s.State == Compensating }
-
-// Step returns the named step, or nil.
-func (t *Task) Step(name string) *Step {
-	if i := t.index(name); i >= 0 {
-		return &t.Steps[i]
-	}
-	return nil
-}
-
-func (t *Task) index(name string) int {
-	for i := range t.Steps {
-		if t.Steps[i].Name == name {
-			return i
-		}
-	}
-	return -1
-}
-
-// StartedAt returns the time at which the run began or was resumed.
-func (t *Task) StartedAt() Time {
-	if t.StartAt == 0 {
-		return t.Created
-	}
-	return t.StartAt
-}
-
-// Terminal reports an end that no event but an operator's command leaves: Processed, Compensated, Cancelled,
-// Closed.
-func (t *Task) Terminal() bool {
-	switch t.ProcessState {
-	case Processed, Compensated, Cancelled, Closed:
-		return true
-	}
-	return false
-}
-
-// InFlight reports whether any step is in flight.
-func (t *Task) InFlight() bool {
-	for i := range t.Steps {
-		if t.Steps[i].InFlight() {
-			return true
-		}
-	}
-	return false
-}
-
-// AtRest reports an end whose status and alert were sent: nothing will happen without a command (P11).
-func (t *Task) AtRest() bool {
-	return (t.Terminal() || t.ProcessState == Error && !t.InFlight()) && t.ResendAt == 0
-}
-
-// clone copies the task so that the copy's steps can be changed.
-func (t *Task) clone() *Task {
+// Clone copies the task so that the copy's steps can be changed.
+func (t *Task) Clone() *Task {
 	c := *t
 	c.Steps = append([]Step(nil), t.Steps...)
 	return &c
+}
+
+// Corrected is the input that an operator has given to a call instead of its definition's (P51). The task
+// keeps it until the run ends.
+type Corrected struct {
+	Input   json.RawMessage `json:"input" doc:"input for its agent instead of the definition's"`
+	Command int             `json:"command" doc:"number of the command that gave it"`
+	By      string          `json:"by,omitempty" doc:"name of the sender"`
+	Reason  string          `json:"reason,omitempty" doc:"reason, for the history"`
+	At      Time            `json:"at"`
+}
+
+// Erasure records who erased the content of an order and the reason (P52).
+type Erasure struct {
+	By     string `json:"by"`
+	Reason string `json:"reason"`
+	At     Time   `json:"at"`
+}
+
+// DropAttempts keeps only the last attempts, and counts the others.
+func (t *Task) DropAttempts(keep int) {
+	for ; len(t.Attempts.Last) > keep; t.Attempts.Last = t.Attempts.Last[1:] {
+		t.Attempts.Earlier.Count(t.Attempts.Last[0].Outcome)
+	}
 }

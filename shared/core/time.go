@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// Time is a moment in milliseconds since the Unix epoch, UTC. Zero means "no time", which is how
-// a document says that a step has no complete-by. In JSON it is RFC 3339 with milliseconds.
+// Time is a moment in milliseconds since the Unix epoch, UTC. Zero means "no time": a step with a zero time
+// has no complete-by, for example. The JSON form is RFC 3339 with milliseconds.
 type Time int64
 
-// Duration is a span in milliseconds. In JSON it is a number of milliseconds.
+// Duration is a span in milliseconds. The JSON form is a number of milliseconds.
 type Duration int64
 
+// Units of Duration.
 const (
 	Millisecond Duration = 1
 	Second               = 1000 * Millisecond
@@ -23,7 +24,7 @@ const (
 
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// TimeOf converts from the standard library, cutting to milliseconds. The zero time gives 0.
+// TimeOf converts a time of the standard library, cut to milliseconds. The zero time gives 0.
 func TimeOf(t time.Time) Time {
 	if t.IsZero() {
 		return 0
@@ -31,7 +32,7 @@ func TimeOf(t time.Time) Time {
 	return Time(t.UnixMilli())
 }
 
-// Std converts to the standard library. 0 gives the zero time.
+// Std returns the time as one of the standard library. 0 gives the zero time.
 func (t Time) Std() time.Time {
 	if t == 0 {
 		return time.Time{}
@@ -42,10 +43,10 @@ func (t Time) Std() time.Time {
 // maxTime is the last millisecond of the year 9999, the end of RFC 3339.
 const maxTime = Time(253402300799999)
 
-// InRange reports a time of the years 1970 to 9999, which all that are stored must be.
+// InRange reports whether the time is in the years 1970 to 9999. Every stored time is.
 func (t Time) InRange() bool { return t >= 0 && t <= maxTime }
 
-// Add returns t + d; "no time" stays "no time".
+// Add returns t + d. "No time" stays "no time".
 func (t Time) Add(d Duration) Time {
 	if t == 0 {
 		return 0
@@ -56,7 +57,10 @@ func (t Time) Add(d Duration) Time {
 // Sub returns t - u.
 func (t Time) Sub(u Time) Duration { return Duration(t - u) }
 
-// IsZero reports "no time"; encoding/json's omitzero uses it.
+// Passed reports whether the time has come.
+func (t Time) Passed(now Time) bool { return t != 0 && t <= now }
+
+// IsZero reports whether this is "no time". encoding/json uses it for omitzero.
 func (t Time) IsZero() bool { return t == 0 }
 
 func (t Time) String() string {
@@ -67,8 +71,7 @@ func (t Time) String() string {
 	return string(b)
 }
 
-// AppendText writes RFC 3339 with milliseconds, without the allocation of Format and its reading of
-// the layout.
+// AppendText appends RFC 3339 with milliseconds. It does not allocate or parse a layout as Format does.
 func (t Time) AppendText(b []byte) ([]byte, error) {
 	switch {
 	case t == 0:
@@ -87,7 +90,7 @@ func (t Time) AppendText(b []byte) ([]byte, error) {
 	return append(digits(b, ms%100), 'Z'), nil
 }
 
-// digits appends a number of two digits.
+// digits appends two digits.
 func digits(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
 // MarshalJSON writes RFC 3339 with milliseconds in quotes, or null.
@@ -101,7 +104,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads any RFC 3339 time; anything finer than a millisecond is cut off.
+// UnmarshalJSON reads any RFC 3339 time and cuts it to milliseconds.
 func (t *Time) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" || string(b) == `""` {
 		*t = 0
@@ -110,7 +113,7 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	if len(b) < 2 || b[0] != '"' || b[len(b)-1] != '"' {
 		return fmt.Errorf("time %.40q is not a string in RFC 3339, like \"2026-11-21T10:00:00.000Z\"", b)
 	}
-	std, err := time.Parse(time.RFC3339, strings.ToUpper(string(b[1:len(b)-1]))) // t and z may be small
+	std, err := time.Parse(time.RFC3339, strings.ToUpper(string(b[1:len(b)-1]))) // t and z may be lower case
 	if err != nil {
 		return fmt.Errorf("time %.40q is not RFC 3339, like \"2026-11-21T10:00:00.000Z\"", b)
 	}
@@ -118,7 +121,7 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// DurationOf converts from the standard library, rounding up to a whole millisecond.
+// DurationOf converts a duration of the standard library, rounded up to a whole millisecond.
 func DurationOf(d time.Duration) Duration {
 	whole := Duration(d / time.Millisecond)
 	if d%time.Millisecond > 0 {
@@ -127,23 +130,15 @@ func DurationOf(d time.Duration) Duration {
 	return whole
 }
 
-// Std converts to the standard library.
+// Std returns the duration as one of the standard library.
 func (d Duration) Std() time.Duration { return time.Duration(d) * time.Millisecond }
 
 func (d Duration) String() string { return d.Std().String() }
 
-// earliest returns the smaller of two times, "no time" counting as never.
+// earliest returns the smaller of two times. "No time" counts as never.
 func earliest(a, b Time) Time {
 	if a == 0 || b != 0 && b < a {
 		return b
 	}
 	return a
-}
-
-// latest returns the larger of two times.
-func latest(a, b Time) Time {
-	if a > b {
-		return a
-	}
-	return b
 }

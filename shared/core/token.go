@@ -1,83 +1,48 @@
 package core
 
-import "errors"
-
-// TokenOf is the content of a token for an answer (P39). The token holds it and the order, and nothing else.
+// TokenOf holds the claims of a token for an answer (P39). The token contains them and the order's ID, and
+// nothing else.
 type TokenOf struct {
 	Run    int
 	Step   string
-	Person string // person who may answer with it; "" means everyone who has the token
+	Person string // the only person who may answer with it; "" means everyone who has the token
 }
 
-// Tokens computes and reads the tokens of answers (P39): the same arguments give the same token. It holds the
-// keys.
+// Tokens makes and checks the tokens of answers (P39) with its keys. The same arguments give the same token.
 type Tokens interface {
-	// Current is the ID of the key that a new order's tokens are made with.
+	// Current returns the ID of the key for the tokens of new orders.
 	Current() string
-	// Holds reports whether the key of that ID is among them.
+	// Holds reports whether it has the key with that ID.
 	Holds(key string) bool
-	// Token makes one. An error where the key is not held: perhaps it is newer than what is known here.
+	// Token returns a token. It returns an error if it does not have the key, which may be newer than the
+	// loaded keys.
 	Token(key, order string, of TokenOf) (string, error)
-	// Read checks a token that came in for an order. The error is a *Refusal.
+	// Read checks a received token of an order. The error is a *Refusal.
 	Read(order, token string, now Time) (TokenOf, error)
 }
 
-// CodeNoTokens is the code of a refusal where tokens are needed and there is no key.
+// CodeNoTokens is the code of a refusal because tokens are needed and no key exists.
 const CodeNoTokens = "no-tokens"
 
-// maxKeyID is the length of the ID of a key.
+// maxKeyID is the length of a key's ID.
 const maxKeyID = 8
 
-// ByToken stands for a person where an answer came by a token that names none.
+// ByToken replaces the person's name if the token of an answer names no person.
 const ByToken = "token"
 
-// pinKey assigns the token key to a task whose workflow makes tokens. A task that has a key keeps it (P12).
-func (r *deciding) pinKey() error {
-	switch {
-	case !r.def.Tokens: // also of one that was moved here (P49)
-		r.t.TokenKey = ""
-	case r.t.TokenKey != "":
-	case r.at.Tokens == nil:
-		return refuse(CodeNoTokens,
-			"the workflow %s makes tokens, and this deployment has no key for them; deploy one, then send "+
-				"it again", r.def.Name)
-	default:
-		r.t.TokenKey = r.at.Tokens.Current()
-	}
-	return nil
-}
-
-// token makes one for an input of the task (P39).
-func (r *deciding) token(step, person string) (string, error) {
-	switch {
-	case r.at.Tokens == nil:
-		return "", errors.New("there is no key for tokens")
-	case person != "" && !PersonName(person):
-		return "",
-			errors.New(
-				"the person of a token is no name: 1 to 128 bytes without control characters and < > & \" \\")
-	}
-	text, err := r.at.Tokens.Token(r.t.TokenKey, r.t.OrderID,
-		TokenOf{Run: r.t.Run, Step: step, Person: person})
-	if err != nil { // The step does not fail, because the message comes again.
-		r.err = err
-	}
-	return text, err
-}
-
-// HiddenTokens stand where an input is shown: a token is never stored or shown (P39).
+// HiddenTokens replaces tokens in a shown input, because a token is never stored or shown (P39).
 type HiddenTokens struct{}
 
-// Current of Tokens.
+// Current implements Tokens.
 func (HiddenTokens) Current() string { return "hidden" }
 
-// Holds of Tokens.
+// Holds implements Tokens.
 func (HiddenTokens) Holds(string) bool { return true }
 
-// Token of Tokens.
+// Token implements Tokens.
 func (HiddenTokens) Token(string, string, TokenOf) (string, error) { return hiddenToken, nil }
 
-// Read of Tokens.
+// Read implements Tokens.
 func (HiddenTokens) Read(string, string, Time) (TokenOf, error) {
-	return TokenOf{}, refuse(CodeNoTokens, "there is no key for tokens here")
+	return TokenOf{}, Refuse(CodeNoTokens, "there is no key for tokens here")
 }

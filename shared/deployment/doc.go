@@ -1,7 +1,7 @@
-// Package deployment holds the settings that a deployed function has in its environment: the names of its
-// queues, tables and topic. The construct in infra writes these variables, the functions read them;
-// both use this package, so that they cannot disagree.
+// Package deployment holds the settings in the environment of a deployed function: the names of its queues,
+// tables and topic. The construct in infra writes these variables and the functions read them. Both use this
+// package, so that they agree.
 //
-// All that is missing or wrong is reported at once, in one error that lists all of it, at the start of
-// the process and not in the middle of an order.
+// One error lists all missing and wrong settings, at the start of the process and not in the middle of an
+// order.
 package deployment

@@ -1,6 +1,6 @@
 package deployment
 
-// Metrics that the functions write and alarms look at: namespace, dimensions, names.
+// Metrics that the functions write and the alarms read: namespace, dimensions, names.
 const (
 	MetricNamespace  = "Stepkeeper"
 	MetricDeployment = "Deployment" // dimension

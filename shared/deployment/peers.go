@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Peer is an agent as the engine knows it.
+// Peer is an agent in the engine's settings.
 type Peer struct {
 	Name string
 	// queue of its requests: a URL, or the name of a queue beside intake, perhaps begun by Start
@@ -15,12 +15,12 @@ type Peer struct {
 	High string
 }
 
-// Start stands for what the names of all agents' queues begin with. No name of a queue holds it.
+// Start stands for the common prefix of all agents' queues. No queue's name contains it.
 const Start = "~"
 
-// Peers is the value of VarAgents: "~=START,payment=QUEUE=ROLE+ROLE=HIGH,shipping=QUEUE". Each name of an
-// agent stands there once, and what all queues begin with too: 20 agents fit beside all else into the 4,096
-// bytes.
+// Peers returns the value of VarAgents: "~=START,payment=QUEUE=ROLE+ROLE=HIGH,shipping=QUEUE". It contains
+// each agent's name once, and the common prefix of the queues once, so that 20 agents fit into the 4,096
+// bytes beside all other variables.
 func Peers(start string, peers []Peer) string {
 	entries := []string{Start + "=" + start}
 	for _, p := range peers {

@@ -19,10 +19,10 @@ import (
 // Lookup finds a variable, as os.LookupEnv does.
 type Lookup func(name string) (value string, set bool)
 
-// reader reads variables and gathers what is wrong with them.
+// reader reads variables and collects their faults.
 type reader struct {
 	lookup   Lookup
-	process  bool // its author sets the variables, and not the construct
+	process  bool // the user sets the variables, and not the construct
 	problems []error
 }
 
@@ -30,7 +30,7 @@ func (r *reader) wrong(name, format string, args ...any) {
 	r.problems = append(r.problems, fmt.Errorf("%s "+format, append([]any{name}, args...)...))
 }
 
-// err lists every problem; nil if there is none.
+// err returns an error that lists every problem, or nil if there is none.
 func (r *reader) err() error {
 	if len(r.problems) == 0 {
 		return nil
@@ -106,8 +106,8 @@ func (r *reader) object(name string, required bool, into any) {
 	}
 }
 
-// urls reads queue addresses by logical name; needed are those that must be among them. beside is the
-// address of a queue that names are beside; "" is that of the intake, among those read.
+// urls reads queue addresses by logical name. needed lists the required names. beside is the address of a
+// queue in the same place as named queues; "" means the intake's address.
 func (r *reader) urls(name string, required bool, beside string, needed ...string) map[string]string {
 	urls := map[string]string{}
 	before := len(r.problems)
@@ -128,10 +128,10 @@ func (r *reader) urls(name string, required bool, beside string, needed ...strin
 	return urls
 }
 
-// queueName is what SQS allows.
+// queueName matches the names that SQS allows.
 var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-// place is the URL of a queue: as given, or, of a name, in the place of the queue that it is beside.
+// place returns the URL of a queue. For a name it returns a URL with that name in the place of another queue.
 func (r *reader) place(variable, logical, given, beside string) string {
 	switch {
 	case isURL(given):
@@ -143,13 +143,13 @@ func (r *reader) place(variable, logical, given, beside string) string {
 	return given
 }
 
-// isURL reports what can be the address of a queue.
+// isURL reports whether the text can be the address of a queue.
 func isURL(text string) bool {
 	return (strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "http://")) &&
 		!strings.HasSuffix(text, "/")
 }
 
-// ledger is a table, by its name or ARN. It is not the folder of a ledger on this machine.
+// ledger reads a table, by its name or ARN. It refuses the folder of a ledger on this machine.
 func (r *reader) ledger() string {
 	table := r.optional(VarLedger)
 	if strings.ContainsAny(table, `/\`) && !strings.HasPrefix(table, "arn:") {
@@ -159,7 +159,7 @@ func (r *reader) ledger() string {
 	return table
 }
 
-// beside is a place in the function's own folder, unless a variable names another.
+// beside returns a path in the function's own folder, unless a variable names another.
 func (r *reader) beside(name, place string) string {
 	if value := r.optional(name); value != "" {
 		return value
@@ -171,8 +171,8 @@ func (r *reader) beside(name, place string) string {
 	return filepath.Join(root, place)
 }
 
-// instance is a short name of this process, for LockedBy: the end of its log stream's, so that an
-// operator finds what it logged.
+// instance returns a short name of this process for LockedBy: the end of its log stream's name, so that an
+// operator can find its log.
 func (r *reader) instance() string {
 	stream := r.optional(varStream)
 	if stream == "" {
@@ -181,5 +181,5 @@ func (r *reader) instance() string {
 	return stream[max(0, len(stream)-instanceLength):]
 }
 
-// instanceLength keeps documents short: every step in flight holds the name.
+// instanceLength keeps documents short, because every step in flight holds the name.
 const instanceLength = 8

@@ -11,16 +11,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// MaxShards bounds the shards of the index: each costs a query per sweep.
+// MaxShards bounds the shards of the index, because each costs a query per sweep.
 const MaxShards = 1024
 
-// Engine is what Scheduler and Supervisor have in common.
+// Engine holds the settings that Scheduler and Supervisor share.
 type Engine struct {
 	Instance    string            // name of this process
-	Orders      string            // table
-	Definitions string            // table
+	Orders      string            // name of the table of orders
+	Definitions string            // name of the table of definitions
 	Shards      int               // number of shards of the index
-	Finished    bool              // finished orders stand in the index
+	Finished    bool              // finished orders are in the index
 	TaskTTL     time.Duration     // time that an ended task is kept; 0 keeps it for ever
 	Queues      map[string]string // URLs by logical name
 	ReplyTo     map[string]string // URLs by logical name
@@ -37,20 +37,20 @@ type Engine struct {
 	senders map[string][]string
 }
 
-// Scheduler are the settings of the Scheduler.
+// Scheduler holds the settings of the Scheduler.
 type Scheduler struct {
 	Engine
 	Workflows  string // folder of compiled workflows, *.json
 	FairQueues bool   // requests carry the tenant of their order
 	TokenKeys  string // ARN of the secret with the keys of tokens; "" if no workflow makes tokens
-	// requests that an agent takes at a time, where a step may choose its agent (P44)
+	// requests that an agent takes at a time; needed only if a step may choose its agent (P44)
 	Capacity map[string]int
-	// Senders are the role IDs that each agent's replies come from, as SQS names them in a message's
-	// SenderId before the ":". Replies of an agent that is absent are not checked.
+	// Senders lists the role IDs from which each agent's replies come, as in the part before the ":" of a
+	// message's SenderId in SQS. Replies of an agent without an entry are not checked.
 	Senders map[string][]string
 }
 
-// Supervisor are the settings of the Supervisor.
+// Supervisor holds the settings of the Supervisor.
 type Supervisor struct {
 	Engine
 	Capacity   map[string]int // requests that an agent takes at a time (P32)
@@ -60,16 +60,16 @@ type Supervisor struct {
 	PagesPerSweep int
 }
 
-// Agent are the settings of an agent.
+// Agent holds the settings of an agent.
 type Agent struct {
 	Name    string
-	Queues  map[string]string // URLs: its own, replies, quarantine
-	Ledger  string            // table; "" for agents without a plain service
+	Queues  map[string]string // URLs of its own queue, replies and quarantine
+	Ledger  string            // name of the table; "" for agents without a plain service
 	Secrets map[string]Secret // secrets by the name of the variable that they fill
 	Config  string            // file with the compiled settings of the HTTP agent
 }
 
-// Secret says where a secret is kept: exactly one of Secret and Parameter.
+// Secret is the place of a secret: exactly one of Secret and Parameter.
 type Secret struct {
 	Secret    string `json:"secret,omitempty"`    // ARN, in Secrets Manager
 	Field     string `json:"field,omitempty"`     // name of a field, if the secret is a JSON object
@@ -120,14 +120,14 @@ func (r *reader) engine() Engine {
 		e.Priorities = e.Priorities || e.Queues[port.High(name)] != ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.ReplyTo)) {
-		if e.Queues[name] != "" { // an order could have its status put among our own messages
+		if e.Queues[name] != "" { // otherwise an order could direct its status into an internal queue
 			r.wrong(VarReplyTo, "has %q, which is the name of a queue of the deployment's own", name)
 		}
 	}
 	return e
 }
 
-// ReadScheduler reads the Scheduler's variables. The error lists all that is wrong.
+// ReadScheduler reads the Scheduler's variables. The error lists all faults.
 func ReadScheduler(lookup Lookup) (Scheduler, error) {
 	r := &reader{lookup: lookup}
 	s := Scheduler{Engine: r.engine(), Workflows: r.beside(VarWorkflows, WorkflowsFolder),
@@ -137,20 +137,20 @@ func ReadScheduler(lookup Lookup) (Scheduler, error) {
 	return s, r.err()
 }
 
-// MaxSweepPages is the most pages that one sweep may take.
+// MaxSweepPages is the largest number of pages of one sweep.
 const MaxSweepPages = 10_000
 
-// The schedule's interval: EventBridge knows none below a minute (rule 16), and an overdue task waits for
-// the next sweep.
+// Bounds of the schedule's interval. EventBridge allows no interval below a minute (rule 16). A long interval
+// delays overdue tasks, which wait for the next sweep.
 const (
 	MinSweepEvery = time.Minute
 	MaxSweepEvery = time.Hour
 )
 
-// ReadSupervisor reads the Supervisor's variables. The error lists all that is wrong.
+// ReadSupervisor reads the Supervisor's variables. The error lists all faults.
 func ReadSupervisor(lookup Lookup) (Supervisor, error) {
 	r := &reader{lookup: lookup}
-	r.required(VarStack) // The stack is a dimension of the metrics.
+	r.required(VarStack) // the stack is a dimension of the metrics
 	s := Supervisor{Engine: r.engine(),
 		SweepEvery: cmp.Or(r.duration(VarSweepEvery, MinSweepEvery, MaxSweepEvery), MinSweepEvery)}
 	if r.optional(VarWorkflows) != "" || r.optional(varRoot) != "" {
@@ -163,8 +163,8 @@ func ReadSupervisor(lookup Lookup) (Supervisor, error) {
 	return s, r.err()
 }
 
-// ReadAgent reads an agent's variables; config says that it has a file of settings, as the HTTP
-// agent does. The error lists all that is wrong.
+// ReadAgent reads an agent's variables. config means that it has a file of settings, as the HTTP agent does.
+// The error lists all faults.
 func ReadAgent(lookup Lookup, config bool) (Agent, error) {
 	r := &reader{lookup: lookup}
 	a := Agent{Name: r.required(VarAgent), Ledger: r.ledger()}
@@ -180,7 +180,7 @@ func ReadAgent(lookup Lookup, config bool) (Agent, error) {
 	return a, r.err()
 }
 
-// ReadSecrets reads where an agent's secrets are kept. The error lists all that is wrong.
+// ReadSecrets reads the places of an agent's secrets. The error lists all faults.
 func ReadSecrets(lookup Lookup) (map[string]Secret, error) {
 	r := &reader{lookup: lookup}
 	secrets := r.secrets()
@@ -198,16 +198,16 @@ func (r *reader) secrets() (secrets map[string]Secret) {
 	return secrets
 }
 
-// Process are the settings of an agent that is a process of its own.
+// Process holds the settings of an agent that runs as a process.
 type Process struct {
-	// URLs: its own, replies, quarantine; if nil, they are looked up by their names
+	// URLs of its own queue, replies and quarantine; if nil, they are looked up by name
 	Queues       map[string]string
 	Prefix       string // prefix of the queue names
-	Ledger       string // table
+	Ledger       string // name of the table
 	LedgerFolder string // folder on this machine; at most one of Ledger and LedgerFolder is set
 }
 
-// ReadProcess reads the variables of the agent of that name. The error lists all that is wrong.
+// ReadProcess reads the variables of the named agent. The error lists all faults.
 func ReadProcess(lookup Lookup, agent string) (Process, error) {
 	r := &reader{lookup: lookup, process: true}
 	p := Process{Prefix: r.optional(VarQueuePrefix), Ledger: r.ledger(),
@@ -244,7 +244,7 @@ func ReadProcess(lookup Lookup, agent string) (Process, error) {
 	return p, r.err()
 }
 
-// QueueOf finds the logical name of the queue that an event came from, by its ARN.
+// QueueOf returns the logical name of the queue that an event came from, by its ARN.
 func QueueOf(urls map[string]string, arn string) (string, error) {
 	name := arn[strings.LastIndexByte(arn, ':')+1:]
 	for logical, url := range urls {

@@ -1,7 +1,7 @@
 package deployment
 
-// Names of the variables. Lists are JSON objects, by logical name; but Lambda gives a function 4,096 bytes
-// for all of its variables, so that the longest one, VarAgents, has a form of its own.
+// Names of the variables. A list is a JSON object by logical name. The longest one, VarAgents, has another
+// form, because Lambda gives a function 4,096 bytes for all of its variables.
 const (
 	// VarQueues is {"intake": "https://sqs…", "replies": …}, with "intake-high" if priorities are enabled.
 	// For the engine, a name stands for a queue beside intake.
@@ -14,17 +14,19 @@ const (
 	VarDefinitions = "STEPKEEPER_DEFINITIONS" // table
 	VarShards      = "STEPKEEPER_SHARDS"      // shards of the index, 1 to 1024
 	VarFinished    = "STEPKEEPER_FINISHED"    // "true" if finished orders are in the index
-	// VarTaskTTL is how long an ended order is kept, such as "2160h". If absent, orders are kept for ever.
+	// VarTaskTTL is the time for which an ended order is kept, such as "2160h". If absent, orders are kept
+	// for ever.
 	VarTaskTTL = "STEPKEEPER_TASK_TTL"
 	VarAlerts  = "STEPKEEPER_ALERTS" // ARN of the topic
-	// VarWindow is how long an incident gathers orders before their number is published; default "15m".
+	// VarWindow is the time for which an incident gathers orders before their number is published; default
+	// "15m".
 	VarWindow = "STEPKEEPER_ALERT_WINDOW"
 	// VarReminder is the time between alerts of an open incident; default "24h". "0s" means no reminders.
 	VarReminder = "STEPKEEPER_ALERT_AGAIN"
 	// VarStack is "Shop" or "Shop/Engine": the name in metrics, and the value of --stack in the commands of
 	// alerts. Only the Supervisor requires it.
 	VarStack = "STEPKEEPER_STACK"
-	// VarCapacity is {"payment": 50}: how many requests an agent, or messages the Scheduler, takes at a time
+	// VarCapacity is {"payment": 50}: the number of messages that an agent or the Scheduler takes at a time
 	// (P32).
 	VarCapacity   = "STEPKEEPER_CAPACITY"
 	VarSweepEvery = "STEPKEEPER_SWEEP_EVERY" // interval of the schedule, such as "5m"; if absent, 1m
@@ -42,8 +44,8 @@ const (
 	VarAgentConfig = "STEPKEEPER_AGENT_CONFIG"
 )
 
-// Variables of an agent that is a process of its own, in a container or on any machine. It takes its
-// queues by their addresses, all three, or looks them up by name.
+// Variables of an agent that runs as a process, in a container or on any machine. It uses the three addresses
+// of its queues, or looks the queues up by name.
 const (
 	VarRequestsURL   = "STEPKEEPER_REQUESTS_URL"   // "https://sqs…"; queue of the agent's requests
 	VarRepliesURL    = "STEPKEEPER_REPLIES_URL"    // "https://sqs…"
@@ -59,7 +61,7 @@ const (
 	AgentFile       = "agent.json"
 )
 
-// SchedulerCapacity stands for the Scheduler among the agents of VarCapacity. No agent may have that name.
+// SchedulerCapacity is the Scheduler's name in VarCapacity. No agent may have that name.
 const SchedulerCapacity = "scheduler"
 
 // Variables that Lambda sets.

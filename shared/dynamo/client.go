@@ -11,13 +11,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 )
 
-// maxBackoff is the longest wait before the SDK repeats a call. Its default of up to 20 s would
-// outlast the time of a call; DynamoDB answers in milliseconds, and a throttle passes in a second.
+// maxBackoff is the longest wait before the SDK repeats a call. Its default of up to 20 s would exceed the
+// call's time limit. DynamoDB responds in milliseconds, and throttling ends in a second.
 const maxBackoff = 300 * time.Millisecond
 
-// NewClient makes the SDK's client, of a configuration of awsclient or wire. DynamoDB sends a
-// checksum with each answer, emulators send none, and the SDK warns of each: where the
-// configuration names an endpoint, it is not asked for.
+// NewClient returns the SDK's client for a configuration of awsclient or wire. DynamoDB sends a checksum with
+// each response, emulators send none, and the SDK warns about each. So the client checks none if the
+// configuration names an endpoint.
 func NewClient(c aws.Config) *dynamodb.Client {
 	return dynamodb.NewFromConfig(c, func(o *dynamodb.Options) {
 		o.DisableValidateResponseChecksum = o.BaseEndpoint != nil
@@ -25,20 +25,20 @@ func NewClient(c aws.Config) *dynamodb.Client {
 	})
 }
 
-// Of a handler's calls: how long one attempt may take, and how long before the end of the handler's
-// context the last one ends, so that there is time to return what was not done.
+// Limits of a handler's calls: the time of one attempt, and the time between the last attempt and the end of
+// the handler's context, so that the handler can return unfinished messages.
 const (
 	attemptTime = wire.AttemptTimeout
 	leftOver    = time.Second
 )
 
-// NewHandlerClient is NewClient for handlers: what is throttled or gets no answer is tried again until
-// shortly before the handler's context ends. The messages of a slow table then wait in their handler, and not
-// hidden in their queue; calls without a deadline end by the limit of the configuration.
+// NewHandlerClient returns a client for handlers. It repeats calls that are throttled or get no response
+// until shortly before the handler's context ends. So the messages of a slow table wait in their handler, and
+// not hidden in their queue. Calls without a deadline end by the limit of the configuration.
 func NewHandlerClient(c aws.Config) *dynamodb.Client {
 	return dynamodb.NewFromConfig(c, func(o *dynamodb.Options) {
 		o.DisableValidateResponseChecksum = o.BaseEndpoint != nil
-		o.RetryMaxAttempts = 0 // no number: time ends it
+		o.RetryMaxAttempts = 0 // no limit, because time ends it
 		o.Retryer = retry.AddWithMaxAttempts(retry.AddWithMaxBackoffDelay(retry.NewStandard(retryPassing,
 			func(so *retry.StandardOptions) {
 				// the SDK's quota of retries is spent within a second of throttling
@@ -49,8 +49,8 @@ func NewHandlerClient(c aws.Config) *dynamodb.Client {
 	})
 }
 
-// retryPassing has the retryer repeat what others were in the way of, which the SDK by itself does not
-// (rule 10).
+// retryPassing makes the retryer repeat calls that conflict with concurrent transactions, which the SDK does
+// not do by default (rule 10).
 func retryPassing(o *retry.StandardOptions) {
 	o.Retryables = append(o.Retryables, retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
 		if passing(err) {

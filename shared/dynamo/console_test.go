@@ -16,6 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
@@ -57,8 +58,8 @@ func newShop(t *testing.T) *shop {
 func (s *shop) then(ev core.Event) {
 	s.Helper()
 	s.now = s.now.Add(time.Second)
-	d, err := core.Decide(s.def, []byte(`{}`), s.task, ev,
-		core.At{Now: core.TimeOf(s.now), By: "scheduler-1"})
+	d, err := protocol.Decide(s.def, []byte(`{}`), s.task, ev,
+		protocol.At{Now: core.TimeOf(s.now), By: "scheduler-1"})
 	if err != nil {
 		s.Fatal(err)
 	}

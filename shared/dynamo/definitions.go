@@ -24,9 +24,9 @@ func (s *Store) Definition(ctx context.Context, hash string) ([]byte, error) {
 	return bytesOf(item[definitionAttribute]), nil
 }
 
-// PutDefinition stores the definition if there is none with that hash. It looks first: each process puts
-// its definitions once, and all but the first would pay for a write that is refused, which also counts as
-// a failed condition in the table's metrics.
+// PutDefinition stores the definition if there is none with that hash. It reads first, because each process
+// stores its definitions once. All but the first would pay for a refused write, which also counts as a failed
+// condition in the table's metrics.
 func (s *Store) PutDefinition(ctx context.Context, hash string, data []byte) error {
 	if err := port.CheckDefinition(hash, data); err != nil {
 		return err

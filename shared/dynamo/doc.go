@@ -1,10 +1,10 @@
-// Package dynamo is port.Store, port.Definitions, port.Leases and port.Ledger on Amazon DynamoDB; docs/aws.md
-// describes the tables.
+// Package dynamo is port.Store, port.Definitions, port.Leases and port.Ledger on Amazon DynamoDB;
+// docs/reference/aws-stack.md describes the tables.
 //
 // Authority: it alone reads and writes the tables Orders and Definitions and an agent's ledger, by GetItem,
-// PutItem and Query, and by UpdateItem if orders expire (rule 21 of docs/aws-rules.md). An order, with all of
-// its steps, is one item, because one conditional write then moves all of them together. There are no
-// transactions.
+// PutItem and Query, and by UpdateItem if orders expire (rule 21 of docs/reference/aws-rules.md). An order,
+// with all of its steps, is one item, because one conditional write then moves all of them together. There
+// are no transactions.
 //
 // States: an item of Orders is an order, the content of one that is kept apart ("ORDER#HASH"), the tombstone
 // of one that was at rest ("ORDER#ended", see expiry.go), or a lease, incident or schedule ("#lease/NAME").

@@ -17,12 +17,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// tries watches all tries of one write, the SDK's own repeats among them.
+// tries observes all tries of one write, including the SDK's own repeats.
 type tries struct {
-	doubt bool // one of them got no answer that says it was refused: it may have landed
+	doubt bool // a try got no response that refuses it, so it may have been stored
 }
 
-// watch is an option of a call.
+// watch makes a call record its tries in t.
 func (t *tries) watch(o *dynamodb.Options) {
 	each := middleware.FinalizeMiddlewareFunc("StepkeeperTries",
 		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
@@ -36,22 +36,15 @@ func (t *tries) watch(o *dynamodb.Options) {
 	})
 }
 
-// refused reports an answer of DynamoDB's that says: this request was not carried out. One of 5xx
-// does not say that, whatever its code.
+// refused reports whether DynamoDB's response states that the request was not executed. A 5xx response never
+// does, whatever its code.
 func refused(err error) bool {
 	var answer *smithyhttp.ResponseError
 	return errors.As(err, &answer) && answer.HTTPStatusCode() >= http.StatusBadRequest &&
 		answer.HTTPStatusCode() < http.StatusInternalServerError
 }
 
-// watched sends a write, and reports whether a try of it got no answer that says it was refused.
-func watched(send func(watch func(*dynamodb.Options)) error) (doubt bool, err error) {
-	seen := &tries{}
-	err = send(seen.watch)
-	return seen.doubt, err
-}
-
-// passing reports a refusal because another program has a transaction on the item.
+// passing reports whether a request was refused because of another program's transaction on the item.
 func passing(err error) bool {
 	conflict := (*types.TransactionConflictException)(nil)
 	return errors.As(err, &conflict)
@@ -62,9 +55,9 @@ var throttles = []string{
 	"LimitExceededException",
 }
 
-// meaning gives the port's meaning to an error of the SDK: what was certainly not stored because
-// DynamoDB had no room for it is unavailable; what is too large will never fit. Anything else,
-// lost answers above all, means "perhaps stored"; so does a throttle after a try that got no answer.
+// meaning translates an error of the SDK into the port's. A write that DynamoDB certainly refused for lack of
+// capacity is unavailable. An item that is too large will never fit. Any other error, such as a lost
+// response, means "perhaps stored", and so does a throttle after a try without a response.
 func meaning(ctx context.Context, what string, doubt bool, err error) error {
 	if err == nil {
 		return nil
@@ -72,7 +65,7 @@ func meaning(ctx context.Context, what string, doubt bool, err error) error {
 	var api smithy.APIError
 	switch {
 	case !errors.As(err, &api) && !doubt && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
-		// the call's own time was over while it waited for the next attempt: all that were made were refused
+		// the call's own time ended while it waited for the next attempt; all attempts were refused
 		return fmt.Errorf("%s: throttled for too long, try again later: %w: %w", what, port.ErrUnavailable,
 			err)
 	case !errors.As(err, &api):
@@ -90,8 +83,8 @@ func meaning(ctx context.Context, what string, doubt bool, err error) error {
 var errOvertaken = errors.New(
 	"an answer was lost, and newer versions are stored: perhaps they stand on this one")
 
-// refusal is what the caller gets of a write of this version, whose last try was refused, and which
-// is not the one that stands there: otherwise, unless an earlier try may have landed below.
+// refusal returns the error of a write whose last try was refused, and which is not the stored one. It
+// returns otherwise, unless an earlier try may have been stored below.
 func refusal(there attrs, version int64, doubt bool, otherwise error) error {
 	if stored := numberOf(there["Version"]); doubt && stored > version {
 		return fmt.Errorf("version %d of now %d: %w", version, stored, errOvertaken)
@@ -99,9 +92,9 @@ func refusal(there attrs, version int64, doubt bool, otherwise error) error {
 	return otherwise
 }
 
-// unread is meaning for reads, after which nothing is in doubt: whatever kept DynamoDB from
-// answering may pass, a 502 or 503 without a code of DynamoDB's too, unless it said that it never
-// will, or the caller gave up.
+// unread returns the port's error of a failed read, which leaves nothing in doubt. Any failure is temporary,
+// also a 502 or 503 without a code of DynamoDB's, unless DynamoDB refused the read for good or the caller
+// gave up.
 func unread(ctx context.Context, what string, err error) error {
 	var api smithy.APIError
 	final := refused(err) && !(errors.As(err, &api) && slices.Contains(throttles, api.ErrorCode()))

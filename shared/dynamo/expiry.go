@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -43,11 +42,11 @@ const (
 	hashMember       = "content" // the document's hash of content that is kept apart
 	orderMember      = "Order"   // the document's content that is not kept apart
 	statedBy         = "Version" // version of the order that set the content's time to live
-	// contentGrace is how much longer content is kept than its order, since items are removed in any order.
+	// contentGrace is the time by which content outlives its order, because items are removed in any order.
 	contentGrace = 7 * 24 * 60 * 60
 )
 
-// contentKey is the key of content that is kept apart.
+// contentKey returns the key of content that is stored apart.
 func contentKey(id, hash string) string { return id + "#" + hash }
 
 // expires reports whether the record is at rest and expires.
@@ -57,7 +56,7 @@ func (s *Store) expires(w *port.Write) bool {
 
 func (s *Store) expiresAt() int64 { return s.options.Clock.Now().Add(s.options.TTL).Unix() }
 
-// putTombstone puts what stays of an order for ever.
+// putTombstone stores the part of an order that stays for ever.
 func (s *Store) putTombstone(ctx context.Context, w *port.Write) error {
 	item := attrs{
 		OrderKey: str(w.Record.ID + endedSuffix), "ProcessState": str(w.Record.State),
@@ -70,21 +69,27 @@ func (s *Store) putTombstone(ctx context.Context, w *port.Write) error {
 	return s.putBeside(ctx, "put the tombstone", &dynamodb.PutItemInput{Item: item})
 }
 
-// putBeside puts an item beside that of its order: repeating it changes nothing, so that an error of it is
-// never one in doubt. A condition that does not hold is no error.
+// putBeside puts a further item of an order. A repeated put changes nothing, so that its error never leaves
+// the write in doubt. A condition that does not hold is not an error.
 func (s *Store) putBeside(ctx context.Context, what string, in *dynamodb.PutItemInput) error {
 	in.TableName = &s.tables.Orders
 	_, err := s.client.PutItem(ctx, in)
-	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
+	if _, failed := standing(err); failed {
 		return nil
 	}
+	return perhaps(ctx, what, err)
+}
+
+// perhaps returns the port's error of a failed write that may be repeated: unavailable if there was no
+// response.
+func perhaps(ctx context.Context, what string, err error) error {
 	if err != nil && ctx.Err() == nil && !refused(err) {
 		return fmt.Errorf("%s: %w: %w", what, port.ErrUnavailable, err)
 	}
 	return meaning(ctx, what, false, err)
 }
 
-// putContent puts content that a create keeps apart, unless it was erased.
+// putContent puts content that a create stores apart, unless it was erased.
 func (s *Store) putContent(ctx context.Context, w *port.Write) error {
 	return s.putBeside(ctx, "put the content", &dynamodb.PutItemInput{
 		Item: attrs{OrderKey: str(contentKey(w.Record.ID, w.Hash)),
@@ -106,26 +111,27 @@ func (s *Store) Erase(ctx context.Context, id, hash string) error {
 	})
 }
 
-// dropRefused erases the content of a create that was refused because the order that is there has other
-// content, or the same in its document. An error leaves the content, as a crash would.
+// dropRefused erases the content of a create that was refused because the stored order has other content, or
+// has the same content in its document. An error leaves the content, as a crash would.
 func (s *Store) dropRefused(ctx context.Context, w *port.Write, there attrs) {
 	hash := textOf(there[hashMember])
-	// a Cancel that came first knows no hash
+	// a Cancel that came first has no hash
 	unneeded := hash != "" || there[orderMember] != nil || there["cancelAsked"] != nil
 	if w.Apart && unneeded && hash != w.Hash {
 		_ = s.Erase(ctx, w.Record.ID, w.Hash)
 	}
 }
 
-// expireContent sets the content's time to live. An error leaves the content for ever, which is no reason to
-// refuse a commit that is stored.
+// expireContent sets the content's time to live. An error leaves the content for ever, and must not refuse a
+// commit that is stored.
 func (s *Store) expireContent(ctx context.Context, w *port.Write) {
 	_, _ = s.updateContent(ctx, w, "SET #ttl = :ttl, #by = :by",
 		"attribute_exists(#id) AND (attribute_not_exists(#by) OR #by < :by)",
 		attrs{":ttl": num(s.expiresAt() + contentGrace), ":by": num(w.Record.Version)})
 }
 
-// keepContent removes the content's time to live, before its order goes on. ErrNotFound if it has expired.
+// keepContent removes the content's time to live before its order continues. It returns ErrNotFound if the
+// content has expired.
 func (s *Store) keepContent(ctx context.Context, w *port.Write) error {
 	there, err := s.updateContent(ctx, w, "REMOVE #ttl SET #by = :by",
 		"attribute_exists(#id) AND (attribute_not_exists(#by) OR #by <= :by)",
@@ -136,8 +142,8 @@ func (s *Store) keepContent(ctx context.Context, w *port.Write) error {
 	return err // a newer version has set it: the condition on the order's item fails too
 }
 
-// updateContent returns the item that is there if the condition does not hold; without attributes if no item
-// is there.
+// updateContent updates the item. If the condition does not hold, it returns the stored item, without
+// attributes if there is none.
 func (s *Store) updateContent(ctx context.Context, w *port.Write, update, condition string,
 	values attrs) (there attrs, err error) {
 	_, err = s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
@@ -147,20 +153,14 @@ func (s *Store) updateContent(ctx context.Context, w *port.Write, update, condit
 			"#by": statedBy},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
-	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
-		if failed.Item == nil {
-			return attrs{}, nil
-		}
-		return failed.Item, nil
+	if there, failed := standing(err); failed {
+		return there, nil
 	}
-	if err != nil && ctx.Err() == nil && !refused(err) {
-		return nil, fmt.Errorf("update the content: %w: %w", port.ErrUnavailable, err)
-	}
-	return nil, meaning(ctx, "update the content", false, err)
+	return nil, perhaps(ctx, "update the content", err)
 }
 
-// Content returns content that is kept apart. It never changes, so that a cheaper, eventually consistent read
-// is right if it finds it; only if it finds nothing a strongly consistent one decides.
+// Content returns content that is stored apart. Content never changes, so a cheaper, eventually consistent
+// read is correct if it finds the item. If it does not, a strongly consistent read decides.
 func (s *Store) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	for _, consistent := range []bool{false, true} {
 		item, err := get(ctx, s.client, s.tables.Orders, OrderKey, contentKey(id, hash), consistent)
@@ -176,11 +176,6 @@ func (s *Store) Content(ctx context.Context, id, hash string) ([]byte, error) {
 
 // Ended reports whether an order of this ID has a tombstone.
 func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
-	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName: &s.tables.Orders, Key: Key(OrderKey, id+endedSuffix), ConsistentRead: aws.Bool(true),
-	})
-	if err != nil {
-		return false, unread(ctx, fmt.Sprintf("read the tombstone of %q", id), err)
-	}
-	return len(out.Item) > 0, nil
+	item, err := get(ctx, s.client, s.tables.Orders, OrderKey, id+endedSuffix, true)
+	return len(item) > 0, err
 }

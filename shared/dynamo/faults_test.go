@@ -16,7 +16,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
-	"github.com/stepkeeper/stepkeeper/shared/awsclient/faults"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -27,7 +26,7 @@ import (
 type faulty struct {
 	*dynamo.Store
 	ledger *dynamo.Ledger
-	plan   *faults.Plan
+	plan   *faultPlan
 	clean  *dynamodb.Client
 	names  dynamotest.Names
 }
@@ -35,9 +34,9 @@ type faulty struct {
 func newFaulty(t *testing.T, o dynamo.Options) faulty {
 	t.Helper()
 	c := dynamotest.Config(t, awsclient.Options{})
-	f := faulty{plan: &faults.Plan{}, clean: dynamo.NewClient(c)}
+	f := faulty{plan: &faultPlan{}, clean: dynamo.NewClient(c)}
 	f.names = dynamotest.Tables(t, f.clean)
-	f.plan.Into(&c)
+	f.plan.into(&c)
 	o.Clock = memory.NewClock(now)
 	client := dynamo.NewClient(c)
 	f.Store, f.ledger = dynamo.New(client, f.names.Tables, o), dynamo.NewLedger(client, f.names.Ledger)
@@ -61,30 +60,30 @@ func (f faulty) commit(w port.Write) error {
 // Every fault in a write, and what the caller gets. Refused writes are not stored;
 // those without an answer may be stored or not.
 func TestFaultsInWrites(t *testing.T) {
-	const l, u, h, w, x = faults.LostAnswer, faults.Unsent, faults.Throttled, faults.Twice, faults.Conflict
+	const l, u, h, w, x = faultLostAnswer, faultUnsent, faultThrottled, faultTwice, faultConflict
 	f := newFaulty(t, dynamo.Options{Shards: 4})
 	for i, tt := range []struct {
 		name    string
 		version int64
-		faults  []faults.Fault
+		faults  []fault
 		want    error // nil: stored
 	}{
-		{"create: an answer is lost (rules 9, 10)", 1, []faults.Fault{l}, nil},
-		{"create: three answers are lost", 1, []faults.Fault{l, l, l}, nil},
-		{"create: it arrives twice", 1, []faults.Fault{w}, nil},
-		{"create: conflicts that pass (rule 10)", 1, []faults.Fault{x, x, x}, nil},
-		{"create: throttles that pass", 1, []faults.Fault{h, h, h}, nil},
-		{"create: conflict and lost answer", 1, []faults.Fault{x, l, x}, nil},
-		{"create: conflicts without end", 1, []faults.Fault{x, x, x, x}, port.ErrUnavailable},
-		{"create: throttled without end", 1, []faults.Fault{h, h, h, h}, port.ErrUnavailable},
-		{"replace: an answer is lost (rules 9, 23)", 2, []faults.Fault{l}, nil},
-		{"replace: answers are lost in turn", 2, []faults.Fault{u, l, l}, nil},
-		{"replace: it arrives twice", 2, []faults.Fault{w}, nil},
-		{"replace: it never gets through", 2, []faults.Fault{u, u, u}, nil},
-		{"replace: conflicts that pass", 2, []faults.Fault{x, x, x}, nil},
-		{"replace: throttles that pass", 2, []faults.Fault{h, h, h}, nil},
-		{"replace: conflicts without end", 2, []faults.Fault{x, x, x, x}, port.ErrUnavailable},
-		{"replace: throttled without end", 2, []faults.Fault{h, h, h, h}, port.ErrUnavailable},
+		{"create: an answer is lost (rules 9, 10)", 1, []fault{l}, nil},
+		{"create: three answers are lost", 1, []fault{l, l, l}, nil},
+		{"create: it arrives twice", 1, []fault{w}, nil},
+		{"create: conflicts that pass (rule 10)", 1, []fault{x, x, x}, nil},
+		{"create: throttles that pass", 1, []fault{h, h, h}, nil},
+		{"create: conflict and lost answer", 1, []fault{x, l, x}, nil},
+		{"create: conflicts without end", 1, []fault{x, x, x, x}, port.ErrUnavailable},
+		{"create: throttled without end", 1, []fault{h, h, h, h}, port.ErrUnavailable},
+		{"replace: an answer is lost (rules 9, 23)", 2, []fault{l}, nil},
+		{"replace: answers are lost in turn", 2, []fault{u, l, l}, nil},
+		{"replace: it arrives twice", 2, []fault{w}, nil},
+		{"replace: it never gets through", 2, []fault{u, u, u}, nil},
+		{"replace: conflicts that pass", 2, []fault{x, x, x}, nil},
+		{"replace: throttles that pass", 2, []fault{h, h, h}, nil},
+		{"replace: conflicts without end", 2, []fault{x, x, x, x}, port.ErrUnavailable},
+		{"replace: throttled without end", 2, []fault{h, h, h, h}, port.ErrUnavailable},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			const operation = "PutItem"
@@ -94,11 +93,11 @@ func TestFaultsInWrites(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			f.plan.Next(operation, tt.faults...)
+			f.plan.next(operation, tt.faults...)
 			if err := f.commit(write(id, tt.version)); !errors.Is(err, tt.want) {
 				t.Errorf("answer %v, want %v", err, tt.want)
 			}
-			f.plan.Drop(operation) // faults that were not met are none of the next test's
+			f.plan.drop(operation) // faults that were not met are none of the next test's
 			records, errs := f.Load(context.Background(), []string{id})
 			if errs[0] != nil {
 				t.Fatal(errs[0])
@@ -116,7 +115,7 @@ func TestAnswersThatStayLost(t *testing.T) {
 	f := newFaulty(t, dynamo.Options{Shards: 4})
 	const operation = "PutItem"
 	for version := int64(1); version <= 2; version++ {
-		f.plan.Next(operation, faults.LostAnswer, faults.LostAnswer, faults.LostAnswer, faults.LostAnswer)
+		f.plan.next(operation, faultLostAnswer, faultLostAnswer, faultLostAnswer, faultLostAnswer)
 		err := f.commit(write("a", version))
 		for _, sentinel := range []error{nil, port.ErrExists, port.ErrConflict, port.ErrNotFound,
 			port.ErrUnavailable} {
@@ -143,7 +142,7 @@ func TestAnothersWriteIsNoneOfOurs(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		f.plan.Next("PutItem", faults.LostAnswer)
+		f.plan.next("PutItem", faultLostAnswer)
 		if err := f.commit(write(id, version)); !errors.Is(err, want) {
 			t.Errorf("version %d: %v, want %v", version, err, want)
 		}
@@ -161,17 +160,17 @@ func TestAnOvertakenWriteIsInDoubt(t *testing.T) {
 		}
 	}
 	tries := 0
-	f.plan.Always(func(string) faults.Fault {
+	f.plan.always(func(string) fault {
 		if tries++; tries == 1 {
-			return faults.LostAnswer
+			return faultLostAnswer
 		}
 		if err := other.Commit(context.Background(), []port.Write{write("a", 3)})[0]; err != nil {
 			t.Error(err)
 		}
-		return faults.None
+		return faultNone
 	})
 	err := f.commit(write("a", 2))
-	f.plan.Always(nil)
+	f.plan.always(nil)
 	for _, sentinel := range []error{nil, port.ErrConflict, port.ErrNotFound, port.ErrUnavailable} {
 		if errors.Is(err, sentinel) {
 			t.Errorf("overtaken: %v says %v", err, sentinel)
@@ -192,7 +191,7 @@ func TestAnOvertakenWriteIsInDoubt(t *testing.T) {
 func TestLostAnswerOfALedger(t *testing.T) {
 	f := newFaulty(t, dynamo.Options{Shards: 4})
 	for version, state := range []string{"started", "done"} {
-		f.plan.Next("PutItem", faults.LostAnswer, faults.LostAnswer)
+		f.plan.next("PutItem", faultLostAnswer, faultLostAnswer)
 		if err := f.ledger.Move(context.Background(),
 			port.LedgerEntry{Key: "k", State: state, Version: int64(version)}); err != nil {
 			t.Errorf("%s: %v", state, err)
@@ -210,7 +209,7 @@ func TestFaultsInReads(t *testing.T) {
 	if err := f.commit(write("a", 1)); err != nil {
 		t.Fatal(err)
 	}
-	f.plan.Next("GetItem", faults.Throttled, faults.LostAnswer, faults.Unsent)
+	f.plan.next("GetItem", faultThrottled, faultLostAnswer, faultUnsent)
 	if records, errs := f.Load(context.Background(), []string{"a"}); errs[0] != nil || records[0] == nil {
 		t.Errorf("Load: %v, %v", records, errs)
 	}
@@ -221,7 +220,7 @@ func TestFaultsInReads(t *testing.T) {
 			return err
 		},
 	} {
-		f.plan.Next(operation, faults.Throttled, faults.Throttled, faults.Throttled, faults.Unsent)
+		f.plan.next(operation, faultThrottled, faultThrottled, faultThrottled, faultUnsent)
 		if err := read(); !errors.Is(err, port.ErrUnavailable) {
 			t.Errorf("%s: %v", operation, err)
 		}
@@ -233,14 +232,14 @@ func TestFaultsInReads(t *testing.T) {
 func TestManyLostAnswers(t *testing.T) {
 	f := newFaulty(t, dynamo.Options{Shards: 4})
 	dice := rand.New(rand.NewPCG(4, 23))
-	f.plan.Always(func(string) faults.Fault {
+	f.plan.always(func(string) fault {
 		switch dice.IntN(10) {
 		case 0:
-			return faults.LostAnswer
+			return faultLostAnswer
 		case 1:
-			return faults.Twice
+			return faultTwice
 		}
-		return faults.None
+		return faultNone
 	})
 	const tasks, versions = 40, 10
 	refused, doubt := 0, 0
@@ -264,28 +263,28 @@ func TestManyLostAnswers(t *testing.T) {
 		}
 	}
 	t.Logf("%d writes, %d answers lost, %d sent twice: %d refused, %d in doubt", tasks*versions,
-		f.plan.Hits(faults.LostAnswer), f.plan.Hits(faults.Twice), refused, doubt)
-	if f.plan.Hits(faults.LostAnswer) < 20 {
+		f.plan.hits(faultLostAnswer), f.plan.hits(faultTwice), refused, doubt)
+	if f.plan.hits(faultLostAnswer) < 20 {
 		t.Error("too few answers were lost to show anything")
 	}
 }
 
 // backends are the ports of the suite, whose faults are the plan's.
 func (f faulty) backends() storetest.Backends {
-	meant := map[storetest.Fault]faults.Fault{
-		storetest.LostAnswer: faults.LostAnswer, storetest.LostRequest: faults.Unsent,
-		storetest.Throttle: faults.Throttled,
-		storetest.Repeat:   faults.Twice, storetest.Contention: faults.Conflict,
+	meant := map[storetest.Fault]fault{
+		storetest.LostAnswer: faultLostAnswer, storetest.LostRequest: faultUnsent,
+		storetest.Throttle: faultThrottled,
+		storetest.Repeat:   faultTwice, storetest.Contention: faultConflict,
 	}
 	return storetest.Backends{
 		Store: f.Store, Definitions: f.Store, Leases: f.Store, Ledger: f.ledger,
 		Inject: func(of ...storetest.Fault) {
-			next := make([]faults.Fault, len(of))
+			next := make([]fault, len(of))
 			for i := range of {
 				next[i] = meant[of[i]]
 			}
-			f.plan.Drop(faults.Any)
-			f.plan.Next(faults.Any, next...)
+			f.plan.drop(anyCall)
+			f.plan.next(anyCall, next...)
 		},
 	}
 }

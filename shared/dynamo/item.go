@@ -28,7 +28,7 @@ func num(n int64) types.AttributeValue {
 func blob(b []byte) types.AttributeValue      { return &types.AttributeValueMemberB{Value: b} }
 func moment(t time.Time) types.AttributeValue { return str(t.UTC().Format(timeLayout)) }
 
-// bytesOrText keeps text as text, so that people can read it.
+// bytesOrText stores text as text, so that people can read it.
 func bytesOrText(b []byte) types.AttributeValue {
 	if utf8.Valid(b) {
 		return str(string(b))
@@ -66,14 +66,14 @@ func timeOf(v types.AttributeValue) time.Time {
 	return t
 }
 
-// indexTime reads the time of an entry of the index.
+// indexTime returns the time of an entry of the index.
 func indexTime(a attrs) time.Time { return time.UnixMilli(numberOf(a[IndexSort])).UTC() }
 
-// reserved are attributes that are no members of the document.
+// reserved lists the attributes that are not members of the document.
 var reserved = []string{IndexBucket, IndexSort, TTLAttribute, writerAttribute, documentAttribute}
 
-// item is the record as it is stored. Where the document is a task's, its members are the item's;
-// any other document is kept as it is, beside the record's own fields.
+// item returns the record as an item. The members of a task's document become the item's members. Any other
+// document is stored unchanged, beside the record's own fields.
 func (s *Store) item(r *port.Record, writer []byte) (attrs, error) {
 	extra := attrs{writerAttribute: blob(writer)}
 	s.index(r, extra)
@@ -97,8 +97,7 @@ func (s *Store) item(r *port.Record, writer []byte) (attrs, error) {
 	return a, nil
 }
 
-// shownItem gives the document's members, if they say of the record what the record says itself and
-// take no name of ours.
+// shownItem returns the document's members, and whether they match the record and use no reserved name.
 func shownItem(r *port.Record) (attrs, bool) {
 	a, err := attributesOf(r.Document)
 	if err != nil {
@@ -143,8 +142,8 @@ func (s *Store) index(r *port.Record, a attrs) {
 // sortKey sorts by time: milliseconds since 1970.
 func sortKey(t time.Time) int64 { return t.UnixMilli() }
 
-// record reads an item. Of one that is damaged it answers what it can, without a document: the
-// decoder says so, and the rest of the batch is not affected.
+// record reads an item. Of a damaged one it returns the readable fields without a document. The decoder then
+// reports the damage, and the rest of the batch is not affected.
 func record(a attrs) *port.Record {
 	r := &port.Record{
 		ID: textOf(a[OrderKey]), Version: numberOf(a["Version"]), State: textOf(a["ProcessState"]),
@@ -169,7 +168,7 @@ func record(a attrs) *port.Record {
 	return r
 }
 
-// ItemSize is how large DynamoDB counts the item that Commit writes for the record, in bytes.
+// ItemSize returns the size of the item that Commit writes for the record as DynamoDB counts it, in bytes.
 func (s *Store) ItemSize(r *port.Record) (int, error) {
 	a, err := s.item(r, token())
 	return Size(a), err

@@ -262,8 +262,9 @@ func TestItemShowsThePattern(t *testing.T) {
 	created := core.TimeOf(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
 	task := &core.Task{OrderID: "order-1", Version: 3, Workflow: "order", ProcessState: core.Processing,
 		Created: created, Steps: []core.Step{
-			{Name: "reserve", State: core.Processing, LockedBy: "scheduler-7", CompleteBy: created + 40_000,
-				Attempt: 2, FailureCount: 1},
+			{Name: "reserve", State: core.Processing, Claim: core.Claim{By: "scheduler-7"},
+				CompleteBy: created + 40_000,
+				Attempt:    2, Failures: core.Failures{Do: 1}},
 			{Name: "charge", State: core.Pending},
 		}}
 	s := New(nil, Tables{}, Options{})

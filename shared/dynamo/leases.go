@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Acquire takes a lease that is free, expired at now, or the owner's own. Its item stands in Orders.
-// The times are the Supervisors' own: nothing but cost depends on them.
+// Acquire takes a lease that is free, expired at now, or the owner's own. Its item is in Orders. The times
+// are those of the Supervisors, because only cost depends on them.
 func (s *Store) Acquire(ctx context.Context, name, owner string, now time.Time,
 	ttl time.Duration) (bool, error) {
 	there, _, err := s.put(ctx, s.tables.Orders,
@@ -21,7 +21,7 @@ func (s *Store) Acquire(ctx context.Context, name, owner string, now time.Time,
 	return there == nil, nil
 }
 
-// LeaseUntil is when a lease ends or ended; zero if nothing ever took it.
+// LeaseUntil returns the end of a lease, or the zero time if nothing has ever taken it.
 func (s *Store) LeaseUntil(ctx context.Context, name string) (time.Time, error) {
 	item, err := get(ctx, s.client, s.tables.Orders, OrderKey, LeasePrefix+name, false)
 	if err != nil || item["Until"] == nil {

@@ -10,23 +10,23 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Ledger is a port.Ledger: the small table of an agent of a plain service (P31). Safe for
+// Ledger implements port.Ledger with the table of an agent of a plain service (P31). It is safe for
 // concurrent use.
 type Ledger struct {
 	client calls
 	table  string
-	key    string // attribute
+	key    string // name of the key's attribute
 }
 
-// NewLedger makes a Ledger on the table, by name or ARN.
+// NewLedger returns a Ledger on the table, by name or ARN.
 func NewLedger(client *dynamodb.Client, table string) *Ledger {
 	return &Ledger{callsOf(client), table, LedgerKey}
 }
 
-// Schedules are the records of the workflows' schedules, among the orders.
+// Schedules returns the ledger of the workflows' schedules, whose entries are in the table Orders.
 func (s *Store) Schedules() *Ledger { return &Ledger{s.client, s.tables.Orders, OrderKey} }
 
-// Entry returns the entry, strongly consistent; Version 0 if there is none.
+// Entry returns the entry with a strongly consistent read. Its Version is 0 if there is none.
 func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
 	item, err := get(ctx, l.client, l.table, l.key, key, true)
 	if err != nil {
@@ -40,8 +40,8 @@ func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error
 	}, nil
 }
 
-// Move stores the entry with its version raised by one, if the stored version is e.Version. A move
-// that is refused by its own earlier try, whose answer was lost, has succeeded (rule 9).
+// Move stores the entry with its version raised by one, if the stored version is e.Version. A move that was
+// refused because of its own earlier try, whose response was lost, has succeeded (rule 9).
 func (l *Ledger) Move(ctx context.Context, e port.LedgerEntry) error {
 	writer := token()
 	in := &dynamodb.PutItemInput{

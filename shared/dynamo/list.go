@@ -21,11 +21,12 @@ var ErrNotListed = errors.New(
 
 var finishedStates = []string{"Processed", "Compensated", "Cancelled", "Closed"}
 
-// List returns the tasks that are open or wait for the operator, newest first, and with Options.FinishedIndex
-// the finished ones too; without it, asking for a finished state is ErrNotListed. There is no index by time
-// of creation: every page looks through all that is open, for the state Error through the bucket attention
-// only, and fails past Options.ListLimit entries. Where many are open, what a listing has read serves the
-// next ones for a time, see recent. Finished tasks are read day by day.
+// List returns the tasks that are open or wait for the operator, newest first. With Options.FinishedIndex it
+// also returns the finished ones. Without it, a query for a finished state is ErrNotListed.
+//
+// There is no index by time of creation. Every page reads all open entries, for the state Error only the
+// bucket attention, and fails above Options.ListLimit entries. If many tasks are open, later listings reuse
+// the reads for a time, see recent. Finished tasks are read day by day.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
 	if q.Limit < 1 || q.Limit > 1000 {
@@ -65,11 +66,11 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	return page, nil
 }
 
-// listing is one List.
+// listing is one call of List.
 type listing struct {
 	*Store
 	query port.Query
-	from  *port.Due // the last record of the page before
+	from  *port.Due // last record of the previous page
 }
 
 func parseCursor(text string) (*port.Due, error) {
@@ -85,13 +86,13 @@ func parseCursor(text string) (*port.Due, error) {
 	return &port.Due{ID: id, At: created}, nil
 }
 
-// newestFirst sorts by creation; what was created in the same millisecond by ID, backwards.
+// newestFirst compares by creation, and within a millisecond by ID, backwards.
 func newestFirst(a, b *port.Record) int {
 	return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.ID, a.ID))
 }
 
-// open loads what stands in the buckets due and attention. Due is read first: an order that enters Error
-// moves from there to attention, and reading both at once could miss it in each.
+// open loads the entries of the buckets due and attention. It reads due first, because an order that enters
+// Error moves from there to attention. Concurrent reads could miss it in both.
 func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
 	var entries []port.Due
 	for _, b := range l.buckets() {
@@ -114,8 +115,8 @@ func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
 	return l.kept(l.openRecords(ctx, entries))
 }
 
-// buckets are those in which tasks of the state stand: in Error they wait for the operator, when nothing of
-// them is in flight.
+// buckets returns the buckets that hold tasks of the state. A task in Error waits for the operator once it
+// has nothing in flight.
 func (l *listing) buckets() []port.Bucket {
 	if l.query.State == "Error" && !l.query.InFlight {
 		return []port.Bucket{port.AttentionBucket}
@@ -140,17 +141,17 @@ func (l *listing) entries(ctx context.Context, partitions []string, limit int) (
 	return slices.Concat(found...), err
 }
 
-// selected loads the entries' records and keeps those that the query asks for, each once.
+// selected loads the entries' records and returns those that match the query, each once.
 func (l *listing) selected(ctx context.Context, entries []port.Due) ([]*port.Record, error) {
 	ids := make([]string, len(entries))
 	for i := range entries {
 		ids[i] = entries[i].ID
 	}
-	slices.Sort(ids) // a stale index may name one twice
+	slices.Sort(ids) // a stale index may name an ID twice
 	return l.kept(l.load(ctx, slices.Compact(ids), false))
 }
 
-// kept are the records that the query asks for, newest first.
+// kept returns the records that the query selects, newest first.
 func (l *listing) kept(records []*port.Record, errs []error) ([]*port.Record, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -168,8 +169,7 @@ func (l *listing) selects(r *port.Record) bool {
 		(l.from == nil || newestFirst(&port.Record{ID: l.from.ID, Created: l.from.At}, r) < 0)
 }
 
-// finished adds finished tasks, day after day back from the newest that is asked for, until the
-// page is full.
+// finished adds finished tasks, day by day back from the newest day of the query, until the page is full.
 func (l *listing) finished(ctx context.Context, found []*port.Record) ([]*port.Record, error) {
 	newest, oldest := l.days()
 	for day := newest; !day.Before(oldest); day = day.AddDate(0, 0, -1) {
@@ -197,12 +197,12 @@ func (l *listing) finished(ctx context.Context, found []*port.Record) ([]*port.R
 	return found, nil
 }
 
-// like is what the index knows of a finished task: enough to decide by its time whether to load it.
+// like returns the index's data of a finished task. Its time is enough to decide whether to load the task.
 func (l *listing) like(d port.Due) *port.Record {
 	return &port.Record{ID: d.ID, Created: d.At, State: l.query.State, Workflow: l.query.Workflow}
 }
 
-// days are the first and the last day to look for finished tasks in.
+// days returns the first and the last day of the search for finished tasks.
 func (l *listing) days() (newest, oldest time.Time) {
 	newest = l.options.Clock.Now().Add(24 * time.Hour) // clocks differ
 	oldest = newest.AddDate(0, 0, -l.options.FinishedDays)

@@ -11,20 +11,21 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// jsonText are the members that hold what people and services have sent. Each stands in its item as its JSON
-// text, in a string, so that it comes back byte for byte: a number of DynamoDB has 38 digits at most.
+// jsonText lists the members that hold data of people and services. The item stores each as JSON text in a
+// string, so that it returns byte for byte. A number of DynamoDB has 38 digits at most.
 var jsonText = []string{"Order", "input", "output", "value"}
 
-// maxDepth is how deep objects and lists are shown; DynamoDB's limit is 32, the item included.
+// maxDepth is the deepest nesting of objects and lists that is stored as attributes. DynamoDB's limit is 32,
+// the item included.
 const maxDepth = 24
 
-// maxDigits is how many digits DynamoDB keeps of a number.
+// maxDigits is the number of digits that DynamoDB keeps of a number.
 const maxDigits = 38
 
 var errForm = errors.New("not to be shown as attributes")
 
-// attributesOf gives the members of a JSON object as an item: objects as maps, arrays as lists, whole numbers
-// as numbers. It fails for everything that DynamoDB would not return with the same meaning.
+// attributesOf returns the members of a JSON object as an item: objects as maps, arrays as lists, whole
+// numbers as numbers. It fails if DynamoDB would not return a value with the same meaning.
 func attributesOf(document []byte) (map[string]types.AttributeValue, error) {
 	if !jsontext.Value(document).IsValid(jsontext.AllowDuplicateNames(true)) {
 		return nil, errForm
@@ -38,7 +39,7 @@ func object(text []byte, depth int) (map[string]types.AttributeValue, error) {
 		return nil, errForm
 	}
 	members := make(map[string]types.AttributeValue, len(values))
-	// in any order: they become a map again
+	// in any order, because they become a map again
 	for name, raw := range values {
 		if name == "" || len(name) > 255 {
 			return nil, errForm

@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Load returns the records, several reads at a time, each strongly consistent and on its own.
+// Load returns the records, with several concurrent reads. Each read is strongly consistent and separate.
 func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	return s.load(ctx, ids, true)
 }
@@ -56,8 +56,8 @@ func get(ctx context.Context, client calls, table, key, value string, consistent
 	return out.Item, nil
 }
 
-// Due asks the index; the answer may be stale (rule 11). The index sorts by time only, so that items
-// stay small: entries of one millisecond are read together and sorted by their IDs here.
+// Due queries the index. The result may be stale (rule 11). The index sorts by time only, so that items stay
+// small. Due reads entries of the same millisecond together and sorts them by ID.
 func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
 	limit int) ([]port.Due, error) {
 	if limit < 1 {
@@ -82,7 +82,7 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 		if err != nil {
 			return nil, err
 		}
-		if !complete { // the last moment may go on
+		if !complete { // the last millisecond may have more entries
 			last := further[len(further)-1].At
 			same, err := q.moment(ctx, last)
 			if err != nil {
@@ -100,7 +100,7 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 	return found[:min(limit, len(found))], nil
 }
 
-// earliestKey and latestKey are the ends of all sort keys.
+// earliestKey and latestKey are the bounds of all sort keys.
 const earliestKey, latestKey = math.MinInt64, math.MaxInt64
 
 // partition is one partition of the index.
@@ -115,8 +115,8 @@ func (p partition) moment(ctx context.Context, at time.Time) ([]port.Due, error)
 	return found, err
 }
 
-// entries reads from start to end, both included, at most limit entries; complete says that there
-// are no more.
+// entries reads from start to end, both included, at most limit entries. complete reports whether there are
+// no more.
 func (p partition) entries(ctx context.Context, start, end int64,
 	limit int) (found []port.Due, complete bool, err error) {
 	if start > end {

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// readAlways is how many open tasks every listing reads anew.
+	// readAlways is the number of open tasks that every listing reads again.
 	readAlways = 500
-	// readEvery is how long, for each open task above readAlways, what was read of a task serves further
-	// listings: however often pages are asked for, a process reads some 50 tasks a second for them.
+	// readEvery is, for each open task above readAlways, the time for which a read of a task is reused. So a
+	// process reads some 50 tasks a second for listings, however often pages are requested.
 	readEvery = 20 * time.Millisecond
 )
 
-// recent holds what listings have read, by the entries of the index. An entry that moves, as each end moves
-// it, is read anew.
+// recent holds the reads of earlier listings, by the entries of the index. An entry that has moved, as with
+// each end, is read again.
 type recent struct {
 	mu   sync.Mutex
 	read map[port.Due]reading
@@ -30,10 +30,10 @@ type reading struct {
 	at     time.Time
 }
 
-// openRecords are the records of the entries, each once.
+// openRecords returns the records of the entries, each once.
 func (l *listing) openRecords(ctx context.Context, entries []port.Due) ([]*port.Record, []error) {
 	slices.SortFunc(entries, func(a, b port.Due) int { return strings.Compare(a.ID, b.ID) })
-	// a stale index may name one twice
+	// a stale index may name an ID twice
 	entries = slices.CompactFunc(entries, func(a, b port.Due) bool { return a.ID == b.ID })
 	hold := time.Duration(max(0, len(entries)-readAlways)) * readEvery
 	now := l.options.Clock.Now()
@@ -57,7 +57,7 @@ func (l *listing) openRecords(ctx context.Context, entries []port.Due) ([]*port.
 	return records, errs
 }
 
-// remember keeps what was read just now, and of before what still serves.
+// remember stores the new reads, and keeps the reusable ones.
 func (r *recent) remember(entries []port.Due, places []int, loaded []*port.Record, now time.Time,
 	hold time.Duration) {
 	r.mu.Lock()

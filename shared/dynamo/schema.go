@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Names of keys and of the index, for those who make the tables. All keys are strings, but IndexSort is a
-// number.
+// Names of keys and of the index, for the creators of the tables. All keys are strings, except IndexSort,
+// which is a number.
 const (
 	OrderKey      = "OrderID"     // partition key of Orders
 	DefinitionKey = "Hash"        // partition key of Definitions
@@ -25,10 +25,10 @@ const (
 	TTLAttribute = "expiresAt"
 )
 
-// LeasePrefix begins the keys of leases in Orders. No order's ID holds a '#'.
+// LeasePrefix is the prefix of the keys of leases in Orders. No order's ID contains a '#'.
 const LeasePrefix = "#lease/"
 
-// Further attributes of an item in Orders. The rest of it is the task's document, member by member.
+// Further attributes of an item in Orders. The other attributes are the members of the task's document.
 const (
 	writerAttribute   = "Writer"   // token of the write that made this version
 	documentAttribute = "Document" // a document that cannot be shown member by member, as it is
@@ -37,9 +37,8 @@ const (
 // DefaultShards is the number of shards of the index: enough for 4,000 index writes a second (rule 11).
 const DefaultShards = 8
 
-// CreateTables makes the tables, on demand, and waits until they can be used: for
-// emulators and tests. Deployments make their own, with recovery and protection. A table that is
-// there already is left as it is.
+// CreateTables creates on-demand tables and waits until they are active, for emulators and tests. Deployments
+// create their own, with recovery and protection. It does not change an existing table.
 func CreateTables(ctx context.Context, client *dynamodb.Client, t Tables, ledgers ...string) error {
 	orders := table(t.Orders, OrderKey)
 	orders.AttributeDefinitions = append(orders.AttributeDefinitions, text(IndexBucket),
@@ -88,7 +87,7 @@ func text(name string) types.AttributeDefinition {
 		AttributeType: types.ScalarAttributeTypeS}
 }
 
-// Key is the key of an item.
+// Key returns the key of an item.
 func Key(name, value string) map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{name: str(value)}
 }

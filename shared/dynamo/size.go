@@ -6,11 +6,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// maxItem is the largest item that DynamoDB takes, in bytes, names included.
+// maxItem is the largest item of DynamoDB in bytes, names included.
 const maxItem = 400 << 10
 
-// Size is how large DynamoDB counts an item, in bytes: what a write is billed by, in started KiB,
-// and a read, in started 4 KiB.
+// Size returns the size of an item as DynamoDB counts it, in bytes. A write is billed by started KiB, a read
+// by started 4 KiB.
 func Size(item map[string]types.AttributeValue) int {
 	n := 0
 	for name, v := range item {

@@ -16,34 +16,35 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Tables are names or ARNs. One that is not used may be left out.
+// Tables holds names or ARNs of tables. An unused one may be "".
 type Tables struct {
 	Orders, Definitions string
 }
 
-// Options of a Store.
+// Options configures a Store.
 type Options struct {
-	// Shards of the index; 0 means DefaultShards. It may grow while tasks are under way, all actors
-	// together; it must not shrink before the tasks of the shards that go have ended.
+	// Shards is the number of shards of the index; 0 means DefaultShards. It may grow while tasks are open,
+	// for all actors together. It must not shrink before the tasks of the removed shards have ended.
 	Shards int
-	// FinishedIndex keeps tasks at rest in the index too, so that List knows them. It costs one more
-	// index write an order: the one that leaves the due bucket is paid anyway, one more comes in.
+	// FinishedIndex keeps tasks at rest in the index, so that List finds them. It costs one more index write
+	// for each order: the write that removes the order from the due bucket is needed anyway, and another one
+	// adds it.
 	FinishedIndex bool
-	// FinishedDays is how far back List looks for finished tasks when its query has no start; 0
-	// means 30.
+	// FinishedDays is the number of days that List looks back for finished tasks when its query has no start;
+	// 0 means 30.
 	FinishedDays int
-	// TTL is how long an order at rest is kept. 0 means for ever. Of an expired order a small item stays, so
-	// that its ID never runs again (P26). DynamoDB removes items hours or days late, so nothing may depend on
-	// when (rule 15).
+	// TTL is the time for which an order at rest is kept. 0 means for ever. A small item of an expired order
+	// stays, so that its ID never runs again (P26). DynamoDB removes items hours or days late, so nothing may
+	// depend on the exact time (rule 15).
 	TTL time.Duration
-	// ListLimit is how many open tasks List looks through before it gives up; 0 means 20,000.
+	// ListLimit is the number of open tasks after which List gives up; 0 means 20,000.
 	ListLimit int
-	// Parallel is how many calls one Commit or Load has under way; 0 means 16.
+	// Parallel is the number of calls that one Commit or Load makes at the same time; 0 means 16.
 	Parallel int
 	Clock    port.Clock // clock for the TTL and for listings; nil means the system's
 }
 
-// Store is a port.Store, port.Definitions and port.Leases. Safe for concurrent use.
+// Store implements port.Store, port.Definitions and port.Leases. It is safe for concurrent use.
 type Store struct {
 	client  calls
 	tables  Tables
@@ -51,8 +52,8 @@ type Store struct {
 	recent  recent
 }
 
-// New makes a Store. The client should be NewClient's, of a configuration of awsclient or wire, which
-// limits the time of each call (rule 13) and does not make landed writes look failed (rule 23).
+// New returns a Store. The client should be NewClient's, with a configuration of awsclient or wire, which
+// limits the time of each call (rule 13) and does not report stored writes as failed (rule 23).
 func New(client *dynamodb.Client, tables Tables, o Options) *Store {
 	o.Shards = cmp.Or(o.Shards, DefaultShards)
 	o.FinishedDays = cmp.Or(o.FinishedDays, 30)
@@ -62,10 +63,10 @@ func New(client *dynamodb.Client, tables Tables, o Options) *Store {
 	return &Store{client: callsOf(client), tables: tables, options: o}
 }
 
-// Shards is how many shards the index has.
+// Shards returns the number of shards of the index.
 func (s *Store) Shards() int { return s.options.Shards }
 
-// Commit carries out the writes, several at a time and each on its own.
+// Commit executes the writes, several at a time and each separately.
 func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	errs := make([]error, len(writes))
 	var calls errgroup.Group
@@ -103,7 +104,7 @@ func (s *Store) commit(ctx context.Context, w *port.Write) error {
 	return nil
 }
 
-// token marks one write, so that it knows its own earlier try again (rule 9).
+// token returns a mark of one write, so that the write recognises its own earlier try (rule 9).
 func token() []byte {
 	b := make([]byte, 8)
 	_, _ = rand.Read(b) // it never fails
@@ -115,7 +116,8 @@ func mine(item attrs, writer []byte) bool {
 	return ok && slices.Equal(b.Value, writer)
 }
 
-// replace is one conditional Put (P8). See expiry.go for what else it takes if orders expire.
+// replace puts the item on the condition of its version (P8). See expiry.go for the further writes if orders
+// expire.
 func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
 	resting := s.expires(w)
 	if resting {
@@ -124,7 +126,7 @@ func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer [
 		}
 	}
 	there, doubt, err := s.putVersion(ctx, w, item, s.options.TTL > 0 && w.Apart && !resting)
-	// it goes on after its rest
+	// the order continues after its rest
 	if err == nil && there[TTLAttribute] != nil && numberOf(there["Version"]) == w.Expected {
 		if err = s.keepContent(ctx, w); err == nil {
 			there, doubt, err = s.putVersion(ctx, w, item, false)
@@ -157,9 +159,8 @@ func (s *Store) putVersion(ctx context.Context, w *port.Write, item attrs,
 	return s.put(ctx, s.tables.Orders, item, condition, names, attrs{":expected": num(w.Expected)})
 }
 
-// create is one conditional Put: the item must not be there (P14). Content that is kept apart is put before
-// it, under a key that holds its hash, so that whatever is left behind by a refusal or a crash is what its
-// key says.
+// create puts the item on the condition that it does not exist (P14). Content that is stored apart is put
+// first, under a key with its hash, so that the content left by a refusal or a crash matches its key.
 func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
 	if s.options.TTL > 0 {
 		if ended, err := s.Ended(ctx, w.Record.ID); err != nil || ended {
@@ -180,9 +181,9 @@ func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []
 	return refusal(there, w.Record.Version, doubt, port.ErrExists)
 }
 
-// put writes an item on a condition. If that does not hold, it answers the item that is there,
-// which is empty if there is none (rule 8); nil where the item was written. doubt says that an
-// earlier try of it got no answer.
+// put writes an item on a condition. If the condition does not hold, it returns the stored item, which is
+// empty if there is none (rule 8). It returns nil if the item was written. doubt reports whether an earlier
+// try got no response.
 func (s *Store) put(ctx context.Context, table string, item attrs, condition string, names map[string]string,
 	values attrs) (there attrs, doubt bool, err error) {
 	return put(ctx, s.client, &dynamodb.PutItemInput{
@@ -193,15 +194,22 @@ func (s *Store) put(ctx context.Context, table string, item attrs, condition str
 
 func put(ctx context.Context, client calls, in *dynamodb.PutItemInput) (there attrs, doubt bool, err error) {
 	in.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
-	doubt, err = watched(func(watch func(*dynamodb.Options)) error {
-		_, err := client.PutItem(ctx, in, watch)
-		return err
-	})
-	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
-		if failed.Item == nil {
-			return attrs{}, doubt, nil
-		}
-		return failed.Item, doubt, nil
+	var seen tries
+	_, err = client.PutItem(ctx, in, seen.watch)
+	if there, failed := standing(err); failed {
+		return there, seen.doubt, nil
 	}
-	return nil, doubt, meaning(ctx, "write", doubt, err)
+	return nil, seen.doubt, meaning(ctx, "write", seen.doubt, err)
+}
+
+// standing returns the stored item if err states that a condition did not hold. The item has no attributes if
+// there is none.
+func standing(err error) (there attrs, failed bool) {
+	var check *types.ConditionalCheckFailedException
+	if failed = errors.As(err, &check); failed && check.Item == nil {
+		return attrs{}, true
+	} else if failed {
+		there = check.Item
+	}
+	return there, failed
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // What each operation consumes, as DynamoDB says it itself (rule 12), in request units of writes and
-// of reads, index included. docs/cost.md stands on these figures.
+// of reads, index included. docs/explanation/cost.md stands on these figures.
 func TestUnitsOfEachOperation(t *testing.T) {
 	m := &meter.Meter{}
 	c := dynamotest.Config(t, awsclient.Options{})

@@ -9,11 +9,12 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// decide decides the job's messages one after the other, on the task as loaded. errReload means that the task
+// decide decides the job's messages one after the other, on the loaded task. errReload means that the task
 // was read stale. Any other error concerns the whole job.
-func (e *Engine) decide(ctx context.Context, j *Job, at core.At) (err error) {
+func (e *Engine) decide(ctx context.Context, j *Job, at protocol.At) (err error) {
 	if e.Tokens != nil {
 		if at.Tokens, err = e.Tokens(ctx, false); err != nil {
 			return err
@@ -45,7 +46,7 @@ func (e *Engine) decide(ctx context.Context, j *Job, at core.At) (err error) {
 }
 
 // message decides one message. A panic concerns this message only.
-func (e *Engine) message(ctx context.Context, j *Job, m *Message, at core.At) (err error) {
+func (e *Engine) message(ctx context.Context, j *Job, m *Message, at protocol.At) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			e.Logger.Error("decision panicked; the message is returned to the queue", "order", j.ID,
@@ -76,9 +77,10 @@ func (e *Engine) message(ctx context.Context, j *Job, m *Message, at core.At) (e
 	return nil
 }
 
-// apply lets the core decide an event, and makes the decision part of the job's commit. again is the duty to
-// send the effects of an event that changes nothing.
-func (e *Engine) apply(ctx context.Context, j *Job, in input, at core.At, again bool) (core.Decision, error) {
+// apply lets the core decide an event, and adds the decision to the job's commit. again means that the
+// effects of an event that changes nothing have to be sent.
+func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
+	again bool) (protocol.Decision, error) {
 	d, err := in.decide(j.Task, at)
 	if errors.Is(err, core.ErrOrderNeeded) && len(in.order) == 0 && j.Task != nil {
 		if in.order, err = e.State.Order(ctx, j.Task); err == nil {
@@ -86,7 +88,7 @@ func (e *Engine) apply(ctx context.Context, j *Job, in input, at core.At, again 
 		}
 	}
 	if err != nil {
-		return core.Decision{}, err
+		return protocol.Decision{}, err
 	}
 	if d.Ignored != "" {
 		e.count("ignored", d.Ignored)
@@ -103,7 +105,7 @@ func (e *Engine) apply(ctx context.Context, j *Job, in input, at core.At, again 
 	return d, nil
 }
 
-// repeats reports whether an event that changes nothing asks for its effects again.
+// repeats reports whether an event that changes nothing needs its effects again.
 func repeats(ev core.Event, t *core.Task) bool {
 	switch ev.(type) {
 	case nil, core.Settle, core.Erase: // P52: the removal of the content is repeated each time
@@ -114,8 +116,8 @@ func repeats(ev core.Event, t *core.Task) bool {
 	return false
 }
 
-// ahead reports a message that is newer than the document, also after the document was read again: a forged
-// one, or one of a store that was set back, comes again until it is a dead letter (P8).
+// ahead returns the error of a message that is newer than the document, even after the document was read
+// again. Such a message is forged, or the store was set back. It comes again until it is a dead letter (P8).
 func (e *Engine) ahead(id string, ev core.Event) {
 	e.Logger.Warn(
 		"a message is ahead of the stored task and is returned to the queue; if it comes for ever it was "+

@@ -1,19 +1,19 @@
-// Package engine is the loop that Scheduler and Supervisor share: Load reads the tasks, Decide lets the core
-// decide and commits on the version, Deliver sends the effects and settles.
+// Package engine is the loop that Scheduler and Supervisor share. Load reads the tasks. Decide lets the core
+// decide, and commits on the version. Deliver sends the effects and settles.
 //
-// Authority: none of its own. The caller's messages hold the events; package core decides what they do. Of
-// instances that decide about one task at once, one commits (P8); the others load it again and decide again,
-// up to Tries.
+// Authority: none of its own. The caller's messages hold the events, and package protocol decides their
+// effect. If several instances decide about one task at the same time, one commits (P8). The others load it
+// and decide again, up to Tries.
 //
 // States: a [Job] is one task with the messages of a batch that concern it. They make one commit (P13). A
-// message is done when the effects of that commit were sent, and those of the commits that followed from it.
-// Between Decide and Deliver the caller adds the answers to the senders.
+// message is done when the effects of that commit, and of the commits that follow from it, were sent. Between
+// Decide and Deliver the caller adds the answers to the senders.
 //
 // Failures: before the commit nothing has changed. After it, the redelivery of the message sends the same
-// effects again (P12); if the message never comes again, the due time that every commit leaves behind does
-// (P9). An answer of the store that leaves the commit in doubt is resolved by loading the task. A document or
-// a message that is too large becomes a failure of the step or a refusal (P28), never a message that returns
-// for ever. A panic concerns one message.
+// effects again (P12). If the message never comes again, the due time in the commit causes that (P9). If the
+// store's response leaves the commit in doubt, the engine loads the task. A document or a message that is too
+// large becomes a failure of the step or a refusal (P28), never a message that returns for ever. A panic
+// concerns one message.
 package engine
 
 import (
@@ -25,6 +25,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -37,7 +38,7 @@ var (
 	errTooManyRounds = errors.New("too many requests in a row were too large for their queue")
 )
 
-// Parts are what Scheduler and Supervisor stand on. State, Queues, Alerts and Clock are required.
+// Parts holds the dependencies of Scheduler and Supervisor. State, Queues, Alerts and Clock are required.
 type Parts struct {
 	State  *state.Store
 	Queues port.Queues
@@ -45,11 +46,11 @@ type Parts struct {
 	Leases port.Leases // leases of the Supervisor's sweeps
 	Clock  port.Clock
 	Name   string // name of this instance, for LockedBy and leases
-	// WakeSlack is added to the delay of a Wake, so that it does not come before its time by
-	// another clock: 1 s between machines, some milliseconds inside a process.
+	// WakeSlack is added to the delay of a Wake, so that it does not come early by another clock: 1 s between
+	// machines, some milliseconds inside a process.
 	WakeSlack time.Duration
 	Logger    *slog.Logger
-	Count     func(what, why string) // counts what people should know of; may be nil
+	Count     func(what, why string) // counts events that people should know; may be nil
 	Tracer    port.Tracer            // nil records no spans
 	// Tokens returns the keys of answers' tokens (P39); nil if there are none. After an error the messages
 	// are returned to their queue. With fresh it reads the keys again, because an order has a key that is not
@@ -57,31 +58,32 @@ type Parts struct {
 	Tokens func(ctx context.Context, fresh bool) (core.Tokens, error)
 }
 
-// Config is what an Engine needs; Logger and Tries too.
+// Config configures an Engine. Logger and Tries are required too.
 type Config struct {
 	Parts
-	Tries int    // how often a task is decided in one run
-	Span  string // the name of its spans: what runs it
-	// Waits is how long requests wait at a time, by agent (P32), for the decisions that claim; may be nil.
+	Tries int    // number of times that a task is decided in one run
+	Span  string // name of its spans
+	// Waits returns the queue waits of requests, by agent (P32), for the decisions that claim. It may be nil.
 	Waits func(now core.Time) map[string]core.Duration
-	// Lengths is how long the queues of agents are that a step may choose, given as waits (P44); may be nil.
+	// Lengths returns the lengths of the queues of agents that a step may choose, as waits (P44). It may be
+	// nil.
 	Lengths func() map[string]core.Duration
-	// FairQueues puts the order's tenant on each request (rule 4). Replies and control messages have
-	// none: the Scheduler does not let them wait.
+	// FairQueues puts the order's tenant on each request (rule 4). Replies and control messages have none,
+	// because the Scheduler does not let them wait.
 	FairQueues bool
-	// Claims means that decisions may claim steps, which those of the Supervisor must not (P16). They need
+	// Claims means that decisions may claim steps, which those of the Supervisor must not (P16). Claims need
 	// the keys of tokens.
 	Claims bool
-	// Senders are the role IDs that the replies of an agent come from, by agent (P3).
+	// Senders lists the role IDs from which the replies of an agent come, by agent (P3).
 	Senders map[string][]string
 }
 
-// Engine is safe for concurrent use. It keeps nothing between two runs.
+// Engine runs the loop. It is safe for concurrent use, and keeps nothing between two runs.
 type Engine struct{ Config }
 
-// Load reads the jobs' tasks with one call, and their definitions; it returns the jobs that did not fail. It
-// does not read an order that comes for the first time: the create itself finds out whether the order exists
-// (P14), which spares most submissions a load.
+// Load reads the tasks of the jobs with one call, and their definitions. It returns the jobs that did not
+// fail. It does not read an order that comes for the first time: the create finds out whether the order
+// exists (P14), so that most submissions need no read.
 func (e *Engine) Load(ctx context.Context, jobs []*Job) []*Job {
 	var ids []string
 	var loading []*Job
@@ -125,9 +127,9 @@ func (e *Engine) loaded(ctx context.Context, j *Job, l state.Loaded) (err error)
 	return err
 }
 
-// Decide decides the messages of loaded jobs and commits. It loads a job again and decides again if another
-// writer was faster, or if it is not known whether the commit was stored: the cause in the document shows
-// whether it is its own (P12). The outcomes are in the messages.
+// Decide decides the messages of loaded jobs and commits. It loads a job and decides again if another writer
+// was faster, or if it is unknown whether the commit was stored. In the second case the cause in the document
+// shows whether the commit is its own (P12). The messages hold the outcomes.
 func (e *Engine) Decide(ctx context.Context, jobs []*Job) {
 	for try := 1; len(jobs) > 0; try++ {
 		if jobs = e.attempt(ctx, jobs); try == e.Tries {
@@ -140,7 +142,7 @@ func (e *Engine) Decide(ctx context.Context, jobs []*Job) {
 	}
 }
 
-// attempt decides and commits; it returns the jobs that have to be loaded again.
+// attempt decides and commits. It returns the jobs that have to be loaded again.
 func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 	var changes []state.Change
 	var changing []*Job
@@ -177,7 +179,7 @@ func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 	return again
 }
 
-// uncommitted deals with a commit that failed; it reports whether to load and decide again.
+// uncommitted handles a failed commit. It reports whether to load and decide again.
 func (e *Engine) uncommitted(ctx context.Context, j *Job, err error) (again bool) {
 	switch {
 	case errors.Is(err, port.ErrExists):
@@ -200,9 +202,9 @@ func (e *Engine) uncommitted(ctx context.Context, j *Job, err error) (again bool
 	return true
 }
 
-// known returns what is the same for all decisions of an attempt.
-func (e *Engine) known() core.At {
-	at := core.At{By: e.Name, SizeLimit: e.State.Room()}
+// known returns the values that all decisions of an attempt share.
+func (e *Engine) known() protocol.At {
+	at := protocol.At{By: e.Name, SizeLimit: e.State.Room()}
 	if e.Waits != nil {
 		at.Waits = e.Waits(core.TimeOf(e.Clock.Now()))
 	}
@@ -212,7 +214,7 @@ func (e *Engine) known() core.At {
 	return at
 }
 
-// About is what a line of the log says of an event: its task, and the run, step and attempt where it has
+// About returns the fields of a log line about an event: its task, and the run, step and attempt if it has
 // them.
 func About(task string, ev core.Event) []any {
 	about := []any{"order", task}

@@ -6,10 +6,11 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// refuseLarge handles a document that is too large. A submission is decided again, and refused (P28). A task
-// that is stored has room for what is decided on it, as long as its store keeps its limit.
+// refuseLarge handles a document that is too large. It decides a submission again, and refuses it (P28). A
+// stored task has room for every decision, as long as its store keeps its limit.
 func (e *Engine) refuseLarge(j *Job, err error) (again bool) {
 	if j.loaded == nil && j.status != tooLarge {
 		j.status = tooLarge
@@ -22,7 +23,7 @@ func (e *Engine) refuseLarge(j *Job, err error) (again bool) {
 	return false
 }
 
-// followUp returns the job that follows from requests which no queue takes: their steps fail (P28).
+// followUp returns a job that fails the steps whose request is too large for every queue (P28).
 func (j *Job) followUp() *Job {
 	next := &Job{ID: j.ID, parent: j}
 	for _, r := range j.unsendable {
@@ -39,9 +40,9 @@ func (j *Job) followUp() *Job {
 
 const codeInputTooLarge = "input-too-large"
 
-// followedBefore sends again what followed from requests that no queue took: the message that led to them
-// led to that too (P12a).
-func (e *Engine) followedBefore(ctx context.Context, j *Job, m *Message, at core.At) error {
+// followedBefore repeats the effects of the follow-up job when the original message is redelivered, because
+// that message caused them too (P12a).
+func (e *Engine) followedBefore(ctx context.Context, j *Job, m *Message, at protocol.At) error {
 	if j.Task == nil {
 		return nil
 	}
@@ -49,7 +50,8 @@ func (e *Engine) followedBefore(ctx context.Context, j *Job, m *Message, at core
 		if st.Error == nil || st.Error.Code != codeInputTooLarge || st.Error.Attempt != st.Attempt {
 			continue
 		}
-		// It is decided already, and emits by its cause, which is that of both operations.
+		// The reply was decided before, so apply only repeats its effects. It finds them by the cause, which
+		// does not depend on the operation.
 		d, err := e.apply(ctx, j, input{definition: j.Definition, order: j.order, event: core.Reply{
 			Step: st.Name, Run: j.Task.Run, Attempt: st.Attempt, Operation: core.Do,
 			Outcome: core.OutcomeFailed, Code: codeInputTooLarge}}, at, true)

@@ -9,14 +9,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// errNoKeys means that the workflow of the order makes tokens, and this Scheduler was deployed without their
-// keys. A Scheduler that has them goes on.
+// errNoKeys means that the workflow of the order makes tokens, but this Scheduler was deployed without their
+// keys. A Scheduler with the keys continues.
 var errNoKeys = errors.New("there is no key for the tokens of its workflow; deploy it with the workflow")
 
-// input is what the core decides one message with.
+// input is the input of the core's decision on one message.
 type input struct {
 	definition *core.Definition
 	order      []byte
@@ -24,18 +25,18 @@ type input struct {
 	target     *core.Definition // definition that the event may move the task to
 }
 
-func (in input) decide(t *core.Task, at core.At) (core.Decision, error) {
+func (in input) decide(t *core.Task, at protocol.At) (protocol.Decision, error) {
 	switch {
 	case in.event != nil:
-		return core.Decide(in.definition, in.order, t, in.event, at)
+		return protocol.Decide(in.definition, in.order, t, in.event, at)
 	case t == nil: // the index was stale
-		return core.Decision{}, nil
+		return protocol.Decision{}, nil
 	}
-	return core.Restart(in.definition, in.order, t, at)
+	return protocol.Restart(in.definition, in.order, t, at)
 }
 
-// inputs reads what the decision on a message needs besides its task.
-func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *core.At) (input, error) {
+// inputs reads the values that the decision on a message needs besides its task.
+func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *protocol.At) (input, error) {
 	in := input{definition: j.Definition, order: j.order, event: m.Event}
 	if err := e.keys(ctx, j, at); err != nil {
 		return in, err
@@ -56,18 +57,18 @@ func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *core.At) (i
 	case core.AskChild:
 		err = e.childTarget(ctx, j.Task, ev, &in)
 	case core.Move:
-		ev.To, err = e.target(ctx, j.Task, m.MoveTo)
+		ev.To, err = e.target(ctx, j.Task, ev.Definition)
 		in.event, in.target = ev, ev.To.Definition
 	case core.Resubmit:
-		if m.MoveTo != "" {
+		if ev.Definition != "" {
 			var to core.Target
-			to, err = e.target(ctx, j.Task, m.MoveTo)
+			to, err = e.target(ctx, j.Task, ev.Definition)
 			ev.To = &to
 			in.event, in.target = ev, to.Definition
 		}
 	case core.Answered:
-		if m.Token != "" {
-			in.event, err = withTokenClaims(j.ID, ev, m.Token, *at)
+		if ev.Token != "" {
+			in.event, err = withTokenClaims(j.ID, ev, *at)
 		}
 	case core.Close:
 		in.event, err = e.withAbsent(ctx, j.Task, ev)
@@ -77,8 +78,8 @@ func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *core.At) (i
 	return in, err
 }
 
-// keys reads the keys of tokens again if an instance that read them later has used another one (P39).
-func (e *Engine) keys(ctx context.Context, j *Job, at *core.At) (err error) {
+// keys reads the keys of tokens again if another instance has used a newer one (P39).
+func (e *Engine) keys(ctx context.Context, j *Job, at *protocol.At) (err error) {
 	if !e.Claims || j.Task == nil {
 		return nil
 	}
@@ -92,12 +93,12 @@ func (e *Engine) keys(ctx context.Context, j *Job, at *core.At) (err error) {
 }
 
 // withTokenClaims returns an answer with the run, the step and the person of its token (P39).
-func withTokenClaims(id string, ev core.Answered, token string, at core.At) (core.Event, error) {
+func withTokenClaims(id string, ev core.Answered, at protocol.At) (core.Event, error) {
 	if at.Tokens == nil {
 		return nil, &message.Refusal{Code: core.CodeNoTokens, Field: "token",
 			Text: "this deployment has no key for tokens; answer as a person, with by"}
 	}
-	of, err := at.Tokens.Read(id, token, at.Now)
+	of, err := at.Tokens.Read(id, ev.Token, at.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -116,8 +117,8 @@ func (e *Engine) target(ctx context.Context, t *core.Task, hash string) (core.Ta
 	return e.State.Target(ctx, t.Workflow, hash, hash == message.Latest)
 }
 
-// childTarget adds the definition that the parent names to its request, if that can become the definition of
-// the child's next run (P41).
+// childTarget adds the definition that the parent names to its request, if the child's next run can use it
+// (P41).
 func (e *Engine) childTarget(ctx context.Context, t *core.Task, ask core.AskChild, in *input) error {
 	if ask.Ask != core.AskStart || t.ProcessState != core.Compensated || ask.Definition == t.Definition {
 		return nil
@@ -128,8 +129,8 @@ func (e *Engine) childTarget(ctx context.Context, t *core.Task, ask core.AskChil
 	return err
 }
 
-// withAbsent adds to a Close those open children that will not end by themselves (P48): not stored, damaged,
-// or ended with an end that an undo of them would leave as it is.
+// withAbsent adds to a Close the open children that will not end by themselves (P48): not stored, damaged, or
+// ended in a way that an undo would not change.
 func (e *Engine) withAbsent(ctx context.Context, t *core.Task, ev core.Close) (core.Event, error) {
 	for i := range t.Steps {
 		s := &t.Steps[i]
@@ -142,7 +143,8 @@ func (e *Engine) withAbsent(ctx context.Context, t *core.Task, ev core.Close) (c
 			case errors.Is(l.Err, port.ErrDamaged):
 			case l.Err != nil:
 				return nil, l.Err
-			case l.Task != nil && (!l.Task.Terminal() || s.Undo && l.Task.ProcessState == core.Processed):
+			case l.Task != nil && (!l.Task.Terminal() || s.Claim.Undo &&
+				l.Task.ProcessState == core.Processed):
 				continue
 			}
 			ev.Absent = append(ev.Absent, open[n])
@@ -151,9 +153,9 @@ func (e *Engine) withAbsent(ctx context.Context, t *core.Task, ev core.Close) (c
 	return ev, nil
 }
 
-// withUnrested adds to an Erase the nearest order that the task is a child of, directly or not, and that has
-// not come to rest (P52). One that is not stored any more has ended. A damaged one may still need its child.
-// It also adds the hash of the content, which stays.
+// withUnrested adds to an Erase the nearest ancestor of the task that is not at rest (P52). An ancestor that
+// is no longer stored has ended. A damaged one may still need its child. It also adds the hash of the
+// content, which stays.
 func (e *Engine) withUnrested(ctx context.Context, t *core.Task, ev core.Erase) (core.Event, error) {
 	ev.KnownHash = message.HashOf(t)
 	for p := t.Parent; p != nil && ev.Unrested == ""; {
@@ -172,7 +174,7 @@ func (e *Engine) withUnrested(ctx context.Context, t *core.Task, ev core.Erase) 
 	return ev, nil
 }
 
-// first reads what a message to a task that does not exist needs. One whose record has expired is not run
+// first reads the values that a message to a missing task needs. A task whose record has expired is not run
 // again (P26).
 func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err error) {
 	switch ev := m.Event.(type) {
@@ -180,6 +182,8 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 		if j.expired {
 			return expired(j.ID)
 		}
+		ev.OrderID = j.ID
+		in.event = ev
 		return nil
 	case core.Submitted:
 		if j.expired {
@@ -195,7 +199,7 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 		}
 		in.order = ev.Order
 		if in.definition, err = e.State.Definition(ctx, ev.Definition); err != nil {
-			if j.status == unread { // a child that exists keeps its own definition
+			if j.status == unread { // an existing child keeps its own definition
 				return errReload
 			}
 			return err
@@ -211,8 +215,8 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 	return nil
 }
 
-// current returns the definition that a new order gets. Its workflow and its reply-to must be deployed. Both
-// are checked here only, because an order that was accepted stays accepted (P14).
+// current returns the definition that a new order gets. Its workflow and its reply-to must be deployed. Only
+// this function checks both, because an accepted order stays accepted (P14).
 func (e *Engine) current(ctx context.Context, ev core.Submitted) (*core.Definition, error) {
 	def, err := e.State.Current(ctx, ev.Workflow)
 	var broken *state.BrokenWorkflow

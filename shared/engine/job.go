@@ -6,33 +6,32 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// Message is one event for a task, and what became of it.
+// Message is one event for a task, with its outcome.
 type Message struct {
 	OrderID string
 	Event   core.Event // nil sends again all that is in progress (P27)
 	// Again means that the message was, or may have been, handled before. If it changes nothing, its effects
-	// are sent again; of a fresh copy only the answer is sent, so that copies do not multiply calls (P12a).
+	// are sent again. For the first copy only the answer is sent, so that copies do not multiply calls
+	// (P12a).
 	Again bool
 	Order []byte // content of a submission
-	// MoveTo is the hash of the definition that a command moves the task to, or message.Latest (P49).
-	MoveTo string
-	Token  string // token of an answer (P39)
-	From   Sender // sender of a reply (P3)
+	From  Sender // sender of a reply (P3)
 
 	// Answer is sent to the sender of the message, before the effects of its decision.
 	Answer []core.Effect
 	Outcome
 }
 
-// Outcome is what became of a message.
+// Outcome is the outcome of a message.
 type Outcome struct {
 	Err        error            // reason why the message has to come again
 	Refusal    *message.Refusal // reason why the event can never be accepted
 	Before     *core.Task       // nil if the task did not exist
 	Definition *core.Definition // definition of the task after the decision
-	Decision   core.Decision
+	Decision   protocol.Decision
 	At         core.Time
 }
 
@@ -68,7 +67,7 @@ func (b *Batch) Add(m *Message) *Job {
 	return j
 }
 
-// Job is all that one run decides for one task: one commit (P13).
+// Job holds everything that one run decides for one task: one commit (P13).
 type Job struct {
 	ID       string
 	Messages []*Message
@@ -82,21 +81,22 @@ type Job struct {
 	loaded  *core.Task    // nil if the task does not exist
 	parent  *Job          // its messages must not be deleted before this job has succeeded
 	effects []core.Effect // effects of the latest delivery
-	// unsendable are requests that no queue takes (P28).
+	// unsendable lists the requests that no queue takes (P28).
 	unsendable []core.SendRequest
 	span       port.Handling
 }
 
-// status is how far a job has come. Each status includes what the ones before it say.
+// status is the progress of a job. Each status includes the earlier ones.
 type status int
 
 const (
-	unread   status = iota // the store was not asked for the task
-	read                   // the task was loaded, perhaps from the cache
-	reread                 // past the cache: a message was ahead of it, or its create found it there
-	tooLarge               // the first document does not fit
-	inDoubt                // a write may have been stored although the store did not confirm it (P12a)
-	stored                 // a change was committed
+	unread status = iota // the store was not asked for the task
+	read                 // the task was loaded, perhaps from the cache
+	// read past the cache, because a message was ahead of the task, or its create found an existing one.
+	reread
+	tooLarge // the first document does not fit
+	inDoubt  // a write may have been stored although the store did not confirm it (P12a)
+	stored   // a change was committed
 )
 
 // decided is the result of the latest try.
@@ -146,13 +146,13 @@ func (j *Job) Fail(err error) {
 // no reason, because that one sends (P12a).
 func (j *Job) sends(m *Message) bool { return m.Again || j.status == inDoubt }
 
-// Owes reports whether a failed job may have stored something whose effects were not all sent.
+// Owes reports whether a failed job may have stored a change whose effects were not all sent.
 func (j *Job) Owes() bool {
 	return j.err != nil &&
 		(j.status >= inDoubt || slices.ContainsFunc(j.Messages, func(m *Message) bool { return m.Again }))
 }
 
-// Again makes a job ready for another run: nothing else would bring its messages again (P12a).
+// Again makes a job ready for another run, because no queue would deliver its messages again (P12a).
 func (j *Job) Again() {
 	j.status, j.err, j.unsendable = read, nil, nil
 	for _, m := range j.Messages {

@@ -12,12 +12,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// maxFurther bounds how many requests in a row are too large for their queue in one run.
+// maxFurther bounds the requests in a row that are too large for their queue in one run.
 const maxFurther = 50
 
 // Deliver sends the answers and effects of all jobs that are stored, or had nothing to store, and settles. A
-// message whose Err is nil afterwards is stored and sent in whole, and may be deleted (P13). A request that
-// no queue takes makes its step fail for good, which is a decision of its own (P28).
+// message without Err afterwards is completely stored and sent, and may be deleted (P13). A request that no
+// queue takes makes its step fail for good, by another decision (P28).
 func (e *Engine) Deliver(ctx context.Context, jobs []*Job) {
 	defer e.traced(jobs)
 	for rounds := 0; len(jobs) > 0; rounds++ {
@@ -34,7 +34,7 @@ func (e *Engine) Deliver(ctx context.Context, jobs []*Job) {
 	}
 }
 
-// deliver sends once; it returns the jobs that follow from requests which no queue takes.
+// deliver sends once. It returns the jobs for requests that no queue takes.
 func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 	var sent []*Job
 	for _, j := range jobs {
@@ -59,8 +59,8 @@ func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 	return further
 }
 
-// settle marks the ends as notified whose every status and alert this very run has sent; a refused
-// settle is dropped, since another writer went on from there (P11, H27).
+// settle marks an end as notified if this run has sent all of its status and alert. It drops a refused
+// settle, because another writer has continued from there (P11, H27).
 func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 	var changes []state.Change
 	for _, j := range jobs {
@@ -83,8 +83,8 @@ func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 	}
 }
 
-// traced ends the spans of the jobs. Jobs share their commits, so that none of them is the parent of what the
-// stores record.
+// traced ends the spans of the jobs. Jobs share their commits, so none of them is the parent of the stores'
+// spans.
 func (e *Engine) traced(jobs []*Job) {
 	for _, j := range jobs {
 		if j.span == nil {
@@ -110,8 +110,8 @@ func (e *Engine) Send(ctx context.Context, effects ...core.Effect) error {
 	return j.err
 }
 
-// send sends the effects of jobs: alerts first, so that an end whose status was taken has had its alert, and
-// removals of contents, then the rest in batches by queue, queues in the order of their first message.
+// send sends the effects of jobs. Alerts and removals of contents come first, so that an end whose status was
+// sent has had its alert. Then come the rest in batches by queue, in the order of the queues' first messages.
 func (e *Engine) send(ctx context.Context, jobs []*Job) {
 	p := post{sender: e, jobs: jobs, now: e.Clock.Now()}
 	for i := range jobs {
@@ -128,12 +128,12 @@ func (e *Engine) send(ctx context.Context, jobs []*Job) {
 	}
 }
 
-// post is one send.
+// post is one call of send.
 type post struct {
 	sender *Engine
 	jobs   []*Job
 	now    time.Time
-	routes []route // short, so that it is searched from its start
+	routes []route // few, so that a search from the start is fast
 }
 
 type route struct {
@@ -159,7 +159,7 @@ func (p *post) alert(ctx context.Context, i int) {
 	}
 }
 
-// erase removes contents. A message that is handled again repeats it, so that a crash leaves none behind
+// erase removes contents. A repeated message repeats the removal, so that a crash leaves no content behind
 // (P52).
 func (p *post) erase(ctx context.Context, i int) {
 	for _, e := range p.jobs[i].effects {
@@ -190,13 +190,12 @@ func (p *post) add(i int, effect core.Effect) {
 		p.put(port.Requests(e.Agent), i, e, m)
 	case core.SendWake:
 		if delay, ok := p.delay(e); ok {
-			p.put(port.Control, i, e, port.Message{Delay: delay, Value: &message.Control{
-				Schema: message.Schema, Kind: message.Wake, OrderID: e.OrderID, Run: e.Run, Step: e.Step,
-				Attempt: e.Attempt}})
+			p.put(port.Control, i, e, port.Message{Delay: delay, Value: &message.Control{OrderID: e.OrderID,
+				Event: core.Wake{Run: e.Run, Step: e.Step, Attempt: e.Attempt}}})
 		}
 	case core.SendSettle:
-		p.put(port.Control, i, e, port.Message{Value: &message.Control{
-			Schema: message.Schema, Kind: message.Settle, OrderID: e.OrderID}})
+		p.put(port.Control, i, e, port.Message{Value: &message.Control{OrderID: e.OrderID,
+			Event: core.Settle{}}})
 	case core.AskChild:
 		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.Schema, Ask: &e}})
 	case core.ChildEnded:
@@ -208,7 +207,8 @@ func (p *post) add(i int, effect core.Effect) {
 	}
 }
 
-// delay is how long a Wake waits in the queue; past the longest delay the Supervisor sends it.
+// delay returns the delay of a Wake in the queue. If it is longer than the longest delay, the Supervisor
+// sends the Wake.
 func (p *post) delay(e core.SendWake) (time.Duration, bool) {
 	if e.WakeAt == 0 {
 		return 0, true
@@ -244,7 +244,7 @@ func (p *post) put(name string, i int, effect core.Effect, m port.Message) {
 	r.append(i, effect, m)
 }
 
-// route returns nil if nothing was put on this route yet.
+// route returns the messages of a queue, or nil if there are none yet.
 func (p *post) route(key string) *route {
 	for i := range p.routes {
 		if p.routes[i].key == key {
@@ -283,7 +283,7 @@ func (p *post) send(ctx context.Context, r *route) {
 	}
 }
 
-// unsent deals with what a queue did not take.
+// unsent handles messages that a queue did not take.
 func (p *post) unsent(ctx context.Context, r *route, l letter, err error) {
 	if errors.Is(err, port.ErrTooLarge) {
 		switch e := l.effect.(type) {

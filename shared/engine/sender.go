@@ -15,14 +15,14 @@ type Sender struct {
 	Role  string // role ID that the queue reports; empty if it is unknown
 }
 
-// notAsked refuses a reply of another agent than the one that its step asked (P3): its refusal puts it
-// into quarantine. A role that no agent is known by passes, because an operator may have redriven the
-// message; SQS does not say whose SenderId a redriven message has.
+// notAsked refuses a reply of another agent than the one that its step asked (P3). The refusal puts it into
+// quarantine. A role that belongs to no agent passes, because an operator may have redriven the message, and
+// SQS does not report the SenderId of a redriven message.
 func (e *Engine) notAsked(def *core.Definition, step string, from Sender) error {
 	if def == nil || def.Index(step) < 0 {
 		return nil
 	}
-	asked := def.Steps[def.Index(step)].AllAgents() // a step may ask any of its agents (P44)
+	asked := def.Steps[def.Index(step)].AllAgents() // a step may use any of its agents (P44)
 	if (from.Agent == "" || slices.Contains(asked, from.Agent)) && !e.anothers(asked, from.Role) {
 		return nil
 	}
@@ -32,14 +32,14 @@ func (e *Engine) notAsked(def *core.Definition, step string, from Sender) error 
 		step, from.Agent, from.Role, strings.Join(asked, " or "))}
 }
 
-// anothers reports a role that other agents reply with, and these do not.
+// anothers reports whether other agents reply with the role, and these do not.
 func (e *Engine) anothers(agents []string, role string) bool {
 	if slices.ContainsFunc(agents, func(a string) bool {
 		return len(e.Senders[a]) == 0 || slices.Contains(e.Senders[a], role)
 	}) {
 		return false
 	}
-	// in any order: one that has it is enough
+	// in any order, because one that has it is enough
 	for _, roles := range e.Senders {
 		if slices.Contains(roles, role) {
 			return true

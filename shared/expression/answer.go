@@ -16,13 +16,13 @@ import (
 // MaxSchema is the largest JSON Schema of an event's value, in bytes.
 const MaxSchema = 16 << 10
 
-// CheckSchema says what is wrong with the JSON Schema of an event's value.
+// CheckSchema returns an error if the JSON Schema of an event's value cannot be used.
 func CheckSchema(schema json.RawMessage) error {
 	_, err := compileSchema(schema)
 	return err
 }
 
-// CheckValue says what a JSON Schema has against a value.
+// CheckValue returns an error if a value does not satisfy a JSON Schema.
 func CheckValue(schema, value json.RawMessage) error {
 	s, err := compileSchema(schema)
 	if err != nil {
@@ -65,12 +65,12 @@ func compileSchema(schema json.RawMessage) (*answerSchema, error) {
 	return metered(s)
 }
 
-// schemaFailure is an error of the library on one line, without the metaschema's own names.
+// schemaFailure rewrites an error of the library on one line, without the names of the metaschema.
 func schemaFailure(err error) error {
 	var wrong *jsonschema.SchemaValidationError
 	var e *jsonschema.ValidationError
 	if errors.As(err, &wrong) && errors.As(wrong.Err, &e) {
-		// a regular expression, of the author's
+		// the author's regular expression
 		if f, ok := leaf(e).ErrorKind.(*schemakind.Format); ok && f.Err != nil {
 			return fmt.Errorf("%w: %w", firstFailure(e), f.Err)
 		}
@@ -79,7 +79,7 @@ func schemaFailure(err error) error {
 	return errors.New(strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), schemaName, "")), " "))
 }
 
-// check names the place and the keyword of the first thing that does not fit. It shows nothing of the value.
+// check returns the place and the keyword of the first mismatch. It shows no part of the value.
 func (s *answerSchema) check(value json.RawMessage) error {
 	if err := checkRead(value); err != nil {
 		return err
@@ -109,7 +109,7 @@ func firstFailure(e *jsonschema.ValidationError) error {
 		strings.Join(e.ErrorKind.KeywordPath(), "/"))
 }
 
-// CheckAnswer says what the schema of an event has against a value.
+// CheckAnswer returns an error if a value does not satisfy the schema of an event.
 func (x *Expressions) CheckAnswer(step int, value json.RawMessage) error {
 	if x.schemas[step] == nil {
 		return nil

@@ -10,15 +10,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// check walks a syntax tree once and refuses what the language does not have, or what could not be
+// check walks a syntax tree once. It refuses constructs that the language does not have, or that cannot be
 // evaluated safely.
 type check struct {
 	scope   Scope
 	program *program
-	done    []string // steps that were not skipped, as far as the conditions around a node say
+	done    []string // steps that were not skipped, according to the conditions around a node
 }
 
-// node checks n; inside counts the predicates around it.
+// node checks n. inside counts the surrounding predicates.
 func (c *check) node(n ast.Node, inside int) error {
 	switch n := n.(type) {
 	case nil, *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode:
@@ -158,7 +158,7 @@ func (c *check) stepAlone(n *ast.MemberNode) error {
 	return fail("steps."+name+" is read without its output", "write steps."+name+".output")
 }
 
-// ofStep takes apart steps.<name>.output, and what can be asked of a step's failure.
+// ofStep splits steps.<name>.output, and the properties of a step's failure.
 func ofStep(n *ast.MemberNode) (step, property string, ok bool) {
 	p, ok := n.Property.(*ast.StringNode)
 	if !ok || p.Value != "output" && p.Value != factFailed && p.Value != factError {
@@ -217,8 +217,8 @@ func noStep(written string, steps []string) error {
 		"write steps.<name>.output; the steps are "+strings.Join(names, ", ")))
 }
 
-// builtin checks the arguments of a function, and that a loop inside a predicate only goes over the
-// element at hand: all loops together then go over the data once, instead of once per element.
+// builtin checks the arguments of a function. A loop inside a predicate may only run over the current
+// element, so that all loops together visit the data once, instead of once per element.
 func (c *check) builtin(n *ast.BuiltinNode, inside int) error {
 	if !iterators[n.Name] {
 		if functions[n.Name].call == nil {
@@ -240,7 +240,7 @@ func (c *check) arguments(name string, arguments []ast.Node, inside int) error {
 	f := functions[name]
 	if len(arguments) < f.min || len(arguments) > f.max {
 		return fail(fmt.Sprintf("%s has %d arguments, it takes %s", name, len(arguments), f.arity()),
-			"correct their number; docs/workflows.md shows each function")
+			"correct their number; docs/reference/workflows.md shows each function")
 	}
 	if name == functionToken {
 		if err := c.token(arguments); err != nil {

@@ -22,11 +22,11 @@ var (
 
 const white = " \n\t\r" // between the parts of JSON
 
-// checkRead refuses JSON that is nested too deep or has a number out of bounds, before anything recursive
-// sees it.
+// checkRead refuses JSON that is nested too deep or has a number out of bounds, before any recursive code
+// reads it.
 func checkRead(data []byte) error { return bounds(data, MaxDepth, errDepth) }
 
-// checkResult applies the bounds of all that is stored and sent to the result of a template.
+// checkResult applies the bounds of stored and sent values to the result of a template.
 func checkResult(result []byte) error { return bounds(result, rawjson.MaxLevels, errResult) }
 
 func bounds(data []byte, levels int, deep error) error {
@@ -41,12 +41,12 @@ func bounds(data []byte, levels int, deep error) error {
 	return errBadJSON
 }
 
-// loose accepts what rawjson.CheckLoose accepts, and keeps texts as they are written.
+// loose accepts the same JSON as rawjson.CheckLoose, and keeps texts unchanged.
 var loose = []jsontext.Options{
 	jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true),
 }
 
-// decode turns JSON into values; numbers keep their digits.
+// decode returns the values of JSON. Numbers keep their digits.
 func decode(data []byte) (any, error) {
 	if len(data) == 0 {
 		return nil, nil
@@ -81,7 +81,7 @@ func readValue(d *jsontext.Decoder) (any, error) {
 }
 
 func readList(d *jsontext.Decoder) (any, error) {
-	_, _ = d.ReadToken() // the bracket that was seen
+	_, _ = d.ReadToken() // the bracket that was peeked
 	list := []any{}
 	for d.PeekKind() != jsontext.KindEndArray {
 		v, err := readValue(d)
@@ -95,14 +95,14 @@ func readList(d *jsontext.Decoder) (any, error) {
 }
 
 func readObject(d *jsontext.Decoder) (any, error) {
-	_, _ = d.ReadToken() // the bracket that was seen
+	_, _ = d.ReadToken() // the bracket that was peeked
 	object := map[string]any{}
 	for d.PeekKind() != jsontext.KindEndObject {
 		name, err := d.ReadToken()
 		if err != nil {
 			return nil, errBadJSON
 		}
-		key := name.String() // valid until the next read only
+		key := name.String() // valid only until the next read
 		if object[key], err = readValue(d); err != nil {
 			return nil, err
 		}

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Error says why an expression was refused or failed. Its text holds the expression, which the
+// Error is the reason why an expression was refused or failed. Its text holds the expression, which the
 // author of the workflow wrote, and never data of the order.
 type Error struct {
 	Expression string
@@ -13,7 +13,7 @@ type Error struct {
 	Fix        string // remedy; "" if What already states it
 }
 
-// maxQuoted is how much of an expression an error shows, in bytes.
+// maxQuoted is the longest part of an expression that an error shows, in bytes.
 const maxQuoted = 160
 
 func (e *Error) Error() string {
@@ -35,7 +35,7 @@ func shorten(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// failure is the reason of an Error before the expression around it is known.
+// failure is the reason of an Error before its expression is known.
 type failure struct{ what, fix string }
 
 func (f *failure) Error() string { return f.what }

@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// evaluation is the state of computing one template or condition: documents are decoded at most once.
+// evaluation is the state of evaluating one template or condition. It decodes each document at most once.
 type evaluation struct {
 	meter   meter
 	env     *core.Environment
@@ -87,7 +87,7 @@ func (e *evaluation) compound(n ast.Node) (any, error) {
 		return list, nil
 	case *ast.MapNode:
 		return e.object(n)
-	case *ast.CallNode: // the parser has no node of its own for a function that its library does not know
+	case *ast.CallNode: // the parser has no separate node for a function that its library does not have
 		return e.call(n.Callee.String(), n.Arguments)
 	}
 	return nil, fail("it uses a construct that workflows do not have", "")
@@ -124,7 +124,7 @@ func (e *evaluation) identifier(name string) (any, error) {
 	case "index":
 		return int64(e.env.Index), nil
 	}
-	return int64(e.env.Run), nil // "run"; others are refused when the expression is read
+	return int64(e.env.Run), nil // "run"; the parser refuses other names
 }
 
 func (e *evaluation) document(name string, data []byte) (any, error) {
@@ -146,14 +146,14 @@ func (e *evaluation) document(name string, data []byte) (any, error) {
 }
 
 func (e *evaluation) pointer(n *ast.PointerNode) (any, error) {
-	top := e.element[len(e.element)-1] // the parser takes a # within a predicate only
+	top := e.element[len(e.element)-1] // the parser accepts a # only within a predicate
 	if n.Name == "index" {
 		return int64(top.index), nil
 	}
 	return top.value, nil
 }
 
-// chain evaluates a chain of members; short reports that a ?. met null, which ends the whole chain.
+// chain evaluates a chain of members. short reports whether a ?. met null, which ends the whole chain.
 func (e *evaluation) chain(n ast.Node) (v any, short bool, err error) {
 	switch n := n.(type) {
 	case *ast.ChainNode:
@@ -189,7 +189,7 @@ func (e *evaluation) chain(n ast.Node) (v any, short bool, err error) {
 	return v, false, err
 }
 
-// memberOf never shows a computed property in an error: it may be data of the order.
+// memberOf never shows a computed property in an error, because it may be data of the order.
 func memberOf(base, property any) (any, error) {
 	switch base := base.(type) {
 	case map[string]any:
@@ -255,7 +255,7 @@ func (e *evaluation) whole(doing string, n ast.Node, absent int64) (int64, error
 	return i, nil
 }
 
-// slice cuts a list or a text; positions past its ends mean its ends, negative ones count from behind.
+// slice cuts a list or a text. Positions past the ends mean the ends, and negative ones count from the end.
 func (e *evaluation) slice(n *ast.SliceNode) (any, error) {
 	base, err := e.eval(n.Node)
 	if err != nil {

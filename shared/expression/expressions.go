@@ -13,14 +13,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Check reports what is wrong with one expression, as an *Error, or nil.
+// Check returns the fault of one expression as an *Error, or nil.
 func Check(source string, scope Scope) error {
 	_, err := parse(source, scope)
 	return err
 }
 
-// Expressions are the compiled templates and conditions of one definition. They are immutable and
-// safe for concurrent use.
+// Expressions holds the compiled templates and conditions of one definition. It is immutable and safe for
+// concurrent use.
 type Expressions struct {
 	inputs []*template // nil if the step has no input
 	orders []*template // orders of children
@@ -34,14 +34,14 @@ type Expressions struct {
 
 var _ core.Expressions = (*Expressions)(nil)
 
-// Compile compiles all expressions of a definition. An error names the step; definitions that
-// package source has checked give none.
+// Compile compiles all expressions of a definition. An error names the step. A definition that package source
+// has checked gives no error.
 func Compile(d *core.Definition) (*Expressions, error) {
 	scope, answered := Scope{Steps: make([]string, len(d.Steps))}, map[string]bool{}
 	for i := range d.Steps {
 		scope.Steps[i] = d.Steps[i].Name
 		if d.Steps[i].Answer != nil {
-			answered[d.Steps[i].Name] = false // package source has checked who is asked
+			answered[d.Steps[i].Name] = false // package source has checked the people who are asked
 		}
 	}
 	n := len(d.Steps)
@@ -112,7 +112,7 @@ func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope,
 	return err
 }
 
-// Input evaluates a step's input; nil where the step has none.
+// Input evaluates a step's input. It returns nil if the step has none.
 func (x *Expressions) Input(step int, env core.Environment) (json.RawMessage, error) {
 	return evaluate(x.inputs[step], &env)
 }
@@ -133,7 +133,7 @@ func (x *Expressions) InputReads(step int) []string {
 	return slices.Sorted(maps.Keys(reads))
 }
 
-// Items walks the list that the input of a step evaluates to.
+// Items yields the elements of the list that the input of a step evaluates to.
 func (x *Expressions) Items(step int, env core.Environment,
 	each func(index int, item json.RawMessage)) (count int, err error) {
 	text, err := evaluate(x.inputs[step], &env)
@@ -153,17 +153,17 @@ func (x *Expressions) Items(step int, env core.Environment,
 	return count, nil
 }
 
-// ChildOrder evaluates the order of a child; nil where the step has no template of it.
+// ChildOrder evaluates the order of a child. It returns nil if the step has no template for it.
 func (x *Expressions) ChildOrder(step int, env core.Environment) (json.RawMessage, error) {
 	return evaluate(x.orders[step], &env)
 }
 
-// UndoInput evaluates the input of a step's undo; nil where it has none of its own.
+// UndoInput evaluates the input of a step's undo. It returns nil if the undo has no input of its own.
 func (x *Expressions) UndoInput(step int, env core.Environment) (json.RawMessage, error) {
 	return evaluate(x.undos[step], &env)
 }
 
-// Output evaluates the workflow's output; nil where it has none.
+// Output evaluates the workflow's output. It returns nil if there is none.
 func (x *Expressions) Output(env core.Environment) (json.RawMessage, error) {
 	return evaluate(x.output, &env)
 }
@@ -175,7 +175,7 @@ func evaluate(t *template, env *core.Environment) (json.RawMessage, error) {
 	return t.evaluate(env)
 }
 
-// When evaluates a step's condition; a step without one always runs.
+// When evaluates a step's condition. A step without one always runs.
 func (x *Expressions) When(step int, env core.Environment) (bool, error) {
 	return condition("when", x.whens[step], &env, true)
 }
@@ -194,12 +194,12 @@ func condition(what string, p *program, env *core.Environment, absent bool) (boo
 	return false, at(p.source, err)
 }
 
-// Refused evaluates which value of an answer is a refusal; without such a condition none is.
+// Refused evaluates the answer value that is a refusal. Without such a condition no value is.
 func (x *Expressions) Refused(step int, env core.Environment) (bool, error) {
 	return condition("refuse", x.refusals[step], &env, false)
 }
 
-// value evaluates one program by itself. A path is read without decoding the whole document.
+// value evaluates one program alone. It reads a path without decoding the whole document.
 func (p *program) value(env *core.Environment) (any, error) {
 	if p.path == nil {
 		e := evaluation{env: env}

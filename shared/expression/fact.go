@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// fact is what an expression asks of a step that the order goes on without when it fails (P42).
+// fact is a property of a step without which the order continues when it fails (P42).
 type fact struct{ step, name string }
 
 const (
@@ -27,7 +27,7 @@ func (f fact) of(env *core.Environment) any {
 	return code
 }
 
-// reads names what a property of a step is about.
+// reads describes the subject of a step's property.
 func reads(property string) string {
 	if property == "output" {
 		return property

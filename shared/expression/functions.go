@@ -12,7 +12,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// function is one of the plain functions: it gets the values of its arguments.
+// function is a function of its evaluated arguments.
 type function struct {
 	min, max int
 	call     func(e *evaluation, args []any) (any, error)
@@ -90,7 +90,7 @@ func lower(e *evaluation, args []any) (any, error) {
 	return strings.ToLower(s), e.meter.charge(len(s))
 }
 
-// addTime moves a time in RFC 3339 by a time span, like "-72h" or "3d".
+// addTime adds a time span, such as "-72h" or "3d", to a time in RFC 3339.
 func addTime(e *evaluation, args []any) (any, error) {
 	text, ok := args[0].(string)
 	if !ok {
@@ -129,7 +129,7 @@ func addTime(e *evaluation, args []any) (any, error) {
 	return t.Format(time.RFC3339Nano), nil
 }
 
-const costOfTime = 5 // steps for reading and writing a time, beside its bytes
+const costOfTime = 5 // steps for reading and writing a time, besides its bytes
 
-// maxDays is how many of them fit into a time span.
+// maxDays is the largest number of days in a time span.
 const maxDays = 100_000

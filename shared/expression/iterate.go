@@ -2,7 +2,7 @@ package expression
 
 import "github.com/expr-lang/expr/ast"
 
-// iterate runs one of the loops over a list. Each turn is charged by what its predicate does.
+// iterate runs one of the loops over a list. The work of the predicate is charged for each element.
 func (e *evaluation) iterate(n *ast.BuiltinNode) (any, error) {
 	v, err := e.eval(n.Arguments[0])
 	if err != nil {
@@ -25,7 +25,7 @@ func (e *evaluation) iterate(n *ast.BuiltinNode) (any, error) {
 	return e.search(n.Name, list, predicate)
 }
 
-// each evaluates the predicate with # set to every element until visit says stop.
+// each evaluates the predicate with # set to every element until visit stops it.
 func (e *evaluation) each(list []any, predicate ast.Node,
 	visit func(i int, v any) (stop bool, err error)) error {
 	e.element = append(e.element, item{})

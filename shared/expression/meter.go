@@ -5,15 +5,15 @@ import (
 	"math/bits"
 )
 
-// Limits of the language. They bound the time and the memory of one evaluation whatever the expression and
-// whatever the order. Each operation is charged for what it touches before or as soon as it has touched it; a
-// step of the meter takes up to a hundred nanoseconds.
+// Limits of the language. They bound the time and the memory of one evaluation for every expression and
+// order. Each operation is charged for the data that it touches, before or directly afterwards. A step of the
+// meter takes up to a hundred nanoseconds.
 const (
 	MaxSource = 4096      // bytes of one expression
 	MaxNodes  = 500       // nodes of one expression's syntax tree
 	MaxHoles  = 256       // expressions in one template
 	MaxSteps  = 1_000_000 // metered steps of one evaluation; see charge
-	MaxResult = 64 << 10  // bytes of the JSON that one evaluation gives
+	MaxResult = 64 << 10  // bytes of the JSON result of one evaluation
 	// MaxDepth limits the nesting of the JSON that an expression reads. The limit of its result is
 	// rawjson.MaxLevels.
 	MaxDepth = 200
@@ -22,8 +22,8 @@ const (
 // meter counts the work of one evaluation.
 type meter struct{ steps int }
 
-// charge adds n steps, or fails where the budget is used up. A step is a node of the expression, an element,
-// a byte of a text that is made or searched, or four bytes of a document that is decoded.
+// charge adds n steps, or fails if the budget is used up. A step is a node of the expression, an element, a
+// byte of a text that is made or searched, or four bytes of a decoded document.
 func (m *meter) charge(n int) error {
 	if n < 0 || n > MaxSteps || m.steps > MaxSteps-n {
 		m.steps = MaxSteps
@@ -34,7 +34,7 @@ func (m *meter) charge(n int) error {
 	return nil
 }
 
-// costOfKeys is the charge for sorting the keys of an object and comparing their texts.
+// costOfKeys returns the charge for sorting the keys of an object and comparing their texts.
 func costOfKeys(object map[string]any) int {
 	n := 0
 	for k := range object {

@@ -12,10 +12,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// lazyOperators evaluate their right side only where it matters.
+// lazyOperators lists the operators that evaluate their right side only if it matters.
 var lazyOperators = map[string]bool{"&&": true, "and": true, "||": true, "or": true, "??": true}
 
-// operators compute with the values of both sides.
+// operators computes with the values of both sides.
 var operators = map[string]func(e *evaluation, op string, a, b any) (any, error){
 	"+": add, "-": arithmetic, "*": arithmetic, "/": arithmetic, "%": arithmetic,
 	"==": equality, "!=": equality,
@@ -69,7 +69,7 @@ func (e *evaluation) binary(n *ast.BinaryNode) (any, error) {
 	return operators[n.Operator](e, n.Operator, a, b)
 }
 
-// add adds numbers and joins texts; the bytes of a joined text are charged, so that doubling ends.
+// add adds numbers and joins texts. The bytes of a joined text are charged, which bounds repeated doubling.
 func add(e *evaluation, op string, a, b any) (any, error) {
 	x, ok1 := a.(string)
 	y, ok2 := b.(string)
@@ -85,8 +85,8 @@ func add(e *evaluation, op string, a, b any) (any, error) {
 	return x + y, nil
 }
 
-// computed computes with decimals of up to 34 digits, as IEEE 754 decimal128 does. Whole numbers are exact,
-// or the operation fails.
+// computed computes with decimals of up to 34 digits, as IEEE 754 decimal128 does. Operations on whole
+// numbers are exact, or fail.
 var computed = apd.Context{Precision: 34, MaxExponent: rawjson.MaxExponent, MinExponent: -rawjson.MaxExponent,
 	Rounding: apd.RoundHalfEven, Traps: apd.DefaultTraps | apd.Subnormal}
 
@@ -140,7 +140,7 @@ func arithmetic(e *evaluation, op string, a, b any) (any, error) {
 	return valueOf(d), nil
 }
 
-// smallIntegers computes with 64 bits where the result fits.
+// smallIntegers computes with 64 bits if the result fits.
 func smallIntegers(op string, i, j int64) (v int64, ok bool) {
 	switch op {
 	case "+":
@@ -167,7 +167,7 @@ func magnitude(i int64) uint64 {
 	return uint64(i)
 }
 
-// digits is the charge for a computation: the digits that both numbers take when they are written out at
+// digits returns the charge for a computation: the digits that both numbers take when they are written out at
 // one scale, eight at a time.
 func digits(x, y *apd.Decimal) int {
 	low := min(x.Exponent, y.Exponent)
@@ -180,7 +180,7 @@ func equality(e *evaluation, op string, a, b any) (any, error) {
 	return same == (op == "=="), err
 }
 
-// equal compares deeply and charges what it visits; values may share parts.
+// equal compares deeply and charges each visited value, because values may share parts.
 func (e *evaluation) equal(a, b any) (bool, error) {
 	if err := e.meter.charge(1); err != nil {
 		return false, err
@@ -211,7 +211,7 @@ func (e *evaluation) equal(a, b any) (bool, error) {
 		if err := e.meter.charge(costOfKeys(x)); err != nil {
 			return false, err
 		}
-		// Sorted, so that the work charged does not depend on the order of a map.
+		// Sorted, so that the charged work does not depend on the order of a map.
 		for _, k := range sortedKeys(x) {
 			v, ok := y[k]
 			if !ok {
@@ -270,7 +270,7 @@ func order(e *evaluation, op string, a, b any) (any, error) {
 	return c >= 0, nil
 }
 
-// compareNumbers is exact.
+// compareNumbers compares two numbers exactly.
 func (e *evaluation) compareNumbers(x, y *apd.Decimal) (int, error) {
 	if err := e.meter.charge(int(x.NumDigits()+y.NumDigits()) / 8); err != nil {
 		return 0, err

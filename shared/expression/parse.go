@@ -12,31 +12,31 @@ import (
 	"github.com/expr-lang/expr/parser"
 )
 
-// Scope says what an expression may refer to.
+// Scope lists the names that an expression may refer to.
 type Scope struct {
-	// Steps are all steps of the workflow.
+	// Steps holds all steps of the workflow.
 	Steps []string
-	// Visible are those whose output the expression may read: the ones that the step comes after,
-	// directly or not, because only their outputs are the same at every evaluation (P12). Nil: all.
+	// Visible holds the steps whose output the expression may read: those that its step comes after, directly
+	// or not, because only their outputs are the same at every evaluation (P12). Nil means all steps.
 	Visible map[string]bool
-	// Value: the expression may read the value of an answer, as value.
+	// Value allows the expression to read the value of an answer, as value.
 	Value bool
-	// Answered are the steps that an answer ends, and whether they ask who answers. Nil: the expression makes
-	// no tokens (P39).
+	// Answered holds the steps that end with an answer, and whether they ask particular people. Nil means
+	// that the expression makes no tokens (P39).
 	Answered map[string]bool
-	// Item: the expression may read an element of a list, as item, and its place, as index.
+	// Item allows the expression to read an element of a list, as item, and its place, as index.
 	Item bool
-	// Step is the one that the expression belongs to, "" for the workflow's output.
+	// Step is the step of the expression, or "" for the workflow's output.
 	Step string
-	// Undo: the expression is in the input of the step's undo. It may read the step's own output,
-	// but not rely on it: it may be lost (P24).
+	// Undo marks an expression in the input of the step's undo. It may read the step's own output, but not
+	// rely on it, because it may be lost (P24).
 	Undo bool
-	// Skippable are the steps that may be skipped, whose output is null then, with their conditions. A
-	// member of such an output has to be asked for with ?., unless When, or the expression itself, says
+	// Skippable holds the steps that may be skipped, with their conditions. The output of a skipped step is
+	// null, so that an expression reads its members with ?., unless When, or the expression itself, ensures
 	// that the step was not skipped.
 	Skippable map[string]string
-	// Continues are the steps that the order goes on without when they fail: their output is null then, and
-	// only of them it can be asked whether they have failed. Nil: it can be asked of all.
+	// Continues holds the steps without which the order continues when they fail. Their output is null then,
+	// and only they have the property failed. Nil means that all steps have it.
 	Continues map[string]bool
 	// When is the condition that holds if the expression is evaluated; "" means no condition.
 	When string
@@ -46,24 +46,25 @@ type Scope struct {
 type program struct {
 	source string
 	root   ast.Node
-	path   *path               // set where the expression only names a place: its bytes are spliced
-	steps  map[ast.Node]string // nodes that stand for a step's output, and the step
-	facts  map[ast.Node]fact   // nodes that stand for how a step failed
+	path   *path               // set if the expression only names a place, whose bytes are spliced
+	steps  map[ast.Node]string // nodes that read a step's output, and the step
+	facts  map[ast.Node]fact   // nodes that read a step's failure
 
-	tokens bool // it makes some (P39)
+	tokens bool // the expression makes tokens (P39)
 }
 
-// newProgram is what a check of the tree then fills.
+// newProgram returns a program without steps and facts. The check of the tree adds them.
 func newProgram(source string, root ast.Node) *program {
 	return &program{source: source, root: root, steps: map[ast.Node]string{}, facts: map[ast.Node]fact{}}
 }
 
-// iterators are the functions that run a predicate for each element of a list.
+// iterators lists the functions that run a predicate for each element of a list.
 var iterators = map[string]bool{
 	"all": true, "any": true, "count": true, "filter": true, "map": true, "sum": true,
 }
 
-// settings for the library's parser: only the functions that this package implements exist.
+// settings returns the settings of the library's parser. Only the functions that this package implements
+// exist.
 func settings() *conf.Config {
 	c := conf.CreateNew()
 	c.MaxNodes = MaxNodes
@@ -114,12 +115,12 @@ const fixComment = "complete it; in YAML, put it in quotes if it holds a # after
 	"comment"
 
 const fixSyntax = "write one expression, as in order.total * 2; a text stands in quotes, == compares, " +
-	"docs/workflows.md has the language"
+	"docs/reference/workflows.md has the language"
 
-// syntaxFailure keeps the library's reason and drops the picture of the source below it.
+// syntaxFailure keeps the library's reason and removes the picture of the source below it.
 func syntaxFailure(err error) error {
 	f := &file.Error{Message: "it cannot be read"}
-	_ = errors.As(err, &f) // all that the library answers today
+	_ = errors.As(err, &f) // the library returns no other type today
 	if strings.Contains(f.Message, "exceeds maximum allowed nodes") {
 		return fail(fmt.Sprintf("it has more than %d parts", MaxNodes), "let the agent compute it")
 	}

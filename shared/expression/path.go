@@ -28,7 +28,7 @@ type member struct {
 	optional bool // ?. : null has null members
 }
 
-// pathOf gives the path that n is, or nil where n computes something.
+// pathOf returns the path that n names, or nil if n computes something.
 func pathOf(p *program, n ast.Node) *path {
 	if step, ok := p.steps[n]; ok {
 		return &path{root: "steps", step: step}
@@ -88,7 +88,7 @@ func (p *path) document(env *core.Environment) json.RawMessage {
 	return nil
 }
 
-// raw gives the JSON at the path; nil stands for null.
+// raw returns the JSON at the path; nil stands for null.
 func (p *path) raw(env *core.Environment) (json.RawMessage, error) {
 	at := p.document(env)
 	for _, m := range p.members {

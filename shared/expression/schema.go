@@ -130,7 +130,7 @@ func (c validationCost) of(v any) int {
 	return c.each
 }
 
-// comparison is the work of comparing a value with a part's const and enum.
+// comparison returns the work of comparing a value with a part's const and enum.
 func comparison(s *jsonschema.Schema) int {
 	n := 0
 	if s.Const != nil {

@@ -31,7 +31,7 @@ func (c *check) skipped(n *ast.MemberNode) error {
 		"write "+output+optional+", with ?? for a default, or give this step "+c.guardOf(step))
 }
 
-// mayBeNull says why the output of a step may be null here; "" where it is known that it is not.
+// mayBeNull returns why the output of a step may be null here, or "" if it is known not to be.
 func (c *check) mayBeNull(step string) string {
 	condition, skippable := c.scope.Skippable[step]
 	_, here := conjunction(c.scope.When, c.scope)
@@ -49,7 +49,7 @@ func (c *check) mayBeNull(step string) string {
 	return ""
 }
 
-// guardOf is the condition that makes sure of a step's output.
+// guardOf returns the condition that ensures a step's output.
 func (c *check) guardOf(step string) string {
 	if c.scope.Continues[step] {
 		return "the condition not steps." + strings.ReplaceAll(step, "-", "_") + ".failed"
@@ -68,8 +68,8 @@ func (c *check) follows(condition string) bool {
 		func(part string) bool { return !slices.Contains(here, part) })
 }
 
-// conjunction takes a condition apart into what && joins; nil where it is no condition, which is
-// reported where it stands.
+// conjunction splits a condition into the parts that && joins. p is nil if the text is no condition, which is
+// reported at its own place.
 func conjunction(condition string, scope Scope) (parts []string, p *program) {
 	if condition == "" {
 		return nil, nil
@@ -94,8 +94,8 @@ func conjunction(condition string, scope Scope) (parts []string, p *program) {
 	return parts, c.program
 }
 
-// notSkipped are the steps whose output is not null where a condition is as given, and as notFailed those
-// that have not failed.
+// notSkipped returns the steps whose output is not null if a condition is as given, and, as notFailed, the
+// steps that have not failed.
 func (p *program) notSkipped(n ast.Node, holds bool) []string {
 	if f, ok := p.facts[unchain(n)]; ok && f.name == factFailed && !holds {
 		return []string{notFailed(f.step)}
@@ -168,7 +168,8 @@ func isRoot(name string) bool {
 	return name == "order" || name == "orderId" || name == "run" || name == "steps"
 }
 
-// dashedName says how a name with dashes is written; nil where the source has none, or a subtraction.
+// dashedName returns an error that shows how to write a name with dashes, or nil if the source has no such
+// name, or a subtraction.
 func dashedName(source string, steps []string) error {
 	m := dashed.FindStringSubmatch(source)
 	switch {

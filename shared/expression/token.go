@@ -11,7 +11,7 @@ import (
 // functionToken is the name of the function that makes tokens of answers (P39).
 const functionToken = "token"
 
-// token makes the token with which a step is answered, by a person or by each who has it.
+// token returns the token with which a person, or anyone who has it, answers a step.
 func token(e *evaluation, args []any) (any, error) {
 	step, person := args[0].(string), ""
 	if len(args) > 1 {
@@ -30,10 +30,10 @@ func token(e *evaluation, args []any) (any, error) {
 	return text, e.meter.charge(costOfToken)
 }
 
-// costOfToken is what a token is charged for, in steps: a hash of some hundred bytes.
+// costOfToken is the charge for a token, in steps: a hash of some hundred bytes.
 const costOfToken = 100
 
-// token checks that it stands where it may, and names a step that is answered.
+// token checks that the function is in an allowed place, and names a step that waits for an answer.
 func (c *check) token(arguments []ast.Node) error {
 	if c.scope.Answered == nil {
 		return fail(

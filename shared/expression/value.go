@@ -82,7 +82,7 @@ func kind(v any) string {
 	return "an unknown value"
 }
 
-// mismatch says that an operand has the wrong type; null gets the hint that helps most.
+// mismatch returns an error for an operand of the wrong type; null gets the hint that helps most.
 func mismatch(doing, want string, got any) error {
 	fix := ""
 	if got == nil {

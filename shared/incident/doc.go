@@ -1,15 +1,16 @@
-// Package incident notifies the operator of orders in Error: once for all that stop at the same step for the
-// same reason, not once for each.
+// Package incident notifies the operator of orders in Error. It sends one notification for all orders that
+// stop at the same step for the same reason.
 //
-// An incident is a workflow, a step and an error code of which orders are in Error. The first order opens it,
-// and its alert is published at once. When its window closes the next one is published if more have stopped
-// meanwhile, and later each time their number has doubled; after a time a reminder; and at last, that none is
-// in Error any more.
+// An incident is a workflow, a step and an error code with orders in Error. The first order opens it, and its
+// alert is published at once. If more orders have stopped when its window closes, the next alert is
+// published, and later one each time their number has doubled. After a time a reminder follows, and at the
+// end a notice that no order is in Error any more.
 //
 // All open incidents are one document in a port.Ledger, changed with conditional writes. An order's Error is
-// settled (P11) when its incident stands there: which orders belong to it the state store knows, so that
-// nothing has to be counted twice or can be lost.
+// settled (P11) when the document holds its incident. The state store knows the orders of an incident, so
+// that none is counted twice or lost.
 //
-// No caller waits for a publication: each runs beside the caller, and what publishes bounds its time. A sweep
-// starts again what failed, or what was lost with its process. So each alert is published at least once.
+// No caller waits for a publication. Each runs concurrently, and the publisher bounds its time. A sweep
+// repeats failed publications, and those that were lost with their process. So each alert is published at
+// least once.
 package incident

@@ -18,46 +18,47 @@ import (
 )
 
 const (
-	// Key is that of the document. No order's ID holds a '#'.
+	// Key is the key of the document. No order's ID holds a '#'.
 	Key = "#incidents"
-	// MostOpen is how many incidents are distinguished; orders of further ones are counted into one without a
-	// name. With the longest texts the document stays below 200 KB.
+	// MostOpen is the number of separate incidents. Orders of further ones are counted in one without a name.
+	// With the longest texts the document stays below 200 KB.
 	MostOpen = 50
-	// DefaultWindow is how long an incident gathers orders before their number is published.
+	// DefaultWindow is the time for which an incident gathers orders before their number is published.
 	DefaultWindow = 15 * time.Minute
-	// DefaultReminder is how long after its last alert an incident has the next one while it lasts.
+	// DefaultReminder is the time between two alerts of an incident that lasts.
 	DefaultReminder = 24 * time.Hour
-	// noteEvery is how often it is stored that another order has stopped: often enough for no incident to be
-	// over while one stops, and not for each of a thousand.
+	// noteEvery is the interval at which further stopped orders are stored: often enough that no incident
+	// ends while orders stop, and not for each of a thousand.
 	noteEvery = 10 * time.Second
-	// quietTime is how long no order has stopped before an incident is over: longer than noteEvery, and than
-	// an index is behind its table and one clock behind another.
+	// quietTime is the time without a stopped order after which an incident is over. It is longer than
+	// noteEvery, and than the lag of an index behind its table and of one clock behind another.
 	quietTime = time.Minute
-	// publishTime is how long the process that opened an incident has to publish its alert. After that, a
-	// sweep of another process does.
+	// publishTime is the time in which the process that opened an incident has to publish its alert. After
+	// that, a sweep of another process does.
 	publishTime = 30 * time.Second
-	// mostCounted bounds what one sweep reads of the orders in Error.
+	// mostCounted bounds the orders in Error that one sweep reads.
 	mostCounted = 10_000
 	pageSize    = 1_000
 	// tryAgain is the time between two attempts of a process to publish an alert.
 	tryAgain = time.Minute
-	// mostNoted bounds what a process remembers of incidents.
+	// mostNoted bounds the incidents that a process remembers.
 	mostNoted = 1_000
-	// tries: a conflict is another incident that was opened at the same moment.
+	// tries bounds the writes of the document. A conflict means that another incident was opened at the same
+	// moment.
 	tries = 8
 )
 
-// ID is what makes orders one incident. Without a workflow it stands for those beyond MostOpen.
+// ID identifies an incident. Without a workflow it stands for the orders beyond MostOpen.
 type ID struct {
 	Workflow string `json:"workflow"`
 	Step     string `json:"step,omitempty"`
 	Code     string `json:"code,omitempty"`
-	// they were undone, and are not in Error: nothing waits, and none is counted
+	// the orders were undone, and are not in Error; nothing waits, and none is counted
 	Undone bool `json:"undone,omitempty"`
 	Intake bool `json:"intake,omitempty"` // it is no order's: new orders are refused
 }
 
-// Incident is one that is open.
+// Incident is an open incident.
 type Incident struct {
 	ID
 	Opened core.Time       `json:"opened"`
@@ -69,24 +70,24 @@ type Incident struct {
 	Over   core.Time `json:"over,omitzero"`
 	Orders int       `json:"orders"` // number of orders in that alert
 	Most   int       `json:"most"`   // highest number of orders in Error at once, as counted by sweeps
-	// Further orders have been undone since that alert; only for incidents of undone orders.
+	// more orders have been undone since that alert; only for incidents of undone orders
 	More bool `json:"more,omitempty"`
 }
 
-// document is what is stored.
+// document is the stored form of all open incidents.
 type document struct {
 	Open []Incident `json:"open"`
 }
 
-// Config is what Incidents stand on. Records, Tasks, Publish, Go and Clock are required.
+// Config holds the dependencies and times of Incidents. Records, Tasks, Publish, Go and Clock are required.
 type Config struct {
 	Records port.Ledger
 	Tasks   Tasks
-	// Publish returns nil when the operator will see the alert. It bounds its own time, and how many alerts
-	// it sends at once.
+	// Publish returns nil when the operator will see the alert. It bounds its own time, and the number of
+	// alerts that it sends at once.
 	Publish func(ctx context.Context, alert message.Alert) error
-	// Go starts a publication and returns at once: Raise is called by actors, which wait for nothing outside
-	// their store and queues. Its context outlives the caller's, and ends when the process stops.
+	// Go starts a publication and returns at once, because the actors that call Raise wait for nothing
+	// outside their store and queues. Its context outlives the caller's, and ends when the process stops.
 	Go       func(publication func(ctx context.Context))
 	Clock    port.Clock
 	Window   time.Duration // 0 means DefaultWindow
@@ -99,21 +100,21 @@ type Tasks interface {
 	List(ctx context.Context, q port.Query) (port.Page, error)
 }
 
-// Incidents is a port.Alerts. Safe for concurrent use.
+// Incidents implements port.Alerts. It is safe for concurrent use.
 type Incidents struct {
 	cfg Config
 
-	// holds a value while this process changes the document: its publications do not compete
+	// holds a value while this process changes the document, so that its publications do not compete
 	writing chan struct{}
 
 	mu       sync.Mutex
 	attempts map[instance]attempt
-	ended    int              // publications
-	noted    map[ID]core.Time // when an order stopped last, as this process has seen it stored
-	left     map[ID]core.Time // when orders in Error were found that still have something in flight
+	ended    int              // number of ended publications
+	noted    map[ID]core.Time // time when an order stopped last, as this process has seen it stored
+	left     map[ID]core.Time // time when an incident's orders in Error still had something in flight
 }
 
-// New makes Incidents.
+// New returns Incidents.
 func New(cfg Config) *Incidents {
 	cfg.Window = cmp.Or(cfg.Window, DefaultWindow)
 	cfg.Reminder = cmp.Or(cfg.Reminder, DefaultReminder)
@@ -135,7 +136,7 @@ func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
 }
 
 // Refused opens the incident of an intake that refuses new orders, as Raise does for an order. The caller
-// repeats it while that lasts. A sweep ends the incident once it was not repeated for quietTime.
+// repeats the call while that lasts. A sweep ends the incident once it was not repeated for quietTime.
 func (s *Incidents) Refused(ctx context.Context, code, reason string) error {
 	a := core.RaiseAlert{Code: code, Message: reason, At: core.TimeOf(s.cfg.Clock.Now())}
 	if err := s.raise(ctx, ID{Code: code, Intake: true}, a); err != nil {
@@ -160,11 +161,11 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 		switch {
 		case x == nil:
 			d.Open = append(d.Open, fresh)
-		case x.Over != 0: // The incident is over, so a new one begins.
+		case x.Over != 0: // the incident is over, so a new one begins
 			*x = fresh
 		default:
 			note := now.Sub(x.Last).Std() >= noteEvery
-			// else it is the same one again
+			// otherwise it is the same order again
 			if a.Undone && !x.More && (a.OrderID != x.First.OrderID || a.Run != x.First.Run) {
 				x.More, note = true, true
 			}
@@ -192,9 +193,9 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 	return nil
 }
 
-// isNoted reports whether this process has seen stored, less than noteEvery ago, that an order of the
-// incident stopped. Such an incident is open for another quietTime at least. Each order that was undone has
-// to be looked at.
+// isNoted reports whether this process has seen, less than noteEvery ago, that a stopped order of the
+// incident was stored. Such an incident stays open for another quietTime at least. An undone order is never
+// noted, because each one has to be checked.
 func (s *Incidents) isNoted(id ID, now core.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,7 +219,8 @@ func (d *document) find(id ID) *Incident {
 	return nil
 }
 
-// same finds the incident as it is stored now; nil where it has ended, or another one has begun with its ID.
+// same returns the incident as it is stored now. It returns nil if the incident has ended, or if another one
+// has begun with its ID.
 func (d *document) same(x Incident) *Incident {
 	if y := d.find(x.ID); y != nil && y.Opened == x.Opened && y.First.OrderID == x.First.OrderID {
 		return y
@@ -239,7 +241,7 @@ func (s *Incidents) load(ctx context.Context) (d document, e port.LedgerEntry, e
 	return d, e, nil
 }
 
-// change stores what f changes, on the newest version; f reports whether it has changed anything.
+// change stores the change of f on the newest version. f reports whether it has changed anything.
 func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err error) {
 	select {
 	case s.writing <- struct{}{}:
@@ -256,7 +258,7 @@ func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err err
 		if !f(&d) {
 			return nil
 		}
-		e.Output, _ = json.Marshal(d) // texts, numbers and times
+		e.Output, _ = json.Marshal(d) // texts, numbers and times always encode
 		e.Key, e.State = Key, "open"
 		if err = s.cfg.Records.Move(ctx, e); !errors.Is(err, port.ErrConflict) {
 			return err
@@ -274,8 +276,8 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 		return nil, err
 	}
 	if slices.ContainsFunc(d.Open, func(x Incident) bool { return !x.Undone && !x.Intake }) {
-		// Too many may be in Error to be listed. First alerts are published all the same, and no incident is
-		// over.
+		// Too many orders may be in Error to be listed. First alerts are published nevertheless, and no
+		// incident is over.
 		if l.counted, err = s.countOf(ctx, d, port.Query{}, l.now); err != nil {
 			s.cfg.Log.WarnContext(ctx, "orders in Error were not counted", "error", err)
 		}
@@ -291,7 +293,7 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 	return l.workflows, errors.Join(errs...)
 }
 
-// drop takes an incident out, unless more orders have come to it.
+// drop removes an incident, unless more orders have joined it.
 func (s *Incidents) drop(ctx context.Context, x Incident) error {
 	return s.change(ctx, func(d *document) bool {
 		if y := d.same(x); y == nil || y.More {
@@ -302,11 +304,11 @@ func (s *Incidents) drop(ctx context.Context, x Incident) error {
 	})
 }
 
-// quietEnd ends an incident of undone orders: nothing was waited for, so that there is no alert.
+// quietEnd ends an incident of undone orders without an alert, because nothing waited.
 const quietEnd message.AlertKind = "quiet"
 
-// due says which alert is due of an incident of which so many orders are in Error now; "" nothing.
-// whole says that all orders in Error were read: of the others none may be left.
+// due returns the alert that is due for an incident with that many orders in Error, or "". whole means that
+// all orders in Error were read, so that the count is complete.
 func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) message.AlertKind {
 	age := now.Sub(x.Opened.Std())
 	since := now.Sub(x.Published.Std())
@@ -338,7 +340,7 @@ func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) messa
 	return ""
 }
 
-// found is what a sweep found of an incident.
+// found holds the counted orders of an incident.
 type found struct {
 	orders int
 	// alert of an order in Error now: the first to stop among the orders that were read
@@ -366,8 +368,8 @@ type counted struct {
 	whole     bool // every such order was counted
 }
 
-// countOf counts the orders in Error that the query selects, the newest first. A query that does not say
-// otherwise selects those that have nothing in flight.
+// countOf counts the orders in Error that the query selects, newest first. By default it counts those without
+// anything in flight.
 func (s *Incidents) countOf(ctx context.Context, d document, q port.Query, now time.Time) (counted, error) {
 	all := counted{orders: map[ID]found{}, workflows: map[string]port.Stopped{}}
 	q.State, q.Limit = string(core.Error), pageSize

@@ -112,8 +112,8 @@ func (d *desk) List(ctx context.Context, q port.Query) (port.Page, error) {
 	for _, id := range ids[:min(d.pageSize, len(ids))] {
 		a := d.inError[id]
 		document, err := state.EncodeTask(&core.Task{
-			OrderID: id, Workflow: a.Workflow, ProcessState: core.Error, EndStep: a.Step, EndCode: a.Code,
-			EndText: a.Message, Ended: a.At, Version: 1,
+			OrderID: id, Workflow: a.Workflow, ProcessState: core.Error, Reason: core.Reason{Step: a.Step,
+				Code: a.Code, Text: a.Message}, End: core.End{At: a.At}, Version: 1,
 		})
 		if err != nil {
 			d.t.Fatal(err)

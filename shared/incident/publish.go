@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"runtime/debug"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -12,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// instance identifies an incident among those with the same ID, of which one follows another.
+// instance identifies one of several successive incidents with the same ID.
 type instance struct {
 	ID
 	opened core.Time
@@ -22,8 +21,8 @@ type instance struct {
 // attempt is the last publication of an incident's alert by this process.
 type attempt struct {
 	running bool
-	ended   int       // its place among the publications that have ended, from 1
-	failed  core.Time // when it failed; 0 if it did not
+	ended   int       // its number among the ended publications, from 1
+	failed  core.Time // time when it failed; 0 if it did not
 }
 
 // start publishes an alert of the incident beside the caller. It does nothing if this process is publishing
@@ -43,9 +42,10 @@ func (s *Incidents) start(x Incident, seen int, publication func(ctx context.Con
 	s.mu.Unlock()
 	s.cfg.Go(func(ctx context.Context) {
 		next := attempt{}
-		if err := guarded(ctx, publication); err != nil {
+		if err := port.Guard(s.cfg.Log, "publishing an alert",
+			func() error { return publication(ctx) }); err != nil {
 			next.failed = core.TimeOf(s.cfg.Clock.Now())
-			if ctx.Err() == nil { // else the process stops, and the next one finds the alert due
+			if ctx.Err() == nil { // otherwise the process stops, and the next one finds the alert due
 				s.cfg.Log.ErrorContext(ctx,
 					"an alert could not be published; a sweep tries again after a minute",
 					"order", x.First.OrderID, "workflow", x.Workflow, "step", x.Step, "code", x.Code, "error",
@@ -60,25 +60,14 @@ func (s *Incidents) start(x Incident, seen int, publication func(ctx context.Con
 	})
 }
 
-// guarded returns a panic of a publication as an error: it runs in a goroutine whose panic would end the
-// process.
-func guarded(ctx context.Context, publication func(ctx context.Context) error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return publication(ctx)
-}
-
-// seen returns how many publications have ended.
+// seen returns the number of ended publications.
 func (s *Incidents) seen() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ended
 }
 
-// forget drops the attempts that no longer matter to a reader of the document.
+// forget drops the attempts that are irrelevant for a reader of the document.
 func (s *Incidents) forget(d document, seen int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,14 +80,14 @@ func (s *Incidents) forget(d document, seen int) {
 	})
 }
 
-// look is what a sweep knows.
+// look holds the reads of one sweep.
 type look struct {
 	now  time.Time
-	seen int // the publications that had ended before it read the incidents
+	seen int // number of publications that had ended before it read the incidents
 	counted
 }
 
-// visit starts the publication of the alert that is due of an incident.
+// visit starts the publication of an incident's due alert.
 func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 	f, now := l.orders[x.ID], l.now
 	orders := f.orders
@@ -122,7 +111,7 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 		}
 		s.start(x, l.seen, func(ctx context.Context) error { return s.over(ctx, x, now) })
 	default:
-		// What an order accepts may be another thing by now: `show` says it.
+		// The accepted commands may have changed; `show` lists them.
 		shown := x
 		if shown.First.Accepts = (core.Accepted{}); f.orders > 0 && !f.first {
 			shown.First = f.example
@@ -132,9 +121,9 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 	return nil
 }
 
-// isLeft looks, before an incident is over, for its orders in Error that still have something in flight,
-// which a sweep does not count. It reads every open order, so that it looks again only after Window where it
-// found one, or could not look.
+// isLeft checks, before an incident is over, for its orders in Error that still have something in flight,
+// because a sweep does not count those. It reads every open order. If it found one, or could not read them,
+// it checks again only after Window.
 func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool {
 	s.mu.Lock()
 	at, was := s.left[x.ID]
@@ -170,7 +159,7 @@ func (s *Incidents) announce(ctx context.Context, x, shown Incident, kind messag
 	return nil
 }
 
-// over ends an incident, unless another order has stopped since it was looked at.
+// over ends an incident, unless another order has stopped since it was read.
 func (s *Incidents) over(ctx context.Context, x Incident, now time.Time) error {
 	ended := false
 	err := s.change(ctx, func(d *document) bool {
@@ -189,7 +178,7 @@ func (s *Incidents) over(ctx context.Context, x Incident, now time.Time) error {
 	return s.drop(ctx, x)
 }
 
-// published is the change after an alert was published.
+// published returns the change of the document after an alert was published.
 func published(x Incident, now time.Time, orders int) func(*document) bool {
 	return func(d *document) bool {
 		y := d.same(x)
@@ -197,14 +186,14 @@ func published(x Incident, now time.Time, orders int) func(*document) bool {
 			return false
 		}
 		y.Published, y.Orders, y.Most = core.TimeOf(now), orders, max(y.Most, orders)
-		y.More = y.More && (!x.More || y.Last != x.Last) // they came while it was published
+		y.More = y.More && (!x.More || y.Last != x.Last) // they joined while it was published
 		return true
 	}
 }
 
 func (s *Incidents) publish(ctx context.Context, x Incident, kind message.AlertKind, orders int) error {
 	if x.Undone || x.Intake {
-		orders = 0 // none is in Error
+		orders = 0 // no order is in Error
 	}
 	return s.cfg.Publish(ctx, message.Alert{
 		Kind: kind, RaiseAlert: x.First, Orders: orders, Most: max(x.Most, orders), Since: x.Opened,

@@ -87,7 +87,7 @@ func TestPublicationThatPanics(t *testing.T) {
 	d := newDesk(t, nil)
 	d.reporting = func() { panic("no mail") }
 	d.stop("o-1", "order", "pay", "declined")
-	if text := d.log.String(); !strings.Contains(text, "panic: no mail") {
+	if text := d.log.String(); !strings.Contains(text, "panicked: no mail") {
 		t.Errorf("logged %q", text)
 	}
 	d.reporting = nil

@@ -3,9 +3,7 @@ package lambdaevent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -14,36 +12,36 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Reserve is how long before Lambda's own deadline a handler's context ends: time to return what
-// is under way, and to write a last line to the log (rule 3).
+// Reserve is the time between the end of a handler's context and Lambda's own deadline. The handler returns
+// unfinished messages in it, and writes a last line to the log (rule 3).
 const Reserve = 2 * time.Second
 
-// Handle takes deliveries of one queue, known by its ARN. It answers those that must come again; all
+// Handle handles deliveries of one queue, identified by its ARN. It returns those that must come again. All
 // others are deleted.
 type Handle func(ctx context.Context, queueARN string, deliveries []port.Delivery) (failed []Failed)
 
 // Failed is a delivery that must come again.
 type Failed struct {
 	Receipt string
-	// After is the wait before it comes again; 0 means one that grows with each delivery
+	// After is the wait before the delivery comes again; 0 means one that grows with each delivery
 	// (port.Delivery.Backoff).
 	After time.Duration
 }
 
-// Queue finds the queue that an event came from; an error where it is not the deployment's.
+// Queue finds the queue that an event came from. It returns an error if the queue is not the deployment's.
 type Queue func(queueARN string) (port.Queue, error)
 
-// Function is what package lambda starts for an SQS event.
+// Function handles an SQS event. Package lambda starts it.
 type Function func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error)
 
-// Batch makes a Function of a Handle. Its error is always nil: a whole batch that failed would
-// come again with all that went well in it (rule 2).
+// Batch returns a Function of a Handle. Its error is always nil, because a whole batch that failed would come
+// again with all its successful messages (rule 2).
 //
-// If handle panics, the deliveries of its queue are handed to it once more, one by one, and only
-// those that panic again come again; whatever it had done before must be safe to repeat (P12).
+// If handle panics, Batch passes the deliveries to it again, one by one. Only those that panic again come
+// again. Whatever handle did before must be safe to repeat (P12).
 //
-// What must come again is returned to its queue: otherwise it would stay hidden for the rest of the
-// visibility timeout, six times the function's, and its step would be counted as failed (rule 30).
+// Batch returns failed messages to their queue. Otherwise they would stay hidden for the rest of the
+// visibility timeout, six times the function's, and their steps would be counted as failed (rule 30).
 func Batch(handle Handle, queue Queue, log *slog.Logger) Function {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		visibility := visibilityOf(ctx)
@@ -75,11 +73,11 @@ func Batch(handle Handle, queue Queue, log *slog.Logger) Function {
 	}
 }
 
-// noDeadline is the visibility timeout where Lambda's deadline is unknown, as in a test.
+// noDeadline is the visibility timeout if Lambda's deadline is unknown, as in a test.
 const noDeadline = 3 * time.Minute
 
-// visibilityOf is the visibility timeout of the function's queues: six times its own (rule 3), of which
-// hardly anything has passed.
+// visibilityOf returns the visibility timeout of the function's queues: six times the function's own timeout
+// (rule 3), which has just begun.
 func visibilityOf(ctx context.Context) time.Duration {
 	if deadline, bounded := ctx.Deadline(); bounded {
 		return min(6*max(time.Until(deadline), 0), port.MaxVisibility)
@@ -87,8 +85,8 @@ func visibilityOf(ctx context.Context) time.Duration {
 	return noDeadline
 }
 
-// nack makes deliveries come again when they should. It works within the reserve, since the
-// handler's time may be over.
+// nack makes deliveries come again at their times. It works within the reserve, because the handler's time
+// may be over.
 func (b *batch) nack(ctx context.Context, queue Queue, back []port.Extension, log *slog.Logger) {
 	if len(back) == 0 {
 		return
@@ -110,7 +108,8 @@ func (b *batch) nack(ctx context.Context, queue Queue, back []port.Extension, lo
 	}
 }
 
-// WithReserve ends the context Reserve before its deadline; one without a deadline stays as it is.
+// WithReserve returns a context that ends Reserve before the deadline. A context without a deadline stays
+// unchanged.
 func WithReserve(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, bounded := ctx.Deadline()
 	if !bounded {
@@ -119,7 +118,7 @@ func WithReserve(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, deadline.Add(-Reserve))
 }
 
-// batch is what an event holds of one queue. Lambda never mixes queues in one event; a message
+// batch holds the deliveries of one queue in an event. Lambda never mixes queues in one event; a message
 // injected by hand may.
 type batch struct {
 	queueARN   string
@@ -141,9 +140,9 @@ func batches(records []events.SQSMessage) []*batch {
 	return all
 }
 
-// delivery is the record as the port knows it. Where attributes are absent or malformed it is the first
-// delivery, sent at an unknown time. A redelivery that is taken for a first one re-emits nothing (P12a); the
-// due time of its task makes up for that (P9).
+// delivery returns the record as a delivery of the port. If attributes are absent or malformed it is the
+// first delivery, sent at an unknown time. A redelivery that is taken for a first one emits nothing again
+// (P12a). The due time of its task makes up for that (P9).
 func delivery(r *events.SQSMessage) port.Delivery {
 	d := port.Delivery{Message: port.Message{Body: []byte(r.Body)}, ID: r.MessageId, Receipt: r.ReceiptHandle,
 		Received: 1, Sender: r.Attributes["SenderId"]}
@@ -157,7 +156,7 @@ func delivery(r *events.SQSMessage) port.Delivery {
 }
 
 func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []Failed {
-	failed, err := b.guarded(ctx, handle, b.deliveries)
+	failed, err := b.guarded(ctx, handle, b.deliveries, log)
 	if err == nil {
 		return failed
 	}
@@ -167,7 +166,7 @@ func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []F
 	for i := range b.deliveries {
 		d := b.deliveries[i : i+1]
 		d[0].Received = max(d[0].Received, 1) + 1 // it may have been handled before (P12a)
-		again, err := b.guarded(ctx, handle, d)
+		again, err := b.guarded(ctx, handle, d, log)
 		if err != nil {
 			log.ErrorContext(ctx, "handling a message panicked; it is returned to the queue", "queue",
 				b.queueARN, "messageId", d[0].ID, "error", err)
@@ -178,12 +177,12 @@ func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []F
 	return failed
 }
 
-func (b *batch) guarded(ctx context.Context, handle Handle,
-	deliveries []port.Delivery) (failed []Failed, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return handle(ctx, b.queueARN, deliveries), nil
+// guarded calls handle. It logs a panic and returns it as an error.
+func (b *batch) guarded(ctx context.Context, handle Handle, deliveries []port.Delivery,
+	log *slog.Logger) (failed []Failed, err error) {
+	err = port.Guard(log, "handling messages", func() error {
+		failed = handle(ctx, b.queueARN, deliveries)
+		return nil
+	})
+	return failed, err
 }

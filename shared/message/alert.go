@@ -10,38 +10,39 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// AlertKind says what an alert reports of its incident: orders in Error of one workflow, step and code.
+// AlertKind is the kind of an alert about orders in Error of one workflow, step and code.
 type AlertKind string
 
 // Kinds of alerts.
 const (
 	AlertFirst    AlertKind = "first"    // an order has stopped, the first one of its incident
-	AlertMore     AlertKind = "more"     // so many have stopped; further ones were undone
+	AlertMore     AlertKind = "more"     // more orders have stopped, or were undone, since the last alert
 	AlertReminder AlertKind = "reminder" // they still wait
 	AlertOver     AlertKind = "over"     // none is in Error any more
 )
 
-// Alert notifies the operator of orders that stopped, with the commands that are accepted now. It is the same
-// wherever it is published: in a mail, to a program, in the log.
+// Alert notifies the operator of orders that stopped, with the commands that they accept now. It has the same
+// content in a mail, in a program and in the log.
 type Alert struct {
 	Kind            AlertKind `json:"kind"`
 	Deployment      string    `json:"deployment"` // the stack, or the address of the server
-	core.RaiseAlert           // alert of the order that the incident began with
+	core.RaiseAlert           // alert of the incident's first order
 	// number of the incident's orders in Error now; 0 if its orders were undone
 	Orders int       `json:"orders"`
 	Most   int       `json:"most"`  // highest number of orders in Error at once
 	Since  core.Time `json:"since"` // beginning of the incident
-	// The alert covers all incidents beyond the number that are kept apart.
+	// the alert covers all incidents beyond MostOpen
 	Others bool `json:"others,omitempty"`
-	// The alert is about no order: new orders are refused, for the reason in code and message.
+	// the alert is about no order: the intake refuses new orders, for the reason in code and message
 	Intake   bool     `json:"intake,omitempty"`
 	Logs     string   `json:"logs,omitempty"` // location of the order's log
 	Commands []string `json:"commands"`
 	purposes []string // purposes of the commands
 }
 
-// For completes an alert: deployment is the stack or the address of the server, options are those by which
-// the command line reaches it, as "--stack Shop"; "" for none. The commands are those that are accepted now.
+// For completes an alert. deployment is the stack or the address of the server. options are the flags with
+// which the command line reaches it, such as "--stack Shop", or "". It adds the commands that the order
+// accepts.
 func (a Alert) For(deployment, options string) Alert {
 	a.Deployment, a.Commands, a.purposes = deployment, []string{}, nil
 	add := func(purpose string, words ...string) {
@@ -56,47 +57,47 @@ func (a Alert) For(deployment, options string) Alert {
 		return a
 	}
 	if a.Intake {
-		add("Check the agents, and what is refused", "doctor")
-		add("List the orders that are going on", "list", "--state", string(core.Processing))
+		add("Check agents and intake", "doctor")
+		add("List running orders", "list", "--state", string(core.Processing))
 		return a
 	}
 	if a.Orders > 1 {
 		a.many(add)
 		return a
 	}
-	add("Look at it", "show", a.OrderID)
+	add("Show it", "show", a.OrderID)
 	if a.Undone && a.Kind == AlertMore && !a.Others {
-		add("List all that were undone", "list", "--state", string(core.Compensated), "--workflow",
+		add("List all undone orders", "list", "--state", string(core.Compensated), "--workflow",
 			a.Workflow)
 	}
 	if a.Accepts.Resubmit {
-		purpose := "When the cause is fixed, go on"
+		purpose := "When the cause is fixed, continue"
 		switch {
 		case a.Undone:
-			purpose = "When the cause is fixed, to do it after all, from the beginning"
+			purpose = "When the cause is fixed, start it again"
 		case a.Phase == core.Undoing:
-			purpose = "When the cause is fixed, go on undoing"
+			purpose = "When the cause is fixed, continue the undo"
 		}
 		add(purpose, "resubmit", a.OrderID)
 	}
-	if a.Accepts.Undo && a.Phase != core.Undoing { // there it is the same as resubmit
-		add("To reverse all of it", "undo", a.OrderID)
+	if a.Accepts.Undo && a.Phase != core.Undoing { // during an undo, Undo has the same effect as Resubmit
+		add("Undo the order", "undo", a.OrderID)
 	}
 	if a.Accepts.Resolve {
 		otherwise := core.NotHappened
 		if a.Phase == core.Undoing {
 			otherwise = core.Undone
 		}
-		add("If the step has happened after all", "resolve", a.OrderID, a.Step, string(core.Happened))
-		add("If it has certainly not, or was undone by hand", "resolve", a.OrderID, a.Step, string(otherwise))
+		add("If the step did happen", "resolve", a.OrderID, a.Step, string(core.Happened))
+		add("If it did not happen, or was undone by hand", "resolve", a.OrderID, a.Step, string(otherwise))
 	}
 	return a
 }
 
-// plain is a word that every shell takes as it is.
+// plain matches a word that needs no quotes in any shell.
 var plain = regexp.MustCompile(`^[A-Za-z0-9._:/=,@%+~-]+$`)
 
-// quoted is a word as a shell takes it literally: codes of errors are an agent's, and may hold anything.
+// quoted quotes a word for a shell, because the error codes of an agent may hold any character.
 func quoted(word string) string {
 	if plain.MatchString(word) {
 		return word
@@ -110,10 +111,10 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// many adds commands for all orders of the incident. They are tried without sending first: what one order
-// accepts another one may refuse.
+// many adds commands for all orders of the incident. They begin with a dry run, because one order may refuse
+// what another accepts.
 func (a Alert) many(add func(purpose string, words ...string)) {
-	add("Look at the first one", "show", a.OrderID)
+	add("Show the first one", "show", a.OrderID)
 	if a.Others {
 		add("List them", "list", "--state", string(core.Error))
 		return
@@ -134,20 +135,20 @@ func (a Alert) many(add func(purpose string, words ...string)) {
 		words = append(words, "--code", a.Code)
 	}
 	add("List them", words...)
-	// no --where can say it
+	// the flag --where cannot express such a code
 	if strings.ContainsFunc(a.Code, func(r rune) bool { return r == ',' || r == '=' || r == '"' }) {
 		return
 	}
-	add("What would become of each, if the cause were fixed", "bulk", "resubmit", "--where", list, "--reason",
+	add("Check what a repair of all would do", "bulk", "resubmit", "--where", list, "--reason",
 		"fixed", "--dry-run")
-	add("When the cause is fixed, go on with all, five of them first", "bulk", "resubmit", "--where", list,
+	add("When the cause is fixed, repair all, five of them first", "bulk", "resubmit", "--where", list,
 		"--reason", "fixed", "--canary", "5")
 }
 
-// Fact is one thing that an alert says of its order.
+// Fact is a detail of an alert's order.
 type Fact struct{ Name, Value string }
 
-// Facts are what is known beside order and workflow; what is not known is left out.
+// Facts returns the known details besides order and workflow.
 func (a Alert) Facts() []Fact {
 	number := func(n int) string {
 		if n == 0 {
@@ -170,7 +171,7 @@ func (a Alert) Facts() []Fact {
 		{"in", a.Deployment}, {"phase", string(a.Phase)}, {"step", a.Step}, {"attempts", number(a.Attempts)},
 		{"tried", a.tried()}, {"key", a.Key},
 		{"code", a.Code}, {"reason", a.RaiseAlert.Message}, {"run", run}, {ended, at},
-		{"orders", number(a.Orders)}, {"most", number(a.Most)}, {"since", a.Since.String()}, {"log", a.Logs},
+		{"orders", number(a.Orders)}, {"peak", number(a.Most)}, {"since", a.Since.String()}, {"log", a.Logs},
 	}
 	known := all[:0]
 	for _, f := range all {
@@ -181,7 +182,7 @@ func (a Alert) Facts() []Fact {
 	return known
 }
 
-// tried is when the step was tried first, and last.
+// tried returns the times of the step's first and last attempt.
 func (a Alert) tried() string {
 	switch {
 	case a.FirstTry == 0:
@@ -192,41 +193,35 @@ func (a Alert) tried() string {
 	return a.FirstTry.String() + " to " + a.LastTry.String()
 }
 
-// Title is one line.
+// Title returns one line for a lock screen: workflow and step, how many orders, and since when.
 func (a Alert) Title() string {
-	if a.Intake {
-		return a.intakeTitle()
+	still := ""
+	if a.Kind == AlertReminder {
+		still = "still "
 	}
-	if a.Undone {
-		if a.Kind == AlertMore {
-			return "more orders of " + a.place() + " were undone"
-		}
-		return "order " + a.OrderID + " was undone"
+	switch over := a.Kind == AlertOver; {
+	case a.Intake && over:
+		return "new orders are accepted again"
+	case a.Intake:
+		return "new orders are " + still + "refused" + a.since()
+	case a.Undone && a.Kind == AlertMore:
+		return a.place() + ": more orders were undone"
+	case a.Undone:
+		return a.place() + ": order " + a.OrderID + " was undone"
+	case over:
+		return a.place() + ": no order in Error any more"
+	case a.Orders > 1:
+		return fmt.Sprintf("%s: %d orders %sin Error%s", a.place(), a.Orders, still, a.since())
 	}
-	switch place := a.place(); a.Kind {
-	case AlertOver:
-		return "it is over: no order of " + place + " is in Error any more"
-	case AlertMore, AlertReminder:
-		still := ""
-		if a.Kind == AlertReminder {
-			still = "still "
-		}
-		if a.Orders == 1 {
-			return "order " + a.OrderID + " " + still + "needs you"
-		}
-		return fmt.Sprintf("%d orders of %s %sneed you", a.Orders, place, still)
-	}
-	return "order " + a.OrderID + " needs you"
+	return fmt.Sprintf("%s: order %s %sin Error%s", a.place(), a.OrderID, still, a.since())
 }
 
-func (a Alert) intakeTitle() string {
-	switch a.Kind {
-	case AlertOver:
-		return "it is over: new orders are taken again"
-	case AlertReminder:
-		return "new orders are still refused"
+// since returns when the incident began, to the minute.
+func (a Alert) since() string {
+	if a.Since == 0 {
+		return ""
 	}
-	return "new orders are refused"
+	return " since " + a.Since.Std().UTC().Format("2006-01-02 15:04 UTC")
 }
 
 func (a Alert) place() string {
@@ -239,24 +234,31 @@ func (a Alert) place() string {
 	return a.Workflow + ", step " + a.Step
 }
 
-// Text is what an operator reads at 3 a.m.: what happened, to what, and what to do.
+// Text returns the alert for people. Its first line has the cause and the command that shows more, the lines
+// after it the facts and the commands that are accepted now.
 func (a Alert) Text() string {
-	var b strings.Builder
-	switch {
-	case a.Intake:
-		b.WriteString(strings.ToUpper(a.Title()[:1]) + a.Title()[1:] + ".\n\n")
-	case a.Undone && a.Kind == AlertMore:
-		fmt.Fprintf(&b,
-			"More orders of %s were undone because a step failed. The first one was %s. Nothing waits for "+
-				"an operator.\n\n", a.place(), a.OrderID)
-	case a.Undone:
-		fmt.Fprintf(&b,
-			"Order %s of workflow %s was undone because a step failed. Nothing waits for an operator.\n\n",
-			a.OrderID, a.Workflow)
-	default:
-		a.opening(&b)
+	var first []string
+	switch cause := a.cause(); {
+	case a.Kind == AlertOver:
+		first = append(first, "Ended: "+cause+".")
+	case cause != "":
+		first = append(first, cause+".")
 	}
-	for _, f := range a.Facts() {
+	if a.Undone {
+		first = append(first, "Nothing waits for an operator.")
+	}
+	if len(a.Commands) > 0 {
+		first = append(first, "More: "+a.Commands[0])
+	}
+	var b strings.Builder
+	if len(first) > 0 {
+		b.WriteString(strings.Join(first, " ") + "\n\n")
+	}
+	facts := a.Facts()
+	if !a.Intake {
+		facts = append([]Fact{{"order", a.OrderID}, {"workflow", a.Workflow}}, facts...)
+	}
+	for _, f := range facts {
 		fmt.Fprintf(&b, "%-8s %s\n", f.Name, f.Value)
 	}
 	for i, purpose := range a.purposes {
@@ -265,18 +267,11 @@ func (a Alert) Text() string {
 	return b.String()
 }
 
-// opening says what has happened to orders in Error.
-func (a Alert) opening(b *strings.Builder) {
-	switch a.Kind {
-	case AlertOver:
-		fmt.Fprintf(b, "No order of %s is in Error with code %q any more.\n\n", a.place(), a.Code)
-	case AlertMore:
-		fmt.Fprintf(b, "%d orders of %s have stopped and wait for an operator. The first one was %s.\n\n",
-			a.Orders, a.place(), a.OrderID)
-	case AlertReminder:
-		fmt.Fprintf(b, "%s. The first one was %s.\n\n", a.Title(), a.OrderID)
-	default:
-		fmt.Fprintf(b, "Order %s of workflow %s has stopped and waits for an operator.\n\n", a.OrderID,
-			a.Workflow)
+// cause returns the error's message with its code, or whichever of the two is known.
+func (a Alert) cause() string {
+	message := strings.TrimRight(a.RaiseAlert.Message, ". ")
+	if message == "" || a.Code == "" {
+		return message + a.Code
 	}
+	return message + " (" + a.Code + ")"
 }

@@ -93,7 +93,7 @@ func TestCommandsOfOddCodes(t *testing.T) {
 	}
 }
 
-// Each kind says what it is about.
+// TestTitlesOfAlerts checks what a lock screen shows of each kind of alert.
 func TestTitlesOfAlerts(t *testing.T) {
 	for _, c := range []struct {
 		kind        message.AlertKind
@@ -102,22 +102,24 @@ func TestTitlesOfAlerts(t *testing.T) {
 		others      bool
 		title, text string
 	}{
-		{message.AlertFirst, 1, "pay", false, "order o-1 needs you",
-			"Order o-1 of workflow order has stopped and waits for an operator."},
-		{message.AlertMore, 7, "pay", false, "7 orders of order, step pay need you",
-			"7 orders of order, step pay have stopped and wait for an operator. The first one was o-1."},
-		{message.AlertReminder, 7, "", false, "7 orders of order still need you",
-			"7 orders of order still need you. The first one was o-1."},
-		{message.AlertReminder, 1, "pay", false, "order o-1 still needs you",
-			"order o-1 still needs you. The first one was o-1."},
-		{message.AlertMore, 7, "pay", true, "7 orders of other workflows and steps need you",
-			"7 orders of other"},
-		{message.AlertOver, 0, "pay", false, "it is over: no order of order, step pay is in Error any more",
-			`No order of order, step pay is in Error with code "declined" any more.`},
+		{message.AlertFirst, 1, "pay", false, "order, step pay: order o-1 in Error since 2026-11-21 03:00 UTC",
+			"no funds (declined). More: stepkeeper show o-1"},
+		{message.AlertMore, 7, "pay", false, "order, step pay: 7 orders in Error since 2026-11-21 03:00 UTC",
+			"no funds (declined). More: stepkeeper show o-1"},
+		{message.AlertReminder, 7, "", false, "order: 7 orders still in Error since 2026-11-21 03:00 UTC",
+			"no funds (declined). More: stepkeeper show o-1"},
+		{message.AlertReminder, 1, "pay", false,
+			"order, step pay: order o-1 still in Error since 2026-11-21 03:00 UTC",
+			"no funds (declined). More: stepkeeper show o-1"},
+		{message.AlertMore, 7, "pay", true,
+			"other workflows and steps: 7 orders in Error since 2026-11-21 03:00 UTC",
+			"no funds (declined). More: stepkeeper show o-1"},
+		{message.AlertOver, 0, "pay", false, "order, step pay: no order in Error any more",
+			"Ended: no funds (declined)."},
 	} {
-		a := message.Alert{Kind: c.kind, Orders: c.orders, Others: c.others,
+		a := message.Alert{Kind: c.kind, Orders: c.orders, Others: c.others, Since: 1_795_230_000_000,
 			RaiseAlert: core.RaiseAlert{OrderID: "o-1", Workflow: "order", Step: c.step,
-				Code: "declined"}}.For("Shop", "")
+				Code: "declined", Message: "no funds"}}.For("Shop", "")
 		if got := a.Title(); got != c.title {
 			t.Errorf("%q, want %q", got, c.title)
 		}
@@ -145,7 +147,7 @@ func TestFactsOfAnAlert(t *testing.T) {
 	a.Logs = "https://x"
 	a.Deployment = "Shop"
 	for _, want := range []message.Fact{{Name: "tried", Value: core.Time(2).String()}, {Name: "stopped",
-		Value: core.Time(3).String()}, {Name: "orders", Value: "4"}, {Name: "most", Value: "5"},
+		Value: core.Time(3).String()}, {Name: "orders", Value: "4"}, {Name: "peak", Value: "5"},
 		{Name: "log", Value: "https://x"}, {Name: "in", Value: "Shop"}} {
 		if !slices.Contains(a.Facts(), want) {
 			t.Errorf("%+v lack %+v", a.Facts(), want)
@@ -163,10 +165,11 @@ func TestAlertsOfTheIntake(t *testing.T) {
 		title, text string
 		commands    int
 	}{
-		message.AlertFirst:    {"new orders are refused", "New orders are refused.", 2},
-		message.AlertReminder: {"new orders are still refused", "New orders are still refused.", 2},
-		message.AlertOver: {"it is over: new orders are taken again",
-			"It is over: new orders are taken again.", 0},
+		message.AlertFirst: {"new orders are refused since 1970-01-01 00:00 UTC",
+			"3 orders are active (busy). More: stepkeeper doctor", 2},
+		message.AlertReminder: {"new orders are still refused since 1970-01-01 00:00 UTC",
+			"3 orders are active (busy). More: stepkeeper doctor", 2},
+		message.AlertOver: {"new orders are accepted again", "Ended: 3 orders are active (busy).", 0},
 	} {
 		a := message.Alert{Kind: kind, Intake: true, Since: 1,
 			RaiseAlert: core.RaiseAlert{Code: "busy", Message: "3 orders are active", At: 2}}.For("Shop", "")

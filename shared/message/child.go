@@ -5,20 +5,20 @@ import (
 	"encoding/json"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Child is a message of the queue "tasks", from one task to another: what a step asks of a child, or how a
-// child has ended (P41). Only the Scheduler writes and reads that queue.
+// Child is a message of the queue "tasks" from one task to another: a step's request to a child, or the end
+// of a child (P41). Only the Scheduler writes and reads that queue.
 type Child struct {
-	Schema int              `json:"schema"`
-	Ask    *core.AskChild   `json:"ask,omitempty"`   // this
-	Ended  *core.ChildEnded `json:"ended,omitempty"` // or that
+	Schema int `json:"schema"`
+	// a step's request to a child; either Ask or Ended is set
+	Ask   *core.AskChild   `json:"ask,omitempty"`
+	Ended *core.ChildEnded `json:"ended,omitempty"` // the end of a child
 }
 
-// Encode writes the message's JSON, with the characters of an order as they are, so that it is no longer than
-// its limit.
+// Encode returns the message as JSON. It does not escape the characters of an order, because that could
+// exceed the limit.
 func (m *Child) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -27,10 +27,7 @@ func (m *Child) Encode() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// ChildOf reads a message of the queue "tasks" from a delivery, whose value is used where there is one.
-func ChildOf(d port.Delivery) (*Child, error) { return of(d, (*Child).Check) }
-
-// Check holds the message to its rules.
+// Check returns an error if the message breaks a rule.
 func (m *Child) Check() error {
 	if err := checkSchema(m.Schema); err != nil {
 		return err

@@ -2,8 +2,8 @@ package message
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -11,7 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Encode makes the envelopes port.Values: a queue in memory hands them over as they are.
+// Encode writes the message's JSON. It makes the envelope a port.Value, which a queue in memory passes on
+// unchanged.
 func (m *SubmitOrder) Encode() ([]byte, error) { return json.Marshal(m) }
 
 // Encode writes the message's JSON.
@@ -29,22 +30,7 @@ func (m *Status) Encode() ([]byte, error) { return json.Marshal(m) }
 // Encode writes the message's JSON.
 func (m *Quarantined) Encode() ([]byte, error) { return json.Marshal(m) }
 
-// DecodeRequest reads a request, for agents. ErrNewer, or ErrUnreadable with the reason.
-func DecodeRequest(data []byte) (*Request, error) { return decode(data, (*Request).Check) }
-
-// DecodeReply reads a reply. ErrNewer, or ErrUnreadable with the reason.
-func DecodeReply(data []byte) (*Reply, error) { return decode(data, (*Reply).Check) }
-
-// DecodeControl reads a wake or a command. ErrNewer, or ErrUnreadable with the reason.
-func DecodeControl(data []byte) (*Control, error) { return decode(data, (*Control).Check) }
-
-// DecodeStatus reads a status, for applications. ErrNewer, or ErrUnreadable with the reason.
-func DecodeStatus(data []byte) (*Status, error) { return decode(data, (*Status).Check) }
-
-// DecodeQuarantined reads what stands in quarantine. ErrNewer, or ErrUnreadable with the reason.
-func DecodeQuarantined(data []byte) (*Quarantined, error) { return decode(data, (*Quarantined).Check) }
-
-// SubmitOf reads a submission from a delivery, whose value is used where there is one.
+// SubmitOf reads a submission from a delivery. It uses the delivery's value if there is one.
 func SubmitOf(d port.Delivery) (SubmitOrder, error) {
 	if v, ok := d.Value.(*SubmitOrder); ok {
 		return *v, v.Check()
@@ -57,7 +43,7 @@ func SubmitOf(d port.Delivery) (SubmitOrder, error) {
 }
 
 // IntakeOf reads a message of the intake queue: a submission, or a command that an application may send
-// there. Nothing vouches for the sender, so the commands are a Cancel and an Answer that has a token.
+// there. The sender is not verified, so the only commands are a Cancel, and an Answer with a token.
 func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 	o, err := SubmitOf(d)
 	if err == nil {
@@ -73,7 +59,7 @@ func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 		if unread != nil || json.Unmarshal(body, &names) != nil || names.OrderID != "" || names.Kind == "" {
 			return o, nil, err
 		}
-		if c, err = DecodeControl(body); err != nil {
+		if c, err = Decode[Control](body); err != nil {
 			return SubmitOrder{}, nil, err
 		}
 	} else if err = c.Check(); err != nil {
@@ -82,53 +68,53 @@ func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 	if !c.ForApplications() {
 		return SubmitOrder{}, nil, unreadable(
 			"the intake queue takes orders, cancels, and answers that have a token; send this %s to the "+
-				"control queue", c.Kind)
+				"control queue", c.Kind())
 	}
 	return SubmitOrder{}, c, nil
 }
 
-// RequestOf reads a request from a delivery, whose value is used where there is one.
-func RequestOf(d port.Delivery) (*Request, error) { return of(d, (*Request).Check) }
+// checked is a message with a method that checks it.
+type checked[T any] interface {
+	*T
+	Check() error
+}
 
-// ReplyOf reads a reply from a delivery, whose value is used where there is one.
-func ReplyOf(d port.Delivery) (*Reply, error) { return of(d, (*Reply).Check) }
-
-// ControlOf reads a wake or a command from a delivery, whose value is used where there is one.
-func ControlOf(d port.Delivery) (*Control, error) { return of(d, (*Control).Check) }
-
-// StatusOf reads a status from a delivery, whose value is used where there is one.
-func StatusOf(d port.Delivery) (*Status, error) { return of(d, (*Status).Check) }
-
-func of[T any](d port.Delivery, check func(*T) error) (*T, error) {
+// Of reads a message from a delivery. It uses the delivery's value if there is one. The errors are those of
+// Decode.
+func Of[T any, M checked[T]](d port.Delivery) (*T, error) {
 	if v, ok := any(d.Value).(*T); ok {
-		return v, check(v)
+		return v, M(v).Check()
 	}
 	body, err := d.Bytes()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	return decode(body, check)
+	return Decode[T, M](body)
 }
 
-func decode[T any](data []byte, check func(*T) error) (*T, error) {
+// Decode reads a message. The error is ErrNewer, or ErrUnreadable with the reason.
+func Decode[T any, M checked[T]](data []byte) (*T, error) {
 	m := new(T)
 	if err := rawjson.CheckLoose(data, rawjson.MaxLevels+envelope(m)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	if err := json.Unmarshal(data, m); err != nil {
-		if newer(data) {
+		switch {
+		case newer(data):
 			return nil, ErrNewer
+		case errors.Is(err, ErrUnreadable): // UnmarshalJSON has found it
+			return nil, err
 		}
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	if err := check(m); err != nil {
+	if err := M(m).Check(); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
-// envelope returns how many levels of a message stand around a value that came from outside. The output in a
-// status may be a list of what child orders have answered.
+// envelope returns how many levels of a message surround a value from outside. The output in a status may be
+// a list of child orders' outputs.
 func envelope(m any) int {
 	switch m.(type) {
 	case *Child:
@@ -148,7 +134,7 @@ func newer(data []byte) bool {
 	return json.Unmarshal(data, &m) == nil && m.Schema > Schema
 }
 
-// Reason returns what is wrong with a message, without the words of ErrUnreadable.
+// Reason returns the fault of a message, without the text of ErrUnreadable.
 func Reason(err error) string { return strings.TrimPrefix(err.Error(), ErrUnreadable.Error()+": ") }
 
 func unreadable(format string, args ...any) error {
@@ -165,7 +151,7 @@ func checkSchema(schema int) error {
 	return nil
 }
 
-// Check holds a request to its rules.
+// Check checks a request against its rules.
 func (m *Request) Check() error {
 	if err := checkSchema(m.Schema); err != nil {
 		return err
@@ -186,7 +172,7 @@ func (m *Request) Check() error {
 	return nil
 }
 
-// Check holds a reply to its rules.
+// Check checks a reply against its rules.
 func (m *Reply) Check() error {
 	if err := checkSchema(m.Schema); err != nil {
 		return err
@@ -215,7 +201,8 @@ func (m *Reply) Check() error {
 	return checkOutput(m.Output)
 }
 
-// checkOutput holds what a service or a child has returned to the bounds of values; empty means nothing.
+// checkOutput checks the output of a service or a child against the bounds of values. An empty output is
+// valid.
 func checkOutput(output json.RawMessage) error {
 	if len(output) == 0 {
 		return nil
@@ -259,169 +246,7 @@ func checkStep(orderID string, run int, step string, attempt int, op core.Operat
 	return nil
 }
 
-// Check holds a wake or a command to its rules.
-func (m *Control) Check() error {
-	if err := checkSchema(m.Schema); err != nil {
-		return err
-	}
-	switch {
-	case !taskPattern.MatchString(m.OrderID):
-		return unreadable("task %.140q is no order's ID", m.OrderID)
-	case m.Run < 0 || m.Attempt < 0 || m.Command < 0:
-		return unreadable("run, attempt and command count from 0")
-	case m.Step != "" && !stepPattern.MatchString(m.Step):
-		return unreadable("step %.60q is no step's name", m.Step)
-	case m.ReplyTo != "" && !replyToPattern.MatchString(m.ReplyTo):
-		return unreadable("replyTo %.100q must be the logical name of a deployed queue", m.ReplyTo)
-	}
-	switch m.Kind {
-	case Settle:
-		return nil
-	case Wake:
-		if m.Step != "" && m.Attempt < 1 {
-			return unreadable("attempt is missing; a wake names the attempt that it is for")
-		}
-		return nil
-	case Cancel, Undo, Resubmit, Resolve, Close, Move, Erase:
-		return m.checkCommand()
-	case Answer:
-		return m.checkAnswer()
-	}
-	return unreadable("kind %.40q is not known", m.Kind)
-}
-
-// MaxBy is the longest name of who sends a command, in bytes.
-const MaxBy = 128
-
-var hashPattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
-
-// IsDefinition reports that a command can name a definition so: Latest, or by its hash.
-func IsDefinition(text string) bool { return text == Latest || hashPattern.MatchString(text) }
-
-// IsCommandID reports that a command or an answer can have this ID. The ID is stored with the verdict, so a
-// token is none (P39).
-func IsCommandID(id string) bool { return idPattern.MatchString(id) && core.RedactText(id) == id }
-
-func badID(id string) error {
-	return unreadable(
-		"id %.140q must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -, and no token of an answer", id)
-}
-
-func (m *Control) checkCommand() error {
-	// By and Reason are required because they are stored with the effect.
-	signed := m.Kind == Close || m.Kind == Erase
-	switch {
-	case !IsCommandID(m.ID):
-		return badID(m.ID)
-	case m.Kind == Resolve && m.Step == "":
-		return unreadable("step is missing; a resolve names the step in doubt")
-	case m.Kind == Resolve && m.Fact != core.Happened && m.Fact != core.NotHappened && m.Fact != core.Undone:
-		return unreadable("fact %.40q must be happened, not-happened or undone", m.Fact)
-	case (m.Kind == Move || m.Definition != "") && !IsDefinition(m.Definition):
-		return unreadable("definition %.40q must be %q, or the hash of a definition: 32 hexadecimal digits",
-			m.Definition, Latest)
-	case signed && strings.TrimSpace(m.By) == "", len(m.By) > MaxBy:
-		return unreadable(
-			"by has %d bytes; it says who sends the command, in at most %d, and a close or an erase has it",
-			len(m.By), MaxBy)
-	case signed && strings.TrimSpace(m.Reason) == "", len(m.Reason) > core.MaxMessage:
-		return unreadable(
-			"reason has %d bytes; it says why the command is sent, in at most %d, and a close or an erase "+
-				"has it", len(m.Reason), core.MaxMessage)
-	case m.Deadline < 0 || m.Deadline > maxDeadline:
-		return unreadable("deadline must be between the years 1970 and 9999")
-	}
-	if err := CheckTexts(m.By, m.Reason); err != nil {
-		return err
-	}
-	switch m.Kind {
-	case Resubmit:
-		return m.checkInput()
-	case Resolve:
-		return m.checkResolved()
-	}
-	return nil
-}
-
-// CheckTexts refuses who sends a command, or why, with a character that could control a terminal or forge a
-// line where it is printed.
-func CheckTexts(by, reason string) error {
-	switch {
-	case strings.ContainsFunc(by, core.Unprintable):
-		return unreadable("by holds a line end or another control character; write the name alone")
-	case strings.ContainsFunc(reason, core.Unprintable):
-		return unreadable(
-			"reason holds a line end or another control character; write it in one line of plain text")
-	}
-	return nil
-}
-
-// checkResolved holds the output that a resolve gives to a step to its rules.
-func (m *Control) checkResolved() error {
-	switch {
-	case len(m.Output) == 0:
-		return nil
-	case m.Fact != core.Happened:
-		return unreadable("output belongs to a step that happened, and the fact is %s; leave it out", m.Fact)
-	}
-	return m.checkStated("output", m.Output, core.MaxOutput)
-}
-
-// checkInput holds the input that a resubmit gives to a step to its rules (P51).
-func (m *Control) checkInput() error {
-	switch {
-	case m.Step == "" && len(m.Input) == 0:
-		return nil
-	case m.Step == "" || len(m.Input) == 0:
-		return unreadable("a resubmit has a step and its input, or neither")
-	}
-	return m.checkStated("input", m.Input, core.MaxInput)
-}
-
-// checkStated holds a value of a step that the operator gives to the rules of such values.
-func (m *Control) checkStated(name string, value json.RawMessage, limit int) error {
-	switch {
-	case len(value) > limit:
-		return unreadable("%s has %d bytes, the limit is %d; store large data elsewhere and give a reference",
-			name, len(value), limit)
-	case string(value) == "null":
-		return unreadable("%s is null; write the value that is meant, {} for an empty one", name)
-	}
-	if err := rawjson.Check(value, rawjson.MaxLevels); err != nil {
-		return unreadable("%s: %v", name, err)
-	}
-	return nil
-}
-
-func (m *Control) checkAnswer() error {
-	switch {
-	case !IsCommandID(m.ID):
-		return badID(m.ID)
-	case (m.Step == "") == (m.Name == "") && m.Token == "":
-		return unreadable("an answer names a step, or an event, and not both")
-	case m.Name != "" && !stepPattern.MatchString(m.Name):
-		return unreadable("name %.60q is no event's name", m.Name)
-	case m.Step != "" && m.Round < 1:
-		return unreadable("round is %d; it counts from 1, and an answer to a step names it", m.Round)
-	case m.Token == "" && !core.PersonName(m.By):
-		return unreadable(
-			"by has %d bytes; an answer says who answers, in 1 to %d bytes without control characters and "+
-				"< > & \" \\", len(m.By), core.MaxAnswerBy)
-	case len(m.Value) == 0:
-		return unreadable("value is missing")
-	case len(m.Reason) > core.MaxMessage:
-		return unreadable("reason has %d bytes; it says why it is answered so, in at most %d", len(m.Reason),
-			core.MaxMessage)
-	case m.Tries < 0:
-		return unreadable("tries counts from 0")
-	}
-	if err := rawjson.Check(m.Value, rawjson.MaxLevels); err != nil {
-		return unreadable("value: %v", err)
-	}
-	return CheckTexts(m.By, m.Reason)
-}
-
-// Check holds a status to its rules.
+// Check checks a status against its rules.
 func (m *Status) Check() error {
 	if err := checkSchema(m.Schema); err != nil {
 		return err
@@ -432,5 +257,5 @@ func (m *Status) Check() error {
 	return nil
 }
 
-// Check holds a quarantined message to its rules.
+// Check checks a quarantined message against its rules.
 func (m *Quarantined) Check() error { return checkSchema(m.Schema) }

@@ -1,12 +1,12 @@
 // Package message holds the messages between application, Scheduler, Agents, Supervisor and operator: their
 // Go types, codecs, limits and JSON Schemas.
 //
-// Authority: a message states a fact or asks for something; it never carries an address to send to, and never
+// Authority: a message states a fact or makes a request. It never carries an address to send to, and never
 // changes a state by itself. Submissions are read strictly: an unknown field is an error that names it.
 // Messages between actors tolerate unknown fields, so that old and new programs can run side by side.
 //
 // Failures: a message that is malformed or over its limit is refused with a [Refusal] or an error for
-// quarantine; ErrNewer, a newer major schema, means that the message has to be returned to its queue, for a
+// quarantine. ErrNewer means a newer major schema. Such a message has to be returned to its queue, for a
 // newer program.
 package message
 

@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// SubmitOrder is what an application sends to the intake queue.
+// SubmitOrder is a message from an application to the intake queue.
 type SubmitOrder struct {
 	Schema   int             `json:"schema"`
 	OrderID  string          `json:"orderId"`
@@ -20,13 +20,13 @@ type SubmitOrder struct {
 	Deadline core.Time       `json:"deadline,omitzero"`
 }
 
-// Request is what an agent receives.
+// Request is a message to an agent.
 type Request struct {
 	Schema int `json:"schema"`
 	core.SendRequest
 }
 
-// Reply is what an agent answers to the replies queue (P3).
+// Reply is a message from an agent to the replies queue (P3).
 type Reply struct {
 	Schema     int             `json:"schema"`
 	OrderID    string          `json:"task"`
@@ -39,89 +39,27 @@ type Reply struct {
 	Output     json.RawMessage `json:"output,omitempty"`
 	Error      *ReplyError     `json:"error,omitempty"`
 	RetryAfter core.Duration   `json:"retryAfter,omitempty"` // milliseconds
-	// failed, retry-later of a point of no return: its key has had no effect, and no call for this or an
-	// older attempt begins any more (P22a)
+	// NoEffect is for failed or retry-later replies of a point of no return: the key has had no effect, and
+	// no call for this or an older attempt begins any more (P22a).
 	NoEffect bool `json:"noEffect,omitempty"`
 	// progress: latest time of the next report; the zero value means after the step's timeout
 	Until   core.Time `json:"until,omitzero"`
 	Percent int       `json:"percent,omitempty"` // progress: 0 to 100
-	// progress: for people; at most core.MaxNote bytes are kept
+	// text for people, in progress; at most core.MaxNote bytes are kept
 	Note string `json:"note,omitempty"`
 	// milliseconds from claimedAt to receipt, never negative (P32)
 	Waited core.Duration `json:"waited"`
 }
 
-// Progress is the outcome of a Reply that is none yet: the agent is still at work (P43).
+// Progress is the outcome of a Reply whose operation still runs (P43).
 const Progress core.Outcome = "progress"
 
-// ReplyError says why. A retry-later with a code of core.Uncounted counts as no failure (P45).
+// ReplyError states the reason. A retry-later with a code of core.Uncounted does not count as a failure
+// (P45).
 type ReplyError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
-
-// ControlKind names a control message.
-type ControlKind string
-
-// Kinds of messages in the control queue.
-const (
-	Wake     ControlKind = "wake"
-	Settle   ControlKind = "settle"
-	Cancel   ControlKind = "cancel"
-	Undo     ControlKind = "undo"
-	Resubmit ControlKind = "resubmit"
-	Resolve  ControlKind = "resolve"
-	Close    ControlKind = "close"
-	Move     ControlKind = "move"
-	Erase    ControlKind = "erase"
-	Answer   ControlKind = "answer"
-)
-
-// Control is a message to the control queue: Wake and Settle from inside; Cancel, Undo, Resubmit,
-// Resolve, Close, Move, Erase and Answer from the operator. Applications send some to the intake queue, see
-// ForApplications. Fields that a kind does not use are absent.
-type Control struct {
-	Schema  int         `json:"schema"`
-	Kind    ControlKind `json:"kind"`
-	OrderID string      `json:"task"`
-	Run     int         `json:"run,omitempty"` // wake, cancel, answer
-	// wake ("" for the task), resolve, answer; resubmit: the step that gets another Input
-	Step    string `json:"step,omitempty"`
-	Attempt int    `json:"attempt,omitempty"` // wake
-	ID      string `json:"id,omitempty"`      // ID of a command (P5)
-	// number seen; undo, resubmit, resolve, close, move, erase
-	Command  int       `json:"command,omitempty"`
-	Deadline core.Time `json:"deadline,omitzero"` // resubmit
-	Fact     core.Fact `json:"fact,omitempty"`    // resolve
-	// Definition to move to: its hash, or Latest. move; resubmit, "" there: it stays at the one that it pins.
-	Definition string `json:"definition,omitempty"`
-	// Input of Step in place of its definition's, at most core.MaxInput bytes (P51). resubmit.
-	Input json.RawMessage `json:"input,omitempty"`
-	// Output of Step, which happened, at most core.MaxOutput bytes. resolve.
-	Output json.RawMessage `json:"output,omitempty"`
-	// sender of the command; present in close, erase and answer
-	By string `json:"by,omitempty"`
-	// reason in the sender's words; present in close and erase
-	Reason string `json:"reason,omitempty"`
-	// Name of an event, for every step that waits for it; an answer has this or Step, with its Round (P35).
-	Name  string          `json:"name,omitempty"`
-	Round int             `json:"round,omitempty"` // answer: of the step, from 1
-	Value json.RawMessage `json:"value,omitempty"` // answer
-	Token string          `json:"token,omitempty"` // answer: then the Scheduler reads step and by from it
-	// answer: how often it was sent again because the order was not there yet
-	Tries int `json:"tries,omitempty"`
-	// queue that gets a refusal; "" means the reply-to of the order
-	ReplyTo string `json:"replyTo,omitempty"`
-}
-
-// ForApplications reports whether an application may send the command, to the intake queue: a Cancel, or an
-// Answer that has a token. Every other command is the operator's, and goes to the control queue.
-func (m *Control) ForApplications() bool {
-	return m.Kind == Cancel || m.Kind == Answer && m.Token != ""
-}
-
-// Latest names the definition that new orders get.
-const Latest = "latest"
 
 // Status is what the application receives.
 type Status struct {
@@ -137,16 +75,16 @@ type Quarantined struct {
 	Reason string    `json:"reason"`
 	At     core.Time `json:"at"`
 	SHA256 string    `json:"sha256"` // hash of the message as it came
-	// Body is base64 of at most MaxQuarantined bytes of it, without tokens of answers (P39).
+	// Body holds at most MaxQuarantined bytes of the message in base64, without tokens of answers (P39).
 	Body []byte `json:"body"`
 }
 
-// MaxQuarantined is how much of a body the quarantine keeps, in bytes.
+// MaxQuarantined is the number of bytes of a body that the quarantine keeps.
 const MaxQuarantined = 40_000
 
-// Quarantine keeps a message of a queue for the operator, with the reason.
+// Quarantine returns the message that keeps another one for the operator, with the reason.
 func Quarantine(queue string, d port.Delivery, reason string, at core.Time) *Quarantined {
-	body, _ := d.Bytes() // nothing is there of a value that cannot be encoded
+	body, _ := d.Bytes() // a value that cannot be encoded leaves it empty
 	sum := sha256.Sum256(body)
 	body = core.RedactJSON(body)
 	return &Quarantined{

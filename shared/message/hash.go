@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// HashOf returns the hash of what a task was submitted with. It is computed if the order stands in the task,
-// and empty after a Cancel that came before its order (P17).
+// HashOf returns the hash of a task's submission. It computes the hash if the task holds the order. The hash
+// is empty after a Cancel that came before its order (P17).
 func HashOf(t *core.Task) string {
 	if len(t.Order) == 0 {
 		return t.ContentHash
@@ -21,13 +21,13 @@ func HashOf(t *core.Task) string {
 		ReplyTo: t.ReplyTo})
 }
 
-// ContentHash shows whether two submissions are the same order (P14): SHA-256 over the canonical JSON of
-// workflow, order, priority and reply-to, the first 16 bytes in hexadecimal. Spelling does not count:
-// white space, the order of members, escapes, 1.0 or 1.
+// ContentHash returns the same text for two submissions of the same order (P14). It is the first 16 bytes, in
+// hexadecimal, of SHA-256 over the canonical JSON of workflow, order, priority and reply-to. Spelling does
+// not count: white space, the order of fields, escapes, 1.0 or 1.
 func ContentHash(o SubmitOrder) string {
 	b := append(make([]byte, 0, 128+len(o.Order)), `{"order":`...)
 	b, err := rawjson.AppendCanonical(b, o.Order)
-	if err != nil { // the order of a child may repeat a key that a service has returned twice
+	if err != nil { // the order of a child may contain a key twice, as its service returned it
 		b = append(b, o.Order...)
 	}
 	for _, m := range [...][2]string{
@@ -35,7 +35,7 @@ func ContentHash(o SubmitOrder) string {
 		{`,"replyTo":`, o.ReplyTo},
 		{`,"workflow":`, o.Workflow},
 	} {
-		b, _ = jsontext.AppendQuote(append(b, m[0]...), m[1]) // bytes that are not UTF-8 become U+FFFD
+		b, _ = jsontext.AppendQuote(append(b, m[0]...), m[1]) // invalid UTF-8 becomes U+FFFD
 	}
 	sum := sha256.Sum256(append(b, '}'))
 	return hex.EncodeToString(sum[:16])

@@ -145,9 +145,9 @@ func TestOneLevelTooDeep(t *testing.T) {
 			Outcome: core.OutcomeDone, Output: lists(n)}
 		asBytes, _ := reply.Encode()
 		control := fmt.Sprintf(`{"schema":1,"kind":"settle","task":"o","more":%s}`, lists(n))
-		_, decoded := message.DecodeReply(asBytes)
-		_, handed := message.ReplyOf(port.Delivery{Message: port.Message{Value: reply}})
-		_, command := message.DecodeControl([]byte(control))
+		_, decoded := message.Decode[message.Reply](asBytes)
+		_, handed := message.Of[message.Reply](port.Delivery{Message: port.Message{Value: reply}})
+		_, command := message.Decode[message.Control]([]byte(control))
 		ended := &message.Child{
 			Schema: message.Schema,
 			Ended: &core.ChildEnded{
@@ -155,7 +155,7 @@ func TestOneLevelTooDeep(t *testing.T) {
 				Output: lists(n),
 			},
 		}
-		_, child := message.ChildOf(port.Delivery{Message: port.Message{Value: ended}})
+		_, child := message.Of[message.Child](port.Delivery{Message: port.Message{Value: ended}})
 		for what, err := range map[string]error{
 			"order":           order.Check(),
 			"end of a child":  child,
@@ -184,26 +184,26 @@ func TestNumbersWithoutBounds(t *testing.T) {
 			Outcome: core.OutcomeDone, Output: value}
 		ended := &message.Child{Schema: message.Schema,
 			Ended: &core.ChildEnded{Parent: parent, State: core.ChildProcessed, Output: value}}
-		answer := &message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: "o", ID: "i",
-			Name: "e", By: "ann", Value: value}
-		resubmit := &message.Control{Schema: message.Schema, Kind: message.Resubmit, OrderID: "o", ID: "i",
-			Step: "s", Input: value}
+		answer := &message.Control{OrderID: "o",
+			Event: core.Answered{ID: "i", Name: "e", Value: value, By: "ann"}}
+		resubmit := &message.Control{OrderID: "o",
+			Event: core.Resubmit{ID: "i", Step: "s", Input: value}}
 		order := message.SubmitOrder{Schema: 1, OrderID: "o", Workflow: "w", Order: value}
 		asBytes, _ := reply.Encode()
 		for what, err := range map[string]error{
 			"order": order.Check(),
 			"order as bytes": second(message.DecodeSubmit(fmt.Appendf(nil,
 				`{"schema":1,"orderId":"o","workflow":"w","order":%s}`, value))),
-			"reply as bytes": second(message.DecodeReply(asBytes)),
+			"reply as bytes": second(message.Decode[message.Reply](asBytes)),
 			"reply in memory": second(
-				message.ReplyOf(port.Delivery{Message: port.Message{Value: reply}})),
+				message.Of[message.Reply](port.Delivery{Message: port.Message{Value: reply}})),
 			"end of a child": second(
-				message.ChildOf(port.Delivery{Message: port.Message{Value: ended}})),
+				message.Of[message.Child](port.Delivery{Message: port.Message{Value: ended}})),
 			"answer":   answer.Check(),
 			"resubmit": resubmit.Check(),
-			"request":  second(message.DecodeRequest(fmt.Appendf(nil, `{"more":%s}`, value))),
-			"status":   second(message.DecodeStatus(fmt.Appendf(nil, `{"more":%s}`, value))),
-			"command with a member": second(message.DecodeControl(fmt.Appendf(nil,
+			"request":  second(message.Decode[message.Request](fmt.Appendf(nil, `{"more":%s}`, value))),
+			"status":   second(message.Decode[message.Status](fmt.Appendf(nil, `{"more":%s}`, value))),
+			"command with a member": second(message.Decode[message.Control](fmt.Appendf(nil,
 				`{"schema":1,"kind":"settle","task":"o","more":%s}`, value))),
 		} {
 			if refused := err != nil &&
@@ -233,12 +233,13 @@ func TestNewerSchemaIsGivenBack(t *testing.T) {
 	}
 	data := []byte(`{"schema":2,"task":{"id":7}}`) // of another type, even
 	for name, err := range map[string]error{
-		"request": second(message.DecodeRequest(data)), "reply": second(message.DecodeReply(data)),
-		"control": second(message.DecodeControl(data)),
+		"request": second(message.Decode[message.Request](data)),
+		"reply":   second(message.Decode[message.Reply](data)),
+		"control": second(message.Decode[message.Control](data)),
 		"control of a kind to come": second(
-			message.DecodeControl([]byte(`{"schema":2,"kind":"start-child","task":"o-1"}`))),
-		"status":      second(message.DecodeStatus([]byte(`{"schema":2}`))),
-		"quarantined": second(message.DecodeQuarantined([]byte(`{"schema":2}`))),
+			message.Decode[message.Control]([]byte(`{"schema":2,"kind":"start-child","task":"o-1"}`))),
+		"status":      second(message.Decode[message.Status]([]byte(`{"schema":2}`))),
+		"quarantined": second(message.Decode[message.Quarantined]([]byte(`{"schema":2}`))),
 	} {
 		if !errors.Is(err, message.ErrNewer) {
 			t.Errorf("%s: %v", name, err)
@@ -260,13 +261,14 @@ func TestAnswersAreChecked(t *testing.T) {
 			`"`: "reason has 513 bytes",
 		`"value":` + strings.Repeat("[", 200) + strings.Repeat("]", 200): "nested",
 	} {
-		_, err := message.DecodeControl([]byte(strings.TrimSuffix(good, "}") + "," + change + "}"))
+		_, err := message.Decode[message.Control]([]byte(strings.TrimSuffix(good, "}") + "," + change + "}"))
 		if want == "" && err != nil || want != "" && (!errors.Is(err, message.ErrUnreadable) ||
 			!strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", change, err)
 		}
 	}
-	if _, err := message.DecodeControl([]byte(strings.Replace(good, `,"value":"yes"`, "", 1))); err == nil ||
+	if _, err := message.Decode[message.Control]([]byte(strings.Replace(good, `,"value":"yes"`, "",
+		1))); err == nil ||
 		!strings.Contains(err.Error(), "value") {
 		t.Errorf("without a value: %v", err)
 	}
@@ -284,13 +286,13 @@ func TestTextsAreOfOneLine(t *testing.T) {
 			`{"schema":1,"kind":"answer","task":"o-1","id":"a-1","step":"b","round":1,"by":"ann","value":1,"reason":%s}`,
 			`{"schema":1,"kind":"answer","task":"o-1","id":"a-1","step":"b","round":1,"by":%s,"value":1}`,
 		} {
-			if _, err := message.DecodeControl(fmt.Appendf(nil, c, text)); !errors.Is(err,
+			if _, err := message.Decode[message.Control](fmt.Appendf(nil, c, text)); !errors.Is(err,
 				message.ErrUnreadable) {
 				t.Errorf("%s with %s: %v", c, text, err)
 			}
 		}
 		const reply = `{"schema":1,"task":"o-1","step":"a","attempt":1,"operation":"do","outcome":"failed","error":{"code":%s,"message":"no"}}`
-		if _, err := message.DecodeReply(fmt.Appendf(nil, reply, text)); !errors.Is(err,
+		if _, err := message.Decode[message.Reply](fmt.Appendf(nil, reply, text)); !errors.Is(err,
 			message.ErrUnreadable) {
 			t.Errorf("a code with %s: %v", text, err)
 		}
@@ -388,15 +390,15 @@ func examples() map[string][]port.Value {
 	long := request
 	long.OrderID, long.MaxDuration = "o-1~ship~0", 60_000
 	control := func(c message.Control) port.Value {
-		c.Schema, c.OrderID = 1, "o-1"
+		c.OrderID = "o-1"
 		return &c
 	}
-	stated := message.Control{
-		Schema: 1, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Happened,
-		Output: json.RawMessage(`{"amount":1.50}`),
-	}
-	corrected := message.Control{Schema: 1, OrderID: "o-1", Kind: message.Resubmit, ID: "c-1", Step: "charge",
-		Input: json.RawMessage(`{"amount":1.50}`)}
+	stated := message.Control{OrderID: "o-1",
+		Event: core.Resolve{ID: "c-1", Step: "charge", Fact: core.Happened,
+			Output: json.RawMessage(`{"amount":1.50}`)}}
+	corrected := message.Control{OrderID: "o-1",
+		Event: core.Resubmit{ID: "c-1", Step: "charge",
+			Input: json.RawMessage(`{"amount":1.50}`)}}
 	return map[string][]port.Value{
 		"submit-order": {&message.SubmitOrder{
 			Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`{"n":1.50}`),
@@ -406,22 +408,25 @@ func examples() map[string][]port.Value {
 		"request": {&message.Request{Schema: 1, SendRequest: request},
 			&message.Request{Schema: 1, SendRequest: long}},
 		"reply": {&reply, &failed, &progress},
-		"control": {control(message.Control{Kind: message.Wake, Run: 1, Step: "charge", Attempt: 2}),
-			control(message.Control{Kind: message.Wake, Run: 1}),
-			control(message.Control{Kind: message.Settle}),
-			control(message.Control{Kind: message.Cancel, ID: "c-1", ReplyTo: "shop"}),
-			control(message.Control{Kind: message.Undo, ID: "c-1", Command: 2}),
-			control(message.Control{Kind: message.Resubmit, ID: "c-1", Deadline: 1795251600500}),
+		"control": {control(message.Control{Event: core.Wake{Run: 1, Step: "charge", Attempt: 2}}),
+			control(message.Control{Event: core.Wake{Run: 1}}),
+			control(message.Control{Event: core.Settle{}}),
+			control(message.Control{ReplyTo: "shop", Event: core.Cancel{ID: "c-1"}}),
+			control(message.Control{Event: core.UndoCommand{ID: "c-1", Command: 2}}),
+			control(message.Control{Event: core.Resubmit{ID: "c-1", Deadline: 1795251600500}}),
+			control(message.Control{Event: core.Resolve{ID: "c-1", Step: "charge", Fact: core.Undone}}),
 			control(message.Control{
-				Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Undone,
+				Event: core.Close{ID: "c-1", Command: 2,
+					Sender: core.Sender{By: "ann", Reason: "refunded"}},
 			}),
-			control(message.Control{Kind: message.Close, ID: "c-1", Command: 2, By: "ann",
-				Reason: "refunded"}),
-			control(message.Control{Kind: message.Erase, ID: "c-1", Command: 2, By: "ann",
-				Reason: "asked to by the customer"}),
-			control(message.Control{Kind: message.Move, ID: "c-1", Command: 2, Definition: message.Latest}),
-			control(message.Control{Kind: message.Resubmit, ID: "c-1",
-				Definition: strings.Repeat("0123456789abcdef", 2)}), &corrected, &stated},
+			control(message.Control{
+				Event: core.Erase{ID: "c-1", Command: 2,
+					Sender: core.Sender{By: "ann", Reason: "asked to by the customer"}},
+			}),
+			control(message.Control{Event: core.Move{ID: "c-1", Command: 2, Definition: message.Latest}}),
+			control(message.Control{
+				Event: core.Resubmit{ID: "c-1", Definition: strings.Repeat("0123456789abcdef", 2)},
+			}), &corrected, &stated},
 		"status": {&message.Status{Schema: 1,
 			Status: core.Status{Kind: core.StatusCompleted, OrderID: "o-1", Seq: 3, Workflow: "order",
 				At: 1795251600500, Output: json.RawMessage(`{}`),
@@ -456,15 +461,15 @@ func decodeAs(name string, data []byte) (port.Value, error) {
 		o, err := message.DecodeSubmit(data)
 		return &o, err
 	case "request":
-		return value(message.DecodeRequest(data))
+		return value(message.Decode[message.Request](data))
 	case "reply":
-		return value(message.DecodeReply(data))
+		return value(message.Decode[message.Reply](data))
 	case "control":
-		return value(message.DecodeControl(data))
+		return value(message.Decode[message.Control](data))
 	case "status":
-		return value(message.DecodeStatus(data))
+		return value(message.Decode[message.Status](data))
 	}
-	return value(message.DecodeQuarantined(data))
+	return value(message.Decode[message.Quarantined](data))
 }
 
 func value[T port.Value](v T, err error) (port.Value, error) { return v, err }
@@ -523,13 +528,13 @@ func TestEnvelopesKeepWhatTheyCarryAndTheirSchemas(t *testing.T) {
 
 // An input is read as strictly as a submission (P51).
 func TestInputsAreReadStrictly(t *testing.T) {
-	c := message.Control{Schema: 1, OrderID: "o-1", Kind: message.Resubmit, ID: "c-1", Step: "charge"}
 	for input, want := range map[string]string{
 		`{"a":1,"a":2}`: "twice", `{"a":`: "not JSON", "\"\xff\"": "UTF-8",
 		strings.Repeat("[", 65) + strings.Repeat("]", 65): "deeper",
 		`"` + strings.Repeat("x", core.MaxInput) + `"`:    "the limit is 32768",
 	} {
-		c.Input = json.RawMessage(input)
+		c := message.Control{OrderID: "o-1",
+			Event: core.Resubmit{ID: "c-1", Step: "charge", Input: json.RawMessage(input)}}
 		if err := c.Check(); !errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40s: %v", input, err)
 		}
@@ -558,19 +563,20 @@ func TestOrderIDs(t *testing.T) {
 
 // So is the output that an operator states.
 func TestStatedOutputsAreReadStrictly(t *testing.T) {
-	c := message.Control{Schema: 1, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge",
-		Fact: core.Happened}
+	stated := func(output string) *message.Control {
+		return &message.Control{OrderID: "o-1", Event: core.Resolve{ID: "c-1", Step: "charge",
+			Fact: core.Happened, Output: json.RawMessage(output)}}
+	}
 	for output, want := range map[string]string{
 		`{"a":1,"a":2}`: "twice", `{"a":`: "not JSON", "null": "output is null",
 		`"` + strings.Repeat("x", core.MaxOutput) + `"`: "the limit is 49152",
 	} {
-		c.Output = json.RawMessage(output)
-		if err := c.Check(); !errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), want) {
+		err := stated(output).Check()
+		if !errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40s: %v", output, err)
 		}
 	}
-	c.Output = json.RawMessage(`"` + strings.Repeat("x", core.MaxOutput-2) + `"`)
-	if err := c.Check(); err != nil {
+	if err := stated(`"` + strings.Repeat("x", core.MaxOutput-2) + `"`).Check(); err != nil {
 		t.Errorf("the largest: %v", err)
 	}
 }
@@ -655,8 +661,8 @@ func TestNoEffectIsOfARefusedDo(t *testing.T) {
 				t.Fatal(err)
 			}
 			good := op == core.Do && outcome != core.OutcomeDone
-			if back, err := message.DecodeReply(data); good && (err != nil || !back.NoEffect) || !good &&
-				!errors.Is(err, message.ErrUnreadable) {
+			back, err := message.Decode[message.Reply](data)
+			if good && (err != nil || !back.NoEffect) || !good && !errors.Is(err, message.ErrUnreadable) {
 				t.Errorf("%s of %s with noEffect: %v", outcome, op, err)
 			}
 		}
@@ -685,24 +691,24 @@ func TestSubmitSchemaAgreesWithTheCodec(t *testing.T) {
 
 func TestValuesAreUsedAsTheyAre(t *testing.T) {
 	reply := examples()["reply"][0].(*message.Reply)
-	got, err := message.ReplyOf(port.Delivery{Message: port.Message{Value: reply}})
+	got, err := message.Of[message.Reply](port.Delivery{Message: port.Message{Value: reply}})
 	if err != nil || got != reply {
 		t.Errorf("%p %v, want %p", got, err, reply)
 	}
 	bad := *reply
 	bad.Output = json.RawMessage("{")
-	if _, err := message.ReplyOf(port.Delivery{Message: port.Message{Value: &bad}}); !errors.Is(err,
+	if _, err := message.Of[message.Reply](port.Delivery{Message: port.Message{Value: &bad}}); !errors.Is(err,
 		message.ErrUnreadable) {
 		t.Errorf("an output that is no JSON: %v", err)
 	}
 	body, _ := reply.Encode()
-	if got, err := message.ReplyOf(port.Delivery{Message: port.Message{Body: body}}); err != nil ||
+	if got, err := message.Of[message.Reply](port.Delivery{Message: port.Message{Body: body}}); err != nil ||
 		!reflect.DeepEqual(got, reply) {
 		t.Errorf("%+v %v", got, err)
 	}
 	control := examples()["control"][0]
-	if _, err := message.ReplyOf(port.Delivery{Message: port.Message{Value: control}}); !errors.Is(err,
-		message.ErrUnreadable) {
+	d := port.Delivery{Message: port.Message{Value: control}}
+	if _, err := message.Of[message.Reply](d); !errors.Is(err, message.ErrUnreadable) {
 		t.Errorf("a wake read as a reply: %v", err)
 	}
 }

@@ -28,7 +28,7 @@ const (
 	CodeNewerSchema  = "newer-schema"
 )
 
-// Codes of messages that could be read and are refused all the same.
+// Codes of messages that are readable but refused.
 const (
 	CodeUnknownWorkflow = "unknown-workflow"
 	CodeBrokenWorkflow  = "broken-workflow"
@@ -37,7 +37,7 @@ const (
 	CodeOtherAgent      = "other-agent" // reply of an agent that the step did not ask (P3)
 )
 
-// Refusal says why a submission is not accepted: what happened, to what, what to do.
+// Refusal is the reason why a submission is not accepted: what happened, to what, and what to do.
 type Refusal struct {
 	Code  string `json:"code"`
 	Field string `json:"field,omitempty"` // "orderId", "order" …; "" for the whole message
@@ -47,7 +47,7 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Text }
 
-// Unwrap makes a newer schema recognisable as ErrNewer, everything else as ErrUnreadable.
+// Unwrap returns ErrNewer for a newer schema, and ErrUnreadable for everything else.
 func (r *Refusal) Unwrap() error {
 	if r.err == nil {
 		return ErrUnreadable
@@ -74,9 +74,9 @@ var (
 	stepPattern     = patternOf(small, small+digits+"-", 40)
 )
 
-// pattern is the form of a name. Every message has several names, so that it is not a regular expression.
+// pattern is the form of a name. It is not a regular expression because every message has several names.
 type pattern struct {
-	first, rest [256]bool // bytes that may stand first, and after it
+	first, rest [256]bool // bytes that may be the first, or any later one
 	longest     int
 }
 
@@ -91,7 +91,7 @@ func patternOf(first, rest string, longest int) *pattern {
 	return p
 }
 
-// MatchString reports whether the name has this form. An empty one has not.
+// MatchString reports whether the name has this form. An empty name does not.
 func (p *pattern) MatchString(name string) bool {
 	if name == "" || len(name) > p.longest || !p.first[name[0]] {
 		return false
@@ -104,9 +104,8 @@ func (p *pattern) MatchString(name string) bool {
 	return true
 }
 
-// DecodeSubmit reads a submission strictly. The error is a *Refusal; the order then holds its ID
-// and reply-to as far as they could be read, so that the sender can be notified. A schema newer than
-// ours is ErrNewer.
+// DecodeSubmit reads a submission strictly. The error is a *Refusal. The order then holds its ID and reply-to
+// as far as they are readable, so that the sender can be notified. A newer schema is ErrNewer.
 func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if len(data) > port.MaxOrder {
 		return senderOf(data), refuse(CodeTooLarge, "",
@@ -141,8 +140,8 @@ func senderOf(data []byte) SubmitOrder {
 	return SubmitOrder{OrderID: o.OrderID, ReplyTo: o.ReplyTo}
 }
 
-// submitOf fills the submission; the first field that has the wrong type is answered at the end,
-// so that the ID and the reply-to are known in any case.
+// submitOf fills the submission. It returns the error of the first field with a wrong type at the end, so
+// that the ID and the reply-to are known in any case.
 func submitOf(fields map[string]json.RawMessage) (SubmitOrder, error) {
 	var o SubmitOrder
 	var first *Refusal
@@ -196,7 +195,7 @@ func unknownField(fields map[string]json.RawMessage) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	first := slices.Min(unknown) // The smallest name makes the error the same each time.
+	first := slices.Min(unknown) // the smallest name makes the error the same each time
 	if len(first) > maxShown {
 		first = strings.ToValidUTF8(first[:maxShown], "") + "…"
 	}
@@ -204,11 +203,10 @@ func unknownField(fields map[string]json.RawMessage) error {
 		strings.Join(submitFields, ", "))
 }
 
-// maxShown is how much of an unknown field's name is shown, in bytes.
+// maxShown is the number of bytes of an unknown field's name that are shown.
 const maxShown = 60
 
-// Check holds a submission to its rules, for one that was not read by DecodeSubmit. The error is
-// a *Refusal.
+// Check checks a submission that DecodeSubmit has not read. The error is a *Refusal.
 func (o *SubmitOrder) Check() error {
 	if err := o.checkFields(); err != nil {
 		return err
@@ -254,7 +252,7 @@ func (o *SubmitOrder) checkFields() error {
 }
 
 // orderID reports whether a new order may have this ID. "." and ".." vanish from the paths of links, and a
-// command line takes what begins with "-" for a flag. Orders that an older version took may have such IDs.
+// command line takes a leading "-" for a flag. Orders of an older version may have such IDs.
 func orderID(id string) bool {
 	return idPattern.MatchString(id) && id[0] != '-' && id != "." && id != ".."
 }
@@ -262,7 +260,7 @@ func orderID(id string) bool {
 // maxDeadline is the last millisecond of the year 9999, the end of RFC 3339.
 const maxDeadline = core.Time(253402300799999)
 
-// Notes says what of an accepted submission has no effect, for people.
+// Notes returns the parts of an accepted submission that have no effect, for people.
 func Notes(priority string) []string {
 	if priority != PriorityHigh {
 		return nil
@@ -271,8 +269,8 @@ func Notes(priority string) []string {
 		`priority "high" is stored with the order and has no effect: orders are handled as they come`}
 }
 
-// Known returns the reply-to and the ID only where they have the right form, so that
-// the refusal of a submission never uses a name that was made up to do harm.
+// Known returns the reply-to and the ID if they have the right form, so that the refusal of a submission
+// never uses a forged name.
 func (o *SubmitOrder) Known() (orderID, replyTo string) {
 	if idPattern.MatchString(o.OrderID) {
 		orderID = o.OrderID
@@ -283,8 +281,8 @@ func (o *SubmitOrder) Known() (orderID, replyTo string) {
 	return orderID, replyTo
 }
 
-// Tenant is whose order it is, as its ID says: what stands before the first colon, as in
-// "acme:1001"; "" if there is none. Fair queues know tenants (rule 4 of docs/aws-rules.md).
+// Tenant returns the tenant of an order from its ID: the part before the first colon, as in "acme:1001", or
+// "" if there is none. Fair queues use tenants (rule 4 of docs/reference/aws-rules.md).
 func Tenant(orderID string) string {
 	tenant, _, found := strings.Cut(orderID, ":")
 	if !found {

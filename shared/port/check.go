@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// CheckWrite says what is wrong with a write whatever is stored: ErrTooLarge, or an error without
+// CheckWrite returns an error for a write that is wrong whatever is stored: ErrTooLarge, or an error without
 // a sentinel for a write that the caller must not make. Every Store calls it first.
 func CheckWrite(w *Write) error {
 	id := w.Record.ID
@@ -33,8 +33,8 @@ func CheckWrite(w *Write) error {
 	return nil
 }
 
-// CheckDefinition says that the bytes are not those that the hash names, whatever is stored. Every
-// Definitions calls it first: such a definition could not be read, and what is stored stays for ever.
+// CheckDefinition returns an error if the bytes do not match the hash, whatever is stored. Every Definitions
+// calls it first: such a definition could not be read, and what is stored stays for ever.
 func CheckDefinition(hash string, data []byte) error {
 	if of := core.DefinitionHash(data); of != hash {
 		return fmt.Errorf(
@@ -44,8 +44,8 @@ func CheckDefinition(hash string, data []byte) error {
 	return nil
 }
 
-// CheckMessage says what is wrong with a message whatever the queue: ErrTooLarge for a body over
-// MaxMessage, or an error without a sentinel for what must not be sent.
+// CheckMessage returns an error for a message that is wrong whatever the queue: ErrTooLarge for a body over
+// MaxMessage, or an error without a sentinel for a message that must not be sent.
 func CheckMessage(m *Message) error {
 	switch {
 	case len(m.Body) == 0 && m.Value == nil:
@@ -58,7 +58,7 @@ func CheckMessage(m *Message) error {
 	return nil
 }
 
-// CheckReceive says what is wrong with the arguments of Queue.Receive.
+// CheckReceive returns an error for wrong arguments of Queue.Receive.
 func CheckReceive(max int, wait, visibility time.Duration) error {
 	switch {
 	case max < 1:

@@ -1,6 +1,5 @@
-// Package port holds what the actors need of the outside: small interfaces, the records that cross them, and
-// their errors. Actors know these and never an adapter; every adapter passes the suites in storetest and
-// queuetest.
+// Package port defines the actors' interfaces to the outside, the records that cross them, and their errors.
+// Actors import this package and never an adapter. Every adapter passes the suites storetest and queuetest.
 //
 // Authority: a Store accepts a write only if the version is the one expected, and creates a task only if no
 // order of its ID was ever stored. A Ledger accepts a move only from the entry that was read. Leases save

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// firstBackoff is how long a message that could not be handled stays hidden the first time.
+// firstBackoff is the first time for which a message is hidden that could not be handled.
 const firstBackoff = 2 * time.Second
 
-// Backoff is how long a delivery that could not be handled is hidden before it comes again: 2 s, doubled
-// with each time that it was received, up to the visibility timeout of its queue. Up to a half is added,
-// by a hash of the message's ID, so that messages that failed together do not come back together.
+// Backoff returns how long a delivery that could not be handled is hidden before it comes again: 2 s, doubled
+// with each receive, up to the visibility timeout of its queue. A hash of the message's ID adds up to a half,
+// so that messages that failed together do not come back together.
 func (d *Delivery) Backoff(visibility time.Duration) time.Duration {
 	wait := firstBackoff << min(max(d.Received-1, 0), 20)
 	sum := fnv.New32a()
@@ -27,8 +27,8 @@ type Extension struct {
 	For     time.Duration
 }
 
-// Extend carries out the extensions: with one call where the queue has such a call, else one by one.
-// The errors stand at the places of the extensions.
+// Extend executes the extensions: with one call if the queue has such a call, otherwise one by one. The
+// errors have the order of the extensions.
 func Extend(ctx context.Context, q Queue, extensions []Extension) []error {
 	if all, ok := q.(interface {
 		ExtendBatch(ctx context.Context, extensions []Extension) []error

@@ -36,10 +36,10 @@ func Guard(log *slog.Logger, what string, f func() error) (err error) {
 	return f()
 }
 
-// alwaysPause is the time after which Always calls again what has panicked.
+// alwaysPause is the time after which Always calls a function again that has panicked.
 const alwaysPause = time.Second
 
-// Always calls f again, after a pause, each time that f panics. It returns when f does, or when ctx ends.
+// Always calls f again after a pause each time that f panics. It returns when f returns, or when ctx ends.
 func Always(ctx context.Context, log *slog.Logger, what string, f func()) {
 	for {
 		err := Guard(log, what, func() error { f(); return nil })

@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// MaxMessage is the largest message that we send, in bytes: one chunk as SQS bills it.
+// MaxMessage is the largest message that Stepkeeper sends, in bytes: one chunk of SQS's bill.
 const MaxMessage = 64 << 10
 
 // MaxDelay is the longest delay of a message, and of a visibility timeout: SQS's 900 s and 12 h.
@@ -17,26 +17,27 @@ const (
 	MaxBatch      = 10
 )
 
-// Value is a message that has not been encoded yet. A queue in memory hands it over as it is,
-// which saves encoding and decoding; its receiver must not change it.
+// Value is a message that has not been encoded yet. A queue in memory passes it on unchanged, which saves
+// encoding and decoding. Its receiver must not change it.
 type Value interface {
 	// Encode writes the message's JSON.
 	Encode() ([]byte, error)
 }
 
-// Message is what travels. Exactly one of Body and Value is set by the sender.
+// Message is a message to send. The sender sets exactly one of Body and Value.
 type Message struct {
 	Body  []byte
 	Value Value
 	Delay time.Duration // 0 to MaxDelay
-	// Group is whose message it is: a queue that knows groups keeps a flood of one from delaying the
-	// others'. A hint; a queue may ignore it. At most 128 letters, digits and punctuation; "" means none.
+	// Group names the owner of the message. A queue with groups prevents the messages of one group from
+	// delaying those of others. A queue may ignore it. At most 128 letters, digits and punctuation; "" means
+	// no group.
 	Group string
-	// High: it goes before messages without, mostly. A hint; a queue may ignore it (P46).
+	// High makes the message mostly overtake messages without it. A queue may ignore it (P46).
 	High bool
 }
 
-// Bytes is the body, encoding the value where there is only that.
+// Bytes returns the body. It encodes the value if the message has no body.
 func (m Message) Bytes() ([]byte, error) {
 	if m.Value != nil && m.Body == nil {
 		return m.Value.Encode()
@@ -51,31 +52,35 @@ type Delivery struct {
 	Receipt  string // receipt of this delivery
 	Received int    // number of receives, this one included
 	SentAt   time.Time
-	// Sender is who sent it, where the queue vouches for that: SQS's SenderId. "" means unknown.
+	// Sender is the identity that sent the message, if the queue guarantees it: SQS's SenderId. "" means
+	// unknown.
 	Sender string
 }
 
-// Depth is how full a queue is; approximate.
+// Depth counts the messages of a queue, approximately.
 type Depth struct {
 	Visible  int
-	InFlight int // received and hidden: being handled, or returned for a time
+	InFlight int // received and hidden: in handling, or returned for a time
 	Delayed  int
 	Oldest   time.Duration // age of the oldest visible message; 0 if it is unknown, or none is visible
 }
 
-// Queue is one queue, at least once, in any order. Batches hold 1 to MaxBatch entries, unless
-// the adapter's suite says otherwise. Per-entry errors stand at the places of their entries.
+// Queue is one queue. It delivers at least once, in any order. Batches hold 1 to MaxBatch entries, unless the
+// adapter's suite states otherwise. Errors of entries have the order of the entries.
 type Queue interface {
-	// Name is the logical name: "intake", "requests-payment".
+	// Name returns the logical name: "intake", "requests-payment".
 	Name() string
-	// Send: ErrTooLarge, ErrUnavailable (full, throttled) per message; nil where it was taken.
+	// Send returns an error for each message: nil if the queue accepted it, ErrTooLarge, or ErrUnavailable if
+	// it is full or throttled.
 	Send(ctx context.Context, messages []Message) []error
-	// Receive waits up to wait for the first message and answers at most max; none is no error.
-	// They become visible again after visibility, unless deleted before.
+	// Receive waits up to wait for the first message and returns at most max. An empty result is not an
+	// error. The messages become visible again after visibility, unless they are deleted before.
 	Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]Delivery, error)
-	// Delete: ErrReceipt where the receipt is not that of the newest delivery. Deleting twice is no error.
+	// Delete returns ErrReceipt if the receipt is not that of the newest delivery. A second delete is not an
+	// error.
 	Delete(ctx context.Context, receipts []string) []error
-	// Extend makes the delivery invisible for d from now on; 0 returns it at once. ErrReceipt as with Delete.
+	// Extend makes the delivery invisible for d from now on. 0 returns it at once. It returns ErrReceipt as
+	// Delete does.
 	Extend(ctx context.Context, receipt string, d time.Duration) error
 	// Depth counts its messages.
 	Depth(ctx context.Context) (Depth, error)
@@ -83,10 +88,10 @@ type Queue interface {
 
 // Queues finds queues by their logical names.
 type Queues interface {
-	// Queue: ErrNotFound for a name that the deployment does not have.
+	// Queue returns ErrNotFound for a name that the deployment does not have.
 	Queue(name string) (Queue, error)
-	// ReplyTo resolves an application's logical name from the list that the operator deployed.
-	// ErrNotFound for any other: an address in a message is never used.
+	// ReplyTo resolves an application's logical name from the list that the operator deployed. It returns
+	// ErrNotFound for any other name, because an address in a message is never used.
 	ReplyTo(name string) (Queue, error)
 }
 
@@ -99,19 +104,19 @@ const (
 	Quarantine = "quarantine"
 )
 
-// Requests is the name of an agent's queue.
+// Requests returns the name of an agent's queue.
 func Requests(agent string) string { return "requests-" + agent }
 
-// High is the name of the queue beside another that takes its messages of high priority, where a deployment
-// has one (P46).
+// High returns the name of another queue's queue for messages of high priority. A deployment may have none
+// (P46).
 func High(queue string) string { return queue + "-high" }
 
-// Dead is the name of the queue that keeps the dead letters of another.
+// Dead returns the name of the queue that keeps the dead letters of another.
 func Dead(queue string) string { return "dead-" + queue }
 
 // Alerts notifies the operator.
 type Alerts interface {
-	// Raise is done when it is sure that the operator will see the alert, or one that counts its order.
+	// Raise returns nil once the operator will certainly see the alert, or one that counts its order.
 	Raise(ctx context.Context, alert core.RaiseAlert) error
 }
 

@@ -2,8 +2,8 @@ package port
 
 import "hash/fnv"
 
-// ShardOf is the shard of the due index that a task stands in, 0 to shards-1: FNV-1a (32 bits) of
-// its ID. Every adapter uses it, so that a Supervisor's leases mean the same rows everywhere.
+// ShardOf returns the shard of the due index that holds a task, 0 to shards-1: FNV-1a (32 bits) of its ID.
+// Every adapter uses it, so that a Supervisor's leases mean the same rows everywhere.
 func ShardOf(id string, shards int) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id)) // it never fails

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// MaxDocument is the largest document of a task that a Store takes, in bytes (DynamoDB's item
-// limit is 400 KB; the rest is room for the index attributes).
+// MaxDocument is the largest document of a task that a Store accepts, in bytes. DynamoDB's item limit is 400
+// KB; the rest is room for the index attributes.
 const MaxDocument = 380 << 10
 
-// MaxOrder is the largest order, in bytes: one SQS chunk as billed.
+// MaxOrder is the largest order, in bytes: one chunk of SQS's bill.
 const MaxOrder = 64 << 10
 
-// Bucket is the index that a task stands in.
+// Bucket is a part of the index.
 type Bucket string
 
 // Buckets of a task.
@@ -23,7 +23,7 @@ const (
 	AttentionBucket Bucket = "attention" // the task is in Error, and the operator was notified
 )
 
-// Record is a stored task. The Store knows nothing of what is in Document.
+// Record is a stored task. The Store does not interpret Document.
 type Record struct {
 	ID       string
 	Version  int64 // 1 for a new record
@@ -35,38 +35,38 @@ type Record struct {
 	Document []byte    // JSON; a Store may write the members of an object in another order
 }
 
-// Write is one conditional write. Expected 0 creates: no order of this ID may ever have been stored
-// (P14, P26). Otherwise Record replaces the stored one of version Expected, and Record.Version must
-// be Expected + 1 (P8).
+// Write is one conditional write. Expected 0 creates a record: no order of this ID may ever have been stored
+// (P14, P26). Otherwise Record replaces the stored one of version Expected, and Record.Version must be
+// Expected + 1 (P8).
 type Write struct {
 	Record   Record
 	Expected int64
-	// Hash is the hash of the order's content, which stays of an order that has expired. A write that neither
-	// creates an order nor brings it to rest may leave it out if the content is not kept apart. It is empty
+	// Hash is the hash of the order's content, which stays after the order has expired. A write that neither
+	// creates an order nor brings it to rest may omit it if the content is not stored apart. It is empty
 	// after a Cancel that came before its order (P17).
 	Hash string
-	// Apart reports that the content is kept apart from the document, under its hash.
+	// Apart reports whether the content is stored apart from the document, under its hash.
 	Apart bool
-	// Content is the content that a create keeps apart. The store writes it before the record, so that no
-	// record is without its content. If the create is refused, the content may stay behind: nothing refers to
-	// it.
+	// Content is the content that a create stores apart. The store writes it before the record, so that no
+	// record is without its content. If the create is refused, the content may stay behind without a
+	// reference.
 	Content []byte
 }
 
-// Query selects records for people. Zero fields do not select.
+// Query selects records for people. A zero field does not restrict them.
 type Query struct {
 	State    string
 	Workflow string
 	Before   time.Time // created before
 	After    time.Time // created at or after
 	Limit    int       // 1 to 1000
-	// InFlight asks, with the state Error, for orders too that still have a step in flight or an end to
-	// report. An adapter may leave them out otherwise, because it would have to read every open order.
+	// InFlight includes, with the state Error, orders that still have a step in flight or an end to report.
+	// Without it an adapter may omit them, because it would have to read every open order.
 	InFlight bool
-	// Oldest asks for the oldest of the selected records alone. Limit counts as 1, and Next is "".
-	// An adapter without an index of ended orders by age refuses it if the query selects these.
+	// Oldest selects only the oldest of the records. Limit counts as 1, and Next is "". An adapter without an
+	// index of ended orders by age refuses it if the query selects such orders.
 	Oldest bool
-	Cursor string // the page before gave it; "" for the first page
+	Cursor string // cursor from the previous page; "" for the first page
 }
 
 // Page is one page of a listing, newest first. Next is "" at the end.
@@ -75,61 +75,66 @@ type Page struct {
 	Next    string
 }
 
-// Due is one entry of an index: a hint, which may be stale in every direction.
+// Due is one entry of an index. It is a hint, and may be stale in every direction.
 type Due struct {
 	ID string
 	At time.Time
 }
 
-// Store is the state store. All loads are strongly consistent; listings and Due need not be.
+// Store is the state store. All loads are strongly consistent. Listings and Due need not be.
 type Store interface {
-	// Commit carries out the writes, each on its own: some can succeed while others fail. The
-	// errors stand at the places of their writes, nil where it was stored: ErrExists (create: the
-	// record is there, or was and has expired), ErrConflict, ErrNotFound (replace: no record), ErrTooLarge,
-	// ErrUnavailable. Any other error, context errors too, means "perhaps stored". An error is
-	// never answered for a write that is known to be stored, and one of the caller's own that is
-	// found stored after a lost answer counts as stored.
+	// Commit carries out the writes, each on its own: some can succeed while others fail. The errors stand at
+	// the indexes of their writes; nil means stored:
+	//
+	//   - ErrExists: a create found a record, or one that has expired.
+	//   - ErrNotFound: a replace found no record.
+	//   - ErrConflict, ErrTooLarge, ErrUnavailable.
+	//   - Any other error, a context error too, means "perhaps stored".
+	//
+	// Commit never returns an error for a write that is known to be stored. A write that is found stored
+	// after a lost answer counts as stored.
 	Commit(ctx context.Context, writes []Write) []error
-	// Load returns the records at the places of their IDs, nil if there is none, and beside them what
-	// kept one from being read: a read that fails says nothing of the others.
+	// Load returns the records in the order of their IDs, with nil for an ID without a record, and the errors
+	// of failed reads. A failed read does not affect the others.
 	Load(ctx context.Context, ids []string) ([]*Record, []error)
-	// Content returns the content that an order keeps apart under this hash. ErrNotFound: the order keeps
-	// none.
+	// Content returns the content of an order that is stored apart under this hash, or ErrNotFound.
 	Content(ctx context.Context, id, hash string) ([]byte, error)
-	// Erase removes the content that an order keeps apart under this hash, if there is any. The record of the
-	// order is stored and never needs it again (P52). A create that comes later, and is refused, does not
-	// bring the content back.
+	// Erase removes the content that is stored apart under this hash, if there is any. The stored record of
+	// the order never needs it again (P52). A later create that is refused does not bring the content back.
 	Erase(ctx context.Context, id, hash string) error
-	// Ended reports whether an order of this ID came to rest and its record has expired (P26). It may report
-	// true for an order whose record is still there, so it is asked only if Load returns no record.
+	// Ended reports whether an order of this ID came to rest and its record has expired (P26). It may also
+	// report true for an order whose record still exists, so callers ask only if Load returns no record.
 	Ended(ctx context.Context, id string) (bool, error)
-	// Due lists a bucket's entries of one shard, earliest first: those at or before the time
-	// given, at most limit, after the entry `after` where one is given.
+	// Due returns a bucket's entries of one shard, earliest first: those at or before the given time, at most
+	// limit, and after the entry `after` if it is set.
 	Due(ctx context.Context, bucket Bucket, shard int, before time.Time, after *Due, limit int) ([]Due, error)
-	// Shards is how many shards the index has; it does not change while the process runs.
+	// Shards returns the number of shards of the index. It does not change while the process runs.
 	Shards() int
-	// List selects records, newest first. An adapter that cannot answer a query says so in the error.
+	// List returns the selected records, newest first. An adapter that cannot serve a query returns an error
+	// that states so.
 	List(ctx context.Context, q Query) (Page, error)
 }
 
 // Definitions keeps compiled workflows by hash.
 type Definitions interface {
-	// Definition: ErrNotFound if there is none.
+	// Definition returns the stored form of a definition, or ErrNotFound.
 	Definition(ctx context.Context, hash string) ([]byte, error)
-	// PutDefinition stores it if absent. ErrHash if core.DefinitionHash of the bytes is another hash.
+	// PutDefinition stores the definition if it is absent. It returns ErrHash if core.DefinitionHash of the
+	// bytes is another hash.
 	PutDefinition(ctx context.Context, hash string, data []byte) error
 }
 
-// Leases keep two Supervisors from doing the same work twice. Nothing depends on them but cost.
+// Leases prevent two Supervisors from doing the same work twice. Only the cost depends on them.
 type Leases interface {
-	// Acquire takes the lease, or renews one's own, until now + ttl. False: another owner holds it.
+	// Acquire takes the lease, or renews the owner's, until now + ttl. It returns false if another owner
+	// holds the lease.
 	Acquire(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error)
 }
 
-// SweepLease is the lease of a Supervisor that sweeps a shard.
+// SweepLease returns the name of the lease of a Supervisor that sweeps a shard.
 func SweepLease(shard int) string { return "sweep/" + strconv.Itoa(shard) }
 
-// LedgerEntry is what the agent of a plain service knows of one key (P31).
+// LedgerEntry is the state of one key in the ledger of an agent of a plain service (P31).
 type LedgerEntry struct {
 	Key     string
 	State   string // see functions/agent/worker
@@ -143,23 +148,24 @@ type LedgerEntry struct {
 
 // Ledger is the agent's own small table.
 type Ledger interface {
-	// Entry returns the entry, Version 0 if there is none. Strongly consistent.
+	// Entry returns the entry, strongly consistent. Its Version is 0 if it does not exist.
 	Entry(ctx context.Context, key string) (LedgerEntry, error)
-	// Move stores the entry if the stored version is e.Version, and raises it by one. ErrConflict otherwise.
+	// Move stores the entry if the stored version is e.Version, and raises it by one. Otherwise it returns
+	// ErrConflict.
 	Move(ctx context.Context, e LedgerEntry) error
 }
 
-// Clock is the present time. Every actor has one, so that tests and the simulator can move it.
+// Clock returns the present time. Every actor has one, so that tests and the simulator can move it.
 type Clock interface{ Now() time.Time }
 
-// ClockFunc makes a Clock of a function.
+// ClockFunc is a function as a Clock.
 type ClockFunc func() time.Time
 
 // Now calls the function.
 func (f ClockFunc) Now() time.Time { return f() }
 
-// CallAt calls run when the clock shows at: by the clock itself if it can, as one that tests move, else
-// by a real timer. stop takes it back.
+// CallAt calls run when the clock shows at. A clock with a method At makes the call itself, such as one that
+// tests move. Otherwise a real timer makes it. stop cancels the call.
 func CallAt(clock Clock, at time.Time, run func()) (stop func()) {
 	if w, ok := clock.(interface {
 		At(at time.Time, run func()) (stop func())
@@ -172,7 +178,7 @@ func CallAt(clock Clock, at time.Time, run func()) (stop func()) {
 	return func() { t.Stop() }
 }
 
-// Sleep waits for d of real time; it ends early, with an error, when the context does.
+// Sleep waits for d of real time. It ends early, with an error, when the context ends.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

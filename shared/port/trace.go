@@ -2,7 +2,7 @@ package port
 
 import "context"
 
-// Span is what is known of a handling when it has ended.
+// Span describes a handling that has ended.
 type Span struct {
 	OrderID string
 	Run     int
@@ -15,15 +15,15 @@ type Span struct {
 	Trace string
 }
 
-// Tracer makes spans of handlings, each a trace of its own.
+// Tracer makes spans of handlings. Each handling is a separate trace.
 type Tracer interface {
-	// Begin begins one. The context is for what it calls.
+	// Begin begins a span. The handling makes its calls with the context returned.
 	Begin(ctx context.Context, name string) (context.Context, Handling)
 }
 
-// Handling is a span under way.
+// Handling is a span that has not ended.
 type Handling interface {
-	// Traceparent is W3C's, for those that are called; "" where it is not recorded.
+	// Traceparent returns W3C's traceparent for the services called, or "" if the span is not recorded.
 	Traceparent() string
 	End(s Span, err error)
 }

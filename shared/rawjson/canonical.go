@@ -33,7 +33,8 @@ func AppendCanonical(dst, value []byte) ([]byte, error) {
 	}
 }
 
-// surelyExact is the most characters of an integer that every double holds and writes in the same way.
+// surelyExact is the number of characters up to which every double holds an integer and writes it in the same
+// way.
 const surelyExact = 15
 
 // appendNumber appends a number as RFC 8785 writes a double, if the shortest text of the double is the
@@ -52,8 +53,8 @@ func appendNumber(b, text []byte) []byte {
 	return append(b, exact...)
 }
 
-// appendExact appends a number as sign, digits without zeros at either end, and exponent, so that two
-// texts of one number become one. A text whose exponent is far out of bounds stands for itself.
+// appendExact appends a number as sign, digits without zeros at either end, and exponent, so that two texts
+// of one number become one. A text with an exponent far out of bounds stays unchanged.
 func appendExact(b, text []byte) []byte {
 	mantissa, exponent := text, int64(0)
 	if at := bytes.IndexAny(text, "eE"); at >= 0 {

@@ -12,16 +12,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Bounds of each value that comes in: an order, an answer, the output of an agent, the response of a
-// service, a command.
+// Bounds of each value from outside: an order, an answer, the output of an agent, the response of a service,
+// a command.
 const (
 	MaxLevels   = 64  // nested arrays and objects
 	MaxNumber   = 128 // characters of one number
 	MaxExponent = 999 // exponent of one number, of either sign
 )
 
-// ErrNumber is in the chain of an error that refuses a number, ErrLevels in that of an error that refuses
-// the nesting.
+// ErrNumber is wrapped by the refusal of a number, ErrLevels by the refusal of the nesting.
 var (
 	ErrNumber = errors.New("a number is out of bounds")
 	ErrLevels = errors.New("arrays and objects are nested deeper")
@@ -33,11 +32,11 @@ var (
 // where, and what to do.
 func Check(data []byte, levels int) error { return check(data, levels) }
 
-// CheckLoose is Check for what a service has returned, which cannot be refused for its style: a key may
-// stand twice in one object, and a string may hold half of a surrogate pair.
+// CheckLoose checks a response of a service, which cannot be refused for its style. It accepts the same
+// values as Check, and also a key that occurs twice in one object and half of a surrogate pair in a string.
 func CheckLoose(data []byte, levels int) error { return check(data, levels, loose...) }
 
-// loose are the options that accept what CheckLoose accepts.
+// loose holds the options with which CheckLoose is more tolerant.
 var loose = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 func check(data []byte, levels int, options ...jsontext.Options) error {
@@ -80,7 +79,7 @@ func end(r *reader) error {
 	return nil
 }
 
-// complaint words an error of the library.
+// complaint rewrites an error of the library.
 func complaint(err error) error {
 	var wrong *jsontext.SyntacticError
 	if !errors.As(err, &wrong) {
@@ -99,7 +98,7 @@ func complaint(err error) error {
 	return fmt.Errorf("it is not JSON at byte %d: %w", wrong.ByteOffset, wrong.Err)
 }
 
-// placeOf is a path for people. It is shortened, because the text may travel in a message.
+// placeOf returns a path for people. It shortens the path, because a message may contain the text.
 func placeOf(p jsontext.Pointer) string {
 	const longest, longestPart = 200, 60
 	var b strings.Builder
@@ -118,7 +117,7 @@ func placeOf(p jsontext.Pointer) string {
 	return b.String()
 }
 
-// badByte returns the place of the first byte that is not UTF-8, -1 if all are.
+// badByte returns the position of the first byte that is not UTF-8, or -1 if all are.
 func badByte(data []byte) int {
 	if utf8.Valid(data) {
 		return -1
@@ -156,7 +155,8 @@ type reader struct {
 
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-// read takes a reader from the pool, where it has to be put back. What it reads is part of data.
+// read returns a reader from the pool. The caller puts it back. The values that the reader returns are parts
+// of data.
 func read(data []byte, options []jsontext.Options) *reader {
 	r := readers.Get().(*reader)
 	r.text = *bytes.NewBuffer(data)

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Members returns the members of an object. If a name stands there twice, the last one counts, as in
-// encoding/json. The values are parts of the object's text.
+// Members returns the members of an object. If a name occurs twice, the last one counts, as in encoding/json.
+// The values are parts of the object's text.
 func Members(object []byte) (map[string]json.RawMessage, error) {
 	r := read(object, loose)
 	defer readers.Put(r)

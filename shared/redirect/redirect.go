@@ -7,15 +7,15 @@ import (
 	"net/http"
 )
 
-// Refused returns a copy of the client that returns each redirect as the answer, instead of following it.
+// Refused returns a copy of the client that returns each redirect as the response, instead of following it.
 func Refused(c http.Client) *http.Client {
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.Transport = Transport{c.Transport}
 	return &c
 }
 
-// Transport drops addresses that cannot be parsed. If http.Client found one, it would return an error with
-// the address, and not the answer.
+// Transport removes redirect addresses that cannot be parsed. http.Client would return an error with such an
+// address instead of the response.
 type Transport struct {
 	Next http.RoundTripper // nil means http.DefaultTransport
 }
@@ -31,15 +31,14 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// CloseIdleConnections closes those of the transport below, for http.Client.
+// CloseIdleConnections closes the idle connections of the transport below, for http.Client.
 func (t Transport) CloseIdleConnections() {
 	below := http.Client{Transport: t.Next}
 	below.CloseIdleConnections()
 }
 
-// Target describes the address that a redirect points to, for the text of an error: its scheme and host in
-// quotes, or that it is another path of the same server, or that there is no address that can be read. The
-// rest of the address may hold a secret.
+// Target describes the address of a redirect for the text of an error: its scheme and host in quotes, or that
+// it is another path of the same server, or that it is unreadable. The rest of the address may hold a secret.
 func Target(resp *http.Response) string {
 	location := resp.Header.Get("Location")
 	u, err := resp.Request.URL.Parse(location)

@@ -1,5 +1,5 @@
-// Package regularfile reads regular files of a bounded size, and nothing else: a named pipe would
-// block its reader, a device may never end, and a link can lead to a file that is not meant.
+// Package regularfile reads regular files of a bounded size. It refuses all other files: a named pipe would
+// block its reader, a device may never end, and a link may lead to an unintended file.
 package regularfile
 
 import (
@@ -17,13 +17,13 @@ var ErrNotRegular = errors.New("not a regular file")
 // ErrOutside means that the path is a link that leads out of its directory or to an unreadable target.
 var ErrOutside = errors.New("it is a link that leads out of its directory, or to nothing that can be read")
 
-// Read reads a file that the operator named, at most limit bytes of it. Links are followed.
+// Read reads a file that the operator named, at most limit bytes of it. It follows links.
 func Read(file string, limit int64) ([]byte, error) {
 	return read(file, limit, os.Stat, os.OpenFile)
 }
 
-// ReadIn reads a file of a directory, at most limit bytes of it. A link is followed as long as it
-// stays within the directory.
+// ReadIn reads a file of a directory, at most limit bytes of it. It follows a link that stays within the
+// directory.
 func ReadIn(dir *os.Root, name string, limit int64) ([]byte, error) {
 	data, err := read(name, limit, dir.Stat, dir.OpenFile)
 	if info, gone := dir.Lstat(name); err != nil && gone == nil && info.Mode()&fs.ModeSymlink != 0 &&
@@ -35,7 +35,7 @@ func ReadIn(dir *os.Root, name string, limit int64) ([]byte, error) {
 
 func read(name string, limit int64, stat func(string) (os.FileInfo, error),
 	open func(string, int, os.FileMode) (*os.File, error)) ([]byte, error) {
-	// Looked at before it is opened, since opening a device can already do something.
+	// Checked before it is opened, because opening a device can have an effect.
 	info, err := stat(name)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func read(name string, limit int64, stat func(string) (os.FileInfo, error),
 	if err := check(info); err != nil {
 		return nil, err
 	}
-	f, err := open(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that took its place does not block
+	f, err := open(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that replaced the file does not block
 	if err != nil {
 		return nil, err
 	}

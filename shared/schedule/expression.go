@@ -10,10 +10,10 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// tags are the names that stand for an expression of five fields.
+// tags lists the names that stand for an expression of five fields.
 var tags = []string{"@hourly", "@daily", "@weekly", "@monthly", "@yearly"}
 
-// fields are those of an expression, and what each may hold.
+// fields lists the fields of an expression with their valid values.
 var fields = []struct{ name, holds string }{
 	{"minute", "0 to 59"},
 	{"hour", "0 to 23"},
@@ -24,8 +24,8 @@ var fields = []struct{ name, holds string }{
 
 const dayOfWeek = 4 // index in fields
 
-// parse reads an expression, and reports whether it is an interval: one with a * in its minute or its hour,
-// as with cron on Linux.
+// parse reads an expression. It reports whether it is an interval: an expression with a * in its minute or
+// its hour, as in cron on Linux.
 func parse(expression string) (s cron.Schedule, interval bool, err error) {
 	if slices.Contains(tags, expression) {
 		s, err = cron.ParseStandard(expression)
@@ -70,8 +70,8 @@ func wild(field string) bool { return strings.HasPrefix(field, "*") || strings.H
 
 var dayNames = []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}
 
-// daysOfWeek writes days so that the parser of the library reads them, which knows Sunday as 0 only: 7, and
-// ranges that end with it, become lists. What is wrong stays as it is.
+// daysOfWeek rewrites days for the library's parser, which accepts Sunday only as 0. It turns 7, and ranges
+// that end with it, into lists. It leaves wrong texts unchanged.
 func daysOfWeek(field string) string {
 	parts := strings.Split(field, ",")
 	for i, part := range parts {
@@ -79,7 +79,7 @@ func daysOfWeek(field string) string {
 		first, last, isRange := strings.Cut(span, "-")
 		low, high, every := dayOf(first), dayOf(last), 1
 		if stepped {
-			every, _ = strconv.Atoi(step) // 0 where it is no number
+			every, _ = strconv.Atoi(step) // 0 if it is no number
 		}
 		switch {
 		case !isRange && !stepped && low == 7:
@@ -98,7 +98,7 @@ func daysOfWeek(field string) string {
 	return strings.Join(parts, ",")
 }
 
-// dayOf is the number of a day of the week, 0 to 7; -1 if it is none.
+// dayOf returns the number of a day of the week, 0 to 7, or -1 if the text is no day.
 func dayOf(text string) int {
 	if n := slices.Index(dayNames, strings.ToUpper(text)); n >= 0 {
 		return n

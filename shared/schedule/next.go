@@ -9,7 +9,7 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// Times are those at which a schedule fires.
+// Times holds a parsed schedule.
 type Times struct {
 	expression string
 	fires      cron.Schedule
@@ -17,8 +17,8 @@ type Times struct {
 	interval   bool // it follows elapsed time, not the clock
 }
 
-// Parse reads a cron expression, and the name of a time zone; "" is UTC. The error joins one for each field
-// that is wrong.
+// Parse reads a cron expression and the name of a time zone; "" means UTC. The error joins one for each wrong
+// field.
 func Parse(expression, zone string) (Times, error) {
 	loc, err := location(zone)
 	if err != nil {
@@ -28,10 +28,10 @@ func Parse(expression, zone string) (Times, error) {
 	return Times{expression, fires, loc, interval}, err
 }
 
-// Next is the first time after the one given. An interval fires whenever the clock of the zone shows one of
-// its times. A wall-clock time fires once for each: in the hour that a clock change leaves out at the end of
-// that gap, and in the hour that it doubles at the first of the two. The error says that there is none in
-// five years.
+// Next returns the first time after the given one. An interval fires whenever the clock of the zone shows one
+// of its times. A wall-clock time fires once. If a clock change skips it, it fires at the end of the gap. If
+// a clock change repeats it, it fires the first time. Next returns an error if the schedule does not fire
+// within five years.
 func (s Times) Next(after time.Time) (time.Time, error) {
 	if s.interval {
 		return s.nextShown(after)
@@ -47,8 +47,8 @@ func (s Times) Next(after time.Time) (time.Time, error) {
 	}
 }
 
-// nextShown is the next instant at which the clock of the zone shows a time of the schedule. Between two
-// changes of the clock it goes evenly.
+// nextShown returns the next instant at which the clock of the zone shows a time of the schedule. Between two
+// changes the clock runs evenly.
 func (s Times) nextShown(after time.Time) (time.Time, error) {
 	for from, last := after, after.AddDate(5, 0, 0); from.Before(last); {
 		wall := s.shown(from)
@@ -69,7 +69,7 @@ func (s Times) nextShown(after time.Time) (time.Time, error) {
 	return time.Time{}, s.never()
 }
 
-// shown is what the clock of the zone shows, written in UTC.
+// shown returns the time on the zone's clock, written in UTC.
 func (s Times) shown(at time.Time) time.Time {
 	local := at.In(s.loc)
 	return time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(),
@@ -92,7 +92,7 @@ func location(zone string) (*time.Location, error) {
 	return loc, nil
 }
 
-// instant is when the clocks of the zone show the time given, which is written in UTC.
+// instant returns the instants at which the zone's clocks show the given time, which is written in UTC.
 func (s Times) instant(wall time.Time) time.Time {
 	var first, beforeGap time.Time
 	// the offsets before and after a change

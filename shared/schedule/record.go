@@ -11,22 +11,23 @@ import (
 )
 
 const (
-	// kept is how many starts, and how many skipped times, a record lists.
+	// kept is the number of starts, and of skipped times, that a record lists.
 	kept = 20
-	// startsAtOnce and timesAtOnce bound what one sweep does after a long outage; the next goes on.
+	// startsAtOnce and timesAtOnce bound the work of one sweep after a long outage. The next sweep continues.
 	startsAtOnce = 100
 	timesAtOnce  = 10_000
-	// prefix begins the keys of records. No order's ID holds a '#'.
+	// prefix is the prefix of the records' keys. No order's ID contains a '#'.
 	prefix = "#schedule/"
 )
 
-// MinCatchUp is the shortest CatchUp, in which several sweeps fit: a start waits for the next sweep.
+// MinCatchUp is the shortest CatchUp. It is longer than several sweeps, because a start waits for the next
+// sweep.
 const MinCatchUp = 10 * core.Minute
 
-// MaxCatchUp is the longest.
+// MaxCatchUp is the longest CatchUp.
 const MaxCatchUp = 31 * core.Day
 
-// Record is what is known of the schedule of one workflow, stored under "#schedule/" and the workflow's name.
+// Record is the state of the schedule of one workflow, stored under "#schedule/" and the workflow's name.
 type Record struct {
 	Workflow string       `json:"workflow"`
 	Cron     string       `json:"cron"`
@@ -39,7 +40,7 @@ type Record struct {
 	Skipped  []Skip       `json:"skipped,omitempty"`
 }
 
-// Start is an order that was started by the clock.
+// Start is an order that a schedule started.
 type Start struct {
 	At      core.Time `json:"at"` // the scheduled time
 	OrderID string    `json:"orderId"`
@@ -47,21 +48,21 @@ type Start struct {
 	Sent    bool      `json:"sent,omitempty"` // its order was handed over; else it may have been
 }
 
-// Late is how long after its scheduled time it was started.
+// Late returns how long after its scheduled time the order was started.
 func (s Start) Late() core.Duration { return s.Decided.Sub(s.At) }
 
-// Skip is a scheduled time that started nothing, and why.
+// Skip is a scheduled time without a start, with the reason.
 type Skip struct {
 	At  core.Time `json:"at"`
 	Why string    `json:"why"`
 }
 
-// OrderID names the order of a scheduled time: the workflow, and the time in UTC to the second.
+// OrderID returns the ID of a scheduled time's order: the workflow, and the time in UTC to the second.
 func OrderID(workflow string, at core.Time) string {
 	return workflow + "-" + at.Std().UTC().Format("20060102T150405Z")
 }
 
-// Order is the order itself: the schedule's input with the field scheduledTime.
+// Order returns the order of a scheduled time: the schedule's input with the field scheduledTime.
 func Order(s *core.Schedule, at core.Time) (json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
 	if s.Input != nil {
@@ -69,14 +70,14 @@ func Order(s *core.Schedule, at core.Time) (json.RawMessage, error) {
 			return nil, fmt.Errorf("the schedule's input is no JSON object: %w", err)
 		}
 	}
-	// a text can always be written
+	// Marshal cannot fail for a string
 	fields["scheduledTime"], _ = json.Marshal(at.Std().UTC().Format(time.RFC3339))
 	return json.Marshal(fields)
 }
 
-// Decide goes through the scheduled times up to now, and reports whether the record has changed. A record
-// that is new, or was of another cron expression or zone, begins with the first time after now. busy says why
-// the order of a start has not ended, "" if it has; it is only called where overlaps are skipped.
+// Decide decides the scheduled times up to now, and reports whether the record has changed. A record that is
+// new, or of another cron expression or zone, begins with the first time after now. busy returns the reason
+// why the order of a start has not ended, or "" if it has. It is only called if overlaps are skipped.
 func (r *Record) Decide(workflow string, s *core.Schedule, now core.Time,
 	busy func(Start) string) (bool, error) {
 	times, err := Parse(s.Cron, s.Zone)
@@ -114,7 +115,7 @@ func (r *Record) Decide(workflow string, s *core.Schedule, now core.Time,
 	return changed, nil
 }
 
-// Of is the record of a schedule as it is in force: one that no sweep has found yet has no next time.
+// Of returns the record of the schedule in force. A schedule that no sweep has found yet has no next time.
 func (r Record) Of(workflow string, s *core.Schedule) Record {
 	if r.Cron != s.Cron || r.Zone != s.Zone {
 		r.Next = 0
@@ -140,7 +141,7 @@ func (r *Record) skips(s *core.Schedule, now core.Time, busy func(Start) string)
 	return ""
 }
 
-// Unsent are the starts whose orders may not have been handed over.
+// Unsent returns the starts whose orders may not have been submitted.
 func (r *Record) Unsent() (starts []*Start) {
 	for i := range r.Starts {
 		if !r.Starts[i].Sent {
@@ -150,7 +151,7 @@ func (r *Record) Unsent() (starts []*Start) {
 	return starts
 }
 
-// Store stores the record, if the entry is still the one that was loaded. Errors: port.ErrConflict, those of
+// Store stores the record, if the entry is still the loaded one. It returns port.ErrConflict, or an error of
 // the ledger.
 func (r *Record) Store(ctx context.Context, in port.Ledger, e *port.LedgerEntry) error {
 	r.trim()
@@ -173,13 +174,12 @@ func (r *Record) trim() {
 	}
 }
 
-// Reader is what of a port.Ledger is needed to read records.
+// Reader is the part of a port.Ledger that reads records.
 type Reader interface {
 	Entry(ctx context.Context, key string) (port.LedgerEntry, error)
 }
 
-// Load loads the record of a workflow, and the entry that it stands in; both are empty if there is none
-// yet.
+// Load loads the record of a workflow and its entry. Both are empty if there is none yet.
 func Load(ctx context.Context, from Reader, workflow string) (r Record, e port.LedgerEntry, err error) {
 	if e, err = from.Entry(ctx, prefix+workflow); err != nil || e.Version == 0 {
 		return r, e, err

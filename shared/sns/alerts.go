@@ -1,16 +1,15 @@
 // Package sns publishes alerts on an SNS topic.
 //
 // Authority: it alone decides the form of a notification: a text for people in mails, the alert's JSON for
-// every other subscriber, and a subject in ASCII. Which alerts there are is decided by package incident.
+// every other subscriber, and a subject in ASCII. Package incident decides which alerts exist.
 //
-// States: none are kept.
+// States: it keeps none.
 //
-// Failures: every error is port.ErrUnavailable: the alert may have been published, and publishing it again
+// Failures: every error is port.ErrUnavailable. The alert may have been published, and publishing it again
 // does no harm. The incident keeps it and tries again.
 package sns
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,35 +24,30 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Publish is the one call of the SDK's client that is used. As an interface, it would make the
-// linker keep all of the client's operations in programs that ask for methods by name.
+// Publish is the call of the SDK's client. An interface would make the linker keep all of the client's
+// operations in programs that look up methods by name.
 type Publish func(ctx context.Context, in *sns.PublishInput,
 	options ...func(*sns.Options)) (*sns.PublishOutput, error)
 
-// DefaultTimeout bounds one publication, the SDK's retries included (rule 13). One attempt is bounded by
+// timeout bounds one publication, the SDK's retries included (rule 13). One attempt is bounded by
 // wire.AttemptTimeout.
-const DefaultTimeout = 10 * time.Second
+const timeout = 10 * time.Second
 
-// Topic is safe for concurrent use.
+// Topic publishes alerts. It is safe for concurrent use.
 type Topic struct {
 	publish Publish
 	arn     string
-	timeout time.Duration
 }
 
-// New publishes alerts on the topic, named by its ARN, with a client's Publish. A timeout of 0 is
-// DefaultTimeout.
-func New(publish Publish, topicARN string, timeout time.Duration) *Topic {
-	timeout = cmp.Or(timeout, DefaultTimeout)
-	return &Topic{publish, topicARN, timeout}
-}
+// New returns a Topic with its ARN and a client's Publish.
+func New(publish Publish, topicARN string) *Topic { return &Topic{publish, topicARN} }
 
-// Send is done when SNS has taken the alert. Its error wraps port.ErrUnavailable: the alert may
-// have been taken all the same, and publishing it again does no harm.
+// Send returns nil when SNS has accepted the alert. Its error wraps port.ErrUnavailable: SNS may have
+// accepted the alert nevertheless, and publishing it again does no harm.
 func (t *Topic) Send(ctx context.Context, alert message.Alert) error {
-	machine, _ := json.Marshal(alert) // texts, numbers and times
+	machine, _ := json.Marshal(alert) // texts, numbers and times always encode
 	body, _ := json.Marshal(map[string]string{"default": string(machine), "email": alert.Text()})
-	ctx, cancel := context.WithTimeout(ctx, t.timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	_, err := t.publish(ctx, &sns.PublishInput{
 		TopicArn: &t.arn, Message: aws.String(string(body)), MessageStructure: aws.String("json"),
@@ -68,7 +62,7 @@ func (t *Topic) Send(ctx context.Context, alert message.Alert) error {
 	return nil
 }
 
-// maxSubject is SNS's limit less one; a subject is ASCII without line breaks.
+// maxSubject is SNS's limit minus one. A subject is ASCII without line breaks.
 const maxSubject = 99
 
 func subject(a message.Alert) string {

@@ -45,8 +45,10 @@ var alert = message.Alert{Kind: message.AlertFirst, Orders: 1, Most: 1,
 		Accepts: core.Accepted{Resubmit: true, Undo: true}}}.For("Shop", "--stack Shop")
 
 // mail is the whole of what an operator reads.
-const mail = `Order o-1 of workflow order has stopped and waits for an operator.
+const mail = `no funds (declined). More: stepkeeper --stack Shop show o-1
 
+order    o-1
+workflow order
 in       Shop
 phase    forward
 step     charge-payment
@@ -58,17 +60,17 @@ reason   no funds
 run      1
 stopped  2026-11-21T03:00:00.000Z
 orders   1
-most     1
+peak     1
 since    2026-11-21T03:00:00.000Z
 log      https://logs.example.com/o-1
 
-Look at it:
+Show it:
     stepkeeper --stack Shop show o-1
 
-When the cause is fixed, go on:
+When the cause is fixed, continue:
     stepkeeper --stack Shop resubmit o-1
 
-To reverse all of it:
+Undo the order:
     stepkeeper --stack Shop undo o-1
 `
 
@@ -80,7 +82,7 @@ const machine = `{"kind":"first","deployment":"Shop","orderId":"o-1","workflow":
 
 func TestAlert(t *testing.T) {
 	p := &topic{}
-	if err := sns.New(p.Publish, "arn:aws:sns:eu-central-1:1:alerts", 0).Send(context.Background(),
+	if err := sns.New(p.Publish, "arn:aws:sns:eu-central-1:1:alerts").Send(context.Background(),
 		alert); err != nil {
 		t.Fatal(err)
 	}
@@ -96,14 +98,16 @@ func TestAlert(t *testing.T) {
 	if byProtocol["email"] != mail {
 		t.Errorf("people read\n%s\nnot\n%s", byProtocol["email"], mail)
 	}
-	if *in.Subject != "Stepkeeper Shop: order o-1 needs you" {
+	if *in.Subject != "Stepkeeper Shop: order, step charge-payment: order o-1 in Error since 2026-11-21 03:00 UTC" {
 		t.Errorf("subject %q", *in.Subject)
 	}
 }
 
 // undoneMail and undoneMachine are the whole texts of an alert of an order that was undone.
-const undoneMail = `Order o-1 of workflow order was undone because a step failed. Nothing waits for an operator.
+const undoneMail = `no funds (declined). Nothing waits for an operator. More: stepkeeper --stack Shop show o-1
 
+order    o-1
+workflow order
 in       Shop
 step     charge-payment
 code     declined
@@ -112,10 +116,10 @@ run      1
 undone   2026-11-21T03:00:00.000Z
 since    2026-11-21T03:00:00.000Z
 
-Look at it:
+Show it:
     stepkeeper --stack Shop show o-1
 
-When the cause is fixed, to do it after all, from the beginning:
+When the cause is fixed, start it again:
     stepkeeper --stack Shop resubmit o-1
 `
 
@@ -123,7 +127,7 @@ const undoneMachine = `{"kind":"first","deployment":"Shop","orderId":"o-1","work
 	`"at":"2026-11-21T03:00:00.000Z","accepts":{"resubmit":true,"undo":false,"resolve":false},"orders":0,"most":0,"since":"2026-11-21T03:00:00.000Z",` +
 	`"commands":["stepkeeper --stack Shop show o-1","stepkeeper --stack Shop resubmit o-1"]}`
 
-const moreUndone = `More orders of order, step charge-payment were undone because a step failed. The first one was o-1. Nothing waits for an operator.
+const moreUndone = `no funds (declined). Nothing waits for an operator. More: stepkeeper --stack Shop show o-1
 `
 
 func TestAlertOfAnUndo(t *testing.T) {
@@ -136,13 +140,13 @@ func TestAlertOfAnUndo(t *testing.T) {
 		subject, mail string
 		json          string
 	}{
-		{message.AlertFirst, "Stepkeeper Shop: order o-1 was undone", undoneMail, undoneMachine},
-		{message.AlertMore, "Stepkeeper Shop: more orders of order, step charge-payment were undone",
+		{message.AlertFirst, "Stepkeeper Shop: order, step charge-payment: order o-1 was undone", undoneMail, undoneMachine},
+		{message.AlertMore, "Stepkeeper Shop: order, step charge-payment: more orders were undone",
 			moreUndone, `"stepkeeper --stack Shop list --state Compensated --workflow order"`},
 	} {
 		p := &topic{}
 		a.Kind = c.kind
-		if err := sns.New(p.Publish, "t", 0).Send(context.Background(),
+		if err := sns.New(p.Publish, "t").Send(context.Background(),
 			a.For("Shop", "--stack Shop")); err != nil {
 			t.Fatal(err)
 		}
@@ -169,11 +173,11 @@ func TestSubject(t *testing.T) {
 		p := &topic{}
 		a := alert
 		a.OrderID = id
-		if err := sns.New(p.Publish, "t", 0).Send(context.Background(), a); err != nil {
+		if err := sns.New(p.Publish, "t").Send(context.Background(), a); err != nil {
 			t.Fatal(err)
 		}
 		s := *p.sent[0].Subject
-		if id == "o-1" && s != "Stepkeeper Shop: order o-1 needs you" || len(s) >= 100 ||
+		if id == "o-1" && s != "Stepkeeper Shop: order, step charge-payment: order o-1 in Error since 2026-11-21 03:00 UTC" || len(s) >= 100 ||
 			strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
 			t.Errorf("subject %q", s)
 		}
@@ -185,37 +189,36 @@ func TestSubjectWithoutADeployment(t *testing.T) {
 	p := &topic{}
 	a := alert
 	a.Deployment = ""
-	if err := sns.New(p.Publish, "t", 0).Send(context.Background(), a); err != nil ||
-		*p.sent[0].Subject != "Stepkeeper: order o-1 needs you" {
+	if err := sns.New(p.Publish, "t").Send(context.Background(), a); err != nil ||
+		*p.sent[0].Subject != "Stepkeeper: order, step charge-payment: order o-1 in Error since 2026-11-21 03:00 UTC" {
 		t.Errorf("%v %+v", err, p.sent)
 	}
 }
 
-// A publication has the time that it is given, and the default where it is given none.
+// A publication ends after ten seconds, if its caller gives it more.
 func TestTimeOfAPublication(t *testing.T) {
-	for given, want := range map[time.Duration]time.Duration{0: sns.DefaultTimeout, time.Hour: time.Hour} {
-		before := time.Now()
-		err := sns.New(func(ctx context.Context, _ *sdk.PublishInput, _ ...func(*sdk.Options)) (
-			*sdk.PublishOutput, error) {
-			if end, _ := ctx.Deadline(); end.Before(before.Add(want)) || end.After(time.Now().Add(want)) {
-				t.Errorf("with %s it ends at %s", given, end)
-			}
-			return nil, nil
-		}, "t", given).Send(context.Background(), alert)
-		if err != nil {
-			t.Error(err)
+	const want = 10 * time.Second
+	before := time.Now()
+	err := sns.New(func(ctx context.Context, _ *sdk.PublishInput, _ ...func(*sdk.Options)) (
+		*sdk.PublishOutput, error) {
+		if end, _ := ctx.Deadline(); end.Before(before.Add(want)) || end.After(time.Now().Add(want)) {
+			t.Errorf("it ends at %s", end)
 		}
+		return nil, nil
+	}, "t").Send(context.Background(), alert)
+	if err != nil {
+		t.Error(err)
 	}
 }
 
 func TestAlertThatIsNotTaken(t *testing.T) {
-	if err := sns.New((&topic{err: errors.New("throttled")}).Publish, "t", 0).Send(context.Background(),
+	if err := sns.New((&topic{err: errors.New("throttled")}).Publish, "t").Send(context.Background(),
 		alert); !errors.Is(err, port.ErrUnavailable) {
 		t.Errorf("%v", err)
 	}
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := sns.New((&topic{}).Publish, "t", 0).Send(over, alert); !errors.Is(err, context.Canceled) {
+	if err := sns.New((&topic{}).Publish, "t").Send(over, alert); !errors.Is(err, context.Canceled) {
 		t.Errorf("when its time is over: %v", err)
 	}
 }

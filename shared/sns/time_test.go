@@ -36,12 +36,12 @@ func TestAnAttemptThatHangs(t *testing.T) {
 		env := map[string]string{"AWS_REGION": "r", "AWS_ACCESS_KEY_ID": "id",
 			"AWS_SECRET_ACCESS_KEY": "secret"}
 		h := &hanging{}
-		c, err := wire.Environment(func(name string) (string, bool) { v, set := env[name]; return v, set },
-			wire.Options{Wrap: func(http.RoundTripper) http.RoundTripper { return h }})
+		c, err := wire.Environment(func(name string) (string, bool) { v, set := env[name]; return v, set })
 		if err != nil {
 			t.Fatal(err)
 		}
-		topic := sns.New(sdk.NewFromConfig(c).Publish, "arn:aws:sns:r:1:alerts", 0)
+		c.HTTPClient = &http.Client{Transport: h}
+		topic := sns.New(sdk.NewFromConfig(c).Publish, "arn:aws:sns:r:1:alerts")
 		err = topic.Send(context.Background(), message.Alert{})
 		if err != nil || h.calls != 2 {
 			t.Errorf("%d attempts: %v", h.calls, err)

@@ -17,6 +17,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
+type named struct{ *memory.Queues }
+
+func (n named) QueueNames() []string { return n.Names() }
+
 // picky is SQS for batches: an entry whose body or receipt holds "theirs" is refused as the sender's
 // fault, one that holds "ours" as SQS's own; a batch that holds "down" as a whole.
 type picky struct {

@@ -8,11 +8,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Gatherer is a queue that sends together what several goroutines send at the same time: of five
-// requests that an agent works on at once, the replies cost one request of SQS and not five.
+// Gatherer is a queue that combines the messages that several goroutines send at the same time. If an agent
+// handles five requests at once, their replies cost one request of SQS instead of five.
 //
-// A sender waits until every goroutine that has begun and not ended waits too, until a batch is
-// full, or for the linger at most; a single one does not wait at all.
+// A sender waits until every goroutine between Begin and End waits too, until a batch is full, or for the
+// linger at most. A single sender does not wait.
 type Gatherer struct {
 	port.Queue
 	linger time.Duration
@@ -24,7 +24,7 @@ type Gatherer struct {
 	round   int
 }
 
-// letter is one message with the place of its error.
+// letter is a message with the place of its error.
 type letter struct {
 	ctx     context.Context
 	message port.Message
@@ -32,19 +32,19 @@ type letter struct {
 	done    *sync.WaitGroup
 }
 
-// Gather makes a Gatherer.
+// Gather returns a Gatherer.
 func Gather(queue port.Queue, linger time.Duration) *Gatherer {
 	return &Gatherer{Queue: queue, linger: linger}
 }
 
-// Begin says that a goroutine is at work that may send soon.
+// Begin announces a goroutine that may send soon.
 func (g *Gatherer) Begin() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.active++
 }
 
-// End says that it will not send any more.
+// End announces that a goroutine sends no more.
 func (g *Gatherer) End() {
 	g.mu.Lock()
 	g.active--
@@ -53,8 +53,8 @@ func (g *Gatherer) End() {
 	g.send(batch)
 }
 
-// Send sends with others. What is sent outlives the end of one sender's context, since it is sent
-// for all of them: the first one's deadline counts.
+// Send sends messages together with those of other senders. The first sender's deadline counts. A batch
+// outlives the end of one sender's context, because it belongs to all of them.
 func (g *Gatherer) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	if len(messages) == 0 {
@@ -80,7 +80,7 @@ func (g *Gatherer) Send(ctx context.Context, messages []port.Message) []error {
 	return errs
 }
 
-// ready takes the letters if no further sender is worth waiting for. The lock is held.
+// ready returns the letters to send if no further sender is worth waiting for. The caller holds the lock.
 func (g *Gatherer) ready() []letter {
 	if len(g.letters) == 0 || g.waiting < g.active && len(g.letters) < port.MaxBatch {
 		return nil
@@ -95,7 +95,7 @@ func (g *Gatherer) take() []letter {
 	return batch
 }
 
-// late sends what has waited for the linger.
+// late sends the letters that have waited for the linger.
 func (g *Gatherer) late(round int) {
 	g.mu.Lock()
 	var batch []letter

@@ -18,21 +18,21 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// maxBatchBytes limits the messages of one request. SQS takes 1 MiB since 2025, but emulators and some
-// partitions still take 256 KiB. SQS bills each 64 KiB as a request, so that smaller batches cost no more.
+// maxBatchBytes limits the messages of one request. SQS accepts 1 MiB since 2025, but emulators and some
+// partitions still accept 256 KiB. SQS bills each 64 KiB as a request, so smaller batches cost no more.
 const maxBatchBytes = 256 << 10
 
-// maxPoll is the longest that one receive of SQS waits.
+// maxPoll is the longest wait of one receive of SQS.
 const maxPoll = 20 * time.Second
 
 // Queue is one queue.
 type Queue struct {
 	client    *sqs.Client
 	name, url string
-	high      string // URL of the queue beside it for high priority; "" if there is none
+	high      string // URL of its queue for high priority; "" if there is none
 }
 
-// Name is the logical name.
+// Name returns the logical name.
 func (q *Queue) Name() string { return q.name }
 
 // Send sends in batches. The body must be JSON in UTF-8. A message with a group makes the standard
@@ -102,9 +102,9 @@ func bodyOf(m port.Message) (string, error) {
 	return string(m.Body), port.CheckMessage(&m)
 }
 
-// noncharacters escapes what a string of JSON may hold and XML 1.0 may not, so that SQS would refuse the
-// message: of valid JSON in UTF-8 that is U+FFFE and U+FFFF only. bytes.ReplaceAll copies; most messages
-// have neither.
+// noncharacters escapes the characters that JSON allows and XML 1.0 does not, because SQS would refuse the
+// message. In valid JSON in UTF-8 these are U+FFFE and U+FFFF only. bytes.ReplaceAll copies, and most
+// messages have neither.
 func noncharacters(body []byte) []byte {
 	if !bytes.Contains(body, []byte("\xef\xbf")) {
 		return body
@@ -113,7 +113,7 @@ func noncharacters(body []byte) []byte {
 	return bytes.ReplaceAll(body, []byte("\uFFFF"), []byte(`\uffff`))
 }
 
-// entries puts the failures of a batch at their places.
+// entries stores the failures of a batch at the positions of their messages.
 func (q *Queue) entries(errs []error, what string, failed []types.BatchResultErrorEntry) {
 	for _, f := range failed {
 		fault := smithy.FaultServer
@@ -125,17 +125,17 @@ func (q *Queue) entries(errs []error, what string, failed []types.BatchResultErr
 	}
 }
 
-// place is the index that an entry's ID was made of.
+// place returns the index in an entry's ID.
 func place(id *string) int {
 	i, err := strconv.Atoi(aws.ToString(id))
 	if err != nil {
-		return 0 // SQS answers the IDs that it was given
+		return 0 // SQS returns the IDs that it was given
 	}
 	return i
 }
 
-// Receive asks SQS again until the wait is over; at most ten messages come at once, whatever max.
-// SQS knows no visibility timeout of 0 here: such messages are returned to the queue at once.
+// Receive calls SQS again until the wait is over. At most ten messages come at once, whatever max. SQS does
+// not accept a visibility timeout of 0 here, so such messages are returned to the queue at once.
 func (q *Queue) Receive(ctx context.Context, max int, wait,
 	visibility time.Duration) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {
@@ -180,7 +180,7 @@ func (q *Queue) deliveries(ctx context.Context, messages []types.Message,
 		}
 		all = append(all, d)
 		if visibility == 0 {
-			_ = q.Extend(ctx, d.Receipt, 0) // otherwise it comes back after the queue's own timeout
+			_ = q.Extend(ctx, d.Receipt, 0) // otherwise the message comes back after the queue's own timeout
 		}
 	}
 	return all
@@ -244,7 +244,7 @@ func (q *Queue) ExtendBatch(ctx context.Context, extensions []port.Extension) []
 	return errs
 }
 
-// Depth asks for SQS's estimates. The age of the oldest message is a metric there, and unknown here.
+// Depth reads SQS's estimates. The age of the oldest message is unknown, because SQS has it only as a metric.
 func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 	depth, err := q.depth(ctx, q.url)
 	if err != nil || q.high == "" {
@@ -275,12 +275,12 @@ func (q *Queue) depth(ctx context.Context, url string) (port.Depth, error) {
 	return port.Depth{Visible: counts[0], InFlight: counts[1], Delayed: counts[2]}, nil
 }
 
-// seconds rounds up: a message never comes earlier than asked for.
+// seconds rounds up, so that no message comes too early.
 func seconds(d time.Duration) int32 {
 	return int32((d + time.Second - 1) / time.Second) //nolint:gosec // the value is at most 12 hours
 }
 
-// failed gives the port's meaning to an error of the SDK.
+// failed returns the port's error for an error of the SDK.
 func (q *Queue) failed(what string, err error) error {
 	if err == nil {
 		return nil

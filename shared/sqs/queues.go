@@ -15,20 +15,20 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Config of Queues.
+// Config is the configuration of Queues.
 type Config struct {
-	// URLs of queues by logical name: what a deployment hands over. Where port.High of a name is among them,
-	// messages of high priority that are sent to that name go there, and its depth is that of both (P46).
+	// URLs holds the queues' addresses by logical name, from the deployment. If it has port.High of a name,
+	// messages of high priority to that name go there, and the depth of the name is that of both (P46).
 	URLs map[string]string
-	// LookUp asks SQS for the address of a name that is not among URLs, as Prefix + name. Without
-	// it such a name is not found.
+	// LookUp makes Queues read the address of a name without a URL from SQS, as Prefix + name. Otherwise such
+	// a name is not found.
 	LookUp bool
 	Prefix string
 	// ReplyTo lists the logical names that an order may name.
 	ReplyTo []string
 }
 
-// Queues finds queues by their logical names. Safe for concurrent use.
+// Queues finds queues by their logical names. It is safe for concurrent use.
 type Queues struct {
 	client *sqs.Client
 	config Config
@@ -37,8 +37,8 @@ type Queues struct {
 	known map[string]*Queue
 }
 
-// New makes Queues. The SDK's configuration should be awsclient.Load's. An attempt that gets no answer within
-// wire.AttemptTimeout is repeated, so that a message may be sent twice.
+// New returns Queues. The SDK's configuration should be awsclient.Load's. It repeats an attempt without a
+// response within wire.AttemptTimeout, so that a message may be sent twice.
 func New(c aws.Config, config Config) *Queues {
 	client := sqs.NewFromConfig(c, func(o *sqs.Options) {
 		o.APIOptions = append(o.APIOptions, wire.LimitAttempts(wire.AttemptTimeout))
@@ -48,8 +48,8 @@ func New(c aws.Config, config Config) *Queues {
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-// Queue returns a *Queue. The first time it may ask SQS for the address: ErrUnavailable if that fails for
-// now.
+// Queue returns a *Queue. The first call may read the address from SQS, and returns ErrUnavailable if that
+// fails for now.
 func (q *Queues) Queue(name string) (port.Queue, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -80,7 +80,8 @@ func (q *Queues) address(name string) (string, error) {
 	return aws.ToString(out.QueueUrl), nil
 }
 
-// List asks for the names of all queues that begin with a prefix: at most 1,000, as SQS answers at once.
+// List returns the names of all queues that begin with a prefix: at most 1,000, the most that SQS returns at
+// once.
 func (q *Queues) List(ctx context.Context, prefix string) ([]string, error) {
 	out, err := q.client.ListQueues(ctx,
 		&sqs.ListQueuesInput{QueueNamePrefix: aws.String(q.config.Prefix + prefix)})
@@ -94,7 +95,7 @@ func (q *Queues) List(ctx context.Context, prefix string) ([]string, error) {
 	return names, nil
 }
 
-// ReplyTo returns a queue of the list.
+// ReplyTo returns a queue of the ReplyTo list.
 func (q *Queues) ReplyTo(name string) (port.Queue, error) {
 	if !slices.Contains(q.config.ReplyTo, name) {
 		return nil, fmt.Errorf("reply-to %.100q is not in the list that was deployed: %w", name,

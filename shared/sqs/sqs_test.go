@@ -18,17 +18,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/stepkeeper/stepkeeper/dev/memory"
-	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/port/queuetest"
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
-
-type named struct{ *memory.Queues }
-
-func (n named) QueueNames() []string { return n.Names() }
 
 // local is the environment of a client without any account.
 func local(t *testing.T) {
@@ -48,32 +41,6 @@ func connect(t *testing.T, h http.Handler, c sqs.Config) *sqs.Queues {
 		t.Fatal(err)
 	}
 	return sqs.New(sdk, c)
-}
-
-// The contract of queues, through the SDK and the protocol that `stepkeeper dev` serves.
-func TestContract(t *testing.T) {
-	local(t)
-	queuetest.Run(t, queuetest.Options{Unit: time.Second, DeadLetters: true, Once: true, LateDelete: true,
-		LosesPolls: true, ExactDepth: true, Messages: 200},
-		func(t *testing.T, queues []queuetest.Config, replyTo []string) queuetest.Backends {
-			clock := memory.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
-			inner, err := memory.NewQueues(clock, nil)
-			for _, q := range queues {
-				c := memory.QueueConfig{Name: q.Name, MaxReceives: q.MaxReceives, Retention: q.Retention}
-				if q.DeadLetter != "" {
-					c.DeadLetterTo, _ = inner.Queue(q.DeadLetter)
-				}
-				err = errors.Join(err, inner.Add(c))
-			}
-			if err := errors.Join(err, inner.AllowReplyTo(replyTo...)); err != nil {
-				t.Fatal(err)
-			}
-			server := sqsproto.New(sqsproto.Config{Queues: named{inner}, Clock: clock})
-			return queuetest.Backends{
-				Queues:  connect(t, server, sqs.Config{LookUp: true, ReplyTo: replyTo}),
-				Advance: clock.Advance, Sleepers: clock.Waiting,
-			}
-		})
 }
 
 // TestErrors: every operation reports what an error of SQS means to its caller, and names its queue. The

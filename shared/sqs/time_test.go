@@ -42,11 +42,11 @@ func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
 func overSlow(t *testing.T, s *slow) port.Queue {
 	t.Helper()
 	env := map[string]string{"AWS_REGION": "r", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"}
-	c, err := wire.Environment(func(name string) (string, bool) { v, set := env[name]; return v, set },
-		wire.Options{Wrap: func(http.RoundTripper) http.RoundTripper { return s }})
+	c, err := wire.Environment(func(name string) (string, bool) { v, set := env[name]; return v, set })
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.HTTPClient = &http.Client{Transport: s}
 	queues := sqs.New(c, sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/1/replies"}})
 	q, err := queues.Queue("replies")
 	if err != nil {

@@ -15,30 +15,30 @@ const (
 	stripes           = 1 << 16 // many more than tasks that are committed at once
 )
 
-// cache keeps decoded tasks with the orders that are kept apart. An entry is the newest version or
-// none: a load that overlapped with a commit, and a commit that overlapped with another one, leave
-// nothing behind. Generations show that: each commit raises the one of its task when it begins and when
-// it ends, and only who finds it as it was may put.
+// cache holds decoded tasks, with their orders that are stored apart. An entry is always the newest version.
+// If a load overlaps with a commit, or a commit with another one, the cache keeps no entry. It detects this
+// by generations: each commit raises the generation of its task when it begins and when it ends. A value is
+// cached only if its generation is unchanged.
 type cache struct {
 	seed maphash.Seed
 
 	mu       sync.Mutex
 	entries  *simplelru.LRU[string, *entry]
-	gens     [stripes]uint32 // shared by tasks of one hash: at worst an entry is lost
+	gens     [stripes]uint32 // tasks with the same hash share one; at worst an entry is lost
 	bytes    int
 	maxBytes int
 }
 
 type entry struct {
 	task  *core.Task
-	order []byte // order that is kept apart
+	order []byte // order that is stored apart
 	size  int
 }
 
 func newCache(tasks, maxBytes int) *cache {
 	maxBytes = cmp.Or(maxBytes, defaultCacheBytes)
 	c := &cache{seed: maphash.MakeSeed(), maxBytes: maxBytes}
-	// The error is for a size below 1 only, which New excludes.
+	// the error is only for a size below 1, which New excludes
 	c.entries, _ = simplelru.NewLRU(tasks, func(_ string, e *entry) { c.bytes -= e.size })
 	return c
 }
@@ -63,7 +63,7 @@ func (c *cache) order(id string) []byte {
 	return nil
 }
 
-// setOrder adds the order to the task's entry; an order never changes.
+// setOrder adds the order to the task's entry. An order never changes.
 func (c *cache) setOrder(id string, order []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +78,7 @@ func (c *cache) generation(id string) uint32 {
 	return *c.stripe(id)
 }
 
-// loaded keeps what the store answered, if no commit began or ended since the load began.
+// loaded caches a loaded task if no commit began or ended since the load began.
 func (c *cache) loaded(t *core.Task, gen uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,8 +96,8 @@ func (c *cache) begin(id string) uint32 {
 	return *g
 }
 
-// committed ends a commit. A doubtful answer drops the entry, and so does a task that has ended:
-// it is seldom loaded again.
+// committed ends a commit. It drops the entry if the result is in doubt, or if the task has ended, because
+// such a task is seldom loaded again.
 func (c *cache) committed(change Change, gen uint32, stored bool) {
 	t := change.Task
 	c.mu.Lock()
@@ -105,7 +105,7 @@ func (c *cache) committed(change Change, gen uint32, stored bool) {
 	g := c.stripe(t.OrderID)
 	alone := *g == gen
 	*g++
-	if !stored || !alone || t.Terminal() && t.ResendAt == 0 {
+	if !stored || !alone || t.Terminal() && t.End.ResendAt == 0 {
 		c.entries.Remove(t.OrderID)
 		return
 	}
@@ -122,7 +122,7 @@ func (c *cache) drop(id string) {
 	c.entries.Remove(id)
 }
 
-// set puts a task, never in place of a newer version, and keeps the order that was there.
+// set caches a task and keeps its cached order. It never replaces a newer version.
 func (c *cache) set(t *core.Task, order []byte) {
 	if e, ok := c.entries.Peek(t.OrderID); ok {
 		if e.task.Version > t.Version {
@@ -131,7 +131,7 @@ func (c *cache) set(t *core.Task, order []byte) {
 		if order == nil {
 			order = e.order
 		}
-		c.entries.Remove(t.OrderID) // its bytes are counted out
+		c.entries.Remove(t.OrderID) // this subtracts its bytes
 	}
 	e := &entry{task: t, order: order, size: len(order) + weight(t)}
 	c.bytes += e.size
@@ -141,7 +141,7 @@ func (c *cache) set(t *core.Task, order []byte) {
 	}
 }
 
-// weight is about what a task takes in memory, in bytes.
+// weight estimates the memory of a task, in bytes.
 func weight(t *core.Task) int {
 	n := 1024 + len(t.Output) + len(t.Order)
 	for i := range t.Steps {

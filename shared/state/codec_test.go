@@ -31,17 +31,18 @@ func usualTask() *core.Task {
 		"send-confirmation"} {
 		at := born.Add(core.Duration(20 * i))
 		s := core.Step{
-			Name: name, State: core.Processed, Attempt: 1, First: i + 1, FirstAt: at, ClaimedAt: at,
-			QuietBy: at + 40_000, UndoStopBy: at + 41_000, Allowance: 30_000, FinishedAt: at + 15,
+			Name: name, State: core.Processed, Attempt: 1, First: core.First{Nth: i + 1, At: at},
+			Claim: core.Claim{At: at, Allowance: 30_000},
+			Stops: core.Stops{Do: at + 40_000, Undo: at + 41_000}, Finish: core.Finish{At: at + 15},
 			Output: json.RawMessage(fmt.Sprintf(`{"id":"x-%d"}`, i)),
 		}
 		if i == 3 {
-			s.Cause = "reply/book-shipment/1/done"
+			s.Claim.Cause = "reply/book-shipment/1/done"
 			s.State = core.Processing
-			s.LockedBy = "scheduler-1"
+			s.Claim.By = "scheduler-1"
 			s.CompleteBy = at + 40_000
-			s.StopBy = at + 40_000
-			s.FinishedAt = 0
+			s.Claim.StopBy = at + 40_000
+			s.Finish.At = 0
 			s.Output = nil
 		}
 		t.Steps = append(t.Steps, s)
@@ -128,17 +129,17 @@ func TestEveryFieldOfATaskIsStored(t *testing.T) {
 func TestTimesAtCreationAreStored(t *testing.T) {
 	fields := []func(*core.Step) *core.Time{
 		func(s *core.Step) *core.Time {
-			return &s.ClaimedAt
-		}, func(s *core.Step) *core.Time { return &s.FirstAt },
+			return &s.Claim.At
+		}, func(s *core.Step) *core.Time { return &s.First.At },
 		func(s *core.Step) *core.Time {
 			return &s.CompleteBy
-		}, func(s *core.Step) *core.Time { return &s.StopBy },
+		}, func(s *core.Step) *core.Time { return &s.Claim.StopBy },
 		func(s *core.Step) *core.Time {
-			return &s.QuietBy
-		}, func(s *core.Step) *core.Time { return &s.UndoStopBy },
+			return &s.Stops.Do
+		}, func(s *core.Step) *core.Time { return &s.Stops.Undo },
 		func(s *core.Step) *core.Time {
-			return &s.WakeAt
-		}, func(s *core.Step) *core.Time { return &s.FinishedAt },
+			return &s.Wait.At
+		}, func(s *core.Step) *core.Time { return &s.Finish.At },
 	}
 	for mask := range 1 << (2 * len(fields)) { // each: zero, Created, later, earlier than Created
 		task := &core.Task{OrderID: "x", Created: born, Steps: []core.Step{{Name: "a", State: core.Pending}}}
@@ -173,6 +174,10 @@ func TestDocumentsOfSchema1AreRead(t *testing.T) {
 		if err := json.Unmarshal(task, &want); err != nil {
 			t.Fatal(err)
 		}
+		underPresentNames(want, taskNames)
+		for _, s := range want["Steps"].([]any) {
+			underPresentNames(s.(map[string]any), stepNames)
+		}
 		for name, doc := range map[string][]byte{"as stored": doc,
 			"sorted, as DynamoDB answers it": sortedJSON(t, doc)} {
 			got, err := state.DecodeTask(doc)
@@ -188,6 +193,44 @@ func TestDocumentsOfSchema1AreRead(t *testing.T) {
 				t.Errorf("%s, %s: stored again it is\n%+v, was\n%+v (%v)", file, name, again, got, err)
 			}
 		}
+	}
+}
+
+// taskNames and stepNames list the fields that had other names when the tasks were recorded.
+const (
+	taskNames = "StartSeq Start.Seq, StartCause Start.Cause, StartAt Start.At, EndStep Reason.Step, " +
+		"EndCode Reason.Code, EndText Reason.Text, Why Undo.Why, CancelAsked Undo.CancelAsked, " +
+		"UndoneFor Undo.Reason, Ended End.At, EndCause End.Cause, EndSeq End.Seq, EndCommand End.Command, " +
+		"ResendAt End.ResendAt, Deadline Deadline.At, DeadlineSeq Deadline.Seq, Command Commands.Number, " +
+		"Verdicts Commands.Verdicts, Refused Commands.Refused, Attempts Attempts.Last, " +
+		"Earlier Attempts.Earlier, Removed Attempts.Removed"
+	stepNames = "LockedBy Claim.By, Agent Claim.Agent, Undo Claim.Undo, Cause Claim.Cause, ClaimedAt Claim.At, " +
+		"StopBy Claim.StopBy, Allowance Claim.Allowance, Progress Claim.Progress, WakeAt Wait.At, " +
+		"Until Wait.Until, First First.Nth, FirstAt First.At, QuietBy Stops.Do, UndoStopBy Stops.Undo, " +
+		"FailureCount Failures.Do, UndoFailures Failures.Undo, Queued Failures.Queued, FinishedAt Finish.At, " +
+		"FinishSeq Finish.Seq, FinishCause Finish.Cause"
+)
+
+// underPresentNames moves the members of a recorded object to where the fields are now.
+func underPresentNames(object map[string]any, names string) {
+	values := map[string]any{}
+	for pair := range strings.SplitSeq(names, ", ") {
+		was, _, _ := strings.Cut(pair, " ")
+		if value, recorded := object[was]; recorded {
+			values[was] = value
+			delete(object, was)
+		}
+	}
+	for pair := range strings.SplitSeq(names, ", ") {
+		was, is, _ := strings.Cut(pair, " ")
+		group, name, _ := strings.Cut(is, ".")
+		if _, recorded := values[was]; !recorded {
+			continue
+		}
+		if object[group] == nil {
+			object[group] = map[string]any{}
+		}
+		object[group].(map[string]any)[name] = values[was]
 	}
 }
 
@@ -440,21 +483,21 @@ func impossible(t *testing.T, never core.Time) {
 	}
 	for name, change := range map[string]func(*core.Task){
 		"verdict": func(t *core.Task) {
-			t.Verdicts = []core.Verdict{{ID: "v", Command: "undo",
+			t.Commands.Verdicts = []core.Verdict{{ID: "v", Command: "undo",
 				At: never}}
 		},
 		"vote": answers(func(a *core.Answers) { a.Votes = []core.Vote{{At: never}} }),
 		"verdict of answer": answers(
 			func(a *core.Answers) { a.Verdicts = []core.Verdict{{ID: "v", At: never}} }),
 		"progress": func(t *core.Task) {
-			t.Steps[0].Progress = &core.StepProgress{Percent: 1,
+			t.Steps[0].Claim.Progress = &core.StepProgress{Percent: 1,
 				At: never}
 		},
 		"attempt": func(t *core.Task) {
-			t.Attempts = []core.Attempt{{Step: t.Steps[0].Name, Number: 1, Began: never}}
+			t.Attempts.Last = []core.Attempt{{Step: t.Steps[0].Name, Number: 1, Began: never}}
 		},
 		"end of an attempt": func(t *core.Task) {
-			t.Attempts = []core.Attempt{{Step: t.Steps[0].Name, Number: 1, Ended: never}}
+			t.Attempts.Last = []core.Attempt{{Step: t.Steps[0].Name, Number: 1, Ended: never}}
 		},
 		"creation": func(t *core.Task) { t.Created = never },
 		"count":    children(core.Children{Count: -1}), "next": children(core.Children{Next: -1}),
@@ -482,14 +525,14 @@ func TestWhatIsShownOfStepsInFlight(t *testing.T) {
 	at := core.Time(1_800_000_000_000)
 	task := &core.Task{OrderID: "o", Version: 1, Workflow: "w", ProcessState: core.Processing, Created: at,
 		Steps: []core.Step{
-			{Name: "done", State: core.Processed, Attempt: 1, LockedBy: "z", ClaimedAt: at + 9000,
-				CompleteBy: at + 1000, FailureCount: 4},
-			{Name: "first", State: core.Processing, Attempt: 1, LockedBy: "a", ClaimedAt: at + 10,
-				CompleteBy: at + 7000, FailureCount: 1},
-			{Name: "last", State: core.Processing, Attempt: 1, LockedBy: "b", ClaimedAt: at + 30,
+			{Name: "done", State: core.Processed, Attempt: 1, Claim: core.Claim{By: "z", At: at + 9000},
+				CompleteBy: at + 1000, Failures: core.Failures{Do: 4}},
+			{Name: "first", State: core.Processing, Attempt: 1, Claim: core.Claim{By: "a", At: at + 10},
+				CompleteBy: at + 7000, Failures: core.Failures{Do: 1}},
+			{Name: "last", State: core.Processing, Attempt: 1, Claim: core.Claim{By: "b", At: at + 30},
 				CompleteBy: at + 9000},
-			{Name: "middle", State: core.Processing, Attempt: 1, LockedBy: "c", ClaimedAt: at + 20,
-				CompleteBy: at + 5000, FailureCount: 2},
+			{Name: "middle", State: core.Processing, Attempt: 1, Claim: core.Claim{By: "c", At: at + 20},
+				CompleteBy: at + 5000, Failures: core.Failures{Do: 2}},
 		}}
 	doc, err := state.EncodeTask(task)
 	if err != nil {

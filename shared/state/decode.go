@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// DecodeTask reads a stored document. Members that it does not know are kept in Unknown and written again, so
-// that old and new code can run side by side. ErrNewerTask: the document has a newer schema.
+// DecodeTask reads a stored document. It keeps unknown fields in Unknown, and they are written again, so that
+// old and new code can run side by side. It returns ErrNewerTask for a newer schema.
 func DecodeTask(data []byte) (*core.Task, error) {
 	if !jsontext.Value(data).IsValid(jsontext.AllowDuplicateNames(true)) {
 		return nil,
@@ -42,7 +42,7 @@ func (d *decoder) steps(v []byte) error {
 		step core.Step
 	}
 	places := make([]place, 0, len(members))
-	// in any order: they are sorted below
+	// in any order, because they are sorted below
 	for name, text := range members {
 		p := place{step: core.Step{Name: name}}
 		s := step{Step: &p.step}
@@ -110,7 +110,7 @@ func readText[T ~string](v []byte) (T, error) {
 	return T(s), err
 }
 
-// readState spares the states that are known their own copies.
+// readState returns known states without a copy.
 func readState(v []byte) (core.State, error) {
 	for _, s := range stateNames {
 		if len(v) == len(s)+2 && string(v[1:len(v)-1]) == string(s) && v[0] == '"' {

@@ -11,10 +11,10 @@ import (
 	"gotest.tools/v3/golden"
 )
 
-// docs/document.md lists every member of a stored document, as the tables of this package have it, and shows
-// a whole one.
+// docs/reference/document.md lists every member of a stored document, as the tables of this package have it,
+// and shows a whole one.
 func TestEveryMemberIsDocumented(t *testing.T) {
-	const path = "../../docs/document.md"
+	const path = "../../docs/reference/document.md"
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

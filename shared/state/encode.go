@@ -42,14 +42,14 @@ func EncodeTask(t *core.Task) ([]byte, error) {
 	return b, err
 }
 
-// writer appends JSON members; it remembers the first error.
+// writer appends JSON members. It remembers the first error.
 type writer struct {
 	b       []byte
 	created core.Time
 	err     error
 }
 
-// writers keep their buffers; a larger one than maxKept, in bytes, is left to the garbage collector.
+// writers holds reusable writers. A buffer larger than maxKept, in bytes, is left to the garbage collector.
 var writers = sync.Pool{New: func() any { return new(writer) }}
 
 const maxKept = 64 << 10
@@ -76,7 +76,7 @@ func (w *writer) next() {
 	}
 }
 
-// appendText writes a string; what is not UTF-8 in it becomes U+FFFD.
+// appendText writes a string. Invalid UTF-8 becomes U+FFFD.
 func appendText(b []byte, s string) []byte {
 	b, _ = jsontext.AppendQuote(b, s)
 	return b
@@ -155,7 +155,7 @@ func (w *writer) fail(err error) {
 	}
 }
 
-// stepsField are the steps, by their names.
+// stepsField returns the member that holds the steps by name.
 func stepsField() field[core.Task] {
 	return field[core.Task]{
 		name: "Steps", says: "each step by its name, see below",

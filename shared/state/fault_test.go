@@ -118,7 +118,7 @@ func TestWhatIsKept(t *testing.T) {
 	}
 	end := ended("o-1", 3)
 	end.ContentHash = apart("o-1", 3).ContentHash
-	end.ResendAt, end.Due = born+5, born+5
+	end.End.ResendAt, end.Due = born+5, born+5
 	if err := s.Commit(ctx, []state.Change{{Task: end}})[0]; err != nil {
 		t.Fatal(err)
 	}

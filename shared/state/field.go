@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// field is one member of a stored object: its name, what it says, and how it is written and read. A member
+// field is a member of a stored object: its name, its meaning, and how it is written and read. A member
 // that is null, 0, false or empty is absent.
 type field[T any] struct {
 	name  string
@@ -52,7 +52,7 @@ func (t *table[T]) write(w *writer, x *T, unknown map[string]json.RawMessage) {
 	w.b = append(w.b, '}')
 }
 
-// read reads the members of an object; those that it does not know are kept in unknown, if that is not nil.
+// read reads the members of an object. It keeps unknown members in unknown if that is not nil.
 func (t *table[T]) read(d *decoder, x *T, object []byte, unknown *map[string]json.RawMessage) error {
 	members, err := rawjson.Members(object)
 	if err != nil {
@@ -75,7 +75,7 @@ func (t *table[T]) read(d *decoder, x *T, object []byte, unknown *map[string]jso
 	return nil
 }
 
-// member makes a field of how its value is read and written.
+// member makes a field from the functions that read and write its value.
 func member[T any, V comparable](name, says string, at func(*T) *V,
 	put func(w *writer, name *label, v V), take func(d *decoder, v []byte) (V, error)) field[T] {
 	return field[T]{
@@ -116,23 +116,23 @@ func boolean[T any](name, says string, at func(*T) *bool) field[T] {
 		func(_ *decoder, v []byte) (bool, error) { return readBool(v) })
 }
 
-// moment is a time that people read: RFC 3339.
+// moment makes a field of a time that people read: RFC 3339.
 func moment[T any](name, says string, at func(*T) *core.Time) field[T] {
 	return member(name, says, at, (*writer).moment,
 		func(_ *decoder, v []byte) (core.Time, error) { return readMoment(v) })
 }
 
-// instant is a time in milliseconds since 1970, which an expression of DynamoDB can compare.
+// instant makes a field of a time in milliseconds since 1970, which an expression of DynamoDB can compare.
 func instant[T any](name, says string, at func(*T) *core.Time) field[T] {
 	return member(name, says, at, (*writer).instant, (*decoder).instant)
 }
 
-// after is a time in milliseconds after Created.
+// after makes a field of a time in milliseconds after Created.
 func after[T any](name, says string, at func(*T) *core.Time) field[T] {
 	return member(name, says, at, (*writer).after, (*decoder).after)
 }
 
-// raw is JSON that is kept byte for byte.
+// raw makes a field of JSON that is kept byte for byte.
 func raw[T any](name, says string, at func(*T) *json.RawMessage) field[T] {
 	return field[T]{
 		name: name, says: says,
@@ -145,7 +145,12 @@ func raw[T any](name, says string, at func(*T) *json.RawMessage) field[T] {
 	}
 }
 
-// part is a rare part, as its JSON tags say. absent reports that there is none.
+// pointer makes a field of a part that is nil if it is absent. A nil check accepts every value.
+func pointer[T, V any](name, says string, at func(*T) **V, check func(*V) error) field[T] {
+	return part(name, says, at, func(v *V) bool { return v == nil }, check)
+}
+
+// part makes a field of a rare part, encoded by its JSON tags. A nil check accepts every value.
 func part[T, V any](name, says string, at func(*T) *V, absent func(V) bool, check func(V) error) field[T] {
 	return field[T]{
 		name: name, says: says,
@@ -157,7 +162,7 @@ func part[T, V any](name, says string, at func(*T) *V, absent func(V) bool, chec
 		take: func(_ *decoder, x *T, text []byte) error {
 			var v V
 			err := json.Unmarshal(text, &v)
-			if err == nil && !absent(v) { // null is nothing to check
+			if err == nil && check != nil && !absent(v) { // null is nothing to check
 				err = check(v)
 			}
 			*at(x) = v
@@ -166,7 +171,7 @@ func part[T, V any](name, says string, at func(*T) *V, absent func(V) bool, chec
 	}
 }
 
-// object is a part with a table of its own.
+// object makes a field of a part with a table of its own.
 func object[T, V any](name, says string, at func(*T) **V, of *table[V]) field[T] {
 	return field[T]{
 		name: name, says: says,
@@ -187,7 +192,7 @@ func object[T, V any](name, says string, at func(*T) **V, of *table[V]) field[T]
 	}
 }
 
-// list is a part of objects with a table of their own.
+// list makes a field of a list of objects with a table of their own.
 func list[T, V any](name, says string, at func(*T) *[]V, of *table[V]) field[T] {
 	return field[T]{
 		name: name, says: says,
@@ -223,7 +228,8 @@ func list[T, V any](name, says string, at func(*T) *[]V, of *table[V]) field[T] 
 	}
 }
 
-// schemaField has programs that know only an older form leave the document alone.
+// schemaField makes the member with the version of the form. A program that knows only older versions does
+// not change the document.
 func schemaField() field[core.Task] {
 	return field[core.Task]{
 		name: "Schema",
@@ -239,7 +245,7 @@ func schemaField() field[core.Task] {
 	}
 }
 
-// derived is written for people and the console; a reader passes it over.
+// derived makes a field that is written for people and the console; a reader skips it.
 func derived(name, says string, put func(w *writer, name *label, t *core.Task)) field[core.Task] {
 	return field[core.Task]{
 		name: name, says: says, put: put,

@@ -15,202 +15,204 @@ type step struct {
 // taskFields are the members of a document. A member is added here, and nowhere else.
 var taskFields = tableOf(
 	schemaField(),
-	text("OrderID", "the order", func(t *core.Task) *string { return &t.OrderID }),
-	moment("Created", "when the order was taken", func(t *core.Task) *core.Time { return &t.Created }),
-	state("ProcessState", "of the order as a whole",
+	text("OrderID", "ID of the order", func(t *core.Task) *string { return &t.OrderID }),
+	moment("Created", "time when the order was accepted",
+		func(t *core.Task) *core.Time { return &t.Created }),
+	state("ProcessState", "state of the order as a whole",
 		func(t *core.Task) *core.State { return &t.ProcessState }),
-	derived("LockedBy", "who claimed the step that was claimed last, of those in flight", lockedBy),
-	derived("CompleteBy", "the earliest of the steps in flight", completeBy),
-	derived("FailureCount", "of all steps together", failureCount),
-	integer("Version", "grows by one with each write; the condition of each write",
+	derived("LockedBy", "instance that made the last claim of the steps in flight", lockedBy),
+	derived("CompleteBy", "earliest complete-by time of the steps in flight", completeBy),
+	derived("FailureCount", "number of failures of all steps together", failureCount),
+	integer("Version", "number that grows by one with each write; the condition of each write",
 		func(t *core.Task) *int64 { return &t.Version }),
-	text("Workflow", "its name", func(t *core.Task) *string { return &t.Workflow }),
+	text("Workflow", "name of the workflow", func(t *core.Task) *string { return &t.Workflow }),
 	text("Definition", "hash of the definition that the task runs",
 		func(t *core.Task) *string { return &t.Definition }),
-	text("tokenKey", "ID of the key with which tokens of answers are made",
+	text("tokenKey", "ID of the key that makes the tokens of answers",
 		func(t *core.Task) *string { return &t.TokenKey }),
 	text("content",
 		"hash of what was submitted, if the order is kept apart under it, or erased; absent if it stands "+
 			"in `Order`", func(t *core.Task) *string { return &t.ContentHash }),
 	raw("Order", "the order as submitted; absent if it is kept apart",
 		func(t *core.Task) *json.RawMessage { return &t.Order }),
-	text("priority", "as submitted", func(t *core.Task) *string { return &t.Priority }),
+	text("priority", "priority as submitted", func(t *core.Task) *string { return &t.Priority }),
 	text("replyTo", "logical name of the queue that gets the status messages",
 		func(t *core.Task) *string { return &t.ReplyTo }),
-	text("phase", "in Error: the direction in which it was going",
+	text("phase", "direction in which the task was going; in Error only",
 		func(t *core.Task) *core.Phase { return &t.Phase }),
-	text("why", "why it is undone", func(t *core.Task) *core.Why { return &t.Why }),
-	integer("run", "how often it was started from the beginning", func(t *core.Task) *int { return &t.Run }),
+	text("why", "why the task is undone", func(t *core.Task) *core.Why { return &t.Undo.Why }),
+	integer("run", "number of times that the task was started again from the beginning",
+		func(t *core.Task) *int { return &t.Run }),
 	integer("command", "number of accepted commands, and of full lists of refused ones",
-		func(t *core.Task) *int { return &t.Command }),
-	part("verdicts", "answers to the last commands",
-		func(t *core.Task) *[]core.Verdict { return &t.Verdicts },
+		func(t *core.Task) *int { return &t.Commands.Number }),
+	part("verdicts", "verdicts on the last commands",
+		func(t *core.Task) *[]core.Verdict { return &t.Commands.Verdicts },
 		func(v []core.Verdict) bool { return len(v) == 0 }, checkVerdicts),
 	part("refused",
 		"short hashes of the IDs of commands that this run has refused, by command; under `command` those "+
 			"of all runs whose number was ahead of the task",
-		func(t *core.Task) *map[string][]string { return &t.Refused },
-		func(m map[string][]string) bool {
-			return len(m) == 0
-		}, func(map[string][]string) error { return nil }),
+		func(t *core.Task) *map[string][]string { return &t.Commands.Refused },
+		func(m map[string][]string) bool { return len(m) == 0 }, nil),
 	list("attempts", "the last 16 attempts that did not end done, of all runs, oldest first; see below",
-		func(t *core.Task) *[]core.Attempt { return &t.Attempts }, attemptFields),
+		func(t *core.Task) *[]core.Attempt { return &t.Attempts.Last }, attemptFields),
 	part("earlier",
-		"how many attempts before those did not end done: `failed`, `later` (retry-later), `overdue`, "+
+		"number of attempts before these that did not end done: `failed`, `later` (retry-later), `overdue`, "+
 			"`superseded`",
-		func(t *core.Task) *core.Earlier { return &t.Earlier },
-		func(e core.Earlier) bool { return e == core.Earlier{} }, func(core.Earlier) error { return nil }),
-	boolean("cancelAsked", "the caller asked to cancel it",
-		func(t *core.Task) *bool { return &t.CancelAsked }),
+		func(t *core.Task) *core.Earlier { return &t.Attempts.Earlier },
+		func(e core.Earlier) bool { return e == core.Earlier{} }, nil),
+	boolean("cancelAsked", "true if the caller asked to cancel the order",
+		func(t *core.Task) *bool { return &t.Undo.CancelAsked }),
 	stepsField(),
 	integer("hops", "forward claims since the last command", func(t *core.Task) *int { return &t.Hops }),
 	integer("seq", "number of the last status message", func(t *core.Task) *int { return &t.StatusSeq }),
-	integer("startSeq", `that of the last "started"`, func(t *core.Task) *int { return &t.StartSeq }),
-	text("startCause", "what the run began with", func(t *core.Task) *string { return &t.StartCause }),
-	after("startAt", "when the run began, or was taken up again, if that was after Created",
-		func(t *core.Task) *core.Time { return &t.StartAt }),
-	after("ended", "when it entered its end, or Error", func(t *core.Task) *core.Time { return &t.Ended }),
-	integer("endSeq", "number of the final status", func(t *core.Task) *int { return &t.EndSeq }),
-	text("endCause", "what led to its end", func(t *core.Task) *string { return &t.EndCause }),
-	text("endStep", "the step that failed", func(t *core.Task) *string { return &t.EndStep }),
-	text("endCode", "why it stopped or was undone, a short stable word",
-		func(t *core.Task) *string { return &t.EndCode }),
-	text("endText", "the same for people", func(t *core.Task) *string { return &t.EndText }),
-	text("whyStep", "where its undo has stopped: the step because of which it is undone",
-		func(t *core.Task) *string { return &t.UndoneFor.Step }),
-	text("whyCode", "where its undo has stopped: why it is undone, a short stable word",
-		func(t *core.Task) *string { return &t.UndoneFor.Code }),
-	text("whyText", "the same for people", func(t *core.Task) *string { return &t.UndoneFor.Text }),
-	integer("endCommand", "command when it entered Error", func(t *core.Task) *int { return &t.EndCommand }),
-	part("closed", "who closed it, and why", func(t *core.Task) **core.Closing { return &t.Closing },
-		func(c *core.Closing) bool { return c == nil }, func(*core.Closing) error { return nil }),
-	part("erased", "who erased the order's content, its outputs and notes, why and when",
-		func(t *core.Task) **core.Erasure { return &t.Erased },
-		func(e *core.Erasure) bool { return e == nil }, checkErasure),
+	integer("startSeq", `number of the last status "started"`,
+		func(t *core.Task) *int { return &t.Start.Seq }),
+	text("startCause", "cause of the run", func(t *core.Task) *string { return &t.Start.Cause }),
+	after("startAt", "time when the run began, or was taken up again, if that was after Created",
+		func(t *core.Task) *core.Time { return &t.Start.At }),
+	after("ended", "time when the task entered its end, or Error",
+		func(t *core.Task) *core.Time { return &t.End.At }),
+	integer("endSeq", "number of the final status", func(t *core.Task) *int { return &t.End.Seq }),
+	text("endCause", "cause of the end", func(t *core.Task) *string { return &t.End.Cause }),
+	text("endStep", "step that failed", func(t *core.Task) *string { return &t.Reason.Step }),
+	text("endCode", "why the task stopped or was undone, a short stable word",
+		func(t *core.Task) *string { return &t.Reason.Code }),
+	text("endText", "the same for people", func(t *core.Task) *string { return &t.Reason.Text }),
+	text("whyStep", "step because of which the task is undone, if its undo has stopped",
+		func(t *core.Task) *string { return &t.Undo.Reason.Step }),
+	text("whyCode", "why the task is undone, if its undo has stopped, a short stable word",
+		func(t *core.Task) *string { return &t.Undo.Reason.Code }),
+	text("whyText", "the same for people", func(t *core.Task) *string { return &t.Undo.Reason.Text }),
+	integer("endCommand", "number of the command when the task entered Error",
+		func(t *core.Task) *int { return &t.End.Command }),
+	pointer("closed", "who closed the task, and why",
+		func(t *core.Task) **core.Closing { return &t.Closing }, nil),
+	pointer("erased", "who erased the order's content, its outputs and notes, why and when",
+		func(t *core.Task) **core.Erasure { return &t.Erased }, checkErasure),
 	part("removed",
-		"attempts of steps that were taken out when the task was moved to another definition, by name",
-		func(t *core.Task) *map[string]int { return &t.Removed },
-		func(m map[string]int) bool { return len(m) == 0 }, func(map[string]int) error { return nil }),
-	part("parent", "the step that it is a child of", func(t *core.Task) **core.Parent { return &t.Parent },
-		func(p *core.Parent) bool { return p == nil }, func(*core.Parent) error { return nil }),
-	raw("output", "the workflow's output", func(t *core.Task) *json.RawMessage { return &t.Output }),
-	after("deadline", "by when it has to be done", func(t *core.Task) *core.Time { return &t.Deadline }),
-	integer("deadlineSeq", "how many deadlines were set in this run",
-		func(t *core.Task) *int { return &t.DeadlineSeq }),
-	after("resend", "when an end that is unreported is reported again",
-		func(t *core.Task) *core.Time { return &t.ResendAt }),
-	after("due", "when the Supervisor looks at it", func(t *core.Task) *core.Time { return &t.Due }),
-	boolean("attention", "it stands in the operator's list",
+		"attempts of the steps that a move to another definition removed, by name",
+		func(t *core.Task) *map[string]int { return &t.Attempts.Removed },
+		func(m map[string]int) bool { return len(m) == 0 }, nil),
+	pointer("parent", "step that the task is a child of",
+		func(t *core.Task) **core.Parent { return &t.Parent }, nil),
+	raw("output", "output of the workflow", func(t *core.Task) *json.RawMessage { return &t.Output }),
+	after("deadline", "time by which the order has to be done",
+		func(t *core.Task) *core.Time { return &t.Deadline.At }),
+	integer("deadlineSeq", "number of deadlines that were set in this run",
+		func(t *core.Task) *int { return &t.Deadline.Seq }),
+	after("resend", "time at which an unreported end is reported again",
+		func(t *core.Task) *core.Time { return &t.End.ResendAt }),
+	after("due", "time at which the Supervisor looks at the task",
+		func(t *core.Task) *core.Time { return &t.Due }),
+	boolean("attention", "true if the task stands in the operator's list",
 		func(t *core.Task) *bool { return &t.Attention }),
 )
 
 // stepFields are the members of a step.
 var stepFields = tableOf(
-	integer("N", "its place in the definition", func(s *step) *int { return &s.n }),
-	state("ProcessState", "of the step", func(s *step) *core.State { return &s.State }),
-	text("LockedBy", "who claimed it", func(s *step) *string { return &s.LockedBy }),
+	integer("N", "index in the definition", func(s *step) *int { return &s.n }),
+	state("ProcessState", "state of the step", func(s *step) *core.State { return &s.State }),
+	text("LockedBy", "instance that claimed the step", func(s *step) *string { return &s.Claim.By }),
 	text("agent",
-		"the agent of its last attempt, where the definition names several and it is not the first of them",
-		func(s *step) *string { return &s.Agent }),
-	instant("CompleteBy", "when the Supervisor looks at it",
+		"agent of the last attempt, if the definition names several and it is not the first of them",
+		func(s *step) *string { return &s.Claim.Agent }),
+	instant("CompleteBy", "time at which the Supervisor looks at the step",
 		func(s *step) *core.Time { return &s.CompleteBy }),
-	integer("FailureCount", "how often it has failed or timed out",
-		func(s *step) *int { return &s.FailureCount }),
-	integer("nth", "its place in the order of first claims in this run",
-		func(s *step) *int { return &s.First }),
-	boolean("undo", "the attempt is an undo", func(s *step) *bool { return &s.Undo }),
+	integer("FailureCount", "number of times that the do has failed or timed out",
+		func(s *step) *int { return &s.Failures.Do }),
+	integer("nth", "place in the order of first claims in this run",
+		func(s *step) *int { return &s.First.Nth }),
+	boolean("undo", "true if the attempt is an undo", func(s *step) *bool { return &s.Claim.Undo }),
 	integer("try", "number of the present or last claim", func(s *step) *int { return &s.Attempt }),
-	after("at", "when it was claimed", func(s *step) *core.Time { return &s.ClaimedAt }),
-	after("firstAt", "when it was claimed first in this run, if another claim came after that",
-		func(s *step) *core.Time { return &s.FirstAt }),
-	after("stop", "no side effect of the attempt begins later",
-		func(s *step) *core.Time { return &s.StopBy }),
-	after("quiet", "the latest stop of its earlier attempts to do it in this run",
-		func(s *step) *core.Time { return &s.QuietBy }),
-	after("undoStop", "the latest stop of its earlier undo attempts in this run",
-		func(s *step) *core.Time { return &s.UndoStopBy }),
-	after("wake", "it waits until then", func(s *step) *core.Time { return &s.WakeAt }),
+	after("at", "time of the claim", func(s *step) *core.Time { return &s.Claim.At }),
+	after("firstAt", "time of the first claim in this run, if another claim came after it",
+		func(s *step) *core.Time { return &s.First.At }),
+	after("stop", "latest time at which a side effect of the attempt begins",
+		func(s *step) *core.Time { return &s.Claim.StopBy }),
+	after("quiet", "latest stop of the earlier do attempts in this run",
+		func(s *step) *core.Time { return &s.Stops.Do }),
+	after("undoStop", "latest stop of the earlier undo attempts in this run",
+		func(s *step) *core.Time { return &s.Stops.Undo }),
+	after("wake", "time until which the step waits", func(s *step) *core.Time { return &s.Wait.At }),
 	after("until",
-		"the end of its wait, or of the time for an answer, as its last claim has fixed it; kept when "+
-			"that is over",
-		func(s *step) *core.Time { return &s.Until }),
-	integer("allow", "milliseconds that its last request had in the queue; absent once it is Processed",
-		func(s *step) *core.Duration { return &s.Allowance }),
-	integer("queued", "milliseconds that its requests have waited in queues, uncounted",
-		func(s *step) *core.Duration { return &s.Queued }),
-	integer("undoFailures", "how often its undo has failed or timed out",
-		func(s *step) *int { return &s.UndoFailures }),
-	after("end", "when it became Processed", func(s *step) *core.Time { return &s.FinishedAt }),
-	integer("endSeq", `number of its status "step finished"`, func(s *step) *int { return &s.FinishSeq }),
-	text("endCause", "what finished it", func(s *step) *string { return &s.FinishCause }),
-	text("cause", "what led to the claim", func(s *step) *string { return &s.Cause }),
-	state("endState", "what the task's Error found it in, once it is in another state",
+		"end of the wait, or of the time for an answer, as the last claim has fixed it; kept when that is "+
+			"over",
+		func(s *step) *core.Time { return &s.Wait.Until }),
+	integer("allow", "milliseconds that the last request had in the queue; absent once the step is Processed",
+		func(s *step) *core.Duration { return &s.Claim.Allowance }),
+	integer("queued", "milliseconds that the requests have waited in queues, uncounted",
+		func(s *step) *core.Duration { return &s.Failures.Queued }),
+	integer("undoFailures", "number of times that the undo has failed or timed out",
+		func(s *step) *int { return &s.Failures.Undo }),
+	after("end", "time when the step became Processed", func(s *step) *core.Time { return &s.Finish.At }),
+	integer("endSeq", `number of the status "step finished"`, func(s *step) *int { return &s.Finish.Seq }),
+	text("endCause", "cause that finished the step", func(s *step) *string { return &s.Finish.Cause }),
+	text("cause", "cause of the claim", func(s *step) *string { return &s.Claim.Cause }),
+	state("endState", "state of the step when the task entered Error, once it is in another state",
 		func(s *step) *core.State { return &s.EndState }),
-	raw("output", "what its agent answered", func(s *step) *json.RawMessage { return &s.Output }),
-	after("noEffect", "since then it is proven that no attempt of this run has had an effect",
+	raw("output", "output that the agent returned", func(s *step) *json.RawMessage { return &s.Output }),
+	after("noEffect", "time since which it is proven that no attempt of this run has had an effect",
 		func(s *step) *core.Time { return &s.NoEffect }),
-	object("error", "the last failure", func(s *step) **core.StepError { return &s.Error }, errorFields),
+	object("error", "last failure", func(s *step) **core.StepError { return &s.Error }, errorFields),
 	text("failed", "code of the failure after which the order goes on without it",
 		func(s *step) *string { return &s.FailureCode }),
-	part("resolved", "what an operator stated", func(s *step) **core.Resolved { return &s.Resolved },
-		func(r *core.Resolved) bool { return r == nil }, func(*core.Resolved) error { return nil }),
-	object("corrected", "the input that an operator has given it in this run, in place of the definition's",
+	pointer("resolved", "fact that an operator stated",
+		func(s *step) **core.Resolved { return &s.Resolved }, nil),
+	object("corrected", "input that an operator gave the step in this run, instead of the definition's",
 		func(s *step) **core.Corrected { return &s.Corrected }, correctedFields),
-	part("progress", "what the attempt in flight reported last",
-		func(s *step) **core.StepProgress { return &s.Progress },
-		func(p *core.StepProgress) bool { return p == nil }, checkProgress),
-	part("answers", "who has answered what in which round, of a step that is answered from outside",
-		func(s *step) **core.Answers { return &s.Answers },
-		func(a *core.Answers) bool { return a == nil }, checkAnswers),
-	part("children", "how far it is with its child tasks",
-		func(s *step) **core.Children { return &s.Children },
-		func(c *core.Children) bool { return c == nil }, checkChildren),
+	pointer("progress", "last progress that the attempt in flight reported",
+		func(s *step) **core.StepProgress { return &s.Claim.Progress }, checkProgress),
+	pointer("answers", "answers by round; only for a step that is answered from outside",
+		func(s *step) **core.Answers { return &s.Answers }, checkAnswers),
+	pointer("children", "state of the step's child tasks",
+		func(s *step) **core.Children { return &s.Children }, checkChildren),
 )
 
 // errorFields are the members of a step's last failure.
 var errorFields = tableOf(
 	text("code", "a short stable word", func(e *core.StepError) *string { return &e.Code }),
 	text("message", "for people", func(e *core.StepError) *string { return &e.Message }),
-	after("at", "when it failed", func(e *core.StepError) *core.Time { return &e.At }),
-	integer("attempt", "the attempt that failed", func(e *core.StepError) *int { return &e.Attempt }),
+	after("at", "time of the failure", func(e *core.StepError) *core.Time { return &e.At }),
+	integer("attempt", "number of the attempt that failed",
+		func(e *core.StepError) *int { return &e.Attempt }),
 	after("since",
-		"when the step was first handed back uncounted because its agent made no call that could have had "+
-			"an effect, if it has been so ever since",
+		"time when the step was first returned uncounted because its agent made no call that could have "+
+			"had an effect, if every attempt since then was returned like this",
 		func(e *core.StepError) *core.Time { return &e.Since }),
-	after("polling", "the first of these times at which its service answered not-yet, if it did",
+	after("polling", "first of these times at which the service answered not-yet",
 		func(e *core.StepError) *core.Time { return &e.Polling }),
 )
 
 // correctedFields are the members of an input that an operator has given.
 var correctedFields = tableOf(
-	raw("input", "what its agent is given", func(c *core.Corrected) *json.RawMessage { return &c.Input }),
+	raw("input", "input that the agent gets", func(c *core.Corrected) *json.RawMessage { return &c.Input }),
 	integer("command", "number of the command that gave it",
 		func(c *core.Corrected) *int { return &c.Command }),
-	text("by", "who gave it", func(c *core.Corrected) *string { return &c.By }),
-	text("reason", "why", func(c *core.Corrected) *string { return &c.Reason }),
-	after("at", "when", func(c *core.Corrected) *core.Time { return &c.At }),
+	text("by", "person who gave it", func(c *core.Corrected) *string { return &c.By }),
+	text("reason", "reason for it", func(c *core.Corrected) *string { return &c.Reason }),
+	after("at", "time of the command", func(c *core.Corrected) *core.Time { return &c.At }),
 )
 
 // attemptFields are the members of an attempt that did not end done.
 var attemptFields = tableOf(
-	text("step", "its step", func(a *core.Attempt) *string { return &a.Step }),
+	text("step", "step of the attempt", func(a *core.Attempt) *string { return &a.Step }),
 	integer("attempt", "number of the claim", func(a *core.Attempt) *int { return &a.Number }),
-	boolean("undo", "it was an undo", func(a *core.Attempt) *bool { return &a.Undo }),
-	text("agent", "its agent, if the definition of the task names another one, or another one first",
+	boolean("undo", "true if the attempt was an undo", func(a *core.Attempt) *bool { return &a.Undo }),
+	text("agent", "agent, if the definition of the task names another one, or another one first",
 		func(a *core.Attempt) *string { return &a.Agent }),
-	after("began", "when it began", func(a *core.Attempt) *core.Time { return &a.Began }),
-	after("ended", "when it ended", func(a *core.Attempt) *core.Time { return &a.Ended }),
-	text("outcome", "`failed`, `retry-later`, `overdue`, or `superseded`: it was undone before a reply came",
+	after("began", "time when the attempt began", func(a *core.Attempt) *core.Time { return &a.Began }),
+	after("ended", "time when the attempt ended", func(a *core.Attempt) *core.Time { return &a.Ended }),
+	text("outcome", "`failed`, `retry-later`, `overdue`, or `superseded`: undone before a reply came",
 		func(a *core.Attempt) *core.Outcome { return &a.Outcome }),
-	text("code", "why, a short stable word", func(a *core.Attempt) *string { return &a.Code }),
+	text("code", "reason, a short stable word", func(a *core.Attempt) *string { return &a.Code }),
 )
 
 func lockedBy(w *writer, name *label, t *core.Task) {
 	var locked string
 	var claimed core.Time
 	for i := range t.Steps {
-		if s := &t.Steps[i]; s.InFlight() && (locked == "" || s.ClaimedAt >= claimed) {
-			locked, claimed = s.LockedBy, s.ClaimedAt
+		if s := &t.Steps[i]; s.InFlight() && (locked == "" || s.Claim.At >= claimed) {
+			locked, claimed = s.Claim.By, s.Claim.At
 		}
 	}
 	if locked != "" {
@@ -233,7 +235,7 @@ func completeBy(w *writer, name *label, t *core.Task) {
 func failureCount(w *writer, name *label, t *core.Task) {
 	failures := 0
 	for i := range t.Steps {
-		failures += t.Steps[i].FailureCount
+		failures += t.Steps[i].Failures.Do
 	}
 	if failures != 0 {
 		w.integer(name, int64(failures))
@@ -252,15 +254,12 @@ func checkAnswers(a *core.Answers) error {
 	return checkVerdicts(a.Verdicts)
 }
 
-func checkErasure(e *core.Erasure) error {
-	if !e.At.InRange() {
-		return errRange
-	}
-	return nil
-}
+func checkErasure(e *core.Erasure) error { return checkTime(e.At) }
 
-func checkProgress(p *core.StepProgress) error {
-	if !p.At.InRange() {
+func checkProgress(p *core.StepProgress) error { return checkTime(p.At) }
+
+func checkTime(t core.Time) error {
+	if !t.InRange() {
 		return errRange
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -149,8 +150,8 @@ func answerStep(of core.StepDefinition, approval bool) core.StepDefinition {
 // decide takes an event, and sees that what it leads to can be stored, and was not reported otherwise before.
 func (f *full) decide(ev core.Event) *core.Task {
 	f.t.Helper()
-	d, err := core.Decide(f.def, []byte(`{}`), f.task, ev,
-		core.At{Now: f.now, By: strings.Repeat("i", 60), SizeLimit: f.room})
+	d, err := protocol.Decide(f.def, []byte(`{}`), f.task, ev,
+		protocol.At{Now: f.now, By: strings.Repeat("i", 60), SizeLimit: f.room})
 	var refusal *core.Refusal
 	switch {
 	case errors.As(err, &refusal), errors.Is(err, core.ErrStale):
@@ -215,12 +216,12 @@ func (f *full) event() core.Event {
 	case 0:
 		return core.Cancel{OrderID: f.task.OrderID, ID: id, Run: f.task.Run}
 	case 1:
-		return core.UndoCommand{ID: id, Command: f.task.Command - draw("old", 2)}
+		return core.UndoCommand{ID: id, Command: f.task.Commands.Number - draw("old", 2)}
 	case 2, 3:
-		return core.Resubmit{ID: id, Command: f.task.Command - draw("old", 2),
+		return core.Resubmit{ID: id, Command: f.task.Commands.Number - draw("old", 2),
 			Deadline: core.Time(draw("deadline", 2)) * (f.now + 500_000)}
 	case 4:
-		return core.Resolve{ID: id, Command: f.task.Command, Step: s.Name,
+		return core.Resolve{ID: id, Command: f.task.Commands.Number, Step: s.Name,
 			Fact: []core.Fact{core.Happened, core.NotHappened, core.Undone}[draw("fact", 3)]}
 	case 5:
 		return core.Settle{}
@@ -234,7 +235,7 @@ func (f *full) event() core.Event {
 		f.now = max(f.now, s.CompleteBy)
 		return core.Overdue{Step: s.Name, Attempt: s.Attempt, Backlog: draw("backlog", 3) == 0}
 	case 11, 12:
-		f.now = max(f.now, s.WakeAt)
+		f.now = max(f.now, s.Wait.At)
 		return core.Wake{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt}
 	case 13:
 		return core.Wake{Run: f.task.Run}
@@ -274,7 +275,7 @@ func (f *full) answer(s *core.Step, a *core.Answer, id string, draw func(string,
 func (f *full) reply(s *core.Step, draw func(string, int) int) core.Event {
 	r := core.Reply{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt, Operation: core.Do,
 		Outcome: core.OutcomeDone}
-	if s.Undo {
+	if s.Claim.Undo {
 		r.Operation = core.UndoOp
 	}
 	switch draw("outcome", 8) {
@@ -325,7 +326,8 @@ func (f *full) fill() {
 		}
 		n := sort.Search(port.MaxDocument, func(n int) bool {
 			r.Output = text(n)
-			d, err := core.Decide(f.def, []byte(`{}`), f.task, r, core.At{Now: f.now, SizeLimit: f.room})
+			d, err := protocol.Decide(f.def, []byte(`{}`), f.task, r,
+				protocol.At{Now: f.now, SizeLimit: f.room})
 			return err != nil || d.Task.Step(s.Name).State != core.Processed
 		})
 		if n == 0 { // nothing more fits: its failure is what is stored
@@ -351,12 +353,13 @@ func (f *full) drain() {
 			f.n++
 			for i := range 9 {
 				f.task = f.decide(core.Resubmit{ID: fmt.Sprintf("%0126d-%d", f.n, i),
-					Command: f.task.Command + 1, Sender: core.Sender{By: worst[:128], Reason: worst}})
+					Command: f.task.Commands.Number + 1, Sender: core.Sender{By: worst[:128], Reason: worst}})
 			}
-			f.task = f.decide(core.UndoCommand{ID: fmt.Sprintf("%0128d", f.n), Command: f.task.Command,
-				Sender: core.Sender{By: worst[:128], Reason: worst}})
+			f.task = f.decide(core.UndoCommand{ID: fmt.Sprintf("%0128d", f.n),
+				Command: f.task.Commands.Number,
+				Sender:  core.Sender{By: worst[:128], Reason: worst}})
 			if f.task.ProcessState == core.Error { // past its point of no return
-				f.task = f.decide(core.Close{ID: fmt.Sprintf("%0127d-", f.n), Command: f.task.Command,
+				f.task = f.decide(core.Close{ID: fmt.Sprintf("%0127d-", f.n), Command: f.task.Commands.Number,
 					Sender: core.Sender{By: worst[:128], Reason: worst}})
 			}
 			if f.task.Terminal() { // it is closed; else its children have to end first
@@ -366,7 +369,7 @@ func (f *full) drain() {
 		for _, s := range f.task.Steps {
 			r := core.Reply{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt, Operation: core.Do,
 				Outcome: core.OutcomeRetryLater, Code: worst, Message: worst}
-			if s.Undo {
+			if s.Claim.Undo {
 				r.Operation = core.UndoOp
 			}
 			if s.Children != nil {
@@ -379,9 +382,9 @@ func (f *full) drain() {
 					f.task = f.decide(core.Wake{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt})
 				}
 				continue
-			case s.Undo && failed[s.Name]:
+			case s.Claim.Undo && failed[s.Name]:
 				r.Outcome = core.OutcomeDone
-			case s.Undo:
+			case s.Claim.Undo:
 				failed[s.Name] = true
 			}
 			f.task = f.decide(r)
@@ -392,12 +395,12 @@ func (f *full) drain() {
 // standing is where an order that never ends stands.
 func (f *full) standing() string {
 	said := fmt.Sprintf("%s, run %d", f.task.ProcessState, f.task.Run)
-	for _, v := range f.task.Verdicts {
+	for _, v := range f.task.Commands.Verdicts {
 		said += fmt.Sprintf("; %s refused: %.200s", v.Command, v.Reason)
 	}
 	for i, s := range f.task.Steps {
 		if s.State != core.Pending && s.State != core.Compensated && s.State != core.Skipped {
-			said += fmt.Sprintf("; %d %s, attempt %d, undo %t, %+.20v", i, s.State, s.Attempt, s.Undo,
+			said += fmt.Sprintf("; %d %s, attempt %d, undo %t, %+.20v", i, s.State, s.Attempt, s.Claim.Undo,
 				s.Error)
 		}
 		if s.Children != nil {
@@ -413,7 +416,7 @@ func (f *full) endChildren(step string) {
 	for n, o := range slices.Clone(f.task.Step(step).Children.Open) {
 		s := f.task.Step(step)
 		f.unmeasured = n > 0 && n%20 != 0 // it takes time
-		if s.Undo && !f.closed {
+		if s.Claim.Undo && !f.closed {
 			f.closed = true
 			f.task = f.decide(f.childEnded(s, o.Index, core.ChildClosed, 0))
 		}
@@ -492,11 +495,11 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 	}
 	look("task", reflect.ValueOf(longest))
 	want := []string{
-		"task ContentHash", "task Verdicts Accepted", "task Verdicts By", "task Verdicts Note",
-		"task Attempts Undo",
-		"task Attempts Agent", "task Attempts Code", "task UndoneFor Text", "task Erased", "task Output",
-		"task Removed",
-		"task Steps Output", "task Steps Error Message", "task Steps Corrected", "task Steps Progress",
+		"task ContentHash", "task Commands Verdicts Accepted", "task Commands Verdicts By",
+		"task Commands Verdicts Note", "task Attempts Last Undo", "task Attempts Last Agent",
+		"task Attempts Last Code", "task Attempts Removed", "task Undo Reason Text", "task Erased",
+		"task Output",
+		"task Steps Claim Progress", "task Steps Output", "task Steps Error Message", "task Steps Corrected",
 		"task Steps Answers", "task Steps Children", "task Steps Unknown", "task Unknown",
 	}
 	if !slices.Equal(zero, want) {
@@ -542,7 +545,7 @@ func TestTheReserveCountsChildren(t *testing.T) {
 		def)
 	c := longest.Steps[0].Children
 	if len(c.Open) != core.MaxConcurrency || len(c.Results[0].Output) < core.MaxCollected || c.Reason == "" ||
-		len(c.FailedAt) != 20 || !longest.Steps[0].Undo {
+		len(c.FailedAt) != 20 || !longest.Steps[0].Claim.Undo {
 		t.Errorf("%+v", c)
 	}
 	t.Logf("the longest document of one such step: %d bytes", n)
@@ -556,12 +559,12 @@ func TestNoRoomToSpare(t *testing.T) {
 		Steps: []core.StepDefinition{{Name: "one", Agent: "a", Timeout: core.Second,
 			Retry: core.Retry{MaxFailures: 1}, OnFailure: core.OnFailureStop}}}
 	def.Link()
-	at := core.At{Now: 1_800_000_000_000, SizeLimit: core.SizeLimit{Size: state.Size}}
+	at := protocol.At{Now: 1_800_000_000_000, SizeLimit: core.SizeLimit{Size: state.Size}}
 	def.Hash = core.DefinitionHash(nil)
 	at.SizeLimit.Limit = at.SizeLimit.Reserve(def) + 50
-	decide := func(task *core.Task, ev core.Event) core.Decision {
+	decide := func(task *core.Task, ev core.Event) protocol.Decision {
 		t.Helper()
-		d, err := core.Decide(def, []byte(`{}`), task, ev, at)
+		d, err := protocol.Decide(def, []byte(`{}`), task, ev, at)
 		if err != nil || state.Size(d.Task) > at.SizeLimit.Limit {
 			t.Fatalf("%T: %v, %d bytes", ev, err, state.Size(d.Task))
 		}
@@ -572,8 +575,8 @@ func TestNoRoomToSpare(t *testing.T) {
 		ReplyTo: id, Priority: "normal"}).Task
 	reply := core.Reply{Step: "one", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone}
 	if d := decide(begun, reply); d.Task.ProcessState != core.Processed || d.Task.Output != nil ||
-		d.Task.EndCode != "output-too-large" {
-		t.Errorf("%s, %d bytes of output, %q", d.Task.ProcessState, len(d.Task.Output), d.Task.EndCode)
+		d.Task.Reason.Code != "output-too-large" {
+		t.Errorf("%s, %d bytes of output, %q", d.Task.ProcessState, len(d.Task.Output), d.Task.Reason.Code)
 	}
 	at.SizeLimit.Limit = state.Size(begun) + 190 // a verdict fits, and a short text
 	for range 2 {
@@ -617,20 +620,23 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 			task := &core.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: c.task,
 				Phase: c.phase, Created: now - 100_000,
 				Steps: []core.Step{
-					{Name: "one", State: core.Processed, Attempt: 1, First: 1, Output: text(100),
-						FinishedAt: now - 1000},
-					{Name: "two", State: core.Processing, Attempt: 2, First: 2, FirstAt: now - 9000,
-						ClaimedAt: now - 9000, CompleteBy: now + 9000, StopBy: now - 500, QuietBy: now - 500},
+					{Name: "one", State: core.Processed, Attempt: 1, First: core.First{Nth: 1},
+						Output: text(100),
+						Finish: core.Finish{At: now - 1000}},
+					{Name: "two", State: core.Processing, Attempt: 2,
+						First: core.First{Nth: 2, At: now - 9000},
+						Claim: core.Claim{At: now - 9000, StopBy: now - 500}, CompleteBy: now + 9000,
+						Stops: core.Stops{Do: now - 500}},
 				}}
 			failures := 1
 			if s := &task.Steps[1]; c.name == "going, handed back" { // its attempt was counted then
-				s.State, s.FailureCount, s.WakeAt = core.Pending, 1, now+1000
+				s.State, s.Failures.Do, s.Wait.At = core.Pending, 1, now+1000
 			} else if c.name != "going" {
 				failures = 0
 			}
-			d, err := core.Decide(def, []byte(`{}`), task, core.Reply{Step: "two", Attempt: c.attempt,
+			d, err := protocol.Decide(def, []byte(`{}`), task, core.Reply{Step: "two", Attempt: c.attempt,
 				Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument)},
-				core.At{Now: now, SizeLimit: state.Room})
+				protocol.At{Now: now, SizeLimit: state.Room})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -638,8 +644,8 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 			if failures == 1 && two.State == core.Compensating {
 				two.State = core.Failed // its undo was claimed at once
 			}
-			if two.FailureCount != failures {
-				t.Errorf("%d failures are counted, want %d", two.FailureCount, failures)
+			if two.Failures.Do != failures {
+				t.Errorf("%d failures are counted, want %d", two.Failures.Do, failures)
 			}
 			if two.State != c.step || d.Task.ProcessState != c.end || two.Output != nil {
 				t.Errorf("step %s, task %s, %d bytes kept", two.State, d.Task.ProcessState, len(two.Output))
@@ -667,13 +673,15 @@ func TestEffectThatDoesNotFitTakesTheProof(t *testing.T) {
 		const now = 1_800_000_000_000
 		task := &core.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: core.Processing,
 			Created: now - 100_000, Steps: []core.Step{
-				{Name: "pay", State: core.Pending, Attempt: 2, First: 1, FailureCount: 2, FirstAt: now - 9000,
-					ClaimedAt: now - 9000, WakeAt: now + 1000, CompleteBy: now + 9000, QuietBy: now - 500,
+				{Name: "pay", State: core.Pending, Attempt: 2, First: core.First{Nth: 1, At: now - 9000},
+					Failures: core.Failures{Do: 2},
+					Claim:    core.Claim{At: now - 9000}, Wait: core.StepWait{At: now + 1000},
+					CompleteBy: now + 9000, Stops: core.Stops{Do: now - 500},
 					NoEffect: now - 700},
 			}}
-		d, err := core.Decide(def, []byte(`{}`), task, core.Reply{Step: "pay", Attempt: attempt,
+		d, err := protocol.Decide(def, []byte(`{}`), task, core.Reply{Step: "pay", Attempt: attempt,
 			Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument)},
-			core.At{Now: now, SizeLimit: state.Room})
+			protocol.At{Now: now, SizeLimit: state.Room})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,22 +12,22 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Config is what a Store needs. Store, Definitions, Compile and Encode are required.
+// Config holds the dependencies and limits of a Store. Store, Definitions, Compile and Encode are required.
 type Config struct {
 	Store       port.Store
 	Definitions port.Definitions
-	// Compile makes a definition of its stored form and attaches the expressions.
+	// Compile decodes the stored form of a definition and attaches the expressions.
 	Compile func(hash string, data []byte) (*core.Definition, error)
-	// Encode gives a definition's stored form, the bytes that its hash names.
+	// Encode returns a definition's stored form, the bytes that its hash names.
 	Encode func(def *core.Definition) ([]byte, error)
-	// Current is the definition that new orders of a workflow get; nil for an unknown workflow.
+	// Current returns the definition that new orders of a workflow get, or nil for an unknown workflow.
 	Current func(workflow string) *core.Definition
-	// Broken is what is wrong with a workflow that is there and cannot be read, "" for any other; nil
-	// where that cannot be.
+	// Broken returns the problem of a workflow that is there and cannot be read, and "" for any other. A nil
+	// function means that there are no such workflows.
 	Broken func(workflow string) string
-	// OnCommit is called after each stored change, on the goroutine that stored it.
+	// OnCommit runs after each stored change, on the goroutine that stored it.
 	OnCommit func(c Change)
-	// CacheTasks is how many decoded tasks are kept; 0 means none. Only for a process that is the
+	// CacheTasks is the number of decoded tasks that are kept; 0 means none. Only for a process that is the
 	// store's one writer, through this one Store.
 	CacheTasks int
 	// Limit is the largest document that is written, in bytes; 0 means port.MaxDocument.
@@ -49,7 +49,7 @@ type Store struct {
 	put    map[string]bool // hashes known to be stored
 }
 
-// New makes a Store.
+// New returns a Store.
 func New(cfg Config) *Store {
 	cfg.Limit = cmp.Or(cfg.Limit, Room.Limit)
 	s := &Store{cfg: cfg, byHash: map[string]*core.Definition{}, put: map[string]bool{}}
@@ -59,15 +59,15 @@ func New(cfg Config) *Store {
 	return s
 }
 
-// Room is what a decision must know of the documents of a store that takes them up to port.MaxDocument.
+// Room holds the limits of documents in a store that takes them up to port.MaxDocument.
 var Room = core.SizeLimit{Limit: port.MaxDocument, Size: Size}
 
-// Room is what a decision must know of the documents of this store.
+// Room returns the limits of this store's documents, which decisions keep to.
 func (s *Store) Room() core.SizeLimit {
 	return core.SizeLimit{Limit: s.cfg.Limit, Size: Size, Inline: s.cfg.Inline}
 }
 
-// Size is the length of a task's document; 0 where it cannot be written, which a commit reports.
+// Size returns the length of a task's document, or 0 if it cannot be written, which a commit reports.
 func Size(t *core.Task) int {
 	doc, err := EncodeTask(t)
 	if err != nil {
@@ -76,10 +76,10 @@ func Size(t *core.Task) int {
 	return len(doc)
 }
 
-// Port is the store underneath, for listings.
+// Port returns the store underneath, for listings.
 func (s *Store) Port() port.Store { return s.cfg.Store }
 
-// Loaded is one answer of Load. Task is nil if there is none. Err is that of one read, or of one
+// Loaded is one result of Load. Task is nil if no task is stored. Err is the error of one read, or of one
 // document (ErrNewerTask, port.ErrDamaged): the others are loaded all the same.
 type Loaded struct {
 	Task *core.Task
@@ -175,7 +175,7 @@ func OrderOf(ctx context.Context, s contents, t *core.Task) ([]byte, error) {
 	return content, nil
 }
 
-// Cached returns what is kept of a task, nil where nothing is; it asks no store.
+// Cached returns the cached task, or nil. It reads no store.
 func (s *Store) Cached(id string) *core.Task {
 	if s.cache == nil {
 		return nil
@@ -183,7 +183,7 @@ func (s *Store) Cached(id string) *core.Task {
 	return s.cache.task(id)
 }
 
-// Forget drops what is kept of a task, so that the next Load asks the store.
+// Forget removes a task from the cache, so that the next Load reads the store.
 func (s *Store) Forget(id string) {
 	if s.cache != nil {
 		s.cache.drop(id)
@@ -276,8 +276,8 @@ func (s *Store) writeOf(c Change) (port.Write, error) {
 	return w, nil
 }
 
-// Definition returns the definition that a task pins: nil for "" (a tombstone). port.ErrNotFound
-// where the store does not have it.
+// Definition returns the definition that a task pins. It returns nil for "" (a tombstone), and
+// port.ErrNotFound if the store does not have it.
 func (s *Store) Definition(ctx context.Context, hash string) (*core.Definition, error) {
 	if hash == "" {
 		return nil, nil

@@ -114,7 +114,7 @@ func TestCommitDerivesTheIndex(t *testing.T) {
 	second.Due = 0
 	second.Attention = true
 	second.ProcessState = core.Error
-	second.Ended = born + 5
+	second.End.At = born + 5
 	if err := s.Commit(ctx, []state.Change{{Task: second}})[0]; err != nil {
 		t.Fatal(err)
 	}

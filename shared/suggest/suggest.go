@@ -7,9 +7,9 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Nearest is the known name that takes the fewest edits to reach; "" where none is near: within two
-// edits and at most every second letter, letter case and the kind of dash aside. Of two that are as
-// near, the first.
+// Nearest returns the known name that takes the fewest edits to reach, or "" if none is near: within two
+// edits and at most every second letter, apart from letter case and the kind of dash. Of two that are equally
+// near it returns the first.
 func Nearest(word string, known []string) string {
 	best, least := "", min(2, len([]rune(word))/2)+1
 	for _, name := range known {
@@ -22,8 +22,8 @@ func Nearest(word string, known []string) string {
 
 func folded(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "-")) }
 
-// DidYouMean is "did you mean NAME? " before the rest of an advice; the rest alone where no known
-// name is near.
+// DidYouMean returns "did you mean NAME? " before the rest of an advice, and the rest alone if no known name
+// is near.
 func DidYouMean(word string, known []string, rest string) string {
 	name := Nearest(word, known)
 	switch {

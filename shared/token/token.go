@@ -1,5 +1,6 @@
-// Package token makes and reads the tokens with which people answer a step (P39). A token is the ID of a key,
-// the run, the step and the person, and an HMAC over these and the order; it is computed, and never stored.
+// Package token makes and reads the tokens with which people answer a step (P39). A token holds the ID of a
+// key, the run, the step and the person, and an HMAC over these and the order. It is computed, and never
+// stored.
 package token
 
 import (
@@ -28,7 +29,7 @@ const (
 	CodeForeign   = "token-foreign"
 )
 
-// Readable is how long the tokens of a replaced key are read.
+// Readable is the time for which tokens of a replaced key are accepted.
 const Readable = 400 * core.Day
 
 // Bounds of keys and tokens.
@@ -49,16 +50,16 @@ type key struct {
 	Replaced core.Time `json:"replaced,omitempty"`
 }
 
-// Keys are the current key, first, and those before it. They are immutable and safe for concurrent use.
+// Keys holds the current key, first, and the previous ones. It is immutable and safe for concurrent use.
 type Keys struct{ all []key }
 
 var _ core.Tokens = (*Keys)(nil)
 
-// New makes a ring with one new key.
+// New returns a ring with one new key.
 func New() *Keys { return (&Keys{}).Replace(0) }
 
-// Fixed is a ring of two keys that everyone knows, for tests and simulations: tokens are the same in each
-// run. The first or, with later, the second one is the current one.
+// Fixed returns a ring of two publicly known keys, for tests and simulations, so that tokens are the same in
+// each run. The current key is the first one, or the second one with later.
 func Fixed(later bool) *Keys {
 	all := []key{{ID: "00000000", Secret: make([]byte, secretSize)},
 		{ID: "00000001", Secret: bytes.Repeat([]byte{1}, secretSize)}}
@@ -69,16 +70,16 @@ func Fixed(later bool) *Keys {
 	return &Keys{all}
 }
 
-// Replace makes a new current key. The one before is read for Readable more.
+// Replace makes a new current key. Tokens of the previous one are accepted for Readable.
 func (k *Keys) Replace(now core.Time) *Keys {
 	random := make([]byte, 4+secretSize)
-	_, _ = rand.Read(random) // it does not return without
+	_, _ = rand.Read(random) // it always fills the slice
 	all := []key{{ID: hex.EncodeToString(random[:4]), Secret: random[4:]}}
 	for n, old := range k.all {
 		if n == 0 {
 			old.Replaced = now
 		}
-		// also one that is read no more: its orders are sent the same
+		// includes keys that are no longer accepted, because their orders' tokens must stay the same
 		if old.ID != all[0].ID && len(all) < maxKeys {
 			all = append(all, old)
 		}
@@ -86,19 +87,18 @@ func (k *Keys) Replace(now core.Time) *Keys {
 	return &Keys{all}
 }
 
-// minGenerated is the least length of a text that a key is made of: more than 256 random bits in letters and
-// digits.
+// minGenerated is the shortest text for a key: more than 256 random bits in letters and digits.
 const minGenerated = 48
 
-// generated is the key that a random text stands for, as Secrets Manager makes one.
+// generated returns the key of a random text, such as Secrets Manager makes.
 func generated(text string) key {
 	id, secret := sha256.Sum256([]byte("stepkeeper key id\n"+text)),
 		sha256.Sum256([]byte("stepkeeper key\n"+text))
 	return key{ID: hex.EncodeToString(id[:4]), Secret: secret[:]}
 }
 
-// Parse reads the stored form of a ring: what Encode writes, or {"generated": "random text"}, which stands
-// for one key. Its errors hold nothing of it.
+// Parse reads the stored form of a ring: the output of Encode, or {"generated": "random text"}, which stands
+// for one key. Its errors contain nothing of it.
 func Parse(data []byte) (*Keys, error) {
 	var stored struct {
 		Keys      []key  `json:"keys"`
@@ -131,7 +131,7 @@ func Parse(data []byte) (*Keys, error) {
 	return &Keys{stored.Keys}, nil
 }
 
-// Encode is the form that Parse reads. It holds the secrets.
+// Encode returns the form that Parse reads. It holds the secrets.
 func (k *Keys) Encode() []byte {
 	data, _ := json.MarshalIndent(map[string]any{"keys": k.all}, "", "  ") // strings and numbers
 	return append(data, '\n')
@@ -140,10 +140,10 @@ func (k *Keys) Encode() []byte {
 // String keeps the secrets out of logs.
 func (k *Keys) String() string { return fmt.Sprintf("%d keys", len(k.all)) }
 
-// Current is the ID of the key that new orders get.
+// Current returns the ID of the key that new orders get.
 func (k *Keys) Current() string { return k.all[0].ID }
 
-// Holds reports whether the key of that ID is in the ring.
+// Holds reports whether the ring has the key with that ID.
 func (k *Keys) Holds(id string) bool { return k.index(id) >= 0 }
 
 // Derive returns a secret for another purpose, made of the current key. It changes with the key.
@@ -153,7 +153,7 @@ func (k *Keys) Derive(purpose string) []byte {
 	return h.Sum(nil)
 }
 
-// Token makes the token of an order.
+// Token returns the token of an order.
 func (k *Keys) Token(id, order string, of core.TokenOf) (string, error) {
 	i := k.index(id)
 	if i < 0 {
@@ -164,10 +164,10 @@ func (k *Keys) Token(id, order string, of core.TokenOf) (string, error) {
 		encoding.EncodeToString(k.all[i].mac(order, claims)), nil
 }
 
-// encoding has one form for each value: a changed last character is no other spelling of the same token.
+// encoding has one form for each value, so that a changed last character is never the same token.
 var encoding = base64.RawURLEncoding.Strict()
 
-// mac is over the order and the rest; the order's length parts them.
+// mac returns the authentication code over the order and the claims. The length of the order separates them.
 func (k *key) mac(order, claims string) []byte {
 	h := hmac.New(sha256.New, k.Secret)
 	fmt.Fprintf(h, "stepkeeper answer 1\n%d\n%s\n%s", len(order), order, claims)
@@ -178,7 +178,7 @@ func (k *Keys) index(id string) int {
 	return slices.IndexFunc(k.all, func(k key) bool { return k.ID == id })
 }
 
-// Read checks a token that came in for an order, in constant time. Its refusals say nothing of orders or
+// Read checks a received token of an order, in constant time. Its refusals reveal nothing about orders or
 // keys.
 func (k *Keys) Read(order, token string, now core.Time) (core.TokenOf, error) {
 	p, ok := split(token)
@@ -201,7 +201,7 @@ func (k *Keys) Read(order, token string, now core.Time) (core.TokenOf, error) {
 	return p.of, nil
 }
 
-// StepOf is the step that a token names, unchecked; "" where it is none.
+// StepOf returns the step that a token names, unchecked, or "" if the text is no token.
 func StepOf(token string) string {
 	p, _ := split(token)
 	return p.of.Step
@@ -209,7 +209,7 @@ func StepOf(token string) string {
 
 // parsed is a token whose MAC has not been checked.
 type parsed struct {
-	key    string // ID of the key that it claims to be made with
+	key    string // claimed ID of the key
 	claims string
 	mac    []byte
 	of     core.TokenOf

@@ -1,6 +1,6 @@
-// Package tracing is port.Tracer on OpenTelemetry: spans go to a collector by OTLP over HTTP. A handling is a
-// trace of its own, linked with the trace ID of its order's run; what a service records of a call belongs to
-// the handling that made it.
+// Package tracing implements port.Tracer with OpenTelemetry. It sends spans to a collector by OTLP over HTTP.
+// Each handling is a separate trace, linked with the trace ID of its order's run. The spans of a service's
+// call belong to the handling that made the call.
 package tracing
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Variable is OpenTelemetry's own name for the collector's address; its other variables, for headers,
-// sampling, certificates, count too.
+// Variable is OpenTelemetry's own name for the collector's address. Its other variables, for headers,
+// sampling and certificates, apply too.
 const Variable = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 const (
@@ -29,14 +29,15 @@ const (
 	queued     = 8192 // spans that wait for the collector; further ones are dropped
 )
 
-// Tracer sends spans. Safe for concurrent use.
+// Tracer sends spans. It is safe for concurrent use.
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
 }
 
-// New makes one. endpoint is the collector's address, like http://127.0.0.1:4318; service is the name of its
-// spans. It connects when there are spans; a collector that does not answer loses spans and delays nothing.
+// New returns a Tracer. endpoint is the collector's address, such as http://127.0.0.1:4318. service is the
+// name of its spans. It connects when there are spans. A collector that does not respond loses spans and
+// delays nothing.
 func New(ctx context.Context, endpoint, service, version string) (*Tracer, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -61,13 +62,13 @@ func New(ctx context.Context, endpoint, service, version string) (*Tracer, error
 	return &Tracer{p, p.Tracer("github.com/stepkeeper/stepkeeper")}, nil
 }
 
-// Begin is port.Tracer's.
+// Begin implements port.Tracer.
 func (t *Tracer) Begin(ctx context.Context, name string) (context.Context, port.Handling) {
 	ctx, span := t.tracer.Start(ctx, name, trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindConsumer))
 	return ctx, handling{span}
 }
 
-// Close sends what is there, and ends.
+// Close sends the remaining spans, and ends.
 func (t *Tracer) Close(ctx context.Context) error { return t.provider.Shutdown(ctx) }
 
 type handling struct{ trace.Span }
@@ -78,7 +79,7 @@ func (h handling) Traceparent() string {
 	return carrier["traceparent"]
 }
 
-// End is port.Handling's. IDs are recorded, never bodies.
+// End implements port.Handling. It records IDs, never bodies.
 func (h handling) End(s port.Span, err error) {
 	attributes := []attribute.KeyValue{attribute.String("stepkeeper.order", s.OrderID),
 		attribute.Int("stepkeeper.run", s.Run)}

@@ -2,26 +2,26 @@ package view
 
 import "github.com/stepkeeper/stepkeeper/shared/core"
 
-// Children is how far a step is with its child tasks.
+// Children is the state of a step's child orders.
 type Children struct {
-	Workflow string   `json:"workflow" doc:"what each of them goes through"`
-	Count    int      `json:"count" doc:"how many there are in all; 0 before the step is reached"`
-	Ended    int      `json:"ended" doc:"how many have ended; while they are undone: how many are undone, or were never started"`
-	Running  int      `json:"running" doc:"how many have not ended, of those that were asked"`
-	Failed   int      `json:"failed" doc:"how many have not been Processed"`
-	Tolerate int      `json:"tolerate" doc:"how many may fail"`
-	FailedAs []string `json:"failedAs,omitempty" nullable:"false" doc:"IDs of the first 20 that have failed"`
-	Reason   string   `json:"reason,omitempty" doc:"why the first of them has failed, or why no more are started"`
-	Undo     bool     `json:"undo,omitempty" doc:"they are undone"`
-	Stopped  []string `json:"stopped,omitempty" nullable:"false" doc:"IDs of those that wait for the operator, as far as they have reported"`
-	InDoubt  []string `json:"inDoubt,omitempty" nullable:"false" doc:"IDs of those that cannot be undone: closed by hand, or no longer stored"`
+	Workflow string   `json:"workflow" doc:"workflow that each child order runs"`
+	Count    int      `json:"count" doc:"number of child orders; 0 before the step is reached"`
+	Ended    int      `json:"ended" doc:"number of child orders that have ended; during an undo, the number that are undone or were never started"`
+	Running  int      `json:"running" doc:"number of child orders that were asked and have not ended"`
+	Failed   int      `json:"failed" doc:"number of child orders that ended in another state than Processed"`
+	Tolerate int      `json:"tolerate" doc:"number of child orders that may fail"`
+	FailedAs []string `json:"failedAs,omitempty" nullable:"false" doc:"IDs of the first 20 child orders that failed"`
+	Reason   string   `json:"reason,omitempty" doc:"why the first failed child order failed, or why no more are started"`
+	Undo     bool     `json:"undo,omitempty" doc:"true if the child orders are being undone"`
+	Stopped  []string `json:"stopped,omitempty" nullable:"false" doc:"IDs of the child orders that have reported that they wait for the operator"`
+	InDoubt  []string `json:"inDoubt,omitempty" nullable:"false" doc:"IDs of the child orders that cannot be undone: they were closed by hand, or are no longer stored"`
 }
 
 // Parent is the step that a child task belongs to.
 type Parent struct {
 	OrderID string `json:"orderId"`
 	Step    string `json:"step"`
-	Index   int    `json:"index" doc:"of the item in the step's list, from 0"`
+	Index   int    `json:"index" doc:"index of the item in the step's list, from 0"`
 }
 
 func parentOf(t *core.Task) *Parent {
@@ -44,12 +44,12 @@ func childrenOf(t *core.Task, s *core.Step, def *core.Each) *Children {
 	v.Running = len(c.Open)
 	v.Failed = c.Failed
 	v.Reason = c.Reason
-	v.Undo = s.Undo
+	v.Undo = s.Claim.Undo
 	v.Ended = c.Next - len(c.Open)
-	if s.Undo {
+	if s.Claim.Undo {
 		v.Ended = c.Count - c.Cursor - len(c.Open)
 		for _, o := range c.Open {
-			if o.Index < c.Cursor { // it is counted among those to come
+			if o.Index < c.Cursor { // Cursor counts it too, so it was subtracted twice
 				v.Ended++
 			}
 		}

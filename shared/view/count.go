@@ -2,7 +2,7 @@ package view
 
 import "fmt"
 
-// Count says how many of something there are, whose plural ends in s: "1 order", "0 orders".
+// Count returns a number with its noun, whose plural ends in s: "1 order", "0 orders".
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -9,27 +9,28 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// Command is one that would be accepted.
+// Command is a command that would be accepted.
 type Command struct {
 	Command string    `json:"command" enum:"cancel,undo,resubmit,resolve,close,move"`
-	Step    string    `json:"step,omitempty" doc:"of resolve; of resubmit: a call that can get another input"`
-	Fact    core.Fact `json:"fact,omitempty" doc:"of resolve"`
+	Step    string    `json:"step,omitempty" doc:"step to resolve; with resubmit, a call that can get another input"`
+	Fact    core.Fact `json:"fact,omitempty" doc:"fact that resolve states"`
 
-	Definition string `json:"definition,omitempty" doc:"of move; of resubmit, if it moves the order too: latest, the definition that new orders get"`
+	Definition string `json:"definition,omitempty" doc:"definition to move the order to, for move and for a resubmit that moves it; latest is the one that new orders get"`
 }
 
-// LaterCommand is one that would be accepted from a time on: until then a call may still take effect.
+// LaterCommand is a command that would be accepted from a time on: until then a call may still take effect.
 type LaterCommand struct {
 	Command
 	From core.Time `json:"from"`
 }
 
-// Detailed is Of with what a single order is asked for: its messages, the inputs of the steps that were
-// attempted, and the commands that would be accepted now. order may be nil: then no inputs are shown.
+// Detailed returns the view of a single order: Of, its messages, the inputs of the steps that were attempted,
+// and the commands that would be accepted now. If order is nil, no inputs are shown.
 func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) Task {
 	v := Of(t, def)
 	v.Accepts, v.AcceptsLater = accepts(t, def, order, core.TimeOf(now))
@@ -42,7 +43,7 @@ func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now tim
 			continue
 		}
 		// one that cannot be made is the step's error
-		if input, err := core.InputOf(def, order, t, i); err == nil {
+		if input, err := protocol.InputOf(def, order, t, i); err == nil {
 			v.Steps[i].Input = input
 		}
 	}
@@ -52,9 +53,10 @@ func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now tim
 // movedAfterEnd reports whether a Compensated task was moved to another definition (P49), which counts for
 // its next run. The definition does not show what the last run gave to its agents, or whom it notified.
 func movedAfterEnd(t *core.Task) bool {
-	return t.ProcessState == core.Compensated && slices.ContainsFunc(t.Verdicts, func(v core.Verdict) bool {
-		return v.Command == "move" && v.Accepted && v.At >= t.Ended
-	})
+	return t.ProcessState == core.Compensated &&
+		slices.ContainsFunc(t.Commands.Verdicts, func(v core.Verdict) bool {
+			return v.Command == "move" && v.Accepted && v.At >= t.End.At
+		})
 }
 
 // Pinned notes which definition new orders get, if t, of which v is the view, runs another one and has not
@@ -68,10 +70,10 @@ func (v *Task) Pinned(t *core.Task, def, deployed *core.Definition, now time.Tim
 	v.Deployed = deployed.Hash
 	to := core.Target{Definition: deployed}
 	for _, ev := range []core.Event{
-		core.Resubmit{ID: trial, Command: t.Command, To: &to},
-		core.Move{ID: trial, Command: t.Command, To: to},
+		core.Resubmit{ID: trial, Command: t.Commands.Number, To: &to},
+		core.Move{ID: trial, Command: t.Commands.Number, To: to},
 	} {
-		d, err := core.Decide(def, nil, t, ev, core.At{Now: core.TimeOf(now), SizeLimit: state.Room,
+		d, err := protocol.Decide(def, nil, t, ev, protocol.At{Now: core.TimeOf(now), SizeLimit: state.Room,
 			Tokens: core.HiddenTokens{}})
 		if !acceptedBy(d, err) {
 			continue
@@ -89,26 +91,26 @@ const trial = "trial"
 
 // acceptedBy reports whether the decision accepts its command. A decision that goes on to evaluate an
 // expression has accepted it.
-func acceptedBy(d core.Decision, err error) bool {
+func acceptedBy(d protocol.Decision, err error) bool {
 	return errors.Is(err, core.ErrOrderNeeded) || err == nil && d.Verdict != nil && d.Verdict.Accepted
 }
 
-// Plan is what a move to another definition would mean.
+// Plan is the result that a move to another definition would have.
 type Plan struct {
 	OrderID     string            `json:"orderId"`
-	Definition  string            `json:"definition,omitempty" doc:"hash of the definition that it would be pinned to"`
-	Accepted    bool              `json:"accepted" doc:"the move would be accepted as the order is now"`
+	Definition  string            `json:"definition,omitempty" doc:"hash of the definition that the order would be pinned to"`
+	Accepted    bool              `json:"accepted" doc:"true if the move would be accepted now"`
 	Reason      string            `json:"reason,omitempty"`
 	Differences []core.Difference `json:"differences" nullable:"false"`
-	Documents   *Documents        `json:"documents,omitempty" doc:"where they were asked for"`
+	Documents   *Documents        `json:"documents,omitempty" doc:"present if the request asks for them"`
 }
 
 // Documents are an order as it is stored, for a program that goes on with it elsewhere: a simulation of its
 // move.
 type Documents struct {
 	Task        json.RawMessage   `json:"task"`
-	Order       json.RawMessage   `json:"order" doc:"as it was submitted"`
-	Definitions []json.RawMessage `json:"definitions" nullable:"false" doc:"compiled: the one that the order runs, the one that it would be pinned to, and those of the child orders of both"`
+	Order       json.RawMessage   `json:"order" doc:"order as submitted"`
+	Definitions []json.RawMessage `json:"definitions" nullable:"false" doc:"compiled definitions: the one that the order runs, the one that it would be pinned to, and those of the child orders of both"`
 }
 
 // DocumentsOf writes a task, its order, and its definition and another one (nil: none); load answers those of
@@ -149,12 +151,12 @@ func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition,
 	return d, nil
 }
 
-// PlanOf asks the core's own decision about a move of a task in a store with that room.
+// PlanOf makes the core decide about a move of a task, in a store with that room, and stores nothing.
 func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMessage, now time.Time,
 	room core.SizeLimit) Plan {
 	p := Plan{OrderID: t.OrderID, Differences: []core.Difference{}}
-	d, err := core.Decide(def, order, t, core.Move{ID: trial, Command: t.Command, To: to},
-		core.At{Now: core.TimeOf(now), SizeLimit: room, Tokens: core.HiddenTokens{}})
+	d, err := protocol.Decide(def, order, t, core.Move{ID: trial, Command: t.Commands.Number, To: to},
+		protocol.At{Now: core.TimeOf(now), SizeLimit: room, Tokens: core.HiddenTokens{}})
 	p.Accepted = acceptedBy(d, err)
 	if err == nil && d.Verdict != nil {
 		p.Reason = d.Verdict.Reason
@@ -166,15 +168,15 @@ func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMe
 	return p
 }
 
-// accepts asks the core's own decision about each command, with the number that the task has now. What is
-// refused is asked about again for the time at which no call of its step, or of any step, can take effect any
-// more.
+// accepts makes the core decide about each command, with the task's present number. A refused command is
+// decided again for the time from which no call of its step, or of any step, can take effect.
 func accepts(t *core.Task, def *core.Definition, order json.RawMessage,
 	now core.Time) (all []Command, later []LaterCommand) {
 	const id = trial
 	all = []Command{}
 	asked := func(ev core.Event, at core.Time) bool {
-		return acceptedBy(core.Decide(def, order, t, ev, core.At{Now: at, Tokens: core.HiddenTokens{}}))
+		return acceptedBy(protocol.Decide(def, order, t, ev,
+			protocol.At{Now: at, Tokens: core.HiddenTokens{}}))
 	}
 	try := func(c Command, ev core.Event) {
 		if asked(ev, now) {
@@ -183,30 +185,31 @@ func accepts(t *core.Task, def *core.Definition, order json.RawMessage,
 			later = append(later, LaterCommand{c, from})
 		}
 	}
-	if !t.CancelAsked && t.ProcessState != core.Cancelled { // a second one is accepted and changes nothing
+	// a second one is accepted and changes nothing
+	if !t.Undo.CancelAsked && t.ProcessState != core.Cancelled {
 		try(Command{Command: "cancel"}, core.Cancel{OrderID: t.OrderID, ID: id, Run: t.Run})
 	}
-	try(Command{Command: "undo"}, core.UndoCommand{ID: id, Command: t.Command})
-	try(Command{Command: "resubmit"}, core.Resubmit{ID: id, Command: t.Command})
+	try(Command{Command: "undo"}, core.UndoCommand{ID: id, Command: t.Commands.Number})
+	try(Command{Command: "resubmit"}, core.Resubmit{ID: id, Command: t.Commands.Number})
 	try(Command{Command: "close"},
-		core.Close{ID: id, Command: t.Command, Sender: core.Sender{By: id, Reason: id}})
+		core.Close{ID: id, Command: t.Commands.Number, Sender: core.Sender{By: id, Reason: id}})
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		try(Command{Command: "resubmit", Step: s.Name},
-			core.Resubmit{ID: id, Command: t.Command, Step: s.Name, Input: json.RawMessage("{}")})
+			core.Resubmit{ID: id, Command: t.Commands.Number, Step: s.Name, Input: json.RawMessage("{}")})
 		if !s.Attempted() {
 			continue
 		}
 		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
 			try(Command{Command: "resolve", Step: s.Name, Fact: fact},
-				core.Resolve{ID: id, Command: t.Command, Step: s.Name, Fact: fact})
+				core.Resolve{ID: id, Command: t.Commands.Number, Step: s.Name, Fact: fact})
 		}
 	}
 	return all, later
 }
 
-// quietFrom is when no call of a step, or without a name of any step, can take effect any more; 0 if the task
-// is not in Error.
+// quietFrom returns the time from which no call of a step, or of any step if the name is "", can take effect
+// any more. It is 0 if the task is not in Error.
 func quietFrom(t *core.Task, def *core.Definition, step string) (from core.Time) {
 	if t.ProcessState != core.Error || def == nil {
 		return 0

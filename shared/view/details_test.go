@@ -27,10 +27,14 @@ func stopped(keyRetention core.Duration) (*core.Task, *core.Definition) {
 			Undo:  &core.Undo{Operation: "refund", Timeout: core.Second, Retry: core.Retry{MaxFailures: 1}}}}}
 	d.Link()
 	return &core.Task{OrderID: "o-1", Version: 4, Workflow: "order", Definition: "abc",
-		ProcessState: core.Error, Phase: core.Forward, Command: 2, Created: t0, Ended: t0 + 5000,
-		EndStep: "charge", EndCode: "timeout", EndText: "no answer",
-		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: 1, FirstAt: t0,
-			ClaimedAt: t0, QuietBy: t0 + 60_000, FailureCount: 1}}}, d
+			ProcessState: core.Error, Phase: core.Forward, Commands: core.Commands{Number: 2}, Created: t0,
+			End:    core.End{At: t0 + 5000},
+			Reason: core.Reason{Step: "charge", Code: "timeout", Text: "no answer"},
+			Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1,
+				First: core.First{Nth: 1, At: t0},
+				Claim: core.Claim{At: t0}, Stops: core.Stops{Do: t0 + 60_000},
+				Failures: core.Failures{Do: 1}}}},
+		d
 }
 
 // What a task accepts is what the decision says, at that time: not a rule of this package.
@@ -54,13 +58,13 @@ func TestAccepts(t *testing.T) {
 				resolve(core.NotHappened)}, nil},
 		{"the service may have forgotten the key (P18)", core.Minute, t0 + 70_000, nil,
 			[]view.Command{{Command: "undo"}, resolve(core.Happened)}, []view.Command{{Command: "resubmit"}}},
-		{"it was cancelled already", 0, t0 + 70_000, func(t *core.Task) { t.CancelAsked = true }, nil,
+		{"it was cancelled already", 0, t0 + 70_000, func(t *core.Task) { t.Undo.CancelAsked = true }, nil,
 			[]view.Command{{Command: "cancel"}}},
 		{"handed back, and in doubt all the same", 0, t0 + 70_000,
 			func(t *core.Task) { t.Steps[0].State = core.Pending },
 			[]view.Command{resolve(core.Happened)}, nil},
 		{"no step was asked", 0, t0 + 70_000, func(t *core.Task) {
-			t.Steps[0] = core.Step{Name: "charge", State: core.Failed, FailureCount: 1}
+			t.Steps[0] = core.Step{Name: "charge", State: core.Failed, Failures: core.Failures{Do: 1}}
 		},
 			[]view.Command{{Command: "resubmit"}}, []view.Command{resolve(core.Happened)}},
 	} {
@@ -142,22 +146,22 @@ func TestAnUndoneOrderThatWasMovedShowsWhatItsRunDid(t *testing.T) {
 	def.AlertUndone = true
 	task.ProcessState = core.Compensated
 	task.Phase = ""
-	task.Why = core.WhyFailure
+	task.Undo.Why = core.WhyFailure
 	task.Steps[0].State = core.Failed
 	for _, x := range []struct {
 		name    string
 		verdict core.Verdict
 		shown   bool
 	}{
-		{"not moved", core.Verdict{ID: "r", Command: "resubmit", Accepted: false, At: task.Ended + 1}, true},
-		{"the move was refused", core.Verdict{ID: "m", Command: "move", Accepted: false, At: task.Ended + 1},
+		{"not moved", core.Verdict{ID: "r", Command: "resubmit", Accepted: false, At: task.End.At + 1}, true},
+		{"the move was refused", core.Verdict{ID: "m", Command: "move", Accepted: false, At: task.End.At + 1},
 			true},
 		{"moved in the run before", core.Verdict{ID: "m", Command: "move", Accepted: true,
-			At: task.Ended - 1}, true},
-		{"moved after its end", core.Verdict{ID: "m", Command: "move", Accepted: true, At: task.Ended + 1},
+			At: task.End.At - 1}, true},
+		{"moved after its end", core.Verdict{ID: "m", Command: "move", Accepted: true, At: task.End.At + 1},
 			false},
 	} {
-		task.Verdicts = []core.Verdict{x.verdict}
+		task.Commands.Verdicts = []core.Verdict{x.verdict}
 		v := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`), t0.Std())
 		alerted := slices.ContainsFunc(v.Messages,
 			func(m view.Message) bool { return m.Kind == view.MessageAlert })

@@ -42,45 +42,47 @@ func everyKind() *core.Definition {
 // underWay is a task of it whose steps are all at something.
 func underWay() *core.Task {
 	began := func(name string, state core.State, at int) core.Step {
-		return core.Step{Name: name, State: state, Attempt: 1, First: 1, FirstAt: second(at),
-			ClaimedAt: second(at)}
+		return core.Step{Name: name, State: state, Attempt: 1, First: core.First{Nth: 1, At: second(at)},
+			Claim: core.Claim{At: second(at)}}
 	}
 	t := &core.Task{OrderID: "o", Version: 9, Workflow: "all", Definition: "hash",
-		ProcessState: core.Processing, Run: 1, Command: 3, Priority: "high", ReplyTo: "shop", StatusSeq: 4,
-		StartSeq: 1,
-		StartAt:  second(1), Created: second(0), Deadline: second(900), CancelAsked: true,
-		Parent: &core.Parent{OrderID: "p", Step: "s", Index: 2},
-		Verdicts: []core.Verdict{
+		ProcessState: core.Processing, Run: 1, Commands: core.Commands{Number: 3, Verdicts: []core.Verdict{
 			{ID: "c1", Command: "cancel", Reason: "too late", By: "ann", Note: "sold", At: second(40)},
 			{ID: "c2", Command: "move", Accepted: true, Note: "newer", At: second(41)},
-		},
-		Attempts: []core.Attempt{{Step: "fenced", Number: 1, Began: second(2), Ended: second(3),
+		}}, Priority: "high", ReplyTo: "shop", StatusSeq: 4,
+		Start: core.Start{Seq: 1, At: second(1)}, Created: second(0),
+		Deadline: core.Deadline{At: second(900)}, Undo: core.Reversal{CancelAsked: true},
+		Parent: &core.Parent{OrderID: "p", Step: "s", Index: 2},
+		Attempts: core.Attempts{Last: []core.Attempt{{Step: "fenced", Number: 1, Began: second(2),
+			Ended:   second(3),
 			Outcome: core.OutcomeRetryLater, Code: "busy"},
 			{Step: "again", Number: 1, Undo: true, Agent: "van", Began: second(4), Ended: second(5),
-				Outcome: core.OutcomeSuperseded}},
-		Earlier: core.Earlier{Failed: 1, Later: 2, Overdue: 3, Superseded: 4},
+				Outcome: core.OutcomeSuperseded}}, Earlier: core.Earlier{Failed: 1, Later: 2, Overdue: 3,
+			Superseded: 4}},
 		Steps: []core.Step{began("fenced", core.Processing, 10), began("plain", core.Processed, 11),
 			began("pause", core.Waiting, 12), began("agree", core.Waiting, 13),
 			began("paid", core.Processed, 14),
 			{Name: "never", State: core.Pending}, began("parts", core.Waiting, 15),
 			began("child", core.Processing, 16), began("again", core.Pending, 17)}}
 	at := func(name string) *core.Step { return t.Step(name) }
-	*at("fenced") = core.Step{Name: "fenced", State: core.Processing, Attempt: 2, First: 1,
-		FirstAt: second(2), ClaimedAt: second(10), CompleteBy: second(60), StopBy: second(50),
-		QuietBy: second(70), LockedBy: "i",
-		FailureCount: 1, Error: &core.StepError{
+	*at("fenced") = core.Step{Name: "fenced", State: core.Processing, Attempt: 2,
+		First: core.First{Nth: 1, At: second(2)}, Claim: core.Claim{At: second(10), StopBy: second(50),
+			By: "i", Progress: &core.StepProgress{Percent: 40, Note: "packing", At: second(20)}},
+		CompleteBy: second(60),
+		Stops:      core.Stops{Do: second(70)},
+		Failures:   core.Failures{Do: 1}, Error: &core.StepError{
 			Code: "busy", Message: "later", At: second(3), Attempt: 1, Since: second(3),
-		}, Progress: &core.StepProgress{Percent: 40, Note: "packing", At: second(20)},
+		},
 		Corrected: &core.Corrected{Input: json.RawMessage(`{"n":1}`), Command: 2, By: "ann", Reason: "typo",
 			At: second(9)}}
-	at("plain").FinishedAt = second(12)
-	at("plain").FinishSeq = 3
+	at("plain").Finish.At = second(12)
+	at("plain").Finish.Seq = 3
 	at("plain").Output = json.RawMessage(`{"m":1}`)
 	at("plain").NoEffect = second(12)
 	at("plain").Error, at("plain").Resolved = &core.StepError{Code: core.CodeNotYet, Message: "soon",
 		At: second(11)}, &core.Resolved{Fact: core.Happened, Command: 1, At: second(12)}
-	at("pause").WakeAt = second(300)
-	at("agree").CompleteBy, at("agree").WakeAt = second(600), second(600)
+	at("pause").Wait.At = second(300)
+	at("agree").CompleteBy, at("agree").Wait.At = second(600), second(600)
 	at("agree").Answers = &core.Answers{Round: 2, Need: 2, Who: []string{"ann", "bob"}, NotSelf: "cy",
 		Reminded: 1, Votes: []core.Vote{{By: "bob", Value: json.RawMessage(`"yes"`), At: second(30)}},
 		Verdicts: []core.Verdict{
@@ -88,7 +90,7 @@ func underWay() *core.Task {
 			{ID: "v2", Command: "answer", By: "cy", Note: "no", At: second(31)},
 			{ID: "v3", Command: "answer", Accepted: true, By: "di", At: second(32)},
 		}}
-	at("paid").Answers, at("paid").FinishedAt = &core.Answers{
+	at("paid").Answers, at("paid").Finish.At = &core.Answers{
 		Votes: []core.Vote{{By: "bank", Value: json.RawMessage(`1`), At: second(33)}}}, second(33)
 	at("parts").Children = &core.Children{
 		Count: 9, Next: 6,
@@ -101,7 +103,7 @@ func underWay() *core.Task {
 	}
 	at("child").Children = &core.Children{Count: 1, Next: 1,
 		Open: []core.OpenChild{{Index: 0, State: string(core.ChildExpired)}}}
-	at("again").FailureCount, at("again").WakeAt, at("again").Agent = 1, second(80), "van"
+	at("again").Failures.Do, at("again").Wait.At, at("again").Claim.Agent = 1, second(80), "van"
 	return t
 }
 
@@ -139,43 +141,44 @@ func TestShown(t *testing.T) {
 	x := underWay()
 	x.ProcessState = core.Error
 	x.Phase = core.Undoing
-	x.Why = core.WhyFailure
-	x.Ended = second(700)
-	x.EndSeq = 5
-	x.EndCode = "refused"
-	x.EndStep = "again"
-	x.EndText = "the van is gone"
-	x.ResendAt = second(730)
-	x.UndoneFor = core.UndoReason{Step: "plain", Code: "timeout", Text: "no answer"}
+	x.Undo.Why = core.WhyFailure
+	x.End.At = second(700)
+	x.End.Seq = 5
+	x.Reason.Code = "refused"
+	x.Reason.Step = "again"
+	x.Reason.Text = "the van is gone"
+	x.End.ResendAt = second(730)
+	x.Undo.Reason = core.Reason{Step: "plain", Code: "timeout", Text: "no answer"}
 	show("in Error, and its agents are at work", x, def)
 	x = underWay()
-	x.ProcessState, x.Why = core.Compensating, core.WhyCancel
+	x.ProcessState, x.Undo.Why = core.Compensating, core.WhyCancel
 	for _, name := range []string{"fenced", "parts", "child", "again"} {
-		x.Step(name).Undo, x.Step(name).UndoFailures, x.Step(name).ClaimedAt = true, 1, second(90)
+		x.Step(name).Claim.Undo, x.Step(name).Failures.Undo, x.Step(name).Claim.At = true, 1, second(90)
 	}
 	x.Step("fenced").State, x.Step("again").State, x.Step("parts").Children.Cursor = core.Compensated,
 		core.UndoWait, 4
 	show("being undone", x, def)
 	x = underWay()
 	x.ProcessState = core.Processed
-	x.Ended = second(700)
-	x.EndSeq = 5
+	x.End.At = second(700)
+	x.End.Seq = 5
 	x.Output = json.RawMessage(`{"ok":true}`)
 	for i := range x.Steps {
 		x.Steps[i].State = core.Processed
-		x.Steps[i].FinishedAt = second(650 + i)
+		x.Steps[i].Finish.At = second(650 + i)
 		x.Steps[i].CompleteBy = 0
-		x.Steps[i].WakeAt = 0
+		x.Steps[i].Wait.At = 0
 	}
 	show("processed", x, def)
 	x.ProcessState, x.Closing = core.Closed, &core.Closing{By: "ann", Reason: "refunded"}
 	show("closed", x, def)
 	x.ProcessState, x.Erased = core.Processed, &core.Erasure{By: "ann", Reason: "asked to", At: second(800)}
-	x.Verdicts = []core.Verdict{{ID: "e-1", Command: "erase", Accepted: true, By: "ann", Note: "asked to",
-		At: second(800)}, {ID: "e-2", Command: "erase", Accepted: true, By: "bob", At: second(900)}}
+	x.Commands.Verdicts = []core.Verdict{{ID: "e-1", Command: "erase", Accepted: true, By: "ann",
+		Note: "asked to",
+		At:   second(800)}, {ID: "e-2", Command: "erase", Accepted: true, By: "bob", At: second(900)}}
 	show("erased", x, def)
 	show("cancelled before it came", &core.Task{OrderID: "o", ProcessState: core.Cancelled,
-		Created: second(0), Ended: second(0)}, nil)
+		Created: second(0), End: core.End{At: second(0)}}, nil)
 	text, err := json.Marshal(view.DefinitionOf(def))
 	if err != nil {
 		t.Fatal(err)

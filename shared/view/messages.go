@@ -3,26 +3,25 @@ package view
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Message is one that a task has received or sent. All of it follows from the document (P12): what that does
-// not keep, such as the requests between the first and the last attempt once they are over 16, is not among
-// them.
+// Message is a message that a task has received or sent. All of it follows from the document (P12): what that
+// does not keep, such as the requests between the first and the last attempt once they are over 16, is not
+// among them.
 type Message struct {
-	At         core.Time `json:"at,omitzero" doc:"absent where the document does not keep it"`
+	At         core.Time `json:"at,omitzero" doc:"absent if the stored document does not keep it"`
 	Way        string    `json:"way" enum:"received,sent"`
 	Kind       string    `json:"kind" enum:"order,command,answer,reply,progress,request,wake,children,status,alert,end"`
-	Peer       string    `json:"peer,omitempty" doc:"from whom it came, or to whom it went: an agent, a reply-to, a person, an order"`
+	Peer       string    `json:"peer,omitempty" doc:"sender or receiver: an agent, a reply-to, a person or an order"`
 	Step       string    `json:"step,omitempty"`
 	Attempt    int       `json:"attempt,omitempty"`
-	What       string    `json:"what" doc:"an operation of an agent, an outcome, a kind of status, a command"`
-	Seq        int       `json:"seq,omitempty" doc:"of a numbered status"`
-	Final      bool      `json:"final,omitempty" doc:"it is of the present end (P11)"`
-	Unreported bool      `json:"unreported,omitempty" doc:"of a final message: it is not known that it was sent, and it is sent again at until"`
-	Until      core.Time `json:"until,omitzero" doc:"of a request: its complete-by time; of a wake: when it comes; of an unreported end: when it is sent again"`
+	What       string    `json:"what" doc:"operation of an agent, outcome, kind of status, or command"`
+	Seq        int       `json:"seq,omitempty" doc:"number of a numbered status"`
+	Final      bool      `json:"final,omitempty" doc:"true if the message belongs to the present end of the order"`
+	Unreported bool      `json:"unreported,omitempty" doc:"true for a final message that may not have been sent; it is sent again at the time in until"`
+	Until      core.Time `json:"until,omitzero" doc:"complete-by time of a request, arrival of a wake, or time at which an unreported end is sent again"`
 	Code       string    `json:"code,omitempty"`
 	Text       string    `json:"text,omitempty"`
 
@@ -67,17 +66,16 @@ func (m *messages) add(at core.Time, way, kind, peer, what string, more func(*Me
 func messagesOf(t *core.Task, def *core.Definition) []Message {
 	m := &messages{task: t, def: def}
 	m.beginning()
-	for _, a := range attemptList(t, def) {
+	attempts, _ := attemptsOf(t, def)
+	for _, a := range attempts {
 		m.attempt(a)
 	}
 	for i := range t.Steps {
 		m.step(&t.Steps[i], definitionOf(def, t.Steps[i].Name))
 	}
-	for _, v := range t.Verdicts {
+	for _, v := range t.Commands.Verdicts {
 		m.add(v.At, received, MessageCommand, v.By, v.Command, func(x *Message) {
-			x.Text = strings.TrimPrefix(v.Reason+"; "+v.Note, "; ")
-			x.Text, x.Code = strings.TrimSuffix(x.Text, "; "),
-				map[bool]string{true: "accepted", false: "refused"}[v.Accepted]
+			x.Text, x.Code = verdictText(v), verdictWord(v)
 		})
 	}
 	m.end()
@@ -85,12 +83,7 @@ func messagesOf(t *core.Task, def *core.Definition) []Message {
 	return m.all
 }
 
-func attemptList(t *core.Task, def *core.Definition) []Attempt {
-	list, _ := attemptsOf(t, def)
-	return list
-}
-
-// beginning is the order, and what was sent to its sender at once.
+// beginning adds the order, and the messages that its sender got at once.
 func (m *messages) beginning() {
 	t := m.task
 	if t.Workflow == "" {
@@ -107,13 +100,13 @@ func (m *messages) beginning() {
 	if m.def != nil && m.def.Notifies(core.StatusReceived) {
 		m.add(t.Created, sent, MessageStatus, t.ReplyTo, string(core.StatusReceived), nil)
 	}
-	if t.StartSeq > 0 {
+	if t.Start.Seq > 0 {
 		m.add(t.StartedAt(), sent, MessageStatus, t.ReplyTo, string(core.StatusStarted),
-			func(x *Message) { x.Seq = t.StartSeq })
+			func(x *Message) { x.Seq = t.Start.Seq })
 	}
 }
 
-// attempt is one that did not end done: its request, and its reply where one came.
+// attempt adds the request of an attempt that did not end done, and its reply if one came.
 func (m *messages) attempt(a Attempt) {
 	d := definitionOf(m.def, a.Step)
 	if a.Agent == "" {
@@ -127,7 +120,7 @@ func (m *messages) attempt(a Attempt) {
 	}
 }
 
-// operation is the name by which an agent is asked.
+// operation returns the name of the agent's operation.
 func operation(d *core.StepDefinition, undo bool) string {
 	switch {
 	case d == nil && undo:
@@ -140,7 +133,7 @@ func operation(d *core.StepDefinition, undo bool) string {
 	return d.Operation
 }
 
-// step is what the present or last attempt of a step has sent and received.
+// step adds the messages of a step's present or last attempt.
 func (m *messages) step(s *core.Step, d *core.StepDefinition) {
 	if s.FirstClaim() == 0 {
 		return
@@ -159,99 +152,102 @@ func (m *messages) step(s *core.Step, d *core.StepDefinition) {
 			}
 			m.add(v.At, received, MessageAnswer, v.By, what, of)
 		}
-	case s.FinishedAt != 0:
-		m.add(s.FinishedAt, received, MessageWake, "", "the wait is over", of)
+	case s.Finish.At != 0:
+		m.add(s.Finish.At, received, MessageWake, "", "the wait is over", of)
 	}
 	if going := m.task.ProcessState == core.Processing || m.task.ProcessState == core.Compensating; going &&
-		s.WakeAt != 0 && !s.InFlight() {
-		m.add(s.ClaimedAt, sent, MessageWake, "", "the wait is over",
-			func(x *Message) { of(x); x.Until = s.WakeAt })
+		s.Wait.At != 0 && !s.InFlight() {
+		m.add(s.Claim.At, sent, MessageWake, "", "the wait is over",
+			func(x *Message) { of(x); x.Until = s.Wait.At })
 	}
-	if s.FinishSeq > 0 {
-		m.add(s.FinishedAt, sent, MessageStatus, m.task.ReplyTo, string(core.StatusStepFinished),
-			func(x *Message) { x.Step, x.Seq = s.Name, s.FinishSeq })
+	if s.Finish.Seq > 0 {
+		m.add(s.Finish.At, sent, MessageStatus, m.task.ReplyTo, string(core.StatusStepFinished),
+			func(x *Message) { x.Step, x.Seq = s.Name, s.Finish.Seq })
 	}
 }
 
-// calls are the requests of a step that an agent was asked for, and the replies, but for the attempts that
-// did not end done.
+// calls adds the requests of a step to its agent, and the replies, except those of attempts that did not end
+// done.
 func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
-	agent := s.Agent
+	agent := s.Claim.Agent
 	if d != nil {
 		agent = d.AskedAgent(s)
 	}
 	listed := func(number int, began core.Time) bool {
-		return slices.ContainsFunc(m.task.Attempts, func(a core.Attempt) bool {
+		return slices.ContainsFunc(m.task.Attempts.Last, func(a core.Attempt) bool {
 			return a.Step == s.Name &&
 				(a.Number == number || a.Began == began)
 		})
 	}
 	last := func(x *Message) { x.Step, x.Attempt = s.Name, s.Attempt }
-	if !listed(s.Attempt, s.ClaimedAt) {
-		m.add(s.ClaimedAt, sent, MessageRequest, agent, operation(d, s.Undo), func(x *Message) {
+	if !listed(s.Attempt, s.Claim.At) {
+		m.add(s.Claim.At, sent, MessageRequest, agent, operation(d, s.Claim.Undo), func(x *Message) {
 			if last(x); s.InFlight() {
 				x.Until = s.CompleteBy
 			}
 		})
 	}
-	if first := s.FirstClaim(); s.Undo && first != s.ClaimedAt && !listed(0, first) {
+	if first := s.FirstClaim(); s.Claim.Undo && first != s.Claim.At && !listed(0, first) {
 		m.add(first, sent, MessageRequest, agent, operation(d, false), func(x *Message) { x.Step = s.Name })
 	}
-	if p := s.Progress; p != nil && s.InFlight() {
+	if p := s.Claim.Progress; p != nil && s.InFlight() {
 		m.add(p.At, received, MessageProgress, agent, fmt.Sprintf("%d %%", p.Percent),
 			func(x *Message) { last(x); x.Text = p.Note })
 	}
-	if s.FinishedAt != 0 {
-		m.add(s.FinishedAt, received, MessageReply, agent, string(core.OutcomeDone), func(x *Message) {
-			if x.Step = s.Name; !s.Undo {
+	if s.Finish.At != 0 {
+		m.add(s.Finish.At, received, MessageReply, agent, string(core.OutcomeDone), func(x *Message) {
+			if x.Step = s.Name; !s.Claim.Undo {
 				x.Attempt = s.Attempt
 			}
 		})
 	}
-	if s.State == core.Compensated && s.Undo { // when is not kept
+	if s.State == core.Compensated && s.Claim.Undo { // when is not kept
 		m.add(0, received, MessageReply, agent, string(core.OutcomeDone),
-			func(x *Message) { last(x); x.order = s.ClaimedAt })
+			func(x *Message) { last(x); x.order = s.Claim.At })
 	}
 }
 
-// children are what a step has asked of its child orders, and what they have reported.
+// children adds what a step has asked of its child orders, and what they have reported.
 func (m *messages) children(s *core.Step) {
 	c := s.Children
 	if c == nil {
 		return
 	}
 	what, ended := "start", c.Next-len(c.Open)
-	if s.Undo {
+	if s.Claim.Undo {
 		what, ended = "undo", max(0, c.Count-c.Cursor-len(c.Open))
 	}
-	m.add(s.ClaimedAt, sent, MessageChildren, "", what, func(x *Message) {
+	m.add(s.Claim.At, sent, MessageChildren, "", what, func(x *Message) {
 		x.Step, x.Attempt = s.Name, s.Attempt
 		x.Text = fmt.Sprintf("%s, %d of them have reported their ends",
 			Count(ended+len(c.Open), "child order"), ended)
 	})
 }
 
-// end is what was sent of the present end, and whether its notifications were sent (P11).
+// end adds the messages about the present end, and whether they were sent (P11).
 func (m *messages) end() {
 	t := m.task
-	if t.Ended == 0 {
+	if t.End.At == 0 {
 		return
 	}
-	reported := func(x *Message) { x.Final, x.Unreported, x.Until = true, t.ResendAt != 0, t.ResendAt }
-	if t.EndSeq > 0 {
-		m.add(t.Ended, sent, MessageStatus, t.ReplyTo, string(core.EndKind(t)), func(x *Message) {
+	reported := func(x *Message) {
+		x.Final, x.Unreported, x.Until = true, t.End.ResendAt != 0,
+			t.End.ResendAt
+	}
+	if t.End.Seq > 0 {
+		m.add(t.End.At, sent, MessageStatus, t.ReplyTo, string(core.EndKind(t)), func(x *Message) {
 			reported(x)
-			x.Seq = t.EndSeq
-			x.Code = t.EndCode
-			x.Text = t.EndText
-			x.Step = t.EndStep
+			x.Seq = t.End.Seq
+			x.Code = t.Reason.Code
+			x.Text = t.Reason.Text
+			x.Step = t.Reason.Step
 		})
 	}
 	if t.Parent != nil {
-		m.add(t.Ended, sent, MessageEnd, t.Parent.OrderID, string(core.EndKind(t)), reported)
+		m.add(t.End.At, sent, MessageEnd, t.Parent.OrderID, string(core.EndKind(t)), reported)
 	}
 	if core.RaisesAlert(m.def, t) && !movedAfterEnd(t) {
-		m.add(t.Ended, sent, MessageAlert, "", string(t.ProcessState),
-			func(x *Message) { reported(x); x.Code, x.Step = t.EndCode, t.EndStep })
+		m.add(t.End.At, sent, MessageAlert, "", string(t.ProcessState),
+			func(x *Message) { reported(x); x.Code, x.Step = t.Reason.Code, t.Reason.Step })
 	}
 }

@@ -43,20 +43,25 @@ func TestMessages(t *testing.T) {
 	def.Link()
 	at := func(seconds int) core.Time { return t0.Add(core.Duration(seconds) * core.Second) }
 	x := &core.Task{OrderID: "o-1", Version: 9, Workflow: "order", ProcessState: core.Processing,
-		ReplyTo: "shop", Created: at(0), StartAt: at(1), StartSeq: 1, StatusSeq: 1,
-		Verdicts: []core.Verdict{{ID: "c", Command: "resubmit", Accepted: true, By: "ada", At: at(20)}},
-		Attempts: []core.Attempt{{Step: "charge", Number: 1, Began: at(2), Ended: at(3),
+		ReplyTo: "shop", Created: at(0), Start: core.Start{At: at(1), Seq: 1}, StatusSeq: 1,
+		Commands: core.Commands{Verdicts: []core.Verdict{{ID: "c", Command: "resubmit", Accepted: true,
+			By: "ada", At: at(20)}}},
+		Attempts: core.Attempts{Last: []core.Attempt{{Step: "charge", Number: 1, Began: at(2), Ended: at(3),
 			Outcome: core.OutcomeFailed, Code: "http-503"},
-			{Step: "charge", Number: 2, Began: at(4), Ended: at(9), Outcome: core.OutcomeOverdue}},
+			{Step: "charge", Number: 2, Began: at(4), Ended: at(9), Outcome: core.OutcomeOverdue}}},
 		Steps: []core.Step{
-			{Name: "charge", State: core.Processed, Attempt: 3, First: 1, FirstAt: at(2), ClaimedAt: at(10),
-				FinishedAt: at(11)},
-			{Name: "agree", State: core.Processed, Attempt: 1, First: 2, FirstAt: at(11), ClaimedAt: at(11),
-				FinishedAt: at(15), Answers: &core.Answers{
+			{Name: "charge", State: core.Processed, Attempt: 3, First: core.First{Nth: 1, At: at(2)},
+				Claim:  core.Claim{At: at(10)},
+				Finish: core.Finish{At: at(11)}},
+			{Name: "agree", State: core.Processed, Attempt: 1, First: core.First{Nth: 2, At: at(11)},
+				Claim:  core.Claim{At: at(11)},
+				Finish: core.Finish{At: at(15)}, Answers: &core.Answers{
 					Votes: []core.Vote{{By: "ann", Value: []byte(`"yes"`), At: at(15)}}}},
-			{Name: "pause", State: core.Waiting, Attempt: 1, First: 3, FirstAt: at(16), ClaimedAt: at(16),
-				WakeAt: at(60)},
-			{Name: "ship", State: core.Processing, Attempt: 1, First: 4, FirstAt: at(21), ClaimedAt: at(21),
+			{Name: "pause", State: core.Waiting, Attempt: 1, First: core.First{Nth: 3, At: at(16)},
+				Claim: core.Claim{At: at(16)},
+				Wait:  core.StepWait{At: at(60)}},
+			{Name: "ship", State: core.Processing, Attempt: 1, First: core.First{Nth: 4, At: at(21)},
+				Claim:      core.Claim{At: at(21)},
 				CompleteBy: at(50)},
 		}}
 	want := []string{
@@ -79,20 +84,21 @@ func TestMessages(t *testing.T) {
 
 	x.ProcessState = core.Error
 	x.Phase = core.Forward
-	x.Ended = at(55)
-	x.EndSeq = 2
-	x.EndCode = "timeout"
-	x.EndStep = "ship"
-	x.ResendAt = at(85)
+	x.End.At = at(55)
+	x.End.Seq = 2
+	x.Reason.Code = "timeout"
+	x.Reason.Step = "ship"
+	x.End.ResendAt = at(85)
 	x.Steps[3].State, x.Steps[3].CompleteBy = core.Failed, 0
-	x.Attempts = append(x.Attempts, core.Attempt{Step: "ship", Number: 1, Began: at(21), Ended: at(50),
+	x.Attempts.Last = append(x.Attempts.Last, core.Attempt{Step: "ship", Number: 1, Began: at(21),
+		Ended:   at(50),
 		Outcome: core.OutcomeOverdue})
 	for again, want := range map[core.Time][]string{
 		at(85): {"55 sent status failed shop ship/0 timeout unreported #2 until 85",
 			"55 sent alert Error  ship/0 timeout unreported until 85"},
 		0: {"55 sent status failed shop ship/0 timeout #2", "55 sent alert Error  ship/0 timeout"},
 	} {
-		x.ResendAt = again
+		x.End.ResendAt = again
 		got := reported(x, def)
 		if !slices.Equal(got[len(got)-2:], want) ||
 			slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "wake") }) {
@@ -105,14 +111,14 @@ func TestMessages(t *testing.T) {
 
 	x.ProcessState = core.Compensating
 	x.Phase = ""
-	x.Ended = 0
+	x.End.At = 0
 	x.Parent = &core.Parent{OrderID: "p", Step: "parts"}
 	s := &x.Steps[0]
 	s.State = core.Compensated
-	s.Undo = true
+	s.Claim.Undo = true
 	s.Attempt = 4
-	s.ClaimedAt = at(56)
-	x.Attempts = nil
+	s.Claim.At = at(56)
+	x.Attempts.Last = nil
 	got := reported(x, def)
 	want = []string{" 0 received order order p /0", " 2 sent request charge payment charge/0",
 		"11 received reply done payment charge/0",
@@ -130,7 +136,8 @@ func TestMessagesOfEventsHideTheirValues(t *testing.T) {
 		Steps: []core.StepDefinition{{Name: "paid", Answer: &core.Answer{Event: "paid"}}}}
 	def.Link()
 	x := &core.Task{OrderID: "o-1", Workflow: "order", ProcessState: core.Processing, Created: t0,
-		Steps: []core.Step{{Name: "paid", State: core.Processed, Attempt: 1, First: 1, FirstAt: t0,
+		Steps: []core.Step{{Name: "paid", State: core.Processed, Attempt: 1,
+			First: core.First{Nth: 1, At: t0},
 			Answers: &core.Answers{Votes: []core.Vote{{By: "bank",
 				Value: []byte(`{"card":"4111111111111111"}`),
 				At:    t0}}}}}}

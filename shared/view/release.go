@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// Release says what a program was built from, and which forms it can read: of newer ones it returns messages
+// Release is the version of a program, and the forms that it can read: of newer ones it returns messages
 // to their queue, and leaves stored tasks as they are.
 type Release struct {
 	Version  string `json:"version"`  // version of the module; "(devel)" for a working copy
@@ -19,7 +19,8 @@ type Release struct {
 
 const module = "github.com/stepkeeper/stepkeeper"
 
-// Built is the release of the program that calls it, whether it is our own or one that uses our packages.
+// Built returns the release of the program that calls it, whether it is our own or one that uses our
+// packages.
 func Built() Release {
 	r := Release{Tasks: state.TaskSchema, Messages: message.Schema}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -33,12 +34,12 @@ func Built() Release {
 	return r
 }
 
-// String is on one line what ReadRelease reads.
+// String returns the release on one line, which ReadRelease reads.
 func (r Release) String() string {
 	return fmt.Sprintf("%s tasks=%d messages=%d", r.Version, r.Tasks, r.Messages)
 }
 
-// ReadRelease is the zero Release where the text is none.
+// ReadRelease reads what String returns. It returns the zero Release for any other text.
 func ReadRelease(text string) (r Release) {
 	if _, err := fmt.Sscanf(text, "%s tasks=%d messages=%d", &r.Version, &r.Tasks, &r.Messages); err != nil {
 		return Release{}

@@ -5,26 +5,26 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Statistics are figures of a deployment for its operator: the last hour at most, in intervals of equal
-// length, and each agent as it is now. What is not measured is absent, and never zero.
+// Statistics holds figures of a deployment for its operator: the last hour at most, in equal intervals, and
+// the present state of each agent. A figure that is not measured is absent, and never zero.
 type Statistics struct {
-	From     core.Time         `json:"from" doc:"when the first interval began"`
-	Interval core.Duration     `json:"intervalMs" doc:"the length of each interval, in milliseconds"`
+	From     core.Time         `json:"from" doc:"start of the first interval"`
+	Interval core.Duration     `json:"intervalMs" doc:"length of each interval, in milliseconds"`
 	Series   []Series          `json:"series" nullable:"false"`
-	Agents   []AgentStatistics `json:"agents" nullable:"false" doc:"by name"`
-	Overdue  *Overdue          `json:"overdue,omitempty" doc:"absent where it could not be read"`
-	Usage    *Usage            `json:"usage,omitempty" doc:"of a stack on AWS only"`
-	Unknown  []string          `json:"unknown,omitempty" nullable:"false" doc:"what is not measured here, and why, for people"`
+	Agents   []AgentStatistics `json:"agents" nullable:"false" doc:"agents, sorted by name"`
+	Overdue  *Overdue          `json:"overdue,omitempty" doc:"absent if it could not be read"`
+	Usage    *Usage            `json:"usage,omitempty" doc:"present for a stack on AWS only"`
+	Unknown  []string          `json:"unknown,omitempty" nullable:"false" doc:"figures that are not measured here, with the reason, for people"`
 }
 
 // Series is one figure over time.
 type Series struct {
-	Kind   string `json:"kind" enum:"received,ended,orders,waiting" doc:"received: orders taken in during each interval; ended: orders that came to the state 'of'; orders: those that were in flight or in Error at its end, as 'of' says; waiting: requests that waited for the agent 'of'"`
+	Kind   string `json:"kind" enum:"received,ended,orders,waiting" doc:"received: orders accepted during each interval; ended: orders that entered the state in of; orders: orders in flight or in Error, as of says, at the end of each interval; waiting: requests that waited for the agent in of"`
 	Of     string `json:"of,omitempty" example:"Processed"`
-	Values []*int `json:"values" nullable:"false" doc:"one of each interval, the earliest first; null where it was not measured"`
+	Values []*int `json:"values" nullable:"false" doc:"one value for each interval, earliest first; null if it was not measured"`
 }
 
-// Kinds of Series, and what those of orders are of beside the state Error.
+// Kinds of Series, and the subjects of those of orders besides the state Error.
 const (
 	SeriesReceived = "received"
 	SeriesEnded    = "ended"
@@ -36,31 +36,31 @@ const (
 // AgentStatistics is an agent and the queue of its requests.
 type AgentStatistics struct {
 	Agent     string        `json:"agent"`
-	Waiting   int           `json:"waiting" doc:"requests that nothing has taken yet"`
-	InFlight  int           `json:"inFlight" doc:"requests that were taken and have not ended"`
-	Oldest    core.Duration `json:"oldestMs" doc:"how long the oldest of those waiting has waited, in milliseconds"`
-	Done      *int          `json:"done,omitempty" doc:"replies of the time that the statistics cover that said done; absent where they are not counted"`
-	Failed    *int          `json:"failed,omitempty" doc:"likewise, those that said anything else: the attempt failed, or is to be made again"`
+	Waiting   int           `json:"waiting" doc:"number of requests that no consumer has received yet"`
+	InFlight  int           `json:"inFlight" doc:"number of requests that were received and have not ended"`
+	Oldest    core.Duration `json:"oldestMs" doc:"age of the oldest waiting request, in milliseconds"`
+	Done      *int          `json:"done,omitempty" doc:"number of replies with the outcome done in the time that the statistics cover; absent if replies are not counted"`
+	Failed    *int          `json:"failed,omitempty" doc:"number of replies with another outcome: the attempt failed, or is repeated; absent if replies are not counted"`
 	NotCalled []NotCalled   `json:"notCalled,omitempty" nullable:"false" doc:"operations whose service is not called now"`
-	Unknown   string        `json:"unknown,omitempty" doc:"why its queue could not be looked at"`
+	Unknown   string        `json:"unknown,omitempty" doc:"why the agent's queue could not be read"`
 }
 
 // NotCalled is an operation that its agent does not call: its circuit breaker is open, or the service does
 // not accept the credentials.
 type NotCalled struct {
-	Operation string    `json:"operation,omitempty" doc:"absent where only the agent is known"`
+	Operation string    `json:"operation,omitempty" doc:"absent if only the agent is known"`
 	Code      string    `json:"code,omitempty" example:"breaker-open"`
 	Since     core.Time `json:"since"`
 }
 
-// Overdue are the orders that a sweep of the Supervisor should have found already: past their complete-by
+// Overdue counts the orders that a sweep of the Supervisor should have found already: past their complete-by
 // time for longer than the interval of sweeps.
 type Overdue struct {
-	Orders int       `json:"orders" doc:"counted up to 1000"`
-	Since  core.Time `json:"since,omitzero" doc:"the complete-by time of the most overdue one"`
+	Orders int       `json:"orders" doc:"number of overdue orders, counted up to 1000"`
+	Since  core.Time `json:"since,omitzero" doc:"complete-by time of the most overdue order"`
 }
 
-// Add counts what an index lists, earliest first.
+// Add counts entries of an index, earliest first.
 func (o *Overdue) Add(due []port.Due) {
 	o.Orders += len(due)
 	if len(due) > 0 && (o.Since == 0 || core.TimeOf(due[0].At) < o.Since) {
@@ -68,16 +68,16 @@ func (o *Overdue) Add(due []port.Due) {
 	}
 }
 
-// Usage is what a stack consumed of what is billed, in the hour before it was read: for its orders, and with
-// the sweeps. The agents' own functions and ledgers are not in it.
+// Usage is a stack's billed consumption in the hour before it was read: for its orders, and with the sweeps.
+// It does not include the agents' own functions and ledgers.
 type Usage struct {
-	Orders       float64 `json:"orders" doc:"messages of orders that were taken in"`
+	Orders       float64 `json:"orders" doc:"number of messages with new orders"`
 	WriteUnits   float64 `json:"writeUnits" doc:"write request units of DynamoDB"`
 	ReadUnits    float64 `json:"readUnits" doc:"read request units of DynamoDB"`
-	Messages     float64 `json:"messages" doc:"messages of SQS that were sent, received or deleted; a request carries 1 to 10 of them"`
-	Invocations  float64 `json:"invocations" doc:"of the Scheduler's function"`
-	Milliseconds float64 `json:"milliseconds" doc:"that those took"`
+	Messages     float64 `json:"messages" doc:"number of SQS messages that were sent, received or deleted; a request carries 1 to 10 of them"`
+	Invocations  float64 `json:"invocations" doc:"number of invocations of the Scheduler's function"`
+	Milliseconds float64 `json:"milliseconds" doc:"duration of these invocations, in milliseconds"`
 }
 
-// MostOverdue is how far the overdue orders are counted.
+// MostOverdue is the limit up to which overdue orders are counted.
 const MostOverdue = 1000

@@ -25,81 +25,81 @@ import (
 // Task is one order's run of a workflow.
 type Task struct {
 	OrderID    string          `json:"orderId"`
-	Version    int64           `json:"version" doc:"of the stored document; grows with each change"`
-	Workflow   string          `json:"workflow,omitempty" doc:"absent where a cancel came before the order"`
-	Definition string          `json:"definition,omitempty" doc:"hash of the definition that the task runs"`
-	Deployed   string          `json:"deployed,omitempty" doc:"hash of the definition that new orders get, where it is another one; absent where that is not known"`
+	Version    int64           `json:"version" doc:"version of the stored document; it grows with each change"`
+	Workflow   string          `json:"workflow,omitempty" doc:"absent if a cancel came before the order"`
+	Definition string          `json:"definition,omitempty" doc:"hash of the definition that the order runs"`
+	Deployed   string          `json:"deployed,omitempty" doc:"hash of the definition that new orders get, if it is another one; absent if it is not known"`
 	State      core.State      `json:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Closed,Error"`
-	Phase      core.Phase      `json:"phase,omitempty" enum:"forward,undo" doc:"in Error: the direction in which it was going"`
-	Why        core.Why        `json:"why,omitempty" enum:"failure,cancel,operator,deadline,parent" doc:"why it is undone"`
-	Ended      bool            `json:"ended" doc:"nothing more happens without a command"`
-	Run        int             `json:"run" doc:"how often it was started from the beginning, from 0"`
+	Phase      core.Phase      `json:"phase,omitempty" enum:"forward,undo" doc:"direction in which the order was going when it stopped in Error"`
+	Why        core.Why        `json:"why,omitempty" enum:"failure,cancel,operator,deadline,parent" doc:"why the order is undone"`
+	Ended      bool            `json:"ended" doc:"true if nothing more happens without a command"`
+	Run        int             `json:"run" doc:"number of times that the order was started again from the beginning"`
 	Command    int             `json:"command" doc:"number to send back with undo, resubmit, resolve, close and erase"`
 	Priority   string          `json:"priority,omitempty"`
 	ReplyTo    string          `json:"replyTo,omitempty" doc:"logical name of the queue that gets the status messages"`
-	Statuses   int             `json:"statuses,omitempty" doc:"how many numbered status messages it has sent"`
-	Reported   bool            `json:"reported,omitempty" doc:"of an end: its final status, its alert and the message to its parent, as far as it has them, were sent"`
-	Parent     *Parent         `json:"parent,omitempty" doc:"of a child: the step that it belongs to"`
-	CancelSeen bool            `json:"cancelAsked,omitempty" doc:"the caller asked to cancel it"`
+	Statuses   int             `json:"statuses,omitempty" doc:"number of numbered status messages sent so far"`
+	Reported   bool            `json:"reported,omitempty" doc:"true for an order that has ended and whose final status, alert and message to its parent were sent, if it has them"`
+	Parent     *Parent         `json:"parent,omitempty" doc:"step that a child order belongs to"`
+	CancelSeen bool            `json:"cancelAsked,omitempty" doc:"true if the caller asked to cancel the order"`
 	Created    core.Time       `json:"created"`
-	EndedAt    core.Time       `json:"endedAt,omitzero" doc:"when it entered its present end, or Error"`
+	EndedAt    core.Time       `json:"endedAt,omitzero" doc:"time when the order entered its present end, or Error"`
 	Deadline   core.Time       `json:"deadline,omitzero"`
-	Output     json.RawMessage `json:"output,omitempty" doc:"the workflow's output, of a Processed task"`
-	Error      *TaskError      `json:"error,omitempty" doc:"why it stopped, was undone, or has no output"`
-	UndoneFor  *TaskError      `json:"undoneFor,omitempty" doc:"why it was undone, where error says why its undo has stopped"`
-	UndoWait   *UndoWait       `json:"undoWait,omitempty" doc:"of an order that is being undone: what that waits for"`
-	Closed     *core.Closing   `json:"closed,omitempty" doc:"of a Closed task: who ended it as it stood, and why"`
-	Erased     *core.Erasure   `json:"erased,omitempty" doc:"who erased its content, inputs, outputs and notes, why and when"`
-	Steps      []Step          `json:"steps" nullable:"false" doc:"in the order of the definition"`
-	Verdicts   []core.Verdict  `json:"verdicts,omitempty" nullable:"false" doc:"answers to the last commands, oldest first"`
-	Attempts   []Attempt       `json:"attempts,omitempty" nullable:"false" doc:"the last 16 that did not end done, oldest first, of all runs"`
-	Earlier    *Earlier        `json:"earlierAttempts,omitempty" doc:"how many did not end done before those"`
-	Unattended []Unattended    `json:"unattended,omitempty" nullable:"false" doc:"queues of requests that its steps in flight wait for and nothing takes from"`
-	Unchecked  string          `json:"unchecked,omitempty" doc:"of a stack on AWS: why it is not known of all queues that its steps in flight wait for whether something takes from them"`
-	ItemBytes  int             `json:"itemBytes,omitempty" doc:"of a stack on AWS, where a single order was asked for: how large DynamoDB counts its item"`
-	Messages   []Message       `json:"messages,omitempty" nullable:"false" doc:"what it has received and sent, as far as the document has it, earliest first; only where a single order was asked for, without waiting"`
-	Accepts    []Command       `json:"accepts,omitempty" nullable:"false" doc:"commands that would be accepted now, but erase; absent also where the answer was waited for"`
+	Output     json.RawMessage `json:"output,omitempty" doc:"output of the workflow, for a Processed order"`
+	Error      *TaskError      `json:"error,omitempty" doc:"why the order stopped, was undone, or has no output"`
+	UndoneFor  *TaskError      `json:"undoneFor,omitempty" doc:"why the order was undone, if error says why its undo stopped"`
+	UndoWait   *UndoWait       `json:"undoWait,omitempty" doc:"what the undo of the order waits for; absent if the order is not being undone"`
+	Closed     *core.Closing   `json:"closed,omitempty" doc:"who closed the order as it stood, and why; for a Closed order"`
+	Erased     *core.Erasure   `json:"erased,omitempty" doc:"who erased the order's content, inputs, outputs and notes, why and when"`
+	Steps      []Step          `json:"steps" nullable:"false" doc:"steps in the order of the definition"`
+	Verdicts   []core.Verdict  `json:"verdicts,omitempty" nullable:"false" doc:"verdicts on the last commands, oldest first"`
+	Attempts   []Attempt       `json:"attempts,omitempty" nullable:"false" doc:"last 16 attempts that did not end with the outcome done, in all runs, oldest first"`
+	Earlier    *Earlier        `json:"earlierAttempts,omitempty" doc:"number of such attempts before those"`
+	Unattended []Unattended    `json:"unattended,omitempty" nullable:"false" doc:"queues without a consumer that steps in flight wait for"`
+	Unchecked  string          `json:"unchecked,omitempty" doc:"why it is not known for each queue that steps in flight wait for whether it has a consumer; for a stack on AWS"`
+	ItemBytes  int             `json:"itemBytes,omitempty" doc:"size of the order's item as DynamoDB counts it; for a stack on AWS, if a single order was requested"`
+	Messages   []Message       `json:"messages,omitempty" nullable:"false" doc:"messages that the order has received and sent, if the stored document keeps them, earliest first; present if a single order was requested without waiting"`
+	Accepts    []Command       `json:"accepts,omitempty" nullable:"false" doc:"commands that would be accepted now, except erase; absent if the request waited"`
 
-	AcceptsLater []LaterCommand `json:"acceptsLater,omitempty" nullable:"false" doc:"commands that would be accepted from a time on, when no call can take effect any more"`
+	AcceptsLater []LaterCommand `json:"acceptsLater,omitempty" nullable:"false" doc:"commands that would be accepted later, once no call can take effect any more"`
 }
 
-// TaskError says why a task ended as it did.
+// TaskError is the reason why a task ended as it did.
 type TaskError struct {
-	Code    string `json:"code,omitempty" doc:"a short, stable word"`
+	Code    string `json:"code,omitempty" doc:"short, stable word for programs"`
 	Message string `json:"message"`
-	Step    string `json:"step,omitempty" doc:"the step that failed"`
+	Step    string `json:"step,omitempty" doc:"step that failed"`
 }
 
 // Step is one step of a task.
 type Step struct {
 	Name       string             `json:"name"`
 	State      core.State         `json:"state" enum:"Pending,Skipped,Processing,Processed,Waiting,Failed,UndoWait,Compensating,Compensated"`
-	Kind       string             `json:"kind,omitempty" enum:"wait,approval,event,fail,each,workflow" doc:"absent where an agent is called"`
+	Kind       string             `json:"kind,omitempty" enum:"wait,approval,event,fail,each,workflow" doc:"absent if the step calls an agent"`
 	Agent      string             `json:"agent,omitempty"`
 	Operation  string             `json:"operation,omitempty"`
 	Grade      core.Grade         `json:"grade,omitempty" enum:"fenced,idempotent,plain"`
 	After      []string           `json:"after,omitempty" nullable:"false"`
 	NoReturn   bool               `json:"pointOfNoReturn,omitempty"`
-	Attempts   int                `json:"attempts" doc:"claims so far, do and undo together"`
-	Failures   int                `json:"failures" doc:"how often the do has failed or timed out since the last command"`
-	LockedBy   string             `json:"lockedBy,omitempty" doc:"the instance that claimed it"`
-	FirstAt    core.Time          `json:"firstAt,omitzero" doc:"first claim in this run"`
-	ClaimedAt  core.Time          `json:"claimedAt,omitzero" doc:"the present or last claim"`
-	CompleteBy core.Time          `json:"completeBy,omitzero" doc:"when the Supervisor looks at it"`
-	StopBy     core.Time          `json:"stopBy,omitzero" doc:"no side effect of the present attempt begins later"`
-	WakeAt     core.Time          `json:"wakeAt,omitzero" doc:"it waits until then"`
-	FinishedAt core.Time          `json:"finishedAt,omitzero" doc:"when it became Processed"`
-	Input      json.RawMessage    `json:"input,omitempty" doc:"what its agent is given, once it was attempted; only where a single order was asked for, without waiting; absent if the order was undone and then moved"`
+	Attempts   int                `json:"attempts" doc:"number of claims so far, do and undo together"`
+	Failures   int                `json:"failures" doc:"number of times that the do has failed or timed out since the last command"`
+	LockedBy   string             `json:"lockedBy,omitempty" doc:"instance that claimed the step"`
+	FirstAt    core.Time          `json:"firstAt,omitzero" doc:"time of the first claim in this run"`
+	ClaimedAt  core.Time          `json:"claimedAt,omitzero" doc:"time of the present or last claim"`
+	CompleteBy core.Time          `json:"completeBy,omitzero" doc:"time at which the Supervisor looks at the step"`
+	StopBy     core.Time          `json:"stopBy,omitzero" doc:"latest time at which a side effect of the present attempt can begin"`
+	WakeAt     core.Time          `json:"wakeAt,omitzero" doc:"time until which the step waits"`
+	FinishedAt core.Time          `json:"finishedAt,omitzero" doc:"time when the step became Processed"`
+	Input      json.RawMessage    `json:"input,omitempty" doc:"input that the agent gets, once the step was attempted; present if a single order was requested without waiting; absent if the order was undone and then moved"`
 	Output     json.RawMessage    `json:"output,omitempty"`
-	Error      *core.StepError    `json:"error,omitempty" doc:"the last failure"`
+	Error      *core.StepError    `json:"error,omitempty" doc:"last failure of the step"`
 	FailedAs   string             `json:"failedAs,omitempty" doc:"code of the failure after which the step is undone alone and the order goes on without it (onFailure: continue)"`
-	Undo       *Undo              `json:"undo,omitempty" doc:"absent where the step has none"`
-	NoEffect   core.Time          `json:"noEffect,omitzero" doc:"since when it is proven that no attempt has had an effect: by its refusal (of a point of no return), or by what an operator stated"`
-	Resolved   *core.Resolved     `json:"resolved,omitempty" doc:"what an operator stated"`
-	Corrected  *core.Corrected    `json:"corrected,omitempty" doc:"the input that an operator has given it in this run, in place of the definition's"`
-	Answers    *Answers           `json:"answers,omitempty" doc:"of a step that is answered from outside"`
-	Progress   *core.StepProgress `json:"progress,omitempty" doc:"what the attempt in flight reported last, of a step with a maxDuration"`
-	Children   *Children          `json:"children,omitempty" doc:"of a step of child tasks"`
+	Undo       *Undo              `json:"undo,omitempty" doc:"absent if the step has no undo"`
+	NoEffect   core.Time          `json:"noEffect,omitzero" doc:"time since which it is proven that no attempt has had an effect: a point of no return was refused, or an operator stated it"`
+	Resolved   *core.Resolved     `json:"resolved,omitempty" doc:"fact that an operator stated"`
+	Corrected  *core.Corrected    `json:"corrected,omitempty" doc:"input that an operator gave the step in this run, instead of the definition's"`
+	Answers    *Answers           `json:"answers,omitempty" doc:"answers so far; for an approval or an event"`
+	Progress   *core.StepProgress `json:"progress,omitempty" doc:"last progress that the attempt in flight reported; for a step with a maxDuration"`
+	Children   *Children          `json:"children,omitempty" doc:"child orders so far; for a step that has child orders"`
 }
 
 // Kinds of steps that call no agent.
@@ -112,21 +112,21 @@ const (
 	KindWorkflow = "workflow" // it ends with one child task
 )
 
-// Answers is how a step that is answered from outside stands. What was decided is the step's output.
+// Answers is the state of a step that is answered from outside. The decision is the step's output.
 type Answers struct {
 	Event    string      `json:"event,omitempty" doc:"name of the event"`
-	Values   []string    `json:"values,omitempty" nullable:"false" doc:"what an approval may be answered with"`
-	Round    int         `json:"round" doc:"from 1; an answer names it"`
-	Need     int         `json:"need,omitempty" doc:"how many people must give the same value; absent before the step is reached"`
-	Who      []string    `json:"who,omitempty" nullable:"false" doc:"who may answer; absent: everyone"`
-	NotSelf  string      `json:"notSelf,omitempty" doc:"who may not answer"`
+	Values   []string    `json:"values,omitempty" nullable:"false" doc:"values that an approval may be answered with"`
+	Round    int         `json:"round" doc:"number of the round, from 1; an answer names it"`
+	Need     int         `json:"need,omitempty" doc:"number of people who must give the same value; absent before the step is reached"`
+	Who      []string    `json:"who,omitempty" nullable:"false" doc:"people who may answer; absent if everyone may"`
+	NotSelf  string      `json:"notSelf,omitempty" doc:"person who may not answer"`
 	Reminded int         `json:"reminded,omitempty" doc:"number of the newest reminder of this round"`
 	Votes    []core.Vote `json:"votes,omitempty" nullable:"false" doc:"answers of this round, in the order in which they came"`
 	// Reasoned are the last accepted answers that said why, also of earlier rounds and runs.
-	Reasoned []core.Verdict `json:"reasoned,omitempty" nullable:"false" doc:"the last answers that were accepted and gave a reason: by whom, and the reason as note"`
+	Reasoned []core.Verdict `json:"reasoned,omitempty" nullable:"false" doc:"last accepted answers that gave a reason, each with its person, and the reason as note"`
 	// Uncounted are answers that came before the step began, of people who may not answer it: until then that
 	// was not known.
-	Uncounted []core.Verdict `json:"uncounted,omitempty" nullable:"false" doc:"answers that came before the step began and do not count: of whom, and why"`
+	Uncounted []core.Verdict `json:"uncounted,omitempty" nullable:"false" doc:"answers that came before the step began and do not count, each with its person and the reason"`
 }
 
 func answersOf(s *core.Step, def *core.Answer) *Answers {
@@ -154,16 +154,16 @@ func answersOf(s *core.Step, def *core.Answer) *Answers {
 // not-yet (P45): Error says which, and since when.
 func (s *Step) Waiting() bool { return s.Error != nil && s.Error.Since != 0 }
 
-// Attempt is one that did not end done.
+// Attempt is an attempt that did not end with the outcome done.
 type Attempt struct {
 	Step      string         `json:"step"`
 	Number    int            `json:"attempt"`
 	Operation core.Operation `json:"operation" enum:"do,undo"`
 	Agent     string         `json:"agent"`
 	Began     core.Time      `json:"began"`
-	Ended     core.Time      `json:"ended" doc:"when its end was counted"`
-	Outcome   core.Outcome   `json:"outcome" enum:"failed,retry-later,overdue,superseded" doc:"overdue: no reply in time; superseded: undone before a reply came"`
-	Code      string         `json:"code,omitempty" doc:"a short, stable word"`
+	Ended     core.Time      `json:"ended" doc:"time when the end of the attempt was counted"`
+	Outcome   core.Outcome   `json:"outcome" enum:"failed,retry-later,overdue,superseded" doc:"overdue: no reply came in time; superseded: the step was undone before a reply came"`
+	Code      string         `json:"code,omitempty" doc:"short, stable word for programs"`
 }
 
 // Earlier counts attempts that did not end done and are not listed any more.
@@ -175,7 +175,7 @@ type Earlier struct {
 }
 
 func attemptsOf(t *core.Task, def *core.Definition) (list []Attempt, earlier *Earlier) {
-	for _, a := range t.Attempts {
+	for _, a := range t.Attempts.Last {
 		v := Attempt{Step: a.Step, Number: a.Number, Operation: core.Do, Agent: a.Agent, Began: a.Began,
 			Ended: a.Ended, Outcome: a.Outcome, Code: a.Code}
 		if d := definitionOf(def, a.Step); v.Agent == "" && d != nil {
@@ -186,7 +186,7 @@ func attemptsOf(t *core.Task, def *core.Definition) (list []Attempt, earlier *Ea
 		}
 		list = append(list, v)
 	}
-	if e := t.Earlier; e != (core.Earlier{}) {
+	if e := t.Attempts.Earlier; e != (core.Earlier{}) {
 		earlier = &Earlier{Failed: e.Failed, RetryLater: e.Later, Overdue: e.Overdue,
 			Superseded: e.Superseded}
 	}
@@ -196,16 +196,16 @@ func attemptsOf(t *core.Task, def *core.Definition) (list []Attempt, earlier *Ea
 // Undo is the undo part of a step.
 type Undo struct {
 	Operation string    `json:"operation,omitempty"`
-	Running   bool      `json:"running,omitempty" doc:"the present attempt is an undo"`
+	Running   bool      `json:"running,omitempty" doc:"true if the present attempt is an undo"`
 	Failures  int       `json:"failures"`
-	QuietBy   core.Time `json:"quietBy,omitzero" doc:"before that time the undo of a service without fence does not begin"`
+	QuietBy   core.Time `json:"quietBy,omitzero" doc:"earliest time at which the undo of a service without a fence begins"`
 }
 
 // Summary is a task in a listing.
 type Summary struct {
 	OrderID    string     `json:"orderId"`
 	Workflow   string     `json:"workflow,omitempty"`
-	Definition string     `json:"definition,omitempty" doc:"hash of the workflow's version that it runs"`
+	Definition string     `json:"definition,omitempty" doc:"hash of the definition that the order runs"`
 	State      core.State `json:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Closed,Error"`
 	Phase      core.Phase `json:"phase,omitempty" enum:"forward,undo"`
 	Ended      bool       `json:"ended"`
@@ -214,17 +214,17 @@ type Summary struct {
 	Created    core.Time  `json:"created"`
 	EndedAt    core.Time  `json:"endedAt,omitzero"`
 	Error      *TaskError `json:"error,omitempty"`
-	Waits      []Wait     `json:"waits,omitempty" nullable:"false" doc:"what its steps wait for now, the first 8"`
-	Damaged    string     `json:"damaged,omitempty" doc:"why the stored document cannot be read, and what to do; all but ID, workflow, state and created is unknown then"`
+	Waits      []Wait     `json:"waits,omitempty" nullable:"false" doc:"first 8 things that the order's steps wait for now"`
+	Damaged    string     `json:"damaged,omitempty" doc:"why the stored document cannot be read, and what to do; only the ID, workflow, state and creation time are known then"`
 }
 
-// Wait is what one step of an order waits for.
+// Wait describes what a step of an order waits for.
 type Wait struct {
 	Step  string    `json:"step"`
-	For   string    `json:"for" enum:"agent,retry,time,answer,children,undo" doc:"agent: a reply; retry: the next attempt; time: a wait's end; answer: an answer or event; children: the ends of child orders; undo: the reply to an undo, or its next attempt"`
-	Agent string    `json:"agent,omitempty" doc:"that was chosen of several; else the definition names the step's"`
-	Since core.Time `json:"since,omitzero" doc:"of the last claim"`
-	Until core.Time `json:"until,omitzero" doc:"when that is over at the latest, or looked at again"`
+	For   string    `json:"for" enum:"agent,retry,time,answer,children,undo" doc:"agent: a reply; retry: the next attempt; time: the end of a wait; answer: an answer or event; children: the ends of child orders; undo: the reply to an undo, or its next attempt"`
+	Agent string    `json:"agent,omitempty" doc:"agent that was chosen from several; absent if the definition names one"`
+	Since core.Time `json:"since,omitzero" doc:"time of the last claim"`
+	Until core.Time `json:"until,omitzero" doc:"latest time at which the wait ends, or the Supervisor looks at it"`
 }
 
 // Kinds of Wait.
@@ -246,7 +246,7 @@ func waitsOf(t *core.Task) (all []Wait) {
 	}
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		w := Wait{Step: s.Name, Agent: s.Agent, Since: s.ClaimedAt, Until: s.CompleteBy}
+		w := Wait{Step: s.Name, Agent: s.Claim.Agent, Since: s.Claim.At, Until: s.CompleteBy}
 		switch {
 		case s.State == core.Compensating || s.State == core.UndoWait:
 			w.For = WaitUndo
@@ -257,9 +257,9 @@ func waitsOf(t *core.Task) (all []Wait) {
 		case s.State == core.Waiting && s.Answers != nil:
 			w.For = WaitAnswer
 		case s.State == core.Waiting:
-			w.For, w.Until = WaitTime, s.WakeAt
-		case s.State == core.Pending && s.WakeAt != 0:
-			w.For, w.Until = WaitRetry, s.WakeAt
+			w.For, w.Until = WaitTime, s.Wait.At
+		case s.State == core.Pending && s.Wait.At != 0:
+			w.For, w.Until = WaitRetry, s.Wait.At
 		default:
 			continue
 		}
@@ -286,15 +286,15 @@ func Ended(t *core.Task) bool {
 func Of(t *core.Task, def *core.Definition) Task {
 	v := Task{
 		OrderID: t.OrderID, Version: t.Version, Workflow: t.Workflow, Definition: t.Definition,
-		State: t.ProcessState, Phase: t.Phase, Why: t.Why, Ended: Ended(t),
-		Run: t.Run, Command: t.Command, Priority: t.Priority, ReplyTo: t.ReplyTo, Statuses: t.StatusSeq,
-		Reported:   t.Ended != 0 && t.ResendAt == 0,
-		CancelSeen: t.CancelAsked, Parent: parentOf(t), Created: t.Created, EndedAt: t.Ended,
-		Deadline: t.Deadline,
-		Output:   t.Output, Error: errorOf(core.UndoReason{Step: t.EndStep, Code: t.EndCode,
-			Text: t.EndText}),
-		UndoneFor: errorOf(t.UndoneFor), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Erased: t.Erased,
-		Verdicts: t.Verdicts,
+		State: t.ProcessState, Phase: t.Phase, Why: t.Undo.Why, Ended: Ended(t),
+		Run: t.Run, Command: t.Commands.Number, Priority: t.Priority, ReplyTo: t.ReplyTo,
+		Statuses:   t.StatusSeq,
+		Reported:   t.End.At != 0 && t.End.ResendAt == 0,
+		CancelSeen: t.Undo.CancelAsked, Parent: parentOf(t), Created: t.Created, EndedAt: t.End.At,
+		Deadline: t.Deadline.At,
+		Output:   t.Output, Error: errorOf(t.Reason),
+		UndoneFor: errorOf(t.Undo.Reason), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Erased: t.Erased,
+		Verdicts: t.Commands.Verdicts,
 		Steps:    make([]Step, len(t.Steps)),
 	}
 	v.Attempts, v.Earlier = attemptsOf(t, def)
@@ -321,7 +321,7 @@ type WorkflowInfo struct {
 type Definition struct {
 	Workflow string `json:"workflow"`
 	Hash     string `json:"hash"`
-	Steps    []Step `json:"steps" nullable:"false" doc:"as those of an order that has just come"`
+	Steps    []Step `json:"steps" nullable:"false" doc:"steps as in an order that has just come"`
 }
 
 // DefinitionOf shows a definition.
@@ -338,10 +338,9 @@ func SummaryOf(t *core.Task) Summary {
 	return Summary{
 		OrderID: t.OrderID, Workflow: t.Workflow, Definition: t.Definition, State: t.ProcessState,
 		Phase: t.Phase,
-		Ended: Ended(t), Run: t.Run, Command: t.Command,
-		Created: t.Created, EndedAt: t.Ended,
-		Error: errorOf(core.UndoReason{Step: t.EndStep, Code: t.EndCode, Text: t.EndText}),
-		Waits: waitsOf(t),
+		Ended: Ended(t), Run: t.Run, Command: t.Commands.Number,
+		Created: t.Created, EndedAt: t.End.At,
+		Error: errorOf(t.Reason), Waits: waitsOf(t),
 	}
 }
 
@@ -371,7 +370,7 @@ func definitionOf(def *core.Definition, step string) *core.StepDefinition {
 	return nil
 }
 
-func errorOf(b core.UndoReason) *TaskError {
+func errorOf(b core.Reason) *TaskError {
 	if b.Code == "" && b.Text == "" {
 		return nil
 	}
@@ -380,35 +379,29 @@ func errorOf(b core.UndoReason) *TaskError {
 
 func stepOf(s *core.Step, def *core.StepDefinition) Step {
 	v := Step{
-		Name: s.Name, State: s.State, Attempts: s.Attempt, Failures: s.FailureCount,
-		LockedBy: s.LockedBy, FirstAt: s.FirstClaim(), ClaimedAt: s.ClaimedAt, CompleteBy: s.CompleteBy,
-		StopBy: s.StopBy, WakeAt: s.WakeAt, FinishedAt: s.FinishedAt,
+		Name: s.Name, State: s.State, Attempts: s.Attempt, Failures: s.Failures.Do,
+		LockedBy: s.Claim.By, FirstAt: s.FirstClaim(), ClaimedAt: s.Claim.At, CompleteBy: s.CompleteBy,
+		StopBy: s.Claim.StopBy, WakeAt: s.Wait.At, FinishedAt: s.Finish.At,
 		Output: s.Output, Error: s.Error, FailedAs: s.FailureCode, NoEffect: s.NoEffect, Resolved: s.Resolved,
-		Corrected: s.Corrected, Progress: s.Progress,
+		Corrected: s.Corrected, Progress: s.Claim.Progress,
 	}
-	undo := Undo{Running: s.Undo, Failures: s.UndoFailures, QuietBy: s.Quiet()}
+	undo := Undo{Running: s.Claim.Undo, Failures: s.Failures.Undo, QuietBy: s.Quiet()}
 	if def != nil {
 		v.Agent = def.AskedAgent(s)
 		v.Operation = def.Operation
 		v.Grade = def.Grade
 		v.NoReturn = def.PointOfNoReturn
 		v.After = def.After
-		switch {
-		case def.Wait != nil:
-			v.Kind = KindWait
+		switch kind := def.Kind(); {
 		case def.Answer != nil:
-			v.Kind = KindApproval
+			v.Kind, v.Answers = KindApproval, answersOf(s, def.Answer)
 			if def.Answer.Event != "" {
 				v.Kind = KindEvent
 			}
-			v.Answers = answersOf(s, def.Answer)
-		case def.Fail != nil:
-			v.Kind = KindFail
-		case def.Each != nil:
+		case def.Each != nil && def.Input == nil:
 			v.Kind = KindWorkflow
-			if def.Input != nil {
-				v.Kind = KindEach
-			}
+		case kind != core.KindCall:
+			v.Kind = string(kind)
 		}
 		if def.Undo == nil {
 			return v

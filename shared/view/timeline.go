@@ -27,9 +27,6 @@ func Timeline(t Task) []Moment {
 		}
 	}
 	add(t.Created, "", "received", "")
-	for i := range t.Steps {
-		stepMoments(&t.Steps[i], add)
-	}
 	if e := t.Erased; e != nil {
 		add(e.At, "", "erased ("+e.By+")", e.Reason)
 	}
@@ -37,23 +34,21 @@ func Timeline(t Task) []Moment {
 		if t.Erased != nil && v.Command == "erase" && v.At == t.Erased.At {
 			continue // it stands there already
 		}
-		answer := "accepted"
-		if !v.Accepted {
-			answer = "refused"
-		}
-		what := v.Command + " " + answer
+		what := v.Command + stated(&t, v) + " " + verdictWord(v)
 		if v.By != "" {
 			what += " (" + v.By + ")"
 		}
-		text := v.Reason
-		if v.Note != "" {
-			text = strings.TrimPrefix(text+"; "+v.Note, "; ")
-		}
-		add(v.At, "", what, text)
+		add(v.At, "", what, verdictText(v))
+	}
+	for i := range t.Steps { // after the commands, which caused what happened at the same time
+		stepMoments(&t.Steps[i], add)
 	}
 	if t.EndedAt != 0 {
 		text := ""
-		if t.Error != nil {
+		switch {
+		case t.State == core.Compensated && t.Why == core.WhyOperator:
+			text = "as the operator asked"
+		case t.Error != nil:
 			text = t.Error.Message
 		}
 		add(t.EndedAt, "", string(t.State), text)
@@ -63,6 +58,28 @@ func Timeline(t Task) []Moment {
 	}
 	slices.SortStableFunc(m, func(a, b Moment) int { return int(a.At.Sub(b.At)) })
 	return m
+}
+
+// stated returns the step and fact of an accepted resolve, if its step still has the fact.
+func stated(t *Task, v core.Verdict) string {
+	for i := range t.Steps {
+		if r := t.Steps[i].Resolved; r != nil && r.At == v.At && v.Command == "resolve" && v.Accepted {
+			return " " + t.Steps[i].Name + " " + string(r.Fact)
+		}
+	}
+	return ""
+}
+
+func verdictWord(v core.Verdict) string {
+	if v.Accepted {
+		return "accepted"
+	}
+	return "refused"
+}
+
+// verdictText joins why a command was refused and what its sender gave as a reason.
+func verdictText(v core.Verdict) string {
+	return strings.TrimSuffix(strings.TrimPrefix(v.Reason+"; "+v.Note, "; "), "; ")
 }
 
 func stepMoments(s *Step, add func(at core.Time, step, what, text string)) {
@@ -103,7 +120,11 @@ func stepMoments(s *Step, add func(at core.Time, step, what, text string)) {
 			add(s.Progress.At, s.Name, fmt.Sprintf("reported %d %%", s.Progress.Percent), s.Progress.Note)
 		}
 		add(s.CompleteBy, s.Name, "to be completed by", "")
-	case core.Pending, core.Waiting, core.UndoWait, core.Failed:
+	case core.Waiting:
 		add(s.WakeAt, s.Name, "waits until", "")
+	case core.Pending, core.Failed:
+		add(s.WakeAt, s.Name, "next attempt (planned)", "")
+	case core.UndoWait:
+		add(s.WakeAt, s.Name, "undo (planned)", "")
 	}
 }

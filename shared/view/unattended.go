@@ -9,11 +9,11 @@ import (
 // Unattended is a queue of requests that nothing takes from: an agent that does not run, mostly.
 type Unattended struct {
 	Queue   string    `json:"queue" example:"requests-seats"`
-	Agent   string    `json:"agent" doc:"empty for a queue of the Scheduler's own, of a stack on AWS"`
-	Since   core.Time `json:"since,omitzero" doc:"nothing has taken a request since then; absent where that is not known"`
-	Waiting int       `json:"waiting" doc:"requests that wait there"`
-	Reason  string    `json:"reason,omitempty" doc:"why nothing takes from it, where that is known: of a stack on AWS, how its event source mapping stands"`
-	Fix     string    `json:"fix,omitempty" doc:"what to do about the reason"`
+	Agent   string    `json:"agent" doc:"empty for a queue of the Scheduler, in a stack on AWS"`
+	Since   core.Time `json:"since,omitzero" doc:"time since which no consumer has received a request; absent if it is not known"`
+	Waiting int       `json:"waiting" doc:"number of requests in the queue"`
+	Reason  string    `json:"reason,omitempty" doc:"why the queue has no consumer, if it is known; for a stack on AWS, the state of the event source mapping"`
+	Fix     string    `json:"fix,omitempty" doc:"how to fix it"`
 }
 
 // InFlight reports whether a step has a request on its way: the agent has been asked and has not answered.

@@ -31,17 +31,19 @@ var definition = func() *core.Definition {
 func task() *core.Task {
 	return &core.Task{
 		OrderID: "o-1", Version: 7, Workflow: "order", Definition: "abc", ProcessState: core.Compensating,
-		Why: core.WhyFailure,
-		Run: 1, Command: 2, Created: t0, Deadline: t0 + 90_000,
-		Verdicts: []core.Verdict{{ID: "c", Command: "cancel", Accepted: false, Reason: "too late",
-			At: t0 + 6000}},
+		Undo: core.Reversal{Why: core.WhyFailure},
+		Run:  1, Commands: core.Commands{Number: 2,
+			Verdicts: []core.Verdict{{ID: "c", Command: "cancel", Accepted: false, Reason: "too late",
+				At: t0 + 6000}}}, Created: t0, Deadline: core.Deadline{At: t0 + 90_000},
 		Steps: []core.Step{
-			{Name: "reserve", State: core.Processed, Attempt: 1, First: 1, FirstAt: t0 + 100,
-				ClaimedAt: t0 + 100, QuietBy: t0 + 9000, FinishedAt: t0 + 200},
-			{Name: "charge", State: core.Compensating, Attempt: 3, Undo: true, First: 2, FirstAt: t0 + 100,
-				ClaimedAt:  t0 + 5000,
-				CompleteBy: t0 + 35_000, QuietBy: t0 + 4000, FailureCount: 2, UndoFailures: 1,
-				Error: &core.StepError{Code: "timeout", Message: "no answer", At: t0 + 4500, Attempt: 2}},
+			{Name: "reserve", State: core.Processed, Attempt: 1, First: core.First{Nth: 1, At: t0 + 100},
+				Claim: core.Claim{At: t0 + 100}, Stops: core.Stops{Do: t0 + 9000},
+				Finish: core.Finish{At: t0 + 200}},
+			{Name: "charge", State: core.Compensating, Attempt: 3,
+				Claim: core.Claim{Undo: true, At: t0 + 5000}, First: core.First{Nth: 2, At: t0 + 100},
+				CompleteBy: t0 + 35_000, Stops: core.Stops{Do: t0 + 4000},
+				Failures: core.Failures{Do: 2, Undo: 1},
+				Error:    &core.StepError{Code: "timeout", Message: "no answer", At: t0 + 4500, Attempt: 2}},
 			{Name: "mail", State: core.Pending},
 		},
 	}
@@ -84,7 +86,7 @@ func TestStepUndoneAlone(t *testing.T) {
 }
 
 func TestTaskWithoutDefinition(t *testing.T) {
-	tomb := &core.Task{OrderID: "o", ProcessState: core.Cancelled, Created: t0, Ended: t0}
+	tomb := &core.Task{OrderID: "o", ProcessState: core.Cancelled, Created: t0, End: core.End{At: t0}}
 	v := view.Of(tomb, nil)
 	if b, _ := json.Marshal(v); !v.Ended || !strings.Contains(string(b), `"steps":[]`) {
 		t.Errorf("%s", b)
@@ -166,6 +168,25 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
+// A command stands before what it caused at the same time. An accepted resolve names its step and fact, and
+// an end names the operator who asked for it instead of the failure.
+func TestTimelineOfCommands(t *testing.T) {
+	at := t0 + 7000
+	x := view.Task{State: core.Compensated, Why: core.WhyOperator, Ended: true, EndedAt: at + 1,
+		Error: &view.TaskError{Message: "POST 503"},
+		Steps: []view.Step{{Name: "charge", State: core.Compensated, ClaimedAt: at,
+			Resolved: &core.Resolved{Fact: core.Undone, At: at}}},
+		Verdicts: []core.Verdict{{Command: "resolve", Accepted: true, By: "ann", At: at}}}
+	var got []string
+	for _, m := range view.Timeline(x) {
+		got = append(got, strings.TrimSpace(m.Step+" "+m.What+" "+m.Text))
+	}
+	if want := []string{"resolve charge undone accepted (ann)", "charge claimed, attempt 0",
+		"Compensated as the operator asked"}; !slices.Equal(got, want) {
+		t.Errorf("timeline %q, want %q", got, want)
+	}
+}
+
 // What an undo waits for is that of the step that is undone next.
 func TestUndoWait(t *testing.T) {
 	undo := func(change func(*core.Step)) *view.UndoWait {
@@ -181,15 +202,15 @@ func TestUndoWait(t *testing.T) {
 		{"its undo was asked for", func(*core.Step) {},
 			&view.UndoWait{Step: "charge", For: "undo", Until: t0 + 35_000}},
 		{"it is being done", func(s *core.Step) {
-			s.State, s.Undo = core.Processing, false
+			s.State, s.Claim.Undo = core.Processing, false
 		}, &view.UndoWait{Step: "charge", For: "reply", Until: t0 + 35_000}},
 		{"a call may take effect", func(s *core.Step) {
-			s.State, s.Undo, s.WakeAt = core.UndoWait, false,
+			s.State, s.Claim.Undo, s.Wait.At = core.UndoWait, false,
 				t0+5001
 		},
 			&view.UndoWait{Step: "charge", For: "quiet", LastEffect: t0 + 4000, Until: t0 + 5001}},
 		{"its undo failed", func(s *core.Step) {
-			s.State, s.WakeAt = core.UndoWait, t0+6000
+			s.State, s.Wait.At = core.UndoWait, t0+6000
 		}, &view.UndoWait{Step: "charge", For: "retry", Until: t0 + 6000}},
 		{"the Scheduler is about to go on", func(s *core.Step) { s.State = core.Failed }, nil},
 		{"it is undone, and the one before is fenced", func(s *core.Step) { s.State = core.Compensated },

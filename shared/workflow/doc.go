@@ -1,6 +1,6 @@
-// Package workflow knows the stored form of a workflow's definition: JSON, named by its hash, so
-// that tasks can pin the one they started with and a deploy never disturbs them.
+// Package workflow encodes the stored form of a workflow's definition: JSON, named by its hash. So tasks can
+// pin their definition, and a deploy never affects them.
 //
-// Reading workflow files (YAML, JSON Schema, checks that name file and line) is in package source,
-// so that what runs in the cloud carries none of it.
+// Package source reads workflow files (YAML, JSON Schema, checks with file and line), so that functions in
+// the cloud contain none of that.
 package workflow

@@ -37,43 +37,50 @@ func Graph(d *core.Definition) string {
 	return b.String()
 }
 
-// node gives a step an identifier of its own, because Mermaid reserves words like "end".
+// node returns an identifier of a step, because Mermaid reserves words like "end".
 func node(step string) string { return "s_" + strings.ReplaceAll(step, "-", "_") }
 
 func graphStep(b *strings.Builder, s *core.StepDefinition) {
-	if s.Wait != nil {
-		fmt.Fprintf(b, "  %s{{\"<b>%s</b><br>waits %s\"}}\n", node(s.Name), s.Name, escape(waitText(s)))
-		return
-	}
-	if s.Answer != nil {
-		fmt.Fprintf(b, "  %s{{\"<b>%s</b><br>%s\"}}\n", node(s.Name), s.Name, escape(answerText(s)))
-		return
-	}
-	if s.Fail != nil {
-		fmt.Fprintf(b, "  %s>\"<b>%s</b><br>fails: %s%s\"]\n", node(s.Name), s.Name, escape(s.Fail.Code),
-			stops(s))
-		return
-	}
-	if s.Each != nil {
-		fmt.Fprintf(b, "  %s[/\"<b>%s</b><br>%s%s\"\\]%s\n", node(s.Name), s.Name, escape(childText(s)),
-			stops(s), noReturnClass(s))
-		return
-	}
-	label := fmt.Sprintf("<b>%s</b><br>%s: %s", s.Name, escape(strings.Join(s.AllAgents(), " or ")),
-		escape(s.Operation))
-	label += stops(s)
-	if s.PointOfNoReturn && s.OnFailure == core.OnFailureUndo {
-		label += "<br>undoes the order if it is refused"
-	}
+	d, end := drawingOf(s), "\n"
 	if s.PointOfNoReturn {
-		fmt.Fprintf(b, "  %s[[\"%s<br>point of no return\"]]:::noReturn\n", node(s.Name), label)
-		return
+		end = ":::noReturn\n"
 	}
-	fmt.Fprintf(b, "  %s[\"%s\"]\n", node(s.Name), label)
-	if s.Undo != nil {
+	fmt.Fprintf(b, "  %s"+d.box+end, node(s.Name), "<b>"+s.Name+"</b><br>"+d.label)
+	if s.Undo != nil && !s.PointOfNoReturn {
 		fmt.Fprintf(b, "  %s_undo[/\"%s: %s\"/]:::undo\n", node(s.Name),
 			escape(strings.Join(s.AllAgents(), " or ")), escape(s.Undo.Operation))
 	}
+}
+
+// drawing shows what a step does.
+type drawing struct{ summary, label, box string } // label fills the box, a node in Mermaid
+
+// Summary returns what a step does, without details.
+func Summary(s *core.StepDefinition) string { return drawingOf(s).summary }
+
+func drawingOf(s *core.StepDefinition) drawing {
+	switch {
+	case s.Wait != nil:
+		return drawing{"waits", escape("waits " + waitText(s)), `{{"%s"}}`}
+	case s.Answer != nil && s.Answer.Event != "":
+		return drawing{"event " + s.Answer.Event, escape(answerText(s)), `{{"%s"}}`}
+	case s.Answer != nil:
+		return drawing{"approval", escape(answerText(s)), `{{"%s"}}`}
+	case s.Fail != nil:
+		text := "fails: " + s.Fail.Code
+		return drawing{text, escape(text) + stops(s), `>"%s"]`}
+	case s.Each != nil:
+		return drawing{"workflow " + s.Each.Workflow, escape(childText(s)) + stops(s), `[/"%s"\]`}
+	}
+	text := strings.Join(s.AllAgents(), " or ") + ": " + s.Operation
+	label := escape(text) + stops(s)
+	if !s.PointOfNoReturn {
+		return drawing{text, label, `["%s"]`}
+	}
+	if s.OnFailure == core.OnFailureUndo {
+		label += "<br>undoes the order if it is refused"
+	}
+	return drawing{text, label + "<br>point of no return", `[["%s"]]`}
 }
 
 func stops(s *core.StepDefinition) string {
@@ -86,14 +93,7 @@ func stops(s *core.StepDefinition) string {
 	return ""
 }
 
-func noReturnClass(s *core.StepDefinition) string {
-	if s.PointOfNoReturn {
-		return ":::noReturn"
-	}
-	return ""
-}
-
-// childText says what a step has children for, and how many of them may fail.
+// childText returns the workflow of a step's children, and how many of them may fail.
 func childText(s *core.StepDefinition) string {
 	if s.Input == nil {
 		return "workflow " + s.Each.Workflow
@@ -105,7 +105,7 @@ func childText(s *core.StepDefinition) string {
 	return text
 }
 
-// waitText says how long a step waits, or until when.
+// waitText returns how long a step waits, or until when.
 func waitText(s *core.StepDefinition) string {
 	text := "for " + Short(s.Wait.For)
 	if s.Input != nil {
@@ -117,7 +117,8 @@ func waitText(s *core.StepDefinition) string {
 	return text
 }
 
-// answerText says what a step that is answered from outside waits for, and what follows if nothing comes.
+// answerText returns what a step that is answered from outside waits for, and what happens if no answer
+// comes.
 func answerText(s *core.StepDefinition) string {
 	a := s.Answer
 	text := "asks for " + strings.Join(a.Values, " or ")

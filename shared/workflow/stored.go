@@ -10,9 +10,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 )
 
-// Schema is the major version of the stored form that this code reads and writes.
-const Schema = 1
-
 var (
 	// ErrDamaged means that the stored bytes do not match the hash.
 	ErrDamaged = errors.New(
@@ -24,7 +21,7 @@ var (
 // Hash names stored bytes, see core.DefinitionHash.
 func Hash(data []byte) string { return core.DefinitionHash(data) }
 
-// Encode gives the stored form. It is canonical: fields in the order of the struct, map keys sorted,
+// Encode returns the stored form. It is canonical: fields in the order of the struct, map keys sorted,
 // templates without white space, so that equal definitions have equal bytes and hashes.
 func Encode(d *core.Definition) ([]byte, error) {
 	var buf bytes.Buffer
@@ -46,7 +43,7 @@ func Decode(hash string, data []byte) (*core.Definition, error) {
 	if err := json.Unmarshal(data, d); err != nil {
 		return nil, fmt.Errorf("definition %s: %w", hash, err)
 	}
-	if d.Schema > Schema {
+	if d.Schema > core.DefinitionSchema {
 		return nil, fmt.Errorf("definition %s, schema %d: %w", hash, d.Schema, ErrNewer)
 	}
 	d.Hash = hash
@@ -60,7 +57,7 @@ func Seal(d *core.Definition) error {
 	if err != nil {
 		return err
 	}
-	d.Schema, d.Tokens = Schema, x.MakesTokens()
+	d.Schema, d.Tokens = core.DefinitionSchema, x.MakesTokens()
 	data, err := Encode(d)
 	if err != nil {
 		return err

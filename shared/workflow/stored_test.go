@@ -80,7 +80,7 @@ func TestStoredErrors(t *testing.T) {
 // A definition that was put together in code gets its schema and its hash; what cannot be read is not sealed.
 func TestSeal(t *testing.T) {
 	d := &core.Definition{Name: "test", Steps: []core.StepDefinition{{Name: "one", Wait: &core.Wait{}}}}
-	if err := workflow.Seal(d); err != nil || d.Schema != workflow.Schema || len(d.Hash) != 32 {
+	if err := workflow.Seal(d); err != nil || d.Schema != core.DefinitionSchema || len(d.Hash) != 32 {
 		t.Errorf("schema %d, hash %q, %v", d.Schema, d.Hash, err)
 	}
 	d = &core.Definition{Name: "test", Output: json.RawMessage(`"${ order. }"`)}

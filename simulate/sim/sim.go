@@ -1,11 +1,12 @@
-// Package sim runs a workflow against every failure in a test of one's own:
+// Package sim runs a workflow against every failure in your own test:
 //
 //	func TestMyWorkflow(t *testing.T) {
 //		sim.Check(t, "workflows/order.yaml", sim.Order(`{"items":[]}`), sim.Seeds(2000))
 //	}
 //
-// A run takes about a millisecond. What breaks an invariant is shrunk, reported as a story, and kept as a
-// tape in testdata/simulate beside the test; every later run of the test plays all tapes there first.
+// A run takes about a millisecond. If a run breaks an invariant, the package shrinks the run, reports it as a
+// story, and keeps it as a tape in testdata/simulate beside the test. Every later run of the test plays all
+// tapes there first.
 package sim
 
 import (
@@ -25,11 +26,11 @@ import (
 // Report is the result of a check.
 type Report = simulate.Report
 
-// Service describes what a remote service truly offers. Services maps agents to their services.
-type (
-	Service  = simulate.Service
-	Services = simulate.Services
-)
+// Service describes what a remote service truly offers.
+type Service = simulate.Service
+
+// Services maps agents to their services.
+type Services = simulate.Services
 
 // Option changes a check.
 type Option func(*check)
@@ -38,19 +39,19 @@ type check struct {
 	scenario simulate.Scenario
 	search   simulate.Search
 	corpus   string
-	wanted   string // the invariant that must break; "" for none
+	wanted   string // invariant that must break; "" means none
 }
 
-// Seeds sets how many seeds are run; otherwise 1,000, and 100 with -short.
+// Seeds sets the number of seeds. The default is 1,000, or 100 with -short.
 func Seeds(n int) Option { return func(c *check) { c.search.Seeds = n } }
 
-// For bounds the time in addition.
+// For limits the time of the check, in addition to the number of seeds.
 func For(d time.Duration) Option { return func(c *check) { c.search.Time = d } }
 
 // From sets the first seed.
 func From(seed uint64) Option { return func(c *check) { c.search.First = seed } }
 
-// Order sets the content of every order, JSON; otherwise {}.
+// Order sets the content of every order, as JSON. The default is {}.
 func Order(content string) Option {
 	return func(c *check) { c.scenario.Order = json.RawMessage(content) }
 }
@@ -58,7 +59,7 @@ func Order(content string) Option {
 // With sets what the services truly offer, if that differs from what the workflow declares.
 func With(s Services) Option { return func(c *check) { c.scenario.Services = s } }
 
-// Only lets nothing but these kinds of faults happen. A name that is none ends the test.
+// Only limits the faults to the named kinds. An unknown name fails the test.
 func Only(t testing.TB, faults ...string) Option {
 	t.Helper()
 	return func(c *check) {
@@ -72,11 +73,11 @@ func Only(t testing.TB, faults ...string) Option {
 	}
 }
 
-// Corpus sets the folder of the tapes; "" keeps none. Otherwise it is testdata/simulate.
+// Corpus sets the folder of the tapes. The default is testdata/simulate; "" means that no tape is kept.
 func Corpus(folder string) Option { return func(c *check) { c.corpus = folder } }
 
-// Breaks marks the workflow as wrong, so that this invariant must break. Tests that demonstrate a fault use
-// it.
+// Breaks marks the workflow as wrong: the check fails unless this invariant breaks. Use it in a test that
+// demonstrates a fault.
 func Breaks(invariant string) Option {
 	return func(c *check) { c.wanted, c.corpus = invariant, "" }
 }
@@ -127,8 +128,8 @@ func CheckDefinition(t testing.TB, def *core.Definition, options ...Option) *Rep
 	return r
 }
 
-// Replay plays one tape, given as its JSON, with the workflow as its file is now: it fails while that
-// still breaks an invariant. `stepkeeper simulate --regression-test` writes such tests.
+// Replay plays one tape, given as JSON, with the present workflow file. It fails the test if the run still
+// breaks an invariant. `stepkeeper simulate --regression-test` writes such tests.
 func Replay(t testing.TB, workflow, tape string) {
 	t.Helper()
 	def := load(t, workflow)
@@ -152,7 +153,7 @@ func Replay(t testing.TB, workflow, tape string) {
 	}
 }
 
-// replay plays what was found before.
+// replay plays the tapes of earlier findings.
 func (c *check) replay(t testing.TB) {
 	t.Helper()
 	if c.corpus == "" {
@@ -184,7 +185,7 @@ func nameOf(tape *simulate.Tape) string {
 	return d.Name
 }
 
-// keep stores the tape of what was found, and says how to play it.
+// keep stores the tape of a finding, and returns the command that plays it.
 func (c *check) keep(r *Report) string {
 	if c.corpus == "" || r.Tape == nil {
 		return ""

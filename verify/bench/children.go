@@ -40,7 +40,7 @@ steps:
     grade: idempotent
 `
 
-// family is what was measured of a step of many child tasks.
+// family is the measurement of a step with many child tasks.
 type family struct {
 	Name     string `json:"name"`
 	Children int    `json:"children"`
@@ -53,9 +53,9 @@ type family struct {
 	ParentDone bool    `json:"parent_processed"`
 }
 
-// measureChildren runs one order with many child tasks (P40): how many end in a second, how large the
-// parent's document becomes, and whether each child takes effect once, also where the runtime is closed in
-// the middle and opened again.
+// measureChildren runs one order with many child tasks (P40). It measures the ends per second, the size of
+// the parent's document, and whether each child takes effect once, even if the runtime is closed in between
+// and opened again.
 func measureChildren(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	for _, c := range []struct {
 		name string
@@ -92,7 +92,7 @@ func childrenOnce(ctx context.Context, dir, name string, n, opened int) (r famil
 	opts.Log = slog.New(slog.DiscardHandler)
 	began := time.Now()
 	for i := range opened {
-		until := n // The engine closes after this many effects.
+		until := n // the engine closes after this many effects
 		if i < opened-1 {
 			until = n * (i + 1) / opened
 		}
@@ -113,7 +113,7 @@ func childrenOnce(ctx context.Context, dir, name string, n, opened int) (r famil
 	return r, nil
 }
 
-// run opens the runtime, and closes it when the parent has ended, or enough is done.
+// run opens the runtime, and closes it when the parent has ended, or after enough effects.
 func (r *family) run(ctx context.Context, opts embedded.Options, first bool, enough func() bool) (err error) {
 	s, err := embedded.Open(ctx, opts)
 	if err != nil {

@@ -8,12 +8,13 @@ import (
 	"io"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/demo/load"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
-	"github.com/stepkeeper/stepkeeper/verify/bench/load"
 )
 
-// contestant runs the bench's orders in this folder as its standard input asks, in the process or over HTTP.
-func contestant(ctx context.Context, dir string, overHTTP bool, in io.Reader, out io.Writer) error {
+// serveContestant runs the bench's orders in this folder as its standard input requests, in the process or
+// over HTTP.
+func serveContestant(ctx context.Context, dir string, overHTTP bool, in io.Reader, out io.Writer) error {
 	if overHTTP {
 		s, err := serve(ctx, dir)
 		if err != nil {
@@ -55,6 +56,13 @@ func serve(ctx context.Context, dir string) (*served, error) {
 			return nil, errors.Join(err, s.close())
 		}
 		return s, nil
+	}
+}
+
+// measure runs orders over HTTP.
+func (s *served) measure(ctx context.Context) contestant {
+	return func(r load.Request) (load.Result, error) {
+		return load.Run(ctx, r, func(i int) error { return s.one(ctx, r.ID(i)) })
 	}
 }
 

@@ -28,7 +28,7 @@ type options struct {
 	running, concurrency, timers, routes, children int
 }
 
-// figures are what bench.json holds.
+// figures is the content of bench.json.
 type figures struct {
 	OrdersPerS         float64            `json:"orders_per_s"`
 	FloorOrdersPerS    float64            `json:"floor_orders_per_s"`
@@ -127,10 +127,10 @@ func profiled(file string, do func() error) error {
 
 func contestantCommand() *cobra.Command {
 	overHTTP := false
-	cmd := &cobra.Command{ // run by make bench-peers, and for a build profile
+	cmd := &cobra.Command{ // used by make bench-peers, and to record a build profile
 		Use: "contestant FOLDER", Hidden: true, Args: cobra.ExactArgs(1), SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return contestant(cmd.Context(), args[0], overHTTP, cmd.InOrStdin(), cmd.OutOrStdout())
+			return serveContestant(cmd.Context(), args[0], overHTTP, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().BoolVar(&overHTTP, "http", false, "submit and wait over HTTP")

@@ -9,16 +9,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/demo/load"
 	"github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/verify/bench/load"
 )
 
 // measureCore measures one decision: a reply that finishes a step and claims the next.
@@ -27,8 +27,8 @@ func measureCore(_ context.Context, _ options, _ string, f *figures, w io.Writer
 	if def == nil {
 		return fmt.Errorf("the bench's workflow: %w", problems)
 	}
-	at := core.At{Now: core.TimeOf(time.Now()), By: "bench"}
-	d, err := core.Decide(def, []byte(body), nil,
+	at := protocol.At{Now: core.TimeOf(time.Now()), By: "bench"}
+	d, err := protocol.Decide(def, []byte(body), nil,
 		core.Submitted{OrderID: "one", Workflow: "saga", ContentHash: "x"}, at)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func measureCore(_ context.Context, _ options, _ string, f *figures, w io.Writer
 	r := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
 		for range b.N {
-			if _, err := core.Decide(def, []byte(body), d.Task, reply, at); err != nil {
+			if _, err := protocol.Decide(def, []byte(body), d.Task, reply, at); err != nil {
 				failed = err
 			}
 		}
@@ -51,7 +51,46 @@ func measureCore(_ context.Context, _ options, _ string, f *figures, w io.Writer
 	return failed
 }
 
-// measureFloorAndThroughput takes turns, so that both see the same machine.
+// contestant runs the orders of one measurement.
+type contestant func(load.Request) (load.Result, error)
+
+// inProcess runs orders on a runtime in this process.
+func inProcess(ctx context.Context, s *embedded.Runtime) contestant {
+	return func(r load.Request) (load.Result, error) {
+		return load.Run(ctx, r, func(i int) error { return one(ctx, s, r.ID(i)) })
+	}
+}
+
+func ordersPerS(r load.Result) float64 { return r.OrdersPerS }
+
+// turns lets contestants take turns, so that all have the same conditions, and returns a figure of each turn
+// by contestant. It leaves out the warm-up turns.
+func turns(o options, warm int, figure func(load.Result) float64, all ...contestant) ([][]float64, error) {
+	found := make([][]float64, len(all))
+	for turn := range warm + o.repeats {
+		for k, run := range all {
+			r, err := run(load.Request{Prefix: fmt.Sprint("turn-", turn), Orders: o.orders,
+				Concurrency: o.concurrency})
+			if err != nil {
+				return nil, err
+			}
+			if turn >= warm {
+				found[k] = append(found[k], figure(r))
+			}
+		}
+	}
+	return found, nil
+}
+
+// ratio returns the median of the quotients, turn by turn.
+func ratio(a, b []float64) float64 {
+	var all []float64
+	for i := range a {
+		all = append(all, a[i]/b[i])
+	}
+	return load.Median(all)
+}
+
 func measureFloorAndThroughput(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	bare, err := startFloor(ctx, o, dir)
 	if err != nil {
@@ -61,29 +100,16 @@ func measureFloorAndThroughput(ctx context.Context, o options, dir string, f *fi
 	if err != nil {
 		return err
 	}
-	var floors, ours, ratios []float64
-	for rep := range o.repeats + 1 { // the first one warms up
-		fl, err := bare.Measure(load.Request{Prefix: fmt.Sprint("f-", rep), Orders: o.orders,
-			Concurrency: o.concurrency})
-		if err != nil {
-			return err
-		}
-		us, err := load.Run(o.orders, o.concurrency,
-			func(i int) error { return one(ctx, s, fmt.Sprintf("o-%d-%d", rep, i)) })
-		if err != nil {
-			return err
-		}
-		if rep > 0 {
-			floors, ours = append(floors, fl.OrdersPerS), append(ours, us.OrdersPerS)
-			ratios = append(ratios, us.OrdersPerS/fl.OrdersPerS)
-		}
+	got, err := turns(o, 1, ordersPerS, bare.Measure, inProcess(ctx, s))
+	if err != nil {
+		return err
 	}
-	f.FloorOrdersPerS, f.OrdersPerS, f.RatioToFloor = load.Median(floors), load.Median(ours),
-		load.Median(ratios)
+	f.FloorOrdersPerS, f.OrdersPerS, f.RatioToFloor = load.Median(got[0]), load.Median(got[1]),
+		ratio(got[1], got[0])
 	fmt.Fprintf(w,
 		"throughput              %10.0f orders/s, floor %.0f, ratio %.2f (%d orders × %d, "+
-			"%d at a time, %v)\n",
-		f.OrdersPerS, f.FloorOrdersPerS, f.RatioToFloor, o.orders, o.repeats, o.concurrency, rounded(ours))
+			"%d at a time, %.0f)\n",
+		f.OrdersPerS, f.FloorOrdersPerS, f.RatioToFloor, o.orders, o.repeats, o.concurrency, got[1])
 	return errors.Join(s.Close(), bare.Close())
 }
 
@@ -97,14 +123,6 @@ func startFloor(ctx context.Context, o options, dir string) (*load.Contestant, e
 	return load.Start(ctx, nil, o.floor, dir)
 }
 
-func rounded(all []float64) []int {
-	out := make([]int, len(all))
-	for i, v := range all {
-		out[i] = int(v)
-	}
-	return out
-}
-
 // measureHTTP runs the same orders over loopback, through the public client: one request to submit,
 // one to wait.
 func measureHTTP(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
@@ -112,17 +130,12 @@ func measureHTTP(ctx context.Context, o options, dir string, f *figures, w io.Wr
 	if err != nil {
 		return err
 	}
-	var all []float64
-	for rep := range o.repeats {
-		got, err := load.Run(o.orders/3, o.concurrency, func(i int) error {
-			return s.one(ctx, fmt.Sprintf("h-%d-%d", rep, i))
-		})
-		if err != nil {
-			return err
-		}
-		all = append(all, got.OrdersPerS)
+	o.orders /= 3
+	got, err := turns(o, 0, ordersPerS, s.measure(ctx))
+	if err != nil {
+		return err
 	}
-	f.HTTPOrdersPerS = load.Median(all)
+	f.HTTPOrdersPerS = load.Median(got[0])
 	fmt.Fprintf(w, "over HTTP               %10.0f orders/s, two requests each, client on the same cores\n",
 		f.HTTPOrdersPerS)
 	return s.close()
@@ -138,22 +151,12 @@ func measureAlone(ctx context.Context, o options, dir string, f *figures, w io.W
 	if err != nil {
 		return err
 	}
-	var ours, floors []float64
-	for i := range 600 {
-		start := time.Now()
-		if err := one(ctx, s, fmt.Sprintf("alone-%d", i)); err != nil {
-			return err
-		}
-		took := ms(time.Since(start))
-		fl, err := bare.Measure(load.Request{Prefix: fmt.Sprint("alone-", i), Orders: 1, Concurrency: 1})
-		if err != nil {
-			return err
-		}
-		if i >= 100 {
-			ours, floors = append(ours, took), append(floors, fl.P50MS)
-		}
+	o.orders, o.concurrency, o.repeats = 1, 1, 500
+	got, err := turns(o, 100, func(r load.Result) float64 { return r.P50MS }, inProcess(ctx, s), bare.Measure)
+	if err != nil {
+		return err
 	}
-	f.P50MS, f.P99MS, f.FloorP50MS = load.Median(ours), load.Percentile(ours, 0.99), load.Median(floors)
+	f.P50MS, f.P99MS, f.FloorP50MS = load.Median(got[0]), load.Percentile(got[0], 0.99), load.Median(got[1])
 	fmt.Fprintf(w, "one order alone         p50 %.2f ms, p99 %.2f ms, floor p50 %.2f ms\n", f.P50MS, f.P99MS,
 		f.FloorP50MS)
 	return errors.Join(s.Close(), bare.Close())
@@ -180,7 +183,7 @@ func measureReady(ctx context.Context, o options, dir string, f *figures, w io.W
 	return nil
 }
 
-// ready starts `stepkeeper dev` and stops it when it says that it is ready.
+// ready starts `stepkeeper dev` and stops it when it reports that it is ready.
 func ready(ctx context.Context, binary, dir string) (time.Duration, error) {
 	o, err := runtimeOptions(dir, nil, map[string]string{"saga": saga})
 	if err != nil {
@@ -200,8 +203,8 @@ func ready(ctx context.Context, binary, dir string) (time.Duration, error) {
 	return took, p.Stop()
 }
 
-// measureMemory fills a folder with ended and running tasks, restarts on it in a process of its own,
-// and asks that one for its memory and the time until it was ready.
+// measureMemory fills a folder with ended and running tasks, restarts on it in a separate process, and reads
+// the process's memory and the time until it was ready.
 func measureMemory(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	if err := fill(ctx, dir, o.finished, "done"); err != nil {
 		return err
@@ -228,20 +231,19 @@ func measureMemory(ctx context.Context, o options, dir string, f *figures, w io.
 	return nil
 }
 
-// fill runs orders to their ends, fast.
+// fill runs orders to their ends, with fast agents.
 func fill(ctx context.Context, dir string, n int, prefix string) error {
 	s, err := openRuntime(ctx, dir, operations())
 	if err != nil {
 		return err
 	}
-	if _, err := load.Run(n, 512,
-		func(i int) error { return one(ctx, s, fmt.Sprintf("%s-%d", prefix, i)) }); err != nil {
+	if _, err := inProcess(ctx, s)(load.Request{Prefix: prefix, Orders: n, Concurrency: 512}); err != nil {
 		return err
 	}
 	return s.Close()
 }
 
-// leaveRunning submits orders whose agent never answers.
+// leaveRunning submits orders whose agent never replies.
 func leaveRunning(ctx context.Context, dir string, n int) error {
 	s, err := openRuntime(ctx, dir, hanging())
 	if err != nil {
@@ -261,7 +263,7 @@ func hanging() map[string]worker.Operations {
 	}}}
 }
 
-// restarted opens the runtime on a filled folder and prints its memory and the time it took.
+// restarted opens the runtime on a filled folder and prints its memory and start time.
 func restarted(ctx context.Context, dir string, w io.Writer) error {
 	start := time.Now()
 	s, err := openRuntime(ctx, dir, hanging())
@@ -269,7 +271,7 @@ func restarted(ctx context.Context, dir string, w io.Writer) error {
 		return err
 	}
 	readyMS := ms(time.Since(start))
-	time.Sleep(3 * time.Second) // agents and Supervisor work on what was taken up for a few sweeps
+	time.Sleep(3 * time.Second) // agents and Supervisor work on the restarted tasks for a few sweeps
 	rssMB, err := peakMemory()
 	if err != nil {
 		return err
@@ -278,19 +280,13 @@ func restarted(ctx context.Context, dir string, w io.Writer) error {
 	return s.Close()
 }
 
-// peakMemory is the largest resident set so far, in MB.
+// peakMemory returns the largest resident set so far, in MB.
 func peakMemory() (float64, error) {
-	data, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0, err
+	bytes := load.Status(os.Getpid())["VmHWM"]
+	if bytes == 0 {
+		return 0, errors.New("the system does not report the memory of this process")
 	}
-	for line := range strings.Lines(string(data)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kb, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")))
-			return float64(kb) / 1024, err
-		}
-	}
-	return 0, fmt.Errorf("no VmHWM in /proc/self/status")
+	return float64(bytes) / (1 << 20), nil
 }
 
 // measureStored repeats the throughput on a store with many finished orders, taking turns with an
@@ -307,22 +303,11 @@ func measureStored(ctx context.Context, o options, dir string, f *figures, w io.
 	if err != nil {
 		return err
 	}
-	var fulls, ratios []float64
-	for rep := range o.repeats + 1 {
-		var got [2]float64
-		for k, s := range []*embedded.Runtime{full, bare} {
-			r, err := load.Run(o.orders, o.concurrency,
-				func(i int) error { return one(ctx, s, fmt.Sprintf("x-%d-%d", rep, i)) })
-			if err != nil {
-				return err
-			}
-			got[k] = r.OrdersPerS
-		}
-		if rep > 0 {
-			fulls, ratios = append(fulls, got[0]), append(ratios, got[0]/got[1])
-		}
+	got, err := turns(o, 1, ordersPerS, inProcess(ctx, full), inProcess(ctx, bare))
+	if err != nil {
+		return err
 	}
-	f.OrdersPerS1MStored, f.RatioStored, f.StoredOrders = load.Median(fulls), load.Median(ratios), o.stored
+	f.OrdersPerS1MStored, f.RatioStored, f.StoredOrders = load.Median(got[0]), ratio(got[0], got[1]), o.stored
 	fmt.Fprintf(w, "%8d orders stored  %10.0f orders/s, ratio to the empty store %.2f\n", o.stored,
 		f.OrdersPerS1MStored, f.RatioStored)
 	return errors.Join(full.Close(), bare.Close())

@@ -12,11 +12,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/demo/load"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/bench/load"
 )
 
 const routed = `workflow: routed
@@ -34,14 +34,14 @@ steps:
     grade: idempotent
 `
 
-// routesWait is how long the orders of a case are waited for after the last was submitted; where the only
-// agent is gone they do not end.
+// routesWait is the time to wait for the orders of a case after the last submission. If the only agent is
+// gone, they do not end.
 const routesWait = 20 * time.Second
 
-// doorway is one service that two agents reach, and what is wrong with the way of the first one.
+// doorway is a service with two agents, the first of which has a fault.
 type doorway struct {
 	mu      sync.Mutex
-	wrong   string          // "sick", "slow", "gone"
+	wrong   string          // fault of the first agent: "sick", "slow" or "gone"
 	calls   map[string]int  // calls by agent
 	effects map[string]bool // effects by idempotency key
 }
@@ -80,8 +80,8 @@ func (d *doorway) call(ctx context.Context, agent string, c worker.Call) (any, e
 	return nil, nil
 }
 
-// measureRoutes lets one of two agents of a service be sick, slow and gone: how many orders asked which, and
-// how long they took, with and without the choice (P44).
+// measureRoutes makes one of a service's two agents sick, slow and gone. It measures how many orders asked
+// which agent, and how long they took, with and without the choice (P44).
 func measureRoutes(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	for _, wrong := range []string{"", "sick", "slow", "gone"} {
 		for _, text := range []string{routed, strings.Replace(routed, "agents: [near, far]", "agent: near",
@@ -100,7 +100,7 @@ func measureRoutes(ctx context.Context, o options, dir string, f *figures, w io.
 	return nil
 }
 
-// route is what was measured of one case.
+// route is the measurement of one case.
 type route struct {
 	Name      string  `json:"name"`
 	Processed int     `json:"processed"`
@@ -131,24 +131,14 @@ func routesOnce(ctx context.Context, o options, dir, wrong, text string) (r rout
 		return r, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := submitRouted(ctx, s, o.routes); err != nil {
+	pace := load.Request{Orders: o.routes, Concurrency: 1, PerSecond: 50}
+	if _, err := load.Run(ctx, pace, func(i int) error {
+		return submit(ctx, s, fmt.Appendf(nil,
+			`{"schema":1,"orderId":"routed-%d","workflow":"routed","order":{}}`, i))
+	}); err != nil {
 		return r, err
 	}
 	return r, r.end(ctx, s, d)
-}
-
-// submitRouted submits 50 orders a second.
-func submitRouted(ctx context.Context, s *embedded.Runtime, n int) error {
-	for i := range n {
-		if err := submit(ctx, s, fmt.Appendf(nil,
-			`{"schema":1,"orderId":"routed-%d","workflow":"routed","order":{}}`, i)); err != nil {
-			return err
-		}
-		if err := port.Sleep(ctx, 20*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (r *route) end(ctx context.Context, s *embedded.Runtime, d *doorway) error {

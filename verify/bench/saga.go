@@ -8,16 +8,16 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/demo/load"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
-	"github.com/stepkeeper/stepkeeper/verify/bench/load"
 )
 
-// saga is the work of one order: four steps in a row, by agents that answer at once.
+// saga is the work of one order: four steps in a row, by agents that reply at once.
 const saga = `workflow: saga
 steps:
   reserve: {agent: shop, operation: reserve, input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: release, grade: idempotent}
@@ -34,7 +34,7 @@ func operations() map[string]worker.Operations {
 	}}}
 }
 
-// runtimeOptions prepares a folder for the runtime, with these workflows by their names.
+// runtimeOptions prepares a folder for the runtime, with these workflows by name.
 func runtimeOptions(dir string, ops map[string]worker.Operations,
 	workflows map[string]string) (embedded.Options, error) {
 	flows := filepath.Join(dir, "workflows")
@@ -84,15 +84,16 @@ func one(ctx context.Context, s *embedded.Runtime, id string) error {
 		return err
 	}
 	if t.ProcessState != core.Processed {
-		return fmt.Errorf("order %s ended %s: %s", id, t.ProcessState, t.EndText)
+		return fmt.Errorf("order %s ended %s: %s", id, t.ProcessState, t.Reason.Text)
 	}
 	return nil
 }
 
-// submitAll submits n orders in groups of 100, so many groups at a time.
+// submitAll submits n orders in groups of 100, several groups at a time.
 func submitAll(ctx context.Context, s *embedded.Runtime, n, concurrency int, order func(k int) []byte) error {
 	const group = 100
-	_, err := load.Run((n+group-1)/group, concurrency, func(i int) error {
+	r := load.Request{Orders: (n + group - 1) / group, Concurrency: concurrency}
+	_, err := load.Run(ctx, r, func(i int) error {
 		var orders []message.SubmitOrder
 		for k := i * group; k < min(n, (i+1)*group); k++ {
 			o, err := message.DecodeSubmit(order(k))
@@ -131,7 +132,7 @@ func noneIn(ctx context.Context, s *embedded.Runtime, states ...core.State) erro
 	}
 }
 
-// processed lists the orders that have ended well.
+// processed returns the orders that ended Processed.
 func processed(ctx context.Context, s *embedded.Runtime) (all []view.Summary, err error) {
 	for cursor, first := "", true; cursor != "" || first; first = false {
 		var page []view.Summary

@@ -9,22 +9,23 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/demo/load"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/verify/bench/load"
 )
 
 const overdueTasks = 100
 
-// measureSweep sweeps 100 overdue tasks among few and among many stored ones: the cost must not
-// depend on what is stored.
+// measureSweep sweeps 100 overdue tasks among few and among many stored ones. The cost must not depend on the
+// number of stored tasks.
 func measureSweep(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	f.SweepMS = map[string]float64{}
 	for _, n := range []int{1000, o.stored} {
@@ -97,8 +98,8 @@ func storeTasks(ctx context.Context, st *state.Store, def *core.Definition, n in
 		var changes []state.Change
 		for i := from; i < min(n, from+500); i++ {
 			id := fmt.Sprintf("%s-%d", prefix, i)
-			d, err := core.Decide(def, []byte(body), nil, core.Submitted{OrderID: id, Workflow: def.Name,
-				ContentHash: "x"}, core.At{Now: core.TimeOf(long), By: "bench"})
+			d, err := protocol.Decide(def, []byte(body), nil, core.Submitted{OrderID: id, Workflow: def.Name,
+				ContentHash: "x"}, protocol.At{Now: core.TimeOf(long), By: "bench"})
 			if err != nil {
 				return err
 			}

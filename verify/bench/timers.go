@@ -7,9 +7,9 @@ import (
 	"io"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/demo/load"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/verify/bench/load"
 )
 
 const timer = `workflow: timer
@@ -17,12 +17,12 @@ steps:
   wait: {wait: {until: "${ order.until }"}}
 `
 
-// timersPerS is a rate of submissions that the machine surely has; the common time is that far away, and a
-// little more.
+// timersPerS is a rate of submissions that the machine certainly reaches. The common time is that far ahead,
+// and a little more.
 const timersPerS = 1500
 
-// measureTimers lets many orders wait for the same second: how late they end, how fast, and the memory that
-// they take.
+// measureTimers lets many orders wait for the same second. It measures how late and how fast they end, and
+// the memory that they use.
 func measureTimers(ctx context.Context, o options, dir string, f *figures, w io.Writer) (err error) {
 	opts, err := runtimeOptions(dir, operations(), map[string]string{"timer": timer})
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 
 // single are the rooms whose handlers the simulator runs step by step: a goroutine or a channel in
 // them would be a choice that it cannot replay.
-var single = []string{"shared/core", "shared/engine", "shared/state", "functions/scheduler",
-	"functions/supervisor"}
+var single = []string{"shared/core", "shared/protocol", "shared/engine", "shared/state",
+	"functions/scheduler", "functions/supervisor"}
 
 func TestNoGoroutines(t *testing.T) {
 	for _, room := range single {
@@ -75,8 +75,7 @@ func goroutines(t *testing.T, name string, text []byte) []string {
 var products = []string{"dev", "functions", "shared", "cmd/stepkeeper", "demo/services", "demo/shifted"}
 
 // suites are packages below the products that only tests use.
-var suites = []string{"dev/api/apitest", "functions/agent/agenttest", "shared/port/queuetest",
-	"shared/port/storetest"}
+var suites = []string{"dev/api/apitest", "functions/agent/agenttest", "shared/port/storetest"}
 
 // unguarded are the functions that start goroutines without port.Guard, with the reason.
 var unguarded = map[string]string{
@@ -84,10 +83,8 @@ var unguarded = map[string]string{
 	"cmd/stepkeeper/internal/cli/report.go waitForAll": "its process ends with the one command",
 	"cmd/stepkeeper/internal/cli/smoke.go wait":        "its process ends with the one command",
 	"dev/api/stream.go submitStream":                   "readLines guards each line",
-	"functions/agent/onlambda/function.go batch":       "Handle of a worker recovers",
 	"functions/agent/worker/worker.go Batch":           "Handle of a worker recovers",
 	"functions/agent/worker/pump.go drain":             "it only waits and closes channels",
-	"shared/incident/publish.go start":                 "Config.Go is a field, and the publication recovers",
 }
 
 // A panic that no function recovers ends the process, whichever goroutine it is in.

@@ -11,15 +11,15 @@ import (
 	"testing"
 )
 
-// Every library that go.mod asks for has its reason in docs/dependencies.md, and no reason outlives
+// Every library that go.mod asks for has its reason in docs/reference/dependencies.md, and no reason outlives
 // its library.
 func TestDependenciesHaveTheirReasons(t *testing.T) {
-	text, err := os.ReadFile("../../docs/dependencies.md")
+	text, err := os.ReadFile("../../docs/reference/dependencies.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, problem := range reasons(string(text), direct(t)) {
-		t.Error("docs/dependencies.md: " + problem)
+		t.Error("docs/reference/dependencies.md: " + problem)
 	}
 }
 

@@ -270,6 +270,9 @@ func TestRulesCatch(t *testing.T) {
 	}{
 		{"core imports a library", m + "shared/core", "github.com/google/uuid", true},
 		{"core imports the project", m + "shared/core", m + "shared/port", true},
+		{"the protocol imports the project", m + "shared/protocol", m + "shared/port", true},
+		{"the protocol knows tasks", m + "shared/protocol", m + "shared/core", false},
+		{"the protocol opens a connection", m + "shared/protocol", "net/http", true},
 		{"core opens a connection", m + "shared/core", "net/http", true},
 		{"core rolls dice", m + "shared/core", "math/rand/v2", true},
 		{"core does sums", m + "shared/core", "math", false},

@@ -25,7 +25,7 @@ func promised(t *testing.T, text string) (packages, typesOf []string) {
 	t.Helper()
 	m := promise.FindStringSubmatch(text)
 	if m == nil {
-		t.Fatal("docs/architecture.md does not say what others may build on")
+		t.Fatal("docs/explanation/architecture.md does not say what others may build on")
 	}
 	for i, list := range []*[]string{&packages, &typesOf} {
 		for _, name := range named.FindAllStringSubmatch(m[i+1], -1) {
@@ -38,7 +38,7 @@ func promised(t *testing.T, text string) (packages, typesOf []string) {
 // TestPromisedAliases: what a promised package exports by another name is promised too, and no more is said
 // to be.
 func TestPromisedAliases(t *testing.T) {
-	text, err := os.ReadFile("../../docs/architecture.md")
+	text, err := os.ReadFile("../../docs/explanation/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestPromisedAliases(t *testing.T) {
 			}
 			for name, of := range aliases(t, file, source) {
 				if used[of] = true; !slices.Contains(typesOf, of) && !slices.Contains(packages, of) {
-					t.Errorf("%s.%s is a type of %s, which docs/architecture.md does not promise", p, name,
+					t.Errorf("%s.%s is a type of %s, which architecture.md does not promise", p, name,
 						of)
 				}
 			}
@@ -68,7 +68,7 @@ func TestPromisedAliases(t *testing.T) {
 	for _, p := range typesOf {
 		if !used[p] {
 			t.Errorf(
-				"docs/architecture.md says that types of %s are promised, but no promised "+
+				"docs/explanation/architecture.md says that types of %s are promised, but no promised "+
 					"package exports one", p)
 		}
 	}

@@ -2,7 +2,6 @@ package importrules
 
 import (
 	"bytes"
-	"cmp"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,20 +13,20 @@ import (
 // budgets holds the most lines of Go outside tests that each folder at the top may have: what it had on
 // 2026-11-27, and 3 % more. Who raises one says why in the commit.
 var budgets = map[string]int{
-	"client":       5300,
-	"cmd":          13460,
-	"demo":         3670,
-	"dev":          11000,
+	"client":       5100,
+	"cmd":          12770,
+	"demo":         3950,
+	"dev":          10640,
 	"examples":     210,
-	"functions":    8190,
-	"infra":        4070,
-	"internal":     2900,
-	"localstack":   620,
-	"shared":       30200,
-	"simulate":     15430,
-	"verify":       9150,
+	"functions":    8070,
+	"infra":        4060,
+	"internal":     2830,
+	"localstack":   600,
+	"shared":       29160,
+	"simulate":     12030,
+	"verify":       7790,
 	"workflows":    10,
-	"workflowtest": 1470,
+	"workflowtest": 1460,
 }
 
 // Bounds on a file, and on a package of the product.
@@ -35,9 +34,6 @@ const (
 	maxFileLines    = 500
 	maxPackageLines = 4000
 )
-
-// larger holds the packages that are still larger, with what they may have.
-var larger = map[string]int{"shared/core": 7600}
 
 func TestSize(t *testing.T) {
 	folders, packages := map[string]int{}, map[string]int{}
@@ -67,8 +63,7 @@ func TestSize(t *testing.T) {
 	}
 	t.Logf("%-13s %6d lines", "all", all)
 	for _, name := range slices.Sorted(maps.Keys(packages)) {
-		lines, maxPackageLines := packages[name], cmp.Or(larger[name], maxPackageLines)
-		if lines > maxPackageLines {
+		if lines := packages[name]; lines > maxPackageLines {
 			t.Errorf("package %s has %d lines, and may have %d: split it by subject", name, lines,
 				maxPackageLines)
 		}

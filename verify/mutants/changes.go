@@ -16,17 +16,17 @@ import (
 	"strings"
 )
 
-// Changes lists the parts of a change, so that the gate can try the mutants that it concerns.
+// Changes describes a change, so that the gate can try the affected mutants.
 type Changes struct {
 	// Seed is made of the tree's hash: the same sources draw the same mutants.
 	Seed uint64
-	// Known: the history says what changed. Folders are those with a changed file then.
+	// Known means that the history shows the change. Folders then lists those with a changed file.
 	Known   bool
 	Folders []string
 }
 
-// ChangesOf compares the files under root with the place where they left origin/main, or, where that is where
-// they stand, with the commit before. Without a history the seed is made of the files.
+// ChangesOf compares the files under root with the branch point from origin/main or, if there are no commits
+// after that, with the previous commit. Without a history the seed is made of the files.
 func ChangesOf(root string) (Changes, error) {
 	c := Changes{}
 	tree, err := git(root, "rev-parse", "HEAD^{tree}")
@@ -56,7 +56,7 @@ func ChangesOf(root string) (Changes, error) {
 	return c, nil
 }
 
-// Concern reports that a file of the folder, or of its test data, has changed.
+// Concern reports whether a file of the folder, or of its test data, has changed.
 func (c *Changes) Concern(folder string) bool {
 	return slices.ContainsFunc(c.Folders,
 		func(f string) bool { return f == folder || strings.HasPrefix(f, folder+"/testdata") })
@@ -65,8 +65,8 @@ func (c *Changes) Concern(folder string) bool {
 // Changed reports that a package of the room has changed.
 func (c *Changes) Changed(r *Room) bool { return slices.ContainsFunc(r.Packages, c.Concern) }
 
-// Order puts the mutants of rooms that have changed first; the seed gives the order otherwise. Mutants of a
-// package stay together, so that its tests are compiled and measured when its turn comes.
+// Order puts the mutants of changed rooms first. Otherwise the seed gives the order. Mutants of a package
+// stay together, so that its tests are compiled and measured once.
 func (c *Changes) Order(all []Mutant) (ordered []Mutant, concerned int) {
 	groups := map[string][]Mutant{}
 	for _, m := range all {
@@ -116,7 +116,7 @@ func seedOfFiles(root string) (uint64, error) {
 	return seedOf(hex.EncodeToString(hash.Sum(nil)))
 }
 
-// seedOf are the first 64 bits of a hash.
+// seedOf returns the first 64 bits of a hash.
 func seedOf(hash string) (uint64, error) {
 	return strconv.ParseUint(hash[:min(16, len(hash))], 16, 64)
 }

@@ -23,10 +23,10 @@ type Gate struct {
 	// Within is the time after which no further mutant begins. It starts when the tests of the first mutant
 	// are compiled and measured, so that at least one mutant is tried. The zero value means no limit.
 	Within time.Duration
-	// Enough bounds the tests of a package that a mutant is tried with, by what they take without it: the
-	// slowest beyond are left out. 0: all are tried.
+	// Enough bounds the time of a package's tests for a mutant, measured without it. The slowest beyond that
+	// are left out. 0 means that all are tried.
 	Enough time.Duration
-	// By is the one test of verify/mutants/simulated that is tried, in place of all others.
+	// By is the one test of simulate/internal/explore to try instead of all others.
 	By  string
 	Log func(format string, args ...any)
 
@@ -34,35 +34,36 @@ type Gate struct {
 	ends   atomic.Int64      // Unix time in nanoseconds at which Within is over; 0 before it starts
 }
 
-// Result is what became of one mutant.
+// Result is the result of one mutant.
 type Result struct {
 	Name       string `json:"name"`
 	Equivalent bool   `json:"equivalent,omitempty"`
-	// By is the folder of the tests that noticed, "" for a survivor; Test the first that failed, or what else
-	// ended it.
+	// By is the folder of the tests that noticed the mutant, or "" for a survivor. Test is the first that
+	// failed, or another reason for the end.
 	By      string `json:"by,omitempty"`
 	Test    string `json:"test,omitempty"`
 	Reached int    `json:"reaching_tests"` // tests that reach the mutant in the folders examined
 	Tried   int    `json:"tried_tests"`
-	// WithoutFaults: noticed with all faults off as well, which does not count for a simulator.
+	// WithoutFaults means that the mutant was noticed even without faults, which does not count for a
+	// simulator.
 	WithoutFaults bool    `json:"calm,omitempty"`
 	Secs          float64 `json:"seconds"`
 }
 
-// Wrong reports a survivor, or a mutant that is argued to be equivalent and was killed.
+// Wrong reports whether the mutant survived, or was killed although it is argued to be equivalent.
 func (r Result) Wrong() bool { return (r.By == "") != r.Equivalent }
 
 const (
-	// leastTime is what tests get in any case; otherwise slowdown times what they take unmutated.
+	// leastTime is the minimum time for tests. Otherwise it is slowdown times their unmutated time.
 	leastTime = 10 * time.Second
 	slowdown  = 10
-	// quick bounds those that are run first, of each package.
+	// quick bounds the tests of each package that run first.
 	quick = 2 * time.Second
 )
 
-// Run tries every mutant in the order of the list, until Within is over; the results stand in that order. The
-// tests of a package are compiled and measured when a mutant needs them first. An error: nothing can be said
-// of the mutants.
+// Run tries every mutant in the order of the list, until Within is over. The results have the same order. It
+// compiles and measures the tests of a package when a mutant first needs them. After an error there is no
+// result for the mutants.
 func (g *Gate) Run(ctx context.Context, all []Mutant) ([]Result, error) {
 	var err error
 	if g.Root, err = filepath.Abs(g.Root); err != nil {
@@ -94,13 +95,13 @@ func (g *Gate) Run(ctx context.Context, all []Mutant) ([]Result, error) {
 	return slices.DeleteFunc(results, func(r Result) bool { return r.Name == "" }), context.Cause(ctx)
 }
 
-// over reports that no further mutant may begin.
+// over reports whether no further mutant may begin.
 func (g *Gate) over(ctx context.Context) bool {
 	ends := g.ends.Load()
 	return ctx.Err() != nil || g.Within > 0 && ends != 0 && time.Now().UnixNano() > ends
 }
 
-// each does the work of all places with the gate's workers.
+// each calls work for all indexes with the gate's workers.
 func (g *Gate) each(n int, work func(i int)) {
 	places := make(chan int)
 	var workers sync.WaitGroup
@@ -118,7 +119,7 @@ func (g *Gate) each(n int, work func(i int)) {
 	workers.Wait()
 }
 
-// String is one line about the mutant.
+// String describes the mutant in one line.
 func (r Result) String() string {
 	switch {
 	case r.By == "" && r.Equivalent:
@@ -136,8 +137,8 @@ func (r Result) String() string {
 	return fmt.Sprintf("killed      %s  by %s: %s, %.1f s", r.Name, r.By, r.Test, r.Secs)
 }
 
-// try runs a mutant's tests until one notices it, those of its own package first. No result: the time was
-// over.
+// try runs a mutant's tests until one notices it, starting with those of its own package. It returns no
+// result if the time is over.
 func (g *Gate) try(ctx context.Context, m *Mutant) (r Result, err error) {
 	began := time.Now()
 	r = Result{Name: m.Name, Equivalent: m.Equivalent != ""}
@@ -219,7 +220,7 @@ var (
 	running = regexp.MustCompile(`(?m)^\s*running tests:\s+((?:Test|Example|Fuzz)[^/\s]*)`)
 )
 
-// grace is what a binary gets to end by itself when its time is over, before it is killed.
+// grace is the time for a binary to end by itself, before it is killed.
 const grace = 5 * time.Second
 
 // test runs a package's test binary with one more environment variable. It returns the first test that
@@ -243,7 +244,7 @@ func (g *Gate) test(ctx context.Context, path, pkg string, limit time.Duration, 
 	c.Cancel = end
 	out, err := c.CombinedOutput()
 	if c.Process != nil {
-		_ = end() // mostly there is none
+		_ = end() // usually there is none
 	}
 	switch {
 	case err == nil:
@@ -259,10 +260,10 @@ func (g *Gate) test(ctx context.Context, path, pkg string, limit time.Duration, 
 	return earlyEnd, string(out)
 }
 
-// inMemory is a file system in memory, on Linux: most of the time of SQLite's tests is the disk's.
+// inMemory is a file system in memory on Linux. SQLite's tests spend most of their time on the disk.
 const inMemory = "/dev/shm"
 
-// What else than a failed test ends a run.
+// Reasons other than a failed test for the end of a run.
 const (
 	noEnd    = "no end within its time"
 	earlyEnd = "a panic, or an early end"

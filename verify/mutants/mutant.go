@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"path"
@@ -14,40 +15,84 @@ type Mutant struct {
 	// Name begins with the rule or the invariant that it breaks: "P21-no-quiet-time".
 	Name string
 	File string `json:"file"` // "shared/core/reply.go"
-	// Func is the function changed, "deciding.finish" for a method. Old occurs in its body exactly
-	// once, whatever the layout is; New replaces it.
+	// Func is the changed function, such as "deciding.finish" for a method. Old occurs exactly once in its
+	// body, whatever the layout. New replaces it.
 	Func string `json:"function"`
 	Old  string `json:"-"`
 	New  string `json:"-"`
-	// At is the byte of the file where Old begins, for a mutant that a program has found; it need not
-	// occur once then. 0: it is looked for.
+	// At is the position of Old in the file. Only drawn mutants set it, because their Old may occur several
+	// times. 0 means that Weave searches the function for Old.
 	At int `json:"-"`
-	// Equivalent is the argument why no test can see the change; "" mostly.
+	// Equivalent is the argument why no test can notice the change, or "".
 	Equivalent string
+	// Unsimulated is the argument why only the tests and not the simulator notice the change, or "".
+	Unsimulated string `json:"-"`
 }
 
-// Rule is the rule or the invariant that the mutant breaks: "P21", "I10".
+// lists holds the mutants, in the form that doc.go describes.
+//
+//go:embed lists/*.txt
+var lists embed.FS
+
+// parsed returns the mutants of a list.
+func parsed(file string) (all []Mutant) {
+	text, err := lists.ReadFile("lists/" + file)
+	if err != nil {
+		panic(err) // impossible: the file is embedded in the program
+	}
+	for block := range strings.SplitSeq(string(text), "\n\n") {
+		var m Mutant
+		var before, after []string
+		for line := range strings.Lines(block) {
+			line = strings.TrimSuffix(line, "\n")
+			key, value, _ := strings.Cut(line, ": ")
+			switch {
+			case strings.HasPrefix(line, "#"):
+			case strings.HasPrefix(line, "-"):
+				before = append(before, line[1:])
+			case strings.HasPrefix(line, "+"):
+				after = append(after, line[1:])
+			case key == "equivalent":
+				m.Equivalent = value
+			case key == "unsimulated":
+				m.Unsimulated = value
+			default:
+				m.Name, line, _ = strings.Cut(line, " ")
+				m.File, m.Func, _ = strings.Cut(line, " ")
+			}
+		}
+		if m.Old, m.New = strings.Join(before, "\n"), strings.Join(after, "\n"); m.Name != "" {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// Rule returns the rule or the invariant that the mutant breaks: "P21", "I10".
 func (m *Mutant) Rule() string {
 	rule, _, _ := strings.Cut(m.Name, "-")
 	return rule
 }
 
-// Package is the folder of the package changed.
+// Package returns the folder of the changed package.
 func (m *Mutant) Package() string { return path.Dir(m.File) }
 
-// All are the mutants, those of the core first.
-func All() []Mutant { return slices.Concat(ofCore, ofActors, ofAdapters, ofSurface, ofInfra) }
+// All returns the mutants, those of the core first.
+func All() []Mutant {
+	return slices.Concat(parsed("core.txt"), parsed("actors.txt"), parsed("adapters.txt"),
+		parsed("surface.txt"), parsed("infra.txt"))
+}
 
-// Offline are those that `make mutants` runs: all except those of the infrastructure, whose tests need Node
-// (`make mutants-infra`), and those whose tests need a DynamoDB (`make mutants-dynamo`).
+// Offline returns the mutants of `make mutants`: all except those of the infrastructure, whose tests need
+// Node (`make mutants-infra`), and those whose tests need a DynamoDB (`make mutants-dynamo`).
 func Offline() []Mutant {
 	return slices.DeleteFunc(All(), func(m Mutant) bool {
 		return m.Package() == "infra" || strings.HasPrefix(m.Name, "P52-dynamo-")
 	})
 }
 
-// The rules of the protocol, the invariants, the rules of docs/aws-rules.md, and, where none of them
-// speaks of it, the room.
+// A name begins with a rule of the protocol, an invariant, a rule of docs/reference/aws-rules.md or, if none
+// applies, the folder of the changed package.
 var wellNamed = regexp.MustCompile(
 	`^(P([1-9]|9a|12a|1[0-9]|2[0-9]|22a|23a|3[0-9]|4[0-689]|5[0-2])|I([1-9]|1[0-9]|2[01])|A[1-9][0-9]?|` +
 		`api|bulk|cli|client|codec|console|diagram|httpagent|infra|schedule|sns|sqlite|sqs|wiring|workflow)(-[a-z0-9]+)+$`)

@@ -19,18 +19,17 @@ import (
 	"time"
 )
 
-// Module is the product's, with a slash.
+// Module is the path of the product's module, with a slash.
 const Module = "github.com/stepkeeper/stepkeeper/"
 
-// simulated is the folder of the tests that let the simulator look at mutants; only [Gate.By] runs them.
-const simulated = "verify/mutants/simulated"
+// simulated is the folder of the tests that simulate mutants. Only [Gate.By] runs them.
+const simulated = "simulate/internal/explore"
 
-// rapid are arguments for tests that use the library of that name: its choices are the same each time, and a
-// failure is neither shrunk nor kept; that it fails is all that matters here. They are as many as without
-// -short.
+// rapid holds the arguments of tests that use the library of that name. They fix its choices, and turn off
+// shrinking and saving of failures. The number of checks is that without -short.
 var rapid = []string{"-rapid.seed=1", "-rapid.checks=500", "-rapid.nofailfile", "-rapid.shrinktime=0s"}
 
-// suite are the tests of one package, in a binary with the mutants woven in.
+// suite holds the tests of one package, in a binary with the mutants woven in.
 type suite struct {
 	gate    *Gate
 	folder  string
@@ -38,16 +37,16 @@ type suite struct {
 	args    []string      // arguments besides the names of the tests
 	longest time.Duration // time limit for a single test; a slower test is left out
 	tests   []test
-	// measured compiles it, and runs each of its tests by itself, once.
+	// measured compiles the suite, and runs each of its tests alone, once.
 	measured func() error
 }
 
-// test is one of them, by itself and without a mutant.
+// test is one test, run alone and without a mutant.
 type test struct {
 	name    string
 	took    time.Duration
 	reaches map[string]bool // mutants whose function it runs; nil if that is not known
-	why     string          // and this is the reason
+	why     string          // reason for that
 }
 
 // batch are tests of one package that run in one process.
@@ -56,7 +55,7 @@ type batch struct {
 	took  time.Duration
 }
 
-// Listed is what `go list -json` says of a package.
+// Listed is the output of `go list -json` for a package.
 type Listed struct {
 	ImportPath, Name, Dir, Export string
 	GoFiles, Deps                 []string
@@ -83,7 +82,7 @@ func List(root string, args ...string) ([]Listed, error) {
 	}
 }
 
-// folders are those whose tests are tried with the mutant.
+// folders returns the folders whose tests are tried with the mutant.
 func (g *Gate) folders(m *Mutant) []string {
 	if g.By != "" {
 		return []string{simulated}
@@ -91,7 +90,7 @@ func (g *Gate) folders(m *Mutant) []string {
 	return roomOf(m).folders(m.Package())
 }
 
-// prepare looks up which tests may be needed, and what they depend on.
+// prepare finds the tests that may be needed, and their dependencies.
 func (g *Gate) prepare(ctx context.Context, all []Mutant, overlay string) error {
 	needed := map[string]bool{}
 	for i := range all {
@@ -139,8 +138,8 @@ var (
 	logged   = regexp.MustCompile(`(?m)^\s+\S+\.go:\d+: (.*)$`)
 )
 
-// measure compiles the suite and runs each of its tests by itself, to see which mutants it reaches. A test
-// that fails or is skipped so is left out.
+// measure compiles the suite and runs each of its tests alone, to find the mutants that it reaches. It leaves
+// out a test that fails or is skipped.
 func (s *suite) measure(ctx context.Context, overlay string) (err error) {
 	if s.binary, err = s.gate.build(ctx, s.folder, overlay); err != nil {
 		return err
@@ -163,7 +162,7 @@ func (s *suite) measure(ctx context.Context, overlay string) (err error) {
 		}
 	})
 	if s.gate.over(ctx) {
-		return nil // no mutant is tried any more
+		return nil // no further mutant is tried
 	}
 	left := map[string][]string{}
 	for _, t := range s.tests {
@@ -212,7 +211,7 @@ func (s *suite) alone(ctx context.Context, t *test) {
 	}
 }
 
-// reason is the first line that the test logged: why it was skipped.
+// reason returns the first line that the test logged, which is why it was skipped.
 func reason(out string) string {
 	if found := logged.FindStringSubmatch(out); found != nil {
 		return found[1]
@@ -220,7 +219,7 @@ func reason(out string) string {
 	return "skipped"
 }
 
-// batches are the tests that reach the mutant, fastest first: the quick ones, then the others.
+// batches returns the tests that reach the mutant, fastest first: the quick ones, then the others.
 func (s *suite) batches(mutant string, enough time.Duration) (all []batch, reached int) {
 	if s.folder == "infra" {
 		enough *= 6 // each of its tests synthesizes a stack
@@ -251,5 +250,5 @@ func (s *suite) run(ctx context.Context, mutant string, limit time.Duration,
 		slices.Concat(s.args, []string{only(names...)})...)
 }
 
-// only chooses tests by name.
+// only returns the flag that chooses tests by name.
 func only(names ...string) string { return "-test.run=^(" + strings.Join(names, "|") + ")$" }

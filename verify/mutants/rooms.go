@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Room is a group of packages that are drawn from and counted together, with the tests that can notice their
-// mutants.
+// Room is a group of packages from which mutants are drawn and counted together, with the tests that can
+// notice them.
 type Room struct {
 	Name     string
 	Packages []string // folders
-	// Tests are the folders of the tests that can notice its mutants, beside those of its packages.
+	// Tests lists the folders of further tests that can notice its mutants, besides those of its packages.
 	Tests []string
 	// Asked is the reason why the room is used only if ROOM names it; "" if it is always used.
 	Asked string
@@ -19,11 +19,12 @@ type Room struct {
 
 const cmd = "cmd/stepkeeper/internal/"
 
-// Rooms are all of the product's code.
+// Rooms lists all of the product's code.
 var Rooms = []Room{
-	{Name: "core", Packages: []string{"shared/core"}, Tests: []string{"functions/scheduler", "shared/state",
-		"functions/supervisor", "workflowtest", "shared/view", "dev/embedded",
-		"client/aws/operate"}},
+	{Name: "core", Packages: []string{"shared/protocol", "shared/core"},
+		Tests: []string{"functions/scheduler", "shared/state", "functions/supervisor", "workflowtest",
+			"shared/view", "dev/embedded",
+			"client/aws/operate"}},
 	{Name: "engine", Packages: []string{"shared/engine"},
 		Tests: []string{"functions/scheduler", "functions/supervisor", "dev/embedded", "workflowtest"}},
 	{Name: "scheduler", Packages: []string{"functions/scheduler"}, Tests: []string{"functions/supervisor",
@@ -40,16 +41,17 @@ var Rooms = []Room{
 		"functions/supervisor/bootstrap", "functions/supervisor/bootstrap/wiring", "functions/agent/onlambda",
 		"functions/internal/cloud", "functions/internal/renewed"}, Tests: []string{"functions/agent"}},
 	{Name: "port", Packages: []string{"shared/port", "shared/port/queueset"},
-		Tests: []string{"shared/lambdaevent", "dev/memory", "shared/sqs", "dev/sqlite",
-			"functions/scheduler"}},
+		Tests: []string{"shared/lambdaevent", "shared/port/queuetest", "dev/memory", "shared/sqs",
+			"dev/sqlite", "functions/scheduler"}},
 	{Name: "memory", Packages: []string{"dev/memory"},
-		Tests: []string{"functions/scheduler", "functions/agent/worker"}},
-	{Name: "sqlite", Packages: []string{"dev/sqlite"}, Tests: []string{"dev/embedded"}},
+		Tests: []string{"shared/port/queuetest", "functions/scheduler", "functions/agent/worker"}},
+	{Name: "sqlite", Packages: []string{"dev/sqlite"},
+		Tests: []string{"shared/port/queuetest", "dev/embedded"}},
 	{Name: "dynamo", Packages: []string{"shared/dynamo"}, Asked: "most of its tests need a DynamoDB",
 		Tests: []string{"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring",
 			"functions/internal/cloud"}},
-	{Name: "sqs", Packages: []string{"shared/sqs"}, Tests: []string{"functions/scheduler/bootstrap/wiring",
-		"functions/supervisor/bootstrap/wiring"}},
+	{Name: "sqs", Packages: []string{"shared/sqs"}, Tests: []string{"shared/port/queuetest",
+		"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
 	{Name: "alerts", Packages: []string{"shared/incident", "shared/sns"},
 		Tests: []string{"shared/message", "functions/internal/cloud", "dev/embedded",
 			"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
@@ -67,7 +69,7 @@ var Rooms = []Room{
 	{Name: "console", Packages: []string{cmd + "bulk", cmd + "console", cmd + "diagram", cmd + "journal"},
 		Tests: []string{cmd + "cli"}},
 	{Name: "expression", Packages: []string{"shared/expression", "shared/token"},
-		Tests: []string{"shared/workflow/source", "shared/core", "dev/embedded"}},
+		Tests: []string{"shared/workflow/source", "shared/protocol", "dev/embedded"}},
 	{Name: "workflow", Packages: []string{"shared/workflow", "shared/workflow/source", "shared/suggest",
 		"shared/schedule", "workflows"}, Tests: []string{"functions/supervisor", "examples/wrong-workflows",
 		"dev/embedded"}},
@@ -87,16 +89,14 @@ var Rooms = []Room{
 		Asked: "its tests need Node 20 and synthesize templates for minutes"},
 }
 
-// NotProduct are the folders under [ProductRoots] that are not drawn from, with the reason.
+// NotProduct lists the folders under [ProductRoots] without drawn mutants, with the reason.
 var NotProduct = map[string]string{
 	"infra/app":                "a main that reads settings of the CDK, and its example",
 	"infra/emulate":            "fits the template for emulators, and never runs in production",
 	"dev/api/apitest":          "a testing suite",
 	"shared/awsclient/awstest": "a testing suite",
-	"shared/awsclient/faults":  "faults for tests",
 	"shared/awsclient/meter":   "measures costs",
 	"shared/dynamo/dynamotest": "a testing suite",
-	"shared/port/queuetest":    "a testing suite",
 	"shared/port/storetest":    "a testing suite",
 }
 
@@ -104,7 +104,7 @@ var NotProduct = map[string]string{
 var ProductRoots = []string{"client", "cmd", "dev", "functions", "infra", "shared", "demo/audit", "workflows",
 	"workflowtest"}
 
-// Choose returns the rooms of a comma-separated list; "" means all that need not be asked for.
+// Choose returns the rooms of a comma-separated list. "" means all that need no name.
 func Choose(names string) ([]Room, error) {
 	if names == "" {
 		return slices.DeleteFunc(slices.Clone(Rooms), func(r Room) bool { return r.Asked != "" }), nil
@@ -120,7 +120,7 @@ func Choose(names string) ([]Room, error) {
 	return chosen, nil
 }
 
-// RoomNames are their names, with commas between.
+// RoomNames returns the names, separated by commas.
 func RoomNames() string {
 	var names []string
 	for _, r := range Rooms {
@@ -129,7 +129,7 @@ func RoomNames() string {
 	return strings.Join(names, ", ")
 }
 
-// roomOf is the room of a mutant; without packages: it is in none.
+// roomOf returns the room of a mutant. It has no packages if there is none.
 func roomOf(m *Mutant) *Room {
 	i := slices.IndexFunc(Rooms, func(r Room) bool { return slices.Contains(r.Packages, m.Package()) })
 	if i < 0 {
@@ -138,7 +138,8 @@ func roomOf(m *Mutant) *Room {
 	return &Rooms[i]
 }
 
-// folders are those of all tests that may notice a mutant of the room, those of the mutant's package first.
+// folders returns the folders of all tests that may notice a mutant of the room, those of the mutant's
+// package first.
 func (r *Room) folders(own string) []string {
 	others := slices.DeleteFunc(slices.Clone(r.Packages), func(p string) bool { return p == own })
 	return slices.Concat([]string{own}, others, r.Tests)

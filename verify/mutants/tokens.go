@@ -14,8 +14,8 @@ type lexeme struct {
 	text string
 }
 
-// lexemes returns the tokens of a text, whatever its layout is: the end of a line counts as the semicolon
-// that it stands for, comments and a comma or semicolon before a closing bracket do not count.
+// lexemes returns the tokens of a text independently of its layout. The end of a line counts as the semicolon
+// that it stands for. Comments, and a comma or semicolon before a closing bracket, do not count.
 func lexemes(text string) []lexeme {
 	file := token.NewFileSet().AddFile("", -1, len(text))
 	var s scanner.Scanner
@@ -29,7 +29,7 @@ func lexemes(text string) []lexeme {
 			return all
 		case token.SEMICOLON:
 			if from == len(text) {
-				continue // the text ends, and perhaps not its line
+				continue // the text ends, perhaps in the middle of a line
 			}
 			literal = ";"
 		case token.RPAREN, token.RBRACK, token.RBRACE:
@@ -44,8 +44,8 @@ func lexemes(text string) []lexeme {
 	}
 }
 
-// occurrences returns where the old text stands in the source, however the lines are broken. A text that is
-// no row of tokens, such as a part of a string, is looked for as it is.
+// occurrences returns the positions of the old text in the source, however the lines are broken. It searches
+// a text that is no sequence of tokens, such as a part of a string, unchanged.
 func occurrences(source, old string) (found []place) {
 	in, want := lexemes(source), lexemes(strings.TrimSpace(old))
 	same := func(a, b lexeme) bool { return a.kind == b.kind && a.text == b.text }

@@ -14,16 +14,17 @@ import (
 	"strings"
 )
 
-// Variable names the mutant that a woven program runs; absent or empty means no mutant.
+// Variable is the environment variable with the name of the mutant that a woven program runs. If it is absent
+// or empty, the program runs unchanged.
 const Variable = "STEPKEEPER_MUTANT"
 
-// ReachedVariable names a file, for a woven program that is no mutant: it adds the name of each mutant whose
-// function it has reached.
+// ReachedVariable is the environment variable with the path of a file. A woven program that runs unchanged
+// appends to it the name of each mutant whose function it calls.
 const ReachedVariable = "STEPKEEPER_MUTANTS_REACHED"
 
 // Weave writes patched copies of the sources under root into the folder, with the overlay file for `go test
-// -overlay`, and returns that file. It refuses all if one mutant does not fit. The copies depend on the
-// set of mutants, not on their order, so that what was compiled once is found in Go's cache.
+// -overlay`, and returns that file. If one mutant does not fit its source, it returns an error for the whole
+// list. The copies depend on the set of mutants, not on their order, so that Go's build cache can reuse them.
 func Weave(root, folder string, all []Mutant) (overlay string, err error) {
 	all = slices.SortedFunc(slices.Values(all),
 		func(a, b Mutant) int { return strings.Compare(a.Name, b.Name) })
@@ -78,7 +79,7 @@ func filesOf(all []Mutant) []string {
 	return slices.Compact(files)
 }
 
-// Patched is one file with those mutants that are of it, and the name of its package.
+// Patched returns the source of one file with all its mutants woven in, and the name of its package.
 func Patched(file string, source []byte, all []Mutant) (text []byte, name string, err error) {
 	p, err := newPatch(file, source)
 	if err == nil {
@@ -90,8 +91,8 @@ func Patched(file string, source []byte, all []Mutant) (text []byte, name string
 	return p.text(), p.file.Name.Name, nil
 }
 
-// Switch is a package's own switch, which looks at the variables once. A name that is not in the
-// list ends the program: a test run that says "survived" of no mutant at all would lie.
+// Switch returns the source that selects the mutant in one package. That source reads the variables once. An
+// unknown name ends the program, because a test run without any mutant would report that the mutant survived.
 func Switch(name string, all []Mutant) []byte {
 	var names strings.Builder
 	for n := range all {
@@ -137,7 +138,7 @@ var mutantReached = func() *os.File {
 	return file
 }()
 
-// mutantAt returns the mutant that is on, in a function that these change.
+// mutantAt returns the number of the selected mutant, or -1. all lists the mutants of the calling function.
 func mutantAt(all ...int) int {
 	if mutantReached != nil {
 		for _, n := range all {
@@ -152,7 +153,7 @@ func mutantAt(all ...int) int {
 }
 `
 
-// patch is one file in the making.
+// patch collects the changes to one file.
 type patch struct {
 	path   string
 	source string
@@ -165,7 +166,7 @@ type patch struct {
 // place is a range of bytes.
 type place struct{ from, to int }
 
-// edit replaces some bytes by a text.
+// edit replaces a range of bytes with a text.
 type edit struct {
 	place
 	text string
@@ -181,7 +182,7 @@ func (p *patch) offset(at token.Pos) int { return p.fset.Position(at).Offset }
 
 func (p *patch) between(from, to token.Pos) string { return p.source[p.offset(from):p.offset(to)] }
 
-// mutate adds the copies of the functions that mutants change, and the ways there.
+// mutate adds a copy of the function for each mutant, and a switch in the original that calls the copy.
 func (p *patch) mutate(all []Mutant) error {
 	ways, numbers := map[*ast.FuncDecl][]string{}, map[*ast.FuncDecl][]string{}
 	var problems []error
@@ -211,8 +212,8 @@ func (p *patch) mutate(all []Mutant) error {
 	return errors.Join(problems...)
 }
 
-// find returns the one function whose body holds the old text, at the mutant's place or else exactly
-// once, and the bytes where the text stands.
+// find returns the function that a mutant changes, and the range of the old text in the file. If the mutant
+// has a position, the text must be there. Otherwise it must occur exactly once in the function.
 func (p *patch) find(m *Mutant) (f *ast.FuncDecl, at place, err error) {
 	for _, d := range p.file.Decls {
 		f, ok := d.(*ast.FuncDecl)
@@ -243,7 +244,7 @@ func (p *patch) find(m *Mutant) (f *ast.FuncDecl, at place, err error) {
 	return nil, place{}, fmt.Errorf("mutant %s: %s has no function %s", m.Name, m.File, m.Func)
 }
 
-// NameOf is "function" or "Type.method".
+// NameOf returns the name of a function, in the form "function" or "Type.method".
 func NameOf(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return f.Name.Name
@@ -264,7 +265,7 @@ func NameOf(f *ast.FuncDecl) string {
 	return ""
 }
 
-// call is the statement that goes to a copy, with the arguments handed on.
+// call returns the statement that calls a copy with the arguments of the original.
 func (p *patch) call(f *ast.FuncDecl, name string) string {
 	var args []string
 	for i, field := range arguments(f) {
@@ -312,7 +313,7 @@ func arguments(f *ast.FuncDecl) []argument {
 	return all
 }
 
-// nameArguments names the unnamed arguments, so that they can be handed on.
+// nameArguments names the unnamed arguments, so that the statement of call can pass them.
 func (p *patch) nameArguments(f *ast.FuncDecl) {
 	for i, a := range arguments(f) {
 		if a.name == "" || a.name == "_" {
@@ -336,7 +337,7 @@ func (p *patch) nameArguments(f *ast.FuncDecl) {
 func (p *patch) text() []byte {
 	slices.SortFunc(p.edits, func(a, b edit) int { return b.from - a.from })
 	text := p.source
-	for _, e := range p.edits { // edits run from the end, so that earlier places stay valid
+	for _, e := range p.edits { // edits are applied from the end, so that the earlier positions stay valid
 		text = text[:e.from] + e.text + text[e.to:]
 	}
 	return []byte(text + "\n" + strings.Join(p.copies, "\n"))

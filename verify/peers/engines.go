@@ -109,7 +109,7 @@ func version(program, module string) (string, error) {
 	return "", fmt.Errorf("%s was not built with %s", program, module)
 }
 
-// npmVersion returns the version of a package that package.json asks for.
+// npmVersion returns the version of a package in package.json.
 func npmVersion(name string) (string, error) {
 	text, err := os.ReadFile("package.json")
 	if err != nil {
@@ -125,7 +125,7 @@ func npmVersion(name string) (string, error) {
 	return file.Dependencies[name], nil
 }
 
-// commit names the commit of this tree, if Git knows one.
+// commit returns the commit of this tree, or "" if Git does not know it.
 func commit() string {
 	out, err := exec.Command("git", "rev-parse", "--short=8", "HEAD").Output()
 	if err != nil {

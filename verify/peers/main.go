@@ -1,7 +1,7 @@
 // Peers measures Stepkeeper beside other engines and beside the floor of the bench: the same saga, the same
 // load driver, the same machine, in turns. Each engine runs with a few settings, and its best one counts.
-// Peers writes the tables of docs/performance.md. It runs on Linux only, because it reads processor time and
-// memory from /proc.
+// Peers writes the tables of docs/reference/performance.md. It runs on Linux only, because it reads processor
+// time and memory from /proc.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/verify/bench/load"
+	"github.com/stepkeeper/stepkeeper/demo/load"
 )
 
 type options struct {

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+
+	"github.com/stepkeeper/stepkeeper/demo/load"
 )
 
 // ticksPerSecond is the unit of processor time in /proc, the same on every Linux that Go runs on.
@@ -59,16 +61,7 @@ func processorTime(root int) (seconds float64) {
 // peakMemory returns the sum of the largest resident sets of a process and its descendants, in MB.
 func peakMemory(root int) (mb float64) {
 	for _, pid := range tree(root) {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(text)) {
-			if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-				kb, _ := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-				mb += kb / 1024
-			}
-		}
+		mb += float64(load.Status(pid)["VmHWM"]) / (1 << 20)
 	}
 	return mb
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/verify/bench/load"
+	"github.com/stepkeeper/stepkeeper/demo/load"
 )
 
 // The tables stand between these lines of the document.
@@ -50,8 +50,8 @@ func (e engine) best() setting {
 	return best
 }
 
-// tables returns both tables. The first engine is the floor, to which the ratios in brackets are; the next
-// two are Stepkeeper.
+// tables returns both tables. The first engine is the floor: the ratios in brackets relate to it. The next
+// two engines are Stepkeeper.
 func tables(all []engine, machine string) string {
 	var b strings.Builder
 	var foreign []float64

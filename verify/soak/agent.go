@@ -16,18 +16,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Variables that make a process an agent of the soak.
+// Environment variables that make a process an agent of the soak.
 const (
 	agentVariable = "STEPKEEPER_SOAK_AGENT" // its name
 	fileVariable  = "STEPKEEPER_SOAK_AGENTS"
 	clockVariable = "STEPKEEPER_SOAK_CLOCK"
 )
 
-// IsAgent reports that this process was started to be an agent.
+// IsAgent reports whether this process was started as an agent.
 func IsAgent() bool { return os.Getenv(agentVariable) != "" }
 
-// ServeAgent is an agent as its author would write one: agent.Serve, found by the endpoint's URL, with
-// a ledger in a folder. It works until ctx ends, also while there is no engine to be reached.
+// ServeAgent runs an agent as a user would write it: it calls agent.Serve with the URL of the engine and with
+// a ledger in a folder. It runs until ctx ends, even while the engine is unreachable.
 func ServeAgent(ctx context.Context, out io.Writer) error {
 	name := os.Getenv(agentVariable)
 	clock, err := shifted.Open(os.Getenv(clockVariable))

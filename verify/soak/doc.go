@@ -6,7 +6,7 @@
 //
 // What happens is drawn from a seed and printed; the moments within a process are the machine's.
 //
-// It stays within what docs/reliability.md assumes: calls of services without a fence end in their time.
-// Freezing an agent, or leaping all clocks, makes a late call of it; so the network drops the calls
-// of those services for that moment. A service with a fence gets them.
+// It stays within what docs/explanation/reliability.md assumes: calls of services without a fence end in
+// their time. Freezing an agent, or leaping all clocks, makes a late call of it; so the network drops the
+// calls of those services for that moment. A service with a fence gets them.
 package soak

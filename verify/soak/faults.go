@@ -22,27 +22,25 @@ const (
 	fullPatience = 20 * time.Second // wait until the engine notices a full disk
 )
 
-// injector carries out a plan.
+// injector executes a plan.
 type injector struct {
 	*site
 	say func(format string, args ...any)
 
-	mu       sync.Mutex
-	counts   map[string]int
-	restarts []Restart
-	// orders that were cancelled before any process knew them, to see whether the disk is full
-	probes  []string
-	waiting time.Time
+	mu     sync.Mutex
+	counts map[string]int
+	// orders that were cancelled before any process knew them, to detect a full disk
+	probes []string
 }
 
-// run carries out the plan, one thing after the other; it ends with the last.
+// run executes the faults of the plan one after the other, and ends with the last.
 func (t *injector) run(ctx context.Context, all []processFault) error {
 	began := time.Now()
 	for _, h := range all {
 		if err := port.Sleep(ctx, time.Until(began.Add(h.At))); err != nil {
 			return err
 		}
-		t.clock()
+		t.AtWork()
 		t.say("%s", processFault{At: time.Since(began).Round(100 * time.Millisecond), What: h.What,
 			Who: h.Who, For: h.For})
 		if err := t.one(ctx, h); err != nil {
@@ -66,11 +64,11 @@ func (t *injector) one(ctx context.Context, h processFault) error {
 		_, err := t.agents[h.Who].Start(ctx)
 		return err
 	case freezeEngine:
-		return t.freeze(ctx, t.engine, h.For)
+		return t.freeze(ctx, t.Engine, h.For)
 	case freezeAgent:
 		return t.freezeAgent(ctx, h)
 	case fullEngine:
-		return t.fullDisk(ctx, t.engine, h.For, t.felt)
+		return t.fullDisk(ctx, t.Engine, h.For, t.felt)
 	case fullAgent:
 		return t.fullDisk(ctx, t.agents[h.Who], h.For, nil)
 	case clockAhead:
@@ -88,33 +86,14 @@ func (t *injector) one(ctx context.Context, h processFault) error {
 	return errors.New("this happening is not known")
 }
 
-// killEngine kills it and starts it again.
+// killEngine kills the engine and starts it again.
 func (t *injector) killEngine(ctx context.Context) error {
-	if err := t.engine.Kill(); err != nil {
+	if err := t.Kill(); err != nil {
 		return err
 	}
 	t.front.cut()
-	t.fleet.Mark()
-	up, err := t.engine.Start(ctx)
-	if err != nil {
-		return err
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.restarts = append(t.restarts, Restart{ReadyMS: up.Milliseconds()})
-	t.waiting = time.Now()
-	return nil
-}
-
-// clock notes how long it took from ready to the first call of a service.
-func (t *injector) clock() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if first, ok := t.fleet.FirstCall(); ok && !t.waiting.IsZero() {
-		ms := max(0, first.Sub(t.waiting).Milliseconds())
-		t.restarts[len(t.restarts)-1].AtWorkMS = &ms
-		t.waiting = time.Time{}
-	}
+	_, err := t.Start(ctx)
+	return err
 }
 
 func (t *injector) freeze(ctx context.Context, p *process.Process, d time.Duration) error {
@@ -124,9 +103,9 @@ func (t *injector) freeze(ctx context.Context, p *process.Process, d time.Durati
 	return errors.Join(port.Sleep(ctx, d), p.Thaw())
 }
 
-// freezeAgent freezes an agent. What it had in hand when it was frozen, it may send when it goes on: too
-// late for a service without a fence, which promises nothing about such a call. There the network
-// drops it.
+// freezeAgent freezes an agent. When the agent continues, it may send calls that it had started: too late for
+// a service without a fence, which gives no guarantee about such a call. For such services the network drops
+// the call.
 func (t *injector) freezeAgent(ctx context.Context, h processFault) error {
 	p := t.agents[h.Who]
 	if h.Who == services.Inventory {
@@ -140,7 +119,7 @@ func (t *injector) freezeAgent(ctx context.Context, h processFault) error {
 		func() error { return errors.Join(p.Thaw(), port.Sleep(ctx, settleTime)) }))
 }
 
-// quietly does something while no call reaches these services, nor is under way there.
+// quietly calls do while no call reaches these services or runs there.
 func (t *injector) quietly(ctx context.Context, names []string, do func() error) error {
 	for _, name := range names {
 		t.proxies[name].close()
@@ -151,7 +130,7 @@ func (t *injector) quietly(ctx context.Context, names []string, do func() error)
 		}
 	}()
 	for _, name := range names {
-		for end := time.Now().Add(quietPatience); t.fleet.Busy(name) > 0; {
+		for end := time.Now().Add(quietPatience); t.Fleet.Busy(name) > 0; {
 			if time.Now().After(end) {
 				return fmt.Errorf("calls of %s do not end", name)
 			}
@@ -163,15 +142,15 @@ func (t *injector) quietly(ctx context.Context, names []string, do func() error)
 	return do()
 }
 
-// almostNothing is how far the files of a process with a full disk go, in bytes. A limit at the size of
-// the largest would often not be felt: the database writes over its own log again.
+// almostNothing is the size limit for the files of a process with a full disk, in bytes. A limit at the size
+// of the largest file would often have no effect, because the database writes over its own log again.
 const almostNothing = 4096
 
-// fullDisk lets a process write nothing but the beginnings of files, for so long from when it is felt.
-// felt waits until the process notices; nil if that cannot be observed.
+// fullDisk limits a process to the beginnings of files, for a time after it notices. felt waits until the
+// process notices. It is nil if that cannot be observed.
 func (t *injector) fullDisk(ctx context.Context, p *process.Process, d time.Duration,
 	felt func(context.Context) error) error {
-	if err := p.LimitFiles(almostNothing); err != nil {
+	if err := process.LimitFiles(p.Pid(), almostNothing); err != nil {
 		return fmt.Errorf(
 			"NO FULL DISK CAN BE MADE HERE, and a soak without one proves less than it says: %w", err)
 	}
@@ -182,19 +161,19 @@ func (t *injector) fullDisk(ctx context.Context, p *process.Process, d time.Dura
 	if err == nil {
 		err = port.Sleep(ctx, d)
 	}
-	return errors.Join(err, p.LimitFiles(process.NoLimit))
+	return errors.Join(err, process.LimitFiles(p.Pid(), process.NoLimit))
 }
 
-// probePrefix begins the names of the orders that look for a full disk.
+// probePrefix is the prefix of the IDs of orders that detect a full disk.
 const probePrefix = "probe-"
 
-// felt asks the engine to store something until it says that it cannot.
+// felt asks the engine to store something until it reports that it cannot.
 func (t *injector) felt(ctx context.Context) error {
 	for end := time.Now().Add(fullPatience); time.Now().Before(end); {
 		id := fmt.Sprint(probePrefix, len(t.probes))
 		t.probes = append(t.probes, id)
 		one, cancel := context.WithTimeout(ctx, 2*time.Second)
-		_, err := t.once.Cancel(one, id) // The engine remembers a command to an unknown order (P17).
+		_, err := t.once.Cancel(one, id) // the engine remembers a command to an unknown order (P17)
 		cancel()
 		if errors.Is(err, client.ErrUnavailable) {
 			return nil
@@ -206,13 +185,13 @@ func (t *injector) felt(ctx context.Context) error {
 	return errors.New("the engine goes on storing with a full disk")
 }
 
-// skew has the engine's clock differ from all others', within what is declared.
+// skew makes the engine's clock differ from all others, within the declared limit.
 func (t *injector) skew(ctx context.Context, by, d time.Duration) error {
 	return errors.Join(t.setClocks(by), port.Sleep(ctx, d), t.setClocks(0))
 }
 
-// leap steps all clocks at once. For services without a fence the time after which no call can land is over
-// too soon then, so none may be under way.
+// leap moves all clocks at once. For services without a fence the time after which no call can land then ends
+// too early, so no call may be running.
 func (t *injector) leap(ctx context.Context, by time.Duration) error {
 	return t.quietly(ctx, []string{services.Payment, services.Shipping}, func() error {
 		t.base.Add(int64(by))

@@ -13,7 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Size is what the engine held at one moment.
+// Size holds the engine's resources at one moment.
 type Size struct {
 	At         float64 `json:"at_s"` // time since the first order
 	Pid        int     `json:"pid"`
@@ -23,7 +23,7 @@ type Size struct {
 	process.Sample
 }
 
-// growth looks at the engine again and again.
+// growth measures the engine repeatedly.
 type growth struct {
 	site  *site
 	began time.Time
@@ -31,7 +31,7 @@ type growth struct {
 	sizes []Size
 }
 
-// run looks until ctx ends.
+// run measures until ctx ends.
 func (g *growth) run(ctx context.Context, every time.Duration) {
 	for port.Sleep(ctx, every) == nil {
 		if s, ok := g.look(ctx); ok {
@@ -42,12 +42,12 @@ func (g *growth) run(ctx context.Context, every time.Duration) {
 	}
 }
 
-// look is one look; false where the engine does not answer just now.
+// look measures once. It returns false if the engine does not respond at the moment.
 func (g *growth) look(ctx context.Context) (Size, bool) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	s := Size{At: tenths(time.Since(g.began)), Pid: g.site.engine.Pid(), Sample: g.site.engine.Sample()}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.site.engine.URL()+"/healthz", nil)
+	s := Size{At: tenths(time.Since(g.began)), Pid: g.site.Engine.Pid(), Sample: g.site.Engine.Sample()}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.site.Engine.URL()+"/healthz", nil)
 	if err != nil {
 		return s, false
 	}
@@ -62,7 +62,7 @@ func (g *growth) look(ctx context.Context) (Size, bool) {
 		return s, false
 	}
 	s.Goroutines, s.HeapBytes = health.Counts["process-goroutines"], health.Counts["process-heap-bytes"]
-	files, _ := filepath.Glob(g.site.file(filepath.Join("data", "*"))) // the pattern is well formed
+	files, _ := filepath.Glob(g.site.File(filepath.Join("data", "*"))) // the pattern is well formed
 	for _, f := range files {
 		if info, err := os.Stat(f); err == nil {
 			s.DataBytes += info.Size()
@@ -71,14 +71,14 @@ func (g *growth) look(ctx context.Context) (Size, bool) {
 	return s, s.Goroutines > 0
 }
 
-// Life is what one process of the engine held, from its first look to its last.
+// Life holds the first and last measurement of one process of the engine.
 type Life struct {
 	First Size `json:"first"`
 	Last  Size `json:"last"`
 	Most  Size `json:"most"` // maximum of each number on its own
 }
 
-// lives are the processes that were looked at twice or more.
+// lives returns the processes with two measurements or more.
 func (g *growth) lives() []Life {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -98,18 +98,18 @@ func (g *growth) lives() []Life {
 	return all
 }
 
-// At rest nothing is under way, so an engine holds no more than it did before the first order, but for
-// connections that were not closed yet. What is over this is a leak.
+// At rest an engine uses no more than before the first order, except for connections that are not closed yet.
+// Anything above this is a leak.
 const (
 	moreGoroutines = 30
 	moreFiles      = 25
 )
 
-// restPatience is how long connections may take to close.
+// restPatience is the longest time until connections are closed.
 const restPatience = 30 * time.Second
 
-// rest waits until the engine holds about what it held before the first order, and answers the last
-// look and whether it came to that.
+// rest waits until the engine uses about as much as before the first order. It returns the last measurement,
+// and whether the engine reached that.
 func (g *growth) rest(ctx context.Context, before Size) (Size, bool) {
 	var last Size
 	for end := time.Now().Add(restPatience); ; {

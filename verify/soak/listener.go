@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// cutListener is a loopback address whose connections can all be cut, and that can be shut.
+// cutListener is a loopback listener. The soak can cut all of its connections, and close it.
 type cutListener struct {
 	listener net.Listener
 	mu       sync.Mutex
@@ -17,7 +17,7 @@ type cutListener struct {
 	serving  sync.WaitGroup
 }
 
-// newCutListener listens on a free port; attend begins to serve.
+// newCutListener listens on a free port. attend starts to serve.
 func newCutListener(ctx context.Context) (*cutListener, error) {
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -27,7 +27,7 @@ func newCutListener(ctx context.Context) (*cutListener, error) {
 	return &cutListener{listener: listener, open: map[net.Conn]struct{}{}}, nil
 }
 
-// attend runs serve for each connection, which is closed after it.
+// attend runs serve for each connection, and closes the connection afterwards.
 func (d *cutListener) attend(serve func(c net.Conn)) {
 	d.serving.Go(func() {
 		for {
@@ -47,10 +47,10 @@ func (d *cutListener) attend(serve func(c net.Conn)) {
 	})
 }
 
-// url is the door's address.
+// url returns the listener's address.
 func (d *cutListener) url() string { return "http://" + d.listener.Addr().String() }
 
-// enter keeps a connection to cut it; false where the door is shut.
+// enter records a connection so that it can be cut. It returns false if the listener is closed.
 func (d *cutListener) enter(c net.Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,7 +77,7 @@ func (d *cutListener) cut() {
 	}
 }
 
-// close severs every connection and takes no new ones until reopen.
+// close severs every connection and accepts no new ones until reopen.
 func (d *cutListener) close() {
 	d.mu.Lock()
 	d.shut = true
@@ -91,14 +91,14 @@ func (d *cutListener) reopen() {
 	d.shut = false
 }
 
-// end closes the door for good, and waits for those who are inside.
+// end closes the listener for good, and waits for the running connections.
 func (d *cutListener) end() {
 	_ = d.listener.Close()
 	d.close()
 	d.serving.Wait()
 }
 
-// sever ends a connection with a reset, as a router does that has lost its tables.
+// sever ends a connection with a reset, like a router that has lost its tables.
 func sever(c net.Conn) {
 	if t, ok := c.(*net.TCPConn); ok {
 		_ = t.SetLinger(0)
@@ -106,14 +106,14 @@ func sever(c net.Conn) {
 	_ = c.Close()
 }
 
-// dial reaches the same address through the same door.
+// dial connects to the same address through this listener.
 func (d *cutListener) dial(ctx context.Context, address string) (net.Conn, error) {
 	var dialer net.Dialer
 	return dialer.DialContext(ctx, "tcp", address)
 }
 
-// newForwarder is a door that carries bytes to the server that is behind it just now, unchanged: the engine,
-// which has another address after each restart.
+// newForwarder returns a listener that forwards bytes unchanged to the present server: the engine, which has
+// another address after each restart.
 func newForwarder(ctx context.Context, behind func() string) (*cutListener, error) {
 	d, err := newCutListener(ctx)
 	if err != nil {
@@ -132,7 +132,7 @@ func newForwarder(ctx context.Context, behind func() string) (*cutListener, erro
 		done := make(chan struct{}, 2)
 		go carry(up, c, done)
 		go carry(c, up, done)
-		<-done // one side has ended: what the other still sends is not waited for
+		<-done // one side has ended, and the rest from the other side is not needed
 		_, _ = c.Close(), up.Close()
 		<-done
 	})

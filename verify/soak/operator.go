@@ -40,7 +40,7 @@ type operatorLoop struct {
 
 func newOperatorLoop(s *site, seed uint64, say func(string, ...any)) *operatorLoop {
 	d := &operatorLoop{site: s, seed: seed, say: say, again: map[string]bool{}, outdated: map[string]bool{}}
-	d.Operator = operator.New(s.fleet, func() *client.Client { return s.api })
+	d.Operator = operator.New(s.Fleet, func() *client.Client { return s.api })
 	d.Now = s.now
 	d.Undoes = func(id string) bool { return chance(seed, "undo", id) < undoShare }
 	return d

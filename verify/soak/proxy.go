@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// What the network does to a call.
+// Faults of the network in a call.
 const (
 	cutBefore   = "cut before the call"   // reset, and the service never receives the call
 	cutAfter    = "cut after the call"    // the effect happens, then a reset instead of the answer
@@ -32,17 +32,17 @@ const (
 	halfService = "half-closed to service"
 )
 
-// share is how often something happens, of all calls.
+// share is the share of calls with a fault.
 type share struct {
 	what string
 	rate float64
 }
 
-// faultShares is what the network of a service may do. Calls may be made twice only where the service
-// knows keys, and may land after the caller has gone only where it fences: the other grades promise
-// nothing then (docs/protocol.md, section 7).
+// faultShares returns the faults of a service's network. Calls may be repeated only if the service knows
+// keys, and may land after the caller has gone only if it fences. The other grades give no guarantee in these
+// cases (docs/explanation/protocol.md, section 7).
 func faultShares(fenced, knowsKeys bool) []share {
-	if !knowsKeys { // whatever leaves an effect in doubt needs the operator: less of it
+	if !knowsKeys { // faults that leave an effect in doubt need the operator, so there are fewer
 		return []share{{cutBefore, 0.01}, {cutAfter, 0.004}, {cutWithin, 0.002}, {delayed, 0.01},
 			{held, 0.002}, {halfClosed, 0.003}, {halfService, 0.01}}
 	}
@@ -54,7 +54,7 @@ func faultShares(fenced, knowsKeys bool) []share {
 	return all
 }
 
-// networkFaults lists all that a proxy does.
+// networkFaults lists all faults of a proxy.
 func networkFaults() []string {
 	var all []string
 	for _, s := range faultShares(true, true) {
@@ -70,7 +70,7 @@ const (
 	holdFor      = 1500 * time.Millisecond // longer than the timeout of a step
 )
 
-// proxy stands between the agent and one service.
+// proxy is between the agent and one service.
 type proxy struct {
 	*cutListener
 	service     string // address
@@ -87,7 +87,7 @@ type proxy struct {
 	counts map[string]int // number of faults, by kind
 }
 
-// newProxy stands before the service at that URL until ctx ends.
+// newProxy starts a proxy for the service at that URL until ctx ends.
 func newProxy(ctx context.Context, name, service string, seed uint64, w []share) (*proxy, error) {
 	u, err := url.Parse(service)
 	if err != nil {
@@ -101,8 +101,8 @@ func newProxy(ctx context.Context, name, service string, seed uint64, w []share)
 	return p, err
 }
 
-// faultOf is what happens to a call, and a number for how long: the same for the same seed, in whatever
-// order the calls come.
+// faultOf returns the fault of a call, and a number for its duration. They are the same for the same seed, in
+// whatever order the calls come.
 func (p *proxy) faultOf(r *http.Request) (what string, much float64) {
 	id := r.Method + " " + r.URL.RequestURI() + " " + r.Header.Get("Idempotency-Key")
 	p.mu.Lock()
@@ -124,7 +124,7 @@ func (p *proxy) faultOf(r *http.Request) (what string, much float64) {
 	return "", 0
 }
 
-// did reports how often each thing was done.
+// did returns the number of faults by kind.
 func (p *proxy) did() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,7 +133,7 @@ func (p *proxy) did() map[string]int {
 	return all
 }
 
-// serve carries the calls of one connection, one after the other.
+// serve forwards the calls of one connection, one after the other.
 func (p *proxy) serve(c net.Conn) {
 	in := bufio.NewReader(c)
 	for {
@@ -166,7 +166,7 @@ func (p *proxy) serve(c net.Conn) {
 	}
 }
 
-// handle carries one call, with what happens to it. False: the connection is of no use any more.
+// handle forwards one call with its fault. It returns false if the connection cannot be used any more.
 func (p *proxy) handle(c net.Conn, text []byte, what string, much float64, gone <-chan struct{}) bool {
 	switch what {
 	case cutBefore:
@@ -206,14 +206,14 @@ func (p *proxy) handle(c net.Conn, text []byte, what string, much float64, gone 
 		if t, ok := c.(*net.TCPConn); ok {
 			_ = t.CloseWrite()
 		}
-		<-gone // it is the caller who closes the other half
+		<-gone // the caller closes the other half
 		return false
 	}
 	_, err = c.Write(answer)
 	return err == nil
 }
 
-// wait answers false where the caller has gone before the time is over.
+// wait reports whether the caller was still connected at the end of the time.
 func (p *proxy) wait(d time.Duration, gone <-chan struct{}) bool {
 	select {
 	case <-time.After(d):
@@ -224,7 +224,7 @@ func (p *proxy) wait(d time.Duration, gone <-chan struct{}) bool {
 	return false
 }
 
-// later makes the call once more, without a caller.
+// later makes the call again, without a caller.
 func (p *proxy) later(text []byte, after time.Duration) {
 	p.behind.Go(func() {
 		if p.wait(after, nil) {
@@ -233,8 +233,8 @@ func (p *proxy) later(text []byte, after time.Duration) {
 	})
 }
 
-// call makes one call on a connection of its own and answers the bytes of the answer. A caller that
-// goes takes the connection to the service with it, as it would without a proxy.
+// call makes one call on its own connection and returns the bytes of the response. If the caller disconnects,
+// the connection to the service ends too, as it would without a proxy.
 func (p *proxy) call(text []byte, halfClose bool, gone <-chan struct{}) ([]byte, error) {
 	up, err := p.dial(p.ctx, p.service)
 	if err != nil {

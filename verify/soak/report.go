@@ -1,25 +1,18 @@
 package soak
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/demo/audit"
+	"github.com/stepkeeper/stepkeeper/demo/stage"
 )
 
-// Restart is the engine coming back after a kill, in milliseconds.
-type Restart struct {
-	ReadyMS  int64  `json:"ready_ms"`             // time from the start until ready
-	AtWorkMS *int64 `json:"at_work_ms,omitempty"` // time from ready until a service is called
-}
-
-// Report is what a soak found.
+// Report is the result of a soak.
 type Report struct {
 	Passed  bool    `json:"passed"`
 	Why     string  `json:"why,omitempty"` // reason why the run failed
@@ -39,14 +32,14 @@ type Report struct {
 	GoneOn           int `json:"gone_on"`     // stopped orders that the operator let go on
 	UndoneByOperator int `json:"undone_by_operator"`
 	Outdated         int `json:"wrong_commands_refused"`
-	// cancels of unknown orders, which look for a full disk; not among the orders
+	// cancels of unknown orders, which detect a full disk; not counted in the orders
 	Probes int `json:"probes"`
 
 	Faults   map[string]int `json:"faults"`
 	Services map[string]int `json:"service_faults"`
 	// time from the end of the faults to the end of the last order
 	SettleSeconds float64           `json:"settle_seconds"`
-	Restarts      []Restart         `json:"restarts"`
+	Restarts      []stage.Restart   `json:"restarts"`
 	Before        Size              `json:"engine_before"`
 	Rest          Size              `json:"engine_at_rest"`
 	Lives         []Life            `json:"engine_lives"`
@@ -107,10 +100,10 @@ func (r *Report) print(out io.Writer) {
 	}
 	for i, x := range r.Restarts {
 		at := "nothing was left to do"
-		if x.AtWorkMS != nil {
-			at = fmt.Sprintf("a service called %d ms after that", *x.AtWorkMS)
+		if x.AtWork != nil {
+			at = fmt.Sprintf("a service called %d ms after that", *x.AtWork)
 		}
-		fmt.Fprintf(out, "restart %d: ready after %d ms, %s\n", i+1, x.ReadyMS, at)
+		fmt.Fprintf(out, "restart %d: ready after %d ms, %s\n", i+1, x.Ready, at)
 	}
 	for i, l := range r.Lives {
 		fmt.Fprintf(out,
@@ -145,13 +138,5 @@ func (r *Report) print(out io.Writer) {
 
 func mib(n int64) float64 { return float64(n) / mega }
 
-func (r *Report) write(path string) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
-}
-
-// tenths is a time in seconds, to a tenth.
+// tenths returns a time in seconds, rounded to a tenth.
 func tenths(d time.Duration) float64 { return math.Round(d.Seconds()*10) / 10 }

@@ -16,60 +16,48 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/demo/services"
 	"github.com/stepkeeper/stepkeeper/demo/shifted"
+	"github.com/stepkeeper/stepkeeper/demo/stage"
 	"github.com/stepkeeper/stepkeeper/workflows"
 )
 
-// readyPatience is how long a process may take to be ready, on a machine with much else to do.
+// readyPatience is the longest time until a process is ready, on a busy machine.
 const readyPatience = time.Minute
 
-// site is everything that runs: services, proxies before them, engine, agents outside.
+// site holds everything that runs: services, proxies before them, engine, agents outside.
 type site struct {
-	dir     string
-	fleet   *services.Fleet
+	*stage.Stage
 	proxies map[string]*proxy
 	front   *cutListener // address of the engine, the same for each of its processes
-	engine  *process.Process
 	agents  map[string]*process.Process
 	api     *client.Client // through the front
-	once    *client.Client // the same, and nothing is tried again
-	base    atomic.Int64   // nanoseconds that all clocks are off
+	once    *client.Client // the same without retries
+	base    atomic.Int64   // offset of all clocks, in nanoseconds
 }
 
-// file is a path inside the site.
-func (s *site) file(name string) string { return filepath.Join(s.dir, name) }
-
-// now is the time by the agents' clock, which is the operator's and the application's too.
+// now returns the time by the agents' clock, which the operator and the application use too.
 func (s *site) now() time.Time { return time.Now().Add(time.Duration(s.base.Load())) }
 
-// build makes all of it; only the services and proxies run then.
+// build makes the site. Only the services and proxies run then.
 func build(ctx context.Context, o Options, dir string) (*site, error) {
-	s := &site{dir: dir, proxies: map[string]*proxy{}, agents: map[string]*process.Process{}}
-	for _, name := range []string{"services", "workflows", "data"} {
-		if err := os.MkdirAll(s.file(name), 0o700); err != nil {
-			return s, err
-		}
-	}
+	s := &site{proxies: map[string]*proxy{}, agents: map[string]*process.Process{}}
 	rates := services.DefaultRates()
 	for name, r := range rates {
 		r.Lie = o.Lie[name]
 		rates[name] = r
 	}
+	workflows, clock := filepath.Join(dir, "workflows"), filepath.Join(dir, "engine.clock")
 	var err error
-	if s.fleet, err = services.Start(ctx, services.Options{Dir: s.file("services"), Seed: o.Seed,
-		Rates: rates}); err != nil {
+	if s.Stage, err = stage.New(ctx, dir, o.Binary, workflows, services.Options{Seed: o.Seed, Rates: rates},
+		"--clock-offset", clock); err != nil {
 		return s, err
 	}
+	s.Engine.Patience = readyPatience
 	for _, name := range services.Names() {
 		w := faultShares(name == services.Inventory, name != services.Shipping)
-		if s.proxies[name], err = newProxy(ctx, name, s.fleet.URL(name), o.Seed, w); err != nil {
+		if s.proxies[name], err = newProxy(ctx, name, s.Fleet.URL(name), o.Seed, w); err != nil {
 			return s, err
 		}
 	}
-	s.engine = &process.Process{Name: "stepkeeper dev", Binary: o.Binary, Patience: readyPatience,
-		Log: s.file("engine.log"), Args: []string{
-			"dev", "--data", s.file("data"), "--listen", "127.0.0.1:0", "--workflows", s.file("workflows"),
-			"--agents", s.file("engine-agents.yaml"), "--clock-offset", s.file("engine.clock"),
-		}}
 	if s.front, err = newForwarder(ctx, s.address); err != nil {
 		return s, err
 	}
@@ -82,7 +70,7 @@ func build(ctx context.Context, o Options, dir string) (*site, error) {
 	return s, s.files(o)
 }
 
-// files writes the files of engine and agents, and says how the agents are started.
+// files writes the files of engine and agents, and sets how the agents are started.
 func (s *site) files(o Options) error {
 	text, err := workflows.Files.ReadFile("order.yaml")
 	if err != nil {
@@ -97,27 +85,30 @@ func (s *site) files(o Options) error {
 	workflow := strings.ReplaceAll(string(text), shipped, "clockSkew: "+clockSkew.String())
 	url := func(name string) string { return s.proxies[name].url() }
 	isOutside := func(name string) bool { return slices.Contains(outside, name) }
+	if err := os.MkdirAll(s.File("workflows"), 0o700); err != nil {
+		return err
+	}
 	for name, text := range map[string][]byte{
 		filepath.Join("workflows", "order.yaml"): []byte(workflow),
-		"engine-agents.yaml":                     agents.File(url, isOutside),
-		"agents.yaml":                            agents.File(url, nil),
+		"agents.yaml":                            agents.File(url, isOutside),
+		"outside-agents.yaml":                    agents.File(url, nil),
 	} {
-		if err := os.WriteFile(s.file(name), text, 0o600); err != nil {
+		if err := os.WriteFile(s.File(name), text, 0o600); err != nil {
 			return err
 		}
 	}
-	if err := errors.Join(shifted.Set(s.file("engine.clock"), 0),
-		shifted.Set(s.file("agents.clock"), 0)); err != nil {
+	if err := errors.Join(shifted.Set(s.File("engine.clock"), 0),
+		shifted.Set(s.File("agents.clock"), 0)); err != nil {
 		return err
 	}
 	for _, name := range outside {
 		s.agents[name] = &process.Process{
 			Name: "agent " + name, Binary: o.Self, Patience: readyPatience,
-			Log: s.file("agent-" + name + ".log"),
+			Log: s.File("agent-" + name + ".log"),
 			Env: []string{
-				agentVariable + "=" + name, fileVariable + "=" + s.file("agents.yaml"),
-				clockVariable + "=" + s.file("agents.clock"),
-				"STEPKEEPER_ENDPOINT=" + s.front.url(), "STEPKEEPER_LEDGER_FOLDER=" + s.file("ledger-"+name),
+				agentVariable + "=" + name, fileVariable + "=" + s.File("outside-agents.yaml"),
+				clockVariable + "=" + s.File("agents.clock"),
+				"STEPKEEPER_ENDPOINT=" + s.front.url(), "STEPKEEPER_LEDGER_FOLDER=" + s.File("ledger-"+name),
 				"AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing",
 			},
 		}
@@ -125,12 +116,12 @@ func (s *site) files(o Options) error {
 	return nil
 }
 
-// address is where the present engine listens.
-func (s *site) address() string { return strings.TrimPrefix(s.engine.URL(), "http://") }
+// address returns the address of the present engine.
+func (s *site) address() string { return strings.TrimPrefix(s.Engine.URL(), "http://") }
 
 // start starts engine and agents.
 func (s *site) start(ctx context.Context) (engine time.Duration, err error) {
-	if engine, err = s.engine.Start(ctx); err != nil {
+	if engine, err = s.Start(ctx); err != nil {
 		return engine, err
 	}
 	for _, name := range outside {
@@ -141,7 +132,7 @@ func (s *site) start(ctx context.Context) (engine time.Duration, err error) {
 	return engine, nil
 }
 
-// stop ends the processes: agents first, so that nothing is left in their hands.
+// stop ends the processes. The agents end first, so that they hold no requests.
 func (s *site) stop() error {
 	var errs []error
 	for _, name := range outside {
@@ -149,14 +140,14 @@ func (s *site) stop() error {
 			errs = append(errs, a.Stop())
 		}
 	}
-	if s.engine != nil {
-		errs = append(errs, s.engine.Stop())
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.Engine.Stop())...)
 }
 
-// close ends all that is left.
+// close ends everything that is left.
 func (s *site) close() error {
+	if s.Stage == nil {
+		return nil
+	}
 	err := s.stop()
 	if s.front != nil {
 		s.front.end()
@@ -166,23 +157,20 @@ func (s *site) close() error {
 			p.end()
 		}
 	}
-	if s.fleet != nil {
-		err = errors.Join(err, s.fleet.Close())
-	}
-	return err
+	return errors.Join(err, s.Fleet.Close())
 }
 
-// endFaults ends what the services and the network do.
+// endFaults ends the faults of the services and the network.
 func (s *site) endFaults() {
-	s.fleet.Calm()
+	s.Fleet.Calm()
 	for _, p := range s.proxies {
 		p.faultsOff.Store(true)
 	}
 }
 
-// setClocks has the engine's clock be off from the others' by so much.
+// setClocks sets the offset of the engine's clock from the others.
 func (s *site) setClocks(engine time.Duration) error {
 	base := time.Duration(s.base.Load())
-	return errors.Join(shifted.Set(s.file("engine.clock"), base+engine),
-		shifted.Set(s.file("agents.clock"), base))
+	return errors.Join(shifted.Set(s.File("engine.clock"), base+engine),
+		shifted.Set(s.File("agents.clock"), base))
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -13,27 +12,29 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/demo/audit"
 	"github.com/stepkeeper/stepkeeper/demo/services"
+	"github.com/stepkeeper/stepkeeper/demo/stage"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // ErrFailed means that the run completed and a check failed. The report states which.
 var ErrFailed = errors.New("the soak failed")
 
-// Options of a soak. Binary and Self must be set.
+// Options configures a soak. Binary and Self must be set.
 type Options struct {
 	Seed   uint64
-	Length time.Duration // with faults, at least a minute is worth its while
-	Rate   int           // orders a second; 0 means 10
-	Binary string        // stepkeeper
-	Self   string        // a program that calls ServeAgent where IsAgent
-	Dir    string        // "" means a temporary one, removed when all went well
+	Length time.Duration // length of the run; with faults, use at least a minute
+	Rate   int           // orders per second; 0 means 10
+	Binary string        // path of the stepkeeper executable
+	Self   string        // path of a program that calls ServeAgent if IsAgent returns true
+	Dir    string        // folder of the run; "" means a temporary one, removed if the run succeeds
 	Report string        // path of the JSON report; "" means no report
 	Out    io.Writer
-	// bound of the time from the last fault to the end of the last order; 0 means 2 minutes
+	// longest time from the last fault to the end of the last order; 0 means 2 minutes
 	Settle time.Duration
-	// Quiet leaves out all that happens to processes and clocks.
+	// Quiet leaves out the faults of processes and clocks.
 	Quiet bool
-	// Lie is, by service, the share of calls that it answers without doing them: the audit must notice.
+	// Lie holds, by service, the share of calls that report success without an effect. The audit must notice
+	// them.
 	Lie map[string]float64
 }
 
@@ -45,11 +46,9 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	if o.Settle <= 0 {
 		o.Settle = 2 * time.Minute
 	}
-	dir := o.Dir
-	if dir == "" {
-		if dir, err = os.MkdirTemp("", "stepkeeper-soak-"); err != nil {
-			return report, err
-		}
+	dir, remove, err := stage.Folder(o.Dir, "stepkeeper-soak-")
+	if err != nil {
+		return report, err
 	}
 	all := plan(o.Seed, o.Length)
 	if o.Quiet {
@@ -58,22 +57,19 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	printPlan(o.Out, o.Seed, all)
 	report, err = run(ctx, o, dir, all)
 	if o.Report != "" {
-		err = errors.Join(err, report.write(o.Report))
+		err = errors.Join(err, stage.Write(o.Report, report))
 	}
 	if err != nil {
 		return report, fmt.Errorf("%w\n  books, data and logs are kept in %s", err, dir)
 	}
-	if o.Dir == "" {
-		err = os.RemoveAll(dir)
-	}
-	return report, err
+	return report, remove()
 }
 
 // session is one run.
 type session struct {
 	o            Options
 	site         *site
-	load         *load
+	app          *application
 	operatorLoop *operatorLoop
 	injector     *injector
 	growth       *growth
@@ -89,7 +85,7 @@ func (s *session) say(format string, args ...any) {
 
 func run(ctx context.Context, o Options, dir string, all []processFault) (report Report, err error) {
 	s := &session{o: o, began: time.Now()}
-	// Calls whose callers have given up end with the site and not before.
+	// A call continues after its caller has given up. It ends at the latest with the site.
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	s.site, err = build(life, o, dir)
@@ -97,7 +93,7 @@ func run(ctx context.Context, o Options, dir string, all []processFault) (report
 	if err != nil {
 		return report, err
 	}
-	s.load = &load{api: s.site.api, seed: o.Seed, rate: o.Rate, orders: map[string]*sold{}}
+	s.app = &application{Book: &stage.Book{}, api: s.site.api, seed: o.Seed, rate: o.Rate}
 	s.operatorLoop = newOperatorLoop(s.site, o.Seed, s.say)
 	s.injector = &injector{site: s.site, say: s.say, counts: map[string]int{}}
 	s.growth = &growth{site: s.site, began: s.began}
@@ -140,10 +136,10 @@ func (s *session) at(ctx context.Context, report *Report, all []processFault) er
 	selling, closing := context.WithCancel(work)
 	defer closing()
 	var sending sync.WaitGroup
-	sending.Go(func() { s.load.run(selling, work) })
+	sending.Go(func() { s.app.run(selling, work) })
 	begun := time.Now()
 	err := s.injector.run(work, all)
-	if err == nil { // the rest of the time belongs to the network
+	if err == nil { // network faults continue until Length has passed
 		err = port.Sleep(ctx, time.Until(begun.Add(s.o.Length)))
 	}
 	closing()
@@ -154,18 +150,18 @@ func (s *session) at(ctx context.Context, report *Report, all []processFault) er
 	faultsEnded := time.Now()
 	s.say(
 		"the faults have ended after %.1f s with %d orders; now everything has to come to its end within %s",
-		time.Since(s.began).Seconds(), s.load.count(), s.o.Settle)
+		time.Since(s.began).Seconds(), s.app.Progress().Lines, s.o.Settle)
 	limited, cancel := context.WithTimeout(work, s.o.Settle)
 	defer cancel()
 	if err := s.settle(limited, &sending, stopOperator, &operatorLoop); err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	s.injector.clock()
+	s.site.AtWork()
 	report.SettleSeconds = tenths(time.Since(faultsEnded))
 	return nil
 }
 
-// first looks at the engine before the first order.
+// first blocks until the engine reports its size, and records it before the first order.
 func (s *session) first(ctx context.Context, report *Report) error {
 	for end := time.Now().Add(readyPatience); ; {
 		size, ok := s.growth.look(ctx)
@@ -179,7 +175,7 @@ func (s *session) first(ctx context.Context, report *Report) error {
 	}
 }
 
-// settle waits until every order was answered and none is under way.
+// settle blocks until every order has a response and every order has ended.
 func (s *session) settle(ctx context.Context, sending *sync.WaitGroup, stopOperator func(),
 	operatorLoop *sync.WaitGroup) error {
 	sent := make(chan struct{})
@@ -189,7 +185,7 @@ func (s *session) settle(ctx context.Context, sending *sync.WaitGroup, stopOpera
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	// The orders that the operator gave up during the worst faults are handled once more.
+	// The operator gave up some orders during the worst faults. Handle them once more.
 	stopOperator()
 	operatorLoop.Wait()
 	s.operatorLoop.gone = s.operatorLoop.resumed()
@@ -200,7 +196,7 @@ func (s *session) settle(ctx context.Context, sending *sync.WaitGroup, stopOpera
 		for _, state := range []client.State{"Processing", "Compensating", "Error"} {
 			for _, err := range s.site.api.List(ctx, client.Query{State: state, PageSize: listPage}) {
 				if err != nil {
-					open++ // not known
+					open++ // the number is unknown, so count one
 					break
 				}
 				open++
@@ -215,25 +211,29 @@ func (s *session) settle(ctx context.Context, sending *sync.WaitGroup, stopOpera
 	}
 }
 
-// conclude stops everything that could still change a book, and looks at all there is.
+// conclude stops every process that could still change a book, and audits the result.
 func (s *session) conclude(ctx context.Context, r *Report) error {
-	listed := map[string]client.Summary{}
+	var listed []client.Summary
 	for x, err := range s.site.api.List(ctx, client.Query{PageSize: listPage}) {
 		if err != nil {
 			return fmt.Errorf("list the orders at the end: %w", err)
 		}
-		listed[x.OrderID] = x
+		listed = append(listed, x)
 		if x.State == "Cancelled" && !strings.HasPrefix(x.OrderID, probePrefix) {
 			r.Cancelled++
 		}
 	}
 	s.site.front.cut()
 	rest, small := s.growth.rest(ctx, r.Before)
-	r.Rest, r.Lives, r.Restarts = rest, s.growth.lives(), s.injector.restarts
+	r.Rest, r.Lives, r.Restarts = rest, s.growth.lives(), s.site.Restarts()
 	if err := s.site.stop(); err != nil {
 		return err
 	}
-	orders := s.load.outcomes(listed, s.injector.probes)
+	s.app.Observe(listed, nil)
+	orders := s.app.Outcomes()
+	for _, id := range s.injector.probes {
+		orders = append(orders, audit.Order{ID: id, Outcome: audit.Undone})
+	}
 	r.Probes = len(s.injector.probes)
 	r.outcomes(orders)
 	s.counts(r)
@@ -250,7 +250,7 @@ func (s *session) counts(r *Report) {
 		for what, n := range s.site.proxies[name].did() {
 			r.Faults[what] += n
 		}
-		c := s.site.fleet.Counts(name)
+		c := s.site.Fleet.Counts(name)
 		for what, n := range map[string]int{"failed before the effect": c.Before, "failed after it": c.After,
 			"429": c.TooMany, "hung": c.Hang, "answer lost": c.Cut, "late effect": c.Late} {
 			r.Services[what] += n
@@ -265,26 +265,23 @@ func (s *session) counts(r *Report) {
 // audit reads the services' books, and falsified copies of them.
 func (s *session) audit(ctx context.Context, r *Report, orders []audit.Order) error {
 	for _, p := range s.site.proxies {
-		p.behind.Wait() // a call that is on its way still may land, and must change nothing
+		p.behind.Wait() // an in-flight call may still arrive, and must change nothing
 	}
-	if err := s.site.fleet.Drain(ctx); err != nil {
-		return err
-	}
-	result, err := audit.Run(ctx, booksIn(s.site.fleet.Ledger), orders)
+	result, err := s.site.Audit(ctx, orders)
 	if err != nil {
 		return err
 	}
 	r.Effects, r.Reversals = result.Effects, result.Reversals
-	r.Violations = append(append(append(r.Violations, result.Violations...), s.load.wrong...),
+	r.Violations = append(append(append(r.Violations, result.Violations...), s.app.Violations()...),
 		s.operatorLoop.wrong...)
 	if len(r.Violations) > 0 {
-		return nil // it sees; what it would see besides does not matter
+		return nil // the audit noticed a fault, so there is no need to test it with falsified books
 	}
 	r.Forgeries, err = falsify(ctx, s.site, orders)
 	return err
 }
 
-// judge reports whether it passed, and if not, why.
+// judge records whether the run passed, and if not, why.
 func (r *Report) judge(small bool, o Options) {
 	var why []string
 	if n := len(r.Violations); n > 0 {

@@ -22,7 +22,7 @@ type forgery struct {
 	name    string
 	service string
 	change  string // SQL; :order is the key's beginning
-	undone  bool   // The row belongs to an undone order instead of a processed one.
+	undone  bool   // the row belongs to an undone order instead of a processed one
 }
 
 var forgeries = []forgery{
@@ -41,8 +41,8 @@ var forgeries = []forgery{
 		`UPDATE ledger SET amount = amount + 1 WHERE kind = 'do' AND key LIKE :order`, false},
 }
 
-// falsify copies the books, falsifies each copy in one way, and has it audited: each must be noticed. It
-// answers how many were.
+// falsify copies the books, falsifies each copy in one way, and audits it. It returns the number of falsified
+// copies that the audit noticed, and ErrBlind if the audit missed one.
 func falsify(ctx context.Context, s *site, orders []audit.Order) (int, error) {
 	noticed := 0
 	for i, f := range forgeries {
@@ -51,17 +51,17 @@ func falsify(ctx context.Context, s *site, orders []audit.Order) (int, error) {
 			return noticed, err
 		}
 		if id == "" {
-			continue // no such order in so short a time
+			continue // a short run may have no order for this forgery
 		}
-		dir := s.file(fmt.Sprintf("forged-%d", i))
-		books, err := s.copyBooks(dir)
-		if err != nil {
+		dir := s.File(fmt.Sprintf("forged-%d", i))
+		if err := s.copyBooks(dir); err != nil {
 			return noticed, err
 		}
-		if err := change(ctx, filepath.Join(dir, f.service+".db"), f.change, id); err != nil {
+		book := func(service string) string { return filepath.Join(dir, service+".db") }
+		if err := change(ctx, book(f.service), f.change, id); err != nil {
 			return noticed, fmt.Errorf("%s: %w", f.name, err)
 		}
-		result, err := audit.Run(ctx, books, orders)
+		result, err := audit.Run(ctx, book, orders)
 		if err != nil {
 			return noticed, err
 		}
@@ -70,19 +70,19 @@ func falsify(ctx context.Context, s *site, orders []audit.Order) (int, error) {
 		}
 		noticed++
 	}
-	if noticed < len(forgeries)-2 { // a few of them need what a short run may not have
+	if noticed < len(forgeries)-2 { // a short run may lack the orders for at most two forgeries
 		return noticed, fmt.Errorf("%w: only %d of %d could be tried", ErrBlind, noticed, len(forgeries))
 	}
 	return noticed, nil
 }
 
-// tamperable finds an order that the forgery can be tried on: its books hold what is changed.
+// tamperable returns an order whose books hold the rows that the forgery changes.
 func (s *site) tamperable(ctx context.Context, f forgery, orders []audit.Order) (string, error) {
 	want := audit.Processed
 	if f.undone {
 		want = audit.Undone
 	}
-	db, err := sql.Open("sqlite", s.fleet.Ledger(f.service))
+	db, err := sql.Open("sqlite", s.Fleet.Ledger(f.service))
 	if err != nil {
 		return "", err
 	}
@@ -108,14 +108,14 @@ func (s *site) tamperable(ctx context.Context, f forgery, orders []audit.Order) 
 	return "", nil
 }
 
-func (s *site) copyBooks(dir string) (audit.Ledgers, error) {
+func (s *site) copyBooks(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return audit.Ledgers{}, err
+		return err
 	}
 	for _, name := range services.Names() {
-		// the services have stopped; what they wrote last may be in the log
+		// the services have stopped; their last writes may still be in the WAL
 		for _, end := range []string{"", "-wal"} {
-			text, err := os.ReadFile(s.fleet.Ledger(name) + end)
+			text, err := os.ReadFile(s.Fleet.Ledger(name) + end)
 			if errors.Is(err, os.ErrNotExist) && end != "" {
 				continue
 			}
@@ -123,21 +123,14 @@ func (s *site) copyBooks(dir string) (audit.Ledgers, error) {
 				err = os.WriteFile(filepath.Join(dir, name+".db"+end), text, 0o600)
 			}
 			if err != nil {
-				return audit.Ledgers{}, err
+				return err
 			}
 		}
 	}
-	return booksIn(func(name string) string { return filepath.Join(dir, name+".db") }), nil
+	return nil
 }
 
-func booksIn(path func(name string) string) audit.Ledgers {
-	return audit.Ledgers{
-		Inventory: path(services.Inventory), Payment: path(services.Payment),
-		Shipping: path(services.Shipping), Notification: path(services.Notification),
-	}
-}
-
-// change falsifies a book, past the triggers that keep it append-only.
+// change falsifies a book. It removes the triggers that keep the book append-only.
 func change(ctx context.Context, path, statement, id string) (err error) {
 	db, err := sql.Open("sqlite", path)
 	if err != nil {

@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// missedSweepsAllowed: the schedule may be late, and one sweep may fail.
+	// missedSweepsAllowed allows for a late schedule and one failed sweep.
 	missedSweepsAllowed = 3
-	// overdueAllowed is how late a task may be, beyond one interval of sweeps: Tuning.OldestOverdue's
-	// default.
+	// overdueAllowed is the accepted lateness of a task, beyond one interval of sweeps:
+	// Tuning.OldestOverdue's default.
 	overdueAllowed = 4 * time.Minute
 )
 
-// Checks looks at what has to be right for the stack to carry orders on; it sends and changes nothing.
+// Checks runs the health checks of the stack. It sends and changes nothing.
 func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
 	checks := []client.Check{{Name: "stack", Result: client.CheckOK,
 		Text: fmt.Sprintf("%s in %s has %s and %s",
@@ -48,7 +48,7 @@ func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
 	return append(checks, t.checkAccount(ctx)...), ctx.Err()
 }
 
-// checkAccess tries the reads that commands make, of an order that cannot be there.
+// checkAccess tries the reads of the commands, with an order that cannot exist.
 func (t *transport) checkAccess(ctx context.Context) client.Check {
 	const none = "stepkeeper.doctor.none"
 	var errs []error
@@ -58,17 +58,16 @@ func (t *transport) checkAccess(ctx context.Context) client.Check {
 	if _, err := t.Page(ctx, client.Query{PageSize: 1}, ""); err != nil {
 		errs = append(errs, err)
 	}
-	if err := errors.Join(errs...); err != nil {
-		return client.Check{Name: "access", Result: client.CheckFailed,
-			Text: strings.ReplaceAll(err.Error(), "\n", "; "),
-			Fix: "use credentials that may read them: attach the policy " + t.Outputs.Operator +
-				" to their role"}
+	text := "orders, tasks and the index can be read"
+	err := errors.Join(errs...)
+	if err != nil {
+		text = strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
-	return client.Check{Name: "access", Result: client.CheckOK,
-		Text: "orders, tasks and the index can be read"}
+	return client.Checked("access", err == nil, text,
+		"use credentials that may read them: attach the policy "+t.Outputs.Operator+" to their role")
 }
 
-// checkSweeps finds out when the Supervisor last came, and how late the latest task is.
+// checkSweeps checks when the Supervisor last ran, and how late the latest task is.
 func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 	if t.Parts.Sweeps == nil {
 		return nil
@@ -93,29 +92,26 @@ func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 			oldest = due[0].At
 		}
 	}
-	sweeps := client.Check{Name: "sweeps", Result: client.CheckOK,
-		Text: fmt.Sprintf("the Supervisor has come within the last %s",
-			missedSweepsAllowed*t.Outputs.SweepInterval)}
-	switch since := now.Sub(last).Round(time.Second); {
+	since, allowed := now.Sub(last).Round(time.Second), missedSweepsAllowed*t.Outputs.SweepInterval
+	text := fmt.Sprintf("the Supervisor has come within the last %s", allowed)
+	switch {
 	case last.IsZero():
-		sweeps = client.Check{Name: "sweeps", Result: client.CheckFailed,
-			Text: "the Supervisor has never come", Fix: fix}
-	case since > missedSweepsAllowed*t.Outputs.SweepInterval:
-		sweeps = client.Check{Name: "sweeps", Result: client.CheckFailed,
-			Text: fmt.Sprintf("the Supervisor last came %s ago", since), Fix: fix}
+		text = "the Supervisor has never come"
+	case since > allowed:
+		text = fmt.Sprintf("the Supervisor last came %s ago", since)
 	}
-	overdue := client.Check{Name: "overdue", Result: client.CheckOK, Text: "no order waits for a sweep"}
-	if late := now.Sub(oldest).Round(time.Second); !oldest.IsZero() {
-		overdue.Text = fmt.Sprintf("the oldest entry is %s past its complete-by time", late)
-		if late > overdueAllowed+t.Outputs.SweepInterval {
-			overdue.Result, overdue.Fix = client.CheckFailed,
-				"look at the alarms of the Scheduler's queues, and at the log of the Supervisor"
-		}
+	sweeps := client.Checked("sweeps", since <= allowed, text, fix)
+	late, text := time.Duration(0), "no order waits for a sweep"
+	if !oldest.IsZero() {
+		late = now.Sub(oldest).Round(time.Second)
+		text = fmt.Sprintf("the oldest entry is %s past its complete-by time", late)
 	}
-	return []client.Check{sweeps, overdue}
+	return []client.Check{sweeps,
+		client.Checked("overdue", late <= overdueAllowed+t.Outputs.SweepInterval, text,
+			"look at the alarms of the Scheduler's queues, and at the log of the Supervisor")}
 }
 
-// checkDefinitions reads what is stored of the workflows that the stack was deployed with.
+// checkDefinitions reads the stored definitions of the workflows that the stack was deployed with.
 func (t *transport) checkDefinitions(ctx context.Context) client.Check {
 	stored := 0
 	for _, name := range slices.Sorted(maps.Keys(t.Outputs.Workflows)) {
@@ -124,7 +120,7 @@ func (t *transport) checkDefinitions(ctx context.Context) client.Check {
 			stored++
 		case errors.Is(err, client.ErrForbidden), ctx.Err() != nil:
 			return client.NotChecked("definitions", err)
-		case !errors.Is(err, port.ErrNotFound): // no order of it has come yet
+		case !errors.Is(err, port.ErrNotFound): // no order of the workflow has arrived yet
 			return client.Check{Name: "definitions", Result: client.CheckFailed,
 				Text: fmt.Sprintf("that of %s cannot be read: %v", name, err),
 				Fix:  "use the stepkeeper that the stack was deployed with"}
@@ -135,8 +131,8 @@ func (t *transport) checkDefinitions(ctx context.Context) client.Check {
 			len(t.Outputs.Workflows))}
 }
 
-// checkAccount compares the account's limits of Lambda with what the functions may need, and AWS's clock with
-// the one here.
+// checkAccount compares the account's limits of Lambda with the needs of the functions, and AWS's clock with
+// the local one.
 func (t *transport) checkAccount(ctx context.Context) []client.Check {
 	if t.Parts.Lambda == nil {
 		return nil
@@ -146,17 +142,16 @@ func (t *transport) checkAccount(ctx context.Context) []client.Check {
 		return []client.Check{client.NotChecked("concurrency", err), client.NotChecked("code storage", err),
 			t.checkClock(ctx)}
 	}
-	c := client.Check{Name: "concurrency", Result: client.CheckOK, Text: room.String()}
+	text := room.String()
 	if !room.Fits() {
-		c.Result, c.Fix = client.CheckFailed,
-			"ask for a higher quota (Service Quotas: AWS Lambda, Concurrent executions), or lower "+
-				"MaxConcurrency and deploy again"
-		c.Text += ": what does not fit is throttled, its messages come back late and may become dead letters"
+		text += ": what does not fit is throttled, its messages come back late and may become dead letters"
 	}
-	return []client.Check{c, room.codeStorage(), clockOf(metadata)}
+	return []client.Check{client.Checked("concurrency", room.Fits(), text,
+		"ask for a higher quota (Service Quotas: AWS Lambda, Concurrent executions), or lower "+
+			"MaxConcurrency and deploy again"), room.codeStorage(), clockOf(metadata)}
 }
 
-// checkClock asks for any event source mapping, which operators may.
+// checkClock reads any event source mapping, which operators may do, for the time of the response.
 func (t *transport) checkClock(ctx context.Context) client.Check {
 	for _, uuid := range t.Outputs.Mappings {
 		if uuid == "" {
@@ -174,7 +169,7 @@ func (t *transport) checkClock(ctx context.Context) client.Check {
 }
 
 func clockOf(m middleware.Metadata) client.Check {
-	theirs, _ := awsmiddleware.GetServerTime(m) // The zero value means unknown
+	theirs, _ := awsmiddleware.GetServerTime(m) // zero means unknown
 	ours, _ := awsmiddleware.GetResponseAt(m)
 	return client.CheckClock("AWS", theirs, ours)
 }

@@ -445,12 +445,15 @@ func TestChecksOfDeadLetters(t *testing.T) {
 // The outputs name each queue of dead letters by the queue whose they are.
 func TestDeadLettersOfTheOutputs(t *testing.T) {
 	values := golden(t)
-	values["EngineMappings"], values["EngineSweepSeconds"] = "requests-card-payment=x", "120"
+	values["EngineMappings"] += ",requests-card-payment=x,tasks=y"
+	values["EngineTaskMessagesUrl"], values["EngineTaskMessagesDeadUrl"] = "t", "t-dead"
+	values["EngineSweepSeconds"] = "120"
 	values["EngineRequestsCardPaymentUrl"], values["EngineRequestsCardPaymentDeadUrl"] = "u", "u-dead"
 	o, err := aws.ReadOutputs(values, "")
 	if err != nil || o.Dead["requests-card-payment"] != "u-dead" ||
 		o.Dead["intake"] != "https://x/EngineIntakeDeadUrl" || o.Dead["quarantine"] == "" ||
-		o.Dead["missed-sweeps"] == "" || len(o.Dead) != 10 || o.SweepInterval != 2*time.Minute {
+		o.Dead["missed-sweeps"] == "" || o.Dead["tasks"] != "t-dead" || len(o.Dead) != 11 ||
+		o.SweepInterval != 2*time.Minute {
 		t.Errorf("%v, %v, %v", o.Dead, o.SweepInterval, err)
 	}
 }

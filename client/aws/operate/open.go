@@ -42,7 +42,7 @@ func OpenWith(ctx context.Context, c aws.Config, name string, opts ...client.Opt
 		Rights: rights.SimulatePrincipalPolicy, Role: rights.GetRole}, opts...), nil
 }
 
-// Lambda reads the state of an event source mapping, and what the account has room for; *lambda.Client does.
+// Lambda reads the state of an event source mapping, and the account's limits. *lambda.Client implements it.
 type Lambda interface {
 	GetEventSourceMapping(ctx context.Context, in *lambda.GetEventSourceMappingInput,
 		o ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error)
@@ -50,15 +50,15 @@ type Lambda interface {
 		o ...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error)
 }
 
-// Sweeps reads what the Supervisor has done.
+// Sweeps reads the results of the Supervisor.
 type Sweeps interface {
 	Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
 		limit int) ([]port.Due, error)
-	// LeaseUntil: zero if nothing ever took the lease.
+	// LeaseUntil returns zero if nothing has ever taken the lease.
 	LeaseUntil(ctx context.Context, name string) (time.Time, error)
 }
 
-// Parts are what a client of an operator stands on.
+// Parts holds the dependencies of an operator's client.
 type Parts struct {
 	stack.Parts
 	Sweeps  Sweeps  // nil if they are not read
@@ -68,27 +68,28 @@ type Parts struct {
 	Caller  Caller  // nil if the caller's identity is not read
 	Rights  Rights  // nil if the caller's rights are not read
 	Role    Role    // nil if IAM is not asked for the path of the caller's role
-	// Unattended is how long a request may wait before its queue is read, see client.Unattended, and how long
-	// the result holds; a failure holds six times as long. The zero value means 10 s.
+	// Unattended is the time that a request may wait before its queue is checked, see client.Unattended, and
+	// the time for which the result is cached. A failure is cached six times as long. The zero value means 10
+	// s.
 	Unattended time.Duration
-	// LookTimeout bounds the time of such a read. The zero value means 3 s.
+	// LookTimeout bounds the time of such a check. The zero value means 3 s.
 	LookTimeout time.Duration
 }
 
-// Over makes a client of the parts.
+// Over returns a client with these parts.
 func Over(p Parts, opts ...client.Option) *client.Client {
 	p.Unattended = cmp.Or(p.Unattended, unattendedAfter)
 	p.LookTimeout = cmp.Or(p.LookTimeout, lookTimeout)
 	return client.Over(&transport{Transport: stack.NewTransport(p.Parts), Parts: p}, opts...)
 }
 
-// transport adds to the transport of an application what its operator may do.
+// transport adds the operator's calls to the transport of an application.
 type transport struct {
 	*stack.Transport
 	Parts Parts
 
 	mu   sync.Mutex
-	seen map[string]seen // result of the last look at each queue
+	seen map[string]seen // last result for each queue
 
 	statisticsMu sync.Mutex
 	statistics   statistics

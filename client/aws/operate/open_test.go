@@ -158,7 +158,9 @@ func TestReadOutputs(t *testing.T) {
 	values["EngineFairQueues"] = "true"
 	values["EnginePaused"] = "true"
 	values["EngineScheduled"] = "order,report"
-	values["EngineConcurrency"], values["EngineMappings"] = "40", "requests-payment=m-payment"
+	values["EngineConcurrency"], values["EngineMappings"] = "40", "control=m-1,intake=m-2,replies=m-3"
+	values["EngineMappings2"] = "requests-inventory=m-4,requests-notification=,requests-payment=m-5"
+	values["EngineMappings3"] = "requests-shipping=m-6"
 	delete(values, "EngineSweepSeconds") // as an older stack
 	values["AppIntakeUrl"] = "of something else"
 	at := func(name string) string { return "https://x/Engine" + name }
@@ -168,8 +170,10 @@ func TestReadOutputs(t *testing.T) {
 		Shards:  8, Finished: true, FairQueues: true, IntakeCommands: true, Paused: true,
 		Application: at("ApplicationPolicy"), Operator: at("OperatorPolicy"), Concurrency: 40, Shared: 36,
 		Release: view.Release{Version: "(devel)", Tasks: 1, Messages: 1}, Requests: map[string]string{},
-		High:      map[string]string{},
-		Mappings:  map[string]string{"requests-payment": "m-payment"},
+		High: map[string]string{},
+		Mappings: map[string]string{"control": "m-1", "intake": "m-2", "replies": "m-3",
+			"requests-inventory": "m-4", "requests-notification": "", "requests-payment": "m-5",
+			"requests-shipping": "m-6"},
 		Workflows: map[string]string{"Order": "HASH"}, Scheduled: []string{"order", "report"},
 		Dead: map[string]string{"quarantine": at("QuarantineUrl"),
 			"missed-sweeps": at("MissedSweepsUrl")},

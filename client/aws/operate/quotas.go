@@ -3,6 +3,7 @@ package operate
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -18,28 +19,31 @@ const (
 	// mostInFlight is the quota of a standard queue ("Amazon SQS standard queue quotas", messages per queue,
 	// in flight).
 	mostInFlight = 120_000
-	// defaultTableWrites is the quota where the account has no other ("Quotas in Amazon DynamoDB", on-demand
-	// throughput per table).
+	// defaultTableWrites is the default quota ("Quotas in Amazon DynamoDB", on-demand throughput per table).
 	defaultTableWrites = 40_000
-	// quotaShare of a quota is too near to it: of what grows there must be time to ask for more.
+	// quotaShare is the share of a quota above which the check fails, so that there is time to ask for more.
 	quotaShare = 0.8
 )
 
 func near(n, limit float64) bool { return n >= quotaShare*limit }
 
-// Tables reads the quotas of tables; *dynamodb.Client does.
+// Tables reads the quotas of tables. *dynamodb.Client implements it.
 type Tables interface {
 	DescribeLimits(ctx context.Context, in *dynamodb.DescribeLimitsInput,
 		o ...func(*dynamodb.Options)) (*dynamodb.DescribeLimitsOutput, error)
 }
 
-// checkInFlight finds the queue with the most messages that were received and neither deleted nor returned.
-// At the quota SQS hands out none.
+// checkInFlight finds the queue with the most messages in flight: received, and neither deleted nor returned.
+// At the quota SQS delivers no more.
 func (t *transport) checkInFlight(ctx context.Context) client.Check {
 	const name = "messages in flight"
 	most, of := 0, port.Intake
-	for _, queue := range slices.Concat(t.queuesOf(port.Intake), []string{port.Control, port.Replies},
-		t.requestQueues()) {
+	queues := append(t.queuesOf(port.Intake), port.Control, port.Replies)
+	// sorted, so that each run names the same one
+	for _, agent := range slices.Sorted(maps.Keys(t.Outputs.Requests)) {
+		queues = append(queues, t.queuesOf(port.Requests(agent))...)
+	}
+	for _, queue := range queues {
 		depth, err := t.depth(ctx, queue)
 		if err != nil {
 			return client.NotChecked(name, err)
@@ -48,28 +52,15 @@ func (t *transport) checkInFlight(ctx context.Context) client.Check {
 			most, of = depth.InFlight, queue
 		}
 	}
-	c := client.Check{Name: name, Result: client.CheckOK,
-		Text: fmt.Sprintf("at most %d, in %s; SQS allows %d in a queue", most, of, mostInFlight)}
-	if near(float64(most), mostInFlight) {
-		c.Result, c.Fix = client.CheckFailed,
-			"let what takes from "+of+
-				" receive less at a time, and delete or return what it has received; the quota (Amazon "+
-				"SQS standard queue quotas) is AWS Support's to raise"
-	}
-	return c
+	return client.Checked(name, !near(float64(most), mostInFlight),
+		fmt.Sprintf("at most %d, in %s; SQS allows %d in a queue", most, of, mostInFlight),
+		"let what takes from "+of+
+			" receive less at a time, and delete or return what it has received; the quota (Amazon "+
+			"SQS standard queue quotas) is AWS Support's to raise")
 }
 
-// requestQueues are those of all agents, in an order that does not change.
-func (t *transport) requestQueues() (all []string) {
-	for agent := range t.Outputs.Requests {
-		all = append(all, t.queuesOf(port.Requests(agent))...)
-	}
-	slices.Sort(all)
-	return all
-}
-
-// checkThroughput compares the busiest minute of the hour with the quota of writes to a table: what is above
-// it is throttled.
+// checkThroughput compares the busiest minute of the hour with the quota of writes to a table. AWS throttles
+// writes above it.
 func (t *transport) checkThroughput(ctx context.Context) client.Check {
 	const name = "table writes"
 	t.statisticsMu.Lock()
@@ -89,30 +80,27 @@ func (t *transport) checkThroughput(ctx context.Context) client.Check {
 			limit, whose = float64(*out.TableMaxWriteCapacityUnits), "of this account"
 		}
 	}
-	c := client.Check{Name: name, Result: client.CheckOK,
-		Text: fmt.Sprintf(
-			"at most %.0f units a second in the last hour, of a table or its index; the quota is %.0f (%s)",
-			t.statistics.peak, limit, whose)}
-	if near(t.statistics.peak, limit) {
-		c.Result, c.Fix = client.CheckFailed,
-			"ask for a higher quota (Service Quotas: Amazon DynamoDB, Table-level write throughput "+
-				"limit), or divide the orders between two deployments"
-	}
-	return c
+	return client.Checked(name, !near(t.statistics.peak, limit), fmt.Sprintf(
+		"at most %.0f units a second in the last hour, of a table or its index; the quota is %.0f (%s)",
+		t.statistics.peak, limit, whose),
+		"ask for a higher quota (Service Quotas: Amazon DynamoDB, Table-level write throughput "+
+			"limit), or divide the orders between two deployments")
 }
 
-// peakWrites is the largest mean of a minute, of the tables and the index.
+// peakWrites returns the largest mean of a minute, over the tables and the index.
 func (t *transport) peakWrites(ctx context.Context, now time.Time) (peak float64, err error) {
-	var metrics []metric
+	var metrics []*metric
 	for _, of := range [][]string{{"TableName", t.Outputs.Orders},
 		{"TableName", t.Outputs.Orders, "GlobalSecondaryIndexName", dynamo.IndexName}} {
-		metrics = append(metrics, metric{"AWS/DynamoDB", "ConsumedWriteCapacityUnits", "Sum", of, ""})
+		metrics = append(metrics, ofTable("ConsumedWriteCapacityUnits", of))
 	}
 	ctx, cancel := context.WithTimeout(ctx, metricsTime)
 	defer cancel()
-	values, err := t.read(ctx, now.Truncate(time.Minute).Add(-covered), metrics)
-	for _, v := range slices.Concat(values...) {
-		peak = max(peak, aws.ToFloat64(v)/time.Minute.Seconds())
+	err = t.read(ctx, now.Truncate(time.Minute).Add(-covered), metrics)
+	for _, m := range metrics {
+		for _, v := range m.values {
+			peak = max(peak, aws.ToFloat64(v)/time.Minute.Seconds())
+		}
 	}
 	return peak, err
 }

@@ -17,22 +17,22 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Caller reads whose credentials these are; *sts.Client does.
+// Caller reads the identity of the credentials. *sts.Client implements it.
 type Caller interface {
 	GetCallerIdentity(ctx context.Context, in *sts.GetCallerIdentityInput,
 		o ...func(*sts.Options)) (*sts.GetCallerIdentityOutput, error)
 }
 
-// Rights reads what a role or user may do: SimulatePrincipalPolicy of an *iam.Client. As a function it keeps
-// the client's other 180 calls, which are 9 MB, out of the program.
+// Rights reads the permissions of a role or user: SimulatePrincipalPolicy of an *iam.Client. It is a function
+// so that the client's other 180 calls, which take 9 MB, stay out of the program.
 type Rights func(context.Context, *iam.SimulatePrincipalPolicyInput,
 	...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error)
 
 // Role reads a role with its path: GetRole of an *iam.Client.
 type Role func(context.Context, *iam.GetRoleInput, ...func(*iam.Options)) (*iam.GetRoleOutput, error)
 
-// checkSend asks IAM whether the caller may send orders and commands. Nothing is sent: an order would be
-// carried out.
+// checkSend asks IAM whether the caller may send orders and commands. It sends none, because an order would
+// be executed.
 func (t *transport) checkSend(ctx context.Context) client.Check {
 	const name = "send"
 	if t.Parts.Caller == nil || t.Parts.Rights == nil {
@@ -92,13 +92,13 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 				"not looked at", who)}
 }
 
-// singleSignOn begins the name of each role that IAM Identity Center makes. Their path is
-// aws-reserved/sso.amazonaws.com/ and, of most Regions, the Region.
+// singleSignOn is the prefix of each role that IAM Identity Center makes. Their path is
+// aws-reserved/sso.amazonaws.com/ and, in most Regions, the Region.
 const singleSignOn = "AWSReservedSSO_"
 
-// principal returns the role or user of a caller. A caller with a role is known by a session of it, which
-// does not name the role's path, so that IAM is asked for it. A role that IAM does not name is taken for one
-// without a path; a role of single sign-on always has one.
+// principal returns the role or user of a caller. The identity of a caller with a role is a session without
+// the role's path, so principal asks IAM for it. If IAM does not return the role, principal assumes that the
+// role has no path, unless it is a role of single sign-on, which always has one.
 func (t *transport) principal(ctx context.Context, caller string) (arn.ARN, error) {
 	a, err := arn.Parse(caller)
 	if err != nil {

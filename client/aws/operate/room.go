@@ -12,12 +12,12 @@ import (
 	stack "github.com/stepkeeper/stepkeeper/client/aws"
 )
 
-// Room is what a deployment's functions need of the account's quotas of Lambda: concurrent executions that do
-// not fit are throttled, and their messages come back late and count a receive. New accounts have 10.
+// Room compares a deployment's functions with the account's quotas of Lambda. Concurrent executions above the
+// quota are throttled, and their messages come back late and count a receive. New accounts have 10.
 type Room struct {
 	// executions of all event source mappings at once, and the Supervisor; 0 if the stack does not state it
 	Needs int
-	Limit int // concurrent executions that the account has in the Region, for all of its functions
+	Limit int // concurrent executions of the account in the Region, for all of its functions
 	// share of Needs used by functions without reserved concurrency; 0 if the stack does not state it
 	Shared     int
 	Unreserved int // share of Limit that is not reserved for single functions
@@ -25,10 +25,10 @@ type Room struct {
 	code, codeLimit int64 // bytes of all functions and layers of the account
 }
 
-// Fits reports that nothing of the deployment's own is throttled.
+// Fits reports whether none of the deployment's functions is throttled.
 func (r Room) Fits() bool { return r.Needs <= r.Limit && r.Shared <= r.Unreserved }
 
-// String says what the functions may need, and what there is.
+// String describes the needs of the functions and the account's limits.
 func (r Room) String() string {
 	if r.Needs <= r.Limit && !r.Fits() {
 		return fmt.Sprintf(
@@ -46,20 +46,15 @@ func (r Room) codeStorage() client.Check {
 	if r.codeLimit == 0 {
 		return client.NotChecked("code storage", errors.New("AWS Lambda did not answer the account's limit"))
 	}
-	c := client.Check{Name: "code storage", Result: client.CheckOK,
-		Text: fmt.Sprintf(
-			"the functions and layers of the account have %d MB, and AWS Lambda keeps %d MB in a Region",
-			r.code>>20, r.codeLimit>>20)}
-	if near(float64(r.code), float64(r.codeLimit)) {
-		c.Result, c.Fix = client.CheckFailed,
-			"delete functions and versions that are not used, or ask for a higher quota (Service Quotas: "+
-				"AWS Lambda, Function and layer storage), before you deploy"
-	}
-	return c
+	return client.Checked("code storage", !near(float64(r.code), float64(r.codeLimit)), fmt.Sprintf(
+		"the functions and layers of the account have %d MB, and AWS Lambda keeps %d MB in a Region",
+		r.code>>20, r.codeLimit>>20),
+		"delete functions and versions that are not used, or ask for a higher quota (Service Quotas: "+
+			"AWS Lambda, Function and layer storage), before you deploy")
 }
 
-// RoomOf asks for both. The error is ErrForbidden where lambda:GetAccountSettings is not allowed, which no
-// policy of the deployment does: AWS knows no resource for it.
+// RoomOf reads both. The error is ErrForbidden if lambda:GetAccountSettings is not allowed. No policy of the
+// deployment allows it, because AWS knows no resource for it.
 func RoomOf(ctx context.Context, name string, o stack.Options) (Room, error) {
 	c, err := stack.Configure(ctx, o)
 	if err != nil {

@@ -28,24 +28,24 @@ const (
 	usageHold      = 10 * time.Minute // time that usage is cached
 	covered        = time.Hour
 	minutes        = int(covered / time.Minute)
-	// settling is how far CloudWatch may lag behind.
+	// settling is the lag of CloudWatch's metrics.
 	settling = 5 * time.Minute
-	// uncalledFor is how long an agent that does not call its service may say nothing: its steps ask it every
-	// 7.5 minutes (P45).
+	// uncalledFor is how long an agent's report that it does not call its service stays valid. Waiting steps
+	// call the agent again every 7.5 minutes, so that it can report again (P45).
 	uncalledFor = 10*time.Minute + settling
 	metricsTime = 5 * time.Second
 )
 
-// Metrics reads CloudWatch; *cloudwatch.Client does.
+// Metrics reads CloudWatch. *cloudwatch.Client implements it.
 type Metrics = cloudwatch.GetMetricDataAPIClient
 
-// statistics are those that were read last, and until when they are answered.
+// statistics holds the last figures, and the time until which they are returned.
 type statistics struct {
 	all       *client.Statistics
 	until     time.Time
 	usage     *view.Usage
 	usageTill time.Time
-	peak      float64 // write units a second, of a table
+	peak      float64 // write units per second of a table
 	peakTill  time.Time
 }
 
@@ -75,14 +75,14 @@ func (t *transport) Statistics(ctx context.Context) (*client.Statistics, error) 
 	} else if err := t.addUsage(within, s, from, now); err != nil {
 		s.Unknown = append(s.Unknown, "what orders cost: "+err.Error())
 	}
-	if ctx.Err() != nil { // the caller is gone
+	if ctx.Err() != nil { // the caller has gone
 		return nil, ctx.Err()
 	}
 	t.statistics.all, t.statistics.until = s, now.Add(statisticsHold)
 	return s, nil
 }
 
-// agentsNow looks at the queues of all agents.
+// agentsNow reads the queues of all agents.
 func (t *transport) agentsNow(ctx context.Context) []view.AgentStatistics {
 	all := []view.AgentStatistics{}
 	for _, agent := range slices.Sorted(maps.Keys(t.Outputs.Requests)) {
@@ -99,7 +99,7 @@ func (t *transport) agentsNow(ctx context.Context) []view.AgentStatistics {
 	return all
 }
 
-// queuesOf are a queue and the one of high priority beside it, where there is one.
+// queuesOf returns a queue and its queue of high priority, if it has one.
 func (t *transport) queuesOf(queue string) []string {
 	if t.Outputs.High[queue] == "" {
 		return []string{queue}
@@ -126,25 +126,26 @@ func (t *transport) overdue(ctx context.Context, now time.Time) (*view.Overdue, 
 	return all, nil
 }
 
-// metric is one to be read. A search names any number of them, which are added up.
+// metric is a metric to read. A search covers any number of metrics, which are added up.
 type metric struct {
 	namespace, name, statistic string
-	dimensions                 []string // names and values in turns
+	dimensions                 []string // names and values, alternating
 	search                     string
+	values                     []*float64 // set by read, one value for each minute; nil if there was none
 }
 
-// read returns the values of each metric, one of each minute; nil where there was none.
-func (t *transport) read(ctx context.Context, from time.Time, metrics []metric) ([][]*float64, error) {
+// read reads the values of the metrics.
+func (t *transport) read(ctx context.Context, from time.Time, metrics []*metric) error {
 	if t.Parts.Metrics == nil {
-		return nil, fmt.Errorf("they are not read through this client")
+		return fmt.Errorf("they are not read through this client")
 	}
 	in := &cloudwatch.GetMetricDataInput{StartTime: &from, EndTime: aws.Time(from.Add(covered)),
 		ScanBy: types.ScanByTimestampAscending}
-	place, values := map[string]int{}, make([][]*float64, len(metrics))
+	byID := map[string]*metric{}
 	for i, m := range metrics {
-		values[i] = make([]*float64, minutes)
+		m.values = make([]*float64, minutes)
 		id := fmt.Sprintf("m%d", i)
-		place[id] = i
+		byID[id] = m
 		q := types.MetricDataQuery{Id: &id}
 		if m.search != "" {
 			q.Expression, q.Period = &m.search, aws.Int32(60)
@@ -161,142 +162,103 @@ func (t *transport) read(ctx context.Context, from time.Time, metrics []metric) 
 	for pages := cloudwatch.NewGetMetricDataPaginator(t.Parts.Metrics, in); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, stack.Failed(ctx, stack.Use{Action: "cloudwatch:GetMetricData", On: "metrics",
+			return stack.Failed(ctx, stack.Use{Action: "cloudwatch:GetMetricData", On: "metrics",
 				Policy: t.Outputs.Operator}, err)
 		}
 		for _, r := range page.MetricDataResults {
-			i, known := place[aws.ToString(r.Id)]
+			m := byID[aws.ToString(r.Id)]
 			for k, at := range r.Timestamps {
 				minute := int(at.Sub(from) / time.Minute)
-				if !known || k >= len(r.Values) || minute < 0 || minute >= minutes {
+				if m == nil || k >= len(r.Values) || minute < 0 || minute >= minutes {
 					continue
 				}
-				n := r.Values[k]
-				if was := values[i][minute]; was != nil {
-					n += *was
-				}
-				values[i][minute] = &n
-			}
-		}
-	}
-	return values, nil
-}
-
-func ofQueue(url, name, statistic string) metric {
-	return metric{namespace: "AWS/SQS", name: name, statistic: statistic,
-		dimensions: []string{"QueueName", path.Base(url)}}
-}
-
-// queueURLs are the addresses of a queue and of the one of high priority beside it.
-func (t *transport) queueURLs(queue, url string) []string {
-	if high := t.Outputs.High[queue]; high != "" {
-		return []string{url, high}
-	}
-	return []string{url}
-}
-
-// asked lists the metrics of one read. Its other members hold places in that list, which are the places of
-// their values too.
-type asked struct {
-	metrics                    []metric
-	received, swept, inError   []int
-	waiting, oldest, notCalled map[string][]int // places by agent
-}
-
-func (a *asked) add(all ...metric) (places []int) {
-	for _, m := range all {
-		places = append(places, len(a.metrics))
-		a.metrics = append(a.metrics, m)
-	}
-	return places
-}
-
-// metricsOf lists what the series and the agents need.
-func (t *transport) metricsOf(agents []view.AgentStatistics) *asked {
-	a := &asked{waiting: map[string][]int{}, oldest: map[string][]int{}, notCalled: map[string][]int{}}
-	ofQueues := func(queue, url, name, statistic string) (all []metric) {
-		for _, u := range t.queueURLs(queue, url) {
-			all = append(all, ofQueue(u, name, statistic))
-		}
-		return all
-	}
-	a.received = a.add(ofQueues(port.Intake, t.Outputs.Intake, "NumberOfMessagesDeleted", "Sum")...)
-	name := t.Outputs.Deployment
-	for _, g := range agents {
-		queue, url := port.Requests(g.Agent), t.Outputs.Requests[g.Agent]
-		a.waiting[g.Agent] = a.add(ofQueues(queue, url, "ApproximateNumberOfMessagesVisible", "Maximum")...)
-		a.oldest[g.Agent] = a.add(ofQueues(queue, url, "ApproximateAgeOfOldestMessage", "Maximum")...)
-		if name != "" {
-			a.notCalled[g.Agent] = a.add(metric{deployment.MetricNamespace, deployment.MetricNotCalled, "Sum",
-				[]string{deployment.MetricDeployment, name, deployment.MetricAgent, g.Agent}, ""})
-		}
-	}
-	if name != "" {
-		a.swept = a.add(metric{deployment.MetricNamespace, deployment.MetricOldestOverdue, "Maximum",
-			[]string{deployment.MetricDeployment, name}, ""})
-		a.inError = a.add(
-			metric{search: fmt.Sprintf(`SEARCH('{%s,%s,%s} %s="%s" MetricName="%s"', 'Maximum', 60)`,
-				deployment.MetricNamespace, deployment.MetricDeployment, deployment.MetricWorkflow,
-				deployment.MetricDeployment, name, deployment.MetricInError)})
-	}
-	return a
-}
-
-// addMetrics adds the series and the agents' metrics, which it reads at once.
-func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from time.Time) error {
-	ask := t.metricsOf(s.Agents)
-	values, err := t.read(ctx, from, ask.metrics)
-	if err != nil {
-		return err
-	}
-	s.Series = append(s.Series, series(view.SeriesReceived, "", values, ask.received))
-	if t.Outputs.Deployment == "" {
-		s.Unknown = append(s.Unknown,
-			"orders in Error over time, and agents that do not call their service: deploy the stack "+
-				"again, its outputs do not have the name of its metrics")
-	} else {
-		s.Series = append(s.Series, view.Series{Kind: view.SeriesOrders, Of: string(core.Error),
-			Values: t.inError(values[ask.swept[0]], values[ask.inError[0]])})
-	}
-	for i := range s.Agents {
-		a := &s.Agents[i]
-		s.Series = append(s.Series, series(view.SeriesWaiting, a.Agent, values, ask.waiting[a.Agent]))
-		for _, k := range ask.oldest[a.Agent] {
-			if n := latest(values[k], settling); n != nil {
-				a.Oldest = max(a.Oldest, core.Duration(*n)*core.Second)
-			}
-		}
-		if a.Waiting == 0 {
-			a.Oldest = 0
-		}
-		for _, k := range ask.notCalled[a.Agent] {
-			if since, is := uncalledSince(values[k]); is {
-				a.NotCalled = []view.NotCalled{{Since: s.From.Add(core.Duration(since) * core.Minute)}}
+				m.values[minute] = aws.Float64(aws.ToFloat64(m.values[minute]) + r.Values[k])
 			}
 		}
 	}
 	return nil
 }
 
+// ofQueue returns a metric of a queue, with the one of its queue of high priority.
+func (t *transport) ofQueue(queue, url, name, statistic string) (all []*metric) {
+	for _, u := range []string{url, t.Outputs.High[queue]} {
+		if u != "" {
+			all = append(all, &metric{namespace: "AWS/SQS", name: name, statistic: statistic,
+				dimensions: []string{"QueueName", path.Base(u)}})
+		}
+	}
+	return all
+}
+
+// own returns one of the deployment's own metrics.
+func (t *transport) own(name, statistic string, dimensions ...string) *metric {
+	return &metric{namespace: deployment.MetricNamespace, name: name, statistic: statistic,
+		dimensions: append([]string{deployment.MetricDeployment, t.Outputs.Deployment}, dimensions...)}
+}
+
+// addMetrics reads the metrics and adds the series and the agents' figures.
+func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from time.Time) error {
+	received := t.ofQueue(port.Intake, t.Outputs.Intake, "NumberOfMessagesDeleted", "Sum")
+	swept := t.own(deployment.MetricOldestOverdue, "Maximum")
+	inError := &metric{search: fmt.Sprintf(`SEARCH('{%s,%s,%s} %s="%s" MetricName="%s"', 'Maximum', 60)`,
+		deployment.MetricNamespace, deployment.MetricDeployment, deployment.MetricWorkflow,
+		deployment.MetricDeployment, t.Outputs.Deployment, deployment.MetricInError)}
+	waiting, oldest := make([][]*metric, len(s.Agents)), make([][]*metric, len(s.Agents))
+	notCalled := make([]*metric, len(s.Agents))
+	all := slices.Clone(received)
+	for i := range s.Agents {
+		agent := s.Agents[i].Agent
+		queue, url := port.Requests(agent), t.Outputs.Requests[agent]
+		waiting[i] = t.ofQueue(queue, url, "ApproximateNumberOfMessagesVisible", "Maximum")
+		oldest[i] = t.ofQueue(queue, url, "ApproximateAgeOfOldestMessage", "Maximum")
+		notCalled[i] = t.own(deployment.MetricNotCalled, "Sum", deployment.MetricAgent, agent)
+		all = slices.Concat(all, waiting[i], oldest[i])
+	}
+	if t.Outputs.Deployment != "" {
+		all = append(append(all, notCalled...), swept, inError)
+	}
+	if err := t.read(ctx, from, all); err != nil {
+		return err
+	}
+	s.Series = append(s.Series, series(view.SeriesReceived, "", received))
+	if t.Outputs.Deployment == "" {
+		s.Unknown = append(s.Unknown,
+			"orders in Error over time, and agents that do not call their service: deploy the stack "+
+				"again, its outputs do not have the name of its metrics")
+	} else {
+		s.Series = append(s.Series, view.Series{Kind: view.SeriesOrders, Of: string(core.Error),
+			Values: t.inError(swept.values, inError.values)})
+	}
+	for i := range s.Agents {
+		a := &s.Agents[i]
+		s.Series = append(s.Series, series(view.SeriesWaiting, a.Agent, waiting[i]))
+		for _, m := range oldest[i] {
+			if n := latest(m.values, settling); n != nil && a.Waiting > 0 {
+				a.Oldest = max(a.Oldest, core.Duration(*n)*core.Second)
+			}
+		}
+		if since, is := uncalledSince(notCalled[i].values); is {
+			a.NotCalled = []view.NotCalled{{Since: s.From.Add(core.Duration(since) * core.Minute)}}
+		}
+	}
+	return nil
+}
+
 // series adds metrics up.
-func series(kind, of string, values [][]*float64, places []int) view.Series {
+func series(kind, of string, metrics []*metric) view.Series {
 	all := make([]*int, minutes)
-	for _, place := range places {
-		for i, v := range values[place] {
-			if v == nil {
-				continue
+	for _, m := range metrics {
+		for i, v := range m.values {
+			if v != nil {
+				all[i] = aws.Int(aws.ToInt(all[i]) + int(math.Round(*v)))
 			}
-			n := int(math.Round(*v))
-			if all[i] != nil {
-				n += *all[i]
-			}
-			all[i] = &n
 		}
 	}
 	return view.Series{Kind: kind, Of: of, Values: all}
 }
 
-// inError are the orders in Error: a sweep reports the workflows that have any, and holds until the next one.
+// inError returns the number of orders in Error. A sweep reports the workflows that have any, and counts
+// until the next one.
 func (t *transport) inError(swept, found []*float64) []*int {
 	all := make([]*int, minutes)
 	holds, last := int((t.Outputs.SweepInterval+time.Minute-1)/time.Minute), -1
@@ -316,7 +278,7 @@ func (t *transport) inError(swept, found []*float64) []*int {
 	return all
 }
 
-// latest is the last value, of a time before the end.
+// latest returns the last value within a time before the end.
 func latest(values []*float64, within time.Duration) *float64 {
 	for i := minutes - 1; i >= minutes-int(within/time.Minute); i-- {
 		if values[i] != nil {
@@ -326,9 +288,12 @@ func latest(values []*float64, within time.Duration) *float64 {
 	return nil
 }
 
-// uncalledSince is the first minute of those, up to now, in which an agent said that it does not call its
-// service.
+// uncalledSince returns the first of the last consecutive minutes in which an agent reported that it does not
+// call its service.
 func uncalledSince(values []*float64) (since int, is bool) {
+	if values == nil { // not read
+		return 0, false
+	}
 	last := minutes
 	for i := minutes - 1; i >= 0 && last-i <= int(uncalledFor/time.Minute); i-- {
 		if values[i] != nil && *values[i] > 0 {
@@ -338,7 +303,7 @@ func uncalledSince(values []*float64) (since int, is bool) {
 	return last, is
 }
 
-// addUsage adds what the stack consumed in the hour.
+// addUsage adds the stack's consumption in the hour.
 func (t *transport) addUsage(ctx context.Context, s *client.Statistics, from, now time.Time) error {
 	if t.statistics.usage == nil || !now.Before(t.statistics.usageTill) {
 		u, err := t.usage(ctx, from)
@@ -353,13 +318,17 @@ func (t *transport) addUsage(ctx context.Context, s *client.Statistics, from, no
 
 func (t *transport) usage(ctx context.Context, from time.Time) (*view.Usage, error) {
 	u := &view.Usage{}
-	var metrics []metric
-	var into []*float64
-	add := func(to *float64, m metric) { metrics, into = append(metrics, m), append(into, to) }
+	var all []*metric
+	into := map[*metric]*float64{}
+	add := func(to *float64, metrics ...*metric) {
+		for _, m := range metrics {
+			all, into[m] = append(all, m), to
+		}
+	}
 	for _, x := range [][]string{{"TableName", t.Outputs.Orders}, {"TableName", t.Outputs.Definitions},
 		{"TableName", t.Outputs.Orders, "GlobalSecondaryIndexName", dynamo.IndexName}} {
-		add(&u.WriteUnits, metric{"AWS/DynamoDB", "ConsumedWriteCapacityUnits", "Sum", x, ""})
-		add(&u.ReadUnits, metric{"AWS/DynamoDB", "ConsumedReadCapacityUnits", "Sum", x, ""})
+		add(&u.WriteUnits, ofTable("ConsumedWriteCapacityUnits", x))
+		add(&u.ReadUnits, ofTable("ConsumedReadCapacityUnits", x))
 	}
 	queues := map[string]string{port.Intake: t.Outputs.Intake, port.Control: t.Outputs.Control,
 		port.Replies: t.Outputs.Replies}
@@ -367,36 +336,34 @@ func (t *transport) usage(ctx context.Context, from time.Time) (*view.Usage, err
 		queues[port.Requests(agent)] = url
 	}
 	for _, queue := range slices.Sorted(maps.Keys(queues)) {
-		for _, url := range t.queueURLs(queue, queues[queue]) {
-			for _, name := range []string{"NumberOfMessagesSent", "NumberOfMessagesReceived",
-				"NumberOfMessagesDeleted"} {
-				to := &u.Messages
-				if queue == port.Intake && name == "NumberOfMessagesDeleted" {
-					to = &u.Orders
-				}
-				if url != "" {
-					add(to, ofQueue(url, name, "Sum"))
-				}
+		for _, name := range []string{"NumberOfMessagesSent", "NumberOfMessagesReceived",
+			"NumberOfMessagesDeleted"} {
+			to := &u.Messages
+			if queue == port.Intake && name == "NumberOfMessagesDeleted" {
+				to = &u.Orders
 			}
+			add(to, t.ofQueue(queue, queues[queue], name, "Sum")...)
 		}
 	}
-	if t.Outputs.Scheduler != "" {
-		add(&u.Invocations, metric{"AWS/Lambda", "Invocations", "Sum",
-			[]string{"FunctionName", t.Outputs.Scheduler}, ""})
-		add(&u.Milliseconds, metric{"AWS/Lambda", "Duration", "Sum",
-			[]string{"FunctionName", t.Outputs.Scheduler}, ""})
+	if function := []string{"FunctionName", t.Outputs.Scheduler}; t.Outputs.Scheduler != "" {
+		add(&u.Invocations, &metric{namespace: "AWS/Lambda", name: "Invocations", statistic: "Sum",
+			dimensions: function})
+		add(&u.Milliseconds, &metric{namespace: "AWS/Lambda", name: "Duration", statistic: "Sum",
+			dimensions: function})
 	}
-	values, err := t.read(ctx, from, metrics)
-	if err != nil {
+	if err := t.read(ctx, from, all); err != nil {
 		return nil, err
 	}
-	for i, to := range into {
-		for _, n := range values[i] {
-			if n != nil {
-				*to += *n
-			}
+	for _, m := range all {
+		for _, n := range m.values {
+			*into[m] += aws.ToFloat64(n)
 		}
 	}
 	u.Messages += u.Orders
 	return u, nil
+}
+
+// ofTable returns a metric of a table or of its index.
+func ofTable(name string, dimensions []string) *metric {
+	return &metric{namespace: "AWS/DynamoDB", name: name, statistic: "Sum", dimensions: dimensions}
 }

@@ -23,25 +23,26 @@ import (
 )
 
 const (
-	// unattendedAfter: a poller takes a request within seconds, and SQS counts with some delay.
+	// unattendedAfter is the age at which a request counts as waiting. A poller takes a request within
+	// seconds, and SQS counts with some delay.
 	unattendedAfter = 10 * time.Second
-	// lookTimeout bounds a look at all queues: the commands that look are about something else.
+	// lookTimeout bounds a check of all queues, because the commands that run it have another purpose.
 	lookTimeout = 3 * time.Second
-	// failureHolds is how many times as long it holds that a queue cannot be looked at: an application that
-	// has not the right, or no way to Lambda's API, must not wait for it at each order that it reads.
+	// failureHolds is the factor for caching a failure. An application without permission, or without a route
+	// to Lambda's API, must not wait for it with each order that it reads.
 	failureHolds = 6
-	// looksAtOnce keeps a deployment of many agents below what Lambda's API answers in a second.
+	// looksAtOnce keeps a deployment with many agents below the rate limit of Lambda's API.
 	looksAtOnce = 8
 )
 
-// seen is what a look at a queue found.
+// seen is the result of a check of a queue.
 type seen struct {
 	at    time.Time
-	found client.Unattended // Queue is "" if something takes from it
+	found client.Unattended // Queue is "" if the queue has a consumer
 	err   error             // reason why the queue could not be checked; nil if it was
 }
 
-// Unattended looks at the Scheduler's queues and at those of the agents that the workflow needs.
+// Unattended checks the Scheduler's queues and those of the agents that the workflow needs.
 func (t *transport) Unattended(ctx context.Context, workflow string) ([]client.Unattended, error) {
 	queues := []string{port.Intake, port.Control, port.Replies}
 	needed := t.agentsOf(ctx, workflow)
@@ -58,7 +59,8 @@ func (t *transport) Unattended(ctx context.Context, workflow string) ([]client.U
 	return t.look(ctx, queues)
 }
 
-// agentsOf are the agents that a workflow needs; nil where that is not known, as before its first order.
+// agentsOf returns the agents that a workflow needs. It is nil if they are unknown, as before its first
+// order.
 func (t *transport) agentsOf(ctx context.Context, workflow string) []string {
 	def, err := t.Stored(ctx, t.Outputs.Hash(workflow))
 	if err != nil || def == nil || def.Name != workflow {
@@ -67,9 +69,8 @@ func (t *transport) agentsOf(ctx context.Context, workflow string) []string {
 	return slices.AppendSeq(make([]string, 0, len(def.Agents)), maps.Keys(def.Agents))
 }
 
-// look returns which of the queues nothing takes from. What was seen a moment ago is not looked at again, so
-// that a command that asks several times, and a page that asks for each order, look once. The error says
-// what is not known, and why.
+// look returns the queues without a consumer. It caches recent results, so that a command or page with many
+// calls checks each queue once. The error names the queues that could not be checked, and the reason.
 func (t *transport) look(ctx context.Context, queues []string) ([]client.Unattended, error) {
 	within, cancel := context.WithTimeout(ctx, t.Parts.LookTimeout)
 	defer cancel()
@@ -103,8 +104,8 @@ func (t *transport) look(ctx context.Context, queues []string) ([]client.Unatten
 	return all, t.depthUnknown(unknown, why)
 }
 
-// depthUnknown is the error of a look: its first reason, which is mostly that of all. It is not to be tried
-// again.
+// depthUnknown returns the error of a check, with the first reason, which mostly applies to all queues. It
+// must not be retried.
 func (t *transport) depthUnknown(queues []string, why error) error {
 	if len(queues) == 0 {
 		return nil
@@ -143,9 +144,8 @@ func (t *transport) remember(queues []string, looks []seen) {
 	}
 }
 
-// unattended returns a queue that its mapping does not take from, whether requests wait there or not, and a
-// queue of requests of which some wait and none is being handled. Nothing is said of the mapping of an
-// external agent, which has none.
+// unattended returns a queue whose mapping is off, or a request queue where requests wait and none is in
+// flight. It does not check the mapping of an external agent, which has none.
 func (t *transport) unattended(ctx context.Context, queue string) (client.Unattended, error) {
 	agent, requests := strings.CutPrefix(queue, port.Requests(""))
 	u := client.Unattended{Queue: queue}
@@ -164,8 +164,7 @@ func (t *transport) unattended(ctx context.Context, queue string) (client.Unatte
 	return u, errors.Join(failure, err)
 }
 
-// withoutHigh is the agent that takes from requests-NAME: two queues are one agent's where there are
-// priorities.
+// withoutHigh returns the agent that reads requests-NAME. With priorities an agent has two queues.
 func (t *transport) withoutHigh(name string) string {
 	for queue := range t.Outputs.High {
 		if port.High(queue) == port.Requests(name) {
@@ -186,8 +185,9 @@ func (t *transport) depth(ctx context.Context, queue string) (port.Depth, error)
 		Policy: t.Outputs.Operator}, err)
 }
 
-// mapping reports whether the event source mapping of the queue is off, and notes why, since when, and what
-// to do. Where it is on and its last invocation failed, that is noted too: it explains requests that wait.
+// mapping reports whether the event source mapping of the queue is off, and notes the reason, the time, and
+// the fix. If it is on and its last invocation failed, mapping notes that too, because it explains waiting
+// requests.
 func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool, err error) {
 	uuid := t.Outputs.Mappings[u.Queue]
 	if uuid == "" || t.Parts.Lambda == nil {
@@ -199,10 +199,10 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 	case errors.As(err, &none):
 		u.Reason = "its event source mapping " + uuid + " is not there any more"
 		u.Fix = "a deployment without changes does not make it again: deploy once with the agent as " +
-			"External, and once as before (docs/operations.md)"
+			"External, and once as before (docs/how-to/check-health.md)"
 		if u.Agent == "" {
 			u.Fix = "a deployment without changes does not make it again: make one by hand, with " +
-				"ReportBatchItemFailures (docs/operations.md)"
+				"ReportBatchItemFailures (docs/how-to/check-health.md)"
 		}
 		return true, nil
 	case err != nil:
@@ -230,8 +230,8 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 	return false, nil
 }
 
-// await notes which agents the steps in flight wait for in vain, since the earliest of their claims, and
-// whether their replies are taken.
+// await notes the agents without a consumer that steps in flight wait for, since the earliest of their
+// claims, and whether their replies are read.
 func (t *transport) await(ctx context.Context, shown *client.Task, now time.Time) {
 	since := map[string]core.Time{}
 	queues := []string{port.Replies}

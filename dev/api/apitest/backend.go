@@ -1,5 +1,5 @@
-// Package apitest has a backend in memory, for tests of the edge and of the client: tasks are what
-// the test makes them, and it can be busy, unavailable, or refuse.
+// Package apitest has a backend in memory, for tests of the edge and of the client. The test sets its tasks,
+// and can make it busy, unavailable, or refuse.
 package apitest
 
 import (
@@ -24,10 +24,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Now is the time of everything here.
+// Now is the time of the backend.
 const Now = core.Time(1_800_000_000_000)
 
-// Definition is the one workflow that the backend knows, "order".
+// Definition is the backend's only workflow, "order".
 var Definition = linked(&core.Definition{
 	Schema: 1, Name: "order", Hash: "0123456789abcdef0123456789abcdef",
 	Steps: []core.StepDefinition{
@@ -43,7 +43,7 @@ func linked(d *core.Definition) *core.Definition {
 	return d
 }
 
-// Backend is an api.Backend. Its fields may be set while nothing is going on.
+// Backend implements api.Backend. Its fields may be set while no call runs.
 type Backend struct {
 	Queues interface {
 		Queue(string) (port.Queue, error)
@@ -58,19 +58,19 @@ type Backend struct {
 	// ID of an order that cannot be read or submitted without a panic
 	Panic  string
 	Pinned *core.Definition // definition of all tasks; nil means Definition
-	// the method that answers port.ErrUnavailable: "Task", "Order", "Wait", "List", "Target", "Statistics" or
+	// method that returns port.ErrUnavailable: "Task", "Order", "Wait", "List", "Target", "Statistics" or
 	// "Schedules"
 	Broken string
 	// BrokenBy is the error of that method, instead of port.ErrUnavailable; optional.
 	BrokenBy error
-	// NotTaken are queues that nothing takes from.
+	// NotTaken lists queues without a consumer.
 	NotTaken []view.Unattended
 
 	mu       sync.Mutex
 	change   chan struct{} // closed and replaced at each change
 	tasks    map[string]*core.Task
 	orders   map[string]json.RawMessage
-	failures int // submissions to answer failure before the next is taken
+	failures int // submissions that get failure before the next is accepted
 	failure  error
 	down     error
 	Batches  []int // sizes of the calls of Submit
@@ -78,19 +78,19 @@ type Backend struct {
 	Rejected []api.Rejected
 }
 
-// New makes an empty backend.
+// New returns an empty backend.
 func New() *Backend {
 	return &Backend{change: make(chan struct{}), tasks: map[string]*core.Task{},
 		orders: map[string]json.RawMessage{}}
 }
 
-// Busy makes the next n submissions answer "busy".
+// Busy makes the next n submissions return "busy".
 func (b *Backend) Busy(n int) { b.Fail(n, &api.BusyError{RetryAfter: time.Millisecond}) }
 
-// Fail makes the next n submissions answer err.
+// Fail makes the next n submissions return err.
 func (b *Backend) Fail(n int, err error) { b.locked(func() { b.failures, b.failure = n, err }) }
 
-// Down makes every submission and command answer err; nil ends it.
+// Down makes every submission and command return err. nil ends that.
 func (b *Backend) Down(err error) { b.locked(func() { b.down = err }) }
 
 func (b *Backend) locked(f func()) {
@@ -99,7 +99,7 @@ func (b *Backend) locked(f func()) {
 	f()
 }
 
-// Change makes the next version of a task.
+// Change stores the next version of a task.
 func (b *Backend) Change(id string, f func(*core.Task)) {
 	b.locked(func() {
 		t := *b.tasks[id]
@@ -111,17 +111,17 @@ func (b *Backend) Change(id string, f func(*core.Task)) {
 
 // End makes the task Processed.
 func (b *Backend) End(id string) {
-	b.Change(id, func(t *core.Task) { t.ProcessState, t.Ended = core.Processed, Now+1000 })
+	b.Change(id, func(t *core.Task) { t.ProcessState, t.End.At = core.Processed, Now+1000 })
 }
 
-// Seen returns the order that was submitted; nil if there is none.
+// Seen returns the submitted order, or nil if there is none.
 func (b *Backend) Seen(id string) json.RawMessage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.orders[id]
 }
 
-// Put stores the next version of a task as it is.
+// Put stores the next version of a task unchanged.
 func (b *Backend) Put(t *core.Task) { b.locked(func() { b.put(t) }) }
 
 func (b *Backend) put(t *core.Task) {
@@ -131,7 +131,7 @@ func (b *Backend) put(t *core.Task) {
 	b.change = make(chan struct{})
 }
 
-// handed looks at the context of a call: it is of a request, and ends with it.
+// handed checks that the context of a call belongs to a request, and ends with it.
 func handed(ctx context.Context) {
 	if ctx.Done() == nil {
 		panic("a call has another context than its request")
@@ -145,7 +145,7 @@ func (b *Backend) broken(method string) error {
 	return nil
 }
 
-// Submit stores.
+// Submit implements api.Backend.
 func (b *Backend) Submit(ctx context.Context, orders []message.SubmitOrder) []api.SubmitResult {
 	handed(ctx)
 	b.mu.Lock()
@@ -194,28 +194,28 @@ func (b *Backend) submit(o message.SubmitOrder) api.SubmitResult {
 	return r
 }
 
-// NewTask is a task of Definition, with its first step claimed.
+// NewTask returns a task of Definition, with its first step claimed.
 func NewTask(id string) *core.Task {
 	return &core.Task{
 		OrderID: id, Workflow: Definition.Name, Definition: Definition.Hash,
 		ProcessState: core.Processing, Created: Now,
 		Steps: []core.Step{
-			{Name: "charge", State: core.Processing, LockedBy: "s1", Attempt: 1, First: 1, FirstAt: Now,
-				ClaimedAt:  Now,
-				CompleteBy: Now + 30000, StopBy: Now + 30000, QuietBy: Now + 30000},
+			{Name: "charge", State: core.Processing, Claim: core.Claim{By: "s1", At: Now,
+				StopBy: Now + 30000}, Attempt: 1, First: core.First{Nth: 1, At: Now},
+				CompleteBy: Now + 30000, Stops: core.Stops{Do: Now + 30000}},
 			{Name: "mail", State: core.Pending},
 		},
 	}
 }
 
-// Reject keeps it.
+// Reject implements api.Backend.
 func (b *Backend) Reject(ctx context.Context, r api.Rejected) error {
 	handed(ctx)
 	b.locked(func() { b.Rejected = append(b.Rejected, r) })
 	return nil
 }
 
-// Command accepts, or does what Verdict says.
+// Command accepts a command, or calls Verdict.
 func (b *Backend) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
 	handed(ctx)
 	b.mu.Lock()
@@ -229,10 +229,10 @@ func (b *Backend) Command(ctx context.Context, c message.Control) (core.Verdict,
 	case b.tasks[c.OrderID] == nil:
 		return core.Verdict{}, fmt.Errorf("order %q: %w", c.OrderID, port.ErrNotFound)
 	}
-	return core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: true, At: Now}, nil
+	return core.Verdict{ID: c.ID(), Command: string(c.Kind()), Accepted: true, At: Now}, nil
 }
 
-// Task answers it.
+// Task implements api.Backend.
 func (b *Backend) Task(ctx context.Context, id string) (*core.Task, *core.Definition, error) {
 	handed(ctx)
 	if id == b.Panic && id != "" {
@@ -255,7 +255,7 @@ func (b *Backend) Task(ctx context.Context, id string) (*core.Task, *core.Defini
 	return t, Definition, nil
 }
 
-// Order answers it.
+// Order implements api.Backend.
 func (b *Backend) Order(ctx context.Context, t *core.Task) (json.RawMessage, error) {
 	handed(ctx)
 	if o := b.Seen(t.OrderID); o != nil {
@@ -264,7 +264,7 @@ func (b *Backend) Order(ctx context.Context, t *core.Task) (json.RawMessage, err
 	return nil, fmt.Errorf("order %q: %w", t.OrderID, port.ErrNotFound)
 }
 
-// Wait waits.
+// Wait implements api.Backend.
 func (b *Backend) Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error) {
 	handed(ctx)
 	for {
@@ -306,7 +306,7 @@ func (b *Backend) Arrived(id string) {
 	}
 }
 
-// Follow follows.
+// Follow implements api.Backend.
 func (b *Backend) Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error) {
 	handed(ctx)
 	if _, _, err := b.Task(ctx, id); err != nil {
@@ -331,7 +331,7 @@ func (b *Backend) Follow(ctx context.Context, id string, after int64) (<-chan *c
 	return out, nil
 }
 
-// List lists by ID.
+// List returns tasks in the order of their IDs.
 func (b *Backend) List(ctx context.Context, q port.Query) ([]view.Summary, string, error) {
 	handed(ctx)
 	if q.Cursor == "strange" {
@@ -363,7 +363,7 @@ func (b *Backend) List(ctx context.Context, q port.Query) ([]view.Summary, strin
 	return orders, next, b.broken("List")
 }
 
-// Queue answers one of Queues.
+// Queue returns one of Queues.
 func (b *Backend) Queue(name string) (port.Queue, error) {
 	if b.Queues == nil {
 		return nil, fmt.Errorf("queue %q: %w", name, port.ErrNotFound)
@@ -371,13 +371,13 @@ func (b *Backend) Queue(name string) (port.Queue, error) {
 	return b.Queues.Queue(name)
 }
 
-// QueueNames answers Names.
+// QueueNames returns Names.
 func (b *Backend) QueueNames() []string { return b.Names }
 
-// Unattended answers NotTaken.
+// Unattended returns NotTaken.
 func (b *Backend) Unattended(context.Context) []view.Unattended { return b.NotTaken }
 
-// Statistics answers one interval.
+// Statistics returns one interval.
 func (b *Backend) Statistics(context.Context) (view.Statistics, error) {
 	ended := 3
 	return view.Statistics{From: Now, Interval: 10 * core.Second,
@@ -388,7 +388,7 @@ func (b *Backend) Statistics(context.Context) (view.Statistics, error) {
 		Overdue: &view.Overdue{}}, b.broken("Statistics")
 }
 
-// Health is good unless NotOK.
+// Health reports a ready backend unless NotOK is set.
 func (b *Backend) Health(ctx context.Context) api.Health {
 	handed(ctx)
 	if b.NotOK {
@@ -398,13 +398,13 @@ func (b *Backend) Health(ctx context.Context) api.Health {
 		Counts: map[string]int64{"running": 1}, Unattended: b.NotTaken}
 }
 
-// Question of api.Backend: there are no tokens here.
+// Question implements api.Backend. There are no tokens.
 func (b *Backend) Question(ctx context.Context, id, _ string) (answerpage.Question, error) {
 	handed(ctx)
 	return answerpage.Question{}, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
 }
 
-// Target knows the definition of the workflow order, by its hash and as the latest.
+// Target returns the definition of the workflow order, by its hash and as the latest.
 func (b *Backend) Target(ctx context.Context, workflow, definition string) (core.Target, error) {
 	handed(ctx)
 	if workflow == "order" && definition == message.Latest || definition == Definition.Hash {
@@ -413,7 +413,7 @@ func (b *Backend) Target(ctx context.Context, workflow, definition string) (core
 	return core.Target{Absent: "no such definition"}, b.broken("Target")
 }
 
-// Workflows has one good one and one whose newer file is broken.
+// Workflows returns a valid one, and one whose newer file is broken.
 func (b *Backend) Workflows(ctx context.Context) []view.WorkflowInfo {
 	handed(ctx)
 	return []view.WorkflowInfo{
@@ -422,7 +422,7 @@ func (b *Backend) Workflows(ctx context.Context) []view.WorkflowInfo {
 	}
 }
 
-// Schedules has one that has started and skipped.
+// Schedules returns one that has started and skipped.
 func (b *Backend) Schedules(ctx context.Context) ([]schedule.Record, error) {
 	handed(ctx)
 	return []schedule.Record{{

@@ -17,14 +17,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// subject is the agent that is tried.
+// subject is the agent under test.
 type subject interface {
-	// handle has it handle requests, all at the same time as far as it can, and answers the replies when
-	// it is done with all of them.
+	// handle lets the agent handle requests, concurrently if it can, and returns the replies when it has
+	// handled all of them.
 	handle(b *bench, requests []*message.Request) ([]*message.Reply, error)
 }
 
-// bench is one trial: an agent, and a key of its own.
+// bench is one trial of an agent with a key of its own.
 type bench struct {
 	ctx     context.Context
 	probe   Probe
@@ -39,11 +39,11 @@ type bench struct {
 	mu        sync.Mutex
 	calls     int
 	replies   []*message.Reply
-	hide      bool // the service's answers are lost on their way to the agent
-	lose      bool // the agent's replies are not taken
+	hide      bool // the service's answers are lost on the way to the agent
+	lose      bool // the outbox does not accept the agent's replies
 	stall     bool // the agent is so slow that its time is over before it calls
-	unwatched bool // the probe is not asked around calls
-	alone     bool // one call at a time: the probe can be asked around it
+	unwatched bool // the probe is not queried around calls
+	alone     bool // one call at a time, so that the probe can be queried around it
 }
 
 func newBench(ctx context.Context, agent string, sub subject, probe Probe, grade core.Grade) *bench {
@@ -52,16 +52,16 @@ func newBench(ctx context.Context, agent string, sub subject, probe Probe, grade
 		key: core.Key(order, 0, "step"), subject: sub, alone: true}
 }
 
-// insideName is the agent's name where its operations are in this process.
+// insideName is the agent's name if its operations are in this process.
 const insideName = "agent-under-test"
 
-// inside is an agent in this process: its operations, run by the product's own worker.
+// inside is an agent in this process. The product's own worker runs its operations.
 type inside struct {
 	operations worker.Operations
 	workers    map[*bench]*worker.Worker
 }
 
-// worker is that of the trial: each has a ledger of its own.
+// worker returns the worker of a trial. Each trial has its own ledger.
 func (i *inside) worker(b *bench) (*worker.Worker, error) {
 	if w := i.workers[b]; w != nil {
 		return w, nil
@@ -72,7 +72,7 @@ func (i *inside) worker(b *bench) (*worker.Worker, error) {
 		Ledger:     memory.NewLedger(), Clock: port.ClockFunc(time.Now), Retry: worker.Retry{Tries: 1},
 		Breaker: worker.Breaker{Off: true},
 	})
-	i.workers = map[*bench]*worker.Worker{b: w} // those of earlier trials are not needed again
+	i.workers = map[*bench]*worker.Worker{b: w} // workers of earlier trials are not needed again
 	return w, err
 }
 
@@ -99,7 +99,7 @@ func (i *inside) handle(b *bench, requests []*message.Request) ([]*message.Reply
 	return b.replies, nil
 }
 
-// around puts the trial's faults between the worker and the operations.
+// around wraps the operations with the trial's faults.
 func (b *bench) around(ops worker.Operations) worker.Operations {
 	all := worker.Operations{}
 	for name, op := range ops {
@@ -137,7 +137,7 @@ func (b *bench) call(ctx context.Context, run worker.Func, c worker.Call) (any, 
 	return out, err
 }
 
-// fail keeps the first thing that is wrong.
+// fail keeps the first fault.
 func (b *bench) fail(format string, args ...any) {
 	b.wrong = cmp.Or(b.wrong, fmt.Sprintf(format, args...))
 }
@@ -157,7 +157,8 @@ func (b *bench) request(op core.Operation, attempt int) *message.Request {
 	return r
 }
 
-// send has the agent handle requests and answers the replies. Where it cannot be tried, nothing more is.
+// send lets the agent handle requests and returns the replies. If the agent cannot be tried, it does nothing
+// more.
 func (b *bench) send(requests ...*message.Request) []*message.Reply {
 	if b.broken != nil {
 		return nil
@@ -169,7 +170,7 @@ func (b *bench) send(requests ...*message.Request) []*message.Reply {
 	return replies
 }
 
-// do and undo send one request; the answer is its reply, nil for silence.
+// do sends one request and returns its reply, or nil if there is none.
 func (b *bench) do(attempt int) *message.Reply { return first(b.send(b.request(core.Do, attempt))) }
 
 func (b *bench) undo(attempt int) *message.Reply {
@@ -193,7 +194,7 @@ func (b *bench) many(op core.Operation, attempt int) []*message.Reply {
 	return b.send(copies...)
 }
 
-// done expects a reply that says done.
+// done expects a reply with the outcome done.
 func (b *bench) done(r *message.Reply, what string) {
 	switch {
 	case r == nil:
@@ -203,7 +204,7 @@ func (b *bench) done(r *message.Reply, what string) {
 	}
 }
 
-// between has the agent do the same for other keys.
+// between sends requests for other keys.
 func (b *bench) between() {
 	for n := range b.probe.Between {
 		r := b.request(core.Do, 1)
@@ -213,14 +214,14 @@ func (b *bench) between() {
 	}
 }
 
-// effects expects how many effects stand now.
+// effects expects a number of effects.
 func (b *bench) effects(want int, when string) {
 	if got := b.probe.Effects(b.key); got != want {
 		b.fail("%s there are %d effects, not %d", when, got, want)
 	}
 }
 
-// outbox takes the worker's replies, or does not.
+// outbox accepts or refuses the worker's replies.
 type outbox struct {
 	port.Queue
 	b *bench
@@ -228,7 +229,7 @@ type outbox struct {
 
 func (outbox) Name() string { return port.Replies }
 
-// Send takes one reply.
+// Send accepts one reply.
 func (o outbox) Send(_ context.Context, messages []port.Message) []error {
 	o.b.mu.Lock()
 	defer o.b.mu.Unlock()

@@ -1,6 +1,6 @@
 // Package agenttest finds out which grade of service an agent and its remote service earn together:
-// fenced, idempotent or plain (docs/protocol.md, section 7). A workflow declares the grade of each
-// step, and Stepkeeper relies on it; this is how to know it instead of hoping.
+// fenced, idempotent or plain (docs/explanation/protocol.md, section 7). A workflow declares the grade of
+// each step, and Stepkeeper relies on it; this is how to know it instead of hoping.
 //
 //	func TestPaymentIsIdempotent(t *testing.T) {
 //		agenttest.Earns(t, operations, agenttest.Probe{
@@ -24,7 +24,7 @@
 //	// start the agent with o.URL() as its endpoint
 //	o.Earns(t, probe, agenttest.Idempotent)
 //
-// `stepkeeper agent test` does that without a line of Go. See docs/testing-agents.md.
+// `stepkeeper agent test` does that without a line of Go. See docs/how-to/testing-agents.md.
 //
 // What a trial cannot see is not in its report: how long the service remembers keys (only how many), and how
 // long a call can be under way before it lands. Those remain for the author to declare (keyRetention, the

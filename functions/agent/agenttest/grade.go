@@ -21,52 +21,51 @@ const (
 	Plain      = core.Plain
 )
 
-// Probe says what to ask of the operations, and how to look at what came of it.
+// Probe describes the operations to test, and how to count their effects.
 type Probe struct {
 	Do    string          // operation that has the effect; required
 	Undo  string          // operation that reverses it; "" if there is none
 	Input json.RawMessage // input of the do operation
-	// UndoInput is that of the undo; nil means the do's. It cannot hold what the do answered: an undo has
-	// to work although that answer was lost (P24).
+	// UndoInput is the input of the undo; nil means that of the do. It cannot hold the do's output, because
+	// an undo has to work even if that was lost (P24).
 	UndoInput json.RawMessage
-	// Effects looks at the service past the agent, and answers how many effects stand for the key: 1
-	// after a do, 0 before it and once it is undone, 2 where it was done twice, -1 where something was
-	// undone that never was. Required. It is called while no call is under way.
+	// Effects counts the effects for a key at the service, without the agent: 1 after a do, 0 before it and
+	// after its undo, 2 if it was done twice, -1 if something was undone that never happened. Required. It is
+	// called while no call runs.
 	Effects func(key string) int
-	// Refuse makes the service refuse what is asked, without any effect, until it is called with
-	// false. nil skips the trial whether a refusal is remembered.
+	// Refuse makes the service refuse calls without effect, until it is called with false. nil skips the
+	// trial of remembered refusals.
 	Refuse func(refuse bool)
-	// Delay makes the service take that long for a call before it has its effect, until it is called with
-	// 0. nil skips the trial whether calls take effect after their time is over. Effects is then called while
-	// a call is under way.
+	// Delay makes the service wait before each effect, until it is called with 0. nil skips the trial of
+	// calls that take effect too late. Effects is then called while a call runs.
 	Delay func(d time.Duration)
-	// Between is how many other keys the service is asked for before a key comes again; 0 means 50. A service
-	// that remembers fewer is found.
+	// Between is the number of other keys between two uses of a key; 0 means 50. The test detects a service
+	// that remembers fewer.
 	Between int
-	// Timeout of one call; 0 means 5 s.
+	// Timeout is the time limit of one call; 0 means 5 s.
 	Timeout time.Duration
-	// Together is how many calls are made at the same time; 0 means 8.
+	// Together is the number of concurrent calls; 0 means 8.
 	Together int
 }
 
-// Trial is one thing that was tried.
+// Trial is the result of one trial.
 type Trial struct {
 	Name  string       `json:"name"`
-	Rule  string       `json:"rule"` // name of the rule in docs/protocol.md
+	Rule  string       `json:"rule"` // name of the rule in docs/explanation/protocol.md
 	For   []core.Grade `json:"for"`
 	Wrong string       `json:"wrong,omitempty"` // fault found; "" if the trial passed
 }
 
-// Report is what was found.
+// Report is the result of all trials.
 type Report struct {
-	// Grade is the highest that is earned; "" where not even plain is: then the operations do not do
-	// what they are there for, or say what is not true.
+	// Grade is the highest grade that is earned, or "" if the operations do not even earn plain: they do not
+	// work, or return false results.
 	Grade  core.Grade `json:"grade"`
 	Trials []Trial    `json:"trials"`
 }
 
-// Earns fails the test unless the operations earn the grade, or a higher one, and says why they do
-// not. It answers what was found.
+// Earns fails the test unless the operations earn the grade or a higher one, and reports the reason. It
+// returns the result.
 func Earns(t testing.TB, ops worker.Operations, probe Probe, want core.Grade) Report {
 	t.Helper()
 	return judge(t, Find(t, ops, probe), probe, want)
@@ -85,7 +84,7 @@ func judge(t testing.TB, r Report, probe Probe, want core.Grade) Report {
 	return r
 }
 
-// Find tries everything and answers the grade; what is wrong with the probe itself ends the test.
+// Find runs all trials and returns the result. A fault of the probe itself ends the test.
 func Find(t testing.TB, ops worker.Operations, probe Probe) Report {
 	t.Helper()
 	r, err := find(t.Context(), insideName, &inside{operations: ops}, probe)
@@ -111,7 +110,7 @@ func (p Probe) complete() (Probe, error) {
 	return p, nil
 }
 
-// find makes all the trials that can be made of this agent.
+// find runs all trials that are possible with this agent.
 func find(ctx context.Context, name string, sub subject, probe Probe) (r Report, err error) {
 	if probe, err = probe.complete(); err != nil {
 		return r, err
@@ -154,7 +153,7 @@ func rank(g core.Grade) int {
 	return map[core.Grade]int{Plain: 1, Idempotent: 2, Fenced: 3}[g]
 }
 
-// failed lists the trials that the grade asks for and that went wrong.
+// failed returns the trials that the grade requires and that failed.
 func (r Report) failed(g core.Grade) (all []Trial) {
 	for _, t := range r.Trials {
 		for _, f := range t.For {
@@ -166,7 +165,7 @@ func (r Report) failed(g core.Grade) (all []Trial) {
 	return all
 }
 
-// WhyNot says, line by line, what keeps the operations from that grade; "" where nothing does.
+// WhyNot returns, line by line, the reasons why the operations do not earn the grade, or "" if they do.
 func (r Report) WhyNot(g core.Grade) string {
 	failed := r.failed(g)
 	if len(failed) == 0 {
@@ -180,7 +179,7 @@ func (r Report) WhyNot(g core.Grade) string {
 	return b.String()
 }
 
-// String is the grade, and why it is not the one above.
+// String returns the grade, and the reason why it is not the next higher one.
 func (r Report) String() string {
 	switch r.Grade {
 	case Fenced:

@@ -22,12 +22,12 @@ import (
 // messages that it has handled, or returns them to the queue.
 var ErrSilent = errors.New("the agent did not finish with its requests")
 
-// Outside is an agent that is a process of its own, in whatever language: it takes its requests from the
-// queue requests-<name> and answers to replies, as it would beside `stepkeeper dev` or on AWS. The
-// queues are served here, in SQS's own protocol. Safe for one trial after the other.
+// Outside is an agent in a process of its own, in any language. It takes its requests from the queue
+// requests-<name> and replies to replies, as beside `stepkeeper dev` or on AWS. This process serves the
+// queues with SQS's own protocol. Run one trial at a time.
 type Outside struct {
-	// Patience is how long the agent may take to be attached, and to delete a request when its time is
-	// over; Attach sets 30 s.
+	// Patience is the longest time until the agent is attached, and until it deletes a request whose time is
+	// over. Attach sets 30 s.
 	Patience time.Duration
 
 	name   string
@@ -38,7 +38,7 @@ type Outside struct {
 
 	mu      sync.Mutex
 	replies []*message.Reply
-	lost    error // a message that should not be
+	lost    error // an unexpected message
 }
 
 const usualPatience = 30 * time.Second
@@ -54,7 +54,7 @@ func Attach(ctx context.Context, name string) (*Outside, error) {
 		return nil, fmt.Errorf("agenttest: %w", err)
 	}
 	o := &Outside{name: name, Patience: usualPatience}
-	o.queue, _ = queues.Queue(requests) // the one that was made
+	o.queue, _ = queues.Queue(requests) // the queue that was just made
 	o.url = "http://" + listener.Addr().String()
 	o.server = &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: sqsproto.New(sqsproto.Config{
 		Queues: served{queues, requests},
@@ -64,7 +64,7 @@ func Attach(ctx context.Context, name string) (*Outside, error) {
 	return o, nil
 }
 
-// served are the queues by name.
+// served holds the queues by name.
 type served struct {
 	*memory.Queues
 	name string
@@ -72,23 +72,23 @@ type served struct {
 
 func (s served) QueueNames() []string { return []string{s.name, port.Replies, port.Quarantine} }
 
-// URL is the endpoint for the agent, which gets it as AWS_ENDPOINT_URL_SQS, in whatever language. Any
-// credentials and any region will do.
+// URL returns the endpoint for the agent, which gets it as AWS_ENDPOINT_URL_SQS in any language. Any
+// credentials and any region are accepted.
 func (o *Outside) URL() string { return o.url }
 
-// Close ends the serving.
+// Close stops serving the queues.
 func (o *Outside) Close() {
 	_ = o.server.Close()
 	o.served.Wait()
 }
 
-// Find makes every trial that can be made from outside and answers the grade. What can only be done
-// between an agent and its service is not tried: answers that are lost there.
+// Find runs every trial that is possible from outside and returns the result. It cannot lose answers between
+// the agent and its service.
 func (o *Outside) Find(ctx context.Context, probe Probe) (Report, error) {
 	return find(ctx, o.name, o, probe)
 }
 
-// Earns fails the test unless the agent earns the grade, or a higher one, and says why it does not.
+// Earns fails the test unless the agent earns the grade or a higher one, and reports the reason.
 func (o *Outside) Earns(t testing.TB, probe Probe, want core.Grade) Report {
 	t.Helper()
 	r, err := o.Find(t.Context(), probe)
@@ -102,7 +102,7 @@ func (o *Outside) takeReplies(_ context.Context, bodies [][]byte) []error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, body := range bodies {
-		r, err := message.DecodeReply(body)
+		r, err := message.Decode[message.Reply](body)
 		if err != nil {
 			o.lost = errors.Join(o.lost, fmt.Errorf("a reply of the agent cannot be read: %w", err))
 			continue
@@ -119,8 +119,8 @@ func (o *Outside) takeQuarantine(_ context.Context, bodies [][]byte) []error {
 	return make([]error, len(bodies))
 }
 
-// handle puts the requests into the queue and waits until the agent has deleted them all; a reply is
-// sent before that.
+// handle puts the requests into the queue and waits until the agent has deleted them all. It sends a reply
+// before that.
 func (o *Outside) handle(b *bench, requests []*message.Request) ([]*message.Reply, error) {
 	messages := make([]port.Message, len(requests))
 	latest := time.Now()

@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// trial is one thing to try.
+// trial is one trial.
 type trial struct {
 	name         string
 	rule         string
@@ -17,7 +17,7 @@ type trial struct {
 	needsUndo    bool
 	needsRefusal bool
 	needsDelay   bool
-	// something is put between the worker and the operations: not where the agent is another process
+	// needs a wrapper between the worker and the operations, so not if the agent is another process
 	inside bool
 	run    func(b *bench)
 }
@@ -26,12 +26,12 @@ var (
 	everyGrade = []core.Grade{Fenced, Idempotent, Plain}
 	byKey      = []core.Grade{Fenced, Idempotent}
 	fenced     = []core.Grade{Fenced}
-	// Without a fence, undo relies on it that calls end in their time (P21). A fence stops late ones.
+	// Without a fence, undo relies on calls ending in their time (P21). A fence stops late ones.
 	inTime = []core.Grade{Idempotent}
 )
 
-// trials are all, those first that every grade asks for. Only those of the grade plain need the agent's
-// ledger: an agent of a service that knows keys has none.
+// trials lists all trials. Those that every grade requires come first. Only those of the grade plain need the
+// agent's ledger, because an agent of a service that knows keys has none.
 var trials = []trial{
 	{name: "a do", rule: "P15", grades: everyGrade, with: Idempotent, run: func(b *bench) {
 		b.effects(0, "before anything was asked for")
@@ -227,8 +227,8 @@ func (b *bench) same(one, two *message.Reply) {
 	}
 }
 
-// pastStopBy makes the service so slow that the call's time is over before it has its effect, which must
-// not land then: the undo may have been there already (P21).
+// pastStopBy makes the service so slow that the call's time is over before its effect. The effect must not
+// happen then, because the undo may have run already (P21).
 func (b *bench) pastStopBy() {
 	short := b.probe.Timeout / 10
 	b.probe.Delay(4 * short)
@@ -243,7 +243,7 @@ func (b *bench) pastStopBy() {
 	time.Sleep(time.Until(r.StopBy.Std()))
 	then := b.probe.Effects(b.key)
 	<-over
-	time.Sleep(time.Until(r.StopBy.Std().Add(6 * short))) // whatever was still on its way has landed
+	time.Sleep(time.Until(r.StopBy.Std().Add(6 * short))) // all calls have ended by then
 	b.probe.Delay(0)
 	if later := b.probe.Effects(b.key); later != then {
 		b.fail("at its stopBy there were %d effects of a slow call, and later %d", then, later)

@@ -36,12 +36,12 @@ var (
 	morePrivate = networksOf("100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15", "fec0::/10")
 	// This network, and the reserved ones with the broadcast address.
 	noMachine = networksOf("0.0.0.0/8", "240.0.0.0/4")
-	// A translator's own prefix (RFC 8215) and Teredo: which IPv4 address they lead to is not known.
+	// A translator's own prefix (RFC 8215) and Teredo. The IPv4 address behind them is unknown.
 	opaque = networksOf("64:ff9b:1::/48", "2001::/32")
 )
 
-// embedding lists the networks whose addresses contain an IPv4 address, which begins at the byte at: NAT64,
-// 6to4, IPv4-compatible.
+// embedding lists the networks whose addresses contain an IPv4 address, and the byte at which it begins:
+// NAT64, 6to4, IPv4-compatible.
 var embedding = []struct {
 	network netip.Prefix
 	at      int
@@ -51,7 +51,7 @@ var embedding = []struct {
 	{netip.MustParsePrefix("::/96"), 12},
 }
 
-// embedded is the IPv4 address that an IPv6 address leads to; any other address is itself.
+// embedded returns the IPv4 address that an IPv6 address leads to, or the address itself.
 func embedded(ip netip.Addr) netip.Addr {
 	ip = ip.Unmap().WithZone("")
 	if ip.IsUnspecified() || ip.IsLoopback() {
@@ -66,8 +66,8 @@ func embedded(ip netip.Addr) netip.Addr {
 	return ip
 }
 
-// check applies the rules to an address: link-local and multicast never, this machine and private
-// networks on demand.
+// check applies the rules to an address. It refuses link-local and multicast always, and this machine and
+// private networks unless they are allowed.
 func (a Allow) check(ip netip.Addr) error {
 	ip = embedded(ip)
 	switch {
@@ -88,17 +88,16 @@ func (a Allow) check(ip netip.Addr) error {
 	return nil
 }
 
-// Resolver finds the addresses of a host; *net.Resolver is one.
+// Resolver finds the addresses of a host. *net.Resolver implements it.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// dialTimeout bounds the connecting to one address.
+// dialTimeout bounds the connection to one address.
 const dialTimeout = 5 * time.Second
 
-// guardedDial resolves the name itself and dials the very address that it has checked, so that a
-// name that changes its mind in between (rebinding) gains nothing. One address that is refused
-// refuses the host.
+// guardedDial resolves the name itself and dials the address that it has checked, which prevents DNS
+// rebinding. It refuses a host if one of its addresses is refused.
 func guardedDial(allow Allow, resolve Resolver, dial func(ctx context.Context, network,
 	address string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {

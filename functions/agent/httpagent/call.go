@@ -28,34 +28,22 @@ var (
 	placeholders = []string{"{key}", "{operation}", "{task}", "{run}", "{step}"}
 )
 
-// expand fills a path; what is put in is escaped for its place.
+// expand fills the placeholders of a path, and escapes the values for their place.
 func expand(path string, call worker.Call) string {
-	way, query, asked := strings.Cut(path, "?")
 	fill := func(text string, escape func(string) string) string {
-		return placeholder.ReplaceAllStringFunc(text, func(place string) string {
-			switch place {
-			case "{key}":
-				return escape(call.Key)
-			case "{operation}":
-				return escape(call.Name)
-			case "{task}":
-				return escape(call.OrderID)
-			case "{run}":
-				return strconv.Itoa(call.Run)
-			default:
-				return escape(call.Step)
-			}
-		})
+		return strings.NewReplacer("{key}", escape(call.Key), "{operation}", escape(call.Name),
+			"{task}", escape(call.OrderID), "{run}", strconv.Itoa(call.Run),
+			"{step}", escape(call.Step)).Replace(text)
 	}
-	way = fill(way, url.PathEscape)
-	if !asked {
-		return way
+	way, query, asked := strings.Cut(path, "?")
+	if way = fill(way, url.PathEscape); asked {
+		way += "?" + fill(query, url.QueryEscape)
 	}
-	return way + "?" + fill(query, url.QueryEscape)
+	return way
 }
 
-// leavesFolder reports that a part of the path is . or .., in whatever way it is written: a server may
-// decode it before it looks for what is meant.
+// leavesFolder reports whether a part of the path is . or .., in any encoding, because a server may decode it
+// before it resolves the path.
 func leavesFolder(path string) bool {
 	path, _, _ = strings.Cut(path, "?")
 	for {
@@ -95,7 +83,7 @@ func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, j
 		if out, err := a.output(false); err == nil {
 			return true, out, nil
 		}
-		return true, nil, nil // it has happened; what else it says does not matter
+		return true, nil, nil // it has happened, and the rest of the response does not matter
 	case a.status == http.StatusNotFound || a.status == http.StatusGone:
 		return false, nil, nil
 	}
@@ -103,7 +91,7 @@ func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, j
 	return false, nil, err
 }
 
-// exchange sends one request and reads its answer. The error is a *worker.Failure.
+// exchange sends one request and reads its response. The error is a *worker.Failure.
 func (s *Service) exchange(ctx context.Context, method, path string, body []byte, call worker.Call,
 	classify Classify) (*answer, error) {
 	path = expand(path, call)
@@ -141,13 +129,13 @@ func (s *Service) exchange(ctx context.Context, method, path string, body []byte
 	if res.StatusCode/100 == 3 && res.StatusCode != http.StatusNotModified {
 		a.to = s.agent.redact.text(redirect.Target(res))
 	}
-	if err != nil && classify.done(res.StatusCode) { // the answer broke off
+	if err != nil && classify.done(res.StatusCode) { // the response broke off
 		return nil, s.networkFailure(what, err, true)
 	}
 	return a, nil
 }
 
-// reach is how far a request came.
+// reach is the progress of a request.
 type reach int
 
 const (
@@ -156,7 +144,7 @@ const (
 	written                  // bytes of the request were written
 )
 
-// send sends one request. Without a response nothing is written any more once it returns.
+// send sends one request. If it returns without a response, nothing more is written afterwards.
 func (s *Service) send(ctx context.Context, client *http.Client, method, path string, body []byte,
 	call worker.Call) (*http.Response, reach, error) {
 	var sent atomic.Bool
@@ -187,16 +175,16 @@ func (s *Service) send(ctx context.Context, client *http.Client, method, path st
 	return nil, connected, err
 }
 
-// wordsTime bounds the wait for what a service says about its refusal: the status has said enough.
+// wordsTime bounds the wait for the body of a refusal, because its status is enough.
 const wordsTime = 5 * time.Second
 
-// read reads the body, as far as it may be read, and not past the end of the context, which net/http
-// does not promise of a connection that changed its protocol.
+// read reads the body up to its limit, and until the end of the context. net/http does not check the context
+// for a connection that has switched protocols.
 func (s *Service) read(ctx context.Context, res *http.Response, done bool) ([]byte, error) {
 	switch {
 	case done:
 	case res.StatusCode/100 == 1:
-		return nil, nil // it switched protocols: what comes now is no answer
+		return nil, nil // it switched protocols, so these bytes are no response
 	default:
 		var cancel func()
 		ctx, cancel = context.WithTimeout(ctx, wordsTime)
@@ -211,12 +199,12 @@ func (s *Service) read(ctx context.Context, res *http.Response, done bool) ([]by
 	return data, err
 }
 
-// noInput is the body of a call without input. net/http would send an empty body of unknown length in chunks,
-// and a service that does not read chunks takes their bytes for the next request of the connection.
+// noInput is the body of a call without input. net/http would send an empty body of unknown length in chunks.
+// A service that does not read chunks takes their bytes for the next request of the connection.
 var noInput = []byte("{}")
 
-// request builds the request. It cannot be repeated by net/http on its own (which it would do,
-// seeing an Idempotency-Key): that would be a second call that the worker has not decided.
+// request builds the request. It prevents net/http from repeating it, as it would with an Idempotency-Key:
+// the worker has not decided on a second call.
 func (s *Service) request(ctx context.Context, method, path string, body []byte,
 	call worker.Call) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(string(s.agent.URL), "/")+path,
@@ -259,7 +247,7 @@ func (s *Service) request(ctx context.Context, method, path string, body []byte,
 	return req, nil
 }
 
-// bare takes the URL out of an error: it may hold a secret.
+// bare removes the URL from an error, because it may hold a secret.
 func bare(err error) error {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		return u.Err

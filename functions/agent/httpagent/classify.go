@@ -1,7 +1,6 @@
 package httpagent
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -18,45 +17,38 @@ const (
 
 var classes = []string{classDone, classPermanent, classTransient, classNotYet}
 
-// Classify says what a status of this service means where the table in response.go says otherwise, as
-// "409": "done". Of the proof that a call had no effect it changes nothing (P31).
+// Classify overrides the table in response.go for statuses of this service, as in "409": "done". It does not
+// change the proof that a call had no effect (P31).
 type Classify map[string]string
 
-// problems names every entry that cannot be.
-func (c Classify) problems() (problems []error) {
+// problems returns an error for every invalid entry.
+func (c Classify) problems() (p problems) {
 	for _, status := range slices.Sorted(maps.Keys(c)) {
 		name := c[status]
 		n, err := strconv.Atoi(status)
 		switch {
 		case err != nil || len(status) != 3 || n < 100 || n > 599:
-			problems = append(problems,
-				fmt.Errorf("classify: %.20q is no status; write one from 300 to 599, as 409: done", status))
+			p.add("classify: %.20q is no status; write one from 300 to 599, as 409: done", status)
 		case n/100 == 2:
-			problems = append(problems,
-				fmt.Errorf(
-					"classify: status %s says that the operation was done, and cannot mean %.20q; leave "+
-						"it out, and let the service answer 3xx, 4xx or 5xx where it was not", status, name))
+			p.add("classify: status %s says that the operation was done, and cannot mean %.20q; leave "+
+				"it out, and let the service answer 3xx, 4xx or 5xx where it was not", status, name)
 		case n < 300:
-			problems = append(problems,
-				fmt.Errorf("classify: status %s is no final answer; write one from 300 to 599", status))
+			p.add("classify: status %s is no final answer; write one from 300 to 599", status)
 		}
-		// and only that may be asked again uncounted
+		// only such a status may be repeated without counting
 		if name == classNotYet && n >= 300 && n < 600 && !classOf(n).noEffect {
-			problems = append(problems,
-				fmt.Errorf(
-					"classify: status %s does not prove that nothing was done, and cannot mean not-yet; "+
-						"let the service answer a 4xx such as 404, 409 or 425", status))
+			p.add("classify: status %s does not prove that nothing was done, and cannot mean not-yet; "+
+				"let the service answer a 4xx such as 404, 409 or 425", status)
 		}
 		if !slices.Contains(classes, name) {
-			problems = append(problems,
-				fmt.Errorf("classify: status %.20s has the unknown class %.40q; write one of %s", status,
-					name, strings.Join(classes, ", ")))
+			p.add("classify: status %.20s has the unknown class %.40q; write one of %s", status, name,
+				strings.Join(classes, ", "))
 		}
 	}
-	return problems
+	return p
 }
 
-// over is c with what the agent says of all its operations below it.
+// over returns c, with the agent's classification of all its operations for statuses that c does not name.
 func (c Classify) over(agent Classify) Classify {
 	all := maps.Clone(agent)
 	if all == nil {
@@ -71,8 +63,8 @@ func (c Classify) done(status int) bool {
 	return status/100 == 2 || c[strconv.Itoa(status)] == classDone
 }
 
-// of returns the class of a status that is not done. named reports that the class comes from c instead of the
-// default table.
+// of returns the class of a status that is not done. named reports whether the class comes from c instead of
+// the default table.
 func (c Classify) of(status int) (found class, named bool) {
 	found = classOf(status)
 	name, named := c[strconv.Itoa(status)]

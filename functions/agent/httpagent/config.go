@@ -9,12 +9,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 )
 
-// Config is the file of agents.
+// Config is the content of a file of agents.
 type Config struct {
 	Agents map[string]Agent `yaml:"agents" json:"agents,omitzero"`
 }
 
-// Agent is one remote service and how it is called. See the package comment.
+// Agent configures the calls of one remote service. See the package comment.
 type Agent struct {
 	URL         Secret               `yaml:"url" json:"url,omitzero"`
 	External    bool                 `yaml:"external" json:"external,omitzero"`
@@ -34,26 +34,26 @@ type Agent struct {
 	redact *redactor // nil until the configuration is complete
 }
 
-// Operation is how one operation is called.
+// Operation configures the calls of one operation.
 type Operation struct {
 	Method string `yaml:"method" json:"method,omitzero"` // default POST
 	Path   string `yaml:"path" json:"path,omitzero"`     // default /{operation}
-	// "json" (default): the answer must be JSON, or empty; "ignore": whatever it is
+	// "json" (default): the response must be JSON or empty; "ignore": any response
 	Output string `yaml:"output" json:"output,omitzero"`
 	Check  *Check `yaml:"check" json:"check,omitzero"`
 
-	Classify Classify `yaml:"classify" json:"classify,omitempty"` // before that of the agent
+	Classify Classify `yaml:"classify" json:"classify,omitempty"` // takes precedence over the agent's
 }
 
-// Check is how the service is asked whether an operation has happened.
+// Check configures the request that asks the service whether an operation has happened.
 type Check struct {
 	Method string `yaml:"method" json:"method,omitzero"` // default GET
 	Path   string `yaml:"path" json:"path,omitzero"`
 }
 
-// Allow says which addresses may be called.
+// Allow sets which addresses may be called.
 type Allow struct {
-	Hosts            []string `yaml:"hosts" json:"hosts,omitzero"` // names of the url's host; none: any
+	Hosts            []string `yaml:"hosts" json:"hosts,omitzero"` // allowed hosts of the URL; if empty, any
 	Loopback         bool     `yaml:"loopback" json:"loopback,omitzero"`
 	PrivateAddresses bool     `yaml:"privateAddresses" json:"privateAddresses,omitzero"`
 }

@@ -12,14 +12,13 @@ import (
 
 var errUnasked = errors.New("the service sent bytes before a request was written; the connection was closed")
 
-// conn is a connection that is never used again once it has carried bytes that no request asked for: bytes
-// beyond a response, or bytes that arrive before a request is written. Without it net/http may take them for
-// the response to the next request.
+// conn is a connection that is not used again after unsolicited bytes: bytes beyond a response, or bytes that
+// arrive before a request is written. Otherwise net/http may take them for the response to the next request.
 type conn struct {
 	net.Conn
 	mu        sync.Mutex
 	changed   sync.Cond
-	reading   bool         // net/http waits for bytes, so it has used all that came before
+	reading   bool         // net/http waits for bytes, so it has used all earlier ones
 	closed    bool         // no request can be written any more
 	unwritten bool         // nothing of the next request is written yet
 	sent      *atomic.Bool // true once bytes of the request are written; nil before the first request
@@ -31,8 +30,8 @@ func newConn(c net.Conn) *conn {
 	return own
 }
 
-// begin prepares the connection for a request. It blocks until net/http has closed the connection because of
-// bytes beyond the last response, or has none left.
+// begin prepares the connection for a request. It blocks until net/http has read all bytes, or has closed the
+// connection because of bytes beyond the last response.
 func (c *conn) begin(sent *atomic.Bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +72,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Close ends the connection, and a begin that waits for it.
+// Close ends the connection, and any begin that waits for it.
 func (c *conn) Close() error {
 	c.set(func() { c.closed = true })
 	return c.Conn.Close()
@@ -86,8 +85,8 @@ func (c *conn) set(change func()) {
 	c.changed.Broadcast()
 }
 
-// watched makes the connections of a transport watch for such bytes. Under TLS it watches what was decrypted,
-// because the records of the protocol itself may come at any time.
+// watched makes the connections of a transport detect such bytes. Under TLS it checks the decrypted bytes,
+// because records of the protocol itself may come at any time.
 func watched(t *http.Transport) *http.Transport {
 	dial := t.DialContext
 	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -99,7 +99,7 @@ func (e *engine) replies(t *testing.T) (all []*message.Reply) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := message.DecodeReply(body)
+		r, err := message.Decode[message.Reply](body)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,24 +27,32 @@ const (
 // Complete checks a config as it was read, and fills in defaults and variables, which come from
 // lookup. The error lists every problem at once.
 func Complete(c Config, lookup func(name string) (string, bool)) (Config, error) {
-	agents := maps.Clone(c.Agents)
-	c.Agents = agents
-	var problems []error
+	c.Agents = maps.Clone(c.Agents)
+	var p problems
 	if len(c.Agents) == 0 {
-		problems = append(problems,
-			errors.New(`it has no agents; write "agents:" and below it a name with a url`))
+		p.add(`it has no agents; write "agents:" and below it a name with a url`)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
 		a := c.Agents[name]
-		for _, err := range a.complete(name, lookup) {
-			problems = append(problems, fmt.Errorf("agent %q: %w", name, err))
-		}
+		p.of(fmt.Sprintf("agent %q", name), a.complete(name, lookup))
 		c.Agents[name] = a
 	}
-	if err := errors.Join(problems...); err != nil {
+	if err := errors.Join(p...); err != nil {
 		return Config{}, err
 	}
 	return c, nil
+}
+
+// problems holds the faults of a file.
+type problems []error
+
+func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
+
+// of adds the problems of a part of the file. where names the part.
+func (p *problems) of(where string, all problems) {
+	for _, err := range all {
+		p.add("%s: %w", where, err)
+	}
 }
 
 var (
@@ -52,56 +60,52 @@ var (
 	operationName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
 )
 
-// complete fills in defaults and variables, and answers every problem.
-func (a *Agent) complete(name string, lookup func(string) (string, bool)) (problems []error) {
-	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+// complete fills in defaults and variables, and returns every problem.
+func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p problems) {
 	if !agentName.MatchString(name) {
-		add("the name must be small letters, digits and -, at most 40, a letter first")
+		p.add("the name must be small letters, digits and -, at most 40, a letter first")
 	}
 	if a.External {
 		if a.URL != "" || len(a.Operations) > 0 || len(a.Headers) > 0 || len(a.Classify) > 0 {
-			add(
-				"external means that another process serves %s; url, headers, operations and classify "+
-					"have no meaning then", port.Requests(name))
+			p.add("external means that another process serves %s; url, headers, operations and classify "+
+				"have no meaning then", port.Requests(name))
 		}
-		return problems
+		return p
 	}
-	problems = append(problems, a.fill(lookup)...)
+	p = append(p, a.fill(lookup)...)
 	a.Concurrency = cmp.Or(a.Concurrency, DefaultConcurrency)
 	a.Batch = cmp.Or(a.Batch, DefaultBatch)
 	a.MaxResponse = cmp.Or(a.MaxResponse, DefaultMaxResponse)
 	if a.Concurrency < 1 || a.Concurrency > 10_000 {
-		add("concurrency is %d; 1 to 10000 are possible", a.Concurrency)
+		p.add("concurrency is %d; 1 to 10000 are possible", a.Concurrency)
 	}
 	if a.Batch < 1 || a.Batch > port.MaxBatch {
-		add("batch is %d; 1 to %d are possible", a.Batch, port.MaxBatch)
+		p.add("batch is %d; 1 to %d are possible", a.Batch, port.MaxBatch)
 	}
 	if a.MaxResponse < 1 || a.MaxResponse > maxMaxResponse {
-		add("maxResponse is %d bytes; 1 byte to 16MiB are possible", a.MaxResponse)
+		p.add("maxResponse is %d bytes; 1 byte to 16MiB are possible", a.MaxResponse)
 	}
 	if a.Timeout < 0 {
-		add("timeout is %s; it must be positive", a.Timeout)
+		p.add("timeout is %s; it must be positive", a.Timeout)
 	}
 	if err := worker.Validate(a.Retry, a.Breaker); err != nil {
-		problems = append(problems, err)
+		p = append(p, err)
 	}
-	problems = append(problems, a.completeURL()...)
-	problems = append(problems, a.Classify.problems()...)
-	return append(problems, a.completeOperations()...)
+	return slices.Concat(p, a.completeURL(), a.Classify.problems(), a.completeOperations())
 }
 
-// ownHeaders are set by the agent itself.
+// ownHeaders lists the headers that the agent sets itself.
 var ownHeaders = []string{"Idempotency-Key", "Traceparent", "Host", "Content-Length", "Transfer-Encoding",
 	"Connection"}
 
-// secretHeaders always hold secrets.
+// secretHeaders lists the headers whose values are always secret.
 var secretHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key"}
 
-// fill puts the environment into url and headers.
-func (a *Agent) fill(lookup func(string) (string, bool)) (problems []error) {
+// fill substitutes variables of the environment in the URL and headers.
+func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
 	filled, values, err := a.URL.fill(lookup)
 	if err != nil {
-		problems = append(problems, fmt.Errorf("url: %w", err))
+		p.add("url: %w", err)
 	}
 	a.URL = filled
 	secrets := secretsOfURL(filled, values)
@@ -111,69 +115,63 @@ func (a *Agent) fill(lookup func(string) (string, bool)) (problems []error) {
 		value, values, err := a.Headers[key].fill(lookup)
 		switch {
 		case err != nil:
-			problems = append(problems, fmt.Errorf("header %s: %w", key, err))
+			p.add("header %s: %w", key, err)
 		case !tokenPattern.MatchString(key) || !printable(string(value)):
-			problems = append(problems,
-				fmt.Errorf("header %.60q: its name or its value has characters that a header cannot have",
-					key))
+			p.add("header %.60q: its name or its value has characters that a header cannot have", key)
 		case slices.Contains(ownHeaders, canonical) || strings.HasPrefix(canonical, "X-Stepkeeper-"):
-			problems = append(problems, fmt.Errorf("header %s is set by the agent itself; leave it out", key))
+			p.add("header %s is set by the agent itself; leave it out", key)
 		case slices.Contains(secretHeaders, canonical) && len(values) == 0:
-			problems = append(problems,
-				fmt.Errorf(
-					"header %s is a secret; take it from the environment with ${env:NAME}, not from the file",
-					key))
+			p.add("header %s is a secret; take it from the environment with ${env:NAME}, not from the file",
+				key)
 		}
 		headers[canonical], secrets = value, append(secrets, values...)
 	}
 	redact := newRedactor(secrets)
 	a.Headers, a.redact = headers, &redact
-	return problems
+	return p
 }
 
 var tokenPattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
-// printable reports that a text can be the value of a header.
+// printable reports whether a text can be the value of a header.
 func printable(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r >= 0x7F }) < 0
 }
 
-// completeURL checks the base; the messages name no more of it than its host, since it may hold a
-// secret.
-func (a *Agent) completeURL() (problems []error) {
-	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+// completeURL checks the base URL. Messages name only its host, because the rest may hold a secret.
+func (a *Agent) completeURL() (p problems) {
 	if a.URL == "" {
-		add("url is missing; give the service's base address, or external: true")
-		return problems
+		p.add("url is missing; give the service's base address, or external: true")
+		return p
 	}
 	u, err := url.Parse(string(a.URL))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		add("url is no address that begins with https:// or http://")
-		return problems
+		p.add("url is no address that begins with https:// or http://")
+		return p
 	}
 	host := u.Hostname()
 	if u.User != nil {
-		add("url holds a name or password; use a header, as in Authorization: \"Basic ${env:…}\"")
+		p.add("url holds a name or password; use a header, as in Authorization: \"Basic ${env:…}\"")
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
-		add("url has a query or a fragment; put it into the paths of the operations")
+		p.add("url has a query or a fragment; put it into the paths of the operations")
 	}
 	if len(a.Allow.Hosts) > 0 &&
 		!slices.ContainsFunc(a.Allow.Hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
-		add("the url's host %s is not among allow.hosts", host)
+		p.add("the url's host %s is not among allow.hosts", host)
 	}
 	if isLoopbackHost(host) {
-		// the operator wrote it out; a name that merely resolves to it is another thing
+		// the operator wrote this address; a name that resolves to it does not allow it
 		a.Allow.Loopback = true
 	} else if u.Scheme == "http" && !a.Insecure {
-		add("url is plain http to %s; use https, or say insecure: true", host)
+		p.add("url is plain http to %s; use https, or say insecure: true", host)
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if err := a.Allow.check(ip); err != nil {
-			problems = append(problems, fmt.Errorf("url: %w", err))
+			p.add("url: %w", err)
 		}
 	}
-	return problems
+	return p
 }
 
 func isLoopbackHost(host string) bool {
@@ -184,8 +182,7 @@ func isLoopbackHost(host string) bool {
 var methods = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodGet}
 
 // completeOperations gives each operation its method and path.
-func (a *Agent) completeOperations() (problems []error) {
-	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+func (a *Agent) completeOperations() (p problems) {
 	if len(a.Operations) == 0 {
 		a.Operations = map[string]Operation{worker.AnyOperation: {}}
 	}
@@ -193,60 +190,46 @@ func (a *Agent) completeOperations() (problems []error) {
 	for _, name := range slices.Sorted(maps.Keys(a.Operations)) {
 		o := a.Operations[name]
 		if name != worker.AnyOperation && !operationName.MatchString(name) {
-			add("operation %.90q: the name must be letters, digits, -, _ and ., at most 80", name)
+			p.add("operation %.90q: the name must be letters, digits, -, _ and ., at most 80", name)
 		}
 		o.Method = cmp.Or(o.Method, http.MethodPost)
 		o.Path = cmp.Or(o.Path, "/{operation}")
 		if o.Output != "" && o.Output != "json" && o.Output != "ignore" {
-			add("operation %q: output is %.40q; it must be json or ignore", name, o.Output)
+			p.add("operation %q: output is %.40q; it must be json or ignore", name, o.Output)
 		}
-		problems = append(problems, wrap(fmt.Sprintf("operation %q", name),
-			append(checkCall(o.Method, o.Path), o.Classify.problems()...))...)
+		p.of(fmt.Sprintf("operation %q", name), append(checkCall(o.Method, o.Path), o.Classify.problems()...))
 		o.Classify = o.Classify.over(a.Classify)
 		if o.Check != nil {
 			check := *o.Check
 			check.Method = cmp.Or(check.Method, http.MethodGet)
 			if check.Path == "" {
-				add("operation %q: its check has no path", name)
+				p.add("operation %q: its check has no path", name)
 			} else {
-				problems = append(problems,
-					wrap(fmt.Sprintf("operation %q: check", name), checkCall(check.Method, check.Path))...)
+				p.of(fmt.Sprintf("operation %q: check", name), checkCall(check.Method, check.Path))
 			}
 			o.Check = &check
 		}
 		operations[name] = o
 	}
 	a.Operations = operations
-	return problems
+	return p
 }
 
-func wrap(where string, problems []error) []error {
-	for i := range problems {
-		problems[i] = fmt.Errorf("%s: %w", where, problems[i])
-	}
-	return problems
-}
-
-func checkCall(method, path string) (problems []error) {
+func checkCall(method, path string) (p problems) {
 	if !slices.Contains(methods, method) {
-		problems = append(problems, fmt.Errorf("method %.20q must be one of %s", method,
-			strings.Join(methods, ", ")))
+		p.add("method %.20q must be one of %s", method, strings.Join(methods, ", "))
 	}
 	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || !printable(path) ||
 		strings.ContainsAny(path, " #\\") {
-		problems = append(problems,
-			fmt.Errorf("path %.80q must begin with one / and hold no space, # or backslash", path))
+		p.add("path %.80q must begin with one / and hold no space, # or backslash", path)
 	}
 	if leavesFolder(path) {
-		problems = append(problems,
-			fmt.Errorf("path %.80q has a part that is . or .., which leads elsewhere; write the path out",
-				path))
+		p.add("path %.80q has a part that is . or .., which leads elsewhere; write the path out", path)
 	}
 	for _, place := range placeholder.FindAllString(path, -1) {
 		if !slices.Contains(placeholders, place) {
-			problems = append(problems, fmt.Errorf("path %.80q: %s is not known; there are %s", path, place,
-				strings.Join(placeholders, ", ")))
+			p.add("path %.80q: %s is not known; there are %s", path, place, strings.Join(placeholders, ", "))
 		}
 	}
-	return problems
+	return p
 }

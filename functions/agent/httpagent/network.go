@@ -40,7 +40,7 @@ func (s *Service) networkFailure(what string, err error, sent bool) *worker.Fail
 	case !sent:
 		f.Code, text = "unreachable", "was not sent, the service could not be reached"
 	}
-	// The text only: nothing of the error may be recognised further up.
+	// Only the text, so that callers cannot recognise the error.
 	f.Err = fmt.Errorf("%s %s: %s", what, text, s.agent.redact.text(err.Error()))
 	return f
 }

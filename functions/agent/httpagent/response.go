@@ -17,22 +17,24 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// class is what a status means, unless the agents file says otherwise (Classify).
+// class is the meaning of a status, unless the agents file overrides it (Classify).
 type class struct {
 	from, to  int  // statuses, both included
 	permanent bool // no repetition can succeed
-	noEffect  bool // taken as proof that this call has had no effect (P31)
+	noEffect  bool // proof that this call has had no effect (P31)
 	text      string
 }
 
-// answers is the whole table; the first line that fits counts. 2xx is done: 202 too, so a service that
-// answers before it has done its work must be asked by a check, or answer later. An empty body is an empty
-// output. A body that is no JSON, is nested too deep, or has a number out of bounds is a permanent failure
-// (what comes after the step could not read it) unless the operation says output: ignore.
+// answers is the whole table. The first line that matches counts.
 //
-// A refusal (4xx) is taken as proof that nothing was done: a service that refuses after its effect
-// must not be declared plain. A redirect is none, since it is also the answer to a form that was
-// taken. Retry-After, in seconds or as a date, is honoured with every transient status.
+// 2xx is done. That includes 202, so a service that responds before it has done its work needs a check, or a
+// later reply. An empty body is an empty output. A body that is no JSON, is nested too deep, or has a number
+// out of bounds is a permanent failure, because later steps could not read it, unless the operation has
+// output: ignore.
+//
+// A refusal (4xx) proves that nothing was done. A service that refuses after its effect must not be declared
+// plain. A redirect proves nothing, because it may also answer an accepted form. Retry-After, in seconds or
+// as a date, applies to every transient status.
 var answers = []class{
 	{101, 101, true, false, "the service switched to another protocol, which it was not asked for"},
 	{408, 408, false, false, "the service says it waited too long for the request"},
@@ -57,7 +59,7 @@ func classOf(status int) class {
 		func(c class) bool { return c.from <= status && status <= c.to })]
 }
 
-// answer is what the service said.
+// answer is a response of the service.
 type answer struct {
 	service  *Service
 	classify Classify
@@ -68,7 +70,7 @@ type answer struct {
 	to       string // address of a redirect, see redirect.Target
 }
 
-// output is the operation's, or the failure that the answer means.
+// output returns the operation's output, or the failure that the response means.
 func (a *answer) output(ignore bool) (json.RawMessage, error) {
 	if !a.classify.done(a.status) {
 		return nil, a.failure()
@@ -100,7 +102,7 @@ const (
 		"ignore"
 )
 
-// done is a failure of an operation that was done, and whose output cannot be used.
+// done returns the failure of an operation that happened, but has an unusable output.
 func done(code, format string, args ...any) *worker.Failure {
 	f := permanent(code, false, format, args...)
 	f.Happened = true
@@ -118,7 +120,7 @@ func (a *answer) failure() *worker.Failure {
 		text += ": " + said
 	}
 	f.Err = fmt.Errorf("%s answered %d, %s", a.what, a.status, text)
-	// no order can be the cause: it waits for the operator (P45)
+	// the cause is not the order, so the step waits for the operator (P45)
 	if a.status == http.StatusUnauthorized && !named {
 		f.Code = core.CodeUnauthorized
 	}
@@ -131,11 +133,11 @@ func (a *answer) failure() *worker.Failure {
 	return f
 }
 
-// maxSaid is how much of a service's own words is passed on, in characters.
+// maxSaid is the number of characters of a service's own text that are passed on.
 const maxSaid = 200
 
-// said finds the service's own words for people in the usual forms: problem+json, {"error":{…}},
-// {"error":"…"}, {"message":"…"}. Nothing else of a body is passed on.
+// said returns the service's text for people in the usual forms: problem+json, {"error":{…}}, {"error":"…"},
+// {"message":"…"}. Nothing else of a body is passed on.
 func (a *answer) said() string {
 	var m struct {
 		Title, Detail, Message string
@@ -167,10 +169,10 @@ func (a *answer) said() string {
 	return text
 }
 
-// maxRetryAfter bounds what a service may ask for.
+// maxRetryAfter bounds the wait that a service may ask for.
 const maxRetryAfter = time.Hour
 
-// retryAfter reads the header: seconds, or a date. 0 for none and nonsense.
+// retryAfter reads the header: seconds, or a date. It returns 0 if there is none, or if it is invalid.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
 		return time.Duration(min(max(seconds, 0), int64(maxRetryAfter/time.Second))) * time.Second

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Secret is a text that may hold a secret; it never shows itself.
+// Secret is a text that may hold a secret. Its methods never show it.
 type Secret string
 
 const hidden = "[hidden]"
@@ -33,7 +33,7 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
 var variable = regexp.MustCompile(`\$\{([^}]*)\}`)
 
-// fill puts the values of the environment in place of ${env:NAME}, and answers those values.
+// fill replaces ${env:NAME} by the values of the environment, and returns those values.
 func (s Secret) fill(lookup func(string) (string, bool)) (filled Secret, values []Secret, err error) {
 	text := variable.ReplaceAllStringFunc(string(s), func(ref string) string {
 		name, isEnv := strings.CutPrefix(ref[2:len(ref)-1], "env:")
@@ -52,15 +52,15 @@ func (s Secret) fill(lookup func(string) (string, bool)) (filled Secret, values 
 	return Secret(text), values, err
 }
 
-// Shorter values are not cut out: they stand in any text by chance. In outputs, which are data of the
-// workflow, the limit is higher.
+// Shorter values are not removed, because they occur in any text by chance. The limit is higher for outputs,
+// which are data of the workflow.
 const (
 	minSecret       = 4
 	minOutputSecret = 6
 )
 
-// redactor cuts the values of secrets out of what comes from a service. Its fields are functions,
-// because fmt prints unexported fields past all their methods.
+// redactor removes the values of secrets from a service's texts. Its fields are functions, because fmt prints
+// unexported fields and bypasses their methods.
 type redactor struct {
 	text   func(text string) string
 	output func(output json.RawMessage) json.RawMessage
@@ -73,11 +73,11 @@ func newRedactor(secrets []Secret) redactor {
 			values = append(values, string(s))
 		}
 	}
-	// The longest first: one value may hold another.
+	// The longest first, because one value may contain another.
 	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
 	inOutput := slices.DeleteFunc(slices.Clone(values),
 		func(v string) bool { return len(v) < minOutputSecret })
-	// An error of net/http quotes what a service sent, as Go or as JSON does.
+	// An error of net/http quotes the service's bytes, as Go or as JSON does.
 	var written []string
 	for _, v := range values {
 		quoted := strconv.Quote(v)
@@ -100,9 +100,9 @@ func cut(text string, values []string) string {
 // jsonToken is a string, or a word outside of strings: a number, true, false, null.
 var jsonToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[-+.0-9A-Za-z]+`)
 
-// cutFromJSON cuts the values out of every string of a valid document, keys too, however its
-// characters are escaped, and replaces a number that is a value. Without a hit the document stays byte
-// for byte.
+// cutFromJSON removes the values from every string of a valid document, keys included, however its characters
+// are escaped. It replaces a number that equals a value. A document without a match stays the same byte for
+// byte.
 func cutFromJSON(document json.RawMessage, values []string) json.RawMessage {
 	written := func(v string) bool { return bytes.Contains(document, []byte(v)) }
 	if len(values) == 0 || !written(`\`) && !slices.ContainsFunc(values, written) {
@@ -122,8 +122,8 @@ func cutFromJSON(document json.RawMessage, values []string) json.RawMessage {
 	})
 }
 
-// secretsOfURL are those values that are not its scheme and host, which messages may name: of a whole
-// address what follows the host.
+// secretsOfURL returns the values that may be secret. Messages may name a URL's scheme and host, so of a
+// whole address it returns the part after the host.
 func secretsOfURL(filled Secret, values []Secret) (secrets []Secret) {
 	host := ""
 	if u, err := url.Parse(string(filled)); err == nil {
@@ -141,11 +141,11 @@ func secretsOfURL(filled Secret, values []Secret) (secrets []Secret) {
 	return secrets
 }
 
-// unsolicited is how net/http begins a line about bytes that a service sent without a request. It
-// shows them, and a Transport has no logger of its own.
+// unsolicited is the beginning of net/http's log line about bytes that a service sent without a request. The
+// line shows the bytes, and a Transport has no logger of its own.
 const unsolicited = "Unsolicited response received on idle HTTP channel"
 
-// standardLog takes the content out of those lines of the standard logger.
+// standardLog removes the content of those lines of the standard logger.
 type standardLog struct{ next io.Writer }
 
 // Write writes one line.
@@ -158,8 +158,8 @@ func (l standardLog) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// guardStandardLog puts standardLog before what the process has set as the output of the standard
-// logger, be it a file or slog's default handler.
+// guardStandardLog puts standardLog before the present output of the standard logger, such as a file or
+// slog's default handler.
 func guardStandardLog() {
 	if _, guarded := log.Writer().(standardLog); !guarded {
 		log.SetOutput(standardLog{log.Writer()})

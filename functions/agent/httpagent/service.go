@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
-// Options for a Service. The zero value is for ordinary use.
+// Options are the options of a Service. The zero value is for ordinary use.
 type Options struct {
 	Clock    port.Clock // clock for dates in Retry-After; nil means the real one
 	Resolver Resolver   // nil means the system's
@@ -31,7 +31,7 @@ type Service struct {
 	dialer net.Dialer
 }
 
-// New makes the client of an agent out of a loaded Config. An external agent has none: an error.
+// New returns the client of an agent from a loaded Config. It returns an error for an external agent.
 func New(name string, agent Agent, o Options) (*Service, error) {
 	if agent.External {
 		return nil, fmt.Errorf("agent %q is external: a process of its own serves %s", name,
@@ -63,7 +63,7 @@ func (s *Service) client(o Options, single bool) *http.Client {
 	})
 }
 
-// Operations are what a worker.Config takes.
+// Operations returns the operations for a worker.Config.
 func (s *Service) Operations() worker.Operations {
 	operations := make(worker.Operations, len(s.agent.Operations))
 	for name, o := range s.agent.Operations {

@@ -15,8 +15,8 @@ type stored struct {
 	Headers map[string]string `json:"headers,omitempty"`
 }
 
-// Encode gives the compiled form of a config that was read and not completed yet, so that it holds
-// no value of a secret: JSON, for functions that carry no YAML.
+// Encode returns the compiled form of a config that was read and not completed: JSON, for functions without
+// YAML. It holds no values of secrets.
 func Encode(c Config) ([]byte, error) {
 	agents := make(map[string]stored, len(c.Agents))
 	for name, a := range c.Agents {
@@ -51,7 +51,7 @@ func Decode(data []byte, lookup func(name string) (string, bool)) (Config, error
 	return Complete(c, lookup)
 }
 
-// Variables lists the names of the variables that the config refers to, sorted and once each.
+// Variables returns the sorted names of the variables that the config refers to, without repetition.
 func Variables(c Config) []string {
 	seen := map[string]bool{}
 	note := func(name string) (string, bool) {

@@ -1,4 +1,4 @@
-// Package onlambda runs an agent on Lambda: requests come as SQS events and are worked on at the
-// same time, replies go to their queue, and what cannot be answered comes again. A business failure
-// is a reply, never a failure of the batch (rule 2 of docs/aws-rules.md).
+// Package onlambda runs an agent on Lambda. Requests come as SQS events and are handled concurrently. Replies
+// go to their queue, and a request without a reply comes again. A business failure is a reply, never a
+// failure of the batch (rule 2 of docs/reference/aws-rules.md).
 package onlambda

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -19,21 +18,19 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
-// Agent is what runs.
-type Agent struct {
-	Name       string
-	Operations worker.Operations
-	Retry      worker.Retry
-	Breaker    worker.Breaker
-	Ledger     port.Ledger // nil means the table that the deployment names, if it names one
-}
-
-// New reads the settings, and makes the clients once. It makes no network calls (rule 13). The
-// error lists all that is wrong.
-func New(lookup deployment.Lookup, agent Agent, log *slog.Logger) (lambdaevent.Function, error) {
+// New reads the settings, and makes the clients once. It makes no network calls (rule 13). The caller sets
+// the agent's name, operations, retry and breaker. An agent without a ledger gets the deployment's table, if
+// there is one. The error lists all faults.
+func New(lookup deployment.Lookup, agent worker.Config, log *slog.Logger) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadAgent(lookup, false)
-	c, errClient := wire.Environment(lookup, wire.Options{})
-	if err := errors.Join(err, errClient, agent.validate(settings.Name)); err != nil {
+	c, errClient := wire.Environment(lookup)
+	if settings.Name != "" && agent.Agent != settings.Name {
+		err = errors.Join(err,
+			fmt.Errorf("the program is agent %q, and was deployed as agent %q; give both the same name",
+				agent.Agent, settings.Name))
+	}
+	if err := errors.Join(err, errClient, agent.Operations.Validate(),
+		worker.Validate(agent.Retry, agent.Breaker)); err != nil {
 		return nil, err
 	}
 	w, err := NewWorker(c, settings, agent, log)
@@ -44,20 +41,8 @@ func New(lookup deployment.Lookup, agent Agent, log *slog.Logger) (lambdaevent.F
 		nil
 }
 
-// validate says what is wrong with the program itself. deployed is the name that it was deployed as,
-// "" where that is not known.
-func (a Agent) validate(deployed string) error {
-	var named error
-	if deployed != "" && a.Name != deployed {
-		named = fmt.Errorf("the program is agent %q, and was deployed as agent %q; give both the same name",
-			a.Name, deployed)
-	}
-	return errors.Join(named, a.Operations.Validate(), worker.Validate(a.Retry, a.Breaker))
-}
-
-// NewWorker puts a worker together with the deployment's queues and, where it has one, its ledger
-// (P31).
-func NewWorker(c aws.Config, settings deployment.Agent, agent Agent,
+// NewWorker returns a worker with the deployment's queues and, if it has one, its ledger (P31).
+func NewWorker(c aws.Config, settings deployment.Agent, agent worker.Config,
 	log *slog.Logger) (*worker.Worker, error) {
 	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
 	replies, err := queues.Queue(port.Replies)
@@ -65,47 +50,22 @@ func NewWorker(c aws.Config, settings deployment.Agent, agent Agent,
 	if err := errors.Join(err, errQuarantine); err != nil {
 		return nil, err
 	}
-	config := worker.Config{
-		Agent: agent.Name, Operations: agent.Operations, Retry: agent.Retry, Breaker: agent.Breaker,
-		Ledger:  agent.Ledger,
-		Replies: sqs.Gather(replies, linger), Quarantine: quarantine, Clock: port.ClockFunc(time.Now),
-		Log: log, SendTimeout: sendTimeout,
+	agent.Replies, agent.Quarantine = sqs.Gather(replies, linger), quarantine
+	agent.Clock, agent.Log, agent.SendTimeout = port.ClockFunc(time.Now), log, sendTimeout
+	if agent.Ledger == nil && settings.Ledger != "" {
+		agent.Ledger = dynamo.NewLedger(dynamo.NewHandlerClient(c), settings.Ledger)
 	}
-	if config.Ledger == nil && settings.Ledger != "" {
-		config.Ledger = dynamo.NewLedger(dynamo.NewHandlerClient(c), settings.Ledger)
-	}
-	return worker.New(config)
+	return worker.New(agent)
 }
 
-// sendTimeout bounds the sending of a reply, so that what is known when the handler's context ends is
-// sent before Lambda ends the process.
+// sendTimeout bounds the sending of a reply, so that the worker can send the outcome at the end of the
+// handler's context, before Lambda ends the process.
 const sendTimeout = lambdaevent.Reserve * 3 / 4
 
-// linger is how long a reply waits for those of the same batch: they are sent, and billed, together.
+// linger is the time that a reply waits for others of the same batch, because SQS bills them together.
 const linger = 50 * time.Millisecond
 
-// batch works on the deliveries at the same time, and says which of them may still be answered.
-func batch(ctx context.Context, w *worker.Worker, deliveries []port.Delivery) []worker.Verdict {
-	g, gathers := w.Replies.(*sqs.Gatherer)
-	if !gathers {
-		return w.Batch(ctx, deliveries)
-	}
-	for range deliveries {
-		g.Begin()
-	}
-	verdicts := make([]worker.Verdict, len(deliveries))
-	var all sync.WaitGroup
-	for i := range deliveries {
-		all.Go(func() {
-			defer g.End()
-			verdicts[i] = w.Handle(ctx, deliveries[i])
-		})
-	}
-	all.Wait()
-	return verdicts
-}
-
-// Own finds the agent's own queues, where requests are returned to.
+// Own returns the agent's own queues, to which it returns requests.
 func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
 	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
 	return func(arn string) (port.Queue, error) {
@@ -117,23 +77,24 @@ func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
 	}
 }
 
-// Function is what Lambda starts. own finds the queue that requests are returned to; the rest is Handle's.
+// Function returns the function for Lambda. own finds the queue to which requests are returned. get is
+// described at Handle.
 func Function(get func(ctx context.Context) (*worker.Worker, error), own lambdaevent.Queue,
 	log *slog.Logger) lambdaevent.Function {
 	return lambdaevent.Batch(Handle(get, log), own, log)
 }
 
-// Handle works on a batch at the same time. get answers the worker; while it cannot, everything is
-// returned, and comes again after a wait that grows with each time.
+// Handle handles a batch concurrently. get returns the worker. While get fails, all requests are returned to
+// the queue, and come again after a wait that grows each time.
 func Handle(get func(ctx context.Context) (*worker.Worker, error), log *slog.Logger) lambdaevent.Handle {
 	return func(ctx context.Context, _ string, deliveries []port.Delivery) (failed []lambdaevent.Failed) {
-		verdicts := make([]worker.Verdict, len(deliveries)) // none is deleted
+		verdicts := make([]worker.Verdict, len(deliveries)) // a zero verdict deletes nothing
 		if w, err := get(ctx); err != nil {
 			log.ErrorContext(ctx,
 				"the agent is not ready; its requests are returned to the queue and come again in some "+
 					"seconds", "messages", len(deliveries), "error", err)
 		} else {
-			verdicts = batch(ctx, w, deliveries)
+			verdicts = w.Batch(ctx, deliveries)
 		}
 		for i, v := range verdicts {
 			if !v.Delete {

@@ -34,8 +34,8 @@ func variables(s *awsstub.Stub) map[string]string {
 }
 
 // payment is an agent that counts its charges.
-func payment(charges *atomic.Int32) onlambda.Agent {
-	return onlambda.Agent{Name: "payment", Retry: worker.Retry{Tries: 1}, Operations: worker.Operations{
+func payment(charges *atomic.Int32) worker.Config {
+	return worker.Config{Agent: "payment", Retry: worker.Retry{Tries: 1}, Operations: worker.Operations{
 		"charge": {Run: func(context.Context, worker.Call) (any, error) {
 			charges.Add(1)
 			return "c-1",
@@ -142,7 +142,7 @@ func TestACallEndsBeforeLambdaDoes(t *testing.T) {
 	ctx, cancel := context.WithDeadline(context.Background(), end)
 	defer cancel()
 	var ends time.Time
-	a := onlambda.Agent{Name: "payment",
+	a := worker.Config{Agent: "payment",
 		Operations: worker.Operations{"charge": {Run: func(ctx context.Context, _ worker.Call) (any, error) {
 			ends, _ = ctx.Deadline()
 			return nil, nil
@@ -215,7 +215,7 @@ func TestNoWorker(t *testing.T) {
 	s := awsstub.New(t)
 	lookup := s.Environment(variables(s))
 	settings, err := deployment.ReadAgent(lookup, false)
-	c, errClient := wire.Environment(lookup, wire.Options{})
+	c, errClient := wire.Environment(lookup)
 	if err := errors.Join(err, errClient); err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestEverythingWrongAtOnce(t *testing.T) {
 	env := variables(s)
 	env[deployment.VarQueues], env[deployment.VarLedger], env["AWS_REGION"] = `{"replies":"replies"}`,
 		"./ledger", ""
-	_, err := onlambda.New(s.Environment(env), onlambda.Agent{Name: "shipping",
+	_, err := onlambda.New(s.Environment(env), worker.Config{Agent: "shipping",
 		Operations: worker.Operations{"book": {}}, Retry: worker.Retry{Tries: 100}}, quiet)
 	for _, want := range []string{
 		`lacks the queue "quarantine"`, `lacks the queue "requests-payment"`, "its URL is meant",
@@ -291,7 +291,7 @@ func TestEverythingWrongAtOnce(t *testing.T) {
 	none := maps.Clone(env)
 	clear(none)
 	unset := func(string) (string, bool) { return "", false }
-	if _, err = onlambda.New(unset, onlambda.Agent{Name: "payment"}, quiet); err == nil {
+	if _, err = onlambda.New(unset, worker.Config{Agent: "payment"}, quiet); err == nil {
 		t.Fatal("nothing at all is accepted")
 	}
 	for text, want := range map[string]bool{

@@ -1,5 +1,5 @@
-// Package secrets reads an agent's secrets from where the deployment says that they are kept, so
-// that no value ever stands in a function's settings or in a template.
+// Package secrets reads an agent's secrets from the services that the deployment names, so that no value is
+// in a function's settings or in a template.
 package secrets
 
 import (
@@ -30,8 +30,8 @@ func New(c aws.Config) *Reader {
 	return &Reader{secretsmanager.NewFromConfig(c), ssm.NewFromConfig(c)}
 }
 
-// Read returns the values by their names, read at the same time. The error lists every one that
-// could not be read, and no value.
+// Read reads the values concurrently and returns them by name. The error lists every secret that could not be
+// read, and no value.
 func (r *Reader) Read(ctx context.Context, where map[string]deployment.Secret) (map[string]string, error) {
 	names := slices.Sorted(maps.Keys(where))
 	values, errs := make([]string, len(names)), make([]error, len(names))

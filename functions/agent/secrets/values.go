@@ -11,10 +11,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
-// RenewAfter is how old values may grow in a process: a rotated secret is in use within that time.
+// RenewAfter is the largest age of values in a process. A rotated secret is in use within that time.
 const RenewAfter = 15 * time.Minute
 
-// MaxAge is how old what was made of secrets may grow; what was made of none does not grow old.
+// MaxAge returns the largest age of a value made from secrets. A value without secrets does not age.
 func MaxAge(where map[string]deployment.Secret) time.Duration {
 	if len(where) == 0 {
 		return math.MaxInt64
@@ -22,23 +22,23 @@ func MaxAge(where map[string]deployment.Secret) time.Duration {
 	return RenewAfter
 }
 
-// Values are the secrets of an agent in Go, by the names of the variables that stand for them. Those
-// that the deployment lists are read from Secrets Manager and the Parameter Store; any other is the
-// variable itself, as beside `stepkeeper dev`. Make it once, in main:
+// Values holds the secrets of an agent in Go, by the names of their variables. It reads those that the
+// deployment lists from Secrets Manager and the Parameter Store. Any other is the variable itself, as beside
+// `stepkeeper dev`. Make it once, in main:
 //
 //	values, err := secrets.Environment(os.LookupEnv, time.Now)
-//	…
+//
 //	token, err := values.Get(ctx, "PAYMENT_TOKEN")
 //
-// Safe for concurrent use.
+// It is safe for concurrent use.
 type Values struct {
 	lookup deployment.Lookup
 	where  map[string]deployment.Secret
 	values renewed.Value[map[string]string] // values of the secrets in where
 }
 
-// Environment makes Values of what the environment says. It makes no calls: secrets are read when they
-// are first needed (rule 13 of docs/aws-rules.md). The error lists all that is wrong.
+// Environment returns the Values that the environment describes. It makes no calls, because secrets are read
+// at their first use (rule 13 of docs/reference/aws-rules.md). The error lists all faults.
 func Environment(lookup deployment.Lookup, now func() time.Time) (*Values, error) {
 	where, err := deployment.ReadSecrets(lookup)
 	if err != nil {
@@ -46,7 +46,7 @@ func Environment(lookup deployment.Lookup, now func() time.Time) (*Values, error
 	}
 	v := &Values{lookup: lookup, where: where, values: renewed.Value[map[string]string]{Now: now}}
 	if len(where) > 0 {
-		c, err := wire.Environment(lookup, wire.Options{})
+		c, err := wire.Environment(lookup)
 		if err != nil {
 			return nil, err
 		}
@@ -56,9 +56,8 @@ func Environment(lookup deployment.Lookup, now func() time.Time) (*Values, error
 	return v, nil
 }
 
-// Get returns a value. Where secrets grew old and cannot be read again, those that were read before
-// stay. Its error names the secret and never its value; an operation may answer it as it is, and is
-// then tried again.
+// Get returns a value. If old secrets cannot be read again, their previous values stay in use. The error
+// names the secret and never its value. An operation may return it unchanged, and is then retried.
 func (v *Values) Get(ctx context.Context, name string) (string, error) {
 	if _, kept := v.where[name]; !kept {
 		value, _ := v.lookup(name)

@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// answer sends the reply, if there is to be one, and only then lets the request go.
+// answer sends the reply, if there is one, and only then allows the request to be deleted.
 func (h *handling) answer(ctx context.Context) Verdict {
 	w := h.w
 	left := h.stop().Sub(w.Clock.Now())
@@ -42,7 +42,7 @@ func (h *handling) answer(ctx context.Context) Verdict {
 	return ack
 }
 
-// reply echoes what the request is known by, and says how long it had waited (P3, P32).
+// reply returns a reply with the request's identity and its time in the queue (P3, P32).
 func (h *handling) reply() *message.Reply {
 	r := h.req
 	reply := &message.Reply{

@@ -14,41 +14,41 @@ import (
 // MaxOutput is the largest output of an operation, in bytes: a reply must fit into one message.
 const MaxOutput = core.MaxOutput
 
-// Config is what a Worker needs.
+// Config configures a Worker.
 type Config struct {
-	Agent      string     // its name, for logs and replies
+	Agent      string     // name of the agent, for logs and replies
 	Operations Operations // required; at least one entry
 	Replies    port.Queue
 	Quarantine port.Queue
-	// required for plain services: without it their requests are answered retry-later; without it no refusal
-	// of a point of no return is proven (P22a)
+	// Ledger is required for plain services and points of no return. Without it requests of plain services
+	// are answered with retry-later, and no refusal of a point of no return is proven (P22a).
 	Ledger  port.Ledger
 	Clock   port.Clock
 	Log     *slog.Logger // nil discards the log
 	Tracer  port.Tracer  // nil records no spans
 	Retry   Retry
 	Breaker Breaker
-	// SendTimeout bounds the sending of one reply; default 5 s.
+	// SendTimeout bounds the time for sending one reply; default 5 s.
 	SendTimeout time.Duration
 }
 
-// Retry is the agent's own, within one attempt of the step and its time.
+// Retry sets the agent's own retries, within one attempt of the step and its time.
 type Retry struct {
 	Tries   int           `yaml:"tries" json:"tries,omitzero"`     // calls in one attempt, 1 to 20; default 3
 	Initial time.Duration `yaml:"initial" json:"initial,omitzero"` // wait before the second; default 200 ms
 	Max     time.Duration `yaml:"max" json:"max,omitzero"`         // longest wait; default 5 s
-	// share by which a wait is varied, 0 to 0.9; default 0.25, below 0 is none
+	// share by which a wait varies, 0 to 0.9; default 0.25, below 0 means no jitter
 	Jitter float64 `yaml:"jitter" json:"jitter,omitzero"`
 }
 
 // Breaker is the circuit breaker, one for each operation.
 type Breaker struct {
 	Off bool `yaml:"off" json:"off,omitzero"`
-	// transient failures in a row of the last Window calls that open it; default 5
+	// transient failures among the last Window calls that open the breaker; default 5
 	Failures int           `yaml:"failures" json:"failures,omitzero"`
 	Window   int           `yaml:"window" json:"window,omitzero"` // default 10
 	Delay    time.Duration `yaml:"delay" json:"delay,omitzero"`   // how long it stays open; default 5 s
-	// calls that must succeed before it closes; default 1
+	// calls that must succeed before the breaker closes; default 1
 	Probes int `yaml:"probes" json:"probes,omitzero"`
 }
 

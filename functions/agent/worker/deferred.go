@@ -18,22 +18,24 @@ type deferral struct{ within time.Duration }
 
 func (*deferral) Error() string { return "the reply comes later" }
 
-// Deferred returns the error of an operation that goes on elsewhere and whose reply comes later, by Replies
-// (P43). The step becomes overdue, and is called again with the same key, if there is neither a reply nor
-// progress within that time; 0 means until the call's StopBy. Only the do of a step with a maxDuration may
-// return it; for any other call it is a permanent failure.
+// Deferred returns the error of an operation that continues elsewhere and whose reply comes later, by Replies
+// (P43).
+//
+// The step becomes overdue, and is called again with the same key, if neither a reply nor progress comes
+// within that time; 0 means until the call's StopBy. Only the do of a step with a maxDuration may return it.
+// For any other call it is a permanent failure.
 func Deferred(within time.Duration) error { return &deferral{max(0, within)} }
 
-// long: the handling may go on for longer than the step's timeout, and may defer its reply.
+// long reports whether the handling may run longer than the step's timeout, and may defer its reply.
 func (h *handling) long() bool {
 	return h.req.MaxDuration > h.req.Timeout && h.req.Operation == core.Do
 }
 
-// errNotDeferred is the failure of a call that defers its reply where the step cannot wait for it.
+// errNotDeferred is the failure of a call that defers its reply although the step cannot wait for it.
 var errNotDeferred = Permanent(WithCode(
 	errors.New("the operation deferred its reply, and its step has no maxDuration; give it one"), "deferred"))
 
-// defers extends the step's time until the reply, and lets the request go.
+// defers extends the step's time until the reply, and deletes the request.
 func (h *handling) defers(ctx context.Context, d *deferral) Verdict {
 	w, now := h.w, h.w.Clock.Now()
 	left := h.stop().Sub(now)
@@ -55,7 +57,7 @@ func (h *handling) defers(ctx context.Context, d *deferral) Verdict {
 	return ack
 }
 
-// replyID is what a reply needs to be known by.
+// replyID identifies the call that a reply belongs to.
 type replyID struct {
 	OrderID string    `json:"task"`
 	Run     int       `json:"run"`
@@ -64,8 +66,8 @@ type replyID struct {
 	StopBy  core.Time `json:"stopBy"`
 }
 
-// ReplyID is what Replies answers a deferred call by: one line of letters, digits, - and _, no secret, at
-// most 512 bytes.
+// ReplyID returns the ID with which Replies answers a deferred call: one line of letters, digits, - and _, at
+// most 512 bytes. It is not secret.
 func (c Call) ReplyID() string {
 	text, _ := json.Marshal(replyID{c.OrderID, c.Run, c.Step, c.Attempt, core.TimeOf(c.StopBy)})
 	return base64.RawURLEncoding.EncodeToString(text)
@@ -87,8 +89,8 @@ func (id replyID) reply(agent string, outcome core.Outcome) *message.Reply {
 		Agent: agent, Attempt: id.Attempt, Operation: core.Do, Outcome: outcome}
 }
 
-// ErrTooLate: the call's StopBy has passed, and its reply counts no more: the step is called again, or
-// undone.
+// ErrTooLate means that the call's StopBy has passed. Its reply no longer counts, and the step is called
+// again, or undone.
 var ErrTooLate = errors.New("the call's stopBy has passed, and its reply counts no more")
 
 // Replies sends the replies of calls that were Deferred. It is safe for concurrent use.
@@ -98,9 +100,9 @@ type Replies struct {
 	Clock port.Clock
 }
 
-// Done reports that the operation was done. It returns ErrTooLate, an error for a reply ID or an output that
-// cannot be used, or an error of the queue. After an error of the queue it may be called again, because a
-// reply that comes twice counts once.
+// Done reports to the Scheduler that the operation was done. It returns ErrTooLate, an error for an invalid
+// reply ID or output, or an error of the queue. After an error of the queue it may be called again, because a
+// repeated reply counts once.
 func (r *Replies) Done(ctx context.Context, replyID string, output any) error {
 	data, err := encode(output)
 	if err != nil {
@@ -109,8 +111,8 @@ func (r *Replies) Done(ctx context.Context, replyID string, output any) error {
 	return r.send(ctx, replyID, core.OutcomeDone, func(m *message.Reply) { m.Output = data })
 }
 
-// Failed reports why the operation was not done. The error is classified like one that an operation returns.
-// It returns the same errors as Done.
+// Failed reports to the Scheduler why the operation was not done. It classifies the error like one that an
+// operation returns. It returns the same errors as Done.
 func (r *Replies) Failed(ctx context.Context, replyID string, why error) error {
 	f := classify(why)
 	outcome := core.OutcomeRetryLater
@@ -128,9 +130,9 @@ func (r *Replies) Failed(ctx context.Context, replyID string, why error) error {
 	})
 }
 
-// Progress reports that the operation still runs, and promises the next progress or the reply within that
-// time; 0 means the step's timeout. Call it at most every 40 s, because the Scheduler stores no more. It
-// returns the same errors as Done.
+// Progress reports to the Scheduler that the operation still runs, and promises the next progress or the
+// reply within that time; 0 means the step's timeout. Call it at most every 40 s, because the Scheduler
+// stores no more. It returns the same errors as Done.
 func (r *Replies) Progress(ctx context.Context, replyID string, percent int, note string,
 	within time.Duration) error {
 	return r.send(ctx, replyID, message.Progress, func(m *message.Reply) {

@@ -9,16 +9,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Failure is an error with what the worker must know of it. Errors that are none are transient,
-// and leave the effect in doubt.
+// Failure is an error with the details that the worker needs. Any other error is transient, and leaves the
+// effect in doubt.
 type Failure struct {
-	// Permanent: no repetition can succeed; the step fails for good.
+	// Permanent means that no repetition can succeed. The step fails for good.
 	Permanent bool
-	// NoEffect: it is proven that this call has had no effect and will have none, because it was
-	// never sent, or was refused. The ledger of plain services needs that proof (P31).
+	// NoEffect means that this call provably had no effect and will have none, because it was never sent, or
+	// was refused. The ledger of plain services needs that proof (P31).
 	NoEffect bool
-	// Happened: the operation was done, and only its output cannot be used. The output of an undo is
-	// not used: there it is no failure.
+	// Happened means that the operation was done, but its output cannot be used. For an undo, whose output is
+	// not used, it is no failure.
 	Happened bool
 	// RetryAfter is the wait that the service asked for; 0 means no wait.
 	RetryAfter time.Duration
@@ -27,7 +27,7 @@ type Failure struct {
 	Err  error
 }
 
-// Error is the text of the wrapped error: it goes into the state store, so it must hold no secrets.
+// Error returns the text of the wrapped error. It goes into the state store, so it must hold no secrets.
 func (f *Failure) Error() string { return f.Err.Error() }
 
 // Unwrap returns the wrapped error.
@@ -40,7 +40,7 @@ func Permanent(err error) error { return with(err, func(f *Failure) { f.Permanen
 // Transient marks an error after which a repetition may succeed. Unclassified errors are transient.
 func Transient(err error) error { return with(err, func(f *Failure) { f.Permanent = false }) }
 
-// RetryAfter is transient, and the service asks to wait that long before the next call.
+// RetryAfter marks a transient error of a service that asks to wait that long before the next call.
 func RetryAfter(err error, wait time.Duration) error {
 	return with(err, func(f *Failure) { f.Permanent, f.RetryAfter = false, max(0, wait) })
 }
@@ -62,7 +62,7 @@ func NotYet(after time.Duration) error {
 		Err: errors.New("the service says: not yet")}
 }
 
-// turnedAway: the service was asked, and did nothing; its code says why (P45).
+// turnedAway reports whether the service was asked, and did nothing. The code names the reason (P45).
 func (f *Failure) turnedAway() bool {
 	return !f.Permanent && f.NoEffect && (f.Code == core.CodeUnauthorized || f.Code == core.CodeNotYet)
 }
@@ -102,7 +102,7 @@ func classify(err error) Failure {
 		f.Code = "failed"
 	}
 	f.Code = strings.Map(func(c rune) rune {
-		if core.Unprintable(c) { // a reply with it would be refused
+		if core.Unprintable(c) { // a reply with this character would be refused
 			return ' '
 		}
 		return c
@@ -117,7 +117,7 @@ func classify(err error) Failure {
 	return f
 }
 
-// redacted is an error whose text holds no tokens of answers: a service may repeat what it was sent (P39).
+// redacted is an error without tokens of answers in its text, because a service may repeat its input (P39).
 type redacted struct{ error }
 
 func (e redacted) Error() string { return core.RedactText(e.error.Error()) }

@@ -6,36 +6,28 @@ import (
 	"sync"
 	"time"
 
-	"github.com/failsafe-go/failsafe-go"
 	"github.com/failsafe-go/failsafe-go/circuitbreaker"
-	"github.com/failsafe-go/failsafe-go/retrypolicy"
 )
 
-// guard is what stands round the calls of one operation: own retries, and inside them the breaker.
+// guard is the circuit breaker of one operation.
 type guard struct {
-	executor failsafe.Executor[any]
-	breaker  circuitbreaker.CircuitBreaker[any] // nil if the breaker is off
-	window   int                                // calls that the breaker looks at
+	breaker circuitbreaker.CircuitBreaker[any] // nil if the breaker is off
+	window  int                                // number of calls that the breaker considers
 
 	mu     sync.Mutex
-	failed []string // keys of those calls, oldest first; "" for one that counts as no failure
+	failed []string // keys of those calls, oldest first; "" for a call that does not count as a failure
 	cause  Failure  // the last failure that the breaker has counted
 }
 
-// tried is the outcome of a try that failed, with what the policies must know of it.
+// tried is the outcome of a try that failed.
 type tried struct {
 	Failure
-	again   bool          // another try may succeed, is safe, and fits into the time that is left
-	wait    time.Duration // asked for before it; below 0: the backoff
-	service bool          // the service is the cause: it counts for the breaker
+	again   bool // another try may succeed, is safe, and fits into the remaining time
+	service bool // the service is the cause, so it counts for the breaker
 }
 
-func newGuard(r Retry, b Breaker) *guard {
+func newGuard(b Breaker) *guard {
 	g := &guard{}
-	var policies []failsafe.Policy[any]
-	if r.Tries > 1 {
-		policies = append(policies, retryPolicy(r))
-	}
 	if !b.Off {
 		g.breaker = circuitbreaker.NewBuilder[any]().
 			//nolint:gosec // positive by complete
@@ -45,12 +37,11 @@ func newGuard(r Retry, b Breaker) *guard {
 			Build()
 		g.window = b.Window
 	}
-	g.executor = failsafe.With(policies...)
 	return g
 }
 
-// call lets the breaker decide whether a call is made, circuitbreaker.ErrOpen if it is not, and reports to it
-// what came of it.
+// call makes a call if the breaker allows it, and reports the outcome to the breaker. Otherwise it returns
+// circuitbreaker.ErrOpen.
 func (g *guard) call(key string, once func() error) error {
 	if g.breaker == nil {
 		return once()
@@ -58,7 +49,7 @@ func (g *guard) call(key string, once func() error) error {
 	if !g.breaker.TryAcquirePermit() {
 		return circuitbreaker.ErrOpen
 	}
-	// as long as nothing else is known: once may panic
+	// preset, because once may panic
 	t := &tried{service: true, Failure: Failure{Code: "panic",
 		Err: errors.New("handling the request panicked; the agent's log has the stack")}}
 	defer func() { g.record(key, t) }()
@@ -69,8 +60,8 @@ func (g *guard) call(key string, once func() error) error {
 	return err
 }
 
-// record counts a call. While the breaker is closed a key counts as one failure among the calls that it
-// looks at, however often it fails, so that one order cannot open the breaker for all others (P45).
+// record counts a call. While the breaker is closed, a key counts as one failure among the considered calls,
+// however often it fails. So one order cannot open the breaker for all others (P45).
 func (g *guard) record(key string, t *tried) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -85,63 +76,38 @@ func (g *guard) record(key string, t *tried) {
 		g.cause = t.Failure
 		g.breaker.RecordFailure()
 	}
-	if !closed || !g.breaker.IsClosed() { // it begins to count anew
+	if !closed || !g.breaker.IsClosed() { // the breaker starts counting again
 		g.failed = nil
 		return
 	}
 	g.failed = append(g.failed[max(0, len(g.failed)+1-g.window):], key)
 }
 
-// openCause is the last failure that the breaker has counted.
+// openCause returns the last failure that the breaker has counted.
 func (g *guard) openCause() Failure {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.cause
 }
 
-func retryPolicy(r Retry) failsafe.Policy[any] {
-	return retrypolicy.NewBuilder[any]().
-		WithMaxAttempts(r.Tries).
-		WithBackoff(r.Initial, r.Max).
-		WithJitterFactor(r.Jitter).
-		WithDelayFunc(func(exec failsafe.ExecutionAttempt[any]) time.Duration {
-			t := (*tried)(nil)
-			if !errors.As(exec.LastError(), &t) || t.wait <= 0 {
-				return -1
-			}
-			return longerBy(t.wait, r.Jitter)
-		}).
-		AbortIf(func(_ any, err error) bool {
-			t := (*tried)(nil)
-			return !errors.As(err, &t) || !t.again
-		}).
-		ReturnLastFailure().
-		Build()
-}
-
-// longerBy stretches a wait so that jitter never makes it shorter than the service asked for.
-func longerBy(wait time.Duration, jitter float64) time.Duration {
-	return time.Duration(float64(wait) / (1 - jitter))
-}
-
-// longest is the most that the library can wait after the try of that number.
-func (r Retry) longest(try int, asked time.Duration) time.Duration {
-	wait := r.Initial
+// wait returns the mean time before the next try. It is the backoff, or the wait that the service asked for,
+// lengthened so that jitter never makes it shorter.
+func (r Retry) wait(try int, asked time.Duration) time.Duration {
 	if asked > 0 {
-		wait = longerBy(asked, r.Jitter)
-	} else {
-		for i := 1; i < try && wait < r.Max; i++ {
-			wait = min(2*wait, r.Max)
-		}
+		return time.Duration(float64(asked) / (1 - r.Jitter))
 	}
-	return time.Duration(float64(wait) * (1 + r.Jitter))
+	wait := r.Initial
+	for i := 1; i < try && wait < r.Max; i++ {
+		wait = min(2*wait, r.Max)
+	}
+	return wait
 }
 
-// guard finds the guard of an operation.
+// guard returns the guard of an operation.
 func (w *Worker) guard(name string) *guard {
 	if g, ok := w.guards.Load(name); ok {
 		return g.(*guard)
 	}
-	g, _ := w.guards.LoadOrStore(name, newGuard(w.Retry, w.Breaker))
+	g, _ := w.guards.LoadOrStore(name, newGuard(w.Breaker))
 	return g.(*guard)
 }

@@ -18,16 +18,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// handling is one request on its way to its reply.
+// handling is the handling of one request.
 type handling struct {
 	w        *Worker
 	req      *message.Request
 	span     port.Handling // nil if no span is recorded
 	op       Operation
 	received time.Time
-	times    int       // how often the request was received, this time included
-	until    time.Time // the end of all tries together, ledger included, by the agent's clock
-	deadline time.Time // until, or the end of the call where the ledger has its own time
+	times    int       // number of receives of the request, including this one
+	until    time.Time // end of all tries together, ledger included, by the agent's clock
+	deadline time.Time // until, or the end of the call if the ledger has its own time
 
 	try    int
 	err    error           // outcome of the last try: nil for a success, *tried, *deferral or errSilent
@@ -39,7 +39,7 @@ type handling struct {
 // errSilent ends the tries if no reply may be sent, because it is too late or the effect is in doubt.
 var errSilent = errors.New("no answer")
 
-// pivot is what a handling knows of the call of a point of no return (P22a).
+// pivot states what a handling knows about the call of a point of no return (P22a).
 type pivot int
 
 const (
@@ -56,7 +56,7 @@ func (h *handling) failure() *tried {
 
 func (h *handling) run(ctx context.Context) Verdict {
 	w := h.w
-	if !h.inTime() { // P25: such a copy is of no use; its step is or will be overdue (P32)
+	if !h.inTime() { // P25: such a copy has no use; its step is or will be overdue (P32)
 		w.counters.late.Add(1)
 		w.Log.Info("a request came after its stopBy; dropped", about(w.Agent, h.req))
 		return ack
@@ -98,19 +98,19 @@ func (h *handling) run(ctx context.Context) Verdict {
 	h.prove(ctx)
 	f := h.failure()
 	if f != nil && errors.Is(ctx.Err(), context.Canceled) && !f.Permanent && h.pivot != pivotNoEffect {
-		return w.nack(0) // shutting down cut it short: another instance goes on with the same key
+		return w.nack(0) // the shutdown interrupted it, and another instance continues with the same key
 	}
 	return h.answer(ctx)
 }
 
-// inTime: before stopBy, less what the clocks may differ by (P25).
+// inTime reports whether it is before stopBy, less the largest difference of clocks (P25).
 func (h *handling) inTime() bool { return h.w.Clock.Now().Before(h.stop()) }
 
 func (h *handling) stop() time.Time { return h.req.StopBy.Add(-h.req.ClockSkew).Std() }
 
-// limit is the time of one handling: the step's timeout, what is left until stopBy, and what is
-// left to the handler itself, whichever ends first. What the ledger takes is not taken from the service:
-// a call that is cut short is in doubt.
+// limit returns the time of one handling: the step's timeout, the time until stopBy, and the time of the
+// handler itself, whichever ends first. Time for the ledger does not shorten the service's time, because an
+// interrupted call is in doubt.
 func (h *handling) limit(ctx context.Context) time.Duration {
 	now := h.w.Clock.Now()
 	limit := h.req.Timeout.Std()
@@ -128,31 +128,29 @@ func (h *handling) limit(ctx context.Context) time.Duration {
 	return limit
 }
 
-// refuse replies that nothing was done and that a repetition may succeed: a deploy can remove the cause.
+// refuse sends a reply that nothing was done and that a repetition may succeed, because a deploy can remove
+// the cause.
 func (h *handling) refuse(ctx context.Context, code string, err error) Verdict {
 	h.err = &tried{Failure: Failure{Code: code, NoEffect: true, Err: err}}
 	h.prove(ctx)
 	return h.answer(ctx)
 }
 
-// byLedger: the operation goes by the ledger (P31, P22a).
+// byLedger reports whether the operation uses the ledger (P31, P22a).
 func (h *handling) byLedger() bool { return h.req.Grade == core.Plain || h.isPivot() }
 
-// tries carries out the operation, with the agent's own retries around the breaker. The retry policy sees a
-// first try only if another one may follow it, because most calls succeed at once.
+// tries carries out the operation, with the agent's own retries around the breaker.
 func (h *handling) tries(ctx context.Context) {
 	g := h.w.guard(h.req.Name)
-	try := func() error { return g.call(h.req.Key, func() error { return h.once(ctx) }) }
-	err := try()
-	if t := (*tried)(nil); err != nil && errors.As(err, &t) && t.again {
-		first := err
-		_, err = g.executor.WithContext(ctx).Get(func() (any, error) {
-			if failed := first; failed != nil {
-				first = nil
-				return nil, failed
-			}
-			return nil, try()
-		})
+	var err error
+	for again := true; again; {
+		err = g.call(h.req.Key, func() error { return h.once(ctx) })
+		t := (*tried)(nil)
+		if again = errors.As(err, &t) && t.again; again {
+			r := h.w.Retry
+			jitter := 1 + r.Jitter*(2*h.spread()-1)
+			again = port.Sleep(ctx, time.Duration(jitter*float64(r.wait(h.try, t.RetryAfter)))) == nil
+		}
 	}
 	switch {
 	case h.try == 0 && errors.Is(err, circuitbreaker.ErrOpen):
@@ -163,7 +161,8 @@ func (h *handling) tries(ctx context.Context) {
 	}
 }
 
-// notCalled is the answer of an open breaker (P45): what has opened it, for the operator.
+// notCalled returns the failure of a call that an open breaker prevented (P45). It names the cause for the
+// operator.
 func (h *handling) notCalled(g *guard) *tried {
 	wait := g.breaker.RemainingDelay()
 	if wait <= 0 { // half-open, and others are probing
@@ -179,13 +178,13 @@ func (h *handling) notCalled(g *guard) *tried {
 			h.w.Agent, h.req.Name, cause.Code, cause.Err)}}
 }
 
-// maxHeldBack is how often a request may have been received to be held back once more: a queue
-// gives up on one that comes too often (maxReceiveCount, at least 5).
+// maxHeldBack is the number of receives up to which a request may be held back, because a queue gives up on a
+// message that comes too often (maxReceiveCount, at least 5).
 const maxHeldBack = 3
 
-// heldBack: a request that met an open breaker, and was not called, waits in its queue while its
-// time allows, because a failing service must not use up the failures of a step that never reached
-// it. The waits are spread, so that not all of them come back to the one probe.
+// heldBack returns the time that a request waits in its queue after it met an open breaker, while its own
+// time allows. A failing service must not use up the failures of a step that never reached it. The waits are
+// spread, so that not all requests return to the one probe.
 func (h *handling) heldBack() (wait time.Duration, fits bool) {
 	f := h.failure()
 	if f == nil || h.try > 0 || h.times > maxHeldBack {
@@ -196,15 +195,14 @@ func (h *handling) heldBack() (wait time.Duration, fits bool) {
 	return wait, back.Before(h.stop())
 }
 
-// spread is a number in [0, 1) that belongs to the request and the number of its delivery.
+// spread returns a number in [0, 1) for the request, the number of its delivery, and the last try.
 func (h *handling) spread() float64 {
 	sum := fnv.New32a()
-	fmt.Fprintf(sum, "%s/%d/%d", h.req.Key, h.req.Attempt, h.times)
+	fmt.Fprintf(sum, "%s/%d/%d/%d", h.req.Key, h.req.Attempt, h.times, h.try)
 	return float64(sum.Sum32()>>8) / (1 << 24)
 }
 
-// once makes one try. The policies use the error that it returns; the outcome stands in h, because the
-// library returns the end of a context instead of a success that came at the same time.
+// once makes one try. It returns the outcome, and stores it in h.
 func (h *handling) once(ctx context.Context) error {
 	h.try++
 	if h.try > 1 {
@@ -244,7 +242,7 @@ func (h *handling) once(ctx context.Context) error {
 // judge decides whether another try makes sense, and whether the service is the cause.
 func (h *handling) judge(ctx context.Context, f Failure) *tried {
 	if !f.NoEffect {
-		if !f.Permanent && core.Uncounted(f.Code) { // which is a statement about the call (P45)
+		if !f.Permanent && core.Uncounted(f.Code) { // the code states that there was no call (P45)
 			f.Code = "failed"
 		}
 		if h.doubt == nil {
@@ -254,20 +252,20 @@ func (h *handling) judge(ctx context.Context, f Failure) *tried {
 	if !f.Permanent && errors.Is(context.Cause(ctx), errNoProgress) {
 		f.Code, f.Err = "timeout", fmt.Errorf("for %s %w", h.req.Timeout.Std(), errNoProgress)
 	}
-	t := &tried{Failure: f, wait: f.RetryAfter}
+	t := &tried{Failure: f}
 	t.service = !f.Permanent && h.pivot != pivotNoEffect && f.Code != codeLedger &&
 		f.Code != core.CodeNotYet &&
 		!errors.Is(context.Cause(ctx), context.Canceled)
-	left := h.deadline.Sub(h.w.Clock.Now())
-	t.again = !f.Permanent && h.pivot != pivotNoEffect && !f.turnedAway() && ctx.Err() == nil &&
-		h.w.Retry.longest(h.try, f.RetryAfter) < left
+	left, r := h.deadline.Sub(h.w.Clock.Now()), h.w.Retry
+	t.again = h.try < r.Tries && !f.Permanent && h.pivot != pivotNoEffect && !f.turnedAway() &&
+		ctx.Err() == nil && time.Duration((1+r.Jitter)*float64(r.wait(h.try, f.RetryAfter))) < left
 	if h.req.Grade == core.Plain && !f.NoEffect && h.op.Check == nil {
-		t.again = false // there is no check to ask, and it must not be called again
+		t.again = false // nothing can be checked, and it must not be called again
 	}
 	return t
 }
 
-// checked calls the operation, asking first whether a repeated one has happened before.
+// checked calls the operation. For a repeated call it first checks whether the operation has happened.
 func (h *handling) checked(ctx context.Context) (json.RawMessage, error) {
 	if h.op.Check != nil && (h.req.Attempt > 1 || h.doubt != nil) {
 		happened, out, err := h.check(ctx)
@@ -283,7 +281,7 @@ func (h *handling) checked(ctx context.Context) (json.RawMessage, error) {
 	return h.call(ctx)
 }
 
-// check asks the service. Its failure says nothing about the effect, and is never permanent.
+// check queries the service. A failed check shows nothing about the effect, and is never permanent.
 func (h *handling) check(ctx context.Context) (happened bool, out json.RawMessage, err error) {
 	defer h.recovered(&err)
 	happened, value, err := h.op.Check(ctx, h.asCall())
@@ -323,7 +321,8 @@ func (h *handling) recovered(err *error) {
 	}
 }
 
-// traced ends the span. Of a failure it has the code: what the service says may be part of an order.
+// traced ends the span. For a failure it records only the code, because the service's text may be part of an
+// order.
 func (h *handling) traced() {
 	var err error
 	if f := h.failure(); f != nil {
@@ -334,7 +333,7 @@ func (h *handling) traced() {
 		err)
 }
 
-// parent is the W3C traceparent that the service is handed: of the span, or derived from the attempt.
+// parent returns the W3C traceparent for the service: that of the span, or one derived from the attempt.
 func (h *handling) parent() string {
 	if h.span != nil {
 		if p := h.span.Traceparent(); p != "" {
@@ -355,9 +354,9 @@ func (h *handling) asCall() Call {
 	}
 }
 
-// encode makes JSON of an output, in UTF-8 and without tokens of answers (P39): a service may repeat what it
-// was sent. An output that is not JSON, too large, or nested too deep fails for good (P28): the operation has
-// happened, and would return the same again.
+// encode returns an output as JSON in UTF-8 without tokens of answers, which a service may repeat (P39). An
+// output that is not JSON, too large, or nested too deep is a permanent failure (P28), because the operation
+// has happened and would return the same again.
 func encode(value any) (json.RawMessage, error) {
 	var out json.RawMessage
 	switch v := value.(type) {
@@ -371,22 +370,24 @@ func encode(value any) (json.RawMessage, error) {
 	default:
 		var err error
 		if out, err = json.Marshal(v); err != nil {
-			return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput,
-				Err: fmt.Errorf("the operation was done, but its output cannot be written as JSON: %w", err)}
+			return nil, unusable(codeOutput, "cannot be written as JSON: %w", err)
 		}
 	}
 	out = core.RedactJSON(bytes.ToValidUTF8(out, []byte("\ufffd")))
 	if len(out) > MaxOutput {
-		return nil, &Failure{Permanent: true, Happened: true, Code: codeTooLarge,
-			Err: fmt.Errorf(
-				"the operation was done, but its output has %d bytes and the limit is %d; store it "+
-					"elsewhere and answer a reference", len(out), MaxOutput)}
+		return nil, unusable(codeTooLarge,
+			"has %d bytes and the limit is %d; store it elsewhere and answer a reference", len(out),
+			MaxOutput)
 	}
 	if err := rawjson.CheckLoose(out, rawjson.MaxLevels); err != nil {
-		return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput,
-			Err: fmt.Errorf("the operation was done, but its output cannot be kept: %w", err)}
+		return nil, unusable(codeOutput, "cannot be kept: %w", err)
 	}
 	return out, nil
+}
+
+func unusable(code, format string, args ...any) *Failure {
+	return &Failure{Permanent: true, Happened: true, Code: code,
+		Err: fmt.Errorf("the operation was done, but its output "+format, args...)}
 }
 
 const (

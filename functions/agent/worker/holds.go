@@ -10,18 +10,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// holds keeps the messages in hand invisible for as long as they are handled.
+// holds keeps messages invisible while they are handled.
 type holds struct {
 	queue      port.Queue
 	visibility time.Duration
 	log        *slog.Logger
 
 	mu   sync.Mutex
-	held map[string]int // receipt → rounds survived
-}
-
-func newHolds(q port.Queue, visibility time.Duration, log *slog.Logger) *holds {
-	return &holds{queue: q, visibility: visibility, log: log, held: map[string]int{}}
+	held map[string]int // receipt → rounds since the receive
 }
 
 func (h *holds) add(receipt string) {
@@ -43,7 +39,7 @@ func (h *holds) holds(receipt string) bool {
 	return held
 }
 
-// keep extends, every third of the visibility timeout, what has been in hand for a whole round.
+// keep extends, every third of the visibility timeout, the messages that have been held for a whole round.
 func (h *holds) keep(ctx context.Context) {
 	for {
 		if port.Sleep(ctx, h.visibility/3) != nil {
@@ -65,12 +61,12 @@ func (h *holds) keep(ctx context.Context) {
 	}
 }
 
-// due lists what has survived a round.
+// due returns the receipts that have been held for a round.
 func (h *holds) due() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var receipts []string
-	// in any order: each is renewed by itself
+	// in any order, because they are independent
 	for receipt := range h.held {
 		if h.held[receipt]++; h.held[receipt] > 1 {
 			receipts = append(receipts, receipt)

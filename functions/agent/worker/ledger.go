@@ -9,33 +9,33 @@ import (
 const (
 	StateNone    = "none"    // never called, or proven without effect
 	StateStarted = "started" // the do was perhaps called: in doubt
-	// a point of no return was perhaps called more than once: no refusal proves anything (P22a)
+	// a point of no return may have been called more than once, so that no refusal proves anything (P22a).
 	StateRepeated = "repeated"
 	StateDone     = "done"   // the do has happened
 	StateFailed   = "failed" // the do of that attempt was refused, without effect
-	// the same of a point of no return, and a later attempt may succeed (P22a)
+	// the same for a point of no return, if a later attempt may succeed (P22a).
 	StateLater       = "later"
 	StateUndoStarted = "undo-started" // the undo was perhaps called: in doubt
 	StateFenced      = "fenced"       // undone, or never to be done
 )
 
-// act is what a request may do, by the ledger.
+// act is the action that the ledger allows for a request.
 type act int
 
 const (
 	callService act = iota // once the move is stored
 	sayDone                // again, with the stored output
 	sayFailed              // again, or because a do came after its undo
-	sayInDoubt             // an undo of what is in doubt: the operator must look
+	sayInDoubt             // an undo while the do is in doubt, so that the operator must check
 	sayNothing             // a do that is in doubt
 )
 
-// enter is the ledger's transition when a request comes: the next entry, whether it must be
-// stored before anything else, and what to do then. It is pure; the caller stores it on condition
-// of the version, so that of two requests one finds the other's.
+// enter is the ledger's transition for a request: the next entry, whether it must be stored first, and the
+// next action. It is pure. The caller stores the entry on condition of the version, so that of two requests
+// one finds the other's.
 //
-// The operator's fact is applied first, once per command. knowsKeys: the service does the key of a point
-// of no return only once, so that it may be called again in doubt.
+// The operator's fact is applied first, once per command. knowsKeys means that the service executes the key
+// of a point of no return only once, so that it may be called again in doubt.
 func enter(e port.LedgerEntry, op core.Operation, attempt int, fact *core.Resolved,
 	knowsKeys bool) (next port.LedgerEntry, move bool, do act) {
 	next, move = state(e, attempt, fact)
@@ -45,7 +45,7 @@ func enter(e port.LedgerEntry, op core.Operation, attempt int, fact *core.Resolv
 	return enterDo(next, move, attempt, knowsKeys)
 }
 
-// state applies the operator's fact: "happened" makes it done, anything else none.
+// state applies the operator's fact: "happened" makes the entry done, any other fact none.
 func state(e port.LedgerEntry, attempt int, fact *core.Resolved) (next port.LedgerEntry, move bool) {
 	if fact == nil || fact.Command <= e.Command {
 		return e, false
@@ -55,7 +55,7 @@ func state(e port.LedgerEntry, attempt int, fact *core.Resolved) (next port.Ledg
 	e.Code = ""
 	e.Message = ""
 	if fact.Fact == core.Happened {
-		e.State = StateDone // its output is kept where one is known
+		e.State = StateDone // a known output stays
 	} else {
 		e.State, e.Output = StateNone, nil
 	}
@@ -82,13 +82,13 @@ func enterDo(e port.LedgerEntry, move bool, attempt int, knowsKeys bool) (port.L
 			return again, move || e.State != StateRepeated || e.Attempt != attempt, callService
 		}
 	}
-	// started: perhaps called; undo-started: a late copy, whose reply is not awaited
+	// started: there may have been a call; undo-started: a late copy, whose reply nobody awaits
 	return e, move, sayNothing
 }
 
-// refuse is the ledger's transition where a point of no return is proven to have had no effect by this or
-// an older attempt (P22a): its only open call was refused (began), or none was made. proven is false
-// where an earlier or another call may still have its effect.
+// refuse is the ledger's transition if a point of no return is proven to have had no effect by this or an
+// older attempt (P22a): its only open call was refused (began), or there was none. proven is false if an
+// earlier or another call may still have its effect.
 func refuse(e port.LedgerEntry, attempt int, fact *core.Resolved, began,
 	permanent bool) (next port.LedgerEntry, move, proven bool) {
 	next, _ = state(e, attempt, fact)
@@ -132,7 +132,7 @@ func start(e port.LedgerEntry, attempt int) port.LedgerEntry {
 		Version: e.Version}
 }
 
-// outcome is what a call, or a check, has shown.
+// outcome is the result of a call or a check.
 type outcome int
 
 const (
@@ -142,8 +142,8 @@ const (
 	withdrawn                // proven without effect, a repetition may succeed: never sent, or turned away
 )
 
-// leave is the ledger's transition when the outcome is known. It moves only what this attempt
-// has started, but for one thing: that a do has happened is true whichever attempt called it.
+// leave is the ledger's transition for a known outcome. It changes only an entry that this attempt has
+// started, with one exception: a do that has happened counts for any attempt.
 func leave(e port.LedgerEntry, op core.Operation, attempt int, o outcome) (next port.LedgerEntry, move bool) {
 	next = e
 	next.Attempt = attempt
@@ -155,7 +155,7 @@ func leave(e port.LedgerEntry, op core.Operation, attempt int, o outcome) (next 
 		if o == happened {
 			next.State, next.Output = StateFenced, nil
 		} else {
-			next.State = StateDone // the do stands as before
+			next.State = StateDone // the do stays done
 		}
 		return next, true
 	}

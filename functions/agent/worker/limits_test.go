@@ -83,7 +83,7 @@ func TestWhatQuarantineKeeps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := message.DecodeQuarantined(data)
+	q, err := message.Decode[message.Quarantined](data)
 	sum := sha256.Sum256(body)
 	if err != nil || q.ID != "m-7" || string(q.Body) != string(body[:40_000]) ||
 		q.SHA256 != hex.EncodeToString(sum[:]) || !q.At.Std().Equal(noon) {

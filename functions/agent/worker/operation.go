@@ -12,8 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Call is one call of an operation, as its function sees it. It must not be changed: Input may be
-// shared.
+// Call is one call of an operation. The function must not change it, because Input may be shared.
 type Call struct {
 	OrderID   string
 	Run       int
@@ -29,14 +28,14 @@ type Call struct {
 	StopBy    time.Time       // no side effect may begin or land after it (P6)
 	Resolved  *core.Resolved  // fact stated by the operator; usually nil
 	Trace     string          // W3C traceparent
-	// PointOfNoReturn: an error with NoEffect lets the order be undone, if this was the only call (P22a).
+	// PointOfNoReturn means that an error with NoEffect lets the order be undone, if this was the only call
+	// (P22a).
 	PointOfNoReturn bool
 }
 
-// Func carries out an operation. The output is anything that encodes to JSON, at most MaxOutput
-// bytes; a json.RawMessage is taken as it is. The context ends with the step's timeout, and never
-// after stopBy less the clock skew. See Permanent, Transient, RetryAfter and NoEffect for errors;
-// any other error is transient.
+// Func carries out an operation. The output is any value that encodes to JSON, at most MaxOutput bytes. A
+// json.RawMessage is used unchanged. The context ends with the step's timeout, and never after stopBy less
+// the clock skew. See Permanent, Transient, RetryAfter and NoEffect for errors. Any other error is transient.
 type Func func(ctx context.Context, call Call) (output any, err error)
 
 // CheckFunc asks the service whether the operation of call.Key has happened, and for its output if
@@ -56,7 +55,7 @@ type Operation struct {
 // AnyOperation is the entry of Operations for names that have none of their own.
 const AnyOperation = "*"
 
-// Operations are an agent's operations by name.
+// Operations holds an agent's operations by name.
 type Operations map[string]Operation
 
 // Validate returns the problems of the operations, or nil.

@@ -11,17 +11,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// ledgerTime bounds a write to the ledger. Its answer is waited for even when the handling's time is
-// over: an outcome that is not written stays in doubt, and so does a call that was never made,
-// where it is unknown that its beginning was stored.
+// ledgerTime bounds a write to the ledger. The worker waits for the result even after the handling's time:
+// without a stored outcome the entry stays in doubt, even for a call that was never made, if it is unknown
+// whether its beginning was stored.
 const ledgerTime = 2 * time.Second
 
 // maxMoves bounds how often a lost conditional write is decided again.
 const maxMoves = 8
 
-// recorded carries out an operation by the ledger. Of a service that knows no keys there is at most one
-// call in doubt or done per key, never a wrong answer (P31). Of a point of no return the ledger knows
-// whether a call is the only one, so that its refusal is a proof (P22a); between the tries of one
+// recorded carries out an operation by the ledger. For a service that knows no keys it allows at most one
+// call in doubt or done per key, and never returns a wrong result (P31). For a point of no return the ledger
+// records whether a call is the only one, so that its refusal is a proof (P22a). Between the tries of one
 // handling its entry stays started.
 func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 	if h.pivot != pivotBegan || h.doubt != nil {
@@ -47,7 +47,7 @@ func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 			h.pivot = pivotBegan
 		}
 	}
-	// the ledger took all the time: nothing was called
+	// the ledger took all the time, so nothing was called
 	if !h.inTime() || h.insufficientTime() || ctx.Err() != nil {
 		h.leave(ctx, withdrawn, nil, Failure{Code: codeLedger,
 			Err: errors.New("the ledger took all the time, so the service was not called")})
@@ -77,8 +77,8 @@ func (h *handling) isPivot() bool {
 	return h.req.PointOfNoReturn && h.req.Operation == core.Do && h.w.Ledger != nil
 }
 
-// prove records that a point of no return has had no effect, before its reply says so (P22a). Where that
-// cannot be stored, or another call may still have its effect, the reply says nothing of it.
+// prove records that a point of no return has had no effect, before its reply claims it (P22a). If the record
+// cannot be stored, or another call may still have its effect, the reply does not claim it.
 func (h *handling) prove(ctx context.Context) {
 	f := h.failure()
 	if !h.isPivot() || f == nil || h.doubt != nil || h.pivot == pivotNoEffect {
@@ -86,35 +86,25 @@ func (h *handling) prove(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTime)
 	defer cancel()
-	var err error
-	for range maxMoves {
-		var e port.LedgerEntry
-		if e, err = h.w.Ledger.Entry(ctx, h.req.Key); err != nil {
-			break
-		}
-		e.Key = h.req.Key
-		next, move, proven := refuse(e, h.req.Attempt, h.req.Resolved, h.pivot == pivotBegan, f.Permanent)
-		if !move && !proven {
-			return
-		}
+	proven := false
+	err := h.change(ctx, func(e port.LedgerEntry) (next port.LedgerEntry, move bool) {
+		next, move, proven = refuse(e, h.req.Attempt, h.req.Resolved, h.pivot == pivotBegan, f.Permanent)
 		if move {
 			next.Code, next.Message = f.Code, core.TrimMessage(f.Error())
-			err = h.w.Ledger.Move(ctx, next)
 		}
-		if err == nil {
-			h.pivot = pivotNoEffect
-			return
-		}
-		if !errors.Is(err, port.ErrConflict) {
-			break
-		}
+		return next, move
+	}, func(err error) bool { return errors.Is(err, port.ErrConflict) })
+	switch {
+	case err != nil:
+		h.w.Log.Warn(
+			"the refusal of a point of no return could not be recorded, so the reply does not say that it "+
+				"had no effect", about(h.w.Agent, h.req), "error", err)
+	case proven:
+		h.pivot = pivotNoEffect
 	}
-	h.w.Log.Warn(
-		"the refusal of a point of no return could not be recorded, so the reply does not say that it had "+
-			"no effect", about(h.w.Agent, h.req), "error", err)
 }
 
-// timedCall makes the call with the step's timeout, counted from here: the ledger has had its own time.
+// timedCall makes the call with the step's timeout from now on, because the ledger has had its own time.
 func (h *handling) timedCall(ctx context.Context) (json.RawMessage, error) {
 	now := h.w.Clock.Now()
 	limit := min(h.until.Sub(now), h.req.Timeout.Std())
@@ -127,13 +117,13 @@ func (h *handling) timedCall(ctx context.Context) (json.RawMessage, error) {
 	return h.call(ctx)
 }
 
-// insufficientTime: the request has waited in its queue for longer than it was allowed, so that the call
-// could not take the time that its author declared. A plain service is not called then: cut short it would be
-// in doubt, and that for no fault of its own (P32). The copy that comes next has its full time.
+// insufficientTime reports whether the request waited in its queue for so long that the call could not take
+// its declared time. A plain service is then not called, because an interrupted call would be in doubt
+// without any fault of its own (P32). The next copy has its full time.
 func (h *handling) insufficientTime() bool {
 	allowed := h.req.StopBy.Sub(h.req.ClaimedAt) - h.req.Timeout
 	if h.req.Grade != core.Plain || h.req.ClaimedAt == 0 || allowed <= 2*h.req.ClockSkew {
-		return false // no time to speak of was allowed: it would never be called
+		return false // so little time was allowed that it would never be called
 	}
 	return h.w.Clock.Now().Add(h.req.Timeout.Std()).After(h.req.StopBy.Std())
 }
@@ -151,8 +141,7 @@ func outcomeOf(f Failure) outcome {
 	}
 }
 
-// enter loads the entry and stores the request's transition, deciding again when another request
-// was faster.
+// enter loads the entry and stores the request's transition. It decides again if another request was faster.
 func (h *handling) enter(ctx context.Context) (port.LedgerEntry, act, error) {
 	for range maxMoves {
 		e, err := h.w.Ledger.Entry(ctx, h.req.Key)
@@ -177,14 +166,14 @@ func (h *handling) enter(ctx context.Context) (port.LedgerEntry, act, error) {
 		h.ledgerFailed("write", fmt.Errorf("lost %d times in a row: %w", maxMoves, port.ErrConflict))
 }
 
-// store writes an entry, and waits for the answer.
+// store writes an entry, and waits for the result.
 func (h *handling) store(ctx context.Context, e port.LedgerEntry) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTime)
 	defer cancel()
 	return h.w.Ledger.Move(ctx, e)
 }
 
-// ledgerFailed: nothing was called.
+// ledgerFailed returns the failure of a handling that could not use its ledger and called nothing.
 func (h *handling) ledgerFailed(what string, err error) error {
 	return &Failure{Code: codeLedger, NoEffect: true,
 		Err: fmt.Errorf("the agent could not %s its ledger, so the service was not called: %w", what, err)}
@@ -198,10 +187,10 @@ func (h *handling) failedBefore(e port.LedgerEntry) error {
 	return f
 }
 
-// inDoubt is a request for what was perhaps called before. Only a check that says "happened" can
-// count: a call that has not landed yet may still land.
+// inDoubt handles a request whose operation may have been called before. Only a check that returns "happened"
+// counts, because a call may still land.
 func (h *handling) inDoubt(ctx context.Context, do act) (json.RawMessage, error) {
-	// Of an undo the check speaks only if an undo was begun at all.
+	// The check of an undo counts only if an undo was begun.
 	if h.op.Check != nil && (do == sayNothing || h.undoBegun(ctx)) {
 		happens, out, err := h.check(ctx)
 		if happens {
@@ -210,7 +199,7 @@ func (h *handling) inDoubt(ctx context.Context, do act) (json.RawMessage, error)
 		}
 		if f := classify(err); err != nil && (do == sayNothing && h.doubt != nil || h.doubt == nil &&
 			f.turnedAway()) {
-			return nil, err // this handling's own call, or nothing was asked: the check is worth repeating
+			return nil, err // this handling's own call, or no call: the check is worth repeating
 		}
 	}
 	if do == sayInDoubt {
@@ -231,23 +220,17 @@ func (h *handling) undoBegun(ctx context.Context) bool {
 	return err == nil && e.State == StateUndoStarted
 }
 
-// leave stores what the call has shown. If that fails the entry stays in doubt, which is safe; the
-// answer is true all the same.
+// leave stores the outcome of the call. If that fails the entry stays in doubt, which is safe, and the result
+// is still true.
 func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f Failure) {
 	if o == unknown {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTime)
 	defer cancel()
-	var err error
-	for range maxMoves {
-		var e port.LedgerEntry
-		if e, err = h.w.Ledger.Entry(ctx, h.req.Key); err != nil {
-			continue
-		}
-		next, move := leave(e, h.req.Operation, h.req.Attempt, o)
-		if !move {
-			return
+	err := h.change(ctx, func(e port.LedgerEntry) (next port.LedgerEntry, move bool) {
+		if next, move = leave(e, h.req.Operation, h.req.Attempt, o); !move {
+			return next, false
 		}
 		if next.State == StateDone && h.req.Operation == core.Do {
 			next.Output = out
@@ -258,10 +241,30 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 		if next.State == StateFailed || next.State == StateLater {
 			next.Code, next.Message = f.Code, core.TrimMessage(f.Error())
 		}
-		if err = h.w.Ledger.Move(ctx, next); err == nil {
-			return
+		return next, true
+	}, func(error) bool { return true })
+	if err != nil {
+		h.w.Log.Error("the outcome of a call could not be written; the step stays in doubt",
+			about(h.w.Agent, h.req), "error", err)
+	}
+}
+
+// change moves the entry as decide returns it. After an error that again accepts, it decides anew.
+func (h *handling) change(ctx context.Context, decide func(port.LedgerEntry) (port.LedgerEntry, bool),
+	again func(error) bool) (err error) {
+	for range maxMoves {
+		var e port.LedgerEntry
+		if e, err = h.w.Ledger.Entry(ctx, h.req.Key); err == nil {
+			e.Key = h.req.Key
+			next, move := decide(e)
+			if !move {
+				return nil
+			}
+			err = h.w.Ledger.Move(ctx, next)
+		}
+		if err == nil || !again(err) {
+			return err
 		}
 	}
-	h.w.Log.Error("the outcome of a call could not be written; the step stays in doubt",
-		about(h.w.Agent, h.req), "error", err)
+	return err
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// progressInterval is how often progress is sent at most, where the step's timeout is not short: a little
-// less often than the core writes it.
+// progressInterval is the shortest interval of progress messages, unless the step's timeout is short: a
+// little longer than the core's interval.
 const progressInterval = 40 * time.Second
 
 // reporter sends the progress of one handling. A handling that does not report ends with the step's timeout.
@@ -28,11 +28,13 @@ type reporterKey struct{}
 
 var errNoProgress = errors.New("the operation reported no progress, and was ended")
 
-// Progress reports that the operation is still at work, for a step with a maxDuration: it gets the step's
-// timeout again from now on, never past stopBy (P43). It may be called as often as is convenient: a report is
-// sent every 40 s, or every third of a shorter timeout, and a call in between does nothing. Of any other step
-// it does nothing. Percent is 0 to 100; of the note, which is shown to people, 200 bytes are kept. An error
-// means that this report was not sent, and that a later one may be; it is no reason to end the operation.
+// Progress reports that the operation of a step with a maxDuration is still running. The step's timeout
+// starts again from now, never past stopBy (P43).
+//
+// It may be called at any rate: a report is sent every 40 s, or every third of a shorter timeout, and other
+// calls do nothing. It does nothing for any other step. Percent is 0 to 100. At most 200 bytes of the note,
+// which people see, are kept. An error means that this report was not sent, and that a later one may be. Do
+// not end the operation because of it.
 func Progress(ctx context.Context, percent int, note string) error {
 	r, ok := ctx.Value(reporterKey{}).(*reporter)
 	if !ok || ctx.Err() != nil {
@@ -41,7 +43,7 @@ func Progress(ctx context.Context, percent int, note string) error {
 	return r.report(ctx, min(max(percent, 0), 100), note)
 }
 
-// watched is a context that ends when nothing was reported for the step's timeout.
+// watched returns a context that ends if nothing is reported for the step's timeout.
 func (h *handling) watched(ctx context.Context) (watched context.Context, end func()) {
 	if !h.long() {
 		return ctx, func() {}

@@ -13,21 +13,21 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Pump takes requests from a queue and has them handled, several at the same time.
+// Pump receives requests from a queue and lets the worker handle several at the same time.
 type Pump struct {
 	Queue       port.Queue
 	Worker      *Worker
 	Concurrency int           // requests handled at the same time; default 10
-	Batch       int           // most that are received at once, 1 to port.MaxBatch; default 5
+	Batch       int           // largest number of requests in one receive, 1 to port.MaxBatch; default 5
 	Wait        time.Duration // long poll; default 20 s
-	// how long a request stays invisible, extended while it is handled; default 30 s
+	// time that a request stays invisible, extended while it is handled; default 30 s
 	Visibility time.Duration
-	Drain      time.Duration // time for requests in hand once the context of Run ends; default 3 s
-	Pause      time.Duration // after a failed receive; default 1 s
+	Drain      time.Duration // time for running requests after the context of Run ends; default 3 s
+	Pause      time.Duration // pause after a failed receive; default 1 s
 	Log        *slog.Logger  // nil means the worker's log
 }
 
-// ErrUndrained: requests were still being handled when the time to drain was over.
+// ErrUndrained means that requests were still running at the end of the drain time.
 var ErrUndrained = errors.New("not drained")
 
 func (p *Pump) complete() error {
@@ -51,17 +51,17 @@ func (p *Pump) complete() error {
 	return nil
 }
 
-// Run works until the context ends, then lets what is in hand come to its end within Drain, and
-// returns the rest. No goroutine of its own is left, but for those of operations that do not
-// heed their context: ErrUndrained then.
+// Run works until the context ends, lets running requests finish within Drain, and returns the others to the
+// queue. It leaves no goroutine behind, except those of operations that ignore their context. In that case it
+// returns ErrUndrained.
 func (p *Pump) Run(ctx context.Context) error {
 	if err := p.complete(); err != nil {
 		return err
 	}
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	r := &running{Pump: p, held: newHolds(p.Queue, p.Visibility, p.Log),
-		deleted: make(chan string, p.Concurrency)}
+	held := &holds{queue: p.Queue, visibility: p.Visibility, log: p.Log, held: map[string]int{}}
+	r := &running{Pump: p, held: held, deleted: make(chan string, p.Concurrency)}
 	var attendants sync.WaitGroup
 	attendants.Go(func() {
 		port.Always(work, p.Log, "keeping requests invisible", func() { r.held.keep(work) })
@@ -87,7 +87,7 @@ type running struct {
 	busy    sync.WaitGroup
 }
 
-// receive takes as much as there is room for.
+// receive receives as many requests as there is room for.
 func (r *running) receive(ctx, work context.Context) {
 	room := make(chan struct{}, r.Concurrency)
 	for ctx.Err() == nil {
@@ -116,7 +116,8 @@ func (r *running) receive(ctx, work context.Context) {
 			r.held.add(deliveries[i].Receipt)
 			r.busy.Go(func() {
 				defer func() { <-room }()
-				defer r.held.remove(deliveries[i].Receipt) // also if it panicked: the request comes again
+				// also after a panic, so that the request comes again
+				defer r.held.remove(deliveries[i].Receipt)
 				growStack()
 				_ = port.Guard(r.Log, "handling a request",
 					func() error { r.handle(work, deliveries[i]); return nil })
@@ -151,7 +152,7 @@ func (r *running) handle(work context.Context, d port.Delivery) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(work), r.Worker.SendTimeout)
 	defer cancel()
-	if v.After <= 0 && work.Err() == nil { // while it ends, another instance takes it at once
+	if v.After <= 0 && work.Err() == nil { // during the shutdown another instance can take it at once
 		v.After = d.Backoff(r.Visibility)
 	}
 	if err := r.Queue.Extend(ctx, d.Receipt, v.After); err != nil && !errors.Is(err, port.ErrReceipt) {
@@ -161,7 +162,7 @@ func (r *running) handle(work context.Context, d port.Delivery) {
 	}
 }
 
-// deleteAll deletes what was handled: as many at once as have gathered while it was busy.
+// deleteAll deletes handled requests, as many at once as have collected.
 func (r *running) deleteAll() {
 	for receipt := range r.deleted {
 		receipts := []string{receipt}
@@ -188,13 +189,13 @@ func (r *running) deleteAll() {
 	}
 }
 
-// drain waits for what is in hand; past the time its context is ended, and then it is given a
-// little more to return.
+// drain waits for running requests. After the drain time it ends their context, and gives them a little more
+// time to return.
 func (r *running) drain(stop func()) error {
 	ended := make(chan struct{})
-	go func() { // it panics nowhere
+	go func() { // it cannot panic
 		r.busy.Wait()
-		close(r.deleted) // all that send on it have ended
+		close(r.deleted) // all senders have ended
 		close(ended)
 	}()
 	if within(ended, r.Drain) {
@@ -210,17 +211,10 @@ func (r *running) drain(stop func()) error {
 }
 
 func within(ended <-chan struct{}, d time.Duration) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
-	defer cancel()
 	select {
 	case <-ended:
 		return true
-	case <-ctx.Done():
-		select {
-		case <-ended:
-			return true
-		default:
-			return false
-		}
+	case <-time.After(d): //nolint:forbidigo // a drain goes by the machine's clock
+		return false
 	}
 }

@@ -2,7 +2,7 @@ package worker
 
 import "sync/atomic"
 
-// Stats is a snapshot of what a worker has done since it began.
+// Stats is a snapshot of a worker's counts since its start.
 type Stats struct {
 	InFlight   int64 `json:"inFlight"`   // requests being handled now
 	Done       int64 `json:"done"`       // replies done
@@ -10,12 +10,13 @@ type Stats struct {
 	RetryLater int64 `json:"retryLater"` // replies retry-later
 	Deferred   int64 `json:"deferred"`   // calls whose reply comes later
 	Retried    int64 `json:"retried"`    // own retries
-	// calls spared because the check said that it had happened
+	// calls not made because the check returned "happened"
 	Checked     int64 `json:"checked"`
 	DroppedLate int64 `json:"droppedLate"` // dropped in silence, after stopBy (P25)
 	InDoubt     int64 `json:"inDoubt"`     // plain requests not answered (P31)
 	Quarantined int64 `json:"quarantined"`
-	// GivenBack counts requests returned to the queue: a reply not sent, a newer schema, shutting down.
+	// GivenBack counts requests that were returned to the queue because of an unsent reply, a newer schema or
+	// a shutdown.
 	GivenBack int64             `json:"givenBack"`
 	Panics    int64             `json:"panics"`
 	Breakers  map[string]string `json:"breakers,omitempty"` // state by operation: closed, open, half-open
@@ -26,7 +27,7 @@ type counters struct {
 	panics atomic.Int64
 }
 
-// Stats counts. It may be called at any time.
+// Stats returns the counts. It may be called at any time.
 func (w *Worker) Stats() Stats {
 	c := &w.counters
 	s := Stats{

@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Worker handles the requests of one agent. Safe for concurrent use.
+// Worker handles the requests of one agent. It is safe for concurrent use.
 type Worker struct {
 	Config
 	guards   sync.Map // operation's name → *guard
@@ -37,21 +37,33 @@ type Verdict struct {
 
 var ack = Verdict{Delete: true}
 
-// Batch handles the deliveries at the same time; the verdicts stand at their places. None harms
-// another.
+// Batch handles the deliveries concurrently. The verdicts have the order of the deliveries. A delivery does
+// not affect the others. A queue that gathers replies learns how many may still come.
 func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) []Verdict {
 	verdicts := make([]Verdict, len(deliveries))
+	begin, end := func() {}, func() {}
+	if g, gathers := w.Replies.(interface {
+		Begin()
+		End()
+	}); gathers {
+		begin, end = g.Begin, g.End
+	}
+	for range deliveries {
+		begin()
+	}
 	var all sync.WaitGroup
 	for i := range deliveries {
-		all.Go(func() { verdicts[i] = w.Handle(ctx, deliveries[i]) })
+		all.Go(func() {
+			defer end()
+			verdicts[i] = w.Handle(ctx, deliveries[i])
+		})
 	}
 	all.Wait()
 	return verdicts
 }
 
-// Handle handles one delivery and sends its reply. It never panics. The caller carries out the
-// verdict. It starts no goroutine and, with one try, waits for nothing but its ports and the
-// operation.
+// Handle handles one delivery and sends its reply. It never panics. The caller applies the verdict. It starts
+// no goroutine and, with one try, waits only for its ports and the operation.
 func (w *Worker) Handle(ctx context.Context, d port.Delivery) (v Verdict) {
 	w.counters.inFlight.Add(1)
 	defer w.counters.inFlight.Add(-1)
@@ -65,7 +77,7 @@ func (w *Worker) Handle(ctx context.Context, d port.Delivery) (v Verdict) {
 		}
 	}()
 	received := w.Clock.Now()
-	req, err := message.RequestOf(d)
+	req, err := message.Of[message.Request](d)
 	switch {
 	case errors.Is(err, message.ErrNewer):
 		w.Log.Warn("a request of a newer schema is returned to the queue; deploy the newer agent", "agent",
@@ -83,7 +95,7 @@ func (w *Worker) nack(after time.Duration) Verdict {
 	return Verdict{After: after}
 }
 
-// quarantine puts an unreadable message where the operator will see it.
+// quarantine moves an unreadable message to the quarantine for the operator.
 func (w *Worker) quarantine(ctx context.Context, d port.Delivery, why error) Verdict {
 	q := message.Quarantine(port.Requests(w.Agent), d, why.Error(), core.TimeOf(w.Clock.Now()))
 	if err := w.send(ctx, w.Quarantine, q, w.SendTimeout); err != nil {
@@ -97,15 +109,16 @@ func (w *Worker) quarantine(ctx context.Context, d port.Delivery, why error) Ver
 	return ack
 }
 
-// send sends one message. The handler's context may have ended meanwhile: what is known is sent
-// all the same, within the time given.
+// send sends one message. The handler's context may have ended, but the outcome is still sent, within the
+// given time.
 func (w *Worker) send(ctx context.Context, q port.Queue, v port.Value, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
 	return q.Send(ctx, []port.Message{{Value: v}})[0]
 }
 
-// about is what a log line says of a request: IDs, never bodies, by the keys of the Scheduler's lines.
+// about returns the fields of a log line about a request: IDs, never bodies, with the keys of the Scheduler's
+// lines.
 func about(agent string, req *message.Request) slog.Attr {
 	return slog.Group("", "agent", agent, "order", req.OrderID, "run", req.Run, "step", req.Step,
 		"attempt", req.Attempt, "operation", string(req.Operation), "name", req.Name)

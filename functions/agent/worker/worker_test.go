@@ -87,7 +87,7 @@ func (b *bench) replies() []*message.Reply {
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		r, err := message.DecodeReply(body)
+		r, err := message.Decode[message.Reply](body)
 		if err != nil {
 			b.t.Fatal(err)
 		}
@@ -380,7 +380,7 @@ func TestABatchWithBadMessages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, err := message.DecodeQuarantined(data)
+		q, err := message.Decode[message.Quarantined](data)
 		if err != nil || q.Queue != "requests-payment" || q.Reason == "" || q.SHA256 == "" {
 			t.Errorf("quarantined %+v, %v", q, err)
 		}

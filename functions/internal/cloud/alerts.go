@@ -9,10 +9,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// alertTime is how long an invocation stays for the alerts that it has raised, after its work is done.
+// alertTime is the time that an invocation waits after its work for the alerts that it has raised.
 const alertTime = 5 * time.Second
 
-// Alerts are the incidents of a function. They publish beside its work, so that no order waits for SNS.
+// Alerts publishes the incidents of a function concurrently with its work, so that no order waits for SNS.
 type Alerts struct {
 	*incident.Incidents
 
@@ -20,7 +20,7 @@ type Alerts struct {
 	running []chan struct{}
 }
 
-// start is incident.Config.Go.
+// start implements incident.Config.Go.
 func (a *Alerts) start(publication func(ctx context.Context)) {
 	done := make(chan struct{})
 	a.mu.Lock()
@@ -35,9 +35,8 @@ func (a *Alerts) start(publication func(ctx context.Context)) {
 	}()
 }
 
-// Wait blocks until the publications that were started have ended, for alertTime at most, or until shortly
-// before Lambda ends the invocation. A publication that has not ended by then counts as failed: the next
-// sweep repeats it.
+// Wait blocks until the started publications have ended, for alertTime at most, or until shortly before
+// Lambda ends the invocation. An unfinished publication counts as failed, and the next sweep repeats it.
 func (a *Alerts) Wait(ctx context.Context) {
 	limit := alertTime
 	if deadline, bounded := ctx.Deadline(); bounded {

@@ -158,7 +158,7 @@ func openWith(t *testing.T, current map[string]*core.Definition, region,
 			port.Requests("payment")),
 	})
 	settings, err := deployment.ReadScheduler(lookup)
-	c, errClient := wire.Environment(lookup, wire.Options{})
+	c, errClient := wire.Environment(lookup)
 	if err := errors.Join(err, errClient); err != nil {
 		t.Fatal(err)
 	}

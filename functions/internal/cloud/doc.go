@@ -1,3 +1,3 @@
-// Package cloud puts together what Scheduler and Supervisor have in common on AWS: the state store
-// on DynamoDB, queues on SQS, alerts on SNS, and the workflows that were compiled at deploy.
+// Package cloud assembles the common parts of Scheduler and Supervisor on AWS: the state store on DynamoDB,
+// queues on SQS, alerts on SNS, and the workflows that were compiled at deploy.
 package cloud

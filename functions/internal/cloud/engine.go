@@ -24,9 +24,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// Open makes what a deployed Scheduler or Supervisor stands on, once for the life of the process; it makes no
-// network calls (rule 13). current are the definitions for new orders; nil where none are submitted. The
-// function calls Alerts.Wait at the end of each invocation.
+// Open makes the parts of a deployed Scheduler or Supervisor, once for the life of the process. It makes no
+// network calls (rule 13). current holds the definitions for new orders, and is nil if no orders are
+// submitted. The function calls Alerts.Wait at the end of each invocation.
 func Open(
 	c aws.Config, d deployment.Engine, current map[string]*core.Definition, log *slog.Logger,
 ) (engine.Parts, *Alerts) {
@@ -36,7 +36,7 @@ func Open(
 	alerts := &Alerts{}
 	alerts.Incidents = incident.New(incident.Config{
 		Records: store.Schedules(), Tasks: store, Go: alerts.start,
-		Publish: publishing(sns.New(sdk.NewFromConfig(c).Publish, d.Alerts, 0), d),
+		Publish: publishing(sns.New(sdk.NewFromConfig(c).Publish, d.Alerts), d),
 		Clock:   port.ClockFunc(time.Now), Window: d.Window, Reminder: d.Reminder, Log: log,
 	})
 	return engine.Parts{
@@ -49,13 +49,13 @@ func Open(
 		Alerts: alerts,
 		Clock:  port.ClockFunc(time.Now),
 		Name:   d.Instance,
-		// The clocks of two machines differ.
+		// the clocks of two machines differ
 		WakeSlack: time.Second,
 		Logger:    log,
 	}, alerts
 }
 
-// publishing publishes alerts, completed with what only the deployment knows.
+// publishing returns a function that publishes alerts with the deployment's details.
 func publishing(topic *sns.Topic, d deployment.Engine) func(context.Context, message.Alert) error {
 	return func(ctx context.Context, a message.Alert) error {
 		a.Logs = logsOf(d.Region, d.LogGroup, a.OrderID)
@@ -63,8 +63,8 @@ func publishing(topic *sns.Topic, d deployment.Engine) func(context.Context, mes
 	}
 }
 
-// logsOf is the page of CloudWatch's console with the lines of a log group that name an order. The console
-// reads what stands after the # as escaped twice, with $ for %.
+// logsOf returns the address of CloudWatch's console with the lines of a log group that name an order. The
+// console reads the part after the # as escaped twice, with $ for %.
 func logsOf(region, group, order string) string {
 	if group == "" {
 		return ""
@@ -84,7 +84,7 @@ func logsOf(region, group, order string) string {
 		"/log-events$3FfilterPattern$3D" + escaped(`"`+order+`"`)
 }
 
-// options are those by which the command line reaches the deployment.
+// options returns the flags with which the command line reaches the deployment.
 func options(stack string) string {
 	if stack == "" {
 		return ""
@@ -92,8 +92,8 @@ func options(stack string) string {
 	return "--stack " + stack
 }
 
-// Queues are the deployment's and, by the names of the list, the applications' (their names are
-// not among the deployment's, see package deployment).
+// Queues returns the deployment's queues and, by the names in the list, the applications' queues. Their names
+// are not among the deployment's, see package deployment.
 func Queues(c aws.Config, own, replyTo map[string]string) *sqs.Queues {
 	urls := make(map[string]string, len(own)+len(replyTo))
 	names := make([]string, 0, len(replyTo))

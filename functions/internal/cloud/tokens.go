@@ -14,11 +14,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// How old the keys of tokens may be: an order that was made by an instance with a newer key is not decided
-// before.
+// Largest age of the keys of tokens. An order with a newer key is not decided until the keys are read again.
 const (
 	keysAge  = 5 * time.Minute
-	freshAge = 10 * time.Second // age limit of keys if an order has a key that is not among them
+	freshAge = 10 * time.Second // age limit of keys if an order has an unknown key
 )
 
 // TokenKeys reads the keys of tokens from a secret of Secrets Manager (P39).
@@ -41,8 +40,8 @@ func NewTokenKeys(c aws.Config, secret string, clock port.Clock) *TokenKeys {
 		}}}
 }
 
-// Read returns the keys, read at most five minutes before, or ten seconds with fresh. Where they cannot be
-// read again those that are known serve on; an error says that none are known.
+// Read returns the keys. They are five minutes old at most, or ten seconds with fresh. If they cannot be read
+// again, the known keys stay in use. An error means that no keys are known.
 func (t *TokenKeys) Read(ctx context.Context, fresh bool) (core.Tokens, error) {
 	age := keysAge
 	if fresh {

@@ -41,7 +41,7 @@ func Workflows(folder string) (map[string]*core.Definition, error) {
 	return definitions, errors.Join(append(problems, withChildren(definitions)...)...)
 }
 
-// withChildren gives each definition those of its children, which are stored with it.
+// withChildren adds to each definition those of its children, which are stored with it.
 func withChildren(definitions map[string]*core.Definition) (problems []error) {
 	for _, name := range slices.Sorted(maps.Keys(definitions)) {
 		for i := range definitions[name].Steps {
@@ -60,8 +60,8 @@ func withChildren(definitions map[string]*core.Definition) (problems []error) {
 	return problems
 }
 
-// Scheduled reads the definitions in the folder that start by the clock; none where there is no folder, or no
-// file in it.
+// Scheduled reads the definitions in the folder that start by the clock. It returns none if the folder is
+// missing or empty.
 func Scheduled(folder string) ([]*core.Definition, error) {
 	if folder == "" {
 		return nil, nil
@@ -79,9 +79,9 @@ func Scheduled(folder string) ([]*core.Definition, error) {
 	return scheduled, err
 }
 
-// compiled reads one file. It must hold what Encode writes, byte for byte: tasks name their
-// definition by the hash of the file, while the Scheduler stores what Encode makes of it. A text
-// under a hash that is not its own could never be read again.
+// compiled reads one file. It must be the output of Encode, byte for byte: tasks name their definition by the
+// hash of the file, and the Scheduler stores the output of Encode. A text under a wrong hash could never be
+// read again.
 func compiled(file string) (*core.Definition, error) {
 	data, err := os.ReadFile(file) //nolint:gosec // the file belongs to the function's own package
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package renewed keeps values that are read from elsewhere, such as secrets, and reads them again when they
-// are old.
+// Package renewed caches values, such as secrets, and reads them again when they are old.
 package renewed
 
 import (
@@ -9,27 +8,27 @@ import (
 )
 
 const (
-	// retryAfter is when a value is read again that could not be read.
+	// retryAfter is the time after which a failed read is repeated.
 	retryAfter = 10 * time.Second
-	// renewTime is how long a reader waits for a new value while there is an old one: handlings do not stand
-	// still because a service does.
+	// renewTime is the time that a reader waits for a new value while it has an old one, so that a slow
+	// service does not stop the handlings.
 	renewTime = 2 * time.Second
 )
 
-// Value is safe for concurrent use. Get and Now are required.
+// Value is a cached value. It is safe for concurrent use. Get and Now are required.
 type Value[T any] struct {
 	Get   func(ctx context.Context) (T, error)
 	Now   func() time.Time
-	Stale func(err error) // called where it cannot be read again, and what was read before stays; may be nil
+	Stale func(err error) // called if the value cannot be read again and the old one stays; may be nil
 
 	mu    sync.Mutex
 	value T
 	known bool
-	at    time.Time // when it was read last, or, after a failure, less than an age before it is read again
+	at    time.Time // time of the last read; after a failure, a time that makes the next read come soon
 }
 
-// Read returns the value, of at most that age while it can be read. The error is that of Get: nothing is
-// known yet.
+// Read returns the value. Its age is at most the given one, if it can be read. The error is that of Get, and
+// means that no value is known.
 func (v *Value[T]) Read(ctx context.Context, age time.Duration) (T, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

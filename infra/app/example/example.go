@@ -1,4 +1,4 @@
-// Package example is the stack of the order example, with all settings of its app.
+// Package example holds the stack of the order example, with all settings of its app.
 package example
 
 import (
@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"time"
 
@@ -21,9 +22,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra/build"
 )
 
-// Add adds the stack to the app, by the settings in its context.
+// Add adds the stack to the app, with the settings in the app's context.
 func Add(app awscdk.App) (err error) {
-	defer func() { err = infra.Explain(recover(), err) }() // constructs panic; people read errors
+	defer func() { err = infra.Explain(recover(), err) }() // constructs panic, and people read errors
 	c := &settings{app: app}
 	agents, err := agentsOf(c.text("agents", filepath.Join("app", "agents.yaml")))
 	if err != nil {
@@ -54,8 +55,10 @@ func Add(app awscdk.App) (err error) {
 	}
 	replyTo(stack, c, props)
 	c.secrets(stack, agents)
-	c.senders(agents)
-	c.senderIDs(agents)
+	c.external(agents, "senders", "agent=ARN of a role", arnOf("iam", "(role|user)/"),
+		func(a *infra.Agent, arn string) { a.SenderARNs = append(a.SenderARNs, arn) })
+	c.external(agents, "role-ids", "agent=ID of its role", regexp.MustCompile(`.`),
+		func(a *infra.Agent, id string) { a.SenderIDs = append(a.SenderIDs, id) })
 	nag := c.truth("nag", false)
 	if len(c.problems) > 0 {
 		return errors.Join(c.problems...)
@@ -69,7 +72,7 @@ func Add(app awscdk.App) (err error) {
 	return nil
 }
 
-// warn reports what deploys well and fails later in silence.
+// warn reports settings that deploy well and fail silently later.
 func warn(stack awscdk.Stack, props *infra.Props) {
 	notes := awscdk.Annotations_Of(stack)
 	if props.AlarmEmail == "" {
@@ -86,7 +89,7 @@ func warn(stack awscdk.Stack, props *infra.Props) {
 	}
 }
 
-// environment is the account and Region of the user's credentials, where CDK knows them.
+// environment returns the account and Region of the user's credentials, if CDK knows them.
 func environment() *awscdk.Environment {
 	account, region := os.Getenv("CDK_DEFAULT_ACCOUNT"), os.Getenv("CDK_DEFAULT_REGION")
 	if account == "" || region == "" {
@@ -95,7 +98,7 @@ func environment() *awscdk.Environment {
 	return &awscdk.Environment{Account: &account, Region: &region}
 }
 
-// agentsOf makes a function of each HTTP agent in the file.
+// agentsOf returns a function for each HTTP agent in the file.
 func agentsOf(file string) (map[string]infra.Agent, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -116,7 +119,7 @@ func agentsOf(file string) (map[string]infra.Agent, error) {
 	return agents, nil
 }
 
-// replyTo is where the example's application reads how its orders are going.
+// replyTo returns the queue from which the example's application reads the statuses of its orders.
 func replyTo(stack awscdk.Stack, c *settings, props *infra.Props) {
 	props.ReplyTo = map[string]awssqs.IQueue{}
 	given := c.pairs("reply-to", "name=ARN of a queue", arnOf("sqs", ""))
@@ -138,7 +141,8 @@ func replyTo(stack awscdk.Stack, c *settings, props *infra.Props) {
 		&awscdk.CfnOutputProps{Value: queue.QueueUrl(), Description: jsii.String("reply-to shop")})
 }
 
-// prebuilt copies functions that were built before, by the last folder but one of their packages.
+// prebuilt returns a Builder that copies functions built before. Their folders are named like the second last
+// part of the package's path.
 func prebuilt(folder string) build.Builder {
 	return func(b build.Binary) error {
 		in, err := os.Open(filepath.Join(folder, filepath.Base(filepath.Dir(b.Package)), "bootstrap"))

@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra"
 )
 
-// settings reads the context, and gathers what is wrong with it.
+// settings reads the context, and collects the faults in it.
 type settings struct {
 	app      awscdk.App
 	problems []error
@@ -67,7 +67,7 @@ func (c *settings) duration(name string, otherwise time.Duration) time.Duration 
 	return d
 }
 
-// pairs reads name=value with commas between them.
+// pairs reads name=value pairs, separated by commas.
 func (c *settings) pairs(name, meant string, value *regexp.Regexp) map[string]string {
 	found := map[string]string{}
 	for _, text := range c.list(name, "") {
@@ -81,7 +81,7 @@ func (c *settings) pairs(name, meant string, value *regexp.Regexp) map[string]st
 	return found
 }
 
-// priorities are the functions for high priority alone, by queue.
+// priorities returns the functions reserved for high priority, by queue.
 func (c *settings) priorities() map[string]int {
 	shares := map[string]int{}
 	for name, text := range c.pairs("priorities", "intake=functions or agent=functions",
@@ -91,7 +91,7 @@ func (c *settings) priorities() map[string]int {
 	return shares
 }
 
-// arnOf a service, with a resource that begins in some way.
+// arnOf matches an ARN of a service whose resource begins with a text.
 func arnOf(service, resource string) *regexp.Regexp {
 	return regexp.MustCompile("^" + arnText(service, resource) + "$")
 }
@@ -100,12 +100,12 @@ func arnText(service, resource string) string {
 	return `arn:[a-z-]+:` + service + `:[a-z0-9-]*:[0-9]{12}:` + resource + `[^\s,]+`
 }
 
-// place of a secret: Secrets Manager's complete ARN, perhaps with a field, or a name of the Parameter
-// Store.
+// place matches the place of a secret: Secrets Manager's complete ARN, optionally with a field, or a name of
+// the Parameter Store.
 var place = regexp.MustCompile(`^(` + arnText("secretsmanager", "secret:") +
 	`-[A-Za-z0-9]{6}(#[^\s,]+)?|/[A-Za-z0-9_./-]+)$`)
 
-// secrets hands each secret to its agent, by reference.
+// secrets gives each agent references to its secrets.
 func (c *settings) secrets(stack awscdk.Stack, agents map[string]infra.Agent) {
 	given := c.pairs("secrets",
 		"agent.VARIABLE=ARN of a secret with its last six letters, with #field or without, or =/name of a "+
@@ -133,38 +133,22 @@ func (c *settings) secrets(stack awscdk.Stack, agents map[string]infra.Agent) {
 	}
 }
 
-// senders names the roles of external agents.
-func (c *settings) senders(agents map[string]infra.Agent) {
-	role := arnOf("iam", "(role|user)/")
-	for _, text := range c.list("senders", "") { // an agent may have several
-		name, arn, _ := strings.Cut(text, "=")
-		a, there := agents[name]
-		if !there || !a.External || !role.MatchString(arn) {
-			c.wrong("senders", text,
-				"agent=ARN of a role, with the name of an external agent of the agents file,")
+// external reads agent=value of external agents, each of which may have several, and passes them to add.
+func (c *settings) external(agents map[string]infra.Agent, name, meant string, value *regexp.Regexp,
+	add func(a *infra.Agent, value string)) {
+	for _, text := range c.list(name, "") {
+		agent, v, _ := strings.Cut(text, "=")
+		a, there := agents[agent]
+		if !there || !a.External || !value.MatchString(v) {
+			c.wrong(name, text, meant+", with the name of an external agent of the agents file,")
 			continue
 		}
-		a.SenderARNs = append(a.SenderARNs, arn)
-		agents[name] = a
+		add(&a, v)
+		agents[agent] = a
 	}
 }
 
-// senderIDs names the external agents' roles by their IDs, as the queues vouch for them.
-func (c *settings) senderIDs(agents map[string]infra.Agent) {
-	for _, text := range c.list("role-ids", "") {
-		name, id, _ := strings.Cut(text, "=")
-		a, there := agents[name]
-		if !there || !a.External || id == "" {
-			c.wrong("role-ids", text,
-				"agent=ID of its role, with the name of an external agent of the agents file,")
-			continue
-		}
-		a.SenderIDs = append(a.SenderIDs, id)
-		agents[name] = a
-	}
-}
-
-// tables are those that are there already.
+// tables returns the existing tables.
 func (c *settings) tables() (t infra.Tables) {
 	const meant = "orders, definitions or ledger.AGENT=ARN of a table"
 	for key, arn := range c.pairs("tables", meant, arnOf("dynamodb", "table/")) {

@@ -1,8 +1,9 @@
-// Package awstest leads tests to an emulator on this machine or, only if it is asked for by the
-// number of the account, to a real one (rule 27). What they run against stands in a variable:
+// Package awstest connects tests to an emulator on this machine or, only on request by the account's number,
+// to a real account (rule 27). A variable holds the target:
 //
 //	http://127.0.0.1:4566     an emulator on this machine
-//	account:123456789012      what the tests need is made, used and removed there
+//
+//	account:123456789012      a real account, in which the tests create and remove their resources
 package awstest
 
 import (
@@ -22,8 +23,8 @@ import (
 
 const accountPrefix = "account:"
 
-// Config returns the SDK's configuration for what the variable names, or skips the test, and says
-// so; how says what sets the variable. It may be changed before clients are made.
+// Config returns the SDK's configuration for the variable's target, or skips the test with a message. how
+// names the command that sets the variable. The configuration may be changed before clients are made.
 func Config(t testing.TB, variable, how string, o awsclient.Options) aws.Config {
 	t.Helper()
 	target := os.Getenv(variable)
@@ -56,13 +57,13 @@ func Config(t testing.TB, variable, how string, o awsclient.Options) aws.Config 
 // Emulated reports whether the variable does not name a real account.
 func Emulated(variable string) bool { return !strings.HasPrefix(os.Getenv(variable), accountPrefix) }
 
-// Check says what is wrong with a value of the variable.
+// Check returns an error if a value of the variable cannot be used.
 func Check(variable, target string) error {
 	_, _, err := parse(variable, target)
 	return err
 }
 
-// parse refuses what is neither on this machine nor an account asked for by name (rule 27).
+// parse refuses a target that is neither on this machine nor a named account (rule 27).
 func parse(variable, target string) (endpoint, account string, err error) {
 	if account, ok := strings.CutPrefix(target, accountPrefix); ok {
 		if len(account) != 12 || strings.Trim(account, "0123456789") != "" {

@@ -1,5 +1,5 @@
-// Package meter counts what AWS bills for the SDK's calls: request units of DynamoDB as its answers
-// say them, requests of SQS and SNS by started 64 KiB. Only programs that measure import it.
+// Package meter counts the billed parts of the SDK's calls: request units of DynamoDB from its responses, and
+// requests of SQS and SNS by started 64 KiB. Only programs that measure import it.
 package meter
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// Chunk is what SQS and SNS bill a request by, in bytes.
+// Chunk is the unit by which SQS and SNS bill a request, in bytes.
 const Chunk = 64 << 10
 
 // Key names a line of the bill. Resource is a table's or a queue's name.
@@ -30,12 +30,12 @@ type Key struct {
 	Resource  string `json:"resource"`
 }
 
-// Count is one line of the bill.
+// Count is the content of one line of the bill.
 type Count struct {
 	Calls float64 `json:"calls"` // tries of the SDK's, repeats included
-	// Requests are billed requests of SQS and SNS: of each call its started chunks.
+	// Requests counts billed requests of SQS and SNS: the started chunks of each call.
 	Requests float64 `json:"requests,omitempty"`
-	// Request units of DynamoDB: of the table, and of its index.
+	// Request units of DynamoDB, separate for the table and its index.
 	Writes      float64 `json:"wru,omitempty"`
 	IndexWrites float64 `json:"index_wru,omitempty"`
 	Reads       float64 `json:"rru,omitempty"`
@@ -57,13 +57,13 @@ type Line struct {
 	Count
 }
 
-// Meter is safe for concurrent use.
+// Meter counts calls. It is safe for concurrent use.
 type Meter struct {
 	mu    sync.Mutex
 	lines map[Key]*Count
 }
 
-// Lines answers all lines, sorted by their names.
+// Lines returns all lines, sorted by their names.
 func (m *Meter) Lines() []Line {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,14 +78,14 @@ func (m *Meter) Lines() []Line {
 	return lines
 }
 
-// Reset begins again at zero.
+// Reset sets all counts to zero.
 func (m *Meter) Reset() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.lines = nil
 }
 
-// Add adds to a line: for what no call of the SDK shows.
+// Add adds to a line. It is for costs that no call of the SDK shows.
 func (m *Meter) Add(k Key, c Count) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,8 +98,8 @@ func (m *Meter) Add(k Key, c Count) {
 	m.lines[k].add(c)
 }
 
-// Into puts the meter into all clients that are made of the configuration from now on. DynamoDB is
-// then asked for what each call consumed.
+// Into adds the meter to all clients that are made from the configuration from now on. DynamoDB then reports
+// the consumption of each call.
 func (m *Meter) Into(c *aws.Config) {
 	c.APIOptions = append(c.APIOptions[:len(c.APIOptions):len(c.APIOptions)],
 		func(stack *middleware.Stack) error {
@@ -129,10 +129,10 @@ func (m *Meter) handle(ctx context.Context, in middleware.InitializeInput,
 	return out, metadata, err
 }
 
-// Chunks is how many requests a call is billed as.
+// Chunks returns the number of billed requests of a call.
 func Chunks(bytes int) float64 { return float64(max(1, (bytes+Chunk-1)/Chunk)) }
 
-// ask asks DynamoDB for what a call consumes, index and table apart.
+// ask makes DynamoDB report the consumption of a call, index and table apart.
 func ask(in any) {
 	const indexes = dynamotypes.ReturnConsumedCapacityIndexes
 	switch in := in.(type) {
@@ -147,8 +147,8 @@ func ask(in any) {
 	}
 }
 
-// dynamo counts a call of DynamoDB. A repeat of the SDK's may have consumed as much as the try that
-// was answered; a refused condition consumes a write, of which DynamoDB says nothing: one is counted.
+// dynamo counts a call of DynamoDB. An earlier try of the SDK may have consumed as much as the answered one.
+// A refused condition consumes a write that DynamoDB does not report, so dynamo counts one.
 func (m *Meter) dynamo(key Key, in, out any, tries float64, err error) {
 	var refused *dynamotypes.ConditionalCheckFailedException
 	if put, ok := in.(*dynamodb.PutItemInput); ok && errors.As(err, &refused) {
@@ -185,7 +185,7 @@ func (m *Meter) dynamo(key Key, in, out any, tries float64, err error) {
 			index += aws.ToFloat64(i.CapacityUnits)
 		}
 		if _, query := out.(*dynamodb.QueryOutput); query && table+index == 0 {
-			index = 0.5 // DynamoDB's minimum, which DynamoDB Local does not count
+			index = 0.5 // DynamoDB's minimum, which DynamoDB Local does not report
 		}
 		if read {
 			m.Add(key, Count{Calls: tries, Reads: table * tries, IndexReads: index * tries})
@@ -195,7 +195,7 @@ func (m *Meter) dynamo(key Key, in, out any, tries float64, err error) {
 	}
 }
 
-// payload returns the resource of a call and the bytes that it is billed by.
+// payload returns the resource of a call and its billed bytes.
 func payload(in, out any) (resource string, bytes int) {
 	switch in := in.(type) {
 	case *sqs.SendMessageInput:

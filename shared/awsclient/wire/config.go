@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,26 +14,17 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// Defaults of Options. They are stated because the SDK's change from version to version (rule 13).
+// Limits of a client. They are explicit because the SDK's defaults change between versions (rule 13).
 const (
-	DefaultMaxAttempts = 4
-	DefaultCallTimeout = 10 * time.Second
-	DefaultConnections = 64
+	DefaultMaxAttempts = 4                // attempts of one call, the first included
+	DefaultCallTimeout = 10 * time.Second // limit of one call with all its attempts
+	connections        = 64               // connections kept for each host
 )
 
-// Options of a client. The zero value has the defaults.
-type Options struct {
-	MaxAttempts int           // attempts of one call, the first included
-	CallTimeout time.Duration // limit of one call with all its attempts; WithCallTimeout overrides it
-	Connections int           // connections kept for each host
-	// Wrap puts something around the transport: a meter, injected faults.
-	Wrap func(http.RoundTripper) http.RoundTripper
-}
-
-// Environment makes the configuration of a function out of what Lambda sets: AWS_REGION and the
-// credentials of its role; AWS_ENDPOINT_URL, and AWS_ENDPOINT_URL_<SERVICE> before it, lead to an
-// emulator. It makes no network calls (rule 13). The error lists what is missing.
-func Environment(lookup func(name string) (value string, set bool), o Options) (aws.Config, error) {
+// Environment returns the configuration of a function from the variables that Lambda sets: AWS_REGION and the
+// credentials of its role. AWS_ENDPOINT_URL, or AWS_ENDPOINT_URL_<SERVICE> before it, leads to an emulator.
+// It makes no network calls (rule 13). The error lists the missing variables.
+func Environment(lookup func(name string) (value string, set bool)) (aws.Config, error) {
 	value := func(name string) string { v, _ := lookup(name); return v }
 	creds := aws.Credentials{
 		AccessKeyID: value("AWS_ACCESS_KEY_ID"), SecretAccessKey: value("AWS_SECRET_ACCESS_KEY"),
@@ -51,21 +41,19 @@ func Environment(lookup func(name string) (value string, set bool), o Options) (
 	if err := errors.Join(missing...); err != nil {
 		return aws.Config{}, fmt.Errorf("configuration of the AWS SDK: %w", err)
 	}
-	attempts, limit := o.MaxAttempts, o.CallTimeout
-	attempts = cmp.Or(attempts, DefaultMaxAttempts)
-	limit = cmp.Or(limit, DefaultCallTimeout)
 	c := aws.Config{
 		Region: region,
-		// A function's credentials outlive its process: nothing to renew.
+		// A function's credentials outlive its process, so they need no renewal.
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return creds, nil
 		}),
-		HTTPClient: HTTPClient(BuildableClient(o.Connections), o.Wrap),
-		RetryMode:  aws.RetryModeStandard, RetryMaxAttempts: attempts,
+		HTTPClient: HTTPClient(BuildableClient(), nil),
+		RetryMode:  aws.RetryModeStandard, RetryMaxAttempts: DefaultMaxAttempts,
 		Retryer: func() aws.Retryer {
-			return retry.NewStandard(func(r *retry.StandardOptions) { r.MaxAttempts = attempts })
+			return retry.NewStandard(func(r *retry.StandardOptions) { r.MaxAttempts = DefaultMaxAttempts })
 		},
-		APIOptions: []func(*middleware.Stack) error{LimitTime(limit)}, ConfigSources: []any{endpoints(value)},
+		APIOptions:    []func(*middleware.Stack) error{LimitTime(DefaultCallTimeout)},
+		ConfigSources: []any{endpoints(value)},
 	}
 	if endpoint := value("AWS_ENDPOINT_URL"); endpoint != "" {
 		c.BaseEndpoint = &endpoint
@@ -73,27 +61,26 @@ func Environment(lookup func(name string) (value string, set bool), o Options) (
 	return c, nil
 }
 
-// endpoints finds AWS_ENDPOINT_URL_<SERVICE>: clients of the SDK look for it in the sources that a
-// configuration was made of, and ours is made of the environment by hand.
+// endpoints finds AWS_ENDPOINT_URL_<SERVICE>. Clients of the SDK look for it in the sources of a
+// configuration, and this one has none.
 type endpoints func(name string) string
 
-// GetServiceBaseEndpoint is what clients ask; id is like "Secrets Manager".
+// GetServiceBaseEndpoint returns the endpoint of a service. Clients of the SDK call it with an ID such as
+// "Secrets Manager".
 func (e endpoints) GetServiceBaseEndpoint(_ context.Context,
 	id string) (endpoint string, found bool, err error) {
 	endpoint = e("AWS_ENDPOINT_URL_" + strings.ToUpper(strings.ReplaceAll(id, " ", "_")))
 	return endpoint, endpoint != "", nil
 }
 
-// BuildableClient is the kind of client that the SDK can still change, as it does for AWS_CA_BUNDLE.
-// 0 connections are DefaultConnections.
-func BuildableClient(connections int) *awshttp.BuildableClient {
-	connections = cmp.Or(connections, DefaultConnections)
+// BuildableClient returns a client that the SDK can still change, as it does for AWS_CA_BUNDLE.
+func BuildableClient() *awshttp.BuildableClient {
 	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.MaxIdleConns, t.MaxIdleConnsPerHost = 2*connections, connections
 	})
 }
 
-// HTTPClient puts our transport around what the SDK has made of the client. wrap may be nil.
+// HTTPClient wraps the SDK's client in Transport. wrap may be nil.
 func HTTPClient(c aws.HTTPClient, wrap func(http.RoundTripper) http.RoundTripper) aws.HTTPClient {
 	var next http.RoundTripper
 	if b, ok := c.(*awshttp.BuildableClient); ok {

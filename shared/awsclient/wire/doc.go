@@ -1,7 +1,7 @@
-// Package wire is how our clients talk to AWS: a stated retry mode and number of attempts, a time
-// limit for each call, a transport that cannot make a write that landed look failed (see Transport).
+// Package wire makes Stepkeeper's calls to AWS. It sets the retry mode and the number of attempts, a time
+// limit for each call, and a transport that does not report a stored write as failed (see Transport).
 //
-// It knows no profiles, no single sign-on and no metadata service, which package awsclient adds for
-// programs that people run; functions, whose credentials stand in their environment, are spared
-// those, in size and in time to start.
+// It has no profiles, no single sign-on and no metadata service. Package awsclient adds those for programs
+// that people run. Functions, whose credentials are in their environment, do without them, to be smaller and
+// to start faster.
 package wire

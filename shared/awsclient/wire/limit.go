@@ -8,7 +8,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// AttemptTimeout is the limit of one attempt of a call that a service answers in milliseconds.
+// AttemptTimeout is the limit of one attempt of a call to a service that responds in milliseconds.
 const AttemptTimeout = 3 * time.Second
 
 type (
@@ -16,13 +16,13 @@ type (
 	serviceWait struct{}
 )
 
-// WithCallTimeout gives the calls made with this context another limit.
+// WithCallTimeout sets another limit for the calls with this context.
 func WithCallTimeout(ctx context.Context, limit time.Duration) context.Context {
 	return context.WithValue(ctx, callTimeout{}, limit)
 }
 
-// WithWait makes the limits of a call and of each of its attempts longer by the time that the service is
-// asked to wait, as a long poll of SQS does.
+// WithWait extends the limits of a call and of each attempt by the time that the service is asked to wait, as
+// in a long poll of SQS.
 func WithWait(ctx context.Context, wait time.Duration) context.Context {
 	return context.WithValue(ctx, serviceWait{}, wait)
 }
@@ -50,8 +50,8 @@ func LimitTime(limit time.Duration) func(*middleware.Stack) error {
 	}
 }
 
-// LimitAttempts ends each attempt of a call after the limit, so that one that hangs is tried again: the end
-// of a context would end the call.
+// LimitAttempts ends each attempt of a call after the limit, so that a hanging one is repeated. The end of a
+// context would end the whole call.
 func LimitAttempts(limit time.Duration) func(*middleware.Stack) error {
 	each := middleware.FinalizeMiddlewareFunc("StepkeeperAttemptTimeout",
 		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
@@ -71,7 +71,7 @@ func LimitAttempts(limit time.Duration) func(*middleware.Stack) error {
 	}
 }
 
-// attemptTimeout does not wrap what the SDK said, which would be that the caller gave up.
+// attemptTimeout does not wrap the SDK's error, which would mean that the caller gave up.
 type attemptTimeout struct {
 	limit time.Duration
 	why   string
@@ -81,11 +81,11 @@ func (e *attemptTimeout) Error() string {
 	return fmt.Sprintf("no answer within %s: %s", e.limit, e.why)
 }
 
-// RetryableError has the SDK's retryer repeat the call.
+// RetryableError makes the SDK's retryer repeat the call.
 func (e *attemptTimeout) RetryableError() bool { return true }
 
-// UntilShortlyBefore gives calls whose context has a deadline all the time until so long before it, in
-// place of the limit of LimitTime.
+// UntilShortlyBefore ends calls that long before their context's deadline, instead of after the limit of
+// LimitTime.
 func UntilShortlyBefore(margin time.Duration) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("StepkeeperUntilDeadline",

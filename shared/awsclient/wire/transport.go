@@ -8,13 +8,12 @@ import (
 	"net/http"
 )
 
-// Transport hands each request on with a body of its own, in memory.
+// Transport sends each request with its own copy of the body, in memory.
 //
-// The SDK closes a request's body as soon as the answer's headers are there. Where a fast server
-// answers before net/http has taken note that the whole body is written, net/http sees a body that
-// was closed under its hands, drops the connection with the answer, and the SDK repeats a call that
-// has succeeded; a conditional write then reports its own first success as a conflict. With a body
-// that nothing else holds this cannot happen. Our requests are small.
+// The SDK closes a request's body when the headers of the response arrive. If a fast server responds before
+// net/http has noted that the whole body is written, net/http finds a closed body and drops the connection
+// with the response. The SDK then repeats a call that has succeeded, and a conditional write reports its own
+// success as a conflict. A private copy of the body prevents this. Stepkeeper's requests are small.
 type Transport struct {
 	Next http.RoundTripper // nil means http.DefaultTransport
 }

@@ -21,10 +21,11 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/awstest"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
 
-// Variable names what the tests run against.
+// Variable is the name of the variable with the target of the tests.
 const Variable = "STEPKEEPER_DYNAMODB"
 
 // Config returns the SDK's configuration, or skips the test. It may be changed before clients are made.
@@ -37,10 +38,10 @@ func Config(t testing.TB, o awsclient.Options) aws.Config {
 // Emulated reports whether the tests run against an emulator, whose index is never stale.
 func Emulated() bool { return awstest.Emulated(Variable) }
 
-// Check says what is wrong with a value of the variable.
+// Check returns an error if a value of the variable cannot be used.
 func Check(target string) error { return awstest.Check(Variable, target) }
 
-// Names of fresh tables and a fresh ledger.
+// Names holds the names of fresh tables and a fresh ledger.
 type Names struct {
 	dynamo.Tables
 	Ledger string
@@ -48,13 +49,13 @@ type Names struct {
 
 var made atomic.Int64
 
-// Tables makes fresh tables and removes them when the test is over.
+// Tables creates fresh tables and removes them at the end of the test.
 func Tables(t testing.TB, client *dynamodb.Client) Names {
 	t.Helper()
 	prefix := fmt.Sprintf("stepkeeper-test-%d-%d-%d-", os.Getpid(), time.Now().UnixNano(), made.Add(1))
 	n := Names{dynamo.Tables{Orders: prefix + "orders", Definitions: prefix + "definitions"},
 		prefix + "ledger"}
-	ctx := awsclient.WithCallTimeout(context.Background(), time.Minute)
+	ctx := wire.WithCallTimeout(context.Background(), time.Minute)
 	t.Cleanup(func() {
 		for _, name := range []string{n.Orders, n.Definitions, n.Ledger} {
 			if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
@@ -68,7 +69,7 @@ func Tables(t testing.TB, client *dynamodb.Client) Names {
 	return n
 }
 
-// Forget removes orders and leaves their tombstones, as a TTL does once they are at rest.
+// Forget removes orders and leaves their tombstones, as a TTL does with orders at rest.
 func Forget(client *dynamodb.Client, table string) func(context.Context, []string) error {
 	return func(ctx context.Context, ids []string) error {
 		for _, id := range ids {

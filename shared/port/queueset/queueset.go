@@ -1,5 +1,5 @@
-// Package queueset keeps the queues of an adapter that makes them itself: by name, and which of them
-// an order may name as its reply-to.
+// Package queueset holds the queues of an adapter that makes them itself, by name. It also holds which of
+// them an order may name as its reply-to.
 package queueset
 
 import (
@@ -11,14 +11,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Set is the queues, and most of a port.Queues; the zero value is empty. Queues are added before others
-// use it: from then on it is safe for concurrent use.
+// Set holds the queues, and implements most of a port.Queues. The zero value is empty. Add queues before
+// others use it; after that it is safe for concurrent use.
 type Set[Q port.Queue] struct {
 	queues  map[string]Q
 	replyTo map[string]bool
 }
 
-// Add adds a queue, whose messages expire at that age; 0 means never.
+// Add adds a queue. Its messages expire at that age; 0 means never.
 func (s *Set[Q]) Add(name string, retention time.Duration, queue Q) error {
 	switch _, there := s.queues[name]; {
 	case name == "":
@@ -35,7 +35,8 @@ func (s *Set[Q]) Add(name string, retention time.Duration, queue Q) error {
 	return nil
 }
 
-// AllowReplyTo lets orders name these queues as their reply-to. ErrNotFound if there is none.
+// AllowReplyTo lets orders name these queues as their reply-to. It returns ErrNotFound if a queue does not
+// exist.
 func (s *Set[Q]) AllowReplyTo(names ...string) error {
 	for _, name := range names {
 		if _, there := s.queues[name]; !there {
@@ -46,7 +47,7 @@ func (s *Set[Q]) AllowReplyTo(names ...string) error {
 	return nil
 }
 
-// Queue returns a Q. ErrNotFound if there is none of that name.
+// Queue returns the queue of that name, or ErrNotFound.
 func (s *Set[Q]) Queue(name string) (port.Queue, error) {
 	if found, there := s.queues[name]; there {
 		return found, nil
@@ -54,7 +55,7 @@ func (s *Set[Q]) Queue(name string) (port.Queue, error) {
 	return nil, fmt.Errorf("queue %q: %w", name, port.ErrNotFound)
 }
 
-// ReplyTo returns a Q that orders may name. ErrNotFound for every other name.
+// ReplyTo returns a queue that orders may name, or ErrNotFound.
 func (s *Set[Q]) ReplyTo(name string) (port.Queue, error) {
 	if s.replyTo[name] {
 		return s.queues[name], nil
@@ -62,5 +63,5 @@ func (s *Set[Q]) ReplyTo(name string) (port.Queue, error) {
 	return nil, fmt.Errorf("reply-to %q is not in the list that was deployed: %w", name, port.ErrNotFound)
 }
 
-// Names lists the queues, sorted.
+// Names returns the sorted names of the queues.
 func (s *Set[Q]) Names() []string { return slices.Sorted(maps.Keys(s.queues)) }

@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// together starts n goroutines at one moment and waits for all.
+// together starts n goroutines at the same moment and waits for all.
 func together(n int, run func(i int)) {
 	var ready, done sync.WaitGroup
 	start := make(chan struct{})
@@ -29,7 +29,7 @@ func together(n int, run func(i int)) {
 	done.Wait()
 }
 
-// together lets the suite's racers carry out an operation each, at one moment, and counts their answers.
+// together lets each of the suite's racers execute an operation, at the same moment, and counts the results.
 func (s *suite) together(do func(i int) operation) map[string]int {
 	var mu sync.Mutex
 	answers := map[string]int{}
@@ -42,7 +42,7 @@ func (s *suite) together(do func(i int) operation) map[string]int {
 	return answers
 }
 
-// raceCases tries what Linearizable does not: batches, the index, and many writers of one version.
+// raceCases tests what Linearizable does not: batches, the index, and many writers of one version.
 var raceCases = []testCase{
 	{name: "submissions and tombstones race: one is there, whole (P17)", run: func(s *suite) {
 		for round := range 10 {
@@ -178,7 +178,7 @@ var raceCases = []testCase{
 				s.Store.Commit(ctx, []port.Write{w})
 				clear(w.Record.Document)
 			})
-			// all that was handed over before is through by now
+			// everything passed to the adapter before is done by now
 			s.answers(commits(write("fence", 0)), "success")
 			for i := range tasks {
 				id := fmt.Sprint("task-", i)
@@ -204,8 +204,8 @@ var raceCases = []testCase{
 	}},
 }
 
-// committed commits, and commits again what the store had no room for, which is not stored: on a slow
-// emulator that is how transactions on one record end that overlap for long (rule 10).
+// committed commits, and repeats writes that the store had no capacity for, which are not stored. On a slow
+// emulator, transactions on one record that overlap for long end like that (rule 10).
 func (s *suite) committed(writes ...port.Write) []error {
 	errs := s.Store.Commit(s.ctx, writes)
 	for range 20 {
@@ -218,7 +218,7 @@ func (s *suite) committed(writes ...port.Write) []error {
 	return errs
 }
 
-// race commits one write of each writer at once and answers who won; the others must get that error.
+// race commits one write of each writer at once and returns the winner. The others must get the error loses.
 func (s *suite) race(write func(i int) port.Write, loses error) int {
 	s.Helper()
 	errs := make([]error, s.options.Races)

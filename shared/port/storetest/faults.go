@@ -9,16 +9,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Fault is what happens to one call that an adapter makes to its backend.
+// Fault is a fault of one call that an adapter makes to its backend.
 type Fault int
 
 // Kinds of faults.
 const (
-	LostAnswer  Fault = iota // the call is carried out, and its answer is lost
+	LostAnswer  Fault = iota // the call is executed, and its answer is lost
 	LostRequest              // the call does not arrive, which looks like a lost answer to the caller
 	Throttle                 // the call is refused for now
-	Repeat                   // the call is carried out twice; the second answer counts
-	Contention               // a write is refused, because another transaction is under way
+	Repeat                   // the call is executed twice; the second answer counts
+	Contention               // a write is refused because of a concurrent transaction
 )
 
 func (f Fault) String() string {
@@ -27,7 +27,7 @@ func (f Fault) String() string {
 
 var allFaults = []Fault{LostAnswer, LostRequest, Throttle, Repeat, Contention}
 
-// lasting is so often that no adapter's patience outlasts it.
+// lasting returns so many faults that no adapter retries longer.
 func lasting(f Fault) []Fault { return slices.Repeat([]Fault{f}, 100) }
 
 // operationUnderFaults is an operation that meets each fault.
@@ -36,11 +36,11 @@ type operationUnderFaults struct {
 	needs  func(*suite) bool
 	before operation // if nil, task "a" is created
 	do     operation
-	after  operation // operation that shows that do was carried out once
+	after  operation // operation that shows that do was executed once
 }
 
 // faultCases checks that the adapter hides a single fault of the backend from the caller (rules 8, 9, 10 and
-// 23 of docs/aws-rules.md), and returns the right error for lasting faults.
+// 23 of docs/reference/aws-rules.md), and returns the right error for lasting faults.
 func faultCases() []testCase {
 	empty := core.DefinitionHash([]byte("{}"))
 	started := port.LedgerEntry{Key: "k", State: "started"}
@@ -85,7 +85,7 @@ func (c operationUnderFaults) cases() []testCase {
 		cases = append(cases, testCase{name: c.name + " meets a " + f.String(), needs: needs,
 			run: func(s *suite) {
 				s.same(c.before)
-				s.soon(readsDue(port.DueBucket, far, 10)) // A stale index is allowed, so wait for it.
+				s.soon(readsDue(port.DueBucket, far, 10)) // a stale index is allowed, so wait for it
 				if hasList(s) {
 					s.soon(lists(port.Query{}, 10, false))
 				}

@@ -20,14 +20,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// HistoriesVariable names how many histories Linearizable records; default 20.
+// HistoriesVariable is the variable with the number of histories that Linearizable records; default 20.
 const HistoriesVariable = "STEPKEEPER_HISTORIES"
 
-// Linearizable lets several clients create, replace and load the same few tasks at the same time,
-// and checks each history with porcupine: there must be one order of all calls, each at some moment
-// between its begin and its end, in which the model gives the same answers. Where the adapter lets
-// faults of its backend be injected, they fall at random; a write in doubt may have happened at any
-// moment since its begin, or never.
+// Linearizable lets several clients create, replace and load the same few tasks at the same time, and checks
+// each history with porcupine. There must be an order of all calls in which the model returns the same
+// results, with each call between its begin and its end. If the adapter allows injected faults of its
+// backend, they occur at random. A write in doubt may take effect at any time after its begin, or never.
 func Linearizable(t *testing.T, make Make) {
 	histories := 20
 	if text := os.Getenv(HistoriesVariable); text != "" {
@@ -65,19 +64,19 @@ func Linearizable(t *testing.T, make Make) {
 type question struct {
 	id    string
 	write *port.Write
-	// landing: the first time of a write that was carried out twice, if it was (see doubled).
+	// landing marks the first time of a write that was executed twice (see doubled).
 	landing bool
 }
 
-// answer is what a caller sees of it: the class of its error, and what was loaded.
+// answer is the result of a call: the class of its error, and the loaded record.
 type answer struct{ class, found string }
 
-// doubt says that it is unknown whether it happened.
+// doubt reports whether it is unknown if the call happened.
 func (a answer) doubt() bool { return a.class == class(errDoubt) }
 
 var errDoubt = errors.New("perhaps stored")
 
-// show is a stored record, as far as it matters: each write has its own document.
+// show returns a stored record as text. Each write has its own document.
 func (r row) show() string {
 	if r.record == nil {
 		return ""
@@ -85,7 +84,7 @@ func (r row) show() string {
 	return fmt.Sprintf("version %d, %s", r.record.Version, r.record.Document)
 }
 
-// step is all that the row may be after the call, if the call may give that answer at all.
+// step returns all possible rows after the call, if the call may have that result at all.
 func (r row) step(q question, a answer) []any {
 	if q.landing {
 		return r.land(q.write)
@@ -110,8 +109,8 @@ func (r row) step(q question, a answer) []any {
 	return nil
 }
 
-// land is what the row may be after a write of which it is unknown whether it took place: never after
-// its refusal.
+// land returns the possible rows after a write that may or may not have happened. A refused write never
+// happens later.
 func (r row) land(w *port.Write) []any {
 	next, err := r.commit(*w)
 	if err != nil || slices.Contains(r.refused, string(w.Record.Document)) {
@@ -120,7 +119,7 @@ func (r row) land(w *port.Write) []any {
 	return []any{r, next}
 }
 
-// refuse is a conflict. No writer gets a conflict with itself: what it wrote must not be there.
+// refuse checks a conflict. No writer gets a conflict with itself, so its own write must not be stored.
 func (r row) refuse(w *port.Write) []any {
 	own := string(w.Record.Document)
 	if string(r.record.Document) == own {
@@ -130,13 +129,12 @@ func (r row) refuse(w *port.Write) []any {
 	return []any{r}
 }
 
-// doubled makes two of each write that was answered with a conflict, where requests can be carried
-// out twice behind their sender's back: its landing, if there was one, and the refusal, both while
-// it was under way. For the second time of a write fails at its condition. If what it finds there
-// is its own, the adapter says "stored". If others have overtaken it meanwhile, it finds the work
-// of those, and a conflict is all that the adapter can know: the write was stored, and
-// is a version of the past. That does no harm. A caller that gets a conflict loads and decides
-// again, and finds its cause in what is there now (P12), as after a crash between commit and delete.
+// doubled splits each write that returned a conflict into two calls, if the backend can execute a request
+// twice: the first execution, which may have stored the write, and the second one, which was refused. Both
+// are within the time of the call. The second execution fails at its condition. If it finds its own version,
+// the adapter reports success. If another writer has replaced that version meanwhile, the adapter can only
+// report a conflict, although the write was stored. That is harmless. The caller loads and decides again, and
+// finds its cause in the stored task (P12), as after a crash between commit and delete.
 func doubled(history []porcupine.Operation) []porcupine.Operation {
 	for _, op := range history {
 		q := op.Input.(question)
@@ -150,7 +148,7 @@ func doubled(history []porcupine.Operation) []porcupine.Operation {
 	return history
 }
 
-// linear is the model for porcupine, of one task.
+// linear is the model of one task for porcupine.
 var linear = (&porcupine.NondeterministicModel{
 	Init: func() []any { return []any{row{}} },
 	Step: func(state, input, output any) []any {
@@ -160,7 +158,7 @@ var linear = (&porcupine.NondeterministicModel{
 	Equal: func(a, b any) bool { return a.(row).show() == b.(row).show() },
 }).ToModel()
 
-// judge says what is wrong with a history, and shows the shortest beginning of it that is wrong.
+// judge returns the fault of a history, with its shortest wrong beginning.
 func judge(history []porcupine.Operation) string {
 	tasks := map[string][]porcupine.Operation{}
 	for _, op := range history {
@@ -190,8 +188,8 @@ func judge(history []porcupine.Operation) string {
 	return ""
 }
 
-// beginning is the first n calls to end, and those that others had begun by then: these had
-// no answer yet, so that a write among them may have happened or not.
+// beginning returns the first n calls to end, and the calls that others had begun by then. These had no
+// result yet, so that a write among them may have happened or not.
 func beginning(ops []porcupine.Operation, n int) []porcupine.Operation {
 	part := slices.Clone(ops[:n])
 	for _, op := range ops[n:] {
@@ -218,7 +216,7 @@ func describe(q question, a answer) string {
 	return fmt.Sprintf("load: %s %q", a.class, a.found)
 }
 
-// recorder is a history under way.
+// recorder records a history.
 type recorder struct {
 	Backends
 	start   time.Time
@@ -226,21 +224,21 @@ type recorder struct {
 	history []porcupine.Operation
 }
 
-// Of a history.
+// Sizes of one history.
 const (
 	linearClients = 6
 	linearCalls   = 15
 	linearTasks   = 3
 )
 
-// recordHistory runs the clients and answers the history.
+// recordHistory runs the clients and returns the history.
 func recordHistory(ctx context.Context, b Backends, seed uint64) []porcupine.Operation {
 	r := &recorder{Backends: b, start: time.Now()}
 	together(linearClients, func(client int) {
 		dice := rand.New(rand.NewPCG(seed, uint64(client))) //nolint:gosec // reproducible
 		known := map[string]int64{}
 		for n := range linearCalls {
-			runtime.Gosched() // adapters in memory answer before the others have begun
+			runtime.Gosched() // adapters in memory return before the others have begun
 			r.fault(dice)
 			q := ask(dice, client, n, known)
 			a, version := r.put(ctx, client, q)
@@ -268,20 +266,20 @@ func recordHistory(ctx context.Context, b Backends, seed uint64) []porcupine.Ope
 	return r.history
 }
 
-// fault lets one call in six meet a fault, and one in twenty so many that it stays in doubt.
+// fault injects a fault into one call in six. One call in twenty gets so many that it ends in doubt.
 func (r *recorder) fault(dice *rand.Rand) {
 	switch {
 	case r.Inject == nil:
 	case dice.IntN(40) == 0:
 		r.Inject(slices.Repeat([]Fault{LostAnswer}, 4)...)
-	case dice.IntN(40) == 0: // the last answer is a refusal, the first try has landed
+	case dice.IntN(40) == 0: // the last try is refused, but the first one was stored
 		r.Inject(append([]Fault{LostAnswer}, slices.Repeat([]Fault{Throttle}, 6)...)...)
 	case dice.IntN(6) == 0:
 		r.Inject(allFaults[dice.IntN(len(allFaults))])
 	}
 }
 
-// ask draws a call: mostly writes on the version that the client knows of.
+// ask draws a call: mostly writes on the version that the client knows.
 func ask(dice *rand.Rand, client, n int, known map[string]int64) question {
 	q := question{id: fmt.Sprint("task-", dice.IntN(linearTasks))}
 	switch expected := known[q.id]; dice.IntN(8) {
@@ -297,7 +295,7 @@ func ask(dice *rand.Rand, client, n int, known map[string]int64) question {
 	return q
 }
 
-// put makes the call, writes it down, and answers the version that the client now knows of.
+// put makes the call, records it, and returns the version that the client now knows.
 func (r *recorder) put(ctx context.Context, client int, q question) (a answer, version int64) {
 	begin := time.Since(r.start)
 	var stored row

@@ -24,7 +24,7 @@ type row struct {
 	refused []string
 }
 
-// commit is what a Commit of one write does (P8, P26).
+// commit returns the row after a Commit of one write, or its error (P8, P26).
 func (r row) commit(w port.Write) (row, error) {
 	if err := port.CheckWrite(&w); err != nil {
 		return r, err
@@ -43,7 +43,7 @@ func (r row) commit(w port.Write) (row, error) {
 	return r, nil
 }
 
-// erase is what Erase does (P52).
+// erase returns the row after Erase (P52).
 func (r row) erase(hash string) row {
 	if r.hash == hash {
 		r.content = nil
@@ -51,10 +51,10 @@ func (r row) erase(hash string) row {
 	return r
 }
 
-// forget is what a retention does (P26).
+// forget returns the row after the end of its retention (P26).
 func (r row) forget() row { return row{expired: r.expired || r.record != nil, refused: r.refused} }
 
-// acquire is what Leases.Acquire does.
+// acquire returns the lease after Leases.Acquire.
 func (l held) acquire(owner string, now time.Time, ttl time.Duration) (held, bool) {
 	if l.owner != "" && l.owner != owner && now.Before(l.until) {
 		return l, false
@@ -68,7 +68,7 @@ type held struct {
 	until time.Time
 }
 
-// move is what Ledger.Move does (P31).
+// move returns the entry after Ledger.Move, or its error (P31).
 func move(stored, e port.LedgerEntry) (port.LedgerEntry, error) {
 	if stored.Version != e.Version {
 		return stored, port.ErrConflict

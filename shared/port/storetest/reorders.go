@@ -17,7 +17,7 @@ func (s reordering) Load(ctx context.Context, ids []string) ([]*port.Record, []e
 	records, errs := s.Store.Load(ctx, ids)
 	for i, r := range records {
 		if r != nil {
-			c := *r // the store may keep what it returns
+			c := *r // the store may keep the returned record
 			c.Document = meaning(r.Document)
 			records[i] = &c
 		}
@@ -34,12 +34,12 @@ func (s reordering) List(ctx context.Context, q port.Query) (port.Page, error) {
 	return page, err
 }
 
-// sent are the members that hold what people and services have sent. They must come back byte for byte.
+// sent lists the members with data of people and services, which must return byte for byte.
 var sent = []string{"Order", "input", "output", "value"}
 
-// meaning is a JSON object in one spelling: members sorted, no white space between them. If a name stands
-// twice, the last one counts. Numbers keep their digits, and what was sent keeps its bytes. Everything else
-// stays as it is.
+// meaning returns a JSON object in one spelling: members sorted, without white space. If a name occurs twice,
+// the last one counts. Numbers keep their digits, and sent data keeps its bytes. Everything else stays
+// unchanged.
 func meaning(document []byte) []byte {
 	if !utf8.Valid(document) || !json.Valid(document) || len(document) == 0 || document[0] != '{' {
 		return document

@@ -49,19 +49,19 @@ func Sequences(t *testing.T, options Options, make Make) {
 // sequence draws operations.
 type sequence struct {
 	*suite
-	versions map[string]int64 // stored, as far as the answers said
+	versions map[string]int64 // stored versions, as far as the results showed
 	moves    map[string]int64
 	// time of the last creation; tasks of the same millisecond have no defined order, so no two share one
 	created int
 	faults  []Fault // faults of the next operation
 }
 
-// fault lets the next operation meet one.
+// fault adds a fault to the next operation.
 func (p *sequence) fault(r *rapid.T) {
 	p.faults = []Fault{rapid.SampledFrom(allFaults).Draw(r, "fault")}
 }
 
-// inject runs between two operations: a fault that was met by none is none of the next one's.
+// inject runs between two operations. It drops an unused fault, so that the next operation does not meet it.
 func (p *sequence) inject() {
 	if p.Inject != nil {
 		p.Inject(p.faults...)
@@ -80,7 +80,7 @@ var (
 	pageSize = rapid.IntRange(1, 5)
 )
 
-// write draws a write that often, but not always, fits what is stored.
+// write draws a write that often, but not always, fits the stored records.
 func (p *sequence) write(r *rapid.T) port.Write {
 	id := ids.Draw(r, "id")
 	expected := max(0, p.versions[id]+offsets.Draw(r, "off"))

@@ -56,9 +56,9 @@ var leaseCases = need(hasLeases, []testCase{
 		}{
 			// held and expired
 			{"a", 0, 30}, {"b", 1, 30}, {"b", 29, 30}, {"b", 31, 30}, {"a", 32, 30}, {"a", 62, 30},
-			// renewed; taken back by itself
+			// renewed, and shortened by its owner
 			{"a", 70, 30}, {"b", 99, 10}, {"b", 100, 10}, {"a", 109, 10}, {"b", 120, 10},
-			// shortened; of no time; behind
+			// shortened, with no duration, and with an earlier time
 			{"b", 121, 3600}, {"b", 122, 1}, {"a", 124, 0}, {"b", 124, 60}, {"a", 50, 60}, {"b", 50, 1},
 			{"a", 52, 60},
 		} {

@@ -1,14 +1,11 @@
-// Package storetest holds an adapter to what port.Store, port.Definitions, port.Leases and
-// port.Ledger promise. An adapter's test is a few lines:
+// Package storetest tests whether an adapter keeps the contracts of port.Store, port.Definitions, port.Leases
+// and port.Ledger. An adapter's test is a few lines:
 //
 //	func TestStore(t *testing.T) {
-//		storetest.Run(t, storetest.Options{ListsFinished: true}, func(t *testing.T) storetest.Backends {
-//			s := memory.NewStore(4)
-//			return storetest.Backends{Store: s}
-//		})
+//		storetest.Run(t, storetest.Options{ListsFinished: true}, newBackends)
 //	}
 //
-// Where adapters may differ, they say so in Options; nothing else is negotiable.
+// Options states the permitted differences between adapters.
 package storetest
 
 import (
@@ -21,49 +18,49 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Backends are the ports of one fresh, empty adapter. A port that is nil is not tested.
+// Backends holds the ports of one fresh, empty adapter. A nil port is not tested.
 type Backends struct {
 	Store       port.Store
 	Definitions port.Definitions
 	Leases      port.Leases
 	Ledger      port.Ledger
-	// Forget removes records and leaves their orders, as a TTL does (P26). Nil: not tested.
+	// Forget removes records and leaves their orders, as a TTL does (P26). If nil, this is not tested.
 	Forget func(ctx context.Context, ids []string) error
-	// Inject makes the adapter's next calls to its backend meet these faults, one each, and drops
-	// what was injected before and not met. Nil: not tested.
+	// Inject makes the adapter's next calls to its backend meet these faults, one each, and drops earlier
+	// unused ones. If nil, this is not tested.
 	Inject func(faults ...Fault)
-	// Close is called when the test is over. Nil: nothing to close.
+	// Close is called at the end of the test. It may be nil.
 	Close func()
 }
 
-// Options say what the port leaves to the adapter.
+// Options describes the properties that the port leaves to the adapter.
 type Options struct {
-	// StaleIndex: Due and List may lag behind commits. The suite then waits until they are right,
+	// StaleIndex means that Due and List may lag behind commits. The suite then waits until they are right,
 	// for at most Settle.
 	StaleIndex bool
 	Settle     time.Duration // default 10 s
-	// ListsFinished: List answers records in no bucket too.
+	// ListsFinished means that List also returns records in no bucket.
 	ListsFinished bool
-	// ListsNothing: List answers errors only.
+	// ListsNothing means that List only returns errors.
 	ListsNothing bool
-	// Reorders: a document that is a JSON object comes back with its members in another order and texts in
-	// another spelling. What people and services have sent (Order, input, output, value) comes back byte for
-	// byte all the same.
+	// Reorders means that a document that is a JSON object returns with its members in another order and
+	// texts in another spelling. The data of people and services (Order, input, output, value) still returns
+	// byte for byte.
 	Reorders bool
-	// Parallel: the cases run beside each other, which is shorter where an adapter waits for its backend.
-	// Races do not: each has many callers of its own.
+	// Parallel runs the cases concurrently, which is faster if an adapter waits for its backend. Races do not
+	// run concurrently, because each has many callers.
 	Parallel bool
-	// Races is how many goroutines race for a version; default 16.
+	// Races is the number of goroutines that race for a version; default 16.
 	Races int
 }
 
-// Make gives fresh, empty backends. It is called once a test.
+// Make returns fresh, empty backends. It is called once per test.
 type Make func(t *testing.T) Backends
 
-// Run holds the adapter to the contract, case by case. Sequences and Linearizable go on from there.
+// Run tests the adapter's contract, case by case. Sequences and Linearizable continue from there.
 func Run(t *testing.T, options Options, make Make) {
 	var done tally
-	t.Cleanup(func() { // the cases may run in parallel, until t is over
+	t.Cleanup(func() { // the cases may run in parallel until the end of t
 		t.Logf(
 			"%d cases of the contract; %d further ones broke off, or ask for what the adapter does not offer",
 			done.ran, done.tried-done.ran)
@@ -98,8 +95,7 @@ func Run(t *testing.T, options Options, make Make) {
 	}
 }
 
-// tally counts cases, and remembers what the adapter has, once it has shown it, so that no backends
-// are made in vain.
+// tally counts cases, and remembers the adapter's ports, so that no backends are made needlessly.
 type tally struct {
 	mu         sync.Mutex
 	ran, tried int
@@ -151,7 +147,7 @@ func (o Options) suite(t *testing.T, b Backends) *suite {
 	return &suite{TB: t, Backends: b, model: model, options: o, ctx: t.Context()}
 }
 
-// testCase tests one promise. needs reports whether the adapter makes it; nil means that every Store does.
+// testCase tests one guarantee. needs reports whether the adapter gives it; nil means that every Store does.
 type testCase struct {
 	name  string
 	run   func(s *suite)

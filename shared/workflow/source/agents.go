@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// agentsOf reads whom a call asks: one agent, or one of several (P44).
+// agentsOf reads the agents of a call: one agent, or one of several (P44).
 func (b *builder) agentsOf(f field, s *core.StepDefinition) {
 	one, several := f.value.field("agent"), f.value.field("agents")
 	switch {
@@ -24,7 +24,7 @@ func (b *builder) agentsOf(f field, s *core.StepDefinition) {
 	}
 }
 
-// agentAt is where the k-th agent of a step stands.
+// agentAt returns the position of a step's k-th agent.
 func agentAt(step *value, k int) position {
 	if several := step.get("agents"); several != nil && k < len(several.list) {
 		return several.list[k].at
@@ -32,7 +32,7 @@ func agentAt(step *value, k int) position {
 	return step.get("agent").at
 }
 
-// routes refuses several agents where they could not be asked in place of each other (P44).
+// routes refuses several agents if they cannot replace each other (P44).
 func (b *builder) routes(i int) {
 	s, several := &b.def.Steps[i], b.steps[i].value.field("agents")
 	if len(s.Others) == 0 || several == nil {

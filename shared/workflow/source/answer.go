@@ -11,15 +11,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// answer reads a step that is answered from outside (P35, P37), all but its expressions. Its two forms,
-// approval and event, are one kind.
-func (b *builder) answer(f field, form string) core.StepDefinition {
+// answer reads a step that waits for an answer from outside (P35, P37), except its expressions. Its two
+// forms, approval and event, are one kind.
+func (b *builder) answer(f field) core.StepDefinition {
+	form := answerForm(f.value)
 	v := f.value.get(form)
-	s := core.StepDefinition{Name: f.key, After: after(f.value), OnFailure: core.OnFailureUndo,
-		Answer: &core.Answer{}}
-	if policy := b.text(f.value, "onFailure"); policy != "" {
-		s.OnFailure = core.Policy(policy)
-	}
+	s := b.uncalled(f)
+	s.Answer = &core.Answer{}
 	if timeout := v.get("timeout"); timeout == nil || !isExpression(timeout) {
 		s.Timeout = b.duration(v, "timeout", limitWait, 0)
 	}
@@ -39,10 +37,10 @@ func (b *builder) answer(f field, form string) core.StepDefinition {
 	return s
 }
 
-// leastRemind is the least time between two reminders.
+// leastRemind is the shortest time between two reminders.
 const leastRemind = core.Minute
 
-// reminders checks how often an ask is sent again (P37).
+// reminders checks the repetitions of an ask (P37).
 func (b *builder) reminders(v *value, s *core.StepDefinition) {
 	remind := s.Answer.Remind
 	if remind == 0 {
@@ -70,7 +68,7 @@ func isExpression(v *value) bool {
 	return found || err != nil
 }
 
-// choices are the values that an approval may be answered with.
+// choices reads the possible values of an approval.
 func (b *builder) choices(v *value, a *core.Answer) {
 	answers := v.get("answers")
 	if answers == nil {
@@ -106,7 +104,7 @@ func (b *builder) eventSchema(v *value, a *core.Answer) {
 	a.Schema = data
 }
 
-// people checks what is known of need and who before an order comes.
+// people checks the parts of need and who that are known before an order comes.
 func (b *builder) people(step string, v *value) {
 	who := v.get("who")
 	if who == nil || who.shape != isList {
@@ -161,9 +159,10 @@ func (b *builder) onTimeout(step string, v *value, a *core.Answer) {
 	}
 }
 
-// question reads the expressions of a step that is answered. They are the step's input, which evaluates to a
+// question reads the expressions of a step that waits for an answer: the step's input, which evaluates to a
 // core.Question, and its refuse.
-func (b *builder) question(f field, form string, s *core.StepDefinition, scope expression.Scope) {
+func (b *builder) question(f field, s *core.StepDefinition, scope expression.Scope) {
+	form := answerForm(f.value)
 	v := f.value.get(form)
 	q := value{at: v.at, shape: isMap}
 	for _, key := range []string{"question", "show", "need", "who"} {
@@ -189,7 +188,7 @@ func (b *builder) question(f field, form string, s *core.StepDefinition, scope e
 	}
 }
 
-// bare reports an expression that must stand without ${ }.
+// bare reports whether an expression wrongly has ${ }.
 func (b *builder) bare(v *value, key, example string) bool {
 	if v.shape != isText {
 		return false // the schema reports it
@@ -202,7 +201,7 @@ func (b *builder) bare(v *value, key, example string) bool {
 	return true
 }
 
-// answerForm is the field that makes a step one that is answered from outside; "" for another step.
+// answerForm returns the field that makes a step wait for an answer, or "" for another step.
 func answerForm(step *value) string {
 	for _, form := range []string{"approval", "event"} {
 		if step.field(form) != nil {
@@ -212,8 +211,8 @@ func answerForm(step *value) string {
 	return ""
 }
 
-// answered are the steps that an answer ends, and whether they ask who answers: a token for those names a
-// person (P39).
+// answered returns the steps that end with an answer, and whether they ask particular people. A token for
+// such a step names a person (P39).
 func (b *builder) answered() map[string]bool {
 	names := map[string]bool{}
 	for _, f := range b.steps {

@@ -13,7 +13,7 @@ const (
 	maxName   = 40     // the schema has the same limit
 )
 
-// withAsks are the steps of the file, and before each that is asked for by a call that call (P38).
+// withAsks returns the steps of the file. It adds before each step with an ask the call that asks (P38).
 func (b *builder) withAsks(steps *value) (all []field) {
 	for _, f := range steps.fields {
 		if f.value.shape != isMap {
@@ -34,7 +34,7 @@ func (b *builder) withAsks(steps *value) (all []field) {
 	return all
 }
 
-// askName reports a name that the call cannot have.
+// askName reports a problem if the call cannot have its name.
 func (b *builder) askName(step string, at position, steps *value) bool {
 	name := step + askSuffix
 	switch {
@@ -52,7 +52,7 @@ func (b *builder) askName(step string, at position, steps *value) bool {
 	return false
 }
 
-// withAsk makes the call that asks, which comes after what its step comes after, and the step after it.
+// withAsk returns the call that asks, which has the predecessors of the step, and the step after it.
 func withAsk(f field, ask *field) (call, asked field) {
 	text := func(key, text string) field {
 		return field{ask.at, key, &value{at: ask.at, shape: isText, text: text}}
@@ -85,8 +85,8 @@ func withAsk(f field, ask *field) (call, asked field) {
 		field{f.at, f.key, &value{at: f.value.at, shape: isMap, fields: rest}}
 }
 
-// withoutAsks leaves those names out that no expression sees, since what an ask has come to may change later
-// (P38).
+// withoutAsks removes the names of asks, which no expression sees, because the result of an ask may change
+// later (P38).
 func (b *builder) withoutAsks(names []string) []string {
 	return slices.DeleteFunc(names, func(name string) bool {
 		return slices.ContainsFunc(b.def.Steps, func(s core.StepDefinition) bool {

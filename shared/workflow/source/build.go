@@ -5,10 +5,11 @@ import (
 	"strconv"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/expression"
 )
 
-// builder makes the definition out of the tree and checks its meaning. What has the wrong form was
-// reported by the schema; here it counts as absent, so that all problems of a file are reported at once.
+// builder makes the definition from the tree and checks its meaning. The schema has reported values of the
+// wrong form. The builder treats these as absent, so that all problems of a file are reported at once.
 type builder struct {
 	report *report
 	opts   Options
@@ -47,8 +48,8 @@ func (b *builder) definition() *core.Definition {
 	return b.def
 }
 
-// notify gives the status kinds that an order's reply-to gets. Received, refused and the ends are
-// always among them.
+// notify returns the kinds of status that the reply-to of an order gets. Received, refused and the ends are
+// always included.
 func (b *builder) notify() []core.StatusKind {
 	kinds := []core.StatusKind{core.StatusReceived, core.StatusRefused}
 	for _, k := range []core.StatusKind{core.StatusStarted, core.StatusStepFinished, core.StatusUndoing,
@@ -66,20 +67,37 @@ func (b *builder) notifies(kind core.StatusKind) bool {
 	return v != nil && slices.ContainsFunc(v.list, func(e *value) bool { return e.text == string(kind) })
 }
 
-// step reads all but the templates, which need the order of the steps.
+// form is a kind of step that calls no agent.
+type form struct {
+	key         string // field that only these steps have
+	read        func(b *builder, f field) core.StepDefinition
+	expressions func(b *builder, f field, s *core.StepDefinition, scope expression.Scope)
+}
+
+var forms = []form{
+	{"wait", (*builder).wait, (*builder).until},
+	{"approval", (*builder).answer, (*builder).question},
+	{"event", (*builder).answer, (*builder).question},
+	{"fail", (*builder).fail, func(*builder, field, *core.StepDefinition, expression.Scope) {}},
+	{"each", (*builder).each, (*builder).items},
+	{"workflow", (*builder).each, (*builder).items},
+}
+
+// formOf returns the form of a step, or nil if it calls an agent.
+func formOf(step *value) *form {
+	for i := range forms {
+		if step.field(forms[i].key) != nil {
+			return &forms[i]
+		}
+	}
+	return nil
+}
+
+// step reads everything except the templates, which need the order of the steps.
 func (b *builder) step(f field) core.StepDefinition {
 	v := f.value
-	if v.field("wait") != nil {
-		return b.wait(f)
-	}
-	if form := answerForm(v); form != "" {
-		return b.answer(f, form)
-	}
-	if v.field("fail") != nil {
-		return b.fail(f)
-	}
-	if v.field("workflow") != nil || v.field("each") != nil {
-		return b.each(f)
+	if form := formOf(v); form != nil {
+		return form.read(b, f)
 	}
 	s := core.StepDefinition{
 		Name:         f.key,
@@ -102,7 +120,16 @@ func (b *builder) step(f field) core.StepDefinition {
 	return s
 }
 
-// after reads the names of the steps that come before.
+// uncalled reads the common fields of steps that call no agent.
+func (b *builder) uncalled(f field) core.StepDefinition {
+	s := core.StepDefinition{Name: f.key, After: after(f.value), OnFailure: core.OnFailureUndo}
+	if policy := b.text(f.value, "onFailure"); policy != "" {
+		s.OnFailure = core.Policy(policy)
+	}
+	return s
+}
+
+// after reads the names of the step's predecessors.
 func after(step *value) (names []string) {
 	if v := step.get("after"); v != nil {
 		names = texts(v)
@@ -117,7 +144,7 @@ func texts(v *value) (all []string) {
 	return all
 }
 
-// undo reads both forms: the operation's name alone, and the mapping.
+// undo reads both forms: the operation's name, and the mapping.
 func (b *builder) undo(step *value, s *core.StepDefinition) *core.Undo {
 	v := step.get("undo")
 	if v == nil {
@@ -162,7 +189,7 @@ func (b *builder) retry(v *value, defaults core.Retry) core.Retry {
 	r.Backoff.Jitter = b.float(backoff, "jitter", r.Backoff.Jitter)
 	r.Backoff.Initial = b.duration(backoff, "initial", limitBackoff, r.Backoff.Initial)
 	r.Backoff.Max = b.duration(backoff, "max", limitBackoff, r.Backoff.Max)
-	// Who gives one of the two means the other one to fit.
+	// If only one of the two is given, the other one is adapted.
 	switch initial, longest := backoff.field("initial"), backoff.field("max"); {
 	case r.Backoff.Initial <= r.Backoff.Max:
 	case initial == nil:

@@ -7,13 +7,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 )
 
-// each reads a step of child tasks (P40), all but its expressions.
+// each reads a step of child tasks (P40), except its expressions.
 func (b *builder) each(f field) core.StepDefinition {
 	v := f.value
-	s := core.StepDefinition{Name: f.key, After: after(v), OnFailure: core.OnFailureUndo, Each: &core.Each{
-		Workflow: b.text(v, "workflow"), Concurrency: b.whole(v, "concurrency", 10),
-		Tolerate: b.whole(v, "tolerate", 0),
-	}}
+	s := b.uncalled(f)
+	s.Each = &core.Each{Workflow: b.text(v, "workflow"), Concurrency: b.whole(v, "concurrency", 10),
+		Tolerate: b.whole(v, "tolerate", 0)}
 	if c := v.get("collect"); c != nil {
 		s.Each.Collect = c.truth
 	}
@@ -29,11 +28,8 @@ func (b *builder) each(f field) core.StepDefinition {
 			s.PointOfNoReturn = s.PointOfNoReturn || child.Steps[i].PointOfNoReturn
 		}
 	}
-	if s.PointOfNoReturn { // P22: what the child has passed cannot be undone
+	if s.PointOfNoReturn && b.text(v, "onFailure") == "" { // P22: what the child has passed cannot be undone
 		s.OnFailure = core.OnFailureStop
-	}
-	if policy := b.text(v, "onFailure"); policy != "" {
-		s.OnFailure = core.Policy(policy)
 	}
 	return s
 }
@@ -61,7 +57,7 @@ func (b *builder) child(name *value, e *core.Each) {
 	e.Definition, e.Child = def.Hash, def
 }
 
-// depth is how many workflows are in one another below this one.
+// depth returns the number of levels of child workflows below this one.
 func depth(d *core.Definition) (deepest int) {
 	for i := range d.Steps {
 		if e := d.Steps[i].Each; e != nil && e.Child != nil {

@@ -7,15 +7,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// fail reads a step that fails by rule (P50). Its texts stand in alerts, statuses and logs, so they hold
+// fail reads a step that fails by rule (P50). Alerts, statuses and logs contain its texts, so they hold
 // nothing of an order.
 func (b *builder) fail(f field) core.StepDefinition {
-	v := f.value
-	s := core.StepDefinition{Name: f.key, After: after(v), OnFailure: core.OnFailureUndo}
-	if policy := b.text(v, "onFailure"); policy != "" {
-		s.OnFailure = core.Policy(policy)
-	}
-	rule := v.get("fail")
+	s := b.uncalled(f)
+	rule := f.value.get("fail")
 	s.Fail = &core.Fail{Code: b.text(rule, "code"), Message: b.text(rule, "message")}
 	message := rule.get("message")
 	switch text := s.Fail.Message; {

@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// goesOn checks a step that the order goes on without when it fails (P42), and says how long the order waits
-// before it does.
+// goesOn checks a step without which the order continues when it fails (P42), and reports how long the order
+// waits before that.
 func (b *builder) goesOn(i int) {
 	s := &b.def.Steps[i]
 	policy := b.steps[i].value.field("onFailure")

@@ -6,18 +6,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// graph holds, for each step, which steps run before it for certain.
+// graph holds, for each step, the steps that certainly run before it.
 type graph struct {
 	names  []string
 	index  map[string]int
-	after  [][]int  // direct, known names only
-	sorted []int    // every step behind those that it comes after; nil if there is a cycle
-	before []bitset // all that a step comes after, directly or not; nil if there is a cycle, or if partial
+	after  [][]int  // direct predecessors, known names only
+	sorted []int    // every step after its predecessors; nil if there is a cycle
+	before []bitset // all predecessors, direct or not; nil if there is a cycle, or if partial
 
-	partial bool // an `after` is wrong: what depends on the order of the steps cannot be checked
+	partial bool // an `after` is wrong, so that checks that depend on the order of the steps are skipped
 }
 
-// bitset of step numbers.
+// bitset is a set of step numbers.
 type bitset []uint64
 
 func (s bitset) add(i int)      { s[i/64] |= 1 << (i % 64) }
@@ -28,7 +28,7 @@ func (s bitset) join(o bitset) {
 	}
 }
 
-// newGraph orders the steps, and reports names that do not exist and cycles.
+// newGraph orders the steps, and reports unknown names and cycles.
 func newGraph(b *builder) *graph {
 	n := len(b.def.Steps)
 	g := &graph{names: make([]string, n), index: make(map[string]int, n), after: make([][]int, n)}
@@ -71,7 +71,7 @@ func newGraph(b *builder) *graph {
 	return g
 }
 
-// sort orders the steps; where it cannot, it gives a cycle, its first step again at its end.
+// sort orders the steps. If it cannot, it returns a cycle, with the first step again at the end.
 func (g *graph) sort() (cycle []int) {
 	n := len(g.names)
 	waiting, next := make([]int, n), make([][]int, n)
@@ -109,7 +109,7 @@ func (g *graph) sort() (cycle []int) {
 	return nil
 }
 
-// cycle follows, among the steps that still wait, one that each waits for, until it meets a step again.
+// cycle follows, among the waiting steps, one predecessor each until it meets a step again.
 func (g *graph) cycle(waiting []int) []int {
 	at := 0
 	for waiting[at] == 0 {
@@ -144,7 +144,7 @@ func (g *graph) path(steps []int) string {
 	return strings.Join(words, " after ")
 }
 
-// visible gives the names of all steps before step i; nil, which means all, if the order is not known.
+// visible returns the names of all steps before step i, or nil, which means all, if the order is not known.
 func (g *graph) visible(i int) map[string]bool {
 	if g.before == nil {
 		return nil

@@ -7,10 +7,10 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// guard looks at the tokens of a file and refuses what would make the YAML parser recurse deeply or
-// take quadratic time: it is fed with whatever an operator drops into a directory.
+// guard scans the tokens of a file. It refuses a file that would make the YAML parser recurse deeply or take
+// quadratic time, because an operator may put any file into the directory.
 type guard struct {
-	flow   int     // brackets and braces that are open
+	flow   int     // open brackets and braces
 	blocks []block // mappings in block style, innermost last
 	text   bool    // a document has begun
 }
@@ -23,7 +23,7 @@ const (
 	fixSecond  = "put each workflow into a file of its own"
 )
 
-// check gives the first reason to refuse, or "".
+// check returns the first reason to refuse the file, or "".
 func (g *guard) check(tokens token.Tokens) (where position, what, fix string) {
 	if len(tokens) > maxTokens {
 		return position{}, fmt.Sprintf("the file has more than %d YAML tokens", maxTokens),
@@ -72,15 +72,15 @@ func (g *guard) token(t *token.Token) (what, fix string) {
 	return "", ""
 }
 
-// adjoins reports whether a colon stands between two unquoted values, as in [12:30]. The library takes that
-// for a mapping, and other readers for a text.
+// adjoins reports whether a colon is between two unquoted values, as in [12:30]. The library takes that for a
+// mapping, and other readers for a text.
 func adjoins(colon *token.Token) bool {
 	next := colon.Next
 	return colon.Prev != nil && next != nil && plain(colon.Prev) && plain(next) &&
 		next.Position.Line == colon.Position.Line && next.Position.Column == colon.Position.Column+1
 }
 
-// close ends the mappings that stand further right than a column.
+// close ends the mappings that begin right of a column.
 func (g *guard) close(column int) {
 	for len(g.blocks) > 0 && g.blocks[len(g.blocks)-1].column > column {
 		g.blocks = g.blocks[:len(g.blocks)-1]

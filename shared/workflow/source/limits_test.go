@@ -174,7 +174,7 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%s is %v, want %v", c.what, c.got, c.want)
 		}
 	}
-	text, err := os.ReadFile("../../../docs/workflows.md")
+	text, err := os.ReadFile("../../../docs/reference/workflows.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestDefaults(t *testing.T) {
 	} {
 		_, row, _ := strings.Cut(string(text), "\n| "+field+" |")
 		if row, _, _ = strings.Cut(row, "\n"); !strings.HasSuffix(row, "| "+want+" |") {
-			t.Errorf("docs/workflows.md does not say that the default of %s is %s: %q", field, want, row)
+			t.Errorf("workflows.md does not say that the default of %s is %s: %q", field, want, row)
 		}
 	}
 }

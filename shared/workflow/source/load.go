@@ -16,7 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// File is one workflow file of a directory. Definition is nil where the file has errors.
+// File is one workflow file of a directory. Definition is nil if the file has errors.
 type File struct {
 	Name       string // name of the file in the directory
 	Workflow   string // name that orders give, even if the file has errors; "" if it has no name
@@ -24,9 +24,9 @@ type File struct {
 	Problems   Problems
 }
 
-// LoadDir reads every *.yaml and *.yml file of a directory, in the order of their names. It reads regular
-// files that lie in it; any other entry of such a name is a file with a problem. Of two files that define the
-// same workflow the later one has a problem. The error is that of the directory.
+// LoadDir reads every *.yaml and *.yml file of a directory, sorted by name. It reads regular files in the
+// directory. Any other entry with such a name is a file with a problem. If two files define the same
+// workflow, the later one has a problem. The error is that of the directory.
 func LoadDir(dir string, opts Options) ([]File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -57,16 +57,15 @@ func LoadDir(dir string, opts Options) ([]File, error) {
 	return files, nil
 }
 
-// folder is the files of a directory, of which one can name the workflow of another one as that of its
-// children.
+// folder holds the files of a directory, one of which can name another's workflow as its child workflow.
 type folder struct {
 	dir   string
 	names []string
 	opts  Options
 	read  func(name string) ([]byte, error)
 	files map[string]*File  // files that were read or are being read
-	named map[string]string // file of each workflow; nil until it is first needed
-	trail []string          // files being read, each needed by the one before it
+	named map[string]string // file of each workflow; nil until the first use
+	trail []string          // files being read, each needed by the previous one
 }
 
 // load reads a file of the folder once.
@@ -116,7 +115,7 @@ func (d *folder) child(workflow string) (def *core.Definition, problem, fix stri
 	return f.Definition, "", ""
 }
 
-// workflowsOf are the names of workflow files, whatever kind of entry has them.
+// workflowsOf returns the names of workflow files, for any kind of entry.
 func workflowsOf(entries []fs.DirEntry) (names []string) {
 	for _, e := range entries {
 		if ext := filepath.Ext(e.Name()); (ext == ".yaml" || ext == ".yml") &&
@@ -127,8 +126,8 @@ func workflowsOf(entries []fs.DirEntry) (names []string) {
 	return names
 }
 
-// Files lists the workflow files of a directory, in the order of their names; a place that is no
-// directory is a file itself.
+// Files returns the workflow files of a directory, sorted by name. If the path is no directory, it returns
+// the path itself.
 func Files(place string) ([]string, error) {
 	if info, err := os.Stat(place); err != nil || !info.IsDir() {
 		return []string{place}, err
@@ -141,11 +140,11 @@ func Files(place string) ([]string, error) {
 	return files, err
 }
 
-// declared finds the name in a file that may not be YAML.
+// declared finds the workflow's name in a file that may not be valid YAML.
 var declared = regexp.MustCompile(`(?m)^workflow:[ \t]*["']?([a-z][a-z0-9-]{0,63})\b`)
 
-// LoadFile reads one workflow file, which must be a regular one, and those beside it whose workflows it names
-// as its children. A link is followed.
+// LoadFile reads one workflow file, which must be a regular one, and the files beside it with its child
+// workflows. It follows a link.
 func LoadFile(file string, opts Options) (*core.Definition, Problems) {
 	d := &folder{dir: filepath.Dir(file), opts: opts, files: map[string]*File{},
 		read: func(name string) ([]byte, error) {
@@ -170,7 +169,7 @@ func parsed(file string, data []byte, err error, opts Options) (*core.Definition
 	return Parse(file, data, opts)
 }
 
-// reason drops the path, which the problem shows already.
+// reason removes the path, which the problem already shows.
 func reason(err error) string {
 	if e, ok := err.(*fs.PathError); ok {
 		return "it cannot be read: " + e.Err.Error()

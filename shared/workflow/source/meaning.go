@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// meaning checks what no schema can say.
+// meaning checks the rules that no schema can express.
 func (b *builder) meaning() {
 	b.knownAgents()
 	b.room()
@@ -69,8 +69,9 @@ func (b *builder) knownAgents() {
 	}
 }
 
-// noReturn keeps P22 and P22a: every step that can run beside or after a point of no return stops for the
-// operator where it fails, another point of no return too; every step that may have to be undone says how.
+// noReturn checks P22 and P22a. Every step that can run beside or after a point of no return, including
+// another such point, must stop for the operator when it fails. Every step that may have to be undone must
+// define its undo.
 func (b *builder) noReturn() {
 	for i := range b.def.Steps {
 		b.stops(i)
@@ -111,7 +112,7 @@ func (b *builder) stops(i int) {
 // condition, it may be skipped, so the steps after it need an undo.
 func (b *builder) undoable(i int) {
 	s := &b.def.Steps[i]
-	if s.Wait != nil || s.Answer != nil || s.Fail != nil || s.Each != nil { // there is nothing to undo
+	if s.Kind() != core.KindCall { // there is nothing to undo
 		return
 	}
 	field := b.steps[i].value.field("undo")
@@ -206,8 +207,8 @@ func (b *builder) longestPath() (longest core.Duration, last int) {
 	return longest, last
 }
 
-// worst is the longest time that a step's attempts and the waits between them take, without the time
-// in queues.
+// worst returns the longest time that a step's attempts and the waits between them take, without the time in
+// queues.
 func worst(timeout core.Duration, r core.Retry) core.Duration {
 	total := float64(timeout) * float64(r.Budget())
 	wait := float64(r.Backoff.Initial)
@@ -237,10 +238,10 @@ func (b *builder) queueTime(i int) {
 	}
 }
 
-// minPoll is the shortest time after which the core asks again what was answered not-yet (P45).
+// minPoll is the shortest time after which the core repeats a call that was answered with not-yet (P45).
 const minPoll = 2 * core.Second
 
-// polling checks how long a step polls.
+// polling checks the polling time of a step.
 func (b *builder) polling(i int) {
 	s := &b.def.Steps[i]
 	if s.PollFor == 0 {
@@ -302,11 +303,11 @@ func (b *builder) long(i int) {
 	}
 }
 
-// ledgerTime is what an agent needs, besides the call, to record a plain service's step (P31).
+// ledgerTime is the time that an agent needs, besides the call, to record a plain service's step (P31).
 const ledgerTime = 2 * core.Second
 
-// holds refuses a timeout that the agent's surroundings would cut off: the call would be in doubt
-// each time.
+// holds refuses a timeout that exceeds the limits of the agent's environment, because each call would end in
+// doubt.
 func (b *builder) holds(i int) {
 	s := &b.def.Steps[i]
 	if b.opts.MaxTimeout == nil || s.Agent == "" {
@@ -322,17 +323,16 @@ func (b *builder) holds(i int) {
 		return
 	}
 	reserved := ""
-	// The ledger is written before the call and after it (P31, P22a): a call that took the whole time would
-	// end with nothing recorded, and be in doubt.
-	switch {
-	case s.Grade == core.Plain:
-		most, reserved = most-ledgerTime,
-			fmt.Sprintf(" (%s of its time are kept for the ledger of a plain service)",
-				workflow.Short(ledgerTime))
-	case s.PointOfNoReturn:
-		most, reserved = most-ledgerTime,
-			fmt.Sprintf(" (%s of its time are kept for the ledger of a point of no return)",
-				workflow.Short(ledgerTime))
+	// The ledger is written before the call and after it (P31, P22a). A call that took the whole time would
+	// end without a record, in doubt.
+	if s.Grade == core.Plain || s.PointOfNoReturn {
+		kind := "point of no return"
+		if s.Grade == core.Plain {
+			kind = "plain service"
+		}
+		most -= ledgerTime
+		reserved = fmt.Sprintf(" (%s of its time are kept for the ledger of a %s)",
+			workflow.Short(ledgerTime), kind)
 	}
 	reported := func(what string, where *value, timeout core.Duration) {
 		if timeout <= most {

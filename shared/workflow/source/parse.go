@@ -8,12 +8,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// Options of a reading.
+// Options configures the reading.
 type Options struct {
-	// KnownAgents are the agents that exist; nil means that any name is accepted.
+	// KnownAgents holds the agents that exist. Nil means that any name is accepted.
 	KnownAgents []string
-	// MaxTimeout is the longest that one handling of an agent may take where it will run, as on
-	// Lambda; 0, or a nil function: no limit but that of queues.
+	// MaxTimeout returns the longest time of one handling in the agent's environment, such as Lambda. 0, or a
+	// nil function, means no limit except that of queues.
 	MaxTimeout func(agent string) core.Duration
 
 	// child finds the definition of a child workflow, or the problem that prevents it; nil means no child
@@ -30,7 +30,7 @@ func Parse(file string, data []byte, opts Options) (*core.Definition, Problems) 
 	if d == nil || problems.Err() != nil {
 		return nil, problems
 	}
-	if err := workflow.Seal(d); err != nil { // every expression was checked: a bug here
+	if err := workflow.Seal(d); err != nil { // every expression was checked, so this is a bug
 		r.error(position{}, err.Error(), "")
 		return nil, r.problems.sorted()
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Severity of a problem.
+// Severity is the severity of a problem.
 type Severity string
 
 // Severities of a problem.
@@ -16,7 +16,8 @@ const (
 	SeverityWarning Severity = "warning" // the file works, but probably not as intended
 )
 
-// Problem is one thing wrong with a workflow file. Line and Column count from 1; 0 is the whole file.
+// Problem is an error or a warning about a workflow file. Line and Column count from 1. 0 means the whole
+// file.
 type Problem struct {
 	File     string   `json:"-"`
 	Line     int      `json:"line,omitempty"`
@@ -26,7 +27,7 @@ type Problem struct {
 	Fix      string   `json:"fix,omitempty"`
 }
 
-// String gives "order.yaml:12:5: what is wrong; fix: what to do".
+// String returns "order.yaml:12:5: what is wrong; fix: what to do".
 func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(p.File)
@@ -44,10 +45,10 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Problems are all that is wrong with a file, in the order of its lines.
+// Problems holds the problems of a file, in the order of its lines.
 type Problems []Problem
 
-// Error lists the problems, one a line.
+// Error lists the problems, one per line.
 func (ps Problems) Error() string {
 	lines := make([]string, len(ps))
 	for i := range ps {
@@ -56,7 +57,7 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Err gives the problems as an error if at least one of them is an error, else nil.
+// Err returns the problems as an error if at least one of them is an error, else nil.
 func (ps Problems) Err() error {
 	for i := range ps {
 		if ps[i].Severity == SeverityError {

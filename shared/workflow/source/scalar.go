@@ -46,7 +46,7 @@ var (
 	}
 )
 
-const fixQuote = "quote it, if a text is meant, or write a number, true or false as JSON has it"
+const fixQuote = `quote it for a text, as in "yes", or write a number, true or false as in JSON`
 
 // CheckScalars refuses a YAML file, of agents for instance, with a value that readers type differently.
 func CheckScalars(data []byte) error {
@@ -62,7 +62,7 @@ func CheckScalars(data []byte) error {
 // WithoutMark returns a file without the byte order mark that some editors put before it.
 func WithoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
 
-// problemOf says why an unquoted value cannot be typed; a key is always a text.
+// problemOf returns why an unquoted value cannot be typed, or "". A key is always a text.
 func problemOf(t *token.Token) string {
 	if !plain(t) || t.Next != nil && t.Next.Type == token.MappingValueType {
 		return ""

@@ -15,7 +15,7 @@ import (
 // the day.
 var since = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// schedule reads when orders start by the clock.
+// schedule reads the schedule of a workflow.
 func (b *builder) schedule() *core.Schedule {
 	v := b.root.get("schedule")
 	if v == nil || v.shape != isMap {
@@ -66,7 +66,7 @@ func each(err error) []error {
 	return []error{err}
 }
 
-// scheduled reads the order that is started, which is data and no template.
+// scheduled reads the order of the schedule. The order is data and not a template.
 func (b *builder) scheduled(v *value, s *core.Schedule) {
 	if v == nil || v.shape != isMap {
 		return
@@ -84,7 +84,7 @@ func (b *builder) scheduled(v *value, s *core.Schedule) {
 			"call it otherwise")
 	}
 	order, err := schedule.Order(s, core.TimeOf(since))
-	if err != nil || len(order) > port.MaxOrder-1024 { // beside it the message holds names
+	if err != nil || len(order) > port.MaxOrder-1024 { // the message also holds names
 		b.report.error(v.at, fmt.Sprintf("the input takes %d bytes as an order, the limit is %d", len(order),
 			port.MaxOrder-1024), "store the data elsewhere, and give a reference")
 	}

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -182,9 +183,6 @@ func unknownFields(keys []string, v *value, path []string, r *report) {
 	}
 }
 
-// kinds are the fields that only steps of one kind have, which calls no agent.
-var kinds = []string{"wait", "approval", "event", "fail", "each", "workflow"}
-
 // knownFields lists the fields of the object v at a path of the file.
 func knownFields(path []string, v *value) []string {
 	var fields []string
@@ -201,10 +199,10 @@ func knownFields(path []string, v *value) []string {
 		s = next
 	}
 	s = resolved(s, func(s *jsonschema.Schema) bool {
-		ofKind := func(field string) bool { return s.Properties[field] != nil }
-		given := func(field string) bool { return ofKind(field) && v.field(field) != nil }
+		ofForm := func(f form) bool { return s.Properties[f.key] != nil }
+		given := func(f form) bool { return ofForm(f) && v.field(f.key) != nil }
 		return s.Properties != nil &&
-			(!slices.ContainsFunc(kinds, ofKind) || slices.ContainsFunc(kinds, given))
+			(!slices.ContainsFunc(forms, ofForm) || slices.ContainsFunc(forms, given))
 	})
 	fields = slices.AppendSeq(fields, maps.Keys(s.Properties))
 	slices.Sort(fields)
@@ -225,48 +223,39 @@ func resolved(s *jsonschema.Schema, meant func(*jsonschema.Schema) bool) *jsonsc
 	return resolved(s.Else, meant)
 }
 
+// fixes advise what to write for a required field that is absent, first for the field of one object.
+var fixes = map[string]string{
+	"timeout of approval": "write how long to wait for an answer, as in timeout: 7d",
+	"timeout of event":    "write how long to wait for an answer, as in timeout: 7d",
+	"agent of ask":        "write who asks, as in agent: mail",
+
+	"workflow":  "start the file with workflow: NAME",
+	"steps":     "add steps: with at least one step",
+	"onTimeout": "write what happens if no answer comes in time: onTimeout: undo, stop or {answer: VALUE}",
+	"answers":   "write what it may be answered with, as in answers: [approve, reject]",
+	"question":  "write what is asked, as in question: Pay the expense?",
+	"onFailure": "write onFailure: undo (undo the whole order), stop (ask the operator) or continue (undo " +
+		"this step alone, and go on)",
+	"grade":     "write grade: fenced, idempotent or plain, whatever the remote service offers",
+	"timeout":   "write how long one call may take, as in timeout: 2s",
+	"agent":     "write who does the step, as in agent: payment; a step that calls no agent has one of",
+	"when":      "write when the order fails, as in when: order.total > 10000",
+	"code":      "write a short word for programs, as in code: too-large",
+	"message":   "write for people why the order fails",
+	"operation": "write what the agent shall do, as in operation: charge",
+}
+
 func fixMissing(field, of string) string {
-	switch {
-	case field == "timeout" && (of == "approval" || of == "event"):
-		return "write how long to wait for an answer, as in timeout: 7d"
-	case field == "onTimeout":
-		return "write what happens when no answer came in time: onTimeout: undo, stop, or {answer: VALUE}"
-	case field == "answers":
-		return "write what it may be answered with, as in answers: [approve, reject]"
-	case field == "agent" && of == "ask":
-		return "write who asks, as in agent: mail"
-	case field == "question":
-		return "write what is asked, as in question: Pay the expense?"
+	if field == "workflow" && strings.HasPrefix(of, "step ") {
+		return "write what each item goes through, as in workflow: parcel"
 	}
-	switch field {
-	case "workflow":
-		if strings.HasPrefix(of, "step ") {
-			return "write what each item goes through, as in workflow: parcel"
+	fix := cmp.Or(fixes[field+" of "+of], fixes[field], "add "+field)
+	if fix == fixes["agent"] {
+		for _, f := range forms {
+			fix += " " + f.key + ","
 		}
-		return "start the file with workflow: NAME"
-	case "steps":
-		return "add steps: with at least one step"
-	case "onFailure":
-		return "write onFailure: undo (undo the whole order), stop (ask the operator) or continue (undo " +
-			"this step alone, and go on)"
-	case "grade":
-		return "write grade: fenced, idempotent or plain, whatever the remote service offers"
-	case "timeout":
-		return "write how long one call may take, as in timeout: 2s"
-	case "agent":
-		return "write who does the step, as in agent: payment, how long it waits, as in wait: 48h, what " +
-			"answers it, by approval or event, or a failure by rule, as in fail: {code: too-large, " +
-			"message: …}"
-	case "when":
-		return "write when the order fails, as in when: order.total > 10000"
-	case "code":
-		return "write a short word for programs, as in code: too-large"
-	case "message":
-		return "write for people why the order fails"
-	case "operation":
-		return "write what the agent shall do, as in operation: charge"
 	}
-	return "add " + field
+	return strings.TrimSuffix(fix, ",")
 }
 
 func fixType(schema, name string, v *value, want []string) string {

@@ -26,16 +26,8 @@ func (b *builder) templates() {
 			Skippable: skippable, Continues: continues}
 		s.When = b.when(f.value.get("when"), scope)
 		scope.When = s.When
-		if s.Wait != nil {
-			b.until(f, s, scope)
-			continue
-		}
-		if form := answerForm(f.value); form != "" {
-			b.question(f, form, s, scope)
-			continue
-		}
-		if s.Each != nil {
-			b.items(f, s, scope)
+		if form := formOf(f.value); form != nil {
+			form.expressions(b, f, s, scope)
 			continue
 		}
 		made := scope
@@ -52,7 +44,7 @@ func (b *builder) templates() {
 		expression.Scope{Steps: names, Skippable: skippable, Continues: continues})
 }
 
-// conditions are those of the steps that may be skipped.
+// conditions returns the conditions of the steps that may be skipped.
 func (b *builder) conditions() map[string]string {
 	conditions := map[string]string{}
 	for _, f := range b.steps {
@@ -63,7 +55,7 @@ func (b *builder) conditions() map[string]string {
 	return conditions
 }
 
-// continues are the steps that the order goes on without when they fail (P42).
+// continues returns the steps without which the order continues when they fail (P42).
 func (b *builder) continues() map[string]bool {
 	names := map[string]bool{}
 	for i := range b.def.Steps {
@@ -100,11 +92,12 @@ func (b *builder) faulty(where position, err error) {
 		e = &expression.Error{Expression: e.Expression, What: e.What}
 		b.report.error(where, e.Error(), fix)
 	default:
-		b.report.error(where, err.Error(), "correct the expression; docs/workflows.md has the language")
+		b.report.error(where, err.Error(),
+			"correct the expression; docs/reference/workflows.md has the language")
 	}
 }
 
-// template gives the JSON form of a template; nil if there is none.
+// template returns the JSON form of a template, or nil if v is nil.
 func (b *builder) template(v *value, key string, scope expression.Scope) json.RawMessage {
 	if v == nil {
 		return nil

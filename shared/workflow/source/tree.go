@@ -2,10 +2,10 @@ package source
 
 import "encoding/json"
 
-// position in the file, both from 1.
+// position is a line and a column in the file, both counted from 1.
 type position struct{ line, column int }
 
-// shape of a YAML value.
+// shape is the kind of a YAML value.
 type shape int
 
 const (
@@ -17,7 +17,7 @@ const (
 	isMap
 )
 
-// value is a YAML value with its position: what the library's tree is reduced to.
+// value is a YAML value with its position. It is a reduced form of the YAML library's tree.
 type value struct {
 	at     position
 	shape  shape
@@ -34,7 +34,7 @@ type field struct {
 	value *value
 }
 
-// get finds a field of a mapping; nil where v is no mapping or has no such field.
+// get returns the value of a mapping's field, or nil if v is not a mapping or has no such field.
 func (v *value) get(key string) *value {
 	if f := v.field(key); f != nil {
 		return f.value
@@ -54,7 +54,7 @@ func (v *value) field(key string) *field {
 	return nil
 }
 
-// plain gives the value in the form that the JSON Schema library reads.
+// plain returns the value in the form that the JSON Schema library reads.
 func (v *value) plain() any {
 	switch v.shape {
 	case isBool:

@@ -5,13 +5,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 )
 
-// wait reads a step that waits (P34), all but its expression.
+// wait reads a step that waits (P34), except its expression.
 func (b *builder) wait(f field) core.StepDefinition {
 	v := f.value
-	s := core.StepDefinition{Name: f.key, After: after(v), OnFailure: core.OnFailureUndo, Wait: &core.Wait{}}
-	if policy := b.text(v, "onFailure"); policy != "" {
-		s.OnFailure = core.Policy(policy)
-	}
+	s := b.uncalled(f)
+	s.Wait = &core.Wait{}
 	w := v.get("wait")
 	switch w.shape {
 	case isText:
@@ -41,7 +39,7 @@ func (b *builder) until(f field, s *core.StepDefinition, scope expression.Scope)
 	s.Input = b.template(v, "until", scope)
 }
 
-// span is the longest time that one attempt of a step takes, as far as the workflow says.
+// span returns the longest time that one attempt of a step takes by its definition.
 func span(s *core.StepDefinition) core.Duration {
 	if s.Wait != nil {
 		return s.Wait.For + s.Wait.Spread

@@ -138,7 +138,7 @@ type treeBuilder struct {
 	over    bool // the limit of values was reported
 }
 
-// build gives n as a value; where is the position of what holds it, for mappings and lists.
+// build turns n into a value. For mappings and lists, where is the position of what holds them.
 func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 	v := &value{at: at(n)}
 	if b.values++; b.values > maxValues || depth > maxNesting {

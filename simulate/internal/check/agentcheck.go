@@ -21,7 +21,7 @@ func reminds(r *message.Request) bool {
 	return strings.HasPrefix(r.Key, core.Key(r.OrderID, r.Run, strings.TrimSuffix(r.Step, "-ask"))+"/")
 }
 
-// Calls holds a call to its rules, before it is made.
+// Calls checks the rules of an agent's call before the call.
 func Calls(iv *world.Invocation, c worker.Call) {
 	w, a := iv.W, &iv.Agency
 	w.Checks.Did("P25")
@@ -99,7 +99,8 @@ func callsPivot(iv *world.Invocation, c worker.Call) {
 	}
 }
 
-// enterLedger is the ledger's table (P31): what a request makes of the entry that it finds.
+// enterLedger implements the transition table of the ledger (P31): it returns the state to which a request
+// changes an entry.
 func enterLedger(e port.LedgerEntry, r *message.Request) (state string, command int) {
 	state, command = e.State, e.Command
 	by := e.Attempt
@@ -198,7 +199,7 @@ func settledLedger(state string, op core.Operation) string {
 	return state
 }
 
-// Answers holds a reply to its rules, before it is sent.
+// Answers checks the rules of a reply before it is sent.
 func Answers(iv *world.Invocation, r *message.Reply) {
 	w, a := iv.W, &iv.Agency
 	q := a.Req

@@ -142,14 +142,14 @@ func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 		return
 	}
 	w.Checks.Did("9")
-	first := t.Step(s.Step).First
+	first := t.Step(s.Step).First.Nth
 	for i := range t.Steps {
 		other := w.Services[core.Key(s.Order, s.Run, t.Steps[i].Name)]
 		if d := &w.DefOf(t).Steps[i]; d.PointOfNoReturn && other != nil && other.Net > 0 {
 			w.Violate("P22a", "order %s: %s is undone while the effect of the point of no return %s stands",
 				s.Order, s.Step, d.Name)
 		}
-		if t.Steps[i].First > first && other != nil && other.Net > 0 {
+		if t.Steps[i].First.Nth > first && other != nil && other.Net > 0 {
 			w.Violate("9", "order %s: %s is undone while the effect of %s stands", s.Order, s.Step,
 				t.Steps[i].Name)
 		}
@@ -159,7 +159,7 @@ func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 // Short is the code of a status that is sent without its output, which was too large (P28).
 const Short = "output-too-large"
 
-// Audit is the last look at everything.
+// Audit checks all orders at the end of a run.
 func Audit(w *world.Simulation) {
 	for _, o := range w.AllOrders {
 		w.Checks.Did("5")
@@ -193,8 +193,8 @@ func Letters(w *world.Simulation) {
 	}
 }
 
-// NoEffect is a step that says "undo: none", without being behind a point of no return: it has
-// nothing that could stand.
+// NoEffect reports whether a step is declared with "undo: none" and is not behind a point of no return. Such
+// a step has no lasting effect.
 func NoEffect(w *world.Simulation, t *core.Task, step string) bool {
 	def, d := w.StepOf(t, step)
 	ask := slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool {

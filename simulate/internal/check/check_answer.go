@@ -7,12 +7,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
-// answers holds a step that is answered to what is true of every one (P35 to P37), whatever led to the
+// answers checks the invariants of a step that waits for an answer (P35 to P37). They hold after every
 // commit.
 func (m *move) answers(was, s *core.Step) {
 	m.did("P35", "P36")
-	if s.FailureCount > 0 || s.InFlight() {
-		m.fail("P35", "step %s is answered, and is %s with %d failures", s.Name, s.State, s.FailureCount)
+	if s.Failures.Do > 0 || s.InFlight() {
+		m.fail("P35", "step %s is answered, and is %s with %d failures", s.Name, s.State, s.Failures.Do)
 	}
 	for _, v := range model.VerdictsOf(s) {
 		if v.ID == "" { // the vote did not count at the claim
@@ -43,8 +43,8 @@ func (m *move) answers(was, s *core.Step) {
 	m.decidedInTime(was, s, &d, decided)
 }
 
-// votes checks that an accepted answer is never lost, and that each person has one (P35, P36). At the claim
-// the votes of people who may not answer are removed.
+// votes checks that an accepted answer is never lost, and that each person has at most one (P35, P36). At the
+// claim the votes of people who may not answer are removed.
 func (m *move) votes(was, s *core.Step, decided bool) {
 	if was.Answers == nil || was.Answers.Round != s.Answers.Round || m.before.Run != m.after.Run {
 		return
@@ -57,7 +57,7 @@ func (m *move) votes(was, s *core.Step, decided bool) {
 		people[v.By] = true
 	}
 	if m.def.Steps[m.def.Index(s.Name)].Answer.Event != "" && decided {
-		return // the value stands in the output
+		return // the output holds the value
 	}
 	for _, v := range was.Answers.Votes {
 		if !people[v.By] && (was.Answers.Need > 0 || model.May(s.Answers, v.By)) {
@@ -66,13 +66,13 @@ func (m *move) votes(was, s *core.Step, decided bool) {
 	}
 }
 
-// decidedInTime checks that no default stands for an answer before its time has passed (P37).
+// decidedInTime checks that a step gets its timeoutValue only after its timeout (P37).
 func (m *move) decidedInTime(was, s *core.Step, d *core.Decided, decided bool) {
 	if _, before := model.DecidedOf(was); !decided || before || was.State != core.Waiting {
 		return
 	}
 	m.did("P37")
-	at := was.WakeAt
+	at := was.Wait.At
 	switch {
 	case d.By == core.ByTimeout && core.Time(m.w.Start+m.w.Now+m.w.Skew()) < at:
 		m.fail("P37",

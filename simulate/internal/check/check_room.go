@@ -15,20 +15,23 @@ func (m *move) fits() {
 	if b == nil {
 		return
 	}
-	for i := range b.Verdicts {
-		for k := range t.Verdicts {
+	for i := range b.Commands.Verdicts {
+		for k := range t.Commands.Verdicts {
 			// whether an ID may be refused that was accepted is P5
-			if v, w := &b.Verdicts[i], &t.Verdicts[k]; v.ID == w.ID && v.Reason != w.Reason &&
+			if v, w := &b.Commands.Verdicts[i], &t.Commands.Verdicts[k]; v.ID == w.ID &&
+				v.Reason != w.Reason &&
 				w.Accepted == v.Accepted && m.kept(i) {
 				m.fail("P28", "command %s was answered %q, and now %q", v.ID, v.Reason, w.Reason)
 			}
 		}
 	}
-	if t.Ended == b.Ended && t.EndSeq == b.EndSeq && t.ProcessState == b.ProcessState && t.Erased == nil &&
-		(t.EndStep != b.EndStep || t.EndCode != b.EndCode || t.EndText != b.EndText ||
+	if t.End.At == b.End.At && t.End.Seq == b.End.Seq && t.ProcessState == b.ProcessState &&
+		t.Erased == nil &&
+		(t.Reason.Step != b.Reason.Step || t.Reason.Code != b.Reason.Code || t.Reason.Text != b.Reason.Text ||
 			string(t.Output) != string(b.Output)) {
-		m.fail("P28", "its end was reported with %q (%q), and reads %q (%q) now", b.EndCode, b.EndText,
-			t.EndCode, t.EndText)
+		m.fail("P28", "its end was reported with %q (%q), and reads %q (%q) now", b.Reason.Code,
+			b.Reason.Text,
+			t.Reason.Code, t.Reason.Text)
 	}
 	if cut := m.cut(); cut > 0 && t.Erased == nil && len(m.record.Document)+cut+200 <= limit &&
 		len(EventsOf(m.w.Cur.Sight(t.OrderID), m.w.Cur)) < 2 {

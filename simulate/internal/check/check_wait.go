@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Longest is the most that an order of any of the definitions waits.
+// Longest returns the longest time that an order of any of the definitions may wait.
 func Longest(all []*core.Definition) (most int64) {
 	for _, def := range all {
 		sum := int64(0)
@@ -41,7 +41,7 @@ func Outlasts(w *world.Simulation) bool {
 		}
 		for i := range t.Steps {
 			if s := &t.Steps[i]; s.State == core.Waiting && s.Children == nil {
-				w.Until = max(w.Until, int64(s.WakeAt)-w.Start+10*60_000)
+				w.Until = max(w.Until, int64(s.Wait.At)-w.Start+10*60_000)
 			}
 		}
 	}
@@ -55,9 +55,9 @@ func (m *move) wait(was, s *core.Step) {
 	switch {
 	case s.InFlight() || s.State == core.UndoWait:
 		m.fail("P33", "step %s waits and is %s, as if an agent were asked", s.Name, s.State)
-	case s.FailureCount > 0 || s.UndoFailures > 0:
-		m.fail("P33", "step %s waits, and has %d failures and %d of its undo", s.Name, s.FailureCount,
-			s.UndoFailures)
+	case s.Failures.Do > 0 || s.Failures.Undo > 0:
+		m.fail("P33", "step %s waits, and has %d failures and %d of its undo", s.Name, s.Failures.Do,
+			s.Failures.Undo)
 	case s.State == core.Waiting && t.Terminal() && t.ProcessState != core.Closed:
 		m.fail("P33", "the order is %s, and step %s still waits", t.ProcessState, s.Name)
 	case s.State == core.Waiting && (t.ProcessState == core.Processing ||
@@ -66,11 +66,11 @@ func (m *move) wait(was, s *core.Step) {
 	}
 	claim := s.Name + "/" + strconv.Itoa(s.Attempt)
 	if s.State == core.Waiting {
-		if at, known := seen.Wakes[claim]; known && s.WakeAt != at && s.WakeAt != 0 {
+		if at, known := seen.Wakes[claim]; known && s.Wait.At != at && s.Wait.At != 0 {
 			m.fail("P34", "step %s, attempt %d, was to wait until %s, and waits until %s", s.Name, s.Attempt,
-				at, s.WakeAt)
+				at, s.Wait.At)
 		} else if !known {
-			seen.Wakes[claim] = s.WakeAt
+			seen.Wakes[claim] = s.Wait.At
 		}
 	}
 	if was.State != core.Waiting || s.State != core.Processed || s.Attempt != was.Attempt {
@@ -79,11 +79,11 @@ func (m *move) wait(was, s *core.Step) {
 	m.did("P34")
 	at, known := seen.Wakes[claim]
 	if !known { // its claim was the commit before
-		at = was.WakeAt
+		at = was.Wait.At
 	}
 	switch {
-	case s.FinishedAt < at:
-		m.fail("P34", "step %s ended at %s, and waits until %s", s.Name, s.FinishedAt, at)
+	case s.Finish.At < at:
+		m.fail("P34", "step %s ended at %s, and waits until %s", s.Name, s.Finish.At, at)
 	case core.Time(m.w.Start+m.w.Now+m.w.Skew()) < at:
 		m.fail("P34", "step %s ended at %s by the true time, and waits until %s", s.Name,
 			core.Time(m.w.Start+m.w.Now), at)

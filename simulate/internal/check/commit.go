@@ -12,27 +12,28 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// keptAccepted reports whether the task surely had the command as accepted when it decided it once more: it
-// had that verdict before this commit, and the verdicts that the commit stored cannot have pushed it out.
+// keptAccepted reports whether the task certainly had the command as accepted when it decided it again: it
+// had that verdict before this commit, and the verdicts that the commit stored cannot have replaced it.
 func (m *move) keptAccepted(id string) bool {
 	if m.before == nil {
 		return false
 	}
-	at := slices.IndexFunc(m.before.Verdicts, func(v core.Verdict) bool { return v.ID == id && v.Accepted })
+	at := slices.IndexFunc(m.before.Commands.Verdicts,
+		func(v core.Verdict) bool { return v.ID == id && v.Accepted })
 	return at >= 0 && m.kept(at)
 }
 
-// kept reports whether no verdict of this commit has pushed out the one at that place of the list before.
+// kept reports whether this commit has kept the verdict at that position of the earlier list.
 func (m *move) kept(at int) bool {
 	added := m.added()
-	return added < 8 && len(m.before.Verdicts)-at+added-1 <= 8
+	return added < 8 && len(m.before.Commands.Verdicts)-at+added-1 <= 8
 }
 
 // added returns the number of verdicts of this commit that are kept. If it is 8, the commit may have stored
 // more, one of an accepted command among them.
 func (m *move) added() (n int) {
-	for _, v := range m.after.Verdicts {
-		if m.before == nil || !slices.Contains(m.before.Verdicts, v) {
+	for _, v := range m.after.Commands.Verdicts {
+		if m.before == nil || !slices.Contains(m.before.Commands.Verdicts, v) {
 			n++
 		}
 	}
@@ -46,7 +47,7 @@ func (m *move) added() (n int) {
 func (m *move) verdicts() {
 	m.did("P5", "P17")
 	accepted := 0
-	for _, v := range m.after.Verdicts {
+	for _, v := range m.after.Commands.Verdicts {
 		was, known := m.o.Seen.Verdicts[v.ID]
 		if known && was != v.Accepted && (v.Accepted || m.keptAccepted(v.ID)) {
 			m.fail("P5", "command %s was answered %v and now %v", v.ID, was, v.Accepted)
@@ -73,17 +74,18 @@ func (m *move) verdicts() {
 	}
 	was := 0
 	if m.before != nil {
-		was = m.before.Command
+		was = m.before.Commands.Number
 		// A resubmitted parent commands its child (P41).
 		m.commanded = m.commanded || m.after.Parent != nil && m.after.Run > m.before.Run
 		// later verdicts of this commit have pushed out the accepted one
-		if m.added() >= 8 && m.after.Command > was {
+		if m.added() >= 8 && m.after.Commands.Number > was {
 			m.commanded = true
 			m.resumed = m.resumed || stoppedForward(m.before) && m.after.ProcessState == core.Processing
 		}
 	}
-	if d := m.after.Command - was; d < 0 || m.added() < 8 && d > accepted+m.emptied() {
-		m.fail("P5", "the command number went from %d to %d with %d accepted commands", was, m.after.Command,
+	if d := m.after.Commands.Number - was; d < 0 || m.added() < 8 && d > accepted+m.emptied() {
+		m.fail("P5", "the command number went from %d to %d with %d accepted commands", was,
+			m.after.Commands.Number,
 			accepted)
 	}
 }
@@ -94,9 +96,9 @@ func (m *move) emptied() (n int) {
 		return 0
 	}
 	// The loop may go in any order, because this is a count.
-	for kind, all := range m.before.Refused {
+	for kind, all := range m.before.Commands.Refused {
 		// it only shrinks when it is emptied, which can happen in the middle of a commit
-		if len(m.after.Refused[kind]) < len(all) {
+		if len(m.after.Commands.Refused[kind]) < len(all) {
 			n++
 		}
 	}
@@ -108,7 +110,11 @@ func (m *move) emptied() (n int) {
 func (m *move) ofAnOldRun(id string) bool {
 	return slices.ContainsFunc(events(m.w.Cur, m.after.OrderID), func(ev any) bool {
 		c, ok := ev.(*message.Control)
-		return ok && c.ID == id && c.Run < m.after.Run
+		if !ok || c.ID() != id {
+			return false
+		}
+		cancel, ok := c.Event.(core.Cancel)
+		return ok && cancel.Run < m.after.Run
 	})
 }
 
@@ -201,21 +207,21 @@ func (m *move) moved() {
 		switch {
 		case bound && is == nil:
 			m.fail("P49", "step %s, which is %s, is removed", s.Name, s.State)
-		case bound && (is.First != s.First || is.Attempt < s.Attempt || s.State == core.Skipped &&
+		case bound && (is.First.Nth != s.First.Nth || is.Attempt < s.Attempt || s.State == core.Skipped &&
 			is.State != core.Skipped):
 			m.fail("P49", "step %s does not stand as it was", s.Name)
-		case is == nil && s.Attempt > 0 && t.Removed[s.Name] != s.Attempt:
+		case is == nil && s.Attempt > 0 && t.Attempts.Removed[s.Name] != s.Attempt:
 			m.fail("P49", "the attempts of step %s, which is removed, are forgotten", s.Name)
 		}
 	}
 }
 
-// was is a step as it was before; a name that returns goes on with its attempts (P1).
+// was returns the step's earlier state. A name that returns continues with its attempts (P1).
 func (m *move) was(name string) *core.Step {
 	if s := m.before.Step(name); s != nil {
 		return s
 	}
-	return &core.Step{Name: name, State: core.Pending, Attempt: m.before.Removed[name]}
+	return &core.Step{Name: name, State: core.Pending, Attempt: m.before.Attempts.Removed[name]}
 }
 
 // index checks that the indexed due time is never late and never missing (21, P9).
@@ -248,13 +254,13 @@ func (m *move) ends() {
 		return
 	}
 	m.did("18")
-	if t.EndSeq > 0 && t.StatusSeq != t.EndSeq {
-		m.fail("18", "its end is reported as number %d, and a later status has number %d", t.EndSeq,
+	if t.End.Seq > 0 && t.StatusSeq != t.End.Seq {
+		m.fail("18", "its end is reported as number %d, and a later status has number %d", t.End.Seq,
 			t.StatusSeq)
 	}
-	// its parent has it undone (P41)
+	// its parent requests its undo (P41)
 	asked := t.Parent != nil && b.ProcessState == core.Processed && t.ProcessState != core.Error
-	if b.Terminal() && !m.commanded && !asked && (t.ProcessState != b.ProcessState || t.Ended != b.Ended) {
+	if b.Terminal() && !m.commanded && !asked && (t.ProcessState != b.ProcessState || t.End.At != b.End.At) {
 		m.fail("6", "%s became %s without a command", b.ProcessState, t.ProcessState)
 	}
 	if !asked && (b.ProcessState == core.Processed || b.ProcessState == core.Cancelled ||
@@ -288,7 +294,7 @@ func (m *move) erased() {
 		return
 	}
 	m.did("P52")
-	reported := b != nil && b.Terminal() && b.ResendAt == 0
+	reported := b != nil && b.Terminal() && b.End.ResendAt == 0
 	switch {
 	case b != nil && b.Erased != nil && *b.Erased != *t.Erased:
 		m.fail("P52", "it was erased by %+v, and its document says %+v", *b.Erased, *t.Erased)
@@ -313,18 +319,18 @@ func (m *move) erased() {
 // nothingToReport reports whether the end of the task has neither a status nor an alert, and no parent waits
 // for it (P11). The batch that ends such an order can erase it too.
 func (m *move) nothingToReport() bool {
-	return m.after.EndSeq == 0 && m.after.Parent == nil && !model.Alerts(m.def, m.after)
+	return m.after.End.Seq == 0 && m.after.Parent == nil && !model.Alerts(m.def, m.after)
 }
 
-// why checks that the reason of an undo stays the first one, whatever becomes of the undo (P19).
+// why checks that the reason of an undo stays the first one, whatever the result of the undo (P19).
 func (m *move) why() {
-	if m.before == nil || m.before.Why == "" || m.before.IsTombstone() || m.before.Run != m.after.Run ||
+	if m.before == nil || m.before.Undo.Why == "" || m.before.IsTombstone() || m.before.Run != m.after.Run ||
 		m.before.ProcessState == core.Closed {
 		return
 	}
 	m.did("P19")
-	// An order that is closed while it is being undone, because its children are not there (P48), has not
-	// stopped in Error before.
+	// An order that is closed during its undo, because its children are missing (P48), has not stopped in
+	// Error before.
 	closed := m.after.ProcessState == core.Closed && m.before.ProcessState != core.Compensating
 	if was, is := model.UndoneFor(m.before, false), model.UndoneFor(m.after, closed); was != is {
 		m.fail("P19", "it is undone because of %s, and that began because of %s", is, was)
@@ -334,22 +340,22 @@ func (m *move) why() {
 // settled checks that an end counts as reported only if it was (P11).
 func (m *move) settled() {
 	t, b := m.after, m.before
-	if b == nil || b.ResendAt == 0 || t.ResendAt != 0 || t.Ended != b.Ended ||
+	if b == nil || b.End.ResendAt == 0 || t.End.ResendAt != 0 || t.End.At != b.End.At ||
 		t.ProcessState != b.ProcessState {
 		return
 	}
 	m.did("P11")
 	seen := &m.o.Seen
-	reported := seen.Reported[t.EndSeq] != ""
-	if t.EndSeq > 0 && !reported {
-		m.fail("P11", "%s is settled, and its status %d was never sent", t.ProcessState, t.EndSeq)
+	reported := seen.Reported[t.End.Seq] != ""
+	if t.End.Seq > 0 && !reported {
+		m.fail("P11", "%s is settled, and its status %d was never sent", t.ProcessState, t.End.Seq)
 	}
-	if model.Alerts(m.def, t) && !seen.Alerts[AlertID(t.Ended, t.Run, t.EndCommand)] {
+	if model.Alerts(m.def, t) && !seen.Alerts[AlertID(t.End.At, t.Run, t.End.Command)] {
 		m.fail("P11", "%s is settled, and its alert was never raised", t.ProcessState)
 	}
 }
 
-// AlertID names the alert of an end.
+// AlertID returns the ID of an end's alert.
 func AlertID(at core.Time, run, command int) string { return fmt.Sprintf("%s/%d/%d", at, run, command) }
 
 // replies checks that a reply of another run or operation, or of a stale attempt other than done, changes
@@ -373,15 +379,16 @@ func (m *move) replies() {
 		m.w.Cur.Letters[0].Message.Value.(*message.Reply).Run)
 }
 
-// settling is a commit that only says that an end has been reported.
+// settling reports whether a commit only records that an end has been reported.
 func settling(o *world.Order, m *move) bool {
-	return m.before.ResendAt != 0 && m.after.ResendAt == 0 && m.before.ProcessState == m.after.ProcessState &&
-		m.before.Ended == m.after.Ended
+	return m.before.End.ResendAt != 0 && m.after.End.ResendAt == 0 &&
+		m.before.ProcessState == m.after.ProcessState &&
+		m.before.End.At == m.after.End.At
 }
 
 func stale(r *message.Reply, t *core.Task) bool {
 	s := t.Step(r.Step)
 	done := r.Outcome == core.OutcomeDone && r.Operation == core.Do
 	return s == nil || r.Run != t.Run || r.Attempt < s.Attempt && !done || r.Attempt == s.Attempt &&
-		s.Undo != (r.Operation == core.UndoOp)
+		s.Claim.Undo != (r.Operation == core.UndoOp)
 }

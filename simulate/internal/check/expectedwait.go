@@ -23,14 +23,14 @@ func expectedWait(iv *world.Invocation, s *world.Sight, m *model.Model, n int, e
 	if step == nil || step.Attempt != r.Attempt {
 		return nil
 	}
-	waited := min(r.Waited+inQueue(iv, i), max(0, m.Now.Sub(step.ClaimedAt)))
+	waited := min(r.Waited+inQueue(iv, i), max(0, m.Now.Sub(step.Claim.At)))
 	return &world.ExpectedWait{Order: s.Id,
 		Agent:  m.Def.Steps[m.Def.Index(r.Step)].AskedAgent(m.T.Step(r.Step)),
 		Letter: i, Wait: scheduler.Wait{Waited: waited, Learnt: m.Now}}
 }
 
-// learnt holds what a Scheduler has learnt in a handling to what its replies taught. gone says which orders
-// all messages are deleted.
+// learnt compares the waits that a Scheduler has recorded in a handling with those of its replies. gone
+// reports whether all messages of an order are deleted.
 func learnt(iv *world.Invocation, gone func(id string) bool) {
 	p := iv.P
 	if p.Waits == nil {
@@ -48,7 +48,7 @@ func learnt(iv *world.Invocation, gone func(id string) bool) {
 		}
 	}
 	for _, s := range iv.Sights {
-		open = open || s.Doubt // its write may be stored, or be found to be its own
+		open = open || s.Doubt // its write may be stored, or be recognised as its own
 	}
 	p.Known = got
 	iv.W.Checks.Did("P32")
@@ -65,7 +65,7 @@ func like(l *world.ExpectedWait, w scheduler.Wait) bool {
 	return near(core.Duration(w.Learnt-l.Learnt)) && near(w.Waited-l.Waited)
 }
 
-// expectedWaits of all orders, in the order of their messages.
+// expectedWaits returns the expected waits of all orders, in the order of their messages.
 func expectedWaits(iv *world.Invocation) []world.ExpectedWait {
 	var all []world.ExpectedWait
 	for _, s := range iv.Sights {

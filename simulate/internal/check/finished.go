@@ -14,10 +14,11 @@ func (m *move) settledHere(s *world.Sight) {
 	m.did("P11")
 	s.Settled = true
 	t := m.after
-	if t.EndSeq > 0 && !has(s, model.Mail{Kind: 't', Attempt: t.EndSeq}) {
-		m.fail("P11", "%s is settled by a handling that did not send its status %d", t.ProcessState, t.EndSeq)
+	if t.End.Seq > 0 && !has(s, model.Mail{Kind: 't', Attempt: t.End.Seq}) {
+		m.fail("P11", "%s is settled by a handling that did not send its status %d", t.ProcessState,
+			t.End.Seq)
 	}
-	if model.Alerts(m.def, t) && !has(s, model.Mail{Kind: 'a', WakeAt: t.Ended}) {
+	if model.Alerts(m.def, t) && !has(s, model.Mail{Kind: 'a', WakeAt: t.End.At}) {
 		m.fail("P11", "%s is settled by a handling that did not raise its alert", t.ProcessState)
 	}
 }
@@ -72,7 +73,8 @@ func concluded(iv *world.Invocation, s *world.Sight) {
 			return
 		}
 	}
-	if t := s.After; t != nil && t.ResendAt != 0 && !s.Settled && !iv.Trouble && sentAll(s, w.DefOf(t), t) {
+	if t := s.After; t != nil && t.End.ResendAt != 0 && !s.Settled && !iv.Trouble &&
+		sentAll(s, w.DefOf(t), t) {
 		w.Violate("P11", "order %s is %s, and the handler that reported it has not settled it", s.Id,
 			t.ProcessState)
 	}
@@ -80,8 +82,8 @@ func concluded(iv *world.Invocation, s *world.Sight) {
 
 // sentAll reports whether the handling itself has sent all that the end has to report.
 func sentAll(s *world.Sight, def *core.Definition, t *core.Task) bool {
-	return (t.EndSeq == 0 || has(s, model.Mail{Kind: 't', Attempt: t.EndSeq})) &&
-		(!model.Alerts(def, t) || has(s, model.Mail{Kind: 'a', WakeAt: t.Ended}))
+	return (t.End.Seq == 0 || has(s, model.Mail{Kind: 't', Attempt: t.End.Seq})) &&
+		(!model.Alerts(def, t) || has(s, model.Mail{Kind: 'a', WakeAt: t.End.At}))
 }
 
 // spent checks that messages of an order that are deleted without a commit change nothing. It returns what
@@ -128,7 +130,7 @@ func copied(iv *world.Invocation, s *world.Sight) {
 		}
 	}
 	for i, ev := range EventsOf(s, iv) {
-		if c, ok := ev.(*message.Control); s.Wrote || !fresh(s, iv, i) || ok && c.Kind == message.Settle {
+		if c, ok := ev.(*message.Control); s.Wrote || !fresh(s, iv, i) || ok && c.Kind() == message.Settle {
 			return
 		}
 	}

@@ -32,8 +32,8 @@ func given(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// budgets are the most failures that a definition allows a step and its undo: an order that is moved keeps
-// what it has counted.
+// budgets returns the largest number of failures that any definition allows a step and its undo. It considers
+// all definitions, because a moved order keeps its counts.
 func budgets(w *world.Simulation, step string) (do, undo int) {
 	for _, def := range w.Known() {
 		if i := def.Index(step); i >= 0 {
@@ -97,7 +97,7 @@ func sentRequest(w *world.Simulation, p *world.Process, r *message.Request) {
 		return
 	}
 	if t != nil {
-		if s := t.Step(r.Step); s == nil && t.Removed[r.Step] < r.Attempt || s != nil &&
+		if s := t.Step(r.Step); s == nil && t.Attempts.Removed[r.Step] < r.Attempt || s != nil &&
 			s.Attempt < r.Attempt && t.Run <= r.Run {
 			w.Violate("P12",
 				"the request of attempt %d of step %s of %s was sent before the claim was stored", r.Attempt,
@@ -164,7 +164,7 @@ func routed(w *world.Simulation, t *core.Task, r *message.Request) {
 		return
 	}
 	w.Checks.Did("P44")
-	for _, a := range t.Attempts {
+	for _, a := range t.Attempts.Last {
 		if a.Step == r.Step && a.Number == r.Attempt-1 && a.Outcome != core.OutcomeSuperseded &&
 			cmp.Or(a.Agent, d.Agent) == r.Agent && t.Run == r.Run {
 			w.Violate("P44",
@@ -183,14 +183,15 @@ func sentControl(w *world.Simulation, p *world.Process, c *message.Control, dela
 	}
 	s := iv.Sight(c.OrderID)
 	if p.Role == world.ASupervisor && s.After == nil {
-		w.Violate("P16", "the Supervisor sent a %s of %s and has committed nothing", c.Kind, c.OrderID)
+		w.Violate("P16", "the Supervisor sent a %s of %s and has committed nothing", c.Kind(), c.OrderID)
 	}
 	t := s.Now()
-	if t == nil || c.Kind != message.Wake || c.Step == "" {
+	wake, ok := c.Event.(core.Wake)
+	if t == nil || !ok || wake.Step == "" {
 		return
 	}
 	w.Checks.Did("P9a")
-	step := t.Step(c.Step)
+	step := t.Step(wake.Step)
 	waits := (step.State == core.Pending || step.State == core.Waiting) &&
 		t.ProcessState == core.Processing || step.State == core.UndoWait
 	def := w.DefOf(t)
@@ -198,11 +199,12 @@ func sentControl(w *world.Simulation, p *world.Process, c *message.Control, dela
 	for _, r := range iv.Clock { // it may have jumped back since the time was computed
 		now = max(now, r.Now)
 	}
-	left := model.NextLook(def, t, def.Index(c.Step)).Sub(now)
+	left := model.NextLook(def, t, def.Index(wake.Step)).Sub(now)
 	// else an earlier decision of this commit may have begun a shorter wait, which ended with it
 	alone := len(EventsOf(s, iv)) < 2
-	if waits && alone && step.Attempt == c.Attempt && left > 0 && core.DurationOf(delay) < left+core.Second {
-		w.Violate("P9a", "the Wake of step %s of %s comes after %s, and its wait has %s to go", c.Step,
+	if waits && alone && step.Attempt == wake.Attempt && left > 0 &&
+		core.DurationOf(delay) < left+core.Second {
+		w.Violate("P9a", "the Wake of step %s of %s comes after %s, and its wait has %s to go", wake.Step,
 			c.OrderID, delay, left)
 	}
 }
@@ -223,7 +225,7 @@ func sentStatus(w *world.Simulation, s *message.Status) {
 	o, t := w.ByID[s.OrderID], w.Store.Task(s.OrderID)
 	if o != nil && t != nil && s.Kind == core.StatusCommandRefused {
 		w.Checks.Did("P5")
-		if slices.ContainsFunc(t.Verdicts,
+		if slices.ContainsFunc(t.Commands.Verdicts,
 			func(v core.Verdict) bool { return v.ID == s.CommandID && v.Accepted }) {
 			w.Violate("P5", "command %s of %s was accepted and is reported as refused", s.CommandID,
 				s.OrderID)
@@ -244,8 +246,8 @@ func sentStatus(w *world.Simulation, s *message.Status) {
 	if o.Seen.Reported[s.Seq] == "" || s.Code != Short {
 		o.Seen.Reported[s.Seq] = string(b)
 	}
-	if t != nil && s.Kind == core.StatusFailed && s.Seq == t.EndSeq && t.ProcessState == core.Error &&
-		!o.Seen.Alerts[AlertID(t.Ended, t.Run, t.EndCommand)] {
+	if t != nil && s.Kind == core.StatusFailed && s.Seq == t.End.Seq && t.ProcessState == core.Error &&
+		!o.Seen.Alerts[AlertID(t.End.At, t.Run, t.End.Command)] {
 		w.Violate("P11", "status %d of %s says that an operator is needed, and no alert was raised", s.Seq,
 			s.OrderID)
 	}
@@ -256,7 +258,7 @@ func sentStatus(w *world.Simulation, s *message.Status) {
 		core.StatusFailed: core.Error,
 		core.StatusUndone: core.Compensated, core.StatusCancelled: core.Cancelled,
 		core.StatusClosed: core.Closed}[s.Kind]
-	if s.Seq > t.StatusSeq || want != "" && s.Seq == t.EndSeq && t.ProcessState != want {
+	if s.Seq > t.StatusSeq || want != "" && s.Seq == t.End.Seq && t.ProcessState != want {
 		w.Violate("18", "status %d of %s says %s, and the task is %s, its last number %d", s.Seq, s.OrderID,
 			s.Kind, t.ProcessState, t.StatusSeq)
 	}

@@ -54,7 +54,7 @@ func inQueue(iv *world.Invocation, i int) core.Duration {
 	return max(0, now.Sub(core.TimeOf(iv.Handed[i].SentAt)))
 }
 
-// events are the messages of one order that the handling is about.
+// events returns the messages of one order in the handling.
 func events(iv *world.Invocation, id string) (all []any) {
 	for _, l := range iv.Letters {
 		if world.AboutOrder(l.Message) == id {
@@ -78,7 +78,7 @@ func orders(iv *world.Invocation) int {
 	return n
 }
 
-// sentBy remembers what a handling has sent of an order.
+// sentBy records a message that a handling has sent for an order.
 func sentBy(iv *world.Invocation, id string, m model.Mail) {
 	s := iv.Sight(id)
 	if !slices.Contains(s.Sent, m) {
@@ -108,12 +108,12 @@ func mailOf(v port.Value) (id string, m model.Mail, ok bool) {
 	case *message.Quarantined:
 		return "", model.Mail{Kind: 'q'}, true
 	case *message.Control:
-		switch v.Kind {
-		case message.Wake:
-			return v.OrderID, model.Mail{Kind: 'w', Step: v.Step, Attempt: v.Attempt}, true
-		case message.Settle:
+		switch e := v.Event.(type) {
+		case core.Wake:
+			return v.OrderID, model.Mail{Kind: 'w', Step: e.Step, Attempt: e.Attempt}, true
+		case core.Settle:
 			return v.OrderID, model.Mail{Kind: 's'}, true
-		case message.Answer: // an answer to an order that is not stored yet
+		case core.Answered: // an answer to an order that is not stored yet
 			return v.OrderID, model.Mail{Kind: 'e'}, true
 		}
 	}
@@ -129,7 +129,7 @@ func has(s *world.Sight, want model.Mail) bool {
 	})
 }
 
-// modelFor prepares the model for a decision that a handling makes at a time.
+// modelFor prepares the model for a decision of a handling at a time.
 func modelFor(iv *world.Invocation, s *world.Sight, t *core.Task, at world.Reading) *model.Model {
 	w := iv.W
 	m := &model.Model{Def: w.Def, Defs: w.Defs, Latest: w.Def, T: model.CopyOf(t), Now: at.Now, By: iv.P.Name,
@@ -160,7 +160,7 @@ func modelFor(iv *world.Invocation, s *world.Sight, t *core.Task, at world.Readi
 	return m
 }
 
-// decided holds a commit against the model. settling commits have their own rule.
+// decided compares a commit with the model. settling commits have their own rule.
 func (m *move) decided() {
 	iv := m.w.Cur
 	if iv == nil {
@@ -251,11 +251,11 @@ func (m *move) predict(iv *world.Invocation, s *world.Sight, want *model.Model) 
 	return rule, want.Differs(m.after)
 }
 
-// EventsOf returns the events of the handling, as the Scheduler has to take them.
+// EventsOf returns the events of the handling, in the form that the Scheduler must give them.
 func EventsOf(s *world.Sight, iv *world.Invocation) []any {
 	all := events(iv, s.Id)
 	if len(s.Extra) > 0 {
-		return s.Extra // requests that no queue takes: a decision of their own
+		return s.Extra // requests that no queue takes need a separate decision
 	}
 	return all
 }
@@ -282,7 +282,7 @@ func letterOf(iv *world.Invocation, s *world.Sight, n int) int {
 	return -1
 }
 
-// times are the readings since the order was loaded.
+// times returns the readings since the order was loaded.
 func times(iv *world.Invocation, s *world.Sight) []world.Reading {
 	if len(iv.Clock) == s.From {
 		iv.P.Now()

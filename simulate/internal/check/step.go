@@ -7,40 +7,41 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
-// step holds one step to its invariants.
+// step checks the invariants of one step.
 func (m *move) step(i int) {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	m.did("12", "13", "14", "16", "17")
-	if s.InFlight() != (s.LockedBy != "") {
-		m.fail("16", "step %s is %s and locked by %q", s.Name, s.State, s.LockedBy)
+	if s.InFlight() != (s.Claim.By != "") {
+		m.fail("16", "step %s is %s and locked by %q", s.Name, s.State, s.Claim.By)
 	}
 	if s.InFlight() {
 		key := fmt.Sprintf("%s/%d", s.Name, s.Attempt)
-		if was, known := m.o.Seen.Holders[key]; known && was != s.LockedBy {
+		if was, known := m.o.Seen.Holders[key]; known && was != s.Claim.By {
 			m.fail("16", "attempt %d of step %s was locked by %s and is by %s", s.Attempt, s.Name, was,
-				s.LockedBy)
+				s.Claim.By)
 		}
-		m.o.Seen.Holders[key] = s.LockedBy
+		m.o.Seen.Holders[key] = s.Claim.By
 	}
-	if budget, undoBudget := budgets(m.w, s.Name); s.FailureCount > budget || s.UndoFailures > undoBudget {
-		m.fail("12", "step %s has %d failures and %d of its undo", s.Name, s.FailureCount, s.UndoFailures)
+	if budget, undoBudget := budgets(m.w, s.Name); s.Failures.Do > budget || s.Failures.Undo > undoBudget {
+		m.fail("12", "step %s has %d failures and %d of its undo", s.Name, s.Failures.Do, s.Failures.Undo)
 	}
 	if m.before == nil {
 		return
 	}
 	was := m.was(s.Name)
-	if !m.commanded && (s.FailureCount < was.FailureCount || s.UndoFailures < was.UndoFailures) {
+	if !m.commanded && (s.Failures.Do < was.Failures.Do || s.Failures.Undo < was.Failures.Undo) {
 		m.fail("12", "step %s forgot failures", s.Name)
 	}
-	m.o.Seen.Counted[s.Name] += max(0, s.FailureCount-was.FailureCount) +
-		max(0, s.UndoFailures-was.UndoFailures)
+	m.o.Seen.Counted[s.Name] += max(0, s.Failures.Do-was.Failures.Do) +
+		max(0, s.Failures.Undo-was.Failures.Undo)
 	if n := m.o.Seen.Counted[s.Name]; n > s.Attempt {
 		m.fail("13", "step %s has counted %d failures in %d attempts", s.Name, n, s.Attempt)
 	}
 	m.did("P32")
-	if s.Queued > was.Queued && s.Queued >= d.MaxQueueTime && m.after.ProcessState != core.Error {
+	if s.Failures.Queued > was.Failures.Queued && s.Failures.Queued >= d.MaxQueueTime &&
+		m.after.ProcessState != core.Error {
 		m.fail("P32", "step %s has waited for %s in queues, %s is the most, and the operator was not alerted",
-			s.Name, s.Queued, d.MaxQueueTime)
+			s.Name, s.Failures.Queued, d.MaxQueueTime)
 	}
 	m.held(was, s, d)
 	if d.Wait != nil && m.before.Definition == m.after.Definition {
@@ -69,8 +70,8 @@ func (m *move) step(i int) {
 	}
 }
 
-// rule holds a step that fails by a rule to it: it is never claimed, and has failed only if the rule holds
-// (P50).
+// rule checks a step that fails by a rule. Such a step is never claimed, and it fails only if its rule is
+// true (P50).
 func (m *move) rule(i int, was *core.Step) {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	if s.Attempt > 0 && was.Attempt == 0 || s.State == core.Failed && !m.failedByRule(i) {
@@ -79,8 +80,8 @@ func (m *move) rule(i int, was *core.Step) {
 	}
 }
 
-// failedByRule reports whether a step with a rule has failed as it may: with the code of the rule, or because
-// its condition cannot be evaluated (P20, P50).
+// failedByRule reports whether a step with a rule failed for an allowed reason: with the code of the rule, or
+// because its condition cannot be evaluated (P20, P50).
 func (m *move) failedByRule(i int) bool {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	switch {
@@ -95,7 +96,7 @@ func (m *move) failedByRule(i int) bool {
 	return err != nil
 }
 
-// needed checks that a step that is answered is not asked for (P38).
+// needed checks that no call asks for an answer that has already been given (P38).
 func (m *move) needed(call string) {
 	for i := range m.def.Steps {
 		d := &m.def.Steps[i]
@@ -118,12 +119,12 @@ func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 	}
 	m.did("P45")
 	switch {
-	case s.FailureCount > was.FailureCount || s.UndoFailures > was.UndoFailures:
+	case s.Failures.Do > was.Failures.Do || s.Failures.Undo > was.Failures.Undo:
 		m.fail("P45", "step %s was not called (%s), and that counts as a failure", s.Name, s.Error.Code)
-	case m.after.ProcessState != core.Error && s.WakeAt.Sub(s.Error.At) < 2*core.Second:
-		// a batch may stop the task after it, which clears the wait (P9)
+	case m.after.ProcessState != core.Error && s.Wait.At.Sub(s.Error.At) < 2*core.Second:
+		// a later event of the same batch may stop the task, which clears the wait (P9)
 		m.fail("P45", "step %s was not called (%s), and is asked again at %s, %s later", s.Name, s.Error.Code,
-			s.WakeAt, s.WakeAt.Sub(s.Error.At))
+			s.Wait.At, s.Wait.At.Sub(s.Error.At))
 	case s.Error.At.Sub(s.Error.Since) >= model.LongestHold(d, s.Error.Code):
 		m.fail("P45", "step %s waits since %s (%s), %s is the most, and no operator was called", s.Name,
 			s.Error.Since, s.Error.Code, model.LongestHold(d, s.Error.Code))
@@ -136,13 +137,13 @@ func (m *move) progressed(was, s *core.Step) {
 		return
 	}
 	m.did("P43")
-	if s.StopBy != was.StopBy || s.CompleteBy > s.StopBy || s.CompleteBy < was.CompleteBy {
-		m.fail("P43", "step %s had stopBy %s and complete-by %s, and has %s and %s", s.Name, was.StopBy,
-			was.CompleteBy, s.StopBy, s.CompleteBy)
+	if s.Claim.StopBy != was.Claim.StopBy || s.CompleteBy > s.Claim.StopBy || s.CompleteBy < was.CompleteBy {
+		m.fail("P43", "step %s had stopBy %s and complete-by %s, and has %s and %s", s.Name, was.Claim.StopBy,
+			was.CompleteBy, s.Claim.StopBy, s.CompleteBy)
 	}
 }
 
-// goesOn checks P42.
+// goesOn checks that a task continues without a failed step only as P42 allows.
 func (m *move) goesOn(was, s *core.Step) {
 	m.did("P42")
 	t := m.after
@@ -154,7 +155,7 @@ func (m *move) goesOn(was, s *core.Step) {
 		m.fail("P42", "step %s is Failed while the task goes forward", s.Name)
 	case (t.ProcessState == core.Processing || t.ProcessState == core.Processed) &&
 		(s.FailureCode == "") != (s.State != core.Compensated && s.State != core.Compensating &&
-			s.State != core.UndoWait && (s.State != core.Waiting || !s.Undo)):
+			s.State != core.UndoWait && (s.State != core.Waiting || !s.Claim.Undo)):
 		m.fail("P42", "step %s is %s, and its failure is %q", s.Name, s.State, s.FailureCode)
 	case t.ProcessState == core.Processed && s.State != core.Compensated && s.State != core.Processed &&
 		s.State != core.Skipped:
@@ -168,14 +169,15 @@ func stoppedForward(t *core.Task) bool {
 }
 
 // undoneAlone reports whether this claim of an undo began while the task went forward, so that the order of
-// undos does not bind it (P42). If the commit turns the task, it is not known of a batch what came first,
-// and a Resubmit may have resumed the undo before a step failed.
+// undos does not bind it (P42). It also returns true if the same commit turned the task and the order of its
+// events is unknown: the commit decided a batch, or a Resubmit may have resumed the undo before a step
+// failed.
 func (m *move) undoneAlone(s *core.Step) bool {
 	t, b := m.after, m.before
 	switch {
 	case s.FailureCode == "":
 		return false
-	case t.ProcessState == core.Error: // it stopped after the claim
+	case t.ProcessState == core.Error: // the task stopped after the claim
 		return t.Phase == core.Forward
 	case t.ProcessState == core.Compensating:
 		batch := len(EventsOf(m.w.Cur.Sight(t.OrderID), m.w.Cur)) > 1
@@ -184,8 +186,8 @@ func (m *move) undoneAlone(s *core.Step) bool {
 	return true
 }
 
-// waitsFor checks that a failed step that the task goes on without is undone before a later step is claimed
-// (P42).
+// waitsFor checks that a step is claimed only after the undo of each failed step before it that the task
+// continues without (P42).
 func (m *move) waitsFor(s *core.Step, d *core.StepDefinition) {
 	for _, name := range d.After {
 		if o := m.after.Step(name); o.FailureCode != "" && o.State != core.Compensated {
@@ -205,17 +207,17 @@ func (m *move) bySupervisor(was, s *core.Step) {
 	}
 }
 
-// claimed holds a new claim to its rules.
+// claimed checks the rules of a new claim.
 func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 	t, b := m.after, m.before
-	if !s.Undo && b.ProcessState == core.Compensating && t.ProcessState == core.Compensating &&
+	if !s.Claim.Undo && b.ProcessState == core.Compensating && t.ProcessState == core.Compensating &&
 		t.Run == b.Run && !m.commanded {
 		m.fail("P20", "step %s is claimed forward while the task compensates", s.Name)
 	}
-	if was.First == 0 && !s.Undo {
+	if was.First.Nth == 0 && !s.Claim.Undo {
 		m.waitsFor(s, d)
 	}
-	if !s.Undo || s.State != core.Compensating {
+	if !s.Claim.Undo || s.State != core.Compensating {
 		return
 	}
 	alone := m.undoneAlone(s)
@@ -227,20 +229,20 @@ func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 		if alone {
 			break
 		}
-		if o := &t.Steps[i]; o.First > s.First && o.State != core.Compensated {
+		if o := &t.Steps[i]; o.First.Nth > s.First.Nth && o.State != core.Compensated {
 			m.fail("9", "step %s is undone while %s, claimed later, is %s", s.Name, o.Name, o.State)
 		}
 	}
 	if d.Grade != core.Fenced {
 		m.did("P21")
-		if quiet := s.Quiet().Add(m.def.Agents[d.Agent].ClockSkew); s.ClaimedAt <= quiet {
+		if quiet := s.Quiet().Add(m.def.Agents[d.Agent].ClockSkew); s.Claim.At <= quiet {
 			m.fail("P21", "the undo of step %s is claimed at %s; a call may be under way until %s", s.Name,
-				s.ClaimedAt, quiet)
+				s.Claim.At, quiet)
 		}
 	}
 }
 
-// reminds reports a commit with a reminder, of which there are as many as the question is open for (P37).
+// reminds reports whether the commit sends a reminder of an open question (P37).
 func (m *move) reminds() bool {
 	if m.before == nil {
 		return false

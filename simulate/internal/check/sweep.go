@@ -52,7 +52,7 @@ func overlooked(iv *world.Invocation, due []DueAt) {
 	}
 }
 
-// DueAt is a task that stood in the index at some version.
+// DueAt is a task that was in the index, with its version then.
 type DueAt struct {
 	Id      string
 	version int64
@@ -133,14 +133,14 @@ func Restarted(iv *world.Invocation, due []DueAt) {
 				s.Must = append(s.Must, model.Mail{Kind: 'w', Step: st.Name, Attempt: st.Attempt})
 			case going && model.Waits(st) && st.CompleteBy != 0:
 				s.Must = append(s.Must, model.Mail{Kind: 'w', Step: st.Name, Attempt: st.Attempt,
-					WakeAt: st.WakeAt})
+					WakeAt: st.Wait.At})
 			}
 		}
-		if t.ResendAt != 0 && t.EndSeq > 0 {
-			s.Must = append(s.Must, model.Mail{Kind: 't', Attempt: t.EndSeq})
+		if t.End.ResendAt != 0 && t.End.Seq > 0 {
+			s.Must = append(s.Must, model.Mail{Kind: 't', Attempt: t.End.Seq})
 		}
-		if t.ResendAt != 0 && model.Alerts(w.DefOf(t), t) {
-			s.Must = append(s.Must, model.Mail{Kind: 'a', WakeAt: t.Ended})
+		if t.End.ResendAt != 0 && model.Alerts(w.DefOf(t), t) {
+			s.Must = append(s.Must, model.Mail{Kind: 'a', WakeAt: t.End.At})
 		}
 		for _, want := range s.Must {
 			if !tooFar(iv, want) && !has(s, want) {

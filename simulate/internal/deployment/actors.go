@@ -151,7 +151,7 @@ func swarm(w *world.Simulation) {
 	}
 }
 
-// unrecorded is a choice that a tape need not hold: what it leads to stands there by itself.
+// unrecorded makes a choice that the tape does not need, because the tape contains its consequences.
 func unrecorded(w *world.Simulation, site string, n int) int {
 	if _, seeded := w.Chooser.(*world.Seeded); !seeded {
 		return 0
@@ -343,7 +343,7 @@ func carriedOn(w *world.Simulation, try int) error {
 	return nil
 }
 
-// again is a delivery that comes again after a while.
+// again is a delivery that returns to its queue after a delay.
 type again struct {
 	receipt string
 	after   time.Duration
@@ -449,8 +449,8 @@ func sweep(iv *world.Invocation) {
 	}
 }
 
-// blackout is the death of the one process of embedded mode: all actors with it, and all queues but
-// the application's, which is on the disk (P27).
+// blackout ends the single process of embedded mode. All actors end with it. All queues are lost except the
+// application's, which is on the disk (P27).
 func blackout(w *world.Simulation, first *world.Process) {
 	for _, name := range w.Names {
 		if q := w.Queues[name]; name != model.Shop {

@@ -5,12 +5,11 @@ import (
 	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// answersTo are the steps of a definition that are answered.
+// answersTo returns the steps of a definition that end with an answer.
 func answersTo(def *core.Definition) (all []*core.StepDefinition) {
 	for i := range def.Steps {
 		if def.Steps[i].Answer != nil {
@@ -21,7 +20,7 @@ func answersTo(def *core.Definition) (all []*core.StepDefinition) {
 }
 
 // answering lets people answer: some before the step is asked, some late, twice, for another round or run,
-// and with a value that is none.
+// and with an invalid value.
 func answering(w *world.Simulation, o *world.Order) {
 	if len(answersTo(w.Def)) == 0 {
 		return
@@ -38,7 +37,7 @@ func reply(w *world.Simulation, o *world.Order) {
 		c.Round++
 	case 2:
 		c.Round = max(1, c.Round-1)
-	case 3: // the same answer a second time, or another one with its ID
+	case 3: // the same answer again, or another one with its ID
 		c.ID = fmt.Sprintf("%s-c%d", o.Id, max(1, o.Commands-1))
 	case 4:
 		c.Run++
@@ -49,15 +48,14 @@ func reply(w *world.Simulation, o *world.Order) {
 	case 7:
 		c.Step = []string{"nowhere", w.Def.Steps[0].Name}[w.Choose("answer-variation", o.Id+"/step", 2, 0.5)]
 	}
-	Instruct(w, o, *c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+	Instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 }
 
-// answer returns the answer of a person who looks at the order. The next answer comes from another person,
-// and has another value.
-func answer(w *world.Simulation, o *world.Order, t *core.Task) *message.Control {
+// answer returns the answer of a person who sees the order. The next answer comes from another person, and
+// has another value.
+func answer(w *world.Simulation, o *world.Order, t *core.Task) core.Answered {
 	o.Commands++
-	c := &message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: o.Id,
-		ID: fmt.Sprintf("%s-c%d", o.Id, o.Commands), Round: 1}
+	c := core.Answered{ID: fmt.Sprintf("%s-c%d", o.Id, o.Commands), Round: 1}
 	def := w.Def
 	if t != nil && !t.IsTombstone() {
 		def, c.Run = w.DefOf(t), t.Run
@@ -83,7 +81,7 @@ func answer(w *world.Simulation, o *world.Order, t *core.Task) *message.Control 
 		values[(o.Commands-1+w.Choose("answer", o.Id+"/value", len(values), 0.5))%len(values)])
 	if d.Answer.Schema != nil && d.Answer.TimeoutValue != nil &&
 		w.Choose("answer", o.Id+"/shape", 2, 0.5) == 0 {
-		c.Value = d.Answer.TimeoutValue // the one value that is known to have the event's shape
+		c.Value = d.Answer.TimeoutValue // the only value that certainly has the event's shape
 	}
 	return c
 }

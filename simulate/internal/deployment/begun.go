@@ -10,6 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
@@ -18,13 +19,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// FirstID is the ID of the first order of a run, and of a begun one: choices, tapes and diagrams name it.
+// FirstID is the ID of the first order of a run, and of a begun one. Choices, tapes and diagrams use it.
 const FirstID = "o1"
 
-// Moved is the scenario of a stored order that is moved to another definition of its workflow: to, or, where
+// Moved returns the scenario of a stored order that is moved to another definition of its workflow: to or, if
 // that is nil, the one of the documents with the hash. It begins right after the move, as the core decides it
-// at that time (P49). The order's ID is replaced by "o1". An error says why it cannot be moved, or not
-// simulated.
+// at that time (P49). The order's ID is replaced by "o1". The error is the reason why the order cannot be
+// moved, or not simulated.
 func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time) (world.Scenario, error) {
 	t, err := state.DecodeTask(docs.Task)
 	if err != nil {
@@ -55,9 +56,9 @@ func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time)
 // MoveTask returns the scenario of a task that is moved from one definition to another.
 func MoveTask(t *core.Task, from, to *core.Definition, order json.RawMessage,
 	at core.Time) (world.Scenario, error) {
-	d, err := core.Decide(from, order, t,
-		core.Move{ID: "simulated", Command: t.Command, To: core.Target{Definition: to}},
-		core.At{Now: at, By: "simulated", Tokens: model.FirstKeys, SizeLimit: state.Room})
+	d, err := protocol.Decide(from, order, t,
+		core.Move{ID: "simulated", Command: t.Commands.Number, To: core.Target{Definition: to}},
+		protocol.At{Now: at, By: "simulated", Tokens: model.FirstKeys, SizeLimit: state.Room})
 	switch {
 	case err != nil:
 		return world.Scenario{}, fmt.Errorf("the move cannot be decided: %w", err)
@@ -88,8 +89,8 @@ func MoveTask(t *core.Task, from, to *core.Definition, order json.RawMessage,
 		nil
 }
 
-// begin puts the order into the store, adds to the services, the ledgers and the checks what it has behind
-// it, and has the operator go on with it.
+// begin puts the order into the store, and adds its past to the services, the ledgers and the checks. It lets
+// the operator continue it.
 func begin(w *world.Simulation, t *core.Task) {
 	o := &world.Order{Id: t.OrderID, Acked: true, Seen: world.NewHistory(),
 		Submit: message.SubmitOrder{Schema: message.Schema, OrderID: t.OrderID, Workflow: t.Workflow,
@@ -115,37 +116,36 @@ func begin(w *world.Simulation, t *core.Task) {
 			w.Store.Defs[d.Hash] = data
 		}
 	}
-	o.Seen.Alerts[check.AlertID(t.Ended, t.Run, t.EndCommand)] = t.ProcessState == core.Error
-	for _, v := range t.Verdicts {
+	o.Seen.Alerts[check.AlertID(t.End.At, t.Run, t.End.Command)] = t.ProcessState == core.Error
+	for _, v := range t.Commands.Verdicts {
 		o.Seen.Verdicts[v.ID] = v.Accepted
-		o.Commands = 1000 // IDs of its own
+		o.Commands = 1000 // room for IDs of its own
 	}
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.Attempted() && w.Def.Steps[i].Agent != "" {
 			behindIt(w, t, i)
-			o.Seen.Counted[s.Name] = s.FailureCount + s.UndoFailures
+			o.Seen.Counted[s.Name] = s.Failures.Do + s.Failures.Undo
 		}
 	}
 	planSweep(w)
 	if t.ProcessState == core.Error || t.ProcessState == core.Compensated {
 		w.After(1000, func() {
-			c := message.Control{Schema: message.Schema, Kind: message.Resubmit, OrderID: o.Id,
-				ID: o.Id + "-resubmit", Command: t.Command}
-			Instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+			Instruct(w, o, core.Resubmit{ID: o.Id + "-resubmit", Command: t.Commands.Number},
+				w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 		})
 	}
 	commands(w, o)
 }
 
-// behindIt puts into the books what a call of a step has done. What the task does not know is chosen: a do in
-// doubt was refused, or it has happened and its answer was lost, or it never arrived; of an undo in doubt the
-// effect stands, or not.
+// behindIt records the effects of a step's call. It chooses what the task does not know: a do in doubt was
+// refused, or has happened and its answer was lost, or never arrived. The effect of an undo in doubt stands,
+// or not.
 func behindIt(w *world.Simulation, t *core.Task, i int) {
 	s, d := &t.Steps[i], &w.Def.Steps[i]
 	key := core.Key(t.OrderID, t.Run, s.Name)
 	svc := w.ServiceOf(worker.Call{Key: key, OrderID: t.OrderID, Run: t.Run, Step: s.Name, Grade: d.Grade},
 		d.Agent)
-	svc.Since = int64(max(s.ClaimedAt, s.FinishedAt)) - w.Start
+	svc.Since = int64(max(s.Claim.At, s.Finish.At)) - w.Start
 	entry := port.LedgerEntry{Key: key, State: worker.StateStarted, Attempt: s.Attempt, Version: 1}
 	happened := func() {
 		svc.Applied, svc.Known = 1, true
@@ -157,7 +157,7 @@ func behindIt(w *world.Simulation, t *core.Task, i int) {
 		svc.Net, svc.Undone, svc.Fenced = 0, true, svc.Grade == core.Fenced
 		entry.State = worker.StateFenced
 	}
-	stated := s.Resolved != nil && s.Resolved.At > s.ClaimedAt
+	stated := s.Resolved != nil && s.Resolved.At > s.Claim.At
 	switch {
 	case s.State == core.Processed || stated && s.Resolved.Fact == core.Happened:
 		happened()
@@ -168,7 +168,7 @@ func behindIt(w *world.Simulation, t *core.Task, i int) {
 		svc.Applied, svc.Known = 1, true
 		undone()
 	case stated:
-	case s.Undo || s.State == core.UndoWait:
+	case s.Claim.Undo || s.State == core.UndoWait:
 		happened()
 		entry.State = worker.StateUndoStarted
 		if w.Choose("begun", key, 2, 0.5) == 1 {
@@ -187,15 +187,15 @@ func behindIt(w *world.Simulation, t *core.Task, i int) {
 	}
 }
 
-// agentOf is the agent that the step's last attempt asked (P44).
+// agentOf returns the agent that the step's last attempt asked (P44).
 func agentOf(s *core.Step, d *core.StepDefinition) string {
-	if s.Agent != "" {
-		return s.Agent
+	if s.Claim.Agent != "" {
+		return s.Claim.Agent
 	}
 	return d.Agent
 }
 
-// SealedAll reads compiled definitions, and gives those with child orders the definitions of these.
+// SealedAll reads compiled definitions, and adds the definitions of their child orders.
 func SealedAll(data []json.RawMessage) (all []*core.Definition, err error) {
 	for _, one := range data {
 		d := &core.Definition{}

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -20,7 +19,7 @@ import (
 // NoContent is the content of orders whose scenario gives none.
 var NoContent = json.RawMessage(`{}`)
 
-// people sets the application and the operator to work.
+// people starts the application and the operator.
 func people(w *world.Simulation) {
 	if w.Sc.Begun != nil {
 		begin(w, w.Sc.Begun.Task)
@@ -45,14 +44,14 @@ func application(w *world.Simulation) {
 	n := 1 + w.Choose("world", "orders", most, 0.6)
 	burst := w.Sc.Orders == 0 && w.Choose("world", "burst", 2, 0.04) == 1
 	if burst {
-		n += 8 // more than a batch of messages at once (P13), and a flood for who is slow (P32)
+		n += 8 // more than a batch of messages at once (P13), and a flood for slow agents (P32)
 	}
 	for i := 1; i <= n; i++ {
 		id := "o" + strconv.Itoa(i)
 		o := &world.Order{Id: id, Seen: world.NewHistory(),
 			Submit: message.SubmitOrder{Schema: message.Schema,
 				OrderID: id, Workflow: w.Def.Name, Order: content(w)}}
-		if i%2 == 0 && w.Driver == nil && w.Room.Limit == 0 { // every second order is kept apart
+		if i%2 == 0 && w.Driver == nil && w.Room.Limit == 0 { // every second order is stored apart
 			o.Submit.Order = append(slices.Clip(o.Submit.Order),
 				bytes.Repeat([]byte(" "), core.InlineOrder(w.Def))...)
 		}
@@ -75,7 +74,7 @@ func application(w *world.Simulation) {
 	}
 }
 
-// commands sends people's commands about an order, beside those that its course asks for.
+// commands sends people's commands about an order, besides those of its scenario.
 func commands(w *world.Simulation, o *world.Order) {
 	if w.Sc.Alone {
 		return
@@ -97,7 +96,7 @@ func commands(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// client is the process of the application.
+// client returns the process of the application.
 func client(w *world.Simulation) *world.Process { return w.Procs[len(w.Procs)-1] }
 
 // anyScheduler returns a running Scheduler, or nil if there is none.
@@ -114,7 +113,7 @@ func anyScheduler(w *world.Simulation, why string) *world.Process {
 	return up[w.Choose("edge", why, len(up), 0.4)]
 }
 
-// Submit sends an order, again and again until an answer says that it is stored.
+// Submit sends an order repeatedly until an answer confirms that it is stored.
 func Submit(w *world.Simulation, o *world.Order) {
 	if o.Acked || o.Refused {
 		return
@@ -125,7 +124,7 @@ func Submit(w *world.Simulation, o *world.Order) {
 	}
 	if o.Submit.Deadline != 0 && core.Time(w.Start+w.Now-w.Skew()) > o.Submit.Deadline &&
 		w.Store.Rows[o.Id] == nil {
-		o.Refused = true // it gives up: what of it still lies in the queue is refused too
+		o.Refused = true // it gives up, and its messages in the queue are refused too
 		return
 	}
 	w.After(60_000, func() { Submit(w, o) })
@@ -147,17 +146,17 @@ func Submit(w *world.Simulation, o *world.Order) {
 		if iv.Dead {
 			return
 		}
-		switch r.Answer {
-		case scheduler.Stored, scheduler.Known:
+		switch {
+		case r.Refusal != nil:
+			o.Refused = true
+		case r.Err == nil:
 			acknowledged(w, o)
 			check.Finished(iv, func(string) bool { return true })
-		case scheduler.Refused:
-			o.Refused = true
 		}
 	})
 }
 
-// otherContent submits something else under the same ID: it must be refused, or be first (P14).
+// otherContent submits other content under the same ID. It must be refused, or be first (P14).
 func otherContent(w *world.Simulation, o *world.Order) {
 	if w.Store.Task(o.Id) == nil {
 		return
@@ -180,12 +179,12 @@ func acknowledged(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// Received checks what the application receives.
+// Received checks a status that the application receives.
 func Received(w *world.Simulation, iv *world.Invocation, q *world.Queue, l *world.Letter, d port.Delivery) {
 	if q.Name != model.Shop {
 		return
 	}
-	s, err := message.StatusOf(d)
+	s, err := message.Of[message.Status](d)
 	if err != nil {
 		w.Violate("18", "the application cannot read a status: %v", err)
 		return
@@ -203,127 +202,141 @@ func Received(w *world.Simulation, iv *world.Invocation, q *world.Queue, l *worl
 	o.Seen.Received[s.Seq] = true
 }
 
-// interfere is a person who gives a command, or tries to: mostly one that fits, and now and then one
-// with a number that is none any more, or with the ID of another.
+// interfere simulates a person who gives a command: mostly a valid one, and sometimes one with an old number,
+// or with the ID of another command.
 func interfere(w *world.Simulation, o *world.Order) {
 	t := w.Store.Task(o.Id)
 	kinds := []message.ControlKind{message.Cancel, message.Resubmit, message.Undo, message.Resolve,
 		message.Close, message.Move}
 	kind := kinds[w.Choose("kind", o.Id, len(kinds), 0.5)]
 	if t != nil && t.ProcessState == core.Compensated && kind != message.Cancel && kind != message.Move {
-		kind = message.Resubmit // No other of these kinds can succeed.
+		kind = message.Resubmit // no other of these kinds can succeed
 	}
 	if t == nil {
 		o.Early = true
 	}
-	c := Command(w, o, t, kind)
-	if c == nil {
+	ev := Command(w, o, t, kind)
+	if ev == nil {
 		return
 	}
+	id, from, number := core.CommandOf(ev)
 	switch w.Choose("variation", o.Id, 7, 0.35) {
 	case 1:
-		c.Command = max(0, c.Command-1)
+		number = max(0, number-1)
 	case 2:
-		c.Command++
-	case 3: // the same command a second time, or another one with its ID
-		c.ID = fmt.Sprintf("%s-c%d", o.Id, max(1, o.Commands-1))
+		number++
+	case 3: // the same command again, or another one with its ID
+		id = fmt.Sprintf("%s-c%d", o.Id, max(1, o.Commands-1))
 	case 4:
-		c.Run = max(0, c.Run-1)
+		if e, ok := ev.(core.Cancel); ok {
+			e.Run = max(0, e.Run-1)
+			ev = e
+		}
 	case 5:
-		if kind == message.Resubmit {
-			c.Deadline = core.Time(w.Start + w.Now + 1000 + w.Spread("deadline", o.Id, 120_000))
+		if e, ok := ev.(core.Resubmit); ok {
+			e.Deadline = core.Time(w.Start + w.Now + 1000 + w.Spread("deadline", o.Id, 120_000))
 			if w.Choose("deadline", o.Id+"/passed", 2, 0.3) == 1 {
-				c.Deadline -= 121_000
+				e.Deadline -= 121_000
 			}
+			ev = e
 		}
 	case 6:
-		if kind == message.Resolve && t != nil && len(t.Steps) > 0 {
+		if e, ok := ev.(core.Resolve); ok && t != nil && len(t.Steps) > 0 {
 			if step := t.Steps[w.Choose("wrong", o.Id, len(t.Steps), 0.7)].Name; !believed(w, t, step) {
-				c.Step = step
+				e.Step = step
+				ev = e
 			}
 		}
 	}
+	ev = core.Stamped(ev, id, from, number)
 	direct := w.Choose("by", o.Id, 2, 0.5) == 1 || w.Embedded
-	Instruct(w, o, *c, direct)
+	Instruct(w, o, ev, direct)
 	if w.Choose("insists", o.Id, 2, 0.05) == 1 {
-		insist(w, o, *c, direct)
+		insist(w, o, ev, direct)
 	}
 }
 
-// insist is a person who sends a command again and again, each time under a new ID and with the number that
-// stands then, and whose first message comes once more at the end.
-func insist(w *world.Simulation, o *world.Order, c message.Control, direct bool) {
-	first, after := c, int64(0)
+// insist simulates a person who repeats a command, each time under a new ID and with the present number, and
+// whose first message comes again at the end.
+func insist(w *world.Simulation, o *world.Order, first core.Event, direct bool) {
+	after := int64(0)
 	for range 8 + w.Choose("insists", o.Id+"/times", 12, 0.5) {
-		o.Commands++
-		c.ID = fmt.Sprintf("%s-c%d", strings.ReplaceAll(o.Id, "~", "."), o.Commands)
-		next := c
+		id := nextID(o)
 		after += 1 + w.Spread("insists", o.Id, 2_000)
 		w.After(after, func() {
-			if t := w.Store.Task(o.Id); t != nil && next.Kind != message.Cancel {
-				next.Command = t.Command
+			_, from, number := core.CommandOf(first)
+			if t := w.Store.Task(o.Id); t != nil {
+				number = t.Commands.Number
 			}
-			Instruct(w, o, next, direct)
+			Instruct(w, o, core.Stamped(first, id, from, number), direct)
 		})
 	}
 	w.After(after+1+w.Spread("insists", o.Id+"/first", 60_000), func() { Instruct(w, o, first, direct) })
 }
 
-// Command makes a command of what the person sees.
-func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.ControlKind) *message.Control {
+// nextID counts a command of an order and returns its ID.
+func nextID(o *world.Order) string {
+	o.Commands++
+	return fmt.Sprintf("%s-c%d", strings.ReplaceAll(o.Id, "~", "."), o.Commands)
+}
+
+// Command returns a command that fits the task, or nil if there is none.
+func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.ControlKind) core.Event {
 	if kind == message.Answer {
 		return answer(w, o, t)
 	}
-	o.Commands++
-	c := &message.Control{Schema: message.Schema, Kind: kind, OrderID: o.Id,
-		ID: fmt.Sprintf("%s-c%d", strings.ReplaceAll(o.Id, "~", "."), o.Commands)}
+	id, run, number := nextID(o), 0, 0
 	if t != nil {
-		c.Run, c.Command = t.Run, t.Command
+		run, number = t.Run, t.Commands.Number
 	}
 	switch kind {
 	case message.Cancel:
-		c.Command = 0
+		return core.Cancel{ID: id, Run: run}
+	case message.Undo:
+		return core.UndoCommand{ID: id, Command: number}
 	case message.Close:
-		c.Run, c.By, c.Reason = 0, "ann", "settled by hand"
+		return core.Close{ID: id, Command: number, Sender: core.Sender{By: "ann", Reason: "settled by hand"}}
 	case message.Erase:
-		c.Run, c.By, c.Reason = 0, "ann", "asked to"
+		return core.Erase{ID: id, Command: number, Sender: core.Sender{By: "ann", Reason: "asked to"}}
 	case message.Resolve:
-		c.Run = 0
-		if step := stillWaits(t); step != "" && w.Choose("hasty", o.Id+"/wait", 2, 0.5) == 1 {
-			c.Step, c.Fact = step, core.Happened // nothing of it is in doubt (P33)
-			break
-		}
-		if c.Step, c.Fact = Fact(w, t); c.Step == "" {
-			if w.Quiescing || t == nil || len(t.Steps) == 0 || w.Choose("hasty", o.Id, 2, 0.5) == 0 {
-				return nil
-			}
-			// Nothing is in doubt, or an agent may still be at work: it must be refused.
-			c.Step, c.Fact = t.Steps[w.Choose("hasty", o.Id+"/step", len(t.Steps), 0.7)].Name, core.Happened
-			if believed(w, t, c.Step) {
-				return nil // A false fact would break the invariants.
-			}
-		}
-		if c.Fact == core.Happened && w.Choose("output", o.Id, 2, 0.4) == 1 {
-			c.Output = json.RawMessage(fmt.Sprintf(`{"stated":%d}`, o.Commands))
-		}
+		return resolve(w, o, t, core.Resolve{ID: id, Command: number})
 	case message.Move:
-		c.Run, c.Definition = 0, aim(w, o)
-	case message.Resubmit:
-		c.Run = 0
-		switch w.Choose("aims", o.Id, 3, 0.25) {
-		case 1:
-			c.Definition = aim(w, o)
-		case 2:
-			correct(w, o, t, c)
-		}
-	default:
-		c.Run = 0
+		return core.Move{ID: id, Command: number, Definition: aim(w, o)}
+	}
+	c := core.Resubmit{ID: id, Command: number}
+	switch w.Choose("aims", o.Id, 3, 0.25) {
+	case 1:
+		c.Definition = aim(w, o)
+	case 2:
+		correct(w, o, t, &c)
 	}
 	return c
 }
 
-// correct adds a step and another input for it to a command: mostly a failed step, now and then any other.
-func correct(w *world.Simulation, o *world.Order, t *core.Task, c *message.Control) {
+// resolve adds a step and a fact, or returns nil.
+func resolve(w *world.Simulation, o *world.Order, t *core.Task, c core.Resolve) core.Event {
+	if step := stillWaits(t); step != "" && w.Choose("hasty", o.Id+"/wait", 2, 0.5) == 1 {
+		c.Step, c.Fact = step, core.Happened // nothing of it is in doubt (P33)
+		return c
+	}
+	if c.Step, c.Fact = Fact(w, t); c.Step == "" {
+		if w.Quiescing || t == nil || len(t.Steps) == 0 || w.Choose("hasty", o.Id, 2, 0.5) == 0 {
+			return nil
+		}
+		// Nothing is in doubt, or an agent may still be working, so it must be refused.
+		c.Step, c.Fact = t.Steps[w.Choose("hasty", o.Id+"/step", len(t.Steps), 0.7)].Name, core.Happened
+		if believed(w, t, c.Step) {
+			return nil // a false fact would break the invariants
+		}
+	}
+	if c.Fact == core.Happened && w.Choose("output", o.Id, 2, 0.4) == 1 {
+		c.Output = json.RawMessage(fmt.Sprintf(`{"stated":%d}`, o.Commands))
+	}
+	return c
+}
+
+// correct adds a step and another input for it to a command: mostly a failed step, sometimes any other.
+func correct(w *world.Simulation, o *world.Order, t *core.Task, c *core.Resubmit) {
 	if t == nil || len(t.Steps) == 0 {
 		return
 	}
@@ -344,7 +357,7 @@ func stillWaits(t *core.Task) string {
 	return ""
 }
 
-// aim is a definition to move an order to: one of those that there are, or what is deployed, or none.
+// aim returns a definition to move an order to: an existing one, the deployed one, or none.
 func aim(w *world.Simulation, o *world.Order) string {
 	defs := w.Defs
 	if t := w.Store.Task(o.Id); t != nil && t.Parent != nil {
@@ -368,10 +381,15 @@ func believed(w *world.Simulation, t *core.Task, step string) bool {
 }
 
 // Instruct sends a command.
-func Instruct(w *world.Simulation, o *world.Order, c message.Control, direct bool) {
-	w.Trace("operator", "", fmt.Sprintf("%s %s %s %s", c.Kind, c.OrderID, c.Step, c.Fact))
+func Instruct(w *world.Simulation, o *world.Order, ev core.Event, direct bool) {
+	c := message.Control{OrderID: o.Id, Event: ev}
+	fact := core.Fact("")
+	if e, ok := ev.(core.Resolve); ok {
+		fact = e.Fact
+	}
+	w.Trace("operator", "", fmt.Sprintf("%s %s %s %s", c.Kind(), c.OrderID, world.StepOf(ev), fact))
 	if p := anyScheduler(w, o.Id); direct && p != nil {
-		Invoke(w, p, string(c.Kind), func(iv *world.Invocation) {
+		Invoke(w, p, string(c.Kind()), func(iv *world.Invocation) {
 			iv.Direct, iv.About = &c, c.OrderID
 			if _, err := p.Scheduler.Command(Ctx, c); err == nil {
 				check.Finished(iv, func(string) bool { return true })

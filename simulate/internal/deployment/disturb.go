@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// disturb is what happens to the deployment itself.
+// disturb injects faults into the deployment itself.
 func disturb(w *world.Simulation) {
 	if w.Quiescing {
 		return
@@ -34,9 +34,9 @@ func jump(w *world.Simulation) {
 	}
 }
 
-// expire is the TTL of a record, early or late.
+// expire lets the TTL of an ended task's record expire, early or late.
 func expire(w *world.Simulation) {
-	if len(w.Below) > 0 { // a child that is gone is in doubt: see the stories child-*
+	if len(w.Below) > 0 { // an expired child leaves its parent in doubt; see the stories child-*
 		return
 	}
 	for _, id := range w.Store.Ids {
@@ -68,7 +68,7 @@ func redeploy(w *world.Simulation) {
 	p.Deploy = 1
 }
 
-// forge is a message that no actor should send, or that is unreadable.
+// forge sends a message that no actor should send, or an unreadable message.
 func forge(w *world.Simulation) {
 	if inject(w, world.AClient, world.CallForge, "replies").Fault != world.Poison {
 		return
@@ -96,13 +96,13 @@ func forge(w *world.Simulation) {
 	}
 	s := &t.Steps[w.Choose("forged", "step", len(t.Steps), 0.7)]
 	if v > 7 {
-		c := &message.Control{Schema: message.Schema, Kind: message.Wake, OrderID: o.Id, Run: t.Run,
-			Step: s.Name, Attempt: s.Attempt}
+		c := &message.Control{OrderID: o.Id,
+			Event: core.Wake{Run: t.Run, Step: s.Name, Attempt: s.Attempt}}
 		switch {
 		case v == 9:
-			c.Step, c.Attempt = "", 0
+			c.Event = core.Wake{Run: t.Run}
 		case v == 10:
-			c = &message.Control{Schema: message.Schema, Kind: message.Settle, OrderID: o.Id}
+			c.Event = core.Settle{}
 		case s.Attempt == 0:
 			return
 		}
@@ -118,16 +118,16 @@ func forge(w *world.Simulation) {
 	}
 }
 
-// forged is a reply of the other operation, of an older attempt that says failed, of an earlier run,
-// of an attempt that has not been made yet, or one that contradicts what was answered before.
+// forged returns a wrong reply: of the other operation, of an older attempt with the outcome failed, of an
+// earlier run, of an attempt that has not been made yet, or one that contradicts an earlier reply.
 func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Reply {
 	r := &message.Reply{Schema: message.Schema, OrderID: t.OrderID, Run: t.Run, Step: s.Name,
 		Attempt: s.Attempt, Operation: core.UndoOp, Outcome: core.OutcomeDone}
-	if s.Undo {
+	if s.Claim.Undo {
 		r.Operation = core.Do
 	}
 	switch {
-	case s.Attempt == 0 || s.First == 0:
+	case s.Attempt == 0 || s.First.Nth == 0:
 		return nil
 	case v == 2 && s.State == core.Waiting: // a step that waits asks no agent (P33)
 		r.Operation = core.Do
@@ -139,7 +139,7 @@ func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Rep
 		r.Outcome, r.Attempt = core.OutcomeFailed, s.Attempt+1
 	case v == 6 && s.State != core.Processing:
 		r.Outcome, r.Operation = core.OutcomeFailed, core.Do
-		if s.Undo {
+		if s.Claim.Undo {
 			r.Operation = core.UndoOp
 		}
 	case v == 7 && t.Run > 0:
@@ -147,7 +147,7 @@ func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Rep
 		r.Run = t.Run - 1
 		r.Operation = core.UndoOp
 		r.Attempt = max(1, s.Attempt-1)
-	case s.Undo:
+	case s.Claim.Undo:
 		return nil // a late "done" of the do may count
 	}
 	if r.Outcome != core.OutcomeDone {

@@ -28,7 +28,7 @@ func Resume(w *world.Simulation, iv *world.Invocation) {
 	if more {
 		iv.Parked = true
 		if iv.Until = until; w.Driver == nil {
-			w.Heap.Push(world.Event{At: until, Iv: iv})
+			w.Agenda.Push(world.Event{At: until, Iv: iv})
 		}
 		return
 	}
@@ -41,7 +41,7 @@ func pauseFor(iv *world.Invocation, d int64) {
 		return
 	}
 	until := iv.W.Now + d
-	if iv.W.Driver == nil && iv.W.Heap.None(until) {
+	if iv.W.Driver == nil && iv.W.Agenda.None(until) {
 		iv.W.Now = until
 		return
 	}
@@ -66,14 +66,14 @@ func Bury(w *world.Simulation) {
 // delays are the possible delays of a port call beyond the usual millisecond.
 var delays = [...]int64{0, 1, 3, 10, 40, 150, 700, 3000}
 
-// portCall is one call of a port. apply takes effect; what it answers is what the handler sees, unless
-// something goes wrong.
+// portCall executes one call of a port. apply makes the call take effect, and the handler gets its result
+// unless a fault occurs.
 func portCall(iv *world.Invocation, c world.Call, subject string, apply func(world.Fault) error) error {
 	w := iv.W
 	if iv.Dead {
 		return world.ErrCut
 	}
-	if w.Driver != nil && !turn(w.Driver, iv, c, subject) {
+	if w.Driver != nil && !w.Driver.Turn(iv, c, subject) {
 		return world.ErrCut
 	}
 	a := inject(w, iv.P.Role, c, subject)
@@ -87,10 +87,16 @@ func portCall(iv *world.Invocation, c world.Call, subject string, apply func(wor
 		return world.ErrCut
 	}
 	note(w, c, subject, iv.P, a.Fault)
-	err := apply(a.Fault)
+	err := port.ErrUnavailable
+	if a.Fault != world.Throttle || c == world.CallLoad { // a load can strike one record alone
+		err = apply(a.Fault)
+	}
+	if a.Fault == world.SendAnswerLost && err == nil {
+		err = errAnswer
+	}
 	failed(iv, c, err)
 	if w.Driver != nil {
-		answered(w.Driver, iv, c, subject, a.Fault, err)
+		w.Driver.Answered(iv, c, subject, a.Fault, err)
 	}
 	check.Check(w)
 	if a.After {
@@ -174,7 +180,7 @@ func Kill(p *world.Process) {
 func inject(w *world.Simulation, r world.Role, c world.Call, subject string) world.Act {
 	switch {
 	case w.Driver != nil:
-		return chosenFault(w.Driver, r, c, subject)
+		return w.Driver.Fault(r, c, subject)
 	case w.Quiescing:
 		return world.Act{}
 	}
@@ -187,7 +193,7 @@ func inject(w *world.Simulation, r world.Role, c world.Call, subject string) wor
 	last := &w.Choices[len(w.Choices)-1]
 	// The first document of a child is too large each time that it is asked for, or never.
 	child := a.Fault == world.ItemTooLarge && strings.Contains(subject, "~")
-	if !w.Enabled[a.Fault] || !w.Possible(r, c, a) || child {
+	if !w.Enabled[a.Fault] || w.Impossible(r, c, a) != "" || child {
 		w.Choices = w.Choices[:len(w.Choices)-1]
 		return world.Act{}
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Fact is the truth about the first step in doubt: the operator asks the service before he speaks.
+// Fact returns the name of the first step whose outcome is unknown, and the fact that the operator learns
+// from the service.
 func Fact(w *world.Simulation, t *core.Task) (string, core.Fact) {
 	if t == nil || t.ProcessState != core.Error {
 		return "", ""
@@ -23,8 +24,8 @@ func Fact(w *world.Simulation, t *core.Task) (string, core.Fact) {
 		d := &def.Steps[i]
 		svc := w.Services[core.Key(t.OrderID, t.Run, s.Name)]
 		doubtful := inDoubt(s)
-		// What was stated since the last claim needs no repetition.
-		stated := s.Resolved != nil && s.Resolved.At > s.ClaimedAt
+		// The operator does not repeat a fact that was stated after the last claim.
+		stated := s.Resolved != nil && s.Resolved.At > s.Claim.At
 		if !doubtful || stated || svc != nil && svc.Pending > 0 ||
 			now <= s.LastStop().Add(def.Agents[d.Agent].ClockSkew) {
 			continue
@@ -45,10 +46,10 @@ func Fact(w *world.Simulation, t *core.Task) (string, core.Fact) {
 	return "", ""
 }
 
-// operate is the operator after the faults: every little while he looks after what has stopped.
+// operate plays the operator: at intervals it handles each order that has stopped.
 func operate(w *world.Simulation) {
 	if w.Operating = restless(w) && (!w.Quiescing || stopped(w)); !w.Operating {
-		return // the next commit, if there is one, has him look again
+		return // the next commit calls operate again
 	}
 	for _, o := range w.AllOrders {
 		t := w.Store.Task(o.Id)
@@ -56,7 +57,7 @@ func operate(w *world.Simulation) {
 			erase(w, o)
 			continue
 		}
-		if t == nil || t.ProcessState != core.Error || !t.AtRest() || t.ResendAt != 0 {
+		if t == nil || t.ProcessState != core.Error || !t.AtRest() || t.End.ResendAt != 0 {
 			continue
 		}
 		kind := message.Resubmit
@@ -73,12 +74,12 @@ func operate(w *world.Simulation) {
 		} else if w.Choose("moves", o.Id, 2, 0.15) == 1 {
 			kind = message.Move
 		}
-		// its parent could not undo it any more: see the stories child-*
+		// the parent could no longer undo a closed child; see the stories child-*
 		if kind == message.Close && t.Parent != nil {
 			kind = message.Undo
 		}
 		if c := Command(w, o, t, kind); c != nil {
-			Instruct(w, o, *c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+			Instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 		}
 	}
 	if w.Quiescing {
@@ -88,14 +89,16 @@ func operate(w *world.Simulation) {
 	}
 }
 
-// erase has an order erased, whatever it is doing. A child is left alone: see the tests of the Scheduler.
+// erase sends the command Erase for an order in any state, except for a child; see the tests of the
+// Scheduler.
 func erase(w *world.Simulation, o *world.Order) {
 	if t := w.Store.Task(o.Id); t == nil || t.Parent == nil {
-		Instruct(w, o, *Command(w, o, t, message.Erase), w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+		Instruct(w, o, Command(w, o, t, message.Erase), w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 	}
 }
 
-// halfErased reports an erased order whose content is still there, because the handling died between the two.
+// halfErased reports whether an order is marked as erased but still has its content, because the handling
+// died in between.
 func halfErased(w *world.Simulation, o *world.Order) bool {
 	r := w.Store.Rows[o.Id]
 	return r != nil && r.Task != nil && r.Task.Erased != nil && r.Content != nil
@@ -108,8 +111,9 @@ func undoFails(t *core.Task) bool {
 	})
 }
 
-// triedInVain reports that one more round might go on for ever: after many commands an answer, the end of its
-// time, a rule, the children, an input, or an output that does not fit has stopped the task again.
+// triedInVain reports whether further commands may never end the order. After many commands the task has
+// stopped again because of an answer, its timeout, a rule, the children, an input, or an output that is too
+// large.
 func triedInVain(w *world.Simulation, o *world.Order, t *core.Task) bool {
 	switch {
 	case !w.Quiescing || o.Commands < 12:
@@ -135,7 +139,7 @@ func inDoubt(s *core.Step) bool {
 	return s.Attempted() && (s.State == core.Failed || s.State == core.UndoWait || s.State == core.Pending)
 }
 
-// doubt reports a step that the operator has to look at before he lets the task go on.
+// doubt reports whether the operator has to state the outcome of a step before the task can continue.
 func doubt(w *world.Simulation, t *core.Task) bool {
 	def := w.DefOf(t)
 	for i := range t.Steps {
@@ -143,15 +147,15 @@ func doubt(w *world.Simulation, t *core.Task) bool {
 		d := &def.Steps[i]
 		if d.PointOfNoReturn && inDoubt(s) {
 			if s.NoEffect == 0 {
-				return true // the way back opens with the fact (P22a)
+				return true // the task can be undone only after the outcome is stated (P22a)
 			}
 			continue
 		}
 		if d.Grade == core.Plain && def.Agents[d.Agent].KeyRetention == 0 &&
 			w.Ledgers[d.Agent].Entries[core.Key(t.OrderID, t.Run, s.Name)].State == worker.StateFailed {
-			continue // refused, and proven without effect: it can be tried again
+			continue // the ledger proves that the refused call had no effect, so it can be repeated
 		}
-		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.ClaimedAt) &&
+		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.Claim.At) &&
 			(d.Grade == core.Plain || s.State == core.Failed && s.Error != nil &&
 				s.Error.Code == check.Short ||
 				w.Conf(d.Agent).NoUndo && (t.Phase == core.Undoing || s.State == core.UndoWait) ||
@@ -162,15 +166,15 @@ func doubt(w *world.Simulation, t *core.Task) bool {
 	return false
 }
 
-// past reports a task that is past its point of no return.
+// past reports whether a task is past its point of no return.
 func past(w *world.Simulation, t *core.Task) bool { return model.PastReturn(w.DefOf(t), t) }
 
-// restless reports an order that has not come to its end.
+// restless reports whether an order has not ended.
 func restless(w *world.Simulation) bool {
 	return slices.ContainsFunc(w.AllOrders, func(o *world.Order) bool { return !rests(w, o) })
 }
 
-// stopped reports an order that waits for the operator.
+// stopped reports whether an order waits for the operator.
 func stopped(w *world.Simulation) bool {
 	return slices.ContainsFunc(w.AllOrders, func(o *world.Order) bool {
 		t := w.Store.Task(o.Id)
@@ -182,14 +186,14 @@ func rests(w *world.Simulation, o *world.Order) bool {
 	t := w.Store.Task(o.Id)
 	switch {
 	case t == nil:
-		return o.Refused || w.Store.Rows[o.Id].Known() // expired after its end
+		return o.Refused || w.Store.Rows[o.Id].Known() // refused, or ended and expired
 	case !o.Acked && !o.Refused:
 		return false
 	}
 	return t.Terminal() && t.AtRest() && !halfErased(w, o)
 }
 
-// Unended lists the orders that have not come to their end, for a report.
+// Unended describes the orders that have not ended, for a report.
 func Unended(w *world.Simulation) string {
 	text := ""
 	for _, o := range w.AllOrders {
@@ -201,7 +205,7 @@ func Unended(w *world.Simulation) string {
 			text += fmt.Sprintf("%s is not stored (acknowledged %v, refused %v); ", o.Id, o.Acked, o.Refused)
 			continue
 		}
-		text += fmt.Sprintf("%s is %s %s (reported %v)", o.Id, t.ProcessState, t.Phase, t.ResendAt == 0)
+		text += fmt.Sprintf("%s is %s %s (reported %v)", o.Id, t.ProcessState, t.Phase, t.End.ResendAt == 0)
 		for i := range t.Steps {
 			text += fmt.Sprintf(" %s=%s/%d", t.Steps[i].Name, t.Steps[i].State, t.Steps[i].Attempt)
 		}

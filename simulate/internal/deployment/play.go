@@ -10,7 +10,7 @@ import (
 // Run simulates the scenario with the choices given.
 func Run(sc world.Scenario, c world.Chooser, o world.Options) world.Result {
 	w := NewSimulation(sc, c)
-	w.Tracing, w.Listing = o.Story, o.Points
+	w.Tracing = o.Story
 	SetUp(w)
 	Play(w)
 	w.Stats.Steps = w.Events
@@ -18,14 +18,13 @@ func Run(sc world.Scenario, c world.Chooser, o world.Options) world.Result {
 	world.Counters.Put(w.Nth)
 	w.Nth = nil
 	return world.Result{Stats: w.Stats, Violation: w.Violation, Hash: w.Hash, Choices: w.Choices,
-		Points: w.Points,
-		Story:  w.Story, Checks: w.Checks.Counted()}
+		Story: w.Story, Checks: w.Checks.Counted()}
 }
 
 // Play lets everything happen: first with faults, then without until all is at its end.
 func Play(w *world.Simulation) {
 	for w.Violation == nil {
-		if len(w.Heap.Events) == 0 {
+		if len(w.Agenda) == 0 {
 			if !w.Quiescing {
 				quiesce(w)
 				continue
@@ -51,7 +50,7 @@ func Play(w *world.Simulation) {
 
 // Next lets the next event happen.
 func Next(w *world.Simulation) {
-	e := w.Heap.Pop()
+	e := w.Agenda.Pop()
 	w.Now = max(w.Now, e.At)
 	if !w.Quiescing && w.Now > w.Until && !check.Outlasts(w) {
 		quiesce(w)

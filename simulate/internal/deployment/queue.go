@@ -25,7 +25,7 @@ func Put(q *world.Queue, m port.Message, delay int64) *world.Letter {
 	return l
 }
 
-// plan has the queue looked at, at that time.
+// plan schedules a poll of the queue at that time.
 func plan(q *world.Queue, t int64) {
 	t = max(t, q.W.Now, q.Stopped)
 	if q.PollAt >= 0 && q.PollAt <= t {
@@ -40,7 +40,7 @@ func plan(q *world.Queue, t int64) {
 	})
 }
 
-// replan plans the look at the first message that is not visible yet.
+// replan schedules a poll for the first message that is not visible yet.
 func replan(q *world.Queue) {
 	first := int64(-1)
 	for _, l := range q.Messages {
@@ -62,7 +62,7 @@ func poll(q *world.Queue) {
 			return
 		}
 		p := consumer(q)
-		if p == nil { // they come back, and look then
+		if p == nil { // they return, and poll then
 			q.Stopped = w.Now + 1000
 			return
 		}
@@ -87,7 +87,7 @@ func visible(q *world.Queue) bool {
 	return slices.ContainsFunc(q.Messages, func(l *world.Letter) bool { return l.Visible <= q.W.Now })
 }
 
-// consumer takes turns between those that are there.
+// consumer returns the running consumers in turn.
 func consumer(q *world.Queue) *world.Process {
 	n := len(q.Consumers)
 	first := q.Turn + q.W.Choose("consumer", q.Name, n, 0.2)
@@ -101,7 +101,7 @@ func consumer(q *world.Queue) *world.Process {
 	return nil
 }
 
-// receive takes what is visible; a message that was taken too often goes to the dead letters.
+// receive returns the visible messages. A message with too many receives goes to the dead letters.
 func receive(q *world.Queue, most int) []*world.Letter {
 	var taken []*world.Letter
 	for i := 0; i < len(q.Messages) && len(taken) < most; {
@@ -119,7 +119,7 @@ func receive(q *world.Queue, most int) []*world.Letter {
 	return taken
 }
 
-// Take makes a message invisible for a while, or buries it.
+// Take makes a message invisible for a while, or moves it to the dead letters.
 func Take(q *world.Queue, l *world.Letter) bool {
 	if l.Received++; l.Received > world.MaxReceive {
 		q.Messages = slices.DeleteFunc(q.Messages, func(o *world.Letter) bool { return o == l })
@@ -143,7 +143,7 @@ func find(q *world.Queue, receipt string) int {
 	return -1
 }
 
-// queuePort is a queue as one process sees it.
+// queuePort is a queue for one process.
 type queuePort struct {
 	p *world.Process
 	q *world.Queue
@@ -162,9 +162,6 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 		check.Answers(w.Cur, r)
 	}
 	err := portCall(w.Cur, world.CallSend, q.q.Name, func(f world.Fault) error {
-		if f == world.Throttle {
-			return port.ErrUnavailable
-		}
 		for i := range messages {
 			if f == world.PartialBatch && i == len(messages)/2 {
 				w.Cur.Trouble, w.Cur.Broken = true, true
@@ -176,9 +173,6 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 				continue
 			}
 			errs[i] = send(w, q.p, q.q, messages[i])
-		}
-		if f == world.SendAnswerLost {
-			return errAnswer
 		}
 		return nil
 	})
@@ -210,7 +204,7 @@ func tooLarge(w *world.Simulation, m port.Message) bool {
 	return false
 }
 
-// send puts one message into a queue; on its way it can be doubled, delayed or lost.
+// send puts one message into a queue. It may be duplicated, delayed or lost.
 func send(w *world.Simulation, p *world.Process, q *world.Queue, m port.Message) error {
 	if err := port.CheckMessage(&m); err != nil {
 		return err
@@ -259,12 +253,9 @@ func (q queuePort) Delete(_ context.Context, receipts []string) []error {
 }
 
 func (q queuePort) Extend(_ context.Context, receipt string, d time.Duration) error {
-	return portCall(q.p.W.Cur, world.CallExtend, q.q.Name, func(f world.Fault) error {
+	return portCall(q.p.W.Cur, world.CallExtend, q.q.Name, func(world.Fault) error {
 		at := find(q.q, receipt)
-		switch {
-		case f == world.Throttle:
-			return port.ErrUnavailable
-		case at < 0:
+		if at < 0 {
 			return port.ErrReceipt
 		}
 		l := q.q.Messages[at]
@@ -275,10 +266,7 @@ func (q queuePort) Extend(_ context.Context, receipt string, d time.Duration) er
 }
 
 func (q queuePort) Depth(context.Context) (d port.Depth, err error) {
-	err = portCall(q.p.W.Cur, world.CallDepth, q.q.Name, func(f world.Fault) error {
-		if f == world.Throttle {
-			return port.ErrUnavailable
-		}
+	err = portCall(q.p.W.Cur, world.CallDepth, q.q.Name, func(world.Fault) error {
 		for _, l := range q.q.Messages {
 			switch {
 			case l.Visible <= q.p.W.Now:
@@ -289,7 +277,7 @@ func (q queuePort) Depth(context.Context) (d port.Depth, err error) {
 				d.Delayed++
 			}
 		}
-		if d.InFlight > 0 { // SQS counts roughly
+		if d.InFlight > 0 { // SQS counts approximately
 			d.InFlight += []int{0, 1, -1, d.InFlight}[q.p.W.Choose("roughly", q.q.Name, 4, 0.1)]
 		}
 		check.Counted(q.p.W.Cur, q.q.Name, d)
@@ -320,14 +308,8 @@ type alarm struct{ p *world.Process }
 
 func (a alarm) Raise(_ context.Context, alert core.RaiseAlert) error {
 	w := a.p.W
-	return portCall(w.Cur, world.CallAlert, alert.OrderID, func(f world.Fault) error {
-		if f == world.Throttle {
-			return port.ErrUnavailable
-		}
+	return portCall(w.Cur, world.CallAlert, alert.OrderID, func(world.Fault) error {
 		check.Alerted(w, a.p, alert)
-		if f == world.SendAnswerLost {
-			return errAnswer
-		}
 		return nil
 	})
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// rooms are what stays for outputs, in bytes; sizes are what outputs hold beside their key.
+// rooms lists the possible room for outputs, in bytes. sizes lists the possible contents of outputs besides
+// their key.
 var (
 	rooms = [...]int{0, 60, 400, 2500}
 	sizes = [...]string{"", fill(200), fill(1200), fill(2600)}
@@ -19,8 +20,8 @@ var (
 
 func fill(n int) string { return `,"data":"` + strings.Repeat("x", n) + `"` }
 
-// drawRoom draws the limit of all documents: the least that a definition can be run with, and a little
-// for outputs.
+// drawRoom draws the limit of all documents: the smallest with which a definition can run, and a little for
+// outputs.
 func drawRoom(w *world.Simulation) model.Room {
 	v := 0
 	if w.Enabled[world.ItemTooLarge] && len(w.Below) == 0 && w.Sc.Begun == nil {
@@ -31,17 +32,17 @@ func drawRoom(w *world.Simulation) model.Room {
 	}
 	r := model.Room{Least: map[string]int{}, Failing: w.Choose("world", "failing", 2, 0.5) == 1}
 	for _, d := range w.Defs {
-		// An ID of the order, a queue for its statuses and an order that are as long as can be.
+		// The order's ID, the queue for its statuses and the order itself have their largest size.
 		spared := 2*128 + core.InlineOrder(d) - len(content(w))
 		r.Least[d.Hash] = core.SizeLimit{Size: state.Size}.Reserve(d) - spared
-		if d == w.Def || d == w.Newer { // a task is moved to another one only where that fits (P49)
+		if d == w.Def || d == w.Newer { // a task is moved to another one only if that fits (P49)
 			r.Limit = max(r.Limit, r.Least[d.Hash]+len("o1")+len(model.Shop)+rooms[v])
 		}
 	}
 	return r
 }
 
-// content is the content of every order.
+// content returns the content of every order.
 func content(w *world.Simulation) json.RawMessage {
 	if w.Sc.Order == nil {
 		return NoContent
@@ -49,7 +50,7 @@ func content(w *world.Simulation) json.RawMessage {
 	return w.Sc.Order
 }
 
-// complaint is what a service says with a failure: where documents are full, as long as it takes most.
+// complaint returns the error of a service. If documents are full, it has the largest text.
 func complaint(w *world.Simulation, text string) error {
 	if w.Room.Limit > 0 {
 		text += strings.Repeat("\x01", core.MaxMessage)

@@ -2,15 +2,15 @@ package deployment
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
@@ -20,18 +20,13 @@ import (
 
 // write is one conditional write (P8).
 func write(s *world.Store, wr *port.Write) error {
-	if err := port.CheckWrite(wr); err != nil {
-		return err
-	}
 	id := wr.Record.ID
-	r := s.Row(id)
-	switch {
-	case wr.Expected == 0 && r.Known():
-		return fmt.Errorf("order %s: %w", id, port.ErrExists)
-	case wr.Expected > 0 && r.Record == nil:
-		return fmt.Errorf("order %s: %w", id, port.ErrNotFound)
-	case wr.Expected > 0 && r.Record.Version != wr.Expected:
-		return fmt.Errorf("order %s: %w", id, port.ErrConflict)
+	var next memory.Row
+	if r := s.Rows[id]; r != nil {
+		next = r.Row
+	}
+	if err := next.Write(wr); err != nil {
+		return err
 	}
 	var after *core.Task
 	if !s.Bare {
@@ -42,19 +37,16 @@ func write(s *world.Store, wr *port.Write) error {
 		}
 		s.W.Checks.Did("bug")
 	}
+	r := s.Row(id)
 	before := r.Task
 	if r.Record != nil && r.Record.Bucket == port.DueBucket {
 		r.WasDue = append(r.WasDue[max(0, len(r.WasDue)-3):], r.Record.IndexAt)
 	}
-	record := ownRecord(&wr.Record)
-	r.Record, r.Task = record, after
-	if wr.Expected == 0 {
-		r.Hash, r.Content = wr.Hash, bytes.Clone(wr.Content)
-	}
+	r.Row, r.Task = next, after
 	if !s.Bare {
-		check.Committed(s.W, before, after, record)
+		check.Committed(s.W, before, after, r.Record)
 		planSweep(s.W)
-		if s.W.Quiescing && !s.W.Operating { // a late command has taken an order up again
+		if s.W.Quiescing && !s.W.Operating { // a late command has resumed an order
 			s.W.Operating = true
 			s.W.After(30_000, func() { operate(s.W) })
 		}
@@ -62,32 +54,15 @@ func write(s *world.Store, wr *port.Write) error {
 	return nil
 }
 
-// ownRecord is a copy: what is in the store changes by writes only.
-func ownRecord(r *port.Record) *port.Record {
-	own := *r
-	own.Document = bytes.Clone(r.Document)
-	return &own
-}
-
-// due lists what is due, earliest first.
-func due(s *world.Store, bucket port.Bucket, shard int, before time.Time, after *port.Due,
-	limit int) []port.Due {
-	var found []port.Due
-	for _, id := range s.Ids {
-		r := s.Rows[id].Record
-		if r != nil && r.Bucket == bucket && !r.IndexAt.After(before) && shardOf(s, id) == shard {
-			d := port.Due{ID: id, At: r.IndexAt}
-			if after == nil || compareDue(d, *after) > 0 {
-				found = append(found, d)
+// inShard yields the records of a shard.
+func inShard(s *world.Store, shard int) iter.Seq[*port.Record] {
+	return func(yield func(*port.Record) bool) {
+		for _, id := range s.Ids {
+			if shardOf(s, id) == shard && !yield(s.Rows[id].Record) {
+				return
 			}
 		}
 	}
-	slices.SortFunc(found, compareDue)
-	return found[:max(0, min(limit, len(found)))]
-}
-
-func compareDue(a, b port.Due) int {
-	return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
 }
 
 func shardOf(s *world.Store, id string) int {
@@ -97,7 +72,7 @@ func shardOf(s *world.Store, id string) int {
 	return port.ShardOf(id, s.W.Shards)
 }
 
-// Earliest is the first time in the index.
+// Earliest returns the first time in the index.
 func Earliest(s *world.Store) (first time.Time, any bool) {
 	for _, id := range s.Ids {
 		if r := s.Rows[id].Record; r != nil && r.Bucket == port.DueBucket &&
@@ -120,8 +95,6 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 		wr := &writes[i]
 		errs[i] = portCall(iv, world.CallCommit, wr.Record.ID, func(f world.Fault) error {
 			switch f {
-			case world.Throttle:
-				return port.ErrUnavailable
 			case world.TransactionConflict:
 				return port.ErrConflict
 			case world.ItemTooLarge:
@@ -130,7 +103,8 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 			}
 			if f == world.AppliedButError && s.p.W.Choose("lost", wr.Record.ID, 2, 0.3) == 1 {
 				iv.Sight(wr.Record.ID).Doubt = true
-				return errAnswer // it never arrived, and the caller does not learn that either
+				// the request never arrived, but the caller gets the same error as for a lost reply
+				return errAnswer
 			}
 			err := write(st, later(s.p, wr))
 			if f == world.LateDoubt && wr.Expected == 0 && err == nil {
@@ -152,10 +126,10 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 // lateTime is the shortest time until the caller of a create learns that its reply was lost.
 const lateTime = 10 * 60_000
 
-// later is a write as a newer version of the program makes it: with a field that older ones do not
-// know, and have to keep.
+// later returns a write of a newer version of the program. It has a field that older versions do not know and
+// must keep.
 func later(p *world.Process, wr *port.Write) *port.Write {
-	// This field did not count when the document was found to fit.
+	// The size check of the document did not include this field.
 	if p.Deploy == 0 || p.W.Room.Limit > 0 {
 		return wr
 	}
@@ -198,8 +172,8 @@ func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, []erro
 				errs[i] = port.ErrUnavailable
 				continue
 			}
-			if r := s.p.W.Store.Rows[id]; r != nil && r.Record != nil {
-				records[i] = ownRecord(r.Record)
+			if r := s.p.W.Store.Rows[id]; r != nil {
+				records[i] = r.Load()
 			}
 			check.Loaded(iv, id, s.p.W.Store.Task(id))
 		}
@@ -212,37 +186,31 @@ func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, []erro
 }
 
 func (s storePort) Content(_ context.Context, id, hash string) (content []byte, err error) {
-	err = portCall(s.p.W.Cur, world.CallOrder, id, func(f world.Fault) error {
-		if f == world.Throttle {
-			return port.ErrUnavailable
+	err = portCall(s.p.W.Cur, world.CallOrder, id, func(world.Fault) error {
+		var r memory.Row
+		if stored := s.p.W.Store.Rows[id]; stored != nil {
+			r = stored.Row
 		}
-		if r := s.p.W.Store.Rows[id]; r != nil && r.Content != nil && r.Hash == hash {
-			content = bytes.Clone(r.Content)
-			return nil
+		// the content has expired since the task was loaded
+		if content, err = r.ContentOf(id, hash); err != nil {
+			s.p.W.Cur.Trouble, s.p.W.Cur.Broken = true, true
 		}
-		s.p.W.Cur.Trouble, s.p.W.Cur.Broken = true, true // it has expired since its task was loaded
-		return fmt.Errorf("order %s: %w", id, port.ErrNotFound)
+		return err
 	})
 	return content, err
 }
 
 func (s storePort) Erase(_ context.Context, id, hash string) error {
-	return portCall(s.p.W.Cur, world.CallOrder, id, func(f world.Fault) error {
-		if f == world.Throttle {
-			return port.ErrUnavailable
-		}
-		if r := s.p.W.Store.Rows[id]; r != nil && r.Hash == hash {
-			r.Content = nil
+	return portCall(s.p.W.Cur, world.CallOrder, id, func(world.Fault) error {
+		if r := s.p.W.Store.Rows[id]; r != nil {
+			r.Erase(hash)
 		}
 		return nil
 	})
 }
 
 func (s storePort) Ended(_ context.Context, id string) (ended bool, err error) {
-	err = portCall(s.p.W.Cur, world.CallOrder, id, func(f world.Fault) error {
-		if f == world.Throttle {
-			return port.ErrUnavailable
-		}
+	err = portCall(s.p.W.Cur, world.CallOrder, id, func(world.Fault) error {
 		ended = s.p.W.Store.Rows[id] != nil && s.p.W.Store.Rows[id].Ended
 		return nil
 	})
@@ -254,11 +222,8 @@ func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before 
 	st := s.p.W.Store
 	var found []port.Due
 	err := portCall(s.p.W.Cur, world.CallDue, "index", func(f world.Fault) error {
-		if f == world.Throttle {
-			return port.ErrUnavailable
-		}
 		check.Looks(s.p.W.Cur, shard)
-		found = due(st, bucket, shard, before, after, limit)
+		found = memory.Due(inShard(st, shard), bucket, before, after, limit)
 		switch f {
 		case world.MissingIndex:
 			s.p.W.Cur.Trouble, s.p.W.Cur.Broken = true, true
@@ -271,7 +236,7 @@ func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before 
 	return found, err
 }
 
-// hallucinate adds rows that stood in the index before, or never.
+// hallucinate adds stale or invented entries to the result of a query of the index.
 func hallucinate(s *world.Store, found []port.Due, f world.Fault, shard, limit int) []port.Due {
 	for _, id := range s.Ids {
 		r := s.Rows[id]
@@ -284,7 +249,7 @@ func hallucinate(s *world.Store, found []port.Due, f world.Fault, shard, limit i
 			found = append(found, port.Due{ID: id, At: r.Record.Created})
 		}
 	}
-	slices.SortFunc(found, compareDue)
+	slices.SortFunc(found, memory.EarliestFirst)
 	return found
 }
 
@@ -292,16 +257,13 @@ func (s storePort) List(context.Context, port.Query) (port.Page, error) {
 	return port.Page{}, fmt.Errorf("the simulated store lists nothing")
 }
 
-// leases keep Supervisors from doing the same work twice, mostly.
+// leases usually keep Supervisors from doing the same work twice.
 type leases struct{ p *world.Process }
 
 func (l leases) Acquire(_ context.Context, name, owner string, now time.Time,
 	ttl time.Duration) (ours bool, err error) {
 	w := l.p.W
-	err = portCall(w.Cur, world.CallLease, name, func(f world.Fault) error {
-		if f == world.Throttle {
-			return port.ErrUnavailable
-		}
+	err = portCall(w.Cur, world.CallLease, name, func(world.Fault) error {
 		held, there := w.Leases[name]
 		defer func() { check.Leased(w.Cur, name, ours) }()
 		if ours = !there || held.Owner == owner || !now.Before(held.Until); ours {
@@ -319,10 +281,7 @@ type ledgerPort struct {
 }
 
 func (l ledgerPort) Entry(_ context.Context, key string) (e port.LedgerEntry, err error) {
-	err = portCall(l.p.W.Cur, world.CallEntry, key, func(f world.Fault) error {
-		if f == world.Throttle {
-			return port.ErrUnavailable
-		}
+	err = portCall(l.p.W.Cur, world.CallEntry, key, func(world.Fault) error {
 		e = l.l.Entries[key]
 		e.Key = key
 		if a := &l.p.W.Cur.Agency; !a.Entered && !a.Called {
@@ -336,9 +295,6 @@ func (l ledgerPort) Entry(_ context.Context, key string) (e port.LedgerEntry, er
 
 func (l ledgerPort) Move(_ context.Context, e port.LedgerEntry) error {
 	return portCall(l.p.W.Cur, world.CallMove, e.Key, func(f world.Fault) error {
-		if f == world.Throttle {
-			return port.ErrUnavailable
-		}
 		before := l.l.Entries[e.Key]
 		if before.Version != e.Version {
 			return port.ErrConflict

@@ -13,13 +13,13 @@ import (
 )
 
 // answer is an answer from outside (P35, P36). The same ID gets the same verdict.
-func (m *Model) answer(c *message.Control) {
+func (m *Model) answer(from *message.Control, c core.Answered) {
 	if m.T == nil {
-		if !m.Direct && c.Tries < 3 {
+		if !m.Direct && from.Tries < 3 {
 			m.post('e', "", 0, 0) // its order may still come
 			return
 		}
-		m.refuse(c.ReplyTo)
+		m.refuse(from.ReplyTo)
 		return
 	}
 	if v, known := m.verdict(c.ID); known {
@@ -73,7 +73,7 @@ func (m *Model) answer(c *message.Control) {
 }
 
 // addressed returns the steps that an answer is for.
-func (m *Model) addressed(c *message.Control) (steps []int) {
+func (m *Model) addressed(c core.Answered) (steps []int) {
 	for i := range m.T.Steps {
 		d := &m.Def.Steps[i]
 		if d.Answer != nil && (c.Step == d.Name || c.Step == "" && c.Name == d.Answer.Event) {
@@ -88,7 +88,7 @@ func lastEight(all []core.Verdict, v core.Verdict) []core.Verdict {
 	return all[max(0, len(all)-8):]
 }
 
-// verdict is the answer that a command or an answer of that ID got.
+// verdict returns the verdict on the command or answer with that ID.
 func (m *Model) verdict(id string) (yes, known bool) {
 	for i := range m.T.Steps {
 		if a := m.T.Steps[i].Answers; a != nil {
@@ -97,16 +97,17 @@ func (m *Model) verdict(id string) (yes, known bool) {
 			}
 		}
 	}
-	if k := slices.IndexFunc(m.T.Verdicts, func(v core.Verdict) bool { return v.ID == id }); k >= 0 {
-		return m.T.Verdicts[k].Accepted, true
+	if k := slices.IndexFunc(m.T.Commands.Verdicts, func(v core.Verdict) bool { return v.ID == id }); k >= 0 {
+		return m.T.Commands.Verdicts[k].Accepted, true
 	}
-	for _, refused := range m.T.Refused { // The order does not matter because an ID is in one list only.
+	// The order does not matter because an ID is in one list only.
+	for _, refused := range m.T.Commands.Refused {
 		known = known || slices.Contains(refused, idHash(id))
 	}
 	return false, known
 }
 
-// answers is the model's own copy of what a step keeps of answers.
+// answers returns the model's own copy of a step's stored answers.
 func (m *Model) answers(i int) *core.Answers {
 	a := core.Answers{Round: 1}
 	if s := &m.T.Steps[i]; s.Answers != nil {
@@ -117,7 +118,7 @@ func (m *Model) answers(i int) *core.Answers {
 }
 
 // takes reports whether a step accepts an answer, and whether it is a new vote.
-func (m *Model) takes(i int, c *message.Control) (yes, vote bool) {
+func (m *Model) takes(i int, c core.Answered) (yes, vote bool) {
 	t, s, d := m.T, &m.T.Steps[i], &m.Def.Steps[i]
 	round := 1
 	if s.Answers != nil {
@@ -132,7 +133,7 @@ func (m *Model) takes(i int, c *message.Control) (yes, vote bool) {
 	if !May(question, c.By) {
 		return false, false
 	}
-	if v, decided := m.decidedAs(s); decided { // the same once more changes nothing
+	if v, decided := m.decidedAs(s); decided { // a repeated answer changes nothing
 		return string(v.Value) == string(c.Value) && (v.By != core.ByTimeout || string(v.Value) != "null"),
 			false
 	}
@@ -149,8 +150,8 @@ func (m *Model) takes(i int, c *message.Control) (yes, vote bool) {
 	return vote, vote
 }
 
-// question is who may answer: as it was stored, or, before the claim, as it is known where it reads nothing
-// that may still change (P36).
+// question returns who may answer. After the claim that is the stored question. Before the claim it is the
+// evaluated one, if it depends on nothing that may still change (P36).
 func (m *Model) question(i int) *core.Answers {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	if s.Answers != nil && s.Answers.Need > 0 {
@@ -169,9 +170,9 @@ func (m *Model) question(i int) *core.Answers {
 	return &core.Answers{}
 }
 
-// eventFits reports whether the value of an event is kept, because the reserve stays free beside it (P28). If
-// the model cannot know, it follows the real task.
-func (m *Model) eventFits(i int, c *message.Control) bool {
+// eventFits reports whether the document has room for an event's value besides the reserve (P28). If the
+// model cannot compute that, it follows the real task.
+func (m *Model) eventFits(i int, c core.Answered) bool {
 	if m.Room.Limit == 0 {
 		return true
 	}
@@ -213,7 +214,7 @@ func (m *Model) decidedAs(s *core.Step) (core.Decided, bool) {
 	return wholeNeed(s.Answers)
 }
 
-// wholeNeed is the value that as many people gave as are needed, first.
+// wholeNeed returns the first value that the needed number of people gave.
 func wholeNeed(a *core.Answers) (core.Decided, bool) {
 	if a == nil || a.Need == 0 {
 		return core.Decided{}, false
@@ -288,12 +289,12 @@ func (m *Model) claimAnswer(i int) {
 	s.Attempt++
 	m.first(s)
 	s.State = core.Waiting
-	s.Cause = m.cause
+	s.Claim.Cause = m.cause
 	s.NoEffect = 0
-	s.ClaimedAt = m.Now
+	s.Claim.At = m.Now
 	s.Answers = a
 	s.Output = nil
-	s.WakeAt, s.Until = m.Now.Add(timeout), m.Now.Add(timeout)
+	s.Wait.At, s.Wait.Until = m.Now.Add(timeout), m.Now.Add(timeout)
 	if _, whole := wholeNeed(a); whole {
 		m.lookAtAnswers(i)
 		return
@@ -309,7 +310,7 @@ func (m *Model) lookAtAnswers(i int) {
 	policy := d.OnFailure
 	late := false
 	if !whole {
-		if m.T.ProcessState != core.Processing || m.Now < s.WakeAt {
+		if m.T.ProcessState != core.Processing || m.Now < s.Wait.At {
 			return
 		}
 		v = core.Decided{Value: d.Answer.TimeoutValue, By: core.ByTimeout}
@@ -348,7 +349,7 @@ func (m *Model) lookAtAnswers(i int) {
 }
 
 // causeOfAnswer returns the cause of an answer, which holds a hash of the answer's ID (P4).
-func causeOfAnswer(c *message.Control) string {
+func causeOfAnswer(c core.Answered) string {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s/%d/%d/%s", c.Name, c.Run, c.Round, c.ID)
 	return fmt.Sprintf("answer/%s/%016x", c.Step, h.Sum64())

@@ -31,7 +31,7 @@ func (m *Model) ready(i int) bool {
 	return true
 }
 
-// forward goes on to a fixpoint, and claims what is ready with the steps given.
+// forward claims the ready steps and the given ones. It repeats this until no step becomes ready.
 func (m *Model) forward(again ...int) bool {
 	changed := false
 	for {
@@ -94,7 +94,7 @@ func (m *Model) forward(again ...int) bool {
 	return true
 }
 
-// Environment returns what the expressions of a step read.
+// Environment returns the values that the expressions of a step read.
 func (m *Model) Environment(i int) core.Environment {
 	env := core.Environment{OrderID: m.T.OrderID, Run: m.T.Run, Order: m.Content,
 		Outputs: map[string]json.RawMessage{}, Failures: map[string]string{}}
@@ -108,7 +108,7 @@ func (m *Model) Environment(i int) core.Environment {
 
 func (m *Model) outcomes(i int, into core.Environment) {
 	for _, name := range m.Def.Steps[i].After {
-		if s := m.T.Step(name); m.askFor(name) == nil { // no expression sees what an ask came to (P38)
+		if s := m.T.Step(name); m.askFor(name) == nil { // no expression reads the result of an ask (P38)
 			if s.Output != nil {
 				into.Outputs[name] = s.Output
 			}
@@ -184,27 +184,28 @@ func (m *Model) claim(steps ...int) (ended bool) {
 
 func (m *Model) claimOne(i int, undo bool) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
-	s.Agent = m.route(i)
+	s.Claim.Agent = m.route(i)
 	s.Attempt++
 	earlier(s)
-	s.Undo = undo
+	s.Claim.Undo = undo
 	s.State = core.Processing
-	s.LockedBy = m.By
-	s.Cause = m.cause
+	s.Claim.By = m.By
+	s.Claim.Cause = m.cause
 	s.NoEffect = 0
 	timeout := d.Timeout
 	if undo {
 		s.State, timeout = core.Compensating, d.Undo.Timeout
 	}
 	m.first(s)
-	s.Allowance = m.allowance(i)
+	s.Claim.Allowance = m.allowance(i)
 	known := m.knownUntil(i)
-	s.ClaimedAt, s.WakeAt = m.Now, 0
-	s.StopBy, s.Progress = m.Now.Add(timeout+s.Allowance), nil
+	s.Claim.At, s.Wait.At = m.Now, 0
+	s.Claim.StopBy, s.Claim.Progress = m.Now.Add(timeout+s.Claim.Allowance), nil
 	if !undo {
-		s.StopBy = min(m.Now.Add(max(timeout, d.MaxDuration)+s.Allowance), max(known, m.Now.Add(timeout)))
+		s.Claim.StopBy = min(m.Now.Add(max(timeout, d.MaxDuration)+s.Claim.Allowance),
+			max(known, m.Now.Add(timeout)))
 	}
-	s.CompleteBy = min(s.StopBy, m.Now.Add(timeout+s.Allowance))
+	s.CompleteBy = min(s.Claim.StopBy, m.Now.Add(timeout+s.Claim.Allowance))
 	m.post('r', s.Name, s.Attempt, 0)
 }
 
@@ -214,7 +215,7 @@ func (m *Model) route(i int) string {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	names := d.AllAgents()
 	for k := 1; k <= len(d.Others); k++ {
-		for _, a := range m.T.Attempts {
+		for _, a := range m.T.Attempts.Last {
 			if a.Step == s.Name && a.Number == s.Attempt+1-k && a.Outcome != core.OutcomeSuperseded {
 				failed := cmp.Or(a.Agent, d.Agent)
 				names = slices.DeleteFunc(names, func(name string) bool { return name == failed })
@@ -240,14 +241,14 @@ func (m *Model) route(i int) string {
 
 // first applies P7.
 func (m *Model) first(s *core.Step) {
-	if s.First != 0 {
-		s.FirstAt = s.FirstClaim()
+	if s.First.Nth != 0 {
+		s.First.At = s.FirstClaim()
 		return
 	}
 	for _, other := range m.T.Steps {
-		s.First = max(s.First, other.First)
+		s.First.Nth = max(s.First.Nth, other.First.Nth)
 	}
-	s.First++
+	s.First.Nth++
 }
 
 // allowance applies P32.
@@ -256,9 +257,10 @@ func (m *Model) allowance(i int) core.Duration {
 	agent := d.AskedAgent(&m.T.Steps[i])
 	least := m.Def.Agents[agent].QueueAllowance
 	most := max(d.MaxQueueTime, least)
-	a := min(max(m.T.Steps[i].Allowance, least, 2*m.Waits[agent]), most)
+	a := min(max(m.T.Steps[i].Claim.Allowance, least, 2*m.Waits[agent]), most)
 	if m.Loose && m.Real != nil {
-		if r := m.realStep(i).Allowance; r >= min(max(m.T.Steps[i].Allowance, least), most) && r <= most {
+		if r := m.realStep(i).Claim.Allowance; r >= min(max(m.T.Steps[i].Claim.Allowance, least), most) &&
+			r <= most {
 			return r
 		}
 	}
@@ -271,20 +273,20 @@ func (m *Model) backward() (changed bool) {
 		i := -1
 		for k := range m.T.Steps {
 			if s := &m.T.Steps[k]; s.Attempted() && s.State != core.Compensated &&
-				(i < 0 || s.First > m.T.Steps[i].First) {
+				(i < 0 || s.First.Nth > m.T.Steps[i].First.Nth) {
 				i = k
 			}
 		}
 		if i < 0 {
 			state := core.Compensated
-			if m.T.CancelAsked {
+			if m.T.Undo.CancelAsked {
 				state = core.Cancelled
 			}
 			m.enter(state, "")
 			return true
 		}
 		s, d := &m.T.Steps[i], &m.Def.Steps[i]
-		if s.State == core.Compensating || s.State == core.UndoWait && m.Now < s.WakeAt ||
+		if s.State == core.Compensating || s.State == core.UndoWait && m.Now < s.Wait.At ||
 			s.State == core.Processing && (d.Undo == nil || d.Grade != core.Fenced) {
 			return changed
 		}
@@ -307,7 +309,7 @@ func (m *Model) undo(i int) (done bool) {
 		wait := quiet.Sub(m.Now) + 1
 		m.wait(i, core.UndoWait, wait, wait)
 		if m.notifies(core.StatusUndoing) {
-			m.post('u', s.Name, 0, s.WakeAt)
+			m.post('u', s.Name, 0, s.Wait.At)
 		}
 	default:
 		m.claimUndo(i)

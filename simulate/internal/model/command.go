@@ -81,57 +81,60 @@ func (m *Model) refuse(replyTo string) {
 }
 
 func (m *Model) deadline(at core.Time) {
-	m.T.Deadline = at
-	m.T.DeadlineSeq++
+	m.T.Deadline.At = at
+	m.T.Deadline.Seq++
 }
 
 func (m *Model) started() {
-	m.T.StartSeq, m.T.StartCause = 0, ""
+	m.T.Start.Seq, m.T.Start.Cause = 0, ""
 	if m.notifies(core.StatusStarted) {
 		m.T.StatusSeq++
-		m.T.StartSeq, m.T.StartCause = m.T.StatusSeq, m.cause
-		m.post('t', "", m.T.StartSeq, 0)
+		m.T.Start.Seq, m.T.Start.Cause = m.T.StatusSeq, m.cause
+		m.post('t', "", m.T.Start.Seq, 0)
 	}
 }
 
 // command applies P5, then P17 and P18.
 func (m *Model) command(c *message.Control) {
+	id, _, number := core.CommandOf(c.Event)
+	cancel := c.Kind() == message.Cancel
 	if m.T == nil {
-		if c.Kind != message.Cancel || m.Expired {
+		if !cancel || m.Expired {
 			m.refuse(c.ReplyTo)
 			return
 		}
 		m.Changed = true
-		m.T = &core.Task{OrderID: c.OrderID, ProcessState: core.Cancelled, Why: core.WhyCancel,
-			CancelAsked: true, Command: 1,
-			Ended: m.Now, EndCause: "cancel/0",
-			Verdicts: []core.Verdict{{ID: c.ID, Command: "cancel", Accepted: true}}}
+		m.T = &core.Task{OrderID: c.OrderID, ProcessState: core.Cancelled,
+			Undo: core.Reversal{Why: core.WhyCancel, CancelAsked: true}, Commands: core.Commands{Number: 1,
+				Verdicts: []core.Verdict{{ID: id, Command: "cancel", Accepted: true}}},
+			End: core.End{At: m.Now, Cause: "cancel/0"}}
 		return
 	}
-	if yes, known := m.verdict(c.ID); known {
+	if yes, known := m.verdict(id); known {
 		m.reported(yes)
 		m.again()
 		return
 	}
-	yes, act := m.judge(c)
+	yes, act := m.judge(c.Event)
 	if m.Ahead {
 		return
 	}
 	m.Changed = true
 	switch {
-	case yes || c.Kind == message.Cancel:
-	case c.Command == m.T.Command:
-		m.remember(string(c.Kind), c.ID)
-	case c.Command <= m.T.Command:
-	case len(m.T.Refused["command"]) < mostRefused:
-		m.remember("command", c.ID)
-	case c.Command-m.T.Command <= 1_000_000: // its number is passed over
-		m.T.Command = c.Command + 1
+	case yes || cancel:
+	case number == m.T.Commands.Number:
+		m.remember(string(c.Kind()), id)
+	case number <= m.T.Commands.Number:
+	case len(m.T.Commands.Refused["command"]) < mostRefused:
+		m.remember("command", id)
+	case number-m.T.Commands.Number <= 1_000_000: // its number is passed over
+		m.T.Commands.Number = number + 1
 	}
-	m.T.Verdicts = lastEight(m.T.Verdicts, core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: yes})
+	m.T.Commands.Verdicts = lastEight(m.T.Commands.Verdicts,
+		core.Verdict{ID: id, Command: string(c.Kind()), Accepted: yes})
 	m.reported(yes)
 	if yes && act != nil {
-		m.T.Command++
+		m.T.Commands.Number++
 		act()
 	}
 }
@@ -141,7 +144,7 @@ const mostRefused = 16
 
 // remember keeps a refused command, which stays refused in its run (P5, P17, P36).
 func (m *Model) remember(kind, id string) {
-	refused := maps.Clone(m.T.Refused)
+	refused := maps.Clone(m.T.Commands.Refused)
 	if refused == nil {
 		refused = map[string][]string{}
 	}
@@ -152,11 +155,11 @@ func (m *Model) remember(kind, id string) {
 	case full && kind == "answer":
 		all = all[1:]
 	case full:
-		m.T.Command++
+		m.T.Commands.Number++
 		all = nil
 	}
 	refused[kind] = append(all, idHash(id))
-	m.T.Refused = refused
+	m.T.Commands.Refused = refused
 }
 
 // idHash returns the hash that a task remembers of an ID.
@@ -185,13 +188,13 @@ func (m *Model) silent() bool {
 }
 
 // close ends the order and leaves the steps as they are (P48).
-func (m *Model) close(c *message.Control) {
+func (m *Model) close(c core.Close) {
 	m.T.Closing = &core.Closing{By: c.By, Reason: c.Reason}
 	m.enter(core.Closed, "")
 }
 
 // erase removes what people and services have sent (P52).
-func (m *Model) erase(c *message.Control) {
+func (m *Model) erase(c core.Erase) {
 	t := m.T
 	t.Order, t.Output, m.Content = nil, nil, nil
 	t.Erased = &core.Erasure{By: c.By, Reason: c.Reason, At: m.Now}
@@ -205,8 +208,8 @@ func (m *Model) erase(c *message.Control) {
 			s.Corrected = &core.Corrected{Command: s.Corrected.Command, By: s.Corrected.By,
 				At: s.Corrected.At}
 		}
-		if s.Progress != nil {
-			s.Progress = &core.StepProgress{Percent: s.Progress.Percent, At: s.Progress.At}
+		if s.Claim.Progress != nil {
+			s.Claim.Progress = &core.StepProgress{Percent: s.Claim.Progress.Percent, At: s.Claim.Progress.At}
 		}
 		if s.Answers != nil {
 			a := *s.Answers
@@ -223,12 +226,12 @@ func (m *Model) leave(state core.State, why core.Why) {
 	t := m.T
 	t.ProcessState = state
 	t.Phase = ""
-	t.Why = why
-	t.Ended = 0
-	t.EndCause = ""
-	t.EndSeq = 0
-	t.EndCommand = 0
-	t.ResendAt = 0
+	t.Undo.Why = why
+	t.End.At = 0
+	t.End.Cause = ""
+	t.End.Seq = 0
+	t.End.Command = 0
+	t.End.ResendAt = 0
 }
 
 // turn goes on with the undo: every wait ends (P9a), undo failures count anew.
@@ -236,10 +239,10 @@ func (m *Model) turn(why core.Why) {
 	m.leave(core.Compensating, why)
 	for i := range m.T.Steps {
 		s := &m.T.Steps[i]
-		s.UndoFailures, s.Queued = 0, 0
+		s.Failures.Undo, s.Failures.Queued = 0, 0
 		unheld(s)
 		if Waits(s) {
-			s.WakeAt, s.CompleteBy = 0, 0
+			s.Wait.At, s.CompleteBy = 0, 0
 		}
 	}
 	m.advance()
@@ -261,7 +264,7 @@ func (m *Model) mayForget(i int) bool {
 		return false
 	}
 	timeout := d.Timeout
-	if s.Undo {
+	if s.Claim.Undo {
 		timeout = d.Undo.Timeout
 	}
 	return m.Now.Add(timeout) > m.knownUntil(i)
@@ -275,7 +278,7 @@ func (m *Model) knownUntil(i int) core.Time {
 	}
 	from := cmp.Or(s.FirstClaim(), m.Now)
 	if s.Resolved != nil {
-		if from = max(from, s.Resolved.At); s.Resolved.At > s.ClaimedAt {
+		if from = max(from, s.Resolved.At); s.Resolved.At > s.Claim.At {
 			from = m.Now
 		}
 	}
@@ -283,8 +286,8 @@ func (m *Model) knownUntil(i int) core.Time {
 }
 
 // resume applies Resubmit to an Error (forward). It keeps the run and the keys.
-func (m *Model) resume(c *message.Control) {
-	m.leave(core.Processing, m.T.Why)
+func (m *Model) resume(c core.Resubmit) {
+	m.leave(core.Processing, m.T.Undo.Why)
 	m.T.Hops = 0
 	if c.Step != "" { // P51
 		m.T.Step(c.Step).Corrected = m.corrected(c)
@@ -293,10 +296,10 @@ func (m *Model) resume(c *message.Control) {
 	m.started()
 	for i := range m.T.Steps {
 		s := &m.T.Steps[i]
-		if s.State == core.Processed && s.FinishSeq == 0 {
+		if s.State == core.Processed && s.Finish.Seq == 0 {
 			m.notifyFinished(s)
 		}
-		s.FailureCount, s.UndoFailures, s.Queued = 0, 0, 0
+		s.Failures.Do, s.Failures.Undo, s.Failures.Queued = 0, 0, 0
 		unheld(s)
 		if s.State == core.Failed && !s.Attempted() {
 			s.State = core.Pending
@@ -322,15 +325,15 @@ func (m *Model) resume(c *message.Control) {
 
 // restart applies Resubmit to a Compensated order. It starts a new run with new keys, and the attempts go on
 // (P1, P2).
-func (m *Model) restart(c *message.Control) {
+func (m *Model) restart(c core.Resubmit) {
 	m.leave(core.Processing, "")
 	t := m.T
 	t.Run++
-	t.Hops, t.DeadlineSeq = 0, 0
-	ahead := t.Refused["command"]
-	t.Refused = nil
+	t.Hops, t.Deadline.Seq = 0, 0
+	ahead := t.Commands.Refused["command"]
+	t.Commands.Refused = nil
 	if len(ahead) > 0 { // its number may come in any later run
-		t.Refused = map[string][]string{"command": ahead}
+		t.Commands.Refused = map[string][]string{"command": ahead}
 	}
 	for i := range t.Steps {
 		verdicts := VerdictsOf(&t.Steps[i])
@@ -349,8 +352,8 @@ func (m *Model) restart(c *message.Control) {
 }
 
 // renew sets a new deadline or removes it (P23a).
-func (m *Model) renew(c *message.Control) {
-	m.T.Deadline = 0
+func (m *Model) renew(c core.Resubmit) {
+	m.T.Deadline.At = 0
 	if c.Deadline != 0 {
 		m.deadline(c.Deadline)
 	}
@@ -365,7 +368,7 @@ func (m *Model) resolvable(i int) bool {
 
 // outputStated reports whether a stated output is kept: only of a step that becomes Processed, and only if it
 // fits.
-func (m *Model) outputStated(i int, c *message.Control) bool {
+func (m *Model) outputStated(i int, c core.Resolve) bool {
 	if c.Fact != core.Happened || m.T.Phase == core.Undoing || m.T.Steps[i].State == core.UndoWait {
 		return false
 	}
@@ -377,7 +380,7 @@ func (m *Model) outputStated(i int, c *message.Control) bool {
 
 func (m *Model) resolve(i int, fact core.Fact, output json.RawMessage) {
 	s := &m.T.Steps[i]
-	s.Resolved = &core.Resolved{Fact: fact, Command: m.T.Command, At: m.Now}
+	s.Resolved = &core.Resolved{Fact: fact, Command: m.T.Commands.Number, At: m.Now}
 	undo := m.T.Phase == core.Undoing || s.State == core.UndoWait // P42
 	switch {
 	case undo && fact == core.Happened:

@@ -35,7 +35,8 @@ func differAnswers(want, got *core.Answers) string {
 // time of its own.
 func (m *Model) UnpinAlerts(t *core.Task) {
 	for i := range m.Mails {
-		if mail := &m.Mails[i]; mail.Kind == 'a' && (mail.WakeAt != t.Ended || t.ProcessState != core.Error) {
+		if mail := &m.Mails[i]; mail.Kind == 'a' &&
+			(mail.WakeAt != t.End.At || t.ProcessState != core.Error) {
 			mail.WakeAt = 0
 		}
 	}
@@ -49,27 +50,31 @@ func (m *Model) Differs(real *core.Task) string {
 	t := m.T
 	if text := cmp.Or(
 		unlike("ProcessState", t.ProcessState, real.ProcessState), unlike("Phase", t.Phase, real.Phase),
-		unlike("Why", t.Why, real.Why),
-		unlike("Run", t.Run, real.Run), unlike("Command", t.Command, real.Command),
+		unlike("Why", t.Undo.Why, real.Undo.Why),
+		unlike("Run", t.Run, real.Run), unlike("Command", t.Commands.Number, real.Commands.Number),
 		unlike("Hops", t.Hops, real.Hops),
-		unlike("StatusSeq", t.StatusSeq, real.StatusSeq), unlike("EndSeq", t.EndSeq, real.EndSeq),
-		unlike("EndCommand", t.EndCommand, real.EndCommand),
-		unlike("Ended", t.Ended, real.Ended), unlike("Report", t.ResendAt, real.ResendAt),
-		unlike("Deadline", t.Deadline, real.Deadline), unlike("DeadlineSeq", t.DeadlineSeq, real.DeadlineSeq),
-		unlike("Definition", t.Definition, real.Definition), unlike("EndCause", t.EndCause, real.EndCause),
+		unlike("StatusSeq", t.StatusSeq, real.StatusSeq), unlike("EndSeq", t.End.Seq, real.End.Seq),
+		unlike("EndCommand", t.End.Command, real.End.Command),
+		unlike("Ended", t.End.At, real.End.At), unlike("Report", t.End.ResendAt, real.End.ResendAt),
+		unlike("Deadline", t.Deadline.At, real.Deadline.At),
+		unlike("DeadlineSeq", t.Deadline.Seq, real.Deadline.Seq),
+		unlike("Definition", t.Definition, real.Definition), unlike("EndCause", t.End.Cause, real.End.Cause),
 		unlike("TokenKey", t.TokenKey, real.TokenKey),
-		unlike("CancelAsked", t.CancelAsked, real.CancelAsked), unlikeAt("Closing", t.Closing, real.Closing),
+		unlike("CancelAsked", t.Undo.CancelAsked, real.Undo.CancelAsked),
+		unlikeAt("Closing", t.Closing, real.Closing),
 		unlikeAt("Erased", t.Erased, real.Erased),
-		differVerdicts(t.Verdicts, real.Verdicts), m.differAttempts(t, real),
+		differVerdicts(t.Commands.Verdicts, real.Commands.Verdicts), m.differAttempts(t, real),
 	); text != "" {
 		return text
 	}
-	if !maps.EqualFunc(t.Refused, real.Refused, slices.Equal) {
-		return fmt.Sprintf("it remembers the refused commands %v, and must remember %v", real.Refused,
-			t.Refused)
+	if !maps.EqualFunc(t.Commands.Refused, real.Commands.Refused, slices.Equal) {
+		return fmt.Sprintf("it remembers the refused commands %v, and must remember %v",
+			real.Commands.Refused,
+			t.Commands.Refused)
 	}
-	if !maps.Equal(t.Removed, real.Removed) {
-		return fmt.Sprintf("it is without %v and must be without %v", real.Removed, t.Removed)
+	if !maps.Equal(t.Attempts.Removed, real.Attempts.Removed) {
+		return fmt.Sprintf("it is without %v and must be without %v", real.Attempts.Removed,
+			t.Attempts.Removed)
 	}
 	if len(t.Steps) != len(real.Steps) {
 		return fmt.Sprintf("it has %d steps, and must have %d", len(real.Steps), len(t.Steps))
@@ -102,18 +107,18 @@ func differVerdicts(want, got []core.Verdict) string {
 // differAttempts returns how the attempts differ, or "" if they do not. Each attempt that did not end done is
 // in the list or in the counts. In full documents more of them are only counted (P28).
 func (m *Model) differAttempts(want, got *core.Task) string {
-	for m.Room.Limit > 0 && len(want.Attempts) > len(got.Attempts) {
-		want.Earlier.Count(want.Attempts[0].Outcome)
-		want.Attempts = want.Attempts[1:]
+	for m.Room.Limit > 0 && len(want.Attempts.Last) > len(got.Attempts.Last) {
+		want.Attempts.Earlier.Count(want.Attempts.Last[0].Outcome)
+		want.Attempts.Last = want.Attempts.Last[1:]
 	}
-	if want.Earlier != got.Earlier || len(want.Attempts) != len(got.Attempts) {
+	if want.Attempts.Earlier != got.Attempts.Earlier || len(want.Attempts.Last) != len(got.Attempts.Last) {
 		return fmt.Sprintf("it keeps %d attempts, and counts %+v before them; it must keep %d, and count %+v",
-			len(got.Attempts), got.Earlier, len(want.Attempts), want.Earlier)
+			len(got.Attempts.Last), got.Attempts.Earlier, len(want.Attempts.Last), want.Attempts.Earlier)
 	}
-	for i := range want.Attempts {
-		if want.Attempts[i] != got.Attempts[i] {
-			return fmt.Sprintf("it keeps the attempt %+v, and must keep %+v", got.Attempts[i],
-				want.Attempts[i])
+	for i := range want.Attempts.Last {
+		if want.Attempts.Last[i] != got.Attempts.Last[i] {
+			return fmt.Sprintf("it keeps the attempt %+v, and must keep %+v", got.Attempts.Last[i],
+				want.Attempts.Last[i])
 		}
 	}
 	return ""
@@ -129,25 +134,27 @@ func differStep(want, got *core.Step) string {
 		return fmt.Sprintf("its output is %.80s and must be %.80s", got.Output, want.Output)
 	}
 	return cmp.Or(
-		unlike("State", want.State, got.State), unlike("LockedBy", want.LockedBy, got.LockedBy),
-		unlike("Agent", want.Agent, got.Agent),
-		unlike("Undo", want.Undo, got.Undo), unlike("Cause", want.Cause, got.Cause),
+		unlike("State", want.State, got.State), unlike("LockedBy", want.Claim.By, got.Claim.By),
+		unlike("Agent", want.Claim.Agent, got.Claim.Agent),
+		unlike("Undo", want.Claim.Undo, got.Claim.Undo), unlike("Cause", want.Claim.Cause, got.Claim.Cause),
 		unlike("FailureCode", want.FailureCode, got.FailureCode),
-		unlikeAt("Progress", want.Progress, got.Progress), unlikeAt("Resolved", want.Resolved, got.Resolved),
+		unlikeAt("Progress", want.Claim.Progress, got.Claim.Progress),
+		unlikeAt("Resolved", want.Resolved, got.Resolved),
 		differAnswers(want.Answers, got.Answers),
-		unlike("Attempt", want.Attempt, got.Attempt), unlike("First", want.First, got.First),
-		unlike("FailureCount", want.FailureCount, got.FailureCount),
-		unlike("UndoFailures", want.UndoFailures, got.UndoFailures),
-		unlike("ClaimedAt", want.ClaimedAt, got.ClaimedAt),
+		unlike("Attempt", want.Attempt, got.Attempt), unlike("First", want.First.Nth, got.First.Nth),
+		unlike("FailureCount", want.Failures.Do, got.Failures.Do),
+		unlike("UndoFailures", want.Failures.Undo, got.Failures.Undo),
+		unlike("ClaimedAt", want.Claim.At, got.Claim.At),
 		unlike("CompleteBy", want.CompleteBy, got.CompleteBy),
-		unlike("StopBy", want.StopBy, got.StopBy), unlike("WakeAt", want.WakeAt, got.WakeAt),
-		unlike("Until", want.Until, got.Until),
-		unlike("QuietBy", want.QuietBy, got.QuietBy), unlike("UndoStopBy", want.UndoStopBy, got.UndoStopBy),
-		unlike("Allowance", want.Allowance, got.Allowance), unlike("Queued", want.Queued, got.Queued),
+		unlike("StopBy", want.Claim.StopBy, got.Claim.StopBy), unlike("WakeAt", want.Wait.At, got.Wait.At),
+		unlike("Until", want.Wait.Until, got.Wait.Until),
+		unlike("QuietBy", want.Stops.Do, got.Stops.Do), unlike("UndoStopBy", want.Stops.Undo, got.Stops.Undo),
+		unlike("Allowance", want.Claim.Allowance, got.Claim.Allowance),
+		unlike("Queued", want.Failures.Queued, got.Failures.Queued),
 		unlike("Error.Since", SinceOf(want), SinceOf(got)),
 		unlike("Error.Polling", pollingOf(want), pollingOf(got)),
-		unlike("FirstAt", want.FirstAt, got.FirstAt), unlike("NoEffect", want.NoEffect, got.NoEffect),
-		unlike("FinishSeq", want.FinishSeq, got.FinishSeq),
+		unlike("FirstAt", want.First.At, got.First.At), unlike("NoEffect", want.NoEffect, got.NoEffect),
+		unlike("FinishSeq", want.Finish.Seq, got.Finish.Seq),
 	)
 }
 

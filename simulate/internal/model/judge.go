@@ -4,33 +4,36 @@ import (
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
 // judge reports whether a command is accepted, and returns what it does then.
-func (m *Model) judge(c *message.Control) (yes bool, act func()) {
+func (m *Model) judge(ev core.Event) (yes bool, act func()) {
 	t := m.T
-	if c.Kind == message.Cancel {
+	if c, ok := ev.(core.Cancel); ok {
 		return m.judgeCancel(c)
 	}
+	_, _, number := core.CommandOf(ev)
 	if t.Erased != nil { // P52: it takes no other command
-		return c.Kind == message.Erase && c.Command == t.Command, nil
+		_, erases := ev.(core.Erase)
+		return erases && number == t.Commands.Number, nil
 	}
-	if c.Command != t.Command || c.Kind == message.Resubmit && c.Deadline != 0 && c.Deadline <= m.Now {
+	if number != t.Commands.Number {
 		return false, nil
 	}
 	inError := t.ProcessState == core.Error
-	switch c.Kind {
-	case message.Undo:
+	switch c := ev.(type) {
+	case core.UndoCommand:
 		why := core.WhyOperator
 		if t.Phase == core.Undoing {
-			why = t.Why
+			why = t.Undo.Why
 		}
 		return inError && !m.pastReturn(), func() { m.turn(why) }
-	case message.Resubmit:
+	case core.Resubmit:
 		return m.judgeResubmit(c)
-	case message.Move:
-		if !m.movable(c) {
+	case core.Resolve:
+		return m.judgeResolve(c)
+	case core.Move:
+		if !m.movable(c.ID, c.Definition) {
 			return false, nil
 		}
 		return true, func() {
@@ -38,14 +41,19 @@ func (m *Model) judge(c *message.Control) (yes bool, act func()) {
 			m.askOn()
 			m.advance()
 		}
-	case message.Close:
+	case core.Close:
 		return inError && m.silent(), func() { m.close(c) }
-	case message.Erase:
-		return t.Terminal() && t.ResendAt == 0, func() { m.erase(c) }
+	case core.Erase:
+		return t.Terminal() && t.End.ResendAt == 0, func() { m.erase(c) }
 	}
+	return false, nil
+}
+
+func (m *Model) judgeResolve(c core.Resolve) (yes bool, act func()) {
+	t := m.T
 	i := slices.IndexFunc(t.Steps, func(s core.Step) bool { return s.Name == c.Step })
-	if !inError || i < 0 || !m.resolvable(i) || c.Fact == core.Happened && t.Phase == core.Undoing &&
-		m.Def.Steps[i].PointOfNoReturn {
+	if t.ProcessState != core.Error || i < 0 || !m.resolvable(i) ||
+		c.Fact == core.Happened && t.Phase == core.Undoing && m.Def.Steps[i].PointOfNoReturn {
 		return false, nil
 	}
 	if len(c.Output) > 0 && !m.outputStated(i, c) {
@@ -55,14 +63,17 @@ func (m *Model) judge(c *message.Control) (yes bool, act func()) {
 }
 
 // judgeResubmit applies P18, and P49 for a definition in the same command.
-func (m *Model) judgeResubmit(c *message.Control) (yes bool, act func()) {
+func (m *Model) judgeResubmit(c core.Resubmit) (yes bool, act func()) {
+	if c.Deadline != 0 && c.Deadline <= m.Now {
+		return false, nil
+	}
 	inError := m.T.ProcessState == core.Error
 	if !inError && m.T.ProcessState != core.Compensated {
 		return false, nil
 	}
 	moves := c.Definition != "" &&
 		(m.target(c.Definition) == nil || m.target(c.Definition).Hash != m.T.Definition)
-	if moves && !m.movable(c) {
+	if moves && !m.movable(c.ID, c.Definition) {
 		return false, nil
 	}
 	then := *m
@@ -81,22 +92,22 @@ func (m *Model) judgeResubmit(c *message.Control) (yes bool, act func()) {
 		case !inError:
 			m.restart(c)
 		case m.T.Phase == core.Undoing:
-			m.turn(m.T.Why)
+			m.turn(m.T.Undo.Why)
 		default:
 			m.resume(c)
 		}
 	}
 }
 
-// correctable reports whether P51 allows another input: a requested key gets another input only if nothing
-// can have come of it.
-func (m *Model) correctable(c *message.Control) bool {
+// correctable reports whether P51 allows another input. A step whose key was already requested gets another
+// input only if its call certainly had no effect.
+func (m *Model) correctable(c core.Resubmit) bool {
 	i := m.Def.Index(c.Step)
 	if i < 0 || m.Def.Steps[i].Agent == "" || m.T.Phase == core.Undoing && m.T.ProcessState == core.Error {
 		return false
 	}
 	s := &m.T.Steps[i]
-	remembered := s.Resolved != nil && s.Resolved.Fact == core.Undone && s.Resolved.At > s.ClaimedAt &&
+	remembered := s.Resolved != nil && s.Resolved.Fact == core.Undone && s.Resolved.At > s.Claim.At &&
 		m.Def.Steps[i].Grade != core.Plain
 	if m.T.ProcessState == core.Error && (s.State != core.Failed && s.State != core.Pending ||
 		s.Attempted() && (!WithoutEffect(s) || remembered)) {
@@ -106,12 +117,12 @@ func (m *Model) correctable(c *message.Control) bool {
 	return m.keepsReserve(m.T, c.ID)
 }
 
-func (m *Model) corrected(c *message.Control) *core.Corrected {
+func (m *Model) corrected(c core.Resubmit) *core.Corrected {
 	return &core.Corrected{Input: c.Input, Command: c.Command + 1, By: c.By, Reason: c.Reason, At: m.Now}
 }
 
 // judgeCancel applies P17.
-func (m *Model) judgeCancel(c *message.Control) (yes bool, act func()) {
+func (m *Model) judgeCancel(c core.Cancel) (yes bool, act func()) {
 	t := m.T
 	switch {
 	case c.Run > t.Run:
@@ -121,21 +132,21 @@ func (m *Model) judgeCancel(c *message.Control) (yes bool, act func()) {
 		return false, nil
 	case t.ProcessState == core.Closed:
 		return false, nil
-	case t.ProcessState == core.Cancelled || t.CancelAsked:
+	case t.ProcessState == core.Cancelled || t.Undo.CancelAsked:
 		return true, nil
 	case t.ProcessState == core.Processed || t.Erased != nil:
 		return false, nil
 	case m.pastReturn():
 		m.remember("cancel", c.ID)
 		return false, nil
-	case len(t.Refused["cancel"]) == mostRefused:
+	case len(t.Commands.Refused["cancel"]) == mostRefused:
 		return false, nil
 	}
 	return true, func() {
-		t.CancelAsked = true
+		t.Undo.CancelAsked = true
 		switch {
 		case t.ProcessState == core.Processing:
-			t.ProcessState, t.Why = core.Compensating, core.WhyCancel
+			t.ProcessState, t.Undo.Why = core.Compensating, core.WhyCancel
 			m.advance()
 		case t.ProcessState == core.Error && t.Phase == core.Forward:
 			m.turn(core.WhyCancel)

@@ -8,32 +8,32 @@ import (
 
 // Mail is a message, or an alert, that must have been sent.
 type Mail struct {
-	// request, wake, settle, status, status of an undo that waits, of progress, alert: r w s t u p a
+	// r request, w Wake, s Settle, t status, u status of a waiting undo, p status of progress, a alert
 	Kind    byte
 	Step    string
-	Attempt int // or the number of the status, or the percent of progress
+	Attempt int // attempt, number of the status, or percent of progress
 	WakeAt  core.Time
 }
 
-// again emits again the effects of a redelivered message (P12).
+// again repeats the effects of a redelivered message (P12).
 func (m *Model) again() {
 	t := m.T
 	if t == nil || m.Def == nil || m.cause == "" || m.Ahead || t.IsTombstone() || t.Erased != nil || m.Fresh {
 		return
 	}
-	if t.StartSeq > 0 && t.StartCause == m.cause {
-		m.post('t', "", t.StartSeq, 0)
+	if t.Start.Seq > 0 && t.Start.Cause == m.cause {
+		m.post('t', "", t.Start.Seq, 0)
 	}
 	for i := range t.Steps {
-		if s := &t.Steps[i]; s.FinishSeq > 0 && s.FinishCause == m.cause {
-			m.post('t', "", s.FinishSeq, 0)
+		if s := &t.Steps[i]; s.Finish.Seq > 0 && s.Finish.Cause == m.cause {
+			m.post('t', "", s.Finish.Seq, 0)
 		}
 	}
-	if t.EndCause == m.cause && (t.Terminal() || t.ProcessState == core.Error) {
+	if t.End.Cause == m.cause && (t.Terminal() || t.ProcessState == core.Error) {
 		m.announce()
 	}
 	for i := range t.Steps {
-		if s := &t.Steps[i]; s.Cause == m.cause && Stands(t, s) {
+		if s := &t.Steps[i]; s.Claim.Cause == m.cause && Stands(t, s) {
 			m.Mails = append(m.Mails, OfClaim(m.Def, t, i, m.Now)...)
 		}
 	}
@@ -55,7 +55,7 @@ func OfClaim(def *core.Definition, t *core.Task, i int, now core.Time) []Mail {
 		Mail{Kind: 'w', Step: s.Name, Attempt: s.Attempt, WakeAt: NextLook(def, t, i)})
 }
 
-// String names the message for people.
+// String describes the message in the text of a violation.
 func (m Mail) String() string {
 	switch m.Kind {
 	case 'r':

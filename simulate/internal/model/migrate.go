@@ -21,10 +21,11 @@ func (m *Model) target(definition string) *core.Definition {
 }
 
 // movable reports whether P49 allows a Move.
-func (m *Model) movable(c *message.Control) bool {
-	t, to := m.T, m.target(c.Definition)
+// The command with the ID is the Move, or the Resubmit, that names the definition.
+func (m *Model) movable(id, definition string) bool {
+	t, to := m.T, m.target(definition)
 	state := t.ProcessState
-	if to == nil || t.ResendAt != 0 || state != core.Error && state != core.Compensated &&
+	if to == nil || t.End.ResendAt != 0 || state != core.Error && state != core.Compensated &&
 		state != core.Processing {
 		return false
 	}
@@ -64,8 +65,8 @@ func (m *Model) movable(c *message.Control) bool {
 	}
 	then := *m
 	then.T = CopyOf(t)
-	then.move(c.Definition)
-	return m.keepsReserve(then.T, c.ID)
+	then.move(definition)
+	return m.keepsReserve(then.T, id)
 }
 
 func undoOf(d *core.StepDefinition) string {
@@ -78,15 +79,15 @@ func undoOf(d *core.StepDefinition) string {
 // WithoutEffect reports whether the service or the operator has proven that no effect of the step stands
 // (P22a, Resolve).
 func WithoutEffect(s *core.Step) bool {
-	stated := s.Resolved != nil && s.Resolved.Fact != core.Happened && s.Resolved.At > s.ClaimedAt
-	return s.NoEffect != 0 || stated && s.State == core.Compensated || s.First == 0 && s.FailureCode != ""
+	stated := s.Resolved != nil && s.Resolved.Fact != core.Happened && s.Resolved.At > s.Claim.At
+	return s.NoEffect != 0 || stated && s.State == core.Compensated || s.First.Nth == 0 && s.FailureCode != ""
 }
 
 // move applies P49. The steps stand in the new order, and removed steps leave their attempts.
 func (m *Model) move(definition string) {
 	t, to := m.T, m.target(definition)
 	gone := map[string]int{}
-	for name, n := range t.Removed {
+	for name, n := range t.Attempts.Removed {
 		gone[name] = n
 	}
 	for i := range t.Steps {
@@ -104,29 +105,29 @@ func (m *Model) move(definition string) {
 				s.Corrected = nil // P51
 			}
 		}
-		s.Agent = ""
+		s.Claim.Agent = ""
 		if s.Answers != nil && s.Answers.RemindedAt != 0 { // P37: no reminder is sent again
 			a := *s.Answers
 			a.Moved, s.Answers = true, &a
 		}
-		if s.State == core.Failed && s.First == 0 {
+		if s.State == core.Failed && s.First.Nth == 0 {
 			s.State, s.Error = core.Pending, nil
 		}
 		delete(gone, s.Name)
 		steps = append(steps, s)
 	}
-	kept := slices.Clone(t.Attempts)
+	kept := slices.Clone(t.Attempts.Last)
 	for i, a := range kept {
 		if was := m.Def.Index(a.Step); a.Agent == "" && was >= 0 &&
 			m.agentIn(to, a.Step) != m.Def.Steps[was].Agent {
 			kept[i].Agent = m.Def.Steps[was].Agent
 		}
 	}
-	t.Attempts = kept
+	t.Attempts.Last = kept
 	t.Steps = steps
-	t.Removed = gone
+	t.Attempts.Removed = gone
 	t.Definition = to.Hash
-	t.EndCause = ""
+	t.End.Cause = ""
 	m.Def = to
 	switch { // P39
 	case !to.Tokens:

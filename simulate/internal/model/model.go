@@ -76,26 +76,26 @@ func (m *Model) Take(ev any) (rule string) {
 }
 
 func (m *Model) control(c *message.Control) string {
-	switch c.Kind {
-	case message.Wake:
-		m.cause = "wake/" + c.Step + "/" + strconv.Itoa(c.Attempt)
-		m.wake(c)
+	switch e := c.Event.(type) {
+	case core.Wake:
+		m.cause = "wake/" + e.Step + "/" + strconv.Itoa(e.Attempt)
+		m.wake(e)
 		return "P9a"
-	case message.Settle:
+	case core.Settle:
 		m.settle()
 		return "P11"
-	}
-	if c.Kind == message.Answer {
-		m.cause = causeOfAnswer(c)
-		m.answer(c)
+	case core.Answered:
+		m.cause = causeOfAnswer(e)
+		m.answer(c, e)
 		return "P36"
-	}
-	m.cause = string(c.Kind) + "/" + strconv.Itoa(c.Command)
-	if c.Kind == message.Cancel {
-		m.cause = "cancel/" + strconv.Itoa(c.Run)
+	case core.Cancel:
+		m.cause = "cancel/" + strconv.Itoa(e.Run)
+	default:
+		_, _, number := core.CommandOf(c.Event)
+		m.cause = string(c.Kind()) + "/" + strconv.Itoa(number)
 	}
 	m.command(c)
-	switch c.Kind {
+	switch c.Kind() {
 	case message.Cancel:
 		return "P17"
 	case message.Close:
@@ -143,7 +143,7 @@ func (m *Model) goOn(i int, code string) {
 	s := &m.T.Steps[i]
 	s.FailureCode = code
 	switch {
-	case s.First == 0:
+	case s.First.Nth == 0:
 		m.end(s, core.Compensated)
 	case m.sweeping:
 		m.end(s, core.UndoWait)
@@ -178,7 +178,7 @@ func (m *Model) policyOf(policy core.Policy) {
 	case policy == core.OnFailureStop || m.pastReturn():
 		m.stop(core.Forward)
 	default:
-		m.T.ProcessState, m.T.Why = core.Compensating, core.WhyFailure
+		m.T.ProcessState, m.T.Undo.Why = core.Compensating, core.WhyFailure
 		m.advance()
 	}
 }
@@ -200,29 +200,29 @@ func PastReturn(def *core.Definition, t *core.Task) bool {
 func (m *Model) end(s *core.Step, state core.State) {
 	earlier(s)
 	s.State = state
-	s.LockedBy = ""
-	s.Cause = ""
+	s.Claim.By = ""
+	s.Claim.Cause = ""
 	s.CompleteBy = 0
-	s.StopBy = 0
-	s.WakeAt = 0
-	s.Progress = nil
+	s.Claim.StopBy = 0
+	s.Wait.At = 0
+	s.Claim.Progress = nil
 	unheld(s)
 }
 
 // earlier counts the present attempt among those before (P21).
 func earlier(s *core.Step) {
-	by := &s.QuietBy
-	if s.Undo {
-		by = &s.UndoStopBy
+	by := &s.Stops.Do
+	if s.Claim.Undo {
+		by = &s.Stops.Undo
 	}
-	*by = max(*by, s.StopBy)
+	*by = max(*by, s.Claim.StopBy)
 }
 
 func (m *Model) notifyFinished(s *core.Step) {
 	if m.notifies(core.StatusStepFinished) {
 		m.T.StatusSeq++
-		s.FinishSeq, s.FinishCause = m.T.StatusSeq, m.cause
-		m.post('t', "", s.FinishSeq, 0)
+		s.Finish.Seq, s.Finish.Cause = m.T.StatusSeq, m.cause
+		m.post('t', "", s.Finish.Seq, 0)
 	}
 }
 
@@ -246,18 +246,18 @@ func (m *Model) realStep(i int) *core.Step {
 func (m *Model) wait(i int, state core.State, lo, hi core.Duration) {
 	s := &m.T.Steps[i]
 	m.end(s, state)
-	s.WakeAt = m.Now.Add(hi)
+	s.Wait.At = m.Now.Add(hi)
 	if m.Real != nil {
-		if at := m.realStep(i).WakeAt; at >= m.Now.Add(lo) && at <= m.Now.Add(hi) {
-			s.WakeAt = at
+		if at := m.realStep(i).Wait.At; at >= m.Now.Add(lo) && at <= m.Now.Add(hi) {
+			s.Wait.At = at
 		}
 	}
-	s.CompleteBy = s.WakeAt.Add(m.Def.Grace)
-	m.post('w', s.Name, s.Attempt, s.WakeAt)
+	s.CompleteBy = s.Wait.At.Add(m.Def.Grace)
+	m.post('w', s.Name, s.Attempt, s.Wait.At)
 }
 
 // wake applies the row Wake of section 4.
-func (m *Model) wake(c *message.Control) {
+func (m *Model) wake(c core.Wake) {
 	if m.T == nil || c.Step == "" {
 		switch {
 		case m.T == nil:
@@ -278,7 +278,8 @@ func (m *Model) wake(c *message.Control) {
 	}
 	s := &m.T.Steps[i]
 	switch {
-	case m.T.ProcessState == core.Processing && s.State == core.Pending && s.Attempted() && m.Now >= s.WakeAt:
+	case m.T.ProcessState == core.Processing && s.State == core.Pending && s.Attempted() &&
+		m.Now >= s.Wait.At:
 		m.Changed = true
 		if m.needless(s.Name) { // P38
 			m.forward()
@@ -302,7 +303,7 @@ func (m *Model) wake(c *message.Control) {
 			m.finish(i, nil)
 		}
 		m.advance()
-	case m.T.ProcessState == core.Processing && s.State == core.UndoWait && m.Now >= s.WakeAt: // P42
+	case m.T.ProcessState == core.Processing && s.State == core.UndoWait && m.Now >= s.Wait.At: // P42
 		m.Changed = true
 		if m.undo(i) {
 			m.advance()
@@ -318,10 +319,10 @@ func (m *Model) wake(c *message.Control) {
 
 // settle applies P11.
 func (m *Model) settle() {
-	if m.T == nil || m.T.ResendAt == 0 {
+	if m.T == nil || m.T.End.ResendAt == 0 {
 		return
 	}
-	m.cause, m.Fresh = m.T.EndCause, false // it is what is asked for
+	m.cause, m.Fresh = m.T.End.Cause, false // it is what is asked for
 	m.again()
 }
 
@@ -334,7 +335,7 @@ func (m *Model) stop(phase core.Phase) {
 		case s.State == core.Waiting: // it ends when it would have (P33)
 			s.CompleteBy = 0
 		case Waits(s):
-			s.WakeAt, s.CompleteBy = 0, 0
+			s.Wait.At, s.CompleteBy = 0, 0
 		}
 	}
 	m.enter(core.Error, phase)
@@ -355,70 +356,73 @@ func (m *Model) enter(state core.State, phase core.Phase) {
 	t := m.T
 	t.ProcessState = state
 	t.Phase = phase
-	t.Ended = m.Now
-	t.EndCause = m.cause
-	t.EndSeq = 0
-	t.EndCommand = 0
-	t.ResendAt = 0
+	t.End.At = m.Now
+	t.End.Cause = m.cause
+	t.End.Seq = 0
+	t.End.Command = 0
+	t.End.ResendAt = 0
 	if m.notifies(endKinds[state]) {
 		t.StatusSeq++
-		t.EndSeq = t.StatusSeq
+		t.End.Seq = t.StatusSeq
 	}
 	if Alerts(m.Def, t) {
-		t.EndCommand = t.Command
+		t.End.Command = t.Commands.Number
 	}
-	if t.EndSeq > 0 || Alerts(m.Def, t) {
-		t.ResendAt = m.resendTime()
+	if t.End.Seq > 0 || Alerts(m.Def, t) {
+		t.End.ResendAt = m.resendTime()
 	}
 	m.announce()
 }
 
 func (m *Model) resendTime() core.Time {
 	lo := m.Now.Add(m.Def.ResendAfter)
-	if m.Real != nil && m.Real.ResendAt >= lo && m.Real.ResendAt <= lo.Add(m.Def.ResendAfter) {
-		return m.Real.ResendAt
+	if m.Real != nil && m.Real.End.ResendAt >= lo && m.Real.End.ResendAt <= lo.Add(m.Def.ResendAfter) {
+		return m.Real.End.ResendAt
 	}
 	return lo
 }
 
 func (m *Model) announce() {
-	if m.sweeping && m.T.EndSeq > 0 {
+	if m.sweeping && m.T.End.Seq > 0 {
 		m.post('s', "", 0, 0)
 		return
 	}
-	if m.T.EndSeq > 0 {
-		m.post('t', "", m.T.EndSeq, 0)
+	if m.T.End.Seq > 0 {
+		m.post('t', "", m.T.End.Seq, 0)
 	}
 	if Alerts(m.Def, m.T) {
-		m.post('a', "", 0, m.T.Ended)
+		m.post('a', "", 0, m.T.End.At)
 	}
 }
 
 // Alerts reports whether the operator is alerted: of an Error, or of an order that a failure has undone if
 // its workflow asks for it (P11).
 func Alerts(def *core.Definition, t *core.Task) bool {
-	undone := t.ProcessState == core.Compensated && t.Why == core.WhyFailure
+	undone := t.ProcessState == core.Compensated && t.Undo.Why == core.WhyFailure
 	return t.ProcessState == core.Error || undone && def != nil && def.AlertUndone
 }
 
 // Shop is the application's queue.
 const Shop = "shop"
 
-// FirstKeys and LaterKeys are the keys of answers' tokens (P39), before and after the key was replaced.
-var FirstKeys, LaterKeys = token.Fixed(false), token.Fixed(true)
+// Keys of the tokens of answers (P39), before and after the key was replaced.
+var (
+	FirstKeys = token.Fixed(false)
+	LaterKeys = token.Fixed(true)
+)
 
 // UndoneFor describes the reason of an undo, which a task keeps apart from that of its stop.
 func UndoneFor(t *core.Task, stopped bool) string {
-	step, code := t.EndStep, t.EndCode
+	step, code := t.Reason.Step, t.Reason.Code
 	if t.ProcessState == core.Error || stopped {
-		step, code = t.UndoneFor.Step, t.UndoneFor.Code
+		step, code = t.Undo.Reason.Step, t.Undo.Reason.Code
 	}
-	return fmt.Sprintf("%s, step %q (%s)", t.Why, step, code)
+	return fmt.Sprintf("%s, step %q (%s)", t.Undo.Why, step, code)
 }
 
 // Live returns the earliest live time of a task (P9), or 0 if it has none.
 func Live(t *core.Task) core.Time {
-	first := t.ResendAt
+	first := t.End.ResendAt
 	add := func(at core.Time) {
 		if at != 0 && (first == 0 || at < first) {
 			first = at
@@ -426,7 +430,7 @@ func Live(t *core.Task) core.Time {
 	}
 	going := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
 	if t.ProcessState == core.Processing {
-		add(t.Deadline)
+		add(t.Deadline.At)
 	}
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.InFlight() || going && Waits(s) {

@@ -8,9 +8,9 @@ import (
 func NextLook(def *core.Definition, t *core.Task, i int) core.Time {
 	s, d := &t.Steps[i], def.Steps[i].Answer
 	if d == nil || d.Remind == 0 || s.Answers == nil || s.State != core.Waiting {
-		return s.WakeAt
+		return s.Wait.At
 	}
-	return min(s.WakeAt, s.ClaimedAt.Add((reminded(s, d)+1)*d.Remind))
+	return min(s.Wait.At, s.Claim.At.Add((reminded(s, d)+1)*d.Remind))
 }
 
 // reminded returns the number of intervals that had passed when the last reminder was first sent (P37).
@@ -18,7 +18,7 @@ func reminded(s *core.Step, d *core.Answer) core.Duration {
 	if s.Answers.RemindedAt == 0 {
 		return 0
 	}
-	return s.Answers.RemindedAt.Sub(s.ClaimedAt) / d.Remind
+	return s.Answers.RemindedAt.Sub(s.Claim.At) / d.Remind
 }
 
 // remind sends the newest reminder that is due (P37).
@@ -27,15 +27,15 @@ func (m *Model) remind(i int) bool {
 	if d.Remind == 0 || m.T.ProcessState != core.Processing {
 		return false
 	}
-	n := m.Now.Sub(s.ClaimedAt) / d.Remind
-	if n <= reminded(s, d) || s.ClaimedAt.Add(n*d.Remind) >= s.WakeAt {
+	n := m.Now.Sub(s.Claim.At) / d.Remind
+	if n <= reminded(s, d) || s.Claim.At.Add(n*d.Remind) >= s.Wait.At {
 		return false
 	}
 	a := *s.Answers
 	a.Reminded = max(int(n), a.Reminded+1)
 	a.RemindedAt = m.Now
 	a.Moved = false
-	s.Cause = m.cause
+	s.Claim.Cause = m.cause
 	s.Answers = &a
 	m.Mails = append(m.Mails, reminder(m.Def, m.T, i, m.Now)...)
 	return true
@@ -49,7 +49,7 @@ func reminder(def *core.Definition, t *core.Task, i int, now core.Time) []Mail {
 		return nil
 	}
 	ask := t.Step(d.Ask)
-	if ask == nil || ask.State != core.Processed || now >= s.ClaimedAt.Add((reminded(s, d)+1)*d.Remind) {
+	if ask == nil || ask.State != core.Processed || now >= s.Claim.At.Add((reminded(s, d)+1)*d.Remind) {
 		return nil
 	}
 	call := &def.Steps[def.Index(d.Ask)]

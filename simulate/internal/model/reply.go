@@ -20,7 +20,7 @@ func (m *Model) reply(r *message.Reply) {
 	s := &m.T.Steps[i]
 	isUndo, done := r.Operation == core.UndoOp, r.Outcome == core.OutcomeDone
 	stale := r.Attempt < s.Attempt && (isUndo || !done) || r.Attempt == s.Attempt && s.Attempted() &&
-		s.Undo != isUndo
+		s.Claim.Undo != isUndo
 	switch {
 	case r.Outcome == message.Progress:
 		m.progress(i, r, stale)
@@ -62,9 +62,9 @@ func (m *Model) reply(r *message.Reply) {
 func (m *Model) progress(i int, r *message.Reply, stale bool) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	switch {
-	case stale, !m.alive(), s.State != core.Processing, d.MaxDuration == 0, s.StopBy <= m.Now:
+	case stale, !m.alive(), s.State != core.Processing, d.MaxDuration == 0, s.Claim.StopBy <= m.Now:
 		return
-	case s.Progress != nil && m.Now < s.Progress.At.Add(min(30*core.Second, d.Timeout/4)) &&
+	case s.Claim.Progress != nil && m.Now < s.Claim.Progress.At.Add(min(30*core.Second, d.Timeout/4)) &&
 		r.Until <= s.CompleteBy.Add(min(30*core.Second, d.Timeout/4)):
 		return
 	}
@@ -73,8 +73,8 @@ func (m *Model) progress(i int, r *message.Reply, stale bool) {
 	if until == 0 {
 		until = m.Now.Add(d.Timeout)
 	}
-	s.CompleteBy = max(s.CompleteBy, min(until, s.StopBy))
-	s.Progress = &core.StepProgress{Percent: r.Percent, Note: r.Note, At: m.Now}
+	s.CompleteBy = max(s.CompleteBy, min(until, s.Claim.StopBy))
+	s.Claim.Progress = &core.StepProgress{Percent: r.Percent, Note: r.Note, At: m.Now}
 	if m.notifies(core.StatusProgress) {
 		m.post('p', s.Name, r.Percent, 0)
 	}
@@ -83,17 +83,18 @@ func (m *Model) progress(i int, r *message.Reply, stale bool) {
 // ended keeps an attempt that did not end done. It keeps the last 16 of them, and counts the earlier ones.
 func (m *Model) ended(i int, outcome core.Outcome, code string) {
 	s := &m.T.Steps[i]
-	m.T.Attempts = append(slices.Clip(m.T.Attempts),
+	m.T.Attempts.Last = append(slices.Clip(m.T.Attempts.Last),
 		core.Attempt{Step: s.Name, Number: s.Attempt, Undo: s.State == core.Compensating,
-			Agent: s.Agent, Began: s.ClaimedAt, Ended: m.Now, Outcome: outcome, Code: code})
-	if len(m.T.Attempts) <= 16 {
+			Agent: s.Claim.Agent, Began: s.Claim.At, Ended: m.Now, Outcome: outcome, Code: code})
+	if len(m.T.Attempts.Last) <= 16 {
 		return
 	}
-	n := map[core.Outcome]*int{core.OutcomeFailed: &m.T.Earlier.Failed,
-		core.OutcomeRetryLater: &m.T.Earlier.Later,
-		core.OutcomeOverdue:    &m.T.Earlier.Overdue, core.OutcomeSuperseded: &m.T.Earlier.Superseded}
-	*n[m.T.Attempts[0].Outcome]++
-	m.T.Attempts = m.T.Attempts[1:]
+	n := map[core.Outcome]*int{core.OutcomeFailed: &m.T.Attempts.Earlier.Failed,
+		core.OutcomeRetryLater: &m.T.Attempts.Earlier.Later,
+		core.OutcomeOverdue:    &m.T.Attempts.Earlier.Overdue,
+		core.OutcomeSuperseded: &m.T.Attempts.Earlier.Superseded}
+	*n[m.T.Attempts.Last[0].Outcome]++
+	m.T.Attempts.Last = m.T.Attempts.Last[1:]
 }
 
 func codeOf(r *message.Reply) string {
@@ -189,10 +190,10 @@ func unheld(s *core.Step) {
 func (m *Model) failed(i int, r *message.Reply) {
 	s, going := &m.T.Steps[i], m.T.ProcessState == core.Processing
 	if r.Outcome == core.OutcomeFailed {
-		s.FailureCount++
+		s.Failures.Do++
 	} else if going {
-		s.FailureCount++
-		if d := &m.Def.Steps[i]; s.FailureCount < d.Retry.Budget() {
+		s.Failures.Do++
+		if d := &m.Def.Steps[i]; s.Failures.Do < d.Retry.Budget() {
 			m.handBack(i, min(r.RetryAfter, core.Hour))
 			return
 		}
@@ -215,17 +216,17 @@ func (m *Model) proven(s *core.Step) {
 		return
 	}
 	s.NoEffect = m.Now
-	if m.T.ProcessState == core.Error && m.Now <= m.T.Ended {
-		s.NoEffect = m.T.Ended + 1
+	if m.T.ProcessState == core.Error && m.Now <= m.T.End.At {
+		s.NoEffect = m.T.End.At + 1
 	}
 }
 
 func (m *Model) finish(i int, output json.RawMessage) {
 	s := &m.T.Steps[i]
 	m.end(s, core.Processed)
-	s.Output, s.FinishedAt = output, m.Now
-	s.NoEffect, s.Allowance = 0, 0      // P32
-	if m.T.ProcessState != core.Error { // the number of "failed" stays the highest
+	s.Output, s.Finish.At = output, m.Now
+	s.NoEffect, s.Claim.Allowance = 0, 0 // P32
+	if m.T.ProcessState != core.Error {  // the number of "failed" stays the highest
 		m.notifyFinished(s)
 	}
 }
@@ -234,8 +235,8 @@ func (m *Model) finish(i int, output json.RawMessage) {
 func (m *Model) handBack(i int, atLeast core.Duration) {
 	s, retry := &m.T.Steps[i], m.Def.Steps[i].Retry
 	lo, hi := retry.ExtendedInterval, retry.ExtendedInterval
-	if s.FailureCount < retry.MaxFailures {
-		lo, hi = spanOf(retry.Backoff, s.FailureCount)
+	if s.Failures.Do < retry.MaxFailures {
+		lo, hi = spanOf(retry.Backoff, s.Failures.Do)
 	}
 	m.wait(i, core.Pending, max(lo, atLeast), max(hi, atLeast))
 }
@@ -252,12 +253,12 @@ func spanOf(b core.Backoff, n int) (lo, hi core.Duration) {
 
 func (m *Model) undoFailed(i int, atLeast core.Duration) {
 	s, retry := &m.T.Steps[i], m.Def.Steps[i].Undo.Retry
-	s.UndoFailures++
+	s.Failures.Undo++
 	switch {
 	case m.T.ProcessState == core.Error:
 		m.end(s, core.UndoWait)
-	case s.UndoFailures < retry.MaxFailures:
-		lo, hi := spanOf(retry.Backoff, s.UndoFailures)
+	case s.Failures.Undo < retry.MaxFailures:
+		lo, hi := spanOf(retry.Backoff, s.Failures.Undo)
 		m.wait(i, core.UndoWait, max(lo, atLeast), max(hi, atLeast))
 	default:
 		m.end(s, core.UndoWait)
@@ -286,7 +287,7 @@ func (m *Model) done(i int, r *message.Reply) {
 		m.advance()
 	case !earlier:
 		if s.State == core.Processing { // 13: an attempt that was handed back was counted then
-			s.FailureCount++
+			s.Failures.Do++
 			m.ended(i, core.OutcomeFailed, "output-too-large")
 		}
 		m.end(s, core.Failed)

@@ -38,7 +38,7 @@ func (m *Model) keepsReserve(moved *core.Task, command string) bool {
 		return true
 	}
 	need, vague := m.needs(moved, -1)
-	for name := range moved.Removed {
+	for name := range moved.Attempts.Removed {
 		need, vague = need+len(name), vague+30
 	}
 	vague += 40 * len(moved.Steps) // fields that steps keep from the earlier definition
@@ -48,7 +48,7 @@ func (m *Model) keepsReserve(moved *core.Task, command string) bool {
 	case need-vague > m.Room.Limit:
 		return false
 	}
-	return m.Real != nil && slices.ContainsFunc(m.Real.Verdicts,
+	return m.Real != nil && slices.ContainsFunc(m.Real.Commands.Verdicts,
 		func(v core.Verdict) bool { return v.ID == command && v.Accepted })
 }
 
@@ -74,7 +74,7 @@ func (m *Model) needs(t *core.Task, but int) (need, vague int) {
 			need, vague = need+len(out), vague+16
 		}
 	}
-	for _, v := range t.Verdicts {
+	for _, v := range t.Commands.Verdicts {
 		if need += len(v.Reason) + len(v.By) + len(v.Note); !v.Accepted && v.Reason == "" {
 			vague += core.MaxMessage
 		}

@@ -19,11 +19,11 @@ func (m *Model) Sweep() (rule string) {
 			steps = append(steps, i)
 		}
 	}
-	late := t.ProcessState == core.Processing && t.Deadline != 0 && t.Deadline <= m.Now
-	unreported := t.ResendAt != 0 && t.ResendAt <= m.Now
+	late := t.ProcessState == core.Processing && t.Deadline.At != 0 && t.Deadline.At <= m.Now
+	unreported := t.End.ResendAt != 0 && t.End.ResendAt <= m.Now
 	for _, i := range steps {
 		if !t.Steps[i].InFlight() && m.Backlog(port.Control) {
-			continue // its Wake waits there (P32)
+			continue // its Wake still waits in the control queue (P32)
 		}
 		m.overdue(i)
 		rule = "P16"
@@ -32,8 +32,8 @@ func (m *Model) Sweep() (rule string) {
 		m.tooLate()
 		rule = "P23a"
 	}
-	if unreported && t.ResendAt != 0 && t.ResendAt <= m.Now {
-		t.ResendAt = m.Now.Add(m.Def.ResendAfter)
+	if unreported && t.End.ResendAt != 0 && t.End.ResendAt <= m.Now {
+		t.End.ResendAt = m.Now.Add(m.Def.ResendAfter)
 		m.post('s', "", 0, 0)
 		rule = "P11"
 	}
@@ -49,7 +49,7 @@ func (m *Model) overdue(i int) {
 	m.cause = "overdue/" + s.Name + "/" + strconv.Itoa(s.Attempt)
 	state := m.T.ProcessState
 	switch {
-	case s.State == core.Processing && state == core.Processing && s.Progress == nil &&
+	case s.State == core.Processing && state == core.Processing && s.Claim.Progress == nil &&
 		m.queueing(d.AskedAgent(s)),
 		s.State == core.Compensating && state != core.Error && m.queueing(d.AskedAgent(s)):
 		m.queued(i)
@@ -61,8 +61,8 @@ func (m *Model) overdue(i int) {
 		}
 	case s.State == core.Processing:
 		m.ended(i, core.OutcomeOverdue, core.CodeTimeout)
-		s.FailureCount++
-		if s.FailureCount < d.Retry.Budget() {
+		s.Failures.Do++
+		if s.Failures.Do < d.Retry.Budget() {
 			m.handBack(i, 0)
 			return
 		}
@@ -75,7 +75,7 @@ func (m *Model) overdue(i int) {
 			m.stop(core.Forward)
 			return
 		}
-		m.T.ProcessState, m.T.Why = core.Compensating, core.WhyFailure
+		m.T.ProcessState, m.T.Undo.Why = core.Compensating, core.WhyFailure
 		m.ask(s)
 	case s.State == core.Compensating:
 		m.ended(i, core.OutcomeOverdue, core.CodeTimeout)
@@ -85,7 +85,7 @@ func (m *Model) overdue(i int) {
 	}
 }
 
-// ask leaves a time and wakes the Scheduler at once.
+// ask sets the step's complete-by to the end of the grace period, and wakes the Scheduler at once.
 func (m *Model) ask(s *core.Step) {
 	s.CompleteBy = m.Now.Add(m.Def.Grace)
 	m.post('w', s.Name, s.Attempt, 0)
@@ -101,10 +101,10 @@ func (m *Model) queued(i int) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	undo := s.State == core.Compensating
 	m.ended(i, core.OutcomeOverdue, core.CodeQueue)
-	s.Queued += m.Now.Sub(s.ClaimedAt)
-	s.Allowance = min(max(s.Allowance, 1)*2, d.MaxQueueTime-s.Queued)
-	if s.Queued >= d.MaxQueueTime {
-		s.Allowance = 0
+	s.Failures.Queued += m.Now.Sub(s.Claim.At)
+	s.Claim.Allowance = min(max(s.Claim.Allowance, 1)*2, d.MaxQueueTime-s.Failures.Queued)
+	if s.Failures.Queued >= d.MaxQueueTime {
+		s.Claim.Allowance = 0
 		state := core.Failed
 		if undo {
 			state = core.UndoWait
@@ -123,12 +123,12 @@ func (m *Model) queued(i int) {
 
 // tooLate applies P23a.
 func (m *Model) tooLate() {
-	m.cause = "deadline/" + strconv.Itoa(m.T.Run) + "/" + strconv.Itoa(m.T.DeadlineSeq)
+	m.cause = "deadline/" + strconv.Itoa(m.T.Run) + "/" + strconv.Itoa(m.T.Deadline.Seq)
 	if m.Def.OnDeadline != core.OnFailureUndo || m.pastReturn() {
 		m.stop(core.Forward)
 		return
 	}
-	m.T.ProcessState, m.T.Why = core.Compensating, core.WhyDeadline
+	m.T.ProcessState, m.T.Undo.Why = core.Compensating, core.WhyDeadline
 	for i := range m.T.Steps {
 		if s := &m.T.Steps[i]; s.State == core.Pending && s.Attempted() || s.State == core.Waiting {
 			m.ask(s)

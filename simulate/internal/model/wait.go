@@ -13,8 +13,8 @@ const (
 	longestDelay = 900 * core.Second
 )
 
-// spanOfWait is between what and what a wait ends that is claimed now: the share of its spread is free. It is
-// not ok where until is no time, or lies too far ahead (P34).
+// spanOfWait returns the bounds between which a wait ends that is claimed now, because its share of the
+// spread is free. It is not ok if until is no time, or is too far ahead (P34).
 func (m *Model) spanOfWait(i int) (from, to core.Time, ok bool) {
 	d := &m.Def.Steps[i]
 	from = m.Now.Add(d.Wait.For)
@@ -46,34 +46,34 @@ func (m *Model) overAtOnce(i int) bool {
 		return false
 	}
 	from, to, ok := m.spanOfWait(i)
-	return ok && from <= m.Now && (to <= m.Now || m.Real == nil || m.realStep(i).FinishedAt == m.Now)
+	return ok && from <= m.Now && (to <= m.Now || m.Real == nil || m.realStep(i).Finish.At == m.Now)
 }
 
-// claimWait makes a claim that asks no agent, fixes when it ends, and leaves a time (P33, P34).
+// claimWait makes a claim without an agent, fixes its end, and sets a time (P33, P34).
 func (m *Model) claimWait(i int) {
 	s := &m.T.Steps[i]
 	from, to, _ := m.spanOfWait(i)
 	s.Attempt++
 	m.first(s)
 	s.State = core.Waiting
-	s.Cause = m.cause
+	s.Claim.Cause = m.cause
 	s.NoEffect = 0
-	s.ClaimedAt = m.Now
-	s.Until = to
+	s.Claim.At = m.Now
+	s.Wait.Until = to
 	if m.Real != nil {
-		if at := m.realStep(i).Until; at >= from && at <= to {
-			s.Until = at
+		if at := m.realStep(i).Wait.Until; at >= from && at <= to {
+			s.Wait.Until = at
 		}
 	}
 	if m.overAtOnce(i) {
 		m.finish(i, nil)
 		return
 	}
-	s.WakeAt = s.Until
+	s.Wait.At = s.Wait.Until
 	m.leaveTime(i)
 }
 
-// leaveTime leaves the time of the next look at a step, by a Wake, or by the Supervisor if no message can be
+// leaveTime sets the time of a step's next check, by a Wake, or by the Supervisor if no message can be
 // delayed that long (P34).
 func (m *Model) leaveTime(i int) {
 	s, next := &m.T.Steps[i], NextLook(m.Def, m.T, i)
@@ -83,8 +83,8 @@ func (m *Model) leaveTime(i int) {
 	m.post('w', s.Name, s.Attempt, next)
 }
 
-// lookAgain applies a Resubmit to a wait: it ends one whose time came while the task was in Error, and lets
-// another go on (P33).
+// lookAgain applies a Resubmit to a wait. It ends a wait whose time came while the task was in Error, and
+// lets another continue (P33).
 func (m *Model) lookAgain(i int) {
 	s := &m.T.Steps[i]
 	if m.Def.Steps[i].Answer != nil {
@@ -93,16 +93,16 @@ func (m *Model) lookAgain(i int) {
 	switch {
 	case s.State != core.Waiting:
 		return
-	case m.Def.Steps[i].Answer == nil && s.WakeAt <= m.Now:
+	case m.Def.Steps[i].Answer == nil && s.Wait.At <= m.Now:
 		m.finish(i, nil)
 		return
 	}
 	m.askAgain(i)
 }
 
-// askAgain leaves the time of an open wait anew, and sends the last reminder of a question again (P37).
+// askAgain sets the time of an open wait again, and repeats the last reminder of a question (P37).
 func (m *Model) askAgain(i int) {
-	m.T.Steps[i].Cause = m.cause
+	m.T.Steps[i].Claim.Cause = m.cause
 	if m.Def.Steps[i].Answer != nil {
 		m.Mails = append(m.Mails, reminder(m.Def, m.T, i, m.Now)...)
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// Variants are definitions of the same workflow to move orders to (P49): one that fits what was done, but for
-// what may differ, and some that fit as long as certain steps were not begun. One that is no workflow is left
-// out.
+// Variants returns definitions of the same workflow to move orders to (P49): one that fits an order except in
+// its changeable parts, and some that fit as long as certain steps were not begun. It leaves out a definition
+// that is not a valid workflow.
 func Variants(def *core.Definition) (all []*core.Definition) {
 	for _, change := range []func(*core.Definition){reworded, renamed, revised} {
 		d := *def
@@ -22,7 +22,7 @@ func Variants(def *core.Definition) (all []*core.Definition) {
 	return all
 }
 
-// extra is a step that a variant has and the workflow has not.
+// extra returns a step that a variant has and the workflow does not.
 func extra(of *core.StepDefinition) core.StepDefinition {
 	s := *of
 	s.Name = "extra"
@@ -39,13 +39,13 @@ func extra(of *core.StepDefinition) core.StepDefinition {
 	return s
 }
 
-// revised has other timeouts, retries and inputs of undos, its steps in another order, and one more that
-// comes last.
+// revised changes timeouts, retries and inputs of undos, changes the order of the steps, and adds one at the
+// end.
 func revised(d *core.Definition) {
 	last := extra(&d.Steps[0])
 	for i := range d.Steps {
 		s := &d.Steps[i]
-		if s.Wait != nil { // A wait that has begun keeps its end.
+		if s.Wait != nil { // a wait that has begun keeps its end
 			wait := *s.Wait
 			wait.Spread += core.Second
 			s.Wait = &wait
@@ -58,7 +58,7 @@ func revised(d *core.Definition) {
 		if s.Answer != nil {
 			s.Retry = core.Retry{}
 		}
-		// its children have not to be those of the workflow as it was
+		// its children may differ from those of the earlier workflow
 		if s.Each != nil && s.Each.Child != nil {
 			each, child := *s.Each, *s.Each.Child
 			child.Steps = slices.Clone(child.Steps)
@@ -76,8 +76,8 @@ func revised(d *core.Definition) {
 	slices.Reverse(d.Steps)
 }
 
-// renamed asks for another operation at its first step, which comes after a new one, and lacks the last step
-// that no other comes after.
+// renamed changes the operation of the first step, adds a step before it, and removes the last step without
+// successors.
 func renamed(d *core.Definition) {
 	first := extra(&d.Steps[0])
 	first.Undo, first.OnFailure = d.Steps[0].Undo, core.OnFailureStop

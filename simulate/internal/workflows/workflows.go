@@ -1,10 +1,8 @@
-// Package workflows makes the workflows that are simulated: drawn ones, and the small ones of scenes and
-// scopes.
+// Package workflows makes the simulated workflows: drawn ones, and the small ones of scenes and scopes.
 package workflows
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
+// Names in drawn workflows: people who answer, and an event.
 var (
 	Persons = []string{"ann", "bob", "cleo"}
 	Bought  = "bought"
@@ -69,10 +68,15 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 			def.OnDeadline = core.OnFailureStop
 		}
 	}
-	if err := workflow.Seal(def); err != nil {
-		panic(fmt.Sprintf("simulate: a drawn workflow is not one: %v", err)) // its expressions are constants
+	return Sealed(def)
+}
+
+// Sealed returns the definition with its expressions compiled, and its hash.
+func Sealed(d *core.Definition) *core.Definition {
+	if err := workflow.Seal(d); err != nil {
+		panic("simulate: " + err.Error()) // its expressions are constants
 	}
-	return def
+	return d
 }
 
 func (d *drawing) step(i int) core.StepDefinition {
@@ -109,8 +113,8 @@ func (d *drawing) step(i int) core.StepDefinition {
 	return s
 }
 
-// noReturn puts a point of no return where P22 permits it: it, and all that can run beside or after
-// it, stops; what comes after it has no undo.
+// noReturn adds a point of no return if P22 permits it. The point, and every step that can run beside or
+// after it, stops on failure. Steps after it have no undo.
 func (d *drawing) noReturn(def *core.Definition) {
 	at := d.IntN(len(def.Steps))
 	before := map[string]bool{}
@@ -159,9 +163,9 @@ func putAgents(r *rand.Rand, def *core.Definition) {
 	}
 }
 
-// putWaits makes some steps waits, in every third workflow: short ones, ones that are longer than a message
-// can be delayed, and until times that have passed, come soon, or are none. What else is drawn stays as it
-// is.
+// putWaits turns some steps into waits, in every third workflow: short ones, ones that are longer than a
+// message can be delayed, and until times that have passed, come soon, or are invalid. It changes nothing
+// else.
 func putWaits(r *rand.Rand, def *core.Definition) {
 	if r.IntN(3) > 0 {
 		return
@@ -192,7 +196,7 @@ func putWaits(r *rand.Rand, def *core.Definition) {
 }
 
 // putAnswers makes some steps ask for an answer, in every third workflow: approvals of one or more people,
-// and events of one name. What else is drawn stays as it is.
+// and events of one name. It changes nothing else.
 func putAnswers(r *rand.Rand, def *core.Definition) {
 	if r.IntN(3) > 0 {
 		return
@@ -234,7 +238,7 @@ func putAnswers(r *rand.Rand, def *core.Definition) {
 	}
 }
 
-// putAsks has calls ask for some of the answers (P38). What else is drawn stays as it is.
+// putAsks adds calls that ask for some of the answers (P38). It changes nothing else.
 func putAsks(r *rand.Rand, def *core.Definition) {
 	for i := range len(def.Steps) {
 		s := &def.Steps[i]
@@ -260,7 +264,7 @@ func putAsks(r *rand.Rand, def *core.Definition) {
 	}
 }
 
-// putPolls has every third call poll for longer, or less long, than its agent may be unable to call its
+// putPolls makes every third call poll for a longer or shorter time than its agent may be unable to call its
 // service (P45).
 func putPolls(r *rand.Rand, def *core.Definition) {
 	for i := range def.Steps {
@@ -270,7 +274,7 @@ func putPolls(r *rand.Rand, def *core.Definition) {
 	}
 }
 
-// putLong has every fourth call that can take longer than its timeout, if it reports (P43).
+// putLong lets every fourth call take longer than its timeout while it reports (P43).
 func putLong(r *rand.Rand, def *core.Definition) {
 	for i := range def.Steps {
 		if s := &def.Steps[i]; s.Agent != "" && s.Grade != core.Plain && !s.PointOfNoReturn &&
@@ -280,8 +284,8 @@ func putLong(r *rand.Rand, def *core.Definition) {
 	}
 }
 
-// putChildren makes one call a step of child orders, in every fifth workflow: of a list of up to four, or of
-// one child (P40).
+// putChildren turns one call into a step of child orders, in every fifth workflow: of a list of up to four,
+// or of one child (P40).
 func putChildren(r *rand.Rand, def *core.Definition) {
 	if r.IntN(5) > 0 {
 		return
@@ -314,7 +318,7 @@ func putChildren(r *rand.Rand, def *core.Definition) {
 	}
 }
 
-// drawnLeaf is the workflow of children: one or two calls.
+// drawnLeaf returns the workflow of children: one or two calls.
 func drawnLeaf(r *rand.Rand) *core.Definition {
 	leaf := &core.Definition{Name: "leaf", Agents: map[string]core.AgentDefinition{}, Grace: 5 * core.Second,
 		ResendAfter: 20 * core.Second, HopBudget: 4 + r.IntN(20)}
@@ -336,11 +340,11 @@ func drawnLeaf(r *rand.Rand) *core.Definition {
 			ClockSkew: core.Second}
 		leaf.Steps = append(leaf.Steps, s)
 	}
-	return sealed(leaf)
+	return Sealed(leaf)
 }
 
-// putRule puts a failure by rule (P50) before a step, in every fifth workflow; mostly one that does not hold.
-// It stops where that step stops, as P22 demands.
+// putRule adds a failure by rule (P50) before a step, in every fifth workflow. Mostly its condition is false.
+// It stops on failure if that step does, as P22 demands.
 func putRule(r *rand.Rand, def *core.Definition) {
 	if r.IntN(5) > 0 {
 		return
@@ -358,9 +362,9 @@ func putRule(r *rand.Rand, def *core.Definition) {
 	def.Steps = append(def.Steps, rule)
 }
 
-// putGoOn lets some calls be gone on without (P42), in every third workflow: also behind a point of no
-// return, where they declare an undo, and with inputs and conditions that fail. Later steps ask whether they
-// failed. What else is drawn stays as it is.
+// putGoOn lets orders continue without some calls (P42), in every third workflow. These include calls after a
+// point of no return, if they have an undo, and calls whose inputs and conditions fail. Later steps ask
+// whether they failed. It changes nothing else.
 func putGoOn(r *rand.Rand, def *core.Definition) {
 	if r.IntN(3) > 0 {
 		return
@@ -408,7 +412,7 @@ func putGoOn(r *rand.Rand, def *core.Definition) {
 	}
 }
 
-// behindNoReturn reports a step that comes after a point of no return, directly or not.
+// behindNoReturn reports whether a step comes after a point of no return, directly or not.
 func behindNoReturn(def *core.Definition, s *core.StepDefinition) bool {
 	return slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool {
 		return slices.Contains(s.After, o.Name) && (o.PointOfNoReturn || behindNoReturn(def, &o))

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Point names one choice: where it is made, about what, and for which time there. It keeps its name
-// when choices before it are taken away, which is what makes shrinking work.
+// Point names one choice: its place, its subject, and its number there. It keeps its name when earlier
+// choices are removed, which makes shrinking possible.
 type Point struct {
 	Site    string
 	Subject string
@@ -15,18 +15,18 @@ type Point struct {
 
 // Chooser makes every choice of a run.
 type Chooser interface {
-	// Choose returns a number from 0 to n-1. 0 is the plain course: nothing goes wrong, nothing is late. odds
-	// is the probability of any other choice, 0 to 1; a chooser may ignore it.
+	// Choose returns a number from 0 to n-1. 0 is the normal course: no fault and no delay. odds is the
+	// probability of any other choice, 0 to 1. A chooser may ignore it.
 	Choose(p Point, n int, odds float64) int
 }
 
-// Seeded chooses by a generator.
+// Seeded chooses with a random generator.
 type Seeded struct{ pcg *rand.PCG }
 
 // NewSeeded returns the chooser of a seed.
 func NewSeeded(seed uint64) *Seeded { return &Seeded{rand.NewPCG(seed, 0x5712b3e9)} }
 
-// Choose takes anything but 0 with the odds given, each with the same chance.
+// Choose returns another value than 0 with the given odds, each with the same chance.
 func (s *Seeded) Choose(_ Point, n int, odds float64) int {
 	x := s.pcg.Uint64()
 	if float64(x>>11)/(1<<53) >= odds {
@@ -35,29 +35,13 @@ func (s *Seeded) Choose(_ Point, n int, odds float64) int {
 	return 1 + int(s.pcg.Uint64()%uint64(n-1)) //nolint:gosec // below n
 }
 
-// Bytes chooses by the bytes of a fuzzer: one for each choice, and 0 when they are used up.
-type Bytes struct{ data []byte }
-
-// NewBytes returns a chooser that reads data.
-func NewBytes(data []byte) *Bytes { return &Bytes{data} }
-
-// Choose reads the next byte.
-func (b *Bytes) Choose(_ Point, n int, _ float64) int {
-	if len(b.data) == 0 {
-		return 0
-	}
-	v := int(b.data[0]) % n
-	b.data = b.data[1:]
-	return v
-}
-
-// Plain chooses 0 always: no fault at all.
+// Plain always chooses 0: no fault at all.
 type Plain struct{}
 
 // Choose returns 0.
 func (Plain) Choose(Point, int, float64) int { return 0 }
 
-// Choice is one choice that was not the plain course.
+// Choice is one choice other than the normal course.
 type Choice struct {
 	At    string `json:"at"` // site
 	Of    string `json:"of,omitempty"`
@@ -67,7 +51,7 @@ type Choice struct {
 	What string `json:"what,omitempty"`
 }
 
-// Player plays a tape's choices.
+// Player plays the choices of a tape.
 type Player struct{ at map[Point]Choice }
 
 // NewPlayer returns a chooser that plays some choices.
@@ -79,7 +63,7 @@ func NewPlayer(choices []Choice) *Player {
 	return p
 }
 
-// Choose looks the choice up.
+// Choose returns the recorded choice.
 func (p *Player) Choose(at Point, n int, _ float64) int {
 	c, ok := p.at[at]
 	if !ok {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Coroutine runs handlers, one after another: its stack has grown to what they need, and growing it
-// anew for each of them would cost more than the switches.
+// Coroutine runs handlers, one after another. Its stack keeps the size that they need, because growing a new
+// one for each would cost more than the switches.
 type Coroutine struct {
 	next func() (int64, bool)
 	stop func()
@@ -17,8 +17,8 @@ type Coroutine struct {
 // ended is the value that a coroutine yields when its handler is over. It is not a time.
 const ended = -1
 
-// idle are coroutines without work, for all worlds. There are never more than some hundreds, so that
-// what lies here when the last world ends is no leak.
+// idle holds coroutines without work, for all worlds. There are some hundreds at most, so the rest at the end
+// of the last world is no leak.
 var idle struct {
 	sync.Mutex
 	all []*Coroutine
@@ -53,7 +53,7 @@ func (c *Coroutine) work(yield func(int64) bool) {
 	}
 }
 
-// Resume goes on until the handler waits, answering until when, or ends.
+// Resume runs the handler until it waits or ends. It returns the time until which it waits.
 func (c *Coroutine) Resume() (until int64, more bool) {
 	if until, _ = c.next(); until != ended {
 		return until, true

@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 )
 
-// Skew is the most that two clocks may differ by: the least that any agent declares.
+// Skew returns the largest difference of two clocks: the smallest that any agent declares.
 func (w *Simulation) Skew() int64 {
 	least := int64(-1)
 	for _, a := range w.Def.Agents {
@@ -19,7 +19,7 @@ func (w *Simulation) Skew() int64 {
 	return max(least, 0)
 }
 
-// Newer is the workflow as it is deployed later: it differs in what no order notices.
+// Newer returns the workflow as it is deployed later. The difference affects no order.
 func (sc *Scenario) Newer() *core.Definition {
 	if sc.later == nil && sc.Definition.Expr != nil {
 		d := *sc.Definition
@@ -59,7 +59,7 @@ func (w *Simulation) Definition(hash string) *core.Definition {
 	return nil
 }
 
-// ChildrenOf are the workflows of a workflow's children, and of theirs.
+// ChildrenOf returns the workflows of a workflow's children, and of theirs.
 func ChildrenOf(d *core.Definition) (all []*core.Definition) {
 	for i := range d.Steps {
 		if e := d.Steps[i].Each; e != nil && e.Child != nil {
@@ -69,8 +69,8 @@ func ChildrenOf(d *core.Definition) (all []*core.Definition) {
 	return all
 }
 
-// Families returns the definitions of all children that there may be: those of the definitions that an order
-// may pin, and those that a child can be moved to.
+// Families returns the definitions of all possible children: those of the definitions that an order may pin,
+// and those that a child can be moved to.
 func (sc *Scenario) Families() []*core.Definition {
 	if sc.below != nil {
 		return sc.below
@@ -101,7 +101,7 @@ func (w *Simulation) DefOf(t *core.Task) *core.Definition {
 	return w.Def // a tombstone pins none
 }
 
-// StepOf is a step as the task's definition has it, or, where a Move has removed it, as any other has.
+// StepOf returns a step of the task's definition or, if a Move has removed it, of any other.
 func (w *Simulation) StepOf(t *core.Task, name string) (*core.Definition, *core.StepDefinition) {
 	all := w.Known()
 	if t != nil {
@@ -115,11 +115,11 @@ func (w *Simulation) StepOf(t *core.Task, name string) (*core.Definition, *core.
 	panic("simulate: no definition has a step " + name)
 }
 
-// Prepare does once what every run of the scenario needs.
+// Prepare does the work that every run of the scenario needs, once.
 func (sc *Scenario) Prepare() {
 	sc.Forms = map[string][]byte{}
 	for _, d := range slices.Concat(sc.Definitions(), sc.Families()) {
-		if data, err := workflow.Encode(d); err == nil { // else the run itself says what is wrong
+		if data, err := workflow.Encode(d); err == nil { // otherwise the run itself reports the fault
 			sc.Forms[d.Hash] = data
 		}
 	}

@@ -21,7 +21,7 @@ const (
 const ReportIt = "open an issue at https://github.com/stepkeeper/stepkeeper/issues with the workflow and " +
 	"the tape, if one was written"
 
-// Explained states what a broken invariant means for the author of the workflow, and what to do.
+// Explained is the meaning of a broken invariant for the author of the workflow, with the fix.
 type Explained struct {
 	Whose Whose  `json:"whose"`
 	Text  string `json:"explanation"`
@@ -31,7 +31,7 @@ type Explained struct {
 // String returns the explanation and the fix.
 func (e Explained) String() string { return fmt.Sprintf("%s: %s\nFix: %s.", e.Whose, e.Text, e.Fix) }
 
-// Explain describes in words what a broken invariant means. sc is the scenario of the run.
+// Explain describes the meaning of a broken invariant. sc is the scenario of the run.
 func (v *Violation) Explain(sc Scenario) Explained {
 	if v.whose(sc) == ReportToUs {
 		return Explained{ReportToUs,

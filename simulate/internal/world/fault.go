@@ -1,6 +1,6 @@
 package world
 
-// Fault is a kind of thing that goes wrong.
+// Fault is a kind of fault.
 type Fault uint8
 
 // The faults.
@@ -47,7 +47,7 @@ const (
 	FaultCount
 )
 
-// FaultNames are the names on tapes and in reports.
+// FaultNames lists the names on tapes and in reports.
 var FaultNames = [FaultCount]string{
 	NoFault: "none", FreshCopy: "fresh-copy", Redelivery: "redelivery", Reorder: "reorder",
 	LongDelay: "long-delay", Zombie: "zombie",
@@ -80,7 +80,7 @@ func Faults() []Fault {
 	return all
 }
 
-// FaultNamed finds a fault by its name; NoFault if there is none.
+// FaultNamed returns a fault by its name, or NoFault if there is none.
 func FaultNamed(name string) Fault {
 	for f, n := range FaultNames {
 		if n == name && f > 0 {
@@ -90,9 +90,10 @@ func FaultNamed(name string) Fault {
 	return NoFault
 }
 
-// Call is a kind of call of a port, or another place where things go wrong.
+// Call is a kind of call of a port, or another place of faults.
 type Call uint8
 
+// Kinds of calls.
 const (
 	CallLoad Call = iota
 	CallOrder
@@ -118,7 +119,7 @@ const (
 	CallCount
 )
 
-// CallNames are the names of calls in sites.
+// CallNames lists the names of calls in sites.
 var CallNames = [CallCount]string{
 	"load", "load-order", "commit", "due", "lease", "send", "delete", "extend", "depth", "alert",
 	"ledger-read", "ledger-write", "do", "undo", "message", "poll", "tick", "clock", "forge", "expire",
@@ -128,6 +129,7 @@ var CallNames = [CallCount]string{
 // Role is the kind of the process that makes a call.
 type Role uint8
 
+// Roles of processes.
 const (
 	AScheduler Role = iota
 	ASupervisor
@@ -136,7 +138,7 @@ const (
 	RoleCount
 )
 
-// RoleNames are the names of roles in sites.
+// RoleNames lists the names of roles in sites.
 var RoleNames = [RoleCount]string{"scheduler", "supervisor", "agent", "client"}
 
 // Act is a fault with the side of the call on which it falls.
@@ -153,12 +155,13 @@ func (a Act) String() string {
 	return a.Fault.String()
 }
 
+// Compute holds the faults of a handler between its calls.
 var Compute = []Act{{CrashBefore, false}, {CrashAfter, true}, {TimeoutAfter, true}, {Zombie, false},
 	{Zombie, true}, {Frozen, false}, {Frozen, true}}
 
 func with(more ...Act) []Act { return append(append([]Act(nil), Compute...), more...) }
 
-// ActsAt lists what can go wrong at a call.
+// ActsAt lists the possible faults at a call.
 var ActsAt = [CallCount][]Act{
 	CallLoad:  with(Act{Throttle, false}),
 	CallOrder: with(Act{Throttle, false}),
@@ -191,8 +194,8 @@ var ActsAt = [CallCount][]Act{
 	CallDeploy: {{MixedCode, false}},
 }
 
-// Often is by how much more is to go wrong at a call than at others: some calls are rare, and some
-// are there for nothing else.
+// Often is the factor for the frequency of faults at a call, because some calls are rare, and some exist only
+// for faults.
 var Often = func() (n [CallCount]float64) {
 	for c := range n {
 		n[c] = 1
@@ -211,7 +214,7 @@ var Often = func() (n [CallCount]float64) {
 	return n
 }()
 
-// Sites are the names of the calls of each role.
+// Sites lists the names of the calls of each role.
 var Sites = func() (s [RoleCount][CallCount]string) {
 	for r := range s {
 		for c := range s[r] {
@@ -235,5 +238,5 @@ var actsBySite = func() map[string][]string {
 	return m
 }()
 
-// ActNames lists the names of what can go wrong at a site, nil where nothing can.
+// ActNames returns the names of the possible faults at a site, or nil.
 func ActNames(site string) []string { return actsBySite[site] }

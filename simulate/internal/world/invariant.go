@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Invariant is something that must be true after every step.
+// Invariant is a condition that must hold after every step.
 type Invariant struct {
-	// a number is that of docs/reliability.md, P… a rule of the protocol, anything else is named in words
+	// Name is a number of the list in docs/reference/simulator.md, a rule of the protocol, or a word.
 	Name string
 	Text string
 }
 
-// Invariants lists all that a run checks.
+// Invariants returns all invariants that a run checks.
 func Invariants() []Invariant { return slices.Clone(invariants) }
 
 var invariants = []Invariant{
@@ -119,20 +119,20 @@ var invariants = []Invariant{
 	{"bug", "no handler panics, no document is unreadable"},
 }
 
-// Checks counts how often each invariant was looked at, at the invariants' places.
+// Checks counts the checks of each invariant, in the order of the invariants.
 type Checks struct{ n []int }
 
-// NewChecks returns counts of which all are zero.
+// NewChecks returns counts that are all zero.
 func NewChecks() Checks { return Checks{make([]int, len(invariants))} }
 
-// Did counts one look at an invariant.
+// Did counts one check of an invariant.
 func (c *Checks) Did(name string) {
 	if name != "" {
 		c.n[placeOf(name)]++
 	}
 }
 
-// Counted returns how often each invariant was looked at.
+// Counted returns the number of checks of each invariant.
 func (c *Checks) Counted() map[string]int {
 	all := make(map[string]int, len(invariants))
 	for i, n := range c.n {
@@ -143,7 +143,7 @@ func (c *Checks) Counted() map[string]int {
 	return all
 }
 
-// placeOf finds an invariant by its name. This is done so often that a map would be dear.
+// placeOf returns the index of an invariant by its name. It is called so often that a map would be too slow.
 func placeOf(name string) int {
 	for h := hashOf(name); ; h++ {
 		i := int(places[h]) - 1
@@ -163,8 +163,8 @@ func hashOf(name string) (h uint8) {
 	return h
 }
 
-// places are those of the invariants, from 1, by the hashes of their names; 0: none. What is taken
-// goes to the next one.
+// places holds the indexes of the invariants, from 1, by the hashes of their names; 0 means none. After a
+// collision the next free place is used.
 var places = func() (p [256]uint8) {
 	for i := range invariants {
 		h := hashOf(invariants[i].Name)
@@ -176,7 +176,7 @@ var places = func() (p [256]uint8) {
 	return p
 }()
 
-// Violate ends the run: something is not as it must be.
+// Violate ends the run because an invariant is broken.
 func (w *Simulation) Violate(name, format string, args ...any) {
 	if w.Violation != nil {
 		return

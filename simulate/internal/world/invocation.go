@@ -19,17 +19,18 @@ type agency struct {
 	State    string // last state that the handling wrote to the entry
 	Called   bool
 	Outcome  Outcome
-	Checked  bool // its service was asked
-	Happened bool // and said so
-	Unsent   bool // a reply, or a quarantine, was not taken
+	Checked  bool // its service was checked
+	Happened bool // the check returned "happened"
+	Unsent   bool // a queue refused a reply or a quarantined message
 }
 
 // Outcome is the result of a call as its caller sees it.
 type Outcome uint8
 
+// Outcomes of a call.
 const (
 	InTheDark  Outcome = iota // unknown
-	HappenedIt                // the answer came
+	HappenedIt                // the answer arrived
 	RefusedIt                 // refused for good, and proven without effect
 	LaterIt                   // proven without effect, a repetition may succeed
 )
@@ -37,8 +38,8 @@ const (
 // Stop returns the time at which the agent has to fall silent, by its own clock (P25).
 func (a *agency) Stop() core.Time { return a.Req.StopBy.Add(-a.Req.ClockSkew) }
 
-// ErrCut is the error of every call after the handler's process has died or its time was over. Nothing that
-// the handler does from then on has any effect.
+// ErrCut is the error of every call after the handler's process has died or its time was over. After that the
+// handler has no effect.
 var ErrCut = errors.New("the process is dead")
 
 // Invocation is one running handler, as a coroutine.
@@ -64,5 +65,6 @@ type Invocation struct {
 	Gone    []bool                // reports by index which of its messages it deletes
 	Broken  bool                  // a call has failed in another way
 	Trouble bool                  // a call has failed
-	Driven                        // state of the handler in an exploration
+	Until   int64                 // end of the wait of a parked handler
+	Driven  any                   // record of the handler in an exploration
 }

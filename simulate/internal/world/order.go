@@ -38,14 +38,14 @@ func NewHistory() History {
 	}
 }
 
-// Dirty has an order looked at after this step.
+// Dirty marks an order to be checked after this step.
 func (w *Simulation) Dirty(id string) {
 	if o := w.ByID[id]; o != nil {
 		o.Seen.Dirty = true
 	}
 }
 
-// Order is one order as the application and the operator know it.
+// Order is the knowledge of the application and the operator about one order.
 type Order struct {
 	Id       string
 	Submit   message.SubmitOrder
@@ -57,7 +57,7 @@ type Order struct {
 	Seen     History
 }
 
-// Born notes a child that is stored for the first time: no application submits it, or asks what became of it.
+// Born records a child that is stored for the first time. No application submits it, or asks for its result.
 func (w *Simulation) Born(t *core.Task) *Order {
 	o := &Order{Id: t.OrderID, Acked: true, Seen: NewHistory()}
 	w.AllOrders, w.ByID[o.Id] = append(w.AllOrders, o), o

@@ -23,7 +23,7 @@ type Process struct {
 	Scheduler  *scheduler.Scheduler
 	Supervisor *supervisor.Supervisor
 	Worker     *worker.Worker
-	Paused     int64                     // it takes nothing before this time
+	Paused     int64                     // it receives nothing before this time
 	Waits      *scheduler.Waits          // measured waits of the agents' queues (P32)
 	Known      map[string]scheduler.Wait // waits at the end of its last handling; never changed in place
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// NewerBody is a message of a version of the program that is not deployed here.
+// NewerBody is a message of a newer program version that is not deployed here.
 const NewerBody = `{"schema":9,"task":"o1","run":0,"step":"x","attempt":1,"operation":"do","outcome":"done","waited":0}`
 
 // Queue is a simulated queue: at least once, in any order.
@@ -21,7 +21,7 @@ type Queue struct {
 	Batch     int
 	Dead      []*Letter
 	PollAt    int64 // time of the planned poll; -1 if none is planned
-	Stopped   int64 // nothing is taken before this time, although it is visible
+	Stopped   int64 // nothing is received before this time, although messages are visible
 }
 
 // Letter is a message in a queue.
@@ -36,7 +36,7 @@ type Letter struct {
 	Copied   bool // one of two equal letters of an exploration
 }
 
-// Delivery returns a letter as its receiver sees it.
+// Delivery returns a letter in the form that its receiver gets.
 func (q *Queue) Delivery(l *Letter) port.Delivery {
 	return port.Delivery{
 		Message: l.Message, ID: strconv.Itoa(l.Id), Receipt: strconv.Itoa(l.Id) + "/" +

@@ -7,26 +7,27 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Service describes the remote service behind an agent as it truly is. A field that is not set is as the
-// workflow declares it.
+// Service describes the true behaviour of the remote service behind an agent. An unset field means the
+// workflow's declaration.
 type Service struct {
-	// Grade is what it offers: fenced, idempotent or plain; "": what each step declares.
-	Grade core.Grade `json:"grade,omitempty"`
+	// Grade is the true grade: fenced, idempotent or plain. "" means the declaration of each step.
+	Grade core.Grade `json:"grade,omitempty" yaml:"grade"`
 	// NoUndo makes the service refuse every undo, so that the operator has to do it by hand.
-	NoUndo bool `json:"noUndo,omitempty"`
-	// Latency is how long a call takes at least, SlowLatency now and then; milliseconds.
-	Latency     core.Duration `json:"latency,omitempty"`
-	SlowLatency core.Duration `json:"slowLatency,omitempty"`
-	// Failures is the share of calls that fail for a while, Refusals those that fail for good; 0 to 1.
-	Failures float64 `json:"failures,omitempty"`
-	Refusals float64 `json:"refusals,omitempty"`
-	// Forgets is how long it remembers keys; 0: what the agent declares.
-	Forgets core.Duration `json:"forgets,omitempty"`
+	NoUndo bool `json:"noUndo,omitempty" yaml:"noUndo"`
+	// Latency is the shortest time of a call, and SlowLatency an occasional one, in milliseconds.
+	Latency     core.Duration `json:"latency,omitempty" yaml:"latency"`
+	SlowLatency core.Duration `json:"slowLatency,omitempty" yaml:"slowLatency"`
+	// Failures is the share of calls that fail temporarily, and Refusals the share that fail for good; 0 to
+	// 1.
+	Failures float64 `json:"failures,omitempty" yaml:"failures"`
+	Refusals float64 `json:"refusals,omitempty" yaml:"refusals"`
+	// Forgets is the time for which it remembers keys; 0 means the agent's declaration.
+	Forgets core.Duration `json:"forgets,omitempty" yaml:"forgets"`
 	// Check reports whether the service can be asked whether an operation has happened.
-	Check bool `json:"check,omitempty"`
+	Check bool `json:"check,omitempty" yaml:"check"`
 }
 
-// Services are the services by agent.
+// Services holds the services by agent.
 type Services map[string]Service
 
 // Remote is a remote service's record of one key, with the facts about it.
@@ -41,13 +42,13 @@ type Remote struct {
 	Known   bool  // it remembers that it did the key
 	Fenced  bool  // it refuses a later do
 	Undone  bool  // an undo has happened, or was answered
-	Since   int64 // when it did last what it remembers of the key
+	Since   int64 // last time when it did something that it remembers for the key
 	Pending int   // calls that may still land
 	Adrift  int   // those of them whose callers have given up
-	Proven  int   // the last attempt that was answered noEffect (P22a)
+	Proven  int   // last attempt that was answered with noEffect (P22a)
 }
 
-// ServiceOf returns what a service knows of the key of a call.
+// ServiceOf returns a service's record of the key of a call.
 func (w *Simulation) ServiceOf(c worker.Call, agent string) *Remote {
 	s := w.Services[c.Key]
 	if s == nil {
@@ -60,7 +61,7 @@ func (w *Simulation) ServiceOf(c worker.Call, agent string) *Remote {
 	return s
 }
 
-// Conf returns the service behind an agent in this world: as its user sets it, or as drawn.
+// Conf returns the service behind an agent in this world, as its user sets it, or as drawn.
 func (w *Simulation) Conf(agent string) Service { return w.Traits[agent].Service }
 
 // Trait is a drawn property of a service that its user does not set.
@@ -68,7 +69,7 @@ type Trait struct {
 	Service
 	Size      int  // size of its outputs, in steps of w.room
 	Output    int  // 1: none; 2, 3: now and then too large, or no JSON (P28)
-	Forgetful bool // it forgets keys as soon as it may
+	Forgetful bool // it forgets keys as early as it may
 	Serial    bool // its agent takes one request at a time (P32)
 	Standing  bool // a plain one that, asked about an undo, only knows whether anything stands
 }
@@ -81,7 +82,7 @@ func (w *Simulation) Retention(agent string) int64 {
 	return int64(w.Agent(agent).KeyRetention)
 }
 
-// Kept is the longest retention there is.
+// Kept returns the longest retention of all services.
 func (w *Simulation) Kept() (most int64) {
 	for _, a := range w.Agents {
 		most = max(most, w.Retention(a))
@@ -89,7 +90,7 @@ func (w *Simulation) Kept() (most int64) {
 	return most
 }
 
-// String returns what stands in the service.
+// String returns the service's records as text.
 func (s *Remote) String() string {
 	return fmt.Sprintf("%s: %d effects, %d stand, undone %v", s.Key, s.Applied, s.Net, s.Undone)
 }

@@ -6,16 +6,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
-// ExpectedWait is the wait that a Scheduler records when it accepts a reply, as the step's current attempt:
-// how long the request had waited, but no more than the time since its claim (P32).
+// ExpectedWait is the wait that a Scheduler records when it accepts a reply to a step's current attempt. It
+// is the time that the request waited in the queue, at most the time since its claim (P32).
 type ExpectedWait struct {
-	Order, Agent string // agent "": of that order it is not known what was taught
+	Order, Agent string // agent "" means that the recorded wait of that order is unknown
 	Letter       int
 	scheduler.Wait
-	Vague core.Duration // it may have been decided so much earlier or later
+	Vague core.Duration // largest error of the time of the decision
 }
 
-// knows is what a Scheduler's decisions take from what it has learnt; nil for other processes.
+// knows returns the waits that a Scheduler uses in its decisions, or nil for other processes.
 func (p *Process) knows(now core.Time) map[string]core.Duration {
 	if p.Waits == nil {
 		return nil
@@ -23,7 +23,7 @@ func (p *Process) knows(now core.Time) map[string]core.Duration {
 	return p.Waits.At(now)
 }
 
-// Now is the task as the handling knows it.
+// Now returns the task as the handling knows it.
 func (s *Sight) Now() *core.Task {
 	if s.After != nil {
 		return s.After
@@ -31,30 +31,32 @@ func (s *Sight) Now() *core.Task {
 	return s.Base
 }
 
-// Reading is a reading of the clock, with the waits of the agents' queues that the instance knew then.
+// Reading is a reading of the clock, with the waits of the agents' queues that the instance knew at that
+// time.
 type Reading struct {
 	Now   core.Time
 	Waits map[string]core.Duration
 }
 
-// Sight records what one handling has seen of one order, and done to it.
+// Sight records what one handling has read and changed of one order.
 type Sight struct {
 	Id            string
 	Base          *core.Task     // task as loaded last; nil if it was not loaded or not stored
-	After         *core.Task     // task as this handling committed it since then; nil if it did not
+	After         *core.Task     // task as this handling committed it after that; nil if it did not
 	Claims        []model.Mail   // claims of that commit
 	Must          []model.Mail   // messages that the commit has to send
 	Sent          []model.Mail   // messages that this handling sent
-	Doubt         bool           // its own write may be stored, although the answer did not say so
-	Wrote         bool           // it was committed by this handling
+	Doubt         bool           // the handling's write may be stored, although the store did not confirm it
+	Wrote         bool           // this handling committed the task
 	ExpectedWaits []ExpectedWait // waits that a Scheduler must have recorded for its replies (P32)
-	Cut           bool           // the order's first document did not fit: its submission is refused (P28)
-	// requests that no queue took, which failed: what is decided after the latest load
+	// the order's first document was too large, so its submission is refused (P28)
+	Cut bool
+	// decisions after the latest load that fail steps whose request no queue accepts
 	Extra   []any
-	Refused []any // refused effects of the commit since then
-	Looked  bool  // it was loaded
+	Refused []any // refused effects of the latest commit
+	Looked  bool  // the handling loaded the task
 	From    int   // its first reading of the clock
-	Settled bool  // it settled the end itself
+	Settled bool  // the handling settled the end itself
 }
 
 // Sight returns what the handling has seen of an order.
@@ -69,7 +71,7 @@ func (iv *Invocation) Sight(id string) *Sight {
 	return s
 }
 
-// read remembers what the process's clock has shown since the last load.
+// read records the times on the process's clock since the last load.
 func (iv *Invocation) read(now core.Time) {
 	if n := len(iv.Clock); n == 0 || iv.Anew || iv.Clock[n-1].Now != now {
 		iv.Clock, iv.Anew = append(iv.Clock, Reading{now, iv.P.knows(now)}), false

@@ -1,5 +1,5 @@
-// Package world holds the state of one run: time, choices and faults, what stands in stores, queues and
-// services, what each handler has seen, and what was broken. It decides nothing that an actor decides.
+// Package world holds the state of one run: time, choices and faults, the content of stores, queues and
+// services, the reads of each handler, and the violations. It makes no decisions of an actor.
 package world
 
 import (
@@ -8,11 +8,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
-// Begun is an order that has a past when a run begins: nothing of it is in flight.
+// Begun is an order with a past at the beginning of a run. Nothing of it is in flight.
 type Begun struct {
 	Task *core.Task // task of the order "o1"; never changed
 	At   core.Time  // time at which the run begins
@@ -62,7 +63,7 @@ type Simulation struct {
 
 	Start       int64 // time at which the run begins, in Unix milliseconds
 	Now         int64 // milliseconds since then
-	Heap        Heap
+	Agenda      Agenda
 	Cur         *Invocation
 	Corpses     []*Invocation
 	Invocations int
@@ -102,10 +103,9 @@ type Simulation struct {
 	Often   *[CallCount]float64
 	Nth     map[Occasion]int
 	Choices []Choice
-	Points  []Seen // choices that were to be made, if the options ask for them
+	Points  []Point // choices that were to be made, if Listing is set
 	Listing bool
-	Driver  *Driver           // driver of an exploration; nil if time and the chooser drive the run
-	Held    map[int][]*Letter // letters held by the stopped handlers of a snapshot, by number
+	Driver  Driver // driver of an exploration; nil if time and the chooser drive the run
 
 	Stats
 	Checks    Checks
@@ -115,10 +115,19 @@ type Simulation struct {
 	Hash      uint64
 }
 
-// Seen is a choice that was to be made, and among how many.
-type Seen struct {
-	Point
-	N int
+// Driver decides what happens next and what goes wrong, instead of time and the chooser. Calls take no time
+// then. The exploration implements it, which is test code.
+type Driver interface {
+	// Turn lets others go on before a handler makes its call. It reports whether the handler is still alive.
+	Turn(iv *Invocation, c Call, subject string) bool
+	// Fault returns what goes wrong at a call.
+	Fault(r Role, c Call, subject string) Act
+	// Answered takes the result of a call.
+	Answered(iv *Invocation, c Call, subject string, wrong Fault, err error)
+	// Adrift takes a call whose caller has given up, and which may arrive at any time.
+	Adrift(c worker.Call)
+	// Ready reports whether the world is set up, so that nothing is drawn any more.
+	Ready() bool
 }
 
 // Stats counts what a run did.
@@ -150,15 +159,13 @@ type Result struct {
 	Violation *Violation
 	Hash      uint64 // hash of the trace, equal for equal runs
 	Choices   []Choice
-	Points    []Seen // recorded only with Options.Points
 	Story     []Line // with Options.Story
 	Checks    map[string]int
 }
 
 // Options of a run.
 type Options struct {
-	Story  bool // trace what happens, for people
-	Points bool // list all choices
+	Story bool // trace what happens, for people
 }
 
 // Occasion is a site at which choices are made, and their subject.
@@ -169,7 +176,8 @@ var Counters = sync.Pool{New: func() any { return map[Occasion]int{} }}
 
 // Choose makes a choice and remembers it where it is not the plain course.
 func (w *Simulation) Choose(site, subject string, n int, odds float64) int {
-	if n < 2 || w.Driver != nil && w.Driver.Marks != nil { // which does the rest, once the world is set up
+	// the driver makes the other choices once the world is set up
+	if n < 2 || w.Driver != nil && w.Driver.Ready() {
 		return 0
 	}
 	nth := w.Nth[Occasion{site, subject}] + 1
@@ -180,7 +188,7 @@ func (w *Simulation) Choose(site, subject string, n int, odds float64) int {
 		v = min(w.Sc.Base(p), n-1)
 	}
 	if w.Listing {
-		w.Points = append(w.Points, Seen{Point: p, N: n})
+		w.Points = append(w.Points, p)
 	}
 	if v > 0 {
 		w.Choices = append(w.Choices, Choice{At: site, Of: subject, Nth: p.Nth, Value: v})
@@ -199,7 +207,7 @@ func (w *Simulation) At(t int64, do func()) {
 	if w.Driver != nil { // The driver itself decides what happens next.
 		return
 	}
-	w.Heap.Push(Event{At: max(t, w.Now), Do: do})
+	w.Agenda.Push(Event{At: max(t, w.Now), Do: do})
 }
 
 // After has something happen after a while.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -28,16 +29,13 @@ type Store struct {
 
 // Row is the store's content for one order.
 type Row struct {
-	Record  *port.Record // nil if there is none, or if it has expired
-	Task    *core.Task   // task of the record
-	Hash    string
-	Content []byte      // content kept apart
-	Ended   bool        // its record has expired (P26)
-	WasDue  []time.Time // earlier places in the index
+	memory.Row
+	Task   *core.Task  // task of the record
+	WasDue []time.Time // earlier places in the index
 }
 
 // Known reports whether an order of this ID was ever stored.
-func (r *Row) Known() bool { return r != nil && (r.Record != nil || r.Ended) }
+func (r *Row) Known() bool { return r != nil && r.Row.Known() }
 
 // Order is the order as submitted; empty after a Cancel that came first, and once the record has expired.
 func (r *Row) Order() []byte {
@@ -51,7 +49,7 @@ func (r *Row) Order() []byte {
 }
 
 // Expire removes all but the order's ID.
-func (r *Row) Expire() { *r = Row{Ended: r.Known()} }
+func (r *Row) Expire() { *r = Row{Row: memory.Row{Ended: r.Known()}} }
 
 // Row returns the row of an ID, a new one if there is none.
 func (s *Store) Row(id string) *Row {
@@ -81,6 +79,7 @@ func (s *Store) Definition(_ context.Context, hash string) ([]byte, error) {
 	return nil, port.ErrNotFound
 }
 
+// PutDefinition implements port.Definitions.
 func (s *Store) PutDefinition(_ context.Context, hash string, data []byte) error {
 	if err := port.CheckDefinition(hash, data); err != nil {
 		return err
@@ -91,7 +90,7 @@ func (s *Store) PutDefinition(_ context.Context, hash string, data []byte) error
 	return nil
 }
 
-// Lease is who works on the index until when.
+// Lease is the holder of a lease of the index, with its end.
 type Lease struct {
 	Owner string
 	Until time.Time

@@ -2,7 +2,6 @@ package world
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -58,6 +57,21 @@ func AboutOrder(m port.Message) string {
 	return ""
 }
 
+// StepOf returns the step that an event of a control message names, or "".
+func StepOf(ev core.Event) string {
+	switch e := ev.(type) {
+	case core.Wake:
+		return e.Step
+	case core.Resubmit:
+		return e.Step
+	case core.Resolve:
+		return e.Step
+	case core.Answered:
+		return e.Step
+	}
+	return ""
+}
+
 // Describe returns a message in a few words.
 func Describe(m port.Message) string {
 	switch v := m.Value.(type) {
@@ -69,7 +83,7 @@ func Describe(m port.Message) string {
 		return fmt.Sprintf("%s %s of %s, attempt %d: %s", v.Operation, v.Step, v.OrderID, v.Attempt,
 			v.Outcome)
 	case *message.Control:
-		return strings.TrimSpace(fmt.Sprintf("%s %s %s", v.Kind, v.OrderID, v.Step))
+		return strings.TrimSpace(fmt.Sprintf("%s %s %s", v.Kind(), v.OrderID, StepOf(v.Event)))
 	case *message.Child:
 		if v.Ended != nil {
 			return fmt.Sprintf("%s is %s", v.Ended.Parent.ChildID(), v.Ended.State)
@@ -92,34 +106,4 @@ func Summary(t *core.Task) string {
 		fmt.Fprintf(&b, ", %s %s/%d", t.Steps[i].Name, t.Steps[i].State, t.Steps[i].Attempt)
 	}
 	return b.String()
-}
-
-// Possible reports that an act can happen at that call in this world.
-func (w *Simulation) Possible(r Role, c Call, a Act) bool { return w.Impossible(r, c, a) == "" }
-
-// Impossible returns why an act cannot happen at that call in this world, or "" if it can.
-func (w *Simulation) Impossible(r Role, c Call, a Act) string {
-	switch isCompute := slices.Contains(Compute, a); {
-	case a.Fault == KeyForgotten && !w.Forgets():
-		return "no service of this scenario may forget a key: none declares a keyRetention"
-	case a.Fault == ItemTooLarge && c == CallSend && r != AScheduler:
-		return "what the " + RoleNames[r] + " sends is small, or was cut before"
-	case r == AClient && c == CallMessage:
-		return ""
-	case isCompute && r == AClient:
-		return "the application is its owner's, and no part of the protocol"
-	case w.Embedded && (a.Fault == Redriven || a.Fault == Retention) && c == CallMessage:
-		return "the queues of one process die with it: nothing is redriven, and nothing expires, days later"
-	}
-	return ""
-}
-
-// Forgets reports whether any service may forget keys.
-func (w *Simulation) Forgets() bool {
-	for name, a := range w.Def.Agents {
-		if a.KeyRetention > 0 || w.Sc.Services[name].Forgets > 0 {
-			return true
-		}
-	}
-	return false
 }

@@ -24,8 +24,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/internal/inprocess"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/meter"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
@@ -41,7 +43,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// saga is the work of one order, as in the bench: four steps in a row, by agents that answer at once.
+// saga is the work of one order, as in the bench: four steps in a row, by agents that reply at once.
 const saga = `workflow: saga
 steps:
   reserve: {agent: AGENT-1, operation: reserve, input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: release, grade: idempotent}
@@ -50,14 +52,14 @@ steps:
   notify: {agent: AGENT-4, operation: notify, after: [book], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: none, grade: idempotent}
 `
 
-// further are four more of the kind, to see what a step adds.
+// further is four more steps of the kind, to measure the cost of a step.
 const further = `  pack: {agent: AGENT-1, operation: pack, after: [notify], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: unpack, grade: idempotent}
   label: {agent: AGENT-2, operation: label, after: [pack], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: unlabel, grade: idempotent}
   ship: {agent: AGENT-3, operation: ship, after: [label], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: recall, grade: idempotent}
   thank: {agent: AGENT-4, operation: thank, after: [ship], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: none, grade: idempotent}
 `
 
-// part is what a child order goes through.
+// part is the workflow of a child order.
 const part = `workflow: part
 steps:
   pick: {agent: shop-1, operation: pick, input: {item: "${ order }"}, timeout: 10s, onFailure: undo, undo: unpick, grade: idempotent}
@@ -79,15 +81,15 @@ type deployed struct {
 	ready  *memory.Queues // queues read directly, so that no call is counted
 
 	queues     *sqs.Queues // queues of the actors
-	outside    *sqs.Queues // the application's
+	outside    *sqs.Queues // queues of the application
 	scheduler  *scheduler.Scheduler
 	agents     map[string]lambdaevent.Handle
 	logged     *atomic.Int64
-	largest    *atomic.Int64 // item of a task, in bytes
+	largest    *atomic.Int64 // size of the largest item of a task, in bytes
 	supervisor *supervisor.Supervisor
 	swept      int
 	begun      time.Time
-	ahead      atomic.Int64 // how far the clock of the actors and queues is ahead of begun, in nanoseconds
+	ahead      atomic.Int64 // lead of the actors' and queues' clock over begun, in nanoseconds
 	close      func()
 }
 
@@ -152,21 +154,17 @@ func newDeployed(ctx context.Context, endpoint string, o options) (*deployed, er
 	if err != nil {
 		return nil, err
 	}
-	names := []string{port.Intake, port.Replies, port.Control, port.Tasks, port.Quarantine, application}
+	names := []string{port.Intake, port.Replies, port.Control, port.Tasks, port.Quarantine}
 	for i := range 4 {
 		names = append(names, port.Requests(fmt.Sprint("shop-", i+1)))
 	}
-	var configs []memory.QueueConfig
-	for _, name := range names {
-		configs = append(configs, memory.QueueConfig{Name: name})
-	}
-	if w.ready, err = memory.NewQueues(port.ClockFunc(w.now), configs, application); err != nil {
+	if w.ready, err = inprocess.Queues(port.ClockFunc(w.now), []string{application}, names...); err != nil {
 		return nil, err
 	}
 	server := httptest.NewServer(sqsproto.New(sqsproto.Config{Queues: named{w.ready}}))
 	w.close = server.Close
 	urls := map[string]string{}
-	for _, name := range names {
+	for _, name := range w.ready.Names() {
 		urls[name] = server.URL + "/000000000000/" + name
 	}
 	queueSDK, err := w.metered(ctx, server.URL, w.steps)
@@ -189,8 +187,8 @@ func newDeployed(ctx context.Context, endpoint string, o options) (*deployed, er
 	return w, w.startAgents(queueSDK, urls)
 }
 
-// now is the time of the actors and queues. It moves in steps only, so that the times in an item, and with
-// them its size, do not depend on how fast this machine is.
+// now returns the time of the actors and queues. It moves in steps only, so that the times in an item, and
+// with them its size, do not depend on the speed of this machine.
 func (w *deployed) now() time.Time { return w.begun.Add(time.Duration(w.ahead.Load())) }
 
 func (w *deployed) metered(ctx context.Context, endpoint string, m *meter.Meter) (aws.Config, error) {
@@ -205,7 +203,7 @@ func (w *deployed) log() *slog.Logger {
 	return slog.New(slog.NewJSONHandler(tally{w.logged}, &slog.HandlerOptions{Level: slog.LevelInfo}))
 }
 
-// open makes the tables and the Scheduler.
+// open creates the tables and the Scheduler.
 func (w *deployed) open(ctx context.Context, endpoint string, sdk aws.Config, def *core.Definition) error {
 	plain, err := w.metered(ctx, endpoint, nil)
 	if err != nil {
@@ -215,16 +213,16 @@ func (w *deployed) open(ctx context.Context, endpoint string, sdk aws.Config, de
 	w.measureItems(&sdk)
 	prefix := fmt.Sprintf("cost-%d-", time.Now().UnixNano())
 	w.tables = dynamo.Tables{Orders: prefix + "Orders", Definitions: prefix + "Definitions"}
-	if err := dynamo.CreateTables(awsclient.WithCallTimeout(ctx, time.Minute), w.client,
+	if err := dynamo.CreateTables(wire.WithCallTimeout(ctx, time.Minute), w.client,
 		w.tables); err != nil {
 		return err
 	}
 	w.store = dynamo.New(dynamo.NewClient(sdk), w.tables, dynamo.Options{FinishedIndex: w.finished})
-	topic := alerts.New(sns.NewFromConfig(sdk).Publish, "arn:aws:sns:us-east-1:000000000000:alerts", 0)
+	topic := alerts.New(sns.NewFromConfig(sdk).Publish, "arn:aws:sns:us-east-1:000000000000:alerts")
 	clock := port.ClockFunc(w.now)
 	incidents := incident.New(incident.Config{Records: w.store.Schedules(), Tasks: w.store, Clock: clock,
 		Log: w.log(),
-		// its units count where it is started
+		// the publication's units count where it starts
 		Go: func(publication func(context.Context)) { publication(ctx) },
 		Publish: func(ctx context.Context, a message.Alert) error {
 			return topic.Send(ctx, a.For("Cost", "--stack Cost"))
@@ -246,7 +244,7 @@ func (w *deployed) open(ctx context.Context, endpoint string, sdk aws.Config, de
 	return nil
 }
 
-// measureItems keeps the size of the largest item of an order that is put into Orders.
+// measureItems records the size of the largest order item that is put into Orders.
 func (w *deployed) measureItems(sdk *aws.Config) {
 	see := func(item map[string]types.AttributeValue) {
 		if _, task := item["Steps"]; task {
@@ -265,11 +263,11 @@ func (w *deployed) measureItems(sdk *aws.Config) {
 	})
 }
 
-// startAgents makes the agents as they run on Lambda.
+// startAgents makes the agents as on Lambda.
 func (w *deployed) startAgents(sdk aws.Config, urls map[string]string) error {
 	for i := range 4 {
 		settings := deployment.Agent{Name: fmt.Sprint("shop-", i+1), Queues: urls}
-		agent := onlambda.Agent{Name: settings.Name, Operations: worker.Operations{worker.AnyOperation: {
+		agent := worker.Config{Agent: settings.Name, Operations: worker.Operations{worker.AnyOperation: {
 			Run: func(ctx context.Context, c worker.Call) (any, error) {
 				if w.progress && c.Step == "book" {
 					if err := worker.Progress(ctx, 50, "half"); err != nil {

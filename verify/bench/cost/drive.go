@@ -11,18 +11,19 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stepkeeper/stepkeeper/internal/cost"
+	"github.com/stepkeeper/stepkeeper/internal/inprocess"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/meter"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// options of one shape.
+// options describes one shape.
 type options struct {
 	orders, scheduler, agent int           // orders to measure; messages in a batch
 	reported                 bool          // the orders name a reply-to
-	finished                 bool          // Finished orders are in the index.
-	agents                   bool          // Each step has its own agent instead of one for all.
+	finished                 bool          // finished orders are in the index
+	agents                   bool          // each step has its own agent instead of one for all
 	eight                    bool          // eight steps instead of four
 	wait                     core.Duration // length of a wait after the second step; 0 means no wait
 	answer                   bool          // a step after the second one is an approval
@@ -33,23 +34,24 @@ type options struct {
 // body is an order of about 300 bytes, as in the bench.
 const body = `{"customer":{"id":"c-48213","name":"Ada Example","email":"ada@example.org","country":"PT"},"currency":"EUR","items":[{"sku":"chair-oak","quantity":2,"unitPrice":7999,"physical":true},{"sku":"lamp-brass","quantity":1,"unitPrice":2450,"physical":true}],"payment":{"card":"tok_visa"},"note":"leave at the door"}`
 
-// visibility is longer than anything here lasts.
+// visibility is longer than any operation here.
 const visibility = time.Minute
 
-// passed is how long the actors take to work through their queues once.
+// passed is the time that the actors take to process their queues once.
 const passed = 137 * time.Millisecond
 
-// answered is how long a person takes to answer.
+// answered is the time that a person takes to answer.
 const answered = 6 * time.Hour
 
-// measuring is one measurement under way.
+// measuring is one measurement in progress.
 type measuring struct {
 	*deployed
 	invocations map[string]int
 	took        map[string]time.Duration
+	returned    int // messages that were returned to their queue
 }
 
-// measure runs the orders to their ends and answers what one of them consumed.
+// measure runs the orders to their ends and returns the consumption of one of them.
 func measure(ctx context.Context, endpoint string, o options) (cost.Shape, error) {
 	w, err := newDeployed(ctx, endpoint, o)
 	if err != nil {
@@ -78,7 +80,7 @@ func measure(ctx context.Context, endpoint string, o options) (cost.Shape, error
 	return m.shape(float64(o.orders)), nil
 }
 
-// sweep returns what the Supervisor's look through an empty index consumes.
+// sweep returns the consumption of the Supervisor's sweep of an empty index.
 func sweep(ctx context.Context, endpoint string) (cost.Shape, error) {
 	w, err := newDeployed(ctx, endpoint, options{})
 	if err != nil {
@@ -133,7 +135,7 @@ func (m *measuring) pass(ctx context.Context, orders int) error {
 	}
 	if m.wait > 0 {
 		m.ahead.Add(int64(m.wait.Std() + 2*time.Second))
-		if m.wait.Std() > port.MaxDelay { // no message waits that long: a sweep finds them
+		if m.wait.Std() > port.MaxDelay { // no message waits that long, so a sweep finds them
 			if _, err := m.supervisor.Sweep(ctx); err != nil {
 				return err
 			}
@@ -165,7 +167,7 @@ func (m *measuring) answerAll(ctx context.Context, ids []string) error {
 	return m.work(ctx)
 }
 
-// work lets every actor work until nothing is to be done now.
+// work lets every actor work until nothing is left to do now.
 func (m *measuring) work(ctx context.Context) error {
 	for worked := true; worked; {
 		worked = false
@@ -181,15 +183,15 @@ func (m *measuring) work(ctx context.Context) error {
 	return nil
 }
 
-// drain does what a Lambda event source mapping, or the application, does until the queue is empty:
-// receive a batch, have it handled, delete it. A queue that is empty is not asked: idle polls are
-// counted apart.
+// drain acts as a Lambda event source mapping, or the application, until the queue is empty: it receives a
+// batch, lets the actor handle it, and deletes it. It does not poll an empty queue, because idle polls are
+// counted separately.
 func (m *measuring) drain(ctx context.Context, name string) (some bool, err error) {
 	inside, err := m.ready.Queue(name)
 	if err != nil {
 		return false, err
 	}
-	queues, size, handle := m.queues, m.options.scheduler, m.handler(name)
+	queues, size := m.queues, m.options.scheduler
 	if name == application {
 		queues = m.outside
 	}
@@ -200,55 +202,45 @@ func (m *measuring) drain(ctx context.Context, name string) (some bool, err erro
 	if err != nil {
 		return false, err
 	}
+	mapping := inprocess.Mapping{Queue: q, Batch: size, Visibility: visibility, Handle: m.handler(name)}
 	for {
 		depth, err := inside.Depth(ctx)
 		if err != nil || depth.Visible == 0 {
 			return some, err
 		}
-		deliveries, err := q.Receive(ctx, size, 0, visibility)
-		if err != nil {
+		if _, err := mapping.Step(ctx, 0); err != nil {
 			return some, err
 		}
-		if failed := handle(ctx, deliveries); failed > 0 {
-			return some, fmt.Errorf("queue %s: %d messages were returned to the queue", name, failed)
-		}
-		receipts := make([]string, len(deliveries))
-		for i := range deliveries {
-			receipts[i] = deliveries[i].Receipt
-		}
-		if err := errors.Join(q.Delete(ctx, receipts)...); err != nil {
-			return some, err
+		if m.returned > 0 {
+			return some, fmt.Errorf("queue %s: %d messages were returned to the queue", name, m.returned)
 		}
 		some = true
 	}
 }
 
-// handler is the function that the queue's mapping invokes. It answers how many messages it returns.
-func (m *measuring) handler(name string) func(context.Context, []port.Delivery) int {
-	invoke := func(function string, handle func(context.Context, []port.Delivery) int) func(context.Context,
-		[]port.Delivery) int {
-		return func(ctx context.Context, deliveries []port.Delivery) int {
-			start := time.Now()
-			failed := handle(ctx, deliveries)
-			m.took[function] += time.Since(start)
-			m.invocations[function]++
-			return failed
+// handler returns the function that the queue's mapping invokes.
+func (m *measuring) handler(name string) func(context.Context, string, []port.Delivery) []string {
+	invoke := func(function string, handle func() int) []string {
+		start := time.Now()
+		m.returned += handle()
+		m.took[function] += time.Since(start)
+		m.invocations[function]++
+		return nil
+	}
+	return func(ctx context.Context, _ string, batch []port.Delivery) []string {
+		switch name {
+		case port.Intake, port.Replies, port.Control, port.Tasks:
+			return invoke("scheduler", func() int {
+				return len(m.deployed.scheduler.Handle(ctx, name, batch))
+			})
+		case application, port.Quarantine:
+			return nil
 		}
+		return invoke("agent", func() int { return len(m.agents[name](ctx, name, batch)) })
 	}
-	switch name {
-	case port.Intake, port.Replies, port.Control, port.Tasks:
-		return invoke("scheduler", func(ctx context.Context, d []port.Delivery) int {
-			return len(m.deployed.scheduler.Handle(ctx, name, d))
-		})
-	case application, port.Quarantine:
-		return func(context.Context, []port.Delivery) int { return 0 }
-	}
-	return invoke("agent", func(ctx context.Context, d []port.Delivery) int {
-		return len(m.agents[name](ctx, name, d))
-	})
 }
 
-// ended checks that the orders are processed, and their ends reported where they asked for it.
+// ended checks that the orders are processed, and that their ends were reported if requested.
 func (m *measuring) ended(ctx context.Context, ids []string) error {
 	records, errs := dynamo.New(m.client, m.tables, dynamo.Options{}).Load(ctx, ids)
 	if err := errors.Join(errs...); err != nil {
@@ -263,7 +255,7 @@ func (m *measuring) ended(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// shape divides what was counted by the orders.
+// shape divides the counts by the number of orders.
 func (m *measuring) shape(orders float64) cost.Shape {
 	s := cost.Shape{Orders: int(orders), SchedulerBatch: m.options.scheduler, AgentBatch: m.options.agent,
 		ItemBytes: int(m.largest.Load()),

@@ -35,10 +35,7 @@ func run(ctx context.Context, out, only string) error {
 	if err != nil {
 		return err
 	}
-	prices, err := cost.Published()
-	if err != nil {
-		return err
-	}
+	prices := cost.Published()
 	report := cost.Calculate(units, prices, cost.ServiceTime)
 	if err := cost.Write(os.Stdout, report); err != nil {
 		return err
@@ -53,14 +50,11 @@ func run(ctx context.Context, out, only string) error {
 	return os.WriteFile(out, append(b, '\n'), 0o644) //nolint:gosec // it is committed
 }
 
-func measured(ctx context.Context, endpoint, only string) (cost.Units, error) {
+func measured(ctx context.Context, endpoint, only string) (units cost.Units, err error) {
 	if only == "" {
 		return measureAll(ctx, endpoint, shapes)
 	}
-	units, err := cost.Measured()
-	if err != nil {
-		return units, err
-	}
+	units = cost.Measured()
 	o, known := shapes[only]
 	if !known {
 		return units, fmt.Errorf("there is no shape %q", only)
@@ -69,7 +63,7 @@ func measured(ctx context.Context, endpoint, only string) (cost.Units, error) {
 	return units, err
 }
 
-// shapes are all that is measured, by their names in the units.
+// shapes holds all measured shapes, by their names in the units.
 var shapes = map[string]options{
 	cost.Load:         {orders: 500, scheduler: 10, agent: 5, reported: true},
 	cost.Three:        {orders: 60, scheduler: 3, agent: 3, reported: true},

@@ -22,7 +22,7 @@ import (
 )
 
 // With 5,000 open orders and one in Error a sweep reads the one, and pages of a listing that are asked for
-// again and again read each order once in a while. docs/cost.md has these figures.
+// again and again read each order once in a while. docs/explanation/cost.md has these figures.
 func TestUnitsWithManyOpenOrders(t *testing.T) {
 	c := dynamotest.Config(t, awsclient.Options{})
 	client := dynamo.NewClient(c)
@@ -120,9 +120,9 @@ func putOpen(t *testing.T, store *dynamo.Store, n int, now time.Time) {
 		if i == n {
 			task.OrderID = "stopped"
 			task.ProcessState = core.Error
-			task.EndStep = "pay"
-			task.EndCode = "declined"
-			task.Ended = core.TimeOf(now)
+			task.Reason.Step = "pay"
+			task.Reason.Code = "declined"
+			task.End.At = core.TimeOf(now)
 			r.Bucket, r.IndexAt = port.AttentionBucket, now.Truncate(time.Millisecond)
 		}
 		document, err := state.EncodeTask(task)

@@ -12,7 +12,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver of the store
 
-	"github.com/stepkeeper/stepkeeper/verify/bench/load"
+	"github.com/stepkeeper/stepkeeper/demo/load"
 )
 
 func main() {

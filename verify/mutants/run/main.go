@@ -8,7 +8,7 @@
 //
 // With -by the simulator, or its exploration, is tried in place of the tests, on the mutants of the core, of
 // the actors and of what they keep tasks with, and a survivor is no error: it shows what they notice alone.
-// -by simulate fails where the simulator does not notice a mutant, and no argument in Unsimulated says why it
+// -by simulate fails where the simulator does not notice a mutant, and no argument in its list says why it
 // cannot.
 package main
 
@@ -154,26 +154,28 @@ func chosen(only, by string) []mutants.Mutant {
 	return slices.DeleteFunc(all, func(m mutants.Mutant) bool { return !slices.Contains(real, m.Package()) })
 }
 
-// byTest are the tests of verify/mutants/simulated that -by names.
+// byTest are the tests of simulate/internal/explore that -by names.
 var byTest = map[string]string{"simulate": "TestMutant", "explore": "TestMutantExplored"}
 
 // real are the packages that a simulated run executes. The simulator has a store, queues and services of its
 // own.
-var real = []string{"shared/core", "shared/engine", "shared/state", "functions/scheduler",
-	"functions/supervisor",
-	"functions/agent/worker"}
+var real = []string{"shared/core", "shared/protocol", "shared/engine", "shared/state", "functions/scheduler",
+	"functions/supervisor", "functions/agent/worker"}
 
 // simulated prints what the simulator notices alone: with faults, also without any, and not at all. It
 // returns an error if the simulator misses a mutant that has no argument.
 func (r *report) simulated() error {
-	withoutFaults, argued := 0, 0
+	withoutFaults, argued, why := 0, 0, map[string]string{}
+	for _, m := range mutants.All() {
+		why[m.Name] = m.Unsimulated
+	}
 	var open []string
 	for _, m := range r.Results {
 		switch {
 		case m.Equivalent || m.By != "":
 		case m.WithoutFaults:
 			withoutFaults++
-		case mutants.Unsimulated[m.Name] != "":
+		case why[m.Name] != "":
 			argued++
 		default:
 			open = append(open, "  "+m.Name)
@@ -186,7 +188,8 @@ func (r *report) simulated() error {
 		return nil
 	}
 	return fmt.Errorf(
-		"the simulator does not notice these, and nothing argues why it cannot (mutants.Unsimulated):\n%s",
+		"the simulator does not notice these, and nothing argues why it cannot (\"unsimulated: \" in its "+
+			"list):\n%s",
 		strings.Join(open, "\n"))
 }
 

@@ -1,16 +1,16 @@
 package main
 
-// equivalent is a mutant that no test can notice. Function and text name it, so that it stays what it
-// is when lines move.
+// equivalent is a mutant that no test can notice. Function and text identify it, so that it is still found
+// when lines move.
 type equivalent struct {
 	Package string // folder
 	Func    string
-	Before  string // the lines that it changes, as the survivor's report shows them
+	Before  string // the changed lines, as in the survivor's report
 	After   string
 	Why     string
 }
 
-// equivalents are drawn like all others, and neither run nor counted.
+// equivalents lists the equivalent mutants. They are drawn like all others, but neither run nor counted.
 var equivalents = []equivalent{
 	{"shared/deployment", "reader.engine",
 		`e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Control, port.Quarantine)`,

@@ -1,19 +1,18 @@
-// Sampled tries mutants that were drawn at random, over all of the product's code, to say how many
-// of them the tests notice: what the list in verify/mutants, which people have written, cannot say.
+// Sampled measures how many randomly drawn mutants of the product's code the tests notice. The hand-written
+// list in verify/mutants cannot measure that.
 //
 //	go run ./verify/mutants/sampled -n 10 -seed 1 -room core,scheduler
 //
-// It draws the usual changes (operators.go) in each room (rooms.go), leaves out what does not compile,
-// and tries the rest as verify/mutants does. What no test reaches has survived. It exits with 1 where a room
-// notices less than the floor.
+// It draws the usual changes (operators.go) in each room (rooms.go). It leaves out mutants that do not
+// compile, and tries the rest as verify/mutants does. A mutant that no test reaches has survived. The exit
+// code is 1 if the tests of a room notice a smaller share than the floor.
 //
-// With -changed it draws from at most six of the rooms that have changed, by git, or of all where
-// git has no answer; the tree's hash is the seed, -total is drawn over all of them, and the floor holds for
-// all of them together.
+// With -changed it draws from at most six rooms that have changed according to git, or from all rooms if git
+// fails. The tree's hash is then the seed. -total and the floor apply to these rooms together.
 //
-// Bounds: constants and variables of a package are not changed, only functions. Tests run with -short, but
-// for those of infra where STEPKEEPER_NEED_NODE is set. Of a mutant's tests in a package the fastest are
-// taken that run for -enough in all, of infra's six times as long.
+// Bounds: constants and variables of a package are not changed, only functions. Tests run with -short, except
+// those of infra if STEPKEEPER_NEED_NODE is set. For each mutant and package only the fastest tests run,
+// until their total time reaches -enough, or six times -enough for infra.
 package main
 
 import (
@@ -35,13 +34,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
 )
 
-// result is what became of a mutant that was drawn.
+// result is the outcome of one drawn mutant.
 type result struct {
 	sampled
 	mutants.Result
 }
 
-// options are the command line.
+// options holds the flags of the command line.
 type options struct {
 	n       int
 	seed    uint64
@@ -137,11 +136,11 @@ func run(ctx context.Context, o options) error {
 	return below(counts, o.floor)
 }
 
-// mostRooms bounds how many test binaries a draw needs.
+// mostRooms is the largest number of rooms in one draw, because each needs its test binaries.
 const mostRooms = 6
 
-// changed are the rooms that have changed, at most mostRooms of them, and the seed; all where git has no
-// answer.
+// changed returns the rooms that have changed, at most mostRooms, and the seed. If git fails, it returns all
+// rooms.
 func changed(root string, all []mutants.Room) ([]mutants.Room, uint64, error) {
 	c, err := mutants.ChangesOf(root)
 	if err != nil {
@@ -154,7 +153,7 @@ func changed(root string, all []mutants.Room) ([]mutants.Room, uint64, error) {
 	return all[:min(len(all), mostRooms)], c.Seed, nil
 }
 
-// draw draws the mutants of all these rooms.
+// draw draws mutants from the chosen rooms.
 func draw(o options, chosen []mutants.Room) ([]sampled, error) {
 	var folders []string
 	for _, r := range chosen {
@@ -184,7 +183,7 @@ func draw(o options, chosen []mutants.Room) ([]sampled, error) {
 	return drawn, nil
 }
 
-// try runs the mutants that have no argument.
+// try runs the mutants that have no argument for why they may survive.
 func try(ctx context.Context, gate *mutants.Gate, drawn []sampled) ([]result, error) {
 	var tried []mutants.Mutant
 	for _, m := range drawn {
@@ -207,11 +206,11 @@ func try(ctx context.Context, gate *mutants.Gate, drawn []sampled) ([]result, er
 	return results, nil
 }
 
-// counted is what became of a room.
+// counted holds the results of one room.
 type counted struct {
 	Room       string `json:"room"`
 	Killed     int    `json:"killed"`
-	Total      int    `json:"total"` // those that are equivalent left out
+	Total      int    `json:"total"` // number of mutants, without equivalent ones
 	Equivalent int    `json:"equivalent"`
 	Unreached  int    `json:"unreached"`
 	Percent    int    `json:"percent"`
@@ -241,7 +240,7 @@ func count(chosen []mutants.Room, results []result) []counted {
 	return counts
 }
 
-// summary is what a person reads at the end.
+// summary returns the text that is printed at the end.
 func summary(counts []counted, results []result) string {
 	var b strings.Builder
 	b.WriteString("\nsurvivors:\n")
@@ -259,7 +258,7 @@ func summary(counts []counted, results []result) string {
 	return b.String()
 }
 
-// below is an error that names the rooms below the floor.
+// below returns an error that names the rooms below the floor, or nil.
 func below(counts []counted, floor int) error {
 	var rooms []string
 	for _, c := range counts {
@@ -276,7 +275,7 @@ func below(counts []counted, floor int) error {
 		strings.Join(rooms, ", "))
 }
 
-// belowInAll is an error where all rooms together are below the floor.
+// belowInAll returns an error if all rooms together are below the floor.
 func belowInAll(counts []counted, floor int) error {
 	killed, total := 0, 0
 	for _, c := range counts {

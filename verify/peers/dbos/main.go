@@ -17,7 +17,7 @@ import (
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
 	_ "github.com/dbos-inc/dbos-transact-golang/dbos/driver/sqlite" // the driver of the store
 
-	"github.com/stepkeeper/stepkeeper/verify/bench/load"
+	"github.com/stepkeeper/stepkeeper/demo/load"
 )
 
 func main() {

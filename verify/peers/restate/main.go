@@ -25,7 +25,7 @@ import (
 	"github.com/restatedev/sdk-go/ingress"
 	"github.com/restatedev/sdk-go/server"
 
-	"github.com/stepkeeper/stepkeeper/verify/bench/load"
+	"github.com/stepkeeper/stepkeeper/demo/load"
 )
 
 func main() {

@@ -1,5 +1,5 @@
-// Package app is what all commands of the command line share: streams, global flags, the client of a server
-// or stack, errors with exit codes, and the one way to execute a command.
+// Package app holds what all commands of the command line share: streams, global flags, the client of a
+// server or stack, errors with exit codes, and the execution of a command.
 package app
 
 import (
@@ -23,32 +23,32 @@ import (
 )
 
 const (
-	// DefaultServer is where `stepkeeper dev` listens unless set otherwise.
+	// DefaultServer is the default address of `stepkeeper dev`.
 	DefaultServer = "http://127.0.0.1:8377"
 	// ServerVariable overrides DefaultServer.
 	ServerVariable = "STEPKEEPER_SERVER"
-	// DefaultTimeout is how long a command waits for one answer of the server.
+	// DefaultTimeout is the time limit of one request to the server.
 	DefaultTimeout = 30 * time.Second
 )
 
-// App is what all commands share: the streams, the clock, and the global flags.
+// App holds the state that all commands share: the streams, the clock, and the global flags.
 type App struct {
 	Streams *streams.Streams
 	Getenv  func(string) string
 	Now     func() time.Time
 
-	// What commands call; tests put their own in the place of these.
+	// The functions below are fields so that tests can replace them.
 	OpenStack func(ctx context.Context, name string, o aws.Options,
 		opts ...client.Option) (*client.Client, error)
 	Dial    func(server string, opts ...client.Option) (*client.Client, error)
 	Runtime func(context.Context, embedded.Options) error
 	Demo    func(context.Context, runner.Options) (runner.Report, error)
 
-	// StackRoom asks whether the functions of a stack fit into the account.
+	// StackRoom checks whether the functions of a stack fit into the account.
 	StackRoom func(ctx context.Context, name string, o aws.Options) (operate.Room, error)
 
 	server   string // flag; "" means the environment or the default
-	Stack    string // flag; set: a deployed stack and not a server
+	Stack    string // flag; name of a deployed stack to use instead of a server
 	region   string // region of the stack; "" means the environment or the profile
 	output   string
 	noColour bool
@@ -61,7 +61,7 @@ func New(s *streams.Streams, getenv func(string) string) *App {
 		Runtime: embedded.Run, Demo: runner.Run, StackRoom: operate.RoomOf, output: outputText}
 }
 
-// StepOutput is a flag of resolve; --output is the format of what a command prints.
+// StepOutput is a flag of resolve. It is not --output, which sets the format of the command's own output.
 const StepOutput = "step-output"
 
 const (
@@ -69,7 +69,7 @@ const (
 	outputJSON = "json"
 )
 
-// JSON reports that the output is for programs.
+// JSON reports whether the output is for programs.
 func (a *App) JSON() bool { return a.output == outputJSON }
 
 // setUp checks the global flags; it runs before every command.
@@ -93,14 +93,11 @@ func (a *App) setUp(cmd *cobra.Command) error {
 		return failure.New(failure.Usage, "add --stack NAME, or leave --region out",
 			"--region is that of a stack, and no stack is given")
 	}
-	if a.Timeout < 0 {
-		return failure.New(failure.Usage, "give a positive duration, like --timeout 30s",
-			"--timeout %v is negative", a.Timeout)
-	}
-	return nil
+	_, timeout, _ := texts.Commands[""].Flags.find("timeout")
+	return timeout.check(cmd.Flag("timeout"))
 }
 
-// Server is the address of the server to talk to.
+// Server returns the address of the server.
 func (a *App) Server() string {
 	switch env := a.Getenv(ServerVariable); {
 	case a.server != "":
@@ -111,7 +108,7 @@ func (a *App) Server() string {
 	return DefaultServer
 }
 
-// Program is how to call this program again against the same server or stack.
+// Program returns the call of this program that reaches the same server or stack.
 func (a *App) Program() string {
 	switch {
 	case a.Stack != "" && a.region != "":
@@ -124,7 +121,7 @@ func (a *App) Program() string {
 	return "stepkeeper"
 }
 
-// Page is how a task is shown.
+// Page returns the settings for showing a task.
 func (a *App) Page() render.Page {
 	p := render.Page{Style: a.Streams.Style(), Now: a.Now(), Program: a.Program()}
 	if a.Streams.IsTerminal() {
@@ -170,7 +167,7 @@ func Written(err error) error {
 	return nil
 }
 
-// errorDocument is how an error looks with --output json, on standard error.
+// errorDocument is an error on standard error with --output json.
 type errorDocument struct {
 	Error errorBody `json:"error"`
 }

@@ -13,73 +13,78 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// completionTime is how long a shell may wait for suggestions.
+// completionTime is the longest time that a shell waits for suggestions.
 const completionTime = 2 * time.Second
 
-// CompleteOrders suggests IDs of orders that the server knows, those that need a person first.
-// most is how many arguments the command takes; -1 is any number.
-func (a *App) CompleteOrders(most int) cobra.CompletionFunc {
+// complete returns suggestions for a shell. most is the largest number of the command's arguments, or -1 for
+// no limit.
+func (a *App) complete(s Suggestions, most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if most >= 0 && len(given) >= most {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 		defer cancel()
-		c, err := a.Client(ctx)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+		words := s.Suggest
+		switch {
+		case slices.Equal(s.Files, []string{"/"}):
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		case len(s.Files) > 0:
+			return s.Files, cobra.ShellCompDirectiveFilterFileExt
+		case s.Complete == "workflows":
+			words = a.workflowNames(ctx)
+		case s.Complete != "" && len(given) == 0,
+			s.Complete == "orders" && (most == 0 || len(given) < most): // 0 means that there is no most
+			return a.someOrders(ctx), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		case s.Complete == "steps" && len(given) == 1:
+			words = a.steps(ctx, given[0])
+		case s.Complete == "" && words == nil:
+			return nil, cobra.ShellCompDirectiveDefault
+		case len(given) > 2:
+			words = nil
 		}
-		var ids []string
-		for _, q := range []client.Query{{State: core.Error, PageSize: 20}, {PageSize: 50}} {
-			n := 0
-			for s, err := range c.List(ctx, q) {
-				if n++; err != nil || n > q.PageSize {
-					break
-				}
-				ids = append(ids, cobra.CompletionWithDesc(s.OrderID, string(s.State)))
-			}
-		}
-		return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		return words, cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// CompleteStep suggests an order, a step of it, and then third.
-func (a *App) CompleteStep(third []string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, given []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		switch len(given) {
-		case 0:
-			return a.CompleteOrders(1)(cmd, given, prefix)
-		case 1:
-			return a.completeSteps(cmd.Context(), given[0])
-		case 2:
-			return third, cobra.ShellCompDirectiveNoFileComp
-		}
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
-// completeSteps suggests the steps of an order.
-func (a *App) completeSteps(ctx context.Context, id string) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(ctx, completionTime)
-	defer cancel()
+// someOrders returns IDs of orders that the server knows. Those that need a person come first.
+func (a *App) someOrders(ctx context.Context) (ids []string) {
 	c, err := a.Client(ctx)
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return nil
+	}
+	for _, q := range []client.Query{{State: core.Error, PageSize: 20}, {PageSize: 50}} {
+		n := 0
+		for s, err := range c.List(ctx, q) {
+			if n++; err != nil || n > q.PageSize {
+				break
+			}
+			ids = append(ids, cobra.CompletionWithDesc(s.OrderID, string(s.State)))
+		}
+	}
+	return ids
+}
+
+// steps returns the names of the steps of an order.
+func (a *App) steps(ctx context.Context, id string) (names []string) {
+	c, err := a.Client(ctx)
+	if err != nil {
+		return nil
 	}
 	task, err := c.Get(ctx, id)
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return nil
 	}
-	names := make([]string, len(task.Steps))
-	for i, s := range task.Steps {
-		names[i] = cobra.CompletionWithDesc(s.Name, string(s.State))
+	for _, s := range task.Steps {
+		names = append(names, cobra.CompletionWithDesc(s.Name, string(s.State)))
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return names
 }
 
-// CompleteWorkflowFiles suggests YAML files.
-func CompleteWorkflowFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+// workflowNames returns the workflows of a running server.
+func (a *App) workflowNames(ctx context.Context) (names []string) {
+	all, _ := a.Workflows(ctx) // nothing is suggested without a server
+	for _, w := range all {
+		names = append(names, w.Name)
+	}
+	return names
 }
 
 // Workflows asks the server for its workflows.
@@ -96,8 +101,8 @@ func (a *App) Workflows(ctx context.Context) ([]client.Workflow, error) {
 	return c.Workflows(ctx)
 }
 
-// KnownWorkflow refuses the name of a workflow that selected no order if the server does not know it either.
-// A stack cannot list its workflows.
+// KnownWorkflow returns an error if a workflow selected no order and the server does not know it. A stack
+// cannot list its workflows.
 func (a *App) KnownWorkflow(ctx context.Context, c *client.Client, name string) error {
 	if name == "" || a.Stack != "" {
 		return nil
@@ -115,20 +120,4 @@ func (a *App) KnownWorkflow(ctx context.Context, c *client.Client, name string) 
 	}
 	do := suggest.DidYouMean(name, names, "`"+a.Program()+" workflow list` lists the workflows")
 	return failure.New(failure.NotFound, do, "there is no workflow %.100q, and no order of it", name)
-}
-
-// CompleteWorkflowNames suggests the workflows of a running server.
-func (a *App) CompleteWorkflowNames(cmd *cobra.Command, _ []string,
-	_ string) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
-	defer cancel()
-	all, err := a.Workflows(ctx)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, w := range all {
-		names = append(names, w.Name)
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

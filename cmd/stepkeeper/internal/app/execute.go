@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
-// Execute runs the command of root that args name and returns the exit code. Errors go to standard error,
-// with what to do; a usage text appears only where it was asked for.
+// Execute runs the command of root that args name and returns the exit code. It writes an error with its
+// advice to standard error. It prints usage only on request.
 func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) failure.Code {
 	out := &output{w: a.Streams.Out}
 	a.Streams.Out = out
@@ -41,7 +41,7 @@ func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) f
 	return reported.Code
 }
 
-// output remembers the first write that failed. Commands that print text do not check each write.
+// output records the first failed write. So commands that print text need not check each write.
 type output struct {
 	w   io.Writer
 	err error
@@ -55,11 +55,12 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Serves annotates commands whose output is only the line that says that they are ready: they serve on
-// without a reader.
+// Serves annotates commands whose only output is the line that says that they are ready. They continue to
+// serve without a reader.
 const Serves = "serves"
 
-// unwritten is the error of a command whose output was not written, and that failed with err or not.
+// unwritten returns the error of a command whose output could not be written. err is the command's own error,
+// or nil.
 func (a *App) unwritten(cause, err error) error {
 	var f *failure.Error
 	if errors.As(err, &f) && !f.Quiet && !errors.Is(err, cause) {
@@ -81,8 +82,8 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
-// asFailure adds the exit code and the advice to an error. An error before a command has started is a mistake
-// in the flags or arguments.
+// asFailure adds the exit code and the advice to an error. An error from before the start of a command is a
+// mistake in the flags or arguments.
 func asFailure(ctx context.Context, err error, started bool, cmd *cobra.Command) *failure.Error {
 	var f *failure.Error
 	switch {
@@ -101,35 +102,19 @@ func asFailure(ctx context.Context, err error, started bool, cmd *cobra.Command)
 	return failure.Wrap(err, failure.General, "", "%s failed", cmd.CommandPath())
 }
 
-// AddFlags adds the flags that every command has.
-func (a *App) AddFlags(root *cobra.Command) {
-	flags := root.PersistentFlags()
-	flags.StringVar(&a.server, "server", "", "`URL` of the server (environment: "+ServerVariable+"; default "+
-		DefaultServer+")")
-	flags.StringVar(&a.Stack, "stack", "",
-		"`NAME` of a CloudFormation stack that Stepkeeper is deployed in, instead of a server; uses your "+
-			"AWS credentials")
-	flags.StringVar(&a.region, "region", "",
-		"AWS `region` of the stack (default: that of your environment or profile)")
-	flags.StringVar(&a.output, "output", outputText,
-		"`format` of the output: text, or json (JSON Lines where there are many)")
-	flags.BoolVar(&a.noColour, "no-color", false,
-		"no colours (environment: NO_COLOR); there are none anyway unless the output is a terminal")
-	flags.DurationVar(&a.Timeout, "timeout", 0, "how long to wait for an answer (default "+
-		DefaultTimeout.String()+"; submit and watch: no limit)")
-	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputText, outputJSON},
-		cobra.ShellCompDirectiveNoFileComp))
-}
-
-// Group is what a command does that only holds others: without arguments it explains itself.
-func Group(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return cmd.Help()
+// Root returns the root of the tree of commands, with the flags that every command has.
+func (a *App) Root(commands ...*cobra.Command) *cobra.Command {
+	root := a.Group("", commands...)
+	flags := Flags{"server": &a.server, "stack": &a.Stack, "region": &a.region, "output": &a.output,
+		"no-color": &a.noColour, "timeout": &a.Timeout}
+	for name, to := range flags {
+		a.addFlag(root, root.PersistentFlags(), "", name, to)
 	}
-	do := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
-	cmd.SuggestionsMinimumDistance = 2
-	if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
-		do = fmt.Sprintf("did you mean `%s %s`?", cmd.CommandPath(), s[0])
-	}
-	return failure.New(failure.Usage, do, "%s has no command %q", cmd.CommandPath(), args[0])
+	root.SetHelpFunc(help)
+	root.AddGroup(texts.Groups...)
+	root.SilenceUsage, root.SilenceErrors = true, true
+	version := ReadVersion()
+	root.Version = version.Version
+	root.SetVersionTemplate(version.String())
+	return root
 }

@@ -3,19 +3,15 @@ package app
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"regexp"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
-	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9._:~-]{1,128}$`)
 
-// CheckID refuses what cannot be an order's ID before anything is sent.
+// CheckID returns an error if the text cannot be an order's ID, before anything is sent.
 func CheckID(id string) error {
 	if !idPattern.MatchString(id) || id == "." || id == ".." {
 		return failure.New(failure.Usage,
@@ -32,28 +28,4 @@ func (a *App) Bounded(ctx context.Context, fallback time.Duration) (context.Cont
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeout(ctx, limit)
-}
-
-// TaskStates are the states that a task can be in, for --state.
-var TaskStates = []core.State{core.Processing, core.Compensating, core.Processed, core.Compensated,
-	core.Cancelled, core.Closed, core.Error}
-
-// StateNames returns the names of TaskStates.
-func StateNames() []string {
-	names := make([]string, len(TaskStates))
-	for i, s := range TaskStates {
-		names[i] = string(s)
-	}
-	return names
-}
-
-// Args adds advice to the errors of an argument check of cobra.
-func Args(check cobra.PositionalArgs, want string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, given []string) error {
-		if err := check(cmd, given); err != nil {
-			return failure.New(failure.Usage, fmt.Sprintf("write `%s`; see `%s --help`", cmd.UseLine(),
-				cmd.CommandPath()), "%s needs %s", cmd.CommandPath(), want)
-		}
-		return nil
-	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
-// A command that a person waits for soon reports that no server answers; one that carries many orders,
-// or watches, outlives a restart of the server.
+// Two kinds of commands treat a missing server differently. A short one reports soon that no server responds.
+// One that sends many orders, or watches, waits until the server is back.
 const (
 	QuickAttempts = 3
 	QuickPatience = 2 * time.Second
@@ -23,16 +23,17 @@ const (
 	longPatience  = time.Minute
 )
 
-// endpointVariable leads to an emulator of AWS, as everywhere in the project.
+// endpointVariable names the environment variable with the address of an AWS emulator, as everywhere in the
+// project.
 const endpointVariable = "STEPKEEPER_ENDPOINT"
 
-// Client connects to the server or the stack for a command that is answered at once. A server is
-// sent nothing yet; a stack is asked for its outputs.
+// Client connects to the server or the stack for a short command. It sends nothing to a server yet, but reads
+// the outputs of a stack.
 func (a *App) Client(ctx context.Context) (*client.Client, error) {
 	return a.connect(ctx, client.WithRetry(QuickAttempts, QuickPatience))
 }
 
-// Ask calls get with a client, within the time limit of one answer, and explains the error.
+// Ask calls get with a client, within the time limit of one request, and explains the error.
 func Ask[T any](ctx context.Context, a *App, what string,
 	get func(*client.Client, context.Context) (T, error)) (v T, err error) {
 	ctx, cancel := a.Bounded(ctx, DefaultTimeout)
@@ -47,7 +48,8 @@ func Ask[T any](ctx context.Context, a *App, what string,
 	return v, nil
 }
 
-// PatientClient is for a command that outlives a restart of the server; its context comes from patient.
+// PatientClient returns a client for a command that outlives a restart of the server. Its context comes from
+// Patient.
 func (a *App) PatientClient(ctx context.Context) (*client.Client, error) {
 	return a.connect(ctx, client.WithRetry(longAttempts, longPatience))
 }
@@ -55,7 +57,8 @@ func (a *App) PatientClient(ctx context.Context) (*client.Client, error) {
 // noticeAfter is how long a patient command waits for a connection before it reports an outage.
 const noticeAfter = 2 * time.Second
 
-// outage reports a server or stack that a patient command cannot reach, once until a connection succeeds.
+// outage reports once that a patient command cannot reach its server or stack. After a successful connection
+// it reports the next outage.
 type outage struct {
 	app   *App
 	mu    sync.Mutex
@@ -63,14 +66,14 @@ type outage struct {
 	over  bool
 }
 
-// Patient bounds a command that has no time limit of its own, and reports each outage while it runs.
+// Patient sets up a command that has no time limit of its own, and reports each outage while it runs.
 func (a *App) Patient(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := a.Bounded(ctx, 0)
 	ctx, quiet := a.ReportOutages(ctx)
 	return ctx, func() { quiet(); cancel() }
 }
 
-// ReportOutages reports each outage that the requests of the returned context meet, until quiet is called.
+// ReportOutages reports each outage during the requests of the returned context, until quiet is called.
 func (a *App) ReportOutages(ctx context.Context) (traced context.Context, quiet func()) {
 	o := &outage{app: a}
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -101,7 +104,7 @@ func (o *outage) report() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.timer == nil {
-		return // connected just now
+		return // it has just connected
 	}
 	name, silent, _ := o.app.reached()
 	o.app.Warn(name + " cannot be reached, trying again; " + silent)
@@ -124,7 +127,7 @@ func (a *App) connect(ctx context.Context, option client.Option) (*client.Client
 	return c, nil
 }
 
-// StackOptions returns how to reach the stack.
+// StackOptions returns the options of the connection to the stack.
 func (a *App) StackOptions() aws.Options {
 	return aws.Options{Region: a.region, Endpoint: a.Getenv(endpointVariable)}
 }
@@ -146,7 +149,7 @@ func (a *App) noStack(err error) *failure.Error {
 	return failure.Wrap(err, failure.General, "", "the stack cannot be used")
 }
 
-// reached names what the commands talk to, and what to do when it does not answer.
+// reached returns the name of the server or stack, and advice for when it does not respond or is slow.
 func (a *App) reached() (name, silent, slow string) {
 	if a.Stack != "" {
 		return "the stack " + a.Stack, "check the network, --region, and AWS_ENDPOINT_URL if it is set",
@@ -158,8 +161,8 @@ func (a *App) reached() (name, silent, slow string) {
 		start + "give it more time with --timeout"
 }
 
-// Explain turns what the client answers into an error with an exit code and an advice. what is
-// what the command was about: "order order-1001".
+// Explain turns an error of the client into one with an exit code and advice. what names the object of the
+// command, such as "order order-1001".
 func (a *App) Explain(err error, what string) *failure.Error {
 	var f *failure.Error
 	if errors.As(err, &f) {
@@ -198,7 +201,8 @@ func (a *App) Explain(err error, what string) *failure.Error {
 	return failure.Wrap(err, failure.General, "", "%s", what)
 }
 
-// undecided is the error of a command whose verdict is not known, and says how to ask for its verdict.
+// undecided returns the error of a command whose verdict is unknown, with the command that asks for the
+// verdict.
 func (a *App) undecided(u *client.Undecided) *failure.Error {
 	code, what := failure.Unreachable, "was sent, and it is not known whether it arrived"
 	if u.Queued {
@@ -216,7 +220,7 @@ func (a *App) kind() string {
 	return "the server"
 }
 
-// log names the log that has more about an internal failure.
+// log returns the name of the log with details of an internal failure.
 func (a *App) log() string {
 	if a.Stack != "" {
 		return "the logs of the stack's functions say more"
@@ -224,7 +228,7 @@ func (a *App) log() string {
 	return "the server's log says more"
 }
 
-// look is what to do about an order that is not there.
+// look returns advice for an order that does not exist.
 func (a *App) look() string {
 	do := fmt.Sprintf("check the ID, or look for it with `%s list`", a.Program())
 	if a.Stack != "" {

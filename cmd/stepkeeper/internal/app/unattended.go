@@ -3,15 +3,14 @@ package app
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Unattended asks which queues nothing takes from. What cannot be learned is a warning: the command is
-// about something else.
+// Unattended returns the queues without a consumer. If they cannot be read, it only warns, because the
+// command has another purpose.
 func (a *App) Unattended(ctx context.Context, c *client.Client, workflow string) []view.Unattended {
 	all, err := c.Unattended(ctx, workflow)
 	if err != nil && ctx.Err() == nil {
@@ -20,29 +19,8 @@ func (a *App) Unattended(ctx context.Context, c *client.Client, workflow string)
 	return all
 }
 
-// UnattendedOnce asks once for each workflow, and warns once.
-func (a *App) UnattendedOnce(ctx context.Context, c *client.Client) func(workflow string) []view.Unattended {
-	var mu sync.Mutex
-	known, warned := map[string][]view.Unattended{}, false
-	return func(workflow string) []view.Unattended {
-		mu.Lock()
-		defer mu.Unlock()
-		all, asked := known[workflow]
-		if asked {
-			return all
-		}
-		all, err := c.Unattended(ctx, workflow)
-		if err != nil && ctx.Err() == nil && !warned {
-			warned = true
-			a.Warn(err.Error())
-		}
-		known[workflow] = all
-		return all
-	}
-}
-
-// WarnUnattended writes to standard error what nothing takes from: sentences for people, one document for
-// programs.
+// WarnUnattended writes the queues without a consumer to standard error: sentences for people, one document
+// for programs.
 func (a *App) WarnUnattended(all []view.Unattended) {
 	if a.JSON() && len(all) > 0 {
 		_ = encode(a.Streams.Err, map[string]any{"unattended": all}, "")
@@ -53,7 +31,7 @@ func (a *App) WarnUnattended(all []view.Unattended) {
 	}
 }
 
-// Warn writes to standard error what does not keep the command from its end.
+// Warn writes a problem to standard error that does not stop the command.
 func (a *App) Warn(text string) {
 	if a.JSON() {
 		_ = encode(a.Streams.Err, map[string]any{"warning": text}, "")

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Version is what `stepkeeper version` prints.
+// Version is the output of `stepkeeper version`.
 type Version struct {
 	Version  string `json:"version"` // module version; "(devel)" if built from a working copy
 	Commit   string `json:"commit,omitempty"`
@@ -18,7 +18,7 @@ type Version struct {
 	Platform string `json:"platform"`
 }
 
-// ReadVersion asks the binary what it was built from.
+// ReadVersion reads the build information of the binary.
 func ReadVersion() Version {
 	v := Version{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
@@ -43,12 +43,8 @@ func ReadVersion() Version {
 
 // NewVersion returns the command version.
 func NewVersion(a *App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version, the commit and the Go release",
-		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return runVersion(a, ReadVersion()) },
-	}
+	return a.Command("version", nil,
+		func(*cobra.Command, []string) error { return runVersion(a, ReadVersion()) })
 }
 
 func runVersion(a *App, v Version) error {
@@ -59,7 +55,7 @@ func runVersion(a *App, v Version) error {
 	return Written(err)
 }
 
-// String is the text form, also of --version.
+// String returns the text form, which --version prints too.
 func (v Version) String() string {
 	text := "stepkeeper " + v.Version + "\n"
 	if v.Commit != "" {

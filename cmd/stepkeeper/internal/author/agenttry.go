@@ -36,55 +36,16 @@ type agentTryOptions struct {
 }
 
 func newAgentTry(a *app.App) *cobra.Command {
-	o := &agentTryOptions{app: a}
-	cmd := &cobra.Command{
-		Use:   "test NAME [-- COMMAND...]",
-		Short: "Find out which grade of service an agent earns, in whatever language it is written",
-		Long: "Serve the queues of an agent, in SQS's protocol, start the agent with COMMAND, and try " +
-			"what happens in\n" +
-			"production: duplicates, further attempts, lost replies, requests that come too late, an undo " +
-			"before its do, a\n" +
-			"do after its undo, keys and fences that are forgotten. Each trial has keys of its own; the " +
-			"service is called\n" +
-			"for real, so give it a test account. Without COMMAND, start the agent yourself with the " +
-			"endpoint that is shown.\n\n" +
-			"COMMAND gets AWS_ENDPOINT_URL_SQS, credentials that are not checked and, where the " +
-			"environment names no ledger for\n" +
-			"plain services, STEPKEEPER_LEDGER_FOLDER. --effects, --refuse and --delay are lines for sh " +
-			"that look at the service\n" +
-			"past the agent, with the key in $KEY.",
-		Example: "  stepkeeper agent test coats --do hang --undo give-back --input " +
-			"'{\"coat\":\"red\"}' \\\n" +
-			"    --effects 'curl -s localhost:9000/count?key=$KEY' --earns idempotent -- python agent.py",
-		Args: app.Args(cobra.MinimumNArgs(1), "the agent's name, and after -- the command that starts it"),
-		RunE: func(cmd *cobra.Command, given []string) error {
+	o := &agentTryOptions{app: a, input: "{}", wait: time.Minute,
+		probe: agenttest.Probe{Timeout: 5 * time.Second, Between: 50}}
+	return a.Command("agent test", app.Flags{"do": &o.probe.Do, "undo": &o.probe.Undo, "input": &o.input,
+		"effects": &o.effects, "refuse": &o.refuse, "delay": &o.delay, "earns": &o.earns,
+		"timeout": &o.probe.Timeout, "between": &o.probe.Between, "wait": &o.wait},
+		func(cmd *cobra.Command, given []string) error {
 			o.name, o.command = given[0], given[1:]
 			return runAgentTry(cmd.Context(), o)
-		},
-		ValidArgsFunction: cobra.NoFileCompletions,
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.probe.Do, "do", "", "`name` of the operation that has the effect")
-	f.StringVar(&o.probe.Undo, "undo", "", "`name` of the operation that reverses it")
-	f.StringVar(&o.input, "input", "{}", "`JSON` for both")
-	f.StringVar(&o.effects, "effects", "",
-		"`line` that prints how many effects stand for $KEY: 0, 1, or what should not be")
-	f.StringVar(&o.refuse, "refuse", "",
-		"`line` that makes the service refuse everything ($ON is 1) or not ($ON is 0)")
-	f.StringVar(&o.delay, "delay", "",
-		"`line` that makes the service take $MS milliseconds before it acts, 0 for as usual")
-	f.StringVar(&o.earns, "earns", "", "`grade` that it must earn, or fail: fenced, idempotent or plain")
-	f.DurationVar(&o.probe.Timeout, "timeout", 5*time.Second, "of one call")
-	f.IntVar(&o.probe.Between, "between", 50, "how many other `keys` come before a key comes again")
-	f.DurationVar(&o.wait, "wait", time.Minute,
-		"how long the agent may take to start, and to finish with a request")
-	_ = cmd.RegisterFlagCompletionFunc("earns",
-		cobra.FixedCompletions([]string{"fenced", "idempotent", "plain"}, cobra.ShellCompDirectiveNoFileComp))
-	return cmd
+		})
 }
-
-// mostBetween bounds the calls that are made to see whether a service forgets its keys.
-const mostBetween = 100_000
 
 func (o *agentTryOptions) check() error {
 	switch {
@@ -98,15 +59,6 @@ func (o *agentTryOptions) check() error {
 	case !json.Valid([]byte(o.input)):
 		return failure.New(failure.Usage, "give what the operation takes, like --input '{\"amount\":1}'",
 			"--input %.80s is no JSON", o.input)
-	case o.probe.Timeout <= 0 || o.wait <= 0:
-		return failure.New(failure.Usage, "give positive durations, like --timeout 5s",
-			"--timeout and --wait say how long to wait")
-	case o.probe.Between < 1 || o.probe.Between > mostBetween:
-		return failure.New(failure.Usage, fmt.Sprintf("give a number from 1 to %d", mostBetween),
-			"--between %d is out of range", o.probe.Between)
-	case o.earns != "" && o.earns != string(agenttest.Fenced) && o.earns != string(agenttest.Idempotent) &&
-		o.earns != string(agenttest.Plain):
-		return failure.New(failure.Usage, "use fenced, idempotent or plain", "there is no grade %q", o.earns)
 	}
 	return nil
 }
@@ -141,8 +93,8 @@ func runAgentTry(ctx context.Context, o *agentTryOptions) error {
 	return o.print(report)
 }
 
-// ask has the service asked by the lines. One that fails ends the test: nothing that it says can be
-// taken as true then.
+// ask runs the user's commands, which query the service. A command that fails ends the test, because its
+// answers cannot be trusted then.
 func (o *agentTryOptions) ask(ctx context.Context, stop context.CancelCauseFunc) {
 	sh := func(flag, line, variable string) string {
 		cmd := exec.CommandContext(ctx, "sh", "-c", line)
@@ -172,10 +124,10 @@ func (o *agentTryOptions) ask(ctx context.Context, stop context.CancelCauseFunc)
 	}
 }
 
-// killAfter is how long the agent may take to end when it is asked to.
+// killAfter is the time that the agent has to end after SIGTERM.
 const killAfter = 5 * time.Second
 
-// start runs the agent's command; end ends it. Without a command the endpoint is shown.
+// start runs the agent's command, and end ends it. Without a command it prints the endpoint.
 func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end func(), err error) {
 	if len(o.command) == 0 {
 		fmt.Fprintf(o.app.Streams.Err,
@@ -187,8 +139,8 @@ func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end f
 	if err != nil {
 		return nil, err
 	}
-	forget := func() { _ = os.RemoveAll(folder) }       // the system removes what is left
-	cmd := exec.Command(o.command[0], o.command[1:]...) //nolint:gosec // the user's own
+	forget := func() { _ = os.RemoveAll(folder) }       // the system removes a folder that remains
+	cmd := exec.Command(o.command[0], o.command[1:]...) //nolint:gosec // the user's own command
 	cmd.Stdout, cmd.Stderr = o.app.Streams.Err, o.app.Streams.Err
 	cmd.Env = []string{"AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1"}
 	cmd.Env = append(append(cmd.Env, os.Environ()...), "AWS_ENDPOINT_URL_SQS="+url,
@@ -218,7 +170,7 @@ func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end f
 	}, nil
 }
 
-// print prints what was found, and fails where it is less than was asked for.
+// print prints the results, and returns an error if they are below the requested grade.
 func (o *agentTryOptions) print(r agenttest.Report) error {
 	if o.app.JSON() {
 		if err := o.app.PrintJSON(r); err != nil {

@@ -15,76 +15,31 @@ import (
 
 type costOptions struct {
 	app     *app.App
-	file    string // a workflow of the user's
-	steps   int    // instead of a file
+	file    string // file of the user's workflow
+	steps   int    // number of steps instead of a file
 	agents  int    // deployed agents; 0 means those of the workflow
-	orders  int    // a month
+	orders  int    // orders per month
 	service time.Duration
-	prices  string // file of prices that differ
-	sweep   bool   // only the comparison of the Supervisor's intervals
+	prices  string // file of changed prices
+	sweep   bool   // print only the comparison of the Supervisor's intervals
 }
 
 // NewCost returns the command cost.
 func NewCost(a *app.App) *cobra.Command {
-	o := &costOptions{app: a}
-	cmd := &cobra.Command{
-		Use:   "cost [FILE]",
-		Short: "Print what an order costs on AWS, with the arithmetic",
-		Long: "What an order of four steps costs on AWS, under load and one by one, what a deployment " +
-			"costs while\n" +
-			"nothing happens, and what others publish for the same work. Units are those of the last " +
-			"measurement\n" +
-			"(`make cost`), prices are published ones with their sources and dates; nothing is asked over " +
-			"the network.\n\n" +
-			"With a workflow file, or --steps, the same is estimated for that many steps, and with\n" +
-			"--orders-per-month for a month of yours. The functions of your agents are not in the totals. " +
-			"Their cost\n" +
-			"is computed for services that take as long as --service-time. --prices puts your Region's or " +
-			"your\n" +
-			"contract's prices over the published ones:\n{\"region\": \"eu-west-1\", \"prices\": " +
-			"{\"dynamodb-write\": {\"dollars\": 0.7, \"per\": 1000000}}}.\n\n" +
-			"--sweep compares intervals of the Supervisor: how late it finds a step overdue, and dollars " +
-			"a month.",
-		Example: "  stepkeeper cost\n  stepkeeper cost workflows/order.yaml --orders-per-month 3000000\n" +
-			"  stepkeeper cost --output json | jq .dollars_per_million.load",
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, given []string) error {
+	o := &costOptions{app: a, service: cost.ServiceTime}
+	return a.Command("cost", app.Flags{"steps": &o.steps, "agents": &o.agents, "orders-per-month": &o.orders,
+		"service-time": &o.service, "prices": &o.prices, "sweep": &o.sweep},
+		func(_ *cobra.Command, given []string) error {
 			if len(given) == 1 {
 				o.file = given[0]
 			}
 			return runCost(o)
-		},
-		ValidArgsFunction: app.CompleteWorkflowFiles,
-	}
-	f := cmd.Flags()
-	f.IntVar(&o.steps, "steps", 0, "`number` of steps of an order, instead of a file")
-	f.IntVar(&o.agents, "agents", 0,
-		"`number` of agents deployed; without it those of the file, or as many as steps")
-	f.IntVar(&o.orders, "orders-per-month", 0, "`number` of orders a month, for a monthly bill")
-	f.DurationVar(&o.service, "service-time", cost.ServiceTime,
-		"how long an agent waits for its service, up to 15m")
-	f.StringVar(&o.prices, "prices", "",
-		"JSON `file` of the prices that you pay, where they differ from the published ones")
-	f.BoolVar(&o.sweep, "sweep", false,
-		"only compare intervals of the Supervisor: delay of detection against dollars")
-	_ = cmd.MarkFlagFilename("prices", "json")
-	return cmd
+		})
 }
 
-// longestService is as long as a Lambda function runs.
-const longestService = 15 * time.Minute
-
 func runCost(o *costOptions) error {
-	units, err := cost.Measured()
-	if err != nil {
-		return failure.Wrap(err, failure.General, "build the program again from a clean checkout",
-			"the measured units cannot be read")
-	}
-	prices, err := cost.Published()
-	if err != nil {
-		return failure.Wrap(err, failure.General, "build the program again from a clean checkout",
-			"the prices cannot be read")
-	}
+	units := cost.Measured()
+	prices := cost.Published()
 	if o.prices != "" {
 		file, err := os.ReadFile(o.prices)
 		if err != nil {
@@ -95,11 +50,6 @@ func runCost(o *costOptions) error {
 			return failure.Wrap(err, failure.Usage, "correct the file; internal/cost/prices.json is one",
 				"%s is no file of prices", o.prices)
 		}
-	}
-	if o.service <= 0 || o.service > longestService {
-		return failure.New(failure.Usage,
-			"give more than 0 and at most 15m, as long as a Lambda function runs", "--service-time is %s",
-			o.service)
 	}
 	report := cost.Calculate(units, prices, o.service)
 	workload, asked, err := o.workload()
@@ -121,7 +71,7 @@ func runCost(o *costOptions) error {
 	return cost.Write(o.app.Streams.Out, report)
 }
 
-// workload is what the user asks about; asked is false where they asked for nothing of their own.
+// workload returns the workload that the user asks about. asked is false if they set nothing.
 func (o *costOptions) workload() (w cost.Workload, asked bool, err error) {
 	w = cost.Workload{Steps: 4, Agents: o.agents, Orders: o.orders}
 	switch {
@@ -135,11 +85,12 @@ func (o *costOptions) workload() (w cost.Workload, asked bool, err error) {
 		}
 		w.Name, w.Steps = def.Name, 0
 		for i := range def.Steps {
-			switch d := &def.Steps[i]; {
-			case d.Wait != nil || d.Answer != nil:
-				w.Waits++
-			case d.Fail == nil: // a rule is decided in passing
+			switch def.Steps[i].Kind() {
+			case core.KindCall, core.KindEach:
 				w.Steps++
+			case core.KindFail: // a rule needs no call
+			default:
+				w.Waits++
 			}
 		}
 		if w.Agents == 0 {
@@ -154,7 +105,7 @@ func (o *costOptions) workload() (w cost.Workload, asked bool, err error) {
 	return w, o.file != "" || o.steps != 0 || o.agents != 0 || o.orders != 0, nil
 }
 
-// definitionOf reads a workflow file that has to be right.
+// definitionOf reads a workflow file, which must be valid.
 func definitionOf(file string) (*core.Definition, error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, failure.Wrap(err, failure.NotFound, "name the file of a workflow",

@@ -21,38 +21,17 @@ type initOptions struct {
 	moduleDir string
 }
 
-// projectWritten is the answer with --output json.
-type projectWritten struct {
-	Folder string   `json:"folder"`
-	Files  []string `json:"files"`
-}
-
 // NewInit returns the command init.
 func NewInit(a *app.App) *cobra.Command {
-	o := &initOptions{app: a, dir: "."}
-	cmd := &cobra.Command{
-		Use:   "init [DIR]",
-		Short: "Write a small working project: a workflow, its services, an order, a test",
-		Long: "Write a project to begin with into DIR, or here: a workflow of two steps, the agents file, " +
-			"a Go program\n" +
-			"that stands in for the services, an order, and a test of the workflow. `stepkeeper dev` in " +
-			"that folder\n" +
-			"runs it. Nothing that exists is overwritten.",
-		Example: "  stepkeeper init shop\n  stepkeeper init shop --module example.com/shop",
-		Args:    app.Args(cobra.MaximumNArgs(1), "one folder at most"),
-		RunE: func(_ *cobra.Command, given []string) error {
+	o := &initOptions{app: a, dir: ".", path: "example.com/booking"}
+	return a.Command("init", app.Flags{"module": &o.path, "module-dir": &o.moduleDir,
+		"replace": &o.moduleDir},
+		func(_ *cobra.Command, given []string) error {
 			if len(given) == 1 {
 				o.dir = given[0]
 			}
 			return runInit(o)
-		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
-	}
-	cmd.Flags().StringVar(&o.path, "module", "example.com/booking", "`path` of the project's Go module")
-	moduleFlag(cmd, &o.moduleDir)
-	return cmd
+		})
 }
 
 func runInit(o *initOptions) error {
@@ -78,7 +57,7 @@ func runInit(o *initOptions) error {
 		return failure.Wrap(err, failure.General, "", "the project cannot be written to %s", o.dir)
 	}
 	if o.app.JSON() {
-		return o.app.PrintJSON(projectWritten{Folder: o.dir, Files: files})
+		return o.app.PrintJSON(written{Folder: o.dir, Files: files})
 	}
 	out := o.app.Streams.Out
 	fmt.Fprintf(out, "wrote a project to %s: %s\n\nRun it; the first two each in a terminal of its own:\n\n",

@@ -3,9 +3,7 @@ package author
 import (
 	"context"
 	"fmt"
-	"math"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,7 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/suggest"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
@@ -32,8 +30,7 @@ type simulateOptions struct {
 	replay   string
 	tape     string
 	test     string
-	move     string // an order to begin with
-	given    func(flag string) bool
+	move     string // order whose move is simulated
 
 	scene    simulate.Scenario
 	findings []simulate.Finding // findings that need no seed
@@ -41,75 +38,16 @@ type simulateOptions struct {
 
 // NewSimulate returns the command simulate.
 func NewSimulate(a *app.App) *cobra.Command {
-	o := &simulateOptions{app: a}
-	cmd := &cobra.Command{
-		Use:   "simulate FILE",
-		Short: "Run a workflow against every failure, in virtual time",
-		Long: "Run a workflow on the real Scheduler, Supervisor and agents, in virtual time and against " +
-			"everything that\n" +
-			"can go wrong: crashes before and after each call, duplicates, delays, lost answers, frozen " +
-			"processes, clocks\n" +
-			"that jump, services that hang, refuse or contradict themselves. Every invariant is checked " +
-			"after every step;\n" +
-			"then the faults stop, and every order must come to its end.\n\n" +
-			"What breaks an invariant is shrunk, drawn as a sequence diagram, and written as a tape that " +
-			"--replay plays\n" +
-			"again, also with the corrected FILE. A seed gives the same run each time. ^C ends the search " +
-			"and reports what was\n" +
-			"done so far.\n\n" +
-			"Exit codes: 0 nothing was broken, 6 an invariant is broken, 2 wrong input, 4 no such file, 1 " +
-			"interrupted.\n\n" +
-			"--services says what the services truly offer, where that is not what the " +
-			"workflow declares:\n\n" +
-			"  services:\n" +
-			"    payment: {grade: idempotent, latency: 200ms, slowLatency: 5s, failures: 0.05, forgets: " +
-			"10m}\n" +
-			"    mail: {noUndo: true, refusals: 0.01, check: true}\n\n" +
-			"--move begins with an order of the server or stack, in the state in which a move to FILE " +
-			"would leave it, before\n" +
-			"FILE is deployed. What the task does not know is drawn: a call in doubt may have happened, " +
-			"or not.\n\n" +
-			"Faults: " + strings.Join(faultNames(), ", ") + ".",
-		Example: "  stepkeeper simulate workflows/order.yaml --order order.json\n" +
-			"  stepkeeper simulate workflows/order.yaml --services services.yaml --minutes 5\n" +
-			"  stepkeeper simulate workflows/order.yaml --faults crash-after,fresh-copy --seeds 50000\n" +
-			"  stepkeeper simulate workflows/order.yaml --move order-1001\n" +
-			"  stepkeeper simulate --replay counterexample.json\n" +
-			"  stepkeeper simulate corrected.yaml --replay counterexample.json",
-		Args: app.Args(cobra.MaximumNArgs(1), "one workflow file"),
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if len(given) > 0 {
-				o.file = given[0]
-			}
-			o.given = cmd.Flags().Changed
-			return runSimulate(cmd.Context(), o)
-		},
-		ValidArgsFunction: app.CompleteWorkflowFiles,
-	}
-	o.flags(cmd)
-	return cmd
-}
-
-func (o *simulateOptions) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&o.services, "services", "", "`file` that says what the services truly offer, YAML")
-	f.StringVar(&o.order, "order", "",
-		"`file` with the content of every order, JSON (default: an empty object)")
-	f.StringSliceVar(&o.faults, "faults", nil,
-		"only these `kinds` of faults, separated by commas (default: all)")
-	f.IntVar(&o.orders, "orders", 4, "most orders of one seed")
-	f.IntVar(&o.seeds, "seeds", 0, "`number` of seeds (default 20000, or no limit with --minutes)")
-	f.Uint64Var(&o.first, "seed", 1, "the first seed")
-	f.Float64Var(&o.minutes, "minutes", 0, "how long to look (default: until the seeds are used up)")
-	f.StringVar(&o.replay, "replay", "", "play this `tape` instead, and report what happens")
-	f.StringVar(&o.tape, "tape", "counterexample.json", "`file` for the tape of what was found")
-	f.StringVar(&o.move, "move", "", "begin with this `order`, as a move to FILE leaves it; nothing is moved")
-	f.StringVar(&o.test, "regression-test", "", "`file` for a Go test of what was found, with its tape in it")
-	_ = cmd.MarkFlagFilename("services", "yaml", "yml")
-	_ = cmd.MarkFlagFilename("order", "json")
-	_ = cmd.MarkFlagFilename("replay", "json")
-	_ = cmd.RegisterFlagCompletionFunc("faults",
-		cobra.FixedCompletions(faultNames(), cobra.ShellCompDirectiveNoFileComp))
+	o := &simulateOptions{app: a, orders: 4, first: 1, tape: "counterexample.json"}
+	return a.Command("simulate", app.Flags{"services": &o.services, "order": &o.order,
+		"faults": app.Choice{To: &o.faults, Of: faultNames()}, "orders": &o.orders, "seeds": &o.seeds,
+		"seed": &o.first, "minutes": &o.minutes, "replay": &o.replay, "tape": &o.tape, "move": &o.move,
+		"regression-test": &o.test}, func(cmd *cobra.Command, given []string) error {
+		if len(given) > 0 {
+			o.file = given[0]
+		}
+		return runSimulate(cmd.Context(), o)
+	})
 }
 
 func faultNames() []string {
@@ -142,7 +80,7 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 	return nil
 }
 
-// search looks for what goes wrong without any fault, which needs no seed, and then with them.
+// search runs the simulation first without faults, which needs no seed, and then with them.
 func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario,
 	s simulate.Search) *simulate.Report {
 	o.scene, o.findings = sc, simulate.Diagnose(sc)
@@ -153,35 +91,12 @@ func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario,
 	return o.find(ctx, sc, s)
 }
 
-// mostSimulated bounds the orders of one seed, which are all in memory.
-const mostSimulated = 1000
-
-// numbers looks at what counts things: 0 is no answer to how many, where it was given.
-func (o *simulateOptions) numbers() error {
-	const year = 365 * 24 * 60
-	switch {
-	case o.orders > mostSimulated:
-		return failure.New(failure.Usage, fmt.Sprintf("give a number from 1 to %d", mostSimulated),
-			"--orders %d is out of range", o.orders)
-	case o.seeds < 0, o.seeds == 0 && o.given("seeds"), o.orders < 1:
-		return failure.New(failure.Usage, "give positive numbers",
-			"--seeds and --orders count things, from 1")
-	case o.minutes < 0, o.minutes == 0 && o.given("minutes"), math.IsNaN(o.minutes), o.minutes > year:
-		return failure.New(failure.Usage, "give a positive number, 0.5 for half a minute",
-			"--minutes says how long to look, up to a year")
-	}
-	return nil
-}
-
-// scenario reads what is to be run.
+// scenario reads the scenario to run.
 func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, error) {
 	var sc simulate.Scenario
 	if o.file == "" {
 		return sc, failure.New(failure.Usage, "name one, or a tape with --replay",
 			"there is no workflow file to simulate")
-	}
-	if err := o.numbers(); err != nil {
-		return sc, err
 	}
 	def, err := definitionOf(o.file)
 	if err != nil {
@@ -203,7 +118,7 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 		}
 	}
 	if o.order != "" {
-		if sc.Order, err = orderContent(o.order); err != nil {
+		if sc.Order, err = o.app.ReadJSON(o.order, "order", port.MaxOrder); err != nil {
 			return sc, err
 		}
 	}
@@ -219,18 +134,13 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 		}
 	}
 	for _, name := range o.faults {
-		f := simulate.FaultNamed(strings.TrimSpace(name))
-		if f == simulate.NoFault {
-			return sc, failure.New(failure.Usage, suggest.DidYouMean(name, faultNames(),
-				"there are "+strings.Join(faultNames(), ", ")), "there is no fault %q", name)
-		}
-		sc.Only = append(sc.Only, f)
+		sc.Only = append(sc.Only, simulate.FaultNamed(name))
 	}
 	return sc, nil
 }
 
-// moved is the scenario of an order that is moved: to def, or where that is nil to the definition of its
-// workflow with the hash, or the latest.
+// moved returns the scenario of a moved order. The new definition is def or, if def is nil, the one with the
+// hash, or the latest.
 func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 	def *core.Definition) (sc simulate.Scenario, err error) {
 	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
@@ -259,8 +169,8 @@ func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 	return sc, nil
 }
 
-// SimulateMove simulates an order as a move would leave it. The report is nil unless the output is JSON. An
-// error with the code NotProcessed means that the simulation found something wrong.
+// SimulateMove simulates an order after a move. The report is nil unless the output is JSON. An error with
+// the code NotProcessed means that the simulation found a violation.
 func SimulateMove(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 	seeds int) (*Simulated, error) {
 	o := &simulateOptions{app: a, tape: "counterexample.json"}
@@ -281,7 +191,7 @@ func SimulateMove(ctx context.Context, a *app.App, c *client.Client, id, hash st
 	return o.whole(r), o.verdict(r)
 }
 
-// find searches, and shows how far it is: with a bar on a terminal, else with a line now and then.
+// find searches and shows its progress: with a bar on a terminal, otherwise with a line from time to time.
 func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario,
 	search simulate.Search) *simulate.Report {
 	label, total := "seeds", int64(search.Seeds)

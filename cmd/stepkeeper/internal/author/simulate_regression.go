@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
-// regressionFile is a Go test that plays one tape. The workflow is read from its file, so that the
-// test passes once that is corrected.
+// regressionFile is a Go test that plays one tape. It reads the workflow from its file, so that the test
+// passes once the workflow is corrected.
 var regressionFile = template.Must(template.New("test").Parse(`package {{.Package}}
 
 import (
@@ -31,7 +31,7 @@ func {{.Name}}(t *testing.T) {
 }
 `))
 
-// regressionTest writes the test of what was found, for a file beside the user's other tests.
+// regressionTest writes a test of the finding, for a file beside the user's other tests.
 func regressionTest(file, workflow string, r *simulate.Report) ([]byte, error) {
 	folder, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {
@@ -64,7 +64,7 @@ func regressionTest(file, workflow string, r *simulate.Report) ([]byte, error) {
 	return format.Source(b.Bytes())
 }
 
-// packageOf is the package for an external test in a folder.
+// packageOf returns the package of an external test in a folder.
 func packageOf(folder string) string {
 	name := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' {
@@ -78,7 +78,7 @@ func packageOf(folder string) string {
 	return name + "_test"
 }
 
-// word makes a part of a Go name.
+// word returns a part of a Go name.
 func word(s string) string {
 	var b strings.Builder
 	up := true

@@ -1,19 +1,18 @@
 package author
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
-	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
-// print prints the conclusion: what was done, and what may be concluded.
+// print prints the runs of the search, and the conclusion that they allow.
 func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	a := o.app
 	if err := o.keepTape(r); err != nil {
@@ -36,7 +35,7 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	for _, n := range r.Invariants {
 		looks += n
 	}
-	fmt.Fprintf(out, "ends: %s\n", counts(ends(r.Ends)))
+	fmt.Fprintf(out, "ends: %s\n", counts(r.Ends))
 	fmt.Fprintf(out, "faults injected: %s\n", counts(r.FaultsByKind))
 	fmt.Fprintf(out, "cells (place × fault) hit: %d of %d\n", len(r.Cells), r.CellCount)
 	fmt.Fprintf(out, "invariants checked: %d of %d, %d times in all\n", len(r.Invariants),
@@ -58,7 +57,7 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	return broken(r.Violation)
 }
 
-// printFindings prints what is wrong with the workflow without any seed.
+// printFindings prints the faults of the workflow that need no seed.
 func (o *simulateOptions) printFindings() {
 	out, style := o.app.Streams.Out, o.app.Streams.Style()
 	for _, f := range o.findings {
@@ -71,7 +70,7 @@ func (o *simulateOptions) printFindings() {
 	}
 }
 
-// wrong is the ending where an order does not end Processed although nothing goes wrong.
+// wrong returns an error if an order does not end Processed although no fault was injected.
 func (o *simulateOptions) wrong() error {
 	if !slices.ContainsFunc(o.findings, func(f simulate.Finding) bool { return !f.Advice }) {
 		return nil
@@ -79,8 +78,8 @@ func (o *simulateOptions) wrong() error {
 	return failure.Silent(failure.NotProcessed, "without faults an order does not end Processed")
 }
 
-// Simulated is the report for programs: all that the text has except the diagram, which the
-// tape repeats.
+// Simulated is the report for programs. It has everything in the text except the diagram, which the tape can
+// reproduce.
 type Simulated struct {
 	*simulate.Report
 	Statement string             `json:"statement,omitempty"` // absent where no seed was run
@@ -88,7 +87,7 @@ type Simulated struct {
 	Violation *brokenRule        `json:"violation,omitempty"`
 }
 
-// brokenRule is a violation, with what it means for the workflow.
+// brokenRule is a violation and its meaning for the workflow.
 type brokenRule struct {
 	*simulate.Violation
 	simulate.Explained
@@ -110,7 +109,7 @@ func (o *simulateOptions) printReport(r *simulate.Report) error {
 	return o.verdict(r)
 }
 
-// verdict is the error of what was found.
+// verdict returns the finding as an error.
 func (o *simulateOptions) verdict(r *simulate.Report) error {
 	if err := o.wrong(); err != nil {
 		return err
@@ -134,27 +133,19 @@ func broken(v *simulate.Violation) error {
 	return failure.Silent(failure.NotProcessed, "an invariant is broken")
 }
 
-func ends(m map[core.State]int) map[string]int {
-	all := map[string]int{}
-	for s, n := range m {
-		all[string(s)] = n
-	}
-	return all
-}
-
-// counts writes what was counted, the names sorted.
-func counts(m map[string]int) string {
+// counts returns the counts as text, sorted by name.
+func counts[K ~string](m map[K]int) string {
 	if len(m) == 0 {
 		return "none"
 	}
 	parts := make([]string, 0, len(m))
-	for _, name := range simulate.Sorted(m) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
 		parts = append(parts, fmt.Sprintf("%s %d", name, m[name]))
 	}
 	return strings.Join(slices.Clip(parts), ", ")
 }
 
-// keepTape writes what was found, where something was.
+// keepTape writes the tape of a finding, if there is one.
 func (o *simulateOptions) keepTape(r *simulate.Report) error {
 	if r.Tape == nil {
 		return nil
@@ -166,7 +157,7 @@ func (o *simulateOptions) keepTape(r *simulate.Report) error {
 	return o.keepTest(r)
 }
 
-// keepTest writes the regression test, where one was asked for.
+// keepTest writes the regression test, if the user asked for one.
 func (o *simulateOptions) keepTest(r *simulate.Report) error {
 	if o.test == "" {
 		return nil
@@ -182,19 +173,11 @@ func (o *simulateOptions) keepTest(r *simulate.Report) error {
 	return nil
 }
 
-// play runs a tape, with the workflow that it was recorded of or with the one given, and prints its story.
+// play runs a tape and prints its story. It uses the given workflow, or the recorded one.
 func (o *simulateOptions) play() error {
 	tape, err := simulate.ReadTape(o.replay)
 	if err != nil {
-		code := failure.Usage
-		if errors.Is(err, fs.ErrNotExist) {
-			code = failure.NotFound
-		}
-		return failure.Wrap(err, code, "give --replay a tape that `stepkeeper simulate` has written",
-			"there is nothing to replay")
-	}
-	if tape.Scope != "" {
-		return o.follow(tape)
+		return app.Unread(err, "give --replay a tape that `stepkeeper simulate` has written", "tape")
 	}
 	sc, err := tape.Scenario()
 	if err != nil {
@@ -219,17 +202,7 @@ func (o *simulateOptions) play() error {
 	return o.played(&r, len(tape.Choices), len(tape.Choices)-len(r.Choices))
 }
 
-// follow plays a tape of the exploration: it has a small world of its own, and no workflow file.
-func (o *simulateOptions) follow(tape *simulate.Tape) error {
-	r, err := tape.Play(simulate.Options{Story: true})
-	if err != nil {
-		return failure.Wrap(err, failure.Usage, "play it with the version that has recorded it",
-			"the tape cannot be played")
-	}
-	return o.played(&r, len(tape.Path), 0)
-}
-
-// played prints the story of a tape; missed are the choices that were never reached.
+// played prints the story of a tape. missed counts the choices that the run never reached.
 func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error {
 	if o.app.JSON() {
 		if err := o.app.PrintJSON(map[string]any{"story": r.Story, "violation": brokenRuleOf(r.Violation,
@@ -248,7 +221,7 @@ func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error 
 				"since\n", missed, choices)
 	}
 	if r.Violation == nil {
-		fmt.Fprintln(out, style.Good("no violation; ends: "+counts(ends(r.Ends))))
+		fmt.Fprintln(out, style.Good("no violation; ends: "+counts(r.Ends)))
 		return nil
 	}
 	fmt.Fprintf(out, "\n%s\nThe rule: %s.\n%s\n", style.Bad("invariant "+r.Violation.String()),

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
@@ -19,9 +17,7 @@ func TestReportThisToUs(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		s, b := streams.Test(false)
 		o := &simulateOptions{app: app.New(s, func(string) string { return "" }), scene: sc}
-		root := &cobra.Command{}
-		o.app.AddFlags(root)
-		if err := root.ParseFlags([]string{"--output", format}); err != nil {
+		if err := o.app.Root().ParseFlags([]string{"--output", format}); err != nil {
 			t.Fatal(err)
 		}
 		err := o.played(&simulate.Result{Violation: &simulate.Violation{Invariant: "P16",

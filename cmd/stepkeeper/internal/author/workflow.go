@@ -5,10 +5,8 @@ package author
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,7 +22,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
@@ -32,24 +29,22 @@ import (
 
 // NewWorkflow returns the command workflow with its subcommands.
 func NewWorkflow(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "workflow",
-		Short: "Check, draw and list workflows",
-		Args:  cobra.ArbitraryArgs,
-		RunE:  app.Group,
-	}
-	cmd.AddCommand(newValidate(a), newGraph(a), newWorkflowList(a), newSchema(a))
-	return cmd
+	return a.Group("workflow", newValidate(a), newGraph(a), a.Command("workflow list", nil,
+		func(cmd *cobra.Command, _ []string) error { return runWorkflowList(cmd.Context(), a) }),
+		a.Command("workflow schema", nil, func(*cobra.Command, []string) error {
+			_, err := a.Streams.Out.Write(append(slices.Clone(source.Schema), '\n'))
+			return app.Written(err)
+		}))
 }
 
 type validateOptions struct {
 	app    *app.App
-	files  []string // files, and folders of them
-	agents string   // file of the agents that exist; "" accepts any name
-	order  string   // file of an order to evaluate the expressions for; optional
+	files  []string // files, or folders of files
+	agents string   // file with the existing agents; "" accepts any name
+	order  string   // file of an order to evaluate the expressions with; optional
 }
 
-// validated is one file with --output json: one on each line.
+// validated is the result of one file with --output json, one per line.
 type validated struct {
 	File     string          `json:"file"`
 	Valid    bool            `json:"valid"`
@@ -60,7 +55,7 @@ type validated struct {
 	Problems source.Problems `json:"problems"` // empty if the file is valid
 }
 
-// budget is what the workflow's expressions use of what they may.
+// budget is the share of their limits that the workflow's expressions use.
 type budget struct {
 	Parts        int `json:"parts"` // parts of the largest expression
 	PartsAllowed int `json:"partsAllowed"`
@@ -70,33 +65,11 @@ type budget struct {
 
 func newValidate(a *app.App) *cobra.Command {
 	o := &validateOptions{app: a}
-	cmd := &cobra.Command{
-		Use:   "validate FILE...",
-		Short: "Check workflow files, and report what to fix",
-		Long: "Check workflow files, or all of a folder: first against the JSON Schema, then for what " +
-			"they mean.\n" +
-			"Each problem names file, line and column, and what to do. The exit code is 2 if there is an " +
-			"error;\n" +
-			"warnings alone are no failure. It prints how much of their budget the expressions use: the " +
-			"parts of the\n" +
-			"largest one, and with --order the steps of work that an evaluation for this " +
-			"order takes at most.",
-		Example: "  stepkeeper workflow validate workflows/order.yaml\n  stepkeeper workflow validate " +
-			"workflows --agents agents.yaml",
-		Args: app.Args(cobra.MinimumNArgs(1), "a workflow file, or a folder"),
-		RunE: func(_ *cobra.Command, given []string) error {
+	return a.Command("workflow validate", app.Flags{"agents": &o.agents, "order": &o.order},
+		func(_ *cobra.Command, given []string) error {
 			o.files = given
 			return runValidate(o)
-		},
-		ValidArgsFunction: app.CompleteWorkflowFiles,
-	}
-	cmd.Flags().StringVar(&o.agents, "agents", "",
-		"the agents `file` of dev, to check the names of agents; without it any name is accepted")
-	cmd.Flags().StringVar(&o.order, "order", "",
-		"`file` with the JSON of an order, to count the work of the expressions for it")
-	_ = cmd.MarkFlagFilename("agents", "yaml", "yml")
-	_ = cmd.MarkFlagFilename("order", "json")
-	return cmd
+		})
 }
 
 func runValidate(o *validateOptions) error {
@@ -108,9 +81,11 @@ func runValidate(o *validateOptions) error {
 	if err != nil {
 		return err
 	}
-	order, err := orderContent(o.order)
-	if err != nil {
-		return err
+	var order json.RawMessage
+	if o.order != "" {
+		if order, err = o.app.ReadJSON(o.order, "order", port.MaxOrder); err != nil {
+			return err
+		}
 	}
 	bad := 0
 	for _, f := range files {
@@ -125,34 +100,6 @@ func runValidate(o *validateOptions) error {
 		return failure.Silent(failure.Usage, "some workflows are not valid")
 	}
 	return nil
-}
-
-// orderContent reads the content of one order from the file of a flag --order. It returns nil if the flag is
-// not set.
-func orderContent(file string) (json.RawMessage, error) {
-	if file == "" {
-		return nil, nil
-	}
-	const fix = "give --order a file with the JSON of one order"
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, failure.Wrap(err, failure.NotFound, fix, "the order cannot be read")
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, port.MaxOrder+1))
-	switch {
-	case err != nil:
-		return nil, failure.Wrap(err, failure.NotFound, fix, "the order cannot be read")
-	case len(data) > port.MaxOrder:
-		return nil, failure.New(failure.Usage, "store large data elsewhere and send a reference",
-			"the order %s is larger than %d bytes", file, port.MaxOrder)
-	}
-	if err := rawjson.Check(data, rawjson.MaxLevels); err != nil {
-		return nil, failure.Wrap(err, failure.Usage,
-			"correct it; the file holds the content of one order, as it is submitted",
-			"the order %s cannot be used", file)
-	}
-	return data, nil
 }
 
 // budgetOf measures the expressions of a definition.
@@ -189,17 +136,14 @@ func (o *validateOptions) known() ([]string, error) {
 	return c.Agents, nil
 }
 
-// workflowFiles reads the files meant, under the names that were given, and those of folders as `stepkeeper
-// dev` reads them.
+// workflowFiles reads the given files, and those of folders as `stepkeeper dev` reads them.
 func workflowFiles(names []string, opts source.Options) ([]source.File, error) {
 	var files []source.File
 	for _, name := range names {
 		info, err := os.Stat(name)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, failure.New(failure.NotFound, "check the name", "there is no file %s", name)
 		case err != nil:
-			return nil, failure.Wrap(err, failure.Usage, "", "%s cannot be read", name)
+			return nil, app.Unread(err, "check the name", "workflow")
 		case !info.IsDir():
 			f := source.File{Name: name}
 			f.Definition, f.Problems = source.LoadFile(name, opts)
@@ -263,26 +207,8 @@ func validatedOf(file string, def *core.Definition, problems source.Problems) va
 
 func newGraph(a *app.App) *cobra.Command {
 	var asSVG, across bool
-	cmd := &cobra.Command{
-		Use:   "graph FILE",
-		Short: "Draw a workflow as a Mermaid flowchart, or as SVG",
-		Long: "Write a workflow as a Mermaid flowchart, which many editors and code hosts show as a " +
-			"picture. With\n" +
-			"--svg it is a picture by itself: the steps and what they come after. With --output json the " +
-			"text stands\n" +
-			"in the field mermaid, or svg.",
-		Example: "  stepkeeper workflow graph workflows/order.yaml > order.mmd\n  stepkeeper " +
-			"workflow graph --svg workflows/order.yaml > order.svg",
-		Args:              app.Args(cobra.ExactArgs(1), "one workflow file"),
-		ValidArgsFunction: app.CompleteWorkflowFiles,
-		RunE: func(_ *cobra.Command, given []string) error {
-			return runGraph(a, given[0], asSVG,
-				across)
-		},
-	}
-	cmd.Flags().BoolVar(&asSVG, "svg", false, "write SVG")
-	cmd.Flags().BoolVar(&across, "across", false, "with --svg: from left to right, and not down")
-	return cmd
+	return a.Command("workflow graph", app.Flags{"svg": &asSVG, "across": &across},
+		func(_ *cobra.Command, given []string) error { return runGraph(a, given[0], asSVG, across) })
 }
 
 func runGraph(a *app.App, file string, asSVG, across bool) error {
@@ -313,34 +239,6 @@ func runGraph(a *app.App, file string, asSVG, across bool) error {
 	}
 	_, err = io.WriteString(a.Streams.Out, text)
 	return app.Written(err)
-}
-
-func newSchema(a *app.App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "schema",
-		Short: "Write the JSON Schema of workflow files, for editors",
-		Long: "Write the JSON Schema of workflow files. Editors with a YAML language server complete " +
-			"and check with it.",
-		Example: "  stepkeeper workflow schema > workflow.schema.json",
-		Args:    app.Args(cobra.NoArgs, "no arguments"),
-		RunE: func(*cobra.Command, []string) error {
-			_, err := a.Streams.Out.Write(append(slices.Clone(source.Schema), '\n'))
-			return app.Written(err)
-		},
-	}
-}
-
-func newWorkflowList(a *app.App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "list",
-		Short: "List the workflows that a running server offers",
-		Long: "List the workflows that new orders can name, and what is wrong with newer files: a broken " +
-			"file is\n" +
-			"refused, and the version before it stays in force.",
-		Example: "  stepkeeper workflow list",
-		Args:    app.Args(cobra.NoArgs, "no arguments"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runWorkflowList(cmd.Context(), a) },
-	}
 }
 
 func runWorkflowList(ctx context.Context, a *app.App) error {

@@ -25,19 +25,19 @@ type Header struct {
 	Pace
 }
 
-// Pace is how a list is worked through.
+// Pace sets the speed of a list's processing.
 type Pace struct {
 	Canary int     `json:"canary"` // orders to be fixed before the rest is sent; 0 means no canary
 	Rate   float64 `json:"rate"`   // commands a second
-	// share of those that failed again, 0 to 1, above which no more are sent
+	// share of orders that failed again, 0 to 1, above which no more commands are sent
 	StopAt   float64 `json:"stopAt"`
 	Patience seconds `json:"patience"` // how long an accepted command has until it counts as unknown
 }
 
 type seconds = float64
 
-// List is a frozen list of orders, and its file: a line for its header, one for each order, then one for each
-// change of what became of an order. The last one counts.
+// List is a frozen list of orders and its file. The file has a line for the header, one for each order, and
+// one for each result. The last result of an order counts.
 type List struct {
 	Header
 	orders []Order
@@ -72,7 +72,7 @@ func Create(name string, h Header, orders []Order) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// Check holds a header to its rules.
+// Check validates a header.
 func (h *Header) Check() error {
 	if _, err := h.Where.query(); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (h *Header) Named(now time.Time) error {
 	return h.Check()
 }
 
-// File is the name of its file unless another one is chosen.
+// File returns the name of the list's file unless another one is chosen.
 func (h *Header) File() string { return "bulk-" + h.Bulk + ".jsonl" }
 
 const (
@@ -111,10 +111,10 @@ const (
 	maxPatience = 366 * day
 )
 
-// within reports whether n lies between two numbers; what is not a number (NaN) does not.
+// within reports whether n lies between two numbers. NaN does not.
 func within(n, least, most float64) bool { return n >= least && n <= most }
 
-// ErrBusy is the error of Open if another process works through the list.
+// ErrBusy is the error of Open if another process uses the list.
 var ErrBusy = errors.New("another process works through this list")
 
 // Open reads a list, and keeps other processes away from it until Close.
@@ -192,7 +192,7 @@ func (l *List) Close() error {
 	return errors.Join(err, l.lock.Close())
 }
 
-// outcome is the line of what became of an order.
+// outcome is the line of an order's result.
 type outcome struct {
 	OrderID string    `json:"orderId"`
 	Result  Result    `json:"result"`
@@ -200,7 +200,7 @@ type outcome struct {
 	At      time.Time `json:"at"`
 }
 
-// record writes what became of an order, at once: the next process goes on from there.
+// record writes an order's result at once, so that the next process can continue from it.
 func (l *List) record(i int, r Result, text string, at time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -231,19 +231,24 @@ type Report struct {
 	Unknown []string `json:"unknown"`
 	NotSent []string `json:"notSent"`
 	Stopped string   `json:"stopped,omitempty"` // why not all were sent
+	// RefusedFor groups the refused orders by reason.
+	RefusedFor map[string][]string `json:"-"`
 }
 
-// Report is the present one.
+// Report returns the present report.
 func (l *List) Report() Report {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := Report{Bulk: l.Bulk, Command: l.Command, Orders: len(l.orders), Fixed: []string{}, Again: []string{},
-		Refused: []string{}, Unknown: []string{}, NotSent: []string{}}
+		Refused: []string{}, Unknown: []string{}, NotSent: []string{}, RefusedFor: map[string][]string{}}
 	by := map[Result]*[]string{Fixed: &r.Fixed, Again: &r.Again, Refused: &r.Refused, Unknown: &r.Unknown,
 		Accepted: &r.Unknown, "": &r.NotSent}
 	for i := range l.orders {
 		to := by[l.orders[i].Result]
 		*to = append(*to, l.orders[i].OrderID)
+		if o := &l.orders[i]; o.Result == Refused {
+			r.RefusedFor[o.Text] = append(r.RefusedFor[o.Text], o.OrderID)
+		}
 	}
 	return r
 }

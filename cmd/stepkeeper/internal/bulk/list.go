@@ -1,6 +1,8 @@
-// Package bulk sends one command to each of many orders: those of a list that is frozen in a file before the
-// first is sent, a few at first, at a bounded rate, until too many have failed again. What became of each
-// stands in the file, by which it goes on after a crash.
+// Package bulk sends one command to each of many orders.
+//
+// It writes the list of orders to a file before it sends the first command. It starts with a few orders,
+// keeps to a rate limit, and stops if too many orders fail again. The file also records the result of each
+// order, so that another run can continue after a crash.
 package bulk
 
 import (
@@ -21,10 +23,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Commands are those that can be sent to many orders.
+// Commands lists the commands that can be sent to many orders.
 var Commands = []string{"resubmit", "undo", "cancel", "resolve", "move", "close"}
 
-// Action is what is done to each order.
+// Action is the command for each order.
 type Action struct {
 	Command    string      `json:"command"`
 	Step       string      `json:"step,omitempty"`       // resolve
@@ -34,13 +36,13 @@ type Action struct {
 	Reason     string      `json:"reason,omitempty"`
 }
 
-// Where selects orders: those that match all that is said. Nothing said is refused.
+// Where selects the orders that match all its values. An empty Where is refused.
 type Where map[string]string
 
-// Keys are what a Where may say.
+// Keys lists the keys of a Where.
 var Keys = []string{"state", "workflow", "step", "code", "id", "older"}
 
-// query checks a Where. Orders in Error are meant unless it says another state.
+// query checks a Where. It selects orders in Error unless the Where has another state.
 func (w Where) query() (client.Query, error) {
 	q := client.Query{State: core.Error, PageSize: 1000}
 	if len(w) == 0 {
@@ -52,13 +54,13 @@ func (w Where) query() (client.Query, error) {
 		}
 		switch key {
 		case "state":
-			i := slices.IndexFunc(states,
+			i := slices.IndexFunc(States,
 				func(s core.State) bool { return strings.EqualFold(string(s), value) })
 			if i < 0 {
 				return q, fmt.Errorf("there is no state %.40q: write one of %s", value,
-					strings.Trim(fmt.Sprint(states), "[]"))
+					strings.Trim(fmt.Sprint(States), "[]"))
 			}
-			q.State = states[i]
+			q.State = States[i]
 		case "workflow":
 			q.Workflow = value
 		case "step":
@@ -78,16 +80,17 @@ func (w Where) query() (client.Query, error) {
 			if near := suggest.Nearest(key, Keys); near != "" {
 				hint = fmt.Sprintf(", perhaps %s", near)
 			}
-			return q, fmt.Errorf("%.40q is nothing to select orders by%s; it is one of %s", key, hint,
+			return q, fmt.Errorf("--where does not know %.40q%s; use one of %s", key, hint,
 				strings.Join(Keys, ", "))
 		}
 	}
 	return q, nil
 }
 
-var states = []core.State{core.Error, core.Processing, core.Compensating, core.Compensated, core.Processed}
+// States lists the states by which a Where selects. The first one is the default.
+var States = []core.State{core.Error, core.Processing, core.Compensating, core.Compensated, core.Processed}
 
-// Order is one of the list: as it was when the list was made, and what became of it.
+// Order is an order of the list: its state when the list was made, and its result.
 type Order struct {
 	OrderID string `json:"orderId"`
 	// Number counts the order's commands at that time. A newer command causes a refusal (P5).
@@ -100,9 +103,10 @@ type Order struct {
 	At      time.Time `json:"at,omitzero"`
 }
 
-// Result is what became of an order of the list.
+// Result is the result for an order of the list.
 type Result string
 
+// Results of orders.
 const (
 	Accepted Result = "accepted" // the server accepted the command; the result is open
 	Fixed    Result = "fixed"    // its step has passed, or what else the command is for
@@ -111,11 +115,12 @@ const (
 	Unknown  Result = "unknown" // no answer, or not to its end in time
 )
 
-// final reports that nothing is left to do; what is unknown is sent again under the same ID.
+// final reports whether the order needs no more work. A command with an unknown result is sent again under
+// the same ID.
 func (r Result) final() bool { return r == Fixed || r == Again || r == Refused }
 
-// Select lists the orders, oldest first, and what the command would do to each. It changes nothing. What w
-// says wrongly is an error that wraps client.ErrInvalid.
+// Select returns the orders, oldest first, with the expected effect of the command on each. It changes
+// nothing. The error of an invalid w wraps client.ErrInvalid.
 func Select(ctx context.Context, c *client.Client, w Where, a Action) ([]Order, error) {
 	q, err := w.query()
 	if err != nil {
@@ -150,14 +155,14 @@ func Select(ctx context.Context, c *client.Client, w Where, a Action) ([]Order, 
 	})
 }
 
-// Group is what would become of some orders of a list.
+// Group is a group of orders with the same expected effect.
 type Group struct {
 	Would   string
 	Refused bool
 	IDs     []string
 }
 
-// Groups are the orders by what would become of them, the ones accepted first, then by name.
+// Groups groups the orders by expected effect: accepted ones first, then by name.
 func Groups(orders []Order) (all []Group) {
 	for i := range orders {
 		o := &orders[i]
@@ -175,7 +180,7 @@ func Groups(orders []Order) (all []Group) {
 	return all
 }
 
-// Would is the verdict that a command would have, and what it would do.
+// Would returns the expected verdict and effect of a command.
 func Would(ctx context.Context, c *client.Client, t *client.Task, a Action) (client.Verdict, error) {
 	if a.Command == "move" || a.Definition != "" {
 		return wouldMove(ctx, c, t, a)
@@ -209,8 +214,8 @@ func would(t *client.Task, a Action) client.Verdict {
 	return v
 }
 
-// whyRefused returns why an order does not take a command as it is now. Orders with the same reason are one
-// group of a plan, so it names neither IDs nor times.
+// whyRefused returns the reason why an order does not accept a command now. Orders with the same reason form
+// one group of a plan, so the text contains no IDs or times.
 func whyRefused(t *client.Task, c view.Command) string {
 	ofError := c.Command == "undo" || c.Command == "resolve" || c.Command == "close"
 	later := slices.ContainsFunc(t.AcceptsLater, func(l view.LaterCommand) bool { return l.Command == c })
@@ -230,7 +235,7 @@ func whyRefused(t *client.Task, c view.Command) string {
 	return "it would be refused as the order is now"
 }
 
-// wouldMove has the differences of the definitions too.
+// wouldMove checks a move, including the differences of the definitions.
 func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) (client.Verdict, error) {
 	p, err := c.PlanMove(ctx, t.OrderID, a.Definition)
 	if err != nil {
@@ -260,8 +265,8 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 	return v, nil
 }
 
-// Send sends the command to an order. number is the one that the decision was made on, id that of the command
-// (P5).
+// Send sends the command to an order. number is the command number on which the decision was made, and id the
+// ID of the command (P5).
 func (a *Action) Send(ctx context.Context, c *client.Client, order string, number int, id string,
 	more ...client.CommandOption) (client.Verdict, error) {
 	opts := append(more, client.CommandID(id), client.By(a.By, a.Reason))
@@ -286,8 +291,8 @@ func (a *Action) Send(ctx context.Context, c *client.Client, order string, numbe
 	return client.Verdict{}, fmt.Errorf("%w: there is no command %.50q", client.ErrInvalid, a.Command)
 }
 
-// commandID names both the bulk and the order. An order's ID that leaves no room, or that a command cannot
-// have, as that of a child, is hashed.
+// commandID returns the command's ID, which contains the IDs of the bulk and of the order. It hashes an
+// order's ID that is too long or has other characters, such as that of a child.
 func commandID(bulk, order string) string {
 	id := bulk + ":" + order
 	if !message.IsCommandID(id) {
@@ -296,7 +301,7 @@ func commandID(bulk, order string) string {
 	return id
 }
 
-// becameOf is what became of an order whose command was accepted; "" while that is open.
+// becameOf returns the result for an order whose command was accepted, or "" while it is open.
 func becameOf(h *Header, o *Order, t *client.Task) (Result, string) {
 	switch {
 	case h.Command == "resolve" || h.Command == "move" || h.Command == "close":
@@ -323,13 +328,13 @@ func becameOf(h *Header, o *Order, t *client.Task) (Result, string) {
 	return "", ""
 }
 
-// passed reports that the step at which the order had stopped is done.
+// passed reports whether the step at which the order had stopped is done.
 func passed(t *client.Task, step string) bool {
 	i := slices.IndexFunc(t.Steps, func(s view.Step) bool { return s.Name == step })
 	return i >= 0 && t.Steps[i].State == core.Processed
 }
 
-// check holds an action to its rules.
+// check validates an action.
 func (a *Action) check() error {
 	switch {
 	case !slices.Contains(Commands, a.Command):

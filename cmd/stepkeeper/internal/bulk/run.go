@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	mostInFlight = 50 // orders that are sent and not decided
+	mostInFlight = 50 // orders whose command was sent and has no result yet
 	lookAgain    = time.Second
-	fewest       = 5 // results before a share counts
-	mostSilent   = 5 // commands without an answer, one after another, after which no more are sent
+	fewest       = 5 // results before the share of failures counts
+	mostSilent   = 5 // consecutive commands without an answer, after which no more are sent
 )
 
-// each calls f for 0 to n-1, several at once.
+// each calls f with 0 to n-1, several calls at once.
 func each(ctx context.Context, n int, f func(i int) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(8)
@@ -34,7 +34,7 @@ func each(ctx context.Context, n int, f func(i int) error) error {
 	return g.Wait()
 }
 
-// work is one process's way through a list.
+// work is one process's run through a list.
 type work struct {
 	*List
 	c        *client.Client
@@ -46,8 +46,8 @@ type work struct {
 	failures error // failed writes to the file
 }
 
-// Run sends the commands that are left to send, waits for what becomes of each, and reports. It ends early
-// where the canary is not fixed, where too many fail again, and with ctx; running it again goes on.
+// Run sends the remaining commands, waits for the result of each order, and reports. It ends early if the
+// canary is not fixed, if too many orders fail again, or when ctx ends. Another Run continues.
 func (l *List) Run(ctx context.Context, c *client.Client, report func(Report)) (Report, error) {
 	w := &work{List: l, c: c, look: lookAgain, report: report}
 	left, fixed := []int{}, 0
@@ -110,7 +110,7 @@ func (w *work) why(ctx context.Context) string {
 	return w.stopped
 }
 
-// send sends the commands of some orders at the list's rate, and waits for what becomes of them.
+// send sends the commands of some orders at the list's rate, and waits for their results.
 func (w *work) send(ctx context.Context, some []int) {
 	pace := time.NewTicker(time.Duration(float64(time.Second) / w.Rate))
 	inFlight := make(chan struct{}, mostInFlight)
@@ -144,12 +144,12 @@ func (w *work) send(ctx context.Context, some []int) {
 	}
 }
 
-// skip leaves an order out where the list was stopped, unless its command is on the way.
+// skip leaves out an order if the list was stopped, unless its command was already sent.
 func (w *work) skip(ctx context.Context, i int) bool {
 	return w.why(ctx) != "" && w.order(i).Result != Accepted
 }
 
-// one sends the command of an order, and waits for what becomes of it.
+// one sends the command of an order, and waits for its result.
 func (w *work) one(ctx context.Context, i int) {
 	o := w.order(i)
 	v, err := w.command(ctx, &o)
@@ -172,7 +172,7 @@ func (w *work) one(ctx context.Context, i int) {
 	w.watch(ctx, i, &o)
 }
 
-// command sends it. A Cancel does not carry the number that was seen: it is compared here.
+// command sends the command of an order. A Cancel carries no number, so command compares the number here.
 func (w *work) command(ctx context.Context, o *Order) (client.Verdict, error) {
 	if w.Command == "cancel" {
 		t, err := w.c.Get(ctx, o.OrderID)
@@ -190,7 +190,7 @@ func (w *work) command(ctx context.Context, o *Order) (client.Verdict, error) {
 	return w.Send(ctx, w.c, o.OrderID, o.Number, commandID(w.Bulk, o.OrderID))
 }
 
-// answered counts commands without an answer: a server that is away gets no more of them.
+// answered counts commands without an answer. After several in a row no more are sent.
 func (w *work) answered(answer bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -233,7 +233,7 @@ func (w *work) watch(ctx context.Context, i int, o *Order) {
 	}
 }
 
-// set records a result, and stops the list where too many have failed again.
+// set records a result, and stops the list if too many orders have failed again.
 func (w *work) set(i int, r Result, text string) {
 	if err := w.record(i, r, text, time.Now().UTC()); err != nil {
 		w.mu.Lock()
@@ -241,7 +241,7 @@ func (w *work) set(i int, r Result, text string) {
 		w.mu.Unlock()
 		w.stop("the file of the list cannot be written: " + err.Error())
 	}
-	if r != Again && w.report == nil { // a report goes through the whole list
+	if r != Again && w.report == nil { // report counts the whole list
 		return
 	}
 	now := w.Report()

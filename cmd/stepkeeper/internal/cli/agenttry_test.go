@@ -95,7 +95,7 @@ func TestAgentTryRefusals(t *testing.T) {
 		{"--effects=x", failure.Usage, "--do charge"},
 		{"--do=lend", failure.Usage, "--effects"},
 		{"--do=lend --effects=x --input={", failure.Usage, "is no JSON"},
-		{"--do=lend --effects=x --earns=best", failure.Usage, `no grade "best"`},
+		{"--do=lend --effects=x --earns=best", failure.Usage, `--earns cannot be "best"`},
 		{"--do=lend --effects=false -- sleep 60", failure.General, "the line of --effects failed"},
 		{"--do=lend --effects=pwd -- sleep 60", failure.General, "must print a number"},
 		{"--do=lend --effects=:;echo${IFS}0 -- true", failure.General, "process has ended"},

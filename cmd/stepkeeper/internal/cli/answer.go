@@ -19,56 +19,25 @@ import (
 
 type answerOptions struct {
 	orderCommand
-	event bool // the step is the name of an event
+	event bool // the step argument is the name of an event
 	value string
-	round int    // 0 means the present one
-	token string // names the step and who answers
+	round int    // round of the step; 0 means the present one
+	token string // token that states the step and the person
 }
 
 func newAnswer(a *app.App) *cobra.Command {
 	o := &answerOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "answer"}}}
-	cmd := &cobra.Command{
-		Use:   "answer ID [STEP] VALUE",
-		Short: "Answer a step that waits for people, or for an event",
-		Long: "Answer a step that waits. The value of an approval is one of its words; that of an event " +
-			"is JSON, or else\n" +
-			"taken as a text. With --event the second argument is the name of an event, and every step " +
-			"that waits for\n" +
-			"it, or has yet to, is answered. `show` prints what a step waits for, who may answer, and who " +
-			"has.\n" +
-			"With --token, the last part of a link that a person was sent, there is no STEP: the token " +
-			"says it, and who answers.\n\n" +
-			"The same answer twice changes nothing; another one after the decision is refused, with who " +
-			"decided what.",
-		Example: "  stepkeeper answer order-1001 approve yes\n  stepkeeper answer order-1001 approve no " +
-			"--by alice\n" +
-			"  stepkeeper answer order-1001 customer-bought '{\"invoice\":4711}' --event",
-		Args: func(cmd *cobra.Command, given []string) error {
-			n, want := 3, "an order, a step, and the value"
-			if o.token != "" {
-				n, want = 2, "an order and the value, since the token says the step"
-			}
-			return app.Args(cobra.ExactArgs(n), want)(cmd, given)
-		},
-		ValidArgsFunction: a.CompleteStep(nil),
-		RunE: func(cmd *cobra.Command, given []string) error {
-			o.ids, o.value = given[:1], given[len(given)-1]
-			if o.token == "" {
-				o.action.Step = given[1]
-			}
-			return runAnswer(cmd.Context(), o)
-		},
-	}
-	f := cmd.Flags()
-	f.BoolVar(&o.event, "event", false, "STEP is the name of an event")
-	f.StringVar(&o.action.By, "by", "", "who answers (`name`; default: the user of this computer)")
-	f.StringVar(&o.action.Reason, "reason", "", "why, for the history (`text`)")
-	f.StringVar(&o.token, "token", "", "answer with a `token` of the order; it says the step and who answers")
-	f.IntVar(&o.round, "round", 0,
-		"the round that you saw (`number`); a decided step that is asked again is in the next one "+
-			"(default: the present one)")
-	o.idFlag(cmd)
-	return cmd
+	flags := app.Flags{"event": &o.event, "token": &o.token, "round": &o.round}
+	return o.orderCmd("answer", flags, func(ctx context.Context) error {
+		if n := len(o.ids); o.token == "" && n == 3 {
+			o.action.Step = o.ids[1]
+		} else if o.token == "" || n == 3 {
+			return failure.New(failure.Usage, "give ID STEP VALUE, or ID VALUE with --token",
+				"an answer needs an order, a step and a value; a token names the step")
+		}
+		o.value, o.ids = o.ids[len(o.ids)-1], o.ids[:1]
+		return runAnswer(ctx, o)
+	})
 }
 
 func (o *answerOptions) check() error {
@@ -82,10 +51,6 @@ func (o *answerOptions) check() error {
 			fmt.Sprintf("add --by NAME, of at most %d bytes, without < > & \" \\ and control characters",
 				core.MaxAnswerBy), "%.140q cannot be the name of who answers", o.action.By)
 	}
-	if o.round < 0 {
-		return failure.New(failure.Usage, "leave --round out, or give the number that show prints",
-			"--round %d is below 1", o.round)
-	}
 	return o.checkOrders()
 }
 
@@ -96,7 +61,7 @@ func runAnswer(ctx context.Context, o *answerOptions) error {
 	return o.each(ctx, o.one)
 }
 
-// one sends the value: as a text to an approval, as JSON to an event if it is JSON.
+// one sends the value: as text to an approval. To an event it sends JSON if the value is JSON.
 func (o *answerOptions) one(ctx context.Context, c *client.Client, id string) (verdictLine, error) {
 	ctx, cancel := o.app.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
@@ -118,29 +83,21 @@ func (o *answerOptions) one(ctx context.Context, c *client.Client, id string) (v
 		}
 		r.Step, r.Round = step, o.round
 	}
-	if json.Valid([]byte(o.value)) && (o.event || kindOf(task, step) == view.KindEvent) {
+	s := stepOf(task, step)
+	if json.Valid([]byte(o.value)) && (o.event || s != nil && s.Kind == view.KindEvent) {
 		r.Value = json.RawMessage(o.value)
 	}
 	return verdictOf(c.Answer(ctx, id, r, client.CommandID(o.id)))
 }
 
-func kindOf(task *view.Task, step string) string {
-	for _, s := range task.Steps {
-		if s.Name == step {
-			return s.Kind
-		}
-	}
-	return ""
-}
-
-// answered refuses a step that does not exist, or takes no answer, and names those that do.
+// answered returns an error if a step does not exist or takes no answer. The error names the steps that do.
 func answered(task *view.Task, step string) error {
+	if s := stepOf(task, step); s != nil && s.Answers != nil {
+		return nil
+	}
 	var names []string
 	for _, s := range task.Steps {
 		if s.Answers != nil {
-			if s.Name == step {
-				return nil
-			}
 			names = append(names, s.Name)
 		}
 	}

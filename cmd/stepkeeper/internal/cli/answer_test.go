@@ -8,7 +8,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
@@ -17,8 +16,9 @@ func asking(b *backend) {
 	at := core.TimeOf(noon)
 	b.put(&core.Task{OrderID: "asking", Workflow: "expense", ProcessState: core.Processing, Created: at,
 		Run: 2, Steps: []core.Step{{
-			Name: "approve", State: core.Waiting, Attempt: 1, First: 1, FirstAt: at, ClaimedAt: at,
-			WakeAt: at.Add(core.Day), CompleteBy: at.Add(core.Day),
+			Name: "approve", State: core.Waiting, Attempt: 1, First: core.First{Nth: 1, At: at},
+			Claim: core.Claim{At: at},
+			Wait:  core.StepWait{At: at.Add(core.Day)}, CompleteBy: at.Add(core.Day),
 			Answers: &core.Answers{Round: 3, Need: 2, Who: []string{"alice", "bob"},
 				Votes: []core.Vote{{By: "alice", Value: []byte(`"yes"`), At: at}}},
 		}, {Name: "pay", State: core.Pending}}})
@@ -38,7 +38,7 @@ func TestAnswer(t *testing.T) {
 		"bob").want(t, failure.OK)
 	c.run(t, "answer", "asking", "customer-bought", "plain words", "--event", "--by", "bob").want(t,
 		failure.OK)
-	want := []message.Control{
+	want := []core.Answered{
 		{ID: "a1", Step: "approve", Round: 3, Value: []byte(`"yes"`)},
 		{Step: "approve", Round: 2, Value: []byte(`"true"`)}, // an approval's values are words
 		{Name: "customer-bought", Value: []byte(`{"invoice":12345678901234567890}`)},
@@ -48,8 +48,8 @@ func TestAnswer(t *testing.T) {
 		t.Fatalf("%d answers came: %+v", len(b.commands), b.commands)
 	}
 	for i, w := range want {
-		got := b.commands[i]
-		if got.Kind != message.Answer || got.OrderID != "asking" || got.Run != 2 || got.By != "bob" ||
+		got, is := b.commands[i].Event.(core.Answered)
+		if !is || b.commands[i].OrderID != "asking" || got.Run != 2 || got.By != "bob" ||
 			got.Step != w.Step || got.Name != w.Name ||
 			got.Round != w.Round || string(got.Value) != string(w.Value) || got.ID == "" || w.ID != "" &&
 			got.ID != w.ID {
@@ -60,8 +60,10 @@ func TestAnswer(t *testing.T) {
 	at := core.TimeOf(noon)
 	b.put(&core.Task{OrderID: "buying", Workflow: "expense", ProcessState: core.Processing, Created: at,
 		Steps: []core.Step{{
-			Name: "bought", State: core.Waiting, Attempt: 1, First: 1, FirstAt: at, ClaimedAt: at,
-			WakeAt: at.Add(core.Day), CompleteBy: at.Add(core.Day), Answers: &core.Answers{Round: 1},
+			Name: "bought", State: core.Waiting, Attempt: 1, First: core.First{Nth: 1, At: at},
+			Claim: core.Claim{At: at},
+			Wait:  core.StepWait{At: at.Add(core.Day)}, CompleteBy: at.Add(core.Day),
+			Answers: &core.Answers{Round: 1},
 		}}})
 	// an event's value is JSON
 	for order, value := range map[string]string{"asking": `"true"`, "buying": "true"} {
@@ -74,8 +76,11 @@ func TestAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.run(t, "answer", order, "true", "--token", given).want(t, failure.OK)
-		if len(b.commands) != 1 || b.commands[0].Token != given || b.commands[0].By != "" ||
-			string(b.commands[0].Value) != value {
+		if len(b.commands) != 1 {
+			t.Fatalf("%s: %+v", order, b.commands)
+		}
+		if a := b.commands[0].Event.(core.Answered); a.Token != given || a.By != "" ||
+			string(a.Value) != value {
 			t.Errorf("%s: %+v, want %s", order, b.commands, value)
 		}
 	}
@@ -91,11 +96,31 @@ func TestAnswer(t *testing.T) {
 		{"running charge yes", failure.NotFound, "no step of order running is answered"},
 		{"missing approve yes", failure.NotFound, "there is no order missing"},
 		{"asking approve yes --by a<b", failure.Usage, "cannot be the name"},
-		{"asking approve yes --round -1", failure.Usage, "below 1"},
+		{"asking approve yes --round -1", failure.Usage, "out of range"},
 		{"asking yes --token x --by ann", failure.Usage, "the token says the step and who answers"},
 		{"asking yes --token x --event", failure.Usage, "leave --by and --event out"},
-		{"asking approve", failure.Usage, "an order, a step, and the value"},
+		{"asking approve", failure.Usage, "an order, a step"},
 	} {
 		c.run(t, append([]string{"answer"}, strings.Fields(x.args)...)...).want(t, x.code, x.want)
+	}
+}
+
+// TestChildOrdersAreLeftOut: a list shows child orders only if they are asked for.
+func TestChildOrdersAreLeftOut(t *testing.T) {
+	b := newBackend(noon)
+	for _, id := range []string{"parcel", core.Parent{OrderID: "parcel", Step: "ship"}.ChildID()} {
+		b.put(&core.Task{OrderID: id, Workflow: "order", ProcessState: core.Error,
+			Created: core.TimeOf(noon)})
+	}
+	c := call{server: serve(t, b).URL}
+	for args, want := range map[string]int{"": 1, "--children": 2, "--id parcel": 2, "--state Error": 1} {
+		r := c.run(t, append([]string{"list"}, strings.Fields(args)...)...)
+		r.want(t, failure.OK, "parcel")
+		if got := strings.Count(r.out, "parcel"); got != want {
+			t.Errorf("list %s shows %d orders, want %d:\n%s", args, got, want, r.out)
+		}
+		if strings.Contains(r.err, "1 child order left out") != (want == 1) {
+			t.Errorf("list %s: %s", args, r.err)
+		}
 	}
 }

@@ -74,14 +74,15 @@ func (b *backend) submit(o message.SubmitOrder) api.SubmitResult {
 	}
 	t := &core.Task{OrderID: o.OrderID, Workflow: o.Workflow, ContentHash: hash,
 		ProcessState: core.Processing, Created: core.TimeOf(b.now),
-		Steps: []core.Step{{Name: "charge", State: core.Processing, Attempt: 1, First: 1,
-			FirstAt: core.TimeOf(b.now), ClaimedAt: core.TimeOf(b.now)}}}
+		Steps: []core.Step{{Name: "charge", State: core.Processing, Attempt: 1,
+			First: core.First{Nth: 1, At: core.TimeOf(b.now)}, Claim: core.Claim{At: core.TimeOf(b.now)}}}}
 	for _, end := range []core.State{core.Processed, core.Compensated, core.Error} {
 		if strings.Contains(string(o.Order), `"end":"`+string(end)+`"`) {
-			t.ProcessState, t.Ended, t.Steps[0].State = end, core.TimeOf(b.now.Add(2*time.Second)),
+			t.ProcessState, t.End.At, t.Steps[0].State = end, core.TimeOf(b.now.Add(2*time.Second)),
 				core.Processed
 			if end != core.Processed {
-				t.EndCode, t.EndText, t.EndStep = "card-declined", "the card was declined", "charge"
+				t.Reason.Code, t.Reason.Text, t.Reason.Step = "card-declined", "the card was declined",
+					"charge"
 			}
 			if end == core.Error {
 				t.Phase, t.Steps[0].State = core.Forward, core.Failed
@@ -96,13 +97,13 @@ func (b *backend) Command(_ context.Context, c message.Control) (core.Verdict, e
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.tasks[c.OrderID]
-	if t == nil && c.Kind != message.Cancel {
+	if t == nil && c.Kind() != message.Cancel {
 		return core.Verdict{}, port.ErrNotFound
 	}
 	b.commands = append(b.commands, c)
-	v := core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: b.refuse == "", Reason: b.refuse,
+	v := core.Verdict{ID: c.ID(), Command: string(c.Kind()), Accepted: b.refuse == "", Reason: b.refuse,
 		At: core.TimeOf(b.now)}
-	if t != nil && c.Kind != message.Cancel && c.Command != t.Command {
+	if _, _, number := core.CommandOf(c.Event); t != nil && number >= 0 && number != t.Commands.Number {
 		v.Accepted, v.Reason = false, "the command number is another one now; look at the order again"
 	}
 	return v, nil

@@ -8,16 +8,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// bare wraps an order that stands alone. Without an ID it gets one made of its content and its
-// number in the file: the same file gives the same IDs, so that sending it again is harmless, and
-// two orders that look alike are two orders.
+// bare wraps an order without an envelope. If it has no ID, bare makes one from its content and its number in
+// the file. So the same file gives the same IDs, sending it again is harmless, and two equal orders remain
+// two orders.
 func bare(data []byte, workflow, id string, number int) (message.SubmitOrder, error) {
 	var envelope struct {
 		OrderID  *string          `json:"orderId"`
 		Workflow *string          `json:"workflow"`
 		Order    *json.RawMessage `json:"order"`
 	}
-	// the codec would count from the envelope's beginning
+	// the codec would count levels from the envelope on
 	if err := rawjson.Check(data, rawjson.MaxLevels); err != nil {
 		return message.SubmitOrder{}, err
 	}
@@ -30,7 +30,7 @@ func bare(data []byte, workflow, id string, number int) (message.SubmitOrder, er
 		hash := message.ContentHash(message.SubmitOrder{Workflow: workflow, Order: data})
 		id = fmt.Sprintf("%s-%s-%d", workflow, hash[:16], number)
 	}
-	// Through the codec, so that the same rules hold as for a whole submission.
+	// the codec applies the same rules as to a whole submission
 	return message.DecodeSubmit(fmt.Appendf(nil, `{"schema":%d,"orderId":%s,"workflow":%s,"order":%s}`,
 		message.Schema, quoted(id), quoted(workflow), data))
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,106 +34,40 @@ type bulkOptions struct {
 }
 
 func newBulk(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "bulk",
-		Short: "Send one command to many orders",
-		Long: "Send one command to each of many orders. The list of orders is frozen in a file of JSON " +
-			"Lines first, with\n" +
-			"the command number of each, so that an order which changes meanwhile is refused and not " +
-			"changed twice.\n" +
-			"Some go first, the canary: the rest follows when those are fixed, which means that the step " +
-			"at which\n" +
-			"they had stopped has passed. No more are sent when too large a share fails again. What " +
-			"became of each\n" +
-			"stands in the file; `stepkeeper bulk continue FILE` goes on after an interruption, and sends " +
-			"nothing twice.\n\n" +
-			"--where selects the orders by " + strings.Join(bulk.Keys, ", ") +
-			": all that is said must hold. Those in Error are\n" +
-			"meant unless it says another state. Nothing said selects nothing.",
-		Args: cobra.ArbitraryArgs,
-		RunE: app.Group,
-	}
+	commands := []*cobra.Command{newBulkContinue(a)}
 	for _, name := range bulk.Commands {
-		cmd.AddCommand(newBulkCommand(a, name))
+		commands = append(commands, newBulkCommand(a, name))
 	}
-	cmd.AddCommand(newBulkContinue(a))
-	return cmd
-}
-
-// bulkHelp is what the command does to each order, and how its line goes on.
-var bulkHelp = map[string]struct{ rest, short string }{
-	"resubmit": {"", "Go on with many orders in Error"},
-	"undo":     {"", "Give up many orders and undo what they did"},
-	"cancel":   {"", "Stop many orders and undo what they did"},
-	"resolve":  {" STEP happened|not-happened|undone", "State what happened to a step of many orders"},
-	"move":     {"", "Pin many orders to another definition of their workflow"},
-	"close":    {"", "End many orders in Error as they stand"},
+	return a.Group("bulk", commands...)
 }
 
 func newBulkCommand(a *app.App, name string) *cobra.Command {
-	o := &bulkOptions{app: a, action: bulk.Action{Command: name}}
-	help := bulkHelp[name]
-	cmd := &cobra.Command{
-		Use:   name + help.rest + " --where KEY=VALUE,... --reason TEXT",
-		Short: help.short,
-		Long: help.short +
-			"; `stepkeeper bulk --help` says how. --dry-run lists the orders, and what would become of each.",
-		Example: "  stepkeeper bulk " + name + strings.Replace(help.rest, "STEP happened|not-happened|undone",
-			"charge-payment not-happened",
-			1) + " --where step=charge-payment,code=http-503 --reason \"the bank was down\" --dry-run",
-		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if name == "resolve" {
-				o.action.Step, o.action.Fact = given[0], core.Fact(given[1])
-			}
-			return runBulk(cmd.Context(), o)
-		},
-	}
-	if name == "resolve" {
-		cmd.Args = app.Args(cobra.ExactArgs(2), "a step, and what happened")
-	}
-	f := cmd.Flags()
-	f.StringToStringVar(&o.where, "where", nil, "which orders (`KEY=VALUE,...`): "+strings.Join(bulk.Keys,
-		", "))
-	f.StringVar(&o.action.By, "by", "",
-		"who sends it: kept with each verdict (`name`; default: the user of this computer)")
-	f.StringVar(&o.action.Reason, "reason", "", "why: kept with each verdict (`text`)")
+	o := &bulkOptions{app: a, action: bulk.Action{Command: name}, patience: 5 * time.Minute,
+		pace: bulk.Pace{Canary: 5, Rate: 10, StopAt: 0.2}}
+	flags := app.Flags{"where": &o.where, "by": &o.action.By, "reason": &o.action.Reason,
+		"canary": &o.pace.Canary, "rate": &o.pace.Rate, "stop-at": &o.pace.StopAt, "patience": &o.patience,
+		"file": &o.file, "dry-run": &o.dryRun, "yes": &o.yes}
 	if name == "move" || name == "resubmit" {
-		f.StringVar(&o.action.Definition, "definition", "",
-			"a definition of their workflow: latest, or a `hash`; see move")
+		flags["definition"] = &o.action.Definition
 	}
-	f.IntVar(&o.pace.Canary, "canary", 5,
-		"so many `orders` have to be fixed before the rest is sent; 0: none")
-	f.Float64Var(&o.pace.Rate, "rate", 10, "commands a `second`, 0.001 to 1000")
-	f.Float64Var(&o.pace.StopAt, "stop-at", 0.2,
-		"the `share` of orders that fail again, 0 to 1, above which no more are sent")
-	f.DurationVar(&o.patience, "patience", 5*time.Minute,
-		"how long an order has to pass its step until it is reported as unknown")
-	f.StringVar(&o.file, "file", "", "the `file` of the list (default: bulk-ID.jsonl in this folder)")
-	f.BoolVar(&o.dryRun, "dry-run", false,
-		"send nothing and write no file: list the orders, and what would become of each")
-	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask first; required where there is no terminal to ask on")
-	return cmd
+	return a.Command("bulk "+name, flags, func(cmd *cobra.Command, given []string) error {
+		if name == "resolve" {
+			o.action.Step, o.action.Fact = given[0], core.Fact(given[1])
+		}
+		return runBulk(cmd.Context(), o)
+	})
 }
 
 func newBulkContinue(a *app.App) *cobra.Command {
 	o := &bulkOptions{app: a}
-	return &cobra.Command{
-		Use:   "continue FILE",
-		Short: "Go on with a list",
-		Long: "Go on with a list of orders where it was left, at its own pace. Its canary comes first, " +
-			"where it was not fixed.",
-		Example: "  stepkeeper bulk continue bulk-20261124-101500-k3f9.jsonl",
-		Args:    app.Args(cobra.ExactArgs(1), "the file of a list"),
-		RunE: func(cmd *cobra.Command, given []string) error {
-			o.file = given[0]
-			c, err := a.Client(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return o.work(cmd.Context(), c)
-		},
-	}
+	return a.Command("bulk continue", nil, func(cmd *cobra.Command, given []string) error {
+		o.file = given[0]
+		c, err := a.Client(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return o.work(cmd.Context(), c)
+	})
 }
 
 func runBulk(ctx context.Context, o *bulkOptions) error {
@@ -176,7 +112,7 @@ func runBulk(ctx context.Context, o *bulkOptions) error {
 	return o.work(ctx, c)
 }
 
-// work goes through the list in the file.
+// work processes the list in the file.
 func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 	l, err := bulk.Open(o.file)
 	switch {
@@ -210,7 +146,7 @@ func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 	return o.report(&r)
 }
 
-// report prints what became of the orders; anything but fixed is a refusal for scripts.
+// report prints the results. For scripts any result except fixed is a refusal.
 func (o *bulkOptions) report(r *bulk.Report) error {
 	a := o.app
 	if a.JSON() {
@@ -226,20 +162,36 @@ func (o *bulkOptions) report(r *bulk.Report) error {
 		}
 		line(style.Good("fixed"), r.Fixed)
 		line(style.Bad("failed again"), r.Again)
-		line(style.Warn("refused"), r.Refused)
+		for _, reason := range slices.Sorted(maps.Keys(r.RefusedFor)) {
+			line(style.Warn("refused")+", "+render.Clean(reason), r.RefusedFor[reason])
+		}
 		line(style.Warn("unknown"), r.Unknown)
 		line("not sent", r.NotSent)
 		if r.Stopped != "" {
 			fmt.Fprintf(a.Streams.Out, "stopped: %s\n", render.Clean(r.Stopped))
 		}
-		if len(r.NotSent)+len(r.Unknown) > 0 {
-			fmt.Fprintf(a.Streams.Out, "go on with `stepkeeper bulk continue %s`\n", o.file)
-		}
+		o.advise(r)
 	}
 	if len(r.Fixed) != r.Orders {
 		return failure.Silent(failure.Refused, "not every order was fixed")
 	}
 	return nil
+}
+
+// advise prints the next commands if orders are left.
+func (o *bulkOptions) advise(r *bulk.Report) {
+	out, program := o.app.Streams.Out, o.app.Program()
+	if len(r.Again) > 0 {
+		fmt.Fprintln(out, "fix the cause first")
+	}
+	if n := len(r.NotSent) + len(r.Unknown); n > 0 {
+		fmt.Fprintf(out, "`%s bulk continue %s` sends to the %s not sent or unknown\n", program, o.file,
+			view.Count(n, "order"))
+	}
+	if n := len(r.Again); n > 0 {
+		fmt.Fprintf(out, "for the %s that failed again, run the same `%s bulk %s …` once more: "+
+			"bulk continue does not repeat them\n", view.Count(n, "order"), program, r.Command)
+	}
 }
 
 const fewIDs = 10
@@ -260,7 +212,7 @@ type planLine struct {
 	DryRun   bool   `json:"dryRun"`
 }
 
-// printPlan prints what would become of the orders: how many of each kind, and each of them in a dry run.
+// printPlan prints the expected effects: the number of orders of each kind, and each order in a dry run.
 func (o *bulkOptions) printPlan(orders []bulk.Order, whole bool) error {
 	a := o.app
 	if a.JSON() {
@@ -292,7 +244,8 @@ func (o *bulkOptions) confirmed(orders []bulk.Order) (bool, error) {
 		return true, nil
 	}
 	if !o.app.Streams.Interactive() {
-		return false, failure.New(failure.Usage, "look with --dry-run, then add --yes",
+		return false, failure.New(failure.Usage,
+			"look with --dry-run, then add --yes: without a terminal nobody can confirm",
 			"selected: %s, and nothing was sent", view.Count(len(orders), "order"))
 	}
 	if err := o.printPlan(orders, false); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/user"
 	"strings"
 
@@ -21,17 +22,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// orderCommand is what all commands to orders have in common.
+// orderCommand holds the common parts of all commands to orders.
 type orderCommand struct {
 	app    *app.App
 	action bulk.Action
 	ids    []string
 	id     string // ID of the command; "" makes one (P5)
-	number int    // command number to send; -1 means the number that the order has now (P5)
+	number int    // command number to send; -1 means the order's present number (P5)
 	dryRun bool
 }
 
-// verdictLine is one answer with --output json: one on each line.
+// verdictLine is one verdict with --output json, one per line.
 type verdictLine struct {
 	OrderID  string            `json:"orderId"`
 	Command  string            `json:"command"` // cancel, undo, resubmit, resolve, move, close, erase
@@ -42,45 +43,14 @@ type verdictLine struct {
 	Exit     failure.Code      `json:"exit"` // exit code that this order alone would cause
 }
 
-// orderCmd makes the cobra command of a command that takes the IDs of several orders.
-func (o *orderCommand) orderCmd(use, short, long, example string,
-	run func(context.Context) error) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: use, Short: short, Long: long, Example: example,
-		Args:              app.Args(cobra.MinimumNArgs(1), "the ID of an order, or several"),
-		ValidArgsFunction: o.app.CompleteOrders(-1),
-		RunE: func(cmd *cobra.Command, given []string) error {
-			o.ids = given
-			return run(cmd.Context())
-		},
-	}
-	o.senderFlags(cmd)
-	o.idFlag(cmd)
-	return cmd
-}
-
-func (o *orderCommand) senderFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.action.By, "by", "",
-		"who sends it: kept with its verdict (`name`; default: the user of this computer)")
-	cmd.Flags().StringVar(&o.action.Reason, "reason", "",
-		"why: kept with its verdict (`text`); close and erase need it, and close sends it to the application")
-}
-
-func (o *orderCommand) idFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.id, "command-id", "",
-		"send the command under this `ID`: one that was sent before is carried out once, and answers its "+
-			"verdict")
-}
-
-func (o *orderCommand) numberFlag(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&o.number, "command", -1,
-		"refuse it unless the order has this command `number` (default: the number that it has now)")
-}
-
-func (o *orderCommand) definitionFlag(cmd *cobra.Command, usage string) {
-	cmd.Flags().StringVar(&o.action.Definition, "definition", "", usage)
-	_ = cmd.RegisterFlagCompletionFunc("definition",
-		cobra.FixedCompletions([]string{client.Latest}, cobra.ShellCompDirectiveNoFileComp))
+// orderCmd returns the cobra command of a command that takes the IDs of several orders.
+func (o *orderCommand) orderCmd(name string, own app.Flags, run func(context.Context) error) *cobra.Command {
+	flags := app.Flags{"by": &o.action.By, "reason": &o.action.Reason, "command-id": &o.id}
+	maps.Copy(flags, own)
+	return o.app.Command(name, flags, func(cmd *cobra.Command, given []string) error {
+		o.ids = given
+		return run(cmd.Context())
+	})
 }
 
 // checkDefinition refuses a --definition that is neither latest nor a hash.
@@ -91,7 +61,7 @@ func (o *orderCommand) checkDefinition() error {
 	return failure.New(failure.Usage, whichDefinition, "%q is no definition", o.action.Definition)
 }
 
-// whichDefinition is what to do if the definition is missing or wrong.
+// whichDefinition is the advice if the definition is missing or wrong.
 const whichDefinition = "give --definition latest, or the hash that `show` and `workflow list` print: 32 " +
 	"hexadecimal digits"
 
@@ -118,7 +88,7 @@ func noReason(not string) error {
 		core.MaxMessage), "--reason is missing, and %s", not)
 }
 
-// sender is who sends a command: by, or the user of this computer.
+// sender returns the sender of a command: by, or the user of this computer.
 func sender(by string) string {
 	if u, err := user.Current(); by == "" && err == nil {
 		return u.Username
@@ -144,7 +114,7 @@ func (o *orderCommand) checkOrders() error {
 	return nil
 }
 
-// confirm asks; what is not done is an error.
+// confirm asks a question. It returns an error if the user declines.
 func confirm(a *app.App, question, what, not string) (bool, error) {
 	ok, err := a.Streams.Confirm(question)
 	if err != nil {
@@ -184,8 +154,7 @@ func (o *orderCommand) each(ctx context.Context,
 	return nil
 }
 
-// send looks the order up, for its command number, and sends the command with it (P5). A dry run sends
-// nothing.
+// send reads the order's command number, and sends the command with it (P5). A dry run sends nothing.
 func (o *orderCommand) send(ctx context.Context, c *client.Client, id string,
 	opts ...client.CommandOption) (verdictLine, error) {
 	ctx, cancel := o.app.Bounded(ctx, app.DefaultTimeout)
@@ -217,15 +186,25 @@ func verdictOf(v core.Verdict, err error) (verdictLine, error) {
 }
 
 func hasStep(task *view.Task, step string) error {
+	if stepOf(task, step) != nil {
+		return nil
+	}
 	var names []string
 	for _, s := range task.Steps {
-		if s.Name == step {
-			return nil
-		}
 		names = append(names, s.Name)
 	}
 	return failure.New(failure.NotFound, "its steps are "+strings.Join(names, ", "),
 		"order %s has no step %.60q", task.OrderID, step)
+}
+
+// stepOf returns a step of an order, or nil.
+func stepOf(task *view.Task, name string) *view.Step {
+	for i := range task.Steps {
+		if task.Steps[i].Name == name {
+			return &task.Steps[i]
+		}
+	}
+	return nil
 }
 
 func (o *orderCommand) print(id string, line verdictLine) error {
@@ -252,20 +231,14 @@ func (o *orderCommand) print(id string, line verdictLine) error {
 
 type cancelOptions struct {
 	orderCommand
-	unknown bool // cancels an order that has not arrived too
+	unknown bool // cancel even an order that has not arrived
 }
 
 func newCancel(a *app.App) *cobra.Command {
 	o := &cancelOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "cancel"},
 		number: -1}}
-	cmd := o.orderCmd("cancel ID...", "Stop orders and undo what they did",
-		"An order that is Processed, or past its point of no return, is refused. A cancelled order cannot "+
-			"be\n"+
-			"resubmitted.", "  stepkeeper cancel order-1001",
+	return o.orderCmd("cancel", app.Flags{"unknown": &o.unknown},
 		func(ctx context.Context) error { return runCancel(ctx, o) })
-	cmd.Flags().BoolVar(&o.unknown, "unknown", false,
-		"also where the order has not arrived yet: it will not run when it does")
-	return cmd
 }
 
 func runCancel(ctx context.Context, o *cancelOptions) error {

@@ -27,73 +27,62 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 		args []string
 		want message.Control
 	}{
-		{[]string{"resubmit", "stopped"}, message.Control{Kind: message.Resubmit, OrderID: "stopped",
-			Command: 4}},
+		{[]string{"resubmit", "stopped"}, message.Control{OrderID: "stopped",
+			Event: core.Resubmit{Command: 4}}},
 		{
 			[]string{"resubmit", "stopped", "--deadline", "2h"},
-			message.Control{
-				Kind: message.Resubmit, OrderID: "stopped", Command: 4,
-				Deadline: core.TimeOf(noon.Add(time.Minute + 2*time.Hour)),
-			},
+			message.Control{OrderID: "stopped",
+				Event: core.Resubmit{Command: 4,
+					Deadline: core.TimeOf(noon.Add(time.Minute + 2*time.Hour))}},
 		},
 		{
 			[]string{"resubmit", "stopped", "--deadline", "2026-03-02T00:00:00Z"},
-			message.Control{
-				Kind: message.Resubmit, OrderID: "stopped", Command: 4,
-				Deadline: core.TimeOf(noon.Add(12 * time.Hour)),
-			},
+			message.Control{OrderID: "stopped",
+				Event: core.Resubmit{Command: 4, Deadline: core.TimeOf(noon.Add(12 * time.Hour))}},
 		},
 		{
 			[]string{"undo", "stopped", "--by", "eve", "--reason", "asked to"},
-			message.Control{
-				Kind: message.Undo, OrderID: "stopped", Command: 4, By: "eve", Reason: "asked to",
-			},
+			message.Control{OrderID: "stopped",
+				Event: core.UndoCommand{Command: 4, Sender: core.Sender{By: "eve", Reason: "asked to"}}},
 		},
 		{
 			[]string{"close", "stopped", "--reason", "refunded", "--by", "ann"},
-			message.Control{
-				Kind: message.Close, OrderID: "stopped", Command: 4, By: "ann", Reason: "refunded",
-			},
+			message.Control{OrderID: "stopped",
+				Event: core.Close{Command: 4, Sender: core.Sender{By: "ann", Reason: "refunded"}}},
 		},
 		{
 			[]string{"erase", "stopped", "--reason", "asked to", "--by", "ann"},
-			message.Control{
-				Kind: message.Erase, OrderID: "stopped", Command: 4, By: "ann", Reason: "asked to",
-			},
+			message.Control{OrderID: "stopped",
+				Event: core.Erase{Command: 4, Sender: core.Sender{By: "ann", Reason: "asked to"}}},
 		},
 		{[]string{"move", "stopped", "--definition", "latest"},
-			message.Control{Kind: message.Move, OrderID: "stopped", Command: 4, Definition: "latest"}},
+			message.Control{OrderID: "stopped", Event: core.Move{Command: 4, Definition: "latest"}}},
 		{
 			[]string{"resubmit", "stopped", "--definition", someHash},
-			message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4, Definition: someHash},
+			message.Control{OrderID: "stopped", Event: core.Resubmit{Command: 4, Definition: someHash}},
 		},
 		{
 			[]string{"resubmit", "stopped", "--input", "zone=testdata/input.json"},
-			message.Control{
-				Kind: message.Resubmit, OrderID: "stopped", Command: 4, Step: "zone",
-				Input: json.RawMessage(`{"name":"north"}`),
-			},
+			message.Control{OrderID: "stopped",
+				Event: core.Resubmit{Command: 4, Step: "zone",
+					Input: json.RawMessage(`{"name":"north"}`)}},
 		},
 		{
 			[]string{"resubmit", "stopped", "--input", "zone=-"},
-			message.Control{
-				Kind: message.Resubmit, OrderID: "stopped", Command: 4, Step: "zone",
-				Input: json.RawMessage(`[1.50]`),
-			},
+			message.Control{OrderID: "stopped",
+				Event: core.Resubmit{Command: 4, Step: "zone", Input: json.RawMessage(`[1.50]`)}},
 		},
-		{[]string{"cancel", "running"}, message.Control{Kind: message.Cancel, OrderID: "running"}},
+		{[]string{"cancel", "running"}, message.Control{OrderID: "running", Event: core.Cancel{}}},
 		{
 			[]string{"resolve", "stopped", "zone", "not-happened"},
-			message.Control{
-				Kind: message.Resolve, OrderID: "stopped", Command: 4, Step: "zone", Fact: core.NotHappened,
-			},
+			message.Control{OrderID: "stopped",
+				Event: core.Resolve{Command: 4, Step: "zone", Fact: core.NotHappened}},
 		},
 		{
 			[]string{"resolve", "stopped", "zone", "happened", "--step-output", "testdata/input.json"},
-			message.Control{
-				Kind: message.Resolve, OrderID: "stopped", Command: 4, Step: "zone", Fact: core.Happened,
-				Output: json.RawMessage(`{"name":"north"}`),
-			},
+			message.Control{OrderID: "stopped",
+				Event: core.Resolve{Command: 4, Step: "zone", Fact: core.Happened,
+					Output: json.RawMessage(`{"name":"north"}`)}},
 		},
 	} {
 		b.commands = nil
@@ -102,16 +91,17 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 			t.Fatalf("%v sent %d commands", x.args, len(b.commands))
 		}
 		got := b.commands[0]
-		if got.ID == "" {
+		if got.ID() == "" {
 			t.Errorf("%v: the command has no ID (P5)", x.args)
 		}
-		got.ID, got.Schema = "", 0
-		if x.want.By == "" { // the user of this computer
-			if got.By == "" {
+		_, from, number := core.CommandOf(got.Event)
+		if _, want, _ := core.CommandOf(x.want.Event); want.By == "" { // the user of this computer
+			if from.By == "" {
 				t.Errorf("%v: it does not say who sends it", x.args)
 			}
-			got.By = ""
+			from.By = ""
 		}
+		got.Event = core.Stamped(got.Event, "", from, number)
 		if !reflect.DeepEqual(got, x.want) {
 			t.Errorf("%v sent %+v, want %+v", x.args, got, x.want)
 		}
@@ -131,7 +121,7 @@ func TestCommandsAreSentUnderTheirID(t *testing.T) {
 		{"resolve", "stopped", "zone", "happened"},
 	} {
 		c.run(t, append(args, "--command-id", "mine")...).want(t, failure.OK)
-		if len(b.commands) != i+1 || b.commands[i].ID != "mine" {
+		if len(b.commands) != i+1 || b.commands[i].ID() != "mine" {
 			t.Errorf("%v: %+v", args, b.commands)
 		}
 	}
@@ -175,7 +165,7 @@ func TestCommandsRefused(t *testing.T) {
 		strings.Repeat("1", 100<<10):            "larger than 32768 bytes",
 		"null":                                  "input is null",
 		`{"a":1,"a":2}`:                         "twice",
-		`"` + strings.Repeat("x", 32<<10) + `"`: "the limit is 32768",
+		`"` + strings.Repeat("x", 32<<10) + `"`: "larger than 32768",
 		strings.Repeat("[", 70) + strings.Repeat("]", 70): "deeper",
 	} {
 		call{server: c.server, in: in}.run(t, "resubmit", "stopped", "--input", "zone=-").want(t,
@@ -184,7 +174,7 @@ func TestCommandsRefused(t *testing.T) {
 	for in, want := range map[string]string{
 		"{":    "is not JSON",
 		"null": "the output of step zone: output is null",
-		`"` + strings.Repeat("x", core.MaxOutput) + `"`: "the limit is 49152",
+		`"` + strings.Repeat("x", core.MaxOutput) + `"`: "larger than 49152",
 	} {
 		call{server: c.server, in: in}.run(t, "resolve", "stopped", "zone", "happened", "--step-output",
 			"-").want(t, failure.Usage, want)
@@ -206,7 +196,7 @@ func TestCommandsRefused(t *testing.T) {
 	c.run(t, "erase", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage,
 		"at most 128 bytes")
 	c.run(t, "close", "stopped", "--reason", "why") // the sender is the user of this computer
-	if len(b.commands) != 1 || b.commands[0].By == "" {
+	if len(b.commands) != 1 || b.commands[0].Event.(core.Close).By == "" {
 		t.Errorf("sent: %+v", b.commands)
 	}
 }
@@ -240,9 +230,10 @@ func TestBulk(t *testing.T) {
 	at := core.TimeOf(noon)
 	b.put(&core.Task{OrderID: "other", Workflow: "order", ProcessState: core.Error, Phase: core.Forward,
 		Created: at.Add(30 * core.Second),
-		EndCode: "http-422", EndText: "declined", EndStep: "charge", Ended: at.Add(31 * core.Second),
-		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: 1, FirstAt: at,
-			ClaimedAt: at}}})
+		Reason:  core.Reason{Code: "http-422", Text: "declined", Step: "charge"},
+		End:     core.End{At: at.Add(31 * core.Second)},
+		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: core.First{Nth: 1, At: at},
+			Claim: core.Claim{At: at}}}})
 	c := call{server: serve(t, b).URL}
 	for where, want := range map[string][]string{
 		"state=error": {"stopped", "other"}, "step=zone": {"stopped"}, "workflow=order": {"other"},
@@ -291,14 +282,14 @@ func TestBulk(t *testing.T) {
 	if len(b.commands) != 2 {
 		t.Fatalf("sent: %+v", b.commands)
 	}
+	_, from, number := core.CommandOf(b.commands[0].Event)
 	for _, field := range []struct {
 		name      string
 		got, want any
 	}{
-		{"b.commands[0].By", b.commands[0].By, "ann"},
-		{"b.commands[0].Reason", b.commands[0].Reason, "settled"},
-		{"b.commands[0].Command", b.commands[0].Command, 4},
-		{"the ID ends with the order", strings.HasSuffix(b.commands[0].ID, ":stopped"), true},
+		{"its sender", from, core.Sender{By: "ann", Reason: "settled"}},
+		{"its command number", number, 4},
+		{"the ID ends with the order", strings.HasSuffix(b.commands[0].ID(), ":stopped"), true},
 	} {
 		if field.got != field.want {
 			t.Errorf("%s is %v, want %v: sent: %+v", field.name, field.got, field.want, b.commands)
@@ -318,7 +309,8 @@ func TestBulk(t *testing.T) {
 	c.run(t, "bulk", "resubmit", "--where", "state=Error", "--reason", "fixed", "--yes", "--canary", "1",
 		"--file", "two.jsonl").
 		want(t, failure.Refused, "1 not sent: ", "stopped: ", "of the canary was not fixed",
-			"go on with `stepkeeper bulk continue two.jsonl`")
+			"fix the cause first\n", "bulk continue two.jsonl` sends to the 1 order not sent or unknown\n",
+			"for the 1 order that failed again, run the same `stepkeeper bulk resubmit …` once more")
 	c.run(t, "bulk", "continue", "none.jsonl").want(t, failure.NotFound, "the list none.jsonl",
 		"name the file")
 	c.run(t, "bulk", "continue", write(t, "other.jsonl", "{}")).want(t, failure.Usage, "other.jsonl",

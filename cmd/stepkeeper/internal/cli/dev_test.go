@@ -143,7 +143,7 @@ func TestDevWithoutAProject(t *testing.T) {
 		"stepkeeper dev --example")
 	call{}.run(t, "dev", "--example", "--data", "x").want(t, failure.Usage, "--data is given",
 		"leave one of them out")
-	call{}.run(t, "dev", "--example=carrier").want(t, failure.Usage, `there is no example "carrier"`,
+	call{}.run(t, "dev", "--example=carrier").want(t, failure.Usage, `--example cannot be "carrier"`,
 		"did you mean carriers?")
 }
 
@@ -319,7 +319,7 @@ func TestConsoleIsServed(t *testing.T) {
 
 	c.until = ""
 	c.run(t, "console", "--listen", strings.TrimPrefix(c.server, "http://")).want(t, failure.General,
-		"cannot be served", "perhaps another console; choose a port with --listen")
+		"cannot be served", "choose another port with --listen")
 	c.run(t, "console", "--listen", "0.0.0.0:0").want(t, failure.Usage, "other machines could reach it")
 	c.run(t, "console", "--redact", "no-such.txt").want(t, failure.Usage,
 		"no-such.txt of --redact cannot be used", "one path on each line")

@@ -13,28 +13,8 @@ import (
 )
 
 func newDoctor(a *app.App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "doctor",
-		Short: "Check a server or a stack, and say what to do about what is wrong",
-		Long: "Check what has to be right for orders to be carried on, and say what to do about what is " +
-			"not.\n" +
-			"Of a server: whether it takes orders and reads what is sent, its version, its store, its " +
-			"workflow files,\n" +
-			"agents whose queues nothing takes from or that do not call their service, and the clock. Of " +
-			"a stack:\n" +
-			"access to its tables, the right to send, its version, what takes from its queues, dead " +
-			"letters and their\n" +
-			"age, when the Supervisor last came and how late the latest task is, the stored definitions, " +
-			"quotas of\n" +
-			"SQS, DynamoDB and Lambda, and the clock.\n\n" +
-			"Nothing is changed. The code is 0 if nothing is wrong, 1 if something is. What could not be " +
-			"looked at,\n" +
-			"mostly for want of a permission, is `unknown` and no fault.",
-		Example: "  stepkeeper doctor\n  stepkeeper doctor --stack Shop\n  stepkeeper doctor --stack Shop " +
-			"--output json",
-		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), a) },
-	}
+	return a.Command("doctor", nil,
+		func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), a) })
 }
 
 func runDoctor(ctx context.Context, a *app.App) error {
@@ -57,7 +37,7 @@ func runDoctor(ctx context.Context, a *app.App) error {
 	return nil
 }
 
-// printCheck writes one line, and one for the fix.
+// printCheck prints a check on one line, and its fix on another.
 func printCheck(a *app.App, c client.Check) error {
 	if a.JSON() {
 		return a.PrintLine(c)

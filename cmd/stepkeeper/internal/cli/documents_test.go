@@ -429,12 +429,13 @@ func TestGuideShowsTheProject(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	blocks, _ := snippets("docs/guide.md", documents(t)["docs/guide.md"])
+	const page = "docs/tutorials/first-workflow.md"
+	blocks, _ := snippets(page, documents(t)[page])
 	for _, s := range blocks {
 		if !strings.HasPrefix(s.text, "workflow:") {
 			continue
 		}
-		shown, problems := source.Parse("docs/guide.md", []byte(s.text), source.Options{})
+		shown, problems := source.Parse(page, []byte(s.text), source.Options{})
 		if len(problems) > 0 || shown.Hash != written.Hash {
 			t.Errorf("%s: %v\nit differs from examples/booking/workflows/booking.yaml", s, problems)
 		}
@@ -443,15 +444,15 @@ func TestGuideShowsTheProject(t *testing.T) {
 	t.Error("the guide shows no workflow")
 }
 
-// productFile is a file of Go, or a schema, in a list of files.
-var productFile = regexp.MustCompile("`[\\w/]+\\.(go|json)`")
+// productFile is a file of the product in a recipe of CONTRIBUTING.md.
+var productFile = regexp.MustCompile(`\*\*[^*]+\*\*`)
 
-// TestSizes: the README fits one screen before its table, the glossary in 60 lines, a kind of step in 14
-// files.
+// TestSizes: the README has at most 80 lines before its table, the glossary 60; a kind of step touches at
+// most nine files, and an event seven.
 func TestSizes(t *testing.T) {
 	screen, _, found := strings.Cut(documents(t)["README.md"], "## Where to go next")
 	lines := strings.Split(screen, "\n")
-	if !found || len(lines) > 50 {
+	if !found || len(lines) > 80 {
 		t.Errorf("the README has %d lines before its table", len(lines))
 	}
 	for i, line := range lines {
@@ -459,12 +460,14 @@ func TestSizes(t *testing.T) {
 			t.Errorf("README.md:%d has more than 100 columns", i+1)
 		}
 	}
-	if n := strings.Count(documents(t)["docs/glossary.md"], "\n"); n > 60 {
+	if n := strings.Count(documents(t)["docs/reference/glossary.md"], "\n"); n > 60 {
 		t.Errorf("the glossary has %d lines", n)
 	}
-	_, kinds, _ := strings.Cut(documents(t)["CONTRIBUTING.md"], "## Add a kind of step")
-	kinds, _, _ = strings.Cut(kinds, "\n7. ") // the simulator and the mutants
-	if n := len(productFile.FindAllString(kinds, -1)); n < 10 || n > 14 {
-		t.Errorf("CONTRIBUTING.md says that a kind of step touches %d files of the product", n)
+	for recipe, files := range map[string]int{"## Add an event": 7, "## Add a kind of step": 9} {
+		_, text, _ := strings.Cut(documents(t)["CONTRIBUTING.md"], recipe)
+		text, _, _ = strings.Cut(text, "\n## ")
+		if n := len(productFile.FindAllString(text, -1)); n < 5 || n > files {
+			t.Errorf("CONTRIBUTING.md, %s: %d files of the product", recipe, n)
+		}
 	}
 }

@@ -63,19 +63,19 @@ func TestHostileTextsArePrintedHarmlessly(t *testing.T) {
 		task.Phase = core.Forward
 		task.Parent = nil
 		task.Unknown = nil
-		task.Created, task.Ended = core.TimeOf(b.now), core.TimeOf(b.now)
+		task.Created, task.End.At = core.TimeOf(b.now), core.TimeOf(b.now)
 		s := task.Steps[0]
 		s.Name = "charge"
 		s.State = state
 		s.Children = nil
 		s.Unknown = nil
-		s.First = 1
+		s.First.Nth = 1
 		s.Attempt = 1
 		answered := s
 		answered.Name, answered.State = "bought", core.Processed
 		s.Answers = nil
-		task.Steps, task.EndStep = []core.Step{s, answered}, "charge"
-		task.Attempts[0].Step, task.Attempts[0].Outcome = "charge", core.OutcomeFailed
+		task.Steps, task.Reason.Step = []core.Step{s, answered}, "charge"
+		task.Attempts.Last[0].Step, task.Attempts.Last[0].Outcome = "charge", core.OutcomeFailed
 		b.put(&task)
 		for _, command := range [][]string{{"show"}, {"show", "--messages"}, {"watch"}, {"undo"}} {
 			c.printsHarmlessly(t, append(command, task.OrderID)...)

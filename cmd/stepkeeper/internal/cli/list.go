@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
-	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -31,62 +28,19 @@ type listOptions struct {
 	olderThan time.Duration
 	limit     int
 	all       bool
+	children  bool
 }
 
 func newList(a *app.App) *cobra.Command {
-	o := &listOptions{app: a}
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List orders, newest first",
-		Long: "List orders, newest first. Without --all it shows one page of --limit orders.\n\n" +
-			"With --output json it writes JSON Lines: one order on each line, in the " +
-			"shape of GET /v1/orders.",
-		Example: "  stepkeeper list --state Error --step charge-payment --code declined\n  stepkeeper " +
-			"list --state Processing --older-than 10m\n  stepkeeper list --workflow order " +
-			"--all --output json",
-		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), o) },
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.state, "state", "", "only orders in this `state`: "+strings.Join(app.StateNames(), ", "))
-	f.StringVar(&o.workflow, "workflow", "", "only orders of this workflow (`name`)")
-	f.StringVar(&o.step, "step", "", "only orders that stopped at this step (`name`), or wait in it")
-	f.StringVar(&o.code, "code", "", "only orders with an error of this `code`")
-	f.StringVar(&o.prefix, "id", "", "only orders whose ID begins with this `text`")
-	f.DurationVar(&o.olderThan, "older-than", 0, "only orders received longer ago than this")
-	f.IntVar(&o.limit, "limit", 50, "at most so `many` orders")
-	f.BoolVar(&o.all, "all", false, "all pages, whatever --limit says")
-	_ = cmd.RegisterFlagCompletionFunc("state",
-		cobra.FixedCompletions(app.StateNames(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("workflow", a.CompleteWorkflowNames)
-	return cmd
-}
-
-func (o *listOptions) check() error {
-	if o.state != "" {
-		i := slices.IndexFunc(app.TaskStates,
-			func(s core.State) bool { return strings.EqualFold(string(s), o.state) })
-		if i < 0 {
-			return failure.New(failure.Usage, "use one of "+strings.Join(app.StateNames(), ", "),
-				"no order is ever in the state %q", o.state)
-		}
-		o.state = string(app.TaskStates[i])
-	}
-	if o.limit < 1 {
-		return failure.New(failure.Usage, "give a number from 1, or --all", "--limit %d shows nothing",
-			o.limit)
-	}
-	if o.olderThan < 0 {
-		return failure.New(failure.Usage, "give a positive duration, like --older-than 10m",
-			"--older-than %v is negative", o.olderThan)
-	}
-	return nil
+	o := &listOptions{app: a, limit: 50}
+	return a.Command("list", app.Flags{"state": app.Choice{To: &o.state, Of: render.States},
+		"workflow": &o.workflow, "step": &o.step, "code": &o.code, "id": &o.prefix,
+		"older-than": &o.olderThan,
+		"limit":      &o.limit, "all": &o.all, "children": &o.children},
+		func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), o) })
 }
 
 func runList(ctx context.Context, o *listOptions) error {
-	if err := o.check(); err != nil {
-		return err
-	}
 	ctx, cancel := o.app.Bounded(ctx, o.patience())
 	defer cancel()
 	c, err := o.app.Client(ctx)
@@ -95,14 +49,19 @@ func runList(ctx context.Context, o *listOptions) error {
 	}
 	q := client.Query{State: core.State(o.state), Workflow: o.workflow, Step: o.step, Code: o.code,
 		IDPrefix: o.prefix, OlderThan: o.olderThan, PageSize: pageSize}
+	children := o.children || o.prefix != ""
 	if !o.all && o.step+o.code+o.prefix == "" { // these choose among the orders of a page
 		q.PageSize = min(o.limit, pageSize-1) + 1 // one more, to know whether there are more
 	}
 	var shown []view.Summary // rows of the text output, which aligns them all
-	count, more := 0, false
+	count, left, more := 0, 0, false
 	for s, err := range c.List(ctx, q) {
 		if err != nil {
 			return o.app.Explain(err, "list of orders")
+		}
+		if !children && strings.Contains(s.OrderID, core.ChildMark) {
+			left++
+			continue
 		}
 		if more = !o.all && count == o.limit; more {
 			break
@@ -122,6 +81,10 @@ func runList(ctx context.Context, o *listOptions) error {
 	if !o.app.JSON() {
 		o.show(shown, more)
 	}
+	if left > 0 && !o.app.JSON() {
+		fmt.Fprintf(o.app.Streams.Err, "%s left out; --children lists them\n",
+			view.Count(left, "child order"))
+	}
 	o.app.WarnUnattended(o.app.Unattended(ctx, c, ""))
 	if left := c.Unlisted(); left != "" && o.state == "" && !o.app.JSON() {
 		fmt.Fprintln(o.app.Streams.Err, left)
@@ -129,7 +92,7 @@ func runList(ctx context.Context, o *listOptions) error {
 	return nil
 }
 
-// patience is the time limit: many pages may take their time.
+// patience returns the time limit. Many pages may take longer.
 func (o *listOptions) patience() time.Duration {
 	if o.all {
 		return 0
@@ -165,16 +128,24 @@ func summaryRows(a *app.App, orders []view.Summary) [][]string {
 		}
 		why := ""
 		if s.Error != nil {
-			why = cmp.Or(s.Error.Message, s.Error.Code) // an erased order has the code only
-			if s.Error.Step != "" {
-				why = s.Error.Step + ": " + why
+			why = strings.TrimSpace(s.Error.Step + " " + s.Error.Code)
+			if s.Error.Message != "" { // an erased order has only the code
+				why = strings.TrimPrefix(why+": "+s.Error.Message, ": ")
+			}
+		}
+		for _, w := range s.Waits {
+			if why == "" && w.For == view.WaitRetry {
+				why = w.Step + ": waits for its next attempt"
 			}
 		}
 		if s.Damaged != "" {
 			state, why = state+" (damaged)", "its document cannot be read; restore it from a backup"
 		}
 		rows[i] = []string{s.OrderID, s.Workflow, style.State(s.State, state), render.Age(s.Created, now),
-			took, strconv.Itoa(s.Run), render.Cut(why, 60)}
+			took, strconv.Itoa(s.Run), why}
+		if a.Streams.IsTerminal() {
+			rows[i][6] = render.Cut(why, 60)
+		}
 	}
 	return rows
 }

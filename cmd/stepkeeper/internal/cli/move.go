@@ -16,45 +16,19 @@ import (
 
 type moveOptions struct {
 	orderCommand
-	seeds int // number of seeds to simulate it with first; 0 means no simulation
+	seeds int // number of seeds of the simulation before the move; 0 means no simulation
 }
 
 func newMove(a *app.App) *cobra.Command {
-	o := &moveOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "move"}}}
-	cmd := o.orderCmd("move ID... --definition latest|HASH",
-		"Pin orders to another definition of their workflow",
-		"An order runs the definition that was deployed when it came, so that a deploy disturbs none. "+
-			"When that\n"+
-			"definition has a bug, fix the file, deploy it, and move the order. What was done already "+
-			"must be the same\n"+
-			"in both: --dry-run names the differences, step by step, and sends nothing. An order in Error "+
-			"stays there:\n"+
-			"`resubmit --definition latest` moves it and goes on, in one command.\n"+
-			"--simulate runs each order first as the move would leave it, in virtual time and against "+
-			"every failure, and\n"+
-			"moves it only where no invariant is broken and it ends; `simulate FILE --move ID` does so "+
-			"before FILE is deployed.",
-		"  stepkeeper move order-1001 --definition latest --dry-run\n  stepkeeper move order-1001 "+
-			"--definition latest --simulate",
+	o := &moveOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "move"}, number: -1}}
+	return o.orderCmd("move", app.Flags{"command": &o.number, "definition": &o.action.Definition,
+		"dry-run": &o.dryRun, "simulate": &o.seeds},
 		func(ctx context.Context) error { return runMove(ctx, o) })
-	o.numberFlag(cmd)
-	o.definitionFlag(cmd, "the definition: latest, or its `hash`")
-	f := cmd.Flags()
-	f.BoolVar(&o.dryRun, "dry-run", false,
-		"send nothing: name the differences, and report whether the order would be moved")
-	f.IntVar(&o.seeds, "simulate", 0,
-		"simulate the moved order first, with so many `seeds` (2000 where none are given)")
-	f.Lookup("simulate").NoOptDefVal = "2000"
-	return cmd
 }
 
 func runMove(ctx context.Context, o *moveOptions) error {
 	if o.action.Definition == "" {
 		return failure.New(failure.Usage, whichDefinition, "the definition to move to is missing")
-	}
-	if o.seeds < 0 {
-		return failure.New(failure.Usage, "give a number from 1, --simulate=2000",
-			"--simulate=%d is no number of seeds", o.seeds)
 	}
 	if err := cmp.Or(o.checkDefinition(), o.checkSender(), o.checkOrders()); err != nil {
 		return err
@@ -62,7 +36,7 @@ func runMove(ctx context.Context, o *moveOptions) error {
 	return o.each(ctx, o.one)
 }
 
-// one moves an order, if the simulation that was asked for finds nothing wrong.
+// one moves an order, unless the requested simulation finds a violation.
 func (o *moveOptions) one(ctx context.Context, c *client.Client, id string) (line verdictLine, err error) {
 	var report *author.Simulated
 	if o.seeds > 0 {

@@ -176,7 +176,7 @@ func TestMoveIsSimulatedFirst(t *testing.T) {
 		"one: move refused: it is not moved")
 	c.run(t, "show", "one").want(t, failure.OK, "command 0")
 	c.run(t, "move", "one", "--definition", "latest", "--simulate=-1").want(t, failure.Usage,
-		"no number of seeds")
+		"out of range")
 	end()
 	deploy(fixed)
 	server, end = opened(t, folder)

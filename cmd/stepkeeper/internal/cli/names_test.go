@@ -165,7 +165,7 @@ func (d *declared) check(file, code string) error {
 		}
 	case qualified.MatchString(code):
 		m := qualified.FindStringSubmatch(code)
-		if m[1] == "engine" && d.packages["infra"]["Stepkeeper."+m[2]] { // docs/aws.md calls the construct so
+		if m[1] == "engine" && d.packages["infra"]["Stepkeeper."+m[2]] { // an app names the construct so
 			return nil
 		}
 		if known, ours := d.packages[m[1]]; ours && !known[m[2]+m[3]] {
@@ -181,6 +181,8 @@ func (d *declared) check(file, code string) error {
 	return nil
 }
 
+const protocol = "docs/explanation/protocol.md"
+
 // rulesCited are the lists of numbered things, with the document that defines each and what defines one
 // there.
 var rulesCited = []struct {
@@ -188,11 +190,10 @@ var rulesCited = []struct {
 	file    string
 	defines *regexp.Regexp
 }{
-	{regexp.MustCompile(`\bP([0-9]+a?)\b`), "docs/protocol.md",
-		regexp.MustCompile(
-			`(?m)\*\*P([0-9]+), P([0-9]+)\*\*|\*\*P([0-9]+a?)\b|^\| P([0-9]+a?) \||^## .*\(P([0-9]+)\)$`)},
-	{regexp.MustCompile(`\bH([0-9]+)\b`), "docs/protocol.md", regexp.MustCompile(`(?m)^\| H([0-9]+) \|`)},
-	{regexp.MustCompile(`\bI([0-9]+)\b`), "docs/reliability.md", regexp.MustCompile(`(?m)^\| I([0-9]+) \|`)},
+	{regexp.MustCompile(`\bP([0-9]+a?)\b`), protocol, regexp.MustCompile(`(?m)^### P([0-9]+a?) `)},
+	{regexp.MustCompile(`\bH([0-9]+)\b`), protocol, regexp.MustCompile(`(?m)^\| H([0-9]+) \|`)},
+	{regexp.MustCompile(`\bI([0-9]+)\b`), "docs/reference/simulator.md",
+		regexp.MustCompile(`(?m)^\| I([0-9]+) \|`)},
 }
 
 // TestRulesAreDefined: each number of a rule that a document cites is defined.
@@ -215,6 +216,35 @@ func TestRulesAreDefined(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestRulesSayWhy: each rule has a reason, tests, and the holes that it closes by the table of holes.
+func TestRulesSayWhy(t *testing.T) {
+	text := documents(t)[protocol]
+	closes := map[string][]string{} // holes by rule
+	holes := regexp.MustCompile(`(?m)^\| (H[0-9]+) \| .* \| (.*) \|$`)
+	for _, row := range holes.FindAllStringSubmatch(text, -1) {
+		for _, rule := range regexp.MustCompile(`P[0-9]+a?`).FindAllString(row[2], -1) {
+			closes[rule] = append(closes[rule], row[1])
+		}
+	}
+	for _, section := range regexp.MustCompile(`(?m)^##+ `).Split(text, -1) {
+		rule, _, _ := strings.Cut(section, " ")
+		if !strings.HasPrefix(rule, "P") || rule == "P29" {
+			continue
+		}
+		if !strings.Contains(section, "\n- Why: ") || !strings.Contains(section, "\n- Tests: `Test") {
+			t.Errorf("%s has no reason or no tests", rule)
+		}
+		for _, hole := range closes[rule] {
+			if !regexp.MustCompile(`Closes \[.*\b` + hole + `\b`).MatchString(section) {
+				t.Errorf("%s does not say that it closes %s", rule, hole)
+			}
+		}
+	}
+	if len(closes) < 20 {
+		t.Errorf("only %d rules close a hole", len(closes))
 	}
 }
 
@@ -295,23 +325,23 @@ func TestWrongNamesAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, right := range []string{"TestWrongNamesAreFound", "core.Decide", "core.Task.Steps",
+	for _, right := range []string{"TestWrongNamesAreFound", "protocol.Decide", "core.Task.Steps",
 		"port.Store.Load", "FailureCount", "onFailure", "shared/core", "http.Client"} {
 		if err := d.check("README.md", right); err != nil {
 			t.Errorf("%s: %v", right, err)
 		}
 	}
-	for _, wrong := range []string{"TestUn" + "known", "core.Decides", "core.Task.Stepz", "port.Store.Loads",
-		"failure" + "Counter", "shared/cores"} {
+	for _, wrong := range []string{"TestUn" + "known", "protocol.Decides", "core.Task.Stepz",
+		"port.Store.Loads", "failure" + "Counter", "shared/cores"} {
 		if d.check("README.md", wrong) == nil {
 			t.Errorf("%s was not noticed", wrong)
 		}
 	}
 	all := documents(t)
 	if !reflect.DeepEqual([]bool{follow(all, "README.md", "docs/none.md") != nil,
-		follow(all, "README.md", "docs/protocol.md#9-none") != nil,
-		follow(all, initialReadme, "../../docs/protocol.md") != nil,
-		follow(all, "README.md", "docs/protocol.md#2-states") == nil}, []bool{true, true, true, true}) {
+		follow(all, "README.md", protocol+"#9-none") != nil,
+		follow(all, initialReadme, "../../docs/explanation/protocol.md") != nil,
+		follow(all, "README.md", protocol+"#2-states") == nil}, []bool{true, true, true, true}) {
 		t.Error("links that lead nowhere are not noticed")
 	}
 }

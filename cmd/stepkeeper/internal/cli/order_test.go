@@ -18,18 +18,20 @@ import (
 func fill(b *backend) {
 	at := core.TimeOf(noon)
 	b.put(&core.Task{OrderID: "running", Workflow: "order", ProcessState: core.Processing, Created: at,
-		Steps: []core.Step{{Name: "charge", State: core.Processing, Attempt: 2, First: 1, FirstAt: at,
-			ClaimedAt: at.Add(core.Second), FailureCount: 1}}})
+		Steps: []core.Step{{Name: "charge", State: core.Processing, Attempt: 2,
+			First: core.First{Nth: 1, At: at},
+			Claim: core.Claim{At: at.Add(core.Second)}, Failures: core.Failures{Do: 1}}}})
 	b.put(&core.Task{OrderID: "processed", Workflow: "order", ProcessState: core.Processed,
-		Created: at.Add(-core.Hour), Ended: at.Add(-core.Hour + 3*core.Second),
-		Steps: []core.Step{{Name: "charge", State: core.Processed, Attempt: 1, First: 1,
-			FirstAt: at.Add(-core.Hour), ClaimedAt: at.Add(-core.Hour),
-			FinishedAt: at.Add(-core.Hour + 3*core.Second)}}})
+		Created: at.Add(-core.Hour), End: core.End{At: at.Add(-core.Hour + 3*core.Second)},
+		Steps: []core.Step{{Name: "charge", State: core.Processed, Attempt: 1,
+			First: core.First{Nth: 1, At: at.Add(-core.Hour)}, Claim: core.Claim{At: at.Add(-core.Hour)},
+			Finish: core.Finish{At: at.Add(-core.Hour + 3*core.Second)}}}})
 	b.put(&core.Task{OrderID: "stopped", Workflow: "provision", ProcessState: core.Error, Phase: core.Forward,
-		Command: 4, Created: at.Add(20 * core.Second), Ended: at.Add(25 * core.Second),
-		EndCode: "http-422", EndText: "no such zone", EndStep: "zone",
-		Steps: []core.Step{{Name: "zone", State: core.Failed, Attempt: 1, First: 1,
-			FirstAt: at.Add(20 * core.Second), ClaimedAt: at.Add(20 * core.Second),
+		Commands: core.Commands{Number: 4}, Created: at.Add(20 * core.Second),
+		End:    core.End{At: at.Add(25 * core.Second)},
+		Reason: core.Reason{Code: "http-422", Text: "no such zone", Step: "zone"},
+		Steps: []core.Step{{Name: "zone", State: core.Failed, Attempt: 1, First: core.First{Nth: 1,
+			At: at.Add(20 * core.Second)}, Claim: core.Claim{At: at.Add(20 * core.Second)},
 			Error: &core.StepError{Code: "http-422", Message: "no such zone", At: at.Add(25 * core.Second),
 				Attempt: 1}}}})
 }
@@ -67,13 +69,14 @@ func TestShow(t *testing.T) {
 func TestUndoSaysWhatItWaitsFor(t *testing.T) {
 	b, at := newBackend(noon), core.TimeOf(noon.Add(time.Minute))
 	quiet := &core.Task{OrderID: "undoing", Workflow: "order", ProcessState: core.Compensating,
-		Why: core.WhyFailure, Created: at,
-		Steps: []core.Step{{Name: "charge", State: core.UndoWait, Attempt: 1, First: 1, FirstAt: at,
-			ClaimedAt: at, QuietBy: at + 20_000, WakeAt: at + 21_001, CompleteBy: at + 51_001}}}
+		Undo: core.Reversal{Why: core.WhyFailure}, Created: at,
+		Steps: []core.Step{{Name: "charge", State: core.UndoWait, Attempt: 1,
+			First: core.First{Nth: 1, At: at},
+			Claim: core.Claim{At: at}, Stops: core.Stops{Do: at + 20_000},
+			Wait: core.StepWait{At: at + 21_001}, CompleteBy: at + 51_001}}}
 	b.put(quiet)
 	c := call{server: serve(t, b).URL}
-	const wait = "its undo waits until 12:01:21.001 (in 21.0s): a call of charge may take effect until " +
-		"12:01:20.000, only then is it undone"
+	const wait = "charge is undone from 12:01:21.001 on (in 21.0s), when no call of it can take effect any more"
 	c.run(t, "show", "undoing").want(t, failure.OK, wait)
 	watched := c
 	watched.until = "undoing  " + wait
@@ -82,19 +85,19 @@ func TestUndoSaysWhatItWaitsFor(t *testing.T) {
 		step core.Step
 		want string
 	}{
-		{core.Step{State: core.Compensating, Undo: true, CompleteBy: at + 40_000},
+		{core.Step{State: core.Compensating, Claim: core.Claim{Undo: true}, CompleteBy: at + 40_000},
 			"its undo waits until 12:01:40.000 (in 40.0s) at most: charge is being undone"},
 		{core.Step{State: core.Processing, CompleteBy: at + 40_000},
 			"its undo waits until 12:01:40.000 (in 40.0s) at most: charge is still being done"},
-		{core.Step{State: core.UndoWait, Undo: true, WakeAt: at + 3000},
+		{core.Step{State: core.UndoWait, Claim: core.Claim{Undo: true}, Wait: core.StepWait{At: at + 3000}},
 			"its undo waits until 12:01:03.000 (in 3.0s): then the undo of charge is asked for again"},
 	} {
 		task := *quiet
 		next.step.Name = "charge"
 		next.step.Attempt = 2
-		next.step.First = 1
-		next.step.FirstAt = at
-		next.step.ClaimedAt = at
+		next.step.First.Nth = 1
+		next.step.First.At = at
+		next.step.Claim.At = at
 		task.Steps = []core.Step{next.step}
 		b.put(&task)
 		c.run(t, "show", "undoing").want(t, failure.OK, next.want)
@@ -128,13 +131,14 @@ func TestListShowsDamage(t *testing.T) {
 func TestAnErasedOrderShowsCodes(t *testing.T) {
 	b := newBackend(noon)
 	b.put(&core.Task{
-		OrderID: "erased", Workflow: "order", ProcessState: core.Closed, EndCode: "http-422", EndStep: "zone",
+		OrderID: "erased", Workflow: "order", ProcessState: core.Closed,
+		Reason: core.Reason{Code: "http-422", Step: "zone"},
 		Erased: &core.Erasure{By: "ann"},
-		Steps: []core.Step{{Name: "zone", State: core.Failed, Attempt: 1, First: 1,
+		Steps: []core.Step{{Name: "zone", State: core.Failed, Attempt: 1, First: core.First{Nth: 1},
 			Error: &core.StepError{Code: "http-422", Attempt: 1}}},
 	})
 	c := call{server: serve(t, b).URL}
-	for command, want := range map[string]string{"list": "zone: http-422",
+	for command, want := range map[string]string{"list": "zone http-422\n",
 		"watch erased": "zone  Failed: http-422\n"} {
 		if r := c.run(t, strings.Fields(command)...); !strings.Contains(r.out, want) {
 			t.Errorf("%s has no %q:\n%s", command, want, r.out)
@@ -178,12 +182,17 @@ func TestList(t *testing.T) {
 	}
 	at := core.TimeOf(noon)
 	b.put(&core.Task{OrderID: "half-undone", Workflow: "order", ProcessState: core.Error, Phase: core.Undoing,
-		Created: at, Ended: at.Add(core.Second), EndStep: "charge",
-		EndText: strings.Repeat("long ", 20),
-		Steps: []core.Step{{Name: "charge", State: core.UndoWait, Attempt: 1, First: 1, FirstAt: at,
-			ClaimedAt: at}}})
+		Created: at, End: core.End{At: at.Add(core.Second)},
+		Reason: core.Reason{Step: "charge", Text: strings.Repeat("long ", 20)},
+		Steps: []core.Step{{Name: "charge", State: core.UndoWait, Attempt: 1,
+			First: core.First{Nth: 1, At: at},
+			Claim: core.Claim{At: at}}}})
 	c.run(t, "list", "--id", "half").want(t, failure.OK, "Error (undo)",
-		"charge: "+(strings.Repeat("long ", 20))[:51]+"…\n")
+		"charge: "+strings.Repeat("long ", 19)+"long")
+	screen := c
+	screen.terminal = true
+	screen.run(t, "list", "--id", "half").want(t, failure.OK,
+		"charge: "+(strings.Repeat("long ", 20))[:51]+"…")
 	c.run(t, "list", "--limit", "2").want(t, failure.OK, "2 shown, there are more")
 	c.run(t, "list", "--workflow", "provision", "--state", "processed").want(t, failure.OK, "no such orders")
 	for _, format := range []string{"text", "json"} {
@@ -213,7 +222,7 @@ func TestWatchFollowsToTheEnd(t *testing.T) {
 	c.terminal = false
 	go func() { done <- c.run(t, "watch", "running") }()
 	end := *b.tasks["running"]
-	end.ProcessState, end.Ended, end.Steps = core.Processed, core.TimeOf(noon),
+	end.ProcessState, end.End.At, end.Steps = core.Processed, core.TimeOf(noon),
 		append([]core.Step(nil), end.Steps...)
 	end.Steps[0].State = core.Processed
 	b.put(&end)

@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
@@ -17,53 +16,53 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// submitLine is the answer to one record with --output json: one on each line. With --wait it is
-// written when the order has ended.
+// submitLine is the result of one record with --output json, one per line. With --wait it is written when the
+// order has ended.
 type submitLine struct {
 	File     string       `json:"file"`
 	Line     int          `json:"line,omitempty"` // first line of the record; absent if the file broke off
 	OrderID  string       `json:"orderId,omitempty"`
-	Accepted bool         `json:"accepted"`         // the server has it
-	Known    bool         `json:"known"`            // it was there before
+	Accepted bool         `json:"accepted"`         // the server has accepted the order
+	Known    bool         `json:"known"`            // the order existed before
 	Queued   bool         `json:"queued,omitempty"` // the order is in the intake queue of a stack
 	Notes    []string     `json:"notes,omitempty"`  // parts of the order that have no effect
 	State    core.State   `json:"state,omitempty"`  // its end; only with --wait
 	Ended    bool         `json:"ended"`            // only with --wait
 	Error    *submitError `json:"error,omitempty"`
 
-	// queues of requests that it needs and nothing takes from
+	// request queues of the workflow without a consumer
 	Unattended []view.Unattended `json:"unattended,omitempty"`
 }
 
 type submitError struct {
-	Code    string `json:"code"` // "unreadable" before it was sent, else the server's word
+	Code    string `json:"code"` // "unreadable" if the record was not sent; otherwise the server's code
 	Message string `json:"message"`
 	Step    string `json:"step,omitempty"` // with --wait: the step that failed
 }
 
-// barFrom is how many records make a progress bar worth while.
+// barFrom is the smallest number of records for which a progress bar is shown.
 const barFrom = 50
 
-// waiters is how many orders are waited for at once.
+// waiters is the number of orders to wait for at the same time.
 const waiters = 16
 
-// report collects the answers and prints them. Reading and answering happen at the same time.
+// report collects the results and prints them, while the records are still being read.
 type report struct {
 	*submitOptions
 	mu        sync.Mutex
 	bar       *streams.Progress
 	taken     []submitLine
 	answers   int       // orders answered
-	held      []badLine // printed when the orders before them have been answered
-	bad       int       // unreadable, not sent
+	held      []badLine // records to print when the orders before them have a result
+	bad       int       // unreadable records, which were not sent
 	refused   int
 	known     int
 	states    map[core.State]int // ends, with --wait
-	reported  map[string]bool    // queues that nothing takes from
+	reported  map[string]bool    // queues without a consumer that were reported
 	writeFail error
 }
 
-// badLine is a record that was not sent; it stands behind so many orders that were.
+// badLine is a record that was not sent, with the number of orders before it that were.
 type badLine struct {
 	submitLine
 	behind int
@@ -74,7 +73,7 @@ func newReport(o *submitOptions) *report {
 		bar: &streams.Progress{}}
 }
 
-// expect sets how many records are to come; 0 is unknown.
+// expect sets the number of records to come. 0 means unknown.
 func (r *report) expect(n int) {
 	if n >= barFrom {
 		r.bar = r.app.Streams.Progress("submitting", int64(n))
@@ -93,8 +92,8 @@ func (r *report) acknowledged() int {
 	return len(r.taken)
 }
 
-// unreadable takes down a record that is not sent; behind is how many orders before it were. It is
-// printed at its place in the file, not when it was read.
+// unreadable records a record that is not sent. behind is the number of orders before it. The record is
+// printed in the order of the file.
 func (r *report) unreadable(at place, behind int, id, why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +105,7 @@ func (r *report) unreadable(at place, behind int, id, why string) {
 	r.release()
 }
 
-// release prints the records that have no unanswered order before them.
+// release prints the records that have no open order before them.
 func (r *report) release() {
 	for len(r.held) > 0 && r.held[0].behind <= r.answers {
 		r.problem(r.held[0].submitLine)
@@ -114,7 +113,7 @@ func (r *report) release() {
 	}
 }
 
-// answered takes down what the server said.
+// answered records the server's answer.
 func (r *report) answered(l submitLine) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,7 +136,7 @@ func (r *report) answered(l submitLine) {
 	r.release()
 }
 
-// unattended prints once each queue that nothing receives from; with JSON the line has them.
+// unattended prints each queue without a consumer once. With JSON the order's line contains them.
 func (r *report) unattended(l submitLine) {
 	for _, u := range l.Unattended {
 		if !r.reported[u.Queue] && !r.app.JSON() {
@@ -173,7 +172,7 @@ func (r *report) problem(l submitLine) {
 		render.Clean(l.Error.Message))
 }
 
-// waitForAll waits for the end of every order that the server has taken.
+// waitForAll waits for the end of every order that the server has accepted.
 func (r *report) waitForAll(ctx context.Context, c *client.Client) error {
 	r.close()
 	if len(r.taken) >= barFrom {
@@ -183,7 +182,7 @@ func (r *report) waitForAll(ctx context.Context, c *client.Client) error {
 	all.SetLimit(waiters)
 	for i := range r.taken {
 		all.Go(func() error {
-			id := r.taken[i].OrderID // only ended changes it, and only its own
+			id := r.taken[i].OrderID // only ended changes it, and only its own element
 			task, err := c.Wait(within, id)
 			if err != nil {
 				return r.app.Explain(err, "order "+id)
@@ -199,7 +198,7 @@ func (r *report) waitForAll(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// ended takes down the end of the i-th order taken.
+// ended records the end of the i-th accepted order.
 func (r *report) ended(i int, task view.Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -230,7 +229,7 @@ func whyOf(e *submitError) string {
 	return ": " + e.Step + ": " + render.Clean(e.Message)
 }
 
-// finish prints the sum and returns the exit code.
+// finish prints the summary and returns the exit code.
 func (r *report) finish() error {
 	r.close()
 	if r.writeFail != nil {
@@ -256,7 +255,7 @@ func (r *report) finish() error {
 	return failure.Silent(failure.Worst(codes...), "some orders were not sent, refused or not processed")
 }
 
-// notes prints each note once, with how many orders have it.
+// notes prints each note once, with the number of its orders.
 func (r *report) notes() {
 	count := map[string]int{}
 	var texts []string
@@ -304,8 +303,8 @@ func (r *report) sum() {
 		return
 	}
 	parts = parts[:0]
-	for _, state := range app.TaskStates {
-		add(r.states[state], string(state))
+	for _, state := range render.States {
+		add(r.states[core.State(state)], state)
 	}
 	fmt.Fprintf(out, "%d ended: %s\n", len(r.taken), strings.Join(parts, ", "))
 }

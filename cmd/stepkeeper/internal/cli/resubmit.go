@@ -1,14 +1,9 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +16,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 type resubmitOptions struct {
@@ -31,27 +25,11 @@ type resubmitOptions struct {
 }
 
 func newResubmit(a *app.App) *cobra.Command {
-	o := &resubmitOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "resubmit"}}}
-	cmd := o.orderCmd("resubmit ID...", "Go on with orders in Error, or start undone ones again",
-		"An order in Error goes on where it stopped: forward, or with its undo. A Compensated order starts\n"+
-			"again from the beginning. Fix the cause first. `stepkeeper bulk resubmit` goes on with many.\n"+
-			"Where a step failed because of its input, --input gives it another one for this run: only "+
-			"where the step\n"+
-			"was not asked, or is resolved as not-happened, since a service must not get two inputs under "+
-			"one key.",
-		"  stepkeeper resubmit order-1001\n  stepkeeper resubmit order-1001 --deadline 2h\n"+
-			"  stepkeeper resubmit order-1001 --input charge-payment=corrected.json --reason \"the "+
-			"currency was missing\"",
+	o := &resubmitOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "resubmit"},
+		number: -1}}
+	return o.orderCmd("resubmit", app.Flags{"command": &o.number, "deadline": &o.deadline,
+		"dry-run": &o.dryRun, "input": &o.input, "definition": &o.action.Definition},
 		func(ctx context.Context) error { return runResubmit(ctx, o) })
-	o.numberFlag(cmd)
-	f := cmd.Flags()
-	f.StringVar(&o.deadline, "deadline", "",
-		"new deadline: a `time` in RFC 3339, or a duration from now; without it the order has none any more")
-	f.BoolVar(&o.dryRun, "dry-run", false, "send nothing: report whether each order would be accepted")
-	f.StringVar(&o.input, "input", "",
-		"give a step another input: `STEP=FILE`, a JSON value; - for FILE reads standard input")
-	o.definitionFlag(cmd, "move them first to a definition of their workflow: latest, or a `hash`; see move")
-	return cmd
 }
 
 func runResubmit(ctx context.Context, o *resubmitOptions) error {
@@ -102,47 +80,26 @@ func (o *resubmitOptions) readInput() (json.RawMessage, error) {
 		return nil, failure.New(failure.Usage, "give one order, or leave --input out",
 			"--input belongs to one order, not to %d", len(o.ids))
 	}
-	input, err := o.readValue(file, "input of step "+step, core.MaxInput)
+	input, err := o.app.ReadJSON(file, "input of step "+step, core.MaxInput)
 	if err != nil {
 		return nil, err
 	}
-	return input, o.checkValue("input of step "+step, message.Control{Kind: message.Resubmit, Step: step,
-		Input: input})
+	return input, o.checkValue("input of step "+step, core.Resubmit{Step: step, Input: input})
 }
 
 type resolveOptions struct {
 	orderCommand
-	output string // file with what the step returned
+	output string // file with the step's output
 }
 
 func newResolve(a *app.App) *cobra.Command {
-	o := &resolveOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "resolve"}}}
-	cmd := &cobra.Command{
-		Use:   "resolve ID STEP happened|not-happened|undone",
-		Short: "State what happened to a step in doubt",
-		Long: "After looking at the remote service, state what happened to a step of an order in Error. " +
-			"The order\n" +
-			"stays in Error; `resubmit` or `undo` goes on with it. It is refused while the step's last " +
-			"attempt\n" +
-			"might still take effect; `show` prints until when.\n" +
-			"Where later steps read what the step returned, give it with --step-output: a step that " +
-			"happened then has this\n" +
-			"output. An order, or a step, that is being undone takes none.",
-		Example: "  stepkeeper resolve order-1001 charge-payment happened\n" +
-			"  stepkeeper resolve order-1001 charge-payment happened --step-output charged.json",
-		Args:              app.Args(cobra.ExactArgs(3), "an order, a step, and what happened"),
-		ValidArgsFunction: a.CompleteStep(facts()),
-		RunE: func(cmd *cobra.Command, given []string) error {
-			o.ids, o.action.Step, o.action.Fact = given[:1], given[1], core.Fact(given[2])
-			return runResolve(cmd.Context(), o)
-		},
-	}
-	o.numberFlag(cmd)
-	o.senderFlags(cmd)
-	o.idFlag(cmd)
-	cmd.Flags().StringVar(&o.output, app.StepOutput, "",
-		"what the step returned, where it happened: a `file` with a JSON value; - reads standard input")
-	return cmd
+	o := &resolveOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "resolve"},
+		number: -1}}
+	return o.orderCmd("resolve", app.Flags{"command": &o.number, app.StepOutput: &o.output},
+		func(ctx context.Context) error {
+			o.action.Step, o.action.Fact, o.ids = o.ids[1], core.Fact(o.ids[2]), o.ids[:1]
+			return runResolve(ctx, o)
+		})
 }
 
 func facts() []string {
@@ -161,11 +118,11 @@ func runResolve(ctx context.Context, o *resolveOptions) error {
 	if o.output != "" {
 		what := "output of step " + o.action.Step
 		var err error
-		if output, err = o.readValue(o.output, what, core.MaxOutput); err != nil {
+		if output, err = o.app.ReadJSON(o.output, what, core.MaxOutput); err != nil {
 			return err
 		}
-		if err := o.checkValue(what, message.Control{Kind: message.Resolve, Step: o.action.Step,
-			Fact: o.action.Fact, Output: output}); err != nil {
+		if err := o.checkValue(what, core.Resolve{Step: o.action.Step, Fact: o.action.Fact,
+			Output: output}); err != nil {
 			return err
 		}
 	}
@@ -174,40 +131,9 @@ func runResolve(ctx context.Context, o *resolveOptions) error {
 	})
 }
 
-// readValue reads a JSON value from a file; "-" means standard input.
-func (o *orderCommand) readValue(file, what string, limit int64) (json.RawMessage, error) {
-	in := o.app.Streams.In
-	if file != "-" {
-		f, err := os.Open(file)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, failure.Wrap(err, failure.NotFound, "", "the %s", what)
-		}
-		if err != nil {
-			return nil, failure.Wrap(err, failure.Usage, "", "the %s", what)
-		}
-		defer f.Close()
-		in = f
-	}
-	text, err := io.ReadAll(io.LimitReader(in, 2*limit+1))
-	if err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "", "the %s", what)
-	}
-	if len(text) > int(2*limit) {
-		return nil, failure.New(failure.Usage, "store large data elsewhere and give a reference",
-			"the %s is larger than %d bytes", what, limit)
-	}
-	if err := rawjson.Check(text, rawjson.MaxLevels); err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "write one JSON value, such as {\"amount\": 12}",
-			"the %s", what)
-	}
-	var compact bytes.Buffer
-	err = json.Compact(&compact, text)
-	return compact.Bytes(), err
-}
-
 // checkValue holds the value that a command carries to the rules of its message.
-func (o *orderCommand) checkValue(what string, c message.Control) error {
-	c.Schema, c.OrderID, c.ID = message.Schema, o.ids[0], "x"
+func (o *orderCommand) checkValue(what string, ev core.Event) error {
+	c := message.Control{OrderID: o.ids[0], Event: core.Stamped(ev, "x", core.Sender{}, 0)}
 	if err := c.Check(); err != nil {
 		return failure.New(failure.Usage, "", "the %s: %s", what, message.Reason(err))
 	}

@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
@@ -58,25 +62,29 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 func TestHelpNamesExitCodes(t *testing.T) {
 	r := call{}.run(t, "help", "exit-codes")
 	r.want(t, failure.OK, "5  the server cannot be reached", "6  an order ended otherwise")
-	if len(failure.Meanings()) != 7 {
-		t.Error("a new exit code needs its meaning")
+	for code := failure.OK; code <= failure.NotProcessed; code++ {
+		if !strings.Contains(r.out, fmt.Sprintf("\n  %d  ", code)) {
+			t.Errorf("the meaning of exit code %d is missing", code)
+		}
 	}
 }
 
+var meaning = regexp.MustCompile(`(?m)^  (\d)  (.*)$`)
+
 func TestCommandLineDocument(t *testing.T) {
-	data, err := os.ReadFile("../../../../docs/command-line.md")
+	data, err := os.ReadFile("../../../../docs/reference/command-line.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range commands(t) {
 		if c.Runnable() && c.HasParent() && !c.HasSubCommands() &&
 			!strings.Contains(string(data), "`"+c.CommandPath()) {
-			t.Errorf("docs/command-line.md does not name `%s`", c.CommandPath())
+			t.Errorf("docs/reference/command-line.md does not name `%s`", c.CommandPath())
 		}
 	}
-	for _, m := range failure.Meanings() {
-		if !strings.Contains(string(data), m.Meaning) {
-			t.Errorf("docs/command-line.md does not explain exit code %d: %s", m.Code, m.Meaning)
+	for _, m := range meaning.FindAllStringSubmatch(call{}.run(t, "help", "exit-codes").out, -1) {
+		if !strings.Contains(string(data), m[2]) {
+			t.Errorf("docs/reference/command-line.md does not explain exit code %s: %s", m[1], m[2])
 		}
 	}
 }
@@ -167,15 +175,15 @@ func TestWrongCalls(t *testing.T) {
 		{[]string{"show", "a", "--colour"},
 			[]string{"unknown flag: --colour", "see `stepkeeper show --help`"}},
 		{[]string{"show", "a", "--output", "xml"}, []string{"--output json"}},
-		{[]string{"show", "a", "--timeout", "-1s"}, []string{"is negative"}},
+		{[]string{"show", "a", "--timeout", "-1s"}, []string{"out of range"}},
 		{[]string{"show", "a", "--timeout", "soon"}, []string{"invalid argument"}},
 		{[]string{"show", "a", "--server", "localhost"}, []string{"cannot be used", "http://127.0.0.1:8377"}},
 		{[]string{"show", "a", "--server", "ftp://localhost"}, []string{"cannot be used"}},
-		{[]string{"list", "--state", "Done"}, []string{"no order is ever in the state", "Compensated"}},
-		{[]string{"list", "--limit", "0"}, []string{"shows nothing"}},
-		{[]string{"list", "--older-than", "-1h"}, []string{"is negative"}},
+		{[]string{"list", "--state", "Done"}, []string{"--state cannot be", "Compensated"}},
+		{[]string{"list", "--limit", "0"}, []string{"out of range"}},
+		{[]string{"list", "--older-than", "-1h"}, []string{"out of range"}},
 		{[]string{"list", "extra"}, []string{"no arguments"}},
-		{[]string{"watch", "--interval", "0s"}, []string{"too short"}},
+		{[]string{"watch", "--interval", "0s"}, []string{"out of range"}},
 		{[]string{"watch", "--limit", "0"}, []string{"out of range"}},
 		{[]string{"submit"}, []string{"- for standard input"}},
 		{[]string{"submit", "--id", "x", "-"}, []string{"--id is for a bare order"}},
@@ -189,10 +197,10 @@ func TestWrongCalls(t *testing.T) {
 			[]string{"other machines could reach it", "127.0.0.1:8377"}},
 		{[]string{"dev", "--listen", "8377"}, []string{"is no address"}},
 		{[]string{"dev", "--listen", "example.com:80"}, []string{"other machines could reach it"}},
-		{[]string{"dev", "--max-open", "0"}, []string{"takes no orders"}},
+		{[]string{"dev", "--max-open", "0"}, []string{"out of range"}},
 		{[]string{"dev", "--sweep-every", "-1s"}, []string{"out of range"}},
-		{[]string{"dev", "--log-level", "loud"}, []string{"there is no log level"}},
-		{[]string{"dev", "--log-format", "xml"}, []string{"there is no log format"}},
+		{[]string{"dev", "--log-level", "loud"}, []string{"--log-level cannot be"}},
+		{[]string{"dev", "--log-format", "xml"}, []string{"--log-format cannot be"}},
 		{[]string{"agent", "new", "No Good"}, []string{"is no agent's name"}},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
@@ -306,6 +314,7 @@ show stopped
 watch --interval 10ms
 watch processed
 schedules
+approvals
 workflow list
 workflow validate ../../../../workflows/order.yaml
 workflow graph ../../../../workflows/order.yaml
@@ -319,3 +328,52 @@ resubmit stopped
 answer asking approve yes --by ann
 simulate ../../../../workflows/order.yaml --seeds 1
 `
+
+// TestTextsAreUsed checks that each command and flag of commands.yaml exists, and that each flag has a text.
+func TestTextsAreUsed(t *testing.T) {
+	data, err := os.ReadFile("../app/commands.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type flags map[string]map[string]any // texts by title and name
+	var file struct {
+		Shared   flags
+		Commands map[string]struct{ Flags flags }
+	}
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]*cobra.Command{"beginner": nil} // the text of `stepkeeper` alone
+	shared := map[string]bool{}
+	for _, c := range commands(t) {
+		path := strings.TrimSpace(strings.TrimPrefix(c.CommandPath(), c.Root().Name()))
+		all[path] = c
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			shared[f.Name] = true
+			if f.Usage == "" {
+				t.Errorf("`%s` has no text for --%s", c.CommandPath(), f.Name)
+			}
+		})
+	}
+	for path, text := range file.Commands {
+		c, exists := all[path]
+		if !exists {
+			t.Errorf("commands.yaml has %q, which is no command", path)
+			continue
+		}
+		for _, named := range text.Flags {
+			for name := range named {
+				if c.Flag(name) == nil {
+					t.Errorf("commands.yaml has --%s of %q, which has no such flag", name, path)
+				}
+			}
+		}
+	}
+	for _, named := range file.Shared {
+		for name := range named {
+			if !shared[name] {
+				t.Errorf("commands.yaml has the shared flag --%s, which no command has", name)
+			}
+		}
+	}
+}

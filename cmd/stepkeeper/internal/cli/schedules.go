@@ -16,18 +16,8 @@ import (
 )
 
 func newSchedules(a *app.App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "schedules",
-		Short: "List workflows that start by the clock: next, last and skipped starts",
-		Long: "List workflows that start by the clock: the next scheduled time, the last start, and how " +
-			"many scheduled\n" +
-			"times were skipped, with the reason of the last one.\n\n" +
-			"With --output json it writes JSON Lines: one workflow on each line, with its last 20 starts " +
-			"and skipped times.",
-		Example: "  stepkeeper schedules\n  stepkeeper schedules --output json",
-		Args:    app.Args(cobra.NoArgs, "no arguments"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runSchedules(cmd.Context(), a) },
-	}
+	return a.Command("schedules", nil,
+		func(cmd *cobra.Command, _ []string) error { return runSchedules(cmd.Context(), a) })
 }
 
 func runSchedules(ctx context.Context, a *app.App) error {

@@ -20,8 +20,8 @@ type showOptions struct {
 	messages bool
 }
 
-// shown is `show --output json`: the task as GET /v1/orders/{id} answers it, its timeline, and what
-// can be done next.
+// shown is the output of `show --output json`: the task as GET /v1/orders/{id} returns it, its timeline, and
+// the possible next commands.
 type shown struct {
 	view.Task
 	Order    json.RawMessage `json:"order,omitempty"`   // order as it was submitted
@@ -33,30 +33,11 @@ type shown struct {
 
 func newShow(a *app.App) *cobra.Command {
 	o := &showOptions{app: a}
-	cmd := &cobra.Command{
-		Use:   "show ID",
-		Short: "Show an order: its steps, what happened when, and what to do next",
-		Long: "Show how an order stands: each step with its attempts, times and errors, inputs and " +
-			"outputs, the\n" +
-			"timeline of what happened and what is planned, why it stopped, and the commands to run next: " +
-			"only\n" +
-			"those that would be accepted now, or from a time on that it prints. Of an order on AWS it " +
-			"estimates too what\n" +
-			"that has cost.\n\n" +
-			"--messages shows what the order has received and sent in the place of the timeline: " +
-			"requests, replies,\n" +
-			"wakes, statuses with their numbers, and whether its end was reported. --output json has both.",
-		Example: "  stepkeeper show order-1001\n  stepkeeper show order-1001 --messages\n  " +
-			"stepkeeper show order-1001 --output json",
-		Args:              app.Args(cobra.ExactArgs(1), "the ID of an order"),
-		ValidArgsFunction: a.CompleteOrders(1),
-		RunE: func(cmd *cobra.Command, given []string) error {
+	return a.Command("show", app.Flags{"messages": &o.messages},
+		func(cmd *cobra.Command, given []string) error {
 			o.id = given[0]
 			return runShow(cmd.Context(), o)
-		},
-	}
-	cmd.Flags().BoolVar(&o.messages, "messages", false, "show messages in the place of the timeline")
-	return cmd
+		})
 }
 
 func runShow(ctx context.Context, o *showOptions) error {
@@ -97,7 +78,8 @@ func runShow(ctx context.Context, o *showOptions) error {
 	return o.app.PrintJSON(doc)
 }
 
-// submitted reads an order as it was submitted; nil where a cancel came before it, or its record has expired.
+// submitted returns an order as it was submitted. It is nil if a cancel came first, or if its record has
+// expired.
 func submitted(ctx context.Context, a *app.App, id string) (json.RawMessage, error) {
 	return app.Ask(ctx, a, "order "+id, func(c *client.Client, ctx context.Context) (json.RawMessage, error) {
 		order, err := c.Submitted(ctx, id)

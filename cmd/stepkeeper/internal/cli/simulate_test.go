@@ -200,20 +200,20 @@ func TestSimulateRefuses(t *testing.T) {
 		want string
 	}{
 		{[]string{"simulate"}, failure.Usage, "no workflow file"},
-		{[]string{"simulate", transfer, "--faults", "rain"}, failure.Usage, "no fault \"rain\""},
-		{[]string{"simulate", transfer, "--seeds", "-1"}, failure.Usage, "positive"},
+		{[]string{"simulate", transfer, "--faults", "rain"}, failure.Usage, "--faults cannot be \"rain\""},
+		{[]string{"simulate", transfer, "--seeds", "-1"}, failure.Usage, "out of range"},
 		{[]string{"simulate", transfer, "--services", "nowhere.yaml"}, failure.NotFound, "services"},
 		{[]string{"simulate", transfer, "--order", transfer}, failure.Usage, "not JSON"},
-		{[]string{"simulate", "--replay", "nowhere.json"}, failure.NotFound, "nothing to replay"},
+		{[]string{"simulate", "--replay", "nowhere.json"}, failure.NotFound, "the tape cannot be read"},
 		{[]string{"simulate", "--replay", transfer}, failure.Usage, "no tape, or a damaged one"},
 		{[]string{"simulate", "nowhere.yaml"}, failure.NotFound, "cannot be read"},
 		{[]string{"simulate", transfer, "--faults", "crash-befor"}, failure.Usage,
 			"did you mean crash-before?"},
-		{[]string{"simulate", transfer, "--seeds", "0"}, failure.Usage, "positive"},
+		{[]string{"simulate", transfer, "--seeds", "0"}, failure.Usage, "out of range"},
 		{[]string{"simulate", transfer, "--seeds", "99999999999999999999"}, failure.Usage, "out of range"},
-		{[]string{"simulate", transfer, "--minutes", "0"}, failure.Usage, "positive"},
-		{[]string{"simulate", transfer, "--minutes", "NaN"}, failure.Usage, "positive"},
-		{[]string{"simulate", transfer, "--minutes", "1e300"}, failure.Usage, "up to a year"},
+		{[]string{"simulate", transfer, "--minutes", "0"}, failure.Usage, "out of range"},
+		{[]string{"simulate", transfer, "--minutes", "NaN"}, failure.Usage, "out of range"},
+		{[]string{"simulate", transfer, "--minutes", "1e300"}, failure.Usage, "525600"},
 	} {
 		call{}.run(t, x.args...).want(t, x.code, x.want)
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -26,8 +25,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// smokeContent is an order of the workflow `order`: one thing that need not be carried, and one
-// that must.
+// smokeContent is an order of the workflow `order` with one item to ship and one without shipping.
 const smokeContent = `{"customer":{"id":"smoke","name":"Smoke Test","email":"smoke@example.com","country":"DE"},` +
 	`"currency":"EUR","items":[{"sku":"EBOOK-GO-7","quantity":1,"unitPrice":1999,"physical":false},` +
 	`{"sku":"TEE-S-11","quantity":1,"unitPrice":2450,"physical":true}],"payment":{"card":"tok_visa_1"},` +
@@ -41,7 +39,7 @@ type smokeOptions struct {
 	within   time.Duration
 }
 
-// smokeReport is the answer with --output json.
+// smokeReport is the output with --output json.
 type smokeReport struct {
 	Workflow string             `json:"workflow"`
 	Prefix   string             `json:"prefix"` // prefix of the orders' IDs
@@ -57,7 +55,7 @@ type smokeReport struct {
 	Attempts int                `json:"attempts"`       // claims of steps, undos included
 	Failures int                `json:"failures"`       // failed or timed out attempts of steps
 
-	// queues that nothing took from before the first order
+	// queues that had no consumer before the first order
 	Unattended []view.Unattended `json:"unattended,omitempty"`
 }
 
@@ -67,50 +65,19 @@ type smokeProblem struct {
 }
 
 func newSmoke(a *app.App) *cobra.Command {
-	o := &smokeOptions{app: a}
-	cmd := &cobra.Command{
-		Use:   "smoke",
-		Short: "Send orders through a deployment, and audit what became of them",
-		Long: "Send real orders through a deployment and wait for their ends; then check each one: it has " +
-			"an end,\n" +
-			"its steps agree with that end, it holds what was sent. The agents do their work: let their " +
-			"services\n" +
-			"be ones for tests. The code is 0 if all orders were Processed and the audit found nothing, 6 " +
-			"if some\n" +
-			"ended otherwise, 1 if the audit found something or an order has no end.\n" +
-			"Of a stack it says first whether its functions fit into the account's limit of concurrent " +
-			"executions,\n" +
-			"and which of its queues nothing takes from.",
-		Example: "  stepkeeper smoke --stack Shop\n  stepkeeper smoke --stack Shop --orders 200 " +
-			"--workflow booking --order booking.json",
-		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !cmd.Flags().Changed("within") { // an emulator on one machine ends a few orders in a second
-				o.within = 5*time.Minute + time.Duration(o.orders)*time.Second
-			}
-			return runSmoke(cmd.Context(), o)
-		},
-	}
-	f := cmd.Flags()
-	f.IntVar(&o.orders, "orders", 20, "how `many` to send")
-	f.StringVar(&o.workflow, "workflow", "order", "the workflow's `name`")
-	f.StringVar(&o.file, "order", "",
-		"`file` with the bare orders to send, by turns; needed for any workflow but order")
-	f.DurationVar(&o.within, "within", 0,
-		"how long to wait for the last end (default 5m, and 1s for each order)")
-	_ = cmd.MarkFlagFilename("order", "json", "jsonl")
-	return cmd
+	o := &smokeOptions{app: a, orders: 20, workflow: "order"}
+	return a.Command("smoke", app.Flags{"orders": &o.orders, "workflow": &o.workflow, "order": &o.file,
+		"within": &o.within}, func(cmd *cobra.Command, _ []string) error {
+		if o.within == 0 { // an emulator on one machine can finish only a few orders per second
+			o.within = 5*time.Minute + time.Duration(o.orders)*time.Second
+		}
+		return runSmoke(cmd.Context(), o)
+	})
 }
 
 // contents reads the orders to send.
 func (o *smokeOptions) contents() ([]json.RawMessage, error) {
 	switch {
-	case o.orders < 1 || o.orders > 100_000:
-		return nil, failure.New(failure.Usage, "give a number from 1 to 100000",
-			"--orders %d is out of range", o.orders)
-	case o.within <= 0:
-		return nil, failure.New(failure.Usage, "give a positive duration, like --within 5m",
-			"--within %v is no time to wait", o.within)
 	case o.file == "" && o.workflow != "order":
 		return nil, failure.New(failure.Usage, "add --order FILE with an order for it",
 			"there is no example of an order for workflow %s", o.workflow)
@@ -118,11 +85,8 @@ func (o *smokeOptions) contents() ([]json.RawMessage, error) {
 		return []json.RawMessage{json.RawMessage(smokeContent)}, nil
 	}
 	f, err := os.Open(o.file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, failure.New(failure.NotFound, "check the name", "there is no file %s", o.file)
-	}
 	if err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "", "the file %s cannot be read", o.file)
+		return nil, app.Unread(err, "check the name", "orders")
 	}
 	defer f.Close()
 	var all []json.RawMessage
@@ -146,7 +110,7 @@ func (o *smokeOptions) contents() ([]json.RawMessage, error) {
 	return all, nil
 }
 
-// smoke is one run.
+// smoke is one run of the test.
 type smoke struct {
 	*smokeOptions
 	client   *client.Client
@@ -193,8 +157,8 @@ func runSmoke(ctx context.Context, o *smokeOptions) error {
 	return s.print()
 }
 
-// warnOfRoom says, before the first order, where a deployment's functions cannot all run in its account:
-// throttled batches look like faults of the agents.
+// warnOfRoom warns before the first order if the deployment's functions cannot all run in its account.
+// Throttled batches look like faults of the agents.
 func warnOfRoom(ctx context.Context, a *app.App) {
 	if a.Stack == "" {
 		return
@@ -218,7 +182,7 @@ func warnOfRoom(ctx context.Context, a *app.App) {
 
 func (s *smoke) id(i int) string { return fmt.Sprintf("%s-%d", s.report.Prefix, i) }
 
-// submit sends all orders; one that is refused is the end of the test.
+// submit sends all orders. A refused order ends the test.
 func (s *smoke) submit(ctx context.Context) error {
 	var refused error
 	err := s.client.SubmitAll(ctx, func(yield func(client.Order) bool) {
@@ -243,7 +207,7 @@ func (s *smoke) submit(ctx context.Context) error {
 func (s *smoke) wait(ctx context.Context) {
 	bar := s.app.Streams.Progress("waiting", int64(s.orders))
 	defer bar.Done()
-	var all errgroup.Group // each ends with the context at the latest
+	var all errgroup.Group // each goroutine ends with the context at the latest
 	all.SetLimit(waiters)
 	for i := range s.orders {
 		all.Go(func() error {
@@ -252,7 +216,7 @@ func (s *smoke) wait(ctx context.Context) {
 			return nil
 		})
 	}
-	_ = all.Wait() // none is an error
+	_ = all.Wait() // none returns an error
 }
 
 func (s *smoke) one(ctx context.Context, i int) {
@@ -290,14 +254,14 @@ func (s *smoke) problem(i int, what string) {
 	s.report.Problems = append(s.report.Problems, smokeProblem{s.id(i), what})
 }
 
-// sameJSON compares two documents, whatever their white space; members keep their order on the way.
+// sameJSON compares two documents without white space. Fields keep their order in transit.
 func sameJSON(a, b []byte) bool {
 	var x, y bytes.Buffer
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// inconsistent reports where the steps of an ended task do not agree with its end (section 2 of the
-// protocol; P7: undone is every step that was ever attempted).
+// inconsistent returns the steps of an ended task that contradict its end (section 2 of the protocol). By P7
+// every attempted step of an undone task is undone.
 func inconsistent(t *client.Task) []string {
 	var found []string
 	wrong := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
@@ -345,7 +309,7 @@ func (s *smoke) print() error {
 	return nil
 }
 
-// shownProblems is how many problems people are shown.
+// shownProblems is the number of problems in the text output.
 const shownProblems = 20
 
 func (s *smoke) show() {
@@ -358,8 +322,8 @@ func (s *smoke) show() {
 		fmt.Fprintf(s.app.Streams.Err, "%s: %s\n", p.OrderID, style.Bad(render.Clean(p.What)))
 	}
 	var ends []string
-	for _, state := range app.TaskStates {
-		if n := r.Ends[state]; n > 0 {
+	for _, state := range render.States {
+		if n := r.Ends[core.State(state)]; n > 0 {
 			ends = append(ends, fmt.Sprintf("%d %s", n, state))
 		}
 	}

@@ -55,9 +55,9 @@ func TestSmoke(t *testing.T) {
 		t.Errorf("an audit of orders that were not waited for: %s", r.out)
 	}
 	run("--orders", "0").want(t, failure.Usage, "out of range")
-	run("--within", "0s").want(t, failure.Usage, "no time to wait")
+	run("--within", "0s").want(t, failure.Usage, "out of range")
 	run("--workflow", "booking").want(t, failure.Usage, "add --order FILE")
-	run("--order", filepath.Join(file, "below")).want(t, failure.Usage, "below cannot be read")
+	run("--order", filepath.Join(file, "below")).want(t, failure.Usage, "orders cannot be read")
 	run("--order", "no-such.json").want(t, failure.NotFound, "no-such.json")
 	run("--order", write(t, "bad.json", "nonsense")).want(t, failure.Usage, "bad.json cannot be used")
 	run("--order", write(t, "none.json", "")).want(t, failure.Usage, "holds no orders")

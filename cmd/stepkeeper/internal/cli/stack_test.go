@@ -68,7 +68,7 @@ func TestCommandsOnAStack(t *testing.T) {
 		`"kind": "alert"`)
 	run("", "list", "--state", "Error").want(t, failure.OK, "o-4")
 	run("", "undo", "o-4", "--command", "7").want(t, failure.Refused,
-		"o-4: undo refused: the task has accepted another command")
+		"o-4: undo refused: the order has accepted another command")
 	w.Broken.Store(false)
 	run("", "resolve", "o-4", "zone", "happened").want(t, failure.NotFound, "its steps are reserve, charge")
 	run("", "resubmit", "o-4").want(t, failure.OK, "o-4: resubmit accepted\n")

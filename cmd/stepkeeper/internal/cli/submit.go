@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -22,62 +21,37 @@ import (
 
 type submitOptions struct {
 	app      *app.App
-	files    []string // "-" is standard input
+	files    []string // names of files; "-" is standard input
 	wait     bool
-	workflow string // set: the records are bare orders
+	workflow string // workflow of bare orders; "" if the records have envelopes
 	id       string
 }
 
 func newSubmit(a *app.App) *cobra.Command {
 	o := &submitOptions{app: a}
-	cmd := &cobra.Command{
-		Use:   "submit FILE|-...",
-		Short: "Submit the orders of files, or of standard input",
-		Long: "Submit orders: one JSON object, an array of them, or JSON Lines; which of them shows in " +
-			"the file.\n" +
-			`An order is {"schema":1,"orderId":"…","workflow":"…","order":{…}}, with the optional fields ` +
-			"priority,\n" +
-			"replyTo and deadline. With --workflow each record is the bare order; its ID is made of its " +
-			"content and\n" +
-			"its number in the file, or given by --id.\n\n" +
-			"Sending the same file again is harmless: orders that are there already are not started " +
-			"twice. A bad\n" +
-			"line is reported with its number and what to fix; the others are submitted all the same.\n\n" +
-			"With --output json it writes JSON Lines: one answer for each record.",
-		Example: "  stepkeeper submit orders.jsonl\n  stepkeeper submit --wait order.json\n  echo " +
-			"'{\"total\":12}' | stepkeeper submit --workflow order --id order-1001 -",
-		Args: app.Args(cobra.MinimumNArgs(1), "a file with orders, or - for standard input"),
-		RunE: func(cmd *cobra.Command, given []string) error {
+	return a.Command("submit", app.Flags{"wait": &o.wait, "workflow": &o.workflow, "id": &o.id},
+		func(cmd *cobra.Command, given []string) error {
 			o.files = given
 			return runSubmit(cmd.Context(), o)
-		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"json", "jsonl", "ndjson"}, cobra.ShellCompDirectiveFilterFileExt
-		},
-	}
-	f := cmd.Flags()
-	f.BoolVar(&o.wait, "wait", false, "wait for the end of every order; exit code 6 unless all are Processed")
-	f.StringVar(&o.workflow, "workflow", "", "the records are bare orders for this workflow (`name`)")
-	f.StringVar(&o.id, "id", "", "the `ID` of the one bare order")
-	_ = cmd.RegisterFlagCompletionFunc("workflow", a.CompleteWorkflowNames)
-	return cmd
+		})
 }
 
-// place is where an order came from, and what it is for.
+// place is the position of an order in a file, with its workflow.
 type place struct {
 	file     string
 	line     int
 	workflow string
 }
 
-// submission is one run of the command. Reading goes ahead of the answers, in another goroutine.
+// submission is one run of the command. Another goroutine reads ahead of the answers.
 type submission struct {
 	*submitOptions
 	report *report
 	number int // number of the record in the present file
 	err    error
-	// unattended looks at the queues that a workflow needs; nil where receipts have them.
+	// unattended returns the queues without a consumer that a workflow needs; nil if receipts have them
 	unattended func(workflow string) []view.Unattended
+	queues     map[string][]view.Unattended // results of unattended, by workflow
 
 	mu     sync.Mutex
 	places map[int]place // places of the orders without an answer, by their number
@@ -94,9 +68,10 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	if err != nil {
 		return err
 	}
-	s := &submission{submitOptions: o, report: newReport(o), places: map[int]place{}}
+	s := &submission{submitOptions: o, report: newReport(o), places: map[int]place{},
+		queues: map[string][]view.Unattended{}}
 	if o.app.Stack != "" {
-		s.unattended = o.app.UnattendedOnce(ctx, c)
+		s.unattended = func(workflow string) []view.Unattended { return o.app.Unattended(ctx, c, workflow) }
 	}
 	defer s.report.close()
 	if o.app.Streams.ErrIsTerminal() {
@@ -117,7 +92,7 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	return s.report.finish()
 }
 
-// check looks at all that can be wrong before anything is sent.
+// check checks all options before anything is sent.
 func (o *submitOptions) check() error {
 	if o.id != "" {
 		if o.workflow == "" {
@@ -134,11 +109,8 @@ func (o *submitOptions) check() error {
 		}
 		info, err := os.Stat(name)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return failure.New(failure.NotFound, "check the name, or give - for standard input",
-				"there is no file %s", name)
 		case err != nil:
-			return failure.Wrap(err, failure.Usage, "", "the file %s cannot be read", name)
+			return app.Unread(err, "check the name, or give - for standard input", "orders")
 		case info.IsDir():
 			return failure.New(failure.Usage, "name its files: "+filepath.Join(name, "*.jsonl"),
 				"%s is a directory", name)
@@ -147,7 +119,7 @@ func (o *submitOptions) check() error {
 	return nil
 }
 
-// interrupted reports how far it came: what was acknowledged stays.
+// interrupted returns an error with the number of acknowledged orders, which stay.
 func (s *submission) interrupted(err error) error {
 	s.report.close()
 	if n := s.report.acknowledged(); n > 0 && !s.app.JSON() {
@@ -158,7 +130,7 @@ func (s *submission) interrupted(err error) error {
 	return err
 }
 
-// records counts the records of the files, for the progress bar; 0 where that is not known.
+// records counts the records of the files for the progress bar. It returns 0 if the number is unknown.
 func (o *submitOptions) records() int {
 	n := 0
 	for _, name := range o.files {
@@ -170,13 +142,14 @@ func (o *submitOptions) records() int {
 		if err != nil {
 			return 0
 		}
-		_ = source.Records(f, func(source.Record) bool { n++; return true }) // its errors are reported later
+		// its errors are reported when the file is read again
+		_ = source.Records(f, func(source.Record) bool { n++; return true })
 		_ = f.Close()
 	}
 	return n
 }
 
-// orders is all that the files hold, one after the other.
+// orders yields the orders of all files.
 func (s *submission) orders(yield func(client.Order) bool) {
 	if s.id != "" {
 		s.alone(yield)
@@ -189,7 +162,7 @@ func (s *submission) orders(yield func(client.Order) bool) {
 	}
 }
 
-// alone holds the one order of --id back until it is known that there is no other.
+// alone yields the one order of --id once it is known that there is no other.
 func (s *submission) alone(yield func(client.Order) bool) {
 	var only []client.Order
 	for _, name := range s.files {
@@ -207,7 +180,7 @@ func (s *submission) alone(yield func(client.Order) bool) {
 	}
 }
 
-// file reads one file; false: no more is wanted.
+// file reads one file. It returns false if no more orders are wanted.
 func (s *submission) file(name string, yield func(client.Order) bool) bool {
 	in, label, err := s.open(name)
 	if err != nil {
@@ -224,7 +197,7 @@ func (s *submission) file(name string, yield func(client.Order) bool) bool {
 		}
 		return more
 	})
-	if err != nil { // records before the break are sound
+	if err != nil { // records before the error are valid
 		s.report.unreadable(place{file: label}, s.count(), "", err.Error())
 	}
 	return more
@@ -244,7 +217,7 @@ func (s *submission) open(name string) (io.ReadCloser, string, error) {
 	return io.NopCloser(s.app.Streams.In), "standard input", nil
 }
 
-// record reads one record strictly, by the server's own rules; a bad one is reported, not sent.
+// record parses one record by the server's own rules. It reports an invalid one and does not send it.
 func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 	s.number++
 	at := place{file: file, line: r.Line}
@@ -278,14 +251,14 @@ func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 	}, true
 }
 
-// count is how many orders were handed over to be sent.
+// count returns the number of orders that were handed over for sending.
 func (s *submission) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sent
 }
 
-// answered takes down what the server said to one order.
+// answered records the server's answer to one order.
 func (s *submission) answered(r client.Result) {
 	s.mu.Lock()
 	at := s.places[r.Line]
@@ -300,7 +273,10 @@ func (s *submission) answered(r client.Result) {
 			l.Error.Code = e.Code
 		}
 	} else if s.unattended != nil {
-		l.Unattended = s.unattended(at.workflow)
+		if _, known := s.queues[at.workflow]; !known {
+			s.queues[at.workflow] = s.unattended(at.workflow)
+		}
+		l.Unattended = s.queues[at.workflow]
 	}
 	s.report.answered(l)
 }

@@ -55,6 +55,8 @@ func TestCallsAreAnswered(t *testing.T) {
 
 const goodCalls = `
 answer asking approve yes --by ann --command-id c1
+approvals
+approvals --workflow order
 cancel running --command-id c1
 close stopped --by ann --reason refunded --command-id c1
 dead-letters list

@@ -26,23 +26,14 @@ type watchOptions struct {
 	limit    int
 }
 
-// stackInterval is how often the list of a stack is looked at: each time asks all shards of its
-// index, which is billed.
+// stackInterval is the polling interval for a stack's list. Each poll queries all shards of its index, which
+// AWS bills.
 const stackInterval = 5 * time.Second
 
 func newWatch(a *app.App) *cobra.Command {
-	o := &watchOptions{app: a}
-	cmd := &cobra.Command{
-		Use:   "watch [ID]",
-		Short: "Watch an order, or the newest orders, live",
-		Long: "With an ID it shows the order and each change until its end; the exit code is 6 unless it " +
-			"ends\n" +
-			"Processed. Without an ID it shows the newest orders until it is interrupted.\n\n" +
-			"On a terminal the view is drawn anew with each change, elsewhere each change is a line. With\n" +
-			"--output json each change is the whole order, or its summary, on one line.",
-		Example: "  stepkeeper watch order-1001\n  stepkeeper watch",
-		Args:    app.Args(cobra.MaximumNArgs(1), "one order's ID at most"),
-		RunE: func(cmd *cobra.Command, given []string) error {
+	o := &watchOptions{app: a, interval: time.Second, limit: 20}
+	return a.Command("watch", app.Flags{"interval": &o.interval, "limit": &o.limit},
+		func(cmd *cobra.Command, given []string) error {
 			if len(given) > 0 {
 				o.id = given[0]
 			}
@@ -50,28 +41,14 @@ func newWatch(a *app.App) *cobra.Command {
 				o.interval = stackInterval
 			}
 			return runWatch(cmd.Context(), o)
-		},
-		ValidArgsFunction: a.CompleteOrders(1),
-	}
-	cmd.Flags().DurationVar(&o.interval, "interval", time.Second,
-		"how often to look at the list, without an ID (of a stack: "+stackInterval.String()+")")
-	cmd.Flags().IntVar(&o.limit, "limit", 20, "how `many` of the newest orders to look at, without an ID")
-	return cmd
+		})
 }
 
 func runWatch(ctx context.Context, o *watchOptions) error {
-	if o.interval < 10*time.Millisecond {
-		return failure.New(failure.Usage, "give at least --interval 10ms", "--interval %v is too short",
-			o.interval)
-	}
-	if o.limit < 1 || o.limit > pageSize {
-		return failure.New(failure.Usage, fmt.Sprintf("give a number from 1 to %d", pageSize),
-			"--limit %d is out of range", o.limit)
-	}
 	ctx, cancel := o.app.Patient(ctx)
 	defer cancel()
 	if o.id == "" {
-		c, err := o.app.Client(ctx) // the list looks again by itself
+		c, err := o.app.Client(ctx) // the list retries by itself
 		if err != nil {
 			return err
 		}
@@ -115,7 +92,7 @@ func (o *watchOptions) order(ctx context.Context, c *client.Client) error {
 	return o.timedOut(ctx)
 }
 
-// timedOut is the end of a watch whose order has not ended: interrupted is as meant.
+// timedOut returns the error of a watch whose order has not ended. An interrupt is not an error.
 func (o *watchOptions) timedOut(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return failure.New(failure.General, "give a longer --timeout, or none",
@@ -142,7 +119,7 @@ func (o *watchOptions) draw(s *screen, last, task view.Task) error {
 	return nil
 }
 
-// changes is what is different in a task, the steps first.
+// changes returns the differences between two versions of a task, the steps first.
 func changes(last, task view.Task, now time.Time) []string {
 	var lines []string
 	before := map[string]view.Step{}
@@ -178,8 +155,8 @@ func changes(last, task view.Task, now time.Time) []string {
 	return lines
 }
 
-// list shows the newest orders again and again. A server that goes away is waited for: it may be
-// starting anew.
+// list shows the newest orders again and again. It waits for a server that is not reachable, because the
+// server may be restarting.
 func (o *watchOptions) list(ctx context.Context, c *client.Client) error {
 	seen := map[string]view.Summary{}
 	s := &screen{app: o.app}
@@ -233,7 +210,7 @@ func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders 
 		})
 	}
 	present := map[string]bool{}
-	for i := len(orders) - 1; i >= 0; i-- { // the oldest first, as it happened
+	for i := len(orders) - 1; i >= 0; i-- { // oldest first, in the order of events
 		order := orders[i]
 		present[order.OrderID] = true
 		if before, ok := seen[order.OrderID]; ok && before.State == order.State && before.Run == order.Run {
@@ -252,7 +229,7 @@ func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders 
 			return app.Written(err)
 		}
 	}
-	for id := range seen { // bounded by what one page holds
+	for id := range seen { // one page bounds its size
 		if !present[id] {
 			delete(seen, id)
 		}
@@ -260,13 +237,13 @@ func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders 
 	return nil
 }
 
-// screen draws frames over each other.
+// screen draws frames in place.
 type screen struct {
 	app   *app.App
 	begun bool
 }
 
-// frame draws one whole picture at once, so that it does not flicker.
+// frame writes a whole frame at once, so that it does not flicker.
 func (s *screen) frame(draw func(io.Writer)) error {
 	var b bytes.Buffer
 	if !s.begun {

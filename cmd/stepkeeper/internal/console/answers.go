@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-const mostAnswers = 50 // orders with questions that a page shows, or somewhat more
+const mostAnswers = 50 // approximate number of orders with questions on a page
 
 // question is a step that waits for people.
 type question struct {
@@ -37,11 +37,15 @@ func (s *server) answers(ctx context.Context, r *http.Request, _ *kept) (content
 		return content{}, err
 	}
 	data := struct {
+		menus
 		Filter             filter
 		Questions          []question
 		FirstPage, Next    string
 		Filtered, Continue bool
 	}{Filter: f, Filtered: f.Workflow+f.Step+f.Prefix != ""}
+	if data.menus, err = s.menus(ctx, f); err != nil {
+		return content{}, err
+	}
 	for _, id := range asking {
 		t, err := s.Client.Get(ctx, id)
 		if err != nil {
@@ -62,9 +66,9 @@ func (s *server) answers(ctx context.Context, r *http.Request, _ *kept) (content
 	return content{Title: "Answers", Template: "answers", Data: data}, nil
 }
 
-// asking finds orders that wait for an answer, about as many as one page shows, and the cursor of the next
-// page. It reads large pages, because most orders may wait for something else, and goes through a page that
-// holds too many in small ones.
+// asking finds about one page of orders that wait for an answer, and the cursor of the next page. It reads
+// large pages, because most orders may wait for something else. If a page holds too many, it reads the same
+// part in small pages.
 func (s *server) asking(ctx context.Context, q client.Query, cursor string) (ids []string, next string,
 	err error,
 ) {
@@ -94,7 +98,7 @@ func (s *server) asking(ctx context.Context, q client.Query, cursor string) (ids
 	}
 }
 
-// questions are those of one order that wait for an approval.
+// questions returns the questions of one order that wait for an approval.
 func (s *server) questions(t *client.Task) (all []question) {
 	for i := range t.Steps {
 		st := &t.Steps[i]

@@ -263,11 +263,11 @@ func TestBrowserPages(t *testing.T) {
 		{"bulk", "/bulk?command=resubmit&step=charge", "Send resubmit to 12 orders"},
 		{"bulk-none", "/bulk/none", "no such list"}, {"workflows", "/workflows", "expense"},
 		{"health", "/health", "it takes orders"}, {"workflow", "/workflows/order",
-			"Versions that orders run"}, {"move", "/orders/web-2026-003/move", "After the move"},
+			"Definitions in use"}, {"move", "/orders/web-2026-003/move", "After the move"},
 		{"move-simulated", "/orders/web-2026-003/move?simulate=1", "No violation in 2000 seeds"},
 		{"missing", "/orders/nothing", "There is no such order."},
 		{"bad-filter", "/orders?older=soon", "write it like"},
-		{"empty", "/orders?state=Closed", "No such orders"},
+		{"empty", "/orders?state=Closed", "No order matches"},
 		{"order-messages", "/orders/web-2026-003?show=messages", "alert Error"},
 	} {
 		b.do(call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}),
@@ -355,7 +355,7 @@ func TestBrowserIsNotLiveBefore(t *testing.T) {
 	b.late.Store(&stream)
 	b.do(chromedp.Navigate(b.url + "/orders"))
 	evaluate[bool](b, `new Promise((passed) => setTimeout(() => passed(true), 1500))`) // it looks each second
-	if text := b.seen(`document.getElementById("link").textContent`); text != "opened" {
+	if text := b.seen(`document.getElementById("link").textContent`); text != "connecting" {
 		t.Errorf("it shows %q", text)
 	}
 	close(stream.until)
@@ -426,16 +426,16 @@ func TestBrowserActs(t *testing.T) {
 	}
 	b.refusing("")
 	b.open("/orders/o-1")
-	b.do(chromedp.Click("#do-resubmit-- button"))
+	b.do(chromedp.Click("#do-resubmit-- form button"))
 	b.shows("resubmit was accepted", "o-1 Processed")
 	b.changed("resubmitted")
 	b.open("/orders/o-2")
-	b.do(chromedp.Click("#do-undo-- button"))
+	b.do(chromedp.Click("#do-undo-- form button"))
 	b.shows("undo was accepted", "Compensat")
 	b.open("/orders/i-1")
 	b.do(chromedp.SendKeys("#do-close-- input[name=by]", "ada"),
 		chromedp.SendKeys("#do-close-- input[name=reason]", "paid in cash"),
-		chromedp.Click("#do-close-- button"))
+		chromedp.Click("#do-close-- form button"))
 	b.shows("close was accepted", "ada: paid in cash")
 	b.open("/answers")
 	b.shows("e-1")
@@ -451,7 +451,7 @@ func TestBrowserGivesAnotherInput(t *testing.T) {
 	b.submit("impossible", "i-1")
 	b.until("it stops", b.inState("i-1", "Error"))
 	b.open("/orders/i-1")
-	const form = "#do-resubmit-charge- "
+	const form = "#do-resubmit-charge- form "
 	b.shows("Resubmit with another input for charge")
 	b.do(chromedp.Click(form + "button"))
 	if !evaluate[bool](b, `document.querySelector("`+form+
@@ -471,7 +471,7 @@ func TestBrowserGivesAnotherInput(t *testing.T) {
 		"ada"), chromedp.SendKeys(form+"input[name=reason]", "no price"), chromedp.Click(form+"button"))
 	b.shows("resubmit was accepted", "i-1 Processed", "with another input for charge")
 	if got := evaluate[string](b, `document.getElementById("page").textContent`); !strings.Contains(got,
-		"An operator gave it another input (ada)") || !strings.Contains(got, "no price") ||
+		"ada replaced the input") || !strings.Contains(got, "no price") ||
 		!strings.Contains(got, `"amount": 12`) {
 		t.Errorf("the step shows\n%s", got)
 	}
@@ -504,7 +504,7 @@ func TestBrowserSurvivesTheServer(t *testing.T) {
 	b.stop()
 	b.until("the page says so", func() bool {
 		return strings.HasPrefix(b.seen(`document.getElementById("link").textContent`),
-			"no word from the server since ")
+			"no connection since ")
 	})
 	b.shot("silent")
 	b.start(address)

@@ -19,16 +19,17 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// bulks are the lists that this process works through, or has, the newest last.
+// bulks holds the lists of this process, in progress or finished, the newest last.
 type bulks struct {
 	mu  sync.Mutex
 	all []*running
 }
 
-// running is a list and how far it is.
+// running is a list and its progress.
 type running struct {
 	bulk.Header
 	File string
@@ -57,14 +58,14 @@ func (b *bulks) list() []*running {
 	return all
 }
 
-// plan is what a bulk command would do, as it was when its page was made.
+// plan is the expected effect of a bulk command when its page was made.
 type plan struct {
 	Groups []bulk.Group
 	Count  int // number of orders that the command would be sent to
 	Seen   string
 }
 
-// planOf groups the orders by what would become of them. Seen distinguishes this list from any other.
+// planOf groups the orders by the expected effect. Seen distinguishes this list from any other.
 func planOf(orders []bulk.Order) *plan {
 	p := &plan{Groups: bulk.Groups(orders)}
 	hash := sha256.New()
@@ -79,7 +80,7 @@ func planOf(orders []bulk.Order) *plan {
 	return p
 }
 
-// selection is a bulk command as it stands in an address or a form.
+// selection is a bulk command as an address or a form describes it.
 type selection struct {
 	bulk.Action
 	Where bulk.Where
@@ -98,8 +99,8 @@ func selectionOf(values url.Values) selection {
 	return x
 }
 
-// Line is the command line that does the same, to be copied into a shell: what it selects by comes from an
-// address.
+// Line returns the command line that does the same, quoted for a shell, because an address sets the
+// selection.
 func (x *selection) Line(program string) string {
 	var where []string
 	for _, key := range bulk.Keys {
@@ -119,7 +120,7 @@ func (x *selection) Line(program string) string {
 
 var plainWord = regexp.MustCompile(`^[a-zA-Z0-9_.,:=/-]+$`)
 
-// quoted is a word of a POSIX shell.
+// quoted returns a text as a word of a POSIX shell.
 func quoted(word string) string {
 	if plainWord.MatchString(word) {
 		return word
@@ -127,11 +128,12 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// planBulk shows which orders a bulk command is for, and what would become of them, and the lists of this
-// process.
+// planBulk shows the orders of a bulk command, its expected effect, and the lists of this process.
 func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (content, error) {
 	x := selectionOf(r.URL.Query())
 	data := struct {
+		menus
+		States    []core.State // states to choose from; the first one is the default
 		Selection selection
 		Plan      *plan
 		Line      string
@@ -139,28 +141,30 @@ func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (conten
 		Lists     []*running
 		Token     string
 		ReadOnly  bool
-	}{Selection: x, Commands: bulk.Commands, Lists: s.bulks.list(), Token: s.secret, ReadOnly: s.ReadOnly}
-	c := content{Title: "Bulk", Template: "bulk", Data: &data}
-	if len(x.Where) == 0 || x.Command == "" {
-		return c, nil
-	}
+	}{States: bulk.States, Selection: x, Commands: bulk.Commands,
+		Lists: s.bulks.list(), Token: s.secret, ReadOnly: s.ReadOnly}
 	if k != nil && k.plan != nil {
 		data.Plan = k.plan
-	} else {
+	} else if len(x.Where) > 0 && x.Command != "" {
 		orders, err := bulk.Select(ctx, s.Client, x.Where, x.Action)
 		if err != nil {
 			return content{}, err
 		}
 		data.Plan = planOf(orders)
 	}
+	if data.Plan != nil {
+		data.Line = x.Line(s.Program)
+	}
 	if k != nil {
 		k.plan = data.Plan
 	}
-	data.Line = x.Line(s.Program)
-	return c, nil
+	var err error
+	data.menus, err = s.menus(ctx, filter{Workflow: x.Where["workflow"], Step: x.Where["step"],
+		Code: x.Where["code"]})
+	return content{Title: "Bulk", Template: "bulk", Data: &data}, err
 }
 
-// startBulk freezes the list that the form's page has shown, and begins to work through it.
+// startBulk freezes the list that the form's page has shown, and starts its processing.
 func (s *server) startBulk(w http.ResponseWriter, r *http.Request) {
 	if !s.mayAct(w, r) {
 		return
@@ -242,7 +246,7 @@ func (b *running) ended(r bulk.Report, err error) {
 	b.end, b.err = &r, err
 }
 
-// Now is the present report, and whether the list goes on.
+// Now returns the present report, and whether the list is still in progress.
 func (b *running) Now() (r bulk.Report, on bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -252,14 +256,12 @@ func (b *running) Now() (r bulk.Report, on bool, err error) {
 	return b.list.Report(), true, nil
 }
 
-// showBulk shows how far a list is.
+// showBulk shows the progress of a list.
 func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content, error) {
 	b := s.bulks.get(r.PathValue("id"))
 	if b == nil {
-		return content{Title: "Not found", Template: "trouble", Status: http.StatusNotFound,
-			Data: struct{ What, Do string }{
-				"This console works through no such list.", "A list of another process goes on with `" +
-					s.Program + " bulk continue FILE`."}}, nil
+		return refusal("Not found", http.StatusNotFound, "This console works through no such list.",
+			"A list of another process goes on with `"+s.Program+" bulk continue FILE`."), nil
 	}
 	report, on, err := b.Now()
 	text := ""
@@ -283,7 +285,7 @@ func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content,
 		on, s.ReadOnly, text, s.secret, s.Program + " bulk continue " + b.File}}, nil
 }
 
-// stopBulk ends the work on a list. What was sent stays sent.
+// stopBulk ends the processing of a list. Commands that were sent stay sent.
 func (s *server) stopBulk(w http.ResponseWriter, r *http.Request) {
 	if !s.mayAct(w, r) {
 		return

@@ -329,7 +329,7 @@ func TestBulkRefuses(t *testing.T) {
 	for want, where := range map[string]bulk.Where{
 		"no orders are selected": {}, "perhaps step": {"stp": "charge"}, "step is empty": {"step": " "},
 		"there is no state":                            {"state": "Broken"},
-		"is nothing to select orders by; it is one of": {"elephant": "charge"},
+		`--where does not know "elephant"; use one of`: {"elephant": "charge"},
 		"write a duration":                             {"older": "soon"},
 	} {
 		if _, err := bulk.Select(context.Background(), w.client, where, why); err == nil ||
@@ -481,7 +481,7 @@ func TestBulkPages(t *testing.T) {
 	form.Set("rate", "5")
 	form.Set("canary", "2")
 	status, body := w.post(action, form)
-	wants(t, body, "resubmit 13 orders", "goes on", "ada &lt;b&gt;: the bank is back", "not sent")
+	wants(t, body, "resubmit 13 orders", "running", "ada &lt;b&gt;: the bank is back", "not sent")
 	if status != http.StatusOK {
 		t.Fatalf("status %d", status)
 	}
@@ -509,12 +509,15 @@ func TestBulkPages(t *testing.T) {
 		"/bulk/none": "A list of another process goes on with `stepkeeper bulk " +
 			"continue FILE`.",
 		"/bulk?command=resubmit&older=soon":                                              "write a duration",
-		"/bulk?command=resubmit&step=none":                                               "No such orders.",
+		"/bulk?command=resubmit&step=none":                                               "No order matches.",
 		"/bulk?command=resolve&resolve-step=charge&fact=happened&state=processed":        "bulk resolve charge happened --where state=processed --reason",
 		"/bulk?command=resolve&resolve-step=a%27%3Breboot&fact=happened&state=processed": "bulk resolve 'a'\\'';reboot' happened --where state=processed --reason",
 		"/bulk?command=move&definition=latest&state=processed&workflow=order":            "bulk move --definition latest --where state=processed,workflow=order --reason",
 	} {
 		_, body := w.get(path)
 		wants(t, body, text)
+		if strings.Contains(path, "state=processed") { // a further look keeps the filter
+			wants(t, body, "<option selected>Processed</option>")
+		}
 	}
 }

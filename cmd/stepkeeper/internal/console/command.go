@@ -10,16 +10,16 @@ import (
 	"strconv"
 
 	"github.com/google/uuid"
-	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// maxForm is the largest form, in bytes: with an output of a step, whose characters may need three each.
+// maxForm is the largest form, in bytes. It holds an output of a step, whose characters may need three bytes
+// each.
 const maxForm = 3*core.MaxOutput + 16<<10
 
-// command carries out what a form asks for. The page that it leads to says what became of it.
+// command executes the command of a form. The next page shows the result.
 func (s *server) command(w http.ResponseWriter, r *http.Request) {
 	if !s.mayAct(w, r) {
 		return
@@ -27,7 +27,7 @@ func (s *server) command(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	command := commandID(id, r.PostForm)
 	v, err := s.commandOf(r.Context(), id, r, command)
-	s.outcomes.Add(command, outcome{err == nil && v.Accepted, outcomeText(v, err)})
+	s.outcomes.Add(command, &outcome{err == nil && v.Accepted, outcomeText(v, err)})
 	s.Log.Info("command of the console", "order", id, "kind", r.PostFormValue("kind"), "accepted",
 		err == nil && v.Accepted)
 	http.Redirect(w, r, "/orders/"+url.PathEscape(id)+"?"+url.Values{"command": {command}}.Encode(),
@@ -37,12 +37,11 @@ func (s *server) command(w http.ResponseWriter, r *http.Request) {
 // refuse writes a page that states why a form was refused and what to do.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, status int, what, do string) {
 	s.page(func(context.Context, *http.Request, *kept) (content, error) {
-		return content{Title: "Refused", Template: "trouble", Status: status,
-			Data: struct{ What, Do string }{what, do}}, nil
+		return refusal("Refused", status, what, do), nil
 	})(w, r)
 }
 
-// mayAct refuses a form that is not of a page of this console, or where nothing may be changed.
+// mayAct refuses a form that is not from a page of this console, and every form if the console is read-only.
 func (s *server) mayAct(w http.ResponseWriter, r *http.Request) bool {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	err := r.ParseForm()
@@ -78,7 +77,7 @@ func wholeNumber(form url.Values, name string) (int, error) {
 	return n, nil
 }
 
-// outcome is what became of a command, for the page that it leads to.
+// outcome is the result of a command, for the next page.
 type outcome struct {
 	Accepted bool
 	Text     string
@@ -96,31 +95,14 @@ func outcomeText(v client.Verdict, err error) string {
 	return v.Command + " was accepted"
 }
 
-// outcomes keeps the last ones by the IDs of their commands.
-type outcomes struct{ *lru.Cache[string, outcome] }
-
+// mostOutcomes is the number of outcomes that are kept, by the IDs of their commands.
 const mostOutcomes = 256
-
-func newOutcomes() outcomes {
-	kept, err := lru.New[string, outcome](mostOutcomes)
-	if err != nil {
-		panic(err) // New fails only for a size below 1
-	}
-	return outcomes{kept}
-}
-
-func (o outcomes) get(id string) *outcome {
-	if of, ok := o.Get(id); ok {
-		return &of
-	}
-	return nil
-}
 
 // forms is the name space of the IDs below.
 var forms = uuid.MustParse("7b0f1c52-6f0e-4b53-9d63-3f0c6f2a1a77")
 
-// commandID is the ID of the command that a form asks for. It comes from what the form says, so that a form
-// that is sent twice, or from two windows, is one command (P5).
+// commandID returns the ID of the command that a form asks for. It depends on the form's content, so that a
+// form that is sent twice, or from two windows, is one command (P5).
 func commandID(order string, form url.Values) string {
 	name := order
 	for _, field := range []string{"kind", "number", "step", "fact", "run", "round", "value", "input",

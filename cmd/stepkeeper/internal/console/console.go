@@ -1,8 +1,8 @@
-// Package console serves the operator's pages over a deployment: what is stuck, why, since when, and what to
-// do.
+// Package console serves the operator's pages for a deployment. They show the orders that are stuck, the
+// reasons, and the next commands.
 //
-// It uses only package client, so whatever it can do, a program can do too. It is for the loopback interface
-// and one person: each program that reaches it acts with the credentials of the process.
+// It uses only package client, so that a program can do everything that it does. It is for the loopback
+// interface and one person: each program that reaches it acts with the credentials of the process.
 package console
 
 import (
@@ -22,13 +22,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/golang-lru/v2/expirable"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Options of New. Client, Name and Program are required.
+// Options are the options of New. Client, Name and Program are required.
 type Options struct {
 	Client   *client.Client
 	Name     string // name of the server or stack, for people
@@ -38,14 +40,14 @@ type Options struct {
 	Redact   Redaction
 	Log      *slog.Logger
 	Now      func() time.Time // nil means the system's clock
-	// Every is how often an open page looks for changes; 0 means each second.
+	// Every is the interval at which an open page checks for changes; 0 means each second.
 	Every time.Duration
 }
 
-// answerTime bounds what one page asks the deployment.
+// answerTime bounds the time of a page's requests to the deployment.
 const answerTime = 20 * time.Second
 
-// policy lets nothing in that this package does not serve: no inline script, no style attribute, no frame.
+// policy allows only content of this package: no inline script, no style attribute, no frame.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
 	"connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -62,13 +64,14 @@ type server struct {
 	secret   string // secret in forms, which a page of another origin cannot read
 	pages    *template.Template
 	files    map[string]file
-	outcomes outcomes
+	outcomes *expirable.LRU[string, *outcome]
 	streams  streams
 	bulks    bulks
 	looked   looked
 	grouped  grouped
 	dead     deadLooked
 	asked    asked
+	counted  counted
 
 	simulations simulations
 }
@@ -79,7 +82,7 @@ type file struct {
 	kind string
 }
 
-// New makes the handler of all pages. Each of them stands at a path of its own, and its address is its state.
+// New returns the handler of all pages. Each page has a path of its own, and its address holds its state.
 func New(o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -87,7 +90,9 @@ func New(o Options) http.Handler {
 	o.Every = cmp.Or(o.Every, time.Second)
 	o.Log = cmp.Or(o.Log, slog.Default())
 	s := &server{Options: o, boot: rand.Text()[:8], secret: rand.Text(), files: map[string]file{},
-		outcomes: newOutcomes(), streams: streams{open: map[string][]chan struct{}{}}}
+		simulations: simulations{by: expirable.NewLRU[string, *simulation](simulatedKept, nil, 0)},
+		outcomes:    expirable.NewLRU[string, *outcome](mostOutcomes, nil, 0),
+		streams:     streams{open: map[string][]chan struct{}{}}}
 	names := s.loadAssets()
 	s.pages = template.Must(template.New("").Funcs(s.functions(names)).ParseFS(sources, "*.html"))
 	mux := http.NewServeMux()
@@ -120,7 +125,7 @@ func New(o Options) http.Handler {
 	return secured(mux)
 }
 
-// Paths are the patterns under which New serves, for a handler that serves other things too.
+// Paths lists the patterns that New serves, for a handler that also serves other paths.
 var Paths = []string{"GET /{$}", "GET /orders", "GET /orders/{id}", "GET /orders/{id}/move",
 	"POST /orders/{id}/command", "GET /incidents", "GET /waiting", "GET /answers",
 	"GET /workflows", "GET /workflows/{name}", "GET /health", "GET /dead-letters",
@@ -142,7 +147,7 @@ func (s *server) loadAssets() map[string]string {
 	names := map[string]string{}
 	entries, err := assets.ReadDir("assets")
 	if err != nil {
-		panic(err) // they are a part of the program
+		panic(err) // the templates are embedded in the program
 	}
 	kinds := map[string]string{"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
 		"svg": "image/svg+xml", "txt": "text/plain; charset=utf-8"}
@@ -174,20 +179,21 @@ func (s *server) asset(w http.ResponseWriter, r *http.Request) {
 func (s *server) functions(assets map[string]string) template.FuncMap {
 	return template.FuncMap{
 		"asset":     func(name string) string { return assets[name] },
-		"time":      timeElement,
-		"ago":       agoElement,
+		"time":      func(t core.Time) template.HTML { return timeElement(t, "") },
+		"ago":       func(t core.Time) template.HTML { return timeElement(t, ` class="ago"`) },
 		"json":      s.shown,
 		"state":     stateClass,
 		"clean":     render.Clean,
+		"lower":     strings.ToLower,
 		"count":     view.Count,
 		"message":   render.MessageRow,
 		"span":      func(d time.Duration) string { return render.Span(d) },
 		"pages":     func() []link { return links },
-		"stdtime":   func(t time.Time) template.HTML { return timeElement(core.TimeOf(t)) },
+		"stdtime":   func(t time.Time) template.HTML { return timeElement(core.TimeOf(t), "") },
+		"stdago":    func(t time.Time) template.HTML { return timeElement(core.TimeOf(t), ` class="ago"`) },
 		"last":      lastStart,
 		"body":      s.body,
 		"deleted":   func(sent time.Time) time.Time { return sent.Add(client.KeptFor) },
-		"legend":    func() [][2]string { return barTexts },
 		"firstPage": func(f filter) string { return f.Address("") },
 	}
 }
@@ -207,30 +213,21 @@ func lastStart(all []client.ScheduledStart) *client.ScheduledStart {
 	return &all[len(all)-1]
 }
 
-// timeElement is a moment: in UTC here, in the viewer's zone once the script has seen it.
-func timeElement(t core.Time) template.HTML {
+// timeElement returns a time as HTML, in UTC, and in the viewer's zone once the script has run. With the
+// class ago it is an age that the script updates.
+func timeElement(t core.Time, class string) template.HTML {
 	if t == 0 {
 		return "–"
 	}
-	//nolint:gosec // made of numbers only
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`,
-		t.Std().UTC().Format(time.RFC3339Nano), render.Moment(t), render.Moment(t)))
+	//nolint:gosec // made of numbers and a class
+	return template.HTML(fmt.Sprintf(`<time%s datetime="%s" title="%s">%[3]s</time>`, class,
+		t.Std().UTC().Format(time.RFC3339Nano), render.Moment(t)))
 }
 
-// agoElement is how long ago a moment was; the script counts on.
-func agoElement(t core.Time) template.HTML {
-	if t == 0 {
-		return "–"
-	}
-	//nolint:gosec // made of numbers only
-	return template.HTML(fmt.Sprintf(`<time class="ago" datetime="%s" title="%s">%s</time>`,
-		t.Std().UTC().Format(time.RFC3339Nano), render.Moment(t), render.Moment(t)))
-}
-
-// stateClass is the class of a state in the style sheet.
+// stateClass returns the class of a state in the style sheet.
 func stateClass(s core.State) string { return "state " + strings.ToLower(string(s)) }
 
-// shown is a document for people: indented, and without what is redacted.
+// shown returns a document for people: indented and redacted.
 func (s *server) shown(doc json.RawMessage) string {
 	if len(doc) == 0 {
 		return ""
@@ -240,45 +237,42 @@ func (s *server) shown(doc json.RawMessage) string {
 	return b.String()
 }
 
-// content is what a page shows between its head and its foot.
+// content is a page between its head and its foot.
 type content struct {
 	Title    string
 	Template string
 	Data     any
-	Charts   bool // it needs what draws them
-	Status   int  // 0: 200
+	Charts   bool // the page needs the script for charts
+	Status   int  // HTTP status; 0 means 200
 }
 
-// pageFunc reads what a page shows. kept is nil for a page that is made once, and else what the stream of an
-// open page keeps from one look to the next.
+// pageFunc reads the content of a page. kept is nil for a page that is made once. Otherwise it holds the
+// state that an open page's stream keeps between two reads.
 type pageFunc func(ctx context.Context, r *http.Request, kept *kept) (content, error)
 
-// trouble is the content of a page that could not be read.
+// trouble returns the content of a page that could not be read.
 func (s *server) trouble(err error) content {
-	c := content{Title: "Not available", Template: "trouble", Status: http.StatusBadGateway}
-	text := struct{ What, Do string }{"This could not be read: " + err.Error(),
-		"It is tried again by itself; the log of the deployment may say more."}
 	switch {
 	case errors.Is(err, client.ErrNotFound):
-		c.Title, c.Status = "Not found", http.StatusNotFound
-		text.What, text.Do = "There is no such order.",
+		return refusal("Not found", http.StatusNotFound, "There is no such order.",
 			"Check its ID. One that was submitted a moment ago may still be in its queue; it then appears "+
-				"here by itself."
+				"here by itself.")
 	case errors.Is(err, client.ErrConnection), errors.Is(err, context.DeadlineExceeded):
-		text.What, text.Do = s.Name+" does not answer: "+err.Error(),
-			"Is it running? It is tried again by itself."
+		return refusal("Not available", http.StatusBadGateway, s.Name+" does not answer: "+err.Error(),
+			"Is it running? It is tried again by itself.")
 	case errors.Is(err, client.ErrForbidden):
-		text.What, text.Do = "These credentials may not read this: "+err.Error(),
-			"Start the console with credentials that have the operator's rights."
+		return refusal("Not available", http.StatusBadGateway,
+			"These credentials may not read this: "+err.Error(),
+			"Start the console with credentials that have the operator's rights.")
 	case errors.Is(err, client.ErrInvalid):
-		c.Title, c.Status = "Not understood", http.StatusBadRequest
-		text.What, text.Do = err.Error(), "Correct the address, or begin at the overview."
+		return refusal("Not understood", http.StatusBadRequest, err.Error(),
+			"Correct the address, or begin at the overview.")
 	}
-	c.Data = text
-	return c
+	return refusal("Not available", http.StatusBadGateway, "This could not be read: "+err.Error(),
+		"It is tried again by itself; the log of the deployment may say more.")
 }
 
-// read makes the content of a page, whatever happens.
+// read returns the content of a page. It recovers from a panic.
 func (s *server) read(ctx context.Context, r *http.Request, p pageFunc, k *kept) content {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -289,7 +283,7 @@ func (s *server) read(ctx context.Context, r *http.Request, p pageFunc, k *kept)
 	return c
 }
 
-// fragment is a content as HTML.
+// fragment returns a content as HTML.
 func (s *server) fragment(c content) (template.HTML, error) {
 	var b bytes.Buffer
 	if err := s.pages.ExecuteTemplate(&b, c.Template, c.Data); err != nil {
@@ -298,7 +292,7 @@ func (s *server) fragment(c content) (template.HTML, error) {
 	return template.HTML(b.String()), nil //nolint:gosec // a template of this package has escaped it
 }
 
-// whole is what the frame around each page shows.
+// whole is the data of the frame around each page.
 type whole struct {
 	Title, Name, Live, Path string
 	ReadOnly, Charts        bool
@@ -328,6 +322,11 @@ func (s *server) page(p pageFunc) http.HandlerFunc {
 }
 
 func (s *server) nothing(context.Context, *http.Request, *kept) (content, error) {
-	return content{Title: "Not found", Template: "trouble", Status: http.StatusNotFound,
-		Data: struct{ What, Do string }{"There is no such page.", "Begin at the overview."}}, nil
+	return refusal("Not found", http.StatusNotFound, "There is no such page.", "Begin at the overview."), nil
+}
+
+// refusal returns a page that states what happened and what to do.
+func refusal(title string, status int, what, do string) content {
+	return content{Title: title, Template: "trouble", Status: status,
+		Data: struct{ What, Do string }{what, do}}
 }

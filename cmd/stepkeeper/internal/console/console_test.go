@@ -46,17 +46,17 @@ func TestPages(t *testing.T) {
 		func() bool { _, body := w.get("/answers"); return strings.Contains(body, "e-1") })
 	for path, texts := range map[string][]string{
 		"/": {
-			"Processing", "Compensating", "charge", `"blocked"`, "None: every agent takes its requests.",
+			"Processing", "Compensating", "charge", `"blocked"`, "None. Every queue has a consumer.",
 		},
 		"/orders":              {"o-1", "o-2", "e-1", "decide (answer)", "charge: the card is"},
 		"/orders?state=Error":  {"o-1", "o-2"},
 		"/orders?id=e-":        {"e-1"},
 		"/orders?step=charge":  {"o-1"},
-		"/orders?older=1h":     {"No such orders"},
-		"/orders?code=nothing": {"No such orders"},
+		"/orders?older=1h":     {"No order matches"},
+		"/orders?code=nothing": {"No order matches"},
 		"/orders/o-1": {
 			"What to do next", "stepkeeper resubmit o-1", "stepkeeper undo o-1", "4111111111111111", "charge",
-			"Attempts that were not done", "class=\"graph\"", "<svg class=\"gantt\"", "at work",
+			"Failed attempts", "class=\"graph\"", "<svg class=\"gantt\"", "running",
 		},
 		"/orders/o-1?show=timeline": {"received", "failed,"},
 		"/orders/o-1?show=events":   {"received"},
@@ -65,14 +65,14 @@ func TestPages(t *testing.T) {
 		"/waiting":                  {"an answer or event", "decide", "e-1"},
 		"/answers":                  {"Pay 120 <euros>?", "4111111111111111", "ada", "bob"},
 		"/workflows":                {"order", "expense"},
-		"/workflows/order": {"The definition that new orders get", "reserve", "class=\"graph\"",
-			"Versions that orders run", "shop: charge"},
+		"/workflows/order": {"New orders run the definition", "reserve", "class=\"graph\"",
+			"Definitions in use", "shop: charge"},
 		"/health": {
 			"it takes orders", "what is sent is read", "this program and the server are (devel)",
 			"within 30s of that of the server", "stepkeeper doctor",
 		},
 		"/workflows/nothing": {"nothing", "is deployed"},
-		"/orders/o-1/move":   {"Move o-1", "None that an order could notice."},
+		"/orders/o-1/move":   {"Move o-1", "None. Both definitions treat an order the same."},
 	} {
 		if path == "/orders/e-1" {
 			texts = texts[:len(texts)-1]
@@ -132,19 +132,20 @@ func TestMove(t *testing.T) {
 	w.until("the file is in force", func() bool {
 		_, body := w.get("/orders/o-1")
 		// it would be refused
-		return strings.Contains(body, ">compare</a>") &&
+		return strings.Contains(body, ">Compare</a>") &&
 			!strings.Contains(body, "resubmit o-1 --definition latest")
 	})
 	_, page := w.get("/orders/o-1/move")
-	wants(t, page, "A move would be refused", "is refused because of it", "cannot be moved",
+	wants(t, page, "The order cannot be moved", ">refused<", "cannot be moved",
 		"new: shop: weigh", "as before: shop: reserve")
 	if strings.Contains(page, "do-move") {
 		t.Error("a move that would be refused is offered")
 	}
-	refused := regexp.MustCompile(`would run <a href="[^"]*definition=([0-9a-f]{32})"`).FindStringSubmatch(
-		page)[1]
+	refused := regexp.MustCompile(`After the move it runs <a href="[^"]*definition=([0-9a-f]{32})"`).
+		FindStringSubmatch(
+			page)[1]
 	newer = strings.Replace(newer, "charge-card", "charge", 1)
-	target := regexp.MustCompile(`would run <a href="[^"]*definition=([0-9a-f]{32})"`)
+	target := regexp.MustCompile(`After the move it runs <a href="[^"]*definition=([0-9a-f]{32})"`)
 	deployed := func(text string) {
 		was := target.FindString(page)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -160,7 +161,7 @@ func TestMove(t *testing.T) {
 			page)[1], "&amp;", "&")
 		w.until("the move was simulated", func() bool {
 			_, page = w.get(address)
-			return !strings.Contains(page, "in virtual time")
+			return !strings.Contains(page, "of the moved order is running")
 		})
 	}
 	first := target.FindStringSubmatch(page)[1]
@@ -180,11 +181,11 @@ func TestMove(t *testing.T) {
 	}
 	deployed(newer)
 	_, offers := w.get("/orders/o-1")
-	wants(t, offers, "compare, and move to it", "resubmit o-1 --definition latest")
-	wants(t, page, "A move would be accepted", "new: shop: weigh", "as before: shop: charge",
+	wants(t, offers, "Compare and move", "resubmit o-1 --definition latest")
+	wants(t, page, "The order can be moved now", "new: shop: weigh", "as before: shop: charge",
 		before.Definition)
 	simulated()
-	wants(t, page, "No violation in 2000 seeds", "How it ended", ">Processed</span>", "move o-1 --definition")
+	wants(t, page, "No violation in 2000 seeds", "Ends: ", ">Processed</span>", "move o-1 --definition")
 	if same, err := w.client.Get(t.Context(), "o-1"); err != nil || same.Definition != before.Definition ||
 		same.Command != 0 {
 		t.Errorf("a simulation has changed the order: %+v, %v", same, err)
@@ -310,7 +311,7 @@ func TestActions(t *testing.T) {
 	wants(t, body, "resubmit was accepted: with another input for charge")
 	w.until("it is processed", w.inState("i-2", "Processed"))
 	_, body = w.get("/orders/i-2?show=timeline")
-	wants(t, body, "An operator gave it another input (ada)", "got another input (ada)",
+	wants(t, body, "ada replaced the input", "got another input (ada)",
 		"&#34;amount&#34;: 12")
 
 	// It did happen, and what it returned is needed later. The page says from when on that can be stated.
@@ -318,7 +319,8 @@ func TestActions(t *testing.T) {
 	w.submit("billed", "b-1")
 	w.until("it stops", w.inState("b-1", "Error"))
 	_, body = w.get("/orders/b-1")
-	wants(t, body, "Later, when no call can take effect any more:", "stepkeeper resolve b-1 charge happened")
+	wants(t, body, "These commands become possible at the time shown",
+		"stepkeeper resolve b-1 charge happened")
 	if strings.Contains(body, `name="fact" value="happened"`) {
 		t.Error("the page offers what would be refused now")
 	}
@@ -509,7 +511,7 @@ func TestLive(t *testing.T) {
 	wants(t, next().data, "Processing")
 	close(w.hold)
 	for e := next(); !strings.Contains(e.data,
-		`<span class="state processed">Processed</span></h1>`); e = next() {
+		`<span class="state processed">Processed</span>`); e = next() {
 		if e.name != "" && e.name != "beat" {
 			t.Errorf("%+v", e)
 		}
@@ -598,7 +600,7 @@ func TestPaging(t *testing.T) {
 	w.submit("order", ids("o", 130)...)
 	w.until("all have stopped",
 		func() bool { _, body := w.get("/incidents"); return strings.Contains(body, ">130<") })
-	if _, body := w.get("/orders?older=24h"); !strings.Contains(body, "No such orders") {
+	if _, body := w.get("/orders?older=24h"); !strings.Contains(body, "No order matches") {
 		t.Errorf("orders of a moment ago are older than a day: %s", body)
 	}
 	if _, body := w.get("/incidents"); strings.Count(body, `href="/orders/o-`) != 5 {
@@ -799,7 +801,7 @@ func TestWaitingForAgents(t *testing.T) {
 	})
 	_, body := w.get("/waiting")
 	wants(t, body, `<tr id="agent-shop"><td>shop</td><td class="number">2</td>`,
-		`<a href="/orders?state=Processing&amp;step=pack&amp;workflow=order">order pack: 2</a>`,
+		`<a href="/orders?children=on&amp;state=Processing&amp;step=pack&amp;workflow=order">order pack: 2</a>`,
 		`<tr id="wait-agent-order-pack-shop"><td><span class="kind agent"></span>an agent&#39;s reply</td><td>shop</td>`)
 	close(w.hold)
 
@@ -823,8 +825,8 @@ func TestWaitingForAgents(t *testing.T) {
 	wants(t, open(), `<tr id="agent-shop"><td>shop</td><td class="number">3</td>`,
 		`<td>order</td><td>charge</td>`)
 	s.Parts.Definitions = unread{}
-	wants(t, open(), `<tr id="agent-"><td>not known</td><td class="number">3</td>`,
-		`an agent&#39;s reply</td><td>not known</td>`)
+	wants(t, open(), `<tr id="agent-"><td>unknown</td><td class="number">3</td>`,
+		`an agent&#39;s reply</td><td>unknown</td>`)
 }
 
 type unread struct{}

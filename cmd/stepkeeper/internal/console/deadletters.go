@@ -23,16 +23,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// mostLetters is how many messages of a queue a page shows.
+// mostLetters is the number of a queue's messages on a page.
 const mostLetters = 20
 
-// deadLooked is what the last looks found. A look hides messages from others, so that an open page does not
-// look again.
+// deadLooked holds the results of the last reads. A read hides messages from others, so an open page does not
+// repeat it.
 type deadLooked struct {
 	mu      sync.Mutex
 	at      time.Time // time of the list; zero means that it must be read again
 	queues  []client.DeadLetterQueue
-	letters map[string]lettersLooked // latest look at each queue
+	letters map[string]lettersLooked // latest read of each queue
 }
 
 type lettersLooked struct {
@@ -59,8 +59,8 @@ func (s *server) deadLetters(ctx context.Context, _ *http.Request, _ *kept) (con
 	}{d.at, s.Program, d.queues}}, nil
 }
 
-// deadQueue shows messages of a queue: those that were looked at when the page was opened, or the one before
-// where it is about the body of one of them.
+// deadQueue shows messages of a queue. It reads them when the page is opened. A page about one message's body
+// uses the read before.
 func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (content, error) {
 	queue, body := r.PathValue("queue"), r.URL.Query().Get("body")
 	shows := func(l client.DeadLetter) bool { return l.ID == body }
@@ -70,15 +70,15 @@ func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (conte
 	if !known || k == nil && !slices.ContainsFunc(looked.Letters, shows) {
 		all, err := s.Client.DeadLetters(ctx, queue, mostLetters)
 		if errors.Is(err, client.ErrNotFound) {
-			return content{Title: "Not found", Template: "trouble", Status: http.StatusNotFound,
-				Data: struct{ What, Do string }{"There is no such queue: " + err.Error(),
-					"Choose one of the list."}}, nil
+			return refusal("Not found", http.StatusNotFound, "There is no such queue: "+err.Error(),
+				"Choose one of the list."), nil
 		}
 		if err != nil {
 			return content{}, err
 		}
 		looked = s.dead.keep(queue, lettersLooked{s.Now(), all})
 	}
+	became, _ := s.outcomes.Get(r.URL.Query().Get("done"))
 	title := "Dead letters of " + queue
 	switch queue {
 	case port.Quarantine:
@@ -93,7 +93,7 @@ func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (conte
 		ReadOnly                                 bool
 		Outcome                                  *outcome
 	}{looked, title, queue, s.Program, body, s.secret, filepath.Join(s.Folder, journal.Name), mostLetters,
-		s.ReadOnly, s.outcomes.get(r.URL.Query().Get("done"))}}, nil
+		s.ReadOnly, became}}, nil
 }
 
 func (d *deadLooked) keep(queue string, l lettersLooked) lettersLooked {
@@ -106,8 +106,8 @@ func (d *deadLooked) keep(queue string, l lettersLooked) lettersLooked {
 	return l
 }
 
-// body is that of a message for people, without what is redacted at any depth, since an order stands inside
-// its message, and without the tokens of a request.
+// body returns the body of a message for people. It redacts fields at any depth, because the message contains
+// an order, and hides the tokens of a request.
 func (s *server) body(l client.DeadLetter) string {
 	doc := core.RedactJSON(l.Body)
 	var b bytes.Buffer
@@ -117,7 +117,7 @@ func (s *server) body(l client.DeadLetter) string {
 	return b.String()
 }
 
-// anywhere are the same patterns, from any member on.
+// anywhere returns the same patterns for any depth.
 func (r Redaction) anywhere() Redaction {
 	var all Redaction
 	for _, pattern := range r {
@@ -126,7 +126,7 @@ func (r Redaction) anywhere() Redaction {
 	return all
 }
 
-// handleDead redrives or discards the chosen messages. The page that it leads to says what became of them.
+// handleDead redrives or discards the chosen messages. The next page shows the results.
 func (s *server) handleDead(w http.ResponseWriter, r *http.Request) {
 	if !s.mayAct(w, r) {
 		return
@@ -149,7 +149,8 @@ func (s *server) handleDead(w http.ResponseWriter, r *http.Request) {
 	h := client.Handling{Queue: queue, IDs: r.PostForm["id"], By: strings.TrimSpace(r.PostFormValue("by")),
 		Reason: strings.TrimSpace(r.PostFormValue("reason"))}
 	key := rand.Text()
-	s.outcomes.Add(key, s.handled(ctx, do, h))
+	became := s.handled(ctx, do, h)
+	s.outcomes.Add(key, &became)
 	s.dead.mu.Lock()
 	s.dead.at = time.Time{}
 	s.dead.mu.Unlock()
@@ -157,7 +158,7 @@ func (s *server) handleDead(w http.ResponseWriter, r *http.Request) {
 		http.StatusSeeOther)
 }
 
-// handled carries a handling out, and reports what became of each message.
+// handled executes a handling, and reports the result of each message.
 func (s *server) handled(ctx context.Context, do func(context.Context, client.Handling) error,
 	h client.Handling) outcome {
 	file := filepath.Join(s.Folder, journal.Name)

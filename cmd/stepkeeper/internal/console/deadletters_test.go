@@ -95,15 +95,15 @@ func TestDeadLetterPages(t *testing.T) {
 		"stepkeeper dead-letters list")
 	const page = "/dead-letters/quarantine"
 	_, body = w.get(page)
-	wants(t, body, "In quarantine: no workflow <gone>", "Would be redriven to intake.",
-		"Would not be redriven to intake: there is no workflow gone", "it cannot be read", "of order o-1")
+	wants(t, body, "In quarantine: no workflow <gone>", "Can be redriven to intake.",
+		"Cannot be redriven to intake: there is no workflow gone", "it cannot be read", "of order o-1")
 	if strings.Contains(body, "4111111111111111") || strings.Contains(body, "note") {
 		t.Errorf("a body is shown: %s", body)
 	}
 	ids := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?s)name="id" value="([^"]+)".*?</p>`).FindAllStringSubmatch(body,
 		-1) {
-		for _, order := range []string{"o-1", "o-2", "o-3", "no order"} {
+		for _, order := range []string{"o-1", "o-2", "o-3", "order unknown"} {
 			if strings.Contains(m[0], order) {
 				ids[order] = m[1]
 			}
@@ -117,7 +117,7 @@ func TestDeadLetterPages(t *testing.T) {
 	if strings.Contains(body, "4111111111111111") || strings.Contains(body, "Ada") {
 		t.Errorf("what is redacted is shown: %s", body)
 	}
-	if _, body = w.get(page + "?body=" + ids["no order"]); strings.Contains(body, "no envelope") {
+	if _, body = w.get(page + "?body=" + ids["order unknown"]); strings.Contains(body, "no envelope") {
 		t.Errorf("what cannot be redacted is shown: %s", body)
 	}
 
@@ -150,9 +150,9 @@ func TestDeadLetterPages(t *testing.T) {
 		t.Error("a message that was not chosen was redriven")
 	}
 	form.Set("action", "discard")
-	form["id"] = []string{ids["o-2"], ids["no order"]}
+	form["id"] = []string{ids["o-2"], ids["order unknown"]}
 	_, body = w.post(page, form)
-	wants(t, body, ids["o-2"]+": discarded", ids["no order"]+": discarded", `role="status"`)
+	wants(t, body, ids["o-2"]+": discarded", ids["order unknown"]+": discarded", `role="status"`)
 	_, body = w.post(page, form)
 	wants(t, body, ids["o-2"]+": missing", `role="alert"`)
 	_, body = w.get("/dead-letters")
@@ -236,7 +236,7 @@ func TestBrowserDeadLetters(t *testing.T) {
 	b.clean("dead letters")
 	b.do(chromedp.Click("#queue-quarantine a"))
 	b.live()
-	b.shows("In quarantine: no workflow <gone>", "Would not be redriven")
+	b.shows("In quarantine: no workflow <gone>", "Cannot be redriven")
 	b.shot("quarantine")
 	b.clean("quarantine")
 	evaluate[bool](b, `document.querySelectorAll("input[name=id]").forEach((c) => c.click()); true`)
@@ -249,7 +249,7 @@ func TestBrowserDeadLetters(t *testing.T) {
 	evaluate[bool](b, `document.querySelector("input[name=id]").click(); true`)
 	b.do(chromedp.SendKeys("#dead-by", "ada"), chromedp.SendKeys("#dead-reason", "a mistake"),
 		chromedp.Click("#do-discard"))
-	b.shows(": discarded", "No message is to be seen.")
+	b.shows(": discarded", "No messages. A message appears here")
 	b.live()
 	b.changed("discarded")
 	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))

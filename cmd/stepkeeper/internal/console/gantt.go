@@ -12,20 +12,35 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// bar is a time in which a step did, or waited for, one thing.
+// bar is a period in which a step ran, or waited for one thing.
 type bar struct {
 	from, to core.Time
 	kind     string // class: queued, work, backoff, time, answer, children, operator, undo, failed
 	text     string
 }
 
-// barTexts are the kinds of bars, as the legend names them.
-var barTexts = [][2]string{{"work", "at work"}, {"failed", "an attempt that was not done"},
-	{"backoff", "backing off"}, {"queued", "its turn has not come"},
-	{"time", "waits for a time"}, {"answer", "waits for an answer"}, {"children", "waits for child orders"},
-	{"undo", "is undone"}, {"operator", "waits for the operator"}}
+// barTexts holds the kinds of bars with their names in the legend.
+var barTexts = [][2]string{{"work", "running"}, {"failed", "failed attempt"}, {"backoff", "backoff"},
+	{"queued", "not started"}, {"time", "waiting for a time"}, {"answer", "waiting for an answer"},
+	{"children", "waiting for child orders"}, {"undo", "undoing"}, {"operator", "waiting for the operator"}}
 
-// barsOf draws a step's time as bars, as far as the document knows it.
+// legendOf returns the kinds of bars that the picture of a task contains, with their names.
+func legendOf(t *client.Task, now core.Time) (legend [][2]string) {
+	drawn := map[string]bool{}
+	for i := range t.Steps {
+		for _, bar := range barsOf(t, &t.Steps[i], now) {
+			drawn[bar.kind] = true
+		}
+	}
+	for _, kind := range barTexts {
+		if drawn[kind[0]] {
+			legend = append(legend, kind)
+		}
+	}
+	return legend
+}
+
+// barsOf returns a step's periods as bars, as far as the document has their times.
 func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 	end := now
 	if t.EndedAt != 0 && t.Ended && t.State != core.Error {
@@ -39,55 +54,55 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 	if st.FirstAt == 0 {
 		return nil
 	}
-	add(ready(t, st), st.FirstAt, "queued", "its turn had not come")
+	add(ready(t, st), st.FirstAt, "queued", "not started")
 	done := st.FirstAt // end of the bars drawn so far
 	for _, a := range t.Attempts {
 		if a.Step != st.Name || a.Began < done {
 			continue
 		}
-		add(done, a.Began, "backoff", "backing off")
+		add(done, a.Began, "backoff", "backoff")
 		add(a.Began, a.Ended, "failed", fmt.Sprintf("attempt %d: %s %s", a.Number, a.Outcome, a.Code))
 		done = a.Ended
 	}
 	working, text := "work", fmt.Sprintf("attempt %d", st.Attempts)
 	switch {
 	case st.Kind == view.KindWait:
-		working, text = "time", "waits for a time"
+		working, text = "time", "waiting for a time"
 	case st.Kind == view.KindApproval || st.Kind == view.KindEvent:
-		working, text = "answer", "waits for an answer"
+		working, text = "answer", "waiting for an answer"
 	case st.Kind == view.KindEach || st.Kind == view.KindWorkflow:
-		working, text = "children", "waits for child orders"
+		working, text = "children", "waiting for child orders"
 	}
 	undoing := st.Undo != nil && st.Undo.Running
 	switch finished := st.FinishedAt; {
 	case finished != 0:
 		if st.ClaimedAt > done && st.ClaimedAt < finished {
-			add(done, st.ClaimedAt, "backoff", "backing off")
+			add(done, st.ClaimedAt, "backoff", "backoff")
 			done = st.ClaimedAt
 		}
 		add(done, finished, working, text)
 		done = finished
 	case st.State == core.Processing || st.State == core.Waiting && !undoing:
 		if st.ClaimedAt > done {
-			add(done, st.ClaimedAt, "backoff", "backing off")
+			add(done, st.ClaimedAt, "backoff", "backoff")
 			done = st.ClaimedAt
 		}
 		add(done, end, working, text)
 	case st.State == core.Pending && st.WakeAt != 0:
-		add(done, end, "backoff", "backs off until the next attempt")
+		add(done, end, "backoff", "backoff until the next attempt")
 	}
 	switch {
 	case st.State == core.Compensated:
-		add(max(st.ClaimedAt, done), undone(t, st, end), "undo", "was undone, at most")
+		add(max(st.ClaimedAt, done), undone(t, st, end), "undo", "undo, at the latest")
 	case undoing || st.State == core.Compensating || st.State == core.UndoWait:
-		add(max(st.ClaimedAt, done), end, "undo", "is undone")
+		add(max(st.ClaimedAt, done), end, "undo", "undoing")
 	case t.State == core.Error && t.Error != nil && t.Error.Step == st.Name:
-		add(max(t.EndedAt, done), end, "operator", "waits for the operator since "+render.Moment(t.EndedAt))
+		add(max(t.EndedAt, done), end, "operator", "waiting for the operator since "+render.Moment(t.EndedAt))
 	}
 	return all
 }
 
-// ready is when everything before a step was done.
+// ready returns the time when everything before a step was done.
 func ready(t *client.Task, st *client.Step) core.Time {
 	at := t.Created
 	for _, name := range st.After {
@@ -100,8 +115,9 @@ func ready(t *client.Task, st *client.Step) core.Time {
 	return at
 }
 
-// undone is when a step was undone at the latest. The document has not when it was, but what comes after: the
-// undo of the steps before it, or, where the order went on without it, the steps behind it.
+// undone returns the latest possible time at which a step was undone. The document does not store that time,
+// but those of later events: the undo of the steps before it or, if the order went on without it, the steps
+// after it.
 func undone(t *client.Task, st *client.Step, end core.Time) core.Time {
 	for i := range t.Steps {
 		other := &t.Steps[i]
@@ -131,7 +147,7 @@ func gantt(t *client.Task, now core.Time) string {
 	end := now
 	if t.Ended && t.State != core.Error {
 		end = t.EndedAt
-	} else { // the end grows in steps, so that an open page changes seldom
+	} else { // the end moves in steps, so that an open page changes rarely
 		step := core.Time(core.Second)
 		for end-t.Created > 64*step {
 			step *= 2

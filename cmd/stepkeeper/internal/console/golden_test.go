@@ -307,7 +307,7 @@ func TestPagesAsTheyAreWritten(t *testing.T) {
 		Redact: redact, Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return moment(60).Std() }})
 	changing := regexp.MustCompile(
-		`value="[A-Z2-7]{26}"|received \d+ times|was sent [^<]*|-[0-9a-f]{8,}\.(js|css|svg)`)
+		`value="[A-Z2-7]{26}"|[Rr]eceived \d+ times|was sent [^<]*|-[0-9a-f]{8,}\.(js|css|svg)`)
 	for name, path := range map[string]string{
 		"overview": "/", "orders": "/orders?workflow=order",
 		"orders-step": "/orders?step=charge&code=http-503", "busy": "/orders/busy?show=timeline",
@@ -452,7 +452,7 @@ func TestGroupsAreSorted(t *testing.T) {
 		for _, m := range rows.FindAllStringSubmatch(w.Body.String(), -1) {
 			got = append(got, m[1])
 		}
-		if strings.Join(got, " ") != want || strings.Contains(w.Body.String(), "of the newest") {
+		if strings.Join(got, " ") != want || strings.Contains(w.Body.String(), "over the newest") {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
 	}
@@ -460,7 +460,7 @@ func TestGroupsAreSorted(t *testing.T) {
 		under = slices.Repeat(waiting[:1], n)
 		w := newRecorder()
 		h.ServeHTTP(w, request(t, "/waiting"))
-		if strings.Contains(w.Body.String(), "; of the newest 1000 of each state") != more {
+		if strings.Contains(w.Body.String(), ", counted over the newest 1000 of each state") != more {
 			t.Errorf("%d orders: %s", n, w.Body)
 		}
 	}
@@ -690,8 +690,24 @@ func TestOldestOfManyOrders(t *testing.T) {
 		manyAsking(t, n, &requests).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet,
 			"/", nil))
 		_, tile, _ := strings.Cut(w.Body.String(), `<li id="oldest">`)
-		if !strings.HasPrefix(tile, `<span class="quiet">Oldest under way</span><strong>`+want) {
+		if !strings.HasPrefix(tile, `<span class="quiet">Oldest running order</span><strong>`+want) {
 			t.Errorf("of %d orders: %.200s", n, tile)
 		}
+	}
+}
+
+// TestChildOrdersAreCounted checks that the number of a state is that of the orders in the list: child orders
+// count only if the list shows them.
+func TestChildOrdersAreCounted(t *testing.T) {
+	under := []view.Summary{{OrderID: "o-1", Workflow: "a", State: core.Processing},
+		{OrderID: "o-1" + core.ChildMark + "x" + core.ChildMark + "0", Workflow: "a", State: core.Processing}}
+	h := grouping(t, &[]view.Summary{}, &under)
+	for path, texts := range map[string][]string{
+		"/orders?state=Processing":             {"Processing <strong>1</strong>", "1 of 1 orders"},
+		"/orders?children=on&state=Processing": {"Processing <strong>2</strong>", "2 of 2 orders"},
+	} {
+		w := newRecorder()
+		h.ServeHTTP(w, request(t, path))
+		wants(t, w.Body.String(), texts...)
 	}
 }

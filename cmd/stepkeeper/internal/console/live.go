@@ -12,26 +12,26 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// livePrefix leads to the stream of a page: its path follows.
+// livePrefix is the prefix of a stream's path. The path of its page follows.
 const livePrefix = "/live"
 
 const (
 	heartbeat    = 2 * time.Second
 	writeTimeout = 10 * time.Second
-	// mostStreams is how many streams a reader's host has at once: browsers open six connections to a server
+	// mostStreams is the largest number of streams for one host. Browsers open six connections to a server
 	// with HTTP/1.1, and pages and commands need some of them.
 	mostStreams = 4
-	// reopenAfter is when a page whose stream was ended for another page opens it again.
+	// reopenAfter is the time after which a page opens its stream again that was ended for another page.
 	reopenAfter = 3 * time.Second
 )
 
-// streams are those that are open, by the reader's host, the oldest first.
+// streams holds the open streams by the reader's host, oldest first.
 type streams struct {
 	mu   sync.Mutex
 	open map[string][]chan struct{}
 }
 
-// begin adds a stream. When the host has too many, the oldest one is ended: its channel is closed.
+// begin adds a stream. If the host has too many, it ends the oldest one by closing its channel.
 func (s *streams) begin(host string) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,16 +53,15 @@ func (s *streams) end(host string, over chan struct{}) {
 	}
 }
 
-// kept is what the stream of an open page keeps: the orders that its reader sees, so that none moves under
-// the mouse.
+// kept is the state of an open page's stream. It holds the orders that the reader sees, so that no row moves
+// under the mouse.
 type kept struct {
 	rows  []view.Summary
 	begun bool
 	plan  *plan // plan of a bulk command
 }
 
-// live sends a page again whenever it changes, and a heartbeat, by which a reader sees that the connection is
-// alive.
+// live sends a page again whenever it changes, and a heartbeat that shows that the connection is alive.
 func (s *server) live(p pageFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)
@@ -90,7 +89,7 @@ func (s *server) live(p pageFunc) http.HandlerFunc {
 				spoken = now
 			}
 			if err != nil {
-				return // the reader is gone
+				return // the reader has gone
 			}
 			select {
 			case <-r.Context().Done():
@@ -117,7 +116,7 @@ type stream struct {
 
 func (s *stream) beat() error { return s.send("beat", "") }
 
-// send writes one event. Its ID names the process too: after a restart the numbers begin again.
+// send writes one event. Its ID names the process too, because the numbers start again after a restart.
 func (s *stream) send(event, data string) error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return err

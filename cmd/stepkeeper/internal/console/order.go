@@ -19,12 +19,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// orderPage is what the page of one order shows.
+// orderPage is the data of the page of one order.
 type orderPage struct {
 	Task         *client.Task
 	Name         string
 	Down, Across template.HTML // its graph
 	Gantt        template.HTML
+	Legend       [][2]string // kinds of bars in Gantt, with their names
 	Advice       []advice
 	Later        []render.Advice
 	Questions    []question
@@ -39,7 +40,7 @@ type orderPage struct {
 	Movable      bool     // the order could be moved to the definition that new orders get
 }
 
-// advice is something that the operator can do, with a button where a page can do it.
+// advice is a possible command of the operator, with a button if a page can send it.
 type advice struct {
 	render.Advice
 	Label      string
@@ -54,9 +55,10 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	if err != nil {
 		return content{}, err
 	}
+	became, _ := s.outcomes.Get(r.URL.Query().Get("command"))
 	p := orderPage{Task: t, Name: s.Name, Show: r.URL.Query().Get("show"), Token: s.secret,
 		ReadOnly: s.ReadOnly, Timeline: view.Timeline(*t),
-		Questions: s.questions(t), Outcome: s.outcomes.get(r.URL.Query().Get("command"))}
+		Questions: s.questions(t), Outcome: became}
 	if p.Show != "timeline" && p.Show != "events" && p.Show != "messages" {
 		p.Show = "compact"
 	}
@@ -68,12 +70,10 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	}
 	nodes := nodesOf(t)
 	label := "steps of order " + t.OrderID + " and their states"
-	//nolint:gosec // the diagram escapes texts
-	p.Down = template.HTML(diagram.SVG(nodes, diagram.Down, label, false))
-	//nolint:gosec // the diagram escapes texts
-	p.Across = template.HTML(diagram.SVG(nodes, diagram.Across, label, false))
+	p.Down, p.Across = picture(nodes, diagram.Down, label), picture(nodes, diagram.Across, label)
 	//nolint:gosec // it escapes texts
 	p.Gantt = template.HTML(gantt(t, core.TimeOf(s.Now())))
+	p.Legend = legendOf(t, core.TimeOf(s.Now()))
 	for _, a := range render.Next(*t, s.Program) {
 		v := adviceOf(a)
 		v.MayOutput = a.Do.Command == "resolve" && render.MayOutput(t, a.Do.Step, a.Do.Fact)
@@ -93,14 +93,16 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 
 func withoutPlans(all []view.Moment) (some []view.Moment) {
 	for _, m := range all {
-		if m.What != "to be completed by" && m.What != "waits until" && m.What != "deadline" {
+		switch m.What {
+		case "to be completed by", "waits until", "next attempt (planned)", "undo (planned)", "deadline":
+		default:
 			some = append(some, m)
 		}
 	}
 	return some
 }
 
-// withAttempts adds the attempts that were not done, and the answers that people gave.
+// withAttempts adds the attempts without the outcome done, and the answers of people.
 func withAttempts(all []view.Moment, t *client.Task) []view.Moment {
 	for _, a := range t.Attempts {
 		of := fmt.Sprintf("attempt %d", a.Number)
@@ -139,8 +141,8 @@ func adviceOf(a render.Advice) advice {
 	return v
 }
 
-// move compares an order with another definition of its workflow, the one of new orders unless the address
-// names another: as two graphs, and step by step. Its form sends what was compared.
+// move compares an order with another definition of its workflow, as two graphs and step by step. It uses the
+// definition of new orders unless the address names another. Its form sends the compared definition.
 func (s *server) move(ctx context.Context, r *http.Request, _ *kept) (content, error) {
 	t, err := s.Client.Get(ctx, r.PathValue("id"))
 	if err != nil {
@@ -154,18 +156,19 @@ func (s *server) move(ctx context.Context, r *http.Request, _ *kept) (content, e
 		Task      *client.Task
 		Plan      client.Plan
 		Now, Then template.HTML
-		Unknown   string // why there is no picture of the other definition
+		Unknown   string // reason why the other definition has no picture
 		Simulated *simulation
 		Token     string
 		ReadOnly  bool
 	}{Task: t, Plan: plan, Token: s.secret, ReadOnly: s.ReadOnly}
-	data.Now = picture(nodesOf(t), "steps of order "+t.OrderID+" as it runs now")
+	data.Now = picture(nodesOf(t), diagram.Down, "steps of order "+t.OrderID+" as it runs now")
 	if plan.Definition != "" {
 		def, err := s.Client.Definition(ctx, t.Workflow, plan.Definition)
 		if err != nil {
 			data.Unknown = err.Error()
 		} else {
-			data.Then = picture(compared(t, def, plan), "steps of order "+t.OrderID+" after the move")
+			data.Then = picture(compared(t, def, plan), diagram.Down,
+				"steps of order "+t.OrderID+" after the move")
 		}
 	}
 	if r.URL.Query().Get("simulate") != "" {
@@ -176,12 +179,11 @@ func (s *server) move(ctx context.Context, r *http.Request, _ *kept) (content, e
 	return content{Title: "Move " + t.OrderID, Template: "move", Data: data}, nil
 }
 
-func picture(nodes []diagram.Node, label string) template.HTML {
-	//nolint:gosec // the diagram escapes texts
-	return template.HTML(diagram.SVG(nodes, diagram.Down, label, false))
+func picture(nodes []diagram.Node, d diagram.Direction, label string) template.HTML {
+	return template.HTML(diagram.SVG(nodes, d, label, false)) //nolint:gosec // the diagram escapes texts
 }
 
-// compared are the steps of the other definition: each says how it differs.
+// compared returns the steps of the other definition with their differences.
 func compared(t *client.Task, def client.Definition, plan client.Plan) []diagram.Node {
 	nodes := nodesOf(&client.Task{Steps: def.Steps})
 	for i := range nodes {
@@ -210,7 +212,7 @@ func compared(t *client.Task, def client.Definition, plan client.Plan) []diagram
 	return nodes
 }
 
-// nodesOf are the steps of an order as boxes.
+// nodesOf returns the steps of an order as boxes.
 func nodesOf(t *client.Task) []diagram.Node {
 	nodes := make([]diagram.Node, len(t.Steps))
 	for i := range t.Steps {

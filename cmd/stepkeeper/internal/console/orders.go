@@ -2,10 +2,14 @@ package console
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -13,28 +17,29 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// states are those that a listing can be restricted to.
+// states lists the states by which a listing can be filtered.
 var states = []core.State{core.Processing, core.Compensating, core.Error, core.Processed, core.Compensated,
 	core.Cancelled, core.Closed}
 
-// filter is what of the orders is shown, as it stands in the address.
+// filter is the selection of orders in an address.
 type filter struct {
-	State, Workflow, Step, Code, Older, Prefix, Cursor string
+	State, Workflow, Step, Code, Older, Prefix, Children, Cursor string
 }
 
 func filterOf(r *http.Request) filter {
 	q := r.URL.Query()
 	return filter{q.Get("state"), q.Get("workflow"), q.Get("step"), q.Get("code"), q.Get("older"),
-		q.Get("id"), q.Get("cursor")}
+		q.Get("id"), q.Get("children"), q.Get("cursor")}
 }
 
-// Address is the page of orders with the filter, from a cursor on.
+// Address returns the address of the page of orders with the filter, from a cursor on.
 func (f filter) Address(cursor string) string { return f.on("/orders", cursor) }
 
-// on is the address of a page with the filter, from a cursor on.
+// on returns the address of a page with the filter, from a cursor on.
 func (f filter) on(page, cursor string) string {
 	return address(page, map[string]string{"state": f.State, "workflow": f.Workflow, "step": f.Step,
-		"code": f.Code, "older": f.Older, "id": f.Prefix, "cursor": cursor})
+		"code": f.Code, "older": f.Older, "id": f.Prefix, "children": f.Children,
+		"cursor": cursor})
 }
 
 // address returns the address of a page with the values that are not empty.
@@ -73,7 +78,101 @@ func (f filter) query() (client.Query, error) {
 // row is an order of a listing.
 type row struct {
 	view.Summary
-	Gone bool // it does not match the filter any more
+	Gone bool // the order does not match the filter any more
+}
+
+// choice is a state that the listing can be restricted to, with the number of its orders.
+type choice struct {
+	number
+	Address string
+	Now     bool
+}
+
+// menus holds the values of a filter that the deployment knows, so that no reader has to type them.
+type menus struct {
+	States                  []choice
+	Workflows, Steps, Codes []string
+	Total                   string // number of orders that match; "" if it is not known
+}
+
+// counted holds the numbers of orders by state, and the error codes.
+type counted struct {
+	mu     sync.Mutex
+	at     time.Time
+	states []number
+	codes  []string
+}
+
+// counts returns the numbers of orders that have not ended, by state, and the codes of those in Error. It
+// reads the orders every ten seconds, because each read of a stack costs money.
+func (s *server) counts(ctx context.Context) (states []number, codes []string, err error) {
+	c := &s.counted
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := s.Now(); c.at.IsZero() || now.Sub(c.at) >= holdsMany {
+		open, err := s.underWay(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		stopped, err := s.inError(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		c.at, c.codes = now, nil
+		c.states = append(open.Counts, number{core.Error, stopped.Count, stopped.Children, stopped.More})
+		for _, x := range stopped.Incidents {
+			c.codes = append(c.codes, x.Code)
+		}
+	}
+	return c.states, slices.Clone(c.codes), nil
+}
+
+// menus returns the possible values of a filter. The steps are those of the chosen workflow, or of all.
+func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
+	counts, codes, err := s.counts(ctx)
+	if err != nil {
+		return m, err
+	}
+	for _, state := range states {
+		of := f
+		of.State = string(state)
+		c := choice{number: number{State: state, N: -1}, Address: of.Address(""), Now: of.State == f.State}
+		if i := slices.IndexFunc(counts, func(n number) bool { return n.State == state }); i >= 0 {
+			c.number = counts[i]
+			if f.Children == "" { // the list leaves them out
+				c.N -= c.Children
+			}
+			if c.Now && f == (filter{State: f.State, Children: f.Children, Cursor: f.Cursor}) {
+				m.Total = c.String()
+			}
+		}
+		m.States = append(m.States, c)
+	}
+	workflows, err := s.Client.Workflows(ctx)
+	if err != nil {
+		return m, err
+	}
+	for _, w := range workflows {
+		m.Workflows = append(m.Workflows, w.Name)
+		if w.Hash == "" || f.Workflow != "" && f.Workflow != w.Name {
+			continue
+		}
+		agents, err := s.agents(ctx, w.Name, w.Hash)
+		if err != nil && !errors.Is(err, client.ErrNotFound) {
+			return m, err
+		}
+		m.Steps = slices.AppendSeq(m.Steps, maps.Keys(agents))
+	}
+	m.Workflows, m.Steps = chosen(m.Workflows, f.Workflow), chosen(m.Steps, f.Step)
+	m.Codes = chosen(codes, f.Code)
+	return m, nil
+}
+
+// chosen returns the sorted values of a menu, including the value of the address.
+func chosen(values []string, now string) []string {
+	values = append(values, now)
+	slices.Sort(values)
+	return slices.DeleteFunc(slices.Compact(values), func(v string) bool { return v == "" })
 }
 
 func (s *server) orders(ctx context.Context, r *http.Request, k *kept) (content, error) {
@@ -82,22 +181,31 @@ func (s *server) orders(ctx context.Context, r *http.Request, k *kept) (content,
 	if err != nil {
 		return content{}, err
 	}
-	x, err := s.find(ctx, q, f.Cursor)
+	x, err := s.find(ctx, q, f)
 	if err != nil {
 		return content{}, err
 	}
 	rows, fresh := s.hold(ctx, k, x.orders)
 	data := struct {
+		menus
 		Filter        filter
-		States        []core.State
+		All           string // address without a state
 		Rows          []row
 		New, Looked   int
 		Next, Again   string
 		First         bool
 		Unlisted      string
 		ReachedBounds bool
-	}{f, states, rows, fresh, x.looked, "", f.Address(f.Cursor), f.Cursor == "", s.Client.Unlisted(),
-		len(x.orders) < rowsOnPage && x.next != ""}
+		Program       string
+	}{Filter: f, Rows: rows, New: fresh, Looked: x.looked, Again: f.Address(f.Cursor), First: f.Cursor == "",
+		Unlisted: s.Client.Unlisted(), Program: s.Program,
+		ReachedBounds: len(x.orders) < rowsOnPage && x.next != ""}
+	if data.menus, err = s.menus(ctx, f); err != nil {
+		return content{}, err
+	}
+	of := f
+	of.State = ""
+	data.All = of.Address("")
 	if x.next != "" {
 		data.Next = f.Address(x.next)
 	}
@@ -111,12 +219,19 @@ type found struct {
 	looked int    // number of orders seen, at most
 }
 
-// find goes through pages until there are rows enough for one.
-func (s *server) find(ctx context.Context, q client.Query, cursor string) (x found, err error) {
-	for x.next = cursor; ; {
+// isChild reports whether an order is a child order.
+func isChild(o *view.Summary) bool { return strings.Contains(o.OrderID, core.ChildMark) }
+
+// find reads pages until it has enough rows for one page. It leaves out child orders unless the filter asks
+// for them or for an ID.
+func (s *server) find(ctx context.Context, q client.Query, f filter) (x found, err error) {
+	for x.next = f.Cursor; ; {
 		var some []view.Summary
 		if some, x.next, err = s.Client.Page(ctx, q, x.next); err != nil {
 			return found{}, err
+		}
+		if f.Children == "" && f.Prefix == "" {
+			some = slices.DeleteFunc(some, func(o view.Summary) bool { return isChild(&o) })
 		}
 		x.orders = append(x.orders, some...)
 		x.looked += q.PageSize
@@ -126,8 +241,8 @@ func (s *server) find(ctx context.Context, q client.Query, cursor string) (x fou
 	}
 }
 
-// hold keeps the rows that the reader sees at their places: what changed is shown in them, what does not
-// match any more is marked, and new ones are counted.
+// hold keeps the rows that the reader sees in place. It updates changed rows, marks rows that no longer
+// match, and counts new ones.
 func (s *server) hold(ctx context.Context, k *kept, found []view.Summary) (rows []row, fresh int) {
 	now := map[string]view.Summary{}
 	for _, o := range found {

@@ -19,13 +19,13 @@ import (
 
 const (
 	rowsOnPage   = 50   // orders
-	mostLookedAt = 5000 // orders that one page goes through to find those
-	mostCounted  = 1000 // orders of a state that are counted; past that it is "1,000 and more"
+	mostLookedAt = 5000 // largest number of orders that a page reads to find its rows
+	mostCounted  = 1000 // largest number of counted orders in a state; above it a page shows "1,000 and more"
 	mostGrouped  = 10000
 	mostExamples = 5
 )
 
-// incident is what orders in Error have in common.
+// incident is a group of orders in Error with the same cause.
 type incident struct {
 	Workflow, Step, Code string
 	Phase                core.Phase
@@ -36,20 +36,21 @@ type incident struct {
 	Address              string
 }
 
-// Bulk is the page from which all of them are repaired.
+// Bulk returns the address of the page that repairs all of them.
 func (i incident) Bulk() string {
 	return address("/bulk", map[string]string{"command": "resubmit", "workflow": i.Workflow, "step": i.Step,
 		"code": i.Code})
 }
 
-// stopped are the orders in Error, grouped.
+// stopped holds the orders in Error, grouped.
 type stopped struct {
 	Incidents []incident
 	Count     int
+	Children  int // child orders among them
 	More      bool
 }
 
-// grouped are the orders in Error as they were read last.
+// grouped holds the orders in Error of the last read.
 type grouped struct {
 	mu sync.Mutex
 	at time.Time
@@ -57,11 +58,12 @@ type grouped struct {
 }
 
 const (
-	fewInError = 1000             // orders in Error that are read for each look of a page
-	holdsMany  = 10 * time.Second // how long more than that are shown as they were read, on all pages
+	fewInError = 1000             // largest number of orders in Error that are read each time
+	holdsMany  = 10 * time.Second // time for which more than that are cached, for all pages
 )
 
-// inError are the orders in Error, grouped. Many of them are not read each second, and not by each page.
+// inError returns the orders in Error, grouped. If there are many, it caches them for all pages instead of
+// reading them every second.
 func (s *server) inError(ctx context.Context) (stopped, error) {
 	g := &s.grouped
 	g.mu.Lock()
@@ -87,6 +89,9 @@ func (s *server) readInError(ctx context.Context) (x stopped, err error) {
 			break
 		}
 		x.Count++
+		if isChild(&o) {
+			x.Children++
+		}
 		e := view.TaskError{}
 		if o.Error != nil {
 			e = *o.Error
@@ -96,7 +101,7 @@ func (s *server) readInError(ctx context.Context) (x stopped, err error) {
 		if g == nil {
 			g = &incident{Workflow: o.Workflow, Step: e.Step, Code: e.Code, Phase: o.Phase, First: o.EndedAt}
 			g.Address = filter{State: string(core.Error), Workflow: o.Workflow, Step: e.Step,
-				Code: e.Code}.Address("")
+				Code: e.Code, Children: "on"}.Address("")
 			groups[key] = g
 		}
 		g.Count++
@@ -132,7 +137,7 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 	if err != nil {
 		return content{}, err
 	}
-	counts := append(under.Counts, number{core.Error, inError.Count, inError.More})
+	counts := append(under.Counts, number{core.Error, inError.Count, inError.Children, inError.More})
 	unattended, unknown := s.Client.Unattended(ctx, "")
 	data := struct {
 		Counts     []number
@@ -178,15 +183,15 @@ func (s *server) workflows(ctx context.Context, _ *http.Request, _ *kept) (conte
 	}{all, schedules}}, err
 }
 
-// version is what runs of one definition of a workflow.
+// version holds the orders that run one definition of a workflow.
 type version struct {
 	Hash           string
 	UnderWay, Stop int // orders
 	Oldest         core.Time
 }
 
-// workflow shows one version of a workflow, the one of new orders unless the address names another, and which
-// versions the orders run that are under way or in Error.
+// workflow shows one version of a workflow, and the versions that open orders run. It shows the version of
+// new orders unless the address names another.
 func (s *server) workflow(ctx context.Context, r *http.Request, _ *kept) (content, error) {
 	name, definition := r.PathValue("name"), cmp.Or(r.URL.Query().Get("definition"), client.Latest)
 	data := struct {
@@ -205,14 +210,11 @@ func (s *server) workflow(ctx context.Context, r *http.Request, _ *kept) (conten
 		return content{}, err
 	}
 	nodes := nodesOf(&client.Task{Steps: data.Def.Steps})
-	for i := range nodes { // no step of a definition is in a state
+	for i := range nodes { // a step of a definition has no state
 		_, nodes[i].Detail, _ = strings.Cut(nodes[i].Detail, ", ")
 	}
 	label := "steps of workflow " + name
-	//nolint:gosec // the diagram escapes texts
-	data.Down = template.HTML(diagram.SVG(nodes, diagram.Down, label, false))
-	//nolint:gosec // the diagram escapes texts
-	data.Across = template.HTML(diagram.SVG(nodes, diagram.Across, label, false))
+	data.Down, data.Across = picture(nodes, diagram.Down, label), picture(nodes, diagram.Across, label)
 	if data.Versions, data.More, err = s.versions(ctx, name); err != nil {
 		return content{}, err
 	}
@@ -261,11 +263,11 @@ func (s *server) versions(ctx context.Context, workflow string) (all []version, 
 	return all, more, nil
 }
 
-// looksEvery is how long what was found stays on the page: of a stack a look at everything is some dozens of
-// calls.
+// looksEvery is the time for which health results are cached. For a stack, one run of all checks takes some
+// dozens of calls.
 const looksEvery = 30 * time.Second
 
-// looked is what the last look at everything found.
+// looked is the result of the last run of all checks.
 type looked struct {
 	mu     sync.Mutex
 	at     time.Time
@@ -273,14 +275,14 @@ type looked struct {
 	err    error
 }
 
-// health shows what `stepkeeper doctor` says.
+// health shows the results of `stepkeeper doctor`.
 func (s *server) health(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
 	l := &s.looked
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now := s.Now(); l.at.IsZero() || now.Sub(l.at) >= looksEvery {
 		l.checks, l.err = s.Client.Checks(ctx)
-		if ctx.Err() == nil { // else the page was closed
+		if ctx.Err() == nil { // otherwise the page was closed
 			l.at = now
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Redaction lists the members of orders, inputs and outputs that are not shown. A pattern is a path like
-// payment.card or customer.*; * is any one name or index, and ** any number of them.
+// Redaction lists the hidden fields of orders, inputs and outputs. A pattern is a path such as payment.card
+// or customer.*. In it * stands for any one name or index, and ** for any number of them.
 type Redaction [][]string
 
 const hidden = `"(hidden)"`
@@ -39,7 +39,7 @@ func LoadRedaction(name string) (Redaction, error) {
 	return r, lines.Err()
 }
 
-// Apply replaces what is not to be shown. What cannot be read as JSON is hidden altogether.
+// Apply replaces the hidden fields. It hides a text that is not JSON completely.
 func (r Redaction) Apply(doc json.RawMessage) json.RawMessage {
 	if len(r) == 0 || len(doc) == 0 {
 		return doc
@@ -50,7 +50,7 @@ func (r Redaction) Apply(doc json.RawMessage) json.RawMessage {
 	return r.apply(doc, nil)
 }
 
-// apply is for what is JSON: it can be read, and written again.
+// apply redacts a valid JSON value.
 func (r Redaction) apply(doc json.RawMessage, at []string) json.RawMessage {
 	for _, pattern := range r {
 		if matches(pattern, at) {

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/golang-lru/v2/expirable"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -20,7 +22,7 @@ const (
 	simulatedKept  = 16
 )
 
-// simulation is that of an order as a move would leave it.
+// simulation is the simulation of an order after a move.
 type simulation struct {
 	Running  bool
 	Problem  string // reason why the order cannot be simulated
@@ -31,21 +33,20 @@ type simulation struct {
 	Command  string // command that runs the same simulation
 }
 
-// simulations keeps the last ones. One runs at a time: it takes all that the processor has.
+// simulations caches the last simulations. Only one runs at a time, because it uses the whole processor.
 type simulations struct {
 	mu      sync.Mutex
-	by      map[string]*simulation
-	order   []string
+	by      *expirable.LRU[string, *simulation]
 	running bool
 }
 
-// of returns the simulation of a move. It begins one if there is none and no other runs; a later page shows
-// the result.
+// of returns the simulation of a move. If there is none and no other one runs, it starts one, and a later
+// page shows the result.
 func (s *simulations) of(plan client.Plan, t *client.Task, program string, at core.Time) simulation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := fmt.Sprintf("%s %d %s", t.OrderID, t.Version, plan.Definition)
-	if known := s.by[key]; known != nil {
+	if known, ok := s.by.Get(key); ok {
 		return *known
 	}
 	if s.running {
@@ -53,13 +54,7 @@ func (s *simulations) of(plan client.Plan, t *client.Task, program string, at co
 	}
 	now := &simulation{Running: true, Command: fmt.Sprintf("%s move %s --definition %s --simulate --dry-run",
 		program, t.OrderID, plan.Definition)}
-	if s.by == nil {
-		s.by = map[string]*simulation{}
-	}
-	if s.by[key], s.order = now, append(s.order, key); len(s.order) > simulatedKept {
-		delete(s.by, s.order[0])
-		s.order = s.order[1:]
-	}
+	s.by.Add(key, now)
 	s.running = true
 	go func() {
 		var done simulation
@@ -92,7 +87,7 @@ func simulated(plan client.Plan, at core.Time) (r simulation) {
 	return r
 }
 
-// simulation is what the page of a move shows of it, where its address asks for one.
+// simulation returns the simulation for the page of a move, if its address asks for one.
 func (s *server) simulation(ctx context.Context, t *client.Task, definition string) (*simulation, error) {
 	plan, err := s.Client.PlanMoveDocuments(ctx, t.OrderID, definition)
 	if err != nil {

@@ -19,13 +19,13 @@ const (
 	chartRows = 12 // most rows of the table below a chart
 )
 
-// chart is lines over time. The script draws them; the table below says the same to those who do not see it.
+// chart is a line chart over time. The script draws it. A table below has the same values as text.
 type chart struct {
 	ID, Title, Unknown string
 	Data               string // JSON, for the script
 	Lines              []line
 	Rows               []chartRow
-	Per                string // how long a row is
+	Per                string // length of a row's period
 }
 
 type line struct {
@@ -39,14 +39,15 @@ type chartRow struct {
 	Values []string
 }
 
-// colors of lines by what they are of; those of agents take turns.
+// Colours of lines by their subject. The lines of agents use them in turn.
 var (
 	colors = map[string]string{view.OrdersInFlight: "work", string(core.Error): "bad",
 		string(core.Processed): "done", string(core.Compensated): "undo", string(core.Closed): "wait"}
 	turns = [mostLines]string{"work", "answer", "children", "operator", "wait", "done"}
 )
 
-// chartOf draws the series of a kind, those with the highest values where there are too many.
+// chartOf returns the chart of a kind of series. If there are too many, it draws those with the highest
+// values.
 func chartOf(s *client.Statistics, kind, title, unknown string) chart {
 	c := chart{ID: "chart-" + kind, Title: title, Unknown: unknown}
 	var found []view.Series
@@ -76,14 +77,14 @@ func chartOf(s *client.Statistics, kind, title, unknown string) chart {
 	data, err := json.Marshal(map[string]any{"from": s.From.Std().Unix(), "every": s.Interval.Std().Seconds(),
 		"lines": c.Lines})
 	if err != nil {
-		panic(err) // numbers and names
+		panic(err) // numbers and names always encode
 	}
 	c.Data = string(data)
 	c.table(s, kind != view.SeriesEnded && kind != view.SeriesReceived)
 	return c
 }
 
-// table sums the intervals up into a few rows, the newest first: how many, or of a level the highest.
+// table aggregates the intervals into a few rows, newest first: the sum, or for a level the maximum.
 func (c *chart) table(s *client.Statistics, level bool) {
 	n := len(c.Lines[0].Values)
 	each := max((n+chartRows-1)/chartRows, 1)
@@ -106,7 +107,7 @@ func (c *chart) table(s *client.Statistics, level bool) {
 	}
 }
 
-// sum of what was measured; false where nothing was.
+// sum returns the sum of the known values, and whether any is known.
 func sum(values []*int) (n int, known bool) {
 	for _, v := range values {
 		if v != nil {
@@ -125,7 +126,7 @@ func highest(values []*int) (n int) {
 	return n
 }
 
-// length is a span for a title: 10 seconds, minute, 5 minutes.
+// length returns a span for a title: 10 seconds, minute, 5 minutes.
 func length(d time.Duration) string {
 	if d < time.Second {
 		return d.String()
@@ -140,29 +141,26 @@ func length(d time.Duration) string {
 	return fmt.Sprintf("%.0f %ss", n, unit)
 }
 
-// figures are what the overview shows of the statistics.
+// figures are the statistics on the overview.
 type figures struct {
 	Charts  []chart
 	Agents  []view.AgentStatistics
 	Span    string // period that the charts cover
-	Rate    string // orders a minute
+	Rate    string // orders per minute
 	RateOf  string // label of Rate
 	Overdue *view.Overdue
 	Cost    *orderCost
 	Unknown []string
 }
 
-// orderCost is what orders cost, in dollars a million, by what the stack consumed.
+// orderCost is the cost of a million orders in dollars, from the stack's consumption.
 type orderCost struct{ Range, How string }
 
 func costOf(u *view.Usage) *orderCost {
 	if u == nil || u.Orders < 1 {
 		return nil
 	}
-	prices, err := cost.Published()
-	if err != nil {
-		panic(err) // they are a part of the program
-	}
+	prices := cost.Published()
 	least, most := prices.PerMillion(*u)
 	return &orderCost{fmt.Sprintf("$%.3g to %.3g", least, most),
 		fmt.Sprintf("by %.0f orders of an hour, prices of %s", u.Orders, prices.Region)}
@@ -195,7 +193,7 @@ func figuresOf(s *client.Statistics, err error) figures {
 	return f
 }
 
-// rateOf is how many orders a minute came, or ended, in the last minute that was measured.
+// rateOf returns the number of orders that came, or ended, in the last measured minute.
 func rateOf(s *client.Statistics, kind string) string {
 	of := max(int(time.Minute/max(s.Interval.Std(), 1)), 1)
 	all, known, measured := 0, false, 0

@@ -14,14 +14,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// number counts up to mostCounted.
+// number is a count up to mostCounted.
 type number struct {
-	State core.State
-	N     int
-	More  bool
+	State    core.State
+	N        int
+	Children int // child orders among them
+	More     bool
 }
 
-// String is the number for people.
+// String returns the number for people.
 func (n number) String() string {
 	if n.More {
 		return "over " + strconv.Itoa(n.N)
@@ -29,7 +30,7 @@ func (n number) String() string {
 	return strconv.Itoa(n.N)
 }
 
-// waits groups what the orders under way wait for.
+// waits is a group of open orders that wait for the same thing.
 type waits struct {
 	For, Workflow, Step string
 	Agent               string // agent of the step; "" if it asks none or is not known
@@ -47,39 +48,46 @@ var waitTexts = map[string]string{
 	view.WaitChildren: "child orders", view.WaitUndo: "an undo",
 }
 
-// asked keeps the agents of the steps of definitions, by hash: they never change.
+// asked caches the agents of definitions' steps by hash, because definitions never change.
 type asked struct {
 	mu sync.Mutex
 	by map[string]map[string]string // agents by definition, then by step
 }
 
-// agent is what a step of an order asks: a listing has it only where the step has chosen one. Of a definition
-// that cannot be read it is not known; such are asked for once in a page.
+// agent returns the agent that a step of an order asks: a listing names it only if the step has chosen one.
+// It is "" if the definition cannot be read; a page tries each definition once.
 func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.Summary, w *view.Wait) string {
 	if w.Agent != "" || o.Definition == "" || missing[o.Definition] {
 		return w.Agent
 	}
-	s.asked.mu.Lock()
-	defer s.asked.mu.Unlock()
-	if s.asked.by[o.Definition] == nil {
-		d, err := s.Client.Definition(ctx, o.Workflow, o.Definition)
-		if err != nil {
-			missing[o.Definition] = true
-			return ""
-		}
-		if s.asked.by == nil {
-			s.asked.by = map[string]map[string]string{}
-		}
-		agents := map[string]string{}
-		for i := range d.Steps {
-			agents[d.Steps[i].Name] = d.Steps[i].Agent
-		}
-		s.asked.by[o.Definition] = agents
-	}
-	return s.asked.by[o.Definition][w.Step]
+	agents, err := s.agents(ctx, o.Workflow, o.Definition)
+	missing[o.Definition] = err != nil
+	return agents[w.Step]
 }
 
-// askers are the orders that wait for an agent, whatever their steps.
+// agents returns the agents of a definition's steps by step; "" for a step without one.
+func (s *server) agents(ctx context.Context, workflow, hash string) (map[string]string, error) {
+	s.asked.mu.Lock()
+	defer s.asked.mu.Unlock()
+	if agents := s.asked.by[hash]; agents != nil {
+		return agents, nil
+	}
+	d, err := s.Client.Definition(ctx, workflow, hash)
+	if err != nil {
+		return nil, err
+	}
+	if s.asked.by == nil {
+		s.asked.by = map[string]map[string]string{}
+	}
+	agents := map[string]string{}
+	for i := range d.Steps {
+		agents[d.Steps[i].Name] = d.Steps[i].Agent
+	}
+	s.asked.by[hash] = agents
+	return agents, nil
+}
+
+// askers holds the orders that wait for an agent, at any step.
 type askers struct {
 	Agent   string // name of the agent; "" if it is not known
 	Orders  int
@@ -89,14 +97,14 @@ type askers struct {
 	last    string
 }
 
-// byAgent adds a wait to those of its agent.
+// byAgent adds a wait to the group of its agent.
 func byAgent(all map[string]*askers, agent string, o *client.Summary, w *view.Wait) {
 	a := all[agent]
 	if a == nil {
 		a = &askers{Agent: agent, Oldest: w.Since, Example: o.OrderID}
 		all[agent] = a
 	}
-	if a.last != o.OrderID { // an order has its waits together
+	if a.last != o.OrderID { // the waits of an order follow each other
 		a.Orders, a.last = a.Orders+1, o.OrderID
 	}
 	if w.Since < a.Oldest {
@@ -104,15 +112,15 @@ func byAgent(all map[string]*askers, agent string, o *client.Summary, w *view.Wa
 	}
 }
 
-// open are the orders that have not ended.
+// open describes the orders that have not ended.
 type open struct {
 	Waits  []waits
 	Agents []askers
 	Counts []number
-	Oldest core.Time // creation of the oldest order of those that were counted; 0 if there is none
+	Oldest core.Time // creation of the oldest counted order; 0 if there is none
 }
 
-// underWay goes through the orders that have not ended.
+// underWay reads the orders that have not ended.
 func (s *server) underWay(ctx context.Context) (x open, err error) {
 	groups, agents, missing := map[[4]string]*waits{}, map[string]*askers{}, map[string]bool{}
 	for _, state := range []core.State{core.Processing, core.Compensating} {
@@ -123,6 +131,9 @@ func (s *server) underWay(ctx context.Context) (x open, err error) {
 		n := number{State: state, N: len(orders), More: next != ""}
 		for _, o := range orders {
 			x.Oldest = older(x.Oldest, o.Created)
+			if isChild(&o) {
+				n.Children++
+			}
 			for _, w := range o.Waits {
 				agent, asks := "", w.For == view.WaitAgent || w.For == view.WaitRetry ||
 					w.For == view.WaitUndo
@@ -135,7 +146,8 @@ func (s *server) underWay(ctx context.Context) (x open, err error) {
 				if g == nil {
 					g = &waits{For: w.For, Workflow: o.Workflow, Step: w.Step, Agent: agent, Asks: asks,
 						Oldest: w.Since, Example: o.OrderID, Text: waitTexts[w.For]}
-					g.Address = filter{State: string(state), Workflow: o.Workflow, Step: w.Step}.Address("")
+					g.Address = filter{State: string(state), Workflow: o.Workflow, Step: w.Step,
+						Children: "on"}.Address("")
 					groups[key] = g
 				}
 				g.Count++
@@ -165,7 +177,7 @@ func (s *server) underWay(ctx context.Context) (x open, err error) {
 	return x, nil
 }
 
-// oldest returns when the oldest of the orders was created, also of those that were not counted. It returns 0
+// oldest returns the creation time of the oldest order, including orders that were not counted. It returns 0
 // if there is none.
 func (s *server) oldest(ctx context.Context, x open) (core.Time, error) {
 	for _, n := range x.Counts {
@@ -183,7 +195,7 @@ func (s *server) oldest(ctx context.Context, x open) (core.Time, error) {
 	return x.Oldest, nil
 }
 
-// older returns the earlier time; a is 0 if there is none yet.
+// older returns the earlier time. An a of 0 means that there is none yet.
 func older(a, b core.Time) core.Time {
 	if a == 0 {
 		return b

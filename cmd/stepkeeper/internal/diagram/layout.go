@@ -1,5 +1,5 @@
-// Package diagram draws the steps of a workflow and their order as a layered graph, in SVG: every step stands
-// in a layer after all those that it comes after, and no line passes through a box.
+// Package diagram draws the steps of a workflow as a layered graph in SVG. Every step is in a layer after its
+// predecessors, and no line crosses a box.
 package diagram
 
 import (
@@ -17,7 +17,7 @@ type Node struct {
 	Link   string   // address that a click opens; "" if the box is not a link
 }
 
-// Sizes in pixels. Across, the layers follow each other from left to right.
+// Sizes in pixels. In the direction Across, the layers follow each other from left to right.
 const (
 	boxWidth   = 184
 	boxHeight  = 52
@@ -25,14 +25,14 @@ const (
 	sideGap    = 24 // gap between boxes beside each other
 	layerGap   = 44 // gap between layers
 	margin     = 8
-	orderings  = 8 // sweeps that reorder the layers
+	orderings  = 8 // number of sweeps that reorder the layers
 	straighten = 12
 )
 
 type point struct{ x, y float64 }
 
-// cell is a box, or the place where a line passes a layer. along is measured across the layers, side within
-// one.
+// cell is a box, or the position where a line passes a layer. along is measured across the layers, side
+// within one.
 type cell struct {
 	node   int // index of the box; -1 if a line passes
 	layer  int
@@ -40,10 +40,10 @@ type cell struct {
 	size   float64 // extent within the layer
 	in     []int   // cells of the layer before
 	out    []int   // cells of the layer after
-	weight float64 // its place while the layers are ordered
+	weight float64 // sort key of the cell while the layers are ordered
 }
 
-// layout is where everything stands.
+// layout holds the positions of all boxes and lines.
 type layout struct {
 	nodes  []Node
 	cells  []cell
@@ -84,7 +84,7 @@ func (l *layout) add(c cell) int {
 	return at
 }
 
-// edgesOf lists the lines as pairs of nodes, without those that would close a circle: what is drawn has none.
+// edgesOf returns the lines as pairs of nodes. It omits those that would close a cycle.
 func edgesOf(nodes []Node) [][2]int {
 	index := make(map[string]int, len(nodes))
 	for i, n := range nodes {
@@ -122,7 +122,7 @@ func edgesOf(nodes []Node) [][2]int {
 	return edges
 }
 
-// depths puts each node one layer after the last of those that it comes after.
+// depths puts each node one layer after its last predecessor.
 func depths(n int, edges [][2]int) []int {
 	before := make([][]int, n)
 	for _, e := range edges {
@@ -149,8 +149,8 @@ func depths(n int, edges [][2]int) []int {
 	return depth
 }
 
-// order moves the cells of each layer towards those that they are joined with, and keeps the order with the
-// fewest crossings.
+// order moves the cells of each layer towards their adjacent nodes, and keeps the order with the fewest
+// crossings.
 func (l *layout) order() {
 	best, fewest := l.copyOrder(), l.crossings()
 	for sweep := range orderings {
@@ -178,7 +178,7 @@ func (l *layout) copyOrder() [][]int {
 	return c
 }
 
-// reorder sorts a layer by the mean place of the joined cells; a cell without any keeps its place.
+// reorder sorts a layer by the mean position of the joined cells. A cell without any keeps its position.
 func (l *layout) reorder(layer []int, joined func(*cell) []int) {
 	place := l.places()
 	for i, at := range layer {
@@ -206,12 +206,12 @@ func (l *layout) places() []int {
 	return place
 }
 
-// crossings counts how often lines between two layers cross.
+// crossings returns the number of crossings between the lines of two layers.
 func (l *layout) crossings() int {
 	place := l.places()
 	count := 0
 	for _, layer := range l.layers {
-		var ends []int // ends of the lines, sorted by their beginnings
+		var ends []int // ends of the lines, sorted by their starts
 		for _, at := range layer {
 			out := make([]int, 0, len(l.cells[at].out))
 			for _, to := range l.cells[at].out {
@@ -231,8 +231,8 @@ func (l *layout) crossings() int {
 	return count
 }
 
-// place sets the coordinate of each cell within its layer: near the cells it is joined with, and clear of the
-// cells beside it.
+// place sets the coordinate of each cell within its layer: near its adjacent nodes in other layers, and clear
+// of the cells beside it.
 func (l *layout) place() {
 	for _, layer := range l.layers {
 		l.settle(layer, nil)
@@ -269,8 +269,8 @@ func (l *layout) place() {
 	}
 }
 
-// settle moves the cells of a layer to where they wish to be, as far as their distances allow: the mean of
-// the places that are met from the one end and from the other, which both keep the distances.
+// settle moves the cells of a layer as near to their wished positions as the distances allow. It takes the
+// mean of two passes, one from each end, which both keep the distances.
 func (l *layout) settle(layer []int, wish []float64) {
 	n := len(layer)
 	if wish == nil {

@@ -5,19 +5,21 @@ import (
 	"html"
 	"strings"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// Direction is how the layers follow each other.
+// Direction is the direction in which the layers follow each other.
 type Direction int
 
-// Directions: Down fits a narrow screen, Across a wide one.
+// Directions. Down fits a narrow screen, Across a wide one.
 const (
 	Down Direction = iota
 	Across
 )
 
-// style is that of a picture that stands alone; a page has its own.
+// style is the style of a picture outside a page. A page has its own style.
 const style = `<style>
 .graph text{font:13px system-ui,sans-serif;fill:#1c2733}.graph .detail{font-size:11px;fill:#5b6b7b}
 .graph rect{fill:#fff;stroke:#8496a8;stroke-width:1.2}.graph path{fill:none;stroke:#8496a8;stroke-width:1.4}
@@ -25,8 +27,8 @@ const style = `<style>
 @media (prefers-color-scheme:dark){.graph text{fill:#e6edf3}.graph .detail{fill:#9fb0c0}.graph rect{fill:#182028}}
 </style>`
 
-// SVG draws the graph. With alone it carries its own style and is a file of its own, else it is a part of an
-// HTML page whose style sheet knows the classes graph, detail, head, and those of the nodes.
+// SVG draws the graph. With alone the result is a file with its own style. Otherwise it is a part of an HTML
+// page, whose style sheet has the classes graph, detail, head, and those of the nodes.
 func SVG(nodes []Node, d Direction, label string, alone bool) string {
 	size := float64(boxWidth)
 	if d == Across {
@@ -67,7 +69,7 @@ func (p *picture) boxAlong() float64 {
 	return boxHeight
 }
 
-// at turns a place in the layout into one in the picture.
+// at converts a position in the layout into one in the picture.
 func (p *picture) at(along, side float64) point {
 	if p.across {
 		return point{along, side}
@@ -75,7 +77,7 @@ func (p *picture) at(along, side float64) point {
 	return point{side, along}
 }
 
-// start is where a layer begins.
+// start returns the start of a layer.
 func (p *picture) start(layer int) float64 { return margin + float64(layer)*(p.boxAlong()+layerGap) }
 
 func (p *picture) extent() (width, height float64) {
@@ -87,13 +89,13 @@ func (p *picture) extent() (width, height float64) {
 	return e.x, e.y
 }
 
-// corner is the upper left corner of a node.
+// corner returns the upper left corner of a node.
 func (p *picture) corner(i int) point {
 	c := &p.cells[i]
 	return p.at(p.start(c.layer), c.side-c.size/2)
 }
 
-// line draws the path of a chain: curves in the gaps between the layers, straight through a layer.
+// line draws the path of a chain: curved in the gaps between the layers, straight through a layer.
 func (p *picture) line(b *strings.Builder, chain []int) {
 	const arrow = 6.0
 	from, to := &p.cells[chain[0]], &p.cells[chain[len(chain)-1]]
@@ -133,10 +135,10 @@ func (p *picture) box(b *strings.Builder, i int) {
 		title = 31
 	}
 	fmt.Fprintf(b, `<text x="%.1f" y="%.1f">%s</text>`, at.x+12, at.y+title,
-		html.EscapeString(short(n.Title, 23)))
+		html.EscapeString(render.Cut(n.Title, 23)))
 	if n.Detail != "" {
 		fmt.Fprintf(b, `<text class="detail" x="%.1f" y="%.1f">%s</text>`, at.x+12, at.y+40,
-			html.EscapeString(short(n.Detail, 27)))
+			html.EscapeString(render.Cut(n.Detail, 27)))
 	}
 	b.WriteString("</g>")
 	if n.Link != "" {
@@ -144,33 +146,12 @@ func (p *picture) box(b *strings.Builder, i int) {
 	}
 }
 
-func short(text string, most int) string {
-	if r := []rune(text); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return text
-}
-
-// Of are the steps of a workflow as boxes.
+// Of returns the steps of a workflow as boxes.
 func Of(d *core.Definition) []Node {
 	nodes := make([]Node, len(d.Steps))
 	for i := range d.Steps {
 		s := &d.Steps[i]
-		n := Node{ID: s.Name, Title: s.Name, After: s.After}
-		switch {
-		case s.Wait != nil:
-			n.Detail = "waits"
-		case s.Answer != nil && s.Answer.Event != "":
-			n.Detail = "event " + s.Answer.Event
-		case s.Answer != nil:
-			n.Detail = "approval"
-		case s.Fail != nil:
-			n.Detail = "fails: " + s.Fail.Code
-		case s.Each != nil:
-			n.Detail = "workflow " + s.Each.Workflow
-		default:
-			n.Detail = strings.Join(s.AllAgents(), " or ") + ": " + s.Operation
-		}
+		n := Node{ID: s.Name, Title: s.Name, Detail: workflow.Summary(s), After: s.After}
 		if s.Answer != nil && s.Answer.Ask != "" { // it comes after all the others
 			n.After = []string{s.Answer.Ask}
 		}

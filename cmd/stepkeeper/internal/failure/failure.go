@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Code is the exit code of the program. They are promised to scripts and never change their
-// meaning.
+// Code is the exit code of the program. Scripts rely on the codes, so they never change their meaning.
 type Code int
 
+// Exit codes.
 const (
 	OK           Code = 0 // done
 	General      Code = 1 // failed for a reason that no other code names
@@ -21,44 +21,9 @@ const (
 	NotProcessed Code = 6 // an order ended otherwise than Processed, or stopped in Error
 )
 
-// Meanings documents the codes, in order.
-func Meanings() []struct {
-	Code    Code
-	Meaning string
-} {
-	return []struct {
-		Code    Code
-		Meaning string
-	}{
-		{OK, "done"},
-		{General, "failed; the message says why"},
-		{Usage, "wrong flags or arguments, or input that cannot be read"},
-		{Refused, "refused by the server; the message says why"},
-		{NotFound, "no such order, step or file"},
-		{Unreachable, "the server cannot be reached"},
-		{NotProcessed,
-			"an order ended otherwise than Processed (submit --wait, watch ID), or an invariant is broken " +
-				"(simulate)"},
-	}
-}
-
 // Word is the code's name in JSON.
 func (c Code) Word() string {
-	switch c {
-	case OK:
-		return "ok"
-	case Usage:
-		return "usage"
-	case Refused:
-		return "refused"
-	case NotFound:
-		return "not-found"
-	case Unreachable:
-		return "unreachable"
-	case NotProcessed:
-		return "not-processed"
-	}
-	return "failed"
+	return [...]string{"ok", "failed", "usage", "refused", "not-found", "unreachable", "not-processed"}[c]
 }
 
 // Error is a failure for people: What happened and to what, and what to Do about it.
@@ -91,7 +56,7 @@ func Wrap(err error, code Code, do, format string, args ...any) *Error {
 	return &Error{Code: code, Do: do, What: fmt.Sprintf(format, args...), Err: err}
 }
 
-// Silent is a failure of which everything has been said on the screen.
+// Silent returns a failure whose text is already on the screen.
 func Silent(code Code, what string) *Error {
 	return &Error{Code: code, What: what, Quiet: true}
 }

@@ -1,5 +1,4 @@
-// Package journal keeps what operators have done with messages: a file of JSON Lines, to which they are
-// appended.
+// Package journal records operators' handlings of messages in a file of JSON Lines.
 package journal
 
 import (
@@ -11,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 )
 
-// Name is the file's, unless the operator says otherwise.
+// Name is the default name of the file.
 const Name = "dead-letters.jsonl"
 
 // Journal is an open file. Several processes may append to one file.
@@ -29,7 +28,7 @@ func Open(name string) (*Journal, error) {
 	return &Journal{file: f}, nil
 }
 
-// Record is a client.Handling's: when it returns nil, the line is on the disk.
+// Record implements client.Handling.Record: when it returns nil, the line is on the disk.
 func (j *Journal) Record(h client.Handled) error {
 	line, err := json.Marshal(h)
 	if err != nil {

@@ -2,13 +2,11 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -34,32 +32,15 @@ type consoleReady struct {
 
 // NewConsole returns the command console.
 func NewConsole(a *app.App) *cobra.Command {
-	o := &consoleOptions{app: a}
-	cmd := &cobra.Command{
-		Use:   "console",
-		Short: "Serve the operator's pages over a server or a stack",
-		Long: "Serve pages in which to see what is stuck, why, since when, and to repair it. `stepkeeper " +
-			"dev` serves them\n" +
-			"at its own address; this command serves them on the loopback interface over any server or " +
-			"stack, with your\n" +
-			"own credentials. Nothing public is deployed. It ends with SIGINT or SIGTERM.\n\n" +
-			"Lists of bulk commands are written into this folder, as `stepkeeper bulk` does.\n\n" +
-			"A file for --redact names members of orders, inputs and outputs that are not shown, one path " +
-			"on each line:\n" +
-			"payment.card, customer.*, **.password; * is any one name or index, ** any number of them.",
-		Example: "  stepkeeper console --stack shop --region eu-central-1\n  stepkeeper console " +
-			"--read-only --redact redact.txt\n  stepkeeper console --server http://127.0.0.1:9000 " +
-			"--listen 127.0.0.1:8400",
-		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runConsole(cmd.Context(), o) },
+	o := &consoleOptions{app: a, listen: "127.0.0.1:8380"}
+	return serving(a.Command("console", app.Flags{"listen": &o.listen, "read-only": &o.readOnly,
+		"redact": &o.redact},
+		func(cmd *cobra.Command, _ []string) error { return runConsole(cmd.Context(), o) }))
+}
 
-		Annotations: map[string]string{app.Serves: "true"},
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:8380",
-		"loopback `address` to serve on; port 0 takes a free one")
-	f.BoolVar(&o.readOnly, "read-only", false, "refuse every action")
-	f.StringVar(&o.redact, "redact", "", "`file` with paths of members that are not shown")
+// serving marks a command that continues to serve without a reader of its output.
+func serving(cmd *cobra.Command) *cobra.Command {
+	cmd.Annotations = map[string]string{app.Serves: "true"}
 	return cmd
 }
 
@@ -78,12 +59,7 @@ func runConsole(ctx context.Context, o *consoleOptions) error {
 	}
 	listener, err := api.Listen(o.listen)
 	if err != nil {
-		do := ""
-		if errors.Is(err, syscall.EADDRINUSE) {
-			do = "another program listens there, perhaps another console; choose a port with --listen, 0 " +
-				"takes a free one"
-		}
-		return failure.Wrap(err, failure.General, do, "the console cannot be served")
+		return failure.Wrap(err, failure.General, addressAdvice(err), "the console cannot be served")
 	}
 	name := o.app.Server()
 	if o.app.Stack != "" {
@@ -118,11 +94,11 @@ func loadRedaction(file string) (console.Redaction, error) {
 	return r, nil
 }
 
-// pages are those that `dev` serves beside its interface, over that interface.
+// pages returns the console's pages that `dev` serves beside its interface, through that interface.
 func (o *devOptions) pages(log *slog.Logger, redaction console.Redaction) func(server string) http.Handler {
 	return func(server string) http.Handler {
 		c, err := client.New(server, client.WithRetry(app.QuickAttempts, app.QuickPatience))
-		if err != nil { // the address is its own
+		if err != nil { // the address is the server's own
 			return http.NotFoundHandler()
 		}
 		program := "stepkeeper"

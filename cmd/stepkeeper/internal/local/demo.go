@@ -26,35 +26,10 @@ type demoOptions struct {
 
 // NewDemo returns the command demo.
 func NewDemo(a *app.App) *cobra.Command {
-	o := &demoOptions{app: a}
-	cmd := &cobra.Command{
-		Use:   "demo",
-		Short: "See it at work: 1,000 orders, failing services, a crash, and an audit",
-		Long: "Start four remote services that misbehave, and Stepkeeper as a process of its own; feed it " +
-			"orders, kill\n" +
-			"it in the middle and start it again; then read the services' ledgers and prove that every " +
-			"processed\n" +
-			"order has each effect exactly once and every undone order none. The exit code is 0 only if " +
-			"that holds.\n\n" +
-			"The same seed misbehaves in the same way. --report writes the figures as JSON.",
-		Example: "  stepkeeper demo\n  stepkeeper demo --orders my-orders.jsonl --seed 7 " +
-			"--report report.json",
-		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), o) },
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.orders, "orders", "",
-		"`file` with orders, JSON Lines (default: the 1,000 that are built in)")
-	f.StringVar(&o.workflows, "workflows", "",
-		"`folder` of workflow files (default: the one that is built in)")
-	f.Uint64Var(&o.seed, "seed", 1,
-		"`number` that the misbehaviour and the moment of the crash are drawn from")
-	f.StringVar(&o.report, "report", "", "`file` for the report, JSON")
-	f.BoolVar(&o.keep, "keep", false, "keep the services' ledgers, the data and the log")
-	_ = cmd.MarkFlagFilename("orders", "jsonl", "ndjson", "json")
-	_ = cmd.MarkFlagFilename("report", "json")
-	_ = cmd.MarkFlagDirname("workflows")
-	return cmd
+	o := &demoOptions{app: a, seed: 1}
+	return a.Command("demo", app.Flags{"orders": &o.orders, "workflows": &o.workflows, "seed": &o.seed,
+		"report": &o.report, "keep": &o.keep},
+		func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), o) })
 }
 
 func runDemo(ctx context.Context, o *demoOptions) error {
@@ -79,7 +54,7 @@ func runDemo(ctx context.Context, o *demoOptions) error {
 		Orders: o.orders, Seed: o.seed, Report: o.report, Binary: binary, Workflows: shipped,
 		Out: o.app.Streams.Out, Terminal: o.app.Streams.IsTerminal(),
 	}
-	if o.app.JSON() { // the report alone goes to the output
+	if o.app.JSON() { // only the report goes to the output
 		options.Out, options.Terminal = o.app.Streams.Err, o.app.Streams.ErrIsTerminal()
 	}
 	if o.keep {
@@ -112,7 +87,7 @@ func (o *demoOptions) conclude(ctx context.Context, options runner.Options, repo
 		"the demo failed")
 }
 
-// shippedWorkflow is the one that the demo's services have agents for.
+// shippedWorkflow is the file of the workflow for which the demo has services.
 const shippedWorkflow = "order.yaml"
 
 // workflowFolder returns the folder of the workflows. Without --workflows it writes the built-in workflow.

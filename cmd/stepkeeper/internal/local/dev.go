@@ -1,5 +1,5 @@
-// Package local has the commands that serve or keep something on this machine: dev, demo, console, backup and
-// token-key.
+// Package local has the commands that run a server or keep files on this machine: dev, demo, console, backup
+// and token-key.
 package local
 
 import (
@@ -13,7 +13,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -29,12 +28,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/shared/tracing"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// drainTime is how long `dev` may take to end after a signal.
+// drainTime is the longest time that `dev` takes to end after a signal.
 const drainTime = 5 * time.Second
 
 type devOptions struct {
@@ -54,7 +52,7 @@ type devOptions struct {
 	logLevel  string
 	logFormat string
 	clockFile string
-	newKey    bool // a new key for tokens was asked for
+	newKey    bool // make a new key for tokens
 	redact    string
 	onAlert   embedded.OnAlert
 	command   string // command to run on alerts
@@ -69,117 +67,35 @@ type devReady struct {
 	Data      string `json:"data"`
 	Workflows int    `json:"workflows"`
 	Agents    int    `json:"agents"`
-	// the whole database file was checked; otherwise the check goes on
+	// true if the whole database file was checked; otherwise the check continues
 	Checked bool   `json:"checked"`
 	Orders  string `json:"orders,omitempty"` // file with orders of the example to submit
 }
 
 // NewDev returns the command dev.
 func NewDev(a *app.App) *cobra.Command {
-	o := &devOptions{app: a}
-	cmd := &cobra.Command{
-		Use:   "dev",
-		Short: "Run everything in this process: intake, Scheduler, Agents, Supervisor, store",
-		Long: "Run Stepkeeper on this machine, durable in one folder. It prints one line when it is " +
-			"ready. It serves\n" +
-			"orders over HTTP (/openapi.json describes it), its queues in SQS's JSON protocol, and pages " +
-			"for the operator\n" +
-			"at /, on the loopback interface only. A changed workflow file takes effect for new orders at " +
-			"once. SIGINT or SIGTERM ends it\n" +
-			"in good order within 5 seconds; it also survives kill -9.\n\n" +
-			"Without flags it takes ./workflows, ./agents.yaml and ./data: the folder that `stepkeeper " +
-			"init` writes.\n" +
-			"With --example it runs a workflow that ships with it, together with the remote services of " +
-			"that\n" +
-			"workflow, in a folder that is deleted at the end: " + strings.Join(exampleNames(), ", ") + ".",
-		Example: "  stepkeeper dev\n  stepkeeper dev --example\n  stepkeeper dev --example=carriers\n  " +
-			"stepkeeper dev --data /var/tmp/orders --listen 127.0.0.1:9000 --workflows ./workflows " +
-			"--agents agents.yaml",
-		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+	o := &devOptions{app: a, data: "data", listen: strings.TrimPrefix(app.DefaultServer, "http://"),
+		workflows: "workflows", agents: "agents.yaml", maxOpen: 20000, sweep: 500 * time.Millisecond,
+		logLevel: "warn", logFormat: "text",
+		onAlert: embedded.OnAlert{Window: incident.DefaultWindow, Reminder: incident.DefaultReminder}}
+	return serving(a.Command("dev", app.Flags{"example": app.Choice{To: &o.example, Of: exampleNames()},
+		"data": &o.data, "listen": &o.listen, "answers-listen": &o.answers, "workflows": &o.workflows,
+		"agents": &o.agents, "reply-to": &o.replyTo, "max-open": &o.maxOpen, "sweep-every": &o.sweep,
+		"keep": &o.keep, "new-token-key": &o.newKey, "redact": &o.redact, "alert-webhook": &o.onAlert.Webhook,
+		"alert-command": &o.command, "alert-window": &o.onAlert.Window, "alert-reminder": &o.onAlert.Reminder,
+		"otlp": &o.otlp, "log-level": &o.logLevel, "log-format": &o.logFormat, "clock-offset": &o.clockFile},
+		func(cmd *cobra.Command, _ []string) error {
 			for _, name := range []string{"data", "workflows", "agents"} {
 				if o.example != "" && cmd.Flags().Changed(name) {
 					return failure.New(failure.Usage, "leave one of them out",
 						"--example has workflows, agents and data of its own, and --%s is given", name)
 				}
 			}
-			if names := exampleNames(); o.example != "" && !slices.Contains(names, o.example) {
-				return failure.New(failure.Usage, suggest.DidYouMean(o.example, names,
-					"the examples are "+strings.Join(names, ", ")), "there is no example %q", o.example)
-			}
 			return runDev(cmd.Context(), o)
-		},
-		Annotations: map[string]string{app.Serves: "true"},
-	}
-	o.flags(cmd)
-	o.reportFlags(cmd)
-	return cmd
+		}))
 }
 
-func (o *devOptions) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&o.example, "example", "",
-		"run the workflow with this `name` that ships with it, and its services, in this process; nothing "+
-			"is kept")
-	f.Lookup("example").NoOptDefVal = exampleOrder
-	_ = cmd.RegisterFlagCompletionFunc("example",
-		cobra.FixedCompletions(exampleNames(), cobra.ShellCompDirectiveNoFileComp))
-	f.StringVar(&o.data, "data", "data", "`folder` of the state; it is made if it is not there")
-	f.StringVar(&o.listen, "listen", strings.TrimPrefix(app.DefaultServer, "http://"),
-		"loopback `address` to serve on; port 0 takes a free one")
-	f.StringVar(&o.answers, "answers-listen", "",
-		"loopback `address` that serves the pages of answers and nothing else, for a proxy that makes "+
-			"links reachable (docs/answers.md)")
-	f.StringVar(&o.workflows, "workflows", "workflows", "`folder` with the workflow files")
-	f.StringVar(&o.agents, "agents", "agents.yaml",
-		"`file` that names the agents: the HTTP services that they call, and those of your own that "+
-			"attach to their queues")
-	f.StringSliceVar(&o.replyTo, "reply-to", nil,
-		"`names` that orders may have as replyTo; each gets a queue status-NAME")
-	f.IntVar(&o.maxOpen, "max-open", 20000,
-		"most orders that may be active at once, those that only wait not counted; past that a new order "+
-			"is refused as \"busy\"")
-	f.DurationVar(&o.sweep, "sweep-every", 500*time.Millisecond,
-		"how often the Supervisor looks for overdue steps, 1ms to 1h")
-	f.StringVar(&o.keep, "keep", "",
-		"how `long` an order that has come to rest stays readable, like 30d; without it for ever")
-	f.BoolVar(&o.newKey, "new-token-key", false,
-		"make a new key for the tokens of answers first; tokens of the key before are read for 400 days more")
-	f.StringVar(&o.redact, "redact", "",
-		"`file` with paths of members that the console does not show, like payment.card")
-	_ = cmd.MarkFlagDirname("data")
-	_ = cmd.MarkFlagDirname("workflows")
-	_ = cmd.MarkFlagFilename("agents", "yaml", "yml")
-}
-
-// reportFlags adds the flags of alerts, spans and the log.
-func (o *devOptions) reportFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&o.onAlert.Webhook, "alert-webhook", "",
-		"`URL` that alerts are posted to as JSON, beside the log")
-	f.StringVar(&o.command, "alert-command", "",
-		"`program` with its arguments that is run with an alert's JSON on its standard "+
-			"input, without a shell")
-	f.DurationVar(&o.onAlert.Window, "alert-window", incident.DefaultWindow,
-		"how long orders that stop for the same reason are gathered before their number is reported")
-	f.DurationVar(&o.onAlert.Reminder, "alert-reminder", incident.DefaultReminder,
-		"how long after an alert the next one while orders still wait; negative: none")
-	f.StringVar(&o.otlp, "otlp", "",
-		"`URL` of an OpenTelemetry collector that gets a span of each handling by OTLP over HTTP "+
-			"(environment: "+tracing.Variable+")")
-	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error")
-	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
-	f.StringVar(&o.clockFile, "clock-offset", "",
-		"`file` that says by how much the clock is off, read again and again; for tests that step the clock")
-	_ = f.MarkHidden("clock-offset")
-	_ = cmd.RegisterFlagCompletionFunc("log-level",
-		cobra.FixedCompletions([]string{"debug", "info", "warn", "error"},
-			cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("log-format",
-		cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
-}
-
-// startAdvice is for who has no project yet.
+// startAdvice is for users without a project.
 const startAdvice = "\nor begin with a small project: `stepkeeper init shop && cd shop && stepkeeper " +
 	"dev`\nor with the one that is built in: `stepkeeper dev --example`"
 
@@ -192,18 +108,11 @@ func (o *devOptions) check() error {
 			return err
 		}
 	}
-	if o.maxOpen < 1 {
-		return failure.New(failure.Usage, "give a number from 1", "--max-open %d takes no orders", o.maxOpen)
-	}
 	o.onAlert.Command = strings.Fields(o.command)
 	if err := o.onAlert.Check(); err != nil {
 		return failure.Wrap(err, failure.Usage,
 			"see --alert-webhook, --alert-command and --alert-window of `stepkeeper dev --help`",
 			"alerts could not be sent")
-	}
-	if o.sweep < time.Millisecond || o.sweep > time.Hour {
-		return failure.New(failure.Usage, "give a duration from 1ms to 1h, like --sweep-every 500ms",
-			"--sweep-every %v is out of range", o.sweep)
 	}
 	info, err := os.Stat(o.workflows)
 	switch {
@@ -224,7 +133,7 @@ func (o *devOptions) check() error {
 	return nil
 }
 
-// keeping reads --keep: days, since less than the shortest time makes no sense.
+// keeping reads --keep in days, because shorter times make no sense.
 func (o *devOptions) keeping() (time.Duration, error) {
 	if o.keep == "" {
 		return 0, nil
@@ -243,7 +152,7 @@ func (o *devOptions) keeping() (time.Duration, error) {
 	return time.Duration(days) * day, nil
 }
 
-// checkLoopback refuses to serve the world: there are no users and no passwords here.
+// checkLoopback refuses any other address, because the server has no users and passwords.
 func checkLoopback(flag, listen string) error {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -259,9 +168,9 @@ func checkLoopback(flag, listen string) error {
 	return nil
 }
 
-// outliveReaders keeps the process alive when nothing reads its output any more: a write returns an error
-// then, and does not end the process. systemd would take that end for a clean one. Programs that it starts
-// are not affected, as they would be by signal.Ignore.
+// outliveReaders keeps the process alive when nothing reads its output any more. A write then returns an
+// error and does not end the process, which systemd would take for a clean end. Unlike signal.Ignore it does
+// not affect the programs that the process starts.
 func outliveReaders() (stop func()) {
 	unread := make(chan os.Signal, 1) // no goroutine receives from it
 	signal.Notify(unread, syscall.SIGPIPE)
@@ -271,10 +180,7 @@ func outliveReaders() (stop func()) {
 func runDev(ctx context.Context, o *devOptions) error {
 	defer outliveReaders()()
 	embedded.SetCollector(o.app.Getenv)
-	log, err := o.logger()
-	if err != nil {
-		return err
-	}
+	log := o.logger()
 	if o.example != "" {
 		example, err := startExample(ctx, o.example)
 		if err != nil {
@@ -300,22 +206,22 @@ func runDev(ctx context.Context, o *devOptions) error {
 	if err != nil {
 		return err
 	}
-	tracer, err := o.tracer(ctx)
+	tracer, closeTracer, err := o.tracer(ctx)
 	if err != nil {
 		return err
 	}
-	defer tracer.close()
+	defer closeTracer()
 	return o.serve(ctx, embedded.Options{
 		Pages: o.pages(log, redaction), PagePaths: console.Paths,
 		Data: o.data, Listen: o.listen, AnswersListen: o.answers, Workflows: o.workflows,
 		Agents:  o.agents,
 		ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, Keep: keep,
-		NewTokenKey: o.newKey, OnAlert: o.onAlert, Tracer: tracer.Tracer, Log: log, Clock: clock,
+		NewTokenKey: o.newKey, OnAlert: o.onAlert, Tracer: tracer, Log: log, Clock: clock,
 		Version: app.ReadVersion().Version, Ready: o.ready,
 	})
 }
 
-// serve runs the server until it ends, and for drainTime at most once ctx has ended.
+// serve runs the server until it ends, or until drainTime after the end of ctx.
 func (o *devOptions) serve(ctx context.Context, options embedded.Options) (err error) {
 	ended := make(chan error, 1)
 	go func() {
@@ -342,37 +248,32 @@ func addressAdvice(err error) string {
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return ""
 	}
-	return "another program listens there, perhaps another `stepkeeper dev`; " +
-		"choose another port with --listen or --answers-listen, 0 takes a free one"
+	return "another program listens there, perhaps another `stepkeeper dev` or console; choose another " +
+		"port with --listen or --answers-listen, 0 takes a free one"
 }
 
-// spans is a tracer, or none.
-type spans struct {
-	port.Tracer
-	close func()
-}
-
-func (o *devOptions) tracer(ctx context.Context) (spans, error) {
+// tracer returns a tracer, nil without a collector, and a function that closes it.
+func (o *devOptions) tracer(ctx context.Context) (port.Tracer, func(), error) {
 	endpoint := cmp.Or(o.otlp, o.app.Getenv(tracing.Variable))
 	if endpoint == "" {
-		return spans{close: func() {}}, nil
+		return nil, func() {}, nil
 	}
 	t, err := tracing.New(ctx, endpoint, "stepkeeper", app.ReadVersion().Version)
 	switch {
 	case err != nil && o.otlp == "": // set for other programs, perhaps
 		o.app.Warn("no spans are sent, for " + tracing.Variable + " cannot be used: " + err.Error())
-		return spans{close: func() {}}, nil
+		return nil, func() {}, nil
 	case err != nil:
-		return spans{}, failure.Wrap(err, failure.Usage, "correct --otlp", "spans cannot be sent")
+		return nil, nil, failure.Wrap(err, failure.Usage, "correct --otlp", "spans cannot be sent")
 	}
-	return spans{t, func() {
+	return t, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		_ = t.Close(ctx) // spans that the collector does not take are lost
-	}}, nil
+	}, nil
 }
 
-// clock is the machine's, nil, unless a test moves it.
+// clock returns the clock that a test may have moved; nil means the machine's.
 func (o *devOptions) clock() (port.Clock, error) {
 	if o.clockFile == "" {
 		return nil, nil
@@ -384,8 +285,8 @@ func (o *devOptions) clock() (port.Clock, error) {
 	return c, nil
 }
 
-// ready prints the one line that scripts wait for. A server whose line cannot be written goes on, because its
-// work is not its output.
+// ready prints the one line that scripts wait for. If it cannot be written the server continues, because its
+// work does not depend on the output.
 func (o *devOptions) ready(s embedded.Started) {
 	warnUnprinted(o.app, s.Address, o.printReady(s))
 }
@@ -423,18 +324,12 @@ func (o *devOptions) printReady(s embedded.Started) error {
 	return err
 }
 
-func (o *devOptions) logger() (*slog.Logger, error) {
+func (o *devOptions) logger() *slog.Logger {
 	var level slog.Level
-	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
-		return nil, failure.New(failure.Usage, "use debug, info, warn or error", "there is no log level %q",
-			o.logLevel)
-	}
+	_ = level.UnmarshalText([]byte(o.logLevel)) // one of the values of the flag
 	options := &slog.HandlerOptions{Level: level}
-	switch o.logFormat {
-	case "text":
-		return slog.New(slog.NewTextHandler(o.app.Streams.Err, options)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(o.app.Streams.Err, options)), nil
+	if o.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(o.app.Streams.Err, options))
 	}
-	return nil, failure.New(failure.Usage, "use text or json", "there is no log format %q", o.logFormat)
+	return slog.New(slog.NewTextHandler(o.app.Streams.Err, options))
 }

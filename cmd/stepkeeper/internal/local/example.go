@@ -27,14 +27,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// exampleOrders is how many orders the example comes with: enough that a service refuses some.
+// exampleOrders is the number of orders in the example: enough that a service refuses some of them.
 const exampleOrders = 40
 
-// exampleOrder is the example whose services keep books, as those of `stepkeeper demo` do.
+// exampleOrder is the example whose services record their calls, as those of `stepkeeper demo` do.
 const exampleOrder = "order"
 
-// example is a shipped workflow with its remote services, which do not misbehave here, in a folder
-// of its own. The state goes with it at the end: the services' books begin empty each time.
+// example is a shipped workflow with its remote services in a folder of its own. The services inject no
+// faults here. The example's state is removed at the end, because the services always start without records.
 type example struct {
 	name  string
 	dir   string
@@ -42,7 +42,7 @@ type example struct {
 	stop  func() error    // ends the services of other examples; nil if there are none
 }
 
-// exampleNames are the values of --example.
+// exampleNames returns the values of --example.
 func exampleNames() []string {
 	names := []string{exampleOrder}
 	files, _ := fs.Glob(examples.Files, "*/*.yaml")
@@ -84,7 +84,7 @@ func startExample(ctx context.Context, name string) (_ *example, err error) {
 	return e, os.WriteFile(e.agents(), agents.File(e.fleet.URL, nil), 0o600)
 }
 
-// writeWorkflows writes the workflows of one of the folders examples, and returns the agents that they name.
+// writeWorkflows writes the workflows of an example folder, and returns the agents that they name.
 func (e *example) writeWorkflows() (agents []string, err error) {
 	if err := os.Mkdir(e.workflows(), 0o755); err != nil {
 		return nil, err
@@ -113,8 +113,7 @@ func (e *example) writeWorkflows() (agents []string, err error) {
 	return slices.Compact(agents), err
 }
 
-// startOne writes the workflows of one of the folders examples, an order and the agents, and starts their
-// services.
+// startOne writes the workflows, an order and the agents of an example folder, and starts the services.
 func (e *example) startOne() error {
 	names, err := e.writeWorkflows()
 	if err != nil {
@@ -152,8 +151,8 @@ func (e *example) startOne() error {
 		os.WriteFile(e.orders(), order, 0o600))
 }
 
-// exampleService does whatever it is asked, but for fedex, which is down, and for parcels, which are not
-// collected when they are first asked for: that is what their example is about.
+// exampleService succeeds at every operation, with two exceptions that its examples need: fedex is down, and
+// parcels are not collected at the first request.
 type exampleService struct{ asked sync.Map }
 
 func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -172,7 +171,8 @@ func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"regions": []string{"north", "south"}, "customers": []string{"c-1", "c-2", "c-3"}})
 }
 
-// next is what to do first, in another terminal; server is what the commands need to find it.
+// next returns the first steps for the user in another terminal. server holds the flags that the commands
+// need to find it.
 func (e *example) next(server string) string {
 	if e.name == exampleOrder {
 		return "stepkeeper" + server + " submit --wait " + e.orders()
@@ -182,7 +182,7 @@ func (e *example) next(server string) string {
 		id, e.orders(), server, id)
 }
 
-// someOrders are lines for `stepkeeper submit`.
+// someOrders returns lines for `stepkeeper submit`.
 func someOrders() []byte {
 	var b bytes.Buffer
 	n := 0
@@ -200,7 +200,7 @@ func (e *example) data() string      { return filepath.Join(e.dir, "data") }
 func (e *example) workflows() string { return filepath.Join(e.dir, "workflows") }
 func (e *example) agents() string    { return filepath.Join(e.dir, "agents.yaml") }
 
-// orders is a file for `stepkeeper submit`: lines, or one order.
+// orders writes a file for `stepkeeper submit`: lines, or one order.
 func (e *example) orders() string {
 	if e.name == exampleOrder {
 		return filepath.Join(e.dir, "orders.jsonl")

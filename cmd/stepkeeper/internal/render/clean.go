@@ -9,8 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Clean makes a text of a service or a person safe to print: what could control a terminal, forge a line or
-// change the order of what stands beside it is printed as an escape, such as \x1b or \u202e.
+// Clean makes a text of a service or a person safe to print. It escapes characters that could control a
+// terminal, forge a line or change the order of neighbouring text, such as \x1b or \u202e.
 func Clean(text string) string {
 	if !strings.ContainsFunc(text, core.Unprintable) {
 		return text
@@ -29,7 +29,7 @@ func Clean(text string) string {
 	return b.String()
 }
 
-// CleanLines is Clean that keeps line ends: for texts of our own that quote those of others.
+// CleanLines is Clean that keeps line ends, for our own texts that quote others.
 func CleanLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i := range lines {
@@ -38,8 +38,8 @@ func CleanLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Cleaned returns a copy of what a server has answered, with each text in it cleaned, at any depth. JSON
-// stays as it is: who prints it cleans it.
+// Cleaned returns a copy of a server's answer with each text cleaned, at any depth. JSON values stay
+// unchanged, and must be cleaned when they are printed.
 func Cleaned[T any](v T) T {
 	return cleaned(reflect.ValueOf(&v).Elem()).Interface().(T)
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Advice is one thing that the operator can do next: a command, and what it is for.
+// Advice is a possible next command for the operator, and its purpose.
 type Advice struct {
 	Command string `json:"command"`
 	Why     string `json:"why"`
-	// Do is the command that a page can send by itself; its Command is "" if there is none.
+	// Do is the command that a page can send itself. Its Command is "" if there is none.
 	Do view.Command `json:"-"`
-	// From is when it will be accepted; zero means now.
+	// From is the time from which the command is accepted. Zero means now.
 	From core.Time `json:"from,omitzero"`
 }
 
-// Later returns what can be done from a time on, when no call can take effect any more.
+// Later returns the commands that will be accepted once no call can take effect any more.
 func Later(t view.Task, program string) (all []Advice) {
 	now := t.Accepts
 	for _, c := range t.AcceptsLater { // each command is tried as if its time had come
@@ -35,9 +35,8 @@ func Later(t view.Task, program string) (all []Advice) {
 	return all
 }
 
-// Next returns the commands that help a task now, the most likely first: of the commands that the task
-// accepts, those that lead on from its state. program is the call of the command line, with the flags that
-// have to be repeated.
+// Next returns the commands that help a task now, the most likely first. They are the accepted commands that
+// move the task on from its state. program is the call of the command line, with the flags to repeat.
 func Next(t view.Task, program string) []Advice {
 	var advice, last []Advice
 	say := func(why, format string, args ...any) Advice {
@@ -92,19 +91,19 @@ func Next(t view.Task, program string) []Advice {
 			say("if it was settled by hand: end it as it stands", "close %s --reason TEXT", t.OrderID)))
 	}
 	resolve, plain := facts(&t, say)
-	// A plain service that left a step in doubt does nothing more before the operator has looked (P31);
-	// elsewhere trying again is harmless.
+	// A plain service in doubt does nothing more before the operator has checked (P31). With other services
+	// another try is harmless.
 	if plain {
 		return slices.Concat(resolve, advice, last)
 	}
 	return slices.Concat(advice, resolve, last)
 }
 
-// sayer makes an advice of what it is for and of the command's words.
+// sayer makes an advice from its purpose and the command's words.
 type sayer = func(why, format string, args ...any) Advice
 
-// facts are those that can be stated of the steps now; plain: one of these steps is in doubt at a plain
-// service.
+// facts returns the facts that can be stated about the steps now. plain reports whether one of these steps is
+// in doubt at a plain service.
 func facts(t *view.Task, say sayer) (resolve []Advice, plain bool) {
 	for _, s := range t.Steps {
 		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
@@ -119,13 +118,13 @@ func facts(t *view.Task, say sayer) (resolve []Advice, plain bool) {
 	return resolve, plain
 }
 
-// MayOutput reports whether a fact about a step can come with what the step returned.
+// MayOutput reports whether a fact about a step can include the step's output.
 func MayOutput(t *view.Task, step string, fact core.Fact) bool {
 	i := slices.IndexFunc(t.Steps, func(s view.Step) bool { return s.Name == step })
 	return fact == core.Happened && t.Phase != core.Undoing && i >= 0 && !undoneAlone(t.Steps[i])
 }
 
-// answerAdvice is how to answer a step that waits for it.
+// answerAdvice returns the advice for a step that waits for an answer.
 func answerAdvice(say sayer, t *view.Task, s *view.Step) Advice {
 	if len(s.Answers.Values) == 0 {
 		return say("if the event "+s.Answers.Event+" has happened", "answer %s %s VALUE", t.OrderID, s.Name)
@@ -136,7 +135,7 @@ func answerAdvice(say sayer, t *view.Task, s *view.Step) Advice {
 
 func accepts(t view.Task, c view.Command) bool { return slices.Contains(t.Accepts, c) }
 
-// purpose is what a command is for in the task's state; "" where it leads nowhere useful.
+// purpose returns the purpose of a command in the task's state, or "" if it does not help.
 func purpose(t view.Task, command string) string {
 	switch {
 	case command == "resubmit" && t.State == core.Compensated:
@@ -155,11 +154,12 @@ func purpose(t view.Task, command string) string {
 	return ""
 }
 
-// undoneAlone: its undo waits for the operator in an order that goes forward (P42).
+// undoneAlone reports whether the undo of the step waits for the operator in an order that goes forward
+// (P42).
 func undoneAlone(s view.Step) bool { return s.State == core.UndoWait && s.FailedAs != "" }
 
-// whenToState is when to state a fact of a step; "" where it does not lead on in the direction of the task,
-// or of the step.
+// whenToState returns when to state a fact about a step, or "" if the fact does not help in the direction of
+// the task or the step.
 func whenToState(t view.Task, s view.Step, fact core.Fact) string {
 	undo := t.Phase == core.Undoing || undoneAlone(s)
 	switch {
@@ -172,9 +172,9 @@ func whenToState(t view.Task, s view.Step, fact core.Fact) string {
 	case fact == core.Happened:
 		return "if the service shows that it did happen; --step-output FILE says what it returned"
 	case fact == core.NotHappened && !accepts(t, view.Command{Command: "undo"}):
-		return "if it shows that it did not; then the order can be undone too"
+		return "if it shows that it did not; then resubmit, also with another --input, or undo"
 	case fact == core.NotHappened:
-		return "if it shows that it did not"
+		return "if it shows that it did not; then resubmit, also with another --input"
 	}
 	return ""
 }

@@ -29,19 +29,20 @@ func (p Page) steps(w io.Writer, t view.Task) {
 		"NOTE"}, rows)
 }
 
-// attempts are those that did not end done.
+// attempts prints the attempts that ended without the outcome done.
 func (p Page) attempts(w io.Writer, t view.Task) {
 	if len(t.Attempts) == 0 && t.Earlier == nil {
 		return
 	}
-	p.title(w, "Attempts that were not done (UTC)")
+	p.title(w, "Failed attempts (UTC)")
 	rows := make([][]string, len(t.Attempts))
 	for i, a := range t.Attempts {
 		rows[i] = []string{a.Step, strconv.Itoa(a.Number), string(a.Operation), a.Agent, clock(a.Began),
 			clock(a.Ended), string(a.Outcome), cmp.Or(Clean(a.Code), "-")}
 	}
 	if len(rows) > 0 {
-		Table(w, p.Style, "  ", []string{"STEP", "ATTEMPT", "OPERATION", "AGENT", "BEGAN", "ENDED", "OUTCOME",
+		Table(w, p.Style, "  ", []string{"STEP", "ATTEMPT", "OPERATION", "AGENT", "STARTED", "ENDED",
+			"RESULT",
 			"CODE"}, rows)
 	}
 	if e := t.Earlier; e != nil {
@@ -121,7 +122,7 @@ func (p Page) atWork(s view.Step) (notes []string) {
 		notes = append(notes, text+" "+Age(r.At, p.Now))
 	}
 	if s.CompleteBy != 0 {
-		notes = append(notes, "answer due "+Age(s.CompleteBy, p.Now))
+		notes = append(notes, "reply due "+Age(s.CompleteBy, p.Now))
 	}
 	if s.LockedBy != "" {
 		notes = append(notes, "claimed by "+s.LockedBy)
@@ -148,7 +149,7 @@ func (p Page) note(s view.Step) string {
 			break
 		}
 		notes = append(notes, fmt.Sprintf("goes on %s (%s)", Moment(s.WakeAt), Age(s.WakeAt, p.Now)))
-	case core.Processed:
+	case core.Processed, core.Compensated:
 		notes = append(notes, decided(s)...)
 	case core.Pending, core.UndoWait, core.Failed:
 		switch {
@@ -159,26 +160,7 @@ func (p Page) note(s view.Step) string {
 			notes = append(notes, "goes on "+Age(s.WakeAt, p.Now))
 		}
 	}
-	switch {
-	case s.State == core.Failed && s.Kind == view.KindFail:
-		notes = append(notes, "failed by rule")
-	case s.State == core.Failed && s.Children != nil && s.FirstAt != 0:
-		notes = append(notes, children(s.Children))
-	case s.State == core.Failed && s.FirstAt == 0:
-		what := "its agent was asked"
-		if s.Kind != "" {
-			what = "it began"
-		}
-		notes = append(notes, "failed before "+what)
-	case s.NoEffect != 0 && (s.Resolved == nil || s.Resolved.At < s.ClaimedAt):
-		notes = append(notes, "refused, without effect")
-	case s.NoEffect != 0:
-		notes = append(notes, "without effect")
-	case s.State == core.Failed && s.Kind != "": // it asked no agent
-		notes = append(notes, decided(s)...)
-	case s.State == core.Failed:
-		notes = append(notes, "in doubt whether it happened")
-	}
+	notes = append(notes, effect(s)...)
 	if s.FailedAs != "" {
 		notes = append(notes, withoutIt(s))
 	}
@@ -189,6 +171,35 @@ func (p Page) note(s view.Step) string {
 		notes = append(notes, strings.TrimSuffix("input given by "+Clean(s.Corrected.By), " by "))
 	}
 	return strings.Join(notes, ", ")
+}
+
+// effect describes what is known of the effect of a step that failed, or that had none.
+func effect(s view.Step) []string {
+	switch {
+	case s.State == core.Failed && s.Kind == view.KindFail:
+		return []string{"failed by rule"}
+	case s.State == core.Failed && s.Children != nil && s.FirstAt != 0:
+		return []string{children(s.Children)}
+	case s.State == core.Failed && s.FirstAt == 0:
+		what := "its agent was asked"
+		if s.Kind != "" {
+			what = "it began"
+		}
+		return []string{"failed before " + what}
+	case s.NoEffect != 0 && (s.Resolved == nil || s.Resolved.At < s.ClaimedAt):
+		return []string{"refused, without effect"}
+	case s.NoEffect != 0:
+		return []string{"without effect"}
+	case s.State == core.Failed && s.Kind != "": // it asked no agent
+		return decided(s)
+	case s.State == core.Failed:
+		doubt := "in doubt whether it happened"
+		if e := s.Error; e != nil && e.Code != core.CodeTimeout && e.Code != core.CodeQueue {
+			doubt += " (not proven that nothing happened)"
+		}
+		return []string{doubt}
+	}
+	return nil
 }
 
 // withoutIt describes a failed step without which the order goes on.
@@ -252,11 +263,14 @@ func open(s view.Step) string {
 	return text
 }
 
-// decided names the person who answered a step, if it was answered from outside.
+// decided names the person who answered or refused a step, if it was answered from outside.
 func decided(s view.Step) []string {
 	var d core.Decided
 	if s.Answers == nil || json.Unmarshal(s.Output, &d) != nil || d.By == "" {
 		return nil
+	}
+	if s.Error != nil && s.Error.Code == core.CodeAnswerRefused {
+		return []string{"refused: " + Clean(s.Error.Message)}
 	}
 	if d.By == core.ByTimeout {
 		return []string{"no answer came in time"}

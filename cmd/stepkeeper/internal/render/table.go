@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Table writes rows under a header, in columns, without lines around them, so that the output can
-// be cut and grepped. Every row ends without white space.
+// Table writes rows under a header, in columns without borders, so that tools such as cut and grep can
+// process the output. No row ends with white space.
 func Table(w io.Writer, style streams.Style, indent string, header []string, rows [][]string) {
 	t := table.NewWriter()
 	t.SetStyle(plainStyle())
@@ -44,6 +44,10 @@ func plainStyle() table.Style {
 	return s
 }
 
+// States lists the states of an order.
+var States = []string{string(core.Processing), string(core.Compensating), string(core.Processed),
+	string(core.Compensated), string(core.Cancelled), string(core.Closed), string(core.Error)}
+
 // clock writes the time of day with milliseconds, in UTC.
 func clock(t core.Time) string { return t.Std().Format("15:04:05.000") }
 
@@ -55,7 +59,7 @@ func Moment(t core.Time) string {
 	return t.Std().Format("2006-01-02 15:04:05") + " UTC"
 }
 
-// Span writes a duration as people say it: two units at most.
+// Span returns a duration for people, with two units at most.
 func Span(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -72,7 +76,7 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours())/24)
 }
 
-// Age writes how long ago something was, or in how long it will be.
+// Age returns how long ago a time was, or how far ahead it is.
 func Age(t core.Time, now time.Time) string {
 	if t == 0 {
 		return "-"

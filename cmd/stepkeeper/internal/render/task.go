@@ -16,7 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Page is how a task is shown.
+// Page sets how a task is shown.
 type Page struct {
 	Style   streams.Style
 	Now     time.Time
@@ -24,12 +24,12 @@ type Page struct {
 	Width   int             // columns; 0 means no limit
 	Order   json.RawMessage // order as it was submitted; nil if it is not known
 	Receipt string          // cost of the order; "" if it is not known
-	// Messages: show what the order has received and sent in the place of its timeline.
+	// Messages shows the order's received and sent messages instead of its timeline.
 	Messages bool
 }
 
-// Task prints all about a task for an operator: how it stands, why, what each
-// step did, what happened when, and which command to run next.
+// Task prints everything about a task for an operator: its state and reason, the steps, the timeline, and the
+// next commands.
 func (p Page) Task(w io.Writer, t view.Task) {
 	t = Cleaned(t)
 	p.head(w, t)
@@ -97,8 +97,9 @@ func UndoWait(t view.Task, now time.Time) string {
 	until := "until " + at
 	switch u.For {
 	case "quiet":
-		return fmt.Sprintf("its undo waits %s: a call of %s may take effect until %s, only then is it undone",
-			until, u.Step, clock(u.LastEffect))
+		return fmt.Sprintf("%s is undone from %s on (%s), when no call of it can take effect any more",
+			u.Step,
+			clock(u.Until), Age(u.Until, now))
 	case "reply":
 		return fmt.Sprintf("its undo waits %s at most: %s is still being done", until, u.Step)
 	case "retry":
@@ -189,7 +190,7 @@ func (p Page) printCause(w io.Writer, title string, e *view.TaskError) {
 
 func (p Page) title(w io.Writer, text string) { fmt.Fprintf(w, "\n%s\n", p.Style.Bold(text)) }
 
-// data shows what went in and what came out: of the order, and of each step that has either.
+// data shows the input and output of the order, and of each step that has either.
 func (p Page) data(w io.Writer, t view.Task) {
 	var rows [][]string
 	add := func(name string, in, out json.RawMessage) {
@@ -208,7 +209,7 @@ func (p Page) data(w io.Writer, t view.Task) {
 	Table(w, p.Style, "  ", []string{"OF", "INPUT", "OUTPUT"}, rows)
 }
 
-// shownDocument is how much of a document is shown; --output json has all of it.
+// shownDocument is the length at which documents are cut. --output json has all of them.
 const shownDocument = 100
 
 func (p Page) document(doc json.RawMessage) string {
@@ -286,7 +287,7 @@ func MessageRow(m view.Message) []string {
 		cmp.Or(strings.Join(notes, ", "), "-")}
 }
 
-// styleMoment shows in colour what matters: failures and ends; what is planned is faint.
+// styleMoment colours failures and ends, and prints planned moments faint.
 func (p Page) styleMoment(m view.Moment, t view.Task, line string) string {
 	switch {
 	case m.At.Std().After(p.Now):
@@ -301,7 +302,7 @@ func (p Page) styleMoment(m view.Moment, t view.Task, line string) string {
 	return line
 }
 
-// cut keeps a line within the screen; used is how many columns stand before it.
+// cut limits a line to the width of the screen. used is the number of columns before it.
 func (p Page) cut(text string, used int) string {
 	room := p.Width - used
 	if p.Width == 0 || room < 20 {
@@ -310,7 +311,7 @@ func (p Page) cut(text string, used int) string {
 	return Cut(text, room)
 }
 
-// Cut returns the text with at most so many characters. The last one of a longer text is an ellipsis.
+// Cut returns at most so many characters of the text. The last one of a shortened text is an ellipsis.
 func Cut(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {
@@ -319,7 +320,7 @@ func Cut(text string, most int) string {
 	return string(runes[:most-1]) + "…"
 }
 
-// verdicts shows the last command that was refused: the operator may wonder why nothing happened.
+// verdicts shows the last refused command, because the operator may wonder why nothing happened.
 func (p Page) verdicts(w io.Writer, t view.Task) {
 	if len(t.Verdicts) == 0 {
 		return
@@ -344,8 +345,8 @@ func (p Page) next(w io.Writer, t view.Task) {
 	}
 	for _, a := range advice {
 		if a.From != 0 {
-			a.Why += "; from " + Moment(a.From.Add(core.Second-1)) +
-				" on, because a call may take effect until then"
+			a.Why = "from " + Moment(a.From.Add(core.Second-1)) +
+				" on, because a call may take effect until then: " + a.Why
 		}
 		fmt.Fprintf(w, "  %s  %s\n", p.Style.Bold(fmt.Sprintf("%-*s", wide, a.Command)),
 			p.Style.Faint("# "+a.Why))

@@ -295,6 +295,12 @@ func TestNotesOfOrdersAndSteps(t *testing.T) {
 					Answers: &view.Answers{Values: []string{"no"}, Round: 1},
 					Output:  json.RawMessage(`{"value":"no","by":"ann"}`),
 				}),
+				{
+					Name: "refused-undone", Kind: view.KindApproval, State: core.Compensated,
+					Answers: &view.Answers{Values: []string{"no"}, Round: 1},
+					Output:  json.RawMessage(`{"value":"no","by":"ann"}`),
+					Error:   &core.StepError{Code: core.CodeAnswerRefused, Message: `ann answered "no"`},
+				},
 			}},
 		{OrderID: "by-hand", Workflow: "order", State: core.Closed, Ended: true,
 			Closed: &core.Closing{By: "ann", Reason: "paid\x1b[2J in cash"},

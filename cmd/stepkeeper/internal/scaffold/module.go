@@ -14,27 +14,27 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// modulePath is Stepkeeper's own.
+// modulePath is the path of Stepkeeper's own module.
 const modulePath = "github.com/stepkeeper/stepkeeper"
 
-// builtFrom is the working copy that the program was built from. The Makefile links it in, because
-// -trimpath removes it from everywhere else.
+// builtFrom is the working copy that the program was built from. The Makefile links it in, because -trimpath
+// removes it from all other places.
 var builtFrom string
 
-// ErrNoModule: there is no Stepkeeper that generated Go code could build against.
+// ErrNoModule means that no Stepkeeper was found that generated Go code could use.
 var ErrNoModule = errors.New("this program does not know where its module is")
 
-// Module is the Stepkeeper that generated Go code builds against: a working copy, or a release. The
-// zero Module is none.
+// Module is the Stepkeeper that generated Go code builds against: a working copy, or a release. The zero
+// value means no module.
 type Module struct {
-	Dir     string // a working copy; "" for a release
-	Version string // a release
+	Dir     string // folder of a working copy; "" for a release
+	Version string // version of a release
 }
 
-// Known reports whether there is one.
+// Known reports whether the module is not the zero value.
 func (m Module) Known() bool { return m != Module{} }
 
-// Fetch reports that the go command has to fetch it, which `go mod tidy` does.
+// Fetch reports whether the go command has to fetch it, which `go mod tidy` does.
 func (m Module) Fetch() bool { return m.Known() && m.Dir == "" }
 
 // FindModule returns the working copy at dir. If dir is "", it returns the release of this program, or else
@@ -50,8 +50,8 @@ func FindModule(dir string) (Module, error) {
 		}
 		return Module{Dir: abs}, nil
 	}
-	// Only what the go command has downloaded as a module has a sum; the version of a build from a
-	// working copy is made up of its commit, and may exist nowhere else.
+	// Only a module that the go command has downloaded has a sum. The version of a build from a working copy
+	// is derived from its commit, and may not exist elsewhere.
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path == modulePath && info.Main.Sum != "" {
 		return Module{Version: info.Main.Version}, nil
 	}
@@ -68,8 +68,8 @@ func FindModule(dir string) (Module, error) {
 	return Module{}, ErrNoModule
 }
 
-// candidates are where the working copy may be, or one of the folders above: where the program was
-// built, where it is, and where it runs.
+// candidates returns the folders where the working copy may be, or be a parent: where the program was built,
+// where it is, and where it runs.
 func candidates() []string {
 	all := []string{builtFrom}
 	if _, file, _, ok := runtime.Caller(0); ok {
@@ -85,7 +85,7 @@ func candidates() []string {
 	}
 	absolute := all[:0]
 	for _, dir := range all {
-		if filepath.IsAbs(dir) { // with -trimpath the names of source files are not
+		if filepath.IsAbs(dir) { // -trimpath makes the names of source files relative
 			absolute = append(absolute, dir)
 		}
 	}
@@ -97,7 +97,7 @@ func isModule(dir string) bool {
 	return err == nil && modfile.ModulePath(text) == modulePath
 }
 
-// The modules whose packages a new agent and a new project import through Stepkeeper, one a line.
+// Modules of the packages that a new agent and a new project import through Stepkeeper, one per line.
 var (
 	//go:embed agent.modules
 	agentModules string

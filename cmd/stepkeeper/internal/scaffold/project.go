@@ -19,7 +19,7 @@ const (
 type Project struct {
 	Path       string // path of its Go module
 	Go         string // Go release, for go.mod
-	Stepkeeper Module // unknown: the test of the workflow is left out, all else needs no module
+	Stepkeeper Module // if unknown, the project has no test of the workflow; the rest needs no module
 }
 
 // Check returns an error if the path is not valid.
@@ -51,7 +51,7 @@ func (p Project) Write(dir string) ([]string, error) {
 	return write(dir, files)
 }
 
-// withoutTest returns the text without the lines that are about the test.
+// withoutTest returns the text without the lines about the test.
 func withoutTest(readme []byte) []byte {
 	var kept []byte
 	for line := range bytes.Lines(readme) {

@@ -1,5 +1,5 @@
-// Package scaffold writes what a user begins with: a small working project, or a new agent, a Go program
-// of its own that compiles, with its test, a README and a workflow to try it with.
+// Package scaffold writes a new user's first files: a small working project, or a new agent. The agent is a
+// Go program that compiles, with its test, a README and a workflow to try it with.
 package scaffold
 
 import (
@@ -21,19 +21,19 @@ import (
 //go:embed template
 var templates embed.FS
 
-// ErrNotEmpty: the folder holds files already; none was touched.
+// ErrNotEmpty means that the folder already holds files. None was changed.
 var ErrNotEmpty = errors.New("the folder is not empty")
 
-// ExistsError: a file is there already; nothing was written.
+// ExistsError means that a file already exists. Nothing was written.
 type ExistsError struct{ File string }
 
 func (e *ExistsError) Error() string { return e.File + " is there already" }
 
-// Agent is what to write.
+// Agent describes the agent to write.
 type Agent struct {
 	Name       string // small letters, digits and -, at most 40, a letter first
-	Do         string // the operation
-	Undo       string // the operation that reverses it
+	Do         string // name of the operation
+	Undo       string // name of the operation that reverses it
 	Module     string // path of the new Go module
 	Go         string // Go release, for go.mod
 	Stepkeeper Module // module to build against
@@ -68,12 +68,12 @@ func checkPath(module, like string) error {
 	return nil
 }
 
-// Variable is the environment variable that holds the service's address.
+// Variable returns the name of the environment variable with the service's address.
 func (a Agent) Variable() string {
 	return strings.ToUpper(strings.ReplaceAll(a.Name, "-", "_")) + "_URL"
 }
 
-// Write writes the files into a folder, which it makes, and returns their names. It returns ErrNotEmpty if
+// Write writes the files into a folder, which it creates, and returns their names. It returns ErrNotEmpty if
 // the folder is not empty.
 func (a Agent) Write(dir string) ([]string, error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
@@ -121,7 +121,7 @@ func write(dir string, files map[string][]byte) ([]string, error) {
 	return names, nil
 }
 
-// hidden is the name of a file whose own begins with a dot, which embedding leaves out.
+// hidden returns the name of a file whose own name begins with a dot, because embedding omits such files.
 func hidden(name string) string {
 	if name == "gitignore" {
 		return ".gitignore"
@@ -129,7 +129,7 @@ func hidden(name string) string {
 	return name
 }
 
-// render fills in all templates, by the names of their files.
+// render fills in all templates. It returns the results by file name.
 func (a Agent) render() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	err := fs.WalkDir(templates, "template", func(path string, entry fs.DirEntry, err error) error {

@@ -1,6 +1,6 @@
-// Package source reads orders from a file or from standard input: one JSON object, an array of
-// them, or JSON Lines. Which of them it is shows in the text itself. Every record keeps the line
-// where it began, so that an error can name it, and one bad record does not hide those after it.
+// Package source reads orders from a file or from standard input: one JSON object, an array of objects, or
+// JSON Lines. It detects the form from the text. Every record has its first line, so that an error can name
+// it. An invalid record does not hide those after it.
 package source
 
 import (
@@ -19,15 +19,15 @@ const MaxLine = 1 << 20
 // MaxDocument is the largest file that is not JSON Lines, in bytes.
 const MaxDocument = 64 << 20
 
-// Record is one order as it stands in the file.
+// Record is one order of the file.
 type Record struct {
 	Line int // first line of the record, from 1
 	Data []byte
 	Err  error // reason why the record cannot be read; Data is nil then
 }
 
-// Records reads r and calls yield for each record until it returns false. The error is one of
-// reading, or says that a document that is not JSON Lines is broken.
+// Records reads r and calls yield for each record until it returns false. The error is a failed read, or a
+// broken document that is not JSON Lines.
 func Records(r io.Reader, yield func(Record) bool) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	if bom, err := in.Peek(3); err == nil && bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
@@ -44,8 +44,9 @@ func Records(r io.Reader, yield func(Record) bool) error {
 	return lines(first, err, in, line, yield)
 }
 
-// isDocument distinguishes a document of several lines from JSON Lines: its first line, which is not blank,
-// is the beginning of a value, and the next one does not begin another object.
+// isDocument reports whether the text is a document of several lines instead of JSON Lines. In a document the
+// first line, which is not blank, is the beginning of a value, and the next one does not begin another
+// object.
 func isDocument(first []byte, in *bufio.Reader) bool {
 	trimmed := bytes.TrimSpace(first)
 	if trimmed[0] == '[' {
@@ -86,7 +87,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// lines reads JSON Lines; blank lines are skipped. b and err are what was read first.
+// lines reads JSON Lines and skips blank lines. b and err are the result of the first read.
 func lines(b []byte, err error, in *bufio.Reader, line int, yield func(Record) bool) error {
 	for ; ; line++ {
 		if trimmed := bytes.TrimSpace(b); len(trimmed) > 0 || errors.Is(err, errLongLine) {
@@ -154,7 +155,7 @@ func document(r io.Reader, line int, yield func(Record) bool) error {
 	return nil
 }
 
-// decoder reads values one after the other. Whether a value is an order is decided later, for each by itself.
+// decoder returns a decoder of consecutive values. Each value is checked later whether it is an order.
 func decoder(text []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true),
 		jsontext.AllowInvalidUTF8(true))

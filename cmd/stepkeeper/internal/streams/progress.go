@@ -5,13 +5,13 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// Progress is a bar on standard error; where that is no terminal, it writes nothing.
+// Progress is a bar on standard error. It writes nothing if standard error is not a terminal.
 type Progress struct {
 	pool *mpb.Progress
 	bar  *mpb.Bar
 }
 
-// Progress starts a bar over total items; total 0 means that their number is not known yet.
+// Progress starts a bar over total items. A total of 0 means that the number is not known yet.
 func (s *Streams) Progress(label string, total int64) *Progress {
 	if !s.errTerminal {
 		return &Progress{}
@@ -33,7 +33,7 @@ func (p *Progress) Add(n int) {
 	}
 }
 
-// Done takes the bar away. It may be called twice.
+// Done removes the bar. It may be called twice.
 func (p *Progress) Done() {
 	if p.bar == nil {
 		return

@@ -1,5 +1,5 @@
-// Package streams is what a command may know of the terminal: where to read and write, whether
-// it is a terminal, how wide it is, and whether it shows colours.
+// Package streams describes the terminal of a command: the streams, whether they are a terminal, its width,
+// and its colours.
 package streams
 
 import (
@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Streams are the three streams of a command. The zero value is of no use; see System and Test.
+// Streams holds the three streams of a command. The zero value is not usable; see System and Test.
 type Streams struct {
 	In  io.Reader
 	Out io.Writer
@@ -53,12 +53,12 @@ func terminalWidth() int {
 
 const defaultWidth = 100
 
-// Buffers are the streams of a test.
+// Buffers holds the streams of a test.
 type Buffers struct {
 	In, Out, Err bytes.Buffer
 }
 
-// Test returns streams over buffers. With terminal they claim to be one, colours included.
+// Test returns streams over buffers. With terminal they behave like a terminal, with colours.
 func Test(terminal bool) (*Streams, *Buffers) {
 	b := &Buffers{}
 	return &Streams{
@@ -83,20 +83,20 @@ func (l *locked) Write(p []byte) (int, error) {
 // NoColour turns colours off.
 func (s *Streams) NoColour() { s.colour = false }
 
-// IsTerminal reports that the output goes to a terminal.
+// IsTerminal reports whether the output goes to a terminal.
 func (s *Streams) IsTerminal() bool { return s.outTerminal }
 
-// ErrIsTerminal reports that messages go to a terminal: a progress bar makes sense.
+// ErrIsTerminal reports whether messages go to a terminal, so that a progress bar makes sense.
 func (s *Streams) ErrIsTerminal() bool { return s.errTerminal }
 
-// Interactive reports that a question can be asked and answered.
+// Interactive reports whether a question can be asked and answered.
 func (s *Streams) Interactive() bool { return s.inTerminal && s.errTerminal }
 
-// Width is how many columns a line may have.
+// Width returns the number of columns of a line.
 func (s *Streams) Width() int { return s.width() }
 
-// Confirm asks a question on standard error; anything but y or yes is a no, and so is the end of
-// the input.
+// Confirm asks a question on standard error. Any answer except y or yes means no, and so does the end of the
+// input.
 func (s *Streams) Confirm(question string) (bool, error) {
 	fmt.Fprintf(s.Err, "%s [y/N] ", question)
 	line, err := bufio.NewReader(s.In).ReadString('\n')

@@ -6,7 +6,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Style paints text; without colours it leaves it as it is.
+// Style colours text. Without colours it leaves the text unchanged.
 type Style struct{ on bool }
 
 // Style returns the style of the output.
@@ -17,29 +17,29 @@ func (p Style) paint(text string, attributes ...color.Attribute) string {
 		return text
 	}
 	c := color.New(attributes...)
-	c.EnableColor() // the library's own guess looks at the process, not at these streams
+	c.EnableColor() // the library's own detection checks the process, not these streams
 	return c.Sprint(text)
 }
 
-// Good paints what went well.
+// Good colours a success.
 func (p Style) Good(text string) string { return p.paint(text, color.FgGreen) }
 
-// Bad paints what needs a person.
+// Bad colours a problem that needs a person.
 func (p Style) Bad(text string) string { return p.paint(text, color.FgRed, color.Bold) }
 
-// Warn paints what is not as planned, but is being taken care of.
+// Warn colours a problem that is being handled.
 func (p Style) Warn(text string) string { return p.paint(text, color.FgYellow) }
 
-// Busy paints what is going on.
+// Busy colours an activity.
 func (p Style) Busy(text string) string { return p.paint(text, color.FgCyan) }
 
-// Faint paints what matters less.
+// Faint fades minor text.
 func (p Style) Faint(text string) string { return p.paint(text, color.Faint) }
 
-// Bold paints what matters most.
+// Bold emphasises important text.
 func (p Style) Bold(text string) string { return p.paint(text, color.Bold) }
 
-// State paints a text by the state that it names.
+// State colours a text by the state that it names.
 func (p Style) State(state core.State, text string) string {
 	switch state {
 	case core.Processed:

@@ -1,4 +1,4 @@
-// Package wiring puts the ready HTTP agent together as it runs on Lambda.
+// Package wiring assembles the ready HTTP agent for Lambda.
 package wiring
 
 import (
@@ -19,12 +19,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
 )
 
-// New reads the settings, checks all that can be checked without the values of secrets, and makes
-// the clients once. It makes no calls: secrets are read with the first batch (rule 13). The error
-// lists all that is wrong.
+// New reads the settings, checks everything that needs no values of secrets, and makes the clients once. It
+// makes no calls, because the first batch reads the secrets (rule 13). The error lists all faults.
 func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadAgent(lookup, true)
-	c, errClient := wire.Environment(lookup, wire.Options{})
+	c, errClient := wire.Environment(lookup)
 	if err := errors.Join(err, errClient); err != nil {
 		return nil, err
 	}
@@ -36,7 +35,7 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 		return nil, err
 	}
 	reader := secrets.New(c)
-	// Made with the first batch, and again when its secrets are old.
+	// The worker is made with the first batch, and again when its secrets are old.
 	made := &renewed.Value[*worker.Worker]{
 		Now: time.Now,
 		Get: func(ctx context.Context) (*worker.Worker, error) {
@@ -63,8 +62,7 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 	return onlambda.Function(get, onlambda.Own(c, settings), log), nil
 }
 
-// placeholder stands in for each secret until its value is read: it is a valid header and a valid
-// address.
+// placeholder stands for each secret until its value is read. It is a valid header and a valid address.
 const placeholder = "https://secret.invalid"
 
 func check(data []byte, settings deployment.Agent, lookup deployment.Lookup) error {
@@ -76,7 +74,7 @@ func check(data []byte, settings deployment.Agent, lookup deployment.Lookup) err
 	return err
 }
 
-// with finds secrets first, and then what stands in the environment.
+// with looks up a variable in the secrets first, and then in the environment.
 func with(values map[string]string, lookup deployment.Lookup) deployment.Lookup {
 	return func(name string) (string, bool) {
 		if v, secret := values[name]; secret {
@@ -86,19 +84,20 @@ func with(values map[string]string, lookup deployment.Lookup) deployment.Lookup 
 	}
 }
 
-func agentOf(data []byte, name string, lookup deployment.Lookup) (onlambda.Agent, error) {
+func agentOf(data []byte, name string, lookup deployment.Lookup) (agent worker.Config, err error) {
 	c, err := httpagent.Decode(data, lookup)
 	if err != nil {
-		return onlambda.Agent{}, err
+		return agent, err
 	}
 	a, there := c.Agents[name]
 	if !there {
-		return onlambda.Agent{}, fmt.Errorf("the compiled settings hold no agent %q; deploy again", name)
+		return agent, fmt.Errorf("the compiled settings hold no agent %q; deploy again", name)
 	}
 	service, err := httpagent.New(name, a, httpagent.Options{})
 	if err != nil {
-		return onlambda.Agent{}, err
+		return agent, err
 	}
-	return onlambda.Agent{Name: name, Operations: service.Operations(), Retry: a.Retry, Breaker: a.Breaker},
-		nil
+	agent.Agent, agent.Operations = name, service.Operations()
+	agent.Retry, agent.Breaker = a.Retry, a.Breaker
+	return agent, nil
 }

@@ -1,5 +1,5 @@
-// Package agentsfile reads files of agents, YAML or JSON. It stands apart from package httpagent so
-// that what runs in the cloud carries no YAML: there the settings arrive compiled.
+// Package agentsfile reads files of agents in YAML or JSON. It is apart from package httpagent so that
+// functions in the cloud contain no YAML: they get compiled settings.
 package agentsfile
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// maxFile is far above what agents need, in bytes.
+// maxFile is the largest size of a file, in bytes.
 const maxFile = 1 << 20
 
 // Load reads a file of agents and fills in secrets from the environment. The error lists every
@@ -53,7 +53,7 @@ func Parse(data []byte, lookup func(name string) (string, bool)) (httpagent.Conf
 	return httpagent.Complete(c, lookup)
 }
 
-// Read reads the text alone: nothing is filled in, and its meaning is not checked yet.
+// Read parses the text. It fills in nothing, and does not check the meaning.
 func Read(data []byte) (httpagent.Config, error) {
 	data = source.WithoutMark(data)
 	if err := source.CheckScalars(data); err != nil {

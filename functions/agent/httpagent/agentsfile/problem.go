@@ -19,7 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// explained states an error of the YAML library in words of the file, with what to do.
+// explained restates an error of the YAML library in the words of the file, with a fix.
 func explained(err error, data []byte) error {
 	var e yaml.Error
 	if !errors.As(err, &e) || e.GetToken() == nil {
@@ -33,7 +33,7 @@ func explained(err error, data []byte) error {
 	switch {
 	case errors.As(err, &field):
 		var file any
-		_ = yaml.Unmarshal(data, &file) // it was parsed already
+		_ = yaml.Unmarshal(data, &file) // the file was parsed before
 		known := knownFields(reflect.TypeFor[httpagent.Config](), file, key)
 		what = fmt.Sprintf("unknown field %.60s", key)
 		fix = suggest.DidYouMean(key, known, "known here: "+strings.Join(known, ", "))
@@ -106,8 +106,8 @@ func expected(t reflect.Type) string {
 	return "fields below it, each as NAME: VALUE"
 }
 
-// Check checks a file of agents where it does not run: it stands in for variables that are not set, and
-// returns their names.
+// Check checks a file of agents on another machine than its own. It uses placeholders for variables that are
+// not set, and returns their names.
 func Check(file string) (c httpagent.Config, unset []string, err error) {
 	data, err := text(file)
 	if err != nil {

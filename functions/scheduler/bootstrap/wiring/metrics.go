@@ -2,7 +2,6 @@ package wiring
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"maps"
@@ -10,13 +9,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// notCalled counts by agent, and writes a line of metrics for each batch that has such replies: an agent
-// that calls its service costs nothing. One whose service answers not-yet does call it (P45).
+// notCalled counts replies without a call by agent, and writes a line of metrics for each batch that has such
+// replies. So an agent that calls its service costs nothing. An agent whose service answers not-yet does call
+// it (P45).
 type notCalled struct {
 	out        io.Writer
 	log        *slog.Logger
@@ -27,7 +28,7 @@ type notCalled struct {
 	count map[string]int
 }
 
-// replied is scheduler.Config.Replied.
+// replied implements scheduler.Config.Replied.
 func (n *notCalled) replied(agent, _ string, r core.Reply) {
 	if r.Outcome != core.OutcomeRetryLater || !core.Uncalled(r.Code) {
 		return
@@ -40,7 +41,7 @@ func (n *notCalled) replied(agent, _ string, r core.Reply) {
 	n.count[agent]++
 }
 
-// counted writes the metrics after each batch.
+// counted returns handle with the metrics written after each batch.
 func (n *notCalled) counted(handle func(context.Context, string, []port.Delivery) []string) func(
 	context.Context, string, []port.Delivery) []string {
 	return func(ctx context.Context, queue string, deliveries []port.Delivery) []string {
@@ -49,29 +50,17 @@ func (n *notCalled) counted(handle func(context.Context, string, []port.Delivery
 	}
 }
 
-// write uses CloudWatch's embedded format, which needs no call and no grant.
 func (n *notCalled) write() {
 	n.mu.Lock()
 	count := n.count
 	n.count = nil
 	n.mu.Unlock()
 	for _, agent := range slices.Sorted(maps.Keys(count)) {
-		line, err := json.Marshal(map[string]any{
-			"_aws": map[string]any{
-				"Timestamp": n.now().UnixMilli(),
-				"CloudWatchMetrics": []any{map[string]any{
-					"Namespace":  deployment.MetricNamespace,
-					"Dimensions": [][]string{{deployment.MetricDeployment, deployment.MetricAgent}},
-					"Metrics": []any{map[string]string{"Name": deployment.MetricNotCalled,
-						"Unit": "Count"}},
-				}},
-			},
-			deployment.MetricDeployment: n.deployment, deployment.MetricAgent: agent,
-			deployment.MetricNotCalled: count[agent],
-		})
-		if err == nil {
-			_, err = n.out.Write(append(line, '\n'))
-		}
+		err := cloud.WriteMetrics(n.out, n.now(),
+			[]string{deployment.MetricDeployment, deployment.MetricAgent},
+			map[string]string{deployment.MetricNotCalled: "Count"}, map[string]any{
+				deployment.MetricDeployment: n.deployment, deployment.MetricAgent: agent,
+				deployment.MetricNotCalled: count[agent]})
 		if err != nil {
 			n.log.Error("the metric of an agent that makes no calls could not be written", "agent", agent,
 				"error", err)

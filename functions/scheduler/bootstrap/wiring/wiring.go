@@ -1,4 +1,4 @@
-// Package wiring puts the Scheduler together as it runs on Lambda.
+// Package wiring assembles the Scheduler for Lambda.
 package wiring
 
 import (
@@ -17,13 +17,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// New reads the settings, and makes the clients once. It makes no network calls. The error lists
-// all that is wrong.
-//
-// Metrics go to out, as lines of the log.
+// New reads the settings, and makes the clients once. It makes no network calls. Metrics go to out, as lines
+// of the log. The error lists all faults.
 func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadScheduler(lookup)
-	c, errClient := wire.Environment(lookup, wire.Options{})
+	c, errClient := wire.Environment(lookup)
 	workflows, errWorkflows := cloud.Workflows(settings.Workflows)
 	if err := errors.Join(err, errClient, errWorkflows); err != nil {
 		return nil, err
@@ -55,8 +53,8 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 	}, nil
 }
 
-// Handle finds the logical name of the queue that an event came from. Messages of a queue that is
-// not the deployment's are returned to the queue: the mapping is wrong, not they.
+// Handle finds the logical name of the queue that an event came from. It returns messages of a foreign queue
+// to that queue, because the fault is in the mapping and not in the messages.
 func Handle(handle func(ctx context.Context, queue string, deliveries []port.Delivery) []string,
 	urls map[string]string, log *slog.Logger) lambdaevent.Handle {
 	return func(ctx context.Context, arn string, deliveries []port.Delivery) []lambdaevent.Failed {
@@ -79,7 +77,7 @@ func Handle(handle func(ctx context.Context, queue string, deliveries []port.Del
 	}
 }
 
-// counted logs what was ignored, refused, quarantined.
+// counted logs ignored, refused and quarantined messages.
 func counted(log *slog.Logger) func(what, why string) {
 	return func(what, why string) { log.Info("counted", "what", what, "why", why) }
 }

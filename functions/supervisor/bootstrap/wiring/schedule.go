@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
 )
 
-// Function is what package lambda starts. What the schedule says in its event does not matter.
+// Function is the handler for package lambda. It ignores the content of the schedule's event.
 type Function func(ctx context.Context, event json.RawMessage) error
 
 // Tick is one invocation by the schedule. All fields are required.
@@ -22,7 +22,7 @@ type Tick struct {
 	Log    *slog.Logger
 }
 
-// Run sweeps once. Its error makes Lambda try the tick again.
+// Run sweeps once. After an error Lambda repeats the tick.
 func (t Tick) Run(ctx context.Context, _ json.RawMessage) error {
 	ctx, cancel := lambdaevent.WithReserve(ctx)
 	defer cancel()

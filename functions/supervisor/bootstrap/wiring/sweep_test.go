@@ -79,7 +79,7 @@ func (d *sweeps) submit(at time.Time, maxFailures int, ids ...string) {
 	def, problems := source.LoadFile(file, source.Options{})
 	lookup := d.Environment(d.settings)
 	settings, err := deployment.ReadScheduler(lookup)
-	c, errClient := wire.Environment(lookup, wire.Options{})
+	c, errClient := wire.Environment(lookup)
 	if err := errors.Join(problems.Err(), err, errClient); err != nil {
 		d.t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func (d *sweeps) submit(at time.Time, maxFailures int, ids ...string) {
 	for _, id := range ids {
 		answer := s.Submit(context.Background(),
 			[]message.SubmitOrder{{Schema: 1, OrderID: id, Workflow: "charge", Order: []byte("{}")}})[0]
-		if answer.Answer != scheduler.Stored {
+		if answer.Known || answer.Refusal != nil || answer.Err != nil {
 			d.t.Fatalf("%+v", answer)
 		}
 	}
@@ -359,7 +359,7 @@ func TestScheduledOrders(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.settings[deployment.VarWorkflows] = folder
-	c, err := wire.Environment(d.Environment(d.settings), wire.Options{})
+	c, err := wire.Environment(d.Environment(d.settings))
 	if err != nil {
 		t.Fatal(err)
 	}

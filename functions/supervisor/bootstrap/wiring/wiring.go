@@ -1,5 +1,4 @@
-// Package wiring puts the Supervisor together as it runs on Lambda: one sweep for each tick of the
-// schedule (rule 16).
+// Package wiring assembles the Supervisor for Lambda: one sweep for each tick of the schedule (rule 16).
 package wiring
 
 import (
@@ -21,10 +20,10 @@ import (
 )
 
 // New reads the settings, and makes the clients once. It makes no network calls. Metrics go to out, as lines
-// of the log. The error lists all that is wrong.
+// of the log. The error lists all faults.
 func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, error) {
 	settings, err := deployment.ReadSupervisor(lookup)
-	c, errClient := wire.Environment(lookup, wire.Options{})
+	c, errClient := wire.Environment(lookup)
 	if err := errors.Join(err, errClient); err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@
     if (document.hidden) { received = Date.now(); return; }
     const silent = Date.now() - received > silentAfter;
     link.classList.toggle("silent", silent);
-    if (silent) put(link, `no word from the server since ${clock(new Date(received))}`);
+    if (silent) put(link, `no connection since ${clock(new Date(received))}`);
     else if (connected) put(link, "live");
   };
   const receive = () => { received = Date.now(); connected = true; fresh(); };
@@ -78,6 +78,15 @@
   addEventListener("resize", draw);
   dark.addEventListener("change", draw);
   draw();
+
+  // Copy buttons: the page goes on while the clipboard is written; a refusal shows beside the text.
+  document.addEventListener("click", async (e) => {
+    const button = e.target.closest("button[data-copy]");
+    if (!button) return;
+    const done = await navigator.clipboard.writeText(button.dataset.copy).then(() => "Copied", () => "Not allowed");
+    put(button, done);
+    setTimeout(() => put(button, "Copy"), 1500);
+  });
 
   let after = "";
   document.addEventListener("keydown", (e) => {

@@ -1,0 +1,241 @@
+package app
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/shared/suggest"
+)
+
+//go:embed commands.yaml
+var commandsFile []byte
+
+// texts holds the content of commands.yaml: the texts of the commands and their flags.
+var texts = func() (t struct {
+	Groups      []*cobra.Group
+	Titles      []string
+	Environment map[string]string
+	Shared      flagTexts
+	Commands    map[string]*commandText
+}) {
+	if err := yaml.UnmarshalWithOptions(commandsFile, &t, yaml.Strict()); err != nil {
+		panic(err) // the file is embedded in the program
+	}
+	return t
+}()
+
+// commandText describes a command.
+type commandText struct {
+	Use, Group, Short, Examples, Long string
+	Args                              struct {
+		Least, Most int
+		Any         bool   // the number of arguments has no upper bound
+		What        string // names of the arguments in an error
+	}
+	Suggestions `yaml:",inline"`
+	Flags       flagTexts
+	Environment map[string]string
+}
+
+// flagTexts holds the flags of a command by group title and name.
+type flagTexts map[string]map[string]flagText
+
+// find returns a flag with the title of its group.
+func (all flagTexts) find(name string) (title string, f flagText, found bool) {
+	for title, flags := range all {
+		if f, found = flags[name]; found {
+			return title, f, true
+		}
+	}
+	return "", f, false
+}
+
+// flagText describes a flag. In the file it may be a plain text without other fields.
+type flagText struct {
+	Text, Short, Bare string   // Bare is the value of the flag without a value
+	Least, Most       string   // bounds of a number or a duration; "" means no bound
+	Values            []string // all values that the flag accepts; empty means any
+	Suggestions       `yaml:",inline"`
+	Hidden            bool
+}
+
+// UnmarshalYAML reads a text, or all fields.
+func (about *flagText) UnmarshalYAML(decode func(any) error) error {
+	if decode(&about.Text) == nil {
+		return nil
+	}
+	type fields flagText
+	return decode((*fields)(about))
+}
+
+// Suggestions describes the suggestions of a shell for an argument or the value of a flag.
+type Suggestions struct {
+	Complete string   // one of orders, steps and workflows, or ""
+	Files    []string // extensions of files; / stands for folders
+	Suggest  []string // fixed words
+}
+
+// Flags holds pointers to the variables of a command's flags, by flag name.
+type Flags map[string]any
+
+// Choice is a flag that accepts one of several values, or several of them for a list.
+type Choice struct {
+	To any
+	Of []string
+}
+
+// Command returns the command at a path with its texts, arguments and flags from commands.yaml. The present
+// values of the variables are the defaults of the flags.
+func (a *App) Command(path string, flags Flags, run func(*cobra.Command, []string) error) *cobra.Command {
+	text := texts.Commands[path]
+	cmd := &cobra.Command{Use: text.Use, GroupID: text.Group, Short: text.Short, Example: text.Examples,
+		Long: text.Long, RunE: run, ValidArgsFunction: a.complete(text.Suggestions, text.Args.Most)}
+	cmd.Args = func(cmd *cobra.Command, given []string) error {
+		if want := text.Args; len(given) < want.Least || len(given) > want.Most && !want.Any {
+			return failure.New(failure.Usage, fmt.Sprintf("write `%s`; see `%s --help`", cmd.UseLine(),
+				cmd.CommandPath()), "%s needs %s", cmd.CommandPath(),
+				cmp.Or(want.What, "no arguments, only flags"))
+		}
+		return nil
+	}
+	checks := map[string]flagText{}
+	for name, to := range flags {
+		checks[name] = a.addFlag(cmd, cmd.Flags(), path, name, to)
+	}
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) (err error) {
+		cmd.Flags().Visit(func(f *pflag.Flag) {
+			if about, own := checks[f.Name]; own && err == nil {
+				err = about.check(f)
+			}
+		})
+		return err
+	}
+	return cmd
+}
+
+// titled is the annotation of a flag with the title of its group.
+const titled = "title"
+
+// addFlag declares a flag of the command at a path in one of its sets, and returns the flag's description.
+func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, path, name string, to any) flagText {
+	title, about, found := texts.Commands[path].Flags.find(name)
+	if !found {
+		title, about, _ = texts.Shared.find(name)
+	}
+	if c, ok := to.(Choice); ok {
+		to, about.Values = c.To, c.Of
+		about.Text += ": " + strings.Join(c.Of, ", ")
+	}
+	switch v := to.(type) {
+	case *string:
+		set.StringVar(v, name, *v, about.Text)
+	case *bool:
+		set.BoolVarP(v, name, about.Short, *v, about.Text)
+	case *int:
+		set.IntVar(v, name, *v, about.Text)
+	case *uint64:
+		set.Uint64Var(v, name, *v, about.Text)
+	case *float64:
+		set.Float64Var(v, name, *v, about.Text)
+	case *time.Duration:
+		set.DurationVar(v, name, *v, about.Text)
+	case *[]string:
+		set.StringSliceVar(v, name, *v, about.Text)
+	case *map[string]string:
+		set.StringToStringVar(v, name, *v, about.Text)
+	}
+	f := set.Lookup(name)
+	if _, isMap := to.(*map[string]string); isMap || f.DefValue == "-1" {
+		f.DefValue = "0" // The help does not print it. The text names the default.
+	}
+	if f.Hidden = about.Hidden; about.Bare != "" {
+		f.NoOptDefVal = about.Bare
+	}
+	s := about.Suggestions
+	s.Suggest = slices.Concat(s.Suggest, about.Values)
+	_ = cmd.RegisterFlagCompletionFunc(name, a.complete(s, -1)) // the flag exists
+	_ = set.SetAnnotation(name, titled, []string{title})
+	return about
+}
+
+// check refuses a given value that is out of bounds or not in the list of values. It replaces a word by its
+// spelling in the list.
+func (about flagText) check(f *pflag.Flag) error {
+	if len(about.Values) > 0 {
+		given := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			given = list.GetSlice()
+		}
+		for i, value := range given {
+			known := slices.IndexFunc(about.Values,
+				func(v string) bool { return strings.EqualFold(v, strings.TrimSpace(value)) })
+			if known < 0 {
+				return failure.New(failure.Usage, suggest.DidYouMean(value, about.Values,
+					"use one of "+strings.Join(about.Values, ", ")), "--%s cannot be %.60q", f.Name, value)
+			}
+			given[i] = about.Values[known]
+		}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			return list.Replace(given)
+		}
+		return f.Value.Set(given[0])
+	}
+	if about.Least == "" {
+		return nil
+	}
+	bounds, over := about.Least+" or more", false
+	if about.Most != "" {
+		bounds = about.Least + " to " + about.Most
+		over = !(amount(f.Value.String()) <= amount(about.Most))
+	}
+	if over || !(amount(f.Value.String()) >= amount(about.Least)) { // NaN is out of range too
+		return failure.New(failure.Usage, fmt.Sprintf("give --%s %s", f.Name, bounds),
+			"--%s %s is out of range", f.Name, f.Value)
+	}
+	return nil
+}
+
+// amount reads a number, or a duration in nanoseconds.
+func amount(text string) float64 {
+	if d, err := time.ParseDuration(text); err == nil {
+		return float64(d)
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return n
+}
+
+// Group returns a command that only holds others. Without arguments it prints its help.
+func (a *App) Group(path string, commands ...*cobra.Command) *cobra.Command {
+	cmd := a.Command(path, nil, func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0 && !cmd.HasParent():
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), texts.Commands["beginner"].Long)
+			return err
+		case len(args) == 0:
+			return cmd.Help()
+		}
+		do := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
+		cmd.SuggestionsMinimumDistance = 2
+		if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
+			do = fmt.Sprintf("did you mean `%s %s`?", cmd.CommandPath(), s[0])
+		}
+		return failure.New(failure.Usage, do, "%s has no command %q", cmd.CommandPath(), args[0])
+	})
+	cmd.Args, cmd.ValidArgsFunction = cobra.ArbitraryArgs, nil
+	cmd.AddCommand(commands...)
+	return cmd
+}

@@ -1,0 +1,51 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
+)
+
+// Unread returns the error of a file that a command needs and cannot read. what describes the file.
+func Unread(err error, do, what string) *failure.Error {
+	var missing *fs.PathError
+	if errors.Is(err, fs.ErrNotExist) && errors.As(err, &missing) {
+		return failure.New(failure.NotFound, do, "the %s cannot be read: there is no file %s", what,
+			missing.Path)
+	}
+	return failure.Wrap(err, failure.Usage, do, "the %s cannot be read", what)
+}
+
+// ReadJSON reads one JSON value of at most limit bytes, without white space, from a file. The name "-" means
+// standard input.
+func (a *App) ReadJSON(file, what string, limit int64) (json.RawMessage, error) {
+	in := a.Streams.In
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, Unread(err, "name a file with one JSON value", what)
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, 2*limit+1)) // white space may double the size
+	if err != nil {
+		return nil, Unread(err, "name a file with one JSON value", what)
+	}
+	if err := rawjson.Check(text, rawjson.MaxLevels); err != nil && int64(len(text)) <= 2*limit {
+		return nil, failure.Wrap(err, failure.Usage, "write one JSON value, such as {\"amount\": 12}",
+			"the %s cannot be used", what)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, text); err != nil || int64(compact.Len()) > limit {
+		return nil, failure.New(failure.Usage, "store large data elsewhere and give a reference",
+			"the %s is larger than %d bytes", what, limit)
+	}
+	return compact.Bytes(), nil
+}

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// approval is an open approval with --output json.
+type approval struct {
+	OrderID  string    `json:"orderId"`
+	Workflow string    `json:"workflow"`
+	Step     string    `json:"step"`
+	Round    int       `json:"round"`
+	Question string    `json:"question,omitempty"`
+	Values   []string  `json:"values"`
+	Who      []string  `json:"who,omitempty"` // empty if anyone may answer
+	Since    core.Time `json:"since"`
+	Until    core.Time `json:"until"`
+}
+
+func newApprovals(a *app.App) *cobra.Command {
+	workflow := ""
+	flags := app.Flags{"workflow": &workflow}
+	return a.Command("approvals", flags, func(cmd *cobra.Command, _ []string) error {
+		open, err := app.Ask(cmd.Context(), a, "open approvals",
+			func(c *client.Client, ctx context.Context) ([]approval, error) {
+				return openApprovals(ctx, c, workflow)
+			})
+		if err == nil && len(open) == 0 && !a.JSON() {
+			fmt.Fprintln(a.Streams.Err, "no approval is open")
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return app.PrintList(a, open, []string{"ORDER", "STEP", "ANSWERS", "WHO", "ASKED", "UNTIL",
+			"QUESTION"},
+			func(q *approval) []string {
+				return []string{q.OrderID, q.Step, strings.Join(q.Values, ", "),
+					cmp.Or(render.Clean(strings.Join(q.Who, ", ")), "anyone"), render.Age(q.Since, a.Now()),
+					render.Moment(q.Until), render.Cut(render.Clean(q.Question), 60)}
+			})
+	})
+}
+
+// openApprovals returns the approvals that orders wait for, of one workflow if it is not "".
+func openApprovals(ctx context.Context, c *client.Client, workflow string) (all []approval, err error) {
+	q := client.Query{State: core.Processing, Workflow: workflow, PageSize: pageSize}
+	for s, err := range c.List(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(s.Waits, func(w view.Wait) bool { return w.For == view.WaitAnswer }) {
+			continue
+		}
+		task, err := c.Get(ctx, s.OrderID)
+		if err != nil {
+			return nil, err
+		}
+		for _, st := range task.Steps {
+			if st.Kind != view.KindApproval || st.State != core.Waiting || st.Answers == nil {
+				continue
+			}
+			q := approval{OrderID: task.OrderID, Workflow: task.Workflow, Step: st.Name,
+				Round: max(1, st.Answers.Round), Values: st.Answers.Values, Who: st.Answers.Who,
+				Since: st.ClaimedAt, Until: st.WakeAt}
+			var asked core.Question
+			if json.Unmarshal(st.Input, &asked) == nil {
+				q.Question = asked.Question
+			}
+			all = append(all, q)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,96 @@
+// Package load is the load driver of the demo, the soak and the benchmarks. Run starts orders, at a rate or
+// so many at a time, and measures them. A contestant runs in a process of its own and measures itself with
+// Run; Serve makes it take its measurements from standard input, and Contestant asks for them. So every
+// contestant has its own settings of Go's runtime, its own build profile and its own heap.
+package load
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Order is the order that every contestant runs, of about 300 bytes.
+const Order = `{"customer":{"id":"c-48213","name":"Ada Example","email":"ada@example.org","country":"PT"},"currency":"EUR","items":[{"sku":"chair-oak","quantity":2,"unitPrice":7999,"physical":true},{"sku":"lamp-brass","quantity":1,"unitPrice":2450,"physical":true}],"payment":{"card":"tok_visa"},"note":"leave at the door"}`
+
+// Request names the orders of one measurement. Their IDs begin with Prefix.
+type Request struct {
+	Prefix      string  `json:"prefix"`
+	Orders      int     `json:"orders"` // number of orders; 0 means no end but that of the context
+	Concurrency int     `json:"concurrency"`
+	PerSecond   float64 `json:"-"` // orders started in a second; 0 means that each starts when another has ended
+}
+
+// ID returns the ID of an order.
+func (r Request) ID(i int) string { return fmt.Sprintf("%s-%d", r.Prefix, i) }
+
+// Result is the result of one measurement.
+type Result struct {
+	OrdersPerS float64 `json:"orders_per_s"`
+	P50MS      float64 `json:"p50_ms"` // time from the start of an order to its end
+	P99MS      float64 `json:"p99_ms"`
+}
+
+// Run runs the orders 0, 1, 2 and so on, and blocks until all started ones have returned. The first failed
+// order ends the measurement with its error, and so does the end of the context.
+func Run(ctx context.Context, r Request, order func(i int) error) (Result, error) {
+	var next atomic.Int64
+	var failed atomic.Pointer[error]
+	var wg sync.WaitGroup
+	orders := r.Orders
+	if orders == 0 {
+		orders = math.MaxInt
+	}
+	took := make([][]float64, r.Concurrency) // milliseconds, by worker
+	start := time.Now()
+	for worker := range took {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= orders || failed.Load() != nil {
+					return
+				}
+				err := ctx.Err()
+				if err == nil && r.PerSecond > 0 {
+					due := time.Duration(float64(i) / r.PerSecond * float64(time.Second))
+					err = port.Sleep(ctx, due-time.Since(start))
+				}
+				began := time.Now()
+				if err == nil {
+					err = order(i)
+				}
+				if err != nil {
+					failed.CompareAndSwap(nil, &err)
+					return
+				}
+				took[worker] = append(took[worker], float64(time.Since(began).Microseconds())/1000)
+			}
+		})
+	}
+	wg.Wait()
+	seconds := time.Since(start).Seconds()
+	if err := failed.Load(); err != nil {
+		return Result{}, *err
+	}
+	all := slices.Concat(took...)
+	return Result{OrdersPerS: float64(len(all)) / seconds, P50MS: Percentile(all, 0.5),
+		P99MS: Percentile(all, 0.99)}, nil
+}
+
+// Median returns the middle of the values, 0 if there are none.
+func Median(all []float64) float64 { return Percentile(all, 0.5) }
+
+// Percentile returns the value below which the share p of all values lies, 0 if there are none.
+func Percentile(all []float64, p float64) float64 {
+	if len(all) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(all))
+	return s[min(len(s)-1, int(float64(len(s))*p))]
+}

@@ -1,0 +1,139 @@
+package load_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/demo/load"
+)
+
+// asContestant makes the test's program a contestant whose orders fail if their prefix is "bad".
+const asContestant = "LOAD_TEST_CONTESTANT"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asContestant) == "" {
+		os.Exit(m.Run())
+	}
+	if os.Getenv("GOGC") != "" {
+		fmt.Fprintln(os.Stderr, "GOGC was passed on")
+		os.Exit(1)
+	}
+	if err := load.Serve(os.Stdin, os.Stdout, func(id string) error {
+		if strings.HasPrefix(id, "bad") {
+			return errors.New("no such order")
+		}
+		return nil
+	}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func TestRunRunsEachOrderOnceWithinTheConcurrency(t *testing.T) {
+	var mu sync.Mutex
+	runs := map[int]int{}
+	running, highest := 0, 0
+	got, err := load.Run(t.Context(), load.Request{Orders: 100, Concurrency: 4}, func(i int) error {
+		mu.Lock()
+		runs[i]++
+		running++
+		highest = max(highest, running)
+		mu.Unlock()
+		defer func() { mu.Lock(); running--; mu.Unlock() }()
+		return nil
+	})
+	if err != nil || got.OrdersPerS <= 0 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for i := range 100 {
+		if runs[i] != 1 {
+			t.Errorf("order %d ran %d times", i, runs[i])
+		}
+	}
+	if highest > 4 {
+		t.Errorf("%d orders ran at once", highest)
+	}
+}
+
+func TestRunEndsWithTheFirstError(t *testing.T) {
+	failed := errors.New("failed")
+	runs := 0
+	if _, err := load.Run(t.Context(), load.Request{Orders: 100, Concurrency: 1}, func(i int) error {
+		runs++
+		if i == 3 {
+			return failed
+		}
+		return nil
+	}); !errors.Is(err, failed) || runs != 4 {
+		t.Errorf("%v after %d orders", err, runs)
+	}
+}
+
+func TestRunStartsOrdersAtTheRateUntilTheContextEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	began := time.Now()
+	if _, err := load.Run(ctx, load.Request{Concurrency: 8, PerSecond: 100}, func(i int) error {
+		if early := time.Duration(i)*10*time.Millisecond - time.Since(began); early > 0 {
+			t.Errorf("order %d started %s before its turn", i, early)
+		}
+		if i == 5 {
+			cancel()
+		}
+		return nil
+	}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestContestantMeasuresInAProcessOfItsOwn(t *testing.T) {
+	t.Setenv("GOGC", "50") // must not reach the contestant
+	c, err := load.Start(t.Context(), []string{asContestant + "=1"}, os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Measure(load.Request{Prefix: "good", Orders: 10, Concurrency: 2})
+	if err != nil || got.OrdersPerS <= 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := c.Measure(load.Request{Prefix: "bad", Orders: 10, Concurrency: 2}); err == nil ||
+		!strings.Contains(err.Error(), "no such order") {
+		t.Errorf("the error of a failed order: %v", err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestContestantThatEndsIsAnError(t *testing.T) {
+	c, err := load.Start(t.Context(), []string{asContestant + "=1", "GOGC=50"}, os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Measure(load.Request{Prefix: "good", Orders: 1, Concurrency: 1}); err == nil {
+		t.Error("a process that has ended gave a result")
+	}
+}
+
+func TestServeRejectsWhatIsNoRequest(t *testing.T) {
+	for _, line := range []string{"x", `{"prefix":"a","orders":0,"concurrency":1}`,
+		`{"prefix":"a","orders":1,"concurrency":99999999}`} {
+		if err := load.Serve(strings.NewReader(line+"\n"), os.Stderr,
+			func(string) error { return nil }); err == nil {
+			t.Errorf("%s was measured", line)
+		}
+	}
+}
+
+func TestPercentile(t *testing.T) {
+	all := []float64{4, 1, 3, 2}
+	if m, last, none := load.Median(all), load.Percentile(all, 1), load.Median(nil); m != 3 || last != 4 ||
+		none != 0 {
+		t.Errorf("median %v, largest %v, of none %v", m, last, none)
+	}
+}

@@ -1,0 +1,288 @@
+package stage
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"sync"
+
+	"github.com/stepkeeper/stepkeeper/demo/audit"
+	"github.com/stepkeeper/stepkeeper/demo/shop"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// Book is the application's knowledge of the lines and orders that it has sent. It never reads the engine's
+// state.
+type Book struct {
+	mu       sync.Mutex
+	lines    []line
+	orders   map[string]*order
+	reopened []string
+	stale    bool // the last listing failed
+}
+
+// line is one submitted line of orders.
+type line struct {
+	text              []byte
+	id                string      // "" if the line cannot be parsed
+	expect            audit.Order // expected effects if the order is accepted and processed
+	accepted, refused bool
+	reason            string // reason of the refusal
+}
+
+// order is an order as its lines and the listings describe it.
+type order struct {
+	view.Summary // the last listing that had the order; zero before that
+
+	expect            audit.Order
+	accepted, refused bool // A line of the order was accepted, or refused.
+	cancelled         bool // A cancel was accepted.
+	seen              bool // The last listing had the order.
+}
+
+// Progress in numbers.
+type Progress struct {
+	Lines, Answered, Refused, Repeated int
+	Processed, Undone, Stopped, Open   int // orders
+}
+
+// Ends returns how many lines have come to their end.
+func (p Progress) Ends() int { return p.Processed + p.Undone + p.Refused + p.Repeated }
+
+// Add adds a line, and returns its place.
+func (b *Book) Add(text []byte) int {
+	l := line{text: text}
+	l.id, l.expect = shop.Expectation(text)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lines = append(b.lines, l)
+	if l.id != "" {
+		b.order(l.id, l.expect)
+	}
+	return len(b.lines) - 1
+}
+
+// order returns the entry of an order. For a new one it sets the expectation. The caller holds the lock.
+func (b *Book) order(id string, expect audit.Order) *order {
+	if b.orders == nil {
+		b.orders = map[string]*order{}
+	}
+	if b.orders[id] == nil {
+		b.orders[id] = &order{expect: expect}
+	}
+	return b.orders[id]
+}
+
+// Text returns the line at a place.
+func (b *Book) Text(place int) []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.lines[place].text
+}
+
+// Open returns the places of the lines without an answer, in the order of the file: an earlier
+// line of the same ID must stay the earlier one.
+func (b *Book) Open() []int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var places []int
+	for i, l := range b.lines {
+		if !l.accepted && !l.refused {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// Accept notes that a line was acknowledged. A line that was answered stays as it is.
+func (b *Book) Accept(place int, id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l := &b.lines[place]
+	if l.accepted || l.refused {
+		return
+	}
+	l.accepted = true
+	if o := b.order(id, l.expect); !o.accepted {
+		o.accepted, o.expect = true, l.expect
+		o.expect.ID = id
+	}
+}
+
+// Refuse notes that a line was refused for good.
+func (b *Book) Refuse(place int, reason string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l := &b.lines[place]; !l.accepted && !l.refused {
+		l.refused, l.reason = true, reason
+		if l.id != "" {
+			b.order(l.id, l.expect).refused = true
+		}
+	}
+}
+
+// Cancel notes that a cancel of a line's order was accepted.
+func (b *Book) Cancel(place int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.orders[b.lines[place].id].cancelled = true
+}
+
+// Observe records a whole listing, or the error of a failed one. It records an order whose end has changed,
+// because ends never change by themselves.
+func (b *Book) Observe(list []view.Summary, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.stale = err != nil; b.stale {
+		return
+	}
+	for _, o := range b.orders {
+		o.seen = false
+	}
+	for _, s := range list {
+		o := b.orders[s.OrderID]
+		if o == nil {
+			continue
+		}
+		if terminal(o.State) && o.State != s.State {
+			b.reopened = append(b.reopened, s.OrderID)
+		}
+		o.Summary, o.seen = s, true
+	}
+}
+
+// refusal finds the service's own word in the text of a refused call.
+var refusal = regexp.MustCompile(`\brefused: ([a-z][a-z-]*): `)
+
+// reasonOf returns why an order was undone, in one word.
+func reasonOf(e *view.TaskError) string {
+	if e == nil {
+		return ""
+	}
+	if m := refusal.FindStringSubmatch(e.Message); m != nil {
+		return m[1]
+	}
+	return e.Code
+}
+
+func terminal(s core.State) bool {
+	return s == core.Processed || s == core.Compensated || s == core.Cancelled
+}
+
+// outcome returns the outcome of the order in the last listing that had it.
+func (o *order) outcome() audit.Outcome {
+	switch {
+	case o.State == core.Processed:
+		return audit.Processed
+	case terminal(o.State):
+		return audit.Undone
+	case o.State == core.Error && o.Ended:
+		return audit.Error
+	}
+	return audit.Unfinished
+}
+
+// Progress counts lines and orders.
+func (b *Book) Progress() Progress {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := Progress{Lines: len(b.lines)}
+	for _, l := range b.lines {
+		switch {
+		case l.refused:
+			p.Refused++
+		case l.accepted:
+			p.Repeated++
+		}
+	}
+	p.Answered = p.Refused + p.Repeated
+	for _, o := range b.orders {
+		if !o.accepted {
+			continue
+		}
+		p.Repeated-- // A line of each order does not repeat another one.
+		switch o.outcome() {
+		case audit.Processed:
+			p.Processed++
+		case audit.Undone:
+			p.Undone++
+		case audit.Error:
+			p.Stopped++
+		default:
+			p.Open++
+		}
+	}
+	return p
+}
+
+// Stopped lists the orders in Error, by ID.
+func (b *Book) Stopped() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var ids []string
+	for id, o := range b.orders {
+		if o.accepted && o.outcome() == audit.Error {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Outcomes returns the audit's input: every order with a readable line, by its last listing.
+func (b *Book) Outcomes() []audit.Order {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []audit.Order
+	for _, id := range slices.Sorted(maps.Keys(b.orders)) {
+		o := b.orders[id]
+		end := o.expect
+		switch {
+		case o.State == "" && !o.accepted && o.refused:
+			end.Outcome = audit.Refused
+		case o.accepted && !o.seen && !b.stale:
+			end.Outcome = audit.Lost
+		default:
+			end.Outcome = o.outcome()
+		}
+		all = append(all, end)
+	}
+	return all
+}
+
+// Violations returns the faults that the application alone can notice: changed ends, and cancels without
+// effect.
+func (b *Book) Violations() (all []audit.Violation) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, id := range b.reopened {
+		all = append(all, audit.Violation{Order: id, What: "an end that changed afterwards",
+			Expected: "the same end for ever", Found: "another state"})
+	}
+	for id, o := range b.orders {
+		if o.cancelled && o.seen && o.State != core.Cancelled {
+			all = append(all, audit.Violation{Order: id, What: "a cancel was accepted",
+				Expected: "Cancelled", Found: string(o.State)})
+		}
+	}
+	return all
+}
+
+// Reasons counts why lines were refused and why orders were undone.
+func (b *Book) Reasons() (refused, undone map[string]int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	refused, undone = map[string]int{}, map[string]int{}
+	for _, l := range b.lines {
+		if l.refused && l.reason != "" {
+			refused[l.reason]++
+		}
+	}
+	for _, o := range b.orders {
+		if o.accepted && o.outcome() == audit.Undone {
+			undone[reasonOf(o.Error)]++
+		}
+	}
+	return refused, undone
+}

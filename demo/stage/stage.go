@@ -1,0 +1,135 @@
+// Package stage is the common base of the demo and the soak: the remote services, Stepkeeper as a process,
+// the application's knowledge of its orders, and the audit of the services' ledgers.
+package stage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/demo/audit"
+	"github.com/stepkeeper/stepkeeper/demo/process"
+	"github.com/stepkeeper/stepkeeper/demo/services"
+)
+
+// Stage holds the services and the engine of one run.
+type Stage struct {
+	Dir    string
+	Fleet  *services.Fleet
+	Engine *process.Process
+
+	mu       sync.Mutex
+	killed   bool
+	restarts []Restart
+	waiting  time.Time // ready since then, and no call of a service seen yet
+}
+
+// Restart after a kill, in milliseconds.
+type Restart struct {
+	Ready int64 `json:"ready"` // time from the start until ready
+	// time from ready until a service is called; absent if no work was left
+	AtWork *int64 `json:"at_work,omitempty"`
+}
+
+// New starts the services in the folder, and prepares the engine: `stepkeeper dev` with the file agents.yaml
+// of the folder, the workflows, and these further arguments.
+func New(ctx context.Context, dir, binary, workflows string, o services.Options,
+	args ...string) (*Stage, error) {
+	s := &Stage{Dir: dir}
+	s.Engine = &process.Process{Name: "stepkeeper dev", Binary: binary, Log: s.File("stepkeeper.log"),
+		Args: append([]string{"dev", "--data", s.File("data"), "--listen", "127.0.0.1:0",
+			"--workflows", workflows, "--agents", s.File("agents.yaml")}, args...)}
+	o.Dir = s.File("services")
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.Fleet, err = services.Start(ctx, o); err != nil {
+		return nil, fmt.Errorf("start the remote services (is %s left from another run?): %w", dir, err)
+	}
+	return s, nil
+}
+
+// File returns the path of a file of the run.
+func (s *Stage) File(name string) string { return filepath.Join(s.Dir, name) }
+
+// Start starts the engine, and returns how long it took until it was ready.
+func (s *Stage) Start(ctx context.Context) (time.Duration, error) {
+	up, err := s.Engine.Start(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil && s.killed {
+		s.restarts = append(s.restarts, Restart{Ready: up.Milliseconds()})
+		s.killed, s.waiting = false, time.Now()
+	}
+	return up, err
+}
+
+// Kill kills the engine. The next Start is a restart.
+func (s *Stage) Kill() error {
+	if err := s.Engine.Kill(); err != nil {
+		return err
+	}
+	s.Fleet.Mark()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.killed = true
+	return nil
+}
+
+// AtWork notes how long it took from ready to the first call of a service, and reports whether that call has
+// come since the last restart.
+func (s *Stage) AtWork() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if first, ok := s.Fleet.FirstCall(); ok && !s.waiting.IsZero() {
+		ms := max(0, first.Sub(s.waiting).Milliseconds())
+		s.restarts[len(s.restarts)-1].AtWork = &ms
+		s.waiting = time.Time{}
+	}
+	return s.waiting.IsZero()
+}
+
+// Restarts returns the record of each restart.
+func (s *Stage) Restarts() []Restart {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Restart{}, s.restarts...)
+}
+
+// Audit waits until the services' last calls have ended, and audits their ledgers.
+func (s *Stage) Audit(ctx context.Context, orders []audit.Order) (audit.Result, error) {
+	if err := s.Fleet.Drain(ctx); err != nil {
+		return audit.Result{}, fmt.Errorf("wait for the last calls at the services: %w", err)
+	}
+	result, err := audit.Run(ctx, s.Fleet.Ledger, orders)
+	if err != nil {
+		return result, fmt.Errorf("audit: %w", err)
+	}
+	return result, nil
+}
+
+// Folder returns the folder of a run: the given one, or a temporary one, which remove removes.
+func Folder(given, prefix string) (dir string, remove func() error, err error) {
+	if given != "" {
+		return given, func() error { return nil }, os.MkdirAll(given, 0o755)
+	}
+	dir, err = os.MkdirTemp("", prefix)
+	return dir, func() error { return os.RemoveAll(dir) }, err
+}
+
+// Write writes a report as JSON.
+func Write(path string, report any) error {
+	text, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Row is a store's data of one ID. A record and a content are never changed in place, so that a copy of a row
+// keeps its content.
+type Row struct {
+	Record  *port.Record // nil if none was stored, or if it has expired
+	Hash    string
+	Content []byte // content kept apart
+	Ended   bool   // the record has expired, and only the ID is left (P26)
+}
+
+// Known reports whether the ID was ever stored.
+func (r Row) Known() bool { return r.Record != nil || r.Ended }
+
+// Write carries out one conditional write (P8). An update keeps the Workflow and Created that the record was
+// created with.
+func (r *Row) Write(w *port.Write) error {
+	if err := port.CheckWrite(w); err != nil {
+		return err
+	}
+	id := w.Record.ID
+	switch {
+	case w.Expected == 0 && r.Known():
+		return fmt.Errorf("task %q: %w", id, port.ErrExists)
+	case w.Expected > 0 && r.Record == nil:
+		return fmt.Errorf("task %q: %w", id, port.ErrNotFound)
+	case w.Expected > 0 && r.Record.Version != w.Expected:
+		return fmt.Errorf("task %q has version %d, expected was %d: %w", id, r.Record.Version, w.Expected,
+			port.ErrConflict)
+	}
+	next := copyRecord(&w.Record)
+	if w.Expected == 0 {
+		r.Hash, r.Content = w.Hash, bytes.Clone(w.Content)
+	} else {
+		next.Workflow, next.Created = r.Record.Workflow, r.Record.Created
+	}
+	r.Record = next
+	return nil
+}
+
+// Load returns a copy of the record, or nil if there is none.
+func (r Row) Load() *port.Record {
+	if r.Record == nil {
+		return nil
+	}
+	return copyRecord(r.Record)
+}
+
+// ContentOf returns a copy of the content of an order that is kept apart.
+func (r Row) ContentOf(id, hash string) ([]byte, error) {
+	if r.Content != nil && r.Hash == hash {
+		return bytes.Clone(r.Content), nil
+	}
+	return nil, fmt.Errorf("content of order %q: %w", id, port.ErrNotFound)
+}
+
+// Erase removes the content that is kept apart.
+func (r *Row) Erase(hash string) {
+	if r.Hash == hash {
+		r.Content = nil
+	}
+}
+
+// Expire removes all but the ID.
+func (r *Row) Expire() { *r = Row{Ended: r.Known()} }
+
+// Due lists the records in one bucket of the index whose time is not after before, earliest first.
+func Due(records iter.Seq[*port.Record], bucket port.Bucket, before time.Time, after *port.Due,
+	limit int) []port.Due {
+	var found []port.Due
+	for r := range records {
+		if r == nil || r.Bucket != bucket || r.IndexAt.After(before) {
+			continue
+		}
+		if d := (port.Due{ID: r.ID, At: r.IndexAt}); after == nil || EarliestFirst(d, *after) > 0 {
+			found = append(found, d)
+		}
+	}
+	slices.SortFunc(found, EarliestFirst)
+	return found[:max(0, min(limit, len(found)))]
+}
+
+// EarliestFirst compares two entries of the index.
+func EarliestFirst(a, b port.Due) int {
+	return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
+}

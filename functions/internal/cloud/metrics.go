@@ -1,0 +1,32 @@
+package cloud
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+)
+
+// WriteMetrics writes a line of the log in CloudWatch's embedded format, which needs no call and no grant.
+// The fields that have a unit are metrics.
+func WriteMetrics(out io.Writer, now time.Time, dimensions []string, units map[string]string,
+	fields map[string]any) error {
+	metrics := []map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(units)) {
+		metrics = append(metrics, map[string]string{"Name": name, "Unit": units[name]})
+	}
+	fields["_aws"] = map[string]any{
+		"Timestamp": now.UnixMilli(),
+		"CloudWatchMetrics": []any{map[string]any{
+			"Namespace": deployment.MetricNamespace, "Dimensions": [][]string{dimensions}, "Metrics": metrics,
+		}},
+	}
+	line, err := json.Marshal(fields)
+	if err == nil {
+		_, err = out.Write(append(line, '\n'))
+	}
+	return err
+}

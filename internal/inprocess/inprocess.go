@@ -1,0 +1,51 @@
+// Package inprocess runs the actors in one process: queues in memory, and the step of an event source
+// mapping.
+package inprocess
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Queues returns queues in memory. An order may name those of replyTo as its reply-to.
+func Queues(clock port.Clock, replyTo []string, names ...string) (*memory.Queues, error) {
+	var configs []memory.QueueConfig
+	for _, name := range append(names, replyTo...) {
+		configs = append(configs, memory.QueueConfig{Name: name})
+	}
+	return memory.NewQueues(clock, configs, replyTo...)
+}
+
+// Mapping is a queue's event source mapping.
+type Mapping struct {
+	Queue      port.Queue
+	Batch      int
+	Visibility time.Duration
+	// Handle returns the receipts of the messages that are returned to the queue.
+	Handle func(ctx context.Context, queue string, batch []port.Delivery) []string
+}
+
+// Step receives one batch, passes it to Handle, and deletes the messages that are not returned. It returns
+// the batch.
+func (m Mapping) Step(ctx context.Context, wait time.Duration) ([]port.Delivery, error) {
+	batch, err := m.Queue.Receive(ctx, m.Batch, wait, m.Visibility)
+	if err != nil || len(batch) == 0 {
+		return nil, err
+	}
+	failed := m.Handle(ctx, m.Queue.Name(), batch)
+	var done []string
+	for i := range batch {
+		if receipt := batch[i].Receipt; !slices.Contains(failed, receipt) {
+			done = append(done, receipt)
+		} else if err := m.Queue.Extend(ctx, receipt, time.Second); err != nil {
+			return batch, fmt.Errorf("return a message to queue %s: %w", m.Queue.Name(), err)
+		}
+	}
+	return batch, errors.Join(m.Queue.Delete(ctx, done)...)
+}

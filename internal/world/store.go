@@ -1,0 +1,120 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Faulty is a store that counts its calls and fails where it is set to.
+type Faulty struct {
+	*memory.Store
+	Commits, Loads, Orders, Dues int
+	FailCommit, FailLoad         func(call int) error
+	FailOrder                    func(call int) error
+	FailDue                      func(shard int) error
+	Damaged                      string // the task whose document cannot be read
+	Unread                       string // the task whose read fails
+
+	world *World // world that looks at the calls; nil if none does
+}
+
+// errCut is what an actor sees of an I/O once its process is dead.
+var errCut = errors.New("connection lost")
+
+// ErrFailing is a fault that will pass.
+var ErrFailing = fmt.Errorf("the store is failing: %w", port.ErrUnavailable)
+
+// OnCall fails the n-th call, n from 1.
+func OnCall(n int, err error) func(int) error {
+	return func(call int) error {
+		if call == n {
+			return err
+		}
+		return nil
+	}
+}
+
+// call counts a call, and returns the error that it fails with.
+func (s *Faulty) call(ctx context.Context, name string, calls *int, fail func(call int) error) error {
+	*calls++
+	if s.world != nil {
+		if err := s.world.call(ctx, name); err != nil {
+			return err
+		}
+	}
+	if fail == nil {
+		return nil
+	}
+	return fail(*calls)
+}
+
+// Commit fails for all writes, or none.
+func (s *Faulty) Commit(ctx context.Context, writes []port.Write) []error {
+	if err := s.call(ctx, "Commit", &s.Commits, s.FailCommit); err != nil {
+		return slices.Repeat([]error{err}, len(writes))
+	}
+	return s.Store.Commit(ctx, writes)
+}
+
+// Load shows one document damaged, and does not answer the records of Unread.
+func (s *Faulty) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
+	if err := s.call(ctx, "Load", &s.Loads, s.FailLoad); err != nil {
+		return make([]*port.Record, len(ids)), slices.Repeat([]error{err}, len(ids))
+	}
+	records, errs := s.Store.Load(ctx, ids)
+	for i := range records {
+		if s.Unread != "" && ids[i] == s.Unread {
+			records[i], errs[i] = nil, ErrFailing
+		}
+		if records[i] != nil && records[i].ID == s.Damaged {
+			damaged := *records[i]
+			damaged.Document = []byte(`{"schema":1`)
+			records[i] = &damaged
+		}
+	}
+	return records, errs
+}
+
+// Content of port.Store.
+func (s *Faulty) Content(ctx context.Context, id, hash string) ([]byte, error) {
+	if err := s.call(ctx, "Content", &s.Orders, s.FailOrder); err != nil {
+		return nil, err
+	}
+	return s.Store.Content(ctx, id, hash)
+}
+
+// Erase of port.Store.
+func (s *Faulty) Erase(ctx context.Context, id, hash string) error {
+	if err := s.call(ctx, "Erase", &s.Orders, s.FailOrder); err != nil {
+		return err
+	}
+	return s.Store.Erase(ctx, id, hash)
+}
+
+// Ended of port.Store.
+func (s *Faulty) Ended(ctx context.Context, id string) (bool, error) {
+	if err := s.call(ctx, "Ended", &s.Orders, s.FailOrder); err != nil {
+		return false, err
+	}
+	return s.Store.Ended(ctx, id)
+}
+
+// Due of port.Store.
+func (s *Faulty) Due(ctx context.Context, b port.Bucket, shard int, before time.Time, after *port.Due,
+	limit int) ([]port.Due, error) {
+	if err := s.call(ctx, "Due", &s.Dues, func(int) error {
+		if s.FailDue == nil {
+			return nil
+		}
+		return s.FailDue(shard)
+	}); err != nil {
+		return nil, err
+	}
+	return s.Store.Due(ctx, b, shard, before, after, limit)
+}

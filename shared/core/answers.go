@@ -1,0 +1,255 @@
+package core
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// decision returns the decision about a step and its time, even if it takes effect only at the next Resubmit.
+func (s *Step) decision() (decided Decided, at string, ok bool) {
+	if s.Decided() && json.Unmarshal(s.Output, &decided) == nil {
+		return decided, " at " + decided.At.String(), true
+	}
+	if s.Answers != nil && !s.Decided() {
+		decided, ok = s.Answers.Complete()
+	}
+	return decided, "", ok
+}
+
+// DecisionText returns the decision about a step, and a text that states it. The text is empty until the step
+// is decided.
+func (s *Step) DecisionText() (Decided, string) {
+	was, at, ok := s.decision()
+	switch {
+	case !ok:
+		return was, ""
+	case was.TimedOut():
+		return was, "the time for an answer to step " + s.Name + " was over" + at
+	}
+	return was, fmt.Sprintf("step %s was decided%s: %s by %s", s.Name, at, Shown(was.Value), was.By)
+}
+
+// TimedOut reports whether the time for an answer ended without a value for that case.
+func (d Decided) TimedOut() bool { return d.By == ByTimeout && string(d.Value) == "null" }
+
+// Shown returns a value as text for people, shortened.
+func Shown(value json.RawMessage) string {
+	if len(value) > MaxApproval {
+		return "another value"
+	}
+	return string(value)
+}
+
+// OwnAnswers returns the step's own copy of its record of answers.
+func (s *Step) OwnAnswers() *Answers {
+	a := Answers{Round: 1}
+	if s.Answers != nil {
+		a = *s.Answers
+	}
+	s.Answers = &a
+	return s.Answers
+}
+
+// AsAsked returns a question with the values that its claim has stored. The definition of a task that was
+// moved since may hold others (P49).
+func (s *Step) AsAsked(question json.RawMessage, timeout Duration) json.RawMessage {
+	now, timeout, err := ReadQuestion(question, timeout)
+	a, asked := s.Answers, s.Wait.Until.Sub(s.Claim.At)
+	if err != nil || now.Need == a.Need && now.NotSelf == a.NotSelf && slices.Equal(now.Who, a.Who) &&
+		timeout == asked {
+		return question
+	}
+	var q Question
+	if len(question) > 0 && json.Unmarshal(question, &q) != nil {
+		return question
+	}
+	q.Need, q.Timeout = &a.Need, asked.String()
+	q.Who, q.NotSelf = a.Who, nil
+	if a.NotSelf != "" {
+		q.NotSelf = &a.NotSelf
+	}
+	if b, err := json.Marshal(q); err == nil {
+		return b
+	}
+	return question
+}
+
+// ReadQuestion reads a question. Its errors hold no data of the order.
+func ReadQuestion(text json.RawMessage, timeout Duration) (*Answers, Duration, error) {
+	var q Question
+	if len(text) > 0 {
+		if err := json.Unmarshal(text, &q); err != nil {
+			return nil, 0,
+				errors.New("need must be a whole number, who a list of names, notSelf and timeout texts")
+		}
+	}
+	a := &Answers{Need: 1, Who: q.Who}
+	if q.Need != nil {
+		a.Need = *q.Need
+	}
+	if q.NotSelf != nil {
+		a.NotSelf = *q.NotSelf
+	}
+	if q.Timeout != "" {
+		var err error
+		if timeout, err = readTimeout(q.Timeout); err != nil {
+			return nil, 0, err
+		}
+	}
+	names := slices.Clone(q.Who)
+	if q.NotSelf != nil {
+		names = append(names, a.NotSelf)
+	}
+	allowed := len(q.Who)
+	if slices.Contains(q.Who, a.NotSelf) {
+		allowed--
+	}
+	switch {
+	case timeout <= 0 || timeout > MaxWait:
+		return nil, 0, errors.New("timeout must be more than 0 and at most 366 days")
+	case a.Need < 1 || a.Need > MaxVoters:
+		return nil, 0, fmt.Errorf("need must be 1 to %d", MaxVoters)
+	case len(q.Who) > MaxVoters:
+		return nil, 0, fmt.Errorf("who lists more than %d names", MaxVoters)
+	case len(q.Who) > 0 && allowed < a.Need:
+		return nil, 0, errors.New("fewer people may answer than are needed")
+	case slices.ContainsFunc(names, func(n string) bool { return !PersonName(n) }):
+		return nil, 0,
+			fmt.Errorf(
+				`who and notSelf must hold names of 1 to %d bytes without control characters and < > & " \`,
+				MaxAnswerBy)
+	}
+	slices.Sort(a.Who)
+	a.Who = slices.Compact(a.Who)
+	return a, timeout, nil
+}
+
+// readTimeout reads a duration of Go, or a number of days.
+func readTimeout(text string) (Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n <= 1000 {
+			return Duration(n) * Day, nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, errors.New(`timeout is no duration, like "48h" or "7d"`)
+	}
+	return DurationOf(d), nil
+}
+
+// Decided reports whether the step's round has ended with a decision.
+func (s *Step) Decided() bool { return s.Answers != nil && s.Output != nil }
+
+// Round returns the number of the step's present round, from 1.
+func (s *Step) Round() int {
+	if s.Answers == nil {
+		return 1
+	}
+	return max(1, s.Answers.Round)
+}
+
+// Excludes returns why a person may not answer, or "" if they may.
+func (a *Answers) Excludes(by string) string {
+	switch {
+	case by == ByToken && (a.Need > 1 || len(a.Who) > 0 || a.NotSelf != ""): // P39
+		return "the answer names no person, and this step asks who answers"
+	case a.NotSelf != "" && a.NotSelf == by:
+		return by + " is excluded from answering this step (notSelf)"
+	case len(a.Who) > 0 && !slices.Contains(a.Who, by):
+		return by + " is not among those who may answer this step"
+	}
+	return ""
+}
+
+// Complete returns the first value that enough people gave, and their names. It does not set the time.
+func (a *Answers) Complete() (Decided, bool) {
+	if a.Need == 0 {
+		return Decided{}, false
+	}
+	for n := range a.Votes {
+		var by []string
+		for _, v := range a.Votes[:n+1] {
+			if bytes.Equal(v.Value, a.Votes[n].Value) {
+				by = append(by, v.By)
+			}
+		}
+		if len(by) >= a.Need {
+			return Decided{Value: a.Votes[n].Value, By: strings.Join(by, ", ")}, true
+		}
+	}
+	return Decided{}, false
+}
+
+// AnswerValue returns a value in the form in which values are compared, or an error if the value is not
+// allowed.
+func (d *Definition) AnswerValue(i int, value json.RawMessage) (json.RawMessage, string) {
+	a := d.Steps[i].Answer
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, value); err != nil {
+		return nil, "the value is not JSON"
+	}
+	value = compact.Bytes()
+	if a.Event == "" {
+		var text string
+		if err := json.Unmarshal(value, &text); err != nil || !slices.Contains(a.Values, text) {
+			return nil, "the value must be one of: " + strings.Join(a.Values, ", ")
+		}
+		value, _ = json.Marshal(text) // Marshal cannot fail for a string
+		return value, ""
+	}
+	if len(value) > MaxAnswerValue {
+		return nil,
+			fmt.Sprintf(
+				"the value has %d bytes, the limit is %d; store large data elsewhere and send a reference",
+				len(value), MaxAnswerValue)
+	}
+	if a.Schema != nil {
+		if err := d.Expr.CheckAnswer(i, value); err != nil {
+			return nil, "the value is not of the event's shape: " + err.Error()
+		}
+	}
+	return value, ""
+}
+
+// Addressed returns the steps that an answer is for. Without any it returns the reason.
+func (t *Task) Addressed(def *Definition, e Answered) (steps []int, reason string) {
+	if def == nil {
+		return nil, "the order was cancelled before it came"
+	}
+	for i := range def.Steps {
+		d := &def.Steps[i]
+		if d.Answer != nil && (e.Step != "" && d.Name == e.Step || e.Step == "" && d.Answer.Event == e.Name) {
+			steps = append(steps, i)
+		}
+	}
+	switch {
+	case len(steps) > 0:
+		return steps, ""
+	case e.Step == "":
+		return nil, "no step of the order waits for an event " + e.Name
+	case t.Index(e.Step) < 0:
+		return nil, "the order has no step " + e.Step
+	}
+	return nil, "step " + e.Step + " is not one that is answered"
+}
+
+// HasEnded returns the text that the order no longer goes forward. The text adds how the step was decided if
+// the answer is for that round and its sender may answer.
+func (t *Task) HasEnded(s *Step, e Answered) string {
+	why := "the order goes no longer forward; it is " + string(t.ProcessState)
+	if e.Run != t.Run || e.Step != "" && e.Round != s.Round() || s.Answers == nil ||
+		s.Answers.Excludes(e.By) != "" {
+		return why
+	}
+	if _, by := s.DecisionText(); by != "" {
+		why += "; " + by
+	}
+	return why
+}

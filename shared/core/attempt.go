@@ -1,0 +1,130 @@
+package core
+
+import (
+	"cmp"
+	"strings"
+)
+
+// AllAgents returns the agents of a call. Each of them reaches the same service (P44).
+func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent}, d.Others...) }
+
+// AskedAgent returns the agent that the last attempt of a step asked. Of a step without an attempt it is the
+// first one.
+func (d *StepDefinition) AskedAgent(s *Step) string { return cmp.Or(s.Claim.Agent, d.Agent) }
+
+// TimeoutOf returns the timeout of the step's present attempt, which is a do or an undo.
+func (d *StepDefinition) TimeoutOf(s *Step) Duration {
+	if s.Claim.Undo {
+		return d.Undo.Timeout
+	}
+	return d.Timeout
+}
+
+// Long reports whether the present attempt may run longer than its timeout while it reports progress (P43).
+func (d *StepDefinition) Long(s *Step) bool { return d.MaxDuration > 0 && !s.Claim.Undo }
+
+// Longest returns the longest total time of a handling of the present attempt (P43).
+func (d *StepDefinition) Longest(s *Step) Duration {
+	if d.Long(s) {
+		return max(d.MaxDuration, d.Timeout)
+	}
+	return d.TimeoutOf(s)
+}
+
+// FirstCompleteBy returns the complete-by of the present claim before any Progress. A request that is emitted
+// again names the same (P12).
+func (d *StepDefinition) FirstCompleteBy(s *Step) Time {
+	if !d.Long(s) {
+		return s.Claim.StopBy
+	}
+	return min(s.Claim.StopBy, s.Claim.At.Add(d.Timeout+s.Claim.Allowance))
+}
+
+// NextLook returns the time of a waiting step's next check: the end of its wait, or the next reminder of an
+// open question (P37).
+func (d *StepDefinition) NextLook(s *Step) Time {
+	if d.Answer == nil || d.Answer.Remind <= 0 || s.Answers == nil || s.State != Waiting {
+		return s.Wait.At
+	}
+	return min(d.ReminderDue(s, d.Intervals(s)+1), s.Wait.At)
+}
+
+// Intervals returns how many intervals of a question had passed when its last reminder was sent first. It is
+// the number of that reminder unless the task was moved to a definition with another interval.
+func (d *StepDefinition) Intervals(s *Step) int {
+	if d.Answer.Remind <= 0 || s.Answers.RemindedAt == 0 {
+		return 0
+	}
+	return int(s.Answers.RemindedAt.Sub(s.Claim.At) / d.Answer.Remind)
+}
+
+// ReminderDue returns the time when n intervals of a question have passed. It is zero if the question has no
+// reminders.
+func (d *StepDefinition) ReminderDue(s *Step, n int) Time {
+	if d.Answer.Remind <= 0 {
+		return 0
+	}
+	return s.Claim.At.Add(Duration(n) * d.Answer.Remind)
+}
+
+// MaxInput is the largest input that an operator may give to a step, in bytes.
+const MaxInput = 32 << 10
+
+// MaxNote is the longest note of a Progress that is kept, in bytes.
+const MaxNote = 200
+
+// ShortNote cuts a note at MaxNote bytes, between characters.
+func ShortNote(note string) string {
+	return strings.ToValidUTF8(note[:min(len(note), MaxNote)], "")
+}
+
+// MaxOutput is the largest output of a step, in bytes: a reply must fit into one message.
+const MaxOutput = 48 << 10
+
+// KnownUntil returns the time until which the service surely holds the key of a step. Its effects came after
+// the first claim, or after the operator stated a fact. 0 means for ever.
+func (t *Task) KnownUntil(def *Definition, i int, now Time) Time {
+	s, agent := &t.Steps[i], def.Agents[def.Steps[i].Agent]
+	if agent.KeyRetention == 0 {
+		return 0
+	}
+	since := cmp.Or(s.FirstClaim(), now) // Without an earlier claim the first one is made now.
+	switch {
+	case s.Resolved == nil:
+	case s.Resolved.At > s.Claim.At: // no request was sent since
+		since = now
+	default:
+		since = max(since, s.Resolved.At)
+	}
+	return since.Add(agent.KeyRetention - agent.ClockSkew)
+}
+
+// KeyMayExpire reports whether the step is in doubt and a call requested now could arrive after its service
+// has forgotten the key (P18).
+func (t *Task) KeyMayExpire(def *Definition, i int, now Time) bool {
+	s, until := &t.Steps[i], t.KnownUntil(def, i, now)
+	return s.AwaitsWake() && s.Attempted() && until != 0 && now.Add(def.Steps[i].TimeoutOf(s)) > until
+}
+
+// NotDone returns the agents at which the last attempts of a step ended without the outcome done. It returns
+// fewer agents than the step has.
+func (t *Task) NotDone(d *StepDefinition, s *Step) (agents []string) {
+	for _, a := range t.Attempts.Last {
+		if a.Step == s.Name && a.Number > s.Attempt-len(d.Others) && a.Outcome != OutcomeSuperseded {
+			agents = append(agents, cmp.Or(a.Agent, d.Agent))
+		}
+	}
+	return agents
+}
+
+// ReminderStopBy returns the time after which the last reminder of step i is not sent any more: when the next
+// one is due, or when the service of its ask may have forgotten the key (P18), whichever comes first.
+func (t *Task) ReminderStopBy(def *Definition, i, ask int) Time {
+	s, q, d := &t.Steps[i], &def.Steps[i], &def.Steps[ask]
+	a, next, agent := s.Answers, q.ReminderDue(s, q.Intervals(s)+1), def.Agents[d.Agent]
+	if agent.KeyRetention == 0 {
+		return next
+	}
+	known := a.RemindedAt.Add(agent.KeyRetention - agent.ClockSkew)
+	return min(next, max(known, a.RemindedAt.Add(d.Timeout)))
+}

@@ -1,0 +1,249 @@
+package core
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Difference is a difference between a task and another definition of its workflow, mostly at one step.
+type Difference struct {
+	Step    string `json:"step,omitempty" doc:"absent if the difference concerns the whole workflow"`
+	What    string `json:"what" doc:"the difference, for people"`
+	Refused bool   `json:"refused" doc:"the task cannot be moved because of it"`
+}
+
+// Differences compares the definition that a task pins with another one of its workflow. It returns the
+// differences at the steps of from first, then those at the new steps.
+func Differences(from, to *Definition, t *Task) []Difference {
+	var all []Difference
+	for i := range from.Steps {
+		d := &from.Steps[i]
+		s := t.Step(d.Name)
+		// The next run of a Compensated task begins anew, so nothing binds it.
+		bound := s != nil && t.ProcessState != Compensated && s.Begun()
+		j := to.Index(d.Name)
+		if j < 0 {
+			what := "it is removed"
+			if bound {
+				what = "it is removed, and was " + attemptedOrSkipped(s)
+			}
+			all = append(all, Difference{d.Name, what, bound})
+			continue
+		}
+		n := &to.Steps[j]
+		all = append(all, fixed(d, n, bound, s)...)
+		all = append(all, free(d, n)...)
+		if bound {
+			all = append(all, order(n, t)...)
+		}
+	}
+	for i := range to.Steps {
+		if from.Index(to.Steps[i].Name) < 0 {
+			all = append(all, Difference{Step: to.Steps[i].Name, What: "it is new"})
+		}
+	}
+	if n := to.pointOfNoReturn(); t.Parent != nil && n >= 0 && from.pointOfNoReturn() < 0 { // P41
+		all = append(all, Difference{to.Steps[n].Name,
+			fmt.Sprintf(
+				"it is a point of no return, and the definition of the order has none: step %s of %s "+
+					"could not undo this child any more",
+				t.Parent.Step, t.Parent.OrderID), true})
+	}
+	if !bytes.Equal(from.Output, to.Output) {
+		all = append(all, Difference{What: "the output of the workflow is another one"})
+	}
+	if from.Deadline != to.Deadline || from.OnDeadline != to.OnDeadline || from.HopBudget != to.HopBudget ||
+		from.Grace != to.Grace ||
+		from.ResendAfter != to.ResendAfter || from.AlertUndone != to.AlertUndone ||
+		!slices.Equal(from.Notify, to.Notify) || !maps.Equal(from.Agents, to.Agents) {
+		all = append(all,
+			Difference{
+				What: "the deadline, the limits, the status messages, the alerts or the times of agents " +
+					"are others"})
+	}
+	return all
+}
+
+// pointOfNoReturn returns the index of the first point of no return, or -1.
+func (d *Definition) pointOfNoReturn() int {
+	return slices.IndexFunc(d.Steps, func(s StepDefinition) bool { return s.PointOfNoReturn })
+}
+
+func attemptedOrSkipped(s *Step) string {
+	switch {
+	case s.State == Skipped:
+		return "skipped"
+	case !s.Attempted():
+		return "given up without a claim"
+	}
+	return "attempted"
+}
+
+// fixed returns the differences that are refused at an attempted or skipped step, because the step's key
+// would then mean another call.
+func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
+	undo := func(d *StepDefinition) string {
+		if d.Undo == nil {
+			return "none"
+		}
+		return d.Undo.Operation
+	}
+	for _, c := range []struct{ what, was, is string }{
+		{"kind", string(d.Kind()), string(n.Kind())},
+		{"agent", strings.Join(d.AllAgents(), ", "), strings.Join(n.AllAgents(), ", ")},
+		{"operation", d.Operation, n.Operation}, {"undo", undo(d), undo(n)},
+		{"grade", string(d.Grade), string(n.Grade)}, {"onFailure", string(d.OnFailure), string(n.OnFailure)},
+		{"pointOfNoReturn", fmt.Sprint(d.PointOfNoReturn), fmt.Sprint(n.PointOfNoReturn)},
+	} {
+		if c.was != c.is {
+			all = append(all, Difference{d.Name, fmt.Sprintf("its %s was %s and is %s", c.what, c.was, c.is),
+				bound})
+		}
+	}
+	if d.Answer != nil && n.Answer != nil && !d.Answer.takes(n.Answer) {
+		all = append(all, Difference{d.Name,
+			"what it may be answered with, or what is a refusal, is different", bound})
+	}
+	if d.Each != nil && n.Each != nil && !d.Each.same(n.Each) {
+		all = append(all, Difference{d.Name, "its children are of another workflow, or get other orders",
+			bound})
+	}
+	if d.Wait == nil && d.Answer == nil && !bytes.Equal(d.Input, n.Input) {
+		what, refused := "its input is another one", bound && !s.WithoutEffect()
+		if refused {
+			what += "; if its service shows that it did not happen, resolve it as not-happened first"
+		}
+		if !refused && s != nil && s.Corrected != nil {
+			what += ", and takes the place of the one that an operator has given"
+		}
+		all = append(all, Difference{d.Name, what, refused})
+	}
+	return all
+}
+
+// sameInput reports whether the input means the same in both definitions.
+func sameInput(d, n *StepDefinition) bool {
+	return d.Kind() == n.Kind() && d.Operation == n.Operation && bytes.Equal(d.Input, n.Input)
+}
+
+// WithoutEffect reports whether the service (P22a) or the operator has proven that no attempt of the step has
+// a lasting effect.
+func (s *Step) WithoutEffect() bool {
+	return s.NoEffect != 0 || !s.Attempted() && s.FailureCode != "" || s.State == Compensated &&
+		s.Resolved != nil && s.Resolved.Fact != Happened && s.Resolved.At > s.Claim.At
+}
+
+// free returns the differences that are allowed at every step.
+func free(d, n *StepDefinition) (all []Difference) {
+	add := func(what string, differs bool) {
+		if differs {
+			all = append(all, Difference{Step: d.Name, What: "its " + what})
+		}
+	}
+	add("wait is another one; where it has begun, it ends when it would have", d.Wait != nil &&
+		n.Wait != nil && (*d.Wait != *n.Wait || !bytes.Equal(d.Input, n.Input)))
+	add(
+		"question is another one; where it was asked, who may answer, how many are needed, and until "+
+			"when, stays", d.Answer != nil && n.Answer != nil &&
+			(!bytes.Equal(d.Input, n.Input) || !d.Answer.waits(n.Answer)))
+	add("code or message is another one", d.Fail != nil && n.Fail != nil && *d.Fail != *n.Fail)
+	add(
+		"children have another definition, which holds for those that have not started, and for those "+
+			"that start again", d.Each != nil && n.Each != nil &&
+			d.Each.Workflow == n.Each.Workflow && d.Each.Definition != n.Each.Definition)
+	add("concurrency, or how many children may fail, is another one", d.Each != nil && n.Each != nil &&
+		(d.Each.Concurrency != n.Each.Concurrency || d.Each.Tolerate != n.Each.Tolerate))
+	add("condition is another one", d.When != n.When)
+	add("place is another one: it came after ["+strings.Join(d.After, ", ")+"] and comes after ["+
+		strings.Join(n.After, ", ")+"]",
+		!slices.Equal(d.After, n.After))
+	add("timeouts or retries are others", d.Timeout != n.Timeout || d.MaxQueueTime != n.MaxQueueTime ||
+		d.PollFor != n.PollFor || d.MaxDuration != n.MaxDuration || d.Retry != n.Retry ||
+		d.Undo != nil && n.Undo != nil && (d.Undo.Timeout != n.Undo.Timeout || d.Undo.Retry != n.Undo.Retry))
+	add("undo's input is another one", d.Undo != nil && n.Undo != nil &&
+		!bytes.Equal(d.Undo.Input, n.Undo.Input))
+	return all
+}
+
+// takes reports whether the same answers lead to the same decision in both.
+func (a *Answer) takes(n *Answer) bool {
+	return a.Event == n.Event && a.Ask == n.Ask && slices.Equal(a.Values, n.Values) &&
+		bytes.Equal(a.Schema, n.Schema) && a.Refuse == n.Refuse
+}
+
+// same reports whether both have the same children with the same orders, and collect the same outputs. The
+// child's definition may differ, because each child pins its own.
+func (e *Each) same(n *Each) bool {
+	return e.Workflow == n.Workflow && e.Collect == n.Collect && bytes.Equal(e.Order, n.Order)
+}
+
+// waits reports whether both treat the end of the time for an answer alike.
+func (a *Answer) waits(n *Answer) bool {
+	return a.OnTimeout == n.OnTimeout && a.Remind == n.Remind && bytes.Equal(a.TimeoutValue, n.TimeoutValue)
+}
+
+// order returns a difference for each predecessor of a begun step that was neither attempted nor skipped.
+func order(n *StepDefinition, t *Task) (all []Difference) {
+	for _, name := range n.After {
+		if s := t.Step(name); s == nil || !s.Begun() {
+			all = append(all, Difference{n.Name, "it was begun, and comes after " + name +
+				" now, which was not", true})
+		}
+	}
+	return all
+}
+
+// MovedTo returns the task with the definition pinned and the steps in its order.
+//
+// Attempted and skipped steps stay as they are. Attempt numbers go on if a name returns (P1). The old final
+// status was acknowledged, and is not sent again with the new steps.
+func (t *Task) MovedTo(from, to *Definition) *Task {
+	c, removed := t.Clone(), maps.Clone(t.Attempts.Removed)
+	if removed == nil {
+		removed = map[string]int{}
+	}
+	for i := range t.Steps {
+		if s := &t.Steps[i]; s.Attempt > 0 {
+			removed[s.Name] = s.Attempt
+		}
+	}
+	c.Steps = make([]Step, len(to.Steps))
+	for i := range to.Steps {
+		name := to.Steps[i].Name
+		c.Steps[i] = Step{Name: name, State: Pending, Attempt: removed[name]}
+		if s := t.Step(name); s != nil {
+			c.Steps[i] = *s
+		}
+		s := &c.Steps[i]
+		if was := from.Index(name); s.Corrected != nil && !sameInput(&from.Steps[was], &to.Steps[i]) {
+			s.Corrected = nil // P51: the input of the new definition counts
+		}
+		// the new definition may ask otherwise, and a key never means two things
+		if a := s.Answers; a != nil && a.RemindedAt != 0 {
+			kept := *a
+			kept.Moved, s.Answers = true, &kept
+		}
+		s.Claim.Agent = "" // each claim chooses; the attempts below show which agent the last one asked
+
+		if s.EndState = ""; s.State == Failed && !s.Attempted() { // its expression failed
+			s.State, s.Error = Pending, nil
+		}
+		delete(removed, name)
+	}
+	if c.Attempts.Removed = removed; len(removed) == 0 {
+		c.Attempts.Removed = nil
+	}
+	c.Attempts.Last = slices.Clone(t.Attempts.Last)
+	for i := range c.Attempts.Last {
+		a := &c.Attempts.Last[i]
+		if was, is := from.Index(a.Step), to.Index(a.Step); a.Agent == "" && was >= 0 &&
+			(is < 0 || to.Steps[is].Agent != from.Steps[was].Agent) {
+			a.Agent = from.Steps[was].Agent
+		}
+	}
+	c.Definition, c.End.Cause = to.Hash, ""
+	return c
+}

@@ -1,0 +1,197 @@
+package core
+
+// Attempted reports whether the step was claimed at least once in this run (P7).
+func (s *Step) Attempted() bool { return s.First.Nth > 0 }
+
+// FirstClaim returns the time of the step's first claim in this run. It is zero if the step was not claimed.
+func (s *Step) FirstClaim() Time {
+	if s.First.Nth > 0 && s.First.At == 0 {
+		return s.Claim.At
+	}
+	return s.First.At
+}
+
+// Quiet returns the latest stopBy of all do attempts in this run (P21).
+func (s *Step) Quiet() Time {
+	if s.Claim.Undo {
+		return s.Stops.Do
+	}
+	return max(s.Stops.Do, s.Claim.StopBy)
+}
+
+// LastStop returns the latest stopBy of all attempts in this run. Resolve needs it.
+func (s *Step) LastStop() Time { return max(s.Stops.Do, s.Stops.Undo, s.Claim.StopBy) }
+
+// Begun reports whether the step had its turn in this run: it was claimed, or was decided without a claim.
+func (s *Step) Begun() bool { return s.Attempted() || s.State == Skipped || s.FailureCode != "" }
+
+// HandedBack reports whether the step is a call that waits for its next claim.
+func (s *Step) HandedBack() bool { return s.State == Pending && s.Attempted() }
+
+// InFlight reports whether a request of the step may be in flight.
+func (s *Step) InFlight() bool { return s.State == Processing || s.State == Compensating }
+
+// Step returns the named step, or nil.
+func (t *Task) Step(name string) *Step {
+	if i := t.Index(name); i >= 0 {
+		return &t.Steps[i]
+	}
+	return nil
+}
+
+// Index returns the index of a step by its name, or -1.
+func (t *Task) Index(name string) int {
+	for i := range t.Steps {
+		if t.Steps[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// StartedAt returns the time at which the run began or was resumed.
+func (t *Task) StartedAt() Time {
+	if t.Start.At == 0 {
+		return t.Created
+	}
+	return t.Start.At
+}
+
+// Terminal reports whether the task is Processed, Compensated, Cancelled or Closed. Only an operator's
+// command leaves these states.
+func (t *Task) Terminal() bool {
+	switch t.ProcessState {
+	case Processed, Compensated, Cancelled, Closed:
+		return true
+	}
+	return false
+}
+
+// InFlight reports whether any step is in flight.
+func (t *Task) InFlight() bool {
+	for i := range t.Steps {
+		if t.Steps[i].InFlight() {
+			return true
+		}
+	}
+	return false
+}
+
+// AtRest reports whether the status and alert of the task's end were sent. Nothing more happens without a
+// command (P11).
+func (t *Task) AtRest() bool {
+	return (t.Terminal() || t.ProcessState == Error && !t.InFlight()) && t.End.ResendAt == 0
+}
+
+// NextToUndo returns the index of the step that the undo has reached (P20), or -1.
+func (t *Task) NextToUndo() int {
+	found := -1
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		if s.Attempted() && s.State != Compensated && (found < 0 || s.First.Nth > t.Steps[found].First.Nth) {
+			found = i
+		}
+	}
+	return found
+}
+
+// PastPointOfNoReturn reports whether the task has passed a point of no return: one was claimed, and no proof
+// says that it had no effect (P22a).
+func (t *Task) PastPointOfNoReturn(def *Definition) bool {
+	for i := range t.Steps {
+		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Overtaken reports whether step i is an ask whose question is already decided. Its failure has no
+// consequences, and it is not sent again (P38).
+func (t *Task) Overtaken(def *Definition, i int) bool {
+	n := def.AsksFor(i)
+	return n >= 0 && (t.Steps[n].Passed() || t.Steps[n].Decided())
+}
+
+// LastActivity returns the last moment at which a call of this run may still take effect.
+func (t *Task) LastActivity(def *Definition, i int) Time {
+	skew := Duration(0)
+	if def != nil {
+		skew = def.Agents[def.Steps[i].Agent].ClockSkew
+	}
+	return t.Steps[i].LastStop().Add(skew)
+}
+
+// Direction returns the direction of the task. In Error this is its phase.
+func (t *Task) Direction() Phase {
+	if t.ProcessState == Compensating {
+		return Undoing
+	}
+	return Forward
+}
+
+// Passed reports whether later steps no longer wait for this one in a task that goes forward. This includes a
+// Compensated step, because the task goes on without it (P42).
+func (s *Step) Passed() bool {
+	return s.State == Processed || s.State == Skipped || s.State == Compensated
+}
+
+// Apart reports whether the order is stored apart from the document, under ContentHash.
+func (t *Task) Apart() bool { return len(t.Order) == 0 && t.ContentHash != "" && t.Erased == nil }
+
+// IsTombstone reports whether a Cancel created the task before its order came (P17).
+func (t *Task) IsTombstone() bool {
+	return t.ProcessState == Cancelled && t.Definition == "" && len(t.Steps) == 0
+}
+
+// EndKind returns the kind of the final status of the task's present end.
+func EndKind(t *Task) StatusKind {
+	switch t.ProcessState {
+	case Processed:
+		return StatusCompleted
+	case Compensated:
+		return StatusUndone
+	case Cancelled:
+		return StatusCancelled
+	case Closed:
+		return StatusClosed
+	}
+	return StatusFailed
+}
+
+// RaisesAlert reports whether the operator is notified of the present end (P11): always of an Error, and, if
+// the workflow has notify: [undone], of an order that was undone because a step failed.
+func RaisesAlert(def *Definition, t *Task) bool {
+	return t.ProcessState == Error || t.ProcessState == Compensated && t.Undo.Why == WhyFailure &&
+		def != nil &&
+		def.AlertUndone
+}
+
+// UndoneNext returns the step that the undo of a task has reached (P20), or nil if the task is not being
+// undone or has nothing left to undo.
+func UndoneNext(t *Task) *Step {
+	if t.ProcessState != Compensating {
+		return nil
+	}
+	if i := t.NextToUndo(); i >= 0 {
+		return &t.Steps[i]
+	}
+	return nil
+}
+
+// FailureReason returns the last failure of the step as a reason for the task.
+func (s *Step) FailureReason() Reason {
+	if s.Error == nil {
+		return Reason{Step: s.Name}
+	}
+	return Reason{s.Name, s.Error.Code, s.Error.Message}
+}
+
+// Known reports whether this version knows the operation and the outcome of the reply.
+func (e Reply) Known() bool {
+	switch e.Outcome {
+	case OutcomeDone, OutcomeFailed, OutcomeRetryLater:
+		return e.Operation == Do || e.Operation == UndoOp
+	}
+	return false
+}

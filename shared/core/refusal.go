@@ -1,0 +1,190 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ExpiredKey returns the name of a step in doubt whose service may have forgotten the key, so that another
+// call could take effect twice (H12).
+func (t *Task) ExpiredKey(def *Definition, now Time) string {
+	for i := range t.Steps {
+		if s := &t.Steps[i]; t.KeyMayExpire(def, i, now) {
+			return "step " + s.Name +
+				" is in doubt and its service may have forgotten the key by the time a call lands " +
+				"(keyRetention); find out at the service whether it happened, and resolve it first"
+		}
+	}
+	return ""
+}
+
+// UndoRefusal returns why the operator cannot undo the task, or "" if it can be undone.
+func (t *Task) UndoRefusal(def *Definition) string {
+	switch {
+	case t.Parent != nil:
+		return t.Parent.Refusal()
+	case t.ProcessState != Error:
+		return "only an order in Error can be undone; this one is " + string(t.ProcessState)
+	case t.PastPointOfNoReturn(def):
+		return "the order is past its point of no return; fix: if that step has had no effect, resolve it " +
+			"as not-happened first"
+	}
+	return ""
+}
+
+// CloseRefusal returns why the task cannot be closed, or "" if it can. No call may take effect after the
+// close, because the operator's findings become final.
+func (t *Task) CloseRefusal(def *Definition, absent []string, now Time) string {
+	silent := false // silent means that the task waits for children that never answer
+	for i := range t.Steps {
+		for _, id := range t.OpenChildren(&t.Steps[i]) {
+			if !slices.Contains(absent, id) {
+				return "step " + t.Steps[i].Name +
+					" has children that have not ended, for instance " + id + "; end those first"
+			}
+			silent = true
+		}
+	}
+	if t.ProcessState != Error && !silent {
+		return "only an order in Error can be closed; this one is " + string(t.ProcessState)
+	}
+	for i := range t.Steps {
+		switch s := &t.Steps[i]; {
+		case s.InFlight():
+			return "step " + s.Name + " is in flight; wait for its reply, or until its time has passed (" +
+				s.CompleteBy.String() + ") and the Supervisor has looked at it"
+		case s.Attempted() && now <= t.LastActivity(def, i):
+			return "a call of step " + s.Name + " may still take effect; wait until " +
+				t.LastActivity(def, i).String()
+		}
+	}
+	return ""
+}
+
+// ResolveRefusal returns why a fact about a step cannot be stated now, or "".
+func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) string {
+	if t.ProcessState != Error {
+		return "only an order in Error takes a fact; this one is " + string(t.ProcessState)
+	}
+	if i < 0 {
+		return "the order has no such step"
+	}
+	s := &t.Steps[i]
+	switch {
+	case fact != Happened && fact != NotHappened && fact != Undone:
+		return "the fact must be happened, not-happened or undone"
+	case def.Steps[i].Each != nil:
+		return s.Children.ResolveRefusal(fact)
+	case def.Steps[i].Answer != nil:
+		return "the step is answered from outside, so there is nothing in doubt; fix: resubmit the order, " +
+			"and it is asked again where it was decided"
+	case s.State == Waiting:
+		return "the step is a wait, so there is nothing in doubt; fix: resubmit the order, and it goes on " +
+			"at its time"
+	case s.State != Pending && !s.AwaitsWake():
+		// A step that was handed back is refused too: its key may have expired (P18), and then only Resolve
+		// helps.
+		return "the step is " + string(s.State) +
+			"; only one that is Failed, UndoWait, or handed back is in doubt"
+	case !s.Attempted():
+		return "no request of the step was ever sent, so there is nothing in doubt; fix: correct the " +
+			"workflow or the order"
+	case t.Phase == Undoing && fact == Happened && def.Steps[i].PointOfNoReturn: // P22a
+		return "the step is the point of no return, and the order is being undone because the step was " +
+			"proven to have had no effect; fix: reverse its effect at the service, then state undone"
+	case now <= t.LastActivity(def, i):
+		return "a call of the step may still take effect; wait until " + t.LastActivity(def, i).String()
+	}
+	return ""
+}
+
+// MoveRefusal returns why the task cannot be moved, or "" if it can.
+func (t *Task) MoveRefusal(def *Definition, to Target) string {
+	switch {
+	case t.Parent != nil && t.ProcessState == Compensated: // P41: its parent decides about the next run
+		return t.Parent.Refusal()
+	case t.ProcessState != Error && t.ProcessState != Compensated &&
+		t.ProcessState != Processing:
+		return "only an order in Error, a Compensated one, or one that goes forward with nothing in flight " +
+			"can be moved; this one is " + string(t.ProcessState)
+	case to.Definition == nil:
+		return to.Absent
+	case to.Definition.Name != t.Workflow:
+		return fmt.Sprintf("that definition is of the workflow %s; the order's is %s", to.Definition.Name,
+			t.Workflow)
+	case t.InFlight():
+		return "a step is in flight; repeat the command when it has ended"
+	case t.End.ResendAt != 0:
+		return "its end has not been reported yet; repeat the command in a moment"
+	}
+	var refused []string
+	for _, d := range Differences(def, to.Definition, t) {
+		if d.Refused {
+			refused = append(refused, "step "+d.Step+": "+d.What)
+		}
+	}
+	if len(refused) > 0 {
+		return TrimMessage("the order cannot go on with the new definition: " + strings.Join(refused,
+			"; "))
+	}
+	return ""
+}
+
+// EraseRefusal returns why the task cannot be erased, or "" if it can. Nothing may still need the content: no
+// further attempt, no undo, and no status that has to be sent again byte for byte.
+func (t *Task) EraseRefusal(unrested string) string {
+	switch {
+	case t.ProcessState == Error:
+		return "the order is in Error and may still need its content; end it first: resubmit, undo or " +
+			"close it"
+	case !t.Terminal():
+		return "the order is " + string(t.ProcessState) + "; only one that has ended can be erased"
+	case t.End.ResendAt != 0:
+		return "the end of the order has not been reported yet; repeat the command in a minute"
+	case unrested != "":
+		return "the order is a child of " + unrested +
+			", which has not come to rest and may still need it; end that one first"
+	}
+	return ""
+}
+
+// CorrectRefusal returns why a resubmit cannot replace the input of a step, or "".
+func (t *Task) CorrectRefusal(def *Definition, i int, e Resubmit) string {
+	switch {
+	case i < 0:
+		return "the order has no such step"
+	case t.ProcessState == Error && t.Phase == Undoing:
+		return "the order is being undone, so that nothing is asked for forward any more; fix: resubmit " +
+			"it without an input, and give the input when it is undone"
+	case def.Steps[i].Kind() != KindCall:
+		return "step " + e.Step + " calls no agent; only a call can get another input"
+	case len(e.Input) > MaxInput:
+		return fmt.Sprintf(
+			"the new input has %d bytes, the limit is %d; store large data elsewhere and give a reference",
+			len(e.Input), MaxInput)
+	case HoldsToken(e.Input):
+		return "the new input holds a token of an answer, or stands where one was hidden; tokens are not " +
+			"stored, so only the definition can send one; fix: leave it out"
+	case t.ProcessState == Compensated: // the next run has its own keys
+		return ""
+	}
+	s := &t.Steps[i]
+	switch {
+	case s.State != Failed && s.State != Pending:
+		return "step " + e.Step + " is " + string(s.State) +
+			"; only one that is still to be asked can get another input"
+	case s.Attempted() && !s.WithoutEffect():
+		return "step " + e.Step +
+			" was asked, and is not proven to have had no effect: its service must not get another input " +
+			"under the same key; " +
+			"fix: find out at the service, and if it did not happen resolve the step as not-happened " +
+			"first; or undo the order, and resubmit it with the input"
+	case def.Steps[i].Grade != Plain && s.Resolved != nil && s.Resolved.Fact == Undone &&
+		s.Resolved.At > s.Claim.At:
+		return "step " + e.Step +
+			" happened and was undone, so that its service may answer its key from memory, whatever the " +
+			"input; fix: undo the order, and resubmit it with the input"
+	}
+	return ""
+}

@@ -1,0 +1,130 @@
+package core
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"maps"
+	"slices"
+)
+
+// MaxVerdicts is the number of verdicts on commands that a task keeps (P5).
+const MaxVerdicts = 8
+
+// MaxRefused is the number of refused commands of each kind that a task remembers beside its verdicts.
+const MaxRefused = 16
+
+// AheadCommand is the kind under which the task remembers any command whose number it has not reached.
+const AheadCommand = "command"
+
+// refusedBefore returns a verdict for a command that this run has refused, or nil. The verdict has no reason.
+func (t *Task) refusedBefore(id string) *Verdict {
+	hash := ShortHash(id)
+	// The loop may go in any order, because an ID is in one list only.
+	for command, all := range t.Commands.Refused {
+		if slices.Contains(all, hash) {
+			return &Verdict{ID: id, Command: command,
+				Reason: "the order has refused this " + command +
+					", and keeps no reason; look at the order, and send it under a new ID " +
+					"if it still applies"}
+		}
+	}
+	return nil
+}
+
+// ShortHash returns the part of a command ID's hash that a task remembers.
+func ShortHash(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return base64.RawURLEncoding.EncodeToString(sum[:8])
+}
+
+// Verdict returns the stored verdict of a command, or of an answer to a step, or nil if none is stored.
+func (t *Task) Verdict(id string) *Verdict {
+	if id == "" {
+		return nil
+	}
+	if v := verdictIn(t.Commands.Verdicts, id); v != nil {
+		return v
+	}
+	for i := range t.Steps {
+		if a := t.Steps[i].Answers; a != nil {
+			if v := verdictIn(a.Verdicts, id); v != nil {
+				return v
+			}
+		}
+	}
+	if len(t.Commands.Refused) == 0 {
+		return nil
+	}
+	return t.refusedBefore(id)
+}
+
+func verdictIn(all []Verdict, id string) *Verdict {
+	for i := range all {
+		if all[i].ID == id {
+			v := all[i]
+			return &v
+		}
+	}
+	return nil
+}
+
+func (v *Verdict) text() int { return len(v.Reason) + len(v.By) + len(v.Note) }
+
+// Long reports whether the verdict's texts are longer than their reserved room.
+func (v *Verdict) Long() bool { return len(v.Reason) > len(noReason) || v.By != "" || v.Note != "" }
+
+// Drop removes these texts.
+func (v *Verdict) Drop() {
+	v.By, v.Note = "", ""
+	if len(v.Reason) > len(noReason) {
+		v.Reason = noReason
+	}
+}
+
+// Remember keeps the ID of a refused command, so that a copy that comes in the same run is refused again
+// after the verdict has left its list. A full list depends on the command:
+//   - cancel: every other cancel of the run is refused (P17).
+//   - aheadCommand: the task passes over the number of the command, so that it is refused for its number from
+//     then on. Only a forged number is ahead of the task (P5).
+//   - answer: the oldest one is forgotten (P36).
+//   - every other command: the command number grows, so that the commands in the list are refused for their
+//     number (P5).
+func (c *Commands) Remember(id, command string, number int) {
+	all := c.Refused[command]
+	if len(all) == MaxRefused {
+		switch command {
+		case "cancel":
+			return
+		case AheadCommand:
+			if number-c.Number <= furthestAhead {
+				c.Number = number + 1
+			}
+			return
+		case "answer":
+			all = all[1:]
+		default:
+			c.Number++
+			all = nil
+		}
+	}
+	refused := maps.Clone(c.Refused)
+	if refused == nil {
+		refused = map[string][]string{}
+	}
+	refused[command] = append(slices.Clip(all), ShortHash(id))
+	c.Refused = refused
+}
+
+// Forget empties the lists at the start of a run. The list of numbers ahead stays, because the command number
+// grows across runs and may reach them in any later run.
+func (c *Commands) Forget() {
+	ahead := c.Refused[AheadCommand]
+	c.Refused = nil
+	if len(ahead) > 0 {
+		c.Refused = map[string][]string{AheadCommand: ahead}
+	}
+}
+
+// furthestAhead is the largest number of a refused command that the task passes over, counted from its own
+// number. Without this bound one forged number could use up all numbers.
+const furthestAhead = 1_000_000

@@ -1,0 +1,342 @@
+package message
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
+)
+
+// Control is a message to the control queue: a wake or a settle from inside, a command, or an answer.
+// Applications send some to the intake queue, see ForApplications.
+type Control struct {
+	OrderID string
+	Event   core.Event // one of those that kinds lists
+	ReplyTo string     // queue that gets a refusal; "" means the reply-to of the order
+	Tries   int        // number of times that an answer was sent again because its order was not there yet
+}
+
+// ControlKind names a control message.
+type ControlKind string
+
+// Kinds of messages in the control queue.
+const (
+	Wake     ControlKind = "wake"
+	Settle   ControlKind = "settle"
+	Cancel   ControlKind = "cancel"
+	Undo     ControlKind = "undo"
+	Resubmit ControlKind = "resubmit"
+	Resolve  ControlKind = "resolve"
+	Close    ControlKind = "close"
+	Move     ControlKind = "move"
+	Erase    ControlKind = "erase"
+	Answer   ControlKind = "answer"
+)
+
+// kinds lists the events that a control message can hold, with their names and rules. Their members in JSON
+// stand in the events.
+var kinds = []kind{
+	kindOf(Wake, checkWake),
+	kindOf(Settle, func(core.Settle) error { return nil }),
+	kindOf(Cancel, func(c core.Cancel) error { return checkCommand(c.ID, c.Run, c.Sender) }),
+	kindOf(Undo, func(c core.UndoCommand) error { return checkCommand(c.ID, c.Command, c.Sender) }),
+	kindOf(Resubmit, checkResubmit),
+	kindOf(Resolve, checkResolve),
+	kindOf(Close, func(c core.Close) error { return checkSigned(c.ID, c.Command, c.Sender) }),
+	kindOf(Move, func(c core.Move) error {
+		return cmp.Or(checkCommand(c.ID, c.Command, c.Sender), checkDefinition(c.Definition))
+	}),
+	kindOf(Erase, func(c core.Erase) error { return checkSigned(c.ID, c.Command, c.Sender) }),
+	kindOf(Answer, checkAnswer),
+}
+
+type kind struct {
+	name  ControlKind
+	holds func(core.Event) bool
+	read  func(data []byte) (core.Event, error)
+	check func(core.Event) error
+}
+
+func kindOf[E core.Event](name ControlKind, check func(E) error) kind {
+	return kind{
+		name:  name,
+		holds: func(ev core.Event) bool { _, ok := ev.(E); return ok },
+		read: func(data []byte) (core.Event, error) {
+			var ev E
+			err := json.Unmarshal(data, &ev)
+			return ev, err
+		},
+		check: func(ev core.Event) error { return check(ev.(E)) },
+	}
+}
+
+// kind returns the row of the event, and a row without a name if no control message can hold it.
+func (m Control) kind() kind {
+	for _, k := range kinds {
+		if k.holds(m.Event) {
+			return k
+		}
+	}
+	return kind{}
+}
+
+// Kind returns the name of the event.
+func (m Control) Kind() ControlKind { return m.kind().name }
+
+// ID returns the ID of a command or an answer (P5), and "" of another message.
+func (m Control) ID() string {
+	id, _, _ := core.CommandOf(m.Event)
+	return id
+}
+
+// ForApplications reports whether an application may send the command, to the intake queue: a Cancel, or an
+// Answer that has a token. Every other command is the operator's, and goes to the control queue.
+func (m Control) ForApplications() bool {
+	answer, ok := m.Event.(core.Answered)
+	return m.Kind() == Cancel || ok && answer.Token != ""
+}
+
+// head is what stands in a control message beside its event.
+type head struct {
+	Schema  int         `json:"schema"`
+	Kind    ControlKind `json:"kind"`
+	OrderID string      `json:"task"`
+	ReplyTo string      `json:"replyTo,omitempty"`
+	Tries   int         `json:"tries,omitempty"`
+}
+
+// MarshalJSON writes the members of the event beside those of the head.
+func (m Control) MarshalJSON() ([]byte, error) {
+	h, err := json.Marshal(head{Schema: Schema, Kind: m.Kind(), OrderID: m.OrderID, ReplyTo: m.ReplyTo,
+		Tries: m.Tries})
+	if err != nil {
+		return nil, err
+	}
+	event, err := json.Marshal(m.Event)
+	if err != nil || len(event) <= len("{}") {
+		return h, err
+	}
+	return append(append(h[:len(h)-1], ','), event[1:]...), nil
+}
+
+// UnmarshalJSON reads the event by its kind.
+func (m *Control) UnmarshalJSON(data []byte) error {
+	var h head
+	if err := json.Unmarshal(data, &h); err != nil {
+		return err
+	}
+	if err := checkSchema(h.Schema); err != nil {
+		return err
+	}
+	*m = Control{OrderID: h.OrderID, ReplyTo: h.ReplyTo, Tries: h.Tries}
+	for _, k := range kinds {
+		if k.name == h.Kind {
+			var err error
+			m.Event, err = k.read(data)
+			return err
+		}
+	}
+	return unreadable("kind %.40q is not known", h.Kind)
+}
+
+// Check holds a wake, a command or an answer to its rules.
+func (m *Control) Check() error {
+	k := m.kind()
+	switch {
+	case !taskPattern.MatchString(m.OrderID):
+		return unreadable("task %.140q is no order's ID", m.OrderID)
+	case m.ReplyTo != "" && !replyToPattern.MatchString(m.ReplyTo):
+		return unreadable("replyTo %.100q must be the logical name of a deployed queue", m.ReplyTo)
+	case m.Tries < 0:
+		return unreadable("tries counts from 0")
+	case k.name == "":
+		return unreadable("kind %.40q is not known", k.name)
+	}
+	return k.check(m.Event)
+}
+
+func checkWake(w core.Wake) error {
+	if err := cmp.Or(checkCounts(w.Run, w.Attempt), checkName(w.Step)); err != nil {
+		return err
+	}
+	if w.Step != "" && w.Attempt < 1 {
+		return unreadable("attempt is missing; a wake names the attempt that it is for")
+	}
+	return nil
+}
+
+func checkCounts(a, b int) error {
+	if a < 0 || b < 0 {
+		return unreadable("run, attempt and command count from 0")
+	}
+	return nil
+}
+
+// checkName holds the name of a step to its rules; "" means no step.
+func checkName(step string) error {
+	if step != "" && !stepPattern.MatchString(step) {
+		return unreadable("step %.60q is no step's name", step)
+	}
+	return nil
+}
+
+// MaxBy is the longest name of who sends a command, in bytes.
+const MaxBy = 128
+
+var hashPattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+// Latest names the definition that new orders get.
+const Latest = "latest"
+
+// IsDefinition reports that a command can name a definition so: Latest, or by its hash.
+func IsDefinition(text string) bool { return text == Latest || hashPattern.MatchString(text) }
+
+func checkDefinition(text string) error {
+	if !IsDefinition(text) {
+		return unreadable("definition %.40q must be %q, or the hash of a definition: 32 hexadecimal digits",
+			text, Latest)
+	}
+	return nil
+}
+
+// IsCommandID reports that a command or an answer can have this ID. The ID is stored with the verdict, so
+// that a token cannot be one (P39).
+func IsCommandID(id string) bool { return idPattern.MatchString(id) && core.RedactText(id) == id }
+
+func checkID(id string) error {
+	if !IsCommandID(id) {
+		return unreadable(
+			"id %.140q must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -, and no token of an answer", id)
+	}
+	return nil
+}
+
+func checkCommand(id string, number int, from core.Sender) error {
+	if err := cmp.Or(checkCounts(number, 0), checkID(id)); err != nil {
+		return err
+	}
+	switch {
+	case len(from.By) > MaxBy:
+		return badBy(from.By)
+	case len(from.Reason) > core.MaxMessage:
+		return badReason(from.Reason)
+	}
+	return CheckTexts(from.By, from.Reason)
+}
+
+// checkSigned requires By and Reason, because they are stored with the effect.
+func checkSigned(id string, number int, from core.Sender) error {
+	err := checkCommand(id, number, from)
+	switch {
+	case err != nil:
+		return err
+	case strings.TrimSpace(from.By) == "":
+		return badBy(from.By)
+	case strings.TrimSpace(from.Reason) == "":
+		return badReason(from.Reason)
+	}
+	return nil
+}
+
+func badBy(by string) error {
+	return unreadable("by has %d bytes; it says who sends the command, in at most %d, and a close or an "+
+		"erase has it", len(by), MaxBy)
+}
+
+func badReason(reason string) error {
+	return unreadable("reason has %d bytes; it says why the command is sent, in at most %d, and a close or "+
+		"an erase has it", len(reason), core.MaxMessage)
+}
+
+// CheckTexts refuses who sends a command, or why, with a character that could control a terminal or forge a
+// line where it is printed.
+func CheckTexts(by, reason string) error {
+	switch {
+	case strings.ContainsFunc(by, core.Unprintable):
+		return unreadable("by holds a line end or another control character; write the name alone")
+	case strings.ContainsFunc(reason, core.Unprintable):
+		return unreadable(
+			"reason holds a line end or another control character; write it in one line of plain text")
+	}
+	return nil
+}
+
+func checkResubmit(c core.Resubmit) error {
+	if err := cmp.Or(checkCommand(c.ID, c.Command, c.Sender), checkName(c.Step)); err != nil {
+		return err
+	}
+	if c.Definition != "" && !IsDefinition(c.Definition) {
+		return checkDefinition(c.Definition)
+	}
+	switch {
+	case c.Deadline < 0 || c.Deadline > maxDeadline:
+		return unreadable("deadline must be between the years 1970 and 9999")
+	case c.Step == "" && len(c.Input) == 0:
+		return nil
+	case c.Step == "" || len(c.Input) == 0:
+		return unreadable("a resubmit has a step and its input, or neither")
+	}
+	return checkStated("input", c.Input, core.MaxInput) // P51
+}
+
+func checkResolve(c core.Resolve) error {
+	if err := cmp.Or(checkCommand(c.ID, c.Command, c.Sender), checkName(c.Step)); err != nil {
+		return err
+	}
+	switch {
+	case c.Step == "":
+		return unreadable("step is missing; a resolve names the step in doubt")
+	case c.Fact != core.Happened && c.Fact != core.NotHappened && c.Fact != core.Undone:
+		return unreadable("fact %.40q must be happened, not-happened or undone", c.Fact)
+	case len(c.Output) == 0:
+		return nil
+	case c.Fact != core.Happened:
+		return unreadable("output belongs to a step that happened, and the fact is %s; leave it out", c.Fact)
+	}
+	return checkStated("output", c.Output, core.MaxOutput)
+}
+
+// checkStated holds a value of a step that the operator gives to the rules of such values.
+func checkStated(name string, value json.RawMessage, limit int) error {
+	switch {
+	case len(value) > limit:
+		return unreadable("%s has %d bytes, the limit is %d; store large data elsewhere and give a reference",
+			name, len(value), limit)
+	case string(value) == "null":
+		return unreadable("%s is null; write the value that is meant, {} for an empty one", name)
+	}
+	if err := rawjson.Check(value, rawjson.MaxLevels); err != nil {
+		return unreadable("%s: %v", name, err)
+	}
+	return nil
+}
+
+func checkAnswer(a core.Answered) error {
+	if err := cmp.Or(checkCounts(a.Run, 0), checkName(a.Step), checkID(a.ID)); err != nil {
+		return err
+	}
+	switch {
+	case (a.Step == "") == (a.Name == "") && a.Token == "":
+		return unreadable("an answer names a step, or an event, and not both")
+	case a.Name != "" && !stepPattern.MatchString(a.Name):
+		return unreadable("name %.60q is no event's name", a.Name)
+	case a.Step != "" && a.Round < 1:
+		return unreadable("round is %d; it counts from 1, and an answer to a step names it", a.Round)
+	case a.Token == "" && !core.PersonName(a.By):
+		return unreadable(
+			"by has %d bytes; an answer says who answers, in 1 to %d bytes without control characters and "+
+				"< > & \" \\", len(a.By), core.MaxAnswerBy)
+	case len(a.Value) == 0:
+		return unreadable("value is missing")
+	case len(a.Note) > core.MaxMessage:
+		return unreadable("reason has %d bytes; it says why it is answered so, in at most %d", len(a.Note),
+			core.MaxMessage)
+	}
+	if err := rawjson.Check(a.Value, rawjson.MaxLevels); err != nil {
+		return unreadable("value: %v", err)
+	}
+	return CheckTexts(a.By, a.Note)
+}

@@ -1,0 +1,316 @@
+package protocol
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// advance does everything that the present state allows (P20): it claims the ready steps, or undoes the
+// attempted ones, or enters the end. In Error it does nothing.
+func (r *deciding) advance() {
+	switch r.t.ProcessState {
+	case core.Processing:
+		r.advanceForward()
+	case core.Compensating:
+		r.advanceUndo()
+	}
+}
+
+// advanceForward claims the ready steps, and with them the steps in again, which a Resubmit continues. It
+// repeats this until no step becomes ready, because a step that is skipped, or ends with its claim, can make
+// others ready.
+func (r *deciding) advanceForward(again ...int) {
+	var room [8]int
+	var claims []int
+	for more := true; more; {
+		if claims, more = r.readySteps(r.stillToClaim(room[:0], again)); more {
+			continue
+		}
+		more = r.claim(claims)
+		if r.err != nil || r.t.ProcessState != core.Processing {
+			return
+		}
+	}
+	for i := range r.t.Steps {
+		if !r.t.Steps[i].Passed() {
+			return
+		}
+	}
+	r.enterProcessed()
+}
+
+// stillToClaim appends the steps that a Resubmit continues and that no earlier round has claimed or given up.
+func (r *deciding) stillToClaim(claims, again []int) []int {
+	for _, i := range again {
+		if s := r.t.Steps[i].State; s == core.Pending || s == core.Failed {
+			claims = append(claims, i)
+		}
+	}
+	return claims
+}
+
+// readySteps appends the steps to claim, and reports whether a step was skipped or withdrawn.
+func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
+	for i := range r.t.Steps {
+		if s := &r.t.Steps[i]; r.t.Overtaken(r.def, i) && (s.HandedBack() || s.State == core.Failed) {
+			r.withdraw(i)
+			skipped = true
+			continue
+		}
+		if !r.ready(i) {
+			continue
+		}
+		wanted := !r.t.Overtaken(r.def, i) && r.conditionHolds(i)
+		if r.err != nil || r.t.ProcessState != core.Processing {
+			return nil, false
+		}
+		// its condition failed, and the task continues without it (P42)
+		if r.t.Steps[i].State != core.Pending {
+			skipped = true
+			continue
+		}
+		if !wanted {
+			r.t.Steps[i].State, skipped = core.Skipped, true
+			continue
+		}
+		claims = append(claims, i)
+	}
+	return claims, skipped
+}
+
+// ready reports whether the step was not attempted in this run and every step before it is done or skipped.
+// Only Wake and Resubmit claim a step that was handed back.
+func (r *deciding) ready(i int) bool {
+	s := &r.t.Steps[i]
+	if s.State != core.Pending || s.Attempted() {
+		return false
+	}
+	for _, j := range r.def.Predecessors(i) {
+		if !r.t.Steps[j].Passed() && !(r.def.AsksFor(j) == i && r.answeredEarly(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// conditionHolds evaluates a ready step's condition. A condition that cannot be evaluated fails the step for
+// good.
+func (r *deciding) conditionHolds(i int) bool {
+	if r.def.Steps[i].When == "" {
+		return true
+	}
+	if !r.orderKnown() {
+		return false
+	}
+	yes, err := r.def.Expr.When(i, r.environment(i, false))
+	if err != nil {
+		r.failExpression(i, "when", err)
+	}
+	return yes && err == nil
+}
+
+// failExpression fails a step without a claim. Nothing was attempted, so there is nothing to undo.
+func (r *deciding) failExpression(i int, what string, err error) {
+	r.recordFailure(i, "expression", what+": "+err.Error(), 0)
+	r.failStep(i)
+}
+
+// failClaim fails a step without a claim, by the rule of the step itself (P50) or because its input cannot be
+// computed.
+func (r *deciding) failClaim(i int, err error) {
+	var rule *core.Fail
+	if !errors.As(err, &rule) {
+		r.failExpression(i, "input", err)
+		return
+	}
+	r.recordFailure(i, rule.Code, rule.Message, 0)
+	r.failStep(i)
+}
+
+func (r *deciding) orderKnown() bool {
+	if r.order == nil {
+		r.err = core.ErrOrderNeeded
+	}
+	return r.err == nil
+}
+
+// claim gives each step its next attempt with times and request (P1, P3, P6).
+//
+// It prepares all of them first. If one fails, the task starts its undo, and the same decision must not send
+// requests of the others. Afterwards it handles the steps that end at once. It reports whether there was such
+// a step, or one that the task continues without. In both cases it has claimed no other step.
+func (r *deciding) claim(steps []int) (ended bool) {
+	if r.bySupervisor() && len(steps) > 0 {
+		panic("core: the Supervisor must not claim (P16)")
+	}
+	var room [8]prepared
+	claims := room[:0]
+	for _, i := range steps {
+		p, err := r.kind(i).prepare(r, i)
+		if err != nil {
+			r.failClaim(i, err)
+			return r.t.ProcessState == core.Processing // P42: the others are prepared again
+		}
+		ended = ended || p.atOnce
+		claims = append(claims, p)
+	}
+	for n, i := range steps {
+		if ended && !claims[n].atOnce {
+			continue
+		}
+		s := &r.t.Steps[i]
+		if r.t.Hops >= r.def.HopBudget { // P23
+			r.recordFailure(i, "hops",
+				"the order used up its hop budget: a loop, or far more retries than planned", s.Attempt)
+			release(s)
+			r.enterError(core.Forward, i)
+			return false
+		}
+		r.t.Hops++
+		r.kind(i).start(r, i, claims[n])
+		// an answer had arrived before, and was a refusal
+		if r.err != nil || r.t.ProcessState != core.Processing {
+			return false
+		}
+	}
+	return ended
+}
+
+// take writes a claim into the step: its next attempt, and the order and time of its first claim (P1, P4,
+// P7).
+func (r *deciding) take(i int, state core.State, c core.Claim) {
+	s := &r.t.Steps[i]
+	switch {
+	case s.First.Nth == 0:
+		last := 0
+		for n := range r.t.Steps {
+			last = max(last, r.t.Steps[n].First.Nth)
+		}
+		s.First.Nth = last + 1
+	case s.First.At == 0:
+		s.First.At = s.Claim.At
+	}
+	endAttempt(s)
+	c.Cause, c.At = r.cause, r.at.Now
+	s.State, s.Claim, s.Wait = state, c, core.StepWait{}
+	s.NoEffect = 0
+	s.Attempt++
+}
+
+// input evaluates the input of the step's agent. The result depends only on values that are fixed while the
+// claim stands, so that a redelivery computes the same bytes (P12).
+func (r *deciding) input(i int, op core.Operation) (json.RawMessage, error) {
+	d := &r.def.Steps[i]
+	undo := op == core.UndoOp && d.Undo != nil && d.Undo.Input != nil
+	switch given := r.t.Steps[i].Corrected; {
+	case undo:
+	case given != nil: // P51
+		return given.Input, nil
+	case d.Input == nil:
+		return nil, nil
+	}
+	if !r.orderKnown() {
+		return nil, nil
+	}
+	if undo {
+		return r.def.Expr.UndoInput(i, r.environment(i, true))
+	}
+	return r.def.Expr.Input(i, r.environment(i, false))
+}
+
+// environment returns the values that an expression may read: the order and the outputs of the preceding
+// steps.
+func (r *deciding) environment(i int, own bool) core.Environment {
+	env := core.Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order,
+		Outputs: make(map[string]json.RawMessage, len(r.def.Ancestors(i))+1)}
+	for _, j := range r.def.Ancestors(i) {
+		env.Show(&r.t.Steps[j])
+	}
+	if own {
+		env.Show(&r.t.Steps[i])
+	}
+	if r.def.Tokens {
+		env.Token = r.token
+	}
+	return env
+}
+
+// advanceUndo undoes every attempted step, in reverse order of the first claims (P7, P20).
+func (r *deciding) advanceUndo() {
+	for r.err == nil && r.t.ProcessState == core.Compensating {
+		i := r.t.NextToUndo()
+		if i < 0 {
+			r.enterUndone()
+			return
+		}
+		if !r.undoNext(i) {
+			return
+		}
+	}
+}
+
+// undoNext advances the undo of step i. It reports whether the next step can be undone too.
+func (r *deciding) undoNext(i int) bool {
+	s := &r.t.Steps[i]
+	if s.State == core.Compensating || s.State == core.UndoWait && r.at.Now < s.Wait.At {
+		return false
+	}
+	return r.undoStep(i)
+}
+
+// undoStep begins the undo of a step by the rules of its grade, or the wait for it. It reports whether the
+// step is Compensated at once.
+func (r *deciding) undoStep(i int) bool {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	if d.Each != nil {
+		return r.undoChildren(i)
+	}
+	quiet := s.Quiet().Add(r.def.Agents[d.Agent].ClockSkew)
+	switch {
+	case d.Undo == nil:
+		// "undo: none", or a point of no return that is proven to have had no effect: no request, once the
+		// step is not in flight
+		if s.State == core.Processing {
+			return false
+		}
+		r.undone(i)
+		return true
+	case d.Grade == core.Fenced: // the fence stops a do that is still running
+		r.claimUndo(i)
+	case s.State == core.Processing:
+		return false
+	case r.at.Now <= quiet: // P21: a call may still run, whatever replies came (H2)
+		release(s)
+		s.State = core.UndoWait
+		r.scheduleWake(s, quiet+1)
+		if r.notifies(core.StatusUndoing) {
+			r.emit(r.t.Status(core.Status{Kind: core.StatusUndoing, At: r.at.Now, Step: s.Name,
+				Until: s.Wait.At}))
+		}
+	default:
+		r.claimUndo(i)
+	}
+	return false
+}
+
+// claimUndo claims an undo. If its input cannot be computed, the operator is needed, because a retry would
+// fail in the same way.
+func (r *deciding) claimUndo(i int) {
+	if r.bySupervisor() {
+		panic("core: the Supervisor must not claim (P16)")
+	}
+	s := &r.t.Steps[i]
+	input, err := r.input(i, core.UndoOp)
+	r.recordAttempt(i, core.OutcomeSuperseded, "")
+	if err != nil {
+		r.recordFailure(i, "expression", "undo input: "+err.Error(), 0)
+		s.State = core.UndoWait
+		release(s)
+		r.enterError(r.t.Direction(), i)
+		return
+	}
+	r.takeCall(i, core.UndoOp)
+	r.emit(r.t.Request(r.def, i, input))
+}

@@ -1,0 +1,213 @@
+package protocol
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// answered applies an answer from outside to its steps (P35, P36).
+func (r *deciding) answered(_ int, ev core.Event) (string, error) {
+	e := ev.(core.Answered)
+	if r.def != nil && e.Run > r.t.Run { // P8: it is not refused, because it could count in that run
+		return "", core.ErrStale
+	}
+	steps, reason := r.t.Addressed(r.def, e)
+	if reason != "" {
+		return r.refuseAnswer(-1, e, reason)
+	}
+	var took []int
+	var unchanged string // reason if the answer changes nothing, or may count later
+	voted := false
+	for _, i := range steps {
+		vote, note, why := r.voteOf(i, e)
+		if r.err != nil {
+			return "", nil
+		}
+		if why != "" {
+			if reason == "" {
+				reason = why
+			}
+			continue
+		}
+		took = append(took, i)
+		unchanged, voted = cmp.Or(unchanged, note), voted || vote != nil && note == ""
+		r.addVote(i, vote)
+	}
+	if len(took) == 0 {
+		return r.refuseAnswer(steps[0], e, reason)
+	}
+	v := core.Verdict{ID: e.ID, Command: "answer", Accepted: true, At: r.at.Now}
+	if !voted {
+		v.Reason = core.TrimMessage(unchanged)
+	}
+	if v.Note = core.TrimMessage(e.Note); v.Note != "" {
+		v.By = e.By
+	}
+	for _, i := range took {
+		r.keepVerdict(i, v)
+	}
+	for _, i := range took {
+		going := r.t.ProcessState == core.Processing || r.t.ProcessState == core.Error &&
+			r.t.Phase == core.Forward
+		if going && r.err == nil && r.t.Steps[i].State == core.Waiting {
+			r.look(i)
+		}
+	}
+	r.advance()
+	return "", nil
+}
+
+// voteOf returns the vote that an answer adds to a step, or nil if the answer changes nothing. The note of an
+// accepted answer names who decided before, or the step that decides whether the answer counts. A non-empty
+// refused is the reason of a refusal.
+func (r *deciding) voteOf(i int, e core.Answered) (vote *core.Vote, note, refused string) {
+	s := &r.t.Steps[i]
+	value, reason := r.def.AnswerValue(i, e.Value)
+	switch mode := modeOf(r.t); {
+	case mode != going && mode != errForward:
+		return nil, "", r.t.HasEnded(s, e)
+	case e.Run != r.t.Run:
+		return nil, "", fmt.Sprintf("the order is in run %d, and the answer is for run %d; look at it again",
+			r.t.Run, e.Run)
+	case s.State == core.Skipped:
+		return nil, "", "step " + s.Name + " was skipped"
+	case e.Step != "" && e.Round != s.Round():
+		return nil, "",
+			fmt.Sprintf("step %s is in round %d, and the answer is for round %d; look at it again", s.Name,
+				s.Round(), e.Round)
+	case reason != "":
+		return nil, "", reason
+	}
+	question, known := r.questionOf(i)
+	if r.err != nil {
+		return nil, "", ""
+	}
+	if why := question.Excludes(e.By); why != "" {
+		return nil, "", why
+	}
+	if was, by := s.DecisionText(); by != "" {
+		if bytes.Equal(was.Value, value) && !was.TimedOut() {
+			return nil, by, ""
+		}
+		return nil, "", by
+	}
+	if !known {
+		note = fmt.Sprintf("step %s has not begun; the answer counts if %s may answer it then", s.Name, e.By)
+	}
+	vote, refused = r.newVote(i, e.By, value)
+	return vote, note, refused
+}
+
+// newVote returns the vote of a person on an undecided step, nil if the step has it already, or the reason of
+// a refusal.
+func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *core.Vote, refused string) {
+	s, event := &r.t.Steps[i], r.def.Steps[i].Answer.Event != ""
+	a := s.Answers
+	if a == nil {
+		a = &core.Answers{}
+	}
+	at := slices.IndexFunc(a.Votes, func(v core.Vote) bool { return v.By == by })
+	switch {
+	case at >= 0 && bytes.Equal(a.Votes[at].Value, value):
+		return nil, ""
+	case at >= 0:
+		return nil, by + " has answered step " + s.Name + " before, with " + core.Shown(a.Votes[at].Value) +
+			" at " + a.Votes[at].At.String()
+	case event && len(a.Votes) > 0: // the first vote counts, even before the claim
+		if bytes.Equal(a.Votes[0].Value, value) {
+			return nil, ""
+		}
+		return nil, "an event came before, from " + a.Votes[0].By + " at " + a.Votes[0].At.String()
+	case len(a.Votes) >= core.MaxVoters:
+		return nil, fmt.Sprintf("%d people have answered step %s, which is the most that can", core.MaxVoters,
+			s.Name)
+	}
+	vote = &core.Vote{By: by, Value: value, At: r.at.Now}
+	if event && !r.holdsVote(i, vote) {
+		return nil,
+			fmt.Sprintf(
+				"the event's value of %d bytes does not fit into the order's document beside the outputs "+
+					"of its steps; "+
+					"store the data elsewhere and send a reference", len(value))
+	}
+	return vote, ""
+}
+
+// questionOf returns the people who may answer a step. The claim has stored them; before the claim the
+// question is evaluated. The result is unknown until every step that the question reads has ended.
+func (r *deciding) questionOf(i int) (question *core.Answers, known bool) {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	if s.Answers != nil && s.Answers.Need > 0 {
+		return s.Answers, true
+	}
+	if d.Input != nil {
+		for _, name := range r.def.Expr.InputReads(i) {
+			if before := r.t.Step(name); before == nil || !before.Passed() {
+				return &core.Answers{}, false
+			}
+		}
+	}
+	text, err := r.input(i, core.Do)
+	if err == nil && r.err == nil {
+		question, _, err = core.ReadQuestion(text, d.Timeout)
+	}
+	if err != nil || r.err != nil { // the claim will fail with this error
+		return &core.Answers{}, false
+	}
+	return question, true
+}
+
+// holdsVote reports whether the task has room for an event's value.
+func (r *deciding) holdsVote(i int, vote *core.Vote) bool {
+	with := &deciding{def: r.def, t: r.t.Clone()}
+	with.addVote(i, vote)
+	return r.at.SizeLimit.KeepsReserve(r.def, with.t)
+}
+
+func (r *deciding) addVote(i int, vote *core.Vote) {
+	if vote == nil {
+		return
+	}
+	a := r.t.Steps[i].OwnAnswers()
+	a.Votes = append(slices.Clip(a.Votes), *vote)
+}
+
+// refuseEarly stores a verdict for each vote that came before the claim and does not count, because its
+// sender received the verdict that it is kept (P36). The verdict has no ID, because a vote has none.
+func (r *deciding) refuseEarly(i int, early []core.Vote) {
+	sent := r.verdict
+	for _, v := range early {
+		_, why := r.def.AnswerValue(i, v.Value)
+		if why = cmp.Or(why, r.t.Steps[i].Answers.Excludes(v.By)); why != "" {
+			r.keepVerdict(i, core.Verdict{Command: "answer", Reason: core.TrimMessage(why), By: v.By,
+				At: r.at.Now})
+		}
+	}
+	r.verdict = sent
+}
+
+// keepVerdict stores the verdict of an answer in its step (P36).
+func (r *deciding) keepVerdict(i int, v core.Verdict) {
+	r.addVerdict(&r.t.Steps[i].OwnAnswers().Verdicts, v)
+}
+
+// refuseAnswer refuses an answer, and remembers that. It stores the verdict in step i; a negative i means
+// that no step takes the answer. A refused answer by a token is not remembered: only its sender gets the
+// refusal (P36).
+func (r *deciding) refuseAnswer(i int, e core.Answered, reason string) (string, error) {
+	v := core.Verdict{ID: e.ID, Command: "answer", Reason: core.TrimMessage(reason), At: r.at.Now}
+	r.verdict = &v
+	if e.Token == "" {
+		r.changed = true
+		r.t.Commands.Remember(e.ID, v.Command, r.number)
+		if i >= 0 {
+			r.keepVerdict(i, v)
+		}
+	}
+	return "refused: " + reason, nil
+}

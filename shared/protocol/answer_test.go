@@ -1,0 +1,308 @@
+package protocol_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
+)
+
+// asked is a workflow of one approval whose question evaluates to a text.
+func asked(question string, changes ...func(*core.StepDefinition)) *core.Definition {
+	s := core.StepDefinition{Name: "w", Timeout: core.Hour, OnFailure: core.OnFailureUndo,
+		Input:  json.RawMessage(`"template"`),
+		Answer: &core.Answer{Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo}}
+	for _, change := range changes {
+		change(&s)
+	}
+	def := workflow(s)
+	def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
+		0: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(question), nil }}}
+	return def
+}
+
+func byName(s *core.StepDefinition) {
+	s.Answer = &core.Answer{Event: "bought", OnTimeout: core.OnFailureUndo}
+}
+
+func answered(n int, by, value string) core.Answered {
+	return core.Answered{ID: fmt.Sprintf("a%d", n), Step: "w", Round: 1, By: by,
+		Value: json.RawMessage(value)}
+}
+
+// sizeOf stands for the size of a task's document.
+func sizeOf(task *core.Task) int {
+	b, err := json.Marshal(task)
+	if err != nil {
+		panic(err)
+	}
+	return len(b)
+}
+
+// P35: what a question may hold. Anything else is a failing input, before the claim.
+func TestQuestions(t *testing.T) {
+	names := func(n int, length int) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf("%q", fmt.Sprintf("%0*d", length, i)))
+		}
+		return "[" + strings.Join(all, ",") + "]"
+	}
+	for question, ok := range map[string]bool{
+		`{}`: true, `{"need":32}`: true, `{"need":33}`: false, `{"need":0}`: false, `{"need":"two"}`: false,
+		`{"who":` + names(32, 128) + `}`: true, `{"who":` + names(33, 9) + `}`: false,
+		`{"who":["a<b"]}`: false, `{"who":[""]}`: false,
+		`{"who":["ann","bob"],"need":2}`: true, `{"who":["ann","bob"],"need":2,"notSelf":"ann"}`: false,
+		`{"notSelf":"ann"}`: true, `{"notSelf":""}`: false, `{"notSelf":7}`: false,
+		`{"notSelf":` + names(1, 129)[1:132] + `}`: false,
+		`{"timeout":"366d"}`:                       true, `{"timeout":"367d"}`: false,
+		`{"timeout":"90m"}`: true,
+		`{"timeout":"0s"}`:  false, `{"timeout":"-1h"}`: false, `{"timeout":"soon"}`: false,
+		`{"timeout":7}`: false, `{"who":"ann"}`: false, `7`: false,
+	} {
+		d := newDesk(t, asked(question))
+		d.decide(d.submit)
+		if is := d.task.ProcessState == core.Processing; is != ok {
+			t.Errorf("%.60s: the order is %s, and the question is good: %v", question, d.task.ProcessState,
+				ok)
+		}
+		if question == `{"timeout":"soon"}` &&
+			!strings.Contains(d.task.Reason.Text, `timeout is no duration, like "48h" or "7d"`) {
+			t.Errorf("%s: %s", question, d.task.Reason.Text)
+		}
+	}
+}
+
+// P35, P28: a round has at most 32 voters, and the reserve has room for them.
+func TestThirtyTwoPeopleVote(t *testing.T) {
+	d := newDesk(t, asked(`{"need":32}`))
+	d.decide(d.submit)
+	for n := range core.MaxVoters {
+		d.decide(answered(n, fmt.Sprintf("%0128d", n), []string{`"yes"`, `"no"`}[n%2]))
+	}
+	if n, most := sizeOf(d.task), (core.SizeLimit{Size: sizeOf}).Reserve(d.def); n > most {
+		t.Errorf("with all votes the task has %d bytes, the reserve is %d", n, most)
+	}
+	d.refused(answered(99, "one-more", `"yes"`))
+	if n := len(d.task.Step("w").Answers.Votes); n != core.MaxVoters {
+		t.Errorf("%d votes are kept", n)
+	}
+}
+
+// P28: the value of an event is bounded.
+func TestValuesAreBounded(t *testing.T) {
+	d := newDesk(t, asked(`{}`, byName))
+	d.decide(d.submit)
+	text := func(n int) string { return `"` + strings.Repeat("x", n-2) + `"` }
+	d.refused(answered(1, "shop", text(core.MaxAnswerValue+1)))
+	d.decide(answered(2, "shop", text(core.MaxAnswerValue)))
+	d.expect(nil, "Processed: w Processed/1", "")
+}
+
+// P28: an event whose value does not fit the document is refused, and the order waits on; the reason of a
+// refusal gives way.
+func TestAnEventThatDoesNotFit(t *testing.T) {
+	d := newDesk(t, asked(`{}`, byName))
+	d.decide(d.submit)
+	limit := core.SizeLimit{Size: sizeOf}
+	limit.Limit = limit.Reserve(d.def) - core.InlineOrder(d.def) + 300
+	try := func(ev core.Event) protocol.Decision {
+		dec, err := protocol.Decide(d.def, d.order, d.task, ev,
+			protocol.At{Now: d.now, By: d.by, SizeLimit: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dec
+	}
+	if dec := try(answered(1, "shop", `"`+strings.Repeat("x", 4000)+`"`)); dec.Verdict.Accepted ||
+		dec.Task.Step("w").State != core.Waiting {
+		t.Errorf("the verdict is %+v, the step %s", dec.Verdict, dec.Task.Step("w").State)
+	}
+	if dec := try(answered(1, "shop", `"x"`)); !dec.Verdict.Accepted {
+		t.Errorf("a short value is refused: %s", dec.Verdict.Reason)
+	}
+	wrong := answered(2, "shop", `7`)
+	wrong.Round = 5
+	for range 30 { // An order with a shorter ID leaves part of the reserve.
+		limit.Limit -= 40
+		if dec := try(wrong); len(dec.Verdict.Reason) < 60 {
+			return
+		}
+	}
+	t.Error("the reason stays although nothing is left for it")
+}
+
+// P49: a question may become another one, also where it is open; what it may be answered with may not.
+func TestMoveOfAQuestion(t *testing.T) {
+	for what, x := range map[string]struct {
+		change func(*core.StepDefinition)
+		want   bool
+	}{
+		"question":  {func(s *core.StepDefinition) { s.Input = json.RawMessage(`"another"`) }, true},
+		"time":      {func(s *core.StepDefinition) { s.Timeout = core.Day }, true},
+		"time over": {func(s *core.StepDefinition) { s.Answer.OnTimeout = core.OnFailureStop }, true},
+		"values":    {func(s *core.StepDefinition) { s.Answer.Values = []string{"yes", "never"} }, false},
+		"refuse":    {func(s *core.StepDefinition) { s.Answer.Refuse = `value == "no"` }, false},
+		"ask":       {func(s *core.StepDefinition) { s.Answer.Ask = "w-ask" }, false},
+		"kind":      {func(s *core.StepDefinition) { *s = waitStep("w", core.Hour) }, false},
+	} {
+		d := newDesk(t, asked(`{}`))
+		d.decide(d.submit)
+		to := asked(`{}`, x.change)
+		to.Hash = "another"
+		dec, err := d.try(core.Move{ID: "m", Command: 0, To: core.Target{Definition: to}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if dec.Verdict.Accepted != x.want {
+			t.Errorf("%s: accepted %v (%s)", what, dec.Verdict.Accepted, dec.Verdict.Reason)
+		}
+		if s := dec.Task.Step("w"); s.State != core.Waiting || s.Wait.At != noon.Add(core.Hour) {
+			t.Errorf("%s: the step is %s until %s", what, s.State, s.Wait.At)
+		}
+	}
+}
+
+// P35, P49: after a move a question shows what counts, or has counted if it was decided before: who may
+// answer, how many are needed, and for how long, as it was asked.
+func TestAMovedQuestionShowsWhatCounts(t *testing.T) {
+	for _, state := range []core.State{core.Waiting, core.Processed} {
+		d := newDesk(t, then(asked(`{"need":2}`)))
+		d.decide(d.submit)
+		if d.wait(core.Minute); state == core.Processed {
+			d.decide(answered(1, "ann", `"yes"`))
+			d.decide(answered(2, "bob", `"yes"`))
+		}
+		to := then(asked(`{"question":"may it?","need":1,"who":["ann"]}`, func(s *core.StepDefinition) {
+			s.Input, s.Timeout = json.RawMessage(`"another"`), core.Day
+		}))
+		to.Hash = "another"
+		d.decide(core.Move{ID: "m", To: core.Target{Definition: to}})
+		if s := d.task.Step("w"); d.task.Definition != to.Hash || s.State != state {
+			t.Fatalf("w is %s, and not moved: %+v", s.State, d.task.Commands.Verdicts)
+		}
+		input, err := protocol.InputOf(to, d.order, d.task, 0)
+		if want := `{"question":"may it?","need":2,"timeout":"1h0m0s"}`; err != nil || string(input) != want {
+			t.Errorf("%s: the question is %s (%v), want %s", state, input, err, want)
+		}
+	}
+}
+
+// then is a workflow that waits for a day after step w.
+func then(def *core.Definition) *core.Definition {
+	last := waitStep("last", core.Day)
+	last.After = []string{"w"}
+	more := workflow(append(def.Steps, last)...)
+	more.Expr, more.Hash = def.Expr, def.Hash
+	return more
+}
+
+// P36: the answer of a person who may not answer the step came before the step began, when that was not
+// known. Once it begins, the order keeps a refusal, because the person has read that the answer is kept.
+func TestAnEarlyAnswerThatDoesNotCountIsRefused(t *testing.T) {
+	def := workflow(step("a"), core.StepDefinition{Name: "w", After: []string{"a"}, Timeout: core.Hour,
+		OnFailure: core.OnFailureUndo,
+		Input:     json.RawMessage(`"template"`), Answer: &core.Answer{Values: []string{"yes", "no"},
+			OnTimeout: core.OnFailureUndo}})
+	def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
+		1: func(e core.Environment) (json.RawMessage, error) {
+			if _, known := e.Outputs["a"]; !known {
+				return nil, errors.New("step a has no output")
+			}
+			return json.RawMessage(`{"who":["ann","cem"]}`), nil
+		}}}
+	d := newDesk(t, def)
+	d.decideAll(d.submit, answered(1, "bob", `"yes"`), answered(2, "ann", `"no"`))
+	d.decide(core.Reply{Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone,
+		Output: json.RawMessage(`{}`)})
+	a := d.task.Step("w").Answers
+	if len(a.Verdicts) != 3 {
+		t.Fatalf("the step keeps the verdicts %+v, want those of two early answers and a refusal", a.Verdicts)
+	}
+	v := a.Verdicts[2]
+	if v.Accepted || v.By != "bob" || v.Command != "answer" || v.At != d.now ||
+		!strings.Contains(v.Reason, "not among those who may answer") {
+		t.Errorf("the last verdict is %+v, want a refusal of bob's answer", v)
+	}
+	if len(a.Votes) != 1 || a.Votes[0].By != "ann" {
+		t.Errorf("the votes %+v count, want ann's alone", a.Votes)
+	}
+}
+
+// P36: why a step was answered so stands in its verdict with who did, also after the decision; where the
+// document has no room for it the answer counts without it.
+func TestAnswersSayWhy(t *testing.T) {
+	for _, full := range []bool{false, true} {
+		d := newDesk(t, asked(`{"need":2}`))
+		d.decide(d.submit)
+		limit := core.SizeLimit{Size: sizeOf}
+		if limit.Limit = 1 << 20; full {
+			limit.Limit = limit.Reserve(d.def) - core.InlineOrder(d.def)
+		}
+		for n, by := range []string{"ann", "bob"} {
+			ev := answered(n, by, `"yes"`)
+			ev.Note = "seen " + strings.Repeat("x", 2*core.MaxMessage)
+			dec, err := protocol.Decide(d.def, d.order, d.task, ev,
+				protocol.At{Now: d.now, By: d.by, SizeLimit: limit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.task = dec.Task
+		}
+		s := d.task.Step("w")
+		if s.State != core.Processed || len(s.Answers.Verdicts) != 2 {
+			t.Fatalf("it is %s with %+v", s.State, s.Answers)
+		}
+		for i, by := range []string{"ann", "bob"} {
+			v := s.Answers.Verdicts[i]
+			if kept := v.By == by && strings.HasPrefix(v.Note, "seen x") &&
+				len(v.Note) <= core.MaxMessage; !v.Accepted || kept == full || full && v.By+v.Note != "" {
+				t.Errorf("full %t: %+v", full, v)
+			}
+		}
+	}
+}
+
+// P36: an answer to an order that has ended is refused, and the refusal says who decided before, as it does
+// while the order runs. Only one who may answer that round reads it.
+func TestALateAnswerReadsWhoDecided(t *testing.T) {
+	const over = "the order goes no longer forward; it is Processed"
+	for what, x := range map[string]struct {
+		votes []core.Answered
+		late  core.Answered
+		want  string
+	}{
+		"another value": {[]core.Answered{answered(1, "ann", `"yes"`)}, answered(2, "bob", `"no"`),
+			over + `; step w was decided at ` + noon.Add(core.Minute).String() + `: "yes" by ann`},
+		"the same value": {[]core.Answered{answered(1, "ann", `"yes"`)}, answered(2, "ann", `"yes"`),
+			over + `; step w was decided at ` + noon.Add(core.Minute).String() + `: "yes" by ann`},
+		"excluded": {[]core.Answered{answered(1, "ann", `"yes"`)}, answered(2, "eve", `"no"`), over},
+		"another round": {[]core.Answered{answered(1, "ann", `"yes"`)},
+			core.Answered{ID: "a2", Step: "w", Round: 2, By: "bob", Value: json.RawMessage(`"no"`)}, over},
+		"the time was over": {nil, answered(2, "bob", `"no"`),
+			"the order goes no longer forward; it is Compensated; the time for an answer to step w was " +
+				"over at " + noon.Add(core.Minute+core.Hour).String()},
+	} {
+		d := newDesk(t, asked(`{"who":["ann","bob"]}`))
+		d.decide(d.submit)
+		d.wait(core.Minute)
+		for _, vote := range x.votes {
+			d.decide(vote)
+		}
+		if len(x.votes) == 0 {
+			d.wait(core.Hour)
+			d.decide(core.Wake{Step: "w", Attempt: 1})
+		}
+		dec, err := d.try(x.late)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := dec.Verdict; v.Accepted || v.Reason != x.want {
+			t.Errorf("%s: %+v, want %q", what, v, x.want)
+		}
+	}
+}

@@ -1,0 +1,23 @@
+package protocol
+
+import (
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// answeredEarly reports whether an answer has decided the step already, so that its ask need not finish
+// (P36).
+func (r *deciding) answeredEarly(i int) bool {
+	if a := r.t.Steps[i].Answers; a == nil || len(a.Votes) == 0 {
+		return false
+	}
+	p, err := r.kind(i).prepare(r, i)
+	return err == nil && p.atOnce
+}
+
+// withdraw ends an ask that was to be sent again. An ask has no undo.
+func (r *deciding) withdraw(i int) {
+	s := &r.t.Steps[i]
+	r.recordFailure(i, core.CodeOvertaken, "the answer came before it was asked for again", s.Attempt)
+	s.FailureCode = core.CodeOvertaken
+	r.undone(i)
+}

@@ -1,0 +1,101 @@
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// startChild creates a child task (P41). If an undo arrives before the start, it creates the child as
+// Compensated. The child then reports this end, and a later attempt of its parent can start it.
+func startChild(def *core.Definition, order []byte, e core.AskChild, at At) (Decision, error) {
+	if def == nil || def.Hash != e.Definition {
+		return Decision{}, fmt.Errorf("child %q: its definition %q is not there: %w", e.OrderID, e.Definition,
+			core.ErrUnfit)
+	}
+	return create(def, order, core.Submitted{OrderID: e.OrderID, Workflow: def.Name,
+		ContentHash: e.ContentHash,
+		Priority:    e.Priority}, &e, at)
+}
+
+// askedByParent decides the request of a parent to an existing child (P41). The highest attempt that asked is
+// kept, and all messages name it; an earlier one changes nothing.
+func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
+	e, t := ev.(core.AskChild), r.t
+	if t.Parent == nil {
+		return "the order is no child", nil
+	}
+	have, asks := *t.Parent, e.Parent
+	newer := asks.Attempt > have.Attempt
+	have.Attempt, asks.Attempt = 0, 0
+	if have != asks {
+		return "the order is the child of another step", nil
+	}
+	r.asked = true
+	if e.Parent.Attempt < t.Parent.Attempt {
+		return "a later attempt of its parent has asked", nil
+	}
+	if newer {
+		t.Parent = &e.Parent
+	}
+	switch mode := modeOf(t); {
+	case t.Erased != nil: // P52: it reports like a child whose key has expired
+	case e.Ask == core.AskStart && mode == compensated && newer:
+		r.followParent(e.To)
+		again := core.Resubmit{}
+		if r.def.Deadline != 0 {
+			again.Deadline = r.at.Now.Add(r.def.Deadline)
+		}
+		r.restart(again)
+		return "", nil
+	case e.Ask == core.AskStart, r.t.PastPointOfNoReturn(r.def):
+	case mode == going:
+		r.compensate(core.WhyParent, -1)
+		r.advance()
+		return "", nil
+	case mode == errForward:
+		r.startUndo(core.WhyParent)
+		return "", nil
+	case mode == processed && e.Ask == core.AskUndo:
+		t.Output, t.Reason = nil, core.Reason{}
+		r.startUndo(core.WhyParent)
+		return "", nil
+	}
+	if newer { // The newer one is kept, and messages name it.
+		r.notifyParent()
+		return "", nil
+	}
+	return "the child is " + string(t.ProcessState), nil
+}
+
+// followParent pins an undone child to the definition that its parent's step names now, because the child's
+// next run begins anew (P41). A child that cannot be pinned to it keeps its own.
+func (r *deciding) followParent(to *core.Definition) {
+	if to != nil && to.Name == r.t.Workflow && to.Hash != r.t.Definition {
+		_ = r.pin(to)
+	}
+}
+
+// notifyParent notifies the parent if its child has ended or stopped.
+func (r *deciding) notifyParent() {
+	t := r.t
+	if t.Parent == nil {
+		return
+	}
+	e := core.ChildEnded{Parent: *t.Parent, Code: t.Reason.Code, Message: t.Reason.Text}
+	switch mode := modeOf(t); {
+	case mode == compensated || mode == cancelled:
+		e.State = core.ChildCompensated
+	case t.Erased != nil: // it can neither be undone nor return its output any more
+		e.State = core.ChildExpired
+	case mode == processed:
+		e.State, e.Output = core.ChildProcessed, t.Output
+	case mode == closed:
+		e.State = core.ChildClosed
+	case mode == errForward || mode == errUndo:
+		e.State = core.ChildError
+	default:
+		return
+	}
+	r.emit(e)
+}

@@ -1,0 +1,296 @@
+package protocol
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// accept counts the command and stores its verdict. reject stores one too, because the sender reads the task
+// until the verdict is in it (P5).
+func (r *deciding) accept(reason string) {
+	r.t.Commands.Number++
+	r.acceptAgain(reason)
+}
+
+// acceptAgain stores the verdict of a command whose effect is already there. The command does not count.
+func (r *deciding) acceptAgain(reason string) { r.storeVerdict(true, reason) }
+
+func (r *deciding) reject(reason string) (string, error) {
+	r.changed = true
+	switch { // an older number is refused for good
+	case r.number == r.t.Commands.Number:
+		r.t.Commands.Remember(r.id, r.name, r.number)
+	case r.number > r.t.Commands.Number:
+		r.t.Commands.Remember(r.id, core.AheadCommand, r.number)
+	}
+	r.storeVerdict(false, reason)
+	return "refused: " + reason, nil
+}
+
+func (r *deciding) storeVerdict(accepted bool, reason string) {
+	r.addVerdict(&r.t.Commands.Verdicts, core.Verdict{ID: r.id, Command: r.name, Accepted: accepted,
+		Reason: reason, At: r.at.Now, By: r.from.By, Note: core.TrimMessage(r.from.Reason)})
+}
+
+// addVerdict adds a verdict to a list of the task, without its texts if there is no room for them.
+func (r *deciding) addVerdict(list *[]core.Verdict, v core.Verdict) {
+	all := append(slices.Clip(*list), v)
+	*list = all[max(0, len(all)-core.MaxVerdicts):]
+	if v.Long() && !r.at.SizeLimit.KeepsReserve(r.def, r.t) {
+		v.Drop()
+		all[len(all)-1] = v
+	}
+	r.verdict = &v
+}
+
+// operators returns the rule of a numbered command. The function do executes the command, or returns the
+// reason of a refusal. The command's number must be the task's (P5, H17), and an erased task takes no further
+// command (P52).
+func operators(do func(r *deciding, ev core.Event) (refused string)) rule {
+	return action(func(r *deciding, _ int, ev core.Event) (string, error) {
+		reason := isErased
+		switch {
+		case r.t.Erased != nil:
+		case r.number == r.t.Commands.Number:
+			reason = do(r, ev)
+		default:
+			reason = "the order has accepted another command, or refused many, since you " +
+				"loaded it; load it " +
+				"again and repeat the command if it still applies"
+		}
+		if reason != "" {
+			return r.reject(reason)
+		}
+		return "", nil
+	})
+}
+
+// submittedAgain decides a submission of an order that exists already (P14).
+func (r *deciding) submittedAgain(_ int, ev core.Event) (string, error) {
+	switch {
+	case r.t.IsTombstone():
+		return "the order was cancelled before it came", nil
+	case ev.(core.Submitted).ContentHash != ev.(core.Submitted).KnownHash:
+		return "", core.Refuse("other-content",
+			"an order with this ID and other content was submitted before; nothing was changed: submit "+
+				"the new content under a new ID")
+	}
+	return "the order is there", nil
+}
+
+// cancelCommand stops and undoes the order for the caller (P17). The verdict of one command never changes
+// from refused to accepted, and repeats get the same one (H30).
+func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
+	e, t := ev.(core.Cancel), r.t
+	switch {
+	case e.Run > t.Run:
+		return "", core.ErrStale
+	case e.Run < t.Run:
+		return r.reject("the order was resubmitted since; look at it and cancel the new run")
+	case t.Parent != nil:
+		return r.reject(t.Parent.Refusal())
+	case t.ProcessState == core.Closed:
+		return r.reject("the order is Closed, which is final")
+	case t.ProcessState == core.Cancelled || t.Undo.CancelAsked:
+		r.acceptAgain("it was cancelled before")
+		return "", nil
+	case t.Erased != nil:
+		return r.reject(isErased)
+	case t.ProcessState == core.Processed:
+		return r.reject("the order is Processed")
+	case r.t.PastPointOfNoReturn(r.def):
+		r.t.Commands.Remember(e.ID, "cancel", r.number)
+		return r.reject("the order is past its point of no return")
+	case len(t.Commands.Refused["cancel"]) == core.MaxRefused:
+		return r.reject(tooManyCancels)
+	}
+	t.Undo.CancelAsked = true
+	r.accept("")
+	switch modeOf(t) {
+	case going:
+		r.compensate(core.WhyCancel, -1)
+		r.advance()
+	case errForward:
+		r.startUndo(core.WhyCancel)
+	case compensated: // the finished undo becomes the cancel, with its own final status
+		r.enterEnd(core.Cancelled, "")
+	}
+	return "", nil
+}
+
+// startUndo moves a task from Error into its undo. This ends every wait (P9a).
+func (r *deciding) startUndo(why core.Why) {
+	if t := r.t; t.Phase == core.Undoing {
+		t.Reason, t.Undo.Reason = t.Undo.Reason, core.Reason{}
+	}
+	leaveEnd(r.t)
+	r.t.ProcessState, r.t.Undo.Why = core.Compensating, why
+	for i := range r.t.Steps {
+		s := &r.t.Steps[i]
+		s.Failures = core.Failures{Do: s.Failures.Do}
+		endHold(s)
+		if s.AwaitsWake() {
+			s.Wait.At, s.CompleteBy = 0, 0
+		}
+	}
+	r.advance()
+}
+
+// undoCommand executes the operator's decision to undo a task in Error.
+func (r *deciding) undoCommand(core.Event) (refused string) {
+	if reason := r.t.UndoRefusal(r.def); reason != "" {
+		return reason
+	}
+	r.accept("")
+	why := core.WhyOperator
+	if r.t.Phase == core.Undoing { // it continues with its earlier reason
+		why = r.t.Undo.Why
+	}
+	r.startUndo(why)
+	return ""
+}
+
+// resubmitCommand executes the operator's decision to continue (P18).
+func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
+	e := ev.(core.Resubmit)
+	if e.Deadline.Passed(r.at.Now) {
+		return "the new deadline " + e.Deadline.String() + " has passed, it is " +
+			r.at.Now.String() + " here; give a later one, or none"
+	}
+	mode := modeOf(r.t)
+	switch mode {
+	case errForward, errUndo, compensated:
+		if r.t.Parent != nil && mode == compensated {
+			return r.t.Parent.Refusal()
+		}
+	case cancelled, processed, closed:
+		return "the order is " + string(r.t.ProcessState) + ", which is final"
+	default:
+		return "the order is " + string(r.t.ProcessState) +
+			"; only one in Error, or Compensated, can be resubmitted"
+	}
+	before, def := r.t, r.def
+	if e.To != nil && !e.To.Is(r.t.Definition) { // both changes are one command (P49)
+		if reason := r.move(*e.To); reason != "" {
+			return reason
+		}
+	}
+	reason := ""
+	if mode != compensated {
+		reason = r.t.ExpiredKey(r.def, r.at.Now)
+	}
+	if reason = cmp.Or(reason, r.correct(e)); reason != "" {
+		r.t, r.def = before, def
+		return reason
+	}
+	r.accept(note("another input", e.Step))
+	switch mode {
+	case errForward:
+		r.resume(e)
+	case errUndo: // never forward (H5)
+		r.startUndo(r.t.Undo.Why)
+	case compensated:
+		r.restart(e)
+	}
+	return ""
+}
+
+// note returns the part of the history entry that names the input of a command for a step. It returns "" if
+// the command has none.
+func note(what, step string) string {
+	if step == "" {
+		return ""
+	}
+	return "with " + what + " for " + step
+}
+
+// resume continues forward in the same run, with the same keys (H4). It resets counters and hops.
+func (r *deciding) resume(e core.Resubmit) {
+	t := r.t
+	leaveEnd(r.t)
+	t.ProcessState, t.Hops, t.Reason = core.Processing, 0, core.Reason{}
+	r.renewDeadline(e.Deadline)
+	r.started()
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		if s.State == core.Processed && s.Finish.Seq == 0 { // it finished while the order was in Error
+			r.emitStepFinished(s)
+		}
+		s.Failures = core.Failures{}
+		endHold(s)
+		if s.State == core.Failed && !s.Attempted() { // its expression failed; advance tries it again
+			s.State, s.Error = core.Pending, nil
+		}
+	}
+	var again []int
+	for i := range t.Steps { // every one of them, because a step left out would wait for ever (H31)
+		if t.Steps[i].Attempted() && r.kind(i).resume(r, i) {
+			again = append(again, i)
+		}
+		// an answer was a refusal, or its time had ended
+		if r.err != nil || t.ProcessState != core.Processing {
+			return
+		}
+	}
+	r.advanceForward(again...)
+}
+
+// restart starts a Compensated order again: a new run with new keys (H3).
+func (r *deciding) restart(e core.Resubmit) {
+	t := r.t
+	leaveEnd(r.t)
+	t.ProcessState, t.Undo.Why, t.Reason = core.Processing, "", core.Reason{}
+	t.Output, t.Hops, t.Deadline = nil, 0, core.Deadline{}
+	t.Run++
+	t.Commands.Forget()
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		verdicts, given := s.Answers, s.Corrected
+		// P1: attempt numbers continue.
+		t.Steps[i] = core.Step{Name: s.Name, State: core.Pending, Attempt: s.Attempt, Unknown: s.Unknown}
+		// An input of an earlier command ends with its run (P51).
+		if given != nil && given.Command == t.Commands.Number {
+			t.Steps[i].Corrected = given
+		}
+		if verdicts != nil {
+			t.Steps[i].Answers = &core.Answers{Round: 1, Verdicts: verdicts.Verdicts}
+		}
+	}
+	r.renewDeadline(e.Deadline)
+	r.started()
+	r.advance()
+}
+
+// renewDeadline sets the deadline that a Resubmit carries, or removes it (P23a).
+func (r *deciding) renewDeadline(at core.Time) {
+	r.t.Deadline.At = 0
+	if at != 0 {
+		r.setDeadline(at)
+	}
+}
+
+// closeCommand executes the operator's decision to end a task in its present state (P48). Its steps keep
+// their states, because their effects stay as the operator found them. It cancels children that never
+// answered, because their requests may still arrive.
+func (r *deciding) closeCommand(ev core.Event) (refused string) {
+	if reason := r.t.CloseRefusal(r.def, ev.(core.Close).Absent, r.at.Now); reason != "" {
+		return reason
+	}
+	r.accept("")
+	leaveEnd(r.t)
+	for i := range r.t.Steps {
+		if s := &r.t.Steps[i]; s.Children.Running() {
+			s.OwnChildren().Stopped = true
+		}
+	}
+	r.t.Closing = &core.Closing{By: r.from.By, Reason: core.TrimMessage(r.from.Reason)}
+	r.enterEnd(core.Closed, "")
+	return ""
+}
+
+// tooManyCancels is the reason of a cancel that the task cannot distinguish from the refused ones.
+const tooManyCancels = "this run of the order has refused 16 cancels, which is the most that it " +
+	"remembers, and so it accepts no other one; " +
+	"fix: if the order has stopped, undo it as an operator"

@@ -1,0 +1,30 @@
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// correct replaces the input of a step with that of a Resubmit (P51). If it cannot, it returns the reason and
+// changes nothing.
+func (r *deciding) correct(e core.Resubmit) (refused string) {
+	if e.Step == "" {
+		return ""
+	}
+	i := r.t.Index(e.Step)
+	if reason := r.t.CorrectRefusal(r.def, i, e); reason != "" {
+		return reason
+	}
+	t := r.t.Clone()
+	t.Steps[i].Corrected = &core.Corrected{Input: e.Input, Command: t.Commands.Number + 1, By: r.from.By,
+		Reason: core.TrimMessage(r.from.Reason), At: r.at.Now}
+	if !r.at.SizeLimit.KeepsReserve(r.def, t) {
+		return fmt.Sprintf(
+			"the new input of step %s (%d bytes) does not fit into the order's document of at most %d "+
+				"bytes beside what it holds and a reserve; give a shorter one",
+			e.Step, len(e.Input), r.at.SizeLimit.Limit)
+	}
+	r.t = t
+	return ""
+}

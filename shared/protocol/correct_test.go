@@ -1,0 +1,272 @@
+package protocol_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
+)
+
+var corrected = json.RawMessage(`{"amount": 12}`)
+
+// stopped is a desk whose order stopped because b was refused for good; no call of it can begin any more.
+func stopped(t *testing.T, changes ...func(*core.StepDefinition)) *desk {
+	t.Helper()
+	d := begun(t, step("a"), step("b", append(changes, after("a"), stopping)...),
+		step("c", after("b"), stopping))
+	d.decideAll(done("a", 1), failed("b", 1))
+	d.settle(d.decide(core.Settle{}))
+	d.wait(core.Hour)
+	return d
+}
+
+func correcting(d *desk, step string, input json.RawMessage) core.Resubmit {
+	return core.Resubmit{ID: "r", Command: d.task.Commands.Number, Step: step, Input: input,
+		Sender: core.Sender{By: "ann", Reason: "wrong amount"}}
+}
+
+// P51: only a call that is still to be asked, and of whose key nothing can have an effect.
+func TestAnotherInputIsRefused(t *testing.T) {
+	prove := func(d *desk) {
+		d.decide(core.Resolve{ID: "f", Command: d.task.Commands.Number, Step: "b", Fact: core.NotHappened})
+	}
+	for name, x := range map[string]struct {
+		before func(*desk)
+		step   string
+		input  json.RawMessage
+		want   string // "" where it is accepted
+	}{
+		"in doubt":      {func(*desk) {}, "b", corrected, "not proven to have had no effect"},
+		"proven":        {prove, "b", corrected, ""},
+		"not asked yet": {func(*desk) {}, "c", corrected, ""},
+		"done":          {prove, "a", corrected, "step a is Processed"},
+		"unknown":       {prove, "x", corrected, "no such step"},
+		"too large": {prove, "b", json.RawMessage(`"` + strings.Repeat("x", core.MaxInput-1) + `"`),
+			"the limit is 32768"},
+		"largest": {prove, "b", json.RawMessage(`"` + strings.Repeat("x", core.MaxInput-2) + `"`),
+			""},
+		"with a token": {prove, "b", json.RawMessage(`"00000000.MC9hL2Fubg.dXllGwql4haxUySnKXUr6A"`),
+			"holds a token"},
+		"undone by hand": {func(d *desk) {
+			d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.Undone})
+		}, "b", corrected, "happened and was undone"},
+		"asked after it": {func(d *desk) {
+			prove(d)
+			d.decide(core.Resubmit{ID: "g", Command: 1})
+			d.decide(failed("b", 2))
+		}, "b", corrected, "not proven"},
+		"its fact is before": {func(d *desk) { prove(d); d.task.Steps[1].NoEffect = 0 }, "b", corrected,
+			"not proven"},
+		"in the undo": {func(d *desk) {
+			d.decide(core.UndoCommand{ID: "u", Command: 0})
+			d.decideAll(undoFailed("b", 2), wake("b", 2))
+			d.wait(core.Minute)
+			d.decideAll(wake("b", 2), undoFailed("b", 3))
+		}, "c", corrected, "being undone"},
+	} {
+		d := stopped(t)
+		x.before(d)
+		v := d.command(t, correcting(d, x.step, x.input), core.SizeLimit{}).Verdict
+		if v.Accepted != (x.want == "") || !strings.Contains(v.Reason, x.want) {
+			t.Errorf("%s: %+v, want %q", name, v, x.want)
+		}
+	}
+	d := stopped(t, grade(core.Plain))
+	d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.Undone})
+	if v := d.command(t, correcting(d, "b", corrected), core.SizeLimit{}).Verdict; !v.Accepted {
+		t.Errorf("a plain service has no memory of keys: %+v", v)
+	}
+	d = begun(t, step("a", stopping),
+		func() core.StepDefinition { w := waitStep("w", core.Minute); w.After = []string{"a"}; return w }())
+	d.decide(failed("a", 1))
+	if v := d.command(t, correcting(d, "w", corrected), core.SizeLimit{}).Verdict; v.Accepted ||
+		!strings.Contains(v.Reason, "calls no agent") {
+		t.Errorf("of a wait: %+v", v)
+	}
+}
+
+// P51, P12: every request of the step in this run has it, byte for byte, and the same key.
+func TestAnotherInputIsSent(t *testing.T) {
+	d := stopped(t)
+	d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.NotHappened})
+	command := correcting(d, "b", corrected)
+	dec := d.decide(command)
+	if v := dec.Verdict; !v.Accepted || v.Reason != "with another input for b" || v.By != "ann" {
+		t.Errorf("%+v", v)
+	}
+	sent := requests(dec.Effects)
+	if len(sent) != 1 || sent[0].Step != "b" || string(sent[0].Input) != string(corrected) ||
+		sent[0].Key != "o1/0/b" || sent[0].Attempt != 2 {
+		t.Fatalf("%+v", sent)
+	}
+	if g := d.task.Step("b").Corrected; g == nil || g.Command != 2 || g.By != "ann" ||
+		g.Reason != "wrong amount" || g.At != d.now {
+		t.Errorf("stored: %+v", g)
+	}
+	if again := requests(d.ignored(command)); len(again) != 1 || snapshot(again[0]) != snapshot(sent[0]) {
+		t.Errorf("emitted again: %+v", again)
+	}
+	d.decide(later("b", 2))
+	d.wait(core.Minute)
+	if next := requests(d.decide(wake("b", 2)).Effects); len(next) != 1 ||
+		string(next[0].Input) != string(corrected) {
+		t.Errorf("the next attempt: %+v", next)
+	}
+	if next := requests(d.decide(done("b", 3)).Effects); len(next) != 1 || next[0].Step != "c" ||
+		string(next[0].Input) == string(corrected) {
+		t.Errorf("the next step: %+v", next)
+	}
+	if shown, err := protocol.InputOf(d.def, d.order, d.task, 1); err != nil ||
+		string(shown) != string(corrected) {
+		t.Errorf("shown: %s, %v", shown, err)
+	}
+	if shown, err := protocol.InputOf(d.def, nil, d.task, 0); !errors.Is(err, core.ErrOrderNeeded) {
+		t.Errorf("without the order, shown: %s, %v", shown, err)
+	}
+}
+
+// P51: an undo without an input of its own has that of the do; one with its own keeps it.
+func TestTheUndoOfACorrectedStep(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		d := stopped(t, func(s *core.StepDefinition) {
+			if !own {
+				s.Undo.Input = nil
+			}
+		})
+		d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.NotHappened})
+		d.decideAll(correcting(d, "b", corrected), done("b", 2), failed("c", 1))
+		d.wait(core.Hour)
+		d.decide(core.UndoCommand{ID: "u", Command: 2})
+		sent := requests(d.decide(undone("c", 2)).Effects)
+		if len(sent) != 1 || sent[0].Operation != core.UndoOp ||
+			(string(sent[0].Input) == string(corrected)) == own || sent[0].Key != "o1/0/b" {
+			t.Errorf("own input %v: %+v", own, sent)
+		}
+	}
+}
+
+// P51: the next run has keys of its own, so that any call can get another input, and an earlier one ends with
+// its run.
+func TestAnotherInputAndTheNextRun(t *testing.T) {
+	d := stopped(t)
+	d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.NotHappened})
+	d.decideAll(correcting(d, "b", corrected), failed("b", 2))
+	d.wait(core.Hour)
+	d.decide(core.UndoCommand{ID: "u", Command: 2})
+	d.decideAll(undone("b", 3), undone("a", 2))
+	if d.task.ProcessState != core.Compensated {
+		t.Fatal(states(d.task))
+	}
+	again := correcting(d, "a", json.RawMessage(`"other"`))
+	again.ID = "s"
+	dec := d.decide(again)
+	sent := requests(dec.Effects)
+	if !dec.Verdict.Accepted || len(sent) != 1 || sent[0].Key != "o1/1/a" ||
+		string(sent[0].Input) != `"other"` {
+		t.Fatalf("%+v, %+v", dec.Verdict, sent)
+	}
+	r := done("a", 3)
+	r.Run = 1
+	if sent := requests(d.decide(r).Effects); len(sent) != 1 || sent[0].Key != "o1/1/b" ||
+		string(sent[0].Input) == string(corrected) {
+		t.Errorf("b in the next run: %+v", sent)
+	}
+}
+
+// P51, P49: a Move keeps it, unless the new definition says something else there.
+func TestMoveOfACorrectedStep(t *testing.T) {
+	for name, x := range map[string]struct {
+		change func(b *core.StepDefinition)
+		proven bool
+		kept   bool
+		want   string
+	}{
+		"same": {func(*core.StepDefinition) {}, false, true, ""},
+		"input, in doubt": {func(b *core.StepDefinition) {
+			b.Input = json.RawMessage(`"new"`)
+		}, false, true, "step b: its input is another one; if"},
+		"input, proven": {func(b *core.StepDefinition) { b.Input = json.RawMessage(`"new"`) }, true,
+			false, ""},
+		"timeout, in doubt": {func(b *core.StepDefinition) { b.Timeout *= 2 }, false, true, ""},
+		"operation, refused": {func(b *core.StepDefinition) { b.Operation = "other" }, true, true,
+			"step b: its operation"},
+	} {
+		d := stopped(t)
+		d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.NotHappened})
+		d.decideAll(correcting(d, "b", corrected), failed("b", 2))
+		d.settle(d.decide(core.Settle{}))
+		d.wait(core.Hour)
+		if x.proven {
+			d.decide(core.Resolve{ID: "g", Command: 2, Step: "b", Fact: core.NotHappened})
+		}
+		b := step("b", after("a"), stopping)
+		x.change(&b)
+		dec := d.command(t, core.Move{ID: "m", Command: d.task.Commands.Number,
+			To: core.Target{Definition: target("new", step("a"), b, step("c", after("b"), stopping))}},
+			core.SizeLimit{})
+		if dec.Verdict.Accepted != (x.want == "") || !strings.Contains(dec.Verdict.Reason, x.want) ||
+			(dec.Task.Step("b").Corrected != nil) != x.kept {
+			t.Errorf("%s: %+v, %+v", name, dec.Verdict, dec.Task.Step("b").Corrected)
+		}
+	}
+	d := stopped(t)
+	d.decide(core.Resubmit{ID: "x", Command: 0, Step: "c", Input: corrected})
+	d.decide(failed("b", 2))
+	d.settle(d.decide(core.Settle{}))
+	c := step("c", after("b"), stopping)
+	c.Operation = "other"
+	def := target("new", step("a"), step("b", after("a"), stopping), c)
+	if all := core.Differences(d.def, def, d.task); len(all) != 1 {
+		t.Errorf("%+v", all)
+	}
+	if dec := d.command(t, core.Move{ID: "m", Command: 1, To: core.Target{Definition: def}},
+		core.SizeLimit{}); !dec.Verdict.Accepted || dec.Task.Step("c").Corrected != nil {
+		t.Errorf("the operation is another one: %+v", dec.Verdict)
+	}
+}
+
+// P51, P28: it is refused where the reserve does not stay free beside it, and then nothing has changed.
+func TestAnotherInputKeepsTheReserve(t *testing.T) {
+	d := stopped(t)
+	d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.NotHappened})
+	room := core.SizeLimit{Limit: 100, Size: func(t *core.Task) (n int) {
+		for i := range t.Steps {
+			if g := t.Steps[i].Corrected; g != nil {
+				n += len(g.Input)
+			}
+		}
+		return n
+	}}
+	long := json.RawMessage(`"` + strings.Repeat("x", 99) + `"`)
+	if dec := d.command(t, correcting(d, "b", long), room); dec.Verdict.Accepted ||
+		!strings.Contains(dec.Verdict.Reason, "does not fit") || dec.Task.Step("b").Corrected != nil ||
+		dec.Task.Commands.Number != 1 {
+		t.Errorf("%+v", dec.Verdict)
+	}
+	if dec := d.command(t, correcting(d, "b", long[:1:1]), room); !dec.Verdict.Accepted {
+		t.Errorf("%+v", dec.Verdict)
+	}
+}
+
+// P51, P22a: a point of no return that was refused for good is proven by that alone, and a claim takes the
+// proof back.
+func TestAnotherInputForARefusedPointOfNoReturn(t *testing.T) {
+	d := begun(t, step("a"), step("b", after("a"), noReturn))
+	refusal := failed("b", 1)
+	refusal.NoEffect = true
+	d.decideAll(done("a", 1), refusal)
+	dec := d.decide(correcting(d, "b", corrected))
+	if sent := requests(dec.Effects); !dec.Verdict.Accepted || len(sent) != 1 ||
+		string(sent[0].Input) != string(corrected) {
+		t.Fatalf("%+v", dec.Verdict)
+	}
+	d.decide(failed("b", 2)) // without a proof
+	again := correcting(d, "b", json.RawMessage(`"third"`))
+	again.ID = "s"
+	if v := d.decide(again).Verdict; v.Accepted || !strings.Contains(v.Reason, "not proven") {
+		t.Errorf("%+v", v)
+	}
+}

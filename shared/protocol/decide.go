@@ -1,0 +1,249 @@
+package protocol
+
+import (
+	"encoding/json"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Decide applies one event to a task. It changes no argument.
+//
+// def is the definition that the task pins, or the current one for a new order. It is nil for a task without
+// one: an unknown order, or the tombstone of an early Cancel. order is the order as submitted. If it is nil
+// and an expression needs it, Decide returns ErrOrderNeeded. task is nil for an unknown order.
+//
+// The other errors are ErrStale, ErrUnfit, or a *Refusal for the sender. In all other cases the Decision
+// states whether the event was accepted, or changes nothing (Ignored has the reason). An event that changes
+// nothing emits the effects that it once caused again (P12). The task keeps no tokens of answers from the
+// event (P39).
+func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, at At) (Decision, error) {
+	ev = redacted(ev)
+	if task == nil {
+		return decideUnknown(def, order, ev, at)
+	}
+	if err := unfit(def, task); err != nil {
+		return Decision{}, err
+	}
+	r := &deciding{def: def, order: order, t: task.Clone(), at: at, about: aboutOf(ev, task)}
+	var ignored string
+	// one ID has one verdict: that of the first command with it
+	if r.verdict = task.Verdict(r.id); r.verdict != nil {
+		ignored = "this command already has a verdict"
+	} else {
+		var err error
+		if ignored, err = r.apply(ev); err != nil {
+			return Decision{}, err
+		}
+	}
+	if r.err != nil {
+		return Decision{}, r.err
+	}
+	if ignored != "" && !r.changed {
+		return r.unchanged(task, ev, ignored)
+	}
+	r.keepEndStates(task)
+	core.Reindex(r.t, r.bySupervisor())
+	r.at.SizeLimit.Trim(r.t)
+	return Decision{
+		Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict,
+		Settles: core.Settles(r.def, r.t, r.effects),
+	}, nil
+}
+
+// deciding is one decision in progress. t is its own copy of the task.
+type deciding struct {
+	def   *core.Definition
+	order []byte
+	t     *core.Task
+	at    At
+	about
+	ended    bool        // the task entered an end, or Error
+	endSteps []core.Step // copy of the steps at that moment
+	changed  bool        // the task changed although the event was refused, because it stores the verdict
+	effects  []core.Effect
+	verdict  *core.Verdict
+	items    map[int]json.RawMessage // needed items of the list of step itemsOf
+	itemsOf  int
+	asked    bool // the parent asked, so that a child that has ended reports its end again
+	err      error
+}
+
+func (r *deciding) emit(e core.Effect) { r.effects = append(r.effects, e) }
+
+// unchanged decides an event that changes nothing: it emits the event's earlier effects again (P12). An
+// erased task has reported everything and has no messages left. Only the removal of its content is repeated
+// (P52).
+func (r *deciding) unchanged(task *core.Task, ev core.Event, ignored string) (Decision, error) {
+	r.t, r.effects = task, nil
+	if _, erases := ev.(core.Erase); erases && task.Erased != nil {
+		r.eraseContent()
+	}
+	if r.def != nil && r.cause != "" && task.Erased == nil {
+		r.reemit()
+	}
+	if r.asked {
+		r.notifyParent()
+	}
+	if r.err != nil {
+		return Decision{}, r.err
+	}
+	return Decision{
+		Task: task, Effects: r.effects, Ignored: ignored, Verdict: r.verdict,
+		Settles: core.Settles(r.def, task, r.effects),
+	}, nil
+}
+
+// apply executes the event's rule in the transition table. It returns the reason if the event changes
+// nothing, or "" if it changes something.
+func (r *deciding) apply(ev core.Event) (ignored string, err error) {
+	if !r.about.kind.ofStep() {
+		return taskTable[r.about.kind][modeOf(r.t)].run(r, -1, ev)
+	}
+	i, ignored, err := r.guard(ev)
+	if ignored != "" || err != nil {
+		return ignored, err
+	}
+	return stepTable[r.about.kind][r.t.Steps[i].State][modeOf(r.t)].run(r, i, ev)
+}
+
+// guard checks an event independently of the states: run, operation, attempt (P15, P16).
+func (r *deciding) guard(ev core.Event) (i int, ignored string, err error) {
+	i = r.t.Index(r.step)
+	if i < 0 {
+		return i, "the order has no such step", nil
+	}
+	s, run, attempt := &r.t.Steps[i], r.run, r.attempt
+	switch {
+	case run > r.t.Run || attempt > s.Attempt && run == r.t.Run:
+		return i, "", core.ErrStale
+	case run < r.t.Run:
+		return i, earlierRun, nil
+	case attempt < 1:
+		return i, "no attempt has that number", nil
+	case attempt < s.Attempt && r.about.kind != doDone:
+		return i, "it belongs to an earlier attempt", nil
+	}
+	e, isReply := ev.(core.Reply)
+	switch {
+	case isReply && !e.Known():
+		return i, "its operation or outcome is unknown", nil
+	case isReply && attempt == s.Attempt && s.Attempted() && s.Claim.Undo != (e.Operation == core.UndoOp):
+		return i, "that attempt was of the other operation", nil
+	}
+	return i, "", nil
+}
+
+// decideUnknown decides an event without a task: a new order, a Cancel that came first, or nothing.
+func decideUnknown(def *core.Definition, order []byte, ev core.Event, at At) (Decision, error) {
+	switch e := ev.(type) {
+	case core.Submitted:
+		return start(def, order, e, at)
+	case core.Cancel:
+		return tombstone(e, at), nil
+	case core.AskChild:
+		return startChild(def, order, e, at)
+	}
+	if aboutOf(ev, &core.Task{}).command.name != "" {
+		return Decision{}, core.Refuse(core.CodeUnknownTask,
+			"no order with this ID is known; check the ID, or look for it with list")
+	}
+	return Decision{Ignored: "no such task"}, nil
+}
+
+// start creates the task with its first claims (P14).
+func start(def *core.Definition, order []byte, e core.Submitted, at At) (Decision, error) {
+	if e.Deadline.Passed(at.Now) {
+		r := core.Refuse("deadline-passed",
+			"the deadline %s has passed, it is %s here; nothing was done: submit the order with a later "+
+				"deadline, or without one, and compare the clocks", e.Deadline, at.Now)
+		r.Field = "deadline"
+		return Decision{}, r
+	}
+	return create(def, order, e, nil, at)
+}
+
+// create returns a new task. parent is its parent's request, or nil.
+func create(def *core.Definition, order []byte, e core.Submitted, parent *core.AskChild,
+	at At) (Decision, error) {
+	t := &core.Task{
+		OrderID: e.OrderID, Workflow: def.Name, Definition: def.Hash,
+		Priority: e.Priority, ReplyTo: e.ReplyTo,
+		ProcessState: core.Processing, Created: at.Now, Steps: make([]core.Step, len(def.Steps)),
+	}
+	if len(order) <= at.SizeLimit.InlineOrder(def) {
+		t.Order = order
+	} else {
+		t.ContentHash = e.ContentHash
+	}
+	for i := range t.Steps {
+		t.Steps[i] = core.Step{Name: def.Steps[i].Name, State: core.Pending}
+	}
+	r := &deciding{def: def, order: order, t: t, at: at, about: aboutOf(e, t)}
+	if err := r.pinKey(); err != nil {
+		return Decision{}, err
+	}
+	if parent != nil {
+		t.Parent, r.about = &parent.Parent, aboutOf(*parent, t)
+	}
+	switch {
+	case e.Deadline != 0:
+		r.setDeadline(e.Deadline)
+	case def.Deadline != 0:
+		r.setDeadline(at.Now.Add(def.Deadline))
+	}
+	r.started()
+	if parent != nil && parent.Ask != core.AskStart {
+		r.compensate(core.WhyParent, -1)
+	}
+	r.advance()
+	if r.err != nil {
+		return Decision{}, r.err
+	}
+	core.Reindex(t, false)
+	r.at.SizeLimit.Trim(r.t)
+	return Decision{Task: t, Changed: true, Effects: r.effects, Settles: core.Settles(def, t, r.effects)}, nil
+}
+
+func (r *deciding) setDeadline(at core.Time) {
+	r.t.Deadline.At = at
+	r.t.Deadline.Seq++
+}
+
+// tombstone returns the record of a Cancel that came before its order: the order will not run (P17, H18).
+func tombstone(e core.Cancel, at At) Decision {
+	from := aboutOf(e, nil).from
+	v := core.Verdict{ID: e.ID, Command: "cancel", Accepted: true, At: at.Now,
+		Reason: "the order had not arrived; it will not run when it does", By: from.By,
+		Note: core.TrimMessage(from.Reason)}
+	t := &core.Task{
+		OrderID: e.OrderID, ProcessState: core.Cancelled,
+		Undo:     core.Reversal{Why: core.WhyCancel, CancelAsked: true},
+		Commands: core.Commands{Number: 1, Verdicts: []core.Verdict{v}}, Created: at.Now,
+		End: core.End{At: at.Now, Cause: "cancel/0"},
+	}
+	return Decision{Task: t, Changed: true, Verdict: &v}
+}
+
+// Decision is the result of Decide.
+type Decision struct {
+	Task    *core.Task // the next task; the given one if nothing changed
+	Changed bool       // Task must be committed, on the version of the given task
+	// messages to send after the commit, in this order; may be set if nothing changed (P12)
+	Effects []core.Effect
+	// Settles reports whether Effects hold the whole final status and alert of the present end. The handler
+	// that has sent all of them commits Settled(task) afterwards (P11).
+	Settles bool
+	Ignored string        // reason why the event changed nothing; "" if it changed something
+	Verdict *core.Verdict // the answer to a command
+}
+
+// At is the context of a decision: the time, the instance, and its measurements.
+type At struct {
+	Now   core.Time
+	By    string                   // instance that decides, recorded in LockedBy
+	Waits map[string]core.Duration // queue wait of each agent's requests (P32)
+	// queue lengths by agent, given as waits, if a step may choose the agent (P44); some may be missing
+	Queues    map[string]core.Duration
+	SizeLimit core.SizeLimit // limit of the document that stores the decision
+	Tokens    core.Tokens    // tokens of answers (P39); nil if there is no key
+}

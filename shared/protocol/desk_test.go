@@ -1,0 +1,575 @@
+package protocol_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+// noon is the time at which the tests begin.
+var noon = core.TimeOf(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+
+const orderID = "o1"
+
+// asks reports a call that asks for an answer.
+func asks(def *core.Definition, call string) bool {
+	return slices.ContainsFunc(def.Steps, func(d core.StepDefinition) bool {
+		return d.Answer != nil &&
+			d.Answer.Ask == call
+	})
+}
+
+// expressions are functions where an order's workflow has templates. What is nil answers what
+// the step could see, so that a wrong environment shows in the request.
+type expressions struct {
+	when   map[int]func(core.Environment) (bool, error)
+	input  map[int]func(core.Environment) (json.RawMessage, error)
+	undo   map[int]func(core.Environment) (json.RawMessage, error)
+	output func(core.Environment) (json.RawMessage, error)
+	reads  map[int][]string // steps that an input reads
+}
+
+// InputReads returns the list that the test has set.
+func (x *expressions) InputReads(i int) []string { return x.reads[i] }
+
+// CheckAnswer accepts all but objects, Refused refuses "no".
+func (x *expressions) CheckAnswer(_ int, value json.RawMessage) error {
+	if value[0] == '{' {
+		return errors.New("it is an object")
+	}
+	return nil
+}
+
+func (x *expressions) Refused(_ int, env core.Environment) (bool, error) {
+	return string(env.Value) == `"no"`, nil
+}
+
+// Items is the list that the input is.
+func (x *expressions) Items(i int, env core.Environment, each func(int, json.RawMessage)) (int, error) {
+	input, err := x.Input(i, env)
+	if err != nil {
+		return 0, err
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(input, &list) != nil {
+		return 0, errors.New("each is no list")
+	}
+	for n := range list {
+		each(n, list[n])
+	}
+	return len(list), nil
+}
+
+// ChildOrder fails for an item that is "bad", and makes no object of one that is "text".
+func (x *expressions) ChildOrder(_ int, env core.Environment) (json.RawMessage, error) {
+	if string(env.Item) == `"bad"` {
+		return nil, errors.New("no such field")
+	}
+	if string(env.Item) == `"text"` {
+		return env.Item, nil
+	}
+	return json.RawMessage(fmt.Sprintf(`{"item":%s,"index":%d}`, env.Item, env.Index)), nil
+}
+
+func (x *expressions) When(i int, env core.Environment) (bool, error) {
+	if f := x.when[i]; f != nil {
+		return f(env)
+	}
+	return true, nil
+}
+
+func (x *expressions) Input(i int, env core.Environment) (json.RawMessage, error) {
+	if f := x.input[i]; f != nil {
+		return f(env)
+	}
+	return seen(env)
+}
+
+func (x *expressions) UndoInput(i int, env core.Environment) (json.RawMessage, error) {
+	if f := x.undo[i]; f != nil {
+		return f(env)
+	}
+	return seen(env)
+}
+
+func (x *expressions) Output(env core.Environment) (json.RawMessage, error) {
+	if x.output != nil {
+		return x.output(env)
+	}
+	return seen(env)
+}
+
+func seen(env core.Environment) (json.RawMessage, error) {
+	return json.Marshal(struct {
+		Order json.RawMessage            `json:"order"`
+		Seen  map[string]json.RawMessage `json:"seen,omitempty"`
+	}{env.Order, env.Outputs})
+}
+
+// step is a step of the usual kind: fenced, with undo, three failures, an agent of its own.
+func step(name string, changes ...func(*core.StepDefinition)) core.StepDefinition {
+	s := core.StepDefinition{
+		Name: name, Agent: name + "-agent", Operation: "do-" + name, Input: json.RawMessage(`"template"`),
+		Timeout: 10 * core.Second, MaxQueueTime: 2 * core.Minute, OnFailure: core.OnFailureUndo,
+		Grade: core.Fenced,
+		Retry: core.Retry{MaxFailures: 3, Backoff: core.Backoff{Initial: core.Second, Max: 8 * core.Second,
+			Multiplier: 2}},
+		Undo: &core.Undo{Operation: "undo-" + name, Input: json.RawMessage(`"template"`),
+			Timeout: 10 * core.Second,
+			Retry: core.Retry{MaxFailures: 2,
+				Backoff: core.Backoff{Initial: 2 * core.Second, Max: 8 * core.Second, Multiplier: 2}}},
+	}
+	for _, change := range changes {
+		change(&s)
+	}
+	return s
+}
+
+// waitStep waits for a time after its claim.
+func waitStep(name string, d core.Duration) core.StepDefinition {
+	return core.StepDefinition{Name: name, Wait: &core.Wait{For: d}, OnFailure: core.OnFailureUndo}
+}
+
+func after(names ...string) func(*core.StepDefinition) {
+	return func(s *core.StepDefinition) { s.After = names }
+}
+
+func grade(g core.Grade) func(*core.StepDefinition) {
+	return func(s *core.StepDefinition) { s.Grade = g }
+}
+
+func failures(n int) func(*core.StepDefinition) {
+	return func(s *core.StepDefinition) { s.Retry.MaxFailures = n }
+}
+
+func stopping(s *core.StepDefinition) { s.OnFailure = core.OnFailureStop }
+
+func noReturn(s *core.StepDefinition) {
+	s.PointOfNoReturn, s.OnFailure, s.Undo = true, core.OnFailureStop, nil
+}
+
+// workflow has an allowance of 20 s for each agent, so that a usual claim lasts 30 s.
+func workflow(steps ...core.StepDefinition) *core.Definition {
+	d := &core.Definition{
+		Schema: 1, Name: "test", Hash: "0123456789abcdef", Steps: steps,
+		Agents: map[string]core.AgentDefinition{},
+		Grace:  5 * core.Second, ResendAfter: core.Minute, HopBudget: 50, Expr: &expressions{},
+		Notify: []core.StatusKind{core.StatusCompleted, core.StatusFailed, core.StatusUndone,
+			core.StatusCancelled},
+	}
+	for i := range steps {
+		if steps[i].Wait != nil {
+			continue
+		}
+		for _, agent := range steps[i].AllAgents() {
+			d.Agents[agent] = core.AgentDefinition{QueueAllowance: 20 * core.Second, ClockSkew: core.Second}
+		}
+	}
+	d.Link()
+	return d
+}
+
+// desk is a shell around the core: it loads, decides, commits through the codec, and keeps what
+// it would send. Every decision is held to what is true of all of them.
+type desk struct {
+	testing.TB
+	def    *core.Definition
+	order  []byte
+	submit core.Submitted
+	task   *core.Task // task as stored
+	now    core.Time
+	by     string
+	waits  map[string]core.Duration
+}
+
+func newDesk(t testing.TB, def *core.Definition) *desk {
+	return &desk{
+		TB: t, def: def, order: []byte(`{"n":1}`), now: noon, by: "scheduler-1",
+		submit: core.Submitted{OrderID: orderID, Workflow: def.Name, ContentHash: "c0ffee",
+			KnownHash: "c0ffee", ReplyTo: "shop"},
+	}
+}
+
+// begun is a desk with the order submitted.
+func begun(t testing.TB, steps ...core.StepDefinition) *desk {
+	t.Helper()
+	d := newDesk(t, workflow(steps...))
+	d.decide(d.submit)
+	return d
+}
+
+func (d *desk) at() protocol.At { return protocol.At{Now: d.now, By: d.by, Waits: d.waits} }
+
+func (d *desk) wait(by core.Duration) { d.now = d.now.Add(by) }
+
+// try decides without a commit.
+func (d *desk) try(ev core.Event) (protocol.Decision, error) {
+	d.Helper()
+	def := d.def
+	if d.task != nil && d.task.IsTombstone() {
+		def = nil
+	}
+	before := snapshot(d.task)
+	dec, err := protocol.Decide(def, d.order, d.task, ev, d.at())
+	if after := snapshot(d.task); after != before {
+		d.Fatalf("%s changed its argument:\n%s\n%s", name(ev), before, after)
+	}
+	if err == nil {
+		if fault := faultOf(d.def, d.task, dec, ev); fault != nil {
+			d.Fatalf("%s: %v", name(ev), fault)
+		}
+		without, err := protocol.Decide(def, nil, d.task, ev, d.at())
+		if without.Task != nil && d.task == nil {
+			without.Task.Order = dec.Task.Order
+		}
+		if !errors.Is(err, core.ErrOrderNeeded) && (err != nil || snapshot(without) != snapshot(dec)) {
+			d.Fatalf("%s decides otherwise without the order: %v", name(ev), err)
+		}
+	}
+	return dec, err
+}
+
+// decide decides and commits. It neither sends nor settles.
+func (d *desk) decide(ev core.Event) protocol.Decision {
+	d.Helper()
+	dec, err := d.try(ev)
+	if err != nil {
+		d.Fatalf("%s: %v", name(ev), err)
+	}
+	if dec.Changed {
+		d.commit(dec.Task)
+	}
+	return dec
+}
+
+// decideAll decides several events in turn and returns the last decision.
+func (d *desk) decideAll(events ...core.Event) (last protocol.Decision) {
+	d.Helper()
+	for _, ev := range events {
+		last = d.decide(ev)
+	}
+	return last
+}
+
+func (d *desk) commit(t *core.Task) {
+	d.Helper()
+	next := *t
+	next.Version = 1
+	if d.task != nil {
+		next.Version = d.task.Version + 1
+	}
+	d.task = stored(d, &next)
+}
+
+// settle commits what follows on a decision that reported all of the end (P11).
+func (d *desk) settle(dec protocol.Decision) {
+	d.Helper()
+	if !dec.Settles {
+		d.Fatalf("it has not reported all of the end: %s", brief(dec.Effects))
+	}
+	d.commit(core.Settled(d.task))
+}
+
+// sweep is the Supervisor: it decides all that is overdue, each on the outcome of the one before.
+func (d *desk) sweep(backlog ...string) (all []core.Effect) {
+	d.Helper()
+	events := core.SweepEvents(d.def, d.task, d.now)
+	if len(events) == 0 {
+		if pushed, moved := core.Push(d.task); moved {
+			d.commit(pushed)
+		}
+		return nil
+	}
+	for _, ev := range events {
+		if o, ok := ev.(core.Overdue); ok {
+			o.Backlog = slices.Contains(backlog, o.Step)
+			ev = o
+		}
+		all = append(all, d.decide(ev).Effects...)
+	}
+	return all
+}
+
+// stored is the task after a way through the state store.
+func stored(t testing.TB, task *core.Task) *core.Task {
+	t.Helper()
+	b, err := state.EncodeTask(task)
+	if err != nil {
+		t.Fatalf("%v\n%+v", err, task)
+	}
+	got, err := state.DecodeTask(b)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, b)
+	}
+	if len(got.Steps) == 0 {
+		got.Steps = nil
+	}
+	if !reflect.DeepEqual(got, task) {
+		t.Fatalf("the document loses something:\n%+v\n%+v", got, task)
+	}
+	return got
+}
+
+func snapshot(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// faultOf holds one decision to what is true of every decision.
+func faultOf(def *core.Definition, before *core.Task, dec protocol.Decision, ev core.Event) error {
+	switch {
+	case dec.Changed == (dec.Ignored != ""):
+		return fmt.Errorf("changed is %v and the reason for ignoring it %q: exactly one is meant",
+			dec.Changed, dec.Ignored)
+	case !dec.Changed && dec.Task != before:
+		return errors.New("nothing changed, and yet it answers another task")
+	case supervises(ev) && slices.ContainsFunc(dec.Effects, isRequest):
+		return fmt.Errorf("P16: the Supervisor asks an agent: %s", brief(dec.Effects))
+	case supervises(ev) && slices.ContainsFunc(dec.Effects, isStatus):
+		return fmt.Errorf("P11: the Supervisor reports a status: %s", brief(dec.Effects))
+	case dec.Settles != core.Settles(def, orEmpty(dec.Task), dec.Effects):
+		return errors.New("P11: Settles is not what Settles says")
+	case !dec.Changed:
+		return nil
+	}
+	return faultOfTask(def, dec.Task)
+}
+
+func orEmpty(t *core.Task) *core.Task {
+	if t == nil {
+		return &core.Task{}
+	}
+	return t
+}
+
+// faultOfTask holds a document that is about to be stored to what is true of every one.
+func faultOfTask(def *core.Definition, t *core.Task) error {
+	live := liveTime(t)
+	bucket, at := core.Index(t)
+	switch {
+	case core.Live(t) != live:
+		return fmt.Errorf("P9: the earliest live time is %s, the core says %s", live, core.Live(t))
+	case t.AtRest() != (live == 0):
+		return fmt.Errorf("P9: at rest is %v and the earliest live time %q (%s)", t.AtRest(), live,
+			t.ProcessState)
+	case live != 0 && (bucket != "due" || at > live):
+		return fmt.Errorf("invariant 21: indexed in %q at %s, the earliest live time is %s", bucket, at, live)
+	case live == 0 && t.ProcessState == core.Error && (bucket != "attention" || at != t.End.At):
+		return fmt.Errorf("P9: a reported Error belongs into attention, not into %q at %s", bucket, at)
+	case live == 0 && t.ProcessState != core.Error && bucket != "":
+		return fmt.Errorf("P9: an end that was reported stands in %q", bucket)
+	}
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		if (s.Claim.By != "") != s.InFlight() {
+			return fmt.Errorf("invariant 16: step %s is %s and locked by %q", s.Name, s.State, s.Claim.By)
+		}
+		if s.InFlight() && (s.CompleteBy == 0 || s.Claim.StopBy < s.CompleteBy || s.Claim.Cause == "") {
+			return fmt.Errorf("P6: step %s is in flight until %q, hard %q, because of %q", s.Name,
+				s.CompleteBy, s.Claim.StopBy, s.Claim.Cause)
+		}
+		if t.ProcessState == core.Error && !s.InFlight() && (s.Wait.At != 0 && s.State != core.Waiting ||
+			s.CompleteBy != 0) {
+			return fmt.Errorf("P9: step %s, which is %s, has times in Error", s.Name, s.State)
+		}
+		if (t.ProcessState == core.Processing || t.ProcessState == core.Compensating) &&
+			s.Failures.Queued > 0 &&
+			s.Failures.Queued >= def.Steps[i].MaxQueueTime {
+			return fmt.Errorf("P32: requests of step %s have waited for %s, and it goes on", s.Name,
+				s.Failures.Queued)
+		}
+		if s.Attempted() && s.State != core.Compensated &&
+			(t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {
+			return fmt.Errorf("invariant 10: %s with step %s %s", t.ProcessState, s.Name, s.State)
+		}
+		// P42, P38
+		alone := s.State == core.Compensated && s.FailureCode != "" &&
+			(def.Steps[i].OnFailure == core.OnFailureContinue || asks(def, s.Name))
+		if t.ProcessState == core.Processed && s.State != core.Processed && s.State != core.Skipped &&
+			!alone {
+			return fmt.Errorf("invariant 7: Processed with step %s %s", s.Name, s.State)
+		}
+	}
+	return nil
+}
+
+// liveTime is the earliest of the live times that P9 lists, zero for none.
+func liveTime(t *core.Task) core.Time {
+	times := []core.Time{t.End.ResendAt}
+	if t.ProcessState == core.Processing {
+		times = append(times, t.Deadline.At)
+	}
+	for _, s := range t.Steps {
+		moving := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
+		switch s.State {
+		case core.Processing, core.Compensating:
+			times = append(times, s.CompleteBy)
+		case core.Pending, core.Waiting, core.Failed, core.UndoWait:
+			if moving {
+				times = append(times, s.CompleteBy)
+			}
+		}
+	}
+	times = slices.DeleteFunc(times, func(t core.Time) bool { return t == 0 })
+	if len(times) == 0 {
+		return 0
+	}
+	return slices.Min(times)
+}
+
+func supervises(ev core.Event) bool {
+	switch ev.(type) {
+	case core.Overdue, core.DeadlinePassed, core.ResendDue:
+		return true
+	}
+	return false
+}
+
+func isRequest(e core.Effect) bool {
+	_, ok := e.(core.SendRequest)
+	return ok
+}
+
+func isStatus(e core.Effect) bool {
+	_, ok := e.(core.SendStatus)
+	return ok
+}
+
+func requests(effects []core.Effect) (all []core.SendRequest) {
+	for _, e := range effects {
+		if r, ok := e.(core.SendRequest); ok {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// brief names effects in few words: "do a/1", "undo a/2", "wake a/1", "wake", "settle",
+// "completed#3", "alert forward".
+func brief(effects []core.Effect) string {
+	words := make([]string, len(effects))
+	for i, e := range effects {
+		switch e := e.(type) {
+		case core.SendRequest:
+			words[i] = fmt.Sprintf("%s %s/%d", e.Operation, e.Step, e.Attempt)
+		case core.SendWake:
+			words[i] = fmt.Sprintf("wake %s/%d", e.Step, e.Attempt)
+			if e.Step == "" {
+				words[i] = "wake"
+			}
+		case core.SendSettle:
+			words[i] = "settle"
+		case core.SendStatus:
+			words[i] = fmt.Sprintf("%s#%d", e.Status.Kind, e.Status.Seq)
+		case core.RaiseAlert:
+			words[i] = "alert " + string(e.Phase)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// states names the task's state and those of its steps: "Processing: a Processing/1, b Pending/0".
+func states(t *core.Task) string {
+	words := make([]string, len(t.Steps))
+	for i := range t.Steps {
+		words[i] = fmt.Sprintf("%s %s/%d", t.Steps[i].Name, t.Steps[i].State, t.Steps[i].Attempt)
+	}
+	state := string(t.ProcessState)
+	if t.ProcessState == core.Error {
+		state += " " + string(t.Phase)
+	}
+	return state + ": " + strings.Join(words, ", ")
+}
+
+// expect compares the effects of a decision, and the task after it, with their short forms.
+func (d *desk) expect(effects []core.Effect, wantStates, wantEffects string) {
+	d.Helper()
+	if got := states(d.task); got != wantStates {
+		d.Errorf("states\n got %s\nwant %s", got, wantStates)
+	}
+	if got := brief(effects); got != wantEffects {
+		d.Errorf("effects\n got %s\nwant %s", got, wantEffects)
+	}
+}
+
+// refused decides a command that must be refused.
+func (d *desk) refused(ev core.Event) {
+	d.Helper()
+	before := states(d.task)
+	dec := d.decide(ev)
+	if dec.Verdict == nil || dec.Verdict.Accepted || dec.Verdict.Reason == "" || len(dec.Effects) > 0 {
+		d.Errorf("%s must be refused with a reason, got %+v and %q", name(ev), dec.Verdict,
+			brief(dec.Effects))
+	}
+	if got := states(d.task); got != before {
+		d.Errorf("a refused command changed the task\n got %s\nwant %s", got, before)
+	}
+}
+
+// ignored decides an event that must change nothing, and returns the effects that it emits again.
+func (d *desk) ignored(ev core.Event) []core.Effect {
+	d.Helper()
+	dec := d.decide(ev)
+	if dec.Changed {
+		d.Errorf("%s must change nothing, and led to %s", name(ev), states(d.task))
+	}
+	return dec.Effects
+}
+
+func name(ev core.Event) string {
+	return strings.TrimPrefix(fmt.Sprintf("%T", ev), "core.") + snapshot(ev)
+}
+
+func reply(step string, run, attempt int, op core.Operation, outcome core.Outcome) core.Reply {
+	r := core.Reply{Step: step, Run: run, Attempt: attempt, Operation: op, Outcome: outcome}
+	switch outcome {
+	case core.OutcomeDone:
+		if op == core.Do {
+			r.Output = json.RawMessage(fmt.Sprintf(`{"of":%q}`, step))
+		}
+	case core.OutcomeFailed:
+		r.Code, r.Message = "refused", "the service refused"
+	default:
+		r.Code, r.Message = "http-503", "the service is not well"
+	}
+	return r
+}
+
+func done(step string, attempt int) core.Reply {
+	return reply(step, 0, attempt, core.Do, core.OutcomeDone)
+}
+func failed(step string, attempt int) core.Reply {
+	return reply(step, 0, attempt, core.Do, core.OutcomeFailed)
+}
+func later(step string, attempt int) core.Reply {
+	return reply(step, 0, attempt, core.Do, core.OutcomeRetryLater)
+}
+
+// coded is a reply with another code.
+func coded(r core.Reply, code string) core.Reply {
+	r.Code, r.Message = code, "no call was made"
+	return r
+}
+func undone(step string, attempt int) core.Reply {
+	return reply(step, 0, attempt, core.UndoOp, core.OutcomeDone)
+}
+func undoFailed(step string, attempt int) core.Reply {
+	return reply(step, 0, attempt, core.UndoOp, core.OutcomeFailed)
+}
+func wake(step string, attempt int) core.Wake { return core.Wake{Step: step, Attempt: attempt} }
+func overdue(step string, attempt int) core.Overdue {
+	return core.Overdue{Step: step, Attempt: attempt}
+}
+func cancel(id string) core.Cancel { return core.Cancel{OrderID: orderID, ID: id} }

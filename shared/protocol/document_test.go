@@ -1,0 +1,104 @@
+package protocol_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+// FuzzDocument decides every kind of event on a document that may be damaged, or stored by
+// another version: an error perhaps, but no panic, and its arguments stay as they are.
+func FuzzDocument(f *testing.F) {
+	for _, mode := range modes {
+		for _, of := range []string{"new", "Pending", "Processing", "Waiting", "Failed", "UndoWait",
+			"Compensating", "Compensated"} {
+			if doc, err := state.EncodeTask(fixture(mode, of, companion(mode, ""))); err == nil {
+				f.Add(doc, uint8(0))
+			}
+		}
+	}
+	f.Add([]byte(`{"Schema":1,"OrderID":"o1","ProcessState":"Error","Created":"2026-11-21T12:00:00Z","Steps":{"a":{"N":0,"ProcessState":"Compensating"},"b":{}}}`), uint8(7))
+	f.Fuzz(func(t *testing.T, doc []byte, of uint8) {
+		task, err := state.DecodeTask(doc)
+		if err != nil {
+			t.Skip("not a document")
+		}
+		def := workflow(step("a"), step("b", after("a"), grade(core.Idempotent)))
+		if of&1 != 0 {
+			def = workflow(step("a", stopping), step("b", noReturn, after("a")))
+		}
+		if of&4 != 0 {
+			def = workflow(waitStep("a", core.Hour), step("b", after("a")))
+		}
+		if of&2 != 0 {
+			def = nil
+		}
+		before := snapshot(task)
+		for _, ev := range eventsOn(task) {
+			dec, err := protocol.Decide(def, []byte(`{}`), task, ev, protocol.At{Now: noon, By: "x"})
+			if snapshot(task) != before {
+				t.Fatalf("%s changed its argument", name(ev))
+			}
+			if err == nil && dec.Changed && dec.Task.Steps != nil && supervises(ev) &&
+				len(requests(dec.Effects)) > 0 {
+				t.Fatalf("P16: %s asks an agent", name(ev))
+			}
+		}
+		if _, err := protocol.Restart(def, []byte(`{}`), task, protocol.At{Now: noon}); err != nil &&
+			!errors.Is(err, core.ErrUnfit) {
+			t.Fatalf("restart: %v", err)
+		}
+		core.Push(task)
+		core.Settled(task)
+	})
+}
+
+// eventsOn are events that a document's own numbers let through.
+func eventsOn(t *core.Task) (all []core.Event) {
+	all = append(core.SweepEvents(nil, t, noon),
+		core.Submitted{OrderID: orderID, ContentHash: t.ContentHash}, core.Wake{Run: t.Run}, core.Settle{},
+		core.ResendDue{},
+		core.DeadlinePassed{Run: t.Run}, core.Cancel{ID: "f1", Run: t.Run},
+		core.UndoCommand{ID: "f2", Command: t.Commands.Number},
+		core.Resubmit{ID: "f3", Command: t.Commands.Number})
+	for _, s := range t.Steps {
+		for _, op := range []core.Operation{core.Do, core.UndoOp} {
+			for _, what := range []core.Outcome{core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater,
+				"strange"} {
+				all = append(all, reply(s.Name, t.Run, s.Attempt, op, what),
+					reply(s.Name, t.Run, s.Attempt-1, op, what))
+			}
+		}
+		all = append(all, core.Wake{Step: s.Name, Run: t.Run, Attempt: s.Attempt},
+			core.Overdue{Step: s.Name, Attempt: s.Attempt},
+			core.Overdue{Step: s.Name, Attempt: s.Attempt, Backlog: true},
+			core.Resolve{ID: "f4", Command: t.Commands.Number, Step: s.Name, Fact: core.Happened},
+			core.Resolve{ID: "f5", Command: t.Commands.Number, Step: s.Name, Fact: core.Undone})
+	}
+	return all
+}
+
+// A time is read in each form of RFC 3339, to the millisecond; what is none is an error that shows it.
+func TestTimesAreRead(t *testing.T) {
+	for text, want := range map[string]core.Time{
+		`"2026-11-21T12:00:00Z"`: noon, `"2026-11-21T13:00:00.0009+01:00"`: noon,
+		`"2026-11-21T12:00:00.001Z"`: noon + 1, `null`: 0, `""`: 0,
+	} {
+		got := noon + 5
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
+			t.Errorf("%s is read as %d, %v, want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{`7`, `true`, `{}`, `"noon"`, `"2026-11-21"`, `"2026-11-21T12:00:00"`} {
+		got := noon
+		if err := json.Unmarshal([]byte(text), &got); err == nil || !strings.Contains(err.Error(),
+			strings.Trim(text, `"`)) || !strings.Contains(err.Error(), "RFC 3339") {
+			t.Errorf("%s is read as %d, %v", text, got, err)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package protocol_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
+)
+
+// family is a workflow of one step that has a child for each element of a list.
+func family(t *testing.T, list string, changes ...func(*core.Each)) *desk {
+	e := &core.Each{Workflow: "parcel", Definition: "feed", Order: json.RawMessage(`"template"`),
+		Concurrency: 10}
+	for _, change := range changes {
+		change(e)
+	}
+	def := workflow(core.StepDefinition{Name: "all", Each: e, OnFailure: core.OnFailureUndo,
+		Input: json.RawMessage(`"template"`)})
+	def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
+		0: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(list), nil }}}
+	return newDesk(t, def)
+}
+
+func collecting(e *core.Each) { e.Collect = true }
+
+func repeated(item string, n int) string { return "[" + strings.Repeat(item+",", n-1) + item + "]" }
+
+// P40: a list that is too long, or whose outputs cannot be collected, is a failing input; the limit itself is
+// none.
+func TestListsOfChildren(t *testing.T) {
+	for _, c := range []struct {
+		list    string
+		collect bool
+		says    string // expected refusal; "" if the step begins
+	}{
+		{repeated("1", core.MaxChildren), false, ""},
+		{repeated("1", core.MaxChildren+1), false, "each is a list of 10001, the limit is 10000"},
+		{repeated("1", 600), true, ""},
+		{repeated("1", 700), true, "cannot be collected in 16384 bytes"},
+		{`{"a":1}`, false, "each is no list"},
+		{`null`, false, ""}, // an empty one, as nil is in expressions
+	} {
+		var changes []func(*core.Each)
+		if c.collect {
+			changes = append(changes, collecting)
+		}
+		d := family(t, c.list, changes...)
+		d.decide(d.submit)
+		if ended := d.task.ProcessState == core.Compensated; ended != (c.says != "") ||
+			!strings.Contains(d.task.Reason.Text, c.says) {
+			t.Errorf("%.20s: the order is %s: %s", c.list, d.task.ProcessState, d.task.Reason.Text)
+		}
+	}
+}
+
+// An item whose child would get more than 48 KiB counts as failed, and the others go on.
+func TestAnItemThatIsTooLarge(t *testing.T) {
+	d := family(t, fmt.Sprintf(`["a",%q,"c"]`, strings.Repeat("x", 300<<10)),
+		func(e *core.Each) { e.Tolerate = 1 })
+	d.decide(d.submit)
+	c := d.task.Steps[0].Children
+	if len(c.Open) != 2 || c.Failed != 1 || c.FailedAt[0] != 1 ||
+		!strings.Contains(c.Reason, "the limit is 49152") {
+		t.Errorf("%+v", c)
+	}
+}
+
+// A list that is another one than at the claim, as of a damaged order, starts no child that was not asked
+// for.
+func TestAListThatChanges(t *testing.T) {
+	for list, says := range map[string]string{`["a","b","c"]`: "another one than at the step's claim",
+		`{"a":1}`: "each is no list"} {
+		d := family(t, `["a","b"]`, func(e *core.Each) { e.Concurrency = 1 })
+		d.decide(d.submit)
+		d.def.Expr = family(t, list).def.Expr
+		d.decide(core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Attempt: 1},
+			State: core.ChildProcessed})
+		if c := d.task.Steps[0].Children; c.Started != 2 || len(c.Open) > 0 || c.Failed != 1 ||
+			!strings.Contains(c.Reason, says) {
+			t.Errorf("%s: %+v", list, c)
+		}
+	}
+}
+
+// What is collected is bounded: the child that is one too many stops the step, with a clear text.
+func TestCollectedOutputsAreBounded(t *testing.T) {
+	d := family(t, `["a","b","c"]`, collecting)
+	d.decide(d.submit)
+	output, _ := json.Marshal(strings.Repeat("x", 7<<10))
+	for i := range 3 {
+		d.decide(core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Index: i, Attempt: 1},
+			State: core.ChildProcessed, Output: output})
+	}
+	if s := d.task.Steps[0]; !s.Claim.Undo || s.Error == nil || s.Error.Code != "children-failed" ||
+		!strings.Contains(s.Error.Message, "more than 16384 bytes") {
+		t.Errorf("%+v, %+v", s, s.Error)
+	}
+}
+
+// P28: what was collected and does not fit beside the other outputs is a failure of the step, and the order
+// is undone.
+func TestCollectedOutputsThatDoNotFit(t *testing.T) {
+	d := family(t, `["a"]`, collecting)
+	d.decide(d.submit)
+	limit := core.SizeLimit{Size: sizeOf}
+	limit.Limit = limit.Reserve(d.def) + 1_000
+	ended := core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Attempt: 1},
+		State: core.ChildProcessed, Output: json.RawMessage(`"` + strings.Repeat("x", 4_000) + `"`)}
+	dec, err := protocol.Decide(d.def, d.order, d.task, ended,
+		protocol.At{Now: d.now, By: d.by, SizeLimit: limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := dec.Task.Steps[0]; dec.Task.ProcessState != core.Compensating || s.Error == nil ||
+		!strings.Contains(s.Error.Message,
+			"does not fit into the order's document beside the outputs of its steps; collect less") {
+		t.Errorf("the order is %s, %+v", dec.Task.ProcessState, s)
+	}
+}
+
+// P40: whatever the number of children, the parent's document does not grow with it.
+func TestTheParentsDocumentIsBounded(t *testing.T) {
+	const children = 500
+	d := family(t, repeated("1", children))
+	d.decide(d.submit)
+	largest := 0
+	for i := range children {
+		d.decide(core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Index: i, Attempt: 1},
+			State: core.ChildProcessed, Output: json.RawMessage(`{"n":1}`)})
+		largest = max(largest, sizeOf(d.task))
+	}
+	if d.task.ProcessState != core.Processed || largest > 5_000 {
+		t.Errorf("the order is %s, its document had %d bytes", d.task.ProcessState, largest)
+	}
+}

@@ -1,0 +1,296 @@
+package protocol
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// maxOutput bounds the workflow's output, in bytes, so that it fits into the document and a message.
+const maxOutput = 32 << 10
+
+// defaultResendAfter is the resend interval of a task without a definition.
+const defaultResendAfter = 30 * core.Second
+
+func (r *deciding) resendAfter() core.Duration {
+	if r.def == nil {
+		return defaultResendAfter
+	}
+	return r.def.ResendAfter
+}
+
+// notifies reports whether the order has a reply-to and the workflow asks for that kind of status.
+func (r *deciding) notifies(kind core.StatusKind) bool {
+	return r.t.ReplyTo != "" && r.def != nil && r.def.Notifies(kind)
+}
+
+// started emits the status that a run began, or was resubmitted.
+func (r *deciding) started() {
+	r.t.Start = core.Start{}
+	if r.at.Now != r.t.Created {
+		r.t.Start.At = r.at.Now
+	}
+	if r.notifies(core.StatusStarted) {
+		r.t.Start.Seq, r.t.Start.Cause = r.nextSeq(), r.cause
+		r.emit(r.t.StartedStatus())
+	}
+}
+
+// nextSeq returns the number of the next status message.
+func (r *deciding) nextSeq() int {
+	r.t.StatusSeq++
+	return r.t.StatusSeq
+}
+
+// enterProcessed ends a task whose steps are all done. An output that cannot be computed undoes nothing. The
+// status carries the reason.
+func (r *deciding) enterProcessed() {
+	if r.def.Output != nil {
+		if !r.orderKnown() {
+			return
+		}
+		env := core.Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order,
+			Outputs: map[string]json.RawMessage{}}
+		for i := range r.t.Steps {
+			env.Show(&r.t.Steps[i])
+		}
+		out, err := r.def.Expr.Output(env)
+		switch {
+		case err != nil:
+			r.t.Reason = core.Reason{Code: "expression", Text: core.TrimMessage("output: " + err.Error())}
+		case len(out) > maxOutput:
+			r.t.Reason = core.Reason{Code: core.CodeOutputTooLarge,
+				Text: "the workflow's output is over 32 KiB and was dropped"}
+		default:
+			r.keepOutput(out)
+		}
+	}
+	r.enterEnd(core.Processed, "")
+}
+
+// keepOutput drops a workflow's output that does not fit into the document beside the steps' outputs.
+func (r *deciding) keepOutput(out json.RawMessage) {
+	r.t.Output = out
+	if !r.at.SizeLimit.KeepsReserve(r.def, r.t) {
+		r.t.Output, r.t.Reason = nil, core.Reason{Code: core.CodeOutputTooLarge, Text: fmt.Sprintf(
+			"the workflow's output of %d bytes does not fit into the order's document beside the outputs "+
+				"of its steps and was dropped", len(out))}
+	}
+}
+
+// enterUndone ends a task that has nothing left to undo.
+func (r *deciding) enterUndone() {
+	if r.t.Undo.CancelAsked {
+		r.enterEnd(core.Cancelled, "")
+		return
+	}
+	r.enterEnd(core.Compensated, "")
+}
+
+// enterError stops the task for the operator, because of a step.
+func (r *deciding) enterError(phase core.Phase, i int) {
+	if phase == core.Undoing { // the final status repeats the reason of the undo
+		r.t.Undo.Reason = r.t.Reason
+	}
+	r.t.Reason = r.t.Steps[i].FailureReason()
+	r.stopForOperator(phase)
+}
+
+// stopForOperator stops the task for the operator. It clears the times of waiting steps, because they would
+// keep the task in the index for ever (H25).
+func (r *deciding) stopForOperator(phase core.Phase) {
+	for i := range r.t.Steps {
+		s := &r.t.Steps[i]
+		// The proof came before the stop, though by a clock that was ahead. The alert includes it.
+		s.NoEffect = min(s.NoEffect, r.at.Now)
+		if s.AwaitsWake() {
+			s.CompleteBy = 0
+			if s.State != core.Waiting { // a wait ends when it would have ended (P33)
+				s.Wait.At = 0
+			}
+		}
+	}
+	r.enterEnd(core.Error, phase)
+}
+
+// enterEnd enters an end, or the Error of a phase, with its status and the time to send that again (P11).
+func (r *deciding) enterEnd(state core.State, phase core.Phase) {
+	t := r.t
+	t.ProcessState, t.Phase, t.End = state, phase, core.End{At: r.at.Now, Cause: r.cause}
+	r.ended, r.endSteps = true, slices.Clone(t.Steps)
+	status := r.notifies(core.EndKind(t))
+	if status {
+		t.End.Seq = r.nextSeq()
+	}
+	alerts := core.RaisesAlert(r.def, t)
+	if alerts {
+		t.End.Command = t.Commands.Number
+	}
+	if status || t.Parent != nil || alerts {
+		t.End.ResendAt = r.resendTime()
+	}
+	r.emitEnd()
+}
+
+// resendTime returns the next time to send an unacknowledged final status.
+//
+// Nearly every status is acknowledged at once, so this time is rarely needed. Moving the due time forward to
+// it, and removing it again, would cost two writes of the index. So resendTime keeps the stored due time if
+// that delays the resend by no more than its own interval (P9).
+func (r *deciding) resendTime() core.Time {
+	resend := r.at.Now.Add(r.resendAfter())
+	if due := r.t.Due; due > resend && due <= resend.Add(r.resendAfter()) {
+		return due
+	}
+	return resend
+}
+
+// emitEnd emits the final status and alert. If there is a status, the Supervisor leaves both to the Scheduler
+// (P11).
+func (r *deciding) emitEnd() {
+	if r.bySupervisor() && (r.t.End.Seq > 0 || r.t.Parent != nil) {
+		r.emit(core.SendSettle{OrderID: r.t.OrderID})
+		return
+	}
+	r.emitFinal()
+}
+
+// leaveEnd clears the end of a task for a command.
+func leaveEnd(t *core.Task) {
+	t.End, t.Phase, t.Attention = core.End{}, "", false
+	for i := range t.Steps {
+		t.Steps[i].EndState = ""
+	}
+}
+
+// keepEndStates keeps the states that the status of an Error named. Steps may still change, by a late reply
+// or an operator's fact, but a re-emission must be the same byte for byte (P12).
+func (r *deciding) keepEndStates(before *core.Task) {
+	// A task is moved only if its final status was acknowledged, and that is never sent again (P49).
+	moved := before.Definition != r.t.Definition
+	reported := before.Steps
+	switch {
+	case r.t.ProcessState != core.Error:
+		return
+	case r.ended:
+		reported = r.endSteps // one event may stop the task at a step and decide another step
+	case moved || before.ProcessState != core.Error:
+		return
+	}
+	for i := range r.t.Steps {
+		if s, was := &r.t.Steps[i], reported[i].State; s.State != was && s.EndState == "" {
+			s.EndState = was
+		}
+	}
+}
+
+// emitFinal emits the status and the alert of the present end.
+func (r *deciding) emitFinal() {
+	t := r.t
+	if t.End.Seq > 0 {
+		r.emit(t.FinalStatus())
+	}
+	r.notifyParent()
+	if core.RaisesAlert(r.def, t) {
+		r.emit(core.AlertOf(r.def, t))
+	}
+	for i := range t.Steps {
+		// P48
+		if t.ProcessState == core.Closed && t.Steps[i].State == core.Waiting &&
+			t.Steps[i].Children.Running() {
+			r.askOpen(i, "")
+		}
+	}
+}
+
+// settle sends the final status again.
+func (r *deciding) settle(_ int, _ core.Event) (string, error) {
+	if r.t.End.ResendAt == 0 {
+		return "the final status was acknowledged before", nil
+	}
+	r.cause = r.t.End.Cause
+	return "sent again", nil
+}
+
+// reemit emits the earlier effects of r.cause again (P12): first visible effects in the order of their
+// numbers, then the messages of claims that still stand.
+func (r *deciding) reemit() {
+	t := r.t
+	if t.Start.Seq > 0 && t.Start.Cause == r.cause {
+		r.emit(r.t.StartedStatus())
+	}
+	for seq, i := r.nextFinish(0); i >= 0; seq, i = r.nextFinish(seq) {
+		r.emit(r.t.FinishedStatus(&t.Steps[i]))
+	}
+	if t.End.Cause == r.cause && (t.Terminal() || t.ProcessState == core.Error) {
+		r.emitEnd()
+	}
+	for i := range t.Steps {
+		if s := &t.Steps[i]; (s.Claim.Cause == r.cause || s.Children.Opened(r.cause)) && r.claimStands(s) {
+			r.kind(i).resend(r, i)
+		}
+	}
+}
+
+// nextFinish returns the next "step finished" after the number seq that r.cause led to.
+func (r *deciding) nextFinish(seq int) (int, int) {
+	found := -1
+	for i := range r.t.Steps {
+		s := &r.t.Steps[i]
+		if s.Finish.Cause == r.cause && s.Finish.Seq > seq &&
+			(found < 0 || s.Finish.Seq < r.t.Steps[found].Finish.Seq) {
+			found = i
+		}
+	}
+	if found < 0 {
+		return seq, -1
+	}
+	return r.t.Steps[found].Finish.Seq, found
+}
+
+// claimStands reports whether a claim still counts. A forward claim counts only while the task goes forward
+// (H28), a claim of an undo always.
+func (r *deciding) claimStands(s *core.Step) bool {
+	return s.State == core.Compensating || s.State == core.Waiting && s.Claim.Undo ||
+		(s.State == core.Processing || s.State == core.Waiting) && r.t.ProcessState == core.Processing
+}
+
+// Restart emits all open messages of a task again whose queues were lost with their process (P27): requests,
+// waits, an unacknowledged final status. It needs only the document. The errors are ErrOrderNeeded and
+// ErrUnfit.
+func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision, error) {
+	if err := unfit(def, t); err != nil {
+		return Decision{}, err
+	}
+	r := &deciding{def: def, order: order, t: t, at: at}
+	forward, undo := t.ProcessState == core.Processing, t.ProcessState == core.Compensating
+	asked := false
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		asked = asked || s.State == core.Compensating
+		switch {
+		case r.claimStands(s):
+			r.kind(i).resend(r, i)
+		case undo && (s.State == core.Pending || s.State == core.Waiting) && s.CompleteBy != 0:
+			// P9a: its wait applied to the forward claim only
+			r.wake(s, 0)
+		case (forward || undo) && s.AwaitsWake() && s.CompleteBy != 0:
+			r.wake(s, s.Wait.At)
+		}
+	}
+	// the Supervisor started the undo, and its Wake for the whole task was lost too (P23a)
+	if undo && !asked {
+		r.emit(core.SendWake{OrderID: t.OrderID, Run: t.Run})
+	}
+	if t.End.ResendAt != 0 {
+		r.emitFinal()
+	}
+	if r.err != nil {
+		return Decision{}, r.err
+	}
+	return Decision{Task: t, Effects: r.effects, Ignored: "restarted",
+			Settles: core.Settles(def, t, r.effects)},
+		nil
+}

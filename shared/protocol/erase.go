@@ -1,0 +1,42 @@
+package protocol
+
+import (
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// isErased is the reason for which an erased order refuses a command.
+const isErased = "the content of the order was erased, so it takes no further command; submit new work " +
+	"under a new ID"
+
+// eraseCommand executes the operator's decision to remove people's data from an order that has ended (P52).
+// An erased order accepts the command again, and removes the content that a crash may have left.
+func (r *deciding) eraseCommand(_ int, ev core.Event) (string, error) {
+	e, t := ev.(core.Erase), r.t
+	// a command with an old number may have been refused before (P5)
+	if t.Erased != nil && e.Command == t.Commands.Number {
+		r.eraseContent()
+		r.acceptAgain("it was erased before")
+		return "", nil
+	}
+	return operators((*deciding).eraseOnce).action(r, -1, ev)
+}
+
+func (r *deciding) eraseOnce(ev core.Event) (refused string) {
+	e, t := ev.(core.Erase), r.t
+	if reason := t.EraseRefusal(e.Unrested); reason != "" {
+		return reason
+	}
+	t.ContentHash = e.KnownHash
+	t.Erase()
+	t.Erased = &core.Erasure{By: r.from.By, Reason: core.TrimMessage(r.from.Reason), At: r.at.Now}
+	r.eraseContent()
+	r.accept("")
+	return ""
+}
+
+// eraseContent emits the removal of the content that is stored apart from the task.
+func (r *deciding) eraseContent() {
+	if r.t.ContentHash != "" {
+		r.emit(core.EraseContent{OrderID: r.t.OrderID, Hash: r.t.ContentHash})
+	}
+}

@@ -1,0 +1,160 @@
+package protocol_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+const secret = "anna@example.com"
+
+// ended is an order at rest that holds the secret wherever a document can hold what people and services have
+// sent.
+func ended(state core.State) *core.Task {
+	text, value := "of "+secret, json.RawMessage(`"`+secret+`"`)
+	of := core.Compensated
+	if state == core.Processed {
+		of = state
+	}
+	t := fixture(string(state), string(of), of)
+	t.End.ResendAt, t.Due = 0, 0
+	t.Order = value
+	t.Output = value
+	t.Reason.Text = text
+	t.Undo.Reason = core.Reason{Step: "a", Code: "refused", Text: text}
+	t.Unknown = map[string]json.RawMessage{"later": value}
+	t.Closing = &core.Closing{By: "ann", Reason: text}
+	t.Commands.Verdicts = []core.Verdict{
+		{ID: "v1", Command: "cancel", By: "ann", Note: text},
+		{ID: "v2", Command: "answer", By: secret, Reason: text, Note: text},
+	}
+	s := &t.Steps[0]
+	s.Output, s.Unknown = value, map[string]json.RawMessage{"later": value}
+	s.Error = &core.StepError{Code: "refused", Message: text, Attempt: 1}
+	s.Corrected = &core.Corrected{Input: value, Command: 1, By: "ann", Reason: text}
+	s.Claim.Progress = &core.StepProgress{Percent: 50, Note: text}
+	s.Children = &core.Children{Count: 1, Reason: text, Results: []core.Collected{{Output: value}}}
+	s.Answers = &core.Answers{Round: 1, Who: []string{secret}, NotSelf: secret,
+		Votes: []core.Vote{{By: secret, Value: value}},
+		Verdicts: []core.Verdict{{ID: "v3", Command: "answer", By: secret, Reason: text, Note: text,
+			Accepted: true}}}
+	return t
+}
+
+func erase(id string) core.Erase {
+	return core.Erase{ID: id, Command: 4, KnownHash: "c0ffee",
+		Sender: core.Sender{By: "ann", Reason: "asked to"}}
+}
+
+// P52: what people and services have sent is gone from the whole document, and states, times and identity
+// stay.
+func TestErasedOrder(t *testing.T) {
+	for _, end := range []core.State{core.Processed, core.Compensated, core.Cancelled, core.Closed} {
+		d := newDesk(t, workflow(step("a"), step("b")))
+		d.task = ended(end)
+		before, err := state.EncodeTask(d.task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(before, []byte(secret)); n != 25 {
+			t.Fatalf("the document holds the secret %d times: %s", n, before)
+		}
+		dec, err := d.try(erase("e1"))
+		if err != nil || dec.Verdict == nil || !dec.Verdict.Accepted {
+			t.Fatalf("%s: %+v, %v", end, dec.Verdict, err)
+		}
+		after, err := state.EncodeTask(dec.Task)
+		if err != nil || bytes.Contains(after, []byte(secret)) {
+			t.Errorf("%s: it still holds the secret: %s, %v", end, after, err)
+		}
+		e, s := dec.Task, &dec.Task.Steps[0]
+		if e.Erased == nil || *e.Erased != (core.Erasure{By: "ann", Reason: "asked to", At: d.now}) ||
+			e.ProcessState != end || e.Commands.Number != 5 ||
+			e.ContentHash != "c0ffee" || e.End.At != d.task.End.At || e.Reason.Code != d.task.Reason.Code ||
+			e.Closing.By != "ann" || e.Apart() {
+			t.Errorf("%s: %s", end, after)
+		}
+		if s.State != d.task.Steps[0].State || s.Attempt != inAttempt || s.Error.Code != "refused" ||
+			s.Corrected.By != "ann" || s.Claim.Progress.Percent != 50 || s.Children.Count != 1 ||
+			s.Answers.Round != 1 {
+			t.Errorf("%s: %s", end, after)
+		}
+		if len(dec.Effects) != 1 || dec.Effects[0] != (core.EraseContent{OrderID: orderID, Hash: "c0ffee"}) {
+			t.Errorf("%s: %+v", end, dec.Effects)
+		}
+		if again, err := state.DecodeTask(after); err != nil || again.Erased == nil ||
+			*again.Erased != *e.Erased {
+			t.Errorf("read again: %+v, %v", again, err)
+		}
+		if d.task.Steps[0].Answers.Votes == nil || d.task.Commands.Verdicts[1].By != secret {
+			t.Error("the decision changed the task that it was given")
+		}
+	}
+}
+
+// P52: an erased order takes no further command, whatever its state; each refusal says why. What an event
+// once led to is not sent again.
+func TestErasedOrderTakesNoCommand(t *testing.T) {
+	d := newDesk(t, workflow(step("a"), step("b")))
+	d.task = ended(core.Compensated)
+	d.task.End.Cause = "undo/3"
+	d.decide(erase("e1"))
+	for _, ev := range []core.Event{
+		core.Resubmit{ID: "c1", Command: 5},
+		core.Resubmit{ID: "c2", Command: 5, Step: "a", Input: json.RawMessage(`{}`)},
+		core.Resolve{ID: "c3", Command: 5, Step: "a", Fact: core.Happened},
+		core.UndoCommand{ID: "c4", Command: 5},
+		core.Move{ID: "c5", Command: 5, To: core.Target{Definition: d.def}}, core.Close{ID: "c6", Command: 5},
+		core.Cancel{OrderID: orderID, ID: "c7", Run: inRun},
+	} {
+		dec, err := d.try(ev)
+		if err != nil || dec.Verdict.Accepted || !strings.Contains(dec.Verdict.Reason, "was erased") ||
+			len(dec.Effects) > 0 || dec.Task.ProcessState != core.Compensated {
+			t.Errorf("%T: %+v, %v", ev, dec.Verdict, err)
+		}
+	}
+	dec, err := d.try(core.UndoCommand{ID: "v1", Command: 3}) // it has a verdict
+	if err != nil || dec.Changed || len(dec.Effects) > 0 {
+		t.Errorf("an old command: %+v, %v", dec, err)
+	}
+	if dec, err := d.try(core.Erase{ID: "e0", Command: 4,
+		Sender: core.Sender{By: "bob", Reason: "late"}}); err != nil || dec.Verdict.Accepted {
+		t.Errorf("one with an old number, which may have been refused before: %+v, %v", dec.Verdict, err)
+	}
+	for id, changed := range map[string]bool{"e1": false, "e2": true} { // the same command, and another one
+		dec, err := d.try(core.Erase{ID: id, Command: 5, Unrested: "p", KnownHash: "c0ffee",
+			Sender: core.Sender{By: "bob", Reason: "again"}})
+		if err != nil || !dec.Verdict.Accepted || dec.Changed != changed || len(dec.Effects) != 1 ||
+			dec.Task.Erased.By != "ann" {
+			t.Errorf("%s: %+v, %v", id, dec, err)
+		}
+	}
+}
+
+// P52, P41: an erased child that can neither be undone nor give its output answers as an expired one.
+func TestErasedChildAnswers(t *testing.T) {
+	for end, want := range map[core.State]core.ChildState{
+		core.Processed: core.ChildExpired, core.Closed: core.ChildExpired,
+		core.Compensated: core.ChildCompensated,
+	} {
+		d := newDesk(t, workflow(step("a"), step("b")))
+		d.task = ended(end)
+		d.task.Parent = &core.Parent{OrderID: "p", Step: "each", Attempt: 1}
+		d.decide(erase("e1"))
+		for attempt, ask := range map[int]core.ChildAsk{1: core.AskStart, 2: core.AskUndo, 3: core.AskStart} {
+			dec, err := d.try(core.AskChild{OrderID: orderID, Parent: core.Parent{OrderID: "p", Step: "each",
+				Attempt: attempt}, Ask: ask, Definition: d.def.Hash})
+			if err != nil || dec.Task.ProcessState != end || len(dec.Effects) != 1 {
+				t.Fatalf("%s, %s: %+v, %v", end, ask, dec, err)
+			}
+			if e, ok := dec.Effects[0].(core.ChildEnded); !ok || e.State != want ||
+				e.Parent.Attempt != attempt {
+				t.Errorf("%s, %s: %+v, want %s", end, ask, dec.Effects[0], want)
+			}
+		}
+	}
+}

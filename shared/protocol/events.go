@@ -1,0 +1,158 @@
+package protocol
+
+import (
+	"encoding/hex"
+	"hash/fnv"
+	"strconv"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// about describes an event independently of the task's states.
+type about struct {
+	kind    eventKind
+	step    string // "" for an event of the whole task
+	run     int    // run and attempt that an event of a step belongs to; 0 for every other event
+	attempt int
+	cause   string // logical cause instead of a queue's message ID, so that a redelivery is recognised (P4)
+	command        // zero, with noNumber, if the event is no command
+}
+
+// command holds the common fields of all commands by people. For an answer only the ID is set.
+type command struct {
+	name   string
+	id     string
+	number int         // the command's number, or noNumber
+	from   core.Sender // sender, with tokens removed (P39)
+}
+
+// noNumber stands for the number of an event that carries none.
+const noNumber = -1
+
+func aboutOf(ev core.Event, t *core.Task) about {
+	none := command{number: noNumber}
+	switch e := ev.(type) {
+	case core.Reply:
+		return about{kindOfReply(e), e.Step, e.Run, e.Attempt,
+			cause("reply", e.Step, e.Attempt) + "/" + string(e.Outcome), none}
+	case core.Progress:
+		return about{progress, e.Step, e.Run, e.Attempt, "", none}
+	case core.Overdue:
+		return about{overdue, e.Step, t.Run, e.Attempt, cause("overdue", e.Step, e.Attempt), none}
+	case core.Wake:
+		a := about{wakeStep, e.Step, e.Run, e.Attempt, cause("wake", e.Step, e.Attempt), none}
+		if e.Step == "" {
+			a.kind = wakeTask
+		}
+		return a
+	case core.ChildEnded:
+		p := e.Parent
+		return about{childEnded, p.Step, p.Run, p.Attempt,
+			cause("child", p.Step, p.Attempt) + "/" + strconv.Itoa(p.Index), none}
+	case core.AskChild:
+		return about{kind: askChild, cause: cause("parent", "", e.Parent.Attempt) + "/" + string(e.Ask),
+			command: none}
+	case core.DeadlinePassed:
+		return about{kind: deadlinePassed, command: none,
+			cause: cause("deadline", "", e.Run) + "/" + strconv.Itoa(t.Deadline.Seq)}
+	case core.ResendDue:
+		return about{kind: resendOverdue, command: none}
+	case core.Settle:
+		return about{kind: settle, command: none}
+	case core.Cancel:
+		a := ofCommand(cancel, "cancel", e.ID, noNumber, e.Sender)
+		a.cause = cause("cancel", "", e.Run)
+		return a
+	case core.UndoCommand:
+		return ofCommand(undoCommand, "undo", e.ID, e.Command, e.Sender)
+	case core.Resubmit:
+		return ofCommand(resubmit, "resubmit", e.ID, e.Command, e.Sender)
+	case core.Resolve:
+		return ofCommand(resolve, "resolve", e.ID, e.Command, e.Sender)
+	case core.Close:
+		return ofCommand(closeCommand, "close", e.ID, e.Command, e.Sender)
+	case core.Move:
+		return ofCommand(moveCommand, "move", e.ID, e.Command, e.Sender)
+	case core.Erase:
+		return ofCommand(eraseCommand, "erase", e.ID, e.Command, e.Sender)
+	case core.Answered:
+		return about{kind: answered, cause: causeAnswer(e),
+			command: command{name: "answer", id: e.ID, number: noNumber}}
+	}
+	return about{kind: submitted, cause: "submit", command: none}
+}
+
+func ofCommand(kind eventKind, name, id string, number int, from core.Sender) about {
+	return about{kind: kind, cause: cause(name, "", number), command: command{name, id, number,
+		core.Sender{By: core.RedactText(from.By), Reason: core.RedactText(from.Reason)}}}
+}
+
+func cause(what, step string, n int) string {
+	// a Wake's cause always has a part for the step, which is empty for the whole task
+	if step != "" || what == "wake" {
+		what += "/" + step
+	}
+	return what + "/" + strconv.Itoa(n)
+}
+
+// causeAnswer returns the cause of an answer. It contains a hash of the answer's ID, so that it is no longer
+// than the cause of a reply.
+func causeAnswer(e core.Answered) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(e.Name + "/" + strconv.Itoa(e.Run) + "/" + strconv.Itoa(e.Round) + "/" + e.ID))
+	return "answer/" + e.Step + "/" + hex.EncodeToString(h.Sum(nil))
+}
+
+// kindOfReply returns the kind of a reply. guard has refused unknown operations and outcomes.
+func kindOfReply(e core.Reply) eventKind {
+	undo := e.Operation == core.UndoOp
+	switch e.Outcome {
+	case core.OutcomeFailed:
+		if undo {
+			return undoFailed
+		}
+		return doFailed
+	case core.OutcomeRetryLater:
+		if undo {
+			return undoLater
+		}
+		return doLater
+	}
+	if undo {
+		return undoDone
+	}
+	return doDone
+}
+
+// bySupervisor reports whether only the Supervisor decides the event. The event then claims nothing, sends no
+// request (P16) and leaves a status to the Scheduler (P11).
+func (a about) bySupervisor() bool {
+	return a.kind == overdue || a.kind == deadlinePassed || a.kind == resendOverdue
+}
+
+// redacted returns an event without the tokens that services and people have put into it (P39). It recognises
+// a token by its shape, for any order and key. So the result is the same each time, and needs no key (P12). A
+// Resubmit keeps its input, because an input with a token is refused. ofCommand redacts the senders of
+// commands.
+func redacted(ev core.Event) core.Event {
+	switch e := ev.(type) {
+	case core.Reply:
+		e.Output, e.Code, e.Message = core.RedactJSON(e.Output), core.RedactText(e.Code),
+			core.RedactText(e.Message)
+		return e
+	case core.Progress:
+		e.Note = core.RedactText(e.Note)
+		return e
+	case core.ChildEnded:
+		e.Output, e.Code, e.Message = core.RedactJSON(e.Output), core.RedactText(e.Code),
+			core.RedactText(e.Message)
+		return e
+	case core.Answered:
+		e.Value, e.By, e.Note = core.RedactJSON(e.Value), core.RedactText(e.By), core.RedactText(e.Note)
+		return e
+	case core.Resolve:
+		e.Output = core.RedactJSON(e.Output)
+		return e
+	}
+	return ev
+}

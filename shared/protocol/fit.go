@@ -1,0 +1,46 @@
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// unfit checks a stored task against its definition, so that a damaged document is an error of this one task
+// and no panic. It returns nil, or ErrUnfit with the fault.
+func unfit(def *core.Definition, t *core.Task) error {
+	if !knownTaskState(t) {
+		return fmt.Errorf("task %q: state %q, phase %q: %w", t.OrderID, t.ProcessState, t.Phase,
+			core.ErrUnfit)
+	}
+	if t.IsTombstone() {
+		return nil
+	}
+	if def != nil && def.Hash != t.Definition { // P49
+		return fmt.Errorf("task %q is pinned to the definition %q and was given %q: %w", t.OrderID,
+			t.Definition, def.Hash, core.ErrUnfit)
+	}
+	if def == nil || len(t.Steps) != len(def.Steps) {
+		return fmt.Errorf("task %q has %d steps, its definition (%q) has others: %w", t.OrderID, len(t.Steps),
+			t.Definition, core.ErrUnfit)
+	}
+	for i := range t.Steps {
+		if s, d := &t.Steps[i], &def.Steps[i]; s.Name != d.Name || !behaviours[d.Kind()].validState(s, d) {
+			return fmt.Errorf(
+				"task %q, step %q (%s, attempt %d): the definition has step %q there, or it cannot be in "+
+					"that state: %w",
+				t.OrderID, s.Name, s.State, s.Attempt, d.Name, core.ErrUnfit)
+		}
+	}
+	return nil
+}
+
+func knownTaskState(t *core.Task) bool {
+	switch t.ProcessState {
+	case core.Processing, core.Compensating, core.Processed, core.Compensated, core.Cancelled, core.Closed:
+		return true
+	case core.Error:
+		return t.Phase == core.Forward || t.Phase == core.Undoing
+	}
+	return false
+}

@@ -1,0 +1,123 @@
+package protocol_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
+)
+
+func goingOn(s *core.StepDefinition) { s.OnFailure = core.OnFailureContinue }
+
+// P42: the code of the failure is kept in full, but for characters that are written otherwise; there always
+// is one.
+func TestTheCodeOfAFailureThatIsGoneOnAfter(t *testing.T) {
+	for code, want := range map[string]string{
+		"no-such-zone/eu.1": "no-such-zone/eu.1", "a b\"\n": "a-b--", "": "failed",
+		strings.Repeat("x", 200): strings.Repeat("x", 128),
+	} {
+		d := newDesk(t, workflow(step("a", goingOn), step("b")))
+		d.decide(core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee",
+			KnownHash: "c0ffee"})
+		d.decide(coded(failed("a", 1), code))
+		if got := d.task.Steps[0].FailureCode; got != want {
+			t.Errorf("code %q is kept as %q, want %q", code, got, want)
+		}
+	}
+}
+
+// P42, P12: what comes after it sees the do's failure, not that of its undo.
+func TestTheFailureOfTheDoIsSeen(t *testing.T) {
+	d := newDesk(t, workflow(step("a", goingOn), step("b", after("a"))))
+	var seen string
+	d.def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
+		1: func(env core.Environment) (json.RawMessage, error) { seen = env.Failures["a"]; return nil, nil }}}
+	d.decide(core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee"})
+	d.decide(coded(failed("a", 1), "no-such-zone"))
+	d.decide(coded(undoFailed("a", 2), "busy"))
+	d.wait(core.Minute)
+	d.decide(core.Wake{Step: "a", Attempt: 2})
+	d.decide(undone("a", 3))
+	if seen != "no-such-zone" || d.task.Steps[0].Error.Code != "busy" {
+		t.Errorf("b sees %q, the last error is %q", seen, d.task.Steps[0].Error.Code)
+	}
+}
+
+// P42, P49: a step that failed without a claim is decided, so it stays; its input may be another one, since
+// no key was used.
+func TestMoveOfAStepThatFailedWithoutAClaim(t *testing.T) {
+	def := func(f func(a, b *core.StepDefinition)) *core.Definition {
+		a, b := step("a", goingOn), step("b", after("a"), stopping)
+		f(&a, &b)
+		return target("fedcba", a, b)
+	}
+	for name, x := range map[string]struct {
+		to   *core.Definition
+		want string // "" where it is accepted
+	}{
+		"input": {def(func(a, _ *core.StepDefinition) { a.Input = json.RawMessage(`"other"`) }), ""},
+		"onFailure": {def(func(a, _ *core.StepDefinition) { a.OnFailure = core.OnFailureUndo }),
+			"step a: its onFailure"},
+		"removed": {target("fedcba", step("b", stopping)),
+			"step a: it is removed, and was given up without a claim"},
+		"before it": {target("fedcba", step("new"), step("a", goingOn, after("new")),
+			step("b", after("a"), stopping)), "step a: it was begun, and comes after new now"},
+	} {
+		d := newDesk(t, workflow(step("a", goingOn), step("b", after("a"), stopping)))
+		d.def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
+			0: func(core.Environment) (json.RawMessage, error) { return nil, errors.New("no such field") }}}
+		d.decide(core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee",
+			KnownHash: "c0ffee"})
+		d.decide(failed("b", 1))
+		d.commit(core.Settled(d.task))
+		dec, err := protocol.Decide(d.def, d.order, d.task,
+			core.Move{ID: "m", To: core.Target{Definition: x.to}},
+			protocol.At{Now: d.now})
+		if err != nil || dec.Verdict == nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if v := dec.Verdict; v.Accepted != (x.want == "") || !strings.Contains(v.Reason, x.want) {
+			t.Errorf("%s: %+v, want %q", name, *v, x.want)
+		}
+	}
+}
+
+// P42: a step that was attempted may have had its effect, so an input that fails later leads to its undo as
+// well.
+func TestAnInputThatFailsAtAnotherAttempt(t *testing.T) {
+	for name, again := range map[string]func(d *desk){
+		"woken": func(d *desk) {
+			d.wait(core.Minute)
+			d.decide(core.Wake{Step: "a", Attempt: 1})
+		},
+		"resubmitted": func(d *desk) {
+			d.decide(failed("b", 1))
+			d.wait(core.Minute)
+			d.decide(core.Resubmit{ID: "r1"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, workflow(step("a", goingOn), step("b", stopping)))
+			broken := false
+			d.def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
+				0: func(core.Environment) (json.RawMessage, error) {
+					if broken { // like the expression of a definition that the task was moved to
+						return nil, errors.New("no such field")
+					}
+					return nil, nil
+				}}}
+			d.decide(core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee",
+				KnownHash: "c0ffee"})
+			d.decide(later("a", 1))
+			d.def.Steps[0].Undo.Input, broken = json.RawMessage(`"template"`), true
+			again(d)
+			if a := d.task.Steps[0]; a.State != core.Compensating || a.FailureCode != "expression" ||
+				d.task.ProcessState != core.Processing {
+				t.Errorf("a is %s after %q, the task %s", a.State, a.FailureCode, d.task.ProcessState)
+			}
+		})
+	}
+}

@@ -1,0 +1,45 @@
+package protocol
+
+import (
+	"encoding/json"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// InputOf returns the input of a step's agent in the task's present run. It evaluates the definition's input
+// with the outputs of the preceding steps. It returns nil if the step has no input. For a wait or question it
+// returns the values stored by the claim, because those count also after a move (P49). The error is
+// ErrOrderNeeded, ErrUnfit, or the error of the expression.
+func InputOf(def *core.Definition, order []byte, t *core.Task, step int) (json.RawMessage, error) {
+	if err := unfit(def, t); err != nil {
+		return nil, err
+	}
+	r := &deciding{def: def, order: order, t: t, at: At{Tokens: core.HiddenTokens{}}}
+	input, err := r.input(step, core.Do)
+	if r.err != nil {
+		return nil, r.err
+	}
+	s, d := &t.Steps[step], &def.Steps[step]
+	switch {
+	case err != nil:
+	case d.Answer != nil && s.Answers != nil && s.Answers.Need > 0:
+		return s.AsAsked(input, d.Timeout), nil
+	case d.Wait != nil && input != nil && s.Wait.Until != 0:
+		return asWaited(t, s, input, d.Wait.Spread), nil
+	}
+	return input, err
+}
+
+// asWaited returns the time until which a wait lasts, or has lasted at most. It is the present value of the
+// expression, unless the task was moved after the claim (P49).
+func asWaited(t *core.Task, s *core.Step, until json.RawMessage, spread core.Duration) json.RawMessage {
+	if now, err := readUntil(until, s.Claim.At); err == nil &&
+		endOfWait(t, s, s.Attempt-1, now, spread) == s.Wait.Until {
+		return until
+	}
+	stored, err := json.Marshal(s.Wait.Until)
+	if err != nil { // Marshal cannot fail for a time
+		return until
+	}
+	return stored
+}

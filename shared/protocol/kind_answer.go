@@ -1,0 +1,185 @@
+package protocol
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// answerKind ends with an answer from outside: an approval by people, or an event (P35 to P37). answer.go
+// handles the answers.
+type answerKind struct{}
+
+func (answerKind) prepare(r *deciding, i int) (prepared, error) {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	text, err := r.input(i, core.Do)
+	if r.err != nil || err != nil {
+		return prepared{}, err
+	}
+	a, timeout, err := core.ReadQuestion(text, d.Timeout)
+	if err != nil {
+		return prepared{}, err
+	}
+	a.Round = s.Round()
+	if s.Answers != nil {
+		a.Verdicts = s.Answers.Verdicts
+	}
+	switch {
+	case s.Decided(): // P35: asked again
+		a.Round++
+	case s.Answers != nil: // P36: early answers count from now on
+		a.Votes = slices.DeleteFunc(slices.Clone(s.Answers.Votes), func(v core.Vote) bool {
+			_, wrong := r.def.AnswerValue(i, v.Value) // the task may have moved to another definition (P49)
+			return wrong != "" || a.Excludes(v.By) != ""
+		})
+		if len(a.Votes) == 0 { // the document has no empty list
+			a.Votes = nil
+		}
+	}
+	_, complete := a.Complete()
+	return prepared{answers: a, wakeAt: r.at.Now.Add(timeout), atOnce: complete}, nil
+}
+
+func (answerKind) start(r *deciding, i int, p prepared) {
+	r.take(i, core.Waiting, core.Claim{})
+	s := &r.t.Steps[i]
+	var early []core.Vote
+	if r.err == nil && s.Answers != nil && !s.Decided() {
+		early = s.Answers.Votes
+	}
+	s.Wait.Until, s.Answers, s.Output = p.wakeAt, p.answers, nil
+	r.refuseEarly(i, early)
+	if p.atOnce {
+		r.look(i)
+		return
+	}
+	s.Wait.At = p.wakeAt
+	r.question(i)
+}
+
+// resend emits the messages of the claim, or of the last reminder.
+func (answerKind) resend(r *deciding, i int) {
+	r.emitReminder(i)
+	r.emitLook(i)
+}
+
+func (answerKind) woken(r *deciding, i int) {
+	r.look(i)
+	if r.t.Steps[i].State == core.Waiting && r.remind(i) {
+		r.question(i)
+	}
+	r.advance()
+}
+
+// resume checks an undecided step, and asks a decided one again (P33, P35).
+func (answerKind) resume(r *deciding, i int) bool {
+	s := &r.t.Steps[i]
+	if s.State == core.Waiting {
+		r.look(i)
+	}
+	if s.State == core.Waiting {
+		r.goOnAsking(i)
+	}
+	return s.State == core.Failed && r.t.ProcessState == core.Processing
+}
+
+func (answerKind) validState(s *core.Step, _ *core.StepDefinition) bool {
+	switch s.State {
+	case core.Pending, core.Skipped:
+		return !s.Attempted()
+	case core.Failed:
+		return !s.Attempted() || s.Attempt > 0
+	case core.Waiting, core.Processed, core.Compensated:
+		return s.Attempted() && s.Attempt > 0 && !s.Claim.Undo && s.Answers != nil
+	}
+	return false
+}
+
+// look ends a step whose need is complete or, in a task that goes forward, whose time is over. An answer
+// takes precedence over the time (P36).
+func (r *deciding) look(i int) {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	decided, complete := s.Answers.Complete()
+	if !complete {
+		if r.t.ProcessState != core.Processing || r.at.Now < s.Wait.At {
+			return
+		}
+		decided = core.Decided{Value: d.Answer.TimeoutValue, By: core.ByTimeout}
+		if decided.Value == nil {
+			decided.Value = json.RawMessage("null")
+			r.decide(i, decided, &core.StepError{Code: core.CodeAnswerTimeout,
+				Message: "no answer came in time"})
+			return
+		}
+	}
+	switch failed := r.refusedAnswer(i, decided); {
+	case r.err != nil:
+	case failed != nil && r.t.ProcessState == core.Error: // P36: it waits for the Resubmit
+	default:
+		r.decide(i, decided, failed)
+	}
+}
+
+// refusedAnswer returns the step's failure if the value is a refusal, or nil.
+func (r *deciding) refusedAnswer(i int, decided core.Decided) *core.StepError {
+	d := r.def.Steps[i].Answer
+	if d.Refuse == "" || !r.orderKnown() {
+		return nil
+	}
+	env := r.environment(i, false)
+	env.Value = decided.Value
+	refused, err := r.def.Expr.Refused(i, env)
+	switch {
+	case err != nil:
+		return &core.StepError{Code: "expression", Message: "refuse: " + err.Error()}
+	case !refused:
+		return nil
+	case decided.By == core.ByTimeout:
+		return &core.StepError{Code: core.CodeAnswerRefused,
+			Message: "no answer came in time, which counts as " +
+				string(decided.Value)}
+	case d.Event != "":
+		return &core.StepError{Code: core.CodeAnswerRefused,
+			Message: "the event " + d.Event + " came with a value that the workflow refuses"}
+	}
+	return &core.StepError{Code: core.CodeAnswerRefused, Message: decided.By + " answered " +
+		string(decided.Value)}
+}
+
+// decide ends the round. The decision is the step's output, even if the step has failed.
+func (r *deciding) decide(i int, decided core.Decided, failed *core.StepError) {
+	s := &r.t.Steps[i]
+	decided.At = r.at.Now
+	output, err := json.Marshal(decided)
+	if err != nil { // its value was checked on arrival
+		r.err = fmt.Errorf("step %s: %w", s.Name, err)
+		return
+	}
+	if r.def.Steps[i].Answer.Event != "" { // its value may be large, and stands in the output
+		a := *s.Answers
+		a.Votes, s.Answers = nil, &a
+	}
+	if failed == nil {
+		r.finish(i, output)
+		return
+	}
+	s.Output = output
+	r.recordFailure(i, failed.Code, failed.Message, s.Attempt)
+	r.failStep(i)
+}
+
+// policyOf returns the policy for the failure of a step. A step whose time ended has a policy of its own
+// (P37).
+func (r *deciding) policyOf(i int) core.Policy {
+	d, s := &r.def.Steps[i], &r.t.Steps[i]
+	if r.t.Overtaken(r.def, i) {
+		return core.OnFailureContinue
+	}
+	if d.Answer != nil && d.Answer.OnTimeout != "" && s.Error != nil &&
+		s.Error.Code == core.CodeAnswerTimeout {
+		return d.Answer.OnTimeout
+	}
+	return d.OnFailure
+}

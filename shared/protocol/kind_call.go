@@ -1,0 +1,128 @@
+package protocol
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// callKind calls an agent: one request for each claim, do and undo alike. Its replies and timeouts are in
+// reply.go and overdue.go.
+type callKind struct{}
+
+func (callKind) prepare(r *deciding, i int) (prepared, error) {
+	input, err := r.input(i, core.Do)
+	return prepared{input: input}, err
+}
+
+func (callKind) start(r *deciding, i int, p prepared) {
+	r.takeCall(i, core.Do)
+	r.emit(r.t.Request(r.def, i, p.input))
+}
+
+func (callKind) resend(r *deciding, i int) {
+	op := core.Do
+	if r.t.Steps[i].Claim.Undo {
+		op = core.UndoOp
+	}
+	input, err := r.input(i, op)
+	if r.err == nil && err == nil { // the input could be computed for the claim
+		r.emit(r.t.Request(r.def, i, input))
+	}
+}
+
+// woken claims a step again that was handed back.
+func (callKind) woken(r *deciding, i int) {
+	if r.t.Overtaken(r.def, i) {
+		r.advance()
+		return
+	}
+	if r.t.KeyMayExpire(r.def, i, r.at.Now) { // P18: only the operator can find out
+		r.recordFailure(i, "key-forgotten",
+			"it is in doubt, and was not asked again, because its service may not know the idempotency "+
+				"key any more (keyRetention): find out at the service whether it happened, and resolve it",
+			r.t.Steps[i].Attempt)
+		giveUp(&r.t.Steps[i])
+		r.enterError(core.Forward, i)
+		return
+	}
+	r.claim([]int{i})
+}
+
+func (callKind) resume(r *deciding, i int) bool {
+	s := &r.t.Steps[i]
+	if s.State == core.UndoWait { // P42; the steps that it makes ready are claimed with the others
+		r.undoStep(i)
+	}
+	return s.State == core.Failed || s.State == core.Pending
+}
+
+func (callKind) validState(s *core.Step, d *core.StepDefinition) bool {
+	claimed := s.Attempted() && s.Attempt > 0
+	switch s.State {
+	case core.Pending, core.Failed:
+		return !s.Attempted() || s.Attempt > 0
+	case core.Skipped:
+		return !s.Attempted()
+	case core.Compensated:
+		return claimed || !s.Attempted() && s.FailureCode != "" && d.OnFailure == core.OnFailureContinue
+	case core.Processed, core.UndoWait:
+		return claimed
+	case core.Processing:
+		return claimed && !s.Claim.Undo
+	case core.Compensating:
+		return claimed && s.Claim.Undo && d.Undo != nil
+	}
+	return false
+}
+
+// takeCall writes a claim into a call, with the agent's times (P6, P32).
+func (r *deciding) takeCall(i int, op core.Operation) {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	c, state := core.Claim{By: r.at.By[:min(len(r.at.By), core.MaxName)], Agent: r.chooseAgent(i)},
+		core.Processing
+	if op == core.UndoOp {
+		c.Undo, state = true, core.Compensating
+	}
+	// P32: the largest of the earlier allowance of this task, the definition's allowance of the agent, and
+	// twice the last measured queue wait of the agent.
+	name := cmp.Or(c.Agent, d.Agent)
+	agent := r.def.Agents[name]
+	c.Allowance = min(max(s.Claim.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]),
+		max(d.MaxQueueTime, agent.QueueAllowance))
+	until := r.t.KnownUntil(r.def, i, r.at.Now)
+	r.take(i, state, c)
+	s.Claim.StopBy = r.at.Now.Add(d.Longest(s) + c.Allowance)
+	if until != 0 && !s.Claim.Undo { // P18: a later copy could be executed a second time
+		s.Claim.StopBy = min(s.Claim.StopBy, max(until, r.at.Now.Add(d.TimeoutOf(s))))
+	}
+	s.CompleteBy = d.FirstCompleteBy(s)
+}
+
+// chooseAgent chooses the agent of a claim (P44). It excludes agents at which an earlier attempt has failed,
+// has made no call, or was late. Of the others it takes the one with the shortest queue wait. An agent that
+// is less than 20 % better does not replace an earlier one. The result is "" for the first agent.
+func (r *deciding) chooseAgent(i int) string {
+	d, not, best := &r.def.Steps[i], r.t.NotDone(&r.def.Steps[i], &r.t.Steps[i]), ""
+	for _, name := range d.AllAgents() {
+		switch {
+		case slices.Contains(not, name):
+		case best == "", 5*r.expectedWait(name) < 4*r.expectedWait(best):
+			best = name
+		}
+	}
+	if best == d.Agent {
+		return ""
+	}
+	return best
+}
+
+// leastWait replaces shorter waits, because a few milliseconds say nothing about an agent.
+const leastWait = 100 * core.Millisecond
+
+// expectedWait returns the expected queue wait of a request to the agent, from its last replies and its
+// queue.
+func (r *deciding) expectedWait(agent string) core.Duration {
+	return max(r.at.Waits[agent]+r.at.Queues[agent], leastWait)
+}

@@ -1,0 +1,105 @@
+package protocol
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// waitKind ends at a time, and calls no agent (P34). Its claim fixes the time.
+type waitKind struct{}
+
+// maxDelay is the longest delay of a message in a queue (SQS: 15 minutes). The Supervisor sends a Wake that
+// is due later.
+const maxDelay = 15 * core.Minute
+
+func (waitKind) prepare(r *deciding, i int) (prepared, error) {
+	s, w := &r.t.Steps[i], r.def.Steps[i].Wait
+	until := r.at.Now.Add(w.For)
+	if r.def.Steps[i].Input != nil {
+		text, err := r.input(i, core.Do)
+		if r.err != nil || err != nil {
+			return prepared{}, err
+		}
+		if until, err = readUntil(text, r.at.Now); err != nil {
+			return prepared{}, err
+		}
+	}
+	until = endOfWait(r.t, s, s.Attempt, until, w.Spread)
+	return prepared{wakeAt: until, atOnce: until <= r.at.Now}, nil
+}
+
+// endOfWait returns the time at which the wait of a step ends: until, or up to spread later, differently for
+// each order. attempts is the number before the claim.
+func endOfWait(t *core.Task, s *core.Step, attempts int, until core.Time, spread core.Duration) core.Time {
+	if spread <= 0 {
+		return until
+	}
+	return until.Add(core.Duration(float64(spread) * jitter(t.OrderID, t.Run, s.Name, attempts)))
+}
+
+// readUntil reads the time that an expression evaluates to. Its errors hold no data of the order.
+func readUntil(text json.RawMessage, now core.Time) (core.Time, error) {
+	var t core.Time
+	if err := t.UnmarshalJSON(text); err != nil || string(text) == "null" || string(text) == `""` {
+		return 0, errors.New(`until is no time in RFC 3339, like "2026-11-21T10:00:00Z"`)
+	}
+	if t > now.Add(core.MaxWait) {
+		return 0, errors.New("until is too far in the future: it lies more than 366 days ahead")
+	}
+	return max(t, 1), nil // 1970 and everything before it is in the past, and 0 would mean no time
+}
+
+func (waitKind) start(r *deciding, i int, p prepared) {
+	r.take(i, core.Waiting, core.Claim{})
+	r.t.Steps[i].Wait.Until = p.wakeAt
+	if p.atOnce {
+		r.finish(i, nil)
+		return
+	}
+	r.wait(i, p.wakeAt)
+}
+
+// wait sets the time of a wait and wakes the Scheduler at it. The Supervisor wakes it if that message is
+// lost, or if the time is too far ahead for a message (P33, P34).
+func (r *deciding) wait(i int, wakeAt core.Time) {
+	s := &r.t.Steps[i]
+	s.Wait.At, s.CompleteBy = wakeAt, wakeAt
+	if wakeAt.Sub(r.at.Now) <= maxDelay {
+		s.CompleteBy = max(wakeAt, r.at.Now).Add(r.def.Grace)
+	}
+	waitKind{}.resend(r, i)
+}
+
+func (waitKind) resend(r *deciding, i int) {
+	r.wake(&r.t.Steps[i], r.t.Steps[i].Wait.At)
+}
+
+func (waitKind) woken(r *deciding, i int) {
+	r.finish(i, nil)
+	r.advance()
+}
+
+// resume ends a wait that was over while the task was in Error, and lets another continue to its time (P33).
+func (waitKind) resume(r *deciding, i int) bool {
+	switch s := &r.t.Steps[i]; {
+	case s.State != core.Waiting:
+	case s.Wait.At <= r.at.Now:
+		r.finish(i, nil)
+	default:
+		s.Claim.Cause = r.cause
+		r.wait(i, s.Wait.At)
+	}
+	return false
+}
+
+func (waitKind) validState(s *core.Step, _ *core.StepDefinition) bool {
+	switch s.State {
+	case core.Pending, core.Failed, core.Skipped:
+		return !s.Attempted()
+	case core.Waiting, core.Processed, core.Compensated:
+		return s.Attempted() && s.Attempt > 0 && !s.Claim.Undo
+	}
+	return false
+}

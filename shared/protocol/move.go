@@ -1,0 +1,58 @@
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// moveCommand pins the task to another definition of its workflow (P49).
+func (r *deciding) moveCommand(ev core.Event) (refused string) {
+	if reason := r.move(ev.(core.Move).To); reason != "" {
+		return reason
+	}
+	r.accept("")
+	r.askOn()
+	r.advance() // no effect unless the task goes forward
+	return ""
+}
+
+// askOn sets the time of the next reminder for each open question of a moved task. It may be sooner or later
+// than before, or none. A stopped task gets these times from the Resubmit.
+func (r *deciding) askOn() {
+	if r.t.ProcessState != core.Processing {
+		return
+	}
+	for i := range r.t.Steps {
+		if r.def.Steps[i].Answer != nil && r.t.Steps[i].State == core.Waiting {
+			r.goOnAsking(i)
+		}
+	}
+}
+
+// move pins the definition and puts the steps into its order. If it cannot, it returns the reason and changes
+// nothing.
+func (r *deciding) move(to core.Target) (refused string) {
+	if reason := r.t.MoveRefusal(r.def, to); reason != "" {
+		return reason
+	}
+	return r.pin(to.Definition)
+}
+
+// pin pins the task to another definition. If that is not possible, it returns the reason and changes
+// nothing.
+func (r *deciding) pin(to *core.Definition) (refused string) {
+	t := r.t.MovedTo(r.def, to)
+	if !r.at.SizeLimit.KeepsReserve(to, t) {
+		return fmt.Sprintf(
+			"what the order holds, and the reserve for the steps of the new definition, do not fit into a "+
+				"document of %d bytes; take steps out of the definition", r.at.SizeLimit.Limit)
+	}
+	before, def := r.t, r.def
+	r.t, r.def = t, to
+	if err := r.pinKey(); err != nil {
+		r.t, r.def = before, def
+		return err.Error()
+	}
+	return ""
+}

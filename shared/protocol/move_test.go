@@ -1,0 +1,567 @@
+package protocol_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
+)
+
+// moving is a desk whose order has stopped, reported, at b; a is Processed, c was not begun.
+func moving(t *testing.T) *desk {
+	t.Helper()
+	d := newDesk(t, workflow(step("a"), step("b", after("a")), step("c", after("b"))))
+	d.task = fixture("Error-forward", "Processed", core.Failed)
+	d.task.End.ResendAt, d.task.Due, d.task.Attention = 0, 0, true
+	d.task.Steps = append(d.task.Steps, core.Step{Name: "c", State: core.Pending})
+	d.now = noon + 100_000
+	return d
+}
+
+func target(hash string, steps ...core.StepDefinition) *core.Definition {
+	d := workflow(steps...)
+	d.Hash = hash
+	return d
+}
+
+// P49: what was done stands and must be the same in the new definition; each clause is refused by its name.
+func TestMoveIsRefusedWithTheDifferences(t *testing.T) {
+	change := func(f func(a, b, c *core.StepDefinition)) []core.StepDefinition {
+		a, b, c := step("a"), step("b", after("a")), step("c", after("b"))
+		f(&a, &b, &c)
+		return []core.StepDefinition{a, b, c}
+	}
+	for name, x := range map[string]struct {
+		steps []core.StepDefinition
+		want  string // "" where it is accepted
+	}{
+		"agent": {change(func(a, _, _ *core.StepDefinition) { a.Agent = "c-agent" }),
+			"step a: its agent"},
+		"operation": {change(func(a, _, _ *core.StepDefinition) { a.Operation = "other" }),
+			"step a: its operation"},
+		"input": {change(func(_, b, _ *core.StepDefinition) {
+			b.Input = json.RawMessage(`"other"`)
+		}), "step b: its input"},
+		"undo": {change(func(a, _, _ *core.StepDefinition) { a.Undo = nil }), "step a: its undo"},
+		"grade": {change(func(a, _, _ *core.StepDefinition) { a.Grade = core.Plain }),
+			"step a: its grade"},
+		"onFailure": {change(func(_, b, _ *core.StepDefinition) {
+			b.OnFailure = core.OnFailureStop
+		}), "step b: its onFailure"},
+		"no return": {change(func(_, b, _ *core.StepDefinition) { b.PointOfNoReturn = true }),
+			"step b: its pointOfNoReturn"},
+		"removed": {[]core.StepDefinition{step("a"), step("c", after("a"))},
+			"step b: it is removed, and was attempted"},
+		"not begun": {append(change(func(a, _, _ *core.StepDefinition) {
+			a.After = []string{"new"}
+		}), step("new")), "step a: it was begun, and comes after new now"},
+		"timeout": {change(func(a, _, _ *core.StepDefinition) { a.Timeout *= 2 }), ""},
+		"undo input": {change(func(a, _, _ *core.StepDefinition) {
+			a.Undo.Input = json.RawMessage(`"other"`)
+		}), ""},
+		"of a step that was not begun": {change(func(_, _, c *core.StepDefinition) {
+			c.Operation, c.Input = "other", json.RawMessage(`"other"`)
+		}), ""},
+		"a new one behind": {append(change(func(_, _, _ *core.StepDefinition) {}),
+			step("new", after("c"))), ""},
+		"one that was not is removed": {[]core.StepDefinition{step("a"), step("b", after("a"))}, ""},
+	} {
+		d := moving(t)
+		dec, err := protocol.Decide(d.def, d.order, d.task, core.Move{ID: "m", Command: 4,
+			To: core.Target{Definition: target("fedcba", x.steps...)}}, protocol.At{Now: d.now})
+		if err != nil || dec.Verdict == nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if v := dec.Verdict; v.Accepted != (x.want == "") || !strings.Contains(v.Reason, x.want) ||
+			v.Command != "move" {
+			t.Errorf("%s: %+v, want %q", name, *v, x.want)
+		}
+		if v := dec.Verdict; !v.Accepted && (dec.Task.Definition != d.task.Definition ||
+			dec.Task.Commands.Number != 4) {
+			t.Errorf("%s: it was refused, and the task pins %s", name, dec.Task.Definition)
+		}
+	}
+}
+
+// A plan of a move names each part of its definition that is another one (P49), but for
+// what the other parts imply, and for what starts orders.
+func TestEachPartOfADefinitionIsCompared(t *testing.T) {
+	implied := []string{"Name", "Schema", "Hash", "Expr", "Workflow", "Child", "Tokens", "Schedule"}
+	whole := func() *core.Definition {
+		return workflow(step("call"), waitStep("wait", core.Hour),
+			core.StepDefinition{Name: "answer", Answer: &core.Answer{}},
+			core.StepDefinition{Name: "fail", Fail: &core.Fail{}},
+			core.StepDefinition{Name: "each", Each: &core.Each{}})
+	}
+	changed := whole()
+	var each func(at string, v reflect.Value)
+	each = func(at string, v reflect.Value) {
+		other := reflect.New(v.Type()).Elem()
+		switch {
+		case v.Kind() == reflect.Pointer:
+			if !v.IsNil() {
+				each(at, v.Elem())
+			}
+			return
+		case v.Kind() == reflect.Struct:
+			for i := range v.NumField() {
+				if f := v.Type().Field(i); f.IsExported() && !slices.Contains(implied, f.Name) {
+					each(at+"."+f.Name, v.Field(i))
+				}
+			}
+			return
+		case v.Type() == reflect.TypeFor[[]core.StepDefinition]():
+			for i := range v.Len() {
+				each(changed.Steps[i].Name, v.Index(i))
+			}
+			return
+		case !v.IsZero(): // other is the zero value
+		case v.Kind() == reflect.Slice:
+			other = reflect.MakeSlice(v.Type(), 1, 1)
+		case v.Kind() == reflect.Bool:
+			other.SetBool(true)
+		case v.Kind() == reflect.String:
+			other.SetString("x")
+		case v.CanFloat():
+			other.SetFloat(1)
+		default:
+			other.SetInt(1)
+		}
+		was := reflect.ValueOf(v.Interface())
+		v.Set(other)
+		found := core.Differences(whole(), changed, &core.Task{})
+		if len(found) == 0 || slices.ContainsFunc(found,
+			func(d core.Difference) bool { return d.What == "" }) {
+			t.Errorf("the differences are %+v where %s is another one", found, at)
+		}
+		v.Set(was)
+	}
+	each("", reflect.ValueOf(changed))
+}
+
+// The differences of a plan are in the order of the definitions, those that refuse the move among them.
+func TestDifferencesAreNamed(t *testing.T) {
+	d := moving(t)
+	to := target("fedcba", step("new"), step("a"))
+	to.Output = json.RawMessage(`{"x":1}`)
+	var got []string
+	for _, x := range core.Differences(d.def, to, d.task) {
+		got = append(got, fmt.Sprintf("%s|%s|%v", x.Step, x.What, x.Refused))
+	}
+	want := []string{
+		"b|it is removed, and was attempted|true", "c|it is removed|false", "new|it is new|false",
+		"|the output of the workflow is another one|false",
+		"|the deadline, the limits, the status messages, the alerts or the times of agents are others|false",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A task that is moved keeps what was done, in the new order, and attempts go on where a name returns (P1).
+func TestMoveRebuildsTheSteps(t *testing.T) {
+	d := moving(t)
+	d.task.Steps[2].Attempt = 2 // attempts of an earlier run
+	old := d.def
+	without := target("one", step("a"), step("b", after("a")))
+	dec, err := protocol.Decide(d.def, d.order, d.task,
+		core.Move{ID: "m1", Command: 4, To: core.Target{Definition: without}},
+		protocol.At{Now: d.now, By: "s"})
+	if err != nil || !dec.Verdict.Accepted || len(dec.Task.Steps) != 2 ||
+		dec.Task.Attempts.Removed["c"] != 2 ||
+		dec.Task.Definition != "one" || dec.Task.Commands.Number != 5 {
+		t.Fatalf("%v %+v", err, dec.Task)
+	}
+	if dec.Task.End.Cause != "" || dec.Task.ProcessState != core.Error || !dec.Task.Attention {
+		t.Errorf("it is %s, reported again by %q", dec.Task.ProcessState, dec.Task.End.Cause)
+	}
+	if _, err := protocol.Decide(old, d.order, dec.Task, core.Settle{}, protocol.At{Now: d.now}); err == nil {
+		t.Error("it is decided by the definition that it no longer pins")
+	}
+	d.commit(dec.Task)
+	d.def = without
+	back := target("two", step("c", after("b")), step("a"), step("b", after("a")))
+	dec, err = protocol.Decide(d.def, d.order, d.task, core.Resubmit{ID: "m2", Command: 5,
+		To: &core.Target{Definition: back}}, protocol.At{Now: d.now, By: "s"})
+	if err != nil || !dec.Verdict.Accepted || dec.Verdict.Command != "resubmit" ||
+		dec.Task.Commands.Number != 6 ||
+		dec.Task.Attempts.Removed != nil {
+		t.Fatalf("%v %+v", err, dec.Task)
+	}
+	if c := dec.Task.Steps[0]; c.Name != "c" || c.Attempt != 2 || c.State != core.Pending {
+		t.Errorf("c is %+v", c)
+	}
+	if b := dec.Task.Step("b"); b.State != core.Processing || dec.Task.ProcessState != core.Processing ||
+		dec.Task.Definition != "two" {
+		t.Errorf("b is %s, the task %s on %s", b.State, dec.Task.ProcessState, dec.Task.Definition)
+	}
+}
+
+// What was tried stays reported with the agent that was asked, whatever the new definition says.
+func TestMoveKeepsTheAgentsOfAttempts(t *testing.T) {
+	d := moving(t)
+	d.task = fixture("Compensated", "Compensated", core.Compensated)
+	d.task.Steps = append(d.task.Steps, core.Step{Name: "c", State: core.Pending})
+	d.task.End.ResendAt, d.task.Due = 0, 0
+	d.task.Steps[0].Claim.Agent = "east-agent"
+	d.task.Attempts.Last = []core.Attempt{{Step: "a", Number: 1, Outcome: core.OutcomeFailed}, {Step: "b",
+		Number: 1, Outcome: core.OutcomeFailed}, {Step: "c", Number: 1, Outcome: core.OutcomeFailed}}
+	other := step("a")
+	other.Agent = "courier"
+	dec, err := protocol.Decide(d.def, d.order, d.task,
+		core.Move{ID: "m1", Command: d.task.Commands.Number,
+			To: core.Target{Definition: target("one", other, step("b", after("a")))}}, protocol.At{Now: d.now,
+			By: "s"})
+	if err != nil || !dec.Verdict.Accepted {
+		t.Fatalf("%v %+v", err, dec.Verdict)
+	}
+	if got := dec.Task.Step("a").Claim.Agent; got != "" {
+		t.Errorf("the next attempt would be one of %s, which the new definition does not name", got)
+	}
+	for i, want := range []string{d.def.Steps[0].Agent, "", d.def.Steps[2].Agent} {
+		if got := dec.Task.Attempts.Last[i]; got.Agent != want {
+			t.Errorf("attempt %d of %s is said to be of %q, want %q", i, got.Step, got.Agent, want)
+		}
+		if d.task.Attempts.Last[i].Agent != "" {
+			t.Error("the task was changed before its decision is stored")
+		}
+	}
+}
+
+// P49: nothing in flight, its end reported, the number seen, the same workflow; a fact lets an input differ.
+func TestMoveIsRefusedByTheState(t *testing.T) {
+	same := []core.StepDefinition{step("a"), step("b", after("a")), step("c", after("b"))}
+	other := target("fedcba", same...)
+	other.Name = "other"
+	input := target("fedcba", step("a"), step("b", after("a")), step("c", after("b")))
+	input.Steps[1].Input = json.RawMessage(`"other"`)
+	for name, x := range map[string]struct {
+		change func(*core.Task)
+		to     core.Target
+		number int
+		want   string
+	}{
+		"in flight": {func(t *core.Task) {
+			t.Steps[1].State = core.Processing
+		}, core.Target{Definition: target("fedcba", same...)}, 4, "in flight"},
+		"an undo": {func(t *core.Task) {
+			t.ProcessState, t.Phase = core.Compensating, ""
+		}, core.Target{Definition: target("fedcba", same...)}, 4, "this one is Compensating"},
+		"unreported": {func(t *core.Task) {
+			t.End.ResendAt = noon
+		}, core.Target{Definition: target("fedcba", same...)}, 4, "not been reported"},
+		"other workflow": {func(*core.Task) {}, core.Target{Definition: other}, 4, "of the workflow other"},
+		"unknown": {func(*core.Task) {}, core.Target{Absent: "no such definition"}, 4,
+			"no such definition"},
+		"old number": {func(*core.Task) {}, core.Target{Definition: target("fedcba", same...)}, 3,
+			"another command"},
+		"a fact": {func(t *core.Task) {
+			t.Steps[1].Resolved, t.Steps[1].NoEffect = &core.Resolved{Fact: core.NotHappened, Command: 4,
+				At: noon}, noon
+		}, core.Target{Definition: input}, 4, ""},
+		"a proof by the service": {func(t *core.Task) { t.Steps[1].NoEffect = noon },
+			core.Target{Definition: input}, 4, ""},
+		"a fact that a late reply has contradicted": {func(t *core.Task) {
+			t.Steps[1].State, t.Steps[1].Resolved = core.Processed,
+				&core.Resolved{Fact: core.NotHappened, Command: 4, At: noon}
+		}, core.Target{Definition: input}, 4, "its input"},
+		"a fact in the undo": {func(t *core.Task) {
+			t.Phase, t.Steps[1].State, t.Steps[1].Claim.Undo = core.Undoing, core.Compensated, true
+			t.Steps[1].Resolved = &core.Resolved{Fact: core.Undone, Command: 4, At: noon}
+		}, core.Target{Definition: input}, 4, ""},
+		"undone by its service": {func(t *core.Task) {
+			t.Phase, t.Steps[1].State, t.Steps[1].Claim.Undo = core.Undoing, core.Compensated, true
+			t.Steps[1].Resolved = &core.Resolved{Fact: core.NotHappened, Command: 4, At: noon - 95_000}
+		}, core.Target{Definition: input}, 4, "its input"},
+	} {
+		d := moving(t)
+		x.change(d.task)
+		dec, err := protocol.Decide(d.def, d.order, d.task, core.Move{ID: "m", Command: x.number, To: x.to},
+			protocol.At{Now: d.now})
+		if err != nil || dec.Verdict.Accepted != (x.want == "") ||
+			!strings.Contains(dec.Verdict.Reason, x.want) || dec.Verdict.Command != "move" {
+			t.Errorf("%s: %v %+v, want %q", name, err, dec.Verdict, x.want)
+		}
+	}
+}
+
+func (d *desk) command(t *testing.T, ev core.Event, room core.SizeLimit) protocol.Decision {
+	t.Helper()
+	dec, err := protocol.Decide(d.def, d.order, d.task, ev, protocol.At{Now: d.now, By: "s", SizeLimit: room})
+	if err != nil || dec.Verdict == nil {
+		t.Fatalf("%v, %+v", err, dec.Verdict)
+	}
+	return dec
+}
+
+// P49, P12a: the same Move a second time gets the same verdict and changes nothing; one with an old number is
+// refused.
+func TestMoveThatComesTwice(t *testing.T) {
+	d := moving(t)
+	move := core.Move{ID: "m", Command: 4,
+		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
+			step("c", after("b")))}}
+	d.commit(d.command(t, move, core.SizeLimit{}).Task)
+	d.def = move.To.Definition
+	if again := d.command(t, move, core.SizeLimit{}); again.Changed || !again.Verdict.Accepted ||
+		len(again.Effects) > 0 {
+		t.Errorf("the same message: %+v", again)
+	}
+	move.ID = "other"
+	if late := d.command(t, move, core.SizeLimit{}); late.Verdict.Accepted || late.Task.Commands.Number != 5 {
+		t.Errorf("another one with the old number: %+v", late.Verdict)
+	}
+}
+
+// P49, P28: every stored task accepts every event, so one that leaves no reserve for the new steps is not
+// moved.
+func TestMoveKeepsTheReserve(t *testing.T) {
+	d := moving(t)
+	steps := []core.StepDefinition{step("a"), step("b", after("a")), step("c", after("b"))}
+	room := core.SizeLimit{Limit: 350, Size: func(t *core.Task) int { return 100 * len(t.Steps) }}
+	if v := d.command(t, core.Move{ID: "m", Command: 4,
+		To: core.Target{Definition: target("three", steps...)}}, room).Verdict; !v.Accepted {
+		t.Errorf("three steps: %+v", v)
+	}
+	dec := d.command(t, core.Move{ID: "m", Command: 4,
+		To: core.Target{Definition: target("four", append(steps, step("d", after("c")))...)}}, room)
+	if v := dec.Verdict; v.Accepted || !strings.Contains(v.Reason, "reserve for the steps") ||
+		dec.Task.Definition != d.task.Definition || len(dec.Task.Steps) != 3 {
+		t.Errorf("four steps: %+v", v)
+	}
+}
+
+// P49: a task that goes forward goes on by the new definition at once, and what its Error could not evaluate
+// is tried again.
+func TestMoveGoesOn(t *testing.T) {
+	d := moving(t)
+	d.task.ProcessState, d.task.Phase, d.task.Attention = core.Processing, "", false
+	b := &d.task.Steps[1]
+	b.State, b.CompleteBy, b.Wait.At = core.Pending, d.now+60_000, d.now+50_000
+	dec := d.command(t, core.Move{ID: "m", Command: 4,
+		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
+			step("d", after("a")))}}, core.SizeLimit{})
+	if !dec.Verdict.Accepted || dec.Task.Step("d").State != core.Processing ||
+		dec.Task.Step("d").Claim.Cause != "move/4" || dec.Task.Step("b").State != core.Pending {
+		t.Errorf("%+v, %s", dec.Verdict, states(dec.Task))
+	}
+	d = moving(t)
+	d.task.Steps[2].State, d.task.Reason.Step, d.task.Reason.Code = core.Failed, "c", "expression"
+	dec = d.command(t, core.Move{ID: "m", Command: 4,
+		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
+			step("c", after("b")))}}, core.SizeLimit{})
+	if c := dec.Task.Step("c"); !dec.Verdict.Accepted || c.State != core.Pending || c.Error != nil {
+		t.Errorf("a step whose expression failed is %+v", c)
+	}
+}
+
+// P49: a Skipped step binds as one that was attempted does; the next run of a Compensated task is all new.
+func TestMoveOfSkippedAndUndoneSteps(t *testing.T) {
+	d := moving(t)
+	d.task.Steps[2].State = core.Skipped
+	short := core.Target{Definition: target("fedcba", step("a"), step("b", after("a")))}
+	v := d.command(t, core.Move{ID: "m", Command: 4, To: short}, core.SizeLimit{}).Verdict
+	if v.Accepted || !strings.Contains(v.Reason, "step c: it is removed, and was skipped") {
+		t.Errorf("a skipped step is removed: %+v", v)
+	}
+	d = moving(t)
+	d.task.ProcessState = core.Compensated
+	d.task.Phase = ""
+	d.task.Undo.Why = core.WhyFailure
+	d.task.Attention = false
+	for i := range 2 {
+		d.task.Steps[i].State, d.task.Steps[i].Claim.Undo, d.task.Steps[i].Output = core.Compensated, true,
+			json.RawMessage(`"old"`)
+	}
+	a := step("a")
+	a.When, a.Operation = "condition", "other"
+	to := target("fedcba", a, step("c", after("a")))
+	to.Expr = &expressions{when: map[int]func(core.Environment) (bool, error){
+		0: func(core.Environment) (bool, error) { return false, nil }}}
+	dec := d.command(t, core.Resubmit{ID: "m", Command: 4, To: &core.Target{Definition: to}},
+		core.SizeLimit{})
+	if !dec.Verdict.Accepted || dec.Task.Run != inRun+1 || dec.Task.Step("a").State != core.Skipped ||
+		dec.Task.Attempts.Removed["b"] != inAttempt {
+		t.Fatalf("%+v, %s", dec.Verdict, states(dec.Task))
+	}
+	for _, r := range requests(dec.Effects) {
+		if strings.Contains(string(r.Input), "old") {
+			t.Errorf("the new run sees what the old one answered: %s", r.Input)
+		}
+	}
+	if dec.Task.Step("a").Output != nil {
+		t.Error("the skipped step keeps the output of the old run")
+	}
+}
+
+// P49, P18: Resubmit with a definition is refused as a whole.
+func TestResubmitWithADefinitionIsOneCommand(t *testing.T) {
+	d := moving(t)
+	to := target("fedcba", step("a"), step("b", after("a")), step("c", after("b")))
+	for name, a := range to.Agents {
+		a.KeyRetention = core.Second
+		to.Agents[name] = a
+	}
+	dec := d.command(t, core.Resubmit{ID: "m", Command: 4, To: &core.Target{Definition: to}},
+		core.SizeLimit{})
+	if dec.Verdict.Accepted || dec.Task.Definition != d.task.Definition || dec.Task.Commands.Number != 4 ||
+		dec.Task.End.Cause != d.task.End.Cause {
+		t.Errorf("%+v: it pins %s", dec.Verdict, dec.Task.Definition)
+	}
+}
+
+// P12: an end that was reported before the Move is not reported again, whatever comes a second time.
+func TestMoveDoesNotReportAgain(t *testing.T) {
+	d := moving(t)
+	d.task.End.Cause, d.task.End.Seq, d.task.Reason.Step = "reply/b/3/failed", 1, "b"
+	dec := d.command(t, core.Move{ID: "m", Command: 4,
+		To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")),
+			step("d", after("b")))}}, core.SizeLimit{})
+	d.commit(dec.Task)
+	d.def = target("fedcba", step("a"), step("b", after("a")), step("d", after("b")))
+	again, err := protocol.Decide(d.def, d.order, d.task,
+		reply("b", inRun, inAttempt, core.Do, core.OutcomeFailed), protocol.At{Now: d.now})
+	if err != nil || again.Changed || len(again.Effects) > 0 {
+		t.Errorf("%v, it reports again: %s", err, brief(again.Effects))
+	}
+}
+
+// P49: every decision is made with the definition that the task pins.
+func TestAnotherDefinitionDecidesNothing(t *testing.T) {
+	d := moving(t)
+	same := target("fedcba", step("a"), step("b", after("a")), step("c", after("b")))
+	if _, err := protocol.Decide(same, d.order, d.task, core.Resubmit{ID: "m", Command: 4},
+		protocol.At{Now: d.now}); !errors.Is(err, core.ErrUnfit) {
+		t.Errorf("%v", err)
+	}
+}
+
+// child is a desk whose order is a child that has stopped, reported, at b.
+func child(t *testing.T) *desk {
+	t.Helper()
+	d := moving(t)
+	d.task.Parent = &core.Parent{OrderID: "p", Step: "all", Index: 2, Attempt: 1}
+	return d
+}
+
+// P41, P49: a child in Error is moved by its own command, but not past the first point of no return, because
+// its parent relies on that it can be undone. What an undone child runs next is decided by its parent.
+func TestMoveOfAChild(t *testing.T) {
+	final := step("c", after("b"))
+	final.PointOfNoReturn = true
+	more := target("fedcba", step("a"), step("b", after("a")), step("c", after("b")), step("d", after("c")))
+	for name, x := range map[string]struct {
+		change func(*desk)
+		to     *core.Definition
+		want   string // "" if it is accepted
+	}{
+		"in Error": {func(*desk) {}, more, ""},
+		"a first one of no return": {func(*desk) {},
+			target("fedcba", step("a"), step("b", after("a")), final),
+			"step c: it is a point of no return, and the definition of the order has none: step all of p " +
+				"could not"},
+		"one there was": {func(d *desk) {
+			d.def = target(d.def.Hash, step("a"), step("b", after("a")), final)
+		}, target("fedcba", step("a"), step("b", after("a")), final, step("d", after("a"))), ""},
+		"one of no return, without a parent": {func(d *desk) {
+			d.task.Parent = nil
+		}, target("fedcba", step("a"), step("b", after("a")), final), ""},
+		"undone": {func(d *desk) {
+			d.task.ProcessState, d.task.Phase, d.task.Attention = core.Compensated, "", false
+		}, more, "the order is child 2 of step all of p"},
+	} {
+		for _, resubmit := range []bool{false, true} {
+			d := child(t)
+			x.change(d)
+			to := core.Target{Definition: x.to}
+			ev := core.Event(core.Move{ID: "m", Command: 4, To: to})
+			if resubmit {
+				ev = core.Resubmit{ID: "m", Command: 4, To: &to}
+			}
+			dec := d.command(t, ev, core.SizeLimit{})
+			if v := dec.Verdict; v.Accepted != (x.want == "") || !strings.Contains(v.Reason, x.want) ||
+				(dec.Task.Definition == x.to.Hash) != v.Accepted {
+				t.Errorf("%s, resubmit %v: %+v, it pins %s; want %q", name, resubmit, *v, dec.Task.Definition,
+					x.want)
+			}
+		}
+	}
+}
+
+// P41: an undone child that its parent starts again runs the definition that the parent names now, unless it
+// cannot be pinned to it.
+func TestAnUndoneChildStartsAgainWithTheDefinitionOfItsParent(t *testing.T) {
+	to := target("fedcba", step("a"), step("new", after("a")))
+	other := *to
+	other.Name = "other"
+	secret := *to
+	secret.Tokens = true
+	for name, x := range map[string]struct {
+		to   *core.Definition
+		pins string
+	}{"another": {to, "fedcba"}, "none": {nil, ""}, "of another workflow": {&other, ""},
+		"without a key for its tokens": {&secret, ""}} {
+		d := child(t)
+		d.task.ProcessState, d.task.Phase, d.task.Attention = core.Compensated, "", false
+		again := *d.task.Parent
+		again.Attempt++
+		dec, err := protocol.Decide(d.def, d.order, d.task,
+			core.AskChild{OrderID: orderID, Parent: again, Ask: core.AskStart,
+				Workflow: "test", Definition: "fedcba", To: x.to}, protocol.At{Now: d.now, By: "s"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := dec.Task; got.Definition != cmp.Or(x.pins, d.def.Hash) || got.Run != inRun+1 ||
+			got.ProcessState != core.Processing || got.Step("a").State != core.Processing {
+			t.Errorf("%s: it pins %s: %s", name, got.Definition, states(got))
+		}
+	}
+}
+
+// P40, P49: a parent's move changes the definition of its children, but neither whose they are nor their
+// orders.
+func TestMoveOfAParent(t *testing.T) {
+	for name, x := range map[string]struct {
+		change func(*core.Each)
+		want   string // "" if it is accepted
+	}{
+		"definition": {func(e *core.Each) { e.Definition = "food" }, ""},
+		"workflow": {func(e *core.Each) {
+			e.Workflow, e.Definition = "letter", "food"
+		}, "its children are of another workflow"},
+		"order": {func(e *core.Each) {
+			e.Order = json.RawMessage(`"other"`)
+		}, "its children are of another workflow, or get other orders"},
+		"collect": {func(e *core.Each) { e.Collect = true }, "its children"},
+	} {
+		d := family(t, `["a","b"]`, func(e *core.Each) { e.Concurrency = 1 })
+		d.decide(d.submit)
+		def, each := *d.def, *d.def.Steps[0].Each
+		def.Hash, def.Steps = "fedcba", slices.Clone(def.Steps)
+		x.change(&each)
+		def.Steps[0].Each = &each
+		def.Link()
+		dec := d.decide(core.Move{ID: "m", Command: d.task.Commands.Number,
+			To: core.Target{Definition: &def}})
+		if v := dec.Verdict; v.Accepted != (x.want == "") || !strings.Contains(v.Reason, x.want) {
+			t.Errorf("%s: %+v", name, *v)
+		}
+		if x.want != "" {
+			continue
+		}
+		d.def = &def
+		dec = d.decide(core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Attempt: 1},
+			State: core.ChildProcessed})
+		if ask, ok := dec.Effects[0].(core.AskChild); !ok || ask.Definition != "food" ||
+			ask.Parent.Index != 1 {
+			t.Errorf("%s: the next child is %+v", name, dec.Effects)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+const notYet = "its time has not passed"
+
+// doOverdue handles a do whose reply did not come in time (P16).
+func (r *deciding) doOverdue(i int, ev core.Event) (string, error) {
+	e := ev.(core.Overdue)
+	s := &r.t.Steps[i]
+	if !s.CompleteBy.Passed(r.at.Now) {
+		return notYet, nil
+	}
+	if r.t.ProcessState != core.Processing {
+		r.recordAttempt(i, core.OutcomeOverdue, core.CodeTimeout)
+		r.recordFailure(i, core.CodeTimeout, core.TimeoutText, e.Attempt)
+		giveUp(s)
+		if r.t.ProcessState == core.Compensating {
+			r.wakeNow(s)
+		}
+		return "", nil
+	}
+	if e.Backlog && s.Claim.Progress == nil { // Progress proves that an agent has had the request.
+		return r.backlog(i), nil
+	}
+	r.recordAttempt(i, core.OutcomeOverdue, core.CodeTimeout)
+	r.recordFailure(i, core.CodeTimeout, core.TimeoutText, e.Attempt)
+	s.Failures.Do++
+	if retry := r.def.Steps[i].Retry; s.Failures.Do < retry.Budget() {
+		r.handBack(s, r.at.Now.Add(r.retryWait(i, retry)))
+		return "", nil
+	}
+	giveUp(s)
+	if r.policyOf(i) == core.OnFailureContinue {
+		r.goOnWithout(i)
+		return "", nil
+	}
+	if r.stopsOnFailure(i) {
+		r.enterError(core.Forward, i)
+		return "", nil
+	}
+	// The Supervisor claims nothing: it sets a time and wakes the Scheduler (H14, H24).
+	r.compensate(core.WhyFailure, i)
+	r.wakeNow(s)
+	return "", nil
+}
+
+// wakeNow wakes the Scheduler at once for a step, and sets the time at which the Supervisor sends another
+// Wake.
+func (r *deciding) wakeNow(s *core.Step) {
+	s.CompleteBy = r.at.Now.Add(r.def.Grace)
+	r.wake(s, 0)
+}
+
+// undoOverdue counts a failed undo.
+func (r *deciding) undoOverdue(i int, ev core.Event) (string, error) {
+	e := ev.(core.Overdue)
+	s := &r.t.Steps[i]
+	if !s.CompleteBy.Passed(r.at.Now) {
+		return notYet, nil
+	}
+	if e.Backlog && r.t.ProcessState != core.Error {
+		return r.backlog(i), nil
+	}
+	r.recordAttempt(i, core.OutcomeOverdue, core.CodeTimeout)
+	r.recordFailure(i, core.CodeTimeout, "no reply to the undo by the complete-by time", e.Attempt)
+	r.retryUndo(i, 0)
+	return "", nil
+}
+
+// backlog hands a step back without counting a failure, because time in a queue is not a failure (P32). The
+// request most likely still waits, because its agent's queue is too long or has no consumer. The allowance
+// doubles, so that the next copy outlives the queue, up to the rest of maxQueueTime. After that the operator
+// is needed.
+func (r *deciding) backlog(i int) string {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	r.recordAttempt(i, core.OutcomeOverdue, core.CodeQueue)
+	s.Failures.Queued += r.at.Now.Sub(s.Claim.At)
+	s.Claim.Allowance = min(max(s.Claim.Allowance, 1)*2, d.MaxQueueTime-s.Failures.Queued)
+	if s.Failures.Queued >= d.MaxQueueTime {
+		s.Claim.Allowance = 0
+		text := fmt.Sprintf("its request has waited for agent %s for longer than maxQueueTime, %s; "+
+			"see that the agent runs and keeps up, then resubmit", d.AskedAgent(s), d.MaxQueueTime)
+		r.recordFailure(i, core.CodeQueue, text, s.Attempt)
+		giveUp(s)
+		r.enterError(r.t.Direction(), i)
+		return ""
+	}
+	r.handBackUncharged(s, r.at.Now)
+	return ""
+}
+
+// waitOverdue sends another Wake for a step whose Wake was lost. It counts nothing and leaves wakeAt
+// unchanged (H26).
+func (r *deciding) waitOverdue(i int, _ core.Event) (string, error) {
+	s := &r.t.Steps[i]
+	if !s.CompleteBy.Passed(r.at.Now) {
+		return notYet, nil
+	}
+	r.wakeNow(s)
+	return "", nil
+}
+
+// deadline stops a task past its deadline, or starts its undo (P23a).
+func (r *deciding) deadline(_ int, ev core.Event) (string, error) {
+	switch {
+	case ev.(core.DeadlinePassed).Run != r.t.Run:
+		return "it belongs to another run", nil
+	case !r.t.Deadline.At.Passed(r.at.Now):
+		return notYet, nil
+	}
+	r.t.Reason = core.Reason{Code: "deadline", Text: "the deadline of the order has passed"}
+	if r.def.OnDeadline != core.OnFailureUndo || r.t.PastPointOfNoReturn(r.def) {
+		r.stopForOperator(core.Forward)
+		return "", nil
+	}
+	r.compensate(core.WhyDeadline, -1)
+	for i := range r.t.Steps {
+		if s := &r.t.Steps[i]; s.HandedBack() || s.State == core.Waiting {
+			r.wakeNow(s)
+		}
+	}
+	r.emit(core.SendWake{OrderID: r.t.OrderID, Run: r.t.Run})
+	return "", nil
+}
+
+// resendDue asks the Scheduler to send an unacknowledged final status again, and sets the next time for it
+// (P11).
+func (r *deciding) resendDue(_ int, _ core.Event) (string, error) {
+	if !r.t.End.ResendAt.Passed(r.at.Now) {
+		return notYet, nil
+	}
+	r.t.End.ResendAt = r.at.Now.Add(r.resendAfter())
+	r.emit(core.SendSettle{OrderID: r.t.OrderID})
+	return "", nil
+}
+
+// wakeForward lets a step continue whose wait is over.
+func (r *deciding) wakeForward(i int, _ core.Event) (string, error) {
+	switch s := &r.t.Steps[i]; {
+	case !s.Attempted():
+		return notClaims, nil
+	case r.at.Now < r.def.Steps[i].NextLook(s):
+		return "its wait is not over", nil
+	}
+	r.kind(i).woken(r, i)
+	return "", nil
+}
+
+// wakeUndo continues the undo. If that is not possible, the event changes nothing.
+func (r *deciding) wakeUndo(_ int, ev core.Event) (string, error) {
+	switch run := ev.(core.Wake).Run; { // guard does not check a Wake for the whole task
+	case run > r.t.Run:
+		return "", core.ErrStale
+	case run < r.t.Run:
+		return earlierRun, nil
+	}
+	before := *r.t
+	before.Steps = append([]core.Step(nil), r.t.Steps...)
+	r.advance()
+	if r.err == nil && sameStates(&before, r.t) {
+		return "the undo waits for something else", nil
+	}
+	return "", nil
+}
+
+// sameStates compares the fields that advance can change.
+func sameStates(a, b *core.Task) bool {
+	if a.ProcessState != b.ProcessState {
+		return false
+	}
+	for i := range a.Steps {
+		x, y := &a.Steps[i], &b.Steps[i]
+		if x.State != y.State || x.Attempt != y.Attempt || x.Wait.At != y.Wait.At ||
+			x.CompleteBy != y.CompleteBy {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,39 @@
+package protocol
+
+import (
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// progressInterval is the shortest time between two writes of progress, unless the step's timeout is short
+// (P43).
+const progressInterval = 30 * core.Second
+
+// progressed moves the complete-by of a long step, never past its stopBy and never back (P43).
+func (r *deciding) progressed(i int, ev core.Event) (string, error) {
+	e := ev.(core.Progress)
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	interval := min(progressInterval, d.TimeoutOf(s)/4)
+	switch {
+	case e.Operation != core.Do || !d.Long(s):
+		return "the step has no maxDuration: progress does not give it more time", nil
+	case s.Claim.StopBy.Passed(r.at.Now):
+		return "the attempt's stopBy has passed", nil
+	case s.Claim.Progress != nil && r.at.Now < s.Claim.Progress.At.Add(interval) &&
+		e.Until <= s.CompleteBy.Add(interval):
+		// A much later Until is stored at once, because the agent may hand the work on.
+		return "progress was stored a moment ago", nil
+	}
+	until := e.Until
+	if until == 0 {
+		until = r.at.Now.Add(d.Timeout)
+	}
+	s.CompleteBy = max(s.CompleteBy, min(until, s.Claim.StopBy))
+	s.Claim.Progress = &core.StepProgress{Percent: min(max(e.Percent, 0), 100), Note: core.ShortNote(e.Note),
+		At: r.at.Now}
+	if r.notifies(core.StatusProgress) {
+		r.emit(r.t.Status(core.Status{Kind: core.StatusProgress, At: r.at.Now, Step: s.Name,
+			Percent: s.Claim.Progress.Percent,
+			Note:    s.Claim.Progress.Note}))
+	}
+	return "", nil
+}

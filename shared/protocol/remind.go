@@ -1,0 +1,80 @@
+package protocol
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// question puts off an open question until its next check.
+func (r *deciding) question(i int) {
+	s := &r.t.Steps[i]
+	next := r.def.Steps[i].NextLook(s)
+	s.CompleteBy = next
+	if next.Sub(r.at.Now) <= maxDelay {
+		s.CompleteBy = max(next, r.at.Now).Add(r.def.Grace)
+	}
+	r.emitLook(i)
+}
+
+// goOnAsking puts off an open question until its next check. It sends the last reminder again, because the
+// handling that decided on it may have died before it sent it (P12).
+func (r *deciding) goOnAsking(i int) {
+	r.t.Steps[i].Claim.Cause = r.cause
+	r.emitReminder(i)
+	r.question(i)
+}
+
+func (r *deciding) emitLook(i int) {
+	r.wake(&r.t.Steps[i], r.def.Steps[i].NextLook(&r.t.Steps[i]))
+}
+
+// remind sends the newest due reminder, and skips the missed ones (P37). It reports whether a reminder was
+// due.
+func (r *deciding) remind(i int) bool {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	if d.Answer.Remind <= 0 || r.t.ProcessState != core.Processing {
+		return false
+	}
+	n := int(r.at.Now.Sub(s.Claim.At) / d.Answer.Remind)
+	if n <= d.Intervals(s) || d.ReminderDue(s, n) >= s.Wait.At {
+		return false
+	}
+	a := *s.Answers
+	// no number is used twice, even after a move
+	a.Reminded, a.RemindedAt, a.Moved = max(n, a.Reminded+1), r.at.Now, false
+	s.Answers, s.Claim.Cause = &a, r.cause
+	r.emitReminder(i)
+	return true
+}
+
+// emitReminder repeats the call that asked for the answer, under its own key. The reply changes nothing,
+// because that call is done. A re-emitted request is the same (P12).
+//
+// The reminder is not emitted again once its service may have forgotten the key, or once the task was moved
+// to a definition that may ask otherwise.
+func (r *deciding) emitReminder(i int) {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	ask := r.def.Index(d.Answer.Ask)
+	if ask < 0 || s.Answers.RemindedAt == 0 || s.Answers.Moved || r.t.Steps[ask].State != core.Processed {
+		return
+	}
+	stopBy := r.t.ReminderStopBy(r.def, i, ask)
+	if r.at.Now >= stopBy {
+		return
+	}
+	var input json.RawMessage
+	input, err := r.input(ask, core.Do)
+	if err != nil || r.err != nil { // the input could be computed for the ask
+		return
+	}
+	n := s.Answers.Reminded
+	q := r.t.Request(r.def, ask, input)
+	q.Operation, q.Name = core.Do, r.def.Steps[ask].Operation
+	q.Timeout, q.MaxDuration = r.def.Steps[ask].Timeout, 0
+	q.Key = core.Key(r.t.OrderID, r.t.Run, s.Name) + "/" + strconv.Itoa(s.Round()) + "." + strconv.Itoa(n)
+	q.ClaimedAt, q.StopBy, q.CompleteBy = d.ReminderDue(s, d.Intervals(s)), stopBy, stopBy
+	q.Trace = core.AttemptTrace(r.t.OrderID, r.t.Run, s.Name, n)
+	r.emit(q)
+}

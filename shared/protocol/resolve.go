@@ -1,0 +1,67 @@
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// resolveCommand stores the operator's fact about a step in doubt. The task stays in Error until a Resubmit
+// or Undo.
+func (r *deciding) resolveCommand(ev core.Event) (refused string) {
+	e := ev.(core.Resolve)
+	i := r.t.Index(e.Step)
+	reason, given := r.t.ResolveRefusal(r.def, i, e.Fact, r.at.Now), ""
+	if reason == "" && len(e.Output) > 0 {
+		reason, given = r.statedOutputRefusal(i, e), e.Step
+	}
+	if reason != "" {
+		return reason
+	}
+	s := &r.t.Steps[i]
+	r.accept(note("an output", given))
+	// P41: the children that cannot be undone any more; the Resubmit continues the others
+	if s.Children != nil {
+		s.Children = s.Children.Settled()
+		return ""
+	}
+	s.Resolved = &core.Resolved{Fact: e.Fact, Command: r.t.Commands.Number, At: r.at.Now}
+	undo := r.resolvesUndo(i)
+	switch {
+	case undo && e.Fact == core.Happened:
+		s.State = core.UndoWait
+	case undo:
+		r.undone(i)
+	case e.Fact == core.Happened:
+		r.finish(i, e.Output)
+	default: // it proves the attempts before it (P22a)
+		r.setNoEffect(i)
+	}
+	return ""
+}
+
+// resolvesUndo reports whether a fact about the step concerns its undo. This includes a step that is undone
+// alone (P42).
+func (r *deciding) resolvesUndo(i int) bool {
+	return r.t.Phase == core.Undoing || r.t.Steps[i].State == core.UndoWait
+}
+
+// statedOutputRefusal returns why the output of a Resolve cannot be kept, or "" if it can.
+func (r *deciding) statedOutputRefusal(i int, e core.Resolve) string {
+	switch {
+	case e.Fact != core.Happened:
+		return "only a step that happened has an output; fix: leave the output out"
+	case r.resolvesUndo(i):
+		return "the step is being undone, and its undo uses no output; fix: leave the output out"
+	case len(e.Output) > core.MaxOutput:
+		return fmt.Sprintf(
+			"the output has %d bytes, the limit is %d; store large data elsewhere and give a reference",
+			len(e.Output), core.MaxOutput)
+	case !r.outputFits(i, e.Output):
+		return fmt.Sprintf(
+			"the output of step %s (%d bytes) does not fit into the order's document of at most %d bytes "+
+				"beside what it holds and a reserve; give a shorter one",
+			e.Step, len(e.Output), r.at.SizeLimit.Limit)
+	}
+	return ""
+}

@@ -1,0 +1,96 @@
+package protocol_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+func happened(d *desk, step string, output json.RawMessage) core.Resolve {
+	return core.Resolve{ID: "f", Command: d.task.Commands.Number, Step: step, Fact: core.Happened,
+		Output: output}
+}
+
+// What the operator states that a step returned is its output: later steps read it, and a late reply does not
+// change it.
+func TestResolveWithAnOutput(t *testing.T) {
+	d := stopped(t)
+	output := json.RawMessage(`{"charged": 12}`)
+	dec := d.decide(happened(d, "b", output))
+	if v := dec.Verdict; !v.Accepted || v.Reason != "with an output for b" {
+		t.Fatalf("%+v", v)
+	}
+	if s := d.task.Step("b"); s.State != core.Processed || string(s.Output) != string(output) {
+		t.Fatalf("%s with %s", s.State, s.Output)
+	}
+	d.ignored(done("b", 1))
+	sent := requests(d.decide(core.Resubmit{ID: "r", Command: d.task.Commands.Number}).Effects)
+	if len(sent) != 1 || sent[0].Step != "c" || !strings.Contains(string(sent[0].Input), `"charged"`) {
+		t.Errorf("%+v", sent)
+	}
+}
+
+// An output is refused of what did not happen, of what is being undone, and where it is too large.
+func TestResolveWithAnOutputIsRefused(t *testing.T) {
+	text := func(n int) json.RawMessage { return json.RawMessage(`"` + strings.Repeat("x", n-2) + `"`) }
+	for name, x := range map[string]struct {
+		before func(*desk)
+		fact   core.Fact
+		output json.RawMessage
+		limit  core.SizeLimit
+		want   string // "" where it is accepted
+	}{
+		"largest": {func(*desk) {}, core.Happened, text(core.MaxOutput), core.SizeLimit{}, ""},
+		"too large": {func(*desk) {}, core.Happened, text(core.MaxOutput + 1), core.SizeLimit{},
+			"the limit is 49152"},
+		"no room": {func(*desk) {}, core.Happened, text(4001),
+			core.SizeLimit{Limit: 4000, Size: sizeOfOutputs}, "does not fit into the order's document"},
+		"did not happen": {func(*desk) {}, core.NotHappened, corrected, core.SizeLimit{},
+			"only a step that happened"},
+		"undone": {func(*desk) {}, core.Undone, corrected, core.SizeLimit{},
+			"only a step that happened"},
+		"order is undone": {undoStops, core.Happened, corrected, core.SizeLimit{}, "is being undone"},
+	} {
+		d := stopped(t)
+		x.before(d)
+		ev := happened(d, "b", x.output)
+		ev.Fact = x.fact
+		v := d.command(t, ev, x.limit).Verdict
+		if v.Accepted != (x.want == "") || !strings.Contains(v.Reason, x.want) {
+			t.Errorf("%s: %+v, want %q", name, v, x.want)
+		}
+	}
+	alone := begun(t, step("a"), step("b", after("a"), goingOn), step("c", after("b")))
+	alone.decideAll(done("a", 1), failed("b", 1))
+	for n := range 2 {
+		alone.wait(core.Minute)
+		alone.decideAll(wake("b", 1+n), undoFailed("b", 2+n))
+	}
+	alone.wait(core.Hour)
+	if alone.task.ProcessState != core.Error || alone.task.Step("b").State != core.UndoWait {
+		t.Fatalf("%s", states(alone.task))
+	}
+	if v := alone.command(t, happened(alone, "b", corrected), core.SizeLimit{}).Verdict; v.Accepted ||
+		!strings.Contains(v.Reason, "is being undone") {
+		t.Errorf("of a step that is undone alone: %+v", v)
+	}
+}
+
+// undoStops has the order undone until the undo of b has failed too often.
+func undoStops(d *desk) {
+	d.decide(core.UndoCommand{ID: "u", Command: 0})
+	d.decideAll(undoFailed("b", 2), wake("b", 2))
+	d.wait(core.Minute)
+	d.decideAll(wake("b", 2), undoFailed("b", 3))
+	d.wait(core.Hour)
+}
+
+func sizeOfOutputs(t *core.Task) int {
+	n := 0
+	for i := range t.Steps {
+		n += len(t.Steps[i].Output)
+	}
+	return n
+}

@@ -1,0 +1,50 @@
+package protocol
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// outputFits reports whether the task has room for a step's output.
+func (r *deciding) outputFits(i int, output json.RawMessage) bool {
+	if len(output) == 0 || r.at.SizeLimit.SurelyFits(r.def, r.t, output) {
+		return true
+	}
+	c := r.t.Clone()
+	c.Steps[i].Output = output
+	return r.at.SizeLimit.KeepsReserve(r.def, c)
+}
+
+// outputTooLarge handles a do whose output cannot be stored (P28). A task that goes forward needs the output,
+// so the step has failed for good. In any other task the undo runs without it (P24).
+func (r *deciding) outputTooLarge(i int, e core.Reply) (string, error) {
+	s := &r.t.Steps[i]
+	contradicted := s.NoEffect != 0
+	s.NoEffect = 0 // P22a: the call had an effect, even if an earlier fact excluded one
+	text := fmt.Sprintf(
+		"the agent's output of %d bytes does not fit into the order's document of at most %d, which holds "+
+			"those of the other steps and a reserve; let the agent store the data elsewhere and answer a "+
+			"reference",
+		len(e.Output), r.at.SizeLimit.Limit)
+	if r.t.ProcessState != core.Processing {
+		r.recordFailure(i, core.CodeOutputTooLarge, text, e.Attempt)
+		r.finish(i, nil)
+		r.advance()
+		return "", nil
+	}
+	if e.Attempt < s.Attempt {
+		if contradicted {
+			return "", nil
+		}
+		return "its output does not fit into the order's document, and a later attempt was asked for", nil
+	}
+	if s.State == core.Processing { // otherwise its attempt was counted when it was handed back
+		s.Failures.Do++
+		r.recordAttempt(i, core.OutcomeFailed, core.CodeOutputTooLarge)
+	}
+	r.recordFailure(i, core.CodeOutputTooLarge, text, e.Attempt)
+	r.failStep(i)
+	return "", nil
+}

@@ -1,0 +1,746 @@
+package protocol_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/golden"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
+)
+
+// TestStories plays testdata/stories/*.story: blocks of lines, then "----", then what came of
+// them. `go test -run TestStories -update` writes the outcomes anew; read the difference.
+func TestStories(t *testing.T) {
+	files, err := filepath.Glob("testdata/stories/*.story")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no stories: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".story"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden.Assert(t, report(t, string(text)), "stories/"+filepath.Base(file))
+		})
+	}
+}
+
+// report plays a story and returns it with its outcomes.
+func report(t *testing.T, text string) string {
+	s := &story{desk: &desk{TB: t, now: noon, by: "scheduler-1", order: json.RawMessage(`{"n":1}`)},
+		def: workflow()}
+	s.expr = &expressions{
+		reads: map[int][]string{},
+		when:  map[int]func(core.Environment) (bool, error){},
+		input: map[int]func(core.Environment) (json.RawMessage, error){},
+		undo:  map[int]func(core.Environment) (json.RawMessage, error){},
+	}
+	var out []string
+	for _, block := range strings.Split(strings.TrimSpace(text), "\n\n") {
+		lines, _, has := strings.Cut(block+"\n", "----\n")
+		if !has {
+			lines = block + "\n"
+		}
+		s.out.Reset()
+		for _, line := range strings.Split(strings.TrimSuffix(lines, "\n"), "\n") {
+			if line != "" && !strings.HasPrefix(line, "#") {
+				s.line(line)
+			}
+		}
+		if s.out.Len() > 0 {
+			lines += "----\n" + s.out.String()
+		}
+		out = append(out, lines)
+	}
+	return strings.Join(out, "\n")
+}
+
+// story is a desk that is led by lines of text.
+type story struct {
+	*desk
+	def  *core.Definition
+	expr *expressions
+	kept core.Duration // time that the services remember keys; 0 means for ever
+	out  strings.Builder
+
+	answers int // number of answers given so far
+}
+
+func (s *story) printf(format string, args ...any) { fmt.Fprintf(&s.out, format+"\n", args...) }
+
+func (s *story) line(line string) {
+	words := strings.Fields(line)
+	opts := map[string]string{}
+	for _, w := range words[1:] {
+		k, v, _ := strings.Cut(w, "=")
+		opts[k] = v
+	}
+	switch words[0] {
+	case "workflow":
+		s.workflow(opts)
+	case "step":
+		s.step(words[1], opts)
+	case "wait":
+		s.wait(s.span(words[1]))
+		s.printf("%s", clock(s.now))
+	case "as":
+		s.by = words[1]
+	case "seen": // how long requests of an agent were seen to wait (P32)
+		s.waits = map[string]core.Duration{}
+		for i := 1; i+1 < len(words); i += 2 {
+			s.waits[words[i]] = s.span(words[i+1])
+		}
+	case "event":
+		s.event(words[1], words[2:], opts)
+	case "restart":
+		s.restart()
+	case "sweep":
+		s.sweepAll(opts["backlog"])
+	default:
+		s.Fatalf("a story cannot do %q", line)
+	}
+}
+
+func (s *story) span(text string) core.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return core.DurationOf(d)
+}
+
+func (s *story) number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return n
+}
+
+func (s *story) workflow(opts map[string]string) {
+	for k, v := range opts {
+		switch k {
+		case "hops":
+			s.def.HopBudget = s.number(v)
+		case "deadline":
+			s.def.Deadline = s.span(v)
+		case "on-deadline":
+			s.def.OnDeadline = core.Policy(v)
+		case "output":
+			s.def.Output = json.RawMessage(`"template"`)
+			if v == "fails" {
+				s.expr.output = func(core.Environment) (json.RawMessage, error) {
+					return nil, errors.New("no such field")
+				}
+			}
+		case "reports":
+			s.def.Notify = append(s.def.Notify, core.StatusStarted, core.StatusStepFinished,
+				core.StatusUndoing, core.StatusProgress)
+		default:
+			s.Fatalf("workflow has no %q", k)
+		}
+	}
+}
+
+func (s *story) step(name string, opts map[string]string) {
+	d, i := step(name), len(s.def.Steps)
+	if opts["wait"]+opts["until"] != "" {
+		d = waitStep(name, 0)
+	}
+	if opts["answers"]+opts["event"] != "" {
+		s.answerStep(&d, i, opts)
+	}
+	if opts["fail"] != "" {
+		d = core.StepDefinition{Name: name, OnFailure: core.OnFailureUndo,
+			Fail: &core.Fail{Code: opts["fail"], Message: "it is refused by rule"}}
+	}
+	if _, one := opts["child"]; one || opts["each"] != "" {
+		s.eachStep(&d, i, opts)
+	}
+	for k, v := range opts {
+		switch k {
+		case name, "fail", "each", "child", "at-once", "tolerate", "collect":
+		case "answers", "ask", "event", "need", "who", "not", "remind", "on-timeout", "timeout-value",
+			"refuse", "schema", "question", "reads":
+			// value of a step that is answered
+		case "wait":
+			d.Wait.For = s.span(v)
+		case "spread":
+			d.Wait.Spread = s.span(v)
+		case "until":
+			d.Input = json.RawMessage(`"template"`)
+			s.expr.input[i] = func(core.Environment) (json.RawMessage, error) { return s.until(v) }
+		case "after":
+			d.After = strings.Split(v, ",")
+		case "others":
+			d.Others = strings.Split(v, ",")
+		case "grade":
+			d.Grade = core.Grade(v)
+		case "failures":
+			d.Retry.MaxFailures = s.number(v)
+		case "undo-failures":
+			d.Undo.Retry.MaxFailures = s.number(v)
+		case "rounds":
+			d.Retry.ExtendedRounds, d.Retry.ExtendedInterval = s.number(v), 5*core.Minute
+		case "kept":
+			s.kept = s.span(v)
+		case "queue":
+			d.MaxQueueTime = s.span(v)
+		case "timeout": // An answer has its own timeout.
+			if d.Answer == nil {
+				d.Timeout = s.span(v)
+			}
+		case "long":
+			d.MaxDuration = s.span(v)
+		case "poll":
+			d.PollFor = s.span(v)
+		case "stop":
+			d.OnFailure = core.OnFailureStop
+		case "continue":
+			d.OnFailure = core.OnFailureContinue
+		case "when-failed": // v names an earlier step
+			d.When = "steps." + v + ".failed"
+			s.expr.when[i] = func(env core.Environment) (bool, error) { return env.Failures[v] != "", nil }
+		case "no-undo":
+			d.Undo = nil
+		case "no-return":
+			noReturn(&d)
+			if v == "undo" {
+				d.OnFailure = core.OnFailureUndo
+			}
+		case "when":
+			d.When = v
+			s.expr.when[i] = func(core.Environment) (bool, error) { return v == "true", failing(v) }
+		case "input":
+			s.expr.input[i] = func(core.Environment) (json.RawMessage, error) { return nil, failing(v) }
+		case "undo-input":
+			s.expr.undo[i] = func(core.Environment) (json.RawMessage, error) { return nil, failing(v) }
+		default:
+			s.Fatalf("step has no %q", k)
+		}
+	}
+	s.def.Steps = append(s.def.Steps, d)
+}
+
+// answerStep waits for an answer: one of its values, or an event.
+func (s *story) answerStep(d *core.StepDefinition, i int, opts map[string]string) {
+	d.Agent = ""
+	d.Operation = ""
+	d.Grade = ""
+	d.Undo = nil
+	d.Retry = core.Retry{}
+	d.Timeout = core.Hour
+	d.Answer = &core.Answer{Event: opts["event"], OnTimeout: core.OnFailureUndo}
+	question := map[string]any{"question": "may it be?"}
+	for k, v := range opts {
+		switch k {
+		case "answers":
+			d.Answer.Values = strings.Split(v, ",")
+		case "ask":
+			d.Answer.Ask = v
+		case "need":
+			question["need"] = s.number(v)
+		case "who":
+			question["who"] = strings.Split(v, ",")
+		case "not":
+			question["notSelf"] = v
+		case "remind":
+			d.Answer.Remind = s.span(v)
+		case "timeout":
+			question["timeout"] = v
+		case "on-timeout":
+			d.Answer.OnTimeout = core.Policy(v)
+		case "timeout-value":
+			d.Answer.TimeoutValue = json.RawMessage(`"` + v + `"`)
+		case "refuse":
+			d.Answer.Refuse = "value == 'no'"
+		case "reads": // results of steps: only by its claim it is known who may answer
+			s.expr.reads[i] = strings.Split(v, ",")
+		case "schema":
+			d.Answer.Schema = json.RawMessage(`{"type":"string"}`)
+		}
+	}
+	d.Input = json.RawMessage(`"template"`)
+	s.expr.input[i] = func(core.Environment) (json.RawMessage, error) {
+		if opts["question"] == "fails" {
+			return nil, errors.New("no such field")
+		}
+		return json.Marshal(question)
+	}
+}
+
+// eachStep has a child for each of its items, or one.
+func (s *story) eachStep(d *core.StepDefinition, i int, opts map[string]string) {
+	d.Agent = ""
+	d.Operation = ""
+	d.Grade = ""
+	d.Undo = nil
+	d.Retry = core.Retry{}
+	d.Timeout = 0
+	d.Input = nil
+	d.Each = &core.Each{Workflow: "parcel", Definition: "feed", Concurrency: 10}
+	for k, v := range opts {
+		switch k {
+		case "at-once":
+			d.Each.Concurrency = s.number(v)
+		case "collect":
+			d.Each.Collect = true
+		case "tolerate":
+			d.Each.Tolerate = s.number(v)
+		case "each":
+			d.Input, d.Each.Order = json.RawMessage(`"template"`), json.RawMessage(`"template"`)
+			s.expr.input[i] = func(core.Environment) (json.RawMessage, error) {
+				if v == "none" {
+					return json.RawMessage(`"none"`), nil
+				}
+				return json.Marshal(strings.FieldsFunc(v, func(c rune) bool { return c == ',' }))
+			}
+		}
+	}
+}
+
+// until is a time after the beginning, or a text that is none.
+func (s *story) until(v string) (json.RawMessage, error) {
+	if d, err := time.ParseDuration(v); err == nil {
+		return json.Marshal(noon.Add(core.DurationOf(d)))
+	}
+	return json.Marshal(v)
+}
+
+func failing(v string) error {
+	if v == "fails" {
+		return errors.New("no such field")
+	}
+	return nil
+}
+
+// ready makes the desk's definition once all lines about it were read.
+func (s *story) ready() {
+	if s.desk.def != nil {
+		return
+	}
+	full := workflow(s.def.Steps...)
+	s.def.Agents, s.def.Expr = full.Agents, s.expr
+	for name, a := range s.def.Agents {
+		a.KeyRetention = s.kept
+		s.def.Agents[name] = a
+	}
+	s.def.Link()
+	s.desk.def = s.def
+	s.submit = core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee",
+		ReplyTo: "shop"}
+}
+
+// event decides one event, prints what changed, sends and settles unless it crashes.
+func (s *story) event(kind string, words []string, opts map[string]string) {
+	s.ready()
+	ev := s.parse(kind, words, opts)
+	before := s.task
+	dec, err := s.try(ev)
+	var refusal *core.Refusal
+	switch {
+	case errors.As(err, &refusal):
+		s.printf("refused (%s): %s", refusal.Code, refusal.Text)
+		return
+	case err != nil:
+		s.printf("error: %v", err)
+		return
+	}
+	s.print(before, dec)
+	_, crash := opts["crash"]
+	switch {
+	case crash:
+		s.printf("  the process dies before it has sent anything")
+	case dec.Settles:
+		s.commit(core.Settled(s.task))
+		s.printf("  reported")
+	}
+	s.printIndex()
+}
+
+func (s *story) parse(kind string, words []string, opts map[string]string) core.Event {
+	number, run := 0, 0
+	if s.task != nil {
+		number, run = s.task.Commands.Number, s.task.Run
+	}
+	if v := opts["command"]; v != "" {
+		number = s.number(v)
+	}
+	if v := opts["run"]; v != "" {
+		run = s.number(v)
+	}
+	deadline := core.Time(0)
+	if v := opts["deadline"]; v != "" {
+		deadline = s.now.Add(s.span(v))
+	}
+	id := append(words, "")[0]
+	switch kind {
+	case "submit":
+		ev := s.submit
+		ev.Deadline = deadline
+		if slices.Contains(words, "other-content") {
+			ev.ContentHash = "decaf"
+		}
+		return ev
+	case "cancel":
+		return core.Cancel{OrderID: orderID, ID: id, Run: run}
+	case "undo":
+		return core.UndoCommand{ID: id, Command: number}
+	case "resubmit":
+		return core.Resubmit{ID: id, Command: number, Deadline: deadline}
+	case "resolve":
+		return core.Resolve{ID: id, Command: number, Step: words[1], Fact: core.Fact(words[2])}
+	case "close":
+		return core.Close{ID: id, Command: number, Sender: core.Sender{By: "ann", Reason: "settled by hand"}}
+	case "erase":
+		return core.Erase{ID: id, Command: number, Unrested: opts["unrested"], KnownHash: s.submit.KnownHash,
+			Sender: core.Sender{By: "ann", Reason: "asked to by its customer"}}
+	case "settle":
+		return core.Settle{}
+	case "answer":
+		return s.answer(words, run, opts)
+	case "child": // index/attempt and what it came to
+		index, attempt, _ := strings.Cut(words[1], "/")
+		ev := core.ChildEnded{Parent: core.Parent{OrderID: orderID, Run: run, Step: words[0],
+			Index: s.number(index), Attempt: s.number(attempt)}, State: core.ChildState(words[2])}
+		switch ev.State {
+		case core.ChildProcessed:
+			ev.Output = json.RawMessage(`{"n":` + index + `}`)
+		case core.ChildCompensated:
+			ev.Code, ev.Message = opts["code"], "it was undone"
+		}
+		return ev
+	case "parent": // its words are the ask and the attempt
+		return core.AskChild{OrderID: orderID, Parent: core.Parent{OrderID: "p",
+			Step: cmp.Or(opts["step"], "each"), Index: 3, Attempt: s.number(words[1])},
+			Ask: core.ChildAsk(words[0]), Workflow: "test", Definition: s.def.Hash, ContentHash: "c0ffee"}
+	}
+	name, attempt, _ := strings.Cut(id, "/")
+	if kind == "progress" {
+		ev := core.Progress{Step: name, Run: run, Attempt: s.number(attempt), Operation: core.Do,
+			Percent: s.number(words[1]), Note: opts["note"]}
+		if v := opts["until"]; v != "" {
+			ev.Until = s.now.Add(s.span(v))
+		}
+		return ev
+	}
+	if kind == "wake" {
+		if name == "" {
+			return core.Wake{Run: run}
+		}
+		return core.Wake{Step: name, Run: run, Attempt: s.number(attempt)}
+	}
+	r := map[string]core.Reply{
+		"done": done(name, 0), "failed": failed(name, 0), "later": later(name, 0), "undone": undone(name, 0),
+		"undo-failed":  undoFailed(name, 0),
+		"undo-later":   reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater),
+		"not-yet":      coded(later(name, 0), core.CodeNotYet),
+		"undo-not-yet": coded(reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater), core.CodeNotYet),
+		"not-now":      coded(later(name, 0), core.CodeUnauthorized),
+		"breaker-open": coded(later(name, 0), core.CodeBreakerOpen),
+		"undo-not-now": coded(reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater), core.CodeUnauthorized),
+	}[kind]
+	if r.Step == "" {
+		s.Fatalf("there is no event %q", kind)
+	}
+	r.Run, r.Attempt, r.NoEffect = run, s.number(attempt), slices.Contains(words, "no-effect")
+	if v := opts["retry-after"]; v != "" {
+		r.RetryAfter = s.span(v)
+	}
+	return r
+}
+
+// answer is for a step and its round, like "approve/1", or for an event, like "bought".
+func (s *story) answer(words []string, run int, opts map[string]string) core.Event {
+	step, round, named := strings.Cut(words[0], "/")
+	s.answers++
+	ev := core.Answered{ID: fmt.Sprintf("a%d", s.answers), Run: run, By: "ann",
+		Value: json.RawMessage(words[1])}
+	if named {
+		ev.Step, ev.Round = step, s.number(round)
+	} else {
+		ev.Name = step
+	}
+	if v := opts["by"]; v != "" {
+		ev.By = v
+	}
+	if v := opts["id"]; v != "" {
+		ev.ID = v
+	}
+	if _, by := opts["token"]; by {
+		ev.Token = "a token"
+	}
+	if !json.Valid(ev.Value) {
+		ev.Value, _ = json.Marshal(words[1])
+	}
+	return ev
+}
+
+func (s *story) sweepAll(backlog string) {
+	events := core.SweepEvents(s.def, s.task, s.now)
+	if len(events) == 0 {
+		pushed, moved := core.Push(s.task)
+		if moved {
+			s.commit(pushed)
+		}
+		s.printf("nothing is overdue; due pushed: %v", moved)
+		s.printIndex()
+	}
+	for _, ev := range events {
+		if o, ok := ev.(core.Overdue); ok {
+			o.Backlog = backlog != "" && o.Step == backlog
+			ev = o
+		}
+		before := s.task
+		dec, err := s.try(ev)
+		if err != nil {
+			s.Fatal(err)
+		}
+		s.printf("supervisor: %s", name(ev))
+		s.print(before, dec)
+		if dec.Settles {
+			s.commit(core.Settled(s.task))
+			s.printf("  reported")
+		}
+	}
+	if len(events) > 0 {
+		s.printIndex()
+	}
+}
+
+func (s *story) restart() {
+	dec, err := protocol.Restart(s.def, s.order, s.task, protocol.At{Now: s.now})
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.printEffects(dec.Effects)
+	if dec.Settles {
+		s.commit(core.Settled(s.task))
+		s.printf("  reported")
+	}
+	s.printIndex()
+}
+
+// print shows what a decision changed, and commits it.
+func (s *story) print(before *core.Task, dec protocol.Decision) {
+	if dec.Ignored != "" {
+		s.printf("  ignored: %s", dec.Ignored)
+	}
+	if v := dec.Verdict; v != nil {
+		answer := map[bool]string{true: "accepted", false: "refused"}[v.Accepted]
+		s.printf("  %s %s %s: %s", v.Command, v.ID, answer, v.Reason)
+	}
+	if dec.Changed {
+		s.commit(dec.Task)
+		s.printChanges(before, s.task)
+	}
+	s.printEffects(dec.Effects)
+}
+
+func (s *story) printChanges(before, after *core.Task) {
+	if was := describe(before); was != describe(after) {
+		s.printf("  %s", describe(after))
+	}
+	for i := range after.Steps {
+		was, failed := "", ""
+		if before != nil && len(before.Steps) > i {
+			was, failed = describeStep(&before.Steps[i]), describeError(before.Steps[i].Error)
+		}
+		if is := describeStep(&after.Steps[i]); is != was {
+			s.printf("    %s", is)
+		}
+		if is := describeError(after.Steps[i].Error); is != "" && is != failed {
+			s.printf("      %s", is)
+		}
+	}
+	kept := 0
+	if before != nil {
+		kept = len(before.Attempts.Last)
+	}
+	for _, a := range after.Attempts.Last[min(kept, len(after.Attempts.Last)):] {
+		s.printf("    attempt %s/%d ended: %s", a.Step, a.Number,
+			strings.TrimSpace(string(a.Outcome)+" "+a.Code))
+	}
+}
+
+func (s *story) printIndex() {
+	if s.task == nil {
+		return
+	}
+	switch bucket, at := core.Index(s.task); bucket {
+	case "":
+		s.printf("  at rest")
+	default:
+		s.printf("  %s %s", bucket, clock(at))
+	}
+}
+
+func describe(t *core.Task) string {
+	if t == nil {
+		return ""
+	}
+	text := string(t.ProcessState)
+	if t.Phase != "" {
+		text += " (" + string(t.Phase) + ")"
+	}
+	if t.Undo.Why != "" {
+		text += ", because of " + string(t.Undo.Why)
+	}
+	if t.Run > 0 {
+		text += fmt.Sprintf(", run %d", t.Run)
+	}
+	return text
+}
+
+func describeStep(s *core.Step) string {
+	text := fmt.Sprintf("%s %s", s.Name, s.State)
+	if s.Attempt > 0 {
+		text += fmt.Sprintf(", attempt %d", s.Attempt)
+	}
+	if s.Failures.Do > 0 {
+		text += fmt.Sprintf(", %d failed", s.Failures.Do)
+	}
+	if s.Failures.Undo > 0 {
+		text += fmt.Sprintf(", %d undos failed", s.Failures.Undo)
+	}
+	if s.NoEffect != 0 {
+		text += ", without effect"
+	}
+	if s.FailureCode != "" {
+		text += ", failed for good: " + s.FailureCode
+	}
+	text += describeAnswers(s) + describeChildren(s.Children)
+	if p := s.Claim.Progress; p != nil {
+		text += fmt.Sprintf(", at %d %% %s", p.Percent, p.Note)
+	}
+	if s.Claim.By != "" {
+		text += ", locked by " + s.Claim.By
+	}
+	if s.Wait.At != 0 {
+		text += ", waits until " + clock(s.Wait.At)
+	}
+	if s.CompleteBy != 0 {
+		text += ", complete by " + clock(s.CompleteBy)
+	}
+	return text
+}
+
+func describeError(e *core.StepError) string {
+	if e == nil {
+		return ""
+	}
+	return fmt.Sprintf("error of attempt %d at %s, %s: %s", e.Attempt, clock(e.At), e.Code, e.Message)
+}
+
+func describeChildren(c *core.Children) (text string) {
+	if c == nil {
+		return ""
+	}
+	text = fmt.Sprintf(", next %d of %d", c.Next, c.Count)
+	for _, o := range c.Open {
+		text += strings.TrimRight(fmt.Sprintf(", open %d %s", o.Index, o.State), " ")
+	}
+	if c.Cursor > 0 {
+		text += fmt.Sprintf(", undone down to %d", c.Cursor)
+	}
+	if c.Failed > 0 {
+		text += fmt.Sprintf(", %d failed: %v", c.Failed, c.FailedAt)
+	}
+	if c.Reason != "" {
+		text += ", " + c.Reason
+	}
+	return text
+}
+
+func describeAnswers(s *core.Step) (text string) {
+	if s.Answers == nil {
+		return ""
+	}
+	text = fmt.Sprintf(", round %d", s.Answers.Round)
+	if s.Answers.Need > 1 {
+		text += fmt.Sprintf(", needs %d", s.Answers.Need)
+	}
+	for _, v := range s.Answers.Votes {
+		text += fmt.Sprintf(", %s: %s", v.By, v.Value)
+	}
+	var d core.Decided
+	if s.Output != nil && json.Unmarshal(s.Output, &d) == nil {
+		text += fmt.Sprintf(", decided %s by %s", d.Value, d.By)
+	}
+	return text
+}
+
+func (s *story) printEffects(effects []core.Effect) {
+	for _, e := range effects {
+		switch e := e.(type) {
+		case core.SendRequest:
+			fact := ""
+			if e.Resolved != nil {
+				fact = ", resolved: " + string(e.Resolved.Fact)
+			}
+			if e.PointOfNoReturn {
+				fact += ", point of no return"
+			}
+			s.printf("  -> %s: %s (%s/%d), key %s, stop by %s%s %s", e.Agent, e.Name, e.Operation, e.Attempt,
+				e.Key, clock(e.StopBy), fact, e.Input)
+		case core.SendWake:
+			at := "now"
+			if e.WakeAt != 0 {
+				at = "at " + clock(e.WakeAt)
+			}
+			s.printf("  -> scheduler: %s, %s", brief([]core.Effect{e}), at)
+		case core.SendSettle:
+			s.printf("  -> scheduler: settle")
+		case core.SendStatus:
+			st := e.Status
+			text := strings.Trim(fmt.Sprintf("%s %s %s %s", st.Step, st.Code, st.Message, st.Output), " ")
+			if st.Kind == core.StatusProgress {
+				text += fmt.Sprintf(", %d %% %s", st.Percent, st.Note)
+			}
+			if st.Until != 0 {
+				text += ", until " + clock(st.Until)
+			}
+			if st.By != "" {
+				text += ", by " + st.By + ": " + st.Reason
+			}
+			s.printf("  -> %s: %s, number %d, %s", e.ReplyTo, st.Kind, st.Seq, text)
+			for _, sum := range st.Steps {
+				s.printf("       %s %s, attempt %d", sum.Step, sum.State, sum.Attempts)
+			}
+		case core.AskChild:
+			s.printf("  -> %s/%d: %s %s", e.OrderID, e.Parent.Attempt, e.Ask, e.Order)
+		case core.ChildEnded:
+			s.printf("  -> parent/%d: %s %s", e.Parent.Attempt, e.State,
+				strings.Trim(fmt.Sprintf("%s %s %s", e.Output, e.Code, e.Message), " "))
+		case core.EraseContent:
+			s.printf("  -> store: erase the content %s of %s", e.Hash, e.OrderID)
+		case core.RaiseAlert:
+			undo := ""
+			if e.Accepts.Undo {
+				undo = "; can be undone"
+			}
+			s.printf("  -> operator: %s of step %q, %s: %s (answer to command %d%s)", e.Phase, e.Step, e.Code,
+				e.Message, e.Command, undo)
+		}
+	}
+}
+
+func clock(t core.Time) string {
+	text := strings.TrimSuffix(t.Std().Format("15:04:05.000"), ".000")
+	if days := t.Sub(noon) / core.Day; days > 0 {
+		text = fmt.Sprintf("day %d ", days) + text
+	}
+	return text
+}

@@ -1,0 +1,270 @@
+package protocol
+
+import (
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// mode is a task's state, with Error split by phase: eight in all.
+type mode uint8
+
+const (
+	going      mode = iota // Processing
+	undoing                // Compensating
+	errForward             // Error, phase forward
+	errUndo                // Error, phase undo
+	processed
+	compensated
+	cancelled
+	closed
+	modes
+)
+
+func modeOf(t *core.Task) mode {
+	switch t.ProcessState {
+	case core.Processing:
+		return going
+	case core.Compensating:
+		return undoing
+	case core.Error:
+		if t.Phase == core.Undoing {
+			return errUndo
+		}
+		return errForward
+	case core.Processed:
+		return processed
+	case core.Compensated:
+		return compensated
+	case core.Closed:
+		return closed
+	}
+	return cancelled
+}
+
+// eventKind is a row of the transition table.
+type eventKind uint8
+
+const (
+	doDone eventKind = iota
+	doFailed
+	doLater
+	undoDone
+	undoFailed
+	undoLater
+	overdue
+	wakeStep
+	childEnded
+	progress
+
+	submitted
+	deadlinePassed
+	resendOverdue
+	wakeTask
+	settle
+	cancel
+	undoCommand
+	resubmit
+	resolve
+	closeCommand
+	moveCommand
+	eraseCommand
+	answered
+	askChild
+	kinds
+)
+
+// stepKinds is the first event of a whole task. All kinds before it belong to a step.
+const stepKinds = submitted
+
+func (k eventKind) ofStep() bool { return k < stepKinds }
+
+// rule is one cell: an action, or the reason why the event is ignored. An action may still find that the
+// event changes nothing, such as a wait that is not over, and then returns the reason.
+type rule struct {
+	action func(r *deciding, i int, ev core.Event) (ignored string, err error)
+	ignore string
+}
+
+func (c rule) run(r *deciding, i int, ev core.Event) (string, error) {
+	if c.action == nil {
+		return c.ignore, nil
+	}
+	return c.action(r, i, ev)
+}
+
+func ignore(text string) rule { return rule{ignore: text} }
+
+func action(f func(r *deciding, i int, ev core.Event) (string, error)) rule { return rule{action: f} }
+
+var (
+	stepStates = []core.State{core.Pending, core.Skipped, core.Processing, core.Processed, core.Waiting,
+		core.Failed, core.UndoWait, core.Compensating,
+		core.Compensated}
+	alive   = []mode{going, undoing, errForward, errUndo}
+	ended   = []mode{processed, compensated, cancelled, closed}
+	inError = []mode{errForward, errUndo}
+
+	// stepTable has a cell for every event of a step, state of the step and state of the task. init fills it
+	// from stepRows. The test TestTransitionTable walks it.
+	stepTable [stepKinds]map[core.State]*[modes]rule
+	// taskTable has a cell for every event and state of a task.
+	taskTable [kinds][modes]rule
+)
+
+// stepRow defines cells of stepTable: all combinations of its lists.
+type stepRow struct {
+	events []eventKind
+	steps  []core.State
+	tasks  []mode
+	rule   rule
+}
+
+const (
+	notAsked  = "this is not asked for now: a duplicate, or overtaken"
+	noCall    = "the step asks no agent"
+	inDoubt   = "the step was given up and is in doubt: its undo, or the operator, settles it"
+	noTimes   = "a task in Error waits for the operator"
+	hasEnded  = "the task has ended"
+	notNow    = "the step is not in a state that waits"
+	wasSkip   = "the step was skipped"
+	notClaims = "the step was never claimed"
+	notOpen   = "nothing is expected of that child: a duplicate, or overtaken"
+
+	earlierRun = "it belongs to an earlier run"
+)
+
+var stepRows = []stepRow{
+	// P15: a do that is done is a fact about its key, for any attempt and at any time.
+	{[]eventKind{doDone}, []core.State{core.Processing, core.Pending}, alive, action((*deciding).stepDone)},
+	{[]eventKind{doDone}, []core.State{core.Failed}, alive, ignore(inDoubt)},
+	{[]eventKind{doDone}, []core.State{core.Processed, core.UndoWait, core.Compensating, core.Compensated},
+		alive, ignore(notAsked)},
+	{[]eventKind{doDone}, []core.State{core.Skipped}, alive, ignore(wasSkip)},
+	{[]eventKind{doFailed}, []core.State{core.Processing}, alive, action((*deciding).stepFailed)},
+	{[]eventKind{doLater}, []core.State{core.Processing}, alive, action((*deciding).stepRetryLater)},
+	// P22a: a proof that a point of no return had no effect counts after its Overdue too.
+	{[]eventKind{doFailed, doLater}, []core.State{core.Pending, core.Failed}, alive,
+		action((*deciding).lateNoEffect)},
+	{[]eventKind{doFailed, doLater}, []core.State{core.Skipped, core.Processed, core.UndoWait,
+		core.Compensating, core.Compensated}, alive,
+		ignore(notAsked)},
+
+	{[]eventKind{undoDone}, []core.State{core.Compensating, core.UndoWait}, alive,
+		action((*deciding).stepUndone)},
+	{[]eventKind{undoDone}, []core.State{core.Pending, core.Skipped, core.Processing, core.Processed,
+		core.Failed, core.Compensated}, alive,
+		ignore(notAsked)},
+	{[]eventKind{undoFailed, undoLater}, []core.State{core.Compensating}, alive,
+		action((*deciding).undoRefused)},
+	{[]eventKind{undoFailed, undoLater}, []core.State{core.Pending, core.Skipped, core.Processing,
+		core.Processed, core.Failed, core.UndoWait,
+		core.Compensated}, alive, ignore(notAsked)},
+
+	{[]eventKind{overdue}, []core.State{core.Processing}, alive, action((*deciding).doOverdue)},
+	{[]eventKind{overdue}, []core.State{core.Compensating}, alive, action((*deciding).undoOverdue)},
+	// P33: a step that calls no agent ignores replies.
+	{[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater}, []core.State{core.Waiting},
+		alive,
+		ignore(noCall)},
+
+	{[]eventKind{overdue}, []core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},
+		[]mode{going, undoing},
+		action((*deciding).waitOverdue)},
+	{[]eventKind{overdue}, []core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait}, inError,
+		ignore(noTimes)},
+	{[]eventKind{overdue}, []core.State{core.Skipped, core.Processed, core.Compensated}, alive,
+		ignore(notNow)},
+
+	// H28, H29: the effect of a Wake depends on the task's direction first.
+	{[]eventKind{wakeStep}, []core.State{core.Pending, core.Waiting}, []mode{going},
+		action((*deciding).wakeForward)},
+	{[]eventKind{wakeStep}, []core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},
+		[]mode{undoing},
+		action((*deciding).wakeUndo)},
+	{[]eventKind{wakeStep}, []core.State{core.UndoWait}, []mode{going}, action((*deciding).wakeAlone)}, // P42
+	{[]eventKind{wakeStep}, []core.State{core.Failed}, []mode{going}, ignore(notNow)},
+	{[]eventKind{wakeStep}, []core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait}, inError,
+		ignore(noTimes)},
+	{[]eventKind{wakeStep}, []core.State{core.Skipped, core.Processing, core.Processed, core.Compensating,
+		core.Compensated}, alive,
+		ignore(notNow)},
+
+	// P41: it counts in Error too, but starts nothing.
+	{[]eventKind{childEnded}, []core.State{core.Waiting}, alive, action((*deciding).childEnded)},
+	{[]eventKind{childEnded}, []core.State{core.Pending, core.Skipped, core.Processing, core.Processed,
+		core.Failed, core.UndoWait, core.Compensating,
+		core.Compensated}, alive, ignore(notOpen)},
+
+	// P43: a step in flight stays in flight.
+	{[]eventKind{progress}, []core.State{core.Processing}, alive, action((*deciding).progressed)},
+	{[]eventKind{progress}, []core.State{core.Pending, core.Skipped, core.Processed, core.Waiting,
+		core.Failed, core.UndoWait, core.Compensating,
+		core.Compensated}, alive, ignore(notAsked)},
+
+	{[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater, overdue, wakeStep, childEnded,
+		progress}, stepStates, ended, ignore(hasEnded)},
+}
+
+// taskRow defines cells of taskTable.
+type taskRow struct {
+	event eventKind
+	tasks []mode
+	rule  rule
+}
+
+var (
+	everyMode = []mode{going, undoing, errForward, errUndo, processed, compensated, cancelled, closed}
+
+	taskRows = []taskRow{
+		{submitted, everyMode, action((*deciding).submittedAgain)},
+
+		{deadlinePassed, []mode{going}, action((*deciding).deadline)},
+		{deadlinePassed, []mode{undoing, errForward, errUndo},
+			ignore("a deadline binds only a task that goes forward")},
+		{deadlinePassed, ended, ignore(hasEnded)},
+
+		{resendOverdue, []mode{errForward, errUndo, processed, compensated, cancelled, closed},
+			action((*deciding).resendDue)},
+		{resendOverdue, []mode{going, undoing}, ignore("there is no final status to send")},
+		{settle, []mode{errForward, errUndo, processed, compensated, cancelled, closed},
+			action((*deciding).settle)},
+		{settle, []mode{going, undoing}, ignore("there is no final status to send")},
+
+		{wakeTask, []mode{undoing}, action((*deciding).wakeUndo)},
+		{wakeTask, []mode{going, errForward, errUndo},
+			ignore("only a task that is being undone is woken as a whole")},
+		{wakeTask, ended, ignore(hasEnded)},
+
+		{cancel, everyMode, action((*deciding).cancelCommand)},
+		{undoCommand, everyMode, operators((*deciding).undoCommand)},
+		{resubmit, everyMode, operators((*deciding).resubmitCommand)},
+		{resolve, everyMode, operators((*deciding).resolveCommand)},
+		{closeCommand, everyMode, operators((*deciding).closeCommand)},
+		{moveCommand, everyMode, operators((*deciding).moveCommand)},
+		{eraseCommand, everyMode, action((*deciding).eraseCommand)},
+		{answered, everyMode, action((*deciding).answered)},
+		{askChild, everyMode, action((*deciding).askedByParent)},
+	}
+)
+
+func init() {
+	for k := range stepTable {
+		stepTable[k] = map[core.State]*[modes]rule{}
+		for _, s := range stepStates {
+			stepTable[k][s] = &[modes]rule{}
+		}
+	}
+	for _, row := range stepRows {
+		for _, k := range row.events {
+			for _, s := range row.steps {
+				for _, m := range row.tasks {
+					stepTable[k][s][m] = row.rule
+				}
+			}
+		}
+	}
+	for _, row := range taskRows {
+		for _, m := range row.tasks {
+			taskTable[row.event][m] = row.rule
+		}
+	}
+}

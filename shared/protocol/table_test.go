@@ -1,0 +1,345 @@
+package protocol_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
+)
+
+// TestEveryTransitionIsDefinedOnce checks that exactly one row defines each cell of the tables.
+func TestEveryTransitionIsDefinedOnce(t *testing.T) {
+	defined, silent := protocol.Definitions()
+	if want := 10*9*8 + 14*8; len(defined) != want {
+		t.Errorf("%d cells, want %d", len(defined), want)
+	}
+	for cell, n := range defined {
+		if n != 1 {
+			t.Errorf("%s is defined %d times", cell, n)
+		}
+	}
+	for _, cell := range silent {
+		t.Errorf("%s does nothing and does not say why", cell)
+	}
+}
+
+// What docs/explanation/protocol.md, section 4, says of every event of a step: the step's state afterwards,
+// or "-" where nothing changes; "=" where the state stays and yet something happens. "new" is a step that was
+// never claimed in this run, "Pending" one that was handed back.
+//
+// The other step of the task was claimed later. It is in flight, so that it holds up an undo; for
+// a wake it was undone, so that the step is next; nothing is left then for a step never claimed, and
+// the undo ends.
+const stepTransitions = `
+event        step          Processing    Compensating  Error-forward  Error-undo
+done         new           -             -             -              -
+done         Pending       Processed     Processed     Processed      Processed
+done         Skipped       -             -             -              -
+done         Processing    Processed     Processed     Processed      Processed
+done         Processed     -             -             -              -
+done         Waiting       -             -             -              -
+done         Failed        -             -             -              -
+done         UndoWait      -             -             -              -
+done         Compensating  -             -             -              -
+done         Compensated   -             -             -              -
+failed       new           -             -             -              -
+failed       Pending       -             -             -              -
+failed       Skipped       -             -             -              -
+failed       Processing    Failed        Failed        Failed         Failed
+failed       Processed     -             -             -              -
+failed       Waiting       -             -             -              -
+failed       Failed        -             -             -              -
+failed       UndoWait      -             -             -              -
+failed       Compensating  -             -             -              -
+failed       Compensated   -             -             -              -
+later        new           -             -             -              -
+later        Pending       -             -             -              -
+later        Skipped       -             -             -              -
+later        Processing    Pending       Failed        Failed         Failed
+later        Processed     -             -             -              -
+later        Waiting       -             -             -              -
+later        Failed        -             -             -              -
+later        UndoWait      -             -             -              -
+later        Compensating  -             -             -              -
+later        Compensated   -             -             -              -
+undone       new           -             -             -              -
+undone       Pending       -             -             -              -
+undone       Skipped       -             -             -              -
+undone       Processing    -             -             -              -
+undone       Processed     -             -             -              -
+undone       Waiting       -             -             -              -
+undone       Failed        -             -             -              -
+undone       UndoWait      Compensated   Compensated   Compensated    Compensated
+undone       Compensating  Compensated   Compensated   Compensated    Compensated
+undone       Compensated   -             -             -              -
+undo-failed  new           -             -             -              -
+undo-failed  Pending       -             -             -              -
+undo-failed  Skipped       -             -             -              -
+undo-failed  Processing    -             -             -              -
+undo-failed  Processed     -             -             -              -
+undo-failed  Waiting       -             -             -              -
+undo-failed  Failed        -             -             -              -
+undo-failed  UndoWait      -             -             -              -
+undo-failed  Compensating  UndoWait      UndoWait      UndoWait       UndoWait
+undo-failed  Compensated   -             -             -              -
+undo-later   new           -             -             -              -
+undo-later   Pending       -             -             -              -
+undo-later   Skipped       -             -             -              -
+undo-later   Processing    -             -             -              -
+undo-later   Processed     -             -             -              -
+undo-later   Waiting       -             -             -              -
+undo-later   Failed        -             -             -              -
+undo-later   UndoWait      -             -             -              -
+undo-later   Compensating  UndoWait      UndoWait      UndoWait       UndoWait
+undo-later   Compensated   -             -             -              -
+overdue      new           -             -             -              -
+overdue      Pending       =             =             -              -
+overdue      Skipped       -             -             -              -
+overdue      Processing    Pending       Failed        Failed         Failed
+overdue      Processed     -             -             -              -
+overdue      Waiting       =             =             -              -
+overdue      Failed        =             =             -              -
+overdue      UndoWait      =             =             -              -
+overdue      Compensating  UndoWait      UndoWait      UndoWait       UndoWait
+overdue      Compensated   -             -             -              -
+wake         new           -             =             -              -
+wake         Pending       Processing    Compensating  -              -
+wake         Skipped       -             -             -              -
+wake         Processing    -             -             -              -
+wake         Processed     -             -             -              -
+wake         Waiting       Processed     Compensated   -              -
+wake         Failed        -             Compensating  -              -
+wake         UndoWait      Compensating  Compensating  -              -
+wake         Compensating  -             -             -              -
+wake         Compensated   -             -             -              -
+`
+
+// The same of every event of a task: the task's state afterwards, "-" where nothing changes, "="
+// where something does and the state stays, "refused" for a refusal that is kept, "error" for one
+// that only its sender knows.
+const taskTransitions = `
+event     unknown     Processing    Compensating  Error-forward  Error-undo    Processed  Compensated  Cancelled   Closed
+submit    Processing  -             -             -              -             -          -            -           -
+other     Processing  error         error         error          error         error      error        error       error
+deadline  -           Compensating  -             -              -             -          -            -           -
+resend      -           -             -             =              =             =          =            =           =
+settle    -           -             -             -              -             -          -            -           -
+wake      -           -             =             -              -             -          -            -           -
+cancel    Cancelled   Compensating  =             Compensating   =             refused    Cancelled    =           refused
+undo      error       refused       refused       Compensating   Compensating  refused    refused      refused     refused
+resubmit  error       refused       refused       Processing     Compensating  refused    Processing   refused     refused
+resolve   error       refused       refused       =              =             refused    refused      refused     refused
+close     error       refused       refused       Closed         Closed        refused    refused      refused    refused
+move      error       refused       refused       refused        refused       refused    refused      refused     refused
+erase     error       refused       refused       refused        refused       refused    refused      refused     refused
+answer    error       refused       refused       refused        refused       refused    refused      refused     refused
+`
+
+var modes = []string{"Processing", "Compensating", "Error-forward", "Error-undo", "Processed", "Compensated",
+	"Cancelled", "Closed"}
+
+// inRun is the run of the fixtures: with one before it, a step has an attempt without being claimed.
+const inRun, inAttempt = 1, 3
+
+// fixture is a task in a mode whose first step is in a state.
+func fixture(mode, state string, other core.State) *core.Task {
+	first, phase, _ := strings.Cut(mode, "-")
+	t := &core.Task{
+		OrderID: orderID, Version: 7, Workflow: "test", Definition: "0123456789abcdef", ContentHash: "c0ffee",
+		Run: inRun, Commands: core.Commands{Number: 4},
+		ProcessState: core.State(first), Phase: core.Phase(phase), Created: noon - 100_000, ReplyTo: "shop",
+		StatusSeq: 1,
+		Steps: []core.Step{{Name: "a", Attempt: inAttempt, First: core.First{Nth: 1}},
+			{Name: "b", Attempt: inAttempt, First: core.First{Nth: 2}, State: other}},
+	}
+	a, b := &t.Steps[0], &t.Steps[1]
+	a.State = core.State(state)
+	if state == "new" {
+		a.State = core.Pending
+	}
+	for _, s := range []*core.Step{a, b} {
+		s.Claim.At, s.Stops.Do, s.Stops.Undo = noon-90_000, noon-60_000, noon-60_000
+		s.Claim.Undo = s.State == core.Compensating || s.State == core.UndoWait || s.State == core.Compensated
+		if s.InFlight() {
+			s.Claim.By = "scheduler-1"
+			s.Claim.Cause = "before"
+			s.Claim.StopBy = noon + 60_000
+			s.CompleteBy = noon + 60_000
+		}
+	}
+	switch {
+	case state == "new" || state == "Skipped":
+		a.First.Nth = 0
+	case a.State != core.Processed && a.State != core.Compensated:
+		a.CompleteBy = noon
+	}
+	if a.InFlight() {
+		a.Claim.StopBy = noon
+	}
+	if phase != "" || t.Terminal() {
+		t.End.At = noon - 1000
+		t.End.Cause = "before"
+		t.End.Seq = 1
+		t.End.ResendAt = noon
+	}
+	t.Due = core.Live(t)
+	return t
+}
+
+// companion is the state that the other step has in a mode.
+func companion(mode, event string) core.State {
+	switch {
+	case mode == "Processing":
+		return core.Processing
+	case mode == "Compensating" && event != "wake":
+		return core.Compensating
+	case mode == "Error-forward":
+		return core.Failed
+	case mode == "Error-undo":
+		return core.UndoWait
+	case mode == "Processed":
+		return core.Processed
+	}
+	return core.Compensated
+}
+
+func stepEvent(event string) core.Event {
+	of := func(op core.Operation, what core.Outcome) core.Event {
+		return reply("a", inRun, inAttempt, op, what)
+	}
+	return map[string]core.Event{
+		"done": of(core.Do, core.OutcomeDone), "failed": of(core.Do, core.OutcomeFailed),
+		"later":  of(core.Do, core.OutcomeRetryLater),
+		"undone": of(core.UndoOp, core.OutcomeDone), "undo-failed": of(core.UndoOp, core.OutcomeFailed),
+		"undo-later": of(core.UndoOp, core.OutcomeRetryLater), "overdue": overdue("a", inAttempt),
+		"wake": core.Wake{Step: "a", Run: inRun, Attempt: inAttempt},
+	}[event]
+}
+
+func taskEvent(event string) core.Event {
+	submit := core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee",
+		ReplyTo: "shop"}
+	other := submit
+	other.ContentHash = "decaf"
+	return map[string]core.Event{
+		"submit": submit, "other": other, "deadline": core.DeadlinePassed{Run: inRun},
+		"resend": core.ResendDue{},
+		"settle": core.Settle{}, "wake": core.Wake{Run: inRun},
+		"cancel": core.Cancel{OrderID: orderID, ID: "c1", Run: inRun},
+		"undo":   core.UndoCommand{ID: "c1", Command: 4}, "resubmit": core.Resubmit{ID: "c1", Command: 4},
+		"resolve": core.Resolve{ID: "c1", Command: 4, Step: "a", Fact: core.NotHappened},
+		"move":    core.Move{ID: "c1", Command: 4, To: core.Target{Absent: "no such definition"}},
+		"answer": core.Answered{ID: "a1", Run: inRun, Step: "a", Round: 1, By: "ann",
+			Value: json.RawMessage(`"yes"`)},
+		"erase": core.Erase{ID: "c1", Command: 4, Sender: core.Sender{By: "ann", Reason: "asked to"}},
+		"close": core.Close{ID: "c1", Command: 4, Sender: core.Sender{By: "ann", Reason: "paid by hand"}},
+	}[event]
+}
+
+// grid reads a table of words: one row of the result for each line, by the words of the first.
+func grid(text string) (rows []map[string]string) {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	names := strings.Fields(lines[0])
+	for _, line := range lines[1:] {
+		row := map[string]string{}
+		for i, word := range strings.Fields(line) {
+			row[names[i]] = word
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// TestTransitionTable walks every event × state of the step × state of the task.
+func TestTransitionTable(t *testing.T) {
+	cells := 0
+	for _, row := range grid(stepTransitions) {
+		for _, mode := range modes {
+			cells++
+			event, state, want := row["event"], row["step"], row[mode]
+			if want == "" {
+				want = "-" // the task has ended
+			}
+			first := step("a")
+			if state == "Waiting" {
+				first = waitStep("a", core.Hour)
+			}
+			d := newDesk(t, workflow(first, step("b", grade(core.Idempotent))))
+			d.task = fixture(mode, state, companion(mode, event))
+			before := d.task.Steps[0].State
+			dec, err := d.try(stepEvent(event))
+			got := "-"
+			switch {
+			case err != nil:
+				got = err.Error()
+			case dec.Changed && dec.Task.Steps[0].State == before:
+				got = "="
+			case dec.Changed:
+				got = string(dec.Task.Steps[0].State)
+			}
+			if got != want {
+				t.Errorf("%s × step %s × task %s: %s, want %s (%s)", event, state, mode, got, want,
+					dec.Ignored)
+			}
+		}
+	}
+	if want := 8 * 10 * 8; cells != want {
+		t.Errorf("%d cells, want %d", cells, want)
+	}
+}
+
+// TestTaskTransitionTable walks every event × state of the task, the unknown one too.
+func TestTaskTransitionTable(t *testing.T) {
+	for _, row := range grid(taskTransitions) {
+		for _, mode := range append([]string{"unknown"}, modes...) {
+			event, want := row["event"], row[mode]
+			d := newDesk(t, workflow(step("a"), step("b", grade(core.Idempotent))))
+			d.def.OnDeadline = core.OnFailureUndo
+			if mode != "unknown" {
+				state := map[string]string{"Processing": "Processing", "Error-undo": "UndoWait",
+					"Processed":   "Processed",
+					"Compensated": "Compensated", "Cancelled": "Compensated"}[mode]
+				if state == "" {
+					state = "Failed"
+				}
+				d.task = fixture(mode, state, companion(mode, event))
+				d.task.Undo.CancelAsked = mode == "Cancelled"
+				if a := &d.task.Steps[0]; d.task.ProcessState == core.Error {
+					a.CompleteBy = 0 // no step waits there
+				}
+				if mode == "Processing" || mode == "Compensating" {
+					d.task.Deadline.At = noon
+					d.task.Due = core.Live(d.task)
+				}
+			}
+			if got := outcomeOf(d, taskEvent(event)); got != want {
+				t.Errorf("%s × task %s: %s, want %s", event, mode, got, want)
+			}
+		}
+	}
+}
+
+func outcomeOf(d *desk, ev core.Event) string {
+	before := core.State("")
+	if d.task != nil {
+		before = d.task.ProcessState
+	}
+	dec, err := d.try(ev)
+	var refusal *core.Refusal
+	switch {
+	case errors.As(err, &refusal) && refusal.Code != "" && refusal.Text != "":
+		return "error"
+	case err != nil:
+		return err.Error()
+	case !dec.Changed:
+		return "-"
+	case dec.Verdict != nil && !dec.Verdict.Accepted:
+		return "refused"
+	case dec.Task.ProcessState == before:
+		return "="
+	}
+	return string(dec.Task.ProcessState)
+}

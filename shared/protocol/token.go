@@ -1,0 +1,41 @@
+package protocol
+
+import (
+	"errors"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// pinKey assigns the token key to a task whose workflow makes tokens. A task that has a key keeps it (P12).
+func (r *deciding) pinKey() error {
+	switch {
+	case !r.def.Tokens: // this includes a task that was moved here (P49)
+		r.t.TokenKey = ""
+	case r.t.TokenKey != "":
+	case r.at.Tokens == nil:
+		return core.Refuse(core.CodeNoTokens,
+			"the workflow %s makes tokens, and this deployment has no key for them; deploy one, then send "+
+				"it again", r.def.Name)
+	default:
+		r.t.TokenKey = r.at.Tokens.Current()
+	}
+	return nil
+}
+
+// token returns a token for an input of the task (P39).
+func (r *deciding) token(step, person string) (string, error) {
+	switch {
+	case r.at.Tokens == nil:
+		return "", errors.New("there is no key for tokens")
+	case person != "" && !core.PersonName(person):
+		return "",
+			errors.New(
+				"the person of a token is no name: 1 to 128 bytes without control characters and < > & \" \\")
+	}
+	text, err := r.at.Tokens.Token(r.t.TokenKey, r.t.OrderID,
+		core.TokenOf{Run: r.t.Run, Step: step, Person: person})
+	if err != nil { // The step does not fail, because the message comes again.
+		r.err = err
+	}
+	return text, err
+}

@@ -1,0 +1,212 @@
+package protocol_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
+)
+
+// waitsFor checks the two times of the wait w, from now on.
+func (d *desk) waitsFor(wakeAt, completeBy core.Duration) {
+	d.Helper()
+	s := d.task.Step("w")
+	if s.State != core.Waiting || s.Wait.At != d.now.Add(wakeAt) || s.CompleteBy != d.now.Add(completeBy) {
+		d.Errorf("w is %s until %s, to be looked at by %s; want %s and %s", s.State, s.Wait.At, s.CompleteBy,
+			d.now.Add(wakeAt), d.now.Add(completeBy))
+	}
+}
+
+// P33: in Error a wait has no time, and keeps the one at which it ends. Resubmit ends it if that has come,
+// before it claims, and else lets it go on to it.
+func TestAWaitInError(t *testing.T) {
+	for _, x := range []struct {
+		after          core.Duration
+		states, effect string
+	}{
+		{30 * core.Second, "Processing: a Processing/2, w Waiting/1, b Pending/0", "wake w/1, do a/2"},
+		{core.Minute, "Processing: a Processing/2, w Processed/1, b Processing/1", "do a/2, do b/1"},
+	} {
+		d := begun(t, step("a", stopping), waitStep("w", core.Minute), step("b", after("w")))
+		at := d.task.Step("w").Wait.At
+		d.settle(d.decide(failed("a", 1)))
+		if s := d.task.Step("w"); s.State != core.Waiting || s.Wait.At != at || s.CompleteBy != 0 {
+			t.Fatalf("in Error it is %s until %s, looked at by %s", s.State, s.Wait.At, s.CompleteBy)
+		}
+		d.wait(x.after)
+		if again := d.ignored(wake("w", 1)); len(again) > 0 {
+			t.Errorf("a Wake in Error emits %s", brief(again))
+		}
+		d.refused(core.Resolve{ID: "r", Command: 0, Step: "w", Fact: core.Happened})
+		dec := d.decide(core.Resubmit{ID: "c", Command: 0})
+		d.expect(dec.Effects, x.states, x.effect)
+		if d.task.Step("w").State == core.Waiting {
+			d.waitsFor(core.Minute-x.after, core.Minute-x.after+5*core.Second)
+			if again := d.ignored(core.Resubmit{ID: "c", Command: 0}); brief(again) != "do a/2, wake w/1" {
+				t.Errorf("the command came again and emits %s", brief(again))
+			}
+		}
+	}
+}
+
+// P34: what until evaluates to is read as a time; where that is none, or lies too far ahead, the step fails
+// before its claim, and its policy applies.
+func TestUntil(t *testing.T) {
+	year := noon.Add(366 * core.Day)
+	for value, want := range map[string]string{
+		`"2026-11-21T11:00:00Z"`:               "Processed: w Processed/1",
+		`"2026-11-21T12:00:10+00:00"`:          "Processing: w Waiting/1",
+		fmt.Sprintf("%q", year.String()):       "Processing: w Waiting/1",
+		fmt.Sprintf("%q", (year + 1).String()): "Compensated: w Failed/0",
+		`"2026-11-21t11:00:00z"`:               "Processed: w Processed/1",
+		`"1970-01-01T00:00:00Z"`:               "Processed: w Processed/1",
+		`"1969-07-20T20:17:40+00:00"`:          "Processed: w Processed/1",
+		`"0001-01-01T00:00:00Z"`:               "Processed: w Processed/1",
+		`"9999-12-31T23:59:59.999Z"`:           "Compensated: w Failed/0",
+		`"soon"`:                               "Compensated: w Failed/0", `""`: "Compensated: w Failed/0",
+		`null`: "Compensated: w Failed/0", `17`: "Compensated: w Failed/0",
+	} {
+		w := waitStep("w", 0)
+		w.Input = json.RawMessage(`"template"`)
+		def := workflow(w)
+		def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
+			0: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(value), nil }}}
+		d := newDesk(t, def)
+		d.decide(d.submit)
+		if got := states(d.task); got != want {
+			t.Errorf("until %s: %s, want %s", value, got, want)
+		}
+	}
+}
+
+// P34, P49: a wait shows the time at which it ends, or has ended. A move does not change that time, and does
+// not change what is shown.
+func TestAMovedWaitShowsWhatCounts(t *testing.T) {
+	waiting := func(until string, spread core.Duration) *core.Definition {
+		w := waitStep("w", 0)
+		w.Input, w.Wait.Spread = json.RawMessage(fmt.Sprintf("%q", until)), spread
+		def := then(workflow(w))
+		def.Hash = fmt.Sprint(until, spread)
+		def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
+			0: func(core.Environment) (json.RawMessage, error) {
+				return json.RawMessage(fmt.Sprintf("%q", until)), nil
+			}}}
+		return def
+	}
+	const first, second = "2026-11-21T14:00:00Z", "2026-11-22T14:00:00Z"
+	for _, x := range []struct {
+		name, until string
+		spread      core.Duration // spread of the new definition; the old one has 10 minutes
+		stored      bool          // shows the stored time instead of the expression's
+	}{
+		{"the same until and spread", first, 10 * core.Minute, false},
+		{"another until", second, 10 * core.Minute, true},
+		{"another spread", first, 20 * core.Minute, true},
+	} {
+		for _, state := range []core.State{core.Waiting, core.Processed} {
+			d := newDesk(t, waiting(first, 10*core.Minute))
+			d.decide(d.submit)
+			want := first
+			if x.stored {
+				want = d.task.Step("w").Wait.At.String()
+			}
+			if state == core.Processed {
+				d.wait(3 * core.Hour)
+				d.decide(core.Wake{Step: "w", Attempt: 1})
+			}
+			to := waiting(x.until, x.spread)
+			to.Hash += " moved"
+			d.decide(core.Move{ID: "m", To: core.Target{Definition: to}})
+			if s := d.task.Step("w"); d.task.Definition != to.Hash || s.State != state {
+				t.Fatalf("%s: w is %s, and not moved: %+v", x.name, s.State, d.task.Commands.Verdicts)
+			}
+			if shown, err := protocol.InputOf(to, d.order, d.task, 0); err != nil ||
+				string(shown) != fmt.Sprintf("%q", want) {
+				t.Errorf("%s, %s: until is shown as %s (%v), want %s", x.name, state, shown, err, want)
+			}
+		}
+	}
+}
+
+// P34: the share of the spread differs by order, lies within it, and is the same each time.
+func TestSpread(t *testing.T) {
+	const spread = 10 * core.Minute
+	least, most := spread, core.Duration(0)
+	for n := range 200 {
+		w := waitStep("w", core.Minute)
+		w.Wait.Spread = spread
+		var wakeAt [2]core.Time
+		for k := range wakeAt {
+			d := newDesk(t, workflow(w))
+			d.submit.OrderID = fmt.Sprintf("order-%d", n)
+			d.decide(d.submit)
+			wakeAt[k] = d.task.Step("w").Wait.At
+		}
+		share := wakeAt[0].Sub(noon.Add(core.Minute))
+		least, most = min(least, share), max(most, share)
+		if wakeAt[0] != wakeAt[1] || share < 0 || share > spread {
+			t.Fatalf("order %d waits until %s, and then until %s", n, wakeAt[0], wakeAt[1])
+		}
+	}
+	if least > spread/20 || most < spread-spread/20 {
+		t.Errorf("200 shares lie between %s and %s of %s", least, most, spread)
+	}
+}
+
+// P49: a wait that has begun stays as it is in another definition, and can be no call there.
+func TestAWaitIsMoved(t *testing.T) {
+	move := func(to core.StepDefinition) *desk {
+		d := begun(t, waitStep("w", core.Hour))
+		target := target("other", to)
+		dec := d.decide(core.Move{ID: "m", To: core.Target{Definition: target}})
+		if dec.Verdict.Accepted {
+			d.def = target
+		}
+		return d
+	}
+	d := move(waitStep("w", core.Minute))
+	if d.task.Definition != "other" {
+		t.Fatalf("it was refused: %+v", d.task.Commands.Verdicts)
+	}
+	d.waitsFor(core.Hour, core.Hour)
+	until := waitStep("w", 0)
+	until.Input = json.RawMessage(`"template"`)
+	if d := move(until); d.task.Definition != "other" {
+		t.Errorf("another time for a wait that has begun is refused: %+v", d.task.Commands.Verdicts)
+	}
+	if d := move(step("w")); d.task.Definition == "other" || d.task.Step("w").State != core.Waiting {
+		t.Errorf("a wait that has begun became a call: %s", states(d.task))
+	}
+}
+
+// A task only waits if every due time of it is the end of a wait.
+func TestTasksThatOnlyWait(t *testing.T) {
+	for _, c := range []struct {
+		task core.State
+		wait core.State // state of the first step
+		call core.State // state of the second step
+		want bool
+	}{
+		{core.Processing, core.Waiting, core.Processed, true},
+		{core.Compensating, core.Waiting, core.Compensated, true},
+		{core.Processing, core.Waiting, core.Processing, false},
+		{core.Processing, core.Waiting, core.Pending, false}, // handed back: it was attempted
+		{core.Compensating, core.Waiting, core.UndoWait, false},
+		{core.Compensating, core.Waiting, core.Failed, false},
+		{core.Processing, core.Processed, core.Processing, false},
+		{core.Processing, core.Processed, core.Processed, false},
+		{core.Error, core.Waiting, core.Failed, false},
+		{core.Processed, core.Processed, core.Processed, false},
+	} {
+		task := &core.Task{ProcessState: c.task, Steps: []core.Step{
+			{Name: "w", First: core.First{Nth: 1}, State: c.wait},
+			{Name: "a", First: core.First{Nth: 2}, State: c.call},
+			{Name: "later", State: core.Pending},
+		}}
+		if got := core.OnlyWaits(task); got != c.want {
+			t.Errorf("%s with steps %s and %s: %v", c.task, c.wait, c.call, got)
+		}
+	}
+}

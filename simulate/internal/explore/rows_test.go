@@ -1,0 +1,207 @@
+package explore
+
+import (
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// rowsOf hashes what stands in the store.
+func rowsOf(d *Driver, now int64) (sum Digest) {
+	for _, id := range d.W.Store.Ids {
+		one := EmptyDigest
+		one.Text(id)
+		row(d, &one, d.W.Store.Rows[id], now)
+		sum += one // The sum does not depend on their order.
+	}
+	return sum
+}
+
+func row(d *Driver, h *Digest, r *world.Row, now int64) {
+	h.Yes(r.Known(), r.Record != nil, len(r.WasDue) > 0)
+	if r.Record == nil {
+		return
+	}
+	// but for Closing, the same in every Close of an exploration, and why it stopped or is undone, and its
+	// attempts, which no decision reads
+	t := r.Task
+	slack := 2*d.W.Skew() + 2
+	h.Text(string(t.ProcessState))
+	h.Yes(t.Erased != nil)
+	if (t.ProcessState == core.Processed || t.ProcessState == core.Cancelled ||
+		t.ProcessState == core.Closed) && t.AtRest() {
+		final(d, h, t)
+		return
+	}
+	h.Text(string(t.Phase))
+	h.Text(string(t.Undo.Why))
+	h.Text(t.Definition)
+	h.Text(t.TokenKey)
+	if len(t.Attempts.Removed) > 0 {
+		h.Text(fmt.Sprint(t.Attempts.Removed))
+	}
+	if len(t.Commands.Refused) > 0 {
+		h.Text(fmt.Sprint(t.Commands.Refused))
+	}
+	h.Yes(t.Undo.CancelAsked, t.Attention, t.ReplyTo != "", t.Output != nil)
+	for _, n := range [...]int{t.Run, t.Commands.Number, t.Hops, t.StatusSeq, t.Start.Seq, t.End.Seq,
+		t.End.Command,
+		t.Deadline.Seq, len(t.Steps), len(t.Commands.Verdicts)} {
+		h.Number(int64(n))
+	}
+	for i := range t.Commands.Verdicts {
+		h.Text(t.Commands.Verdicts[i].ID)
+		h.Yes(t.Commands.Verdicts[i].Accepted)
+	}
+	h.Text(t.Start.Cause)
+	h.Text(t.End.Cause)
+	h.Moment(t.Deadline.At, now, 0)
+	h.Moment(t.End.ResendAt, now, 0)
+	if len(d.W.Store.Ids) > 1 { // The index may list any of them first.
+		h.Number(int64(t.Due) - now)
+	} else {
+		h.Moment(t.Due, now, 0)
+	}
+	for i := range t.Steps {
+		step(d, h, &t.Steps[i], now, slack)
+		h.Yes(t.Steps[i].NoEffect > t.End.At)
+	}
+}
+
+// final is a task that nothing changes any more: messages about it may be ahead of it, have it send something
+// again, or be refused.
+func final(d *Driver, h *Digest, t *core.Task) {
+	h.Text(t.Definition)
+	h.Number(int64(t.Run))
+	h.Text(t.Start.Cause)
+	h.Text(t.End.Cause)
+	for i := range t.Commands.Verdicts {
+		h.Text(t.Commands.Verdicts[i].ID)
+		h.Yes(t.Commands.Verdicts[i].Accepted)
+	}
+	if len(t.Commands.Refused) > 0 {
+		h.Text(fmt.Sprint(t.Commands.Refused))
+	}
+	for i := range t.Steps {
+		h.Text(string(t.Steps[i].State))
+		h.Number(int64(t.Steps[i].Attempt))
+		h.Text(t.Steps[i].Finish.Cause)
+		answers(h, &t.Steps[i])
+	}
+}
+
+// answers leaves out when they came, which no rule asks for.
+func answers(h *Digest, s *core.Step) {
+	a := s.Answers
+	if a == nil {
+		return
+	}
+	for _, n := range [...]int{a.Round, a.Reminded, a.Need, len(a.Who), len(a.Votes), len(a.Verdicts)} {
+		h.Number(int64(n))
+	}
+	h.Text(a.NotSelf)
+	for _, name := range a.Who {
+		h.Text(name)
+	}
+	for _, v := range a.Votes {
+		h.Text(v.By)
+		h.Text(string(v.Value))
+	}
+	for _, v := range a.Verdicts {
+		h.Text(v.ID)
+		h.Yes(v.Accepted)
+	}
+	if d, ok := model.DecidedOf(s); ok {
+		h.Text(string(d.Value))
+		h.Text(d.By)
+	}
+}
+
+// step leaves out what no rule asks for: LockedBy (the name of a process), FirstAt but for services that
+// forget keys, FinishedAt, Until, EndState and the error's text; ClaimedAt counts while the claim stands
+// (P32).
+func step(d *Driver, h *Digest, s *core.Step, now, slack int64) {
+	h.Text(string(s.State))
+	h.Yes(s.Claim.Undo, s.Output != nil, s.Resolved != nil, s.Resolved != nil && s.Resolved.At > s.Claim.At,
+		s.NoEffect != 0)
+	for _, n := range [...]int64{int64(s.Attempt), int64(s.First.Nth), int64(s.Failures.Do),
+		int64(s.Failures.Undo), int64(s.Finish.Seq),
+		int64(s.Claim.Allowance), int64(s.Failures.Queued)} {
+		h.Number(n)
+	}
+	h.Text(s.Claim.Cause)
+	h.Text(s.Claim.Agent)
+	h.Text(s.Finish.Cause)
+	h.Text(s.FailureCode)
+	h.Moment(s.CompleteBy, now, 0)
+	h.Moment(s.Wait.At, now, 0)
+	h.Moment(s.Claim.StopBy, now, slack)
+	h.Moment(s.Quiet(), now, slack)
+	h.Moment(s.LastStop(), now, slack)
+	if s.InFlight() {
+		h.Number(int64(s.Claim.At) - now)
+	}
+	// P37: when the next reminder is due, and whether the last is sent again
+	if a := s.Answers; s.State == core.Waiting && a != nil && a.RemindedAt != 0 {
+		h.Number(int64(s.Claim.At) - now)
+		h.Number(int64(a.RemindedAt.Sub(s.Claim.At)))
+		h.Yes(a.Moved)
+	}
+	if since := model.SinceOf(s); since != 0 {
+		h.Number(int64(since) - now)
+	}
+	if d.W.Kept() > 0 && s.First.Nth > 0 {
+		h.Number(int64(s.FirstClaim()) - now)
+	}
+	if s.Error != nil {
+		h.Text(s.Error.Code)
+		h.Number(int64(s.Error.Attempt))
+	}
+	if s.Resolved != nil {
+		h.Text(string(s.Resolved.Fact))
+		h.Number(int64(s.Resolved.Command))
+	}
+	if s.Corrected != nil {
+		h.Text(string(s.Corrected.Input))
+	}
+	if s.Claim.Progress != nil {
+		h.Number(int64(s.Claim.Progress.Percent))
+		h.Number(int64(s.Claim.Progress.At) - now)
+	}
+	answers(h, s)
+}
+
+// booksOf hashes the books those of the services, and the agents' ledgers: of one key, or of all.
+func booksOf(d *Driver, now int64, only string) (sum Digest) {
+	w := d.W
+	for key, s := range w.Services {
+		if only != "" && key != only {
+			continue
+		}
+		one := EmptyDigest
+		one.Text(key)
+		one.Number(int64(s.Proven<<12 | s.Applied<<8 | s.Net<<4 | s.Pending))
+		one.Yes(s.Known, s.Fenced, s.Undone)
+		if w.Forgets() {
+			one.Number(w.Start + s.Since - now)
+		}
+		sum += one
+	}
+	for _, a := range w.Agents {
+		for key, e := range w.Ledgers[a].Entries {
+			if only != "" && key != only {
+				continue
+			}
+			one := EmptyDigest
+			one.Text(key)
+			one.Text(e.State)
+			one.Number(int64(e.Attempt))
+			one.Number(int64(e.Command))
+			one.Number(e.Version)
+			sum += one
+		}
+	}
+	return sum
+}

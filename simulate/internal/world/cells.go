@@ -1,0 +1,68 @@
+package world
+
+import "slices"
+
+// Calls lists the calls that each role makes.
+var Calls = [RoleCount][]Call{
+	AScheduler: {CallLoad, CallOrder, CallCommit, CallDue, CallSend, CallDelete, CallExtend, CallAlert,
+		CallMessage, CallPoll, CallClock, CallDeploy},
+	ASupervisor: {CallLoad, CallCommit, CallDue, CallLease, CallSend, CallDepth, CallAlert, CallMessage,
+		CallTick, CallClock},
+	AnAgent: {CallSend, CallDelete, CallExtend, CallEntry, CallMove, CallDo, CallUndo, CallMessage,
+		CallPoll, CallClock},
+	AClient: {CallDelete, CallMessage, CallPoll, CallForge, CallExpire},
+}
+
+// Absent returns why an act cannot happen at that call in any world, or "" if it can.
+func Absent(r Role, c Call, a Act) string {
+	if !slices.Contains(Calls[r], c) {
+		return "the " + RoleNames[r] + " makes no such call"
+	}
+	return unfit(r, c, a)
+}
+
+// unfit returns why an act cannot happen at a call that the role makes.
+func unfit(r Role, c Call, a Act) string {
+	switch {
+	case r == AClient && slices.Contains(Compute, a):
+		return "the application is its owner's, and no part of the protocol"
+	case a.Fault == ItemTooLarge && c == CallSend && r != AScheduler:
+		return "what the " + RoleNames[r] + " sends is small, or was cut before"
+	}
+	return ""
+}
+
+// CellCount returns the number of cells that can exist with some kinds of faults, or with all if only is nil.
+func CellCount(only []Fault) (n int) {
+	for r := range RoleCount {
+		for c := range CallCount {
+			for _, a := range ActsAt[c] {
+				if (only == nil || slices.Contains(only, a.Fault)) && Absent(r, c, a) == "" {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// Impossible returns why an act cannot happen at that call in this world, or "" if it can.
+func (w *Simulation) Impossible(r Role, c Call, a Act) string {
+	switch {
+	case a.Fault == KeyForgotten && !w.Forgets():
+		return "no service of this scenario may forget a key: none declares a keyRetention"
+	case w.Embedded && (a.Fault == Redriven || a.Fault == Retention) && c == CallMessage && r != AClient:
+		return "the queues of one process die with it: nothing is redriven, and nothing expires, days later"
+	}
+	return unfit(r, c, a)
+}
+
+// Forgets reports whether any service may forget keys.
+func (w *Simulation) Forgets() bool {
+	for name, a := range w.Def.Agents {
+		if a.KeyRetention > 0 || w.Sc.Services[name].Forgets > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,116 @@
+package simulate
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// NewTape records a run.
+func NewTape(sc Scenario, choices []Choice, v *Violation) *Tape {
+	t := &Tape{Schema: 1, Services: sc.Services, Order: sc.Order, Choices: choices}
+	if b := sc.Begun; b != nil {
+		t.At = b.At
+		t.Task, _ = state.EncodeTask(b.Task) // it was stored
+	}
+	if data, err := workflow.Encode(sc.Definition); err == nil {
+		t.Workflow = data
+	}
+	for _, d := range world.ChildrenOf(sc.Definition) {
+		if data, err := workflow.Encode(d); err == nil {
+			t.Children = append(t.Children, data)
+		}
+	}
+	if v != nil {
+		t.Invariant, t.Note = v.Invariant, v.Text
+	}
+	return t
+}
+
+// Scenario returns the scenario that the tape was recorded from.
+func (t *Tape) Scenario() (Scenario, error) {
+	all, err := deployment.SealedAll(append([]json.RawMessage{t.Workflow}, t.Children...))
+	if err != nil {
+		return Scenario{}, fmt.Errorf("the workflow of the tape: %w", err)
+	}
+	sc := Scenario{Definition: all[0], Services: t.Services, Order: t.Order}
+	if t.Task == nil {
+		return sc, nil
+	}
+	task, err := state.DecodeTask(t.Task)
+	if err != nil {
+		return Scenario{}, fmt.Errorf("the order of the tape: %w", err)
+	}
+	sc.Begun, sc.Orders = &Begun{Task: task, At: t.At}, 1
+	return sc, nil
+}
+
+// Play runs a tape.
+func (t *Tape) Play(o Options) (Result, error) {
+	sc, err := t.Scenario()
+	if err != nil {
+		return Result{}, err
+	}
+	return deployment.Run(sc, NewPlayer(t.Choices), o), nil
+}
+
+// Tape is a run as a list of the choices that matter; all others are the plain course. It outlives
+// changes of the code, which a seed does not.
+type Tape struct {
+	Schema   int               `json:"schema"` // 1
+	Note     string            `json:"note,omitempty"`
+	Workflow json.RawMessage   `json:"workflow,omitempty"` // the compiled definition
+	Children []json.RawMessage `json:"children,omitempty"` // definitions of its child orders, and of theirs
+	Services Services          `json:"services,omitempty"`
+	Order    json.RawMessage   `json:"order,omitempty"` // the content of every order
+	// the document of the one order, as it stands when the run begins
+	Task      json.RawMessage `json:"task,omitempty"`
+	At        core.Time       `json:"at,omitempty"`        // start of the run, in Unix milliseconds
+	Invariant string          `json:"invariant,omitempty"` // invariant that the recorded run broke
+	Choices   []Choice        `json:"choices"`
+}
+
+// ReadTape reads a tape from a file.
+func ReadTape(file string) (*Tape, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the tape: %w", err)
+	}
+	t, err := ParseTape(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return t, nil
+}
+
+// ParseTape reads a tape.
+func ParseTape(data []byte) (*Tape, error) {
+	t := &Tape{}
+	if err := json.Unmarshal(data, t); err != nil {
+		return nil, fmt.Errorf("this is no tape, or a damaged one: %w", err)
+	}
+	if t.Schema != 1 {
+		return nil, fmt.Errorf("the tape has schema %d; this program reads schema 1", t.Schema)
+	}
+	for _, c := range t.Choices {
+		if c.At == "" || c.Nth < 1 || c.Value < 1 {
+			return nil, fmt.Errorf("the tape is damaged: a choice %+v is none", c)
+		}
+	}
+	return t, nil
+}
+
+// Write writes the tape to a file.
+func (t *Tape) Write(file string) error {
+	data, err := json.MarshalIndent(t, "", " ")
+	if err != nil {
+		return fmt.Errorf("write the tape: %w", err)
+	}
+	return os.WriteFile(file, append(data, '\n'), 0o600)
+}
