@@ -342,6 +342,7 @@ func TestProps(t *testing.T) {
 			"Environment must not set TOKEN", "PagesPerSweep is 10001",
 			"Tuning.ReservedSchedulers is 5; 11 to 1000", `agent "mail": Reserved is 3; 5 to 1000`,
 			`Tables.Orders is "orders"`, `Tables.Ledgers: there is no agent "missing"`,
+			"\nSubnets and SecurityGroups are for",
 			"Tuning.Warm.Index is 100 writes", "Tuning.Warm.Orders is for a table that the deployment makes",
 		} {
 			if !strings.Contains(text, want) {
@@ -353,7 +354,7 @@ func TestProps(t *testing.T) {
 		Shards: 5000, SweepInterval: 45 * time.Second, TaskTTL: time.Minute,
 		Replicas:   []infra.Replica{{Region: "eu-west-1", KeyARN: "arn"}},
 		AlarmEmail: "ops", Operators: []string{"ops", "arn:aws:sts::123456789012:assumed-role/ops/me"},
-		PagesPerSweep: 10_001, Tables: infra.Tables{Orders: "orders",
+		PagesPerSweep: 10_001, Subnets: &awsec2.SubnetSelection{}, Tables: infra.Tables{Orders: "orders",
 			Ledgers: map[string]string{"missing": tableOf + "L"}},
 		Tuning: infra.Tuning{MaxReceives: 2, ReservedSchedulers: 5,
 			Warm:   infra.Warm{Orders: infra.Throughput{Writes: 5000}, Index: infra.Throughput{Writes: 100}},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
@@ -93,6 +94,7 @@ func (p Props) withDefaults() (Props, error) {
 		c.wrong("AlarmEmail is %.100q; an address of mail is meant", p.AlarmEmail)
 	}
 	c.principals("Operators", p.Operators)
+	c.network("", p.VPC, p.Subnets, p.SecurityGroups)
 	c.clashes(p)
 	c.priorities(p)
 	c.tables(p)
@@ -284,9 +286,7 @@ func (c *checker) agent(name string, a *Agent) {
 				what, id)
 		}
 	}
-	if a.VPC == nil && (a.Subnets != nil || len(a.SecurityGroups) > 0) {
-		c.wrong("%s: Subnets and SecurityGroups are for a function in a VPC, and none is set", what)
-	}
+	c.network(what+": ", a.VPC, a.Subnets, a.SecurityGroups)
 	for _, variable := range slices.Sorted(maps.Keys(a.Environment)) {
 		_, secret := a.Secrets[variable]
 		if secret || strings.HasPrefix(variable, "STEPKEEPER_") || strings.HasPrefix(variable, "AWS_") ||
@@ -308,6 +308,13 @@ func (c *checker) agent(name string, a *Agent) {
 			c.wrong("%s: secret %s must be known by its complete ARN, for a permission without wildcards",
 				what, variable)
 		}
+	}
+}
+
+func (c *checker) network(what string, vpc awsec2.IVpc, subnets *awsec2.SubnetSelection,
+	groups []awsec2.ISecurityGroup) {
+	if vpc == nil && (subnets != nil || len(groups) > 0) {
+		c.wrong("%sSubnets and SecurityGroups are for a function in a VPC, and none is set", what)
 	}
 }
 

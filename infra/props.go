@@ -88,6 +88,15 @@ type Props struct {
 	Key                awskms.IKey
 	// X86 builds for x86-64; the default is arm64.
 	X86 bool
+	// VPC is the network of Scheduler and Supervisor; the default is none. Its subnets need endpoints of
+	// DynamoDB, SQS and SNS, and of Secrets Manager if a workflow makes tokens, or a way to the internet.
+	// Agents have a VPC of their own, see Agent.
+	VPC awsec2.IVpc
+	// Subnets chooses subnets of VPC; the default is its private ones.
+	Subnets *awsec2.SubnetSelection
+	// SecurityGroups are those of Scheduler and Supervisor. By default each gets a group that allows all
+	// outgoing connections. They need port 443 to the endpoints.
+	SecurityGroups []awsec2.ISecurityGroup
 	// LogRetention is the retention of all functions' logs; default one month.
 	LogRetention awslogs.RetentionDays
 	// Dashboard adds a dashboard in CloudWatch with an operator's first questions. AWS bills dashboards:

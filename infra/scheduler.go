@@ -51,6 +51,7 @@ func (s *Stepkeeper) addScheduler() error {
 		memory:      s.props.Tuning.SchedulerMemory, timeout: s.props.Tuning.SchedulerTimeout,
 		environment: environment, access: s.schedulerAccess(), loops: true,
 		reserved: s.props.Tuning.ReservedSchedulers,
+		vpc:      s.props.VPC, subnets: s.props.Subnets, groups: s.props.SecurityGroups,
 	})
 	s.scheduler, s.functions["scheduler"], s.roles["scheduler"] = f, f, role
 	for _, name := range s.ownQueues() {

@@ -53,6 +53,7 @@ func (s *Stepkeeper) addSupervisor() error {
 		id: "Supervisor", folder: folder, description: "hands back what is overdue, asks, alerts",
 		memory: s.props.Tuning.SupervisorMemory, timeout: time.Minute, environment: environment,
 		access: access, reserved: s.props.Tuning.ReservedSupervisors,
+		vpc: s.props.VPC, subnets: s.props.Subnets, groups: s.props.SecurityGroups,
 	})
 	s.functions["supervisor"], s.roles["supervisor"] = f, role
 	awslambda.NewCfnEventInvokeConfig(s.Construct, str("SupervisorInvocations"),
