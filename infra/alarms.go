@@ -21,6 +21,7 @@ type alarm struct {
 	periods   int
 	below     bool // alarms below the threshold, and if nothing is reported
 	silent    bool // notifies no subscriber
+	essential bool // member of AlarmsEssential too
 }
 
 func (s *Stepkeeper) addAlarms() {
@@ -45,13 +46,13 @@ func (s *Stepkeeper) addAlarms() {
 			Statistic: str("Maximum"), Period: seconds(s.props.SweepInterval),
 			DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.stackName()},
 		}),
-		threshold: s.props.Tuning.OldestOverdue.Seconds(), periods: 3,
+		threshold: s.props.Tuning.OldestOverdue.Seconds(), periods: 3, essential: true,
 	})
 	s.addAlarm(alarm{
 		id:        "NoSweeps",
 		text:      "the Supervisor is not started by its schedule, so nothing that fails is noticed",
 		metric:    s.functions["supervisor"].MetricInvocations(every(s.props.SweepInterval, "Sum")),
-		threshold: 1, periods: 5, below: true,
+		threshold: 1, periods: 5, below: true, essential: true,
 		silent: s.props.Paused,
 	})
 	for _, name := range s.agentNames() {
@@ -97,10 +98,15 @@ func (s *Stepkeeper) deadAlarm(id, text string, q interface {
 	MetricApproximateNumberOfMessagesVisible(*awscloudwatch.MetricOptions) awscloudwatch.Metric
 }) {
 	s.addAlarm(alarm{id: id, text: text,
-		metric: q.MetricApproximateNumberOfMessagesVisible(minute("Maximum")), threshold: 1, periods: 1})
+		metric:    q.MetricApproximateNumberOfMessagesVisible(minute("Maximum")),
+		threshold: 1, periods: 1, essential: true})
 }
 
+// addAlarm adds an alarm if the level of alarms includes it.
 func (s *Stepkeeper) addAlarm(a alarm) {
+	if s.props.Alarms == AlarmsNone || s.props.Alarms == AlarmsEssential && !a.essential {
+		return
+	}
 	props := &awscloudwatch.AlarmProps{
 		AlarmDescription: str("Stepkeeper " + *s.Construct.Node().Path() + ": " + a.text), Metric: a.metric,
 		Threshold: &a.threshold, EvaluationPeriods: num(a.periods),

@@ -10,10 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 
@@ -46,10 +44,8 @@ const maxAgents = 20
 // withDefaults returns a complete copy. The error lists all faults.
 func (p Props) withDefaults() (Props, error) {
 	c := &checker{}
-	p.SweepInterval = cmp.Or(p.SweepInterval, time.Minute)
+	c.profile(&p)
 	p.Shards = cmp.Or(p.Shards, dynamo.DefaultShards)
-	p.RemovalPolicy = cmp.Or(p.RemovalPolicy, awscdk.RemovalPolicy_RETAIN)
-	p.LogRetention = cmp.Or(p.LogRetention, awslogs.RetentionDays_ONE_MONTH)
 	if p.Build == nil {
 		p.Build = build.Go
 	}

@@ -26,6 +26,11 @@ type Props struct {
 	// ReplyTo holds the applications' own status queues by the logical names that an order may use.
 	ReplyTo map[string]awssqs.IQueue
 
+	// Profile chooses the defaults of Alarms, SweepInterval, RemovalPolicy and LogRetention; default
+	// ProfileProduction. A property that is set keeps its value under every profile.
+	Profile Profile
+	// Alarms chooses the alarms: AlarmsFull (default), AlarmsEssential or AlarmsNone.
+	Alarms AlarmLevel
 	// AlarmEmail gets alerts and alarms; "" means no subscriber until you add one to the topic.
 	AlarmEmail string
 	// RemovalPolicy applies to tables, queues, key and logs; default RETAIN, with deletion protection of the

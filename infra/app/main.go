@@ -12,7 +12,8 @@
 //	email      who gets alerts and alarms                                    none, with a warning
 //	operators  ARNs that may redrive dead letters, with commas               none
 //	reply-to   status queues, name=ARN with commas between them              a queue "shop" of the stack
-//	keep       false deletes tables and queues with the stack                true
+//	profile    Dev for a cheap stack that nobody depends on                  Production
+//	keep       false deletes tables and queues with the stack                true; Dev: false
 //	x86        build for x86-64                                              false
 //	rule       schedule by an EventBridge rule                               false
 //	key        encrypt everything with a key of the stack's own              false
@@ -22,7 +23,7 @@
 //	           of its ID
 //	priorities  functions for orders of high priority alone: intake=2 and    none
 //	           AGENT=2, with commas between them
-//	sweep      interval of the Supervisor, whole minutes up to 1h            1m
+//	sweep      interval of the Supervisor, whole minutes up to 1h            1m; Dev: 5m
 //	pages      of the index, at most in one sweep                            50
 //	replicas   Regions that get copies of the tables, with commas            none
 //	tables     tables that are there already, see below                      new ones

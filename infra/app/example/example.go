@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
@@ -41,14 +40,18 @@ func Add(app awscdk.App) (err error) {
 		CustomerManagedKey: c.truth("key", false),
 		FinishedOrders:     c.truth("finished", false), FairQueues: c.truth("fair", false),
 		Paused: c.truth("paused", false), Dashboard: c.truth("dashboard", false),
-		SweepInterval: c.duration("sweep", time.Minute), PagesPerSweep: c.number("pages", 0),
+		Profile:       infra.Profile(c.text("profile", "")),
+		SweepInterval: c.duration("sweep", 0), PagesPerSweep: c.number("pages", 0),
 		Tables: c.tables(), Priorities: c.priorities(),
 	}
 	for _, region := range c.list("replicas", "") {
 		props.Replicas = append(props.Replicas, infra.Replica{Region: region})
 	}
-	if !c.truth("keep", true) {
+	dev := props.Profile == infra.ProfileDev
+	if keep := c.truth("keep", !dev); !keep {
 		props.RemovalPolicy = awscdk.RemovalPolicy_DESTROY
+	} else if dev {
+		props.RemovalPolicy = awscdk.RemovalPolicy_RETAIN
 	}
 	if folder := c.text("prebuilt", ""); folder != "" {
 		props.Build = prebuilt(folder)
