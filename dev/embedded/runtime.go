@@ -132,7 +132,8 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	}
 	s.state = state.New(state.Config{
 		Store: s.store, Definitions: s.store, Compile: workflow.Decode, Encode: workflow.Encode,
-		Current: s.workflows.current, Broken: s.workflows.broken, OnCommit: s.hub.committed,
+		Current: s.workflows.current, Similar: s.workflows.similar, Broken: s.workflows.broken,
+		OnCommit:   s.hub.committed,
 		CacheTasks: cachedTasks,
 		Inline:     inlineOrder,
 	})

@@ -227,8 +227,13 @@ func (e *Engine) current(ctx context.Context, ev core.Submitted) (*core.Definiti
 					"order again", ev.Workflow, broken.Problem)}
 	}
 	if errors.Is(err, state.ErrUnknownWorkflow) {
+		meant := ""
+		if name := e.State.Similar(ev.Workflow); name != "" {
+			meant = "did you mean " + name + "? "
+		}
 		return nil, &message.Refusal{Code: message.CodeUnknownWorkflow, Field: "workflow",
-			Text: fmt.Sprintf("no workflow %q is deployed; check the name, or deploy it first", ev.Workflow)}
+			Text: fmt.Sprintf("no workflow %q is deployed; %scheck the name, or deploy it first", ev.Workflow,
+				meant)}
 	}
 	if err != nil || ev.ReplyTo == "" {
 		return def, err

@@ -22,6 +22,9 @@ type Config struct {
 	Encode func(def *core.Definition) ([]byte, error)
 	// Current returns the definition that new orders of a workflow get, or nil for an unknown workflow.
 	Current func(workflow string) *core.Definition
+	// Similar returns the deployed workflow that a mistyped name probably means, or "" if none is near. A nil
+	// function returns none.
+	Similar func(workflow string) string
 	// Broken returns the problem of a workflow that is there and cannot be read, and "" for any other. A nil
 	// function means that there are no such workflows.
 	Broken func(workflow string) string
@@ -303,6 +306,14 @@ func (s *Store) Definition(ctx context.Context, hash string) (*core.Definition, 
 
 // ErrUnknownWorkflow means that no workflow with that name is deployed.
 var ErrUnknownWorkflow = errors.New("unknown workflow")
+
+// Similar returns the deployed workflow that a mistyped name probably means, or "" if none is near.
+func (s *Store) Similar(workflow string) string {
+	if s.cfg.Similar == nil {
+		return ""
+	}
+	return s.cfg.Similar(workflow)
+}
 
 // BrokenWorkflow is the error for a workflow of which no version could be read.
 type BrokenWorkflow struct{ Name, Problem string }

@@ -188,6 +188,23 @@ func (b *builder) question(f field, s *core.StepDefinition, scope expression.Sco
 	}
 }
 
+// unread warns of an approval whose answers make no difference: none refuses, and no expression reads which
+// one came.
+func (b *builder) unread(i int) {
+	s := &b.def.Steps[i]
+	if s.Answer == nil || len(s.Answer.Values) < 2 || s.Answer.Refuse != "" {
+		return
+	}
+	if b.root.holds("steps." + strings.ReplaceAll(s.Name, "-", "_")) {
+		return
+	}
+	b.report.warn(b.steps[i].value.get("approval").field("answers").at,
+		fmt.Sprintf("every answer to step %s lets the order go on, %q too", s.Name,
+			s.Answer.Values[len(s.Answer.Values)-1]),
+		fmt.Sprintf("write refuse: value == %q, or read steps.%s.output.value in a later step",
+			s.Answer.Values[len(s.Answer.Values)-1], strings.ReplaceAll(s.Name, "-", "_")))
+}
+
 // bare reports whether an expression wrongly has ${ }.
 func (b *builder) bare(v *value, key, example string) bool {
 	if v.shape != isText {

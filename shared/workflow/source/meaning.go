@@ -27,6 +27,7 @@ func (b *builder) meaning() {
 		b.routes(i)
 		b.holds(i)
 		b.goesOn(i)
+		b.unread(i)
 	}
 	onDeadline := b.root.field("onDeadline")
 	deadline := b.root.field("deadline")
