@@ -223,6 +223,10 @@ smoke: build ## Send orders through a deployment and audit them: make smoke STAC
 test-infra: need-node ## Test the templates (needs Node)
 	STEPKEEPER_NEED_NODE=1 JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 $(GO) test -count=1 ./infra/...
 
+.PHONY: test-sdk
+test-sdk: need-node build ## Test the packages of sdk, and the grades that their agents earn (needs Python 3.11 and Node)
+	sdk/test.sh
+
 CHROMIUM ?= $(or $(shell command -v chromium || command -v chromium-browser || command -v google-chrome),chromium)
 
 .PHONY: test-console
