@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// The example agent in Python, with the package of sdk/python and its boto3: beside `dev`, where it looks its queues up, and as with
-// a deployed stack, where it is given their addresses. It needs both, so it is skipped, loudly, where
-// they are not installed.
+// The example agent in Python, with the package of sdk/python and its boto3: beside `dev`, where it looks its
+// queues up, and as with a deployed stack, where it is given their addresses. It needs both, so it is skipped,
+// loudly, where they are not installed.
 func TestPythonAgent(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath("python3")
@@ -66,8 +66,8 @@ func startPythonAgent(t *testing.T, python, folder string, variables []string) (
 	agent := exec.Command(python, "agent.py")
 	log := &buffer{}
 	agent.Dir, agent.Stderr = folder, log
-	agent.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", fromTheFolder, "AWS_DEFAULT_REGION=us-east-1",
-		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local")
+	agent.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", fromTheFolder,
+		"AWS_DEFAULT_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local")
 	agent.Env = append(agent.Env, variables...)
 	if err := agent.Start(); err != nil {
 		t.Fatal(err)
