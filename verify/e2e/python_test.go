@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// The example agent in Python, with the package of sdk/python and its boto3: beside `dev`, where it looks its
-// queues up, and as with a deployed stack, where it is given their addresses. It needs both, so it is skipped,
-// loudly, where they are not installed.
+// The example agent in Python, with the package of sdk/python and its boto3: beside `dev`, where it looks
+// its queues up, and as with a deployed stack, where it is given their addresses. It needs both, so it is
+// skipped, loudly, where they are not installed.
 func TestPythonAgent(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath("python3")
