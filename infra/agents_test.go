@@ -286,7 +286,7 @@ func TestRefused(t *testing.T) {
 				SenderARNs: []string{"arn:aws:iam::999999999999:role/mailer"}}
 		},
 			[]string{
-				`agent "notification": SenderARNs has arn:aws:iam::999999999999:role/mailer of account 999999999999`, "assume one there"}},
+				`agent "notification": SenderARNs has arn:aws:iam::999999999999:role/mailer of account 999999999999`, "assume a role of the stack's account"}},
 		{"an operator of another account", func(p *infra.Props) {
 			p.Operators = []string{"arn:aws:iam::123456789012:role/near",
 				"arn:aws:iam::999999999999:user/far"}

@@ -90,6 +90,7 @@ func (p Props) withDefaults() (Props, error) {
 		c.wrong("AlarmEmail is %.100q; an address of mail is meant", p.AlarmEmail)
 	}
 	c.principals("Operators", p.Operators)
+	c.principals("Submitters", p.Submitters)
 	c.network("", p.VPC, p.Subnets, p.SecurityGroups)
 	c.clashes(p)
 	c.priorities(p)
@@ -276,6 +277,7 @@ func (c *checker) agent(name string, a *Agent) {
 		c.wrong("%s: SenderARNs is for external agents", what)
 	}
 	c.principals(what+": SenderARNs", a.SenderARNs)
+	c.account(what, *a)
 	for _, id := range a.SenderIDs {
 		if !strings.Contains(id, "${Token[") && !principalID.MatchString(id) {
 			c.wrong("%s: SenderIDs has %.100q; the ID of a role or user is meant, as in AROAEXAMPLEEXAMPLE12",

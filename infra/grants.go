@@ -21,8 +21,7 @@ import (
 func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
 	if account := to.GrantPrincipal().PrincipalAccount(); account != nil {
 		s.refuseElsewhere("GrantSubmit: the principal", *account,
-			"let applications assume a role of the stack's account, or put a queue or function of this "+
-				"account between")
+			"name it in Props.Submitters, or let applications assume a role of the stack's account")
 	}
 	grant(to, s.applicationAccess())
 }

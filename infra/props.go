@@ -40,6 +40,11 @@ type Props struct {
 	// dead-letter queue. Apart from them only the functions may send to the internal queues.
 	Operators []string
 
+	// Submitters lists ARNs of roles and users of other accounts that may send to the intake queues. Like every
+	// application they may then send orders, cancels and answers with a token. By default other accounts may
+	// send nothing. They need sqs:SendMessage in their own account too, and must exist before the deployment.
+	Submitters []string
+
 	// SweepInterval is the interval at which the Supervisor looks for overdue work: whole minutes, 1 m
 	// (default) to 1 h (rule 16). A step whose agent has died is handed back that much later.
 	SweepInterval time.Duration
@@ -196,9 +201,14 @@ type Agent struct {
 	// and permissions. For an imported function you have to set both.
 	Function awslambda.IFunction
 	// External means that a process outside the stack receives from requests-<name> and sends to replies. It
-	// needs permission for both. SenderARNs must contain its role, which must be in the stack's account.
+	// needs permission for both. SenderARNs must contain its role.
 	External   bool
 	SenderARNs []string
+	// Account is the account of an external agent's roles, 12 digits; the default is the stack's. In another
+	// account they need permissions there too, and must exist before the deployment. The policies of the
+	// agent's queues, of its ledger and of the deployment's key then allow the roles in SenderARNs what an
+	// agent needs.
+	Account string
 	// SenderIDs are the IDs of the roles that the agent replies with: AROA…, as `aws iam get-role` prints
 	// them. The Scheduler refuses replies in the agent's name from other roles. Set SenderIDs if the role is
 	// not made in this app. Without them the agent's replies are not checked, and synthesis warns.

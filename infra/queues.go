@@ -130,26 +130,34 @@ func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
 func (s *Stepkeeper) nameSenders() {
 	for _, name := range slices.Sorted(maps.Keys(s.queues)) {
 		q := s.queues[name].queue
-		if name == port.Intake || name == port.High(port.Intake) || name == port.Control {
-			s.onlyThisAccount(q)
-			continue
+		switch name {
+		case port.Intake, port.High(port.Intake):
+			s.onlyThisAccount(q, s.props.Submitters)
+		case port.Control:
+			s.onlyThisAccount(q, nil)
+		default:
+			s.onlyFrom(name, q)
 		}
-		s.onlyFrom(name, q)
 	}
 	s.onlyFrom(port.Quarantine, s.quarantine)
+	s.allowAccounts()
 }
 
-// onlyThisAccount refuses principals of other accounts, and services that act for other accounts. A service
-// has no account of its own (rule 29). Its requests name the account that it acts for or, like those of SNS,
-// the resource.
-func (s *Stepkeeper) onlyThisAccount(q awssqs.Queue) {
+// onlyThisAccount refuses principals of other accounts except some, and services that act for other accounts.
+// A service has no account of its own (rule 29). Its requests name the account that it acts for or, like
+// those of SNS, the resource.
+func (s *Stepkeeper) onlyThisAccount(q awssqs.Queue, except []string) {
 	account := awscdk.Stack_Of(s.Construct).Account()
 	ours := awscdk.Fn_Join(str(""), &[]*string{str("arn:*:*:*:"), account, str(":*")})
-	refuse(q, "OnlyFromThisAccount", map[string]any{
+	others := map[string]any{
 		"StringNotEquals": map[string]any{"aws:PrincipalAccount": account},
 		// absent from anonymous requests
 		"BoolIfExists": map[string]any{"aws:PrincipalIsAWSService": "false"},
-	})
+	}
+	if len(except) > 0 {
+		others["ArnNotEquals"] = map[string]any{"aws:PrincipalArn": except}
+	}
+	refuse(q, "OnlyFromThisAccount", others)
 	refuse(q, "OnlyServicesForThisAccount", map[string]any{
 		"Bool":            map[string]any{"aws:PrincipalIsAWSService": "true"},
 		"StringNotEquals": map[string]any{"aws:SourceAccount": account},

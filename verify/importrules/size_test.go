@@ -19,7 +19,7 @@ var budgets = map[string]int{
 	"dev":          10640,
 	"examples":     210,
 	"functions":    8070,
-	"infra":        4060,
+	"infra":        4600,
 	"internal":     2830,
 	"localstack":   600,
 	"shared":       29160,
