@@ -207,10 +207,25 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 	default:
 		return nil
 	}
+	if err := fits(in.definition, in.order); err != nil {
+		return err
+	}
 	if j.status == tooLarge {
 		return &core.Refusal{Code: message.CodeTooLarge, Field: "order",
 			Text: "the order's task does not fit into the store; store large data elsewhere and send a " +
 				"reference"}
+	}
+	return nil
+}
+
+// fits refuses a new order that does not match the schema of its workflow. A running order keeps the
+// definition, and so the schema, that it began with.
+func fits(def *core.Definition, order []byte) error {
+	if len(def.Order) == 0 {
+		return nil
+	}
+	if err := def.Expr.CheckOrder(order); err != nil {
+		return message.Mismatch(def.Name, err)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 // meaning checks the rules that no schema can express.
 func (b *builder) meaning() {
 	b.knownAgents()
+	b.scheduledOrder()
 	b.room()
 	if b.order.before != nil {
 		b.noReturn()

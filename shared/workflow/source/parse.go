@@ -19,6 +19,8 @@ type Options struct {
 	// child finds the definition of a child workflow, or the problem that prevents it; nil means no child
 	// workflows.
 	child func(name string) (def *core.Definition, problem, fix string)
+	// beside reads a file below the folder of the workflow; nil means no such files.
+	beside func(name string) ([]byte, error)
 }
 
 // Parse reads one workflow file. The name is only used in the problems. The definition is nil if any

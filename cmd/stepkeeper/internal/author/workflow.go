@@ -21,6 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
@@ -89,6 +90,13 @@ func runValidate(o *validateOptions) error {
 	}
 	bad := 0
 	for _, f := range files {
+		if order != nil && f.Definition != nil {
+			if err := f.Definition.Expr.CheckOrder(order); err != nil {
+				f.Problems = append(f.Problems, source.Problem{File: o.order, Severity: source.SeverityError,
+					What: message.Mismatch(f.Definition.Name, err).Text})
+				f.Definition = nil
+			}
+		}
 		if f.Definition == nil {
 			bad++
 		}
