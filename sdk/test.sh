@@ -24,6 +24,15 @@ earns() {
 	echo "$* earns the grade $grade"
 }
 
+(
+	cd typescript
+	[[ node_modules/.package-lock.json -nt package-lock.json ]] || npm ci --silent --no-audit --no-fund --ignore-scripts
+	npm test --silent
+)
+trial=typescript/dist-tests/tests/trial.js
+earns idempotent hang give-back node "$trial"
+earns plain tally untally node "$trial"
+
 venv=$root/bin/sdk/venv
 if ! cmp -s python/tests/requirements.txt "$venv/requirements.txt"; then
 	rm -rf "$venv"

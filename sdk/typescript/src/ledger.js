@@ -1,0 +1,203 @@
+/**
+ * The ledger of services that know no idempotency keys, and of points of no return (rules P31, P22a).
+ *
+ * An entry is claimed before the effect, and its outcome is stored after it. Each write is conditional on the
+ * version of the entry, so that of two requests one finds the other's. A table has the form of the Go agents.
+ */
+import { createHash, randomUUID } from "node:crypto";
+import { link, mkdir, open, readdir, readFile, unlink } from "node:fs/promises";
+import { join } from "node:path";
+/** The entry has changed since it was read. */
+export class Conflict extends Error {
+}
+function absent(key) {
+    return { key, state: "none", attempt: 0, command: 0, output: "", code: "", message: "", version: 0 };
+}
+/** A ledger in a DynamoDB table with the partition key Key, by name or ARN. */
+export class DynamoLedger {
+    table;
+    client;
+    constructor(table, client) {
+        this.table = table;
+        this.client = client ? Promise.resolve(client) : import("@aws-sdk/client-dynamodb").then((sdk) => new sdk.DynamoDBClient({
+            maxAttempts: 2, requestHandler: { connectionTimeout: 1000, requestTimeout: 2000 },
+        }));
+    }
+    async item(key) {
+        const { GetItemCommand } = await import("@aws-sdk/client-dynamodb");
+        const got = await (await this.client).send(new GetItemCommand({ TableName: this.table, Key: { Key: { S: key } }, ConsistentRead: true }));
+        return got.Item ?? {};
+    }
+    async entry(key) {
+        const item = await this.item(key);
+        const text = (name) => item[name]?.S ?? Buffer.from(item[name]?.B ?? "").toString();
+        const number = (name) => Number(item[name]?.N ?? 0);
+        return {
+            key, state: (text("State") || "none"), attempt: number("Attempt"), command: number("Command"),
+            output: text("Output"), code: text("Code"), message: text("Message"), version: number("Version"),
+        };
+    }
+    async move(entry) {
+        const { PutItemCommand } = await import("@aws-sdk/client-dynamodb");
+        const writer = randomUUID();
+        const item = {
+            Key: { S: entry.key }, Version: { N: String(entry.version + 1) }, Writer: { B: Buffer.from(writer) },
+        };
+        for (const name of ["state", "attempt", "command", "output", "code", "message"]) {
+            const value = entry[name], attribute = name[0].toUpperCase() + name.slice(1);
+            if (value)
+                item[attribute] = typeof value === "number" ? { N: String(value) } : { S: value };
+        }
+        const values = { ExpressionAttributeValues: { ":v": { N: String(entry.version) } } };
+        try {
+            await (await this.client).send(new PutItemCommand({
+                TableName: this.table, Item: item, ExpressionAttributeNames: { "#version": "Version" },
+                ConditionExpression: entry.version ? "#version = :v" : "attribute_not_exists(#version)",
+                ...(entry.version ? values : {}),
+            }));
+        }
+        catch (why) {
+            if (why.name !== "ConditionalCheckFailedException")
+                throw why;
+            // The client may have repeated a write whose response was lost: then the entry is this one.
+            const there = (await this.item(entry.key)).Writer?.B;
+            if (Buffer.from(there ?? "").toString() !== writer)
+                throw new Conflict(entry.key);
+        }
+    }
+}
+/**
+ * A ledger in a folder that must survive the process. Each version of an entry is a file that is created once,
+ * so that several processes can use the folder.
+ */
+export class FileLedger {
+    folder;
+    constructor(folder) {
+        this.folder = folder;
+    }
+    of(key) {
+        return join(this.folder, createHash("sha256").update(key).digest("hex"));
+    }
+    async entry(key) {
+        const files = await readdir(this.of(key)).catch((why) => {
+            if (why.code === "ENOENT")
+                return [];
+            throw why;
+        });
+        const version = Math.max(0, ...files.filter((name) => /^\d+$/.test(name)).map(Number));
+        if (version === 0)
+            return absent(key);
+        return { ...JSON.parse(await readFile(join(this.of(key), String(version)), "utf8")), version };
+    }
+    async move(entry) {
+        const folder = this.of(entry.key), draft = join(folder, randomUUID());
+        await mkdir(folder, { recursive: true });
+        await sync(draft, JSON.stringify(entry));
+        try {
+            await link(draft, join(folder, String(entry.version + 1)));
+        }
+        catch (why) {
+            throw why.code === "EEXIST" ? new Conflict(entry.key) : why;
+        }
+        finally {
+            await unlink(draft);
+        }
+        await sync(folder);
+        if (entry.version === 0)
+            await sync(this.folder);
+    }
+}
+/** Writes a file, if text is given, and waits until the file or folder is on the disk. */
+async function sync(path, text) {
+    const file = await open(path, text === undefined ? "r" : "wx");
+    try {
+        if (text !== undefined)
+            await file.writeFile(text);
+        await file.sync();
+    }
+    finally {
+        await file.close();
+    }
+}
+/** Applies a fact that the operator stated, once per command. */
+function apply(e, attempt, fact) {
+    if (!fact || fact.command <= e.command)
+        return { e, moved: false };
+    const applied = { ...e, command: fact.command, attempt, code: "", message: "" };
+    if (fact.fact === "happened")
+        return { e: { ...applied, state: "done" }, moved: true };
+    return { e: { ...applied, state: "none", output: "" }, moved: true };
+}
+function begin(e, state, attempt) {
+    return { ...absent(e.key), state, attempt, command: e.command, version: e.version };
+}
+/** Decides what a request may do. The entry must be stored first. */
+export function enter(entry, undo, attempt, fact, knowsKeys) {
+    const { e, moved } = apply(entry, attempt, fact);
+    if (undo) {
+        switch (e.state) {
+            case "none":
+            case "failed":
+            case "later":
+                return { next: begin(e, "fenced", attempt), moved: true, result: "done" };
+            case "fenced":
+                return { next: e, moved, result: "done" };
+            case "done":
+                return { next: { ...e, state: "undo-started", attempt }, moved: true, result: "call" };
+            default:
+                return { next: e, moved, result: "in-doubt" };
+        }
+    }
+    switch (e.state) {
+        case "done":
+            return { next: e, moved, result: "done" };
+        case "fenced":
+            return { next: e, moved, result: "failed" };
+        case "failed":
+        case "later":
+            if (attempt <= e.attempt)
+                return { next: e, moved, result: "failed" };
+            return { next: begin(e, "started", attempt), moved: true, result: "call" };
+        case "none":
+            return { next: begin(e, "started", attempt), moved: true, result: "call" };
+        case "started":
+        case "repeated":
+            if (knowsKeys && attempt >= e.attempt) {
+                return { next: begin(e, "repeated", attempt), moved: true, result: "call" };
+            }
+    }
+    return { next: e, moved, result: "silent" };
+}
+/** Decides the next entry for the outcome of a call. */
+export function leave(e, undo, attempt, outcome) {
+    const mine = e.attempt === attempt, result = undefined;
+    if (undo) {
+        if (e.state !== "undo-started" || outcome === "unknown" || (outcome !== "happened" && !mine)) {
+            return { next: e, moved: false, result };
+        }
+        if (outcome !== "happened")
+            return { next: { ...e, state: "done", attempt }, moved: true, result };
+        return { next: { ...e, state: "fenced", output: "", attempt }, moved: true, result };
+    }
+    if (outcome === "happened" && !["done", "undo-started", "fenced"].includes(e.state)) {
+        return { next: { ...e, state: "done", attempt, code: "", message: "" }, moved: true, result };
+    }
+    if (e.state === "started" && mine && (outcome === "refused" || outcome === "withdrawn")) {
+        return { next: { ...e, state: outcome === "refused" ? "failed" : "none" }, moved: true, result };
+    }
+    return { next: e, moved: false, result };
+}
+/**
+ * Decides the next entry for a point of no return that had no effect. The result reports whether that is
+ * proven; it is not if another call may still have its effect.
+ */
+export function refuse(entry, attempt, fact, began, permanent) {
+    const { e } = apply(entry, attempt, fact);
+    const refused = e.state === "failed" || e.state === "later";
+    if (refused && attempt <= e.attempt)
+        return { next: entry, moved: false, result: true };
+    if (!refused && e.state !== "none" && !(e.state === "started" && began && e.attempt === attempt)) {
+        return { next: entry, moved: false, result: false };
+    }
+    return { next: { ...e, state: permanent ? "failed" : "later", attempt }, moved: true, result: true };
+}
