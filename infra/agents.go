@@ -46,10 +46,11 @@ func (s *Stepkeeper) addAgent(name string, a Agent) error {
 		memory: a.Memory, timeout: a.Timeout, reserved: a.Reserved, environment: s.agentEnvironment(name, a),
 		access: s.agentAccess(name, a), loops: true, vpc: a.VPC, subnets: a.Subnets, groups: a.SecurityGroups,
 	})
-	s.functions[name], s.roles[name] = f, role
+	s.publish(name, id, f)
+	s.roles[name] = role
 	senders(role.RoleArn())
 	s.sendsAs(name, a, role)
-	s.addMappings(id, f, name)
+	s.addMappings(id, s.invoked(name), name)
 	return nil
 }
 

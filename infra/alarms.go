@@ -51,7 +51,7 @@ func (s *Stepkeeper) addAlarms() {
 	s.addAlarm(alarm{
 		id:        "NoSweeps",
 		text:      "the Supervisor is not started by its schedule, so nothing that fails is noticed",
-		metric:    s.functions["supervisor"].MetricInvocations(every(s.props.SweepInterval, "Sum")),
+		metric:    s.invoked("supervisor").MetricInvocations(every(s.props.SweepInterval, "Sum")),
 		threshold: 1, periods: 5, below: true, essential: true,
 		silent: s.props.Paused,
 	})
@@ -65,13 +65,16 @@ func (s *Stepkeeper) addAlarms() {
 		s.throttleAlarm("Ledger"+pascal(name), "the ledger of agent "+name, s.ledgers[name], "")
 	}
 	for _, name := range sorted(s.functions) {
-		f := s.functions[name]
-		s.addAlarm(alarm{id: pascal(name) + "Errors", text: fmt.Sprintf("function %s fails", name),
-			metric: f.MetricErrors(minute("Sum")), threshold: 1, periods: 3})
+		f := s.invoked(name)
+		s.addAlarm(alarm{id: errorsAlarm(name), text: fmt.Sprintf("function %s fails", name),
+			metric: f.MetricErrors(minute("Sum")), threshold: 1, periods: 3,
+			essential: s.props.Canary != nil})
 		s.addAlarm(alarm{id: pascal(name) + "Throttles", text: fmt.Sprintf("function %s is throttled", name),
 			metric: f.MetricThrottles(minute("Sum")), threshold: 1, periods: 3})
 	}
 }
+
+func errorsAlarm(function string) string { return pascal(function) + "Errors" }
 
 // notCalledAlarm reports that an agent has not called its service for 10 to 20 minutes, because the
 // credentials have expired or the service fails. The agent's steps wait, and no failure is counted (P45). No

@@ -91,6 +91,7 @@ func (p Props) withDefaults() (Props, error) {
 	}
 	c.principals("Operators", p.Operators)
 	c.principals("Submitters", p.Submitters)
+	c.canary(&p)
 	c.network("", p.VPC, p.Subnets, p.SecurityGroups)
 	c.clashes(p)
 	c.priorities(p)
@@ -306,6 +307,16 @@ func (c *checker) agent(name string, a *Agent) {
 			c.wrong("%s: secret %s must be known by its complete ARN, for a permission without wildcards",
 				what, variable)
 		}
+	}
+}
+
+func (c *checker) canary(p *Props) {
+	if p.Canary == nil {
+		return
+	}
+	p.Versions = true
+	if p.Alarms == AlarmsNone {
+		c.wrong("Canary rolls back on the functions' error alarms, and Alarms is None; set AlarmsEssential")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscodedeploy"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -40,9 +41,10 @@ type Props struct {
 	// dead-letter queue. Apart from them only the functions may send to the internal queues.
 	Operators []string
 
-	// Submitters lists ARNs of roles and users of other accounts that may send to the intake queues. Like every
-	// application they may then send orders, cancels and answers with a token. By default other accounts may
-	// send nothing. They need sqs:SendMessage in their own account too, and must exist before the deployment.
+	// Submitters lists ARNs of roles and users of other accounts that may send to the intake queues. Like all
+	// applications they may then send orders, cancels and answers with a token. By default other accounts
+	// may send nothing. They need sqs:SendMessage in their own account too, and must exist before the
+	// deployment.
 	Submitters []string
 
 	// SweepInterval is the interval at which the Supervisor looks for overdue work: whole minutes, 1 m
@@ -96,6 +98,14 @@ type Props struct {
 	// and CloudWatch Logs use it.
 	CustomerManagedKey bool
 	Key                awskms.IKey
+	// Versions publishes a version of a function for each change, and lets mappings and schedule call the
+	// alias "live". Code and settings then switch at the same moment. By default they call the function
+	// itself, which Lambda updates in two steps. An agent's Function stays as it is: give an alias there.
+	Versions bool
+	// Canary lets CodeDeploy shift the calls of each alias to a new version, such as
+	// awscodedeploy.LambdaDeploymentConfig_CANARY_10PERCENT_5MINUTES(). It shifts them back if the function's
+	// error alarm goes off, and the deployment fails. Canary sets Versions. nil switches at once.
+	Canary awscodedeploy.ILambdaDeploymentConfig
 	// X86 builds for x86-64; the default is arm64.
 	X86 bool
 	// VPC is the network of Scheduler and Supervisor; the default is none. Its subnets need endpoints of

@@ -53,9 +53,10 @@ func (s *Stepkeeper) addScheduler() error {
 		reserved: s.props.Tuning.ReservedSchedulers,
 		vpc:      s.props.VPC, subnets: s.props.Subnets, groups: s.props.SecurityGroups,
 	})
-	s.scheduler, s.functions["scheduler"], s.roles["scheduler"] = f, f, role
+	s.publish("scheduler", "Scheduler", f)
+	s.scheduler, s.roles["scheduler"] = f, role
 	for _, name := range s.ownQueues() {
-		s.addMapping(pascal(name)+"Mapping", f, s.queues[name])
+		s.addMapping(pascal(name)+"Mapping", s.invoked("scheduler"), s.queues[name])
 	}
 	for _, agent := range s.agentNames() {
 		for _, name := range []string{port.Requests(agent), port.High(port.Requests(agent))} {

@@ -33,6 +33,7 @@ type Stepkeeper struct {
 	tokenKeys           awssecretsmanager.ISecret // nil if no workflow makes tokens
 	roles               map[string]awsiam.IRole   // roles of our functions, by logical name
 	functions           map[string]awslambda.IFunction
+	aliases             map[string]awslambda.Alias // keys as in functions; empty without Versions
 	scheduler           awslambda.Function
 	senders             map[string][]*string // ARNs of the senders, by the queue's logical name
 	concurrency         int                  // total concurrency of all mappings
@@ -63,6 +64,7 @@ func NewStepkeeper(scope constructs.Construct, id string, props *Props) *Stepkee
 		ledgers: map[string]awsdynamodb.ITableV2{}, queues: map[string]*queue{},
 		roles:     map[string]awsiam.IRole{},
 		functions: map[string]awslambda.IFunction{}, senders: map[string][]*string{},
+		aliases:   map[string]awslambda.Alias{},
 		refusals:  map[string]awsiam.PolicyStatement{},
 		senderIDs: map[string][]string{}, environments: map[string]func() any{},
 	}
@@ -105,6 +107,7 @@ func (s *Stepkeeper) build() error {
 	s.nameSenders()
 	s.addPolicies()
 	s.addAlarms()
+	s.addCanaries()
 	s.addDashboard()
 	s.addOutputs()
 	s.Construct.Node().AddValidation(&policySizes{s})

@@ -55,8 +55,10 @@ func (s *Stepkeeper) addSupervisor() error {
 		access: access, reserved: s.props.Tuning.ReservedSupervisors,
 		vpc: s.props.VPC, subnets: s.props.Subnets, groups: s.props.SecurityGroups,
 	})
-	s.functions["supervisor"], s.roles["supervisor"] = f, role
-	awslambda.NewCfnEventInvokeConfig(s.Construct, str("SupervisorInvocations"),
+	s.publish("supervisor", "Supervisor", f)
+	s.roles["supervisor"] = role
+	target := s.invoked("supervisor")
+	invocations := awslambda.NewCfnEventInvokeConfig(s.Construct, str("SupervisorInvocations"),
 		&awslambda.CfnEventInvokeConfigProps{
 			FunctionName: f.FunctionName(), Qualifier: str("$LATEST"),
 			MaximumEventAgeInSeconds: num(tickAge), MaximumRetryAttempts: num(tickRetries),
@@ -65,15 +67,19 @@ func (s *Stepkeeper) addSupervisor() error {
 					Destination: s.missed.QueueArn()},
 			},
 		})
+	if s.props.Versions {
+		invocations.SetQualifier(str(liveAlias))
+		invocations.Node().AddDependency(target)
+	}
 	if s.props.EventBridgeRule {
-		s.addRule(f)
+		s.addRule(target)
 	} else {
-		s.addSchedule(f)
+		s.addSchedule(target)
 	}
 	return nil
 }
 
-func (s *Stepkeeper) addSchedule(f awslambda.Function) {
+func (s *Stepkeeper) addSchedule(f awslambda.IFunction) {
 	statements := []awsiam.PolicyStatement{
 		allow("Sweep", []string{"lambda:InvokeFunction"}, f.FunctionArn()),
 		allow("Missed", send, s.missed.QueueArn()),
@@ -114,7 +120,7 @@ func (s *Stepkeeper) sweepRate() awsevents.Schedule {
 	return awsevents.Schedule_Rate(seconds(s.props.SweepInterval))
 }
 
-func (s *Stepkeeper) addRule(f awslambda.Function) {
+func (s *Stepkeeper) addRule(f awslambda.IFunction) {
 	awsevents.NewRule(s.Construct, str("Rule"), &awsevents.RuleProps{
 		Description: str("Stepkeeper: the Supervisor's sweeps"),
 		Schedule:    s.sweepRate(),

@@ -25,6 +25,7 @@
 //	           AGENT=2, with commas between them
 //	sweep      interval of the Supervisor, whole minutes up to 1h            1m; Dev: 5m
 //	pages      of the index, at most in one sweep                            50
+//	versions   switch functions by an alias, with code and settings at once  false
 //	replicas   Regions that get copies of the tables, with commas            none
 //	tables     tables that are there already, see below                      new ones
 //	paused     start nothing: no mapping, no schedule                        false
