@@ -238,7 +238,7 @@ func TestRulesSayWhy(t *testing.T) {
 			t.Errorf("%s has no reason or no tests", rule)
 		}
 		for _, hole := range closes[rule] {
-			if !regexp.MustCompile(`Closes \[.*\b` + hole + `\b`).MatchString(section) {
+			if !regexp.MustCompile(`Closes\s+\[[^]]*\b` + hole + `\b`).MatchString(section) {
 				t.Errorf("%s does not say that it closes %s", rule, hole)
 			}
 		}
