@@ -48,6 +48,7 @@ func Open(
 			Similar: func(name string) string {
 				return suggest.Nearest(name, slices.Sorted(maps.Keys(current)))
 			},
+			Tombstones: d.TaskTTL > 0,
 		}),
 		Leases: store,
 		Queues: Queues(c, d.Queues, d.ReplyTo),
