@@ -1,7 +1,11 @@
 package infra
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
@@ -105,8 +109,32 @@ func (s *Stepkeeper) deadAlarm(id, text string, q interface {
 		threshold: 1, periods: 1, essential: true})
 }
 
+// maxPeriods keeps an alarm with periods of up to an hour within the day that CloudWatch evaluates.
+const maxPeriods = 24
+
+// kinds are the endings of the IDs of alarms that several queues, functions, tables or agents have.
+var kinds = []string{"Age", "Dead", "Errors", "NotCalled", "Throttles"}
+
+// thresholdsFit returns an error if a threshold belongs to no alarm.
+func (s *Stepkeeper) thresholdsFit() error {
+	c := &checker{}
+	for _, name := range sorted(s.props.Tuning.Thresholds) {
+		if !slices.Contains(kinds, name) && !slices.Contains(s.alarmIDs, name) {
+			c.wrong("Tuning.Thresholds has %.90q; the ID of an alarm without its ending Alarm is meant, as "+
+				"in IntakeAge, or one of %s", name, strings.Join(kinds, ", "))
+		}
+	}
+	return errors.Join(c.problems...)
+}
+
 // addAlarm adds an alarm if the level of alarms includes it.
 func (s *Stepkeeper) addAlarm(a alarm) {
+	s.alarmIDs = append(s.alarmIDs, a.id)
+	for _, name := range slices.Concat(kinds, []string{a.id}) { // the alarm's own threshold is the last
+		if t, there := s.props.Tuning.Thresholds[name]; there && strings.HasSuffix(a.id, name) {
+			a.threshold, a.periods = cmp.Or(t.Value, a.threshold), cmp.Or(t.Periods, a.periods)
+		}
+	}
 	if s.props.Alarms == AlarmsNone || s.props.Alarms == AlarmsEssential && !a.essential {
 		return
 	}
@@ -124,7 +152,9 @@ func (s *Stepkeeper) addAlarm(a alarm) {
 		props.TreatMissingData = awscloudwatch.TreatMissingData_BREACHING
 	}
 	made := awscloudwatch.NewAlarm(s.Construct, str(a.id+"Alarm"), props)
-	made.AddAlarmAction(awscloudwatchactions.NewSnsAction(s.alerts))
+	action := awscloudwatchactions.NewSnsAction(s.alarms)
+	made.AddAlarmAction(action)
+	made.AddOkAction(action)
 }
 
 // throttleAlarm watches a table, or its index, for requests that DynamoDB throttled: a hot partition, or a

@@ -89,6 +89,7 @@ func (p Props) withDefaults() (Props, error) {
 	if p.AlarmEmail != "" && !strings.Contains(p.AlarmEmail, "@") {
 		c.wrong("AlarmEmail is %.100q; an address of mail is meant", p.AlarmEmail)
 	}
+	c.topics(p)
 	c.principals("Operators", p.Operators)
 	c.principals("Submitters", p.Submitters)
 	c.canary(&p)
@@ -232,6 +233,12 @@ func (c *checker) tuning(t *Tuning) {
 	c.spanning("Tuning.OldestMessage", t.OldestMessage, time.Minute, 4*24*time.Hour, time.Second)
 	c.spanning("Tuning.OldestRequest", t.OldestRequest, time.Minute, 4*24*time.Hour, time.Second)
 	c.spanning("Tuning.OldestOverdue", t.OldestOverdue, time.Minute, 4*24*time.Hour, time.Second)
+	for _, name := range slices.Sorted(maps.Keys(t.Thresholds)) {
+		if th := t.Thresholds[name]; !(th.Value >= 0) || th.Periods < 0 || th.Periods > maxPeriods {
+			c.wrong("Tuning.Thresholds[%.90q] is %v in %d periods; a value above 0 and 1 to %d periods are "+
+				"possible, or 0 for the default", name, th.Value, th.Periods, maxPeriods)
+		}
+	}
 	t.AlertWindow = cmp.Or(t.AlertWindow, incident.DefaultWindow)
 	t.AlertReminder = cmp.Or(t.AlertReminder, incident.DefaultReminder)
 	c.spanning("Tuning.AlertWindow", t.AlertWindow, deployment.MinWindow, deployment.MaxWindow, time.Second)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/constructs-go/constructs/v10"
 )
 
@@ -91,6 +92,14 @@ func (p Props) placed(scope constructs.Construct) error {
 	for i, r := range p.Replicas {
 		if region := stack.Region(); !unresolved(region) && r.Region == *region {
 			c.wrong("Replicas[%d] is the stack's own Region, %s", i, r.Region)
+		}
+	}
+	for what, topic := range map[string]awssns.ITopic{"AlertTopic": p.AlertTopic,
+		"AlarmTopic": p.AlarmTopic} {
+		if topic != nil && !unresolved(topic.Env().Region) && !unresolved(stack.Region()) &&
+			*topic.Env().Region != *stack.Region() {
+			c.wrong("%s is in %s and the stack in %s; they must be the same", what, *topic.Env().Region,
+				*stack.Region())
 		}
 	}
 	c.accounts(p, *stack.Account())

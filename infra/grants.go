@@ -126,7 +126,10 @@ func (s *Stepkeeper) Replies() awssqs.IQueue { return s.queues[port.Replies].que
 // Quarantine returns the queue for unreadable messages.
 func (s *Stepkeeper) Quarantine() awssqs.IQueue { return s.quarantine }
 
-// Alerts returns the topic of alerts and alarms.
+// Alarms returns the topic of alarms. It returns nil if there are none.
+func (s *Stepkeeper) Alarms() awssns.ITopic { return s.alarms }
+
+// Alerts returns the topic of alerts of orders in Error.
 func (s *Stepkeeper) Alerts() awssns.ITopic { return s.alerts }
 
 // Application returns the policy for roles of applications: submit, follow, cancel, answer with a token.

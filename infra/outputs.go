@@ -62,7 +62,10 @@ func (s *Stepkeeper) addOutputs() {
 	s.exportMappings()
 	s.output("QuarantineUrl", *s.quarantine.QueueUrl(), "quarantine")
 	s.output("MissedSweepsUrl", *s.missed.QueueUrl(), "ticks of the schedule that were given up")
-	s.output("AlertsTopic", *s.alerts.TopicArn(), "alerts and alarms")
+	s.output("AlertsTopic", *s.alerts.TopicArn(), "alerts of orders in Error")
+	if s.alarms != nil {
+		s.output("AlarmsTopic", *s.alarms.TopicArn(), "alarms")
+	}
 	s.output("SupervisorFunction", *s.functions["supervisor"].FunctionName(), "Supervisor")
 	s.output("SchedulerFunction", *s.functions["scheduler"].FunctionName(), "Scheduler")
 	if s.key != nil {

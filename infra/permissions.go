@@ -93,7 +93,7 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 		}
 		statements = append(statements, allow("Lengths", attributes, queues...))
 	}
-	statements = append(statements, s.tokenKeysAccess()...)
+	statements = append(append(statements, s.alertKey()...), s.tokenKeysAccess()...)
 	if len(s.props.ReplyTo) > 0 {
 		var queues []*string
 		for _, name := range s.replyToNames() {
@@ -146,7 +146,7 @@ func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
 		allow("Backlog", attributes, waiting...),
 		allow("Send", send, targets...),
 		allow("Alert", []string{"sns:Publish"}, s.alerts.TopicArn()),
-	}, s.tablesKey()...)
+	}, append(s.alertKey(), s.tablesKey()...)...)
 }
 
 // agentAccess returns an agent's IAM permissions. They include none of the engine's tables.

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsssm"
 
@@ -32,8 +33,13 @@ type Props struct {
 	Profile Profile
 	// Alarms chooses the alarms: AlarmsFull (default), AlarmsEssential or AlarmsNone.
 	Alarms AlarmLevel
-	// AlarmEmail gets alerts and alarms; "" means no subscriber until you add one to the topic.
+	// AlarmEmail gets alerts and alarms; "" means no subscriber until you add one to the topics.
 	AlarmEmail string
+	// AlertTopic gets the alerts of orders in Error, instead of a topic that the construct makes.
+	AlertTopic awssns.ITopic
+	// AlarmTopic gets all alarms, instead of a topic that the construct makes with a key for CloudWatch. If
+	// the app imports the topic or its key, their policies have to let CloudWatch publish and use the key.
+	AlarmTopic awssns.ITopic
 	// RemovalPolicy applies to tables, queues, key and logs; default RETAIN, with deletion protection of the
 	// tables. DESTROY is for trials.
 	RemovalPolicy awscdk.RemovalPolicy
@@ -180,12 +186,21 @@ type Tuning struct {
 	OldestRequest time.Duration
 	// OldestOverdue is the age of the most overdue task that raises an alarm; default SweepInterval plus 4 m.
 	OldestOverdue time.Duration
+	// Thresholds replaces thresholds of alarms. A key is the ID of an alarm without its ending Alarm, such as
+	// IntakeAge or PaymentErrors, or an ending of such IDs: Age, Dead, Errors, NotCalled or Throttles.
+	Thresholds map[string]Threshold
 	// AlertWindow is the time for which orders that stop for the same reason are counted before one alert
 	// publishes their number, 1 m to 24 h; default 15 m. The first order raises an alert at once.
 	AlertWindow time.Duration
 	// AlertReminder is the interval of alerts while orders still wait, 1 h to 30 days; default 24 h. A
 	// negative value means no reminders.
 	AlertReminder time.Duration
+}
+
+// Threshold replaces the defaults of an alarm. A zero field keeps its default.
+type Threshold struct {
+	Value   float64 // threshold in the metric's unit: messages, seconds, failures or throttled requests
+	Periods int     // number of periods in a row, 1 to 24
 }
 
 // Mapping configures how a function consumes its queue. Partial batch responses are always on (rule 2).

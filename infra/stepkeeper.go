@@ -29,13 +29,14 @@ type Stepkeeper struct {
 	ledgers             map[string]awsdynamodb.ITableV2 // keys are agents
 	queues              map[string]*queue               // keys are logical names
 	quarantine, missed  awssqs.Queue
-	alerts              awssns.Topic
+	alerts, alarms      awssns.ITopic             // alarms is nil without alarms
 	tokenKeys           awssecretsmanager.ISecret // nil if no workflow makes tokens
 	roles               map[string]awsiam.IRole   // roles of our functions, by logical name
 	functions           map[string]awslambda.IFunction
 	aliases             map[string]awslambda.Alias // keys as in functions; empty without Versions
 	scheduler           awslambda.Function
 	senders             map[string][]*string // ARNs of the senders, by the queue's logical name
+	alarmIDs            []string             // IDs of the alarms of all levels, without the ending Alarm
 	concurrency         int                  // total concurrency of all mappings
 	environments        map[string]func() any
 	senderIDs           map[string][]string // IDs of the roles that an agent replies with; absent if unknown
@@ -91,7 +92,7 @@ func (s *Stepkeeper) build() error {
 	s.addKey()
 	s.addTables()
 	s.addQueues()
-	s.addTopic()
+	s.addTopics()
 	s.addTokenKeys()
 	errs := []error{s.addScheduler(), s.addSupervisor()}
 	for _, name := range s.agentNames() {
@@ -108,6 +109,9 @@ func (s *Stepkeeper) build() error {
 	s.addPolicies()
 	s.addAlarms()
 	s.addCanaries()
+	if err := s.thresholdsFit(); err != nil {
+		return err
+	}
 	s.addDashboard()
 	s.addOutputs()
 	s.Construct.Node().AddValidation(&policySizes{s})

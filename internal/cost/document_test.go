@@ -177,6 +177,8 @@ func TestDocumentShowsAnIdleMonth(t *testing.T) {
 	}
 	metric := sumOf(t, r.Idle, "Metric of the oldest overdue task")
 	page.row("metric of the oldest overdue task", 1, metric, metric)
+	topicKey := sumOf(t, r.Idle, "Key of the topic of alarms")
+	page.row("key of the topic of alarms", 1, topicKey, topicKey)
 	for row, whats := range map[string][]string{
 		"leases, queries and open incidents of the sweeps": {"Supervisor, leases on shards",
 			"Supervisor, queries of the index"},

@@ -150,6 +150,7 @@ func TestWhatIdlesIsWhatIsDeployed(t *testing.T) {
 		{"essential alarms", count(alarm, "DeadAlarm") + count(alarm, "QuarantineAlarm") +
 			count(alarm, "MissedSweepsAlarm") + count(alarm, "OldestOverdueAlarm") +
 			count(alarm, "NoSweepsAlarm"), essentialFixed + essentialAgent*agentsExample},
+		{"keys", count("AWS::KMS::Key", ""), 1},
 		{"schedules", count("AWS::Scheduler::Schedule", ""), 1},
 	} {
 		if c.got != c.want {

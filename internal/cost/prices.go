@@ -36,6 +36,7 @@ const (
 	LogsGB         = "logs-gb"
 	Alarm          = "alarm"
 	Metric         = "metric"
+	Key            = "kms-key"
 	Schedule       = "schedule"
 )
 

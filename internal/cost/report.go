@@ -276,14 +276,19 @@ func (i IdleProfile) alarms(agents int) float64 { return float64(i.alarmsFixed +
 func idle(sweep Shape, p Prices, agents int, profile IdleProfile) []Entry {
 	mappings := mappingsFixed + mappingsAgent*agents
 	polls := float64(mappings*pollers*pollsMin) * minutesPerMonth
-	return append([]Entry{
+	entries := []Entry{
 		entry(p, "Long polls of the event source mappings", polls, "requests", SQSRequest,
 			fmt.Sprintf("%d mappings × %d pollers × %d polls of 20 s a minute × 43,800 minutes", mappings,
 				pollers, pollsMin)),
 		entry(p, "Alarms", profile.alarms(agents), "alarms", Alarm, fmt.Sprintf(
 			"%d, and %d for each of %d agents", profile.alarmsFixed, profile.alarmsAgent, agents)),
 		entry(p, "Metric of the oldest overdue task", metrics, "metric", Metric, "one a deployment"),
-	}, sweeps(sweep, p, profile.Minutes)...)
+	}
+	if profile.alarmsFixed > 0 {
+		entries = append(entries, entry(p, "Key of the topic of alarms", 1, "key", Key,
+			"one a deployment, without an AlarmTopic of your own"))
+	}
+	return append(entries, sweeps(sweep, p, profile.Minutes)...)
 }
 
 // sweeps returns the monthly cost of a Supervisor that sweeps at this interval while nothing is overdue.
