@@ -5,6 +5,7 @@ BIN      := bin
 # Built from source at this version by `go run`, so that a fresh machine needs only Go.
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 VALE     := github.com/errata-ai/vale/v3/cmd/vale@v3.7.1
+RELEASER := github.com/goreleaser/goreleaser/v2@v2.15.1
 # The working copy, for `stepkeeper init` and `stepkeeper agent new`: -trimpath leaves it out everywhere else.
 LDFLAGS  := -ldflags "-X 'github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold.builtFrom=$(CURDIR)'"
 # The build profile, taken by `make profile`. Only programs that are run for their speed are built with it: it
@@ -174,6 +175,19 @@ lint: ## Lint the code with the pinned golangci-lint, and the documents with the
 	@# Its shared cache mixes up the paths of two clones; this one belongs to the clone.
 	GOLANGCI_LINT_CACHE=$(CURDIR)/$(BIN)/lint-cache $(GO) run $(GOLANGCI) run ./...
 	$(GO) run $(VALE) --config verify/prose/vale.ini --no-exit --output JSON $(PAGES) | $(GO) run ./verify/prose $(PAGES)
+
+# Two systems stand for the others of a release, which share their code with one of these or with Linux.
+.PHONY: cross
+cross: ## Build the program for macOS and Windows
+	for system in darwin/arm64 windows/amd64; do \
+		CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) build -trimpath -o $(BIN)/cross/ ./cmd/stepkeeper || exit 1; done
+
+# Go writes the tag of a clean working copy into the program. Without the tag it is a snapshot.
+.PHONY: release
+release: ## Build the files of a release into bin/release: make release VERSION=v0.1.0 (PUBLISH=1: a draft on GitHub)
+	@test -n "$(VERSION)" || { echo "Name the version: make release VERSION=v0.1.0" >&2; exit 2; }
+	VERSION=$(VERSION) GORELEASER_CURRENT_TAG=$(VERSION) GOFLAGS= $(GO) run $(RELEASER) release --clean \
+		$(if $(PUBLISH),,$(if $(filter $(VERSION),$(shell git tag --points-at HEAD)),--skip=publish,--snapshot))
 
 .PHONY: fmt
 fmt: ## Format the code
