@@ -90,6 +90,7 @@ func (p Props) withDefaults() (Props, error) {
 		c.wrong("AlarmEmail is %.100q; an address of mail is meant", p.AlarmEmail)
 	}
 	c.topics(p)
+	c.billing(&p)
 	c.principals("Operators", p.Operators)
 	c.principals("Submitters", p.Submitters)
 	c.canary(&p)

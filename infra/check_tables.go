@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/constructs-go/constructs/v10"
 )
 
@@ -94,11 +93,10 @@ func (p Props) placed(scope constructs.Construct) error {
 			c.wrong("Replicas[%d] is the stack's own Region, %s", i, r.Region)
 		}
 	}
-	for what, topic := range map[string]awssns.ITopic{"AlertTopic": p.AlertTopic,
-		"AlarmTopic": p.AlarmTopic} {
-		if topic != nil && !unresolved(topic.Env().Region) && !unresolved(stack.Region()) &&
-			*topic.Env().Region != *stack.Region() {
-			c.wrong("%s is in %s and the stack in %s; they must be the same", what, *topic.Env().Region,
+	for _, t := range p.ownTopics() {
+		if t.topic != nil && !unresolved(t.topic.Env().Region) && !unresolved(stack.Region()) &&
+			*t.topic.Env().Region != *stack.Region() {
+			c.wrong("%s is in %s and the stack in %s; they must be the same", t.what, *t.topic.Env().Region,
 				*stack.Region())
 		}
 	}

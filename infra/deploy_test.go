@@ -265,6 +265,7 @@ func inside(v any, path string) any {
 // settings are those whose resources need more than the policy has; a row of the page says what.
 var settings = map[string]func(awscdk.Stack, *infra.Props){
 	"Account":            printerElsewhere,
+	"Billing":            provisioned,
 	"CustomerManagedKey": func(_ awscdk.Stack, p *infra.Props) { p.CustomerManagedKey = true },
 	"Dashboard":          func(_ awscdk.Stack, p *infra.Props) { p.Dashboard = true },
 	"Replicas": func(_ awscdk.Stack, p *infra.Props) {

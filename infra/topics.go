@@ -88,12 +88,19 @@ func (s *Stepkeeper) alertKey() []awsiam.PolicyStatement {
 	return nil
 }
 
+// ownTopic is a topic of the app, or nil.
+type ownTopic struct {
+	what  string
+	topic awssns.ITopic
+}
+
+func (p Props) ownTopics() []ownTopic {
+	return []ownTopic{{"AlertTopic", p.AlertTopic}, {"AlarmTopic", p.AlarmTopic}}
+}
+
 // topics checks the app's own topics.
 func (c *checker) topics(p Props) {
-	for _, t := range []struct {
-		what  string
-		topic awssns.ITopic
-	}{{"AlertTopic", p.AlertTopic}, {"AlarmTopic", p.AlarmTopic}} {
+	for _, t := range p.ownTopics() {
 		if t.topic != nil && *t.topic.Fifo() {
 			c.wrong("%s is a FIFO topic; a standard one is meant", t.what)
 		}

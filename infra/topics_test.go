@@ -92,8 +92,7 @@ func TestThresholds(t *testing.T) {
 
 // What Profile, Alarms, topics and thresholds may not be.
 func TestAlarmsRefused(t *testing.T) {
-	needNode(t)
-	for want, change := range map[string]func(awscdk.Stack, *infra.Props){
+	refuses(t, map[string]func(awscdk.Stack, *infra.Props){
 		`Profile is "Test"; ProfileProduction or ProfileDev is meant`: func(_ awscdk.Stack, p *infra.Props) {
 			p.Profile = "Test"
 		},
@@ -119,7 +118,14 @@ func TestAlarmsRefused(t *testing.T) {
 		"AlarmEmail has no topic to subscribe to": func(stack awscdk.Stack, p *infra.Props) {
 			p.AlertTopic, p.Alarms = awssns.NewTopic(stack, str("Own"), nil), infra.AlarmsNone
 		},
-	} {
+	})
+}
+
+// refuses expects that synthesis refuses each change of the example with that text.
+func refuses(t *testing.T, changes map[string]func(awscdk.Stack, *infra.Props)) {
+	t.Helper()
+	needNode(t)
+	for want, change := range changes {
 		_, stack := newStack("Test")
 		p := shop(stack)
 		change(stack, p)
