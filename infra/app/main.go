@@ -30,7 +30,7 @@
 //	tables     tables that are there already, see below                      new ones
 //	paused     start nothing: no mapping, no schedule                        false
 //	nag        check with cdk-nag                                            false
-//	prebuilt   folder with built functions: scheduler, supervisor, agent     built here
+//	prebuilt   folder with the function zips of a release                    built here
 //
 // A secret is agent.VARIABLE=PLACE, as in payment.TOKEN=arn:aws:secretsmanager:…:secret:pay-AbCdEf#token,
 // where #token is a field of a secret that is a JSON object, or payment.TOKEN=/pay/token, the name of a

@@ -4,7 +4,6 @@ package example
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -55,7 +54,7 @@ func Add(app awscdk.App) (err error) {
 		props.RemovalPolicy = awscdk.RemovalPolicy_RETAIN
 	}
 	if folder := c.text("prebuilt", ""); folder != "" {
-		props.Build = prebuilt(folder)
+		props.Build = build.Prebuilt(folder)
 	}
 	replyTo(stack, c, props)
 	c.secrets(stack, agents)
@@ -143,25 +142,4 @@ func replyTo(stack awscdk.Stack, c *settings, props *infra.Props) {
 	props.ReplyTo["shop"] = queue
 	awscdk.NewCfnOutput(stack, jsii.String("ShopStatusUrl"),
 		&awscdk.CfnOutputProps{Value: queue.QueueUrl(), Description: jsii.String("reply-to shop")})
-}
-
-// prebuilt returns a Builder that copies functions built before. Their folders are named like the second last
-// part of the package's path.
-func prebuilt(folder string) build.Builder {
-	return func(b build.Binary) error {
-		in, err := os.Open(filepath.Join(folder, filepath.Base(filepath.Dir(b.Package)), "bootstrap"))
-		if err != nil {
-			return fmt.Errorf("prebuilt functions: %w", err)
-		}
-		defer in.Close()
-		out, err := os.OpenFile(b.Out, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755)
-		if err != nil {
-			return fmt.Errorf("prebuilt functions: %w", err)
-		}
-		_, err = io.Copy(out, in)
-		if closed := out.Close(); err == nil {
-			err = closed
-		}
-		return err
-	}
 }
