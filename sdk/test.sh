@@ -29,6 +29,8 @@ earns() {
 	[[ node_modules/.package-lock.json -nt package-lock.json ]] || npm ci --silent --no-audit --no-fund --ignore-scripts
 	npm test --silent
 )
+"$program" agent new seats --language typescript --module-dir "$root" --dir "$work/new-typescript" >/dev/null
+(cd "$work/new-typescript" && npm install --silent --no-audit --no-fund && npm test --silent >/dev/null)
 trial=typescript/dist-tests/tests/trial.js
 earns idempotent hang give-back node "$trial"
 earns plain tally untally node "$trial"
@@ -43,5 +45,7 @@ fi
 rm -rf "$work/python" && cp -r python "$work/python" # a build writes into its folder
 "$venv/bin/pip" install --quiet --no-deps --force-reinstall "$work/python"
 (cd "$work/python" && rm -r stepkeeper && "$venv/bin/python" -m pytest -q -p no:cacheprovider) # the installed package
+"$program" agent new seats --language python --module-dir "$root" --dir "$work/new-python" >/dev/null
+(cd "$work/new-python" && "$venv/bin/python" -m unittest)
 earns idempotent hang give-back "$venv/bin/python" python/tests/trial.py
 earns plain tally untally "$venv/bin/python" python/tests/trial.py

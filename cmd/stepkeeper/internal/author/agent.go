@@ -40,9 +40,10 @@ type written struct {
 }
 
 func newAgentNew(a *app.App) *cobra.Command {
-	o := &agentOptions{app: a, agent: scaffold.Agent{Do: "create", Undo: "remove"}}
+	o := &agentOptions{app: a, agent: scaffold.Agent{Do: "create", Undo: "remove", Language: "go"}}
 	return a.Command("agent new", app.Flags{"dir": &o.dir, "operation": &o.agent.Do, "undo": &o.agent.Undo,
-		"module": &o.agent.Module, "module-dir": &o.moduleDir, "replace": &o.moduleDir},
+		"language": &o.agent.Language, "module": &o.agent.Module, "module-dir": &o.moduleDir,
+		"replace": &o.moduleDir},
 		func(_ *cobra.Command, given []string) error {
 			o.agent.Name = given[0]
 			return runAgentNew(o)
@@ -67,21 +68,36 @@ func runAgentNew(o *agentOptions) error {
 	case errors.Is(err, scaffold.ErrNotEmpty):
 		return failure.New(failure.Usage, "name another one with --dir; nothing was written",
 			"the folder %s is not empty", o.dir)
+	case errors.Is(err, scaffold.ErrNoPackage):
+		return failure.Wrap(err, failure.Usage, moduleAdvice, "the agent %s cannot be written", o.agent.Name)
 	case err != nil:
 		return failure.Wrap(err, failure.General, "", "the agent %s cannot be written", o.agent.Name)
 	}
 	if o.app.JSON() {
 		return o.app.PrintJSON(written{Agent: o.agent.Name, Folder: o.dir, Files: files})
 	}
-	out := o.app.Streams.Out
-	fmt.Fprintf(out,
-		"wrote the agent %s to %s: %s\n\nNow make service.go call your service, and try it:\n\n  cd %s\n",
-		o.agent.Name, o.dir, strings.Join(files, ", "), o.dir)
-	if module.Fetch() {
-		fmt.Fprintln(out, "  go mod tidy")
-	}
-	fmt.Fprintln(out, "  go test ./...\n\nREADME.md says how to run it.")
+	fmt.Fprintf(o.app.Streams.Out,
+		"wrote the agent %s to %s: %s\n\nNow make %s call your service, and try it:\n\n  cd %s\n  %s\n\n"+
+			"README.md says how to run it.\n", o.agent.Name, o.dir, strings.Join(files, ", "),
+		serviceFile[o.agent.Language], o.dir, strings.Join(tryIt(o.agent), "\n  "))
 	return nil
+}
+
+// serviceFile is the file with the operations of a new agent, by language.
+var serviceFile = map[string]string{"go": "service.go", "python": "agent.py", "typescript": "src/service.ts"}
+
+// tryIt returns the commands that test a new agent.
+func tryIt(a scaffold.Agent) []string {
+	switch {
+	case a.Language == "python":
+		return []string{"python3 -m venv .venv && . .venv/bin/activate", "pip install -r requirements.txt",
+			"python -m unittest"}
+	case a.Language == "typescript":
+		return []string{"npm install", "npm test"}
+	case a.Stepkeeper.Fetch():
+		return []string{"go mod tidy", "go test ./..."}
+	}
+	return []string{"go test ./..."}
 }
 
 // checkedAgents is a valid agents file with --output json.
