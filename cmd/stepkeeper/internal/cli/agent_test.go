@@ -100,8 +100,8 @@ func (s *booksInFiles) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestAgentNewInOtherLanguages: the files are complete, and the test of the agent in Python passes. make test-sdk
-// runs those of both languages with the package installed.
+// TestAgentNewInOtherLanguages: the files are complete, and the test of the agent in Python passes. The make
+// target test-sdk runs those of both languages with the package installed.
 func TestAgentNewInOtherLanguages(t *testing.T) {
 	root, err := filepath.Abs("../../../..")
 	if err != nil {

@@ -176,8 +176,8 @@ func (a Agent) render(sdk string) (map[string][]byte, error) {
 		case below:
 			name = own
 		}
-		t, err := template.New(entry.Name()).Option("missingkey=error").ParseFS(templates, "template/partials.tmpl",
-			path)
+		t, err := template.New(entry.Name()).Option("missingkey=error").ParseFS(templates,
+			"template/partials.tmpl", path)
 		if err != nil {
 			return err
 		}
