@@ -54,8 +54,12 @@ func withSecrets(stack awscdk.Stack, p *infra.Props) {
 // Secrets go by reference: the template says where they are, and the agent alone may read them.
 func TestSecrets(t *testing.T) {
 	x := template(t, withSecrets)
-	same(t, "where", at(variables(x, "AgentPayment"), "STEPKEEPER_SECRETS"),
-		`{"PAYMENT_URL":{"parameter":"/pay/url"},"TOKEN":{"field":"token","secret":"arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay-AbCdEf"}}`)
+	same(
+		t,
+		"where",
+		at(variables(x, "AgentPayment"), "STEPKEEPER_SECRETS"),
+		`{"PAYMENT_URL":{"parameter":"/pay/url"},"TOKEN":{"field":"token","secret":"arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay-AbCdEf"}}`,
+	)
 	same(t, "others' secrets", at(variables(x, "AgentShipping"), "STEPKEEPER_SECRETS"), nil)
 	var who []string
 	for _, s := range allowed(x) {
@@ -71,6 +75,52 @@ func TestSecrets(t *testing.T) {
 			"[arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay-AbCdEf]; "+
 			"AgentPaymentRole ssm:GetParameter "+
 			"[arn:AWS::Partition:ssm:eu-central-1:123456789012:parameter/pay/url]")
+}
+
+// An agent that calls services of AWS may call those of its entries, and nothing else.
+func TestCallsOfAWS(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "agents.yaml")
+	const place = ":eu-central-1:111122223333:"
+	err := os.WriteFile(
+		file,
+		[]byte("agents: {payment: {aws: {invoke: 'arn:aws:lambda"+place+"function:charge'}, "+
+			"operations: {charge: {}, refund: {aws: {invoke: 'arn:aws:lambda:eu-central-1:${env:ACCOUNT}:function:refund'}}, "+
+			"put: {aws: {putEvents: 'arn:aws:events"+place+"event-bus/shop'}}, "+
+			"say: {aws: {publish: 'arn:aws:sns"+place+"orders'}}, "+
+			"send: {aws: {send: 'https://sqs.eu-central-1.amazonaws.com/111122223333/orders'}}, "+
+			"wait: {aws: {startExecution: 'arn:aws:states"+place+"stateMachine:short', express: true}}, "+
+			"start: {aws: {startExecution: 'arn:aws:states"+place+"stateMachine:long'}}}}}"),
+		0o600,
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
+		p.Agents["payment"] = infra.Agent{
+			HTTP:        file,
+			Environment: map[string]string{"ACCOUNT": "111122223333"},
+		}
+	})
+	var may []string
+	for _, s := range allowed(x) {
+		if s.where == "AgentPaymentRole" {
+			for _, r := range s.resources {
+				if strings.Contains(r, "111122223333") {
+					may = append(may, fmt.Sprint(s.actions, " ", strings.ReplaceAll(r, place, " ")))
+				}
+			}
+		}
+	}
+	slices.Sort(may)
+	same(t, "what it may", strings.Join(may, "\n"), strings.Join([]string{
+		"[events:PutEvents] arn:aws:events event-bus/shop",
+		"[lambda:InvokeFunction] arn:aws:lambda function:charge",
+		"[lambda:InvokeFunction] arn:aws:lambda function:refund",
+		"[sns:Publish] arn:aws:sns orders",
+		"[sqs:SendMessage] arn:aws:sqs orders",
+		"[states:DescribeExecution] arn:aws:states execution:long:*",
+		"[states:StartExecution] arn:aws:states stateMachine:long",
+		"[states:StartSyncExecution] arn:aws:states stateMachine:short"}, "\n"))
 }
 
 // Each kind of agent: a folder, a function of the app's own, one that was imported, a process elsewhere.
@@ -519,7 +569,9 @@ func TestHastyWorkflow(t *testing.T) {
 
 // What `make deploy` deploys is the example's workflow with other times, and no other workflow.
 func TestProductionOrderIsTheExample(t *testing.T) {
-	times := regexp.MustCompile(`"(timeout|queueAllowance|clockSkew|grace|tellAfter|initial|max|extendedInterval|lifetime|deadline)":[0-9]+,?`)
+	times := regexp.MustCompile(
+		`"(timeout|queueAllowance|clockSkew|grace|tellAfter|initial|max|extendedInterval|lifetime|deadline)":[0-9]+,?`,
+	)
 	load := func(file string) string {
 		d, problems := source.LoadFile(file,
 			source.Options{KnownAgents: []string{"inventory", "payment", "shipping", "notification"}})

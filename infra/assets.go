@@ -37,7 +37,8 @@ type assets struct {
 	choosable map[string]bool // agents of steps that can choose among several (P44)
 	// names of the parent workflows, by hash of their child workflow (P40)
 	children map[string]string
-	settings map[string][]byte // settings of HTTP agents, by name
+	settings map[string][]byte // settings of agents of an agents file, by name
+	agents   httpagent.Config  // these agents, checked
 }
 
 func newAssets(p Props) (*assets, error) {
@@ -48,7 +49,8 @@ func newAssets(p Props) (*assets, error) {
 	return &assets{props: p, dir: dir, built: map[string]string{}, ledgers: map[string]bool{},
 		flows:  map[string][]byte{},
 		hashes: map[string]string{}, settings: map[string][]byte{}, scheduled: map[string][]byte{},
-		choosable: map[string]bool{}, children: map[string]string{}}, nil
+		choosable: map[string]bool{}, children: map[string]string{},
+		agents: httpagent.Config{Agents: map[string]httpagent.Agent{}}}, nil
 }
 
 func (a *assets) close() { _ = os.RemoveAll(a.dir) }
@@ -57,14 +59,11 @@ func (a *assets) close() { _ = os.RemoveAll(a.dir) }
 // problem of every file.
 func (a *assets) compile() error {
 	var errs []error
-	if len(a.props.Agents) > 0 { // an app without agents would make every step wrong
-		errs = append(errs, a.workflows())
-	}
 	for _, name := range slices.Sorted(maps.Keys(a.props.Agents)) {
 		var err error
 		switch agent := a.props.Agents[name]; {
 		case agent.HTTP != "":
-			a.settings[name], err = httpAgent(name, agent)
+			a.settings[name], a.agents.Agents[name], err = httpAgent(name, agent)
 		case agent.Folder != "":
 			if sources, _ := filepath.Glob(filepath.Join(agent.Folder, "*.go")); len(sources) == 0 {
 				err = fmt.Errorf(
@@ -73,6 +72,9 @@ func (a *assets) compile() error {
 			}
 		}
 		errs = append(errs, err)
+	}
+	if len(a.props.Agents) > 0 { // an app without agents would make every step wrong
+		errs = append(errs, a.workflows())
 	}
 	return errors.Join(errs...)
 }
@@ -119,6 +121,7 @@ func (a *assets) workflows() error {
 	options := source.Options{
 		KnownAgents: slices.Sorted(maps.Keys(a.props.Agents)),
 		MaxTimeout:  a.maxTimeout,
+		CannotKeep:  a.agents.CannotKeep,
 	}
 	from := map[string]string{}
 	var failed []error
@@ -246,32 +249,31 @@ func workflowFiles(place string) ([]string, error) {
 
 // httpAgent compiles the settings of one agent, and checks them as the function will, with a placeholder for
 // each secret.
-func httpAgent(name string, a Agent) ([]byte, error) {
+func httpAgent(name string, a Agent) (compiled []byte, checked httpagent.Agent, err error) {
 	data, err := os.ReadFile(a.HTTP)
 	if err != nil {
-		return nil, fmt.Errorf("agent %q: %w", name, err)
+		return nil, checked, fmt.Errorf("agent %q: %w", name, err)
 	}
 	all, err := agentsfile.Read(data)
 	if err != nil {
-		return nil, fmt.Errorf("agents file %s: %w", a.HTTP, err)
+		return nil, checked, fmt.Errorf("agents file %s: %w", a.HTTP, err)
 	}
 	settings, there := all.Agents[name]
 	if !there {
-		return nil, fmt.Errorf("agents file %s has no agent %q", a.HTTP, name)
+		return nil, checked, fmt.Errorf("agents file %s has no agent %q", a.HTTP, name)
 	}
 	if settings.External {
-		return nil,
+		return nil, checked,
 			fmt.Errorf(
 				"agents file %s says that agent %q is external; say so here too: Agent{External: true}",
 				a.HTTP, name)
 	}
 	own := httpagent.Config{Agents: map[string]httpagent.Agent{name: settings}}
-	compiled, err := httpagent.Encode(own)
-	if err != nil {
-		return nil, err
+	if compiled, err = httpagent.Encode(own); err != nil {
+		return nil, checked, err
 	}
 	var missing []error
-	_, err = httpagent.Decode(compiled, func(variable string) (string, bool) {
+	own, err = httpagent.Decode(compiled, func(variable string) (string, bool) {
 		if value, set := a.Environment[variable]; set {
 			return value, true
 		}
@@ -285,5 +287,5 @@ func httpAgent(name string, a Agent) ([]byte, error) {
 	if err != nil {
 		missing = append(missing, fmt.Errorf("agents file %s: %w", a.HTTP, err))
 	}
-	return compiled, errors.Join(missing...)
+	return compiled, own.Agents[name], errors.Join(missing...)
 }

@@ -3,6 +3,7 @@ package infra
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
@@ -161,7 +162,28 @@ func (s *Stepkeeper) agentAccess(name string, a Agent) []awsiam.PolicyStatement 
 			statements = append(statements, s.tablesKey()...)
 		}
 	}
+	statements = append(statements, s.callAccess(name)...)
 	return append(statements, secretAccess(a)...)
+}
+
+// callAccess returns the permissions for the calls of AWS in the agents file, each on its own resources.
+func (s *Stepkeeper) callAccess(name string) (statements []awsiam.PolicyStatement) {
+	resources := map[string][]string{}
+	agent := s.assets.agents.Agents[name]
+	for operation := range agent.Operations {
+		if t, calls := agent.Target(operation); calls {
+			for _, p := range t.Permissions() {
+				resources[p.Action] = append(resources[p.Action], p.Resource)
+			}
+		}
+	}
+	for _, action := range sorted(resources) {
+		slices.Sort(resources[action])
+		_, verb, _ := strings.Cut(action, ":")
+		statements = append(statements, allow("Call"+verb, []string{action},
+			*jsii.Strings(slices.Compact(resources[action])...)...))
+	}
+	return statements
 }
 
 func secretAccess(a Agent) (statements []awsiam.PolicyStatement) {

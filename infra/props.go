@@ -223,7 +223,8 @@ func (m Mapping) taken() int { return m.MaxConcurrency * m.Batch }
 // Agent is one remote service. Exactly one of HTTP, Folder, Function and External is set.
 type Agent struct {
 	// HTTP is the path of an agents file, as for `stepkeeper dev --agents`. The file's entry with the agent's
-	// name configures the ready-made HTTP agent. Concurrency and batch in the file do not apply here.
+	// name configures the ready-made agent, for an HTTP service or for services of AWS. The function may call
+	// what the entry names, and nothing else. Concurrency and batch in the file do not apply here.
 	HTTP string
 	// Folder holds a Go main package that calls agent.Serve.
 	Folder string

@@ -4,14 +4,17 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/stepkeeper/stepkeeper/functions/agent/awsagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -33,13 +36,11 @@ func (s *Runtime) readAgents() ([]*agent, error) {
 		if err != nil {
 			return nil, err
 		}
+		s.cannotKeep = cfg.CannotKeep
 		for name, a := range cfg.Agents {
 			made := &agent{name: name, Agent: a}
-			if !a.External {
-				if made.service, err = httpagent.New(name, a, httpagent.Options{Clock: s.clock}); err != nil {
-					return nil, err
-				}
-				made.operations = made.service.Operations()
+			if err := made.build(s.clock); err != nil {
+				return nil, err
 			}
 			all = append(all, made)
 		}
@@ -61,6 +62,28 @@ func (s *Runtime) readAgents() ([]*agent, error) {
 		}
 	}
 	return all, nil
+}
+
+// build makes the operations of an agent of the file.
+func (a *agent) build(clock port.Clock) (err error) {
+	switch {
+	case a.External:
+		return nil
+	case a.OnAWS():
+		// the user's own credentials, or an emulator's
+		c, err := awsclient.Load(context.Background(), awsclient.Options{
+			Endpoint: os.Getenv("AWS_ENDPOINT_URL"), Region: a.Region()})
+		if err != nil {
+			return fmt.Errorf("agent %s: %w", a.name, err)
+		}
+		a.operations, err = awsagent.Operations(a.name, a.Agent, c)
+		return err
+	}
+	if a.service, err = httpagent.New(a.name, a.Agent, httpagent.Options{Clock: clock}); err != nil {
+		return err
+	}
+	a.operations = a.service.Operations()
+	return nil
 }
 
 // capacity implements supervisor.Config.Capacity: more messages than that, visible and in flight, are a

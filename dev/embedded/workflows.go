@@ -47,7 +47,7 @@ func (s *Runtime) loadFiles(dir string) ([]source.File, error) {
 	for _, a := range s.agents {
 		names = append(names, a.name)
 	}
-	files, err := source.LoadDir(dir, source.Options{KnownAgents: names})
+	files, err := source.LoadDir(dir, source.Options{KnownAgents: names, CannotKeep: s.cannotKeep})
 	if err != nil || s.tokens == nil {
 		return files, err
 	}

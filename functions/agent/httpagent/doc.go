@@ -21,6 +21,8 @@
 //	      refund: {classify: {404: done, 409: done}}  # before that of the agent
 //	      notify: {path: /mail, output: ignore}
 //	      "*": {path: "/{operation}"}          # for all other names
+//	  stock:
+//	    aws: {invoke: "arn:aws:lambda:…"}      # no HTTP: calls of services of AWS, see package awsagent
 //	  warehouse:
 //	    external: true                         # no HTTP: a process of its own serves requests-warehouse
 //

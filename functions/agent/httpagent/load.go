@@ -66,30 +66,36 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p pro
 		p.add("the name must be small letters, digits and -, at most 40, a letter first")
 	}
 	if a.External {
-		if a.URL != "" || len(a.Operations) > 0 || len(a.Headers) > 0 || len(a.Classify) > 0 {
-			p.add("external means that another process serves %s; url, headers, operations and classify "+
-				"have no meaning then", port.Requests(name))
+		if a.URL != "" || a.AWS != nil || len(a.Operations) > 0 || len(a.Headers) > 0 || len(a.Classify) > 0 {
+			p.add(
+				"external means that another process serves %s; url, aws, headers, operations and classify "+
+					"have no meaning then",
+				port.Requests(name),
+			)
 		}
 		return p
 	}
 	p = append(p, a.fill(lookup)...)
 	a.Concurrency = cmp.Or(a.Concurrency, DefaultConcurrency)
 	a.Batch = cmp.Or(a.Batch, DefaultBatch)
-	a.MaxResponse = cmp.Or(a.MaxResponse, DefaultMaxResponse)
 	if a.Concurrency < 1 || a.Concurrency > 10_000 {
 		p.add("concurrency is %d; 1 to 10000 are possible", a.Concurrency)
 	}
 	if a.Batch < 1 || a.Batch > port.MaxBatch {
 		p.add("batch is %d; 1 to %d are possible", a.Batch, port.MaxBatch)
 	}
-	if a.MaxResponse < 1 || a.MaxResponse > maxMaxResponse {
-		p.add("maxResponse is %d bytes; 1 byte to 16MiB are possible", a.MaxResponse)
-	}
 	if a.Timeout < 0 {
 		p.add("timeout is %s; it must be positive", a.Timeout)
 	}
 	if err := worker.Validate(a.Retry, a.Breaker); err != nil {
 		p = append(p, err)
+	}
+	if a.OnAWS() {
+		return append(p, a.completeAWS()...)
+	}
+	a.MaxResponse = cmp.Or(a.MaxResponse, DefaultMaxResponse)
+	if a.MaxResponse < 1 || a.MaxResponse > maxMaxResponse {
+		p.add("maxResponse is %d bytes; 1 byte to 16MiB are possible", a.MaxResponse)
 	}
 	return slices.Concat(p, a.completeURL(), a.Classify.problems(), a.completeOperations())
 }
@@ -126,6 +132,7 @@ func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
 		}
 		headers[canonical], secrets = value, append(secrets, values...)
 	}
+	p = append(p, a.fillAWS(lookup)...)
 	redact := newRedactor(secrets)
 	a.Headers, a.redact = headers, &redact
 	return p
@@ -141,7 +148,7 @@ func printable(text string) bool {
 // completeURL checks the base URL. Messages name only its host, because the rest may hold a secret.
 func (a *Agent) completeURL() (p problems) {
 	if a.URL == "" {
-		p.add("url is missing; give the service's base address, or external: true")
+		p.add("url is missing; give the service's base address, aws: with a call, or external: true")
 		return p
 	}
 	u, err := url.Parse(string(a.URL))

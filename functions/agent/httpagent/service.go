@@ -37,6 +37,9 @@ func New(name string, agent Agent, o Options) (*Service, error) {
 		return nil, fmt.Errorf("agent %q is external: a process of its own serves %s", name,
 			port.Requests(name))
 	}
+	if agent.OnAWS() {
+		return nil, fmt.Errorf("agent %q calls services of AWS; package awsagent makes its operations", name)
+	}
 	if agent.redact == nil {
 		return nil, fmt.Errorf("agent %q was not made by Load or Parse", name)
 	}

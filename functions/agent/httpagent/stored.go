@@ -63,6 +63,7 @@ func Variables(c Config) []string {
 		for _, h := range a.Headers {
 			_, _, _ = h.fill(note)
 		}
+		_ = a.fillAWS(note)
 	}
 	return slices.Sorted(maps.Keys(seen))
 }

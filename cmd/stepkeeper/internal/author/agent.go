@@ -16,6 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold"
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -106,6 +107,7 @@ type checkedAgents struct {
 	Valid  bool     `json:"valid"`
 	Agents []string `json:"agents"`
 	Unset  []string `json:"unset"` // environment variables that the file names and that are not set here
+	config httpagent.Config
 }
 
 func newAgentValidate(a *app.App) *cobra.Command {
@@ -137,7 +139,7 @@ func checkAgents(a *app.App, file string) (checkedAgents, error) {
 		names := strings.Join(unset, ", ")
 		a.Warn(fmt.Sprintf("agents file %s: not set here: %s; set them before the start", file, names))
 	}
-	return checkedAgents{file, true, slices.Sorted(maps.Keys(c.Agents)), append([]string{}, unset...)}, nil
+	return checkedAgents{file, true, slices.Sorted(maps.Keys(c.Agents)), append([]string{}, unset...), c}, nil
 }
 
 // moduleAdvice is the advice if this program does not know the location of its module.
