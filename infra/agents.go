@@ -42,8 +42,9 @@ func (s *Stepkeeper) addAgent(name string, a Agent) error {
 		return err
 	}
 	f, role := s.addFunction(function{
-		id: id, folder: folder, description: fmt.Sprintf("agent of the %s service", name),
-		memory: a.Memory, timeout: a.Timeout, reserved: a.Reserved, environment: s.agentEnvironment(name, a),
+		id: id, folder: folder, language: build.LanguageOf(a.Folder),
+		description: fmt.Sprintf("agent of the %s service", name),
+		memory:      a.Memory, timeout: a.Timeout, reserved: a.Reserved, environment: s.agentEnvironment(name, a),
 		access: s.agentAccess(name, a), loops: true, vpc: a.VPC, subnets: a.Subnets, groups: a.SecurityGroups,
 	})
 	s.publish(name, id, f)
@@ -84,6 +85,13 @@ func (s *Stepkeeper) agentFolder(name string, a Agent) (string, error) {
 		folder, err := filepath.Abs(a.Folder)
 		if err != nil {
 			return "", fmt.Errorf("agent %q: %w", name, err)
+		}
+		if build.LanguageOf(folder) != build.GoLanguage {
+			out := filepath.Join(s.assets.dir, "agent-"+name)
+			if err := build.Bundle(folder, out, s.props.X86); err != nil {
+				return "", fmt.Errorf("agent %q: %w", name, err)
+			}
+			return out, nil
 		}
 		return s.assets.folder("agent-"+name, folder, nil)
 	}

@@ -315,7 +315,7 @@ func TestRefused(t *testing.T) {
 			p.Workflows = append(p.Workflows, write("bad.yaml",
 				"workflow: bad\nsteps:\n  a: "+strings.Replace(step, "payment", "missing", 1)+"\n"))
 		}, []string{"Engine cannot be deployed:", "SweepInterval is 45s", `agent "payment": Folder`,
-			"holds no Go program", "open nowhere.yaml", "there is no agent inventory",
+			"holds no agent", "open nowhere.yaml", "there is no agent inventory",
 			"there is no agent missing"}},
 		{"names that would clash", func(p *infra.Props) {
 			p.Agents["pay-1"], p.Agents["pay1"] = infra.Agent{External: true}, infra.Agent{External: true}

@@ -65,10 +65,10 @@ func (a *assets) compile() error {
 		case agent.HTTP != "":
 			a.settings[name], a.agents.Agents[name], err = httpAgent(name, agent)
 		case agent.Folder != "":
-			if sources, _ := filepath.Glob(filepath.Join(agent.Folder, "*.go")); len(sources) == 0 {
-				err = fmt.Errorf(
-					"agent %q: Folder %s holds no Go program; a main package that calls agent.Serve is meant",
-					name, agent.Folder)
+			if build.LanguageOf(agent.Folder) == "" {
+				err = fmt.Errorf("agent %q: Folder %s holds no agent: a Go main package that calls "+
+					"agent.Serve, agent.py with requirements.txt, or src/agent.ts with package.json", name,
+					agent.Folder)
 			}
 		}
 		errs = append(errs, err)

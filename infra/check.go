@@ -302,7 +302,11 @@ func (c *checker) agent(name string, a *Agent) {
 		}
 	}
 	a.Timeout = cmp.Or(a.Timeout, time.Minute)
-	a.Memory = cmp.Or(a.Memory, 128)
+	memory := 128
+	if language := build.LanguageOf(a.Folder); language == build.Python || language == build.TypeScript {
+		memory = 256 // their runtimes and SDKs start slowly with less
+	}
+	a.Memory = cmp.Or(a.Memory, memory)
 	c.mapping(what, &a.Mapping, 5)
 	c.within(what+": Memory", a.Memory, 128, 10_240)
 	c.spanning(what+": Timeout", a.Timeout, leastTimeout, maxFunction, time.Second)

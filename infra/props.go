@@ -226,7 +226,8 @@ type Agent struct {
 	// name configures the ready-made agent, for an HTTP service or for services of AWS. The function may call
 	// what the entry names, and nothing else. Concurrency and batch in the file do not apply here.
 	HTTP string
-	// Folder holds a Go main package that calls agent.Serve.
+	// Folder holds a Go main package that calls agent.Serve, or an agent in Python or TypeScript as
+	// `stepkeeper agent new` writes it: agent.py with requirements.txt, or src/agent.ts with package.json.
 	Folder string
 	// Function is your own function, which gets the queue's messages as SQS events. It must be in the stack's
 	// account. Timeout must not exceed the function's timeout. A function made in this app gets its settings
@@ -250,7 +251,7 @@ type Agent struct {
 	// Timeout limits one batch, 5 s to 15 m; default 1 m. A step's timeout must be at least 3 s shorter (rule
 	// 3).
 	Timeout     time.Duration
-	Memory      int               // MB; default 128
+	Memory      int               // MB; default 128, and 256 for a Folder in Python or TypeScript
 	Reserved    int               // concurrency, at least MaxConcurrency; 0 means none. Not for Function
 	Environment map[string]string // further variables; never secrets
 	// Secrets holds the secrets by the variable that refers to them, such as TOKEN in ${env:TOKEN} of an
