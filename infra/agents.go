@@ -44,8 +44,9 @@ func (s *Stepkeeper) addAgent(name string, a Agent) error {
 	f, role := s.addFunction(function{
 		id: id, folder: folder, language: build.LanguageOf(a.Folder),
 		description: fmt.Sprintf("agent of the %s service", name),
-		memory:      a.Memory, timeout: a.Timeout, reserved: a.Reserved, environment: s.agentEnvironment(name, a),
-		access: s.agentAccess(name, a), loops: true, vpc: a.VPC, subnets: a.Subnets, groups: a.SecurityGroups,
+		memory:      a.Memory, timeout: a.Timeout, reserved: a.Reserved,
+		environment: s.agentEnvironment(name, a), access: s.agentAccess(name, a), loops: true,
+		vpc: a.VPC, subnets: a.Subnets, groups: a.SecurityGroups,
 	})
 	s.publish(name, id, f)
 	s.roles[name] = role

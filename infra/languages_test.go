@@ -10,8 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra"
 )
 
-// An agent in Python gets the runtime of its language, and everything else as any agent. How a bundle is made is
-// tested in package build.
+// An agent in Python gets the runtime of its language, and everything else as any agent. How a bundle is made
+// is tested in package build.
 func TestFolderInPython(t *testing.T) {
 	folder := t.TempDir()
 	for file, text := range map[string]string{"agent.py": "handler = None\n", "requirements.txt": "# none\n"} {

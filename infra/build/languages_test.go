@@ -37,8 +37,8 @@ func placeFile(t *testing.T, folder, file, text string) {
 	}
 }
 
-// The functions of both languages start with what Bundle wrote, and nothing else of this machine. It fetches the
-// requirements, so -short leaves it out.
+// The functions of both languages start with what Bundle wrote, and nothing else of this machine. It fetches
+// the requirements, so -short leaves it out.
 func TestBundles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it fetches packages")
@@ -88,7 +88,8 @@ func TestBundles(t *testing.T) {
 			if err != nil || !strings.Contains(string(text), "batchItemFailures") {
 				t.Errorf("the handler: %v\n%s", err, text)
 			}
-			for _, left := range []string{"test_agent.py", ".venv", "bin", "node_modules", "*/direct_url.json"} {
+			for _, left := range []string{"test_agent.py", ".venv", "bin", "node_modules",
+				"*/direct_url.json"} {
 				if found, _ := filepath.Glob(filepath.Join(out, left)); len(found) > 0 {
 					t.Errorf("the bundle has %v", found)
 				}
@@ -106,7 +107,8 @@ func TestBundlesThatFail(t *testing.T) {
 	folder := t.TempDir()
 	placeFile(t, folder, "agent.py", "")
 	placeFile(t, folder, "requirements.txt", "./nowhere\n")
-	if err := build.Bundle(folder, t.TempDir(), true); err == nil || !strings.Contains(err.Error(), "nowhere") {
+	err := build.Bundle(folder, t.TempDir(), true)
+	if err == nil || !strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("a requirement that is not there: %v", err)
 	}
 }
