@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Grade describes what a remote service's operation offers (docs/explanation/protocol.md, section 7).
+// Grade describes what a remote service's operation offers (docs/explanation/protocol.md, Grades).
 type Grade string
 
 const (

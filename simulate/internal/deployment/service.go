@@ -369,7 +369,7 @@ func refusal(w *world.Simulation, key string) error {
 // forget takes a key out of the service's memory, once it may: its retention counts from what it did
 // last, since a refusal is not remembered. A call that lands after its caller has given it up finds the
 // key all the same: keys and fences are kept for longer than any call lasts, which is what their
-// author declares (docs/explanation/protocol.md, section 7).
+// author declares (docs/explanation/protocol.md, Grades).
 func forget(w *world.Simulation, s *world.Remote, c worker.Call, conf world.Service, f world.Fault) {
 	_, step := w.StepOf(w.Store.Task(c.OrderID), c.Step)
 	agent := step.Agent
