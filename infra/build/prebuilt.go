@@ -52,7 +52,8 @@ func extract(folder, name, out string) error {
 		return err
 	}
 	sum := sha256.Sum256(data)
-	if !bytes.Contains(append([]byte("\n"), sums...), []byte("\n"+hex.EncodeToString(sum[:])+"  "+name+"\n")) {
+	line := "\n" + hex.EncodeToString(sum[:]) + "  " + name + "\n"
+	if !bytes.Contains(append([]byte("\n"), sums...), []byte(line)) {
 		return errors.New("checksums.txt has another checksum, or none")
 	}
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))

@@ -65,7 +65,8 @@ func TestPrebuiltIsOneRelease(t *testing.T) {
 	for want, dir := range map[string]string{
 		"another checksum": changed, "or none": unlisted, "no such file": t.TempDir(),
 	} {
-		err := build.Prebuilt(dir)(build.Binary{Package: build.HTTPAgent, Out: filepath.Join(t.TempDir(), "b")})
+		out := filepath.Join(t.TempDir(), "bootstrap")
+		err := build.Prebuilt(dir)(build.Binary{Package: build.HTTPAgent, Out: out})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v, want %q", err, want)
 		}
