@@ -19,8 +19,9 @@ func published(t *testing.T) Prices {
 // Every price that is used is there, with a source and the day of that source.
 func TestPricesHaveSources(t *testing.T) {
 	p := published(t)
-	for _, name := range []string{DynamoWrite, DynamoRead, DynamoStorage, DynamoRecovery, SQSRequest,
-		SNSPublish, LambdaRequest, LambdaTime, LogsGB, Alarm, Metric, Key, Schedule} {
+	for _, name := range []string{DynamoWrite, DynamoRead, DynamoWriteHour, DynamoReadHour, DynamoStorage,
+		DynamoRecovery, SQSRequest, SNSPublish, LambdaRequest, LambdaTime, LogsGB, Alarm, Metric, Key,
+		Schedule} {
 		price, there := p.Prices[name]
 		if !there || price.Dollars <= 0 || price.Per <= 0 {
 			t.Errorf("%s: %+v", name, price)

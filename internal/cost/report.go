@@ -38,6 +38,8 @@ type Report struct {
 	Notes        []string          `json:"notes"`
 	// Yours is the estimate for the user's own workload, if requested.
 	Yours *Estimate `json:"yours,omitempty"`
+	// Capacities compares ways to bill the tables, if requested.
+	Capacities *Capacities `json:"capacities,omitempty"`
 	// Sweeps compare intervals between the Supervisor's sweeps.
 	Sweeps []Frequency `json:"sweeps"`
 }
