@@ -18,17 +18,10 @@ var budgets = map[string]int{
 	"demo":         3950,
 	"dev":          10640,
 	"examples":     210,
-<<<<<<< HEAD
 	"functions":    9000,
 	"infra":        4780,
-	"internal":     2830,
-	"localstack":   620,
-=======
-	"functions":    8070,
-	"infra":        4600,
 	"internal":     2930,
-	"localstack":   600,
->>>>>>> 1b23356b (Cost: --rate compares tables billed on demand with provisioned ones)
+	"localstack":   620,
 	"shared":       29160,
 	"simulate":     12030,
 	"verify":       7790,
