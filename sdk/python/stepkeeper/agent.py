@@ -285,8 +285,11 @@ class _Handling:
         if m["long"] and now < self.stop and now - self.sent >= min(REPORT_EVERY, m["timeout"] / 3):
             short = str(note).encode("utf-8", "replace")[:200].decode("utf-8", "ignore")
             percent = min(max(int(percent), 0), 100)
-            self._send({"outcome": "progress", "percent": percent, "note": short})
-            self.sent = now
+            try:
+                self._send({"outcome": "progress", "percent": percent, "note": short})
+                self.sent = now
+            except Exception:  # a later report may be sent
+                log.warning("progress could not be reported: %s", self.identity, exc_info=True)
 
     def _send(self, reply: dict[str, Any]) -> None:
         waited = max(0, self.received - (self.request["claimedAt"] or self.received))

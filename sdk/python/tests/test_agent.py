@@ -158,6 +158,8 @@ def test_progress_restarts_the_timeout():
         "operation": "do",
         "waited": 1500, "outcome": "progress", "percent": 100, "note": ""}
     assert reports[0]["note"] == "é" * 100  # 200 bytes
+    bench = Bench(lambda call: setattr(bench.queues, "fails", 1) or call.progress(1))
+    assert bench.reply(maxDuration=30_000)["outcome"] == "done"  # a report that cannot be sent ends nothing
     bench = Bench(lambda call: call.progress(1))
     assert bench.reply()["outcome"] == "done"  # not a step with a maxDuration
 

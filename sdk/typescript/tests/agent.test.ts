@@ -107,6 +107,11 @@ test("progress restarts the timeout", async () => {
   assert.deepEqual(reports.map((r) => r.outcome), ["progress", "progress", "progress", "done"]);
   assert.deepEqual(seen, [9, 6, 1, 2]);
   assert.deepEqual(reports[0], { ...repeated, outcome: "progress", percent: 100, note: "é".repeat(100) });
+  const cut: Bench = new Bench((call) => {
+    cut.queues.fails = 1;
+    return call.progress(1);
+  });
+  assert.equal((await cut.ask({ maxDuration: 30_000 })).outcome, "done"); // a report that cannot be sent ends nothing
   const short = new Bench((call) => call.progress(1));
   assert.equal((await short.ask()).outcome, "done");
   assert.equal(short.queues.sent.replies!.length, 0); // not a step with a maxDuration
