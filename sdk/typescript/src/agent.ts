@@ -265,8 +265,8 @@ class Handling {
   private claimed = false; // the ledger holds that the call of a point of no return begins
   private noEffect = false;
 
-  constructor(private readonly agent: Agent, private readonly replies: string, private readonly request: Request,
-    private readonly received: number, end: number | undefined) {
+  constructor(private readonly agent: Agent, private readonly replies: string,
+    private readonly request: Request, private readonly received: number, end: number | undefined) {
     const r = request;
     this.undo = r.identity.operation === "undo";
     this.plain = r.grade === "plain";
@@ -393,12 +393,12 @@ class Handling {
         if (entry.state === "fenced") {
           throw new Permanent("the step has been undone; it is not done any more", { code: "fenced" });
         }
-        const before = { code: entry.code, noEffect: true };
-        throw entry.state === "later" ? new Later(entry.message, before) : new Permanent(entry.message, before);
+        const kind = entry.state === "later" ? Later : Permanent;
+        throw new kind(entry.message, { code: entry.code, noEffect: true });
       }
       case "in-doubt":
-        throw new Permanent("a call to this plain service was begun, and whether it happened is not known; find "
-          + "out and resolve it", { code: "in-doubt" });
+        throw new Permanent("a call to this plain service was begun, and whether it happened is not known; "
+          + "find out and resolve it", { code: "in-doubt" });
       case "silent":
         throw new Silent();
     }
@@ -464,7 +464,8 @@ class Handling {
         const next = { ...d.next };
         if (next.state === "done" && output !== undefined) next.output = JSON.stringify(output);
         if (next.state === "none" && this.pivot) {
-          Object.assign(next, { state: "later", code: "ledger", message: "the time was too short for a call" });
+          const message = "the time was too short for a call";
+          Object.assign(next, { state: "later", code: "ledger", message });
         }
         if (next.state === "failed" && failure) Object.assign(next, about(failure));
         return { ...d, next };

@@ -93,8 +93,8 @@ export class DynamoLedger implements Ledger {
 }
 
 /**
- * A ledger in a folder that must survive the process. Each version of an entry is a file that is created once,
- * so that several processes can use the folder.
+ * A ledger in a folder that must survive the process. Each version of an entry is a file that is created
+ * once, so that several processes can use the folder.
  */
 export class FileLedger implements Ledger {
   constructor(private readonly folder: string) {}
@@ -158,63 +158,42 @@ function apply(e: Entry, attempt: number, fact: Fact | undefined): { e: Entry; m
   return { e: { ...applied, state: "none", output: "" }, moved: true };
 }
 
-function begin(e: Entry, state: State, attempt: number): Entry {
-  return { ...absent(e.key), state, attempt, command: e.command, version: e.version };
-}
-
 /** Decides what a request may do. The entry must be stored first. */
 export function enter(entry: Entry, undo: boolean, attempt: number, fact: Fact | undefined,
   knowsKeys: boolean): Decision<Act> {
-  const { e, moved } = apply(entry, attempt, fact);
+  const { e, moved } = apply(entry, attempt, fact), { state } = e;
+  const stay = (result: Act) => ({ next: e, moved, result });
+  const to = (state: State, result: Act = "call") => (
+    { next: { ...absent(e.key), state, attempt, command: e.command, version: e.version }, moved: true, result });
+  const refused = state === "failed" || state === "later";
   if (undo) {
-    switch (e.state) {
-      case "none": case "failed": case "later":
-        return { next: begin(e, "fenced", attempt), moved: true, result: "done" };
-      case "fenced":
-        return { next: e, moved, result: "done" };
-      case "done":
-        return { next: { ...e, state: "undo-started", attempt }, moved: true, result: "call" };
-      default:
-        return { next: e, moved, result: "in-doubt" };
-    }
+    if (state === "done") return { next: { ...e, state: "undo-started", attempt }, moved: true, result: "call" };
+    if (state === "none" || refused) return to("fenced", "done");
+    return stay(state === "fenced" ? "done" : "in-doubt");
   }
-  switch (e.state) {
-    case "done":
-      return { next: e, moved, result: "done" };
-    case "fenced":
-      return { next: e, moved, result: "failed" };
-    case "failed": case "later":
-      if (attempt <= e.attempt) return { next: e, moved, result: "failed" };
-      return { next: begin(e, "started", attempt), moved: true, result: "call" };
-    case "none":
-      return { next: begin(e, "started", attempt), moved: true, result: "call" };
-    case "started": case "repeated":
-      if (knowsKeys && attempt >= e.attempt) {
-        return { next: begin(e, "repeated", attempt), moved: true, result: "call" };
-      }
-  }
-  return { next: e, moved, result: "silent" };
+  if (state === "done") return stay("done");
+  if (state === "fenced" || (refused && attempt <= e.attempt)) return stay("failed");
+  if (state === "none" || refused) return to("started");
+  const open = state === "started" || state === "repeated";
+  return open && knowsKeys && attempt >= e.attempt ? to("repeated") : stay("silent");
 }
 
 export type Outcome = "happened" | "refused" | "withdrawn" | "unknown";
 
 /** Decides the next entry for the outcome of a call. */
 export function leave(e: Entry, undo: boolean, attempt: number, outcome: Outcome): Decision<undefined> {
-  const mine = e.attempt === attempt, result = undefined;
-  if (undo) {
-    if (e.state !== "undo-started" || outcome === "unknown" || (outcome !== "happened" && !mine)) {
-      return { next: e, moved: false, result };
-    }
-    if (outcome !== "happened") return { next: { ...e, state: "done", attempt }, moved: true, result };
-    return { next: { ...e, state: "fenced", output: "", attempt }, moved: true, result };
+  const known = outcome === "happened" || (e.attempt === attempt && outcome !== "unknown");
+  const to = (change: Partial<Entry>) => ({ next: { ...e, attempt, ...change }, moved: true, result: undefined });
+  if (undo && e.state === "undo-started" && known) {
+    return outcome === "happened" ? to({ state: "fenced", output: "" }) : to({ state: "done" });
   }
-  if (outcome === "happened" && !["done", "undo-started", "fenced"].includes(e.state)) {
-    return { next: { ...e, state: "done", attempt, code: "", message: "" }, moved: true, result };
+  if (!undo && outcome === "happened" && !["done", "undo-started", "fenced"].includes(e.state)) {
+    return to({ state: "done", code: "", message: "" });
   }
-  if (e.state === "started" && mine && (outcome === "refused" || outcome === "withdrawn")) {
-    return { next: { ...e, state: outcome === "refused" ? "failed" : "none" }, moved: true, result };
+  if (!undo && e.state === "started" && known && outcome !== "happened") {
+    return to({ state: outcome === "refused" ? "failed" : "none" });
   }
-  return { next: e, moved: false, result };
+  return { next: e, moved: false, result: undefined };
 }
 
 /**

@@ -147,7 +147,8 @@ export function readRequest(body: string): Request {
   return {
     identity, name: text(m, "name"), key: text(m, "key"), grade: String(m.grade ?? ""), timeout, maxDuration,
     long: operation === "do" && maxDuration > timeout,
-    claimedAt: m.claimedAt ? time(m, "claimedAt") : undefined, stopBy, stop: stopBy - whole(m, "clockSkew", 0, 0), input: m.input,
+    claimedAt: m.claimedAt ? time(m, "claimedAt") : undefined,
+    stopBy, stop: stopBy - whole(m, "clockSkew", 0, 0), input: m.input,
     resolved: (resolved as Fact | null | undefined) ?? undefined, pointOfNoReturn: m.pointOfNoReturn === true,
     trace: String(m.trace ?? ""),
   };
