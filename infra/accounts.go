@@ -42,7 +42,8 @@ func (c *checker) account(what string, a Agent) {
 func (c *checker) shared(p Props, own string) {
 	for _, arn := range p.Submitters {
 		if strings.Contains(arn, "::"+own+":") {
-			c.wrong("Submitters has %s of the stack's own account; attach the policy Application to it instead",
+			c.wrong(
+				"Submitters has %s of the stack's own account; attach the policy Application to it instead",
 				arn)
 		}
 	}
@@ -77,8 +78,8 @@ func (s *Stepkeeper) allowAccounts() {
 				// The policy of a table cannot refer to the table that it belongs to.
 				own.AddToResourcePolicy(allowTo(sid, a.SenderARNs, getAndPut, str("*")))
 			} else {
-				s.warn("ledger-"+name, "the ledger of agent %s was made elsewhere, where its resource policy "+
-					"has to allow the agent dynamodb:GetItem and dynamodb:PutItem", name)
+				s.warn("ledger-"+name, "the ledger of agent %s was made elsewhere, where its resource "+
+					"policy has to allow the agent dynamodb:GetItem and dynamodb:PutItem", name)
 			}
 			through = append(through, "dynamodb")
 		}

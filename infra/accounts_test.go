@@ -119,7 +119,8 @@ func TestOtherAccountsWithImports(t *testing.T) {
 		printerElsewhere(stack, p)
 		p.Key = awskms.Key_FromKeyArn(stack, str("Own"), str("arn:aws:kms:eu-central-1:123456789012:key/k"))
 		p.Tables = infra.Tables{Orders: tableOf + "Shop-Orders", Definitions: tableOf + "Shop-Definitions",
-			Ledgers: map[string]string{"shipping": tableOf + "Shop-Ledger", "notification": tableOf + "Shop-Notices"}}
+			Ledgers: map[string]string{"shipping": tableOf + "Shop-Ledger",
+				"notification": tableOf + "Shop-Notices"}}
 	})
 	text := strings.Join(warnings(in), "\n")
 	for _, want := range []string{"the ledger of agent shipping was made elsewhere",

@@ -146,6 +146,9 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 	if len(s.props.Operators) > 0 {
 		access = append(access, ownRights(*jsii.Strings(s.props.Operators...)...))
 	}
+	if keys := s.deadLetterKeys(); len(keys) > 0 {
+		access = append(access, allow("DeadLetterKeys", useKey, keys...))
+	}
 	return append(access,
 		allow("Command", send, s.queues[port.Control].queue.QueueArn()),
 		allow("List", query, index(s.orders)),

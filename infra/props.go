@@ -100,6 +100,13 @@ type Props struct {
 	TableClass awsdynamodb.TableClass
 	// Tables holds existing tables to use instead of new ones, such as restored ones or replicas.
 	Tables Tables
+	// State is the result of NewState with the same Props, for a deployment whose tables are in another
+	// stack. By default the deployment makes its tables itself.
+	State *State
+	// DeadLetters gives queues your own dead-letter queues, by the queue's name: "intake", "replies",
+	// "control", "requests-<agent>". They must be standard queues of the stack's account and Region, one for
+	// each, and keep messages for more than 4 days. The deployment makes all others.
+	DeadLetters map[string]awssqs.IQueue
 	// Paused deploys everything and starts nothing: the mappings take no message, and the schedule does not
 	// tick. It is for a standby Region (rule 14), and for a stop while tables are restored. It does not stop
 	// external agents.

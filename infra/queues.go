@@ -16,10 +16,11 @@ import (
 
 // queue is a standard queue with its dead letters.
 type queue struct {
-	queue, dead awssqs.Queue
-	mapping     Mapping
-	source      awslambda.EventSourceMapping // nil if an external agent takes from it
-	oldest      time.Duration                // age of the oldest message that raises the alarm
+	queue   awssqs.Queue
+	dead    awssqs.IQueue
+	mapping Mapping
+	source  awslambda.EventSourceMapping // nil if an external agent takes from it
+	oldest  time.Duration                // age of the oldest message that raises the alarm
 }
 
 // Retention: a dead letter must outlive the search for its cause (rule 6).
@@ -81,8 +82,7 @@ func (s *Stepkeeper) ownQueues() []string {
 }
 
 func (s *Stepkeeper) addQueue(name string, m Mapping, timeout, oldest time.Duration) {
-	id := queueID(name)
-	dead := s.deadQueue(id+"Dead", "it is itself a dead-letter queue")
+	id, dead := queueID(name), s.deadOf(name)
 	props := s.queueProps(retention)
 	props.VisibilityTimeout = seconds(6*timeout + m.Window) // rule 3
 	props.DeadLetterQueue = &awssqs.DeadLetterQueue{Queue: dead,

@@ -124,6 +124,10 @@ func sizeOfReference(name string, argument any) (n int, is bool) {
 	switch {
 	case name == "Ref" && strings.HasPrefix(fmt.Sprint(argument), "AWS::"):
 		return len("ap-southeast-2"), true
+	case name == "Fn::ImportValue" && strings.Contains(fmt.Sprint(argument), "FnGetAtt"):
+		return arnLongest, true
+	case name == "Fn::ImportValue":
+		return referenceSize, true
 	case name == "Ref": // Ref returns the URL of a queue.
 		return urlSize, true
 	case name == "Fn::GetAtt" && len(list) == 2:

@@ -48,6 +48,16 @@ type Stepkeeper struct {
 // NewStepkeeper adds a deployment to a scope. Like other constructs it panics if its input is wrong. The
 // error lists all faults of the props, the workflows and the agents. Main prints it for people.
 func NewStepkeeper(scope constructs.Construct, id string, props *Props) *Stepkeeper {
+	s := prepare(scope, id, props)
+	defer s.assets.close()
+	if err := s.build(); err != nil {
+		panic(refused(id, err))
+	}
+	return s
+}
+
+// prepare checks and compiles the props, and returns a construct without resources.
+func prepare(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	if props == nil {
 		props = &Props{}
 	}
@@ -56,11 +66,11 @@ func NewStepkeeper(scope constructs.Construct, id string, props *Props) *Stepkee
 	if failed != nil {
 		panic(refused(id, failed))
 	}
-	defer assets.close()
 	if err := errors.Join(err, complete.placed(scope), assets.compile()); err != nil {
+		assets.close()
 		panic(refused(id, err))
 	}
-	s := &Stepkeeper{
+	return &Stepkeeper{
 		Construct: constructs.NewConstruct(scope, jsii.String(id)), props: complete, assets: assets,
 		ledgers: map[string]awsdynamodb.ITableV2{}, queues: map[string]*queue{},
 		roles:     map[string]awsiam.IRole{},
@@ -69,10 +79,6 @@ func NewStepkeeper(scope constructs.Construct, id string, props *Props) *Stepkee
 		refusals:  map[string]awsiam.PolicyStatement{},
 		senderIDs: map[string][]string{}, environments: map[string]func() any{},
 	}
-	if err := s.build(); err != nil {
-		panic(refused(id, err))
-	}
-	return s
 }
 
 func refused(id string, err error) error {
@@ -89,11 +95,16 @@ func (s *Stepkeeper) build() error {
 			"%s of account %s, and works in no stack of another one: set StackProps.Env, so that this is "+
 				"checked", all[0].what, all[0].account)
 	}
-	s.addKey()
-	s.addTables()
+	if s.props.State == nil {
+		s.addState()
+	} else if err := s.useState(); err != nil {
+		return err
+	}
 	s.addQueues()
+	if err := s.deadLetters(); err != nil {
+		return err
+	}
 	s.addTopics()
-	s.addTokenKeys()
 	errs := []error{s.addScheduler(), s.addSupervisor()}
 	for _, name := range s.agentNames() {
 		errs = append(errs, s.addAgent(name, s.props.Agents[name]))

@@ -155,7 +155,7 @@ func TestCanary(t *testing.T) {
 	withCanary(stack, p)
 	p.Alarms = infra.AlarmsNone
 	defer func() {
-		if text := fmt.Sprint(recover()); !strings.Contains(text, "Canary rolls back on the functions' error") {
+		if text := fmt.Sprint(recover()); !strings.Contains(text, "Canary rolls back on") {
 			t.Error(text)
 		}
 	}()
