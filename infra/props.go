@@ -127,7 +127,7 @@ type Props struct {
 	Canary awscodedeploy.ILambdaDeploymentConfig
 	// X86 builds for x86-64; the default is arm64.
 	X86 bool
-	// VPC is the network of Scheduler and Supervisor; the default is none. Its subnets need endpoints of
+	// VPC is the network of Scheduler and Supervisor; nil means none. Its subnets need endpoints of
 	// DynamoDB, SQS and SNS, and of Secrets Manager if a workflow makes tokens, or a way to the internet.
 	// Agents have a VPC of their own, see Agent.
 	VPC awsec2.IVpc

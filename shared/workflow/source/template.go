@@ -106,7 +106,7 @@ func (b *builder) faulty(where position, err error) {
 		b.report.error(where, e.Error(), fix)
 	default:
 		b.report.error(where, err.Error(),
-			"correct the expression; docs/reference/workflows.md has the language")
+			"correct the expression; docs/reference/expressions.md has the language")
 	}
 }
 
