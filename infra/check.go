@@ -91,6 +91,8 @@ func (p Props) withDefaults() (Props, error) {
 	}
 	c.topics(p)
 	c.billing(&p)
+	c.names(p.Names)
+	c.tags(p.Tags)
 	c.principals("Operators", p.Operators)
 	c.principals("Submitters", p.Submitters)
 	c.canary(&p)

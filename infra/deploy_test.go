@@ -266,8 +266,10 @@ func inside(v any, path string) any {
 var settings = map[string]func(awscdk.Stack, *infra.Props){
 	"Account":            printerElsewhere,
 	"Billing":            provisioned,
+	"CodeSigning":        signed,
 	"CustomerManagedKey": func(_ awscdk.Stack, p *infra.Props) { p.CustomerManagedKey = true },
 	"Dashboard":          func(_ awscdk.Stack, p *infra.Props) { p.Dashboard = true },
+	"Names":              prescribed,
 	"Replicas": func(_ awscdk.Stack, p *infra.Props) {
 		p.Replicas = []infra.Replica{{Region: "eu-west-1"}}
 	},

@@ -78,7 +78,7 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 		SystemLogLevelV2: s.props.Tuning.SystemLogLevel,
 		MemorySize:       num(f.memory), Timeout: seconds(f.timeout), Environment: &f.environment,
 		EnvironmentEncryption: s.key,
-		Vpc:                   f.vpc, VpcSubnets: f.subnets,
+		Vpc:                   f.vpc, VpcSubnets: f.subnets, CodeSigningConfig: s.props.CodeSigning,
 	}
 	if s.props.X86 {
 		props.Architecture = awslambda.Architecture_X86_64()

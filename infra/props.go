@@ -125,6 +125,14 @@ type Props struct {
 	// awscodedeploy.LambdaDeploymentConfig_CANARY_10PERCENT_5MINUTES(). It shifts them back if the function's
 	// error alarm goes off, and the deployment fails. Canary sets Versions. nil switches at once.
 	Canary awscodedeploy.ILambdaDeploymentConfig
+	// Names holds names and paths that the rules of an account prescribe.
+	Names Names
+	// Tags are tags of all resources that can have some, beside those of the stack: at most 40, with keys of
+	// 1 to 128 characters and values of up to 256.
+	Tags map[string]string
+	// CodeSigning lets Lambda check who signed the code of the functions that the construct makes; nil means
+	// no check. Sign the zips in the pipeline, because the CDK does not.
+	CodeSigning awslambda.ICodeSigningConfig
 	// X86 builds for x86-64; the default is arm64.
 	X86 bool
 	// VPC is the network of Scheduler and Supervisor; nil means none. Its subnets need endpoints of

@@ -26,6 +26,9 @@ func NewState(scope constructs.Construct, id string, props *Props) *State {
 		panic(refused(id, errors.New("State is set already; give NewState the properties without it")))
 	}
 	s.addState()
+	if err := s.setNames(); err != nil {
+		panic(refused(id, err))
+	}
 	return &State{Construct: s.Construct, made: s}
 }
 

@@ -125,6 +125,9 @@ func (s *Stepkeeper) build() error {
 	}
 	s.addDashboard()
 	s.addOutputs()
+	if err := s.setNames(); err != nil {
+		return err
+	}
 	s.Construct.Node().AddValidation(&policySizes{s})
 	return nil
 }
