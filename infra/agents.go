@@ -31,10 +31,13 @@ func (s *Stepkeeper) addAgent(name string, a Agent) error {
 	id := "Agent" + pascal(name)
 	if a.Function != nil {
 		role, policies := s.adoptFunction(name, a)
-		s.functions[name] = a.Function
+		s.functions[name] = behind(a.Function)
+		if alias, is := a.Function.(awslambda.Alias); is {
+			s.aliases[name] = alias
+		}
 		senders(role.RoleArn())
 		s.sendsAs(name, a, role)
-		s.addMappings(id, a.Function, name, policies...)
+		s.addMappings(id, s.invoked(name), name, policies...)
 		return nil
 	}
 	folder, err := s.agentFolder(name, a)
@@ -143,7 +146,7 @@ func (s *Stepkeeper) adoptFunction(name string,
 			policies = append(policies, added.PolicyDependable)
 		}
 	}
-	if own, made := a.Function.(awslambda.Function); made {
+	if own, made := behind(a.Function).(awslambda.Function); made {
 		environment := s.agentEnvironment(name, a)
 		for _, variable := range sorted(environment) {
 			own.AddEnvironment(str(variable), environment[variable], nil)

@@ -360,7 +360,7 @@ func (c *checker) adopted(what string, a Agent) {
 	if a.Reserved != 0 || a.VPC != nil {
 		c.wrong("%s: Reserved and VPC of a function of your own are set where it is made", what)
 	}
-	if own, made := a.Function.(awslambda.Function); made {
+	if own, made := behind(a.Function).(awslambda.Function); made {
 		if timeout := own.Timeout(); timeout == nil || *timeout.ToSeconds(nil) < a.Timeout.Seconds() {
 			c.wrong("%s: Timeout is %s, which is more than its function's own; give both the same", what,
 				a.Timeout)

@@ -119,7 +119,7 @@ type Props struct {
 	Key                awskms.IKey
 	// Versions publishes a version of a function for each change, and lets mappings and schedule call the
 	// alias "live". Code and settings then switch at the same moment. By default they call the function
-	// itself, which Lambda updates in two steps. An agent's Function stays as it is: give an alias there.
+	// itself, which Lambda updates in two steps. An agent's Function stays as it is, and may be an alias.
 	Versions bool
 	// Canary lets CodeDeploy shift the calls of each alias to a new version, such as
 	// awscodedeploy.LambdaDeploymentConfig_CANARY_10PERCENT_5MINUTES(). It shifts them back if the function's

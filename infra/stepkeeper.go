@@ -33,7 +33,7 @@ type Stepkeeper struct {
 	tokenKeys           awssecretsmanager.ISecret // nil if no workflow makes tokens
 	roles               map[string]awsiam.IRole   // roles of our functions, by logical name
 	functions           map[string]awslambda.IFunction
-	aliases             map[string]awslambda.Alias // keys as in functions; empty without Versions
+	aliases             map[string]awslambda.Alias // keys as in functions
 	scheduler           awslambda.Function
 	senders             map[string][]*string // ARNs of the senders, by the queue's logical name
 	alarmIDs            []string             // IDs of the alarms of all levels, without the ending Alarm

@@ -1,6 +1,8 @@
 package infra
 
 import (
+	"slices"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscodedeploy"
@@ -30,6 +32,21 @@ func (s *Stepkeeper) invoked(name string) awslambda.IFunction {
 	return s.functions[name]
 }
 
+// published returns the names of our functions that have an alias.
+func (s *Stepkeeper) published() []string {
+	return slices.DeleteFunc(sorted(s.aliases), func(name string) bool {
+		return s.props.Agents[name].Function != nil
+	})
+}
+
+// behind returns the function of an alias, or the function itself.
+func behind(f awslambda.IFunction) awslambda.IFunction {
+	if alias, is := f.(awslambda.Alias); is {
+		return alias.Lambda()
+	}
+	return f
+}
+
 // addCanaries lets CodeDeploy move the traffic of each alias, and move it back on the function's error alarm.
 func (s *Stepkeeper) addCanaries() {
 	if s.props.Canary == nil {
@@ -37,7 +54,7 @@ func (s *Stepkeeper) addCanaries() {
 	}
 	alarms := map[string]awscloudwatch.Alarm{}
 	var functions, watched []*string
-	for _, name := range sorted(s.aliases) {
+	for _, name := range s.published() {
 		alarm := s.Construct.Node().FindChild(str(errorsAlarm(name) + "Alarm")).(awscloudwatch.Alarm)
 		alarms[name], watched = alarm, append(watched, alarm.AlarmArn())
 		arn := s.functions[name].FunctionArn()
@@ -55,7 +72,7 @@ func (s *Stepkeeper) addCanaries() {
 			}})},
 	})
 	application := awscodedeploy.NewLambdaApplication(s.Construct, str("Canary"), nil)
-	for _, name := range sorted(s.aliases) {
+	for _, name := range s.published() {
 		awscodedeploy.NewLambdaDeploymentGroup(s.Construct, str(pascal(name)+"Canary"),
 			&awscodedeploy.LambdaDeploymentGroupProps{
 				Alias: s.aliases[name], Application: application, DeploymentConfig: s.props.Canary,

@@ -3,12 +3,16 @@ package infra_test
 import (
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscodedeploy"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/jsii-runtime-go"
 
 	"github.com/stepkeeper/stepkeeper/infra"
 )
@@ -160,4 +164,35 @@ func TestCanary(t *testing.T) {
 		}
 	}()
 	infra.NewStepkeeper(stack, "Engine", p)
+}
+
+// An agent's own function may be an alias: its mapping calls the alias, and its settings go to the function.
+func TestAgentByAlias(t *testing.T) {
+	code := t.TempDir()
+	if err := os.WriteFile(filepath.Join(code, "bootstrap"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x := template(t, func(stack awscdk.Stack, p *infra.Props) {
+		withCanary(stack, p)
+		f := awslambda.NewFunction(stack, str("Mine"), &awslambda.FunctionProps{
+			Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: str("bootstrap"),
+			Timeout: awscdk.Duration_Minutes(jsii.Number(1)),
+			Code:    awslambda.Code_FromAsset(str(code), nil),
+		})
+		p.Agents["shipping"] = infra.Agent{Function: awslambda.NewAlias(stack, str("Mine-now"),
+			&awslambda.AliasProps{AliasName: str("now"), Version: f.CurrentVersion()})}
+	})
+	r, function := deployed(x), ""
+	for id, f := range x.Resources {
+		if strings.HasPrefix(id, "Mine") && f.Type == "AWS::Lambda::Function" {
+			function = id
+		}
+	}
+	same(t, "mapping calls", r.value(x.of("AWS::Lambda::EventSourceMapping")["AgentShippingMapping"].
+		Properties["FunctionName"]), r.name(function)+":now")
+	same(t, "output", r.value(x.Outputs["EngineAgentShippingFunction"].Value), r.name(function))
+	same(t, "name as an agent", at(x.Resources[function].Properties, "Environment", "Variables",
+		"STEPKEEPER_AGENT"), "shipping")
+	same(t, "loop", x.Resources[function].Properties["RecursiveLoop"], "Allow")
+	same(t, "groups", len(x.of("AWS::CodeDeploy::DeploymentGroup")), 5)
 }
