@@ -6,8 +6,33 @@ cd "$(dirname "$0")"
 root=$PWD/..
 program=$root/bin/stepkeeper
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$work"' EXIT
 export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+
+# orders runs an order of the example's workflow beside `stepkeeper dev`: by the agent that a command starts, and
+# by the client that a program of $client is.
+orders() {
+	local url
+	rm -rf "$work/data"
+	"$program" dev --workflows ../examples/agent-python/workflows --agents ../examples/agent-python/agents.yaml \
+		--data "$work/data" --listen 127.0.0.1:0 --reply-to shop >"$work/dev.log" 2>&1 &
+	local dev=$!
+	for _ in $(seq 300); do
+		url=$(grep -o 'http://127[^ ]*' "$work/dev.log" | head -1) && break
+		sleep 0.1
+	done
+	export AWS_ENDPOINT_URL_SQS=$url AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=thing
+	TRIAL=$work "$@" >"$work/agent.log" 2>&1 &
+	local agent=$!
+	timeout 60 "${client[@]}" || {
+		cat "$work/dev.log" "$work/agent.log"
+		exit 1
+	}
+	kill "$agent" "$dev"
+	wait "$agent" "$dev" || true
+	unset AWS_ENDPOINT_URL_SQS AWS_REGION AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+	echo "$* did an order of $(basename "${client[-1]}")"
+}
 
 # earns tries whether the agent that a command starts earns a grade.
 earns() {
@@ -34,6 +59,8 @@ earns() {
 trial=typescript/dist-tests/tests/trial.js
 earns idempotent hang give-back node "$trial"
 earns plain tally untally node "$trial"
+client=(node typescript/dist-tests/tests/order.js)
+orders node "$trial"
 
 venv=$root/bin/sdk/venv
 if ! cmp -s python/tests/requirements.txt "$venv/requirements.txt"; then
@@ -42,10 +69,11 @@ if ! cmp -s python/tests/requirements.txt "$venv/requirements.txt"; then
 	"$venv/bin/pip" install --quiet -r python/tests/requirements.txt
 	cp python/tests/requirements.txt "$venv/"
 fi
-rm -rf "$work/python" && cp -r python "$work/python" # a build writes into its folder
-"$venv/bin/pip" install --quiet --no-deps --force-reinstall "$work/python"
-(cd "$work/python" && rm -r stepkeeper && "$venv/bin/python" -m pytest -q -p no:cacheprovider) # the installed package
+"$venv/bin/pip" install --quiet --no-deps --force-reinstall ./python
+cp -r python/tests python/pyproject.toml "$work" && (cd "$work" && "$venv/bin/python" -m pytest -q -p no:cacheprovider) # the installed package
 "$program" agent new seats --language python --module-dir "$root" --dir "$work/new-python" >/dev/null
 (cd "$work/new-python" && "$venv/bin/python" -m unittest)
 earns idempotent hang give-back "$venv/bin/python" python/tests/trial.py
 earns plain tally untally "$venv/bin/python" python/tests/trial.py
+client=("$venv/bin/python" python/tests/order.py)
+orders "$venv/bin/python" python/tests/trial.py

@@ -71,8 +71,7 @@ class Agent:
         with self.lock:
             if self.queues:
                 return
-            if self.sqs is None:
-                self.sqs = sqs_client(self.concurrency)
+            self.sqs = self.sqs or sqs_client(self.concurrency)
             env = {k: v.strip() for k, v in os.environ.items() if k.startswith("STEPKEEPER_") and v.strip()}
             if self.ledger is None and "STEPKEEPER_LEDGER" in env:
                 self.ledger = book.DynamoLedger(env["STEPKEEPER_LEDGER"])
@@ -86,8 +85,7 @@ class Agent:
                 urls = json.loads(env["STEPKEEPER_QUEUES"])
                 given = [urls[name] for name in names]
             elif not given:
-                prefix = env.get("STEPKEEPER_QUEUE_PREFIX", "")
-                given = [self.sqs.get_queue_url(QueueName=prefix + name)["QueueUrl"] for name in names]
+                given = [look_up(self.sqs, env.get("STEPKEEPER_QUEUE_PREFIX", "") + name) for name in names]
             if len(given) < len(names):
                 missing = ", ".join(a for a in ADDRESSES if a not in env)
                 raise SystemExit(f"{missing} not set, and others are; all three are outputs of the stack")
@@ -215,9 +213,20 @@ def sqs_client(concurrency: int = 10) -> Any:
     """Returns a client of SQS that gives up early enough for a request to come again."""
     import boto3
     from botocore.config import Config
-    return boto3.client("sqs", config=Config(
+    region = os.environ.get("AWS_REGION")  # which boto3 does not read
+    return boto3.client("sqs", region_name=region, config=Config(
         connect_timeout=3, read_timeout=WAIT + 5, max_pool_connections=concurrency + 2,
         retries={"total_max_attempts": 2, "mode": "standard"}))
+
+
+def look_up(sqs: Any, queue: str) -> str:
+    """Returns the address of a queue."""
+    try:
+        return sqs.get_queue_url(QueueName=queue)["QueueUrl"]
+    except Exception as why:
+        raise SystemExit(f"queue {queue} cannot be found: {why}\nfor `stepkeeper dev` on this machine set "
+                         "AWS_ENDPOINT_URL_SQS=http://127.0.0.1:8377, and name its agent in agents.yaml; "
+                         "queues of a stack are found by their addresses only") from why
 
 
 class _Silent(Exception):

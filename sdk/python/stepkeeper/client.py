@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from .agent import WAIT, sqs_client
+from .agent import WAIT, look_up, sqs_client
 from .message import SCHEMA, written
 
 MAX_ORDER = 65_536  # bytes of a submission
@@ -21,7 +21,7 @@ class Client:
         self.intake, self.queue = self._address(intake), self._address(statuses)
 
     def _address(self, queue: str) -> str:
-        return queue if not queue or "://" in queue else self.sqs.get_queue_url(QueueName=queue)["QueueUrl"]
+        return queue if not queue or "://" in queue else look_up(self.sqs, queue)
 
     def submit(self, workflow: str, order_id: str, order: Any, *, reply_to: str = "", priority: str = "",
                deadline: datetime | None = None) -> None:

@@ -48,8 +48,8 @@ class DynamoLedger:
         if client is None:
             import boto3
             from botocore.config import Config
-            client = boto3.client("dynamodb", config=Config(connect_timeout=1, read_timeout=2, retries={
-                "total_max_attempts": 2, "mode": "standard"}))
+            client = boto3.client("dynamodb", region_name=os.environ.get("AWS_REGION"), config=Config(
+                connect_timeout=1, read_timeout=2, retries={"total_max_attempts": 2, "mode": "standard"}))
         self.table, self.client = table, client
 
     def _item(self, key: str) -> dict[str, Any]:

@@ -244,8 +244,14 @@ export function sqsClient(): Sender {
 
 /** Returns the address of a queue. */
 export async function lookUp(sqs: Sender, queue: string): Promise<string> {
-  const got = await sqs.send(new GetQueueUrlCommand({ QueueName: queue }));
-  return (got as { QueueUrl: string }).QueueUrl;
+  try {
+    const got = await sqs.send(new GetQueueUrlCommand({ QueueName: queue }));
+    return (got as { QueueUrl: string }).QueueUrl;
+  } catch (why) {
+    throw new Error(`queue ${queue} cannot be found: ${(why as Error).message || why}\nfor \`stepkeeper dev\` `
+      + "on this machine set AWS_ENDPOINT_URL_SQS=http://127.0.0.1:8377, and name its agent in agents.yaml; "
+      + "queues of a stack are found by their addresses only", { cause: why });
+  }
 }
 
 /** No reply may be sent, because a call is in doubt or its time is over. */

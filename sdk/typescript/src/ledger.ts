@@ -163,11 +163,14 @@ export function enter(entry: Entry, undo: boolean, attempt: number, fact: Fact |
   knowsKeys: boolean): Decision<Act> {
   const { e, moved } = apply(entry, attempt, fact), { state } = e;
   const stay = (result: Act) => ({ next: e, moved, result });
+  const { key, command, version } = e;
   const to = (state: State, result: Act = "call") => (
-    { next: { ...absent(e.key), state, attempt, command: e.command, version: e.version }, moved: true, result });
+    { next: { ...absent(key), state, attempt, command, version }, moved: true, result });
   const refused = state === "failed" || state === "later";
   if (undo) {
-    if (state === "done") return { next: { ...e, state: "undo-started", attempt }, moved: true, result: "call" };
+    if (state === "done") {
+      return { next: { ...e, state: "undo-started", attempt }, moved: true, result: "call" };
+    }
     if (state === "none" || refused) return to("fenced", "done");
     return stay(state === "fenced" ? "done" : "in-doubt");
   }
@@ -183,7 +186,8 @@ export type Outcome = "happened" | "refused" | "withdrawn" | "unknown";
 /** Decides the next entry for the outcome of a call. */
 export function leave(e: Entry, undo: boolean, attempt: number, outcome: Outcome): Decision<undefined> {
   const known = outcome === "happened" || (e.attempt === attempt && outcome !== "unknown");
-  const to = (change: Partial<Entry>) => ({ next: { ...e, attempt, ...change }, moved: true, result: undefined });
+  const to = (change: Partial<Entry>) => (
+    { next: { ...e, attempt, ...change }, moved: true, result: undefined });
   if (undo && e.state === "undo-started" && known) {
     return outcome === "happened" ? to({ state: "fenced", output: "" }) : to({ state: "done" });
   }
