@@ -34,20 +34,23 @@ orders() {
 	echo "$* did an order of $(basename "${client[-1]}")"
 }
 
-# earns tries whether the agent that a command starts earns a grade.
+# earns tries whether the agent that a command starts earns a grade. Trials wait more than they compute, so they run
+# at the same time.
 earns() {
-	local grade=$1 do=$2 undo=$3
+	local grade=$1 do=$2 undo=$3 place
 	shift 3
-	rm -rf "$work/effects" && mkdir "$work/effects"
+	place=$(mktemp -d -p "$work")
+	mkdir "$place/effects"
 	# shellcheck disable=SC2016 # KEY is of the line
-	TRIAL=$work/effects "$program" agent test coats --do "$do" --undo "$undo" --between 5 --earns "$grade" \
-		--effects 'ls "$TRIAL" | grep -c "^$(echo "$KEY" | tr / _)[.]" || true' -- "$@" >"$work/log" 2>&1 || {
+	TRIAL=$place/effects "$program" agent test coats --do "$do" --undo "$undo" --between 5 --earns "$grade" \
+		--effects 'ls "$TRIAL" | grep -c "^$(echo "$KEY" | tr / _)[.]" || true' -- "$@" >"$place/log" 2>&1 || {
 		echo "$* does not earn the grade $grade:"
-		cat "$work/log"
-		exit 1
+		cat "$place/log"
+		return 1
 	}
 	echo "$* earns the grade $grade"
 }
+trials=()
 
 (
 	cd typescript
@@ -57,8 +60,10 @@ earns() {
 "$program" agent new seats --language typescript --module-dir "$root" --dir "$work/new-typescript" >/dev/null
 (cd "$work/new-typescript" && npm install --silent --no-audit --no-fund && npm test --silent >/dev/null)
 trial=typescript/dist-tests/tests/trial.js
-earns idempotent hang give-back node "$trial"
-earns plain tally untally node "$trial"
+earns idempotent hang give-back node "$trial" &
+trials+=($!)
+earns plain tally untally node "$trial" &
+trials+=($!)
 client=(node typescript/dist-tests/tests/order.js)
 orders node "$trial"
 
@@ -73,7 +78,10 @@ fi
 cp -r python/tests python/pyproject.toml "$work" && (cd "$work" && "$venv/bin/python" -m pytest -q -p no:cacheprovider) # the installed package
 "$program" agent new seats --language python --module-dir "$root" --dir "$work/new-python" >/dev/null
 (cd "$work/new-python" && "$venv/bin/python" -m unittest)
-earns idempotent hang give-back "$venv/bin/python" python/tests/trial.py
-earns plain tally untally "$venv/bin/python" python/tests/trial.py
+earns idempotent hang give-back "$venv/bin/python" python/tests/trial.py &
+trials+=($!)
+earns plain tally untally "$venv/bin/python" python/tests/trial.py &
+trials+=($!)
 client=("$venv/bin/python" python/tests/order.py)
 orders "$venv/bin/python" python/tests/trial.py
+for trial in "${trials[@]}"; do wait "$trial"; done
