@@ -253,13 +253,17 @@ lambda-size: ## Build the functions, and measure size, start and memory
 	$(GO) test -count=1 -v ./infra/build -run TestFunctionsKeepTheirLimits -measure
 
 # The app in an emulator on this machine; docs/how-to/localstack.md. Nothing listens but on 127.0.0.1.
+LOCAL := $(GO) run ./cmd/stepkeeper aws local
+LOCAL_STATE := $(CURDIR)/localstack/.state
+
 .PHONY: local-up
 local-up: ## Start LocalStack: in Docker where an engine answers, as a process otherwise
-	@localstack/start.sh
+	@STATE=$(LOCAL_STATE)/process $(LOCAL) up
 
 .PHONY: local-deploy
 local-deploy: need-node ## Deploy the app into LocalStack (after local-up)
-	$(GO) run ./localstack/deploy -endpoint http://127.0.0.1:$(or $(LOCALSTACK_PORT),4566) $(ARGS)
+	@mkdir -p $(LOCAL_STATE) && $(GO) run ./localstack/services -agents $(LOCAL_STATE)
+	@$(LOCAL) deploy infra --context keep=false,agents=$(LOCAL_STATE)/agents.yaml,workflows=../workflows/order.yaml $(ARGS)
 
 .PHONY: local-services
 local-services: ## Run the example's remote services on this machine, for local-deploy; until Ctrl-C
@@ -267,7 +271,8 @@ local-services: ## Run the example's remote services on this machine, for local-
 
 .PHONY: local-down
 local-down: ## Stop LocalStack, and MiniStack
-	@localstack/stop.sh
+	@STATE=$(LOCAL_STATE)/process $(LOCAL) down
+	@localstack/ministack/start.sh stop
 
 .PHONY: install-emulators
 install-emulators: need-node infra/node_modules/.package-lock.json ## Fetch what test-infra, test-dynamo and integration need, one after another

@@ -39,6 +39,7 @@ type assets struct {
 	children map[string]string
 	settings map[string][]byte // settings of agents of an agents file, by name
 	agents   httpagent.Config  // these agents, checked
+	emulator string            // emulator to deploy to; "" for AWS
 }
 
 func newAssets(p Props) (*assets, error) {
@@ -64,6 +65,9 @@ func (a *assets) compile() error {
 		switch agent := a.props.Agents[name]; {
 		case agent.HTTP != "":
 			a.settings[name], a.agents.Agents[name], err = httpAgent(name, agent)
+			if err == nil && a.emulator == "" {
+				err = reachable(agent.HTTP, name, string(a.agents.Agents[name].URL))
+			}
 		case agent.Folder != "":
 			if build.LanguageOf(agent.Folder) == "" {
 				err = fmt.Errorf("agent %q: Folder %s holds no agent: a Go main package that calls "+

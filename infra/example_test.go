@@ -72,7 +72,7 @@ func TestExample(t *testing.T) {
 	}
 
 	a, err = app(t, map[string]any{
-		"stack": "Shop", "email": "ops@example.com", "keep": "false", "x86": "true", "rule": "true",
+		"stack": "Shop", "email": "ops@example.com", "keep": "false", "x86": "true",
 		"sweep": "5m", "finished": "true",
 		"reply-to": "web=arn:aws:sqs:eu-central-1:123456789012:web", "nag": "true", "dashboard": "true",
 		"operators": "arn:aws:iam::123456789012:role/a,arn:aws:iam::123456789012:role/b",
@@ -90,7 +90,6 @@ func TestExample(t *testing.T) {
 	same(t, "mail", x.of("AWS::SNS::Subscription")["Alertsopsexamplecom"].Properties["Endpoint"],
 		"ops@example.com")
 	same(t, "dashboard", len(x.of("AWS::CloudWatch::Dashboard")), 1)
-	same(t, "rule", len(x.of("AWS::Events::Rule")), 1)
 	same(t, "own status queue", len(x.of("AWS::SQS::Queue")), 16)
 	for _, f := range findings(stack) {
 		t.Error(f)
@@ -166,7 +165,7 @@ func TestExampleRefuses(t *testing.T) {
 		context map[string]any
 		want    string
 	}{
-		"no truth":  {map[string]any{"rule": "perhaps"}, "context rule is"},
+		"no truth":  {map[string]any{"fair": "perhaps"}, "context fair is"},
 		"no number": {map[string]any{"pages": "many"}, "context pages is"},
 		"no secret": {map[string]any{
 			"secrets": "payment.TOKEN=arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay"},
@@ -180,7 +179,7 @@ func TestExampleRefuses(t *testing.T) {
 		"no table": {map[string]any{"tables": "orders=Shop-Orders"}, "context tables is"},
 		"strange table": {map[string]any{"tables": "others=" + tableOf + "Shop-Orders"},
 			"context tables is"},
-		"two mistakes":  {map[string]any{"rule": "perhaps", "pages": "many"}, "context pages is"},
+		"two mistakes":  {map[string]any{"fair": "perhaps", "pages": "many"}, "context pages is"},
 		"no interval":   {map[string]any{"sweep": "often"}, "context sweep"},
 		"no file":       {map[string]any{"agents": "nowhere.yaml"}, "nowhere.yaml"},
 		"no workflow":   {map[string]any{"workflows": "nowhere"}, "nowhere"},

@@ -61,11 +61,14 @@ func prepare(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	if props == nil {
 		props = &Props{}
 	}
-	complete, err := props.withDefaults()
+	own := *props
+	emulator := own.forEmulator(scope)
+	complete, err := own.withDefaults()
 	assets, failed := newAssets(complete)
 	if failed != nil {
 		panic(refused(id, failed))
 	}
+	assets.emulator = emulator
 	if err := errors.Join(err, complete.placed(scope), assets.compile()); err != nil {
 		assets.close()
 		panic(refused(id, err))

@@ -15,7 +15,6 @@
 //	profile    Dev for a cheap stack that nobody depends on                  Production
 //	keep       false deletes tables and queues with the stack                true; Dev: false
 //	x86        build for x86-64                                              false
-//	rule       schedule by an EventBridge rule                               false
 //	key        encrypt everything with a key of the stack's own              false
 //	finished   list ended orders too                                         false
 //	dashboard  a page in CloudWatch of what an operator looks at first       false

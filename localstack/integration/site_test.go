@@ -138,13 +138,11 @@ func (s *site) synthesise(ctx context.Context) error {
 	}
 	s.settings = map[string]string{
 		"agents": agents, "workflows": strings.Join(workflows, ","), "keep": "false",
-		"priorities": "intake=2,notification=2",
-		// LocalStack never fires EventBridge Scheduler (rule 24)
-		"rule": strconv.FormatBool(s.backend == localstack),
+		"priorities": "intake=2,notification=2", "stack": name,
 	}
 	var err error
-	s.assembly, err = stack.Synthesise(ctx, filepath.Join("..", ".."), filepath.Join(s.dir, "cdk.out"), name,
-		s.settings)
+	s.assembly, err = stack.Synthesise(ctx, filepath.Join("..", "..", "infra"),
+		filepath.Join(s.dir, "cdk.out"), s.backend, s.settings)
 	if err != nil {
 		return err
 	}

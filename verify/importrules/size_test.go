@@ -14,14 +14,14 @@ import (
 // 2026-11-27, and 3 % more. Who raises one says why in the commit.
 var budgets = map[string]int{
 	"client":       5100,
-	"cmd":          12770,
+	"cmd":          13000,
 	"demo":         3950,
 	"dev":          10640,
 	"examples":     210,
 	"functions":    9000,
-	"infra":        5180,
+	"infra":        5260,
 	"internal":     2930,
-	"localstack":   620,
+	"localstack":   680,
 	"shared":       29160,
 	"simulate":     12030,
 	"verify":       7790,

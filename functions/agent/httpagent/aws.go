@@ -151,7 +151,7 @@ func queueARN(text string) string {
 		return fmt.Sprintf("arn:%s:sqs:%s:%s:%s", partition, m[1], m[3], m[4])
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.User != nil || u.RawQuery != "" || !isLoopbackHost(u.Hostname()) {
+	if err != nil || u.User != nil || u.RawQuery != "" || !IsLoopback(u.Hostname()) {
 		return ""
 	}
 	if m := emulatedQueue.FindStringSubmatch(u.Path); m != nil {

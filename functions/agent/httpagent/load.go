@@ -167,7 +167,7 @@ func (a *Agent) completeURL() (p problems) {
 		!slices.ContainsFunc(a.Allow.Hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
 		p.add("the url's host %s is not among allow.hosts", host)
 	}
-	if isLoopbackHost(host) {
+	if IsLoopback(host) {
 		// the operator wrote this address; a name that resolves to it does not allow it
 		a.Allow.Loopback = true
 	} else if u.Scheme == "http" && !a.Insecure {
@@ -181,7 +181,8 @@ func (a *Agent) completeURL() (p problems) {
 	return p
 }
 
-func isLoopbackHost(host string) bool {
+// IsLoopback reports whether a host of a URL is this machine.
+func IsLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }

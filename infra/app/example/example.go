@@ -3,7 +3,6 @@ package example
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,16 +14,16 @@ import (
 	"github.com/aws/jsii-runtime-go"
 	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
 
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/infra"
 	"github.com/stepkeeper/stepkeeper/infra/build"
+	"github.com/stepkeeper/stepkeeper/infra/project"
 )
 
 // Add adds the stack to the app, with the settings in the app's context.
 func Add(app awscdk.App) (err error) {
 	defer func() { err = infra.Explain(recover(), err) }() // constructs panic, and people read errors
 	c := &settings{app: app}
-	agents, err := agentsOf(c.text("agents", filepath.Join("app", "agents.yaml")))
+	agents, err := project.File(c.text("agents", filepath.Join("app", "agents.yaml")))
 	if err != nil {
 		c.problems = append(c.problems, err)
 	}
@@ -35,7 +34,7 @@ func Add(app awscdk.App) (err error) {
 	props := &infra.Props{
 		Workflows: c.list("workflows", filepath.Join("app", "order.yaml")), Agents: agents,
 		AlarmEmail: c.text("email", ""), Operators: c.list("operators", ""),
-		EventBridgeRule: c.truth("rule", false), X86: c.truth("x86", false),
+		X86:                c.truth("x86", false),
 		CustomerManagedKey: c.truth("key", false),
 		FinishedOrders:     c.truth("finished", false), FairQueues: c.truth("fair", false),
 		Versions: c.truth("versions", false),
@@ -99,27 +98,6 @@ func environment() *awscdk.Environment {
 		return nil
 	}
 	return &awscdk.Environment{Account: &account, Region: &region}
-}
-
-// agentsOf returns a function for each HTTP agent in the file.
-func agentsOf(file string) (map[string]infra.Agent, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("agents: %w", err)
-	}
-	all, err := agentsfile.Read(data)
-	if err != nil {
-		return nil, fmt.Errorf("agents file %s: %w", file, err)
-	}
-	agents := make(map[string]infra.Agent, len(all.Agents))
-	for name, a := range all.Agents {
-		if a.External {
-			agents[name] = infra.Agent{External: true}
-			continue
-		}
-		agents[name] = infra.Agent{HTTP: file}
-	}
-	return agents, nil
 }
 
 // replyTo returns the queue from which the example's application reads the statuses of its orders.

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -97,12 +98,15 @@ func isModule(dir string) bool {
 	return err == nil && modfile.ModulePath(text) == modulePath
 }
 
-// Modules of the packages that a new agent and a new project import through Stepkeeper, one per line.
+// Modules of the packages that a new agent, a new project and its CDK app import through Stepkeeper, one per
+// line.
 var (
 	//go:embed agent.modules
 	agentModules string
 	//go:embed project.modules
 	projectModules string
+	//go:embed aws.modules
+	awsModules string
 )
 
 // files returns go.mod and, for a working copy, go.sum of a new module in the folder dir. It requires the
@@ -159,6 +163,10 @@ func (m Module) replace(f *modfile.File, dir string, modules []string) error {
 // returns the absolute path if there is no relative one, as between two drives.
 func relative(dir, to string) string {
 	from, errDir := filepath.EvalSymlinks(dir)
+	if errors.Is(errDir, fs.ErrNotExist) { // dir is made later, in a folder that exists
+		from, errDir = filepath.EvalSymlinks(filepath.Dir(dir))
+		from = filepath.Join(from, filepath.Base(dir))
+	}
 	from, errFrom := filepath.Abs(from)
 	target, errTo := filepath.EvalSymlinks(to)
 	path, err := filepath.Rel(from, target)

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -152,12 +153,17 @@ func write(dir string, files map[string][]byte) ([]string, error) {
 	return names, nil
 }
 
-// hidden returns the name of a file whose own name begins with a dot, because embedding omits such files.
+// hidden returns the name of a file whose own name, or whose folder's, begins with a dot, because embedding
+// omits such files.
 func hidden(name string) string {
-	if name == "gitignore" || name == "npmrc" {
-		return "." + name
+	dir, base := path.Split(name)
+	if base == "gitignore" || base == "npmrc" {
+		base = "." + base
 	}
-	return name
+	if strings.HasPrefix(dir, "github/") {
+		dir = "." + dir
+	}
+	return dir + base
 }
 
 // render fills in the templates of all languages and of the agent's own. It returns the results by file name.
@@ -176,23 +182,29 @@ func (a Agent) render(sdk string) (map[string][]byte, error) {
 		case below:
 			name = own
 		}
-		t, err := template.New(entry.Name()).Option("missingkey=error").ParseFS(templates,
-			"template/partials.tmpl", path)
-		if err != nil {
-			return err
-		}
-		var b bytes.Buffer
-		if err := t.Execute(&b, data); err != nil {
-			return err
-		}
-		text := b.Bytes()
-		if strings.HasSuffix(name, ".go") {
-			if text, err = format.Source(text); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-		}
-		files[hidden(name)] = text
-		return nil
+		files[hidden(name)], err = fill(path, data)
+		return err
 	})
 	return files, err
+}
+
+// fill returns the template at a path, filled in with data. Go code is formatted.
+func fill(file string, data any) ([]byte, error) {
+	t, err := template.New(path.Base(file)).Option("missingkey=error").ParseFS(templates,
+		"template/partials.tmpl", file)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, data); err != nil {
+		return nil, err
+	}
+	if !strings.HasSuffix(file, ".go.tmpl") {
+		return b.Bytes(), nil
+	}
+	text, err := format.Source(b.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return text, nil
 }
