@@ -27,10 +27,13 @@ const (
 )
 
 // LanguageOf returns the language of an agent's folder: a main package in Go, an agent.py with its
-// requirements.txt, or a src/agent.ts with its package.json.
+// requirements.txt, or a src/agent.ts with its package.json. The empty string is no folder.
 func LanguageOf(folder string) Language {
 	has := func(names ...string) bool {
 		for _, name := range names {
+			if folder == "" {
+				return false
+			}
 			if found, _ := filepath.Glob(filepath.Join(folder, name)); len(found) == 0 {
 				return false
 			}

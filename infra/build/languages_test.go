@@ -24,6 +24,9 @@ func TestLanguageOf(t *testing.T) {
 			t.Errorf("%v: %q, want %q", files, got, want)
 		}
 	}
+	if got := build.LanguageOf(""); got != "" { // not this package
+		t.Errorf("no folder: %q", got)
+	}
 }
 
 func placeFile(t *testing.T, folder, file, text string) {
