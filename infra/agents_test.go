@@ -84,7 +84,8 @@ func TestCallsOfAWS(t *testing.T) {
 	err := os.WriteFile(
 		file,
 		[]byte("agents: {payment: {aws: {invoke: 'arn:aws:lambda"+place+"function:charge'}, "+
-			"operations: {charge: {}, refund: {aws: {invoke: 'arn:aws:lambda:eu-central-1:${env:ACCOUNT}:function:refund'}}, "+
+			"operations: {charge: {}, refund: {aws: {invoke: "+
+			"'arn:aws:lambda:eu-central-1:${env:ACCOUNT}:function:refund'}}, "+
 			"put: {aws: {putEvents: 'arn:aws:events"+place+"event-bus/shop'}}, "+
 			"say: {aws: {publish: 'arn:aws:sns"+place+"orders'}}, "+
 			"send: {aws: {send: 'https://sqs.eu-central-1.amazonaws.com/111122223333/orders'}}, "+
@@ -121,6 +122,25 @@ func TestCallsOfAWS(t *testing.T) {
 		"[states:DescribeExecution] arn:aws:states execution:long:*",
 		"[states:StartExecution] arn:aws:states stateMachine:long",
 		"[states:StartSyncExecution] arn:aws:states stateMachine:short"}, "\n"))
+}
+
+// An agent that signs for an API of the account may call this API alone.
+func TestSignedCalls(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "agents.yaml")
+	err := os.WriteFile(file, []byte("agents: {payment: {auth: {sigv4: {service: execute-api}}, "+
+		"url: 'https://abc123.execute-api.eu-west-1.amazonaws.com/prod'}}"), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := template(t, func(_ awscdk.Stack, p *infra.Props) { p.Agents["payment"] = infra.Agent{HTTP: file} })
+	var may []string
+	for _, s := range allowed(x) {
+		if slices.Contains(s.actions, "execute-api:Invoke") {
+			may = append(may, fmt.Sprint(s.where, s.actions, s.resources))
+		}
+	}
+	same(t, "who may", may, "[AgentPaymentRole[execute-api:Invoke] "+
+		"[arn:AWS::Partition:execute-api:eu-west-1:123456789012:abc123/*]]")
 }
 
 // Each kind of agent: a folder, a function of the app's own, one that was imported, a process elsewhere.

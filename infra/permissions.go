@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -175,6 +176,13 @@ func (s *Stepkeeper) callAccess(name string) (statements []awsiam.PolicyStatemen
 			for _, p := range t.Permissions() {
 				resources[p.Action] = append(resources[p.Action], p.Resource)
 			}
+		}
+	}
+	if api := agent.API(); api != "" {
+		stack := awscdk.Stack_Of(s.Construct)
+		resources["execute-api:Invoke"] = []string{
+			fmt.Sprintf("arn:%s:execute-api:%s:%s:%s/*", *stack.Partition(),
+				agent.SigningRegion(), *stack.Account(), api),
 		}
 	}
 	for _, action := range sorted(resources) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent/awsagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
@@ -66,20 +68,22 @@ func (s *Runtime) readAgents() ([]*agent, error) {
 
 // build makes the operations of an agent of the file.
 func (a *agent) build(clock port.Clock) (err error) {
-	switch {
-	case a.External:
+	if a.External {
 		return nil
-	case a.OnAWS():
-		// the user's own credentials, or an emulator's
-		c, err := awsclient.Load(context.Background(), awsclient.Options{
-			Endpoint: os.Getenv("AWS_ENDPOINT_URL"), Region: a.Region()})
+	}
+	var c aws.Config
+	if a.NeedsAWS() { // with the user's own credentials, or an emulator's
+		c, err = awsclient.Load(context.Background(), awsclient.Options{
+			Endpoint: os.Getenv("AWS_ENDPOINT_URL"), Region: cmp.Or(a.Region(), a.SigningRegion())})
 		if err != nil {
 			return fmt.Errorf("agent %s: %w", a.name, err)
 		}
+	}
+	if a.OnAWS() {
 		a.operations, err = awsagent.Operations(a.name, a.Agent, c)
 		return err
 	}
-	if a.service, err = httpagent.New(a.name, a.Agent, httpagent.Options{Clock: clock}); err != nil {
+	if a.service, err = httpagent.New(a.name, a.Agent, httpagent.Options{Clock: clock, AWS: c}); err != nil {
 		return err
 	}
 	a.operations = a.service.Operations()

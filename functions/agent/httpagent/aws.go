@@ -198,10 +198,19 @@ func (a *Agent) fillAWS(lookup func(string) (string, bool)) (p problems) {
 	return p
 }
 
-// WithExamples replaces calls of AWS that refer to variables that are not set by examples, so that the rest
-// of a file can be checked without them.
+// exampleURL returns an address that the agent may call.
+func (a Agent) exampleURL() Secret {
+	return Secret("https://" + append(slices.Clone(a.Allow.Hosts), "example.com")[0])
+}
+
+// WithExamples replaces addresses and calls of AWS that refer to variables that are not set by examples, so
+// that the rest of a file can be checked without them.
 func (a Agent) WithExamples(set func(name string) bool) Agent {
 	lookup := func(name string) (string, bool) { return "x", set(name) }
+	a.Auth = a.Auth.clone()
+	if _, _, err := a.URL.fill(lookup); err != nil {
+		a.URL = a.exampleURL()
+	}
 	example := func(a *AWS) *AWS {
 		if a == nil {
 			return nil
@@ -213,6 +222,11 @@ func (a Agent) WithExamples(set func(name string) bool) Agent {
 			}
 		}
 		return &own
+	}
+	for _, r := range []*Reference{a.Auth.tokenURL(), &a.Proxy} {
+		if _, _, err := r.fill(lookup); err != nil {
+			r.Secret = a.exampleURL()
+		}
 	}
 	a.AWS, a.Operations = example(a.AWS), maps.Clone(a.Operations)
 	// the order does not matter
@@ -257,6 +271,9 @@ func (a Agent) Target(operation string) (Target, bool) {
 
 // completeAWS checks an agent that calls services of AWS.
 func (a *Agent) completeAWS() (p problems) {
+	if a.Auth != nil || a.Proxy.Secret != "" {
+		p.add("auth and proxy are for HTTP services; leave them out")
+	}
 	if a.URL != "" || len(a.Headers) > 0 || a.Insecure || len(a.Allow.Hosts) > 0 || a.Allow.Loopback ||
 		a.Allow.PrivateAddresses || a.MaxResponse != 0 {
 		p.add(

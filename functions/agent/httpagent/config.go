@@ -26,7 +26,9 @@ type Agent struct {
 	Headers     map[string]Secret    `yaml:"headers" json:"headers,omitzero"`
 	Operations  map[string]Operation `yaml:"operations" json:"operations,omitzero"`
 	Allow       Allow                `yaml:"allow" json:"allow,omitzero"`
-	AWS         *AWS                 `yaml:"aws" json:"aws,omitzero"` // call of operations without their own
+	Auth        *Auth                `yaml:"auth" json:"auth,omitzero"`
+	Proxy       Reference            `yaml:"proxy" json:"proxy,omitzero"` // none of the environment's is used
+	AWS         *AWS                 `yaml:"aws" json:"aws,omitzero"`     // call of operations without one
 	Retry       worker.Retry         `yaml:"retry" json:"retry,omitzero"`
 	Breaker     worker.Breaker       `yaml:"breaker" json:"breaker,omitzero"`
 	// classification of answers, for all operations

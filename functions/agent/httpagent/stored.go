@@ -64,6 +64,7 @@ func Variables(c Config) []string {
 			_, _, _ = h.fill(note)
 		}
 		_ = a.fillAWS(note)
+		_, _ = a.fillAuth(note)
 	}
 	return slices.Sorted(maps.Keys(seen))
 }

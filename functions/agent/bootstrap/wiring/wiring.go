@@ -34,7 +34,7 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 	if err != nil {
 		return nil, fmt.Errorf("settings of agent %q: %w", settings.Name, err)
 	}
-	if err := check(c, data, settings, lookup); err != nil {
+	if err := check(data, settings, lookup); err != nil {
 		return nil, err
 	}
 	reader := secrets.New(c)
@@ -68,12 +68,12 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 // placeholder stands for each secret until its value is read. It is a valid header and a valid address.
 const placeholder = "https://secret.invalid"
 
-func check(c aws.Config, data []byte, settings deployment.Agent, lookup deployment.Lookup) error {
+func check(data []byte, settings deployment.Agent, lookup deployment.Lookup) error {
 	values := make(map[string]string, len(settings.Secrets))
 	for name := range settings.Secrets {
 		values[name] = placeholder
 	}
-	_, err := agentOf(c, data, settings.Name, with(values, lookup))
+	_, err := settingsOf(data, settings.Name, with(values, lookup))
 	return err
 }
 
@@ -87,22 +87,30 @@ func with(values map[string]string, lookup deployment.Lookup) deployment.Lookup 
 	}
 }
 
-func agentOf(c aws.Config, data []byte, name string,
-	lookup deployment.Lookup) (agent worker.Config, err error) {
+func settingsOf(data []byte, name string, lookup deployment.Lookup) (a httpagent.Agent, err error) {
 	file, err := httpagent.Decode(data, lookup)
 	if err != nil {
-		return agent, err
+		return a, err
 	}
 	a, there := file.Agents[name]
 	if !there {
-		return agent, fmt.Errorf("the compiled settings hold no agent %q; deploy again", name)
+		return a, fmt.Errorf("the compiled settings hold no agent %q; deploy again", name)
+	}
+	return a, nil
+}
+
+func agentOf(c aws.Config, data []byte, name string,
+	lookup deployment.Lookup) (agent worker.Config, err error) {
+	a, err := settingsOf(data, name, lookup)
+	if err != nil {
+		return agent, err
 	}
 	agent.Agent, agent.Retry, agent.Breaker = name, a.Retry, a.Breaker
 	if a.OnAWS() {
 		agent.Operations, err = awsagent.Operations(name, a, c)
 		return agent, err
 	}
-	service, err := httpagent.New(name, a, httpagent.Options{})
+	service, err := httpagent.New(name, a, httpagent.Options{AWS: c})
 	if err != nil {
 		return agent, err
 	}
