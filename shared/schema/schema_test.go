@@ -161,3 +161,33 @@ func TestDrafts(t *testing.T) {
 		}
 	}
 }
+
+// Drawn values match their schema and differ from each other. A schema that asks for too much gets none.
+func TestSamples(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"type":"object","required":["price"],"properties":{"price":{"type":"number","minimum":270.5},` +
+			`"currency":{"enum":["EUR","USD"]},"tags":{"type":"array","items":{"type":"string","minLength":3}}}}`: `{"currency":"EUR","price":271,"tags":["abb"]} {"currency":"USD","price":272,"tags":["abb"]}`,
+		`{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"required":["x"]},{"properties":{"y":{"type":"boolean"}}}]}}}`: `{"x":"x","y":true} {"x":"x","y":false}`,
+		`{"oneOf":[{"const":1},{"type":"integer","multipleOf":5,"exclusiveMinimum":7}]}`:                            `1 20`,
+		`{"type":"number","multipleOf":0.01,"minimum":0.1,"maximum":0.1}`:                                           `0.100000`,
+		`{"type":"string","pattern":"^[A-Z]+$","examples":["AB"]}`:                                                  `"AB"`,
+		`{"type":"string","pattern":"^[A-Z]+$"}`:                                                                    ``,
+		`{"$defs":{"n":{"type":"object","required":["a","b","c"],"properties":{"a":{"$ref":"#/$defs/n"},"b":{"$ref":"#/$defs/n"},` +
+			`"c":{"$ref":"#/$defs/n"}}}},"$ref":"#/$defs/n"}`: ``,
+		`{"type":"array","minItems":1000000}`: ``,
+		`{"type":"null"}`:                     `null`,
+		`{}`:                                  `null`,
+	} {
+		s, err := schema.Compile(json.RawMessage(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, v := range s.Samples(2) {
+			got = append(got, string(v))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
