@@ -16,6 +16,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/stepkeeper/stepkeeper/infra/limits"
 )
 
 // Stepkeeper is one deployment.
@@ -116,7 +118,7 @@ func (s *Stepkeeper) build() error {
 		return err
 	}
 	s.namePeers()
-	if err := s.environmentsFit(); err != nil {
+	if err := limits.Environments(s.environments); err != nil {
 		return err
 	}
 	s.nameSenders()
@@ -131,7 +133,7 @@ func (s *Stepkeeper) build() error {
 	if err := s.setNames(); err != nil {
 		return err
 	}
-	s.Construct.Node().AddValidation(&policySizes{s})
+	s.Construct.Node().AddValidation(&limits.Policies{Construct: s.Construct})
 	return nil
 }
 
