@@ -17,6 +17,9 @@ import (
 // forEmulator changes the properties for the emulator in the context, and returns its name. The name is ""
 // for a deployment to AWS.
 func (p *Props) forEmulator(scope constructs.Construct) string {
+	if scope == nil { // which is refused with all other problems
+		return ""
+	}
 	emulator, _ := scope.Node().TryGetContext(jsii.String(emulate.Context)).(string)
 	if emulator != "" {
 		p.X86 = runtime.GOARCH == "amd64"
