@@ -114,6 +114,7 @@ func (s *Runtime) wireAgents() error {
 			Agent: a.name, Operations: a.operations, Replies: s.queues.ours(port.Replies),
 			Quarantine: s.queues.ours(port.Quarantine), Ledger: s.store,
 			Clock: s.clock, Log: s.log, Tracer: s.options.Tracer, Retry: a.Retry, Breaker: a.Breaker,
+			SendTimeout: -1, // replies and requests are in memory
 		})
 		if err != nil {
 			return err

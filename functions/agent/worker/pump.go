@@ -159,7 +159,7 @@ func (r *running) handle(work context.Context, d port.Delivery) {
 		r.deleted <- d.Receipt
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(work), r.Worker.SendTimeout)
+	ctx, cancel := outlasting(work, r.Worker.SendTimeout)
 	defer cancel()
 	if v.After <= 0 && work.Err() == nil { // during the shutdown another instance can take it at once
 		v.After = d.Backoff(r.Visibility)
@@ -187,7 +187,7 @@ func (r *running) deleteAll() {
 				break gather
 			}
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), r.Worker.SendTimeout)
+		ctx, cancel := outlasting(context.Background(), r.Worker.SendTimeout)
 		for _, err := range r.Queue.Delete(ctx, receipts) {
 			if err != nil && !errors.Is(err, port.ErrReceipt) {
 				r.Log.Warn("a handled request could not be deleted; it comes again and is answered again",
