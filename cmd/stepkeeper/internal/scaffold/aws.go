@@ -75,7 +75,7 @@ func (a AWS) files(dir, path string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	module, err := a.Stepkeeper.files(filepath.Join(dir, "aws"), path+"/aws", a.Go, awsModules)
+	module, err := a.Stepkeeper.files(filepath.Join(dir, "aws"), path+"/aws", a.Go, "")
 	if err != nil {
 		return nil, err
 	}

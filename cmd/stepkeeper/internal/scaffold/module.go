@@ -98,20 +98,17 @@ func isModule(dir string) bool {
 	return err == nil && modfile.ModulePath(text) == modulePath
 }
 
-// Modules of the packages that a new agent, a new project and its CDK app import through Stepkeeper, one per
-// line.
+// Modules of the packages that a new agent and a new project import through Stepkeeper, one per line.
 var (
 	//go:embed agent.modules
 	agentModules string
 	//go:embed project.modules
 	projectModules string
-	//go:embed aws.modules
-	awsModules string
 )
 
 // files returns go.mod and, for a working copy, go.sum of a new module in the folder dir. It requires the
 // given modules in the versions of the working copy, so that the go command needs no network and changes
-// nothing.
+// nothing. No modules mean all that the working copy requires.
 func (m Module) files(dir, path, release, modules string) (map[string][]byte, error) {
 	f := new(modfile.File)
 	if err := errors.Join(f.AddModuleStmt(path), f.AddGoStmt(release)); err != nil {
@@ -150,7 +147,7 @@ func (m Module) replace(f *modfile.File, dir string, modules []string) error {
 	requires := []*modfile.Require{{}}
 	requires[0].Mod.Path, requires[0].Mod.Version = modulePath, "v0.0.0"
 	for _, r := range own.Require {
-		if slices.Contains(modules, r.Mod.Path) {
+		if len(modules) == 0 || slices.Contains(modules, r.Mod.Path) {
 			r.Indirect, r.Syntax = true, nil
 			requires = append(requires, r)
 		}
