@@ -91,16 +91,16 @@ func (s *Stepkeeper) agentFolder(name string, a Agent) (string, error) {
 			return "", fmt.Errorf("agent %q: %w", name, err)
 		}
 		if build.LanguageOf(folder) != build.GoLanguage {
-			out := filepath.Join(s.assets.dir, "agent-"+name)
+			out := filepath.Join(s.content.Dir, "agent-"+name)
 			if err := build.Bundle(folder, out, s.props.X86); err != nil {
 				return "", fmt.Errorf("agent %q: %w", name, err)
 			}
 			return out, nil
 		}
-		return s.assets.folder("agent-"+name, folder, nil)
+		return s.content.Folder("agent-"+name, folder, nil)
 	}
-	return s.assets.folder("agent-"+name, build.HTTPAgent,
-		map[string][]byte{deployment.AgentFile: s.assets.settings[name]})
+	return s.content.Folder("agent-"+name, build.HTTPAgent,
+		map[string][]byte{deployment.AgentFile: s.content.Settings[name]})
 }
 
 func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {

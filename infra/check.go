@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 
 	"github.com/stepkeeper/stepkeeper/infra/build"
+	"github.com/stepkeeper/stepkeeper/infra/content"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
@@ -27,15 +28,8 @@ var (
 	replyToName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
 )
 
-// Times of a function: Lambda's own limit, and the shortest time for a batch.
-const (
-	maxFunction  = 15 * time.Minute
-	leastTimeout = 5 * time.Second
-)
-
-// maxWorkflows bounds the workflows of one deployment: a template has 200 outputs, and each workflow needs
-// one.
-const maxWorkflows = 100
+// maxFunction is Lambda's own limit.
+const maxFunction = 15 * time.Minute
 
 // maxAgents bounds the agents of one deployment. Their queues and roles have to fit into a function's
 // environment, and their resources into a template.
@@ -227,7 +221,7 @@ func (c *checker) tuning(t *Tuning) {
 	t.OldestRequest = cmp.Or(t.OldestRequest, 15*time.Minute)
 	c.within("Tuning.SchedulerMemory", t.SchedulerMemory, 128, 10_240)
 	c.within("Tuning.SupervisorMemory", t.SupervisorMemory, 128, 10_240)
-	c.spanning("Tuning.SchedulerTimeout", t.SchedulerTimeout, leastTimeout, maxFunction, time.Second)
+	c.spanning("Tuning.SchedulerTimeout", t.SchedulerTimeout, content.Least, maxFunction, time.Second)
 	c.within("Tuning.MaxReceives", t.MaxReceives, 5, 1000) // rule 3
 	c.within("Tuning.ReservedSupervisors", t.ReservedSupervisors, 0, 1000)
 	c.reserved("Tuning.ReservedSchedulers", t.ReservedSchedulers,
@@ -311,7 +305,7 @@ func (c *checker) agent(name string, a *Agent) {
 	a.Memory = cmp.Or(a.Memory, memory)
 	c.mapping(what, &a.Mapping, 5)
 	c.within(what+": Memory", a.Memory, 128, 10_240)
-	c.spanning(what+": Timeout", a.Timeout, leastTimeout, maxFunction, time.Second)
+	c.spanning(what+": Timeout", a.Timeout, content.Least, maxFunction, time.Second)
 	c.reserved(what+": Reserved", a.Reserved, a.MaxConcurrency)
 	c.adopted(what, *a)
 	for variable, s := range a.Secrets {

@@ -88,7 +88,7 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 		allow("Alert", []string{"sns:Publish"}, s.alerts.TopicArn()),
 	}
 	// it reads their queue lengths (P44)
-	if agents := slices.Sorted(maps.Keys(s.assets.choosable)); len(agents) > 0 {
+	if agents := slices.Sorted(maps.Keys(s.content.Choosable)); len(agents) > 0 {
 		var queues []*string
 		for _, agent := range agents {
 			queues = append(queues, s.requests(agent)...)
@@ -138,7 +138,7 @@ func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
 		waiting = append(waiting, s.requests(agent)...)
 	}
 	targets := arns(s.queues["control"].queue)
-	if len(s.assets.scheduled) > 0 { // it starts orders by the clock
+	if len(s.content.Scheduled) > 0 { // it starts orders by the clock
 		targets = append(targets, s.queues["intake"].queue.QueueArn())
 	}
 	return append([]awsiam.PolicyStatement{
@@ -170,7 +170,7 @@ func (s *Stepkeeper) agentAccess(name string, a Agent) []awsiam.PolicyStatement 
 // callAccess returns the permissions for the calls of AWS in the agents file, each on its own resources.
 func (s *Stepkeeper) callAccess(name string) (statements []awsiam.PolicyStatement) {
 	resources := map[string][]string{}
-	agent := s.assets.agents.Agents[name]
+	agent := s.content.Checked.Agents[name]
 	for operation := range agent.Operations {
 		if t, calls := agent.Target(operation); calls {
 			for _, p := range t.Permissions() {

@@ -39,7 +39,7 @@ func (s *Stepkeeper) addQueues() {
 	// SQS counts a message's age from its sending, including its delay. A waiting step uses delays of up to
 	// 15 minutes (rule 5).
 	s.addQueue(port.Control, t.Control, t.SchedulerTimeout, max(t.OldestMessage, 20*time.Minute))
-	if len(s.assets.children) > 0 {
+	if len(s.content.Children) > 0 {
 		s.addQueue(port.Tasks, t.Control, t.SchedulerTimeout, t.OldestMessage)
 	}
 	for _, name := range s.agentNames() {
@@ -75,7 +75,7 @@ func (s *Stepkeeper) ownQueues() []string {
 	if s.props.Priorities[port.Intake] > 0 {
 		names = append(names, port.High(port.Intake))
 	}
-	if len(s.assets.children) > 0 {
+	if len(s.content.Children) > 0 {
 		names = append(names, port.Tasks)
 	}
 	return names

@@ -19,7 +19,7 @@ import (
 // addScheduler makes the Scheduler: one function with three mappings, so that a flood of orders
 // leaves replies their own share.
 func (s *Stepkeeper) addScheduler() error {
-	folder, err := s.assets.folder("scheduler", build.Scheduler, s.assets.flows)
+	folder, err := s.content.Folder("scheduler", build.Scheduler, s.content.Workflows)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (s *Stepkeeper) addScheduler() error {
 	if len(s.props.ReplyTo) > 0 {
 		environment[deployment.VarReplyTo] = s.replyToPlaces()
 	}
-	if agents := slices.Sorted(maps.Keys(s.assets.choosable)); len(agents) > 0 {
+	if agents := slices.Sorted(maps.Keys(s.content.Choosable)); len(agents) > 0 {
 		capacity := map[string]int{}
 		for _, name := range agents {
 			a := s.props.Agents[name]

@@ -21,7 +21,7 @@ type State struct {
 // NewStepkeeper, with the result as Props.State. It panics as NewStepkeeper does.
 func NewState(scope constructs.Construct, id string, props *Props) *State {
 	s := prepare(scope, id, props)
-	defer s.assets.close()
+	defer s.content.Close()
 	if s.props.State != nil {
 		panic(refused(id, errors.New("State is set already; give NewState the properties without it")))
 	}
@@ -57,9 +57,9 @@ func (s *Stepkeeper) useState() error {
 	unlike("the key", managed(s.props) != managed(from.props))
 	unlike("TaskTTL", (s.props.TaskTTL > 0) != (from.props.TaskTTL > 0))
 	unlike("Tables", fmt.Sprint(s.props.Tables) != fmt.Sprint(from.props.Tables))
-	unlike("the workflows' tokens", s.assets.tokens && from.tokenKeys == nil)
+	unlike("the workflows' tokens", s.content.Tokens && from.tokenKeys == nil)
 	for _, name := range s.agentNames() {
-		if s.assets.ledgers[name] {
+		if s.content.Ledgers[name] {
 			unlike("the ledger of agent "+name, from.ledgers[name] == nil)
 			s.ledgers[name] = from.ledgers[name]
 		}
@@ -69,7 +69,7 @@ func (s *Stepkeeper) useState() error {
 			"NewStepkeeper the same", strings.Join(differ, ", "))
 	}
 	s.key, s.orders, s.definitions = from.key, from.orders, from.definitions
-	if s.assets.tokens {
+	if s.content.Tokens {
 		s.tokenKeys = from.tokenKeys
 	}
 	return nil

@@ -17,15 +17,16 @@ import (
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/stepkeeper/stepkeeper/infra/content"
 	"github.com/stepkeeper/stepkeeper/infra/limits"
 )
 
 // Stepkeeper is one deployment.
 type Stepkeeper struct {
 	constructs.Construct
-	props  Props
-	assets *assets
-	key    awskms.IKey // nil means keys of AWS
+	props   Props
+	content *content.Content
+	key     awskms.IKey // nil means keys of AWS
 
 	orders, definitions awsdynamodb.ITableV2
 	ledgers             map[string]awsdynamodb.ITableV2 // keys are agents
@@ -51,7 +52,7 @@ type Stepkeeper struct {
 // error lists all faults of the props, the workflows and the agents. Main prints it for people.
 func NewStepkeeper(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	s := prepare(scope, id, props)
-	defer s.assets.close()
+	defer s.content.Close()
 	if err := s.build(); err != nil {
 		panic(refused(id, err))
 	}
@@ -66,17 +67,18 @@ func prepare(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	own := *props
 	emulator := own.forEmulator(scope)
 	complete, err := own.withDefaults()
-	assets, failed := newAssets(complete)
+	made, failed := complete.content()
 	if failed != nil {
 		panic(refused(id, failed))
 	}
-	assets.emulator = emulator
-	if err := errors.Join(err, complete.placed(scope), assets.compile()); err != nil {
-		assets.close()
+	made.Emulated = emulator != ""
+	err = errors.Join(err, complete.placed(scope), made.Compile(complete.Workflows), alike(made.Hashes))
+	if err != nil {
+		made.Close()
 		panic(refused(id, err))
 	}
 	return &Stepkeeper{
-		Construct: constructs.NewConstruct(scope, jsii.String(id)), props: complete, assets: assets,
+		Construct: constructs.NewConstruct(scope, jsii.String(id)), props: complete, content: made,
 		ledgers: map[string]awsdynamodb.ITableV2{}, queues: map[string]*queue{},
 		roles:     map[string]awsiam.IRole{},
 		functions: map[string]awslambda.IFunction{}, senders: map[string][]*string{},
@@ -86,12 +88,22 @@ func prepare(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	}
 }
 
+// content returns the content of the functions, which nothing has compiled.
+func (p Props) content() (*content.Content, error) {
+	agents := map[string]content.Agent{}
+	for name, a := range p.Agents {
+		agents[name] = content.Agent{HTTP: a.HTTP, Folder: a.Folder, External: a.External,
+			Environment: a.Environment, Secrets: sorted(a.Secrets), Timeout: a.Timeout}
+	}
+	return content.New(agents, p.Build, p.X86)
+}
+
 func refused(id string, err error) error {
 	return fmt.Errorf("stepkeeper %s cannot be deployed:\n%w", id, err)
 }
 
 func (s *Stepkeeper) build() error {
-	for _, w := range s.assets.warnings {
+	for _, w := range s.content.Warnings {
 		s.warn("workflow", "%s", w)
 	}
 	if all := s.props.outsiders(); len(all) > 0 &&

@@ -24,7 +24,7 @@ const (
 )
 
 func (s *Stepkeeper) addSupervisor() error {
-	folder, err := s.assets.folder("supervisor", build.Supervisor, s.assets.scheduled)
+	folder, err := s.content.Folder("supervisor", build.Supervisor, s.content.Scheduled)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (s *Stepkeeper) addTables() {
 	s.orders = s.table(orders)
 	s.definitions = s.table(table{id: "Definitions", key: dynamo.DefinitionKey, there: there.Definitions})
 	for _, name := range s.agentNames() {
-		if s.assets.ledgers[name] { // P31, P22a
+		if s.content.Ledgers[name] { // P31, P22a
 			s.ledgers[name] = s.table(table{id: "Ledger" + pascal(name), key: dynamo.LedgerKey,
 				there: there.Ledgers[name]})
 		}

@@ -1,4 +1,5 @@
-// Package limits refuses at synthesis what AWS would refuse during a deployment because of its size (rule 28).
+// Package limits refuses at synthesis what AWS would refuse during a deployment because of its size (rule
+// 28).
 package limits
 
 import (
@@ -27,8 +28,8 @@ const (
 	arnLongest      = 160
 )
 
-// Environments refuses environments that exceed Lambda's limit. The keys are functions; each value returns the
-// resolved environment.
+// Environments refuses environments that exceed Lambda's limit. The keys are functions; each value returns
+// the resolved environment.
 func Environments(all map[string]func() any) error {
 	var errs []error
 	for _, id := range slices.Sorted(maps.Keys(all)) {
