@@ -76,6 +76,10 @@ func (s *Stepkeeper) addOutputs() {
 	if s.tokenKeys != nil {
 		s.output("TokenKeysSecret", *secretARN(s.tokenKeys), "keys of the tokens that answer a step")
 	}
+	s.exportPolicies()
+}
+
+func (s *Stepkeeper) exportPolicies() {
 	s.output("ApplicationPolicy", *s.application.ManagedPolicyArn(), "attach to roles of applications")
 	for i, policy := range s.operator {
 		name := "OperatorPolicy"

@@ -23,6 +23,7 @@ const (
 type AlarmLevel string
 
 const (
+	// AlarmsFull means every alarm, those of rates and throttling among them.
 	AlarmsFull AlarmLevel = "Full"
 	// AlarmsEssential means the alarms for orders that no longer proceed by themselves: dead letters, the
 	// quarantine, missed sweeps, overdue tasks, and no sweeps.

@@ -52,6 +52,11 @@ earns() {
 }
 trials=()
 
+# snippet prints the code of a package's README.
+snippet() {
+	sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$1/README.md" | grep -v '^```'
+}
+
 (
 	cd typescript
 	[[ node_modules/.package-lock.json -nt package-lock.json ]] || npm ci --silent --no-audit --no-fund --ignore-scripts
@@ -59,6 +64,8 @@ trials=()
 )
 "$program" agent new seats --language typescript --module-dir "$root" --dir "$work/new-typescript" >/dev/null
 (cd "$work/new-typescript" && npm install --silent --no-audit --no-fund && npm test --silent >/dev/null)
+{ echo 'declare const service: any;' && snippet typescript; } >"$work/new-typescript/src/readme.ts"
+(cd "$work/new-typescript" && node_modules/.bin/tsc --noEmit)
 trial=typescript/dist-tests/tests/trial.js
 earns idempotent hang give-back node "$trial" &
 trials+=($!)
@@ -78,6 +85,8 @@ fi
 cp -r python/tests python/pyproject.toml "$work" && (cd "$work" && "$venv/bin/python" -m pytest -q -p no:cacheprovider) # the installed package
 "$program" agent new seats --language python --module-dir "$root" --dir "$work/new-python" >/dev/null
 (cd "$work/new-python" && "$venv/bin/python" -m unittest)
+snippet python >"$work/readme.py"
+(cd "$work" && "$venv/bin/python" -c 'import readme')
 earns idempotent hang give-back "$venv/bin/python" python/tests/trial.py &
 trials+=($!)
 earns plain tally untally "$venv/bin/python" python/tests/trial.py &

@@ -44,7 +44,7 @@ func Synthesise(ctx context.Context, app, dir, emulator string,
 		err = json.Unmarshal(data, &file)
 	}
 	if err == nil && file.App == "" {
-		err = errors.New(`"app" is missing; it is the command of the CDK app, such as go run .`)
+		err = errors.New(`"app" is missing: write the command of the CDK app, such as go run ./app`)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cdk.json in %s: %w", app, err)

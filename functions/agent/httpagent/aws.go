@@ -99,7 +99,7 @@ var awsKinds = []kind{
 var (
 	awsARN = regexp.MustCompile(
 		`^arn:(aws|aws-cn|aws-us-gov):([a-z]+):([a-z]{2}(?:-[a-z]+)+-\d):(\d{12}):(.+)$`)
-	// a queue on AWS, and one of an emulator on this machine, with or without a Region
+	// Emulators on this machine name their queues with or without a Region.
 	awsQueue = regexp.MustCompile(
 		`^https://sqs\.([a-z]{2}(?:-[a-z]+)+-\d)\.amazonaws\.com(\.cn)?/(\d{12})/([^/]+)$`)
 	emulatedQueue = regexp.MustCompile(`^(?:/queue/([a-z]{2}(?:-[a-z]+)+-\d))?/(\d{12})/([^/]+)$`)
