@@ -1,8 +1,10 @@
 package infra
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
@@ -86,14 +88,14 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 		allow("Alert", []string{"sns:Publish"}, s.alerts.TopicArn()),
 	}
 	// it reads their queue lengths (P44)
-	if agents := slices.Sorted(maps.Keys(s.assets.choosable)); len(agents) > 0 {
+	if agents := slices.Sorted(maps.Keys(s.content.Choosable)); len(agents) > 0 {
 		var queues []*string
 		for _, agent := range agents {
 			queues = append(queues, s.requests(agent)...)
 		}
 		statements = append(statements, allow("Lengths", attributes, queues...))
 	}
-	statements = append(statements, s.tokenKeysAccess()...)
+	statements = append(append(statements, s.alertKey()...), s.tokenKeysAccess()...)
 	if len(s.props.ReplyTo) > 0 {
 		var queues []*string
 		for _, name := range s.replyToNames() {
@@ -136,7 +138,7 @@ func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
 		waiting = append(waiting, s.requests(agent)...)
 	}
 	targets := arns(s.queues["control"].queue)
-	if len(s.assets.scheduled) > 0 { // it starts orders by the clock
+	if len(s.content.Scheduled) > 0 { // it starts orders by the clock
 		targets = append(targets, s.queues["intake"].queue.QueueArn())
 	}
 	return append([]awsiam.PolicyStatement{
@@ -146,7 +148,7 @@ func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
 		allow("Backlog", attributes, waiting...),
 		allow("Send", send, targets...),
 		allow("Alert", []string{"sns:Publish"}, s.alerts.TopicArn()),
-	}, s.tablesKey()...)
+	}, append(s.alertKey(), s.tablesKey()...)...)
 }
 
 // agentAccess returns an agent's IAM permissions. They include none of the engine's tables.
@@ -161,7 +163,35 @@ func (s *Stepkeeper) agentAccess(name string, a Agent) []awsiam.PolicyStatement 
 			statements = append(statements, s.tablesKey()...)
 		}
 	}
+	statements = append(statements, s.callAccess(name)...)
 	return append(statements, secretAccess(a)...)
+}
+
+// callAccess returns the permissions for the calls of AWS in the agents file, each on its own resources.
+func (s *Stepkeeper) callAccess(name string) (statements []awsiam.PolicyStatement) {
+	resources := map[string][]string{}
+	agent := s.content.Checked.Agents[name]
+	for operation := range agent.Operations {
+		if t, calls := agent.Target(operation); calls {
+			for _, p := range t.Permissions() {
+				resources[p.Action] = append(resources[p.Action], p.Resource)
+			}
+		}
+	}
+	if api := agent.API(); api != "" {
+		stack := awscdk.Stack_Of(s.Construct)
+		resources["execute-api:Invoke"] = []string{
+			fmt.Sprintf("arn:%s:execute-api:%s:%s:%s/*", *stack.Partition(),
+				agent.SigningRegion(), *stack.Account(), api),
+		}
+	}
+	for _, action := range sorted(resources) {
+		slices.Sort(resources[action])
+		_, verb, _ := strings.Cut(action, ":")
+		statements = append(statements, allow("Call"+verb, []string{action},
+			*jsii.Strings(slices.Compact(resources[action])...)...))
+	}
+	return statements
 }
 
 func secretAccess(a Agent) (statements []awsiam.PolicyStatement) {

@@ -19,7 +19,7 @@ import (
 // addScheduler makes the Scheduler: one function with three mappings, so that a flood of orders
 // leaves replies their own share.
 func (s *Stepkeeper) addScheduler() error {
-	folder, err := s.assets.folder("scheduler", build.Scheduler, s.assets.flows)
+	folder, err := s.content.Folder("scheduler", build.Scheduler, s.content.Workflows)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (s *Stepkeeper) addScheduler() error {
 	if len(s.props.ReplyTo) > 0 {
 		environment[deployment.VarReplyTo] = s.replyToPlaces()
 	}
-	if agents := slices.Sorted(maps.Keys(s.assets.choosable)); len(agents) > 0 {
+	if agents := slices.Sorted(maps.Keys(s.content.Choosable)); len(agents) > 0 {
 		capacity := map[string]int{}
 		for _, name := range agents {
 			a := s.props.Agents[name]
@@ -51,10 +51,12 @@ func (s *Stepkeeper) addScheduler() error {
 		memory:      s.props.Tuning.SchedulerMemory, timeout: s.props.Tuning.SchedulerTimeout,
 		environment: environment, access: s.schedulerAccess(), loops: true,
 		reserved: s.props.Tuning.ReservedSchedulers,
+		vpc:      s.props.VPC, subnets: s.props.Subnets, groups: s.props.SecurityGroups,
 	})
-	s.scheduler, s.functions["scheduler"], s.roles["scheduler"] = f, f, role
+	s.publish("scheduler", "Scheduler", f)
+	s.scheduler, s.roles["scheduler"] = f, role
 	for _, name := range s.ownQueues() {
-		s.addMapping(pascal(name)+"Mapping", f, s.queues[name])
+		s.addMapping(pascal(name)+"Mapping", s.invoked("scheduler"), s.queues[name])
 	}
 	for _, agent := range s.agentNames() {
 		for _, name := range []string{port.Requests(agent), port.High(port.Requests(agent))} {

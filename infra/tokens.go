@@ -9,7 +9,7 @@ import (
 // addTokenKeys makes the secret with the keys of tokens if a workflow makes tokens (P39). AWS generates the
 // first key, so that no template contains it. Only the Scheduler may read it.
 func (s *Stepkeeper) addTokenKeys() {
-	if !s.assets.tokens {
+	if !s.content.Tokens {
 		return
 	}
 	if s.tokenKeys = s.props.TokenKeys; s.tokenKeys != nil {

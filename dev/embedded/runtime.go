@@ -50,13 +50,15 @@ type Runtime struct {
 	workflows *workflows
 	tokens    *token.Keys // keys of the tokens of answers (P39)
 	agents    []*agent
-	hub       *hub
-	uncalled  *uncalled
-	metrics   *telemetry
-	samples   samples
-	counts    sync.Map // *counter by name and labels
-	rejects   atomic.Int64
-	ready     atomic.Bool
+	// cannotKeep reports grades that the agents of the file cannot keep
+	cannotKeep func(agent string, s *core.StepDefinition, kept core.Duration) (problem, fix string)
+	hub        *hub
+	uncalled   *uncalled
+	metrics    *telemetry
+	samples    samples
+	counts     sync.Map // *counter by name and labels
+	rejects    atomic.Int64
+	ready      atomic.Bool
 	// last refusal of an order because too many are active; nil once there is room, see alertRefusals
 	refused atomic.Pointer[api.BusyError]
 
@@ -132,7 +134,8 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	}
 	s.state = state.New(state.Config{
 		Store: s.store, Definitions: s.store, Compile: workflow.Decode, Encode: workflow.Encode,
-		Current: s.workflows.current, Broken: s.workflows.broken, OnCommit: s.hub.committed,
+		Current: s.workflows.current, Similar: s.workflows.similar, Broken: s.workflows.broken,
+		OnCommit:   s.hub.committed,
 		CacheTasks: cachedTasks,
 		Inline:     inlineOrder,
 	})

@@ -7,6 +7,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
+// Context is the key of the CDK's context that names the emulator to deploy to. The construct then builds for
+// this machine, and accepts agents with addresses on this machine.
+const Context = "stepkeeper:emulator"
+
+// Names of the emulators.
+const (
+	NameLocalStack = "localstack"
+	NameMiniStack  = "ministack"
+)
+
 // oneBatch is the smallest batch of the mappings by default (rule 4).
 const oneBatch = 5
 

@@ -212,7 +212,9 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 	settings["tables"] = strings.Join(tables, ",")
 
 	name := s.assembly.Stack + "-second"
-	a, err := stack.Synthesise(ctx, filepath.Join("..", ".."), filepath.Join(s.dir, "second"), name, settings)
+	settings["stack"] = name
+	a, err := stack.Synthesise(ctx, filepath.Join("..", "..", "infra"), filepath.Join(s.dir, "second"),
+		s.backend, settings)
 	if err != nil {
 		t.Fatal(err)
 	}

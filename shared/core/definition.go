@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Grade describes what a remote service's operation offers (docs/explanation/protocol.md, section 7).
+// Grade describes what a remote service's operation offers (docs/explanation/protocol.md, Grades).
 type Grade string
 
 const (
@@ -56,6 +56,8 @@ type Definition struct {
 	Steps  []StepDefinition           `json:"steps"`
 	Agents map[string]AgentDefinition `json:"agents"`           // every agent that a step names
 	Output json.RawMessage            `json:"output,omitempty"` // template, see Expressions
+	// JSON Schema of the orders; if absent, any order is allowed
+	Order json.RawMessage `json:"order,omitempty"`
 	// longest time of a run from its submission; 0 means no deadline
 	Deadline   Duration `json:"deadline,omitempty"`
 	OnDeadline Policy   `json:"onDeadline,omitempty"` // required with Deadline
@@ -354,6 +356,8 @@ type Expressions interface {
 	Output(env Environment) (json.RawMessage, error) // only called if Output is set
 	// CheckAnswer returns the fault of a value. It is only called if Answer.Schema is set.
 	CheckAnswer(step int, value json.RawMessage) error
+	// CheckOrder returns the mismatch of an order. It is only called if Definition.Order is set.
+	CheckOrder(order json.RawMessage) error
 	Refused(step int, env Environment) (bool, error) // only called if Answer.Refuse is set
 	// Items returns the number of elements in the list of a step, and passes them to each in order. It is
 	// only called if the step is an Each with an Input.

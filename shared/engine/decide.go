@@ -97,7 +97,8 @@ func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
 			d.Effects = nil
 		}
 	}
-	j.Task, j.Definition, j.order = d.Task, in.definition, in.order
+	j.Task, j.Definition = d.Task, in.definition
+	j.order, j.hash = in.order, in.hash
 	j.changed = j.changed || d.Changed
 	if in.target != nil && d.Task != nil && d.Task.Definition == in.target.Hash {
 		j.Definition = in.target // it decides the next messages of the batch

@@ -160,8 +160,9 @@ func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 			if j.loaded != nil {
 				j.Task.Version = j.loaded.Version + 1
 			}
-			changes, changing = append(changes, state.Change{Task: j.Task, Before: j.loaded, Order: j.order}),
-				append(changing, j)
+			changing = append(changing, j)
+			changes = append(changes,
+				state.Change{Task: j.Task, Before: j.loaded, Order: j.order, Hash: j.hash})
 		}
 	}
 	if len(changes) == 0 {

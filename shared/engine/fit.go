@@ -52,9 +52,9 @@ func (e *Engine) followedBefore(ctx context.Context, j *Job, m *Message, at prot
 		}
 		// The reply was decided before, so apply only repeats its effects. It finds them by the cause, which
 		// does not depend on the operation.
-		d, err := e.apply(ctx, j, input{definition: j.Definition, order: j.order, event: core.Reply{
-			Step: st.Name, Run: j.Task.Run, Attempt: st.Attempt, Operation: core.Do,
-			Outcome: core.OutcomeFailed, Code: codeInputTooLarge}}, at, true)
+		d, err := e.apply(ctx, j, input{definition: j.Definition, order: j.order, hash: j.hash,
+			event: core.Reply{Step: st.Name, Run: j.Task.Run, Attempt: st.Attempt, Operation: core.Do,
+				Outcome: core.OutcomeFailed, Code: codeInputTooLarge}}, at, true)
 		if err != nil {
 			return err
 		}

@@ -21,6 +21,7 @@ var errNoKeys = errors.New("there is no key for the tokens of its workflow; depl
 type input struct {
 	definition *core.Definition
 	order      []byte
+	hash       string           // hash of the submission that creates the task
 	event      core.Event       // nil sends again all that is in progress (P27)
 	target     *core.Definition // definition that the event may move the task to
 }
@@ -37,7 +38,7 @@ func (in input) decide(t *core.Task, at protocol.At) (protocol.Decision, error) 
 
 // inputs reads the values that the decision on a message needs besides its task.
 func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *protocol.At) (input, error) {
-	in := input{definition: j.Definition, order: j.order, event: m.Event}
+	in := input{definition: j.Definition, order: j.order, hash: j.hash, event: m.Event}
 	if err := e.keys(ctx, j, at); err != nil {
 		return in, err
 	}
@@ -189,7 +190,7 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 		if j.expired {
 			return expired(j.ID)
 		}
-		in.order = m.Order
+		in.order, in.hash = m.Order, ev.ContentHash
 		if in.definition, err = e.current(ctx, ev); err != nil {
 			return err
 		}
@@ -197,7 +198,7 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 		if j.expired {
 			return expired(j.ID)
 		}
-		in.order = ev.Order
+		in.order, in.hash = ev.Order, ev.ContentHash
 		if in.definition, err = e.State.Definition(ctx, ev.Definition); err != nil {
 			if j.status == unread { // an existing child keeps its own definition
 				return errReload
@@ -207,10 +208,25 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 	default:
 		return nil
 	}
+	if err := fits(in.definition, in.order); err != nil {
+		return err
+	}
 	if j.status == tooLarge {
 		return &core.Refusal{Code: message.CodeTooLarge, Field: "order",
 			Text: "the order's task does not fit into the store; store large data elsewhere and send a " +
 				"reference"}
+	}
+	return nil
+}
+
+// fits refuses a new order that does not match the schema of its workflow. A running order keeps the
+// definition, and so the schema, that it began with.
+func fits(def *core.Definition, order []byte) error {
+	if len(def.Order) == 0 {
+		return nil
+	}
+	if err := def.Expr.CheckOrder(order); err != nil {
+		return message.Mismatch(def.Name, err)
 	}
 	return nil
 }
@@ -227,8 +243,13 @@ func (e *Engine) current(ctx context.Context, ev core.Submitted) (*core.Definiti
 					"order again", ev.Workflow, broken.Problem)}
 	}
 	if errors.Is(err, state.ErrUnknownWorkflow) {
+		meant := ""
+		if name := e.State.Similar(ev.Workflow); name != "" {
+			meant = "did you mean " + name + "? "
+		}
 		return nil, &message.Refusal{Code: message.CodeUnknownWorkflow, Field: "workflow",
-			Text: fmt.Sprintf("no workflow %q is deployed; check the name, or deploy it first", ev.Workflow)}
+			Text: fmt.Sprintf("no workflow %q is deployed; %scheck the name, or deploy it first", ev.Workflow,
+				meant)}
 	}
 	if err != nil || ev.ReplyTo == "" {
 		return def, err

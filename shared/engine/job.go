@@ -108,6 +108,7 @@ type decided struct {
 	expired bool // the order came to rest, and its task has expired (P14)
 	changed bool
 	order   []byte
+	hash    string // hash of the submission that created the task in this run; empty if it existed
 }
 
 // creates reports whether each message of the job may create the task.

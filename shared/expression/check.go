@@ -240,7 +240,7 @@ func (c *check) arguments(name string, arguments []ast.Node, inside int) error {
 	f := functions[name]
 	if len(arguments) < f.min || len(arguments) > f.max {
 		return fail(fmt.Sprintf("%s has %d arguments, it takes %s", name, len(arguments), f.arity()),
-			"correct their number; docs/reference/workflows.md shows each function")
+			"correct their number; docs/reference/expressions.md shows each function")
 	}
 	if name == functionToken {
 		if err := c.token(arguments); err != nil {

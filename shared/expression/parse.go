@@ -115,7 +115,7 @@ const fixComment = "complete it; in YAML, put it in quotes if it holds a # after
 	"comment"
 
 const fixSyntax = "write one expression, as in order.total * 2; a text stands in quotes, == compares, " +
-	"docs/reference/workflows.md has the language"
+	"docs/reference/expressions.md has the language"
 
 // syntaxFailure keeps the library's reason and removes the picture of the source below it.
 func syntaxFailure(err error) error {

@@ -59,6 +59,12 @@ func refuse(code, field, format string, args ...any) *Refusal {
 	return &Refusal{Code: code, Field: field, Text: fmt.Sprintf(format, args...)}
 }
 
+// Mismatch refuses an order that does not match the schema of its workflow.
+func Mismatch(workflow string, why error) *Refusal {
+	return refuse(CodeInvalid, "order", "the order does not match the schema of the workflow %s: %v",
+		workflow, why)
+}
+
 const (
 	small   = "abcdefghijklmnopqrstuvwxyz"
 	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ" + small

@@ -41,9 +41,9 @@ type Record struct {
 type Write struct {
 	Record   Record
 	Expected int64
-	// Hash is the hash of the order's content, which stays after the order has expired. A write that neither
-	// creates an order nor brings it to rest may omit it if the content is not stored apart. It is empty
-	// after a Cancel that came before its order (P17).
+	// Hash is the hash of the order's content, which stays after the order has expired. A create states it,
+	// and so does each write of content that is stored apart. A store that puts a tombstone needs it again
+	// when the order comes to rest. It is empty after a Cancel that came before its order (P17).
 	Hash string
 	// Apart reports whether the content is stored apart from the document, under its hash.
 	Apart bool

@@ -68,7 +68,7 @@ var Rooms = []Room{
 		cmd + "local", cmd + "render", cmd + "scaffold", cmd + "source", cmd + "streams"}},
 	{Name: "console", Packages: []string{cmd + "bulk", cmd + "console", cmd + "diagram", cmd + "journal"},
 		Tests: []string{cmd + "cli"}},
-	{Name: "expression", Packages: []string{"shared/expression", "shared/token"},
+	{Name: "expression", Packages: []string{"shared/expression", "shared/schema", "shared/token"},
 		Tests: []string{"shared/workflow/source", "shared/protocol", "dev/embedded"}},
 	{Name: "workflow", Packages: []string{"shared/workflow", "shared/workflow/source", "shared/suggest",
 		"shared/schedule", "workflows"}, Tests: []string{"functions/supervisor", "examples/wrong-workflows",

@@ -93,7 +93,7 @@ func (a *answer) output(ignore bool) (json.RawMessage, error) {
 	case err != nil:
 		return nil, done("response-not-json", unread, a.what, err)
 	}
-	return a.service.agent.redact.output(body), nil
+	return a.service.redact().output(body), nil
 }
 
 const (
@@ -162,7 +162,7 @@ func (a *answer) said() string {
 			return ' '
 		}
 		return r
-	}, a.service.agent.redact.text(strings.Join(words, ": ")))
+	}, a.service.redact().text(strings.Join(words, ": ")))
 	if cut := []rune(text); len(cut) > maxSaid {
 		text = string(cut[:maxSaid]) + "…"
 	}

@@ -28,7 +28,8 @@ type Config struct {
 	Tracer  port.Tracer  // nil records no spans
 	Retry   Retry
 	Breaker Breaker
-	// SendTimeout bounds the time for sending one reply; default 5 s.
+	// SendTimeout bounds the time for sending one reply; default 5 s. Below 0 there is no bound: for a queue
+	// in memory the timer would cost more than the send.
 	SendTimeout time.Duration
 }
 

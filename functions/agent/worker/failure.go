@@ -20,6 +20,10 @@ type Failure struct {
 	// Happened means that the operation was done, but its output cannot be used. For an undo, whose output is
 	// not used, it is no failure.
 	Happened bool
+	// Requeue means that this call has begun something that a later handling finds. The request returns to
+	// its queue for RetryAfter without a reply. If it may not return any more, the failure is an ordinary
+	// one.
+	Requeue bool
 	// RetryAfter is the wait that the service asked for; 0 means no wait.
 	RetryAfter time.Duration
 	// Code is a short stable word: "http-422", "card-declined". At most 64 bytes are kept.

@@ -184,13 +184,16 @@ const maxHeldBack = 3
 
 // heldBack returns the time that a request waits in its queue after it met an open breaker, while its own
 // time allows. A failing service must not use up the failures of a step that never reached it. The waits are
-// spread, so that not all requests return to the one probe.
+// spread, so that not all requests return to the one probe. A call that asks for it (Requeue) waits too.
 func (h *handling) heldBack() (wait time.Duration, fits bool) {
 	f := h.failure()
-	if f == nil || h.try > 0 || h.times > maxHeldBack {
+	if f == nil || h.try > 0 && !f.Requeue || h.times > maxHeldBack {
 		return 0, false
 	}
-	wait = f.RetryAfter + time.Duration(h.spread()*float64(h.w.Breaker.Delay)/2)
+	wait = f.RetryAfter
+	if !f.Requeue {
+		wait += time.Duration(h.spread() * float64(h.w.Breaker.Delay) / 2)
+	}
 	back := h.w.Clock.Now().Add(wait + h.req.Timeout.Std()/2)
 	return wait, back.Before(h.stop())
 }
@@ -254,11 +257,12 @@ func (h *handling) judge(ctx context.Context, f Failure) *tried {
 	}
 	t := &tried{Failure: f}
 	t.service = !f.Permanent && h.pivot != pivotNoEffect && f.Code != codeLedger &&
-		f.Code != core.CodeNotYet &&
+		f.Code != core.CodeNotYet && !f.Requeue &&
 		!errors.Is(context.Cause(ctx), context.Canceled)
 	left, r := h.deadline.Sub(h.w.Clock.Now()), h.w.Retry
 	t.again = h.try < r.Tries && !f.Permanent && h.pivot != pivotNoEffect && !f.turnedAway() &&
-		ctx.Err() == nil && time.Duration((1+r.Jitter)*float64(r.wait(h.try, f.RetryAfter))) < left
+		!f.Requeue && ctx.Err() == nil &&
+		time.Duration((1+r.Jitter)*float64(r.wait(h.try, f.RetryAfter))) < left
 	if h.req.Grade == core.Plain && !f.NoEffect && h.op.Check == nil {
 		t.again = false // nothing can be checked, and it must not be called again
 	}

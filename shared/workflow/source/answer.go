@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/schema"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
@@ -87,21 +88,10 @@ func (b *builder) choices(v *value, a *core.Answer) {
 }
 
 func (b *builder) eventSchema(v *value, a *core.Answer) {
-	schema := v.get("schema")
-	if schema == nil {
-		return
+	if given := v.get("schema"); given != nil {
+		data, err := json.Marshal(given.plain())
+		a.Schema, _ = b.compiled(given, data, err)
 	}
-	data, err := json.Marshal(schema.plain())
-	if err == nil {
-		err = expression.CheckSchema(data)
-	}
-	if err != nil {
-		b.report.error(schema.at, "schema is no JSON Schema: "+err.Error(),
-			"write one of draft 2020-12 that refers to no other document, as in {type: object, required: "+
-				"[status]}")
-		return
-	}
-	a.Schema = data
 }
 
 // people checks the parts of need and who that are known before an order comes.
@@ -152,7 +142,11 @@ func (b *builder) onTimeout(step string, v *value, a *core.Answer) {
 		if a.Schema == nil {
 			return
 		}
-		if err := expression.CheckValue(a.Schema, data); err != nil {
+		s, err := schema.Compile(a.Schema)
+		if err == nil {
+			err = s.Check(data)
+		}
+		if err != nil {
 			b.report.error(given.at, "onTimeout answers step "+step+" with a value that its schema refuses: "+
 				err.Error(), "correct the value, or the schema")
 		}
@@ -186,6 +180,23 @@ func (b *builder) question(f field, s *core.StepDefinition, scope expression.Sco
 		scope.Value = true
 		b.expression(refuse.at, s.Answer.Refuse, scope)
 	}
+}
+
+// unread warns of an approval whose answers make no difference: none refuses, and no expression reads which
+// one came.
+func (b *builder) unread(i int) {
+	s := &b.def.Steps[i]
+	if s.Answer == nil || len(s.Answer.Values) < 2 || s.Answer.Refuse != "" {
+		return
+	}
+	if b.root.holds("steps." + strings.ReplaceAll(s.Name, "-", "_")) {
+		return
+	}
+	b.report.warn(b.steps[i].value.get("approval").field("answers").at,
+		fmt.Sprintf("every answer to step %s lets the order go on, %q too", s.Name,
+			s.Answer.Values[len(s.Answer.Values)-1]),
+		fmt.Sprintf("write refuse: value == %q, or read steps.%s.output.value in a later step",
+			s.Answer.Values[len(s.Answer.Values)-1], strings.ReplaceAll(s.Name, "-", "_")))
 }
 
 // bare reports whether an expression wrongly has ${ }.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
 // each reads a step of child tasks (P40), except its expressions.
@@ -76,6 +77,11 @@ func (b *builder) items(f field, s *core.StepDefinition, scope expression.Scope)
 		}
 		s.Input = b.template(list, "each", scope)
 		scope.Item = true
+		b.element = schema.Part{}
+		if text, found, _ := expression.Unwrap(list.text); found && b.schema != nil {
+			of, _ := expression.Unknown(text, b.schema.Part(), schema.Part{})
+			b.element = of.Element()
+		}
 	}
 	s.Each.Order = b.template(f.value.get("input"), "input", scope)
 }

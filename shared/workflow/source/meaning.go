@@ -15,6 +15,7 @@ import (
 // meaning checks the rules that no schema can express.
 func (b *builder) meaning() {
 	b.knownAgents()
+	b.scheduledOrder()
 	b.room()
 	if b.order.before != nil {
 		b.noReturn()
@@ -25,8 +26,10 @@ func (b *builder) meaning() {
 		b.polling(i)
 		b.long(i)
 		b.routes(i)
+		b.keeps(i)
 		b.holds(i)
 		b.goesOn(i)
+		b.unread(i)
 	}
 	onDeadline := b.root.field("onDeadline")
 	deadline := b.root.field("deadline")
@@ -51,6 +54,28 @@ func (b *builder) room() {
 					"the limit is %d",
 				len(b.def.Steps), needs, port.MaxDocument),
 			"split the workflow, or give lists to single steps")
+	}
+}
+
+// keeps refuses a grade that an agent of the step cannot keep.
+func (b *builder) keeps(i int) {
+	s := &b.def.Steps[i]
+	if b.opts.CannotKeep == nil || s.Kind() != core.KindCall {
+		return
+	}
+	where := b.steps[i].at
+	if f := b.steps[i].value.field("grade"); f != nil {
+		where = f.value.at
+	}
+	for _, agent := range s.AllAgents() {
+		kept := b.def.Agents[agent].KeyRetention
+		if problem, fix := b.opts.CannotKeep(agent, s, kept); problem != "" {
+			b.report.error(
+				where,
+				fmt.Sprintf("step %s has the grade %s, but %s", s.Name, s.Grade, problem),
+				fix,
+			)
+		}
 	}
 }
 

@@ -57,7 +57,7 @@ func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
 		Sc: sc, Chooser: c, Def: sc.Definition, Queues: map[string]*world.Queue{},
 		Services: map[string]*world.Remote{},
 		Ledgers:  map[string]*world.Ledger{}, ByID: map[string]*world.Order{},
-		Leases: map[string]world.Lease{},
+		Leases: map[string]world.Lease{}, Answered: map[string]bool{},
 		Traits: map[string]world.Trait{}, Outages: map[string]int64{}, Expired: map[string]int64{},
 		Coming: map[string]int64{}, Nth: world.Counters.Get().(map[world.Occasion]int),
 		Hash: 14695981039346656037, Checks: world.NewChecks(), Often: &world.Often, Newer: sc.Newer(),

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +42,12 @@ func operation(w *world.Simulation, p *world.Process) worker.Operation {
 // character draws what the services are like.
 func character(w *world.Simulation, agent string) {
 	s, said := w.Sc.Services[agent]
+	said = said && (s.Described() || len(s.Outputs) == 0)
 	t := world.Trait{Service: s}
+	for _, all := range s.Outputs { // whatever the order, only the longest counts
+		t.Sample = max(t.Sample, len(all))
+	}
+	t.Sample = w.Choose("sample", agent, t.Sample, 0.7)
 	if w.Room.Limit > 0 {
 		t.Size = w.Choose("size", agent, len(sizes), 0.7)
 	}
@@ -82,6 +88,11 @@ func output(w *world.Simulation, agent string, c worker.Call) any {
 			return huge
 		}
 		return json.RawMessage("{")
+	}
+	if all := w.Conf(agent).Outputs[c.Name]; len(all) > 0 { // the same for each attempt of a key
+		key := fnv.New32a()
+		_, _ = key.Write([]byte(c.Key)) // it cannot fail
+		return all[(int(key.Sum32()>>1)+w.Traits[agent].Sample)%len(all)]
 	}
 	seen := ""
 	if bytes.Contains(c.Input, []byte(`"link"`)) { // a service may repeat what it was sent (P39)
@@ -369,7 +380,7 @@ func refusal(w *world.Simulation, key string) error {
 // forget takes a key out of the service's memory, once it may: its retention counts from what it did
 // last, since a refusal is not remembered. A call that lands after its caller has given it up finds the
 // key all the same: keys and fences are kept for longer than any call lasts, which is what their
-// author declares (docs/explanation/protocol.md, section 7).
+// author declares (docs/explanation/protocol.md, Grades).
 func forget(w *world.Simulation, s *world.Remote, c worker.Call, conf world.Service, f world.Fault) {
 	_, step := w.StepOf(w.Store.Task(c.OrderID), c.Step)
 	agent := step.Agent

@@ -1,7 +1,9 @@
 package world
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -25,6 +27,15 @@ type Service struct {
 	Forgets core.Duration `json:"forgets,omitempty" yaml:"forgets"`
 	// Check reports whether the service can be asked whether an operation has happened.
 	Check bool `json:"check,omitempty" yaml:"check"`
+	// Outputs holds what each operation returns. Of several outputs one is drawn for each idempotency key.
+	// An operation without an entry returns {"key": KEY}.
+	Outputs map[string][]json.RawMessage `json:"outputs,omitempty" yaml:"-"`
+}
+
+// Described reports whether the user has set more than outputs, so that nothing else is drawn.
+func (s Service) Described() bool {
+	s.Outputs = nil
+	return !reflect.DeepEqual(s, Service{})
 }
 
 // Services holds the services by agent.
@@ -72,6 +83,7 @@ type Trait struct {
 	Forgetful bool // it forgets keys as early as it may
 	Serial    bool // its agent takes one request at a time (P32)
 	Standing  bool // a plain one that, asked about an undo, only knows whether anything stands
+	Sample    int  // shifts which of several outputs a key gets
 }
 
 // Retention returns the time that the service of a step remembers keys; 0 means for ever.

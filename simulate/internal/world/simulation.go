@@ -35,8 +35,11 @@ type Scenario struct {
 	Definition *core.Definition
 	Services   Services        // services by agent; without an entry the workflow's declaration counts
 	Order      json.RawMessage // content of every order; nil means {}
-	Only       []Fault         // faults that may happen; nil means all
-	Orders     int             // most orders of a run; 0 means 4
+	// Answers holds the value that people or an event soon give to a step, by step. Each eligible person
+	// gives it, until enough have.
+	Answers map[string]json.RawMessage
+	Only    []Fault // faults that may happen; nil means all
+	Orders  int     // most orders of a run; 0 means 4
 	// Alone means that the run has no commands.
 	Alone bool
 	// Base sets a scene: a plain course other than "all goes well".
@@ -90,6 +93,7 @@ type Simulation struct {
 	Operating  bool  // the operator looks after what has stopped
 	SweepAt    int64 // time of the next planned sweep; 0 if none is planned
 	Leases     map[string]Lease
+	Answered   map[string]bool // scripted answers that are on their way, by order, run, step, round and votes
 	Traits     map[string]Trait
 	Outages    map[string]int64 // end of a hang of the service behind an agent, for all callers
 	Expired    map[string]int64 // time until which it rejects the agent's credentials

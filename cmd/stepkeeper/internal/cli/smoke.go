@@ -260,7 +260,7 @@ func sameJSON(a, b []byte) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// inconsistent returns the steps of an ended task that contradict its end (section 2 of the protocol). By P7
+// inconsistent returns the steps of an ended task that contradict its end (States of the protocol). By P7
 // every attempted step of an undone task is undone.
 func inconsistent(t *client.Task) []string {
 	var found []string
