@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from .agent import WAIT, look_up, sqs_client
+from .agent import address
+from .ledger import WAIT, aws_client
 from .message import SCHEMA, written
 
 MAX_ORDER = 65_536  # bytes of a submission
@@ -17,11 +18,8 @@ class Client:
     """intake, statuses: queues, by their address from a stack's outputs or their name in `stepkeeper dev`."""
 
     def __init__(self, intake: str = "intake", statuses: str = "", sqs: Any = None):
-        self.sqs = sqs or sqs_client()
-        self.intake, self.queue = self._address(intake), self._address(statuses)
-
-    def _address(self, queue: str) -> str:
-        return queue if not queue or "://" in queue else look_up(self.sqs, queue)
+        self.sqs = sqs or aws_client("sqs")
+        self.intake, self.queue = address(self.sqs, intake), address(self.sqs, statuses)
 
     def submit(self, workflow: str, order_id: str, order: Any, *, reply_to: str = "", priority: str = "",
                deadline: datetime | None = None) -> None:
@@ -50,7 +48,10 @@ class Client:
             got = self.sqs.receive_message(QueueUrl=self.queue, MaxNumberOfMessages=10,
                                            WaitTimeSeconds=int(min(WAIT, left)))
             for message in got.get("Messages", []):
-                status = json.loads(message["Body"])
+                try:
+                    status = json.loads(message["Body"])
+                except (ValueError, RecursionError):
+                    continue  # no status
                 if isinstance(status, dict) and status.get("schema") == SCHEMA:  # others stay in the queue
                     yield status
                     self.sqs.delete_message(QueueUrl=self.queue, ReceiptHandle=message["ReceiptHandle"])

@@ -4,14 +4,20 @@ An entry is claimed before the effect, and its outcome is stored after it. Each 
 version of the entry, so that of two requests one finds the other's. The table has the form of the Go agents.
 """
 
-import contextlib
 import os
 import secrets
 import sqlite3
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
+
+import boto3
+from botocore.config import Config
+
+from .message import Failure
+
+WAIT = 5  # seconds of a long poll
 
 
 class Conflict(Exception):
@@ -38,6 +44,14 @@ class Ledger(Protocol):
         """Stores the entry with its version raised by one. Raises Conflict if another version is stored."""
 
 
+def aws_client(service: str, connections: int = 10, read_timeout: float = WAIT + 5) -> Any:
+    """Returns a client of the SDK that gives up early enough for a request to come again."""
+    region = os.environ.get("AWS_REGION")  # which boto3 does not read
+    return boto3.client(service, region_name=region, config=Config(
+        connect_timeout=2, read_timeout=read_timeout, max_pool_connections=connections,
+        retries={"total_max_attempts": 2, "mode": "standard"}))
+
+
 _FIELDS = ("state", "attempt", "command", "output", "code", "message")
 
 
@@ -45,29 +59,18 @@ class DynamoLedger:
     """A ledger in a DynamoDB table with the partition key Key, by name or ARN."""
 
     def __init__(self, table: str, client: Any = None):
-        if client is None:
-            import boto3
-            from botocore.config import Config
-            client = boto3.client("dynamodb", region_name=os.environ.get("AWS_REGION"), config=Config(
-                connect_timeout=1, read_timeout=2, retries={"total_max_attempts": 2, "mode": "standard"}))
-        self.table, self.client = table, client
+        self.table, self.client = table, client or aws_client("dynamodb", read_timeout=2)
 
     def _item(self, key: str) -> dict[str, Any]:
         got = self.client.get_item(TableName=self.table, Key={"Key": {"S": key}}, ConsistentRead=True)
         return got.get("Item", {})
 
     def entry(self, key: str) -> Entry:
-        item = self._item(key)
-
-        def text(name: str) -> str:
-            value = item.get(name, {})
-            return value.get("S") or value.get("B", b"").decode("utf-8", "replace")
-
-        def number(name: str) -> int:
-            return int(item.get(name, {}).get("N", 0))
-
-        return Entry(key, text("State") or "none", number("Attempt"), number("Command"), text("Output"),
-                     text("Code"), text("Message"), number("Version"))
+        item = {name: value.get("S") or value.get("N") or value.get("B", b"").decode("utf-8", "replace")
+                for name, value in self._item(key).items()}
+        return Entry(key, item.get("State") or "none", int(item.get("Attempt", 0)),
+                     int(item.get("Command", 0)), item.get("Output", ""), item.get("Code", ""),
+                     item.get("Message", ""), int(item.get("Version", 0)))
 
     def move(self, entry: Entry) -> None:
         writer = secrets.token_bytes(12)
@@ -108,84 +111,81 @@ class SQLiteLedger:
         return Entry(*row) if row else Entry(key)
 
     def move(self, entry: Entry) -> None:
-        values = [getattr(entry, name) for name in _FIELDS] + [entry.version + 1, entry.key]
-        write = ("INSERT INTO ledger(state,attempt,command,output,code,message,version,key)"
-                 " VALUES(?,?,?,?,?,?,?,?)")
-        if entry.version:
-            values.append(entry.version)
-            write = ("UPDATE ledger SET state=?,attempt=?,command=?,output=?,code=?,message=?,version=?"
-                     " WHERE key=? AND version=?")
-        with self.lock, contextlib.suppress(sqlite3.IntegrityError):  # it exists already
-            if self.db.execute(write, values).rowcount == 1:
-                return
-        raise Conflict(entry.key)
+        values = *astuple(replace(entry, version=entry.version + 1)), entry.version, entry.key
+        with self.lock:
+            written = self.db.execute(
+                "REPLACE INTO ledger SELECT ?,?,?,?,?,?,?,?"
+                " WHERE ? = coalesce((SELECT version FROM ledger WHERE key=?), 0)", values).rowcount
+        if written != 1:
+            raise Conflict(entry.key)
 
 
-# What a request may do: call the service, or repeat a reply, or stay silent because a call is in doubt.
-CALL, DONE, FAILED, IN_DOUBT, SILENT = "call", "done", "failed", "in-doubt", "silent"
-
-# A move is the next entry and whether it must be stored.
-Move = tuple[Entry, bool]
+REFUSED = ("failed", "later")
 
 
-def _apply(e: Entry, attempt: int, fact: dict[str, Any] | None) -> Move:
+def _apply(e: Entry, attempt: int, fact: dict[str, Any] | None) -> Entry:
     """Applies a fact that the operator stated, once per command."""
     if not fact or fact["command"] <= e.command:
-        return e, False
-    e = replace(e, command=fact["command"], attempt=attempt, code="", message="")
-    if fact.get("fact") == "happened":
-        return replace(e, state="done"), True
-    return replace(e, state="none", output=""), True
+        return e
+    e = replace(e, state="done", command=fact["command"], attempt=attempt, code="", message="")
+    return e if fact.get("fact") == "happened" else replace(e, state="none", output="")
 
 
 def enter(e: Entry, undo: bool, attempt: int, fact: dict[str, Any] | None,
-          knows_keys: bool) -> tuple[Entry, bool, str]:
-    """Returns the next entry for a request, whether it must be stored first, and what the request may do."""
-    e, moved = _apply(e, attempt, fact)
-    if undo:
-        if e.state in ("none", "failed", "later"):
-            return Entry(e.key, "fenced", attempt, e.command, version=e.version), True, DONE
-        if e.state == "fenced":
-            return e, moved, DONE
-        if e.state == "done":
-            return replace(e, state="undo-started", attempt=attempt), True, CALL
-        return e, moved, IN_DOUBT
+          knows_keys: bool) -> tuple[Entry, str]:
+    """Returns the next entry for a request, and what the request may do once the entry is stored.
+
+    It may make a "call", repeat that the call is "done" or "failed", fail because a call is "in-doubt", or
+    stay "silent" for the same reason. An entry that stays as it is is returned itself.
+    """
+    e = _apply(e, attempt, fact)
     started = Entry(e.key, "started", attempt, e.command, version=e.version)
-    if e.state == "done":
-        return e, moved, DONE
-    if e.state == "fenced" or e.state in ("failed", "later") and attempt <= e.attempt:
-        return e, moved, FAILED
-    if e.state in ("none", "failed", "later"):
-        return started, True, CALL
-    if e.state in ("started", "repeated") and knows_keys and attempt >= e.attempt:
-        return replace(started, state="repeated"), True, CALL
-    return e, moved, SILENT
-
-
-def leave(e: Entry, undo: bool, attempt: int, outcome: str) -> Move:
-    """Returns the next entry for an outcome of a call: happened, refused, withdrawn or unknown."""
-    mine = e.attempt == attempt
     if undo:
-        if e.state != "undo-started" or outcome == "unknown" or outcome != "happened" and not mine:
-            return e, False
-        if outcome == "happened":
-            return replace(e, state="fenced", output="", attempt=attempt), True
-        return replace(e, state="done", attempt=attempt), True
-    if outcome == "happened" and e.state not in ("done", "undo-started", "fenced"):
-        return replace(e, state="done", attempt=attempt, code="", message=""), True
-    if e.state == "started" and mine and outcome in ("refused", "withdrawn"):
-        return replace(e, state="failed" if outcome == "refused" else "none"), True
-    return e, False
+        if e.state == "done":
+            return replace(e, state="undo-started", attempt=attempt), "call"
+        if e.state in ("none", *REFUSED):
+            return replace(started, state="fenced"), "done"
+        return e, "done" if e.state == "fenced" else "in-doubt"
+    if e.state == "done":
+        return e, "done"
+    if e.state == "fenced" or e.state in REFUSED and attempt <= e.attempt:
+        return e, "failed"
+    if e.state in ("none", *REFUSED):
+        return started, "call"
+    if e.state in ("started", "repeated") and knows_keys and attempt >= e.attempt:
+        return replace(started, state="repeated"), "call"
+    return e, "silent"
+
+
+def leave(e: Entry, undo: bool, attempt: int, failure: Failure | None, output: str) -> Entry:
+    """Returns the next entry for the outcome of a call, which is unknown after a failure with an effect."""
+    happened = failure is None or failure.happened
+    known = happened or failure.no_effect and e.attempt == attempt
+    if undo and e.state == "undo-started" and known:
+        return replace(e, state="fenced", output="", attempt=attempt) if happened else (
+            replace(e, state="done", attempt=attempt))
+    if not undo and happened and e.state not in ("done", "undo-started", "fenced"):
+        return replace(e, state="done", attempt=attempt, code="", message="", output=output)
+    if not undo and not happened and known and e.state == "started":
+        return _failed(e, failure) if failure.permanent else replace(e, state="none")
+    return e
 
 
 def refuse(e: Entry, attempt: int, fact: dict[str, Any] | None, began: bool,
-           permanent: bool) -> tuple[Entry, bool, bool]:
-    """Returns the next entry for a point of no return that had no effect, whether it must be stored, and
-    whether that is proven. It is not if another call may still have its effect."""
-    after, _ = _apply(e, attempt, fact)
-    if after.state in ("failed", "later") and attempt <= after.attempt:
-        return e, False, True
-    if after.state not in ("none", "failed", "later") and not (
-            after.state == "started" and began and after.attempt == attempt):
-        return e, False, False
-    return replace(after, state="failed" if permanent else "later", attempt=attempt), True, True
+           failure: Failure) -> tuple[Entry, bool]:
+    """Returns the next entry for a point of no return that had no effect, and whether that is proven.
+
+    It is not proven if another call may still have its effect.
+    """
+    after = _apply(e, attempt, fact)
+    if after.state in REFUSED and attempt <= after.attempt:
+        return e, True
+    mine = after.state == "started" and began and after.attempt == attempt
+    if after.state not in ("none", *REFUSED) and not mine:
+        return e, False
+    return _failed(replace(after, attempt=attempt), failure), True
+
+
+def _failed(e: Entry, failure: Failure) -> Entry:
+    return replace(e, state="failed" if failure.permanent else "later", code=failure.code,
+                   message=failure.text())

@@ -17,10 +17,6 @@ MAX_TEXT = 500  # characters of an error
 UNCOUNTED = ("not-yet", "unauthorized", "breaker-open")  # they say that no call could have had an effect
 
 
-class Newer(Exception):
-    """The message has a newer schema. Another instance of the agent may know it."""
-
-
 class Unreadable(Exception):
     """The message cannot be read, and never will be."""
 
@@ -41,6 +37,10 @@ class Failure(Exception):
     def __init__(self, message: str, *, code: str = "failed", no_effect: bool = False, after: float = 0):
         super().__init__(message)
         self.code, self.no_effect, self.after = code, no_effect, after
+
+    def text(self) -> str:
+        """Returns the text as it is sent and stored."""
+        return str(self)[:MAX_TEXT]
 
 
 class Permanent(Failure):
@@ -92,19 +92,11 @@ class Call:
     key: str
     stop_by: float  # seconds since 1970; no side effect may begin or land after it
     trace: str  # W3C traceparent
-    _remaining: Callable[[], float] = field(repr=False)
-    _progress: Callable[[int, str], None] = field(repr=False)
-
-    def remaining(self) -> float:
-        """Returns the seconds until the call must have ended: the timeout for the service. Never negative."""
-        return self._remaining()
-
-    def progress(self, percent: int = 0, note: str = "") -> None:
-        """Reports that the operation of a step with a maxDuration still runs, which restarts its timeout.
-
-        It may be called at any rate, and does nothing for other steps. People see the note.
-        """
-        self._progress(percent, note)
+    # remaining() returns the seconds until the call must have ended, or 0: the timeout for the service.
+    remaining: Callable[[], float] = field(repr=False)
+    # progress(percent=0, note="") reports that the operation of a step with a maxDuration still runs.
+    # This restarts its timeout. It does nothing for other steps. Call it at any rate; people see the note.
+    progress: Callable[..., None] = field(repr=False)
 
 
 _PATTERNS = {"task": r"[A-Za-z0-9._:~-]{1,128}", "step": r"[a-z][a-z0-9-]{0,39}", "operation": "do|undo",
@@ -113,11 +105,14 @@ _LEAST = {"run": 0, "attempt": 1, "timeout": 1}
 
 
 def read_request(body: str) -> dict[str, Any]:
-    """Returns a request with its times in milliseconds since 1970. Raises Newer or Unreadable."""
+    """Returns a request with its times in milliseconds since 1970.
+
+    Raises Unreadable, or RuntimeError if the schema is newer.
+    """
     try:
         m = json.loads(body if len(body) <= MAX_BODY else "")
-        if _whole(m, "schema", 1) > SCHEMA:
-            raise Newer
+        if _whole(m, "schema", 1) > SCHEMA:  # another instance of the agent may know it
+            raise RuntimeError(f"it has schema {m['schema']}, newer than {SCHEMA}; deploy the newer agent")
         for name, pattern in _PATTERNS.items():
             if not re.fullmatch(pattern, m[name]):
                 raise Unreadable(f"{name} is malformed")
@@ -127,9 +122,12 @@ def read_request(body: str) -> dict[str, Any]:
             _whole(m["resolved"], "command", 0)
         check(m, MAX_LEVELS + 1)
         stop_by = _time(m["stopBy"])
-        return {**m, "stopBy": stop_by, "stop": stop_by - _whole(m, "clockSkew", 0, 0),
-                "claimedAt": _time(m["claimedAt"]) if m.get("claimedAt") else None,
-                "long": m["operation"] == "do" and _whole(m, "maxDuration", 0, 0) > m["timeout"]}
+        undo = m["operation"] == "undo"
+        long = _whole(m, "maxDuration", 0, 0) > m["timeout"] and not undo
+        return {"input": None, "resolved": None, "grade": "", "trace": "", "pointOfNoReturn": False, **m,
+                "undo": undo, "long": long, "limit": m["maxDuration"] if long else m["timeout"],
+                "stopBy": stop_by, "stop": stop_by - _whole(m, "clockSkew", 0, 0),
+                "claimedAt": _time(m["claimedAt"]) if m.get("claimedAt") else None}
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as why:
         raise Unreadable(f"{type(why).__name__}: {why}") from why
 
@@ -184,12 +182,3 @@ def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.asdict(value)
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
-
-
-def typed(kind: Any, value: Any) -> Any:
-    """Returns a JSON object as the dataclass `kind`, strictly, and any other value unchanged."""
-    if not dataclasses.is_dataclass(kind):
-        return value
-    if not isinstance(value, dict):
-        raise ValueError("an object is meant")
-    return kind(**value)  # a field that is unknown or missing is a TypeError

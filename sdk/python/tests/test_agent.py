@@ -82,6 +82,7 @@ def test_the_call_ends_before_stop_by():
 @pytest.mark.parametrize("error, outcome, code, after", [
     (Permanent("no coat", code="no-coat"), "failed", "no-coat", None),
     (Later("closed", after=1.5), "retry-later", "failed", 1500),
+    (Later("closed", after=float("nan")), "retry-later", "failed", 0),
     (NotYet(after=60), "retry-later", "not-yet", 60_000),
     (Unauthorized("who?"), "retry-later", "unauthorized", 0),
     (Later("it was called", code="unauthorized"), "retry-later", "failed", 0),
@@ -136,8 +137,7 @@ def test_a_newer_schema_and_an_unsent_reply_come_again():
     assert not bench.agent.handle(body(schema=2, task=None))
     assert bench.queues.sent == {"replies": [], "quarantine": [], "intake": []}
     bench.queues.fails = 1
-    with pytest.raises(OSError):
-        bench.agent.handle(body())
+    assert not bench.agent.handle(body())
 
 
 def test_progress_restarts_the_timeout():
@@ -160,6 +160,8 @@ def test_progress_restarts_the_timeout():
     assert reports[0]["note"] == "é" * 100  # 200 bytes
     bench = Bench(lambda call: setattr(bench.queues, "fails", 1) or call.progress(1))
     assert bench.reply(maxDuration=30_000)["outcome"] == "done"  # a report that cannot be sent ends nothing
+    bench = Bench(lambda call: call.progress(float("nan")))
+    assert bench.reply(maxDuration=30_000)["outcome"] == "done"
     bench = Bench(lambda call: call.progress(1))
     assert bench.reply()["outcome"] == "done"  # not a step with a maxDuration
 
@@ -203,7 +205,7 @@ def test_one_call_that_hangs_on_lambda_does_not_fail_the_others(monkeypatch):
 def test_an_agent_deployed_under_another_name_is_refused(monkeypatch):
     monkeypatch.setenv("STEPKEEPER_AGENT", "hats")
     monkeypatch.setenv("STEPKEEPER_QUEUES", "{}")
-    with pytest.raises(SystemExit, match="deployed as agent 'hats'"):
+    with pytest.raises(RuntimeError, match="deployed as agent 'hats'"):
         Bench().agent.handler({})
 
 
@@ -215,7 +217,7 @@ def test_a_process_finds_its_queues(monkeypatch):
     urls = [f"https://sqs/1/{n}" for n in range(3)]
     for name, url in zip(module.ADDRESSES[:2], urls):
         monkeypatch.setenv(name, url)
-    with pytest.raises(SystemExit, match="STEPKEEPER_QUARANTINE_URL not set"):
+    with pytest.raises(RuntimeError, match="STEPKEEPER_QUARANTINE_URL not set"):
         Bench().agent._connect()
     monkeypatch.setenv(module.ADDRESSES[2], urls[2])
     bench = Bench()

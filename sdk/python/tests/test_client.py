@@ -31,6 +31,7 @@ def test_statuses_are_deleted_once_they_are_handled():
     queues = Queues()
     bodies = [{"schema": 1, "status": "started"}, {"schema": 2}, {"schema": 1, "status": "completed"}]
     queues.waiting = [{"ReceiptHandle": str(n), "Body": json.dumps(b)} for n, b in enumerate(bodies)]
+    queues.waiting.insert(1, {"ReceiptHandle": "x", "Body": "{"})
     read = Client(statuses="https://sqs/1/shop", sqs=queues).statuses(0.2)
     assert next(read)["status"] == "started" and queues.deleted == []
     assert [s["status"] for s in read] == ["completed"] and queues.deleted == ["0", "2"]
