@@ -8,7 +8,7 @@
  *     export const handler = agent.handler; // on Lambda
  *     await agent.run();                    // anywhere else; on Lambda it returns at once
  */
-export { Agent, type AgentOptions, type LambdaContext, type SqsEvent } from "./agent.js";
+export { Agent, type AgentOptions, type SqsEvent } from "./agent.js";
 export { Client, type Status, type Submission } from "./client.js";
 export { Conflict, DynamoLedger, FileLedger, type Entry, type Ledger } from "./ledger.js";
 export { Failure, Later, NotYet, Permanent, Unauthorized, type Call } from "./message.js";

@@ -6,17 +6,8 @@ const MAX_OUTPUT = 48 << 10; // bytes; a reply must fit into one message
 const MAX_LEVELS = 64; // of nested values
 export const MAX_TEXT = 500; // characters of an error
 
-/** The message has a newer schema. Another instance of the agent may know it. */
-export class Newer extends Error {}
-
 /** The message cannot be read, and never will be. */
 export class Unreadable extends Error {}
-
-interface Details {
-  code?: string; // a short stable word for programs, such as "card-declined"
-  noEffect?: boolean; // this call provably had no effect and will have none: it was refused or never sent
-  after?: number; // the wait in milliseconds that the service asked for
-}
 
 /**
  * An operation was not done. Its text goes to people and into the state store: it must hold no secrets and no
@@ -25,15 +16,13 @@ interface Details {
 export class Failure extends Error {
   readonly permanent: boolean = false;
   happened = false; // done, but its output cannot be kept
-  code: string;
-  readonly noEffect: boolean;
-  readonly after: number;
+  code = "failed"; // a short stable word for programs, such as "card-declined"
+  noEffect = false; // this call provably had no effect and will have none: it was refused or never sent
+  after = 0; // the wait in milliseconds that the service asked for
 
-  constructor(message: string, { code = "failed", noEffect = false, after = 0 }: Details = {}) {
+  constructor(message: string, details: Partial<Pick<Failure, "code" | "noEffect" | "after">> = {}) {
     super(message);
-    this.code = code;
-    this.noEffect = noEffect;
-    this.after = after;
+    Object.assign(this, details);
   }
 }
 
@@ -61,18 +50,19 @@ export class Unauthorized extends Failure {
 
 /** Returns the Failure that an error stands for. */
 export function classify(error: unknown): Failure {
-  let failure: Failure;
-  if (error instanceof Failure) {
-    failure = error;
-  } else {
-    const name = error instanceof Error ? error.name : "";
-    const text = (error instanceof Error && error.message) || name || String(error);
-    failure = new Later(text, { code: /^(Abort|Timeout)Error$/.test(name) ? "timeout" : "failed" });
-  }
+  const { message, name } = error instanceof Error ? error : new Error(String(error));
+  const timeout = /^(Abort|Timeout)Error$/.test(name);
+  const failure = error instanceof Failure ? error
+    : new Later(message || name, { code: timeout ? "timeout" : "failed" });
   const claimsNoCall = ["not-yet", "unauthorized", "breaker-open"].includes(failure.code);
   if (claimsNoCall && !failure.permanent && !failure.noEffect) failure.code = "failed";
-  failure.code = failure.code.replace(/[^!-~]/g, "-").slice(0, 64) || "failed";
+  failure.code = String(failure.code || "failed").replace(/[^!-~]/g, "-").slice(0, 64);
   return failure;
+}
+
+/** Returns what is sent and stored of a failure. */
+export function about({ code, message }: Failure): { code: string; message: string } {
+  return { code, message: message.slice(0, MAX_TEXT) };
 }
 
 /** One call of an operation. Hand `key` to the service in each call; an undo has the key of its do. */
@@ -97,69 +87,51 @@ export interface Call {
   progress(percent?: number, note?: string): Promise<void>;
 }
 
-export interface Fact {
-  fact: string;
-  command: number;
-}
-
-/** A request. Its times are milliseconds since 1970. */
-export interface Request {
-  identity: { task: string; run: number; step: string; attempt: number; operation: "do" | "undo" };
-  name: string;
-  key: string;
-  grade: string;
-  timeout: number;
-  maxDuration: number;
-  long: boolean; // the call may take longer than its timeout while it reports progress
-  claimedAt: number | undefined;
-  stopBy: number;
-  stop: number; // stopBy less the clock skew
-  input: unknown;
-  resolved: Fact | undefined;
-  pointOfNoReturn: boolean;
-  trace: string;
-}
-
 type Members = Record<string, unknown>;
 
-/** Returns a request. Throws Newer or Unreadable. */
-export function readRequest(body: string): Request {
-  let m: Members;
-  try {
-    if (body.length > MAX_BODY) throw new Error("it is too long");
-    m = JSON.parse(body) as Members;
-  } catch (why) {
-    throw new Unreadable(String(why));
+export type Request = ReturnType<typeof readRequest>;
+
+/**
+ * Returns a request with its times in milliseconds since 1970. Throws Unreadable, or another error if the
+ * schema is newer.
+ */
+export function readRequest(body: string) {
+  const m = parsed(body);
+  if (whole(m, "schema", 1) > SCHEMA) { // another instance of the agent may know it
+    throw new Error(`it has schema ${m.schema}, newer than ${SCHEMA}; deploy the newer agent`);
   }
-  if (typeof m !== "object" || m === null) throw new Unreadable("it is no JSON object");
-  if (whole(m, "schema", 1) > SCHEMA) throw new Newer();
-  const operation = text(m, "operation", /^(do|undo)$/) as "do" | "undo";
+  const operation = text(m, "operation", /^(do|undo)$/) as "do" | "undo", undo = operation === "undo";
+  const timeout = whole(m, "timeout", 1), maxDuration = whole(m, "maxDuration", 0, 0);
+  const long = !undo && maxDuration > timeout; // it may exceed its timeout while it reports progress
+  const resolved = m.resolved ? m.resolved as Members : undefined, stopBy = time(m, "stopBy");
   const identity = {
     task: text(m, "task", /^[A-Za-z0-9._:~-]{1,128}$/), run: whole(m, "run", 0),
     step: text(m, "step", /^[a-z][a-z0-9-]{0,39}$/), attempt: whole(m, "attempt", 1), operation,
   };
-  const timeout = whole(m, "timeout", 1), maxDuration = whole(m, "maxDuration", 0, 0);
-  const stopBy = time(m, "stopBy");
-  const resolved = m.resolved as Members | null | undefined;
-  if (resolved) whole(resolved, "command", 0);
-  const fault = fits(m, MAX_LEVELS + 1);
-  if (fault) throw new Unreadable(fault);
   return {
-    identity, name: text(m, "name"), key: text(m, "key"), grade: String(m.grade ?? ""), timeout, maxDuration,
-    long: operation === "do" && maxDuration > timeout,
-    claimedAt: m.claimedAt ? time(m, "claimedAt") : undefined,
-    stopBy, stop: stopBy - whole(m, "clockSkew", 0, 0), input: m.input,
-    resolved: (resolved as Fact | null | undefined) ?? undefined, pointOfNoReturn: m.pointOfNoReturn === true,
-    trace: String(m.trace ?? ""),
+    identity, undo, name: text(m, "name"), key: text(m, "key"), grade: String(m.grade ?? ""),
+    trace: String(m.trace ?? ""), input: m.input, timeout, long, limit: long ? maxDuration : timeout,
+    claimedAt: m.claimedAt ? time(m, "claimedAt") : undefined, stopBy,
+    stop: stopBy - whole(m, "clockSkew", 0, 0), pointOfNoReturn: m.pointOfNoReturn === true,
+    resolved: resolved && { fact: resolved.fact, command: whole(resolved, "command", 0) },
   };
+}
+
+function parsed(body: string): Members {
+  try {
+    if (body.length > MAX_BODY) throw new Error("it is too long");
+    const m = (JSON.parse(body) ?? {}) as Members;
+    check(m, MAX_LEVELS + 1);
+    return m;
+  } catch (why) {
+    throw new Unreadable((why as Error).message);
+  }
 }
 
 function whole(m: Members, name: string, least: number, otherwise?: number): number {
   const value = m[name] ?? otherwise;
-  if (!Number.isSafeInteger(value) || (value as number) < least) {
-    throw new Unreadable(`${name} must be a whole number of at least ${least}`);
-  }
-  return value as number;
+  if (Number.isSafeInteger(value) && (value as number) >= least) return value as number;
+  throw new Unreadable(`${name} must be a whole number of at least ${least}`);
 }
 
 function text(m: Members, name: string, pattern = /^[^]{1,1000}$/): string {
@@ -174,38 +146,28 @@ function time(m: Members, name: string): number {
   return at;
 }
 
-/** Returns why a value cannot be kept, or "". */
-function fits(value: unknown, left: number): string {
-  if (typeof value !== "object" || value === null) return "";
-  if (left === 0) return `it has more than ${MAX_LEVELS} levels`;
-  for (const member of Object.values(value)) {
-    const fault = fits(member, left - 1);
-    if (fault) return fault;
-  }
-  return "";
+/** Throws for a value that is nested too deep. */
+function check(value: unknown, left: number): void {
+  if (typeof value !== "object" || value === null) return;
+  if (left === 0) throw new Error(`it has more than ${MAX_LEVELS} levels`);
+  for (const member of Object.values(value)) check(member, left - 1);
 }
 
 /** Returns an output as plain JSON. The failure is permanent, because the operation was done. */
 export function encode(output: unknown): unknown {
-  let fault: string;
   try {
     const json = JSON.stringify(output, (name, value: unknown) => {
       if (typeof value === "number" && !Number.isFinite(value)) throw new Error(`${name} is ${value}`);
       return value;
     });
-    if (json === undefined) return undefined;
-    const plain: unknown = JSON.parse(json);
-    const size = Buffer.byteLength(json);
-    fault = size > MAX_OUTPUT ? `it has ${size} bytes and the limit is ${MAX_OUTPUT}; return a reference`
-      : fits(plain, MAX_LEVELS);
-    if (!fault) return plain;
+    const size = Buffer.byteLength(json ?? ""), plain: unknown = json && JSON.parse(json);
+    if (size > MAX_OUTPUT) throw new Error(`it has ${size} bytes, limit ${MAX_OUTPUT}; return a reference`);
+    check(plain, MAX_LEVELS);
+    return plain;
   } catch (why) {
-    fault = String(why);
+    const message = `the operation was done, but its output cannot be kept: ${(why as Error).message}`;
+    throw Object.assign(new Permanent(message, { code: "output" }), { happened: true });
   }
-  const failure = new Permanent(`the operation was done, but its output cannot be kept: ${fault}`,
-    { code: "output" });
-  failure.happened = true;
-  throw failure;
 }
 
 /** Returns JSON in ASCII, which SQS takes whole. */

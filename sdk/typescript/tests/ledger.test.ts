@@ -38,7 +38,7 @@ class Plain extends Bench {
 const folder = () => mkdtemp(join(tmpdir(), "stepkeeper-ledger-"));
 
 for (const [name, open] of Object.entries({
-  dynamo: async () => new DynamoLedger("table", new Table()),
+  dynamo: async () => new DynamoLedger("table", new Table().client),
   files: async () => new FileLedger(await folder()),
 })) {
   describe(name, () => {
@@ -155,8 +155,8 @@ for (const [name, open] of Object.entries({
 test("a repeated write of its own is no conflict", async () => {
   const table = new Table();
   table.lost = 1;
-  await new DynamoLedger("table", table).move(entry({ state: "started" }));
-  assert.equal((await new DynamoLedger("table", table).entry("k")).version, 1);
+  await new DynamoLedger("table", table.client).move(entry({ state: "started" }));
+  assert.equal((await new DynamoLedger("table", table.client).entry("k")).version, 1);
 });
 
 test("a ledger of files lasts, and is shared", async () => {

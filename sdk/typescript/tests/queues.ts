@@ -1,4 +1,7 @@
 // Queues and a table in memory, with what the package uses of the SDK's clients.
+import type { DynamoDB } from "@aws-sdk/client-dynamodb";
+import type { SQS } from "@aws-sdk/client-sqs";
+
 import { Agent, type AgentOptions, type Call } from "../src/index.js";
 
 export const NOON = Date.parse("2026-11-21T12:00:00Z");
@@ -13,22 +16,38 @@ export class Queues {
   hidden: [string, number][] = [];
   fails = 0;
 
-  async send(command: object): Promise<unknown> {
-    const input = (command as { input: Input }).input, name = command.constructor.name;
-    if (/^(Send|Receive)/.test(name) && this.fails > 0) {
-      this.fails--;
-      throw new Error("the network is down");
-    }
-    switch (name) {
-      case "GetQueueUrlCommand": return { QueueUrl: input.QueueName };
-      case "SendMessageCommand": return void this.sent[input.QueueUrl]!.push(JSON.parse(input.MessageBody));
-      case "DeleteMessageCommand": return void this.deleted.push(input.ReceiptHandle);
-      case "ChangeMessageVisibilityCommand":
-        return void this.hidden.push([input.ReceiptHandle, input.VisibilityTimeout]);
-    }
-    this.wanted.push(input.MaxNumberOfMessages);
+  private fail(): void {
+    if (this.fails-- > 0) throw new Error("the network is down");
+    this.fails = 0;
+  }
+
+  async getQueueUrl({ QueueName }: Input) {
+    return { QueueUrl: QueueName };
+  }
+
+  async sendMessage({ QueueUrl, MessageBody }: Input) {
+    this.fail();
+    this.sent[QueueUrl]!.push(JSON.parse(MessageBody));
+  }
+
+  async receiveMessage({ MaxNumberOfMessages }: Input) {
+    this.fail();
+    this.wanted.push(MaxNumberOfMessages);
     if (this.waiting.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-    return { Messages: this.waiting.splice(0, input.MaxNumberOfMessages) };
+    return { Messages: this.waiting.splice(0, MaxNumberOfMessages) };
+  }
+
+  async deleteMessage({ ReceiptHandle }: Input) {
+    this.deleted.push(ReceiptHandle);
+  }
+
+  async changeMessageVisibility({ ReceiptHandle, VisibilityTimeout }: Input) {
+    this.hidden.push([ReceiptHandle, VisibilityTimeout]);
+  }
+
+  /** The queues as the client of the SDK. */
+  get sqs(): SQS {
+    return this as unknown as SQS;
   }
 }
 
@@ -37,17 +56,21 @@ export class Table {
   items = new Map<string, any>();
   lost = 0;
 
-  async send(command: object): Promise<unknown> {
-    const input = (command as { input: Input }).input;
-    if (command.constructor.name === "GetItemCommand") {
-      if (!input.ConsistentRead) throw new Error("the read is not consistent");
-      return { Item: this.items.get(input.Key.Key.S) };
-    }
-    const key = input.Item.Key.S, refused = Object.assign(new Error(), { name: "ConditionalCheckFailedException" });
-    if (this.items.get(key)?.Version?.N !== input.ExpressionAttributeValues?.[":v"]?.N) throw refused;
-    this.items.set(key, input.Item);
+  async getItem({ ConsistentRead, Key }: Input) {
+    if (!ConsistentRead) throw new Error("the read is not consistent");
+    return { Item: this.items.get(Key.Key.S) };
+  }
+
+  async putItem({ Item, ExpressionAttributeValues }: Input) {
+    const key = Item.Key.S, refused = Object.assign(new Error(), { name: "ConditionalCheckFailedException" });
+    if (this.items.get(key)?.Version?.N !== ExpressionAttributeValues?.[":v"]?.N) throw refused;
+    this.items.set(key, Item);
     if (this.lost-- > 0) throw refused;
-    return {};
+  }
+
+  /** The table as the client of the SDK. */
+  get client(): DynamoDB {
+    return this as unknown as DynamoDB;
   }
 }
 
@@ -71,7 +94,7 @@ export class Bench {
 
   constructor(run: (call: Call) => unknown = () => ({ ticket: this.calls.length }), options: AgentOptions = {}) {
     this.agent = new Agent("coats", {
-      sqs: this.queues, now: () => this.time, pause: 0, log: () => {}, ...options,
+      sqs: this.queues.sqs, now: () => this.time, log: () => {}, ...options,
     });
     this.agent.operation("hang", (_: { coat: string }, call) => {
       this.calls.push(call);
