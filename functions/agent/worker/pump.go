@@ -143,13 +143,37 @@ func (r *running) pass(work context.Context, d port.Delivery) {
 		return
 	}
 	r.handlers++
+	r.start(work, d)
+}
+
+// start starts a goroutine that handles the first request, if there is one, and those after it. If a panic or
+// an operation (by runtime.Goexit) ends the goroutine, another one takes its place.
+func (r *running) start(work context.Context, first ...port.Delivery) {
 	r.busy.Go(func() {
-		for open := true; open; d, open = <-r.received {
-			_ = port.Guard(r.Log, "handling a request", func() error { r.handle(work, d); return nil })
-			r.held.remove(d.Receipt) // also after a panic, so that the request comes again
-			<-r.room
-		}
+		open := true
+		defer func() {
+			if open {
+				r.start(work)
+			}
+		}()
+		_ = port.Guard(r.Log, "handling a request", func() error {
+			for _, d := range first {
+				r.one(work, d)
+			}
+			for d := range r.received {
+				r.one(work, d)
+			}
+			open = false
+			return nil
+		})
 	})
+}
+
+// one handles a request. After a panic the request comes again.
+func (r *running) one(work context.Context, d port.Delivery) {
+	defer func() { <-r.room }()
+	defer r.held.remove(d.Receipt)
+	r.handle(work, d)
 }
 
 func (r *running) handle(work context.Context, d port.Delivery) {
