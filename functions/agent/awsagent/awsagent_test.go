@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/smithy-go"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/awsagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
@@ -190,6 +191,8 @@ func TestFailures(t *testing.T) {
 				Code: "aws-TooManyRequestsException", RetryAfter: 7 * time.Second}, "too many calls"},
 		"server": {lambdaError(500, "ServiceException"), worker.Failure{Code: "aws-ServiceException"},
 			"may have had its effect"},
+		"too slow": {lambdaError(408, "RequestTimeoutException"),
+			worker.Failure{Code: "aws-RequestTimeoutException"}, "may have had its effect"},
 		"pending": {lambdaError(409, "ResourceConflictException"), worker.Failure{NoEffect: true,
 			Code: "aws-ResourceConflictException"}, "refused for now"},
 		"denied": {lambdaError(403, "AccessDeniedException"), worker.Failure{Permanent: true, NoEffect: true,
@@ -264,12 +267,15 @@ func TestNetworkFailures(t *testing.T) {
 		t.Errorf("9 MiB of response: %+v", f)
 	}
 	cfg, got := service(t, answer(200, "{}"))
-	cfg.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-		return aws.Credentials{}, errors.New("the session has ended")
-	})
-	if _, f := run(t, cfg, invoke, call()); f == nil || f.Code != core.CodeUnauthorized || !f.NoEffect ||
-		len(*got) > 0 {
-		t.Errorf("no credentials: %+v after %d requests", f, len(*got))
+	for _, err := range []error{errors.New("the session has ended"),
+		&smithy.GenericAPIError{Code: "InternalFailure"}, &smithy.GenericAPIError{Code: "AccessDenied"}} {
+		cfg.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{}, err
+		})
+		if _, f := run(t, cfg, invoke, call()); f == nil || f.Code != core.CodeUnauthorized || f.Permanent ||
+			!f.NoEffect || len(*got) > 0 {
+			t.Errorf("no credentials, %v: %+v after %d requests", err, f, len(*got))
+		}
 	}
 }
 

@@ -63,13 +63,16 @@ var (
 		"KMSThrottlingException", "OverLimit"}
 )
 
+// internal lists codes of failures within a service that can come with a status below 500, or for an event.
+var internal = []string{"InternalFailure", "InternalException", "RequestTimeout", "RequestTimeoutException"}
+
 // failure classifies the error of a call:
 //
 //	what happened                                      class         proven without effect
 //	no credentials, or credentials that are refused    unauthorized  yes
 //	throttled, the resource is changing                transient     yes
 //	access denied, not found, not valid (other 4xx)    permanent     yes
-//	5xx                                                transient     no
+//	5xx, a timeout at the service                      transient     no
 //	no connection                                      transient     yes
 //	timeout or broken connection after that            transient     no
 //	the function or an express execution failed        transient     no; classify changes the class
@@ -88,6 +91,12 @@ func (o *operation) failure(err error, sent bool) error {
 		return o.failed(own)
 	case errors.As(err, &entry):
 		text = o.classify(f, entry.code, http.StatusBadRequest)
+	// before the next one, because the service that gives the credentials can fail with an error of its API
+	case !sent && strings.Contains(err.Error(), "get identity"):
+		return worker.Unauthorized(
+			fmt.Errorf("%s was not called, because the agent has no credentials for AWS: %s",
+				o.what, excerpt(err.Error())),
+		)
 	case errors.As(err, &api):
 		status := 0
 		if res := (*awshttp.ResponseError)(nil); errors.As(err, &res) {
@@ -96,11 +105,6 @@ func (o *operation) failure(err error, sent bool) error {
 		}
 		text = o.classify(f, api.ErrorCode(), status)
 		err = errors.New(excerpt(api.ErrorCode() + ": " + api.ErrorMessage()))
-	case !sent && strings.Contains(err.Error(), "get identity"):
-		return worker.Unauthorized(
-			fmt.Errorf("%s was not called, because the agent has no credentials for AWS: %s",
-				o.what, excerpt(err.Error())),
-		)
 	case errors.Is(err, context.DeadlineExceeded) && sent:
 		f.Code, text = "timeout", "was not answered in time, and may have had its effect"
 	case sent:
@@ -122,7 +126,8 @@ func (o *operation) classify(f *worker.Failure, code string, status int) string 
 		return "was refused, because there are too many calls"
 	case slices.Contains(later, code) || status == http.StatusConflict:
 		return "was refused for now"
-	case status >= http.StatusInternalServerError || status == 0 || code == "InternalFailure":
+	case status >= http.StatusInternalServerError || status == 0 || status == http.StatusRequestTimeout ||
+		slices.Contains(internal, code):
 		f.NoEffect = false
 		return "failed at the service, and may have had its effect"
 	}
