@@ -229,20 +229,20 @@ func (a Agent) NeedsAWS() bool { return a.OnAWS() || a.Auth != nil && a.Auth.Sig
 
 // authenticator adds to requests what the service knows the agent by. The zero value adds nothing.
 type authenticator struct {
-	sign   *SigV4
-	region string
-	aws    aws.Config
-	signer *v4.Signer
-	oauth  *clientcredentials.Config
-	client *http.Client               // client for the token endpoint
-	turn   chan struct{}              // held by the call that gets a token
-	token  *oauth2.Token              // guarded by turn
-	hide   func(before, token Secret) // makes the redactor know the tokens
+	sign    *SigV4
+	region  string
+	aws     aws.Config
+	signer  *v4.Signer
+	oauth   *clientcredentials.Config
+	client  *http.Client  // client for the token endpoint
+	turn    chan struct{} // held by the call that gets a token
+	token   *oauth2.Token // guarded by turn
+	service *Service      // hides the tokens
 }
 
 // newAuthenticator returns what the agent's configuration asks for.
 func (s *Service) newAuthenticator(c aws.Config, client *http.Client) (*authenticator, error) {
-	a := &authenticator{turn: make(chan struct{}, 1), client: client, aws: c, hide: s.redactToo}
+	a := &authenticator{turn: make(chan struct{}, 1), client: client, aws: c, service: s}
 	auth := s.agent.Auth
 	if auth == nil {
 		return a, nil
@@ -293,8 +293,10 @@ func (a *authenticator) apply(req *http.Request, body []byte, token *oauth2.Toke
 	return a.signer.SignHTTP(req.Context(), c, req, hex.EncodeToString(sum[:]), a.sign.Service, a.region, now)
 }
 
-// renewBefore is the time before its end from which a token is replaced.
-const renewBefore = 30 * time.Second
+const (
+	renewBefore = 30 * time.Second // time before its end from which a token is replaced
+	maxToken    = 16 << 10         // bytes of a token; services accept no longer headers
+)
 
 // current returns a token that is neither stale nor about to expire, or nil without OAuth2. One call at a
 // time gets a new one.
@@ -316,7 +318,7 @@ func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oaut
 	if err != nil {
 		return nil, a.refused(err)
 	}
-	if !printable(t.AccessToken) || t.AccessToken == "" {
+	if t.AccessToken == "" || len(t.AccessToken) > maxToken || !printable(t.AccessToken+t.TokenType) {
 		return nil, &worker.Failure{NoEffect: true, Code: "token",
 			Err: errors.New("the call was not sent, because the token endpoint returned no usable token")}
 	}
@@ -324,7 +326,7 @@ func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oaut
 	if a.token != nil {
 		before = a.token.AccessToken
 	}
-	a.hide(Secret(before), Secret(t.AccessToken))
+	a.service.redactToo(Secret(before), Secret(t.AccessToken))
 	a.token = t
 	return t, nil
 }
@@ -337,7 +339,8 @@ func (a *authenticator) refused(err error) error {
 	}
 	status := refusal.Response.StatusCode
 	f := &worker.Failure{NoEffect: true, Code: "token", Err: fmt.Errorf(
-		"the call was not sent, because the token endpoint answered %d %.60q", status, refusal.ErrorCode)}
+		"the call was not sent, because the token endpoint answered %d %.60q", status,
+		a.service.redact().text(refusal.ErrorCode))}
 	if status/100 == 4 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout {
 		f.Code = core.CodeUnauthorized // the step waits for the operator (P45)
 	}

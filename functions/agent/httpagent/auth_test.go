@@ -81,6 +81,7 @@ type tokens struct {
 	accepted string // "" accepts the newest
 	lasts    int    // seconds
 	status   int    // of the token endpoint; 0 means 200
+	prefix   string // beginning of each token
 }
 
 func (s *tokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -90,13 +91,15 @@ func (s *tokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		id, secret, _ := r.BasicAuth()
 		if s.status != 0 || id != "shop" || secret != "s3cr3t-value" ||
 			r.FormValue("scope") != "charge refund" {
+			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(max(s.status, 400))
-			_, _ = io.WriteString(w, `{"error":"invalid_client","error_description":"s3cr3t-value"}`)
+			_, _ = io.WriteString(w, `{"error":"no client s3cr3t-value","error_description":"s3cr3t-value"}`)
 			return
 		}
 		s.issued++
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"access_token":"token-%d","token_type":"Bearer","expires_in":%d}`, s.issued, s.lasts)
+		fmt.Fprintf(w, `{"access_token":"%stoken-%d","token_type":"Bearer","expires_in":%d}`, s.prefix,
+			s.issued, s.lasts)
 		return
 	}
 	want := s.accepted
@@ -146,6 +149,11 @@ func TestOAuth2(t *testing.T) {
 	}
 	if state.issued != 2 {
 		t.Errorf("%d tokens that end soon for 2 calls", state.issued)
+	}
+	state.prefix = strings.Repeat("x", 20_000)
+	_, err := charging(t, fmt.Sprintf(oauth, srv.URL), secret, Options{})()
+	if f := failureOf(t, err); f.Permanent || !f.NoEffect || f.Code != "token" {
+		t.Errorf("a token of 20 kB: %+v", f)
 	}
 	for status, code := range map[int]string{401: core.CodeUnauthorized, 400: core.CodeUnauthorized,
 		503: "token", 429: "token"} {
