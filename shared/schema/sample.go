@@ -65,16 +65,20 @@ func (d *drawing) of(s *jsonschema.Schema, depth int) any {
 
 func pick[T any](all []T, number int) T { return all[number%len(all)] }
 
-// merged adds the fields of an object to another one.
+// merged returns an object with the fields of both, if both are objects. It changes neither, because they can
+// be parts of the schema.
 func merged(a, b any) any {
 	if a == nil {
 		return b
 	}
-	to, isObject := a.(map[string]any)
-	if from, both := b.(map[string]any); isObject && both {
-		maps.Copy(to, from)
+	one, isObject := a.(map[string]any)
+	other, both := b.(map[string]any)
+	if !isObject || !both {
+		return a
 	}
-	return a
+	fields := maps.Clone(one)
+	maps.Copy(fields, other)
+	return fields
 }
 
 // typed draws a value of the first type that the part allows, or that its keywords are about.

@@ -174,9 +174,10 @@ func TestSamples(t *testing.T) {
 		`{"type":"string","pattern":"^[A-Z]+$"}`:                                                                    ``,
 		`{"$defs":{"n":{"type":"object","required":["a","b","c"],"properties":{"a":{"$ref":"#/$defs/n"},"b":{"$ref":"#/$defs/n"},` +
 			`"c":{"$ref":"#/$defs/n"}}}},"$ref":"#/$defs/n"}`: ``,
-		`{"type":"array","minItems":1000000}`: ``,
-		`{"type":"null"}`:                     `null`,
-		`{}`:                                  `null`,
+		`{"type":"array","minItems":1000000}`:                                            ``,
+		`{"allOf":[{"const":{"a":1}},{"type":"object","properties":{"b":{"const":2}}}]}`: ``,
+		`{"type":"null"}`: `null`,
+		`{}`:              `null`,
 	} {
 		s, err := schema.Compile(json.RawMessage(text))
 		if err != nil {
