@@ -69,7 +69,7 @@ func Compile(d *core.Definition) (*Expressions, error) {
 	return x, nil
 }
 
-// MakesTokens reports whether an input makes tokens of answers (P39).
+// MakesTokens reports whether an input makes tokens of answers (P39, a token is an answer's permission).
 func (x *Expressions) MakesTokens() bool {
 	for _, t := range x.inputs {
 		if t != nil && slices.ContainsFunc(t.holes, func(p *program) bool { return p.tokens }) {

@@ -8,7 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// fact is a property of a step without which the order continues when it fails (P42).
+// fact is a property of a step without which the order continues when it fails (P42, orders can go on after
+// failures).
 type fact struct{ step, name string }
 
 const (

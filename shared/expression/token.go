@@ -8,7 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// functionToken is the name of the function that makes tokens of answers (P39).
+// functionToken is the name of the function that makes tokens of answers (P39, a token is an answer's
+// permission).
 const functionToken = "token"
 
 // token returns the token with which a person, or anyone who has it, answers a step.

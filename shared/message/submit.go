@@ -34,7 +34,8 @@ const (
 	CodeBrokenWorkflow  = "broken-workflow"
 	CodeUnknownReplyTo  = "unknown-reply-to"
 	CodeExpired         = "expired"
-	CodeOtherAgent      = "other-agent" // reply of an agent that the step did not ask (P3)
+	// reply of an agent that the step did not ask (P3, a reply names request and sender)
+	CodeOtherAgent = "other-agent"
 )
 
 // Refusal is the reason why a submission is not accepted: what happened, to what, and what to do.

@@ -39,7 +39,7 @@ type Config struct {
 	// definition.
 	Inline int
 	// Tombstones means that the store needs the hash of each order that comes to rest, because it keeps that
-	// hash after the order has expired (P26).
+	// hash after the order has expired (P26, an ID never runs twice).
 	Tombstones bool
 	// CacheBytes bounds the orders and outputs kept with them, in bytes; 0 means 64 MiB.
 	CacheBytes int
@@ -92,8 +92,8 @@ type Loaded struct {
 	Err  error
 }
 
-// Load returns the tasks at the places of their IDs, strongly consistent (P8). The tasks must not
-// be changed.
+// Load returns the tasks at the places of their IDs, strongly consistent (P8, every commit is conditional).
+// The tasks must not be changed.
 func (s *Store) Load(ctx context.Context, ids []string) []Loaded {
 	loaded := make([]Loaded, len(ids))
 	var missing []string
@@ -146,8 +146,8 @@ func taskOf(r *port.Record) (*core.Task, error) {
 	return t, nil
 }
 
-// Order returns a task's order as submitted, empty after a Cancel that came before its order (P17). It reads
-// the store only if the order is kept apart. port.ErrNotFound.
+// Order returns a task's order as submitted, empty after a Cancel that came before its order (P17, a cancel
+// is kept). It reads the store only if the order is kept apart. port.ErrNotFound.
 func (s *Store) Order(ctx context.Context, t *core.Task) ([]byte, error) {
 	if !t.Apart() {
 		return t.Order, nil
@@ -374,7 +374,8 @@ func (s *Store) keep(ctx context.Context, def *core.Definition) error {
 }
 
 // Target returns the definition that a task of the workflow is to be moved to: that with the hash, or the one
-// that new orders get where latest. It is stored before any task can pin it (P49).
+// that new orders get where latest. It is stored before any task can pin it (P49, move pins another
+// definition).
 func (s *Store) Target(ctx context.Context, workflow, hash string, latest bool) (core.Target, error) {
 	if !latest {
 		def, err := s.Definition(ctx, hash)

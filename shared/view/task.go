@@ -151,7 +151,7 @@ func answersOf(s *core.Step, def *core.Answer) *Answers {
 }
 
 // Waiting reports a step that waits, uncounted, for its agent to call its service, or polls one that answers
-// not-yet (P45): Error says which, and since when.
+// not-yet (P45, "not now" is not a failure): Error says which, and since when.
 func (s *Step) Waiting() bool { return s.Error != nil && s.Error.Since != 0 }
 
 // Attempt is an attempt that did not end with the outcome done.

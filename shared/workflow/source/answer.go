@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// answer reads a step that waits for an answer from outside (P35, P37), except its expressions. Its two
-// forms, approval and event, are one kind.
+// answer reads a step that waits for an answer from outside (P35, an answer decides a round; P37, a question
+// has a time), except its expressions. Its two forms, approval and event, are one kind.
 func (b *builder) answer(f field) core.StepDefinition {
 	form := answerForm(f.value)
 	v := f.value.get(form)
@@ -223,7 +223,7 @@ func answerForm(step *value) string {
 }
 
 // answered returns the steps that end with an answer, and whether they ask particular people. A token for
-// such a step names a person (P39).
+// such a step names a person (P39, a token is an answer's permission).
 func (b *builder) answered() map[string]bool {
 	names := map[string]bool{}
 	for _, f := range b.steps {

@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
-// each reads a step of child tasks (P40), except its expressions.
+// each reads a step of child tasks (P40, a step can have child orders), except its expressions.
 func (b *builder) each(f field) core.StepDefinition {
 	v := f.value
 	s := b.uncalled(f)
@@ -29,7 +29,8 @@ func (b *builder) each(f field) core.StepDefinition {
 			s.PointOfNoReturn = s.PointOfNoReturn || child.Steps[i].PointOfNoReturn
 		}
 	}
-	if s.PointOfNoReturn && b.text(v, "onFailure") == "" { // P22: what the child has passed cannot be undone
+	// P22, a point of no return forbids undo: what the child has passed cannot be undone
+	if s.PointOfNoReturn && b.text(v, "onFailure") == "" {
 		s.OnFailure = core.OnFailureStop
 	}
 	return s

@@ -44,7 +44,7 @@ func (b *builder) meaning() {
 }
 
 // room checks that the longest states of all steps fit into a task's document. Otherwise an order could
-// neither continue nor be undone (P28).
+// neither continue nor be undone (P28, what is too large fails once).
 func (b *builder) room() {
 	needs := core.SizeLimit{Size: state.Size}.Reserve(b.def)
 	if steps := b.root.field("steps"); steps != nil && needs > port.MaxDocument {
@@ -94,9 +94,9 @@ func (b *builder) knownAgents() {
 	}
 }
 
-// noReturn checks P22 and P22a. Every step that can run beside or after a point of no return, including
-// another such point, must stop for the operator when it fails. Every step that may have to be undone must
-// define its undo.
+// noReturn checks P22 (a point of no return forbids undo) and P22a (a proven refusal permits undo). Every
+// step that can run beside or after a point of no return, including another such point, must stop for the
+// operator when it fails. Every step that may have to be undone must define its undo.
 func (b *builder) noReturn() {
 	for i := range b.def.Steps {
 		b.stops(i)
@@ -159,7 +159,8 @@ func (b *builder) undoable(i int) {
 			}
 		}
 	}
-	switch alone := s.OnFailure == core.OnFailureContinue; { // P42: undone wherever the order stands
+	// P42, orders can go on after failures: undone wherever the order stands
+	switch alone := s.OnFailure == core.OnFailureContinue; {
 	case alone && field != nil:
 	case alone:
 		b.report.error(b.steps[i].at, "step "+s.Name+
@@ -263,7 +264,8 @@ func (b *builder) queueTime(i int) {
 	}
 }
 
-// minPoll is the shortest time after which the core repeats a call that was answered with not-yet (P45).
+// minPoll is the shortest time after which the core repeats a call that was answered with not-yet (P45, "not
+// now" is not a failure).
 const minPoll = 2 * core.Second
 
 // polling checks the polling time of a step.
@@ -299,7 +301,8 @@ func (b *builder) polling(i int) {
 	}
 }
 
-// long checks a step that may take longer than its timeout while it reports progress (P43).
+// long checks a step that may take longer than its timeout while it reports progress (P43, long work reports
+// progress).
 func (b *builder) long(i int) {
 	s := &b.def.Steps[i]
 	if s.MaxDuration == 0 {
@@ -328,7 +331,8 @@ func (b *builder) long(i int) {
 	}
 }
 
-// ledgerTime is the time that an agent needs, besides the call, to record a plain service's step (P31).
+// ledgerTime is the time that an agent needs, besides the call, to record a plain service's step (P31, a
+// plain service needs a ledger).
 const ledgerTime = 2 * core.Second
 
 // holds refuses a timeout that exceeds the limits of the agent's environment, because each call would end in

@@ -106,7 +106,7 @@ func explain(e *jsonschema.ValidationError, root *value, r *report) {
 // policies are the fields that say what happens next.
 var policies = []string{"onFailure", "onTimeout", "onDeadline"}
 
-// continueElsewhere explains a policy that only a call has (P42).
+// continueElsewhere explains a policy that only a call has (P42, orders can go on after failures).
 func continueElsewhere(v *value, name string, root *value, path []string, r *report) {
 	fix := "write undo or stop"
 	if len(path) > 1 && path[0] == "steps" {

@@ -13,7 +13,7 @@ import (
 )
 
 // templates reads inputs, conditions and the output, and checks their expressions. A step sees the
-// outputs of the steps that it comes after, directly or not (P12).
+// outputs of the steps that it comes after, directly or not (P12, effects are emitted again).
 func (b *builder) templates() {
 	names := make([]string, len(b.def.Steps))
 	for i := range b.def.Steps {
@@ -56,7 +56,8 @@ func (b *builder) conditions() map[string]string {
 	return conditions
 }
 
-// continues returns the steps without which the order continues when they fail (P42).
+// continues returns the steps without which the order continues when they fail (P42, orders can go on after
+// failures).
 func (b *builder) continues() map[string]bool {
 	names := map[string]bool{}
 	for i := range b.def.Steps {

@@ -58,6 +58,6 @@ var equivalents = []equivalent{
 	{"client", "CheckClock", "case skew < 0:", "case skew <= 0:", "a skew of none is within the limit above"},
 	{"client", "CheckClock", "case skew < 0:", "case skew < 1:",
 		"the skew is rounded to seconds, and none is within the limit above"},
-	{"functions/agent/worker", "handling.answer", "case left <= 0: // P25: nothing is sent after stopBy",
-		"case left <= 1: // P25: nothing is sent after stopBy", "nothing can be sent within a nanosecond"},
+	{"functions/agent/worker", "handling.answer", "case left <= 0: // agents are silent after stopBy (P25)",
+		"case left <= 1: // agents are silent after stopBy (P25)", "nothing can be sent within a nanosecond"},
 }
