@@ -30,6 +30,7 @@
 // detail-type (the operation's name) of its event.
 //
 // An execution is named by the key, so that a repeated call finds it. A running one is polled like a service
-// that answers "not yet" (P45): the handling that starts it returns its request to the queue, and a later one
-// reports. FIFO queues and topics get the key as the deduplication ID, and the order as the group.
+// that answers "not yet" (P45, "not now" is not a failure): the handling that starts it returns its request
+// to the queue, and a later one reports. FIFO queues and topics get the key as the deduplication ID, and the
+// order as the group.
 package awsagent

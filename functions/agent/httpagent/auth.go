@@ -342,7 +342,7 @@ func (a *authenticator) refused(err error) error {
 		"the call was not sent, because the token endpoint answered %d %.60q", status,
 		a.service.redact().text(refusal.ErrorCode))}
 	if status/100 == 4 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout {
-		f.Code = core.CodeUnauthorized // the step waits for the operator (P45)
+		f.Code = core.CodeUnauthorized // the step waits for the operator (P45, "not now" is not a failure)
 	}
 	return f
 }

@@ -21,7 +21,7 @@ import (
 type class struct {
 	from, to  int  // statuses, both included
 	permanent bool // no repetition can succeed
-	noEffect  bool // proof that this call has had no effect (P31)
+	noEffect  bool // proof that this call has had no effect (P31, a plain service needs a ledger)
 	text      string
 }
 
@@ -120,7 +120,7 @@ func (a *answer) failure() *worker.Failure {
 		text += ": " + said
 	}
 	f.Err = fmt.Errorf("%s answered %d, %s", a.what, a.status, text)
-	// the cause is not the order, so the step waits for the operator (P45)
+	// the cause is not the order, so the step waits for the operator (P45, "not now" is not a failure)
 	if a.status == http.StatusUnauthorized && !named {
 		f.Code = core.CodeUnauthorized
 	}

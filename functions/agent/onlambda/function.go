@@ -41,7 +41,8 @@ func New(lookup deployment.Lookup, agent worker.Config, log *slog.Logger) (lambd
 		nil
 }
 
-// NewWorker returns a worker with the deployment's queues and, if it has one, its ledger (P31).
+// NewWorker returns a worker with the deployment's queues and, if it has one, its ledger (P31, a plain
+// service needs a ledger).
 func NewWorker(c aws.Config, settings deployment.Agent, agent worker.Config,
 	log *slog.Logger) (*worker.Worker, error) {
 	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})

@@ -21,7 +21,8 @@ type Config struct {
 	Replies    port.Queue
 	Quarantine port.Queue
 	// Ledger is required for plain services and points of no return. Without it requests of plain services
-	// are answered with retry-later, and no refusal of a point of no return is proven (P22a).
+	// are answered with retry-later, and no refusal of a point of no return is proven (P22a, a proven refusal
+	// permits undo).
 	Ledger  port.Ledger
 	Clock   port.Clock
 	Log     *slog.Logger // nil discards the log
