@@ -81,9 +81,9 @@ func (s *Stepkeeper) addAlarms() {
 func errorsAlarm(function string) string { return pascal(function) + "Errors" }
 
 // notCalledAlarm reports that an agent has not called its service for 10 to 20 minutes, because the
-// credentials have expired or the service fails. The agent's steps wait, and no failure is counted (P45). No
-// try is delayed for longer than a period, and a circuit breaker that was open for some seconds raises no
-// alarm.
+// credentials have expired or the service fails. The agent's steps wait, and no failure is counted (P45, "not
+// now" is not a failure). No try is delayed for longer than a period, and a circuit breaker that was open for
+// some seconds raises no alarm.
 func (s *Stepkeeper) notCalledAlarm(agent string) {
 	s.addAlarm(alarm{
 		id: pascal(agent) + "NotCalled",

@@ -87,7 +87,7 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 		props.SecurityGroups = &f.groups
 	}
 	if f.loops {
-		// rule 1: the hop budget guards against loops (P23)
+		// rule 1: the hop budget guards against loops (P23, a hop budget bounds claims)
 		props.RecursiveLoop = awslambda.RecursiveLoop_ALLOW
 	}
 	if f.reserved > 0 {

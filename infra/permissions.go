@@ -17,8 +17,8 @@ import (
 )
 
 // Rule 21: statements are written out, because CDK's grants allow more than needed. No role has Scan,
-// DeleteItem or BatchWriteItem, and UpdateItem only if orders expire. Erased content is overwritten (P52),
-// because PutItem on the orders is granted anyway.
+// DeleteItem or BatchWriteItem, and UpdateItem only if orders expire. Erased content is overwritten (P52,
+// erase removes content, not identity), because PutItem on the orders is granted anyway.
 
 // allow returns one statement of an identity policy.
 func allow(sid string, actions []string, resources ...*string) awsiam.PolicyStatement {
@@ -87,7 +87,7 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 		allow("Send", send, to...),
 		allow("Alert", []string{"sns:Publish"}, s.alerts.TopicArn()),
 	}
-	// it reads their queue lengths (P44)
+	// it reads their queue lengths (P44, several agents can do one step)
 	if agents := slices.Sorted(maps.Keys(s.content.Choosable)); len(agents) > 0 {
 		var queues []*string
 		for _, agent := range agents {
@@ -129,10 +129,11 @@ func (s *Stepkeeper) replyToKeys() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{allow("StatusKeys", useKey, keys...)}
 }
 
-// supervisorAccess returns the Supervisor's IAM permissions. It claims nothing and sends no request (P16), so
-// it may not send to an agent's queue.
+// supervisorAccess returns the Supervisor's IAM permissions. It claims nothing and sends no request (P16, the
+// Supervisor hands back and gives up), so it may not send to an agent's queue.
 func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
-	// The Supervisor reads the number of messages that wait for the Scheduler (P32).
+	// The Supervisor reads the number of messages that wait for the Scheduler (P32, queue time is not a
+	// failure).
 	waiting := arns(s.queues["replies"].queue, s.queues["control"].queue)
 	for _, agent := range s.agentNames() {
 		waiting = append(waiting, s.requests(agent)...)

@@ -76,9 +76,9 @@ type Props struct {
 	// apart. To keep orders for ever later, set 10 years, because without TaskTTL new orders do not check the
 	// IDs of expired ones.
 	TaskTTL time.Duration
-	// TokenKeys is the secret of another stack with the keys of the tokens of answers (P39), for a stack that
-	// continues with its tables. By default a stack whose workflows make tokens has its own secret, with one
-	// key that AWS makes.
+	// TokenKeys is the secret of another stack with the keys of the tokens of answers (P39, a token is an
+	// answer's permission), for a stack that continues with its tables. By default a stack whose workflows
+	// make tokens has its own secret, with one key that AWS makes.
 	TokenKeys awssecretsmanager.ISecret
 	// FairQueues puts a MessageGroupId on each request: the tenant of the order, which is the part of its ID
 	// before the first colon, as in "acme:1001". Then a flood of one tenant does not delay the others' steps
@@ -86,8 +86,8 @@ type Props struct {
 	FairQueues bool
 	// Priorities gives orders of high priority their own queues. The keys are "intake" or names of agents.
 	// Each value is the part of that queue's MaxConcurrency that is reserved for these orders, 2 to
-	// MaxConcurrency - 2 (P46). At most 5 entries, and no external agent. An idle queue costs as much as a
-	// further agent.
+	// MaxConcurrency - 2 (P46, priority changes the order of requests only). At most 5 entries, and no
+	// external agent. An idle queue costs as much as a further agent.
 	Priorities map[string]int
 	// Replicas lists Regions that get copies of the tables, for disaster recovery only: one Region is active
 	// (rule 14). The stack must have an explicit Region. Existing tables gain or lose one replica per
@@ -203,7 +203,7 @@ type Tuning struct {
 	// control the age is at least 20 m, because messages there are delayed by up to 15 m.
 	OldestMessage time.Duration
 	// OldestRequest is the same for the agents' queues; default 15 m. It is longer, because a flood of
-	// requests may wait (P32).
+	// requests may wait (P32, queue time is not a failure).
 	OldestRequest time.Duration
 	// OldestOverdue is the age of the most overdue task that raises an alarm; default SweepInterval plus 4 m.
 	OldestOverdue time.Duration

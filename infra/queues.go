@@ -49,7 +49,7 @@ func (s *Stepkeeper) addQueues() {
 }
 
 // addShared adds a queue. If owner has a priority, it also adds the queue of high priority, which gets a
-// share of the functions (P46).
+// share of the functions (P46, priority changes the order of requests only).
 func (s *Stepkeeper) addShared(owner, name string, m Mapping, timeout, oldest time.Duration) {
 	if share := s.props.Priorities[owner]; share > 0 {
 		high := m
@@ -69,7 +69,7 @@ func (s *Stepkeeper) withHigh(name string) []*queue {
 }
 
 // ownQueues returns the names of the queues that the Scheduler consumes. If a workflow has child orders, they
-// include the queue between tasks (P41).
+// include the queue between tasks (P41, parent and child talk by messages).
 func (s *Stepkeeper) ownQueues() []string {
 	names := []string{port.Intake, port.Replies, port.Control}
 	if s.props.Priorities[port.Intake] > 0 {

@@ -33,7 +33,7 @@ func (s *Stepkeeper) addSupervisor() error {
 		s.queues[port.Control].mapping.taken())}
 	for _, name := range s.agentNames() {
 		a := s.props.Agents[name]
-		capacity[name] = a.taken() // P32
+		capacity[name] = a.taken() // P32, queue time is not a failure
 	}
 	object, err := json.Marshal(capacity)
 	if err != nil {

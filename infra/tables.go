@@ -11,7 +11,8 @@ import (
 )
 
 // addTables makes the tables. Definitions is kept as long as Orders, because tasks pin definitions. Both are
-// kept unless the removal policy removes all tables. A tombstone of each expired order stays in Orders (P26).
+// kept unless the removal policy removes all tables. A tombstone of each expired order stays in Orders (P26,
+// an ID never runs twice).
 func (s *Stepkeeper) addTables() {
 	there, warm := s.props.Tables, s.props.Tuning.Warm
 	index := &awsdynamodb.GlobalSecondaryIndexPropsV2{
@@ -32,7 +33,8 @@ func (s *Stepkeeper) addTables() {
 	s.orders = s.table(orders)
 	s.definitions = s.table(table{id: "Definitions", key: dynamo.DefinitionKey, there: there.Definitions})
 	for _, name := range s.agentNames() {
-		if s.content.Ledgers[name] { // P31, P22a
+		// P31, a plain service needs a ledger; P22a, a proven refusal permits undo
+		if s.content.Ledgers[name] {
 			s.ledgers[name] = s.table(table{id: "Ledger" + pascal(name), key: dynamo.LedgerKey,
 				there: there.Ledgers[name]})
 		}

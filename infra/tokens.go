@@ -6,8 +6,9 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// addTokenKeys makes the secret with the keys of tokens if a workflow makes tokens (P39). AWS generates the
-// first key, so that no template contains it. Only the Scheduler may read it.
+// addTokenKeys makes the secret with the keys of tokens if a workflow makes tokens (P39, a token is an
+// answer's permission). AWS generates the first key, so that no template contains it. Only the Scheduler may
+// read it.
 func (s *Stepkeeper) addTokenKeys() {
 	if !s.content.Tokens {
 		return

@@ -91,7 +91,7 @@ func (a *agent) build(clock port.Clock) (err error) {
 }
 
 // capacity implements supervisor.Config.Capacity: more messages than that, visible and in flight, are a
-// backlog (P32).
+// backlog (P32, queue time is not a failure).
 func (s *Runtime) capacity(name string) int {
 	if name == supervisor.Scheduler {
 		return min(replyConsumers, controlConsumers) * port.MaxBatch

@@ -48,7 +48,7 @@ type Runtime struct {
 	sweeper   *supervisor.Supervisor
 	incidents *incident.Incidents
 	workflows *workflows
-	tokens    *token.Keys // keys of the tokens of answers (P39)
+	tokens    *token.Keys // keys of the tokens of answers (P39, a token is an answer's permission)
 	agents    []*agent
 	// cannotKeep reports grades that the agents of the file cannot keep
 	cannotKeep func(agent string, s *core.StepDefinition, kept core.Duration) (problem, fix string)
@@ -71,8 +71,9 @@ type Runtime struct {
 	rest      sync.WaitGroup
 }
 
-// Open opens the data folder, sends the open messages again (P27), and starts all actors. When it returns,
-// orders may be submitted. It returns sqlite.ErrLocked if another process uses the folder.
+// Open opens the data folder, sends the open messages again (P27, the embedded runtime survives its queues),
+// and starts all actors. When it returns, orders may be submitted. It returns sqlite.ErrLocked if another
+// process uses the folder.
 func Open(ctx context.Context, o Options) (*Runtime, error) {
 	o = o.withDefaults()
 	s := &Runtime{options: o, log: o.Log, clock: o.Clock, hub: newHub()}

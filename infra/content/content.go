@@ -43,17 +43,19 @@ type Content struct {
 
 	Dir      string // folder of the built functions
 	Warnings []string
-	// Ledgers holds the agents that need a ledger: with a plain operation (P31), or a point of no return
-	// (P22a).
+	// Ledgers holds the agents that need a ledger: with a plain operation (P31, a plain service needs a
+	// ledger), or a point of no return (P22a, a proven refusal permits undo).
 	Ledgers   map[string]bool
 	Workflows map[string][]byte // files of the compiled workflows
 	Hashes    map[string]string // hashes of workflows, by name
 	// Scheduled holds the files of workflows that start by the clock, for the Supervisor.
 	Scheduled map[string][]byte
-	Clocked   []string        // names of these workflows
-	Tokens    bool            // a workflow makes tokens of answers (P39)
-	Choosable map[string]bool // agents of steps that can choose among several (P44)
-	// Children holds the names of the parent workflows, by hash of their child workflow (P40).
+	Clocked   []string // names of these workflows
+	Tokens    bool     // a workflow makes tokens of answers (P39, a token is an answer's permission)
+	// agents of steps that can choose among several (P44, several agents can do one step)
+	Choosable map[string]bool
+	// Children holds the names of the parent workflows, by hash of their child workflow (P40, a step can have
+	// child orders).
 	Children map[string]string
 	Settings map[string][]byte // settings of agents of an agents file, by name
 	Checked  httpagent.Config  // these agents, checked

@@ -21,8 +21,8 @@ const (
 const oneBatch = 5
 
 // LocalStack changes a template for LocalStack 4.14.0. There a mapping polls one batch at a time, whatever
-// its MaximumConcurrency. So the capacity, above which a queue holds a backlog (P32), becomes one batch.
-// Otherwise the wait in a short queue would be counted as failures.
+// its MaximumConcurrency. So the capacity, above which a queue holds a backlog (P32, queue time is not a
+// failure), becomes one batch. Otherwise the wait in a short queue would be counted as failures.
 func LocalStack(template map[string]any) error {
 	resources, _ := template["Resources"].(map[string]any)
 	for id, r := range resources {

@@ -256,7 +256,7 @@ func (w *World) Round() {
 }
 
 // Agents lets every agent answer what it is asked; a request must be the same, byte for byte,
-// each time (P12).
+// each time (P12, effects are emitted again).
 func (w *World) Agents() {
 	w.t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(w.Def.Agents)) {
