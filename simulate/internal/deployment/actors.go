@@ -331,7 +331,7 @@ func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*w
 	})
 }
 
-// carriedOn lets a handler wait before it carries on what came to it without a queue (P12a).
+// carriedOn lets a handler wait before it carries on what came to it without a queue (P12a, who emits again).
 func carriedOn(w *world.Simulation, try int) error {
 	iv := w.Cur
 	if pauseFor(iv, int64(1000*try)); iv.Dead || try > 10 {
@@ -450,7 +450,7 @@ func sweep(iv *world.Invocation) {
 }
 
 // blackout ends the single process of embedded mode. All actors end with it. All queues are lost except the
-// application's, which is on the disk (P27).
+// application's, which is on the disk (P27, the embedded runtime survives its queues).
 func blackout(w *world.Simulation, first *world.Process) {
 	for _, name := range w.Names {
 		if q := w.Queues[name]; name != model.Shop {

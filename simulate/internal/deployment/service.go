@@ -95,7 +95,8 @@ func output(w *world.Simulation, agent string, c worker.Call) any {
 		return all[(int(key.Sum32()>>1)+w.Traits[agent].Sample)%len(all)]
 	}
 	seen := ""
-	if bytes.Contains(c.Input, []byte(`"link"`)) { // a service may repeat what it was sent (P39)
+	// a service may repeat what it was sent (P39, a token is an answer's permission)
+	if bytes.Contains(c.Input, []byte(`"link"`)) {
 		seen = `,"seen":` + string(c.Input)
 	}
 	return json.RawMessage(`{"key":"` + c.Key + `"` + seen + sizes[w.Traits[agent].Size] + `}`)
@@ -132,8 +133,8 @@ func callService(ctx context.Context, iv *world.Invocation, c worker.Call) (out 
 	return out, err
 }
 
-// works is long work (P43): it reports, or reports too late or no more, or hands the work on. What comes then
-// is the last call of it.
+// works is long work (P43, long work reports progress): it reports, or reports too late or no more, or hands
+// the work on. What comes then is the last call of it.
 func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 	w := iv.W
 	d := longStep(w, c)
@@ -339,7 +340,8 @@ func unauthorized(w *world.Simulation, iv *world.Invocation, c worker.Call, begi
 	return err
 }
 
-// notYet is a call for what cannot be done yet: this one, or all of its key for a while (P45).
+// notYet is a call for what cannot be done yet: this one, or all of its key for a while (P45, "not now" is
+// not a failure).
 func notYet(w *world.Simulation, iv *world.Invocation, c worker.Call, begins bool) error {
 	if begins && w.Driver == nil { // The state of an exploration does not include this.
 		w.Coming[c.Key] = w.Now + 10_000*w.Spread("coming", c.Key, 40)
@@ -449,7 +451,8 @@ func effect(w *world.Simulation, s *world.Remote, c worker.Call) error {
 	return nil
 }
 
-// beyond holds the effect of a point of no return to P22a: the order is not being undone.
+// beyond holds the effect of a point of no return to P22a (a proven refusal permits undo): the order is not
+// being undone.
 func beyond(w *world.Simulation, s *world.Remote) {
 	w.Checks.Did("P22a")
 	t := w.Store.Task(s.Order)

@@ -18,7 +18,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// write is one conditional write (P8).
+// write is one conditional write (P8, every commit is conditional).
 func write(s *world.Store, wr *port.Write) error {
 	id := wr.Record.ID
 	var next memory.Row

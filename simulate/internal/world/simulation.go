@@ -47,8 +47,9 @@ type Scenario struct {
 	// Begun is the one order of the run, as it stands when the run begins; nil: orders are submitted.
 	Begun *Begun
 
-	later  *core.Definition
-	others []*core.Definition // definitions to move orders to (P49); see variants
+	later *core.Definition
+	// definitions to move orders to (P49, move pins another definition); see variants
+	others []*core.Definition
 	below  []*core.Definition // definitions of children, and those to move children to
 	Forms  map[string][]byte  // the definitions as they are stored, by hash
 }
@@ -60,8 +61,8 @@ type Simulation struct {
 	Def     *core.Definition
 	Newer   *core.Definition   // the same workflow, deployed later
 	Defs    []*core.Definition // all that an order may pin (P49): def, newer, and others
-	// definitions of children and their children (P40); if there are any, no model is compared with the tasks
-	// of the run
+	// definitions of children and their children (P40, a step can have child orders); if there are any, no
+	// model is compared with the tasks of the run
 	Below []*core.Definition
 
 	Start       int64 // time at which the run begins, in Unix milliseconds
@@ -82,7 +83,8 @@ type Simulation struct {
 	AllOrders []*Order
 	ByID      map[string]*Order
 	Embedded  bool
-	// backlog threshold of agents and Schedulers: messages in a queue, visible and in flight (P32)
+	// backlog threshold of agents and Schedulers: messages in a queue, visible and in flight (P32, queue time
+	// is not a failure)
 	Capacity   int
 	Long       bool  // faults go on for so long that keys are forgotten
 	Until      int64 // faults happen until then
