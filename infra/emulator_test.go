@@ -34,9 +34,9 @@ func folder(t *testing.T, files map[string]string) string {
 // here too. For an emulator the functions are built for this machine.
 func TestAddressesOfThisMachine(t *testing.T) {
 	needNode(t)
-	synthesise := func(url, emulator string) (x tmpl, err error) {
+	synthesise := func(agent, emulator string) (x tmpl, err error) {
 		defer func() { err = infra.Explain(recover(), err) }()
-		dir := folder(t, map[string]string{"agents.yaml": "agents: {seats: {url: \"" + url + "\"}}",
+		dir := folder(t, map[string]string{"agents.yaml": "agents: {seats: {" + agent + "}}",
 			"w.yaml": "workflow: w\nsteps:\n  a: {agent: seats, operation: reserve, timeout: 5s, grade: idempotent, " +
 				"undo: none, onFailure: stop}\n"})
 		context := map[string]any{}
@@ -47,19 +47,34 @@ func TestAddressesOfThisMachine(t *testing.T) {
 		stack := awscdk.NewStack(app, jsii.String("Local"), nil)
 		file := filepath.Join(dir, "agents.yaml")
 		infra.NewStepkeeper(stack, "Engine", &infra.Props{Workflows: []string{filepath.Join(dir, "w.yaml")},
-			Agents: map[string]infra.Agent{"seats": {HTTP: file}}, Build: fake, Profile: infra.ProfileDev})
+			Agents: map[string]infra.Agent{"seats": {HTTP: file, Environment: map[string]string{"S": "s"}}},
+			Build:  fake, Profile: infra.ProfileDev})
 		return read(t, stack), nil
 	}
-	for _, url := range []string{"http://127.0.0.1:9100/seats", "http://LOCALHOST:9100", "https://[::1]/x"} {
-		if _, err := synthesise(url, ""); err == nil ||
-			!strings.Contains(err.Error(), "reaches no service on this machine") ||
-			!strings.Contains(err.Error(), "agents.prod.yaml") {
-			t.Errorf("%s: %v", url, err)
+	const near, far = `url: "http://127.0.0.1:9100/seats"`, `url: "https://seats.example"`
+	for agent, field := range map[string]string{
+		near: "url", `url: "http://LOCALHOST:9100"`: "url", `url: "https://[::1]/x"`: "url",
+		far + `, proxy: "http://localhost:3128"`: "proxy",
+		far + `, auth: {oauth2: {tokenURL: "http://127.0.0.1:1/t", clientID: a, ` +
+			`clientSecret: "${env:S}"}}`: "tokenURL",
+		`operations: {reserve: {aws: {send: "http://127.0.0.1:4566/000000000000/seats", ` +
+			`deduplicates: true}}}`: "operation reserve",
+	} {
+		_, err := synthesise(agent, "")
+		for _, want := range []string{"its " + field + " has the host", "reaches no service on this machine",
+			"agents.prod.yaml"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", agent, err, want)
+			}
 		}
+	}
+	if _, err := synthesise(near, "localstak"); err == nil || !strings.Contains(err.Error(),
+		"stepkeeper:emulator=localstak; localstack or ministack is meant") {
+		t.Errorf("an unknown emulator: %v", err)
 	}
 	arch := map[bool]string{true: "x86_64", false: "arm64"}[runtime.GOARCH == "amd64"]
 	for emulator, rules := range map[string]int{emulate.NameLocalStack: 1, emulate.NameMiniStack: 0} {
-		x, err := synthesise("http://127.0.0.1:9100/seats", emulator)
+		x, err := synthesise(near, emulator)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -65,14 +65,15 @@ func prepare(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 		props = &Props{}
 	}
 	own := *props
-	emulator := own.forEmulator(scope)
+	emulated, unknown := own.forEmulator(scope)
 	complete, err := own.withDefaults()
 	made, failed := complete.content()
 	if failed != nil {
 		panic(refused(id, failed))
 	}
-	made.Emulated = emulator != ""
-	err = errors.Join(err, complete.placed(scope), made.Compile(complete.Workflows), alike(made.Hashes))
+	made.Emulated = emulated
+	err = errors.Join(unknown, err, complete.placed(scope), made.Compile(complete.Workflows),
+		alike(made.Hashes))
 	if err != nil {
 		made.Close()
 		panic(refused(id, err))

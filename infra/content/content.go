@@ -95,7 +95,7 @@ func (a *Content) Compile(workflows []string) error {
 		case agent.HTTP != "":
 			a.Settings[name], a.Checked.Agents[name], err = httpAgent(name, agent)
 			if err == nil && !a.Emulated {
-				err = reachable(agent.HTTP, name, string(a.Checked.Agents[name].URL))
+				err = reachable(agent.HTTP, name, a.Checked.Agents[name].Addresses())
 			}
 		case agent.Folder != "":
 			if build.LanguageOf(agent.Folder) == "" {
@@ -313,13 +313,15 @@ func httpAgent(name string, a Agent) (compiled []byte, checked httpagent.Agent, 
 	return compiled, own.Agents[name], errors.Join(missing...)
 }
 
-// reachable refuses the address of a service on this machine, which a function on AWS cannot reach.
-func reachable(file, name, address string) error {
-	u, err := url.Parse(address)
-	if err != nil || !httpagent.IsLoopback(u.Hostname()) {
-		return nil
+// reachable refuses addresses on this machine, which a function on AWS cannot reach.
+func reachable(file, name string, addresses map[string]string) error {
+	for _, field := range slices.Sorted(maps.Keys(addresses)) {
+		u, err := url.Parse(addresses[field])
+		if err == nil && httpagent.IsLoopback(u.Hostname()) {
+			return fmt.Errorf("agents file %s, agent %q: its %s has the host %s, and a function on AWS "+
+				"reaches no service on this machine; write the address that AWS reaches, for one stage in a "+
+				"file of its own, such as agents.prod.yaml", file, name, field, u.Hostname())
+		}
 	}
-	return fmt.Errorf("agents file %s, agent %q: its url has the host %s, and a function on AWS reaches no "+
-		"service on this machine; write the address that AWS reaches, for one stage in a file of its own, "+
-		"such as agents.prod.yaml", file, name, u.Hostname())
+	return nil
 }

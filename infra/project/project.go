@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/infra"
@@ -31,6 +32,10 @@ func Agents(dir, stage string) (map[string]infra.Agent, error) {
 			return nil, fmt.Errorf("agents of the project in %s: %w", dir, err)
 		}
 		for _, file := range found {
+			path, err := filepath.Rel(dir, file)
+			if err != nil || generated.MatchString(filepath.ToSlash(path)) {
+				continue
+			}
 			declared, err := File(file)
 			if err != nil {
 				return nil, err
@@ -47,6 +52,9 @@ func Agents(dir, stage string) (map[string]infra.Agent, error) {
 	}
 	return agents, nil
 }
+
+// generated matches the paths of files that npm, the CDK and other tools have written.
+var generated = regexp.MustCompile(`(^|/)(node_modules|cdk\.out|\.[^/]+)/`)
 
 // File returns an agent for each entry of an agents file: the ready-made HTTP agent, or an external
 // one.

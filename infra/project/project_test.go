@@ -36,12 +36,14 @@ func TestAgents(t *testing.T) {
 	const https, external = "agents: {payment: {url: https://pay.example}, mail: {external: true}, " +
 		"shipping: {external: true}}", "agents: {NAME: {external: true}}"
 	dir := folder(t, map[string]string{
-		"agents.yaml":             https,
-		"agents.prod.yaml":        "agents: {payment: {url: https://prod.example}}",
-		"shipping/agents.yaml":    strings.Replace(external, "NAME", "shipping", 1),
-		"agents/coat/agents.yaml": strings.Replace(external, "NAME", "coat", 1),
-		"a/b/c/agents.yaml":       strings.Replace(external, "NAME", "deep", 1),
-		"example/agents.yaml":     "agents: {other: {url: http://127.0.0.1:9}}",
+		"agents.yaml":                https,
+		"agents.prod.yaml":           "agents: {payment: {url: https://prod.example}}",
+		"shipping/agents.yaml":       strings.Replace(external, "NAME", "shipping", 1),
+		"agents/coat/agents.yaml":    strings.Replace(external, "NAME", "coat", 1),
+		"a/b/c/agents.yaml":          strings.Replace(external, "NAME", "deep", 1),
+		"node_modules/p/agents.yaml": "agents: [",
+		"x/.venv/agents.yaml":        "agents: [",
+		"example/agents.yaml":        "agents: {other: {url: http://127.0.0.1:9}}",
 	})
 	agents, err := project.Agents(dir, "dev")
 	if err != nil {

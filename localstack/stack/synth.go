@@ -49,11 +49,12 @@ func Synthesise(ctx context.Context, app, dir, emulator string,
 	if err != nil {
 		return nil, fmt.Errorf("cdk.json in %s: %w", app, err)
 	}
-	all := map[string]any{emulate.Context: emulator}
+	all := map[string]any{}
 	maps.Copy(all, file.Context)
 	for key, value := range settings {
 		all[key] = value
 	}
+	all[emulate.Context] = emulator
 	text, err := json.Marshal(all)
 	if err != nil {
 		return nil, err

@@ -256,6 +256,18 @@ func (a Agent) Region() string {
 	return ""
 }
 
+// Addresses returns the addresses that a checked agent connects to, by the fields that hold them.
+func (a Agent) Addresses() map[string]string {
+	all := map[string]string{"url": string(a.URL), "proxy": string(a.Proxy.Secret),
+		"tokenURL": string(a.Auth.tokenURL().Secret)}
+	for name := range a.Operations {
+		if t, calls := a.Target(name); calls {
+			all["operation "+name] = t.URL
+		}
+	}
+	return all
+}
+
 // Target returns what an operation of a checked agent calls, and false if it calls no service of AWS.
 func (a Agent) Target(operation string) (Target, bool) {
 	o, own := a.Operations[operation]
