@@ -476,7 +476,9 @@ func TestAdoptedIsChecked(t *testing.T) {
 	foreign := awslambda.Function_FromFunctionArn(stack, str("Foreign"),
 		str("arn:aws:lambda:eu-central-1:123456789012:function:f"))
 	p := shop(stack)
-	p.Agents["payment"], p.Agents["inventory"] = infra.Agent{Function: short}, infra.Agent{Function: short}
+	p.Agents["payment"], p.Agents["inventory"] = infra.Agent{Function: short}, infra.Agent{
+		Function: awslambda.NewAlias(stack, str("Alias"), &awslambda.AliasProps{AliasName: str("now"),
+			Version: short.CurrentVersion()})}
 	p.Agents["shipping"] = infra.Agent{Function: foreign, Reserved: 20}
 	p.ReplyTo["fifo"] = awssqs.Queue_FromQueueArn(stack, str("Fifo"),
 		str("arn:aws:sqs:eu-central-1:123456789012:status.fifo"))

@@ -31,26 +31,32 @@ func (c *checker) billing(p *Props) {
 	complete := *b
 	complete.Target = cmp.Or(b.Target, 70)
 	c.within("Billing.Target", complete.Target, 20, 90)
+	complete.Orders = c.units("Billing.Orders", b.Orders)
 	if b.Index == (Range{}) {
-		third := func(t Throughput) Throughput {
-			return Throughput{Writes: (t.Writes + 2) / 3, Reads: (t.Reads + 2) / 3}
-		}
-		complete.Index = Range{Min: third(b.Orders.Min), Max: third(b.Orders.Max)}
+		complete.Index = Range{Min: complete.Orders.Min.third(), Max: complete.Orders.Max.third()}
+	} else {
+		complete.Index = c.units("Billing.Index", b.Index)
 	}
-	for _, r := range []*Range{&complete.Orders, &complete.Index} {
-		r.Min = Throughput{Writes: cmp.Or(r.Min.Writes, 1), Reads: cmp.Or(r.Min.Reads, 1)}
-	}
-	c.units("Billing.Orders: Writes", complete.Orders.Min.Writes, complete.Orders.Max.Writes)
-	c.units("Billing.Orders: Reads", complete.Orders.Min.Reads, complete.Orders.Max.Reads)
-	c.units("Billing.Index: Writes", complete.Index.Min.Writes, complete.Index.Max.Writes)
-	c.units("Billing.Index: Reads", complete.Index.Min.Reads, complete.Index.Max.Reads)
 	if p.Tables.Orders != "" {
 		c.wrong("Billing is for a table that the deployment makes; set that of Tables.Orders by hand")
 	}
 	p.Billing = &complete
 }
 
-func (c *checker) units(what string, least, most int) {
+// third returns a third, rounded up.
+func (t Throughput) third() Throughput {
+	return Throughput{Writes: (t.Writes + 2) / 3, Reads: (t.Reads + 2) / 3}
+}
+
+// units checks a range, and returns it with its defaults.
+func (c *checker) units(what string, r Range) Range {
+	r.Min = Throughput{Writes: cmp.Or(r.Min.Writes, 1), Reads: cmp.Or(r.Min.Reads, 1)}
+	c.bounds(what+": Writes", r.Min.Writes, r.Max.Writes)
+	c.bounds(what+": Reads", r.Min.Reads, r.Max.Reads)
+	return r
+}
+
+func (c *checker) bounds(what string, least, most int) {
 	if least < 1 || most < least || most > maxUnits {
 		c.wrong("%s is %d to %d; 1 to %d units per second are possible, with Max at least Min", what, least,
 			most, maxUnits)

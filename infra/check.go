@@ -152,7 +152,8 @@ func (c *checker) clashes(p Props) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
 		for _, other := range slices.Sorted(maps.Keys(agents)) {
-			if f := agents[name].Function; f != nil && name < other && f == agents[other].Function {
+			f, g := agents[name].Function, agents[other].Function
+			if f != nil && g != nil && name < other && *behind(f).FunctionArn() == *behind(g).FunctionArn() {
 				c.wrong("agents %q and %q have the same Function; a function serves one agent", name, other)
 			}
 		}

@@ -93,10 +93,9 @@ func (p Props) placed(scope constructs.Construct) error {
 			c.wrong("Replicas[%d] is the stack's own Region, %s", i, r.Region)
 		}
 	}
-	for _, t := range p.ownTopics() {
-		if t.topic != nil && !unresolved(t.topic.Env().Region) && !unresolved(stack.Region()) &&
-			*t.topic.Env().Region != *stack.Region() {
-			c.wrong("%s is in %s and the stack in %s; they must be the same", t.what, *t.topic.Env().Region,
+	for _, what := range sorted(p.ownTopics()) {
+		if t := p.ownTopics()[what]; t != nil && elsewhere(*stack.Region(), *t.Env().Region) {
+			c.wrong("%s is in %s and the stack in %s; they must be the same", what, *t.Env().Region,
 				*stack.Region())
 		}
 	}

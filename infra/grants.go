@@ -70,7 +70,7 @@ func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
 // AllowLoop panics for a function from outside the app: set the property where the function is made. Agents'
 // functions have it already.
 func (s *Stepkeeper) AllowLoop(f awslambda.IFunction) {
-	if own, made := f.(awslambda.Function); !made || !allowLoop(own) {
+	if own, made := behind(f).(awslambda.Function); !made || !allowLoop(own) {
 		panic(fmt.Errorf(
 			"stepkeeper %s: AllowLoop: the function was made elsewhere; set RecursiveLoop: Allow there",
 			*s.Construct.Node().Id()))

@@ -33,7 +33,7 @@ type Names struct {
 
 var (
 	namePrefix = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,39}$`)
-	rolePath   = regexp.MustCompile(`^/([A-Za-z0-9_.+=@-]+/){0,8}$`)
+	rolePath   = regexp.MustCompile(`^/([A-Za-z0-9_.+=@-]{1,60}/){0,8}$`)
 	logGroups  = regexp.MustCompile(`^[A-Za-z0-9_./#-]{1,200}$`)
 )
 
@@ -68,6 +68,7 @@ var nameLimits = map[string]struct {
 	"AWS::CodeDeploy::Application":     {"ApplicationName", 100},
 	"AWS::CodeDeploy::DeploymentGroup": {"DeploymentGroupName", 100},
 	"AWS::DynamoDB::GlobalTable":       {"TableName", 255},
+	"AWS::EC2::SecurityGroup":          {"GroupName", 255},
 	"AWS::Events::Rule":                {"Name", 64},
 	managedPolicy:                      {"ManagedPolicyName", 128},
 	"AWS::IAM::Role":                   {"RoleName", 64},

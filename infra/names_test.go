@@ -77,7 +77,12 @@ func TestNames(t *testing.T) {
 	x = template(t, func(stack awscdk.Stack, p *infra.Props) {
 		prescribed(stack, p)
 		p.EventBridgeRule = true
+		inVPC(stack, p)
 	})
+	same(t, "a security group", x.of("AWS::EC2::SecurityGroup")["AgentPaymentSecurityGroup"].
+		Properties["GroupName"], "Shop-AgentPaymentSecurityGroup")
+	same(t, "what the names of the agents' queues share", strings.Contains(fmt.Sprint(at(variables(x,
+		"Supervisor"), "STEPKEEPER_AGENTS")), "~=Shop-Requests,"), true)
 	same(t, "tags of a rule", at(x.of("AWS::Events::Rule")["Rule"].Properties, "Tags", 0, "Key"),
 		"cost-center")
 }

@@ -102,7 +102,9 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 			queues = append(queues, s.props.ReplyTo[name].QueueArn())
 		}
 		statements = append(statements, allow("Status", send, queues...))
-		statements = append(statements, s.replyToKeys()...)
+		if keys := keysOf(s.props.ReplyTo); len(keys) > 0 { // the Scheduler encrypts for them
+			statements = append(statements, allow("StatusKeys", useKey, keys...))
+		}
 	}
 	return append(statements, s.tablesKey()...)
 }
@@ -115,18 +117,14 @@ func (s *Stepkeeper) tablesKey() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{allow("TablesKey", useKey, str(s.props.Tables.KeyARN))}
 }
 
-// replyToKeys lets the Scheduler encrypt for the applications' queues that have their own keys.
-func (s *Stepkeeper) replyToKeys() []awsiam.PolicyStatement {
-	var keys []*string
-	for _, name := range s.replyToNames() {
-		if k := s.props.ReplyTo[name].EncryptionMasterKey(); k != nil {
+// keysOf returns the ARNs of the keys that queues of the app have.
+func keysOf(queues map[string]awssqs.IQueue) (keys []*string) {
+	for _, name := range sorted(queues) {
+		if k := queues[name].EncryptionMasterKey(); k != nil {
 			keys = append(keys, k.KeyArn())
 		}
 	}
-	if len(keys) == 0 {
-		return nil
-	}
-	return []awsiam.PolicyStatement{allow("StatusKeys", useKey, keys...)}
+	return keys
 }
 
 // supervisorAccess returns the Supervisor's IAM permissions. It claims nothing and sends no request (P16, the

@@ -150,7 +150,7 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 	if len(s.props.Operators) > 0 {
 		access = append(access, ownRights(*jsii.Strings(s.props.Operators...)...))
 	}
-	if keys := s.deadLetterKeys(); len(keys) > 0 {
+	if keys := keysOf(s.props.DeadLetters); len(keys) > 0 {
 		access = append(access, allow("DeadLetterKeys", useKey, keys...))
 	}
 	return append(access,

@@ -110,12 +110,14 @@ func (s *Stepkeeper) namePeers() {
 	s.scheduler.AddEnvironment(str(deployment.VarAgents), s.peers(true), nil)
 }
 
-// peers are the agents' queues and, for the Scheduler, the roles that they reply with. The names that
-// CloudFormation makes begin with the stack's and with an ID that is known here; what of them was cut off
-// stands there whole.
+// peers returns the agents' queues and, for the Scheduler, the roles that they reply with. It writes the
+// beginning that the queues' names share only once. A name that CloudFormation shortened stands there whole.
 func (s *Stepkeeper) peers(senders bool) *string {
 	stack := awscdk.Stack_Of(s.Construct)
 	var start string
+	if prefix := s.props.Names.Prefix; prefix != "" {
+		start = prefix + "-" + requestsID
+	}
 	var all []deployment.Peer
 	for _, name := range s.agentNames() {
 		q := s.queues[port.Requests(name)].queue

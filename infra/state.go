@@ -101,16 +101,6 @@ func (s *Stepkeeper) deadLetters() error {
 	return errors.Join(c.problems...)
 }
 
-// deadLetterKeys returns the ARNs of the keys of the user's own dead-letter queues, for operators.
-func (s *Stepkeeper) deadLetterKeys() (keys []*string) {
-	for _, name := range sorted(s.props.DeadLetters) {
-		if k := s.props.DeadLetters[name].EncryptionMasterKey(); k != nil {
-			keys = append(keys, k.KeyArn())
-		}
-	}
-	return keys
-}
-
 // deadOf returns the dead-letter queue of a queue: the user's, or a new one.
 func (s *Stepkeeper) deadOf(name string) awssqs.IQueue {
 	if q := s.props.DeadLetters[name]; q != nil {

@@ -88,21 +88,16 @@ func (s *Stepkeeper) alertKey() []awsiam.PolicyStatement {
 	return nil
 }
 
-// ownTopic is a topic of the app, or nil.
-type ownTopic struct {
-	what  string
-	topic awssns.ITopic
-}
-
-func (p Props) ownTopics() []ownTopic {
-	return []ownTopic{{"AlertTopic", p.AlertTopic}, {"AlarmTopic", p.AlarmTopic}}
+// ownTopics returns the app's own topics by property; a missing one is nil.
+func (p Props) ownTopics() map[string]awssns.ITopic {
+	return map[string]awssns.ITopic{"AlertTopic": p.AlertTopic, "AlarmTopic": p.AlarmTopic}
 }
 
 // topics checks the app's own topics.
 func (c *checker) topics(p Props) {
-	for _, t := range p.ownTopics() {
-		if t.topic != nil && *t.topic.Fifo() {
-			c.wrong("%s is a FIFO topic; a standard one is meant", t.what)
+	for _, what := range sorted(p.ownTopics()) {
+		if t := p.ownTopics()[what]; t != nil && *t.Fifo() {
+			c.wrong("%s is a FIFO topic; a standard one is meant", what)
 		}
 	}
 	if p.AlarmEmail != "" && p.AlertTopic != nil && (p.AlarmTopic != nil || p.Alarms == AlarmsNone) {

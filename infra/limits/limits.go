@@ -55,7 +55,7 @@ var policyLimits = map[string]struct {
 		"give its agent fewer Secrets, or the deployment fewer ReplyTo; or make a second deployment"},
 	"AWS::IAM::Policy": {10_240, "grant its role less"},
 	"AWS::SQS::QueuePolicy": {8_192,
-		"have fewer Operators and SenderARNs: name roles in place of users, who assume them"},
+		"have fewer Operators, Submitters and SenderARNs: name roles that users assume, instead of users"},
 	"AWS::SNS::TopicPolicy": {30_720, "grant fewer principals to publish"},
 	"AWS::KMS::Key":         {32_768, "grant fewer principals the key"},
 }
