@@ -106,18 +106,16 @@ export class Agent {
    */
   async run(): Promise<void> {
     if (process.env.AWS_LAMBDA_RUNTIME_API) return;
-    const { requests } = await this.connect(), stop = () => this.stop();
-    process.once("SIGTERM", stop).once("SIGINT", stop);
+    const { requests } = await this.connect();
+    process.once("SIGTERM", this.stop).once("SIGINT", this.stop);
     this.log(`agent ${this.name} takes requests from ${requests}`);
     while (!this.stopping.signal.aborted) await this.receive(requests);
     await Promise.all(this.inHand);
-    process.off("SIGTERM", stop).off("SIGINT", stop);
+    process.off("SIGTERM", this.stop).off("SIGINT", this.stop);
   }
 
   /** Makes run end. */
-  stop(): void {
-    this.stopping.abort();
-  }
+  readonly stop = () => this.stopping.abort();
 
   private async receive(requests: string): Promise<void> {
     const { concurrency = 10, visibility = 30 } = this.options, room = concurrency - this.inHand.size;
@@ -172,7 +170,7 @@ export class Agent {
     }
   }
 
-  /** Sends a message that cannot be read to quarantine. Other errors are thrown on. */
+  /** Sends a message that cannot be read to quarantine. It throws every error but Unreadable again. */
   private async quarantine(url: string, body: string, id: string, why: unknown): Promise<true> {
     if (!(why instanceof Unreadable)) throw why;
     const reason = why.message.slice(0, MAX_TEXT), data = Buffer.from(body);
@@ -194,13 +192,12 @@ export class Agent {
 /** Returns the address of a queue, which may be given as its name. */
 export async function address(sqs: SQS, queue: string): Promise<string> {
   if (queue.includes("://")) return queue;
-  try {
-    return (await sqs.getQueueUrl({ QueueName: queue })).QueueUrl!;
-  } catch (why) {
-    throw new Error(`queue ${queue} cannot be found: ${(why as Error).message || why}\n`
+  const found = await sqs.getQueueUrl({ QueueName: queue }).catch((why) => {
+    throw new Error(`queue ${queue} cannot be found: ${why.message || why}\n`
       + "for `stepkeeper dev` on this machine set AWS_ENDPOINT_URL_SQS=http://127.0.0.1:8377, and name its "
       + "agent in agents.yaml; queues of a stack are found by their addresses only", { cause: why });
-  }
+  });
+  return found.QueueUrl!;
 }
 
 /** No reply may be sent, because a call is in doubt or its time is over. */
@@ -210,7 +207,7 @@ class Silent extends Error {}
 class Handling {
   private readonly plain = this.request.grade === "plain";
   // A point of no return keeps a ledger, so that its refusal can be proven (P22a).
-  private readonly pivot = this.request.pointOfNoReturn && !this.request.undo && this.agent.ledger;
+  private readonly pivot = this.request.pointOfNoReturn && !this.request.undo && !!this.agent.ledger;
   private readonly until = Math.min(this.request.stop, this.end,
     this.received + this.request.limit + (this.plain || this.pivot ? LEDGER_TIME : 0));
   private readonly ending = new AbortController();
@@ -321,7 +318,7 @@ class Handling {
 
   /** Calls the operation by the ledger: at most one call in doubt or done for each key (P31). */
   private async recorded(): Promise<unknown> {
-    const { request: r, plain } = this, pivot = Boolean(this.pivot);
+    const { request: r, plain, pivot } = this;
     const [entry, act] = await this.move((e) => enter(e, r, pivot && !plain)).catch((why) => {
       throw new Later(`the agent could not use its ledger, so the service was not called: ${why}`,
         { code: "ledger", noEffect: true });
@@ -361,9 +358,9 @@ class Handling {
   /** Reports whether the time is too short. An interrupted call of a plain service is in doubt. */
   private insufficient(): boolean {
     const now = this.agent.now(), r = this.request;
-    if (now >= this.until) return true;
-    if (!this.plain || r.claimedAt === undefined) return false;
-    return r.stopBy - r.claimedAt - r.timeout > 2 * (r.stopBy - r.stop) && now + r.timeout > r.stopBy;
+    const slack = r.stopBy - (r.claimedAt ?? r.stopBy) - r.timeout; // negative if the claim's time is unknown
+    const late = now + r.timeout > r.stopBy && slack > 2 * (r.stopBy - r.stop);
+    return now >= this.until || (this.plain && late);
   }
 
   /** Stores the entry that decide returns, and decides again if another request was faster. */

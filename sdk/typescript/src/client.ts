@@ -16,12 +16,7 @@ export interface Submission {
 }
 
 /** A status of an order. It can come twice and in any order; a higher seq is later. */
-export interface Status {
-  status: string;
-  orderId: string;
-  seq?: number;
-  [member: string]: unknown;
-}
+export type Status = { status: string; orderId: string; seq?: number; [member: string]: unknown };
 
 export class Client {
   private readonly sqs = this.options.sqs ?? new SQS(LIMITS);
@@ -48,10 +43,8 @@ export class Client {
     const QueueUrl = await address(this.sqs, this.options.statuses ?? "");
     const command = { QueueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: 20 };
     while (!signal?.aborted) {
-      const got = await this.sqs.receiveMessage(command, { abortSignal: signal }).catch((why) => {
-        if (signal?.aborted) return undefined;
-        throw why;
-      });
+      const got = await this.sqs.receiveMessage(command, { abortSignal: signal }).catch((why) =>
+        signal?.aborted ? undefined : Promise.reject(why));
       for (const { Body, ReceiptHandle } of got?.Messages ?? []) {
         const status = read(Body!);
         if (status?.schema !== SCHEMA) continue; // others stay in the queue
