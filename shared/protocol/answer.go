@@ -13,7 +13,7 @@ import (
 // answered applies an answer: an answer decides a round (P35). Answers may come early, late or twice (P36).
 func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 	e := ev.(core.Answered)
-	if r.def != nil && e.Run > r.t.Run { // as every commit is conditional (P8), the answer may count later
+	if r.def != nil && e.Run > r.t.Run { // every commit is conditional (P8): it may count in that run
 		return "", core.ErrStale
 	}
 	steps, reason := r.t.Addressed(r.def, e)
