@@ -191,7 +191,7 @@ class Agent:
                     "body": base64.b64encode(data[:40_000]).decode()})
                 log.warning("message %s went to quarantine: %.200s", message, why)
                 return True
-        except Exception:  # one bad message does not affect the others; this one comes again
+        except BaseException:  # an operation that exits does not affect other requests; this one comes again
             log.exception("message %s was not handled; it is returned to the queue", message)
             return False
 

@@ -138,6 +138,7 @@ def test_a_newer_schema_and_an_unsent_reply_come_again():
     assert bench.queues.sent == {"replies": [], "quarantine": [], "intake": []}
     bench.queues.fails = 1
     assert not bench.agent.handle(body())
+    assert not Bench(fail(SystemExit())).agent.handle(body())
 
 
 def test_progress_restarts_the_timeout():
