@@ -31,15 +31,11 @@
 // Authentication beside headers. Secrets come from the environment:
 //
 //	auth:
-//	  sigv4: {service: execute-api, region: eu-central-1}  # default Region: that of the host, else the
-//
-// agent's
-//
-//	oauth2: {tokenURL: "https://login.example/token", clientID: shop, clientSecret: "${env:SECRET}",
-//
-// scopes: [pay]}
-//
-//	certificate: {chain: "${env:CERTIFICATE}", key: "${env:KEY}"}  # PEM
+//	  # the default Region is that of the host, or else that of the agent
+//	  sigv4: {service: execute-api, region: eu-central-1}
+//	  oauth2: {tokenURL: "https://login.example/token", clientID: shop,
+//	    clientSecret: "${env:SECRET}", scopes: [pay]}
+//	  certificate: {chain: "${env:CERTIFICATE}", key: "${env:KEY}"}  # PEM
 //
 // A token is replaced 30 s before it ends, and once after a 401. If the token endpoint refuses the client, or
 // there are no credentials of AWS, the step waits as after a 401. Tokens are hidden like other secrets.
