@@ -202,8 +202,7 @@ type Tuning struct {
 	// OldestMessage is the age of a message in intake or replies that raises an alarm; default 5 m. For
 	// control the age is at least 20 m, because messages there are delayed by up to 15 m.
 	OldestMessage time.Duration
-	// OldestRequest is the same for the agents' queues; default 15 m. It is longer, because a flood of
-	// requests may wait (P32, queue time is not a failure).
+	// OldestRequest is the same for the agents' queues; default 15 m, as queue time is not a failure (P32).
 	OldestRequest time.Duration
 	// OldestOverdue is the age of the most overdue task that raises an alarm; default SweepInterval plus 4 m.
 	OldestOverdue time.Duration
