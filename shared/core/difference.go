@@ -53,6 +53,9 @@ func Differences(from, to *Definition, t *Task) []Difference {
 					"could not undo this child any more",
 				t.Parent.Step, t.Parent.OrderID), true})
 	}
+	if !bytes.Equal(from.Order, to.Order) {
+		all = append(all, Difference{What: "the schema of its orders is another one, for new orders only"})
+	}
 	if !bytes.Equal(from.Output, to.Output) {
 		all = append(all, Difference{What: "the output of the workflow is another one"})
 	}
