@@ -32,8 +32,8 @@ func (s *Stepkeeper) addKey() {
 	if !ours {
 		s.warn("key",
 			"Key was made elsewhere, where its policy has to let cloudwatch.amazonaws.com, "+
-				"events.amazonaws.com and the logs service of the Region use it; else alarms notify no "+
-				"subscriber")
+				"events.amazonaws.com and the logs service of the Region use it; otherwise alarms notify "+
+				"no subscriber")
 	}
 }
 

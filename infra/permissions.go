@@ -220,7 +220,7 @@ func secretAccess(a Agent) (statements []awsiam.PolicyStatement) {
 
 // readMetrics returns the permission for the operator's charts. CloudWatch has no resources for metrics, and
 // no condition on their namespace. So it allows reading the metrics of the whole account, and changing
-// nothing. It is one of the two wildcards in all policies.
+// nothing.
 func readMetrics() awsiam.PolicyStatement {
 	return allow(metrics, []string{"cloudwatch:GetMetricData"}, str("*"))
 }
@@ -228,7 +228,7 @@ func readMetrics() awsiam.PolicyStatement {
 const metrics = "Metrics" // the ID of that statement
 
 // vpcAccess returns the permission for functions in a VPC. Lambda makes the interfaces under unknown names,
-// and the Describe actions have no resources. It is the other wildcard in all policies, and only there.
+// and the Describe actions have no resources. Only this statement and readMetrics have the resource "*".
 func vpcAccess() awsiam.PolicyStatement {
 	return allow("VpcNetworkInterfaces", []string{
 		"ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface",

@@ -34,7 +34,7 @@ type Props struct {
 	Profile Profile
 	// Alarms chooses the alarms: AlarmsFull (default), AlarmsEssential or AlarmsNone.
 	Alarms AlarmLevel
-	// AlarmEmail gets alerts and alarms; "" means no subscriber until you add one to the topics.
+	// AlarmEmail subscribes to the topics that the construct makes; "" means no subscriber until you add one.
 	AlarmEmail string
 	// AlertTopic gets the alerts of orders in Error, instead of a topic that the construct makes.
 	AlertTopic awssns.ITopic

@@ -27,7 +27,7 @@ const (
 )
 
 // LanguageOf returns the language of an agent's folder: a main package in Go, an agent.py with its
-// requirements.txt, or a src/agent.ts with its package.json. The empty string is no folder.
+// requirements.txt, or a src/agent.ts with its package.json. It returns "" if a folder has none of these.
 func LanguageOf(folder string) Language {
 	has := func(names ...string) bool {
 		for _, name := range names {
@@ -97,7 +97,7 @@ func bundlePython(folder, out string, x86 bool) error {
 // copySources copies a program in Python without its tests and without what tools have made.
 func copySources(folder, out string) error {
 	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		name := entry.Name()
+		name := filepath.Base(path)
 		switch {
 		case err != nil || path == folder:
 			return err
