@@ -153,10 +153,8 @@ func alike(hashes map[string]string) error {
 	ids := map[string]string{}
 	for _, name := range sorted(hashes) {
 		if other, taken := ids[pascal(name)]; taken {
-			failed = append(failed,
-				fmt.Errorf(
-					"workflows %s and %s: their names are too much alike, both would own the output "+
-						"Workflow%s; call one of them otherwise", other, name, pascal(name)))
+			failed = append(failed, fmt.Errorf("workflows %s and %s: their names are too much alike, both "+
+				"would own the output Workflow%s; rename one of them", other, name, pascal(name)))
 		}
 		ids[pascal(name)] = name
 	}

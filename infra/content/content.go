@@ -286,10 +286,8 @@ func httpAgent(name string, a Agent) (compiled []byte, checked httpagent.Agent, 
 		return nil, checked, fmt.Errorf("agents file %s has no agent %q", a.HTTP, name)
 	}
 	if settings.External {
-		return nil, checked,
-			fmt.Errorf(
-				"agents file %s says that agent %q is external; say so here too: Agent{External: true}",
-				a.HTTP, name)
+		return nil, checked, fmt.Errorf("agents file %s declares agent %q external; do so here too: "+
+			"Agent{External: true}", a.HTTP, name)
 	}
 	own := httpagent.Config{Agents: map[string]httpagent.Agent{name: settings}}
 	if compiled, err = httpagent.Encode(own); err != nil {
