@@ -35,8 +35,8 @@ func Environments(all map[string]func() any) error {
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		if n := size(all[id]()); n > environmentSize {
 			errs = append(errs, fmt.Errorf("function %s: its environment would have some %d bytes, and "+
-				"Lambda takes %d; give the stack, the agents or the reply-to queues shorter names, have fewer "+
-				"Priorities, or make a second deployment", id, n, environmentSize))
+				"Lambda takes %d; give the stack, the agents or the reply-to queues shorter names, have "+
+				"fewer Priorities, or make a second deployment", id, n, environmentSize))
 		}
 	}
 	return errors.Join(errs...)
