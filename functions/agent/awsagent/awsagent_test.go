@@ -369,3 +369,44 @@ func TestTheUndoIsAnother(t *testing.T) {
 		t.Errorf("do %s, its repetition %s, the undo %s", do, again, undo)
 	}
 }
+
+// An undo waits until the execution that the do of its step has started has ended, however the operations are
+// named. Broken by: the undo is called at once, and the execution has its effects after it.
+func TestAnUndoWaitsForTheExecution(t *testing.T) {
+	c, err := agentsfile.Parse([]byte("agents: {stock: {aws: {invoke: '"+arn("lambda", "function:unship")+
+		"'}, operations: {'*': {}, ship: {aws: {startExecution: '"+arn("states", "stateMachine:ship")+"'}}}}}"),
+		func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := c.Agents["stock"]
+	status := func(status string) func(http.ResponseWriter) {
+		return answer(200, `{"executionArn":"x","stateMachineArn":"y","startDate":1,"status":"`+status+`"}`)
+	}
+	missing := answer(400, `{"__type":"com.amazonaws.states#ExecutionDoesNotExist","message":"none"}`)
+	cfg, got := service(t, missing, answer(200, `{"executionArn":"x","startDate":1}`))
+	operations, err := awsagent.Operations("stock", a, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	do := call(func(c *worker.Call) { c.Name = "ship" })
+	if _, err := operations["ship"].Run(t.Context(), do); err == nil || len(*got) != 2 {
+		t.Fatalf("%v after %+v", err, *got)
+	}
+	execution := (*got)[0].body
+	undo := call(func(c *worker.Call) { c.Operation, c.Name = core.UndoOp, "unship" })
+	for _, running := range []string{"RUNNING", "PENDING_REDRIVE"} {
+		cfg, got = service(t, status(running), answer(200, `{}`))
+		if _, f := run(t, cfg, a, undo); f == nil || f.Code != core.CodeNotYet || !f.NoEffect ||
+			len(*got) != 1 || (*got)[0].body != execution {
+			t.Errorf("%s: %+v after %+v, want a look at %s", running, f, *got, execution)
+		}
+	}
+	for _, ended := range []func(http.ResponseWriter){status("SUCCEEDED"), status("ABORTED"), missing} {
+		cfg, got = service(t, ended, answer(200, `{}`))
+		if _, f := run(t, cfg, a, undo); f != nil || len(*got) != 2 ||
+			!strings.Contains((*got)[1].path, "function:unship") {
+			t.Errorf("%+v after %+v", f, *got)
+		}
+	}
+}

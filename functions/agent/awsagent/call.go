@@ -29,6 +29,9 @@ const (
 	maxResponse = 8 << 20   // more than any of them sends; Lambda's limit is 6 MB
 )
 
+// runFunc makes one kind of call.
+type runFunc = func(context.Context, *operation, worker.Call, []byte) (json.RawMessage, error)
+
 // operation calls one resource.
 type operation struct {
 	agent  string
@@ -36,7 +39,9 @@ type operation struct {
 	config httpagent.Operation
 	aws    aws.Config
 	what   string // call and resource, for people
-	run    func(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error)
+	run    runFunc
+	// standard state machines of the agent; the do of an undo's step may have started an execution of one
+	machines []httpagent.Target
 }
 
 // Operations returns the operations of a checked agent. c has the credentials. Its Region and its retries are
@@ -56,7 +61,8 @@ func Operations(name string, agent httpagent.Agent, c aws.Config) (worker.Operat
 			)
 		}
 		o := &operation{agent: name, target: target, config: config, aws: c,
-			what: target.Kind + " " + target.ARN, run: kinds[target.Kind]}
+			what: target.Kind + " " + target.ARN, run: kinds[target.Kind],
+			machines: machines(agent)}
 		o.aws.Region = target.Region
 		if target.Express {
 			o.run = startSync
@@ -85,7 +91,14 @@ func (o *operation) do(ctx context.Context, call worker.Call) (any, error) {
 			Err: fmt.Errorf("%s was not called: %w", o.what, err)}
 	}
 	var sent atomic.Bool
-	out, err := o.run(context.WithValue(ctx, sentKey{}, &sent), o, call, body)
+	ctx = context.WithValue(ctx, sentKey{}, &sent)
+	var out json.RawMessage
+	if call.Operation == core.UndoOp && call.Grade == core.Idempotent { // no other grade has executions
+		err = o.quiet(ctx, call)
+	}
+	if err == nil {
+		out, err = o.run(ctx, o, call, body)
+	}
 	var own *reported
 	if errors.As(err, &own) && o.config.Classify[own.name] == "done" {
 		return nil, nil
@@ -136,10 +149,10 @@ func about(call worker.Call) map[string]string {
 	}
 }
 
-// identity returns a text for a call that is the same in every attempt: an undo has another one than its do.
-// Every service accepts its 64 letters and digits.
+// identity returns a text for a call that is the same in every attempt. An undo has the key of its do, and
+// another text. Every service accepts its 64 letters and digits.
 func identity(call worker.Call) string {
-	sum := sha256.Sum256([]byte(string(call.Operation) + "\n" + call.Name + "\n" + call.Key))
+	sum := sha256.Sum256([]byte(string(call.Operation) + "\n" + call.Key))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -31,6 +31,6 @@
 //
 // An execution is named by the key, so that a repeated call finds it. A running one is polled like a service
 // that answers "not yet" (P45, "not now" is not a failure): the handling that starts it returns its request
-// to the queue, and a later one reports. FIFO queues and topics get the key as the deduplication ID, and the
-// order as the group.
+// to the queue, and a later one reports. An undo waits in the same way until the execution of its step's do
+// has ended. FIFO queues and topics get the key as the deduplication ID, and the order as the group.
 package awsagent

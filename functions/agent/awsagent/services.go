@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -26,7 +28,7 @@ import (
 )
 
 // kinds holds the calls by their names in the agents file.
-var kinds = map[string]func(context.Context, *operation, worker.Call, []byte) (json.RawMessage, error){
+var kinds = map[string]runFunc{
 	httpagent.Invoke: invoke, httpagent.PutEvents: putEvents, httpagent.Publish: publish,
 	httpagent.Send: send, httpagent.StartExecution: start,
 }
@@ -165,9 +167,12 @@ func start(ctx context.Context, o *operation, call worker.Call, payload []byte) 
 				"polled, and a plain step or a point of no return cannot be; let a function do this step")),
 		)
 	}
-	client, arn := sfn.NewFromConfig(o.aws), o.target.Execution(*name(call))
-	out, err := client.DescribeExecution(ctx, &sfn.DescribeExecutionInput{ExecutionArn: &arn})
-	if missing := (*sfntypes.ExecutionDoesNotExist)(nil); errors.As(err, &missing) {
+	client := sfn.NewFromConfig(o.aws)
+	out, found, err := describe(ctx, client, o.target, call)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
 		_, err = client.StartExecution(ctx, &sfn.StartExecutionInput{
 			StateMachineArn: &o.target.ARN, Name: name(call), Input: aws.String(string(payload)),
 		})
@@ -175,14 +180,12 @@ func start(ctx context.Context, o *operation, call worker.Call, payload []byte) 
 			return nil, &worker.Failure{Requeue: true, RetryAfter: firstLook, Code: "started",
 				Err: errors.New(o.what + " has started an execution, whose end is not known yet")}
 		}
-	}
-	if err != nil {
 		return nil, err
 	}
-	switch out.Status {
-	case sfntypes.ExecutionStatusSucceeded:
+	switch {
+	case out.Status == sfntypes.ExecutionStatusSucceeded:
 		return orNothing([]byte(aws.ToString(out.Output))), nil
-	case sfntypes.ExecutionStatusRunning, sfntypes.ExecutionStatusPendingRedrive:
+	case runs(out.Status):
 		return nil, worker.NotYet(nextLook)
 	}
 	return nil, &reported{
@@ -191,4 +194,48 @@ func start(ctx context.Context, o *operation, call worker.Call, payload []byte) 
 		status: string(out.Status),
 		ended:  true,
 	}
+}
+
+// describe returns the execution of a call, and whether there is one.
+func describe(ctx context.Context, client *sfn.Client, t httpagent.Target, call worker.Call) (
+	out *sfn.DescribeExecutionOutput, found bool, err error) {
+	arn := t.Execution(*name(call))
+	out, err = client.DescribeExecution(ctx, &sfn.DescribeExecutionInput{ExecutionArn: &arn})
+	if missing := (*sfntypes.ExecutionDoesNotExist)(nil); errors.As(err, &missing) {
+		return nil, false, nil
+	}
+	return out, err == nil, err
+}
+
+func runs(status sfntypes.ExecutionStatus) bool {
+	return status == sfntypes.ExecutionStatusRunning || status == sfntypes.ExecutionStatusPendingRedrive
+}
+
+// machines returns the standard state machines that an agent uses.
+func machines(agent httpagent.Agent) []httpagent.Target {
+	used := map[string]httpagent.Target{}
+	for operation := range agent.Operations {
+		if t, _ := agent.Target(operation); t.Kind == httpagent.StartExecution && !t.Express {
+			used[t.ARN] = t
+		}
+	}
+	return slices.Collect(maps.Values(used))
+}
+
+// quiet returns worker.NotYet if the do of an undo's step has started an execution that is still running. Its
+// effects could come after the undo (P21, an undo waits for quiet).
+func (o *operation) quiet(ctx context.Context, call worker.Call) error {
+	call.Operation = core.Do
+	for _, t := range o.machines {
+		c := o.aws
+		c.Region = t.Region
+		out, found, err := describe(ctx, sfn.NewFromConfig(c), t, call)
+		if err != nil {
+			return err
+		}
+		if found && runs(out.Status) {
+			return worker.NotYet(nextLook)
+		}
+	}
+	return nil
 }
