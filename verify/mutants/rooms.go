@@ -85,7 +85,8 @@ var Rooms = []Room{
 			"workflowtest"}},
 	{Name: "testing", Packages: []string{"workflowtest", "functions/agent/agenttest"},
 		Tests: []string{"workflows", "examples/expense", "examples/kyc", "examples/shipments"}},
-	{Name: "infra", Packages: []string{"infra", "infra/build", "infra/content", "infra/limits", "infra/project"},
+	{Name: "infra",
+		Packages: []string{"infra", "infra/build", "infra/content", "infra/limits", "infra/project"},
 		Asked: "its tests need Node 20 and synthesize templates for minutes"},
 }
 
