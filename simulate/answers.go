@@ -29,6 +29,10 @@ func ParseAnswers(given []string, def *core.Definition) (map[string]json.RawMess
 					names = append(names, def.Steps[k].Name)
 				}
 			}
+			if len(names) == 0 {
+				return nil, fmt.Errorf("the workflow %s has no approval and no event; leave the answers out",
+					def.Name)
+			}
 			return nil, fmt.Errorf("the workflow %s has no approval or event %.60q; %s", def.Name, step,
 				suggest.DidYouMean(step, names, "it has: "+strings.Join(names, ", ")))
 		}
@@ -57,7 +61,7 @@ func Fitted(sc Scenario) (Scenario, error) {
 		if err != nil {
 			return sc, err
 		}
-		drawn := s.Samples(1)
+		drawn := s.Samples(samples)
 		if len(drawn) == 0 {
 			return sc, errors.New("no order can be drawn from the schema of the workflow")
 		}

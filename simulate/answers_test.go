@@ -119,8 +119,37 @@ func TestDescriptionsThatDoNotFit(t *testing.T) {
 			t.Errorf("%.40s: %v, want %s", answer, err, want)
 		}
 	}
+	text := strings.ReplaceAll(trip, "operation: reserve", "operation: check")
+	file := filepath.Join(t.TempDir(), "trip.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	services, err := simulate.ParseServices([]byte("services: {hotels: {latency: 50ms, check: {output: 1}}}"),
+		load(t, file))
+	if s := services["hotels"]; err != nil || len(s.Outputs["check"]) != 1 || s.Check {
+		t.Errorf("an operation with the name of a field: %+v, %v", services, err)
+	}
+	if _, err := simulate.ParseAnswers([]string{"a=b"}, &core.Definition{Name: "w"}); err == nil ||
+		!strings.Contains(err.Error(), "leave the answers out") {
+		t.Errorf("a workflow without answers: %v", err)
+	}
 	sc.Order = json.RawMessage(`{"guest":"x"}`)
 	if _, err := simulate.Fitted(sc); !strings.Contains(fmt.Sprint(err), "at /guest it has 1 characters") {
 		t.Errorf("an order that does not match: %v", err)
+	}
+}
+
+// An order is drawn from the second form if no value of the first one can be drawn.
+func TestAnOrderOfTheSecondForm(t *testing.T) {
+	head, rest, _ := strings.Cut(trip, "schema: ")
+	object, rest, _ := strings.Cut(rest, "}\nsteps")
+	file := filepath.Join(t.TempDir(), "trip.yaml")
+	text := head + "schema: {oneOf: [{type: string, pattern: ^b$}, " + object + "]}}\nsteps" + rest
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sc, err := simulate.Fitted(simulate.Scenario{Definition: load(t, file)})
+	if err != nil || string(sc.Order) != `{"guest":"abbb"}` {
+		t.Errorf("%s, %v", sc.Order, err)
 	}
 }

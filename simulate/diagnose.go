@@ -116,7 +116,7 @@ func exampleOf(a *core.Answer) string {
 		return a.Values[0]
 	}
 	if s, err := schema.Compile(a.Schema); err == nil {
-		if drawn := s.Samples(1); len(drawn) > 0 {
+		if drawn := s.Samples(samples); len(drawn) > 0 {
 			return string(drawn[0])
 		}
 	}

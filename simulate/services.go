@@ -42,18 +42,21 @@ type operation struct {
 var serviceFields = []string{"check", "failures", "forgets", "grade", "latency", "noUndo", "refusals",
 	"slowLatency"}
 
-// readEntry reads a service, and refuses keys that are neither fields nor operations.
+// readEntry reads a service, and refuses keys that are neither fields nor operations. A mapping is an operation,
+// even if its name is that of a field.
 func readEntry(e *serviceEntry, data []byte) error {
 	var keys map[string]any
 	if err := yaml.Unmarshal(data, &keys); err != nil {
 		return err
 	}
 	e.operations = map[string]operation{}
+	fields := map[string]any{}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		if slices.Contains(serviceFields, key) {
-			continue
-		}
 		if _, isMapping := keys[key].(map[string]any); !isMapping {
+			if slices.Contains(serviceFields, key) {
+				fields[key] = keys[key]
+				continue
+			}
 			return fmt.Errorf("unknown field %.40q; %s", key, suggest.DidYouMean(key, serviceFields,
 				"there are "+strings.Join(serviceFields, ", ")+", and operations, as in reserve: {output: "+
 					"{price: 270}}"))
@@ -69,7 +72,11 @@ func readEntry(e *serviceEntry, data []byte) error {
 		}
 		e.operations[key] = o
 	}
-	return yaml.UnmarshalWithOptions(data, &e.Service, yaml.CustomUnmarshaler(readSpan))
+	text, err := yaml.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	return yaml.UnmarshalWithOptions(text, &e.Service, yaml.CustomUnmarshaler(readSpan))
 }
 
 // samples is the most outputs that are drawn from a schema.
