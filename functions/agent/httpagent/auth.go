@@ -227,7 +227,7 @@ func (a Agent) API() string {
 // NeedsAWS reports whether the agent needs credentials of AWS.
 func (a Agent) NeedsAWS() bool { return a.OnAWS() || a.Auth != nil && a.Auth.SigV4 != nil }
 
-// authenticator adds to requests what the service knows the agent by. The zero value adds nothing.
+// authenticator adds credentials to requests. The zero value adds none.
 type authenticator struct {
 	sign    *SigV4
 	region  string
@@ -240,7 +240,7 @@ type authenticator struct {
 	service *Service      // hides the tokens
 }
 
-// newAuthenticator returns what the agent's configuration asks for.
+// newAuthenticator returns the authenticator for the agent's configuration.
 func (s *Service) newAuthenticator(c aws.Config, client *http.Client) (*authenticator, error) {
 	a := &authenticator{turn: make(chan struct{}, 1), client: client, aws: c, service: s}
 	auth := s.agent.Auth

@@ -314,7 +314,7 @@ func (a *Agent) completeAWS() (p problems) {
 			o.AWS = a.AWS
 		}
 		if o.AWS == nil {
-			own.add("it has no aws, and its agent neither; write aws: {invoke: ARN} or another call")
+			own.add("neither it nor its agent has aws; write aws: {invoke: ARN} or another call")
 		} else if _, err := o.AWS.target(); err != nil {
 			own.add("aws: %w", err)
 		}

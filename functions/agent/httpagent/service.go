@@ -99,7 +99,7 @@ func (s *Service) dial(o Options, host string) dialFunc {
 }
 
 // client speaks HTTP/1.1, without redirects, cookies, compression, or a proxy that the file does not name.
-// The address rules are void for a proxy, which resolves names itself.
+// A proxy resolves names itself, so the address rules hold for its own address only.
 func (s *Service) client(o Options, single bool, certificates []tls.Certificate) *http.Client {
 	t := &http.Transport{
 		DialContext:            guardedDial(s.agent.Allow, o.Resolver, s.dialer.DialContext),

@@ -83,7 +83,7 @@ func TestWrongCalls(t *testing.T) {
 		"{aws: {invoke: '" + function + "f'}, external: true}": "url, aws, headers",
 		"{aws: {invoke: '" + function + "f'}, operations: {a: {path: /a}}}": "" +
 			`operation "a": method, path and check`,
-		"{operations: {a: {aws: {invoke: '" + function + "f'}}, b: {}}}": `operation "b": it has no aws`,
+		"{operations: {a: {aws: {invoke: '" + function + "f'}}, b: {}}}": `operation "b": neither it nor its agent has aws`,
 		"{aws: {invoke: '" + function + "f'}, classify: {404: done}}":    "is no name of an error",
 		"{aws: {invoke: '" + function + "f'}, classify: {Full: not-yet}}": "" +
 			"write done, permanent or transient",
