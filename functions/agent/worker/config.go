@@ -29,8 +29,9 @@ type Config struct {
 	Tracer  port.Tracer  // nil records no spans
 	Retry   Retry
 	Breaker Breaker
-	// SendTimeout bounds the time for sending one reply; default 5 s. A value below 0 is for queues in memory,
-	// where a timer costs more than the send: nothing then bounds a send that has begun, not even stopBy.
+	// SendTimeout bounds the time for sending one reply; default 5 s. A value below 0 is for queues in
+	// memory, where a timer costs more than the send: nothing then bounds a send that has begun, not even
+	// stopBy.
 	SendTimeout time.Duration
 }
 
