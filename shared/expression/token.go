@@ -39,7 +39,7 @@ func (c *check) token(arguments []ast.Node) error {
 	if c.scope.Answered == nil {
 		return fail(
 			"a token stands in the input of a call only: it is never stored, and not the "+
-				"same elsewhere (P39)",
+				"same elsewhere",
 			"send it with the input of the agent that asks, as in ask: {agent: mail, operation: ask, "+
 				"input: {link: ...}}")
 	}

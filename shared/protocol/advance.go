@@ -142,7 +142,7 @@ func (r *deciding) orderKnown() bool {
 // a step, or one that the task continues without. In both cases it has claimed no other step.
 func (r *deciding) claim(steps []int) (ended bool) {
 	if r.bySupervisor() && len(steps) > 0 {
-		panic("core: the Supervisor must not claim (P16)")
+		panic("core: the Supervisor must not claim")
 	}
 	var room [8]prepared
 	claims := room[:0]
@@ -297,7 +297,7 @@ func (r *deciding) undoStep(i int) bool {
 // fail in the same way.
 func (r *deciding) claimUndo(i int) {
 	if r.bySupervisor() {
-		panic("core: the Supervisor must not claim (P16)")
+		panic("core: the Supervisor must not claim")
 	}
 	s := &r.t.Steps[i]
 	input, err := r.input(i, core.UndoOp)

@@ -402,7 +402,7 @@ func (r *deciding) undoChildren(i int) bool {
 		c.Rounds++
 	} else {
 		if r.bySupervisor() {
-			panic("core: the Supervisor must not claim (P16)")
+			panic("core: the Supervisor must not claim")
 		}
 		r.take(i, core.Waiting, core.Claim{Undo: true})
 		c.Cursor, c.Rounds, c.Results = c.Started, 0, nil

@@ -174,7 +174,7 @@ func (r Report) WhyNot(g core.Grade) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "is not %s:", g)
 	for _, t := range failed {
-		fmt.Fprintf(&b, "\n  %s (%s): %s", t.Name, t.Rule, t.Wrong)
+		fmt.Fprintf(&b, "\n  %s: %s", t.Name, t.Wrong)
 	}
 	return b.String()
 }

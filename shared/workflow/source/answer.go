@@ -50,7 +50,7 @@ func (b *builder) reminders(v *value, s *core.StepDefinition) {
 	at := v.field("remind").value.at
 	switch {
 	case s.Answer.Ask == "":
-		b.report.error(at, fmt.Sprintf("step %s reminds of nothing: it has no ask (P37)", s.Name),
+		b.report.error(at, fmt.Sprintf("step %s reminds of nothing: it has no ask", s.Name),
 			"add the call that asks for the answer, as in ask: {agent: mail, operation: ask}")
 	case remind < leastRemind:
 		b.report.error(at, fmt.Sprintf("step %s reminds every %s; the least is %s", s.Name,

@@ -127,7 +127,7 @@ func (b *builder) stops(i int) {
 			what = "runs after"
 		}
 		b.report.error(where,
-			fmt.Sprintf("step %s %s the point of no return %s, yet undoes the order when it fails (P22)",
+			fmt.Sprintf("step %s %s the point of no return %s, yet undoes the order when it fails",
 				s.Name, what, b.def.Steps[p].Name), fix+", or put it before the point of no return")
 		return
 	}
@@ -143,7 +143,7 @@ func (b *builder) undoable(i int) {
 	field := b.steps[i].value.field("undo")
 	if s.PointOfNoReturn {
 		if s.Undo != nil {
-			b.report.error(field.at, "step "+s.Name+" is a point of no return, yet declares an undo (P22)",
+			b.report.error(field.at, "step "+s.Name+" is a point of no return, yet declares an undo",
 				"remove undo (onFailure: undo undoes the steps before it where it is refused), or "+
 					"pointOfNoReturn")
 		}
@@ -164,7 +164,7 @@ func (b *builder) undoable(i int) {
 	case alone && field != nil:
 	case alone:
 		b.report.error(b.steps[i].at, "step "+s.Name+
-			" declares no undo, and the order can only go on without it once it is undone (P42)",
+			" declares no undo, and the order can only go on without it once it is undone",
 			"write undo: OPERATION, or undo: none where the step has no effect")
 	case behind >= 0 && s.Undo != nil:
 		b.report.warn(field.at,
@@ -174,11 +174,11 @@ func (b *builder) undoable(i int) {
 	case skippable >= 0:
 		b.report.error(b.steps[i].at,
 			fmt.Sprintf(
-				"step %s declares no undo, and the point of no return %s before it may be skipped (P22)",
+				"step %s declares no undo, and the point of no return %s before it may be skipped",
 				s.Name, b.def.Steps[skippable].Name),
 			"write undo: OPERATION, or undo: none where the step has no effect")
 	default:
-		b.report.error(b.steps[i].at, "step "+s.Name+" declares no undo (P22)",
+		b.report.error(b.steps[i].at, "step "+s.Name+" declares no undo",
 			"write undo: OPERATION, or undo: none where the step has no effect")
 	}
 }
@@ -211,7 +211,7 @@ func (b *builder) times() {
 			b.report.warn(where,
 				fmt.Sprintf(
 					"the attempts of step %s take up to %s, but agent %s remembers keys for %s only: a "+
-						"step in doubt stops for the operator then (P18)",
+						"step in doubt stops for the operator then",
 					s.Name, workflow.Short(longest), s.Agent, workflow.Short(kept)),
 				"lower the waits or the rounds")
 		}
@@ -256,8 +256,7 @@ func (b *builder) queueTime(i int) {
 		if allowance := b.def.Agents[name].QueueAllowance; s.MaxQueueTime < allowance {
 			b.report.error(where,
 				fmt.Sprintf(
-					"the maxQueueTime of step %s, %s, is shorter than the queueAllowance of agent %s, %s "+
-						"(P32)",
+					"the maxQueueTime of step %s, %s, is shorter than the queueAllowance of agent %s, %s",
 					s.Name, workflow.Short(s.MaxQueueTime), name, workflow.Short(allowance)),
 				"make it at least as long")
 		}
@@ -278,7 +277,7 @@ func (b *builder) polling(i int) {
 	if s.PollFor < minPoll {
 		b.report.error(where,
 			fmt.Sprintf(
-				"the pollFor of step %s, %s, is shorter than %s, the time before it is asked again (P45)",
+				"the pollFor of step %s, %s, is shorter than %s, the time before it is asked again",
 				s.Name, workflow.Short(s.PollFor), workflow.Short(minPoll)),
 			"write a longer time, as in pollFor: 30m")
 	}
@@ -294,7 +293,7 @@ func (b *builder) polling(i int) {
 			b.report.warn(where,
 				fmt.Sprintf(
 					"the pollFor of step %s, %s, is longer than agent %s remembers keys, %s: the step "+
-						"stops for the operator then (P18)",
+						"stops for the operator then",
 					s.Name, workflow.Short(s.PollFor), name, workflow.Short(kept)),
 				"shorten it, or raise keyRetention where the service remembers keys for longer")
 		}
@@ -313,20 +312,20 @@ func (b *builder) long(i int) {
 	switch {
 	case s.MaxDuration < s.Timeout:
 		b.report.error(where,
-			fmt.Sprintf("the maxDuration of step %s, %s, is shorter than its timeout, %s (P43)", s.Name, long,
+			fmt.Sprintf("the maxDuration of step %s, %s, is shorter than its timeout, %s", s.Name, long,
 				workflow.Short(s.Timeout)),
 			"make it longer, or write the time between two reports of progress as the timeout")
 	case s.Grade == core.Plain || s.PointOfNoReturn:
 		b.report.error(where,
 			fmt.Sprintf(
 				"step %s has a maxDuration, and is of a plain service or a point of no return, where a "+
-					"second attempt beside a long first one cannot be distinguished (P43)", s.Name),
+					"second attempt beside a long first one cannot be distinguished", s.Name),
 			"take maxDuration out, and make the timeout as long as the work")
 	case s.Grade != core.Fenced && s.Undo != nil:
 		b.report.warn(where,
 			fmt.Sprintf(
-				"the undo of step %s waits for up to %s after its claim, since its "+
-					"service has no fence (P21)", s.Name, long),
+				"the undo of step %s waits for up to %s after its claim, because "+
+					"its service has no fence", s.Name, long),
 			"shorten maxDuration, or use grade: fenced where the service refuses a do after its undo")
 	}
 }

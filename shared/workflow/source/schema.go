@@ -116,7 +116,7 @@ func continueElsewhere(v *value, name string, root *value, path []string, r *rep
 				strings.ReplaceAll(path[1], "-", "_") + ".output.value == VALUE"
 		}
 	}
-	r.error(v.at, name+` is "continue", which only the onFailure of a step that calls an agent can be (P42)`,
+	r.error(v.at, name+` is "continue", which only the onFailure of a step that calls an agent can be`,
 		fix)
 }
 
