@@ -129,7 +129,7 @@ func (o *deployOptions) print(deployed localStack) error {
 		}
 	}
 	fmt.Fprintf(&b, "\nUse it with any AWS SDK or the command line, after\n\n"+
-		"  export AWS_ENDPOINT_URL=%s AWS_REGION=%s AWS_DEFAULT_REGION=%[3]s \\\n"+
+		"  export AWS_ENDPOINT_URL=%[2]s AWS_REGION=%[3]s AWS_DEFAULT_REGION=%[3]s \\\n"+
 		"    AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test\n  stepkeeper --stack %[1]s list\n",
 		deployed.Stack, deployed.Endpoint, deployed.Region)
 	_, err := o.app.Streams.Out.Write(b.Bytes())
