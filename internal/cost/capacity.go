@@ -79,7 +79,7 @@ func WriteCapacities(w io.Writer, r Report) error {
 	b.render(t)
 	b.line("Provisioned capacity costs less above a utilisation of %.0f %%. It is assumed to be used up to "+
 		"its target, %.0f %%.", 100*c.BreakEven, 100*c.Target)
-	b.line("Break-even: capacity that stays ready for %d orders a second costs less from a mean of %.0f on.",
-		c.Rate, c.BreakEvenRate)
+	b.line("Break-even: capacity that is always ready for %d orders a second costs less if their mean is "+
+		"above %.0f.", c.Rate, c.BreakEvenRate)
 	return b.err
 }
