@@ -51,7 +51,10 @@ func NewWorker(c aws.Config, settings deployment.Agent, agent worker.Config,
 	if err := errors.Join(err, errQuarantine); err != nil {
 		return nil, err
 	}
-	agent.Replies, agent.Quarantine = sqs.Gather(replies, linger), quarantine
+	agent.Quarantine = quarantine
+	if agent.Replies == nil {
+		agent.Replies = sqs.Gather(replies, linger)
+	}
 	agent.Clock, agent.Log, agent.SendTimeout = port.ClockFunc(time.Now), log, sendTimeout
 	if agent.Ledger == nil && settings.Ledger != "" {
 		agent.Ledger = dynamo.NewLedger(dynamo.NewHandlerClient(c), settings.Ledger)
