@@ -66,10 +66,11 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p pro
 		p.add("the name must be small letters, digits and -, at most 40, a letter first")
 	}
 	if a.External {
-		if a.URL != "" || a.AWS != nil || len(a.Operations) > 0 || len(a.Headers) > 0 || len(a.Classify) > 0 {
+		if a.URL != "" || a.AWS != nil || a.Auth != nil || a.Proxy.Secret != "" || len(a.Operations) > 0 ||
+			len(a.Headers) > 0 || len(a.Classify) > 0 {
 			p.add(
-				"external means that another process serves %s; url, aws, headers, operations and classify "+
-					"have no meaning then",
+				"external means that another process serves %s; url, aws, auth, proxy, headers, operations "+
+					"and classify have no meaning then",
 				port.Requests(name),
 			)
 		}
