@@ -87,7 +87,7 @@ var Rooms = []Room{
 		Tests: []string{"workflows", "examples/expense", "examples/kyc", "examples/shipments"}},
 	{Name: "infra",
 		Packages: []string{"infra", "infra/build", "infra/content", "infra/limits", "infra/project"},
-		Asked: "its tests need Node 20 and synthesize templates for minutes"},
+		Asked:    "its tests need Node 20 and synthesize templates for minutes"},
 }
 
 // NotProduct lists the folders under [ProductRoots] without drawn mutants, with the reason.
