@@ -226,7 +226,7 @@ const (
 	ChildCompensated ChildState = "compensated"
 	ChildError       ChildState = "error"  // it waits for the operator, and will end otherwise
 	ChildClosed      ChildState = "closed" // the operator has ended it as it stood (P48): it is in doubt
-	// it had ended, and is no longer stored (P26, an ID never runs twice)
+	// The child had ended, and is no longer stored (P26, an ID never runs twice).
 	ChildExpired ChildState = "expired"
 )
 

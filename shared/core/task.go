@@ -346,7 +346,7 @@ type Attempt struct {
 // Outcomes of an attempt that ended without a reply.
 const (
 	OutcomeOverdue Outcome = "overdue" // no reply by its complete-by time
-	// the undo of a fenced call was requested before a reply came (P20, what happens next is computed)
+	// The undo of a fenced call was requested before a reply came (P20, what happens next is computed).
 	OutcomeSuperseded Outcome = "superseded"
 )
 

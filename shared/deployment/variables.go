@@ -33,7 +33,7 @@ const (
 	VarSweepPages = "STEPKEEPER_SWEEP_PAGES" // limit of index pages in one sweep; if absent, 50
 	VarFairQueues = "STEPKEEPER_FAIR_QUEUES" // "true" if requests carry the tenant of their order
 	VarAgent      = "STEPKEEPER_AGENT"       // the agent's name
-	// table; only for agents of plain services (P31, a plain service needs a ledger)
+	// VarLedger names the table, for agents of plain services (P31, a plain service needs a ledger).
 	VarLedger = "STEPKEEPER_LEDGER"
 	// VarSecrets is {"TOKEN": {"secret": "arn:…", "field": "token"}}. Optional.
 	VarSecrets = "STEPKEEPER_SECRETS"

@@ -34,7 +34,7 @@ const (
 	CodeBrokenWorkflow  = "broken-workflow"
 	CodeUnknownReplyTo  = "unknown-reply-to"
 	CodeExpired         = "expired"
-	// reply of an agent that the step did not ask (P3, a reply names request and sender)
+	// CodeOtherAgent: the step did not ask this agent (P3, a reply names request and sender).
 	CodeOtherAgent = "other-agent"
 )
 

@@ -101,7 +101,7 @@ const (
 	Intake  = "intake"
 	Replies = "replies"
 	Control = "control"
-	// messages between tasks, if workflows have child tasks (P41, parent and child talk by messages)
+	// Tasks holds messages between tasks of parents and children (P41, parent and child talk by messages).
 	Tasks      = "tasks"
 	Quarantine = "quarantine"
 )

@@ -19,7 +19,7 @@ type Bucket string
 // Buckets of a task.
 const (
 	NoBucket Bucket = "" // the task is at rest
-	// the Supervisor processes the task when it is due (P9, tasks not at rest are due)
+	// The Supervisor processes a task in DueBucket when it is due (P9, tasks not at rest are due).
 	DueBucket       Bucket = "due"
 	AttentionBucket Bucket = "attention" // the task is in Error, and the operator was notified
 )

@@ -12,7 +12,7 @@ const (
 	classDone      = "done"      // the operation has happened, and the body is its output, as with 2xx
 	classPermanent = "permanent" // no repetition can succeed: the step fails for good
 	classTransient = "transient" // a repetition may succeed: a failure that counts
-	// it cannot be done yet: no failure, the step polls (P45, "not now" is not a failure)
+	// The step polls, and counts no failure (P45, "not now" is not a failure).
 	classNotYet = "not-yet"
 )
 
