@@ -53,7 +53,7 @@ func TestWrongWorkflows(t *testing.T) {
 		"outlives-its-deadline": {false, failure.Usage,
 			[]string{"longer than the deadline of 5m", "fix: lower maxFailures"}},
 		"no-way-back": {false, failure.Usage,
-			[]string{"step reserve declares no undo (P22)", "fix: write undo"}},
+			[]string{"step reserve declares no undo", "fix: write undo"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := "../../../../examples/wrong-workflows"
