@@ -79,8 +79,8 @@ func TestASimulationGivesNoAnswers(t *testing.T) {
 	folder := "../../../../examples/kyc/"
 	call{}.run(t, "simulate", folder+"kyc.yaml", "--order", folder+"order.json", "--seeds", "1").want(t,
 		failure.NotProcessed,
-		"your workflow: with nothing going wrong", "step checked is answered from outside",
-		"Fix: simulate a copy of the file")
+		"your workflow: with nothing going wrong", "step checked waits for an answer from outside",
+		"Fix: give one that goes on: --answer 'checked=")
 }
 
 // Child orders are simulated with their parent.
