@@ -57,7 +57,7 @@ func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
 		Sc: sc, Chooser: c, Def: sc.Definition, Queues: map[string]*world.Queue{},
 		Services: map[string]*world.Remote{},
 		Ledgers:  map[string]*world.Ledger{}, ByID: map[string]*world.Order{},
-		Leases: map[string]world.Lease{},
+		Leases: map[string]world.Lease{}, Answered: map[string]bool{},
 		Traits: map[string]world.Trait{}, Outages: map[string]int64{}, Expired: map[string]int64{},
 		Coming: map[string]int64{}, Nth: world.Counters.Get().(map[world.Occasion]int),
 		Hash: 14695981039346656037, Checks: world.NewChecks(), Often: &world.Often, Newer: sc.Newer(),
@@ -331,7 +331,7 @@ func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*w
 	})
 }
 
-// carriedOn lets a handler wait before it carries on what came to it without a queue (P12a).
+// carriedOn lets a handler wait before it carries on what came to it without a queue (P12a, who emits again).
 func carriedOn(w *world.Simulation, try int) error {
 	iv := w.Cur
 	if pauseFor(iv, int64(1000*try)); iv.Dead || try > 10 {
@@ -450,7 +450,7 @@ func sweep(iv *world.Invocation) {
 }
 
 // blackout ends the single process of embedded mode. All actors end with it. All queues are lost except the
-// application's, which is on the disk (P27).
+// application's, which is on the disk (P27, the embedded runtime survives its queues).
 func blackout(w *world.Simulation, first *world.Process) {
 	for _, name := range w.Names {
 		if q := w.Queues[name]; name != model.Shop {
