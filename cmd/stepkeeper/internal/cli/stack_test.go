@@ -110,6 +110,9 @@ func TestSubmitToAStackChecksTheSchema(t *testing.T) {
 	}
 	submit("o-1", `{"end":""}`, "--wait").want(t, failure.OK, "o-1: accepted, Processed")
 	submit("o-2", `{"end":7}`).want(t, failure.Usage, "standard input:1: o-2: not sent: "+mismatch)
+	if r := submit("o-1", `{"end":7}`); strings.Contains(r.err, "not sent") {
+		t.Errorf("an order that exists was not left to the Scheduler: %s", r.err)
+	}
 	s, err := w.Client().OrderSchema(t.Context(), "order")
 	if err != nil {
 		t.Fatal(err)

@@ -55,6 +55,7 @@ type submission struct {
 	// schemaOf returns the schema of a workflow's orders, or nil; nil if the server checks them at once
 	schemaOf func(workflow string) *client.OrderSchema
 	schemas  map[string]*client.OrderSchema // results of schemaOf, by workflow
+	stored   func(id string) bool           // reports whether the stack has the order
 
 	mu     sync.Mutex
 	places map[int]place // places of the orders without an answer, by their number
@@ -76,9 +77,10 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	if o.app.Stack != "" {
 		s.unattended = func(workflow string) []view.Unattended { return o.app.Unattended(ctx, c, workflow) }
 		s.schemaOf = func(workflow string) *client.OrderSchema {
-			known, _ := c.OrderSchema(ctx, workflow) // without it the Scheduler refuses the order later
+			known, _ := c.OrderSchema(ctx, workflow) // after an error the Scheduler checks the order alone
 			return known
 		}
+		s.stored = func(id string) bool { _, err := c.Get(ctx, id); return err == nil }
 	}
 	defer s.report.close()
 	if o.app.Streams.ErrIsTerminal() {
@@ -276,7 +278,12 @@ func (s *submission) matches(o client.Order) error {
 	if known == nil {
 		return nil
 	}
-	return known.Check(o)
+	err := known.Check(o)
+	if err != nil && s.stored(o.ID) {
+		// an order that exists stays accepted, whatever schema came later (P14, submit creates once)
+		return nil
+	}
+	return err
 }
 
 // count returns the number of orders that were handed over for sending.
