@@ -87,7 +87,7 @@ func (d *folder) load(name string) *File {
 	return f
 }
 
-// beside reads a schema in the folder, or below it. It follows a link that stays there.
+// beside reads a schema in the folder. It follows a link that stays there.
 func (d *folder) beside(name string) ([]byte, error) {
 	root, err := os.OpenRoot(d.dir)
 	if err != nil {

@@ -57,8 +57,8 @@ func (b *builder) schemaFile(name string) (json.RawMessage, error) {
 	switch {
 	case b.opts.beside == nil:
 		return nil, fmt.Errorf("it can only be read beside a file")
-	case !filepath.IsLocal(name):
-		return nil, fmt.Errorf("it is outside of the folder")
+	case name != filepath.Base(name) || !filepath.IsLocal(name): // dev watches this folder alone
+		return nil, fmt.Errorf("it is not in the workflow's folder; put it beside the workflow")
 	}
 	data, err := b.opts.beside(name)
 	if err != nil {
