@@ -1,6 +1,7 @@
 package build
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Language is what an agent's folder is written in.
@@ -63,13 +65,27 @@ func Bundle(folder, out string, x86 bool) error {
 	return bundleTypeScript(folder, out)
 }
 
+// Bounds of one program that bundles an agent.
+const (
+	bundleTime = 10 * time.Minute // a registry that does not answer ends it
+	bundleText = 8 << 10          // last bytes of its output in an error
+)
+
 func run(dir, program string, arguments ...string) error {
-	cmd := exec.Command(program, arguments...)
-	cmd.Dir = dir
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s %s in %s: %w\n%s", program, strings.Join(arguments, " "), dir, err, text)
+	ctx, cancel := context.WithTimeout(context.Background(), bundleTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, arguments...)
+	// Without WaitDelay a child that keeps the output open would delay the end.
+	cmd.Dir, cmd.WaitDelay = dir, 10*time.Second
+	text, err := cmd.CombinedOutput()
+	if err == nil {
+		return nil
 	}
-	return nil
+	if ctx.Err() != nil {
+		err = fmt.Errorf("it did not end within %s; check the network and the registry", bundleTime)
+	}
+	return fmt.Errorf("%s %s in %s: %w\n%s", program, strings.Join(arguments, " "), dir, err,
+		text[max(0, len(text)-bundleText):])
 }
 
 func bundlePython(folder, out string, x86 bool) error {

@@ -19,7 +19,7 @@ var budgets = map[string]int{
 	"dev":          10640,
 	"examples":     210,
 	"functions":    9600,
-	"infra":        5280,
+	"infra":        5300,
 	"internal":     2930,
 	"localstack":   680,
 	"shared":       29200,
