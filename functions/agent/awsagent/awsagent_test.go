@@ -183,7 +183,7 @@ func TestFailures(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		answer func(http.ResponseWriter)
-		want   worker.Failure // without the error
+		want   worker.Failure // expected failure; its Err is not compared
 		text   string
 	}{
 		"throttled": {lambdaError(429, "TooManyRequestsException", "Retry-After", "7"),

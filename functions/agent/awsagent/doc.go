@@ -20,8 +20,8 @@
 //	putEvents       PutEvents with one event      {"eventId": …}
 //	publish         Publish                       {"messageId": …}
 //	send            SendMessage                   {"messageId": …}
-//	startExecution  DescribeExecution, and        the execution's output
-//	                StartExecution if there is none
+//	startExecution  DescribeExecution; if it      the execution's output
+//	                finds none, StartExecution
 //	  express       StartSyncExecution            the execution's output
 //
 // The Region comes from the ARN. Each call is one request: the worker repeats it, by the rules of its

@@ -159,7 +159,7 @@ const (
 	nextLook  = 5 * time.Second
 )
 
-// start looks for the execution of the call, and starts it if there is none.
+// start polls the execution of the call. If it finds none, it starts one.
 func start(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
 	if call.Grade == core.Plain || call.PointOfNoReturn {
 		return nil, worker.NoEffect(

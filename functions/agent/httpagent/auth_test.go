@@ -80,7 +80,7 @@ type tokens struct {
 	issued   int
 	accepted string // "" accepts the newest
 	lasts    int    // seconds
-	status   int    // of the token endpoint; 0 means 200
+	status   int    // status of the token endpoint; 0 means 200
 	prefix   string // beginning of each token
 }
 
@@ -187,6 +187,7 @@ func TestAddressesOfTokensAndProxies(t *testing.T) {
 		{service + "proxy: 'http://a:secret@proxy.example'", "proxy has a password"},
 		{service + "auth: {}", "auth is empty"},
 		{service + "auth: {sigv4: {service: ''}}", "service is"},
+		{service + "auth: {sigv4: {service: s3}}", "service s3 is signed in another way"},
 		{service + "auth: {sigv4: {service: lambda}}, headers: {authorization: '${env:SECRET}'}", "leave it out of headers"},
 		{service + "auth: {oauth2: {tokenURL: 'https://a.example', clientID: a, clientSecret: b}}", "clientSecret is a secret"},
 		{service + "auth: {certificate: {chain: '${env:SECRET}'}}", "key is missing"},
