@@ -186,7 +186,7 @@ cross: ## Build the program for macOS and Windows
 .PHONY: release
 release: ## Build the files of a release into bin/release: make release VERSION=v0.1.0 (PUBLISH=1: a draft on GitHub)
 	@test -n "$(VERSION)" || { echo "Name the version: make release VERSION=v0.1.0" >&2; exit 2; }
-	VERSION=$(VERSION) GORELEASER_CURRENT_TAG=$(VERSION) GOFLAGS= $(GO) run $(RELEASER) release --clean \
+	VERSION="$(VERSION)" GORELEASER_CURRENT_TAG="$(VERSION)" GOFLAGS= $(GO) run $(RELEASER) release --clean \
 		$(if $(PUBLISH),,$(if $(filter $(VERSION),$(shell git tag --points-at HEAD)),--skip=publish,--snapshot))
 
 .PHONY: fmt

@@ -73,13 +73,7 @@ func (p Props) withDefaults() (Props, error) {
 					"of its own", i)
 		}
 	}
-	agents := make(map[string]Agent, len(p.Agents))
-	for _, name := range slices.Sorted(maps.Keys(p.Agents)) {
-		a := p.Agents[name]
-		c.agent(name, &a)
-		agents[name] = a
-	}
-	p.Agents = agents
+	p.Agents = c.agents(p.Agents)
 	if p.AlarmEmail != "" && !strings.Contains(p.AlarmEmail, "@") {
 		c.wrong("AlarmEmail is %.100q; an address of mail is meant", p.AlarmEmail)
 	}
@@ -97,6 +91,17 @@ func (p Props) withDefaults() (Props, error) {
 	c.tokens(p.TokenKeys)
 	c.replyTo(p.ReplyTo)
 	return p, errors.Join(c.problems...)
+}
+
+// agents checks the agents, and returns copies with defaults.
+func (c *checker) agents(given map[string]Agent) map[string]Agent {
+	agents := make(map[string]Agent, len(given))
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		a := given[name]
+		c.agent(name, &a)
+		agents[name] = a
+	}
+	return agents
 }
 
 func (c *checker) replyTo(queues map[string]awssqs.IQueue) {

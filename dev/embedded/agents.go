@@ -72,7 +72,7 @@ func (a *agent) build(clock port.Clock) (err error) {
 		return nil
 	}
 	var c aws.Config
-	if a.NeedsAWS() { // with the user's own credentials, or an emulator's
+	if a.NeedsAWS() { // the user's own credentials, or an emulator's
 		c, err = awsclient.Load(context.Background(), awsclient.Options{
 			Endpoint: os.Getenv("AWS_ENDPOINT_URL"), Region: cmp.Or(a.Region(), a.SigningRegion())})
 		if err != nil {

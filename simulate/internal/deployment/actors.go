@@ -127,6 +127,12 @@ func SetUp(w *world.Simulation) {
 	if w.Choose("world", "capacity", 2, 0.3) == 1 {
 		w.Capacity = 1
 	}
+	start(w, instances, taken)
+	people(w)
+}
+
+// start starts the processes: instances of each actor, of which the Schedulers take from some queues.
+func start(w *world.Simulation, instances int, taken []string) {
 	for i := 1; i <= instances; i++ {
 		process(w, "scheduler-"+strconv.Itoa(i), world.AScheduler, "", taken...)
 		process(w, "supervisor-"+strconv.Itoa(i), world.ASupervisor, "")
@@ -138,7 +144,6 @@ func SetUp(w *world.Simulation) {
 	for _, p := range w.Procs {
 		Boot(p)
 	}
-	people(w)
 }
 
 // swarm draws which faults may happen at all, and how often: a run with few kinds of them goes
