@@ -318,7 +318,7 @@ func TestRefused(t *testing.T) {
 			p.Build = func(build.Binary) error { return nil }
 		},
 			[]string{
-				"function scheduler cannot be built: the app's Build answered no error, and the file Out " +
+				"function scheduler cannot be built: the app's Build returned no error, and the file Out " +
 					"is not there", "no such file"}},
 		{"folder that cannot be written", func(p *infra.Props) {
 			p.Build = func(b build.Binary) error {

@@ -129,7 +129,7 @@ func (a *Content) fill(folder, pkg string, files map[string][]byte) error {
 			return err
 		}
 		if _, err := os.Stat(binary); err != nil {
-			return fmt.Errorf("the app's Build answered no error, and the file Out is not there: %w", err)
+			return fmt.Errorf("the app's Build returned no error, and the file Out is not there: %w", err)
 		}
 		a.built[pkg] = binary
 	}
